@@ -1,0 +1,3 @@
+module airbound
+
+go 1.24.0
