@@ -1,0 +1,159 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class TerminalReportTrigger(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TERMINAL_REPORT_TRIGGER_UNSPECIFIED: _ClassVar[TerminalReportTrigger]
+    TERMINAL_REPORT_TRIGGER_INTERVAL: _ClassVar[TerminalReportTrigger]
+    TERMINAL_REPORT_TRIGGER_STARTED_SENDING: _ClassVar[TerminalReportTrigger]
+    TERMINAL_REPORT_TRIGGER_STOPPED_SENDING: _ClassVar[TerminalReportTrigger]
+    TERMINAL_REPORT_TRIGGER_RTT_RATIO_BAND: _ClassVar[TerminalReportTrigger]
+TERMINAL_REPORT_TRIGGER_UNSPECIFIED: TerminalReportTrigger
+TERMINAL_REPORT_TRIGGER_INTERVAL: TerminalReportTrigger
+TERMINAL_REPORT_TRIGGER_STARTED_SENDING: TerminalReportTrigger
+TERMINAL_REPORT_TRIGGER_STOPPED_SENDING: TerminalReportTrigger
+TERMINAL_REPORT_TRIGGER_RTT_RATIO_BAND: TerminalReportTrigger
+
+class TerminalServiceConnectRequest(_message.Message):
+    __slots__ = ("report",)
+    REPORT_FIELD_NUMBER: _ClassVar[int]
+    report: TerminalReport
+    def __init__(self, report: _Optional[_Union[TerminalReport, _Mapping]] = ...) -> None: ...
+
+class TerminalServiceConnectResponse(_message.Message):
+    __slots__ = ("command",)
+    COMMAND_FIELD_NUMBER: _ClassVar[int]
+    command: TerminalCommand
+    def __init__(self, command: _Optional[_Union[TerminalCommand, _Mapping]] = ...) -> None: ...
+
+class TerminalReport(_message.Message):
+    __slots__ = ("mac", "bssid", "sequence", "monotonic_us", "back_end", "destinations", "bounds_generation", "trigger", "malformed_inputs_total", "agent_version")
+    MAC_FIELD_NUMBER: _ClassVar[int]
+    BSSID_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    MONOTONIC_US_FIELD_NUMBER: _ClassVar[int]
+    BACK_END_FIELD_NUMBER: _ClassVar[int]
+    DESTINATIONS_FIELD_NUMBER: _ClassVar[int]
+    BOUNDS_GENERATION_FIELD_NUMBER: _ClassVar[int]
+    TRIGGER_FIELD_NUMBER: _ClassVar[int]
+    MALFORMED_INPUTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    mac: str
+    bssid: str
+    sequence: int
+    monotonic_us: int
+    back_end: BackEnd
+    destinations: _containers.RepeatedCompositeFieldContainer[Destination]
+    bounds_generation: int
+    trigger: TerminalReportTrigger
+    malformed_inputs_total: int
+    agent_version: str
+    def __init__(self, mac: _Optional[str] = ..., bssid: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., back_end: _Optional[_Union[BackEnd, _Mapping]] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., bounds_generation: _Optional[int] = ..., trigger: _Optional[_Union[TerminalReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ...) -> None: ...
+
+class BackEnd(_message.Message):
+    __slots__ = ("name", "can_set_max", "can_set_min", "can_select_destination", "can_select_uid", "rules_max")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CAN_SET_MAX_FIELD_NUMBER: _ClassVar[int]
+    CAN_SET_MIN_FIELD_NUMBER: _ClassVar[int]
+    CAN_SELECT_DESTINATION_FIELD_NUMBER: _ClassVar[int]
+    CAN_SELECT_UID_FIELD_NUMBER: _ClassVar[int]
+    RULES_MAX_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    can_set_max: bool
+    can_set_min: bool
+    can_select_destination: bool
+    can_select_uid: bool
+    rules_max: int
+    def __init__(self, name: _Optional[str] = ..., can_set_max: bool = ..., can_set_min: bool = ..., can_select_destination: bool = ..., can_select_uid: bool = ..., rules_max: _Optional[int] = ...) -> None: ...
+
+class Destination(_message.Message):
+    __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "cwnd_segs", "ssthresh_segs", "mss_bytes", "delivered_bytes", "queued_bytes", "events", "uids")
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_SENDING_FIELD_NUMBER: _ClassVar[int]
+    SRTT_US_FIELD_NUMBER: _ClassVar[int]
+    MIN_RTT_US_FIELD_NUMBER: _ClassVar[int]
+    CWND_SEGS_FIELD_NUMBER: _ClassVar[int]
+    SSTHRESH_SEGS_FIELD_NUMBER: _ClassVar[int]
+    MSS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DELIVERED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    QUEUED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    UIDS_FIELD_NUMBER: _ClassVar[int]
+    address: str
+    connections: int
+    connections_sending: int
+    srtt_us: int
+    min_rtt_us: int
+    cwnd_segs: int
+    ssthresh_segs: int
+    mss_bytes: int
+    delivered_bytes: int
+    queued_bytes: int
+    events: EventCounts
+    uids: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, address: _Optional[str] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., cwnd_segs: _Optional[int] = ..., ssthresh_segs: _Optional[int] = ..., mss_bytes: _Optional[int] = ..., delivered_bytes: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., events: _Optional[_Union[EventCounts, _Mapping]] = ..., uids: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class EventCounts(_message.Message):
+    __slots__ = ("local_congestion", "duplicate_ack", "sack", "fast_retransmit", "timeout", "undo")
+    LOCAL_CONGESTION_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_ACK_FIELD_NUMBER: _ClassVar[int]
+    SACK_FIELD_NUMBER: _ClassVar[int]
+    FAST_RETRANSMIT_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    UNDO_FIELD_NUMBER: _ClassVar[int]
+    local_congestion: int
+    duplicate_ack: int
+    sack: int
+    fast_retransmit: int
+    timeout: int
+    undo: int
+    def __init__(self, local_congestion: _Optional[int] = ..., duplicate_ack: _Optional[int] = ..., sack: _Optional[int] = ..., fast_retransmit: _Optional[int] = ..., timeout: _Optional[int] = ..., undo: _Optional[int] = ...) -> None: ...
+
+class TerminalCommand(_message.Message):
+    __slots__ = ("set_bounds", "renew_lease")
+    SET_BOUNDS_FIELD_NUMBER: _ClassVar[int]
+    RENEW_LEASE_FIELD_NUMBER: _ClassVar[int]
+    set_bounds: SetBounds
+    renew_lease: RenewLease
+    def __init__(self, set_bounds: _Optional[_Union[SetBounds, _Mapping]] = ..., renew_lease: _Optional[_Union[RenewLease, _Mapping]] = ...) -> None: ...
+
+class SetBounds(_message.Message):
+    __slots__ = ("generation", "bounds", "lease_ms", "reason")
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    BOUNDS_FIELD_NUMBER: _ClassVar[int]
+    LEASE_MS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    generation: int
+    bounds: _containers.RepeatedCompositeFieldContainer[Bound]
+    lease_ms: int
+    reason: str
+    def __init__(self, generation: _Optional[int] = ..., bounds: _Optional[_Iterable[_Union[Bound, _Mapping]]] = ..., lease_ms: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class RenewLease(_message.Message):
+    __slots__ = ("generation", "lease_ms")
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    LEASE_MS_FIELD_NUMBER: _ClassVar[int]
+    generation: int
+    lease_ms: int
+    def __init__(self, generation: _Optional[int] = ..., lease_ms: _Optional[int] = ...) -> None: ...
+
+class Bound(_message.Message):
+    __slots__ = ("all", "destination_prefix", "uid", "min_segs", "max_segs")
+    ALL_FIELD_NUMBER: _ClassVar[int]
+    DESTINATION_PREFIX_FIELD_NUMBER: _ClassVar[int]
+    UID_FIELD_NUMBER: _ClassVar[int]
+    MIN_SEGS_FIELD_NUMBER: _ClassVar[int]
+    MAX_SEGS_FIELD_NUMBER: _ClassVar[int]
+    all: bool
+    destination_prefix: str
+    uid: int
+    min_segs: int
+    max_segs: int
+    def __init__(self, all: bool = ..., destination_prefix: _Optional[str] = ..., uid: _Optional[int] = ..., min_segs: _Optional[int] = ..., max_segs: _Optional[int] = ...) -> None: ...
