@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package uplink
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	airboundv1 "airbound/proto/airbound/v1"
+)
+
+type (
+	request  = airboundv1.AccessPointServiceConnectRequest
+	response = airboundv1.AccessPointServiceConnectResponse
+)
+
+const patience = 30 * time.Second
+
+// controller is a real gRPC server that passes on what it receives and sends one command per stream.
+type controller struct {
+	airboundv1.UnimplementedAccessPointServiceServer
+	sequences chan uint64
+	streams   chan struct{}
+	// endAfter ends a stream after so many reports; 0 never does.
+	endAfter int
+}
+
+func newController() *controller {
+	return &controller{sequences: make(chan uint64, 100), streams: make(chan struct{}, 100)}
+}
+
+func (c *controller) Connect(stream grpc.BidiStreamingServer[request, response]) error {
+	c.streams <- struct{}{}
+	command := &airboundv1.AccessPointCommand{ReportIntervalMs: 250}
+	if err := stream.Send(&response{Command: command}); err != nil {
+		return err
+	}
+	for received := 1; ; received++ {
+		message, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		c.sequences <- message.GetReport().GetSequence()
+		if received == c.endAfter {
+			return nil
+		}
+	}
+}
+
+// serve listens on address and returns the address in use and a function that kills the server.
+func serve(t *testing.T, c *controller, address string) (string, func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	airboundv1.RegisterAccessPointServiceServer(server, c)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return listener.Addr().String(), server.Stop
+}
+
+// agent is a running uplink with what it told its owner.
+type agent struct {
+	outgoing chan *request
+	commands chan *response
+	states   chan bool
+	finished chan error
+	cancel   context.CancelFunc
+}
+
+func startAgent(t *testing.T, cfg Config) *agent {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	a := &agent{
+		outgoing: make(chan *request), commands: make(chan *response, 100), states: make(chan bool, 100),
+		finished: make(chan error, 1), cancel: cancel,
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	cfg.BackoffMin, cfg.BackoffMax = 5*time.Millisecond, 50*time.Millisecond
+	go func() {
+		a.finished <- Run(ctx, cfg, openStream, a.outgoing, func(r *response) { a.commands <- r },
+			func(connected bool) { a.states <- connected })
+	}()
+	t.Cleanup(a.stop)
+	return a
+}
+
+func (a *agent) stop() { a.cancel() }
+
+func openStream(ctx context.Context, conn *grpc.ClientConn) (grpc.BidiStreamingClient[request, response], error) {
+	return airboundv1.NewAccessPointServiceClient(conn).Connect(ctx)
+}
+
+func report(sequence uint64) *request {
+	return &request{Report: &airboundv1.AccessPointReport{Sequence: sequence}}
+}
+
+func next[T any](t *testing.T, what string, from <-chan T) T {
+	t.Helper()
+	select {
+	case value := <-from:
+		return value
+	case <-time.After(patience):
+		t.Fatalf("no %s within %v", what, patience)
+		panic("unreachable")
+	}
+}
+
+func expect[T comparable](t *testing.T, what string, from <-chan T, want T) {
+	t.Helper()
+	if got := next(t, what, from); got != want {
+		t.Fatalf("%s is %v, want %v", what, got, want)
+	}
+}
+
+func TestReportsAndCommandsPass(t *testing.T) {
+	c := newController()
+	address, _ := serve(t, c, "127.0.0.1:0")
+	a := startAgent(t, Config{Address: address})
+	expect(t, "state", a.states, true)
+	command := next(t, "command", a.commands)
+	if got := command.GetCommand().GetReportIntervalMs(); got != 250 {
+		t.Fatalf("report interval is %d ms, want 250", got)
+	}
+	for sequence := uint64(1); sequence <= 5; sequence++ {
+		a.outgoing <- report(sequence)
+		expect(t, "sequence", c.sequences, sequence)
+	}
+}
+
+func TestReconnectsAfterRestart(t *testing.T) {
+	c := newController()
+	address, kill := serve(t, c, "127.0.0.1:0")
+	a := startAgent(t, Config{Address: address})
+	for restart := range 3 {
+		expect(t, "state", a.states, true)
+		a.outgoing <- report(uint64(restart))
+		expect(t, "sequence", c.sequences, uint64(restart))
+		kill()
+		expect(t, "state", a.states, false)
+		_, kill = serve(t, c, address)
+	}
+	expect(t, "state", a.states, true)
+}
+
+func TestReconnectsAfterControllerEndsStream(t *testing.T) {
+	c := newController()
+	c.endAfter = 1
+	address, _ := serve(t, c, "127.0.0.1:0")
+	a := startAgent(t, Config{Address: address})
+	for sequence := uint64(1); sequence <= 3; sequence++ {
+		expect(t, "state", a.states, true)
+		a.outgoing <- report(sequence)
+		expect(t, "sequence", c.sequences, sequence)
+		expect(t, "state", a.states, false)
+	}
+}
+
+func TestNewestReportWaitsForTheStream(t *testing.T) {
+	c := newController()
+	address, kill := serve(t, c, "127.0.0.1:0")
+	kill()
+	a := startAgent(t, Config{Address: address})
+	// Each send returns because Run receives while disconnected; the last send also proves that 4 was taken in.
+	for sequence := uint64(1); sequence <= 5; sequence++ {
+		select {
+		case a.outgoing <- report(sequence):
+		case <-time.After(patience):
+			t.Fatal("Run does not receive while disconnected")
+		}
+	}
+	serve(t, c, address)
+	expect(t, "state", a.states, true)
+	first := next(t, "sequence", c.sequences)
+	if first == 4 {
+		first = next(t, "sequence", c.sequences)
+	}
+	if first != 5 {
+		t.Fatalf("the report that waited is %d, want the newest, 5", first)
+	}
+	a.outgoing <- report(6)
+	expect(t, "sequence", c.sequences, 6)
+}
+
+func TestKeepNewestDropsTheOlder(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	in := make(chan *int)
+	newest, stopped := keepNewest(ctx, in)
+	for value := range 10 {
+		in <- &value
+	}
+	close(in)
+	next(t, "end", stopped)
+	if got := *next(t, "value", newest); got != 9 {
+		t.Fatalf("kept %d, want 9", got)
+	}
+	select {
+	case more := <-newest:
+		t.Fatalf("kept a second value, %d", *more)
+	default:
+	}
+	cancel()
+}
+
+func TestCancelEndsRunWithoutLeaks(t *testing.T) {
+	tests := map[string]struct{ reachable bool }{
+		"connected":    {reachable: true},
+		"disconnected": {reachable: false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newController()
+			address, kill := serve(t, c, "127.0.0.1:0")
+			if !test.reachable {
+				kill()
+			}
+			a := startAgent(t, Config{Address: address})
+			if test.reachable {
+				expect(t, "state", a.states, true)
+			}
+			a.outgoing <- report(1)
+			a.cancel()
+			if err := next(t, "end of Run", a.finished); err != nil {
+				t.Fatalf("Run returned %v, want nil", err)
+			}
+			waitForNoGoroutineOf(t, "airbound/uplink.Run", "airbound/uplink.session", "airbound/uplink.keepNewest",
+				"grpc.(*ClientConn)", "internal/transport.(*http2Client)")
+		})
+	}
+}
+
+// waitForNoGoroutineOf waits until no goroutine's stack names any of the functions.
+func waitForNoGoroutineOf(t *testing.T, functions ...string) {
+	t.Helper()
+	var left string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		buffer := make([]byte, 1<<20)
+		stacks := string(buffer[:runtime.Stack(buffer, true)])
+		left = ""
+		for _, function := range functions {
+			if strings.Contains(stacks, function) {
+				left = function
+			}
+		}
+		if left == "" {
+			return
+		}
+	}
+	t.Fatalf("a goroutine of %s is left", left)
+}
+
+func TestSilentControllerIsNoticed(t *testing.T) {
+	t.Parallel() // grpc-go takes no keepalive under 10 s.
+	c := newController()
+	address, _ := serve(t, c, "127.0.0.1:0")
+	link := newFreezable(t, address)
+	a := startAgent(t, Config{Address: link.address, keepalive: keepaliveTimes{time: time.Second, timeout: time.Second}})
+	expect(t, "state", a.states, true)
+	link.freeze()
+	expect(t, "state", a.states, false)
+}
+
+// freezable forwards TCP until it is frozen; then it takes bytes no further and closes nothing, as a link that went
+// away does.
+type freezable struct {
+	address string
+	frozen  chan struct{}
+}
+
+func newFreezable(t *testing.T, target string) *freezable {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	f := &freezable{address: listener.Addr().String(), frozen: make(chan struct{})}
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", target)
+			if err != nil {
+				_ = near.Close()
+				return
+			}
+			t.Cleanup(func() { _, _ = near.Close(), far.Close() })
+			go f.forward(near, far)
+			go f.forward(far, near)
+		}
+	}()
+	return f
+}
+
+func (f *freezable) freeze() { close(f.frozen) }
+
+func (f *freezable) forward(to io.Writer, from io.Reader) {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		select {
+		case <-f.frozen:
+			return
+		default:
+		}
+		if _, err := to.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	tests := map[string]struct {
+		cfg  Config
+		want string
+	}{
+		"no address":     {Config{}, "controller address is empty"},
+		"negative":       {Config{Address: "127.0.0.1:1", BackoffMin: -1}, "not a range"},
+		"minimum is max": {Config{Address: "127.0.0.1:1", BackoffMin: 2, BackoffMax: 1}, "not a range"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := Run(context.Background(), test.cfg, openStream, nil, func(*response) {}, func(bool) {})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("error is %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}
