@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# The work is in scripts/; this file names it. `make` alone lists the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+MAKEFLAGS += --no-print-directory
+
+.PHONY: help setup build generate lint test test-unit test-uml demo lab clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: ## install what is missing: Debian packages, .venv, Go, linters
+	@scripts/setup.sh
+
+build: ## build airbound-ap, airbound-phone and the traffic generator into build/
+	@scripts/setup.sh apt python go
+	@scripts/build.sh
+
+generate: ## generate Go and Python from proto/
+	@scripts/setup.sh
+	@scripts/generate.sh
+
+lint: ## check style, types, walls, contracts and generated code
+	@scripts/setup.sh
+	@scripts/lint.sh
+
+test: lint ## lint and run every test; the kernel and the cell included (about 15 min)
+	@scripts/test.sh
+
+test-unit: ## run the tests that need no kernel (a minute or two)
+	@scripts/setup.sh
+	@scripts/test.sh unit
+
+test-uml: ## run the kernel's and the cell's tests in User Mode Linux
+	@scripts/setup.sh
+	@scripts/test.sh uml
+
+demo: ## show what the bounds do: 10 phones, two delays, two rate controls, a report in out/demo/
+	@scripts/setup.sh apt python go
+	@scripts/demo.sh
+
+lab: ## run the lab, e.g. make lab ARGS='run --scenario uplink --terminals 5 --seconds 10'
+	@scripts/setup.sh apt python go
+	@scripts/build.sh
+	@.venv/bin/airbound-lab $(ARGS)
+
+clean: ## remove what was built here; caches outside the repository stay
+	@rm -rf build out .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

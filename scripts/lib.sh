@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What every script here shares: where things are, how a step is announced, which Go is used. Sourced, never run.
+
+set -euo pipefail
+export LC_ALL=C.UTF-8
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/airbound
+VENV=$ROOT/.venv
+STEP=
+STEP_START_S=0
+cd "$ROOT"
+
+die() {
+	printf 'airbound: %s\n' "$*" >&2
+	exit 1
+}
+
+# step NAME COMMAND...: a headline, the command, its duration. Under `set -e` a failing command ends the script and
+# report_failure names the step.
+step() {
+	STEP=$1
+	shift
+	STEP_START_S=$SECONDS
+	printf '\n==> %s\n' "$STEP"
+	"$@"
+	printf '    %s: %d s\n' "$STEP" $((SECONDS - STEP_START_S))
+	STEP=
+}
+
+report_failure() {
+	local code=$?
+	if [[ $code -ne 0 && -n $STEP ]]; then
+		printf '\nairbound: FAILED in step "%s" after %d s (exit %d)\n' "$STEP" $((SECONDS - STEP_START_S)) "$code" >&2
+	fi
+}
+trap report_failure EXIT
+
+# hash_of FILE...: one short name for the content of these files.
+hash_of() {
+	sha256sum "$@" | sha256sum | cut -c1-16
+}
+
+# go_satisfies GO: whether this go command is at least as new as go.mod asks for.
+go_satisfies() {
+	local have want
+	have=$(GOTOOLCHAIN=local "$1" env GOVERSION 2>/dev/null) || return 1
+	want=$(awk '$1 == "go" { print $2 }' "$ROOT/go.mod")
+	[[ $(printf '%s\n%s\n' "$want" "${have#go}" | sort -V | head -n 1) == "$want" ]]
+}
+
+# go_home: where the Go toolchain of tools/go-requirements.txt lives once installed.
+go_home() {
+	printf '%s/go/%s\n' "$CACHE" "$(hash_of "$ROOT/tools/go-requirements.txt")"
+}
+
+# use_go: puts a satisfying go first in PATH: the machine's own if new enough, else the pinned one.
+use_go() {
+	export GOTOOLCHAIN=local GOFLAGS=${GOFLAGS:--buildvcs=false}
+	if command -v go >/dev/null && go_satisfies go; then
+		return
+	fi
+	PATH=$(go_home)/go/bin:$PATH
+	export PATH
+	go_satisfies go || die "no Go as new as go.mod asks for; run 'make setup'"
+}
+
+# go_tools_dir: where the tools of tools/go.mod live for this Go version; needs use_go first.
+go_tools_dir() {
+	printf '%s/tools/%s-%s\n' "$CACHE" "$(hash_of "$ROOT/tools/go.mod" "$ROOT/tools/go.sum")" "$(go env GOVERSION)"
+}
+
+# use_tools: puts the virtualenv and the Go tools first in PATH.
+use_tools() {
+	use_go
+	[[ -x $VENV/bin/python ]] || die "no virtualenv at .venv; run 'make setup'"
+	PATH=$VENV/bin:$(go_tools_dir)/bin:$PATH
+	export PATH
+}

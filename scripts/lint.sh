@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Everything that reads code without running it. Each check is a step; the first that fails ends the run.
+
+. "$(dirname "$0")/lib.sh"
+use_tools
+
+ruff_all() {
+	ruff check
+	ruff format --check
+}
+
+mypy_all() {
+	mypy controller/airbound lab/airbound_lab
+}
+
+go_all() {
+	golangci-lint config verify
+	golangci-lint run ./...
+	golangci-lint fmt --diff ./...
+	go mod tidy -diff
+	go mod verify
+}
+
+shellcheck_all() {
+	local files
+	mapfile -t files < <(git ls-files --cached --others --exclude-standard | while read -r file; do
+		[[ -f $file ]] && head -n 1 "$file" | grep -qaE '^#!.*\b(ba|da|)sh\b' && echo "$file"
+	done)
+	shellcheck -x -P SCRIPTDIR scripts/lib.sh "${files[@]}"
+}
+
+step "files: licences, paths, ends" scripts/check-files.sh
+step "proto: lint" buf lint
+step "proto: breaking changes" scripts/check-proto-breaking.sh
+step "proto: generated code is current" scripts/generate.sh --check
+step "shell: shellcheck" shellcheck_all
+step "Python: ruff" ruff_all
+step "Python: mypy" mypy_all
+step "Python: walls" lint-imports
+step "Go: golangci-lint" go_all
+step "C: checkpatch" scripts/check-c.sh

@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Resolves the Python dependencies again: tools/requirements.in and the two pyproject.toml files into
+# tools/requirements.txt, tools/go-requirements.in into tools/go-requirements.txt, both with hashes.
+#   lock.sh [--upgrade]    without --upgrade, versions already locked stay
+# Needs only some `uv` (the virtualenv holds one).
+
+. "$(dirname "$0")/lib.sh"
+
+UV=$VENV/bin/uv
+[[ -x $UV ]] || UV=uv
+# A fixed Python version, and no address of any index in the result.
+common=(--quiet --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links
+	--no-annotate --custom-compile-command scripts/lock.sh)
+"$UV" pip compile "${common[@]}" "$@" --universal --no-emit-package airbound --no-emit-package airbound-lab \
+	controller/pyproject.toml lab/pyproject.toml tools/requirements.in -o tools/requirements.txt
+"$UV" pip compile "${common[@]}" "$@" tools/go-requirements.in -o tools/go-requirements.txt

