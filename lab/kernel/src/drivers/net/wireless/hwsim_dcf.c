@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Glue between mac80211_hwsim and the DCF model: queues, one timer, tx status, air time.
+ *
+ *	mac80211 -> hwsim_dcf_enqueue -> queue of the radio -> head offered to the model
+ *	timer at the model's next event -> attempts end -> deliver to the addressee, tx status, next head
+ *
+ * The model's event times are used throughout, never the clock at which the timer happened to run. Frames leave the lock
+ * before mac80211 sees them, since it may enqueue the next ones from there; and mac80211 sees a frame's status before the next
+ * one is offered, so that rate control that works attempt by attempt has learnt from it.
+ *
+ * A frame whose addressee is not there takes one attempt and ends without ACK; the model does not know who listens.
+ */
+#include <linux/hrtimer.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+#include "dcf_model.h"
+#include "hwsim_dcf.h"
+
+/* The parameters stand beside hwsim's own: mac80211_hwsim.dcf and so on. */
+#undef MODULE_PARAM_PREFIX
+#define MODULE_PARAM_PREFIX "mac80211_hwsim."
+
+static bool dcf = true;
+module_param(dcf, bool, 0644);
+MODULE_PARM_DESC(dcf, "Frames contend for one channel by 802.11 DCF");
+
+static uint dcf_ap_queue_frames = 64;
+module_param(dcf_ap_queue_frames, uint, 0644);
+MODULE_PARM_DESC(dcf_ap_queue_frames, "Driver queue of the first radio, frames");
+
+static uint dcf_sta_queue_frames = 64;
+module_param(dcf_sta_queue_frames, uint, 0644);
+MODULE_PARM_DESC(dcf_sta_queue_frames, "Driver queue of every other radio, frames");
+
+static bool dcf_orphan;
+module_param(dcf_orphan, bool, 0644);
+MODULE_PARM_DESC(dcf_orphan, "Detach frames from their socket at driver entry, as some phones' drivers do");
+
+static uint dcf_loss_ppm;
+module_param(dcf_loss_ppm, uint, 0644);
+MODULE_PARM_DESC(dcf_loss_ppm, "Chance that an attempt is lost on its link, parts per million");
+
+static char *rate_control = "minstrel_ht";
+module_param(rate_control, charp, 0444);
+MODULE_PARM_DESC(rate_control, "Rate control of the stations: minstrel_ht, fixed54, aarf");
+
+static char *ap_rate_control = "minstrel_ht";
+module_param(ap_rate_control, charp, 0444);
+MODULE_PARM_DESC(ap_rate_control, "Rate control of the first radio, the access point");
+
+struct dcf_queued {
+	struct list_head list;
+	struct sk_buff *skb;
+	struct ieee80211_channel *channel;
+	enum hwsim_dcf_kind kind;
+	bool ack_expected;
+	u8 chain_length;
+	struct ieee80211_tx_rate chain[DCF_CHAIN_MAX];
+	u8 attempts[DCF_CHAIN_MAX];	/* finished, by step of the chain */
+
+	/* filled at the end */
+	struct ieee80211_hw *hw;
+	bool heard;
+	u32 airtime_ns;			/* of the last attempt */
+	u32 tx_airtime_ns;		/* of all attempts */
+};
+
+struct hwsim_dcf_radio {
+	struct ieee80211_hw *hw;
+	int index;
+	bool rates_at_head;		/* rate control by table: the rate is chosen when the frame comes to the air */
+	bool stopped;
+	u32 queue_length;
+	struct list_head queue;
+	wait_queue_head_t drained;
+	u64 created_ns;
+	u64 busy_ns_before;		/* the channel's, when the radio was created */
+	u64 tx_ns;
+	u64 rx_ns;
+};
+
+static DEFINE_SPINLOCK(dcf_lock);
+static struct dcf_model model;
+static struct hwsim_dcf_radio *radios[DCF_STATIONS_MAX];
+static struct hrtimer dcf_timer;
+static bool dcf_ready;
+
+static int set_seed(const char *value, const struct kernel_param *kp)
+{
+	u64 seed;
+	int err = kstrtou64(value, 0, &seed);
+
+	if (err)
+		return err;
+	spin_lock_bh(&dcf_lock);
+	model.rng_state = seed;
+	spin_unlock_bh(&dcf_lock);
+	return 0;
+}
+
+static const struct kernel_param_ops seed_ops = { .set = set_seed };
+module_param_cb(dcf_seed, &seed_ops, NULL, 0200);
+MODULE_PARM_DESC(dcf_seed, "Seed of the back-off counters and link losses; takes effect when written");
+
+static int get_stats(char *buffer, const struct kernel_param *kp)
+{
+	struct dcf_counters c;
+
+	spin_lock_bh(&dcf_lock);
+	c = model.counters;
+	spin_unlock_bh(&dcf_lock);
+	return sysfs_emit(buffer, "busy_ns %llu\nattempts %llu\ncollided_attempts %llu\nlost_attempts %llu\n"
+			  "delivered %llu\nfailed %llu\n",
+			  c.busy_ns, c.attempts, c.collided_attempts, c.lost_attempts, c.delivered, c.failed);
+}
+
+static const struct kernel_param_ops stats_ops = { .get = get_stats };
+module_param_cb(dcf_stats, &stats_ops, NULL, 0444);
+
+bool hwsim_dcf_enabled(void)
+{
+	return dcf;
+}
+
+const char *hwsim_dcf_rate_control(int idx)
+{
+	const char *name = idx ? rate_control : ap_rate_control;
+
+	return strcmp(name, "minstrel") ? name : "minstrel_ht";
+}
+
+static u32 queue_limit(const struct hwsim_dcf_radio *radio)
+{
+	return max(1U, radio->index ? dcf_sta_queue_frames : dcf_ap_queue_frames);
+}
+
+static u16 rate_100kbps(struct hwsim_dcf_radio *radio, struct ieee80211_channel *channel,
+			const struct ieee80211_tx_rate *rate)
+{
+	const struct ieee80211_supported_band *sband = radio->hw->wiphy->bands[channel->band];
+
+	if (rate->flags & (IEEE80211_TX_RC_MCS | IEEE80211_TX_RC_VHT_MCS)) {
+		pr_warn_once("hwsim_dcf: the medium knows 802.11g only; HT and VHT frames are sent at 6 Mb/s\n");
+		return 60;
+	}
+	return rate->idx < sband->n_bitrates ? sband->bitrates[rate->idx].bitrate : 60;
+}
+
+static void copy_chain(struct dcf_queued *q, const struct ieee80211_tx_rate *rates)
+{
+	q->chain_length = 0;
+	while (q->chain_length < DCF_CHAIN_MAX && rates[q->chain_length].idx >= 0) {
+		q->chain[q->chain_length] = rates[q->chain_length];
+		q->chain_length++;
+	}
+}
+
+/*
+ * Firmware that adapts its rate does so attempt by attempt, not when the frame entered the queue. A rate control that
+ * publishes a table (rate_control_set_rates) is asked for it here, when the frame has come to the head.
+ */
+static void choose_rates_at_head(struct hwsim_dcf_radio *radio, struct dcf_queued *q)
+{
+	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(q->skb);
+	struct ieee80211_hdr *hdr = (void *)q->skb->data;
+	struct ieee80211_sta_rates *table;
+	struct ieee80211_sta *sta;
+	int i;
+
+	if (!radio->rates_at_head || !q->ack_expected || !ieee80211_is_data_present(hdr->frame_control) ||
+	    (info->flags & IEEE80211_TX_CTL_USE_MINRATE))
+		return;
+	rcu_read_lock();
+	sta = ieee80211_find_sta_by_ifaddr(radio->hw, hdr->addr1, hdr->addr2);
+	table = sta ? rcu_dereference(sta->rates) : NULL;
+	for (i = 0; table && i < DCF_CHAIN_MAX; i++) {
+		q->chain[i].idx = table->rate[i].idx;
+		q->chain[i].count = table->rate[i].count;
+		q->chain[i].flags = table->rate[i].flags;
+		if (table->rate[i].idx < 0)
+			break;
+		q->chain_length = i + 1;
+	}
+	rcu_read_unlock();
+}
+
+static void offer_head(struct hwsim_dcf_radio *radio, u64 now_ns)
+{
+	struct dcf_queued *q = list_first_entry_or_null(&radio->queue, struct dcf_queued, list);
+	struct dcf_frame frame = {};
+	int i;
+
+	if (!q || model.station[radio->index].contending)
+		return;
+	choose_rates_at_head(radio, q);
+	frame.bytes = q->skb->len + DCF_FCS_BYTES;
+	frame.ack_expected = q->ack_expected;
+	frame.loss_ppm = min(dcf_loss_ppm, 1000000U);
+	frame.chain_length = max_t(u8, q->chain_length, 1);
+	frame.chain[0].rate_100kbps = 60;	/* no rate given (beacons): the lowest basic rate */
+	frame.chain[0].tries = 1;
+	for (i = 0; i < q->chain_length; i++) {
+		frame.chain[i].rate_100kbps = rate_100kbps(radio, q->channel, &q->chain[i]);
+		frame.chain[i].tries = q->ack_expected ? max_t(u8, q->chain[i].count, 1) : 1;
+	}
+	dcf_offer(&model, radio->index, &frame, now_ns);
+}
+
+static void arm_timer(void)
+{
+	u64 next_ns = dcf_next_event_ns(&model);
+
+	if (next_ns != DCF_NEVER_NS)
+		hrtimer_start(&dcf_timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS_SOFT);
+}
+
+void hwsim_dcf_enqueue(struct hwsim_dcf_radio *radio, struct sk_buff *skb, struct ieee80211_channel *channel,
+		       enum hwsim_dcf_kind kind)
+{
+	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
+	struct ieee80211_hdr *hdr = (void *)skb->data;
+	struct dcf_queued *q = kzalloc(sizeof(*q), GFP_ATOMIC);
+	bool was_empty;
+
+	if (!q) {
+		ieee80211_free_txskb(radio->hw, skb);
+		return;
+	}
+	q->skb = skb;
+	q->channel = channel;
+	q->kind = kind;
+	q->ack_expected = !is_multicast_ether_addr(hdr->addr1) && !(info->flags & IEEE80211_TX_CTL_NO_ACK);
+	/* the interface may be gone when the frame is sent, and tx status shares the memory of the rates */
+	copy_chain(q, info->control.rates);
+	info->control.vif = NULL;
+	if (dcf_orphan)
+		skb_orphan(skb);
+
+	spin_lock_bh(&dcf_lock);
+	was_empty = list_empty(&radio->queue);
+	if (kind == HWSIM_DCF_BEACON && !was_empty)
+		list_add(&q->list, radio->queue.next);
+	else
+		list_add_tail(&q->list, &radio->queue);
+	radio->queue_length++;
+	if (!radio->stopped && radio->queue_length >= queue_limit(radio)) {
+		radio->stopped = true;
+		ieee80211_stop_queues(radio->hw);
+	}
+	if (was_empty) {
+		offer_head(radio, ktime_get_ns());
+		arm_timer();
+	}
+	spin_unlock_bh(&dcf_lock);
+}
+
+/* Books the attempt; moves the frame to @done if it was the last one. */
+static void end_of_attempt(const struct dcf_result *r, struct list_head *done)
+{
+	struct hwsim_dcf_radio *radio = radios[r->station];
+	struct dcf_queued *q = list_first_entry(&radio->queue, struct dcf_queued, list);
+	int step = 0;
+
+	while (step + 1 < q->chain_length && q->attempts[step] >= max_t(u8, q->chain[step].count, 1))
+		step++;
+	q->attempts[step]++;
+	q->tx_airtime_ns += r->airtime_ns;
+	radio->tx_ns += r->airtime_ns;
+	if (r->outcome == DCF_RETRY)
+		return;
+	q->hw = radio->hw;
+	q->heard = r->heard;
+	q->airtime_ns = r->airtime_ns;
+	list_move_tail(&q->list, done);
+	radio->queue_length--;
+}
+
+static void register_airtime(struct ieee80211_hw *hw, const u8 *peer, const u8 *self, u32 tx_ns, u32 rx_ns)
+{
+	struct ieee80211_sta *sta = ieee80211_find_sta_by_ifaddr(hw, peer, self);
+
+	if (sta)
+		ieee80211_sta_register_airtime(sta, 0, DIV_ROUND_CLOSEST(tx_ns, NSEC_PER_USEC),
+					       DIV_ROUND_CLOSEST(rx_ns, NSEC_PER_USEC));
+}
+
+static void report_status(struct dcf_queued *q, bool acked)
+{
+	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(q->skb);
+	int i;
+
+	ieee80211_tx_info_clear_status(info);
+	for (i = 0; i < IEEE80211_TX_MAX_RATES; i++) {
+		bool used = i < q->chain_length && q->attempts[i];
+
+		info->status.rates[i].idx = used ? q->chain[i].idx : -1;
+		info->status.rates[i].flags = used ? q->chain[i].flags : 0;
+		info->status.rates[i].count = used ? q->attempts[i] : 0;
+	}
+	if (acked)
+		info->flags |= IEEE80211_TX_STAT_ACK;
+	ieee80211_tx_status(q->hw, q->skb);
+}
+
+static void complete_frame(struct dcf_queued *q)
+{
+	struct ieee80211_hdr *hdr = (void *)q->skb->data;
+	struct ieee80211_hw *receiver = NULL;
+	int step = q->chain_length - 1;
+
+	while (step > 0 && !q->attempts[step])
+		step--;
+	if (step >= 0)
+		IEEE80211_SKB_CB(q->skb)->control.rates[0] = q->chain[step];
+
+	rcu_read_lock();
+	if (q->heard)
+		receiver = mac80211_hwsim_deliver(q->hw, q->skb, q->channel);
+	register_airtime(q->hw, hdr->addr1, hdr->addr2, q->tx_airtime_ns, 0);
+	if (receiver) {
+		register_airtime(receiver, hdr->addr2, hdr->addr1, 0, q->airtime_ns);
+		mac80211_hwsim_dcf_radio(receiver)->rx_ns += q->airtime_ns;
+	}
+	rcu_read_unlock();
+
+	if (q->kind == HWSIM_DCF_BEACON)
+		dev_kfree_skb(q->skb);
+	else
+		report_status(q, receiver);
+	kfree(q);
+}
+
+static void wake_if_drained(struct hwsim_dcf_radio *radio)
+{
+	if (radio->stopped && radio->queue_length <= queue_limit(radio) / 2) {
+		radio->stopped = false;
+		ieee80211_wake_queues(radio->hw);
+	}
+	if (!radio->queue_length)
+		wake_up(&radio->drained);
+}
+
+static void complete_frames(struct list_head *done, u64 now_ns)
+{
+	struct dcf_queued *q, *next;
+
+	list_for_each_entry_safe(q, next, done, list) {
+		struct hwsim_dcf_radio *radio = mac80211_hwsim_dcf_radio(q->hw);
+
+		complete_frame(q);
+		spin_lock_bh(&dcf_lock);
+		offer_head(radio, now_ns);
+		wake_if_drained(radio);
+		spin_unlock_bh(&dcf_lock);
+	}
+}
+
+/* Carries the model past one event; false if none is due. */
+static bool run_event(void)
+{
+	static struct dcf_result results[DCF_STATIONS_MAX];	/* under dcf_lock */
+	LIST_HEAD(done);
+	u64 event_ns;
+	u32 i, n;
+
+	spin_lock_bh(&dcf_lock);
+	event_ns = dcf_next_event_ns(&model);
+	if (event_ns > ktime_get_ns()) {
+		arm_timer();
+		spin_unlock_bh(&dcf_lock);
+		return false;
+	}
+	n = dcf_advance(&model, event_ns, results);
+	for (i = 0; i < n; i++)
+		end_of_attempt(&results[i], &done);
+	spin_unlock_bh(&dcf_lock);
+
+	complete_frames(&done, event_ns);
+	return true;
+}
+
+static enum hrtimer_restart dcf_fire(struct hrtimer *timer)
+{
+	while (run_event())
+		;
+	return HRTIMER_NORESTART;
+}
+
+void hwsim_dcf_purge(struct hwsim_dcf_radio *radio)
+{
+	struct dcf_queued *q, *next;
+	LIST_HEAD(purged);
+
+	spin_lock_bh(&dcf_lock);
+	list_splice_init(&radio->queue, &purged);
+	radio->queue_length = 0;
+	dcf_withdraw(&model, radio->index);
+	wake_if_drained(radio);
+	spin_unlock_bh(&dcf_lock);
+
+	list_for_each_entry_safe(q, next, &purged, list) {
+		ieee80211_free_txskb(radio->hw, q->skb);
+		kfree(q);
+	}
+}
+
+void hwsim_dcf_flush(struct hwsim_dcf_radio *radio)
+{
+	wait_event_timeout(radio->drained, !READ_ONCE(radio->queue_length), HZ);
+}
+
+void hwsim_dcf_survey(struct hwsim_dcf_radio *radio, struct survey_info *survey)
+{
+	u64 now_ns = ktime_get_ns();
+
+	spin_lock_bh(&dcf_lock);
+	survey->filled = SURVEY_INFO_TIME | SURVEY_INFO_TIME_BUSY | SURVEY_INFO_TIME_RX | SURVEY_INFO_TIME_TX |
+			 SURVEY_INFO_IN_USE;
+	survey->time = div_u64(now_ns - radio->created_ns, NSEC_PER_MSEC);
+	survey->time_busy = div_u64(dcf_busy_ns(&model, now_ns) - radio->busy_ns_before, NSEC_PER_MSEC);
+	survey->time_rx = div_u64(radio->rx_ns, NSEC_PER_MSEC);
+	survey->time_tx = div_u64(radio->tx_ns, NSEC_PER_MSEC);
+	spin_unlock_bh(&dcf_lock);
+}
+
+struct hwsim_dcf_radio *hwsim_dcf_radio_create(struct ieee80211_hw *hw, int idx)
+{
+	struct hwsim_dcf_radio *radio;
+
+	if (idx >= DCF_STATIONS_MAX)
+		return NULL;
+	radio = kzalloc(sizeof(*radio), GFP_KERNEL);
+	if (!radio)
+		return NULL;
+	radio->hw = hw;
+	radio->index = idx;
+	radio->rates_at_head = strcmp(hwsim_dcf_rate_control(idx), "minstrel_ht");
+	INIT_LIST_HEAD(&radio->queue);
+	init_waitqueue_head(&radio->drained);
+
+	spin_lock_bh(&dcf_lock);
+	if (!dcf_ready) {
+		u64 seed = model.rng_state;	/* set on the command line */
+
+		dcf_init(&model, seed);
+		hrtimer_init(&dcf_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+		dcf_timer.function = dcf_fire;
+		dcf_ready = true;
+	}
+	radio->created_ns = ktime_get_ns();
+	radio->busy_ns_before = dcf_busy_ns(&model, radio->created_ns);
+	radios[idx] = radio;
+	spin_unlock_bh(&dcf_lock);
+	return radio;
+}
+
+void hwsim_dcf_radio_destroy(struct hwsim_dcf_radio *radio)
+{
+	if (!radio)
+		return;
+	hwsim_dcf_purge(radio);
+	spin_lock_bh(&dcf_lock);
+	radios[radio->index] = NULL;
+	spin_unlock_bh(&dcf_lock);
+	kfree(radio);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The lab's medium between the radios of mac80211_hwsim: frames take air time, collide and are retried (dcf_model.h), and a
+ * radio whose queue is full stops mac80211's queues, so that the qdisc backs up as it does above a real driver.
+ */
+#ifndef AIRBOUND_HWSIM_DCF_H
+#define AIRBOUND_HWSIM_DCF_H
+
+#include <net/mac80211.h>
+
+struct hwsim_dcf_radio;
+
+/* False: hwsim's own medium (frames arrive at once). Module parameter mac80211_hwsim.dcf. */
+bool hwsim_dcf_enabled(void);
+
+/* Name of the rate control for radio @idx: mac80211_hwsim.ap_rate_control for the first, .rate_control for the others. */
+const char *hwsim_dcf_rate_control(int idx);
+
+/* NULL if there is no memory or no room in the model. */
+struct hwsim_dcf_radio *hwsim_dcf_radio_create(struct ieee80211_hw *hw, int idx);
+void hwsim_dcf_radio_destroy(struct hwsim_dcf_radio *radio);
+
+enum hwsim_dcf_kind {
+	HWSIM_DCF_QUEUED,		/* from mac80211: wants a tx status */
+	HWSIM_DCF_BEACON,		/* from the driver itself: goes before the queue, no tx status */
+};
+
+/* Takes over @skb. Called with bottom halves disabled. */
+void hwsim_dcf_enqueue(struct hwsim_dcf_radio *radio, struct sk_buff *skb, struct ieee80211_channel *channel,
+		       enum hwsim_dcf_kind kind);
+
+/* Frees all that is queued. */
+void hwsim_dcf_purge(struct hwsim_dcf_radio *radio);
+
+/* Waits until all that is queued has been sent, a second at most. May sleep. */
+void hwsim_dcf_flush(struct hwsim_dcf_radio *radio);
+
+/* Channel times since the radio was created: active, busy, receiving, transmitting. */
+void hwsim_dcf_survey(struct hwsim_dcf_radio *radio, struct survey_info *survey);
+
+/*
+ * Implemented by mac80211_hwsim: hands a copy of the frame to the radio it is addressed to (to every other radio on the channel
+ * if it is a multicast), and returns that radio; NULL if nobody is there or the frame is a multicast.
+ */
+struct ieee80211_hw *mac80211_hwsim_deliver(struct ieee80211_hw *hw, struct sk_buff *skb,
+					    struct ieee80211_channel *channel);
+
+/* Implemented by mac80211_hwsim: the medium's side of a radio. */
+struct hwsim_dcf_radio *mac80211_hwsim_dcf_radio(struct ieee80211_hw *hw);
+
+#endif
