@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	"airbound/uplink/backoff"
 )
 
 // Defaults of Config. A restarted controller finds its agents back within BackoffMaxDefault.
@@ -84,7 +86,7 @@ func Run[Req, Resp any](
 	newest, stopped := keepNewest(ctx, outgoing)
 	defer func() { <-stopped }()
 
-	wait := backoff{min: cfg.BackoffMin, max: cfg.BackoffMax}
+	wait := backoff.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax}
 	var lastCause string
 	for ctx.Err() == nil {
 		opened := time.Time{}
@@ -100,9 +102,9 @@ func Run[Req, Resp any](
 		}
 		// A controller that accepts a stream only to end it is no better than one that refuses the connection.
 		if !opened.IsZero() && time.Since(opened) >= cfg.BackoffMax {
-			wait.reset()
+			wait.Reset()
 		}
-		delay := wait.next()
+		delay := wait.Next()
 		level := slog.LevelWarn
 		if cause := err.Error(); cause == lastCause && opened.IsZero() {
 			level = slog.LevelDebug
@@ -111,7 +113,7 @@ func Run[Req, Resp any](
 		}
 		cfg.Logger.Log(ctx, level, "no stream to the controller", "controller", cfg.Address, "error", err,
 			"retry_in", delay.Round(time.Millisecond))
-		sleep(ctx, delay)
+		backoff.Sleep(ctx, delay)
 	}
 	return nil
 }

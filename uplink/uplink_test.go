@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package uplink
+package uplink_test
 
 import (
 	"context"
@@ -9,12 +9,14 @@ import (
 	"net"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 
 	airboundv1 "airbound/proto/airbound/v1"
+	"airbound/uplink"
 )
 
 type (
@@ -64,9 +66,15 @@ func serve(t *testing.T, c *controller, address string) (string, func()) {
 	}
 	server := grpc.NewServer()
 	airboundv1.RegisterAccessPointServiceServer(server, c)
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
-	return listener.Addr().String(), server.Stop
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	// Serve closes the listener of a server that was stopped before it.
+	kill := sync.OnceFunc(func() {
+		server.Stop()
+		<-served
+	})
+	t.Cleanup(kill)
+	return listener.Addr().String(), kill
 }
 
 // agent is a running uplink with what it told its owner.
@@ -78,9 +86,9 @@ type agent struct {
 	cancel   context.CancelFunc
 }
 
-func startAgent(t *testing.T, cfg Config) *agent {
+func startAgent(t *testing.T, cfg uplink.Config) *agent {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	a := &agent{
 		outgoing: make(chan *request), commands: make(chan *response, 100), states: make(chan bool, 100),
 		finished: make(chan error, 1), cancel: cancel,
@@ -90,14 +98,12 @@ func startAgent(t *testing.T, cfg Config) *agent {
 	}
 	cfg.BackoffMin, cfg.BackoffMax = 5*time.Millisecond, 50*time.Millisecond
 	go func() {
-		a.finished <- Run(ctx, cfg, openStream, a.outgoing, func(r *response) { a.commands <- r },
+		a.finished <- uplink.Run(ctx, cfg, openStream, a.outgoing, func(r *response) { a.commands <- r },
 			func(connected bool) { a.states <- connected })
 	}()
-	t.Cleanup(a.stop)
+	t.Cleanup(a.cancel)
 	return a
 }
-
-func (a *agent) stop() { a.cancel() }
 
 func openStream(ctx context.Context, conn *grpc.ClientConn) (grpc.BidiStreamingClient[request, response], error) {
 	return airboundv1.NewAccessPointServiceClient(conn).Connect(ctx)
@@ -128,7 +134,7 @@ func expect[T comparable](t *testing.T, what string, from <-chan T, want T) {
 func TestReportsAndCommandsPass(t *testing.T) {
 	c := newController()
 	address, _ := serve(t, c, "127.0.0.1:0")
-	a := startAgent(t, Config{Address: address})
+	a := startAgent(t, uplink.Config{Address: address})
 	expect(t, "state", a.states, true)
 	command := next(t, "command", a.commands)
 	if got := command.GetCommand().GetReportIntervalMs(); got != 250 {
@@ -143,7 +149,7 @@ func TestReportsAndCommandsPass(t *testing.T) {
 func TestReconnectsAfterRestart(t *testing.T) {
 	c := newController()
 	address, kill := serve(t, c, "127.0.0.1:0")
-	a := startAgent(t, Config{Address: address})
+	a := startAgent(t, uplink.Config{Address: address})
 	for restart := range 3 {
 		expect(t, "state", a.states, true)
 		a.outgoing <- report(uint64(restart))
@@ -159,7 +165,7 @@ func TestReconnectsAfterControllerEndsStream(t *testing.T) {
 	c := newController()
 	c.endAfter = 1
 	address, _ := serve(t, c, "127.0.0.1:0")
-	a := startAgent(t, Config{Address: address})
+	a := startAgent(t, uplink.Config{Address: address})
 	for sequence := uint64(1); sequence <= 3; sequence++ {
 		expect(t, "state", a.states, true)
 		a.outgoing <- report(sequence)
@@ -172,7 +178,7 @@ func TestNewestReportWaitsForTheStream(t *testing.T) {
 	c := newController()
 	address, kill := serve(t, c, "127.0.0.1:0")
 	kill()
-	a := startAgent(t, Config{Address: address})
+	a := startAgent(t, uplink.Config{Address: address})
 	// Each send returns because Run receives while disconnected; the last send also proves that 4 was taken in.
 	for sequence := uint64(1); sequence <= 5; sequence++ {
 		select {
@@ -195,9 +201,9 @@ func TestNewestReportWaitsForTheStream(t *testing.T) {
 }
 
 func TestKeepNewestDropsTheOlder(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	in := make(chan *int)
-	newest, stopped := keepNewest(ctx, in)
+	newest, stopped := uplink.KeepNewest(ctx, in)
 	for value := range 10 {
 		in <- &value
 	}
@@ -226,7 +232,7 @@ func TestCancelEndsRunWithoutLeaks(t *testing.T) {
 			if !test.reachable {
 				kill()
 			}
-			a := startAgent(t, Config{Address: address})
+			a := startAgent(t, uplink.Config{Address: address})
 			if test.reachable {
 				expect(t, "state", a.states, true)
 			}
@@ -266,7 +272,8 @@ func TestSilentControllerIsNoticed(t *testing.T) {
 	c := newController()
 	address, _ := serve(t, c, "127.0.0.1:0")
 	link := newFreezable(t, address)
-	a := startAgent(t, Config{Address: link.address, keepalive: keepaliveTimes{time: time.Second, timeout: time.Second}})
+	cfg := uplink.WithKeepalive(uplink.Config{Address: link.address}, time.Second, time.Second)
+	a := startAgent(t, cfg)
 	expect(t, "state", a.states, true)
 	link.freeze()
 	expect(t, "state", a.states, false)
@@ -328,16 +335,16 @@ func (f *freezable) forward(to io.Writer, from io.Reader) {
 
 func TestConfigErrors(t *testing.T) {
 	tests := map[string]struct {
-		cfg  Config
+		cfg  uplink.Config
 		want string
 	}{
-		"no address":     {Config{}, "controller address is empty"},
-		"negative":       {Config{Address: "127.0.0.1:1", BackoffMin: -1}, "not a range"},
-		"minimum is max": {Config{Address: "127.0.0.1:1", BackoffMin: 2, BackoffMax: 1}, "not a range"},
+		"no address":     {uplink.Config{}, "controller address is empty"},
+		"negative":       {uplink.Config{Address: "127.0.0.1:1", BackoffMin: -1}, "not a range"},
+		"minimum is max": {uplink.Config{Address: "127.0.0.1:1", BackoffMin: 2, BackoffMax: 1}, "not a range"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := Run(context.Background(), test.cfg, openStream, nil, func(*response) {}, func(bool) {})
+			err := uplink.Run(t.Context(), test.cfg, openStream, nil, func(*response) {}, func(bool) {})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("error is %v, want one with %q", err, test.want)
 			}
