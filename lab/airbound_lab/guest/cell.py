@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Brings up the cell: wire, access point, stations one after the other, and a check that each reaches its server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from typing import Any
+
+from system import GuestError, add_namespace, exited, namespace, run, spawn, write
+
+HOSTAPD_CONTROL = "/run/hostapd/wlan0"
+ASSOCIATION_TIMEOUT_S = 20.0
+ASSOCIATION_ATTEMPTS = 3
+ECHO_PORT = 7
+ECHO_ATTEMPTS = 5
+
+
+def configure(netns: str, ip_batch: str, tc_batch: str) -> None:
+    """Give a namespace its links, addresses, neighbours and queues."""
+    for program, batch in (("/sbin/ip", ip_batch), ("/sbin/tc", tc_batch)):
+        if batch:
+            path = f"/run/lab/{netns or 'ap'}.{os.path.basename(program)}"
+            write(path, batch)
+            run("configure", [program, "-batch", path], netns)
+
+
+def wire(plan: dict[str, Any]) -> None:
+    """Make the namespaces and the wired side."""
+    for name in plan["namespaces"]:
+        add_namespace(name)
+    configure("", plan["access_point"]["ip"], "")
+    for node in plan["wired"]:
+        configure(node["netns"], node["ip"], node["tc"])
+
+
+class AccessPoint:
+    """hostapd, and our ear on its control socket."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        """Start hostapd and attach to its events."""
+        write("/run/lab/hostapd.conf", plan["access_point"]["hostapd"])
+        self._pid = spawn("hostapd", ["/usr/sbin/hostapd", "/run/lab/hostapd.conf"])
+        for _ in range(100):
+            if os.path.exists(HOSTAPD_CONTROL):
+                break
+            if exited(self._pid):
+                raise GuestError("hostapd ended at once; see hostapd.log")
+            time.sleep(0.1)
+        self._events = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._events.bind("/run/lab/hostapd-events")
+        self._events.connect(HOSTAPD_CONTROL)
+        self._events.send(b"ATTACH")
+        self._events.settimeout(10)
+        if self._events.recv(4096) != b"OK\n":
+            raise GuestError("hostapd refused to attach us to its events")
+        configure("", "", plan["access_point"]["tc"])
+
+    def wait_for_station(self, mac: str) -> bool:
+        """Wait until a station is associated; False after a time without it."""
+        deadline = time.monotonic() + ASSOCIATION_TIMEOUT_S
+        while (left := deadline - time.monotonic()) > 0:
+            self._events.settimeout(left)
+            try:
+                event = self._events.recv(4096).decode(errors="replace")
+            except TimeoutError:
+                break
+            if "AP-STA-CONNECTED" in event and mac in event:
+                return True
+        return False
+
+
+def associate(access_point: AccessPoint, station: dict[str, Any]) -> None:
+    """Put a station's radio into its namespace and bring it into the cell."""
+    run("configure", ["/sbin/iw", "phy", station["radio"], "set", "netns", "name", station["name"]])
+    argv = ["/sbin/wpa_supplicant", "-Dnl80211", f"-i{station['interface']}", "-c/run/lab/wpa_supplicant.conf"]
+    for _ in range(ASSOCIATION_ATTEMPTS):
+        pid = spawn(f"wpa_supplicant-{station['name']}", argv, station["name"])
+        if access_point.wait_for_station(station["mac"]):
+            configure(station["name"], station["ip"], station["tc"])
+            return
+        if not exited(pid):
+            os.kill(pid, signal.SIGTERM)
+            os.waitpid(pid, 0)
+    raise GuestError(
+        f"station {station['name']} did not associate in {ASSOCIATION_ATTEMPTS} attempts of "
+        f"{ASSOCIATION_TIMEOUT_S:g} virtual seconds; see wpa_supplicant-{station['name']}.log and hostapd.log"
+    )
+
+
+def check_path(station: dict[str, Any]) -> None:
+    """Send a datagram from a station to its server and back."""
+    with namespace(station["server"]["netns"]):
+        server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        server.bind((station["server"]["address"], ECHO_PORT))
+    with namespace(station["name"]):
+        phone = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        phone.bind((station["address"], ECHO_PORT))
+    with server, phone:
+        for one in (server, phone):
+            one.settimeout(2)
+        for _ in range(ECHO_ATTEMPTS):
+            try:
+                phone.sendto(b"?", (station["server"]["address"], ECHO_PORT))
+                server.sendto(b"!", server.recvfrom(16)[1])
+                phone.recv(16)
+            except OSError:
+                time.sleep(1)
+            else:
+                return
+    raise GuestError(f"station {station['name']} is associated, but cannot reach {station['server']['address']}")

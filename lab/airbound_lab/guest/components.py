@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Airbound's own processes in the guest: started in order, waited for until each is connected, killed, started again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from typing import Any
+
+from system import GuestError, exited, namespace, read, spawn
+
+CONNECT_TIMEOUT_S = 30.0
+SETTLE_S = 2.0
+"""After the last connection: the first reports have gone up and the cell's state is known."""
+
+POLL_S = 0.1
+TCP_ESTABLISHED = "01"
+
+
+class Components:
+    """The controller and the agents of one run; none in the modes without Airbound."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        """Know them, start nothing."""
+        self._components = {component["name"]: component for component in plan["components"]}
+        self._controller = (plan["controller"]["address"], plan["controller"]["port"])
+        self._pids: dict[str, int] = {}
+
+    def start(self, name: str) -> None:
+        """Start one that does not run."""
+        if name in self._pids:
+            raise GuestError(f"{name} runs already")
+        component = self._components[name]
+        self._pids[name] = spawn(name, component["argv"], component["netns"], component["environment"])
+
+    def kill(self, name: str) -> None:
+        """Kill one, as a crash does."""
+        if name not in self._pids:
+            raise GuestError(f"{name} does not run")
+        pid = self._pids.pop(name)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+    def start_all(self) -> None:
+        """Start all, each when it can connect, and wait until all are connected."""
+        if not self._components:
+            return
+        self.start("controller")
+        self._wait("controller", "listen", self._controller_listens)
+        agents = [name for name in self._components if name != "controller"]
+        for name in agents:
+            self.start(name)
+        for name in agents:
+            self._wait(name, "connect to the controller", lambda netns=self._components[name]["netns"]: self._connected(netns))
+        time.sleep(SETTLE_S)
+
+    def peak_memory_kib(self) -> dict[str, int]:
+        """Give the most resident memory that each running component has had."""
+        peaks = {}
+        for name, pid in self._pids.items():
+            for line in read(f"/proc/{pid}/status").splitlines():
+                if line.startswith("VmHWM:"):
+                    peaks[name] = int(line.split()[1])
+        return peaks
+
+    def _wait(self, name: str, what: str, ready: Any) -> None:
+        deadline = time.monotonic() + CONNECT_TIMEOUT_S
+        while not ready():
+            if exited(self._pids[name]):
+                raise GuestError(f"{name} ended before it could {what}: {read(f'/mnt/log/{name}.log')[-800:]}")
+            if time.monotonic() > deadline:
+                raise GuestError(f"{name} did not {what} within {CONNECT_TIMEOUT_S:g} virtual seconds; see {name}.log")
+            time.sleep(POLL_S)
+
+    def _controller_listens(self) -> bool:
+        with namespace("controller"), socket.socket() as probe:
+            return probe.connect_ex(self._controller) == 0
+
+    def _connected(self, netns: str) -> bool:
+        """Whether a namespace has an established connection to the controller."""
+        address, port = self._controller
+        # /proc/net/tcp prints the address as one number in the machine's own byte order.
+        number = int.from_bytes(socket.inet_aton(address), "little")
+        wanted = f"{number:08X}:{port:04X}"
+        with namespace(netns):
+            lines = read("/proc/thread-self/net/tcp").splitlines()[1:]
+        return any(line.split()[2] == wanted and line.split()[3] == TCP_ESTABLISHED for line in lines)

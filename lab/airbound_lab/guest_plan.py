@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything the guest is told, as one JSON document: what to configure, to start, and when; pure.
+
+The guest (guest/init.py) only carries it out. So that equal runs are equal to the digit, nothing may come in here that
+differs between two equal runs: no directory of the run, no time, no process id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from airbound_lab import topology as nodes
+from airbound_lab.parameters import MODES, Parameters
+
+RESULT_DIRECTORY = "/mnt"
+"""Where the guest sees the directory that the host gives it."""
+
+BEACON_INTERVAL_TU = 100
+CHANNEL = 6
+FREQUENCY_MHZ = 2437
+
+TCP_BUFFER = {"minimum": 4096, "start": 1 << 20, "maximum": 16 << 20}
+"""Bytes. 16 MiB holds the window of any flow here; a start of 1 MiB saves wake-ups of the sending process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Paths on the host, which the guest sees as its own."""
+
+    traffic: str
+    python: str
+    controller_source: str
+    access_point_agent: str
+    phone_agent: str
+
+
+def plan(parameters: Parameters, mode: str, seed: int, programs: Programs) -> dict[str, Any]:
+    """Write the guest's orders for one run."""
+    cell = nodes.build(parameters)
+    return {
+        "medium": _medium(parameters, seed),
+        "sysctls": _sysctls(),
+        "namespaces": ["controller", *(server.name for server in cell.servers), *(phone.name for phone in cell.phones)],
+        "access_point": {
+            "ip": nodes.access_point_ip(cell),
+            "tc": nodes.access_point_tc(cell),
+            "hostapd": _hostapd(),
+            "address": nodes.AP_ADDRESS,
+        },
+        "wired": [
+            {"netns": "controller", "ip": nodes.controller_ip(cell), "tc": ""},
+            *({"netns": s.name, "ip": nodes.server_ip(cell, s), "tc": nodes.server_tc(s)} for s in cell.servers),
+        ],
+        "stations": [
+            {
+                "name": phone.name,
+                "radio": f"phy{phone.index}",
+                "interface": phone.interface,
+                "mac": phone.mac,
+                "address": phone.address,
+                "server": {"netns": cell.server_of(phone).name, "address": cell.server_of(phone).address},
+                "ip": nodes.phone_ip(cell, phone),
+                "tc": nodes.phone_tc(cell, phone, mode),
+            }
+            for phone in cell.phones
+        ],
+        "wpa_supplicant": _wpa_supplicant(),
+        "controller": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.CONTROLLER_PORT},
+        "components": _components(cell, mode, programs),
+        "controller_config": parameters.controller_config,
+        "timeline": [
+            {"at_ms": round(action.at_s * 1000), "do": action.do, "component": action.component}
+            for action in parameters.scenario.component_actions()
+            if MODES[mode].has_agents and action.at_s < parameters.seconds
+        ],
+        "seconds": parameters.seconds,
+        "traffic": {"program": programs.traffic, "plan": traffic_plan(cell, mode, seed)},
+    }
+
+
+def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
+    """Write the plan for airbound-traffic, without its time zero: `T0_NS` stands in its place."""
+    parameters = cell.parameters
+    flows = parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
+    protocols = sorted({flow.action.protocol for flow in flows})
+    lines = [f"clock t0_ns=T0_NS seconds={parameters.seconds} interval_ms=1000"]
+    lines += [
+        f"recv name={server.name}-{protocol} netns={server.name} protocol={protocol} "
+        f"address={server.address}:{nodes.SERVER_PORT}"
+        for server in cell.servers
+        for protocol in protocols
+    ]
+    for flow in flows:
+        phone, action = cell.phones[flow.phone - 1], flow.action
+        fields = [
+            f"send name={phone.name} netns={phone.name} protocol={action.protocol}",
+            f"address={cell.server_of(phone).address}:{nodes.SERVER_PORT}",
+            f"start_ms={flow.start_ms} stop_ms={flow.stop_ms}",
+        ]
+        if action.protocol == "tcp":
+            fields.append(f"congestion={MODES[mode].congestion}")
+        else:
+            fields.append(f"payload_bytes={action.payload_bytes}")
+        if action.rate_mbps is not None:
+            fields.append(f"rate_kbps={round(action.rate_mbps * 1000)}")
+        if action.on_s is not None and action.off_s is not None:
+            fields.append(f"on_ms={round(action.on_s * 1000)} off_ms={round(action.off_s * 1000)}")
+        lines.append(" ".join(fields))
+    if MODES[mode].has_agents:
+        lines += [
+            f"watch name={phone.name} netns={phone.name} interval_ms={parameters.bounds_interval_ms}"
+            for phone in cell.phones
+        ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _medium(parameters: Parameters, seed: int) -> dict[str, int]:
+    """Parameters of the medium in mac80211_hwsim; `dcf` itself, which switches it on, comes last."""
+    return {
+        "dcf_seed": seed,
+        "dcf_sta_queue_frames": parameters.driver_queue_frames,
+        "dcf_ap_queue_frames": parameters.ap_driver_queue_frames,
+        "dcf_orphan": int(parameters.orphan),
+        "dcf_loss_ppm": round(parameters.loss_percent * 10_000),
+        "dcf": 1,
+    }
+
+
+def _sysctls() -> dict[str, str]:
+    """Kernel settings, made before the namespaces that inherit them."""
+    buffer = " ".join(str(bytes_) for bytes_ in TCP_BUFFER.values())
+    return {
+        "net/core/devconf_inherit_init_net": "1",
+        "net/ipv6/conf/all/disable_ipv6": "1",
+        "net/ipv6/conf/default/disable_ipv6": "1",
+        "net/core/rmem_max": str(TCP_BUFFER["maximum"]),
+        "net/core/wmem_max": str(TCP_BUFFER["maximum"]),
+        "net/ipv4/tcp_rmem": buffer,
+        "net/ipv4/tcp_wmem": buffer,
+    }
+
+
+def _hostapd() -> str:
+    """802.11g, OFDM rates only, no WMM: the one access category that the model knows."""
+    return f"""interface=wlan0
+bridge=br0
+driver=nl80211
+ctrl_interface=/run/hostapd
+ssid=airbound
+hw_mode=g
+channel={CHANNEL}
+beacon_int={BEACON_INTERVAL_TU}
+supported_rates=60 90 120 180 240 360 480 540
+basic_rates=60 120 240
+preamble=1
+wmm_enabled=0
+ieee80211n=0
+auth_algs=1
+ap_max_inactivity=86400
+max_num_sta=200
+"""
+
+
+def _wpa_supplicant() -> str:
+    """One channel, one network: no time is lost looking elsewhere."""
+    return f"""p2p_disabled=1
+network={{
+	ssid="airbound"
+	key_mgmt=NONE
+	scan_freq={FREQUENCY_MHZ}
+	freq_list={FREQUENCY_MHZ}
+}}
+"""
+
+
+def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dict[str, Any]]:
+    """Airbound itself, in the order in which it is started."""
+    arguments = MODES[mode].controller_arguments
+    if arguments is None:
+        return []
+    controller = f"{nodes.CONTROLLER_ADDRESS}:{nodes.CONTROLLER_PORT}"
+    config = ("--config", "/run/lab/controller.config") if cell.parameters.controller_config is not None else ()
+    return [
+        {
+            "name": "controller",
+            "netns": "controller",
+            "argv": [programs.python, "-m", "airbound", "controller", "--listen", controller, *arguments, *config],
+            "environment": {"PYTHONPATH": programs.controller_source},
+        },
+        {
+            "name": "ap",
+            "netns": "",
+            "argv": [
+                programs.access_point_agent,
+                *("--controller", controller, "--interface", "wlan0", "--hostapd-control", "/run/hostapd/wlan0"),
+            ],
+            "environment": {},
+        },
+        *(
+            {
+                "name": f"phone{phone.index}",
+                "netns": phone.name,
+                "argv": [
+                    *(programs.phone_agent, "run", "--controller", controller, "--interface", phone.interface),
+                    *("--state-dir", f"/run/lab/phone{phone.index}"),
+                ],
+                "environment": {},
+            }
+            for phone in cell.phones
+        ),
+    ]

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cell's nodes, addresses and interface configuration, as input for `ip -batch` and `tc -batch`; pure.
+
+     sta1             staN                          the phones, each a network namespace
+   10.0.0.11        10.0.0.(10+N)                   10.0.0.0/16 is one link: phones, AP and wire are bridged
+     wlan1            wlanN                         hwsim radios phy1..phyN
+       \\   802.11g    /
+        \\  channel 6 /                              the medium model in the kernel
+          wlan0  phy0
+            |                                       hostapd, airbound-ap
+      br0 10.0.0.1                                  the AP: the root namespace
+       |       |  \\
+  controller   |   server2 ...                      veth pairs; the servers' with netem, half the delay each way
+   eth0        |     eth0
+ 10.0.1.1      |   10.0.5.1
+ :50051     server1
+             eth0 10.0.4.1  :5001                   one server per distinct wired delay
+
+Neighbour entries are permanent: no ARP, so its losses and timing cannot disturb a run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airbound_lab.parameters import MODES, Parameters
+
+AP_ADDRESS = "10.0.0.1"
+AP_MAC = "02:ab:00:00:00:01"
+CONTROLLER_ADDRESS = "10.0.1.1"
+CONTROLLER_PORT = 50051
+CONTROLLER_MAC = "02:ab:00:00:01:01"
+SERVER_PORT = 5001
+PREFIX_BITS = 16
+
+NETEM_LIMIT_PACKETS = 1_000_000
+"""netem only delays here: it must never drop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phone:
+    """A phone; index counts from 1 and is that of its radio."""
+
+    index: int
+
+    @property
+    def name(self) -> str:
+        """Name of the network namespace, and of the phone's flows."""
+        return f"sta{self.index}"
+
+    @property
+    def interface(self) -> str:
+        """Name of the Wi-Fi interface."""
+        return f"wlan{self.index}"
+
+    @property
+    def address(self) -> str:
+        """IPv4 address."""
+        return f"10.0.0.{10 + self.index}"
+
+    @property
+    def mac(self) -> str:
+        """MAC address, as mac80211_hwsim numbers its radios."""
+        return f"02:00:00:00:{self.index:02x}:00"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server behind a wire of a given round-trip delay; index counts from 1."""
+
+    index: int
+    delay_ms: float
+
+    @property
+    def name(self) -> str:
+        """Name of the network namespace."""
+        return f"server{self.index}"
+
+    @property
+    def address(self) -> str:
+        """IPv4 address."""
+        return f"10.0.{3 + self.index}.1"
+
+    @property
+    def mac(self) -> str:
+        """MAC address."""
+        return f"02:ab:00:00:{3 + self.index:02x}:01"
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """All nodes of a cell."""
+
+    phones: tuple[Phone, ...]
+    servers: tuple[Server, ...]
+    parameters: Parameters
+
+    def server_of(self, phone: Phone) -> Server:
+        """Give the server that a phone sends to."""
+        delay_ms = self.parameters.wired_delay_ms(phone.index)
+        return next(server for server in self.servers if server.delay_ms == delay_ms)
+
+
+def build(parameters: Parameters) -> Topology:
+    """Lay out the nodes."""
+    delays_ms = list(dict.fromkeys(parameters.wired_delay_ms(i) for i in range(1, parameters.terminals + 1)))
+    return Topology(
+        phones=tuple(Phone(i) for i in range(1, parameters.terminals + 1)),
+        servers=tuple(Server(i, delay_ms) for i, delay_ms in enumerate(delays_ms, start=1)),
+        parameters=parameters,
+    )
+
+
+def _wired_node(name: str, mac: str) -> list[str]:
+    return [
+        f"link add {name} type veth peer name eth0 address {mac} netns {name}",
+        f"link set {name} master br0 up",
+    ]
+
+
+def access_point_ip(topology: Topology) -> str:
+    """Batch of `ip` in the AP's namespace, before hostapd starts."""
+    lines = [
+        "link set lo up",
+        f"link add br0 address {AP_MAC} type bridge stp_state 0 forward_delay 0 mcast_snooping 0",
+        f"addr add {AP_ADDRESS}/{PREFIX_BITS} dev br0",
+        "link set br0 up",
+        f"neigh add {CONTROLLER_ADDRESS} lladdr {CONTROLLER_MAC} dev br0 nud permanent",
+        *_wired_node("controller", CONTROLLER_MAC),
+    ]
+    for server in topology.servers:
+        lines += _wired_node(server.name, server.mac)
+    return _batch(lines)
+
+
+def access_point_tc(topology: Topology) -> str:
+    """Batch of `tc` in the AP's namespace: towards the phones, and half of each wire's delay."""
+    parameters = topology.parameters
+    lines = [f"qdisc replace dev wlan0 root {_qdisc(parameters.ap_qdisc, parameters.ap_queue_packets)}"]
+    lines += [_netem(server.name, server.delay_ms) for server in topology.servers if server.delay_ms > 0]
+    return _batch(lines)
+
+
+def server_ip(topology: Topology, server: Server) -> str:
+    """Batch of `ip` in a server's namespace."""
+    phones = [phone for phone in topology.phones if topology.server_of(phone) == server]
+    return _batch(
+        [
+            "link set lo up",
+            f"addr add {server.address}/{PREFIX_BITS} dev eth0",
+            "link set eth0 up",
+            *(f"neigh add {phone.address} lladdr {phone.mac} dev eth0 nud permanent" for phone in phones),
+        ]
+    )
+
+
+def server_tc(server: Server) -> str:
+    """Batch of `tc` in a server's namespace: the other half of the wire's delay."""
+    return _batch([_netem("eth0", server.delay_ms)] if server.delay_ms > 0 else [])
+
+
+def controller_ip(topology: Topology) -> str:
+    """Batch of `ip` in the controller's namespace."""
+    return _batch(
+        [
+            "link set lo up",
+            f"addr add {CONTROLLER_ADDRESS}/{PREFIX_BITS} dev eth0",
+            "link set eth0 up",
+            f"neigh add {AP_ADDRESS} lladdr {AP_MAC} dev eth0 nud permanent",
+            *(f"neigh add {phone.address} lladdr {phone.mac} dev eth0 nud permanent" for phone in topology.phones),
+        ]
+    )
+
+
+def phone_ip(topology: Topology, phone: Phone) -> str:
+    """Batch of `ip` in a phone's namespace, once it is associated."""
+    server = topology.server_of(phone)
+    return _batch(
+        [
+            "link set lo up",
+            f"addr add {phone.address}/{PREFIX_BITS} dev {phone.interface}",
+            f"neigh add {server.address} lladdr {server.mac} dev {phone.interface} nud permanent",
+            f"neigh add {CONTROLLER_ADDRESS} lladdr {CONTROLLER_MAC} dev {phone.interface} nud permanent",
+        ]
+    )
+
+
+def phone_tc(topology: Topology, phone: Phone, mode: str) -> str:
+    """Batch of `tc` in a phone's namespace."""
+    parameters = topology.parameters
+    discipline = parameters.qdisc or MODES[mode].qdisc
+    return _batch([f"qdisc replace dev {phone.interface} root {_qdisc(discipline, parameters.queue_packets)}"])
+
+
+def _netem(interface: str, delay_ms: float) -> str:
+    return f"qdisc replace dev {interface} root netem delay {delay_ms / 2:g}ms limit {NETEM_LIMIT_PACKETS}"
+
+
+def _qdisc(discipline: str, packets: int) -> str:
+    return f"{discipline} limit {packets}"
+
+
+def _batch(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
