@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package applytest holds a fake kernel that interprets the grammar of /proc/net/tcp_cwnd_bounds, with its errors.
+package applytest
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Kernel is a fake /proc/net/tcp_cwnd_bounds. The zero value is a kernel without rules that knows `all` and `dst`.
+type Kernel struct {
+	// Whether the kernel knows uid selectors.
+	KnowsUID bool
+	// If set, the next and all later writes or reads fail with it.
+	WriteError error
+	ReadError  error
+	// Every transaction that was tried, in order.
+	Transactions []string
+
+	rules []rule
+}
+
+// rulesMax is the kernel contract's.
+const rulesMax = 256
+
+type rule struct {
+	selector string
+	min, max uint64
+}
+
+// Read gives the rules in the grammar, one a line.
+func (k *Kernel) Read() ([]byte, error) {
+	if k.ReadError != nil {
+		return nil, k.ReadError
+	}
+	var text strings.Builder
+	for _, r := range k.rules {
+		fmt.Fprintf(&text, "%s %d %d\n", r.selector, r.min, r.max)
+	}
+	return []byte(text.String()), nil
+}
+
+// Write takes a transaction as a whole or not at all: EINVAL if malformed, ERANGE if out of range, ENOSPC if too many.
+func (k *Kernel) Write(transaction []byte) error {
+	k.Transactions = append(k.Transactions, string(transaction))
+	if k.WriteError != nil {
+		return k.WriteError
+	}
+	rules := slices.Clone(k.rules)
+	body, terminated := strings.CutSuffix(string(transaction), "\n")
+	if !terminated {
+		return syscall.EINVAL
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		if line == "flush" {
+			rules = nil
+			continue
+		}
+		next, err := k.interpret(line)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(rules, func(r rule) bool { return r.selector == next.selector })
+		switch {
+		case at >= 0:
+			rules[at] = next
+		case len(rules) == rulesMax:
+			return syscall.ENOSPC
+		default:
+			rules = append(rules, next)
+		}
+	}
+	k.rules = rules
+	return nil
+}
+
+func (k *Kernel) interpret(line string) (rule, error) {
+	words := strings.Split(line, " ")
+	var operands int
+	switch words[0] {
+	case "all":
+		operands = 0
+	case "dst":
+		operands = 1
+	case "uid":
+		operands = 1
+		if !k.KnowsUID {
+			return rule{}, syscall.EINVAL
+		}
+	default:
+		return rule{}, syscall.EINVAL
+	}
+	if len(words) != operands+3 {
+		return rule{}, syscall.EINVAL
+	}
+	if words[0] == "dst" {
+		prefix, err := netip.ParsePrefix(words[1])
+		if err != nil {
+			return rule{}, syscall.EINVAL
+		}
+		words[1] = prefix.Masked().String()
+	}
+	if words[0] == "uid" {
+		if _, err := strconv.ParseUint(words[1], 10, 32); err != nil {
+			return rule{}, syscall.EINVAL
+		}
+	}
+	lowest, errMin := strconv.ParseUint(words[operands+1], 10, 64)
+	highest, errMax := strconv.ParseUint(words[operands+2], 10, 64)
+	if errMin != nil || errMax != nil {
+		return rule{}, syscall.EINVAL
+	}
+	if lowest < 1 || highest > 65535 || lowest > highest {
+		return rule{}, syscall.ERANGE
+	}
+	return rule{strings.Join(words[:operands+1], " "), lowest, highest}, nil
+}

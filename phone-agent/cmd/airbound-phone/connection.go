@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"google.golang.org/grpc"
+
+	"airbound/phone-agent/agent"
+	airboundv1 "airbound/proto/airbound/v1"
+	"airbound/uplink"
+)
+
+// connection is the uplink's goroutine seen from the agent's.
+type connection struct {
+	// What happened, as a call for the agent's goroutine to make.
+	events chan func(nowUS int64)
+	// Closed when the uplink has ended; err then says why.
+	ended chan struct{}
+	err   error
+
+	ctx      context.Context //nolint:containedctx // the connection's own life, ended by wait
+	cancel   context.CancelFunc
+	outgoing chan *airboundv1.TerminalServiceConnectRequest
+}
+
+func startUplink(ctx context.Context, options runOptions, phone *agent.Agent, logger *slog.Logger) *connection {
+	c := &connection{
+		events:   make(chan func(int64)),
+		ended:    make(chan struct{}),
+		outgoing: make(chan *airboundv1.TerminalServiceConnectRequest),
+	}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	var link agent.Link
+	onState := func(connected bool) {
+		if !connected {
+			c.tell(phone.Disconnected)
+			return
+		}
+		var err error
+		if link, err = linkOf(c.ctx, options, link); err != nil {
+			logger.Warn("cannot tell who this terminal is or where its controller", "error", err)
+		}
+		now := link
+		c.tell(func(nowUS int64) { phone.Connected(nowUS, now) })
+	}
+	handle := func(message *airboundv1.TerminalServiceConnectResponse) {
+		c.tell(func(nowUS int64) { phone.Command(nowUS, message.GetCommand()) })
+	}
+	go func() {
+		defer close(c.ended)
+		c.err = uplink.Run(c.ctx, uplink.Config{Address: options.controller, Logger: logger}, openStream, c.outgoing, handle, onState)
+	}()
+	return c
+}
+
+func openStream(ctx context.Context, client *grpc.ClientConn) (
+	grpc.BidiStreamingClient[airboundv1.TerminalServiceConnectRequest, airboundv1.TerminalServiceConnectResponse], error,
+) {
+	return airboundv1.NewTerminalServiceClient(client).Connect(ctx)
+}
+
+func (c *connection) tell(what func(nowUS int64)) {
+	select {
+	case c.events <- what:
+	case <-c.ctx.Done():
+	}
+}
+
+// send never blocks for long: the uplink keeps the newest report while it has no stream.
+func (c *connection) send(report *airboundv1.TerminalReport) {
+	select {
+	case c.outgoing <- &airboundv1.TerminalServiceConnectRequest{Report: report}:
+	case <-c.ended:
+	case <-c.ctx.Done():
+	}
+}
+
+func (c *connection) wait() {
+	c.cancel()
+	<-c.ended
+}

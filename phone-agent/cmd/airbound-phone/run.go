@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"airbound/phone-agent/agent"
+	"airbound/phone-agent/apply"
+	"airbound/phone-agent/status"
+)
+
+const (
+	// The agent lives in less than 20 MB. The limit is the Go heap's and stacks'; the program's text comes on top.
+	memoryLimitBytes = 12 << 20
+	gcPercent        = 50
+)
+
+func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) (int, error) {
+	options, err := parseRunOptions(arguments, stdout)
+	if err != nil {
+		return exitUsage, err
+	}
+	debug.SetMemoryLimit(memoryLimitBytes)
+	debug.SetGCPercent(gcPercent)
+	// There is never more than a sliver of work; more threads would only cost memory and wake-ups.
+	runtime.GOMAXPROCS(1)
+	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: options.logLevel}))
+	if err := run(ctx, options, logger); err != nil {
+		return exitError, err
+	}
+	return exitOK, nil
+}
+
+// run is the agent's life. Whatever ends it, the kernel's defaults are back when it returns.
+func run(ctx context.Context, options runOptions, logger *slog.Logger) (err error) {
+	mac, err := macOf(options)
+	if err != nil {
+		return err
+	}
+	directory := status.NewDirectory(options.stateDir)
+	unlock, err := directory.Lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	phone, err := agent.Start(agent.Config{
+		Version: version, PID: os.Getpid(), Controller: options.controller, Interface: options.interfaceName,
+		Interval: options.interval, SampleInterval: options.sampleInterval,
+		ReadMonitor: newMonitorFile(options.procRoot).read,
+		BackEnd:     apply.NewProcfs(apply.NewProcFile(options.procRoot)),
+		SaveState:   directory.Save, Logger: logger,
+	}, mac, bootTimeUS())
+	if err != nil {
+		return err
+	}
+	logger.Info("started", "version", version, "mac", mac, "controller", options.controller)
+	connection := startUplink(ctx, options, phone, logger)
+	defer connection.wait()
+	// Before the connection is waited for: the phone's own good comes first.
+	defer func() {
+		if stopErr := phone.Stop(bootTimeUS()); stopErr != nil {
+			err = errors.Join(err, fmt.Errorf("stop: %w", stopErr))
+			return
+		}
+		logger.Info("stopped, the kernel's defaults hold")
+	}()
+	return loop(ctx, phone, connection)
+}
+
+// loop is the only goroutine that touches the agent. It sleeps until something is due or something happens.
+func loop(ctx context.Context, phone *agent.Agent, connection *connection) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-connection.ended:
+			return connection.err
+		case happen := <-connection.events:
+			happen(bootTimeUS())
+		case <-timer.C:
+		}
+		if report := phone.Wake(bootTimeUS()); report != nil {
+			report.MonotonicUs = monotonicUS()
+			connection.send(report)
+		}
+		timer.Reset(time.Duration(phone.NextWakeUS()-bootTimeUS()) * time.Microsecond)
+	}
+}

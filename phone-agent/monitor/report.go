@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package monitor
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	airboundv1 "airbound/proto/airbound/v1"
+)
+
+// DestinationsReported is the most destinations a report names: the most active ones.
+const DestinationsReported = 256
+
+// view is a destination's connections summed up; the fields are those of airboundv1.Destination.
+type view struct {
+	connections        uint32
+	connectionsSending uint32
+	grew               bool
+	srttUS             uint32
+	minRTTUS           uint32
+	cwndSegs           uint32
+	ssthreshSegs       uint32
+	mssBytes           uint32
+	total              totals
+	queuedBytes        uint64
+	uids               []uint32
+}
+
+func (d *destination) summarise() view {
+	v := view{total: d.closed}
+	var cwnd, ssthresh uint64
+	var sending, all mean
+	for _, connection := range d.connections {
+		v.total = v.total.plus(connection.carried())
+		if !connection.present {
+			continue
+		}
+		last := &connection.last
+		v.connections++
+		v.grew = v.grew || connection.grew
+		all.add(last.SRTTUS)
+		if queued := last.QueuedBytes(); queued > 0 {
+			v.connectionsSending++
+			v.queuedBytes = saturatingAdd(v.queuedBytes, queued)
+			sending.add(last.SRTTUS)
+		}
+		v.minRTTUS = smallestSet(v.minRTTUS, last.MinRTTUS)
+		v.mssBytes = smallestSet(v.mssBytes, last.MSSBytes)
+		cwnd += uint64(last.CwndSegs)
+		ssthresh += uint64(last.SsthreshSegs)
+		v.uids = append(v.uids, last.UID)
+	}
+	v.srttUS = all.value()
+	if sending.count > 0 {
+		v.srttUS = sending.value()
+	}
+	v.cwndSegs = uint32(min(cwnd, math.MaxUint32)) //nolint:gosec // the minimum fits
+	// One connection without a threshold makes the destination one without: the sum is "not set" as well.
+	v.ssthreshSegs = uint32(min(ssthresh, SsthreshUnset)) //nolint:gosec // the minimum fits
+	slices.Sort(v.uids)
+	v.uids = slices.Compact(v.uids)
+	return v
+}
+
+// mean is the mean of the RTT samples that exist; 0 stands for none.
+type mean struct{ sum, count uint64 }
+
+func (m *mean) add(sampleUS uint32) {
+	if sampleUS > 0 {
+		m.sum += uint64(sampleUS)
+		m.count++
+	}
+}
+
+func (m *mean) value() uint32 {
+	if m.count == 0 {
+		return 0
+	}
+	return uint32(m.sum / m.count) //nolint:gosec // a mean of 32-bit values fits 32 bits
+}
+
+// smallestSet takes 0 for "not known".
+func smallestSet(a, b uint32) uint32 {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}
+
+// Destinations returns what a report says now: at most DestinationsReported entries, those being sent to first, then by
+// queued and by delivered bytes. The messages are new at every call.
+func (a *Aggregator) Destinations() []*airboundv1.Destination {
+	known := make([]*destination, 0, len(a.destinations))
+	for _, entry := range a.destinations {
+		known = append(known, entry)
+	}
+	slices.SortFunc(known, moreActive)
+	known = known[:min(len(known), DestinationsReported)]
+	messages := make([]*airboundv1.Destination, len(known))
+	for i, entry := range known {
+		messages[i] = entry.message()
+	}
+	return messages
+}
+
+func moreActive(x, y *destination) int {
+	return cmp.Or(
+		compareBool(y.sending, x.sending),
+		cmp.Compare(y.view.queuedBytes, x.view.queuedBytes),
+		cmp.Compare(y.view.connections, x.view.connections),
+		cmp.Compare(y.view.total.bytes, x.view.total.bytes),
+		x.address.Compare(y.address),
+	)
+}
+
+func compareBool(x, y bool) int {
+	switch {
+	case x == y:
+		return 0
+	case x:
+		return 1
+	default:
+		return -1
+	}
+}
+
+func (d *destination) message() *airboundv1.Destination {
+	v := &d.view
+	return &airboundv1.Destination{
+		Address:            d.address.String(),
+		Connections:        v.connections,
+		ConnectionsSending: v.connectionsSending,
+		SrttUs:             v.srttUS,
+		MinRttUs:           v.minRTTUS,
+		CwndSegs:           v.cwndSegs,
+		SsthreshSegs:       v.ssthreshSegs,
+		MssBytes:           v.mssBytes,
+		DeliveredBytes:     v.total.bytes,
+		QueuedBytes:        v.queuedBytes,
+		Events: &airboundv1.EventCounts{
+			LocalCongestion: v.total.events.LocalCongestion,
+			DuplicateAck:    v.total.events.DupAck,
+			Sack:            v.total.events.Sack,
+			FastRetransmit:  v.total.events.FastRetransmit,
+			Timeout:         v.total.events.Timeout,
+			Undo:            v.total.events.Undo,
+		},
+		Uids: slices.Clone(v.uids),
+	}
+}
