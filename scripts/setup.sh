@@ -41,8 +41,10 @@ install_python() {
 		return
 	fi
 	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "python3 is older than 3.11"
-	rm -rf "$VENV"
-	python3 -m venv "$VENV"
+	# A virtualenv of another place or another Python does not work here; else what is there is brought up to date.
+	if [[ ! -f $stamp || $(<"$stamp") != *" $ROOT" ]] || ! "$VENV/bin/python" -c '' 2>/dev/null; then
+		python3 -m venv --clear "$VENV"
+	fi
 	"$VENV/bin/pip" install -q --disable-pip-version-check --no-compile --require-hashes -r tools/requirements.txt
 	for package in "${packages[@]}"; do
 		"$VENV/bin/pip" install -q --disable-pip-version-check --no-deps --no-build-isolation -e "$package"
