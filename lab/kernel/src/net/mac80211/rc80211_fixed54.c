@@ -23,6 +23,12 @@ static void fixed54_get_rate(void *priv, struct ieee80211_sta *sta, void *priv_s
 	rate->count = FIXED_TRIES;
 }
 
+/* mac80211 calls it without asking whether it is there */
+static void fixed54_tx_status(void *priv, struct ieee80211_supported_band *sband, void *priv_sta,
+			      struct ieee80211_tx_status *st)
+{
+}
+
 static void *fixed54_alloc(struct ieee80211_hw *hw)
 {
 	return hw;
@@ -54,6 +60,7 @@ static const struct rate_control_ops fixed54_ops = {
 	.rate_init = fixed54_rate_init,
 	.free_sta = fixed54_free_sta,
 	.get_rate = fixed54_get_rate,
+	.tx_status_ext = fixed54_tx_status,
 };
 
 static int __init rc80211_fixed54_init(void)
