@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `airbound-lab`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airbound_lab import machine, results, scenario, tables
+from airbound_lab.errors import LabError, UsageError
+from airbound_lab.parameters import MODES, QDISCS, RATE_CONTROLS, Parameters
+from airbound_lab.progress import Progress
+from airbound_lab.run import Setting, run_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WALL_LIMIT_BASE_S = 300
+WALL_LIMIT_PER_SECOND_S = 20
+"""A guest that needs more wall time than this, and this per virtual second, hangs."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.do(options)
+    except LabError as error:
+        print(f"airbound-lab: {error}", file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        print("airbound-lab: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    parameters = _parameters(options)
+    jobs = _positive("jobs", options.jobs) if options.jobs is not None else os.cpu_count() or 1
+    if options.json is not None and not options.json.parent.is_dir():
+        raise UsageError(f"json: there is no directory {options.json.parent}")
+    machine.check_tools()
+    programs = machine.programs(parameters.modes)
+    kernel = machine.kernel(options.kernel)
+    limit_s = options.wall_limit_seconds or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * parameters.seconds
+    setting = Setting(kernel, programs, jobs, limit_s, options.logs.resolve() if options.logs else None)
+    progress = Progress(sys.stderr, len(parameters.modes) * len(parameters.seeds))
+    try:
+        found = run_all(parameters, setting, progress.update, progress.finish, machine.sha256(kernel))
+    finally:
+        progress.close()
+    if options.json is not None:
+        results.save(found, options.json)
+    print(describe(parameters))
+    print(tables.text(tables.rows(found)))
+    print()
+    print(tables.text(tables.phone_rows(found)))
+
+
+def describe(parameters: Parameters) -> str:
+    """One line that says what was run."""
+    delays = ", ".join(f"{delay_ms:g}" for delay_ms in parameters.wired_delays_ms)
+    window_s = parameters.seconds - parameters.warmup_seconds
+    seeds = f"seed {parameters.seeds[0]}" if len(parameters.seeds) == 1 else f"median [range] of {len(parameters.seeds)} seeds"
+    phones = f"{parameters.terminals} phone{'s' if parameters.terminals > 1 else ''}"
+    return (
+        f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, {parameters.rate_control}, {seeds}; "
+        f"{window_s} s measured after {parameters.warmup_seconds} s"
+    )
+
+
+def _parameters(options: argparse.Namespace) -> Parameters:
+    delays_ms = options.wired_delays if options.wired_delays is not None else (options.delay_ms,)
+    return Parameters(
+        scenario=scenario.load(options.scenario),
+        terminals=options.terminals,
+        wired_delays_ms=delays_ms,
+        seconds=options.seconds,
+        warmup_seconds=options.warmup_seconds,
+        modes=options.modes,
+        seeds=options.seeds if options.seeds is not None else (options.seed,),
+        rate_control=options.rate_control,
+        ap_rate_control=options.ap_rate_control,
+        qdisc=options.qdisc,
+        queue_packets=options.queue,
+        ap_qdisc=options.ap_qdisc,
+        ap_queue_packets=options.ap_queue,
+        driver_queue_frames=options.driver_queue,
+        ap_driver_queue_frames=options.ap_driver_queue,
+        orphan=options.orphan,
+        loss_percent=options.loss,
+        bounds_interval_ms=options.bounds_interval_ms,
+        controller_config=_text(options.controller_config),
+    )
+
+
+def _plot(options: argparse.Namespace) -> None:
+    from airbound_lab import plot  # noqa: PLC0415  (matplotlib takes a second to import)
+
+    for path in plot.write_all(results.load(options.results), options.directory, options.format):
+        print(path)
+
+
+def _report(options: argparse.Namespace) -> None:
+    from airbound_lab import report  # noqa: PLC0415  (matplotlib takes a second to import)
+
+    sets = [(path.stem, results.load(path)) for path in options.results]
+    try:
+        options.out.write_text(report.html(sets), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {options.out}: {error.strerror}") from error
+    print(options.out)
+
+
+def _parser() -> argparse.ArgumentParser:
+    defaults = Parameters()
+    parser = argparse.ArgumentParser(prog="airbound-lab", description="A Wi-Fi cell in a box, in virtual time.")
+    commands = parser.add_subparsers(required=True, metavar="run|plot|report")
+
+    run = commands.add_parser("run", help="boot the cell, measure it, print a table", allow_abbrev=False)
+    run.set_defaults(do=_run)
+    add = run.add_argument
+    add("--scenario", default="uplink", help="uplink, saturation, or a .json file (default: uplink)")
+    add("--terminals", type=int, default=defaults.terminals, metavar="N", help="phones (default: %(default)s)")
+    add("--delay-ms", type=float, default=defaults.wired_delays_ms[0], metavar="MS", help="round trip on the wire")
+    add("--wired-delays", type=_reals, metavar="MS,MS,...", help="one server each; phone i gets the i-th, over again")
+    add("--seconds", type=int, default=defaults.seconds, metavar="S", help="virtual seconds (default: %(default)s)")
+    add("--warmup-seconds", type=int, default=defaults.warmup_seconds, metavar="S", help="not measured (default: 5)")
+    add("--seed", type=int, default=1, metavar="N", help="same seed, same result (default: 1)")
+    add("--seeds", type=_seeds, metavar="A..B", help="several seeds: 1..5 or 1,4,9; the table gives median and range")
+    add("--modes", type=_names, default=defaults.modes, metavar="M,M,...", help=f"of {', '.join(MODES)}")
+    add("--rate-control", choices=RATE_CONTROLS, default=defaults.rate_control, help="the phones'")
+    add("--ap-rate-control", choices=RATE_CONTROLS, default=defaults.ap_rate_control, help="the access point's")
+    add("--qdisc", choices=QDISCS, help="the phones' (default: pfifo, with bbr fq)")
+    add("--queue", type=int, default=defaults.queue_packets, metavar="N", help="packets in it (default: 1000)")
+    add("--ap-qdisc", choices=QDISCS, default=defaults.ap_qdisc, help="the access point's (default: pfifo)")
+    add("--ap-queue", type=int, default=defaults.ap_queue_packets, metavar="N", help="packets in it (default: 1000)")
+    add("--driver-queue", type=int, default=defaults.driver_queue_frames, metavar="N", help="frames below (default: 64)")
+    add("--ap-driver-queue", type=int, default=defaults.ap_driver_queue_frames, metavar="N", help="the access point's")
+    add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
+    add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
+    add("--bounds-interval-ms", type=int, default=defaults.bounds_interval_ms, metavar="MS", help="to look for new rules")
+    add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
+    add("--json", type=Path, metavar="FILE", help="write the results here")
+    add("--jobs", type=int, metavar="N", help="guests at a time (default: one per core)")
+    add("--logs", type=Path, metavar="DIR", help="keep each run's logs and raw samples here")
+    add("--kernel", metavar="FILE", help="a built lab kernel (default: as lab/kernel/build gives it)")
+    add("--wall-limit-seconds", type=float, metavar="S", help="give up on a guest that takes longer")
+
+    plot = commands.add_parser("plot", help="draw a results file", allow_abbrev=False)
+    plot.set_defaults(do=_plot)
+    plot.add_argument("results", type=Path, help="what run --json wrote")
+    plot.add_argument("--directory", type=Path, default=Path(), help="where the pictures go (default: here)")
+    plot.add_argument("--format", choices=("svg", "png"), default="svg")
+
+    report = commands.add_parser("report", help="one HTML page of several results files", allow_abbrev=False)
+    report.set_defaults(do=_report)
+    report.add_argument("results", type=Path, nargs="+", help="what run --json wrote")
+    report.add_argument("--out", type=Path, default=Path("report.html"), help="default: report.html")
+    return parser
+
+
+def _reals(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers") from None
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(","))
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    try:
+        if ".." in text:
+            first, last = (int(part) for part in text.split(".."))
+            if last < first:
+                raise ValueError
+            return tuple(range(first, last + 1))
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither A..B nor a list of whole numbers") from None
+
+
+def _positive(name: str, value: int) -> int:
+    if value < 1:
+        raise UsageError(f"{name}: {value} is not at least 1")
+    return value
+
+
+def _text(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"controller-config: cannot read {path}: {error.strerror}") from error

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run needs of this machine: tools, our own programs, the lab's kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airbound_lab.errors import LabError, UsageError
+from airbound_lab.guest_plan import Programs
+from airbound_lab.parameters import MODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+KERNEL_VARIABLE = "AIRBOUND_LAB_KERNEL"
+
+TOOL_PACKAGES = {
+    "setarch": "util-linux",
+    "python3": "python3",
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "iw": "iw",
+    "hostapd": "hostapd",
+    "wpa_supplicant": "wpasupplicant",
+}
+"""Debian's package for each tool. The guest finds them in the same directories as the host does."""
+
+SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def check_tools(path: str = SYSTEM_PATH) -> None:
+    """Raise one UsageError that names every missing tool and what to install."""
+    missing = [tool for tool in TOOL_PACKAGES if shutil.which(tool, path=path) is None]
+    if missing:
+        packages = " ".join(sorted({TOOL_PACKAGES[tool] for tool in missing}))
+        raise UsageError(
+            f"this machine lacks {', '.join(missing)}; install with: apt-get install {packages} (or: make setup)"
+        )
+
+
+def programs(modes: Iterable[str], build: Path = REPOSITORY / "build") -> Programs:
+    """Find our own programs; UsageError names those that are needed and not built."""
+    found = Programs(
+        traffic=str(build / "airbound-traffic"),
+        python=os.environ.get("AIRBOUND_LAB_PYTHON", sys.executable),
+        controller_source=str(REPOSITORY / "controller"),
+        access_point_agent=str(build / "airbound-ap"),
+        phone_agent=str(build / "airbound-phone"),
+    )
+    needed = [found.traffic]
+    if any(MODES[mode].has_agents for mode in modes):
+        needed += [found.access_point_agent, found.phone_agent]
+    missing = [name for name in needed if not os.access(name, os.X_OK)]
+    if missing:
+        raise UsageError(f"not built: {', '.join(missing)}; run: make build")
+    return found
+
+
+def kernel(given: str | None) -> Path:
+    """Give the lab kernel's program: as given, or from the environment, or built now if it is not in the cache."""
+    chosen = given or os.environ.get(KERNEL_VARIABLE)
+    if not chosen:
+        build = REPOSITORY / "lab" / "kernel" / "build"
+        result = subprocess.run([str(build)], stdout=subprocess.PIPE, text=True, check=False)
+        lines = result.stdout.strip().splitlines()
+        if result.returncode != 0 or not lines:
+            raise LabError(f"{build} failed (status {result.returncode}); see above")
+        chosen = lines[-1]
+    path = Path(chosen).resolve()
+    if not os.access(path, os.X_OK) or not path.is_file():
+        raise UsageError(f"no kernel at {path}; build it with lab/kernel/build, or give --kernel or {KERNEL_VARIABLE}")
+    return path
+
+
+def sha256(path: Path) -> str:
+    """Hash of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the traffic generator's samples to the figures of a run; pure.
+
+The measured window is (warm-up, end]. Goodput is what the receivers got. The RTT figures pool the per-second smoothed RTT
+of all phones' TCP. The RTT ratio is RTT over the smallest RTT that *any* phone saw to the same server during the whole
+run, since a phone that starts in a full cell never sees the true minimum itself.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from airbound_lab.errors import LabError
+from airbound_lab.results import PhoneResult, RulesChange, Run, Series
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from airbound_lab.topology import Phone, Topology
+
+MEGA = 1e6
+DIGITS = 6
+"""Decimals kept in results: enough for a byte a second, and short enough to read."""
+
+
+@dataclass(slots=True)
+class Samples:
+    """What the generator wrote, by what it is about."""
+
+    received_bytes: dict[str, dict[int, int]] = field(default_factory=dict)
+    """By source address, then by second: cumulative bytes."""
+    sent: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
+    """By phone name, then by second: the sender's line."""
+    rules: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
+    """By phone name: (seconds, rules) at each change."""
+    errors: list[str] = field(default_factory=list)
+
+
+def parse(lines: Iterable[str]) -> Samples:
+    """Read the generator's JSON lines; LabError names the line that is not one."""
+    samples = Samples()
+    for number, line in enumerate(lines, start=1):
+        try:
+            data = json.loads(line)
+            name, kind = data["name"], data["kind"]
+            if kind == "error":
+                samples.errors.append(f"{name}: {data['error']}")
+                continue
+            t_ms = data["t_ms"]
+            if kind == "recv":
+                at = samples.received_bytes.setdefault(data["source"], {})
+                # One phone may be heard by several receivers (TCP and UDP): their bytes add up.
+                at[t_ms // 1000] = at.get(t_ms // 1000, 0) + data["bytes"]
+            elif kind == "send":
+                samples.sent.setdefault(name, {})[t_ms // 1000] = data
+            elif kind == "rules":
+                samples.rules.setdefault(name, []).append((t_ms / 1000, data["rules"]))
+            else:
+                raise LabError(f"samples, line {number}: unknown kind {kind!r}")
+        except (ValueError, KeyError, TypeError) as error:
+            raise LabError(f"samples, line {number}: not a sample ({error!r}): {line[:120]!r}") from error
+    return samples
+
+
+def jain(rates: Sequence[float]) -> float | None:
+    """Jain's fairness index: 1 if all are equal, 1/n if one has everything; None if nobody has anything."""
+    squares = sum(rate * rate for rate in rates)
+    return sum(rates) ** 2 / (len(rates) * squares) if squares > 0 else None
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """The value below which a share (0 to 1) of the values lies, linear between neighbours; None of nothing."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    position = share * (len(ordered) - 1)
+    low = int(position)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """Arithmetic mean; None of nothing."""
+    return sum(values) / len(values) if values else None
+
+
+def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
+    """Compute everything that is said about one run, but the wall time."""
+    parameters = cell.parameters
+    base_rtt_ms = _base_rtt_ms(cell, samples)
+    sending = {flow.phone for flow in parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
+               if flow.stop_ms > parameters.warmup_seconds * 1000}  # fmt: skip
+    phones = [_phone(cell, phone, samples, base_rtt_ms) for phone in cell.phones]
+    window = slice(parameters.warmup_seconds, parameters.seconds)
+    rtts_ms = [rtt for phone in phones for rtt in phone.series.srtt_ms[window] if rtt is not None]
+    ratios = [ratio for phone in phones for ratio in phone.series.rtt_ratio[window] if ratio is not None]
+    return Run(
+        mode=mode,
+        seed=seed,
+        total_goodput_mbps=_short(sum(phone.goodput_mbps for phone in phones)),
+        jain=_maybe_short(jain([p.goodput_mbps for i, p in enumerate(phones, start=1) if i in sending])),
+        rtt_mean_ms=_maybe_short(mean(rtts_ms)),
+        rtt_p95_ms=_maybe_short(percentile(rtts_ms, 0.95)),
+        rtt_ratio=_maybe_short(mean(ratios)),
+        retransmits=sum(phone.retransmits for phone in phones),
+        wall_seconds=0.0,
+        phones=phones,
+    )
+
+
+def _base_rtt_ms(cell: Topology, samples: Samples) -> dict[str, float]:
+    """The smallest RTT that any phone saw, by server."""
+    smallest: dict[str, float] = {}
+    for phone in cell.phones:
+        server = cell.server_of(phone).name
+        for line in samples.sent.get(phone.name, {}).values():
+            rtt_us = line.get("min_rtt_us", 0)
+            # The kernel says 0 or all ones (in microseconds, 2^32 - 1) before the first sample.
+            if 0 < rtt_us < 2**32 - 1:
+                smallest[server] = min(smallest.get(server, rtt_us / 1000), rtt_us / 1000)
+    return smallest
+
+
+def _phone(cell: Topology, phone: Phone, samples: Samples, base_rtt_ms: dict[str, float]) -> PhoneResult:
+    parameters = cell.parameters
+    received = samples.received_bytes.get(phone.address, {})
+    sent = samples.sent.get(phone.name, {})
+    total_bytes, counted = [0], 0
+    retransmits_total, retransmits_before, retransmits = 0, 0, [0]
+    series = Series()
+    base_ms = base_rtt_ms.get(cell.server_of(phone).name)
+    for second in range(1, parameters.seconds + 1):
+        counted = received.get(second, counted)
+        series.t_s.append(second)
+        series.goodput_mbps.append(_short((counted - total_bytes[-1]) * 8 / MEGA))
+        total_bytes.append(counted)
+        line = sent.get(second, {})
+        if "retransmits" in line:
+            # A new flow counts from zero again.
+            grown = line["retransmits"] - retransmits_before
+            retransmits_total += grown if grown >= 0 else line["retransmits"]
+            retransmits_before = line["retransmits"]
+        retransmits.append(retransmits_total)
+        srtt_us = line.get("srtt_us", 0)
+        min_rtt_us = line.get("min_rtt_us", 0)
+        series.cwnd_segs.append(line.get("cwnd_segs"))
+        series.bound_min_segs.append(line.get("bound_min_segs") or None)
+        series.bound_max_segs.append(line.get("bound_max_segs") or None)
+        series.srtt_ms.append(srtt_us / 1000 if srtt_us else None)
+        series.min_rtt_ms.append(min_rtt_us / 1000 if 0 < min_rtt_us < 2**32 - 1 else None)
+        series.rtt_ratio.append(_short(srtt_us / 1000 / base_ms) if srtt_us and base_ms else None)
+    warmup_s, end_s = parameters.warmup_seconds, parameters.seconds
+    return PhoneResult(
+        wired_delay_ms=parameters.wired_delay_ms(phone.index),
+        goodput_mbps=_short((total_bytes[end_s] - total_bytes[warmup_s]) * 8 / MEGA / (end_s - warmup_s)),
+        retransmits=retransmits[end_s] - retransmits[warmup_s],
+        series=series,
+        rules=[RulesChange(t_s, rules.splitlines()) for t_s, rules in samples.rules.get(phone.name, [])],
+    )
+
+
+def _short(value: float) -> float:
+    return round(value, DIGITS)
+
+
+def _maybe_short(value: float | None) -> float | None:
+    return None if value is None else _short(value)

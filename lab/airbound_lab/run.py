@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carries out a set of runs, several guests at a time, and gathers their results."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airbound_lab import boot, guest_plan, measure, topology
+from airbound_lab.errors import LabError
+from airbound_lab.results import Results, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from airbound_lab.guest_plan import Programs
+    from airbound_lab.parameters import Parameters
+
+RATE_CONTROL_NAMES = {"minstrel": "minstrel_ht", "fixed54": "fixed54", "aarf": "aarf"}
+"""Our names and mac80211's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run to be made."""
+
+    mode: str
+    seed: int
+
+    def __str__(self) -> str:
+        """Name it for people."""
+        return f"{self.mode}, seed {self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the runs are made with; has no influence on their figures."""
+
+    kernel: Path
+    programs: Programs
+    jobs: int
+    wall_limit_s: float
+    logs: Path | None = None
+    """Where each run's logs and raw samples are kept; None: only those of a run that failed, in a temporary directory."""
+
+
+def run_all(
+    parameters: Parameters,
+    setting: Setting,
+    on_progress: Callable[[Task, str], None],
+    on_done: Callable[[Task, Run], None],
+    kernel_hash: str = "",
+) -> Results:
+    """Make every run of the parameters' modes and seeds, in any order; the results are in the order asked for.
+
+    The first failure stops all and is raised as LabError.
+    """
+    tasks = [Task(mode, seed) for mode in parameters.modes for seed in parameters.seeds]
+    done: dict[Task, Run] = {}
+    stop = threading.Event()
+    with ThreadPoolExecutor(max_workers=setting.jobs) as pool:
+        futures = {pool.submit(run_one, parameters, task, setting, on_progress, stop.is_set): task for task in tasks}
+        try:
+            for future in as_completed(futures):
+                done[futures[future]] = future.result()
+                on_done(futures[future], done[futures[future]])
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return Results(parameters, [done[task] for task in tasks], kernel_hash)
+
+
+def run_one(
+    parameters: Parameters,
+    task: Task,
+    setting: Setting,
+    on_progress: Callable[[Task, str], None],
+    stopped: Callable[[], bool],
+) -> Run:
+    """Boot a guest for one run and measure it."""
+    directory = _directory(setting, task)
+    plan = guest_plan.plan(parameters, task.mode, task.seed, setting.programs)
+    (directory / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
+    command = boot.command_line(
+        setting.kernel,
+        radios=parameters.terminals + 1,
+        rate_control=RATE_CONTROL_NAMES[parameters.rate_control],
+        ap_rate_control=RATE_CONTROL_NAMES[parameters.ap_rate_control],
+        seed=task.seed,
+    )
+    try:
+        wall_seconds = boot.boot(
+            command, directory, setting.wall_limit_s, lambda: on_progress(task, _progress(directory, parameters)), stopped
+        )
+        run = _read(directory, parameters, task)
+    except LabError as error:
+        raise LabError(f"{task}: {error}") from error
+    run.wall_seconds = round(wall_seconds, 1)
+    if setting.logs is None:
+        shutil.rmtree(directory)
+    return run
+
+
+def _directory(setting: Setting, task: Task) -> Path:
+    if setting.logs is None:
+        return Path(tempfile.mkdtemp(prefix="airbound-lab-"))
+    directory = setting.logs / f"{task.mode}-{task.seed}"
+    if directory.exists():
+        shutil.rmtree(directory)
+    directory.mkdir(parents=True)
+    return directory
+
+
+def _read(directory: Path, parameters: Parameters, task: Task) -> Run:
+    with (directory / "samples.jsonl").open(encoding="utf-8") as lines:
+        samples = measure.parse(lines)
+    if samples.errors:
+        raise LabError(f"traffic failed: {'; '.join(samples.errors)}; logs: {directory}")
+    run = measure.figures(topology.build(parameters), task.mode, task.seed, samples)
+    end = json.loads((directory / "end.json").read_text(encoding="utf-8"))
+    run.peak_memory_kib = end["peak_memory_kib"]
+    return run
+
+
+def _progress(directory: Path, parameters: Parameters) -> str:
+    """Say how far a guest is."""
+    try:
+        text = (directory / "progress").read_text(encoding="utf-8")
+        if text != "measuring":
+            return text
+        lines = (directory / "samples.jsonl").read_text(encoding="utf-8").splitlines()
+        seconds = max((json.loads(line).get("t_ms", 0) // 1000 for line in lines[-1:]), default=0)
+    except (OSError, ValueError):
+        # Not written yet, or only half.
+        return "booting"
+    return f"{seconds}/{parameters.seconds} s"
