@@ -25,8 +25,11 @@ while IFS= read -r -d '' file; do
 	kernel/patches/*) ;; # each patch adds its own licence lines; checkpatch looks at them
 	*.py | *.go | *.c | *.h | *.sh | *.proto | Makefile | Dockerfile | *.toml | *.config | lab/kernel/build)
 		licence=Apache-2.0
-		case $file in kernel/*.[ch] | lab/kernel/*.[ch]) licence=GPL-2.0 ;; esac
-		head -n 2 "$file" | grep -q "SPDX-License-Identifier: $licence" ||
+		case $file in
+		kernel/*.[ch] | lab/kernel/*.[ch]) licence=GPL-2.0 ;;
+		kernel/* | lab/kernel/*) licence="(GPL-2.0|Apache-2.0)" ;;
+		esac
+		head -n 2 "$file" | grep -qE "SPDX-License-Identifier: $licence" ||
 			complain "$file" "no 'SPDX-License-Identifier: $licence' in the first two lines"
 		;;
 	esac

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compares proto/ with the contract it replaces: `buf breaking` against the first of these that exists:
-#   1. proto/ has uncommitted changes                   -> HEAD
-#   2. HEAD is ahead of origin/main                     -> their merge base
-#   3. otherwise                                        -> the parent of the newest commit that changed proto/
-# So it works in a working tree, on a branch, and in CI on a main that already holds the change. A history with no
-# earlier contract (the first commit, a clone with --depth 1) has nothing to be broken, and says so.
+# Compares proto/ with the contract it replaces, by `buf breaking`. That is proto/ as it was at the first of these:
+#   1. HEAD, if proto/ has uncommitted changes;
+#   2. the merge base of HEAD and origin/main, if HEAD is ahead of it;
+#   3. the parent of the newest commit that changed proto/, so that the check also bites on a main that holds the change.
+# A commit whose proto/ does not compile was no contract; the one before it counts. A history with no earlier contract
+# (the first commit, a clone with --depth 1) has nothing to break, and the check says so.
 # A break that is meant goes into a commit whose message has a line `Breaking-Proto: why`.
 
 . "$(dirname "$0")/lib.sh"
 use_tools
 
-base_commit() {
+replaced_commit() {
 	local merge_base newest
 	if [[ -n $(git status --porcelain -- proto) ]]; then
 		git rev-parse HEAD
@@ -24,17 +24,21 @@ base_commit() {
 	fi
 }
 
-base=$(base_commit)
-if [[ -z $base || -z $(git ls-tree -r --name-only "$base" -- proto) ]]; then
-	echo "this history holds no earlier contract: nothing to break"
+replaced=$(replaced_commit)
+if [[ -n $replaced ]] && git log --format=%B "$replaced..HEAD" -- proto | grep -q '^Breaking-Proto: '; then
+	git log --format='accepted: %h %s%n%(trailers:key=Breaking-Proto)' "$replaced..HEAD" -- proto
 	exit
 fi
-if git log --format=%B "$base..HEAD" -- proto | grep -q '^Breaking-Proto: '; then
-	git log --format='accepted: %h %s%n%(trailers:key=Breaking-Proto)' "$base..HEAD" -- proto
-	exit
-fi
+
 old=$(mktemp -d)
 trap 'report_failure; rm -rf "$old"' EXIT
-git archive "$base" -- buf.yaml proto | tar -x -C "$old"
-echo "against $(git log -1 --format='%h %s' "$base")"
-buf breaking --against "$old"
+for commit in ${replaced:+$(git rev-list "$replaced" -- 'proto/*.proto')}; do
+	rm -rf "${old:?}"/*
+	git archive "$commit" -- buf.yaml proto | tar -x -C "$old"
+	if buf build "$old" -o /dev/null 2>/dev/null; then
+		echo "against $(git log -1 --format='%h %s' "$commit")"
+		buf breaking --against "$old"
+		exit
+	fi
+done
+echo "this history holds no earlier contract: nothing to break"
