@@ -2,7 +2,8 @@
 """What a saturated 802.11 cell carries in theory; pure. The lab's medium is held against it.
 
 G. Bianchi: Performance Analysis of the IEEE 802.11 Distributed Coordination Function. IEEE JSAC 18(3), 2000;
-with the retry limit of H. Wu et al.: Performance of Reliable Transport Protocol over IEEE 802.11 Wireless LAN. INFOCOM 2002.
+with the retry limit of H. Wu et al.: Performance of Reliable Transport Protocol over IEEE 802.11 Wireless LAN.
+INFOCOM 2002.
 """
 
 from __future__ import annotations
