@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package hostapdtest has a hostapd that has a control socket and stations but no radio. It interprets commands as
+// hostapd 2.10 does.
+package hostapdtest
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Server is one hostapd process that serves one network interface. Its methods are safe for concurrent use.
+type Server struct {
+	networkInterface string
+	path             string
+	conn             *net.UnixConn
+	ended            chan struct{}
+
+	mu       sync.Mutex
+	stations []station
+	monitors []*net.UnixAddr
+	attached int
+	mute     bool
+}
+
+type station struct {
+	mac        string
+	authorized bool
+}
+
+// Start creates the control socket at path, with stations that have joined before.
+func Start(path, networkInterface string, stations ...string) (*Server, error) {
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		return nil, fmt.Errorf("listen on control socket: %w", err)
+	}
+	s := &Server{networkInterface: networkInterface, path: path, conn: conn, ended: make(chan struct{})}
+	for _, mac := range stations {
+		s.add(station{mac: mac, authorized: true})
+	}
+	go s.serve()
+	return s, nil
+}
+
+// Join associates and authorizes a station and tells so.
+func (s *Server) Join(mac string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(station{mac: mac, authorized: true})
+	s.event("AP-STA-CONNECTED " + mac)
+}
+
+// JoinSilently is a Join whose event is lost.
+func (s *Server) JoinSilently(mac string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(station{mac: mac, authorized: true})
+}
+
+// Associate associates a station that has no keys yet.
+func (s *Server) Associate(mac string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(station{mac: mac})
+}
+
+// Leave takes a station out and tells so.
+func (s *Server) Leave(mac string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(mac)
+	s.event("AP-STA-DISCONNECTED " + mac)
+}
+
+// Say sends raw bytes to everyone who is attached.
+func (s *Server) Say(datagram string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.say(datagram)
+}
+
+// Mute makes the server take commands and answer none, as a process that hangs does.
+func (s *Server) Mute() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mute = true
+}
+
+// Attached counts the ATTACH commands so far.
+func (s *Server) Attached() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.attached
+}
+
+// Monitors counts the clients that are attached now.
+func (s *Server) Monitors() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.monitors)
+}
+
+// Terminate ends the server as SIGTERM ends hostapd: it tells so and removes its socket.
+func (s *Server) Terminate() error {
+	s.mu.Lock()
+	s.event("CTRL-EVENT-TERMINATING ")
+	s.mu.Unlock()
+	return s.Kill()
+}
+
+// Kill ends the server without a word.
+func (s *Server) Kill() error {
+	err := s.conn.Close()
+	<-s.ended
+	if removeErr := os.Remove(s.path); !errors.Is(removeErr, os.ErrNotExist) {
+		err = errors.Join(err, removeErr)
+	}
+	if err != nil {
+		return fmt.Errorf("end hostapd: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) serve() {
+	defer close(s.ended)
+	buffer := make([]byte, 4096)
+	for {
+		n, from, err := s.conn.ReadFromUnix(buffer)
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		if reply := s.reply(string(buffer[:n]), from); !s.mute {
+			// A client that is gone does not hear its reply; hostapd does not mind either.
+			_, _ = s.conn.WriteToUnix([]byte(reply), from)
+		}
+		s.mu.Unlock()
+	}
+}
+
+func (s *Server) reply(command string, from *net.UnixAddr) string {
+	name, argument, _ := strings.Cut(command, " ")
+	switch name {
+	case "PING":
+		return "PONG\n"
+	case "ATTACH":
+		s.attached++
+		s.monitors = append(s.monitors, from)
+		return "OK\n"
+	case "DETACH":
+		isSender := func(monitor *net.UnixAddr) bool { return monitor.Name == from.Name }
+		if !slices.ContainsFunc(s.monitors, isSender) {
+			return "FAIL\n"
+		}
+		s.monitors = slices.DeleteFunc(s.monitors, isSender)
+		return "OK\n"
+	case "STATUS":
+		return fmt.Sprintf("state=ENABLED\nphy=phy0\nfreq=2437\nbss[0]=%s\nbssid[0]=02:00:00:00:00:00\nssid[0]=cell\n"+
+			"num_sta[0]=%d\n", s.networkInterface, len(s.stations))
+	case "STA-FIRST":
+		return s.entry(0)
+	case "STA-NEXT":
+		i := s.index(argument)
+		if i < 0 {
+			return "FAIL\n"
+		}
+		return s.entry(i + 1)
+	default:
+		return "UNKNOWN COMMAND\n"
+	}
+}
+
+// entry is empty at the end of the list.
+func (s *Server) entry(i int) string {
+	if i >= len(s.stations) {
+		return ""
+	}
+	flags := "[AUTH][ASSOC]"
+	if s.stations[i].authorized {
+		flags += "[AUTHORIZED]"
+	}
+	return fmt.Sprintf("%s\nflags=%s\naid=1\ncapability=0x401\nlisten_interval=5\nsupported_rates=0c 12 18 24\n"+
+		"timeout_next=NULLFUNC POLL\nrx_packets=10\ntx_packets=10\nconnected_time=1\n", s.stations[i].mac, flags)
+}
+
+// add puts a station at the head of the list, as hostapd does.
+func (s *Server) add(newcomer station) {
+	s.remove(newcomer.mac)
+	s.stations = slices.Insert(s.stations, 0, newcomer)
+}
+
+func (s *Server) remove(mac string) {
+	if i := s.index(mac); i >= 0 {
+		s.stations = slices.Delete(s.stations, i, i+1)
+	}
+}
+
+func (s *Server) index(mac string) int {
+	return slices.IndexFunc(s.stations, func(each station) bool { return each.mac == mac })
+}
+
+func (s *Server) event(text string) { s.say("<3>" + text) }
+
+func (s *Server) say(datagram string) {
+	for _, monitor := range s.monitors {
+		_, _ = s.conn.WriteToUnix([]byte(datagram), monitor)
+	}
+}

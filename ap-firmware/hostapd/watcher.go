@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostapd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"airbound/uplink/backoff"
+)
+
+const (
+	// pingInterval bounds how long a hostapd that was killed, and so could say nothing, goes unnoticed.
+	pingInterval = 5 * time.Second
+	retryMin     = 100 * time.Millisecond
+	retryMax     = 5 * time.Second
+)
+
+var (
+	errTerminating  = errors.New("hostapd is terminating")
+	errMissedEvents = errors.New("hostapd's list differs from what its events told")
+)
+
+// Watcher follows hostapd's associations through restarts of hostapd.
+type Watcher struct {
+	path, networkInterface, runDirectory string
+
+	malformed func(error)
+	logger    *slog.Logger
+
+	refresh      chan struct{}
+	updates      chan Update
+	associations Associations
+}
+
+// Update is the set of associations after something happened.
+type Update struct {
+	Associations Associations
+	Change       Change
+}
+
+// NewWatcher makes a watcher of the control socket at path, which must serve the network interface. The client's own
+// socket goes below runDirectory; empty takes the system's directory for temporary files. malformed is told of every
+// message that had to be refused.
+func NewWatcher(path, networkInterface, runDirectory string, malformed func(error), logger *slog.Logger) *Watcher {
+	return &Watcher{
+		path: path, networkInterface: networkInterface, runDirectory: runDirectory, malformed: malformed, logger: logger,
+		refresh: make(chan struct{}, 1), updates: make(chan Update, 16),
+	}
+}
+
+// Updates has one update for each change, and one when hostapd comes or goes.
+func (w *Watcher) Updates() <-chan Update { return w.updates }
+
+// Refresh asks for hostapd's list again, for when the kernel's differs. It does not wait.
+func (w *Watcher) Refresh() {
+	select {
+	case w.refresh <- struct{}{}:
+	default:
+	}
+}
+
+// Run watches until ctx ends.
+func (w *Watcher) Run(ctx context.Context) {
+	wait := backoff.Backoff{Min: retryMin, Max: retryMax}
+	var lastCause string
+	for ctx.Err() == nil {
+		err := w.session(ctx, wait.Reset)
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, ErrMalformed) {
+			w.malformed(err)
+		}
+		level := slog.LevelDebug
+		if w.associations.Known() || err.Error() != lastCause {
+			level = slog.LevelWarn
+		}
+		lastCause = err.Error()
+		if w.associations.Known() {
+			w.associations.Forget()
+			w.publish(ctx, Change{})
+		}
+		delay := wait.Next()
+		w.logger.Log(ctx, level, "no associations from hostapd", "socket", w.path, "error", err,
+			"retry_in", delay.Round(time.Millisecond))
+		backoff.Sleep(ctx, delay)
+	}
+}
+
+// session lives as long as one connection; it never returns nil.
+func (w *Watcher) session(ctx context.Context, established func()) (err error) {
+	client, err := Dial(w.path, w.runDirectory, w.malformed)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	if err := w.introduce(ctx, client); err != nil {
+		return err
+	}
+	established()
+	w.logger.Info("attached to hostapd", "socket", w.path, "stations", w.associations.Len())
+	ping := time.NewTicker(pingInterval)
+	defer ping.Stop()
+	for {
+		if err := w.step(ctx, client, ping.C); err != nil {
+			return err
+		}
+	}
+}
+
+// introduce attaches before it lists, so that no change falls between the two.
+func (w *Watcher) introduce(ctx context.Context, client *Client) error {
+	if err := client.Attach(ctx); err != nil {
+		return err
+	}
+	status, err := client.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(status.Interfaces, w.networkInterface) {
+		return fmt.Errorf("socket serves %q, not %s", status.Interfaces, w.networkInterface)
+	}
+	stations, err := client.Stations(ctx)
+	if err != nil {
+		return err
+	}
+	w.publish(ctx, w.associations.Replace(stations))
+	_, err = w.apply(ctx, client.events())
+	return err
+}
+
+// step waits for one thing to do and does it.
+func (w *Watcher) step(ctx context.Context, client *Client, ping <-chan time.Time) error {
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("watch hostapd: %w", ctx.Err())
+	case datagram, open := <-client.datagrams:
+		if !open {
+			return client.failure
+		}
+		client.unsolicited(datagram)
+	case <-ping:
+		if err := client.Ping(ctx); err != nil {
+			return err
+		}
+	case <-w.refresh:
+		return w.relist(ctx, client)
+	}
+	_, err := w.apply(ctx, client.events())
+	return err
+}
+
+// relist compares hostapd's list with what its events told. hostapd stops sending to a client that it could not reach a
+// few times and says nothing about it; only a new connection helps.
+func (w *Watcher) relist(ctx context.Context, client *Client) error {
+	stations, err := client.Stations(ctx)
+	if err != nil {
+		return err
+	}
+	changed, err := w.apply(ctx, client.events())
+	if err != nil || changed {
+		return err
+	}
+	change := w.associations.Replace(stations)
+	if change == (Change{}) {
+		return nil
+	}
+	w.publish(ctx, change)
+	return errMissedEvents
+}
+
+// apply takes events into the set and publishes each change.
+func (w *Watcher) apply(ctx context.Context, events []Event) (changed bool, err error) {
+	for _, event := range events {
+		if event.Kind == EventTerminating {
+			return changed, errTerminating
+		}
+		if change := w.associations.Apply(event); change != (Change{}) {
+			changed = true
+			w.logger.Debug("association changed", "event", event.Name, "mac", event.MAC)
+			w.publish(ctx, change)
+		}
+	}
+	return changed, nil
+}
+
+func (w *Watcher) publish(ctx context.Context, change Change) {
+	update := Update{Associations: w.associations.Clone(), Change: change}
+	select {
+	case w.updates <- update:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hostapd_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"airbound/ap-firmware/hostapd"
+	"airbound/ap-firmware/hostapd/hostapdtest"
+)
+
+const patience = 30 * time.Second
+
+// bench is a watcher beside a fake hostapd.
+type bench struct {
+	t            *testing.T
+	path         string
+	runDirectory string
+	server       *hostapdtest.Server
+	watcher      *hostapd.Watcher
+	stop         func()
+	last         hostapd.Update
+
+	mu        sync.Mutex
+	malformed []string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	// Not t.TempDir: its path outgrows the 108 bytes of a socket address with the name of the test.
+	directory, err := os.MkdirTemp("", "hostapd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, path: filepath.Join(directory, "wlan0"), runDirectory: filepath.Join(directory, "run")}
+	if err := os.Mkdir(b.runDirectory, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.watcher = hostapd.NewWatcher(b.path, "wlan0", b.runDirectory, b.refuse, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		b.watcher.Run(ctx)
+	}()
+	b.stop = func() {
+		cancel()
+		<-finished
+	}
+	t.Cleanup(func() {
+		b.stop()
+		if b.server != nil {
+			_ = b.server.Kill()
+		}
+		_ = os.RemoveAll(directory)
+	})
+	return b
+}
+
+func (b *bench) refuse(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.malformed = append(b.malformed, err.Error())
+}
+
+func (b *bench) refused() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.malformed)
+}
+
+func (b *bench) start(stations ...string) {
+	b.t.Helper()
+	server, err := hostapdtest.Start(b.path, "wlan0", stations...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.server = server
+}
+
+// await takes updates until one satisfies the condition.
+func (b *bench) await(what string, condition func(hostapd.Update) bool) {
+	b.t.Helper()
+	timeout := time.After(patience)
+	for {
+		select {
+		case b.last = <-b.watcher.Updates():
+			if condition(b.last) {
+				return
+			}
+		case <-timeout:
+			b.t.Fatalf("no update with %s within %v, last is %+v", what, patience, b.last)
+		}
+	}
+}
+
+func (b *bench) awaitStations(macs ...string) {
+	b.t.Helper()
+	b.await("stations "+strings.Join(macs, " "), func(u hostapd.Update) bool {
+		for _, mac := range macs {
+			if !u.Associations.Has(mac) {
+				return false
+			}
+		}
+		return u.Associations.Known() && u.Associations.Len() == len(macs)
+	})
+}
+
+func (b *bench) awaitAway() {
+	b.t.Helper()
+	b.await("hostapd away", func(u hostapd.Update) bool { return !u.Associations.Known() })
+}
+
+func TestWatcherListsAndFollows(t *testing.T) {
+	b := newBench(t)
+	b.start(phone1)
+	b.awaitStations(phone1)
+	b.server.Join(phone2)
+	b.awaitStations(phone1, phone2)
+	if b.last.Change != (hostapd.Change{Joined: true}) {
+		t.Fatalf("change is %+v, want a join", b.last.Change)
+	}
+	b.server.Leave(phone1)
+	b.awaitStations(phone2)
+	if b.last.Change != (hostapd.Change{Left: true}) {
+		t.Fatalf("change is %+v, want a leave", b.last.Change)
+	}
+}
+
+func TestWatcherWaitsForHostapd(t *testing.T) {
+	b := newBench(t)
+	time.Sleep(50 * time.Millisecond) // A few attempts fail; nothing depends on how many.
+	b.start(phone1)
+	b.awaitStations(phone1)
+}
+
+func TestWatcherSurvivesRestarts(t *testing.T) {
+	tests := map[string]func(*hostapdtest.Server) error{
+		"terminated": (*hostapdtest.Server).Terminate,
+		"killed":     (*hostapdtest.Server).Kill, // Noticed by the next ping.
+	}
+	for name, end := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.start(phone1, phone2)
+			b.awaitStations(phone1, phone2)
+			if err := end(b.server); err != nil {
+				t.Fatal(err)
+			}
+			b.awaitAway()
+			b.start(phone2, phone3)
+			b.awaitStations(phone2, phone3)
+			if b.last.Change != (hostapd.Change{Joined: true, Left: true}) {
+				t.Fatalf("change over the restart is %+v, want a join and a leave", b.last.Change)
+			}
+		})
+	}
+}
+
+func TestWatcherLeavesHungHostapd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.start(phone1)
+	b.awaitStations(phone1)
+	b.server.Mute()
+	b.awaitAway()
+}
+
+func TestWatcherCountsGarbageAndGoesOn(t *testing.T) {
+	b := newBench(t)
+	b.start(phone1)
+	b.awaitStations(phone1)
+	garbage := []string{
+		"<3>AP-STA-CONNECTED 02:00:00:00:02", "<3>", "<", "late reply\n", "", "\x00\xff", strings.Repeat("y", 20_000),
+	}
+	for _, datagram := range garbage {
+		b.server.Say(datagram)
+	}
+	b.server.Join(phone2)
+	b.awaitStations(phone1, phone2)
+	if got := b.refused(); len(got) != len(garbage) {
+		t.Fatalf("refused %d messages, want %d: %q", len(got), len(garbage), got)
+	}
+}
+
+func TestWatcherFindsMissedEvents(t *testing.T) {
+	b := newBench(t)
+	b.start(phone1)
+	b.awaitStations(phone1)
+	b.server.JoinSilently(phone2)
+	b.watcher.Refresh()
+	b.awaitStations(phone1, phone2)
+	b.awaitAway()
+	b.awaitStations(phone1, phone2)
+	if got := b.server.Attached(); got != 2 {
+		t.Fatalf("attached %d times, want 2: the first connection hears no events", got)
+	}
+	if got := b.server.Monitors(); got != 1 {
+		t.Fatalf("%d clients are attached, want 1: the first one detached", got)
+	}
+}
+
+func TestRefreshWithoutADifferenceChangesNothing(t *testing.T) {
+	b := newBench(t)
+	b.start(phone1)
+	b.awaitStations(phone1)
+	b.server.Associate(phone3) // Has no keys, so it is no difference.
+	b.watcher.Refresh()
+	b.server.Join(phone2)
+	b.awaitStations(phone1, phone2)
+	if got := b.server.Attached(); got != 1 {
+		t.Fatalf("attached %d times, want once", got)
+	}
+}
+
+func TestWatcherRefusesTheSocketOfAnotherInterface(t *testing.T) {
+	b := newBench(t)
+	other, err := hostapdtest.Start(b.path, "wlan1", phone1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); other.Attached() < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the watcher did not try again")
+		}
+	}
+	select {
+	case update := <-b.watcher.Updates():
+		t.Fatalf("got %+v from the socket of wlan1", update)
+	default:
+	}
+	if err := other.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	b.start(phone2)
+	b.awaitStations(phone2)
+}
+
+func TestStopRemovesTheClientSocket(t *testing.T) {
+	b := newBench(t)
+	b.start(phone1)
+	b.awaitStations(phone1)
+	if left, err := os.ReadDir(b.runDirectory); err != nil || len(left) != 1 {
+		t.Fatalf("run directory has %v, %v, want one directory", left, err)
+	}
+	b.stop()
+	if left, err := os.ReadDir(b.runDirectory); err != nil || len(left) != 0 {
+		t.Fatalf("run directory has %v, %v, want nothing", left, err)
+	}
+	for deadline := time.Now().Add(patience); b.server.Monitors() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the client is still attached")
+		}
+	}
+}
