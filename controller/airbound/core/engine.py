@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine: an event and the time go in, effects come out.
+
+Rules of this file:
+- no I/O, no clock; the same events at the same times give the same effects, whatever the host does;
+- an event is handled whole before its effects are acted on;
+- only terminals that an event can concern are looked at again: those of the cell it came from, or those that send to
+  a destination whose smallest RTT it changed;
+- a terminal belongs to the cell whose access point says so, to the latest association if several do;
+- whenever in doubt a terminal gets no bounds: the kernel's defaults are always safe.
+"""
+
+from collections.abc import Iterable
+
+from airbound.core import decisions
+from airbound.core.cell import Cell
+from airbound.core.effects import CellChanged, CloseStream, Effect, Note, RenewLease, SetBounds
+from airbound.core.events import (
+    AccessPointReported,
+    Disconnected,
+    Event,
+    Exempted,
+    ModeSet,
+    Refused,
+    Stopping,
+    TerminalReported,
+    Tick,
+)
+from airbound.core.min_rtt import MinRttTable
+from airbound.core.parameters import Mode, Parameters
+from airbound.core.reports import ReportRefusedError
+from airbound.core.terminal import Held, Terminal
+from airbound.core.views import CellView, TerminalView
+
+
+class Engine:
+    """All cells and terminals of one controller. `now_us` is any clock that never runs backwards."""
+
+    def __init__(self, parameters: Parameters, exempt: Iterable[str] = ()) -> None:
+        self.parameters = parameters
+        self.mode: Mode = parameters.mode
+        self.refused_unattributed_total = 0
+        self._exempt = set(exempt)
+        self._stopping = False
+        self._cells: dict[str, Cell] = {}
+        self._terminals: dict[str, Terminal] = {}
+        self._associations: dict[str, set[str]] = {}  # station -> cells whose access point reports it
+        self._owners: dict[int, str] = {}  # stream -> the BSSID or MAC it speaks for
+        self._min_rtt = MinRttTable(parameters.min_rtt.max_age_s * 1_000_000)
+
+    def handle(self, event: Event, now_us: int) -> list[Effect]:
+        """Take in one event; what it calls for, in the order it is to be done."""
+        match event:
+            case AccessPointReported():
+                return self._access_point_reported(event, now_us)
+            case TerminalReported():
+                return self._terminal_reported(event, now_us)
+            case Refused():
+                return self._refused(event)
+            case Disconnected():
+                return self._disconnected(event)
+            case Tick():
+                return self._tick(now_us)
+            case ModeSet():
+                self.mode = event.mode
+                note = Note("info", "mode", event.mode, "an operator set it")
+                return [note, *self._decide_all(now_us)]
+            case Exempted():
+                (self._exempt.add if event.exempt else self._exempt.discard)(event.mac)
+                note = Note("info", "exempt" if event.exempt else "not exempt", event.mac, "an operator said so")
+                return [note, *self._decide_for([event.mac], now_us)]
+            case Stopping():
+                self._stopping = True
+                return self._decide_all(now_us)
+
+    def next_deadline_us(self) -> int | None:
+        """When a Tick is due: the next lease to renew, or the next silence to take notice of."""
+        safety = self.parameters.safety
+        deadlines: list[int] = []
+        for terminal in self._terminals.values():
+            if terminal.held is not None and terminal.held.bounds:
+                deadlines.append(terminal.held.renewed_at_us + safety.lease_ms * 1000 // 3)
+                deadlines.append(terminal.reported_at_us + safety.terminal_stale_ms * 1000 + 1)
+                cell = self._cell_of(terminal.mac)
+                if cell is not None:
+                    deadlines.append(cell.reported_at_us + safety.cell_stale_ms * 1000 + 1)
+        silent = [cell.reported_at_us for cell in self._cells.values()]
+        silent += [terminal.reported_at_us for terminal in self._terminals.values() if not terminal.stream]
+        deadlines += [at_us + safety.forget_ms * 1000 + 1 for at_us in silent]
+        return min(deadlines, default=None)
+
+    # Events
+
+    def _access_point_reported(self, event: AccessPointReported, now_us: int) -> list[Effect]:
+        report, effects = event.report, list[Effect]()
+        cell = self._cells.get(report.bssid)
+        if cell is None:
+            cell = Cell(report.bssid, self.parameters.senders, self.parameters.capacity)
+        elif event.stream < cell.stream:
+            return effects  # its stream was replaced and is being closed
+        replaced, before = cell.stream, cell.active_senders
+        stations_before = set(cell.stations)
+        try:
+            self._own(event.stream, "bssid", report.bssid)
+            cell.accept(event.stream, report, now_us)
+        except ReportRefusedError as error:
+            return self._refused(Refused("access_point", report.bssid, error))
+        self._cells[report.bssid] = cell
+        if replaced not in {0, event.stream}:
+            effects.append(CloseStream(replaced, f"a newer stream reports the cell {report.bssid}"))
+        for mac in stations_before - set(cell.stations):
+            self._dissociate(mac, cell.bssid)
+        for mac in cell.stations:
+            self._associations.setdefault(mac, set()).add(cell.bssid)
+        if cell.active_senders != before:
+            effects.append(Note("info", "senders", cell.bssid, f"n {before} -> {cell.active_senders}"))
+        effects += self._decide_for(stations_before | set(cell.stations), now_us)
+        effects.append(CellChanged(cell.bssid))
+        return effects
+
+    def _terminal_reported(self, event: TerminalReported, now_us: int) -> list[Effect]:
+        report, effects = event.report, list[Effect]()
+        terminal = self._terminals.get(report.mac) or Terminal(report.mac)
+        if event.stream < terminal.stream:
+            return effects  # its stream was replaced and is being closed
+        replaced = terminal.stream
+        try:
+            self._own(event.stream, "mac", report.mac)
+            terminal.accept(event.stream, report, now_us, self.parameters.safety.sending_hold_ms * 1000)
+        except ReportRefusedError as error:
+            return self._refused(Refused("terminal", report.mac, error))
+        self._terminals[report.mac] = terminal
+        if replaced not in {0, event.stream}:
+            effects.append(CloseStream(replaced, f"a newer stream reports the terminal {report.mac}"))
+        if replaced != event.stream:
+            effects.append(Note("info", "connected", report.mac, f"back end {report.back_end.name}"))
+        return effects + self._decide_for([report.mac], now_us)
+
+    def _refused(self, event: Refused) -> list[Effect]:
+        owner = self._cells.get(event.key) if event.kind == "access_point" else self._terminals.get(event.key)
+        if owner is None:
+            self.refused_unattributed_total += 1
+            count = self.refused_unattributed_total
+        else:
+            owner.refused_total += 1
+            count = owner.refused_total
+        if count & (count - 1):
+            return []  # a broken agent repeats itself every second: the log gets the 1st, 2nd, 4th, 8th, ...
+        return [Note("warning", "refused", event.key or event.kind, f"{event.error} (refusal {count})")]
+
+    def _own(self, stream: int, field: str, key: str) -> None:
+        """A stream speaks for one cell or one terminal, the one of its first report."""
+        owner = self._owners.setdefault(stream, key)
+        if owner != key:
+            raise ReportRefusedError(field, key, f"this stream speaks for {owner}")
+
+    def _disconnected(self, event: Disconnected) -> list[Effect]:
+        owner = self._owners.pop(event.stream, "")
+        terminal, cell = self._terminals.get(owner), self._cells.get(owner)
+        if terminal is not None and terminal.stream == event.stream:
+            terminal.disconnect()
+            return [Note("info", "disconnected", owner, "its stream ended; its lease runs out")]
+        if cell is not None and cell.stream == event.stream:
+            cell.stream = 0
+            return [Note("info", "disconnected", owner, "the access point's stream ended")]
+        return []
+
+    def _tick(self, now_us: int) -> list[Effect]:
+        forget_us = self.parameters.safety.forget_ms * 1000
+        for cell in [cell for cell in self._cells.values() if now_us - cell.reported_at_us > forget_us]:
+            for mac in cell.stations:
+                self._dissociate(mac, cell.bssid)
+            del self._cells[cell.bssid]
+        for terminal in [t for t in self._terminals.values() if not t.stream and now_us - t.reported_at_us > forget_us]:
+            del self._terminals[terminal.mac]
+        self._min_rtt.expire(now_us)
+        return self._decide_all(now_us)
+
+    # Decisions
+
+    def _decide_all(self, now_us: int) -> list[Effect]:
+        return self._decide_for(self._terminals, now_us)
+
+    def _decide_for(self, macs: Iterable[str], now_us: int) -> list[Effect]:
+        """Decide for these terminals, and for all whose smallest RTT to a destination their reports change."""
+        affected = {mac for mac in macs if mac in self._terminals}
+        changed = {address for mac in sorted(affected) for address in self._observe_min_rtt(self._terminals[mac], now_us)}
+        if changed and self.parameters.min_rtt.share:
+            affected |= {mac for mac, terminal in self._terminals.items() if not changed.isdisjoint(terminal.sending)}
+        return [effect for mac in sorted(affected) for effect in self._decide(self._terminals[mac], now_us)]
+
+    def _observe_min_rtt(self, terminal: Terminal, now_us: int) -> list[str]:
+        """Take in a joined terminal's minimum RTTs, once for each report; the destinations whose smallest changed."""
+        if terminal.report is None or terminal.observed or self._silence(terminal, now_us):
+            return []
+        terminal.observed = True
+        return [
+            destination.address
+            for destination in terminal.report.destinations
+            if self._min_rtt.observe(destination.address, destination.min_rtt_us, now_us)
+        ]
+
+    def _silence(self, terminal: Terminal, now_us: int) -> str:
+        """Why nothing can be decided for the terminal; empty if something can."""
+        safety = self.parameters.safety
+        if not terminal.stream:
+            return "its agent is not connected"
+        if now_us - terminal.reported_at_us > safety.terminal_stale_ms * 1000:
+            return f"its agent has been silent for more than {safety.terminal_stale_ms / 1000:g} s"
+        cell = self._cell_of(terminal.mac)
+        if cell is None:
+            return "not joined: no access point reports it as associated"
+        if now_us - cell.reported_at_us > safety.cell_stale_ms * 1000:
+            return f"the access point of {cell.bssid} has been silent for more than {safety.cell_stale_ms / 1000:g} s"
+        return ""
+
+    def _decide(self, terminal: Terminal, now_us: int) -> list[Effect]:
+        terminal.no_bounds_reason = self._silence(terminal, now_us)
+        terminal.decisions = ()
+        report, cell = terminal.report, self._cell_of(terminal.mac)
+        wanted = ()
+        if not terminal.no_bounds_reason and report is not None and cell is not None:
+            shared = {address: self._min_rtt.smallest_us(address, now_us) for address in terminal.sending}
+            fresh = decisions.decide(
+                terminal.sending, shared, cell.active_senders, cell.capacity.bps(now_us), self.parameters
+            )
+            held = terminal.held.decisions if terminal.held else ()
+            terminal.decisions = decisions.settle(held, fresh, self.parameters)
+            wanted, reason = decisions.fit_to_back_end(terminal.decisions, report.back_end)
+            terminal.no_bounds_reason = reason or self._restraint(terminal)
+        if terminal.no_bounds_reason:
+            wanted = ()
+        return self._command(terminal, wanted, now_us)
+
+    def _restraint(self, terminal: Terminal) -> str:
+        """Why what was decided is not applied, or why nothing was; empty if it is to be applied."""
+        if self._stopping:
+            return "the controller is stopping"
+        if self.mode == "observe":
+            return "observe mode: computed and shown, not applied"
+        if terminal.mac in self._exempt:
+            return "exempt: computed and shown, not applied"
+        if not terminal.sending:
+            return "it sends nothing"
+        if not terminal.decisions:
+            return "no RTT sample yet"
+        return ""
+
+    def _command(self, terminal: Terminal, wanted: tuple[decisions.Bound, ...], now_us: int) -> list[Effect]:
+        if not terminal.stream or terminal.report is None:
+            return []
+        lease_ms = self.parameters.safety.lease_ms
+        held = terminal.held
+        what = decisions.action(
+            held, wanted, terminal.report.bounds_generation, terminal.reported_at_us, now_us, lease_ms * 1000
+        )
+        if what == "nothing":
+            return []
+        if what == "renew" and held is not None:
+            terminal.held = Held(held.generation, held.bounds, held.decisions, held.set_at_us, now_us, held.repeats)
+            return [RenewLease(terminal.stream, terminal.mac, held.generation, lease_ms)]
+        again = held is not None and held.bounds == wanted
+        in_force = terminal.decisions if wanted else ()
+        if again:
+            why = f"sent again: the terminal still says generation {terminal.report.bounds_generation}"
+        else:
+            why = terminal.no_bounds_reason or decisions.explain_change(held.decisions if held else (), in_force)
+        reason = "; ".join([why, *(f"{d.destination}: {d.reason}" for d in in_force)])
+        terminal.last_generation += 1
+        repeats = held.repeats + 1 if held is not None and again else 0
+        terminal.held = Held(terminal.last_generation, wanted, in_force, now_us, now_us, repeats)
+        ranges = ", ".join(f"{b.prefix or 'all'} {b.min_segs}..{b.max_segs}" for b in wanted) or "released"
+        return [
+            SetBounds(terminal.stream, terminal.mac, terminal.last_generation, wanted, lease_ms, reason),
+            Note("info", "bounds", terminal.mac, f"{ranges}: {reason}"),
+        ]
+
+    # Cells and their terminals
+
+    def _cell_of(self, mac: str) -> Cell | None:
+        """The cell the terminal is joined to: the latest association, if several report it."""
+        cells = [self._cells[bssid] for bssid in self._associations.get(mac, ())]
+        return max(cells, key=lambda cell: (cell.stations[mac].associated_at_us, cell.bssid), default=None)
+
+    def _dissociate(self, mac: str, bssid: str) -> None:
+        cells = self._associations.get(mac, set())
+        cells.discard(bssid)
+        if not cells:
+            self._associations.pop(mac, None)
+
+    # What operators are shown
+
+    def cells(self, now_us: int) -> list[CellView]:
+        """Every cell, by BSSID."""
+        return [self._cell_view(cell, now_us) for _, cell in sorted(self._cells.items())]
+
+    def cell(self, bssid: str, now_us: int) -> CellView | None:
+        """One cell."""
+        cell = self._cells.get(bssid)
+        return None if cell is None else self._cell_view(cell, now_us)
+
+    def terminals(self, now_us: int) -> list[TerminalView]:
+        """Every terminal, by MAC."""
+        return [self._terminal_view(terminal, now_us) for _, terminal in sorted(self._terminals.items())]
+
+    def terminal(self, mac: str, now_us: int) -> TerminalView | None:
+        """One terminal."""
+        terminal = self._terminals.get(mac)
+        return None if terminal is None else self._terminal_view(terminal, now_us)
+
+    def is_exempt(self, mac: str) -> bool:
+        """Whether an operator took the terminal out of control."""
+        return mac in self._exempt
+
+    def _cell_view(self, cell: Cell, now_us: int) -> CellView:
+        connected = [mac for mac in cell.stations if mac in self._terminals and self._terminals[mac].stream]
+        return CellView(
+            bssid=cell.bssid,
+            ssid=cell.ssid,
+            center_frequency_mhz=cell.center_frequency_mhz,
+            stations=len(cell.stations),
+            active_senders=cell.active_senders,
+            terminals=len(connected),
+            uplink_bps=cell.uplink_bps,
+            capacity_bps=cell.capacity.bps(now_us),
+            busy_ratio=cell.busy_ratio,
+            report_age_us=now_us - cell.reported_at_us,
+            refused_total=cell.refused_total,
+        )
+
+    def _terminal_view(self, terminal: Terminal, now_us: int) -> TerminalView:
+        cell, report = self._cell_of(terminal.mac), terminal.report
+        return TerminalView(
+            mac=terminal.mac,
+            bssid=cell.bssid if cell else "",
+            connected=terminal.stream != 0,
+            active_sender=cell.stations[terminal.mac].sending if cell else False,
+            exempt=terminal.mac in self._exempt,
+            back_end=report.back_end.name if report else "",
+            generation_in_force=report.bounds_generation if report else 0,
+            generation_sent=terminal.last_generation,
+            decisions=terminal.decisions,
+            no_bounds_reason=terminal.no_bounds_reason,
+            report_age_us=now_us - terminal.reported_at_us,
+            refused_total=terminal.refused_total,
+        )
