@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine in an event loop: gives it events with the time, does what it asks for, wakes it at its deadlines.
+
+Everything from a report to the commands it causes happens in one turn of the loop. There is no periodic timer: the
+one timer is set for the engine's next deadline, never nearer than `MIN_TIMER_S`.
+"""
+
+import asyncio
+import itertools
+import time
+from collections.abc import AsyncIterator, Callable
+
+from airbound.core.effects import CellChanged, CloseStream, Effect, Note, RenewLease, SetBounds
+from airbound.core.engine import Engine
+from airbound.core.events import Disconnected, Event, Exempted, Kind, ModeSet, Refused, Stopping, Tick
+from airbound.core.parameters import Mode
+from airbound.core.reports import ReportRefusedError
+from airbound.edges import log
+from airbound.edges.outbox import Outbox
+from airbound.edges.store import Store
+
+MIN_TIMER_S = 0.25
+
+
+def monotonic_us() -> int:
+    """The clock of a controller."""
+    return time.monotonic_ns() // 1000
+
+
+class Hub:
+    """One controller process."""
+
+    def __init__(self, engine: Engine, store: Store, clock_us: Callable[[], int] = monotonic_us) -> None:
+        self.engine = engine
+        self._store = store
+        self._clock_us = clock_us
+        self._streams = itertools.count(1)
+        self._outboxes: dict[int, Outbox] = {}
+        self._changed_cells: dict[asyncio.Event, dict[str, None]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._stopped = False
+
+    def now_us(self) -> int:
+        """The time that events are handled at."""
+        return self._clock_us()
+
+    def open_stream(self) -> tuple[int, Outbox]:
+        """A number and an outbox for a new connection."""
+        stream, outbox = next(self._streams), Outbox()
+        self._outboxes[stream] = outbox
+        if self._stopped:
+            outbox.close("the controller is stopping")
+        return stream, outbox
+
+    def close_stream(self, stream: int) -> None:
+        """The connection is over."""
+        outbox = self._outboxes.pop(stream, None)
+        if outbox is not None:
+            outbox.close()
+            self.submit(Disconnected(stream))
+
+    def submit(self, event: Event) -> None:
+        """Have the engine handle an event and do what it asks for, now."""
+        for effect in self.engine.handle(event, self._clock_us()):
+            self._do(effect)
+        self._set_timer()
+
+    def refuse(self, kind: Kind, key: str, refusals: list[ReportRefusedError]) -> None:
+        """Count refused reports or entries of them."""
+        for error in refusals:
+            self.submit(Refused(kind, key, error))
+
+    def set_mode(self, mode: Mode) -> Mode:
+        """Switch the mode; the mode before."""
+        previous = self.engine.mode
+        self._store.set_mode(mode)
+        self.submit(ModeSet(mode))
+        return previous
+
+    def set_exempt(self, mac: str, *, exempt: bool) -> bool:
+        """Take a terminal out of control or back in; whether it was out before."""
+        previous = self.engine.is_exempt(mac)
+        self._store.set_exempt(mac, exempt=exempt)
+        self.submit(Exempted(mac, exempt))
+        return previous
+
+    def stop(self) -> None:
+        """Free every terminal and end every stream once that is written."""
+        self._stopped = True
+        self.submit(Stopping())
+        if self._timer is not None:
+            self._timer.cancel()
+        for outbox in self._outboxes.values():
+            outbox.close("the controller is stopping")
+        for watcher in self._changed_cells:
+            watcher.set()
+
+    async def changed_cells(self) -> AsyncIterator[list[str]]:
+        """The BSSIDs of all cells, then again and again of those that changed meanwhile; ends with the controller."""
+        news = asyncio.Event()
+        self._changed_cells[news] = {view.bssid: None for view in self.engine.cells(self.now_us())}
+        try:
+            while not self._stopped:
+                changed = list(self._changed_cells[news])
+                self._changed_cells[news].clear()
+                yield changed
+                await news.wait()
+                news.clear()
+        finally:
+            del self._changed_cells[news]
+
+    def _do(self, effect: Effect) -> None:
+        match effect:
+            case SetBounds() | RenewLease():
+                outbox = self._outboxes.get(effect.stream)
+                if outbox is not None:
+                    outbox.put(effect)
+            case CloseStream():
+                outbox = self._outboxes.get(effect.stream)
+                if outbox is not None:
+                    outbox.close(effect.reason)
+            case CellChanged():
+                for news, changed in self._changed_cells.items():
+                    changed[effect.bssid] = None
+                    news.set()
+            case Note():
+                log.note(effect)
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        deadline_us = self.engine.next_deadline_us()
+        if deadline_us is None or self._stopped:
+            return
+        delay_s = max(MIN_TIMER_S, (deadline_us - self._clock_us()) / 1e6)
+        self._timer = asyncio.get_running_loop().call_later(delay_s, self.submit, Tick())

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An access point and a phone that connect to a real server over real gRPC.
+
+The phone interprets what it is sent: it holds a set under its lease as the contract says, refuses what the contract
+forbids, and reports the generation in force. It has no clock of its own; `expire` is the lease's end.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Self
+
+import grpc
+import grpc.aio
+
+from airbound.v1 import access_point_pb2, access_point_pb2_grpc, terminal_pb2, terminal_pb2_grpc
+
+WAIT_S = 20.0
+
+
+class Agent:
+    """A stream that reports are written to and a task that takes what comes back."""
+
+    def __init__(self, target: str) -> None:
+        self.channel = grpc.aio.insecure_channel(target)
+        self.sequence = 0
+        self.error: grpc.aio.AioRpcError | None = None
+        self.ended = asyncio.Event()
+        self._changed = asyncio.Condition()
+        self._call: Any = None
+        self._reader: asyncio.Task[None] | None = None
+
+    def _connect(self) -> Any:
+        raise NotImplementedError
+
+    def take(self, response: Any) -> None:
+        """Do what the controller says."""
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        self._call = self._connect()
+        self._reader = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.gather(self._reader, return_exceptions=True)
+        await self.channel.close()
+
+    async def write(self, message: Any) -> None:
+        """Send one request."""
+        await self._call.write(message)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition on what was received holds.
+
+        Raises:
+            TimeoutError: it does not come to hold.
+        """
+        async with asyncio.timeout(WAIT_S), self._changed:
+            await self._changed.wait_for(condition)
+
+    async def _read(self) -> None:
+        responses: AsyncIterator[Any] = self._call
+        try:
+            async for response in responses:
+                self.take(response)
+                async with self._changed:
+                    self._changed.notify_all()
+        except grpc.aio.AioRpcError as error:
+            self.error = error
+        finally:
+            self.ended.set()
+
+
+class FakeAccessPoint(Agent):
+    """Reports one cell; counters are the test's to set."""
+
+    def _connect(self) -> Any:
+        stub: Any = access_point_pb2_grpc.AccessPointServiceStub(self.channel)
+        return stub.Connect()
+
+    def take(self, response: Any) -> None:
+        """The controller tunes nothing yet."""
+
+    async def report(self, message: access_point_pb2.AccessPointReport) -> None:
+        """Send a report under the next sequence number."""
+        self.sequence += 1
+        message.sequence = self.sequence
+        await self.write(access_point_pb2.AccessPointServiceConnectRequest(report=message))
+
+
+class FakePhone(Agent):
+    """Holds bounds as a phone agent does."""
+
+    def __init__(self, target: str, mac: str) -> None:
+        super().__init__(target)
+        self.mac = mac
+        self.bounds: dict[str, tuple[int, int]] = {}
+        self.generation = 0
+        self.reason = ""
+        self.sets = 0
+        self.renewals = 0
+        self._stream_generation = 0
+
+    def _connect(self) -> Any:
+        self._stream_generation = 0
+        stub: Any = terminal_pb2_grpc.TerminalServiceStub(self.channel)
+        return stub.Connect()
+
+    def take(self, response: Any) -> None:
+        """Hold, release or renew; anything against the contract is an error in the test."""
+        command = response.command
+        if command.WhichOneof("command") == "renew_lease":
+            if command.renew_lease.generation == self.generation:
+                self.renewals += 1
+            return
+        new = command.set_bounds
+        if new.generation <= self._stream_generation:
+            raise AssertionError(f"generation {new.generation} does not follow {self._stream_generation}")
+        for bound in new.bounds:
+            if not 1 <= bound.min_segs <= bound.max_segs:
+                raise AssertionError(f"{bound.min_segs}..{bound.max_segs} is no range")
+        self._stream_generation = new.generation
+        self.sets += 1
+        self.reason = new.reason
+        self.bounds = {b.destination_prefix: (b.min_segs, b.max_segs) for b in new.bounds}
+        self.generation = new.generation if new.bounds else 0
+
+    def expire(self) -> None:
+        """The lease ended."""
+        self.bounds, self.generation = {}, 0
+
+    async def report(self, *destinations: terminal_pb2.Destination, monotonic_us: int) -> None:
+        """Send a report under the next sequence number."""
+        self.sequence += 1
+        back_end = terminal_pb2.BackEnd(
+            name="procfs", can_set_max=True, can_set_min=True, can_select_destination=True, rules_max=256
+        )
+        report = terminal_pb2.TerminalReport(
+            mac=self.mac,
+            sequence=self.sequence,
+            monotonic_us=monotonic_us,
+            back_end=back_end,
+            destinations=destinations,
+            bounds_generation=self.generation,
+        )
+        await self.write(terminal_pb2.TerminalServiceConnectRequest(report=report))
