@@ -6,8 +6,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -94,13 +94,12 @@ func parseSelector(words []string) (bounds.Selector, error) {
 }
 
 // SameRules compares two sets; the order of rules means nothing, since the tightest of those that match holds.
-func SameRules(a, b []bounds.Rule) bool {
-	if len(a) != len(b) {
-		return false
+func SameRules(a, b []bounds.Rule) bool { return maps.Equal(bySelector(a), bySelector(b)) }
+
+func bySelector(rules []bounds.Rule) map[bounds.Selector]bounds.Rule {
+	found := make(map[bounds.Selector]bounds.Rule, len(rules))
+	for _, rule := range rules {
+		found[rule.Selector] = rule
 	}
-	left := make(map[bounds.Selector]bounds.Rule, len(a))
-	for _, rule := range a {
-		left[rule.Selector] = rule
-	}
-	return !slices.ContainsFunc(b, func(rule bounds.Rule) bool { return left[rule.Selector] != rule })
+	return found
 }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"airbound/phone-agent/apply"
+	"airbound/phone-agent/bounds"
+)
+
+func TestProcFileHoldsTheLastTransaction(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "net"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "net", "tcp_cwnd_bounds")
+	if err := os.WriteFile(path, []byte("all 1 2\nall 3 4\nall 5 6\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	backEnd := apply.NewProcfs(apply.NewProcFile(root))
+	if _, err := backEnd.Up(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backEnd.Set([]bounds.Rule{dst("10.0.9.1/32", 10, 20)}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "flush\ndst 10.0.9.1/32 10 20\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestProcFileIsNeverCreated(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	file := apply.NewProcFile(root)
+	if err := file.Write([]byte("flush\n")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("write: %v", err)
+	}
+	if _, err := file.Read(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("read: %v", err)
+	}
+}
+
+func TestAWriteThatFailsSaysWhere(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "net"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/full", filepath.Join(root, "net", "tcp_cwnd_bounds")); err != nil {
+		t.Fatal(err)
+	}
+	err := apply.NewProcFile(root).Write([]byte("flush\n"))
+	var path *fs.PathError
+	if !errors.As(err, &path) || path.Op != "write" {
+		t.Errorf("%v", err)
+	}
+}

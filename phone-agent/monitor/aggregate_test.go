@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package monitor_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"airbound/phone-agent/monitor"
+	airboundv1 "airbound/proto/airbound/v1"
+)
+
+const secondUS = 1_000_000
+
+// connection is an idle established connection; change alters it.
+func connection(local, remote string, change func(*monitor.Connection)) monitor.Connection {
+	c := monitor.Connection{
+		State: "established", CAState: "open", Local: netip.MustParseAddrPort(local), Remote: netip.MustParseAddrPort(remote),
+		CwndSegs: 10, SsthreshSegs: monitor.SsthreshUnset, SRTTUS: 8000, MinRTTUS: 4000, MSSBytes: 1448,
+	}
+	if change != nil {
+		change(&c)
+	}
+	return c
+}
+
+func acked(bytes uint64) func(*monitor.Connection) {
+	return func(c *monitor.Connection) { c.AckedBytes = bytes }
+}
+
+func snapshot(connections ...monitor.Connection) monitor.Snapshot {
+	return monitor.Snapshot{Connections: connections}
+}
+
+// begun is an aggregator whose agent's life has begun without a connection.
+func begun() *monitor.Aggregator {
+	var aggregator monitor.Aggregator
+	aggregator.Observe(monitor.Snapshot{}, 0)
+	return &aggregator
+}
+
+func only(t *testing.T, aggregator *monitor.Aggregator) *airboundv1.Destination {
+	t.Helper()
+	all := aggregator.Destinations()
+	if len(all) != 1 {
+		t.Fatalf("%d destinations: %v", len(all), all)
+	}
+	return all[0]
+}
+
+func TestDestinationSumsItsConnections(t *testing.T) {
+	t.Parallel()
+	aggregator := begun()
+	aggregator.Observe(snapshot(
+		connection("10.0.0.2:1", "10.0.4.1:80", func(c *monitor.Connection) {
+			c.UID, c.CwndSegs, c.SsthreshSegs, c.SRTTUS, c.MinRTTUS, c.MSSBytes = 10073, 20, 15, 30_000, 5_000, 1448
+			c.UnsentBytes, c.UnackedBytes, c.AckedBytes = 100, 50, 1000
+			c.Events = monitor.Events{LocalCongestion: 1, DupAck: 2, Sack: 3, FastRetransmit: 4, Timeout: 5, Undo: 6}
+		}),
+		connection("10.0.0.2:2", "10.0.4.1:443", func(c *monitor.Connection) {
+			c.UID, c.CwndSegs, c.SsthreshSegs, c.SRTTUS, c.MinRTTUS, c.MSSBytes = 10001, 5, 7, 10_000, 4_000, 1400
+			c.UnackedBytes, c.AckedBytes = 25, 500
+			c.Events = monitor.Events{LocalCongestion: 10, DupAck: 20, Sack: 30, FastRetransmit: 40, Timeout: 50, Undo: 60}
+		}),
+		connection("10.0.0.2:3", "10.0.4.1:443", func(c *monitor.Connection) {
+			c.UID, c.SsthreshSegs, c.SRTTUS, c.MinRTTUS, c.MSSBytes = 10073, 3, 900_000, 0, 0
+		}),
+	), secondUS)
+	want := &airboundv1.Destination{
+		Address: "10.0.4.1", Connections: 3, ConnectionsSending: 2, SrttUs: 20_000, MinRttUs: 4_000, CwndSegs: 35,
+		SsthreshSegs: 25, MssBytes: 1400, DeliveredBytes: 1500, QueuedBytes: 175,
+		Events: &airboundv1.EventCounts{LocalCongestion: 11, DuplicateAck: 22, Sack: 33, FastRetransmit: 44, Timeout: 55, Undo: 66},
+		Uids:   []uint32{10001, 10073},
+	}
+	if got := only(t, aggregator); !proto.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+func TestSummariesOfIdleAndUnmeasuredConnections(t *testing.T) {
+	t.Parallel()
+	aggregator := begun()
+	aggregator.Observe(snapshot(
+		connection("10.0.0.2:1", "10.0.4.1:80", func(c *monitor.Connection) { c.SRTTUS = 10_000 }),
+		connection("10.0.0.2:2", "10.0.4.1:80", func(c *monitor.Connection) { c.SRTTUS = 20_000 }),
+		connection("10.0.0.2:3", "10.0.4.1:80", func(c *monitor.Connection) { c.SRTTUS, c.MinRTTUS = 0, 0 }),
+	), secondUS)
+	got := only(t, aggregator)
+	if got.GetSrttUs() != 15_000 || got.GetSsthreshSegs() != monitor.SsthreshUnset || got.GetConnectionsSending() != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestDeliveredOutlivesConnections(t *testing.T) {
+	t.Parallel()
+	const here, there = "10.0.0.2:1", "10.0.4.1:80"
+	withEvents := func(bytes, timeouts uint64) func(*monitor.Connection) {
+		return func(c *monitor.Connection) { c.AckedBytes, c.Events.Timeout = bytes, timeouts }
+	}
+	aggregator := begun()
+	now := int64(0)
+	observe := func(connections ...monitor.Connection) {
+		now += secondUS
+		aggregator.Observe(snapshot(connections...), now)
+	}
+	check := func(step string, bytes, timeouts uint64, connections uint32) {
+		t.Helper()
+		got := only(t, aggregator)
+		if got.GetDeliveredBytes() != bytes || got.GetEvents().GetTimeout() != timeouts || got.GetConnections() != connections {
+			t.Errorf("%s: %v", step, got)
+		}
+	}
+	observe(connection(here, there, withEvents(1000, 1)))
+	check("first", 1000, 1, 1)
+	observe(connection(here, there, withEvents(3000, 2)), connection("10.0.0.2:2", there, withEvents(10, 0)))
+	check("grown, and another", 3010, 2, 2)
+	observe(connection("10.0.0.2:2", there, withEvents(20, 0)))
+	check("the first is gone", 3020, 2, 1)
+	for range 10 {
+		observe(connection("10.0.0.2:2", there, withEvents(20, 0)))
+	}
+	check("and long gone", 3020, 2, 1)
+	observe(connection(here, there, withEvents(5, 0)), connection("10.0.0.2:2", there, withEvents(20, 0)))
+	check("its four-tuple used again", 3025, 2, 2)
+	observe(connection(here, there, withEvents(4, 0)), connection("10.0.0.2:2", there, withEvents(20, 0)))
+	check("used again at once: bytes went back", 3029, 2, 2)
+	observe(connection(here, there, withEvents(4, 3)), connection("10.0.0.2:2", there, withEvents(20, 0)))
+	observe(connection(here, there, withEvents(9, 1)), connection("10.0.0.2:2", there, withEvents(20, 0)))
+	check("used again at once: events went back", 3038, 6, 2)
+}
+
+func TestAConnectionMissedInASnapshotIsNotCountedTwice(t *testing.T) {
+	t.Parallel()
+	aggregator := begun()
+	for second, bytes := range []uint64{1000, 0, 0, 0, 2500} {
+		var connections []monitor.Connection
+		if bytes > 0 {
+			connections = append(connections, connection("10.0.0.2:1", "10.0.4.1:80", acked(bytes)))
+		}
+		aggregator.Observe(snapshot(connections...), int64(second)*secondUS)
+		if got := only(t, aggregator).GetConnections(); got != uint32(len(connections)) {
+			t.Errorf("second %d: %d connections", second, got)
+		}
+	}
+	if got := only(t, aggregator).GetDeliveredBytes(); got != 2500 {
+		t.Errorf("delivered %d", got)
+	}
+}
+
+func TestWhatWasCarriedBeforeTheAgentDoesNotCount(t *testing.T) {
+	t.Parallel()
+	var aggregator monitor.Aggregator
+	old := func(bytes, sacks uint64) monitor.Connection {
+		return connection("10.0.0.2:1", "10.0.4.1:80", func(c *monitor.Connection) { c.AckedBytes, c.Events.Sack = bytes, sacks })
+	}
+	if changes := aggregator.Observe(snapshot(old(1e9, 7)), 0); changes.StartedSending {
+		t.Errorf("started by bytes of before: %+v", changes)
+	}
+	aggregator.Observe(snapshot(old(1e9+5, 8)), secondUS)
+	if got := only(t, &aggregator); got.GetDeliveredBytes() != 5 || got.GetEvents().GetSack() != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestStartAndStopOfSending(t *testing.T) {
+	t.Parallel()
+	const here, there = "10.0.0.2:1", "10.0.4.1:80"
+	steps := []struct {
+		what          string
+		unsent, acked uint64
+		gone          bool
+		start, stop   bool
+		sending       bool
+	}{
+		{what: "the handshake acknowledges the SYN only", acked: 1},
+		{what: "idle", acked: 1},
+		{what: "queued", unsent: 10, acked: 1, start: true, sending: true},
+		{what: "still queued", unsent: 10, acked: 1, sending: true},
+		{what: "delivered meanwhile", acked: 11, sending: true},
+		{what: "quiet", acked: 11, stop: true},
+		{what: "sent and delivered between two looks", acked: 99, start: true, sending: true},
+		{what: "gone", gone: true, stop: true},
+	}
+	aggregator := begun()
+	for second, step := range steps {
+		var connections []monitor.Connection
+		if !step.gone {
+			connections = append(connections, connection(here, there, func(c *monitor.Connection) {
+				c.UnsentBytes, c.AckedBytes = step.unsent, step.acked
+			}))
+		}
+		changes := aggregator.Observe(snapshot(connections...), int64(second)*secondUS)
+		if changes.StartedSending != step.start || changes.StoppedSending != step.stop || aggregator.Sending() != step.sending {
+			t.Errorf("%s: %+v, sending %v", step.what, changes, aggregator.Sending())
+		}
+	}
+}
+
+func TestRTTRatioBandTriggers(t *testing.T) {
+	t.Parallel()
+	steps := []struct {
+		srttUS, minRTTUS uint32
+		queued           uint64
+		want             bool
+	}{
+		{0, 0, 10, false},           // no sample yet
+		{5_000, 4_000, 10, true},    // the first sample
+		{7_000, 4_000, 10, false},   // still below 2
+		{8_000, 4_000, 10, true},    // 2
+		{7_900, 4_000, 10, false},   // hovers
+		{8_100, 4_000, 10, false},   // hovers
+		{80_000, 4_000, 0, false},   // idle: the ratio is old
+		{80_000, 4_000, 10, true},   // 20
+		{84_000, 4_000, 10, false},  // 21 is in the band of 20
+		{200_000, 101_000, 1, true}, // class B: 1
+	}
+	aggregator := begun()
+	for i, step := range steps {
+		changes := aggregator.Observe(snapshot(connection("10.0.0.2:1", "10.0.4.1:80", func(c *monitor.Connection) {
+			c.SRTTUS, c.MinRTTUS, c.UnackedBytes = step.srttUS, step.minRTTUS, step.queued
+		})), int64(i)*secondUS)
+		if changes.RTTRatioBand != step.want {
+			t.Errorf("step %d %+v: %+v", i, step, changes)
+		}
+	}
+}
+
+func TestNoDestinations(t *testing.T) {
+	t.Parallel()
+	aggregator := begun()
+	aggregator.Exclude([]netip.AddrPort{netip.MustParseAddrPort("[::ffff:10.0.9.9]:50051")})
+	changes := aggregator.Observe(snapshot(
+		connection("10.0.0.2:1", "10.0.9.9:50051", acked(1000)),
+		connection("127.0.0.1:1", "127.0.0.1:5037", acked(1000)),
+		connection("[::1]:1", "[::1]:5037", acked(1000)),
+	), secondUS)
+	if got := aggregator.Destinations(); len(got) != 0 || changes != (monitor.Changes{}) {
+		t.Errorf("%v %+v", got, changes)
+	}
+	aggregator.Observe(snapshot(connection("10.0.0.2:1", "10.0.9.9:443", acked(1000))), 2*secondUS)
+	if got := only(t, aggregator).GetAddress(); got != "10.0.9.9" {
+		t.Errorf("another port of the controller's host: %s", got)
+	}
+}
+
+func TestADestinationIsForgottenAMinuteAfterItsLastConnection(t *testing.T) {
+	t.Parallel()
+	aggregator := begun()
+	aggregator.Observe(snapshot(connection("10.0.0.2:1", "10.0.4.1:80", acked(1000))), secondUS)
+	for second := int64(2); second <= 60; second++ {
+		aggregator.Observe(snapshot(), second*secondUS)
+		if got := only(t, aggregator); got.GetConnections() != 0 || got.GetDeliveredBytes() != 1000 {
+			t.Fatalf("second %d: %v", second, got)
+		}
+	}
+	aggregator.Observe(snapshot(), 61*secondUS)
+	if got := aggregator.Destinations(); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestTheMostActiveDestinationsAreReported(t *testing.T) {
+	t.Parallel()
+	var connections []monitor.Connection
+	for i := range 2000 {
+		connections = append(connections, connection("10.0.0.2:1", fmt.Sprintf("10.1.%d.%d:80", i/250, i%250), func(c *monitor.Connection) {
+			if i%20 == 0 {
+				c.UnsentBytes = uint64(i + 1)
+			}
+		}))
+	}
+	aggregator := begun()
+	aggregator.Observe(snapshot(connections...), secondUS)
+	got := aggregator.Destinations()
+	if len(got) != monitor.DestinationsReported {
+		t.Fatalf("%d destinations", len(got))
+	}
+	if got[0].GetAddress() != "10.1.7.230" || got[99].GetAddress() != "10.1.0.0" || got[100].GetConnectionsSending() != 0 {
+		t.Errorf("%v, %v, %v", got[0], got[99], got[100])
+	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(connections), func(i, j int) {
+		connections[i], connections[j] = connections[j], connections[i]
+	})
+	other := begun()
+	other.Observe(snapshot(connections...), secondUS)
+	same := func(a, b *airboundv1.Destination) bool { return proto.Equal(a, b) }
+	if !slices.EqualFunc(got, other.Destinations(), same) {
+		t.Error("the order of lines changes the report")
+	}
+}
+
+func TestMemoryIsBoundedWhenDestinationsComeAndGo(t *testing.T) {
+	t.Parallel()
+	aggregator := begun()
+	for round := range 40 {
+		var connections []monitor.Connection
+		for i := range 200 {
+			connections = append(connections, connection("10.0.0.2:1", fmt.Sprintf("10.%d.0.%d:80", round, i), acked(1000)))
+		}
+		aggregator.Observe(snapshot(connections...), int64(round)*secondUS/10)
+		if got := aggregator.Tracked(); got > 1024+4*200 {
+			t.Fatalf("round %d: %d destinations tracked", round, got)
+		}
+	}
+	if got := aggregator.Destinations()[0].GetAddress(); got != "10.39.0.0" {
+		t.Errorf("first is %s", got)
+	}
+}
+
+// TestNothingDeliveredIsLostOrInvented drives random lives of connections and keeps its own account.
+func TestNothingDeliveredIsLostOrInvented(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(7, 11))
+	for range 50 {
+		aggregator := begun()
+		alive, ports := map[int]uint64{}, 0
+		var delivered uint64
+		for step := range 300 {
+			if random.IntN(5) == 0 {
+				ports++
+				alive[ports] = 0
+			}
+			var connections []monitor.Connection
+			for _, port := range slices.Sorted(maps.Keys(alive)) {
+				// What a connection delivers after its last snapshot nobody can see: growth and death exclude each other.
+				if random.IntN(20) == 0 && alive[port] > 0 {
+					delete(alive, port)
+					continue
+				}
+				grown := uint64(random.IntN(5000) + 1)
+				alive[port] += grown
+				delivered += grown
+				connections = append(connections, connection(fmt.Sprintf("10.0.0.2:%d", port), "10.0.4.1:80", acked(alive[port])))
+			}
+			aggregator.Observe(snapshot(connections...), int64(step)*secondUS/4)
+			if ports == 0 {
+				continue
+			}
+			if got := only(t, aggregator).GetDeliveredBytes(); got != delivered {
+				t.Fatalf("step %d: delivered %d, reported %d", step, delivered, got)
+			}
+		}
+	}
+}
