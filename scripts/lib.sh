@@ -7,7 +7,8 @@ set -euo pipefail
 export LC_ALL=C.UTF-8
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/airbound
+export HOME=${HOME:-/root}
+CACHE=${AIRBOUND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/airbound}
 VENV=$ROOT/.venv
 STEP=
 STEP_START_S=0

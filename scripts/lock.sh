@@ -11,7 +11,7 @@
 UV=$VENV/bin/uv
 [[ -x $UV ]] || UV=uv
 # A fixed Python version, and no address of any index in the result.
-common=(--quiet --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links
+common=(--quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links
 	--no-annotate --custom-compile-command scripts/lock.sh)
 "$UV" pip compile "${common[@]}" "$@" --universal --no-emit-package airbound --no-emit-package airbound-lab \
 	controller/pyproject.toml lab/pyproject.toml tools/requirements.in -o tools/requirements.txt

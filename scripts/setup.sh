@@ -3,8 +3,8 @@
 #
 # Installs what building and testing needs, and nothing that is already there.
 #   setup.sh [PART...]    parts: apt python go tools; all of them by default
-# Nothing is written outside the repository's .venv and the cache ($XDG_CACHE_HOME or ~/.cache, below airbound/),
-# except Debian packages.
+# Nothing is written outside the repository's .venv and the cache ($AIRBOUND_CACHE, else airbound/ in
+# $XDG_CACHE_HOME or ~/.cache), except Debian packages.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -31,11 +31,7 @@ install_apt() {
 
 install_python() {
 	local stamp=$VENV/.airbound-setup want
-	local package packages=()
-	for package in controller lab; do
-		[[ ! -f $package/pyproject.toml ]] || packages+=("$package")
-	done
-	want=$(hash_of tools/requirements.txt "${packages[@]/%//pyproject.toml}")
+	want=$(hash_of tools/requirements.txt controller/pyproject.toml lab/pyproject.toml)
 	if [[ -f $stamp && $(<"$stamp") == "$want $ROOT" ]]; then
 		echo ".venv is up to date"
 		return
@@ -46,9 +42,7 @@ install_python() {
 		python3 -m venv --clear "$VENV"
 	fi
 	"$VENV/bin/pip" install -q --disable-pip-version-check --no-compile --require-hashes -r tools/requirements.txt
-	for package in "${packages[@]}"; do
-		"$VENV/bin/pip" install -q --disable-pip-version-check --no-deps --no-build-isolation -e "$package"
-	done
+	"$VENV/bin/pip" install -q --disable-pip-version-check --no-deps --no-build-isolation -e controller -e lab
 	"$VENV/bin/pip" check --disable-pip-version-check
 	printf '%s %s\n' "$want" "$ROOT" >"$stamp"
 }
