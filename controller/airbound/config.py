@@ -76,7 +76,7 @@ def parse(text: str, origin: str) -> Config:
             raise ConfigError(f"{origin}: {key} = {raw[key]!r}: expected {expected}")
     tables = {name: _table(name, kind, raw[name], origin) for name, kind in _TABLES.items() if name in raw}
     chosen = {key: raw[key] for key in ("mode", "policy") if key in raw}
-    config = {"parameters": Parameters(**chosen, **tables)}
+    config: dict[str, Any] = {"parameters": Parameters(**chosen, **tables)}
     if "log" in raw:
         config["log"] = raw["log"]
     if "listen" in raw:

@@ -94,7 +94,8 @@ class CapacityEstimator:
     @property
     def default_bps(self) -> float:
         """What holds before the first sample. Too much only costs a second of queue; too little would hold phones
-        down, and the last frame's rate may be a management frame's, so the rate can only raise it."""
+        down, and the last frame's rate may be a management frame's, so the rate can only raise it.
+        """
         return max(self.parameters.default_bps, self.parameters.goodput_per_bitrate * self._best_bitrate_bps)
 
     @property

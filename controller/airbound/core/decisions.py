@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a terminal's destinations to the bounds it should have, each with its why; and from there to what, if
-anything, must be sent.
+"""From a terminal's destinations to the bounds it should have, each with its why.
 
 A terminal's share is split over its sending connections, since the kernel bounds each connection. A destination that
 paused counts as if it sent again, so that a burst after a pause finds its bound in place, but it takes nothing from
@@ -10,20 +9,24 @@ the others' shares.
 import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
 
 from airbound.core import policy
 from airbound.core.effects import Bound
 from airbound.core.parameters import Parameters
-from airbound.core.reports import BackEnd, Destination
-
-if TYPE_CHECKING:
-    from airbound.core.terminal import Held, Sending
+from airbound.core.reports import Destination
 
 DEFAULT_MSS_BYTES = 1448
 # IP and TCP headers with the time stamp option, which the kernel's mss already leaves out.
 HEADER_BYTES = {4: 20 + 20 + 12, 6: 40 + 20 + 12}
-RESENT_WITHIN_AT_MOST_US = 60_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A destination as it was when it last had queued data."""
+
+    destination: Destination
+    at_us: int
+    now: bool  # whether the last report said so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,7 @@ class Decision:
 
 
 def decide(
-    sending: Mapping[str, "Sending"],
+    sending: Mapping[str, Sending],
     shared_min_rtt_us: Mapping[str, int],
     active_senders: int,
     capacity_bps: float,
@@ -95,7 +98,8 @@ def segment_bytes(destination: Destination) -> int:
 
 def settle(held: Iterable[Decision], fresh: Iterable[Decision], parameters: Parameters) -> tuple[Decision, ...]:
     """The fresh decisions, but with the ranges in force where nothing but noise moved: the same senders, the same
-    connections, and a maximum within the policy's tolerance."""
+    connections, and a maximum within the policy's tolerance.
+    """
     before = {decision.destination: decision for decision in held}
     return tuple(_settle_one(before.get(decision.destination), decision, parameters) for decision in fresh)
 
@@ -109,43 +113,6 @@ def _settle_one(held: Decision | None, fresh: Decision, parameters: Parameters) 
         return fresh
     kept = f"{fresh.reason}; {held.bound.min_segs} to {held.bound.max_segs} kept, near enough"
     return replace(fresh, bound=held.bound, reason=kept)
-
-
-def fit_to_back_end(decisions: tuple[Decision, ...], back_end: BackEnd) -> tuple[tuple[Bound, ...], str]:
-    """The bounds as the back end can take them, and why there are none if it can take none at all."""
-    if not back_end.can_set_max:
-        return (), f"the back end {back_end.name!r} cannot set a maximum"
-    bounds = [decision.bound for decision in decisions]
-    if not back_end.can_set_min:
-        bounds = [replace(bound, min_segs=1) for bound in bounds]
-    if bounds and not back_end.can_select_destination:
-        bounds = [Bound("", min(bound.min_segs for bound in bounds), min(bound.max_segs for bound in bounds))]
-    if back_end.rules_max and len(bounds) > back_end.rules_max:
-        # Those held tightest matter most: they are the nearest servers, where a queue hurts first.
-        bounds = sorted(bounds, key=lambda bound: (bound.max_segs, bound.prefix))[: back_end.rules_max]
-    return tuple(sorted(bounds)), ""
-
-
-def action(
-    held: "Held | None", wanted: tuple[Bound, ...], in_force_generation: int, reported_at_us: int, now_us: int, lease_us: int
-) -> Literal["set", "renew", "nothing"]:
-    """What must be sent to a terminal.
-
-    `held` is what was sent on its present stream, `in_force_generation` what it said at `reported_at_us` to be in
-    force. A terminal that still does not hold what it was sent half a lease ago gets it again, each time after twice
-    the wait, at most a minute.
-    """
-    if held is None:
-        return "set" if wanted or in_force_generation else "nothing"
-    if wanted != held.bounds:
-        return "set"
-    expected = held.generation if held.bounds else 0
-    patience_us = min(lease_us // 2 << min(held.repeats, 16), RESENT_WITHIN_AT_MOST_US)
-    if in_force_generation != expected and reported_at_us - held.set_at_us >= patience_us:
-        return "set"
-    if held.bounds and now_us - held.renewed_at_us >= lease_us // 3:
-        return "renew"
-    return "nothing"
 
 
 def explain_change(held: Iterable[Decision], fresh: Iterable[Decision]) -> str:

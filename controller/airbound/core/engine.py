@@ -6,15 +6,17 @@ Rules of this file:
 - an event is handled whole before its effects are acted on;
 - only terminals that an event can concern are looked at again: those of the cell it came from, or those that send to
   a destination whose smallest RTT it changed;
-- a terminal belongs to the cell whose access point says so, to the latest association if several do;
 - whenever in doubt a terminal gets no bounds: the kernel's defaults are always safe.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from airbound.core import decisions
+from airbound.core import commands, decisions
+from airbound.core.associations import Associations
 from airbound.core.cell import Cell
-from airbound.core.effects import CellChanged, CloseStream, Effect, Note, RenewLease, SetBounds
+from airbound.core.commands import Held
+from airbound.core.effects import Bound, CellChanged, CloseStream, Effect, Note, RenewLease, SetBounds
 from airbound.core.events import (
     AccessPointReported,
     Disconnected,
@@ -29,8 +31,8 @@ from airbound.core.events import (
 from airbound.core.min_rtt import MinRttTable
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.reports import ReportRefusedError
-from airbound.core.terminal import Held, Terminal
-from airbound.core.views import CellView, TerminalView
+from airbound.core.terminal import Terminal
+from airbound.core.views import CellView, TerminalView, cell_view, terminal_view
 
 
 class Engine:
@@ -42,9 +44,8 @@ class Engine:
         self.refused_unattributed_total = 0
         self._exempt = set(exempt)
         self._stopping = False
-        self._cells: dict[str, Cell] = {}
         self._terminals: dict[str, Terminal] = {}
-        self._associations: dict[str, set[str]] = {}  # station -> cells whose access point reports it
+        self._associations = Associations()
         self._owners: dict[int, str] = {}  # stream -> the BSSID or MAC it speaks for
         self._min_rtt = MinRttTable(parameters.min_rtt.max_age_s * 1_000_000)
 
@@ -52,26 +53,26 @@ class Engine:
         """Take in one event; what it calls for, in the order it is to be done."""
         match event:
             case AccessPointReported():
-                return self._access_point_reported(event, now_us)
+                effects = self._access_point_reported(event, now_us)
             case TerminalReported():
-                return self._terminal_reported(event, now_us)
+                effects = self._terminal_reported(event, now_us)
             case Refused():
-                return self._refused(event)
+                effects = self._refused(event)
             case Disconnected():
-                return self._disconnected(event)
+                effects = self._disconnected(event)
             case Tick():
-                return self._tick(now_us)
+                effects = self._tick(now_us)
             case ModeSet():
                 self.mode = event.mode
-                note = Note("info", "mode", event.mode, "an operator set it")
-                return [note, *self._decide_all(now_us)]
+                effects = [Note("info", "mode", event.mode, "an operator set it"), *self._decide_all(now_us)]
             case Exempted():
                 (self._exempt.add if event.exempt else self._exempt.discard)(event.mac)
-                note = Note("info", "exempt" if event.exempt else "not exempt", event.mac, "an operator said so")
-                return [note, *self._decide_for([event.mac], now_us)]
+                what = "exempt" if event.exempt else "not exempt"
+                effects = [Note("info", what, event.mac, "an operator said so"), *self._decide_for([event.mac], now_us)]
             case Stopping():
                 self._stopping = True
-                return self._decide_all(now_us)
+                effects = self._decide_all(now_us)
+        return effects
 
     def next_deadline_us(self) -> int | None:
         """When a Tick is due: the next lease to renew, or the next silence to take notice of."""
@@ -81,10 +82,10 @@ class Engine:
             if terminal.held is not None and terminal.held.bounds:
                 deadlines.append(terminal.held.renewed_at_us + safety.lease_ms * 1000 // 3)
                 deadlines.append(terminal.reported_at_us + safety.terminal_stale_ms * 1000 + 1)
-                cell = self._cell_of(terminal.mac)
+                cell = self._associations.cell_of(terminal.mac)
                 if cell is not None:
                     deadlines.append(cell.reported_at_us + safety.cell_stale_ms * 1000 + 1)
-        silent = [cell.reported_at_us for cell in self._cells.values()]
+        silent = [cell.reported_at_us for cell in self._associations.cells.values()]
         silent += [terminal.reported_at_us for terminal in self._terminals.values() if not terminal.stream]
         deadlines += [at_us + safety.forget_ms * 1000 + 1 for at_us in silent]
         return min(deadlines, default=None)
@@ -93,7 +94,7 @@ class Engine:
 
     def _access_point_reported(self, event: AccessPointReported, now_us: int) -> list[Effect]:
         report, effects = event.report, list[Effect]()
-        cell = self._cells.get(report.bssid)
+        cell = self._associations.cells.get(report.bssid)
         if cell is None:
             cell = Cell(report.bssid, self.parameters.senders, self.parameters.capacity)
         elif event.stream < cell.stream:
@@ -105,16 +106,12 @@ class Engine:
             cell.accept(event.stream, report, now_us)
         except ReportRefusedError as error:
             return self._refused(Refused("access_point", report.bssid, error))
-        self._cells[report.bssid] = cell
+        self._associations.update(cell, stations_before)
         if replaced not in {0, event.stream}:
             effects.append(CloseStream(replaced, f"a newer stream reports the cell {report.bssid}"))
-        for mac in stations_before - set(cell.stations):
-            self._dissociate(mac, cell.bssid)
-        for mac in cell.stations:
-            self._associations.setdefault(mac, set()).add(cell.bssid)
         if cell.active_senders != before:
             effects.append(Note("info", "senders", cell.bssid, f"n {before} -> {cell.active_senders}"))
-        effects += self._decide_for(stations_before | set(cell.stations), now_us)
+        effects += self._decide_for(stations_before | cell.stations.keys(), now_us)
         effects.append(CellChanged(cell.bssid))
         return effects
 
@@ -137,7 +134,9 @@ class Engine:
         return effects + self._decide_for([report.mac], now_us)
 
     def _refused(self, event: Refused) -> list[Effect]:
-        owner = self._cells.get(event.key) if event.kind == "access_point" else self._terminals.get(event.key)
+        owner = (
+            self._associations.cells.get(event.key) if event.kind == "access_point" else self._terminals.get(event.key)
+        )
         if owner is None:
             self.refused_unattributed_total += 1
             count = self.refused_unattributed_total
@@ -156,7 +155,7 @@ class Engine:
 
     def _disconnected(self, event: Disconnected) -> list[Effect]:
         owner = self._owners.pop(event.stream, "")
-        terminal, cell = self._terminals.get(owner), self._cells.get(owner)
+        terminal, cell = self._terminals.get(owner), self._associations.cells.get(owner)
         if terminal is not None and terminal.stream == event.stream:
             terminal.disconnect()
             return [Note("info", "disconnected", owner, "its stream ended; its lease runs out")]
@@ -167,10 +166,8 @@ class Engine:
 
     def _tick(self, now_us: int) -> list[Effect]:
         forget_us = self.parameters.safety.forget_ms * 1000
-        for cell in [cell for cell in self._cells.values() if now_us - cell.reported_at_us > forget_us]:
-            for mac in cell.stations:
-                self._dissociate(mac, cell.bssid)
-            del self._cells[cell.bssid]
+        for cell in [cell for cell in self._associations.cells.values() if now_us - cell.reported_at_us > forget_us]:
+            self._associations.forget(cell.bssid)
         for terminal in [t for t in self._terminals.values() if not t.stream and now_us - t.reported_at_us > forget_us]:
             del self._terminals[terminal.mac]
         self._min_rtt.expire(now_us)
@@ -184,7 +181,9 @@ class Engine:
     def _decide_for(self, macs: Iterable[str], now_us: int) -> list[Effect]:
         """Decide for these terminals, and for all whose smallest RTT to a destination their reports change."""
         affected = {mac for mac in macs if mac in self._terminals}
-        changed = {address for mac in sorted(affected) for address in self._observe_min_rtt(self._terminals[mac], now_us)}
+        changed = {
+            address for mac in sorted(affected) for address in self._observe_min_rtt(self._terminals[mac], now_us)
+        }
         if changed and self.parameters.min_rtt.share:
             affected |= {mac for mac, terminal in self._terminals.items() if not changed.isdisjoint(terminal.sending)}
         return [effect for mac in sorted(affected) for effect in self._decide(self._terminals[mac], now_us)]
@@ -207,7 +206,7 @@ class Engine:
             return "its agent is not connected"
         if now_us - terminal.reported_at_us > safety.terminal_stale_ms * 1000:
             return f"its agent has been silent for more than {safety.terminal_stale_ms / 1000:g} s"
-        cell = self._cell_of(terminal.mac)
+        cell = self._associations.cell_of(terminal.mac)
         if cell is None:
             return "not joined: no access point reports it as associated"
         if now_us - cell.reported_at_us > safety.cell_stale_ms * 1000:
@@ -217,8 +216,8 @@ class Engine:
     def _decide(self, terminal: Terminal, now_us: int) -> list[Effect]:
         terminal.no_bounds_reason = self._silence(terminal, now_us)
         terminal.decisions = ()
-        report, cell = terminal.report, self._cell_of(terminal.mac)
-        wanted = ()
+        report, cell = terminal.report, self._associations.cell_of(terminal.mac)
+        wanted: tuple[Bound, ...] = ()
         if not terminal.no_bounds_reason and report is not None and cell is not None:
             shared = {address: self._min_rtt.smallest_us(address, now_us) for address in terminal.sending}
             fresh = decisions.decide(
@@ -226,7 +225,7 @@ class Engine:
             )
             held = terminal.held.decisions if terminal.held else ()
             terminal.decisions = decisions.settle(held, fresh, self.parameters)
-            wanted, reason = decisions.fit_to_back_end(terminal.decisions, report.back_end)
+            wanted, reason = commands.fit_to_back_end(terminal.decisions, report.back_end)
             terminal.no_bounds_reason = reason or self._restraint(terminal)
         if terminal.no_bounds_reason:
             wanted = ()
@@ -246,18 +245,23 @@ class Engine:
             return "no RTT sample yet"
         return ""
 
-    def _command(self, terminal: Terminal, wanted: tuple[decisions.Bound, ...], now_us: int) -> list[Effect]:
+    def _command(self, terminal: Terminal, wanted: tuple[Bound, ...], now_us: int) -> list[Effect]:
         if not terminal.stream or terminal.report is None:
             return []
         lease_ms = self.parameters.safety.lease_ms
         held = terminal.held
-        what = decisions.action(
-            held, wanted, terminal.report.bounds_generation, terminal.reported_at_us, now_us, lease_ms * 1000
+        what = commands.action(
+            held,
+            wanted,
+            in_force_generation=terminal.report.bounds_generation,
+            reported_at_us=terminal.reported_at_us,
+            now_us=now_us,
+            lease_us=lease_ms * 1000,
         )
         if what == "nothing":
             return []
         if what == "renew" and held is not None:
-            terminal.held = Held(held.generation, held.bounds, held.decisions, held.set_at_us, now_us, held.repeats)
+            terminal.held = replace(held, renewed_at_us=now_us)
             return [RenewLease(terminal.stream, terminal.mac, held.generation, lease_ms)]
         again = held is not None and held.bounds == wanted
         in_force = terminal.decisions if wanted else ()
@@ -275,28 +279,15 @@ class Engine:
             Note("info", "bounds", terminal.mac, f"{ranges}: {reason}"),
         ]
 
-    # Cells and their terminals
-
-    def _cell_of(self, mac: str) -> Cell | None:
-        """The cell the terminal is joined to: the latest association, if several report it."""
-        cells = [self._cells[bssid] for bssid in self._associations.get(mac, ())]
-        return max(cells, key=lambda cell: (cell.stations[mac].associated_at_us, cell.bssid), default=None)
-
-    def _dissociate(self, mac: str, bssid: str) -> None:
-        cells = self._associations.get(mac, set())
-        cells.discard(bssid)
-        if not cells:
-            self._associations.pop(mac, None)
-
     # What operators are shown
 
     def cells(self, now_us: int) -> list[CellView]:
         """Every cell, by BSSID."""
-        return [self._cell_view(cell, now_us) for _, cell in sorted(self._cells.items())]
+        return [self._cell_view(cell, now_us) for _, cell in sorted(self._associations.cells.items())]
 
     def cell(self, bssid: str, now_us: int) -> CellView | None:
         """One cell."""
-        cell = self._cells.get(bssid)
+        cell = self._associations.cells.get(bssid)
         return None if cell is None else self._cell_view(cell, now_us)
 
     def terminals(self, now_us: int) -> list[TerminalView]:
@@ -313,34 +304,9 @@ class Engine:
         return mac in self._exempt
 
     def _cell_view(self, cell: Cell, now_us: int) -> CellView:
-        connected = [mac for mac in cell.stations if mac in self._terminals and self._terminals[mac].stream]
-        return CellView(
-            bssid=cell.bssid,
-            ssid=cell.ssid,
-            center_frequency_mhz=cell.center_frequency_mhz,
-            stations=len(cell.stations),
-            active_senders=cell.active_senders,
-            terminals=len(connected),
-            uplink_bps=cell.uplink_bps,
-            capacity_bps=cell.capacity.bps(now_us),
-            busy_ratio=cell.busy_ratio,
-            report_age_us=now_us - cell.reported_at_us,
-            refused_total=cell.refused_total,
-        )
+        connected = sum(mac in self._terminals and self._terminals[mac].stream != 0 for mac in cell.stations)
+        return cell_view(cell, connected, now_us)
 
     def _terminal_view(self, terminal: Terminal, now_us: int) -> TerminalView:
-        cell, report = self._cell_of(terminal.mac), terminal.report
-        return TerminalView(
-            mac=terminal.mac,
-            bssid=cell.bssid if cell else "",
-            connected=terminal.stream != 0,
-            active_sender=cell.stations[terminal.mac].sending if cell else False,
-            exempt=terminal.mac in self._exempt,
-            back_end=report.back_end.name if report else "",
-            generation_in_force=report.bounds_generation if report else 0,
-            generation_sent=terminal.last_generation,
-            decisions=terminal.decisions,
-            no_bounds_reason=terminal.no_bounds_reason,
-            report_age_us=now_us - terminal.reported_at_us,
-            refused_total=terminal.refused_total,
-        )
+        cell = self._associations.cell_of(terminal.mac)
+        return terminal_view(terminal, cell, exempt=terminal.mac in self._exempt, now_us=now_us)

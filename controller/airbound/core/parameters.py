@@ -83,7 +83,7 @@ class SafetyParameters(Checked):
 class MinRttParameters(Checked):
     """The smallest RTT to a destination, which a phone that starts in a full cell never sees itself."""
 
-    share: bool = knob(True, "use the smallest minimum RTT of all terminals, not only the terminal's own")
+    share: bool = knob(True, "use the smallest of all terminals' minima, not only its own")  # noqa: FBT003  # its default
     max_age_s: int = knob(600, "a minimum not seen again for this long no longer counts", 1, 86_400)
 
 
@@ -108,7 +108,7 @@ class CapacityParameters(Checked):
 class PaperParameters(Checked):
     """The tables of the source paper."""
 
-    generation: Generation = knob("jb", "TCP generation of the tables: gb caps near 63 segments, jb does not")
+    generation: Generation = knob("jb", "TCP generation of the tables: gb caps near 63 segments")  # noqa: RUF009  # a str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

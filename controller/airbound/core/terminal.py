@@ -4,30 +4,9 @@
 import ipaddress
 from dataclasses import dataclass, field
 
-from airbound.core.decisions import Decision
-from airbound.core.effects import Bound
-from airbound.core.reports import Destination, ReportRefusedError, TerminalReport
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """The set last sent on the terminal's present stream. Times are the controller's."""
-
-    generation: int
-    bounds: tuple[Bound, ...]
-    decisions: tuple[Decision, ...]
-    set_at_us: int
-    renewed_at_us: int
-    repeats: int = 0  # how often the same set had to be sent again because the terminal did not hold it
-
-
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """A destination as it was when it last had queued data."""
-
-    destination: Destination
-    at_us: int
-    now: bool  # whether the last report said so
+from airbound.core.commands import Held
+from airbound.core.decisions import Decision, Sending
+from airbound.core.reports import ReportRefusedError, TerminalReport
 
 
 @dataclass(slots=True)

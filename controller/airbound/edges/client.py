@@ -38,23 +38,34 @@ class Client:
 
     def cells(self) -> operations_pb2.ListCellsResponse:
         """Every cell, the mode and the policy."""
-        return self._call("ListCells", operations_pb2.ListCellsRequest())
+        answer: operations_pb2.ListCellsResponse = self._call("ListCells", operations_pb2.ListCellsRequest())
+        return answer
 
     def terminals(self, bssid: str = "") -> operations_pb2.ListTerminalsResponse:
         """Every terminal, or those of one cell."""
-        return self._call("ListTerminals", operations_pb2.ListTerminalsRequest(bssid=bssid.lower()))
+        answer: operations_pb2.ListTerminalsResponse = self._call(
+            "ListTerminals", operations_pb2.ListTerminalsRequest(bssid=bssid.lower())
+        )
+        return answer
 
     def explain(self, mac: str) -> operations_pb2.ExplainTerminalResponse:
         """A terminal's bounds and their why."""
-        return self._call("ExplainTerminal", operations_pb2.ExplainTerminalRequest(mac=mac))
+        answer: operations_pb2.ExplainTerminalResponse = self._call(
+            "ExplainTerminal", operations_pb2.ExplainTerminalRequest(mac=mac)
+        )
+        return answer
 
     def set_mode(self, mode: str) -> operations_pb2.SetModeResponse:
         """Set "observe" or "control"."""
-        return self._call("SetMode", operations_pb2.SetModeRequest(mode=_MODES[mode]))
+        answer: operations_pb2.SetModeResponse = self._call("SetMode", operations_pb2.SetModeRequest(mode=_MODES[mode]))
+        return answer
 
     def exempt(self, mac: str, *, exempt: bool) -> operations_pb2.ExemptTerminalResponse:
         """Take a terminal out of control, or back in."""
-        return self._call("ExemptTerminal", operations_pb2.ExemptTerminalRequest(mac=mac, exempt=exempt))
+        answer: operations_pb2.ExemptTerminalResponse = self._call(
+            "ExemptTerminal", operations_pb2.ExemptTerminalRequest(mac=mac, exempt=exempt)
+        )
+        return answer
 
     def _call(self, method: str, request: Any) -> Any:
         """Call.

@@ -75,12 +75,14 @@ def terminal_report(message: terminal_pb2.TerminalReport) -> tuple[TerminalRepor
     return report, refusals
 
 
-def _entries(field: str, messages: Iterable[Any], make: Callable[[Any], Entry], refusals: Refusals) -> tuple[Entry, ...]:
+def _entries(
+    field: str, messages: Iterable[Any], make: Callable[[Any], Entry], refusals: Refusals
+) -> tuple[Entry, ...]:
     entries = []
     for index, message in enumerate(messages):
         try:
             entries.append(make(message))
-        except ReportRefusedError as error:  # noqa: PERF203  # one bad entry must not cost the others
+        except ReportRefusedError as error:  # one bad entry must not cost the others
             refusals.append(ReportRefusedError(f"{field}[{index}].{error.field}", error.value, error.why))
     return tuple(entries)
 

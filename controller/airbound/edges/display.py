@@ -98,8 +98,8 @@ def explanation(answer: operations_pb2.ExplainTerminalResponse) -> str:
         lines += [
             "",
             _bold(_bound(decision.bound)) + f" segments, policy {decision.policy}, n={decision.active_senders}",
-            f"  RTT {_ms(decision.srtt_us)}, min RTT {_ms(decision.min_rtt_us)}"
-            f" (its own {_ms(decision.own_min_rtt_us)}), ratio {decision.rtt_ratio:.1f}",
+            f"  RTT {_ms(decision.srtt_us)}, {decision.rtt_ratio:.1f} x min RTT {_ms(decision.min_rtt_us)}",
+            f"  smallest RTT it saw itself {_ms(decision.own_min_rtt_us)}",
             f"  why: {decision.reason}",
         ]
     return "\n".join(lines)

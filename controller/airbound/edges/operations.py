@@ -25,17 +25,19 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         self._hub = hub
 
     async def ListCells(  # noqa: N802
-        self, request: operations_pb2.ListCellsRequest, context: Any  # noqa: ARG002
+        self,
+        request: operations_pb2.ListCellsRequest,  # noqa: ARG002
+        context: Any,  # noqa: ARG002
     ) -> operations_pb2.ListCellsResponse:
         """Every cell."""
         engine = self._hub.engine
         cells = [convert.cell(view) for view in engine.cells(self._hub.now_us())]
-        return operations_pb2.ListCellsResponse(
-            cells=cells, mode=MODES[engine.mode], policy=engine.parameters.policy
-        )
+        return operations_pb2.ListCellsResponse(cells=cells, mode=MODES[engine.mode], policy=engine.parameters.policy)
 
     async def WatchCells(  # noqa: N802
-        self, request: operations_pb2.WatchCellsRequest, context: Any  # noqa: ARG002
+        self,
+        request: operations_pb2.WatchCellsRequest,  # noqa: ARG002
+        context: Any,  # noqa: ARG002
     ) -> AsyncIterator[operations_pb2.WatchCellsResponse]:
         """Every cell, then each again whenever it changes."""
         async for bssids in self._hub.changed_cells():
@@ -45,7 +47,9 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
                     yield operations_pb2.WatchCellsResponse(cell=convert.cell(view))
 
     async def ListTerminals(  # noqa: N802
-        self, request: operations_pb2.ListTerminalsRequest, context: Any  # noqa: ARG002
+        self,
+        request: operations_pb2.ListTerminalsRequest,
+        context: Any,  # noqa: ARG002
     ) -> operations_pb2.ListTerminalsResponse:
         """Every terminal, or those of one cell."""
         views = self._hub.engine.terminals(self._hub.now_us())
@@ -60,6 +64,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         view = self._hub.engine.terminal(mac, self._hub.now_us())
         if view is None:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"no terminal {mac} has connected")
+            raise AssertionError  # abort raises
         cell = self._hub.engine.cell(view.bssid, self._hub.now_us())
         return operations_pb2.ExplainTerminalResponse(
             terminal=convert.terminal(view),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is yet to be written to one stream. A slow reader gets the newest command, not the history: a set of bounds
-replaces whatever waits, and a renewal waits only if nothing does."""
+replaces whatever waits, and a renewal waits only if nothing does.
+"""
 
 import asyncio
 

@@ -13,8 +13,14 @@ from airbound.edges.access_point import AccessPointService
 from airbound.edges.hub import Hub
 from airbound.edges.operations import OperationsService
 from airbound.edges.terminal import TerminalService
-from airbound.v1 import access_point_pb2, access_point_pb2_grpc, operations_pb2, operations_pb2_grpc
-from airbound.v1 import terminal_pb2, terminal_pb2_grpc
+from airbound.v1 import (
+    access_point_pb2,
+    access_point_pb2_grpc,
+    operations_pb2,
+    operations_pb2_grpc,
+    terminal_pb2,
+    terminal_pb2_grpc,
+)
 
 SERVICES = (
     access_point_pb2.DESCRIPTOR.services_by_name["AccessPointService"].full_name,
@@ -22,6 +28,19 @@ SERVICES = (
     operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].full_name,
 )
 STOP_GRACE_S = 2.0
+OPTIONS = (
+    # Otherwise two controllers could share the port and each see half of the agents.
+    ("grpc.so_reuseport", 0),
+    # Agents ping a silent controller every 10 s; an access point is told nothing for hours, and by default that many
+    # pings end the connection.
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    ("grpc.http2.max_ping_strikes", 0),
+    # An agent that vanished without a word must not hold a stream for ever.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 15_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+)
 
 
 class ListenError(OSError):
@@ -50,8 +69,7 @@ async def start(hub: Hub, listen: str) -> ControllerServer:
     Raises:
         ListenError: the address is taken, not ours, or no address.
     """
-    # Without this two controllers could share the port and each see half of the agents.
-    server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+    server = grpc.aio.server(options=OPTIONS)
     access_point_pb2_grpc.add_AccessPointServiceServicer_to_server(AccessPointService(hub), server)
     terminal_pb2_grpc.add_TerminalServiceServicer_to_server(TerminalService(hub), server)
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(OperationsService(hub), server)

@@ -21,7 +21,7 @@ class Situation:
 
     @property
     def ratio(self) -> float:
-        """srtt over minimum RTT, never below 1; 1 while there is no RTT sample."""
+        """Srtt over minimum RTT, never below 1; 1 while there is no RTT sample."""
         return max(1.0, self.srtt_us / self.min_rtt_us)
 
 
