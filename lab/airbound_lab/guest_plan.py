@@ -13,7 +13,7 @@ from typing import Any
 from airbound_lab import topology as nodes
 from airbound_lab.parameters import MODES, Parameters
 
-RESULT_DIRECTORY = "/mnt"
+RESULT_DIRECTORY = "/run/result"
 """Where the guest sees the directory that the host gives it."""
 
 BEACON_INTERVAL_TU = 100

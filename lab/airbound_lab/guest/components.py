@@ -69,7 +69,7 @@ class Components:
         deadline = time.monotonic() + CONNECT_TIMEOUT_S
         while not ready():
             if exited(self._pids[name]):
-                raise GuestError(f"{name} ended before it could {what}: {read(f'/mnt/log/{name}.log')[-800:]}")
+                raise GuestError(f"{name} ended before it could {what}: {read(f'/run/result/log/{name}.log')[-800:]}")
             if time.monotonic() > deadline:
                 raise GuestError(f"{name} did not {what} within {CONNECT_TIMEOUT_S:g} virtual seconds; see {name}.log")
             time.sleep(POLL_S)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -SEB
 # SPDX-License-Identifier: Apache-2.0
-"""Process 1 of the guest: carries out /mnt/plan.json (see guest_plan.py), leaves the results in /mnt, powers off.
+"""Process 1 of the guest: carries out /run/result/plan.json (see guest_plan.py), leaves the results in /run/result, powers off.
 
 Standard library only, and little of it: every import and every process costs wall time under User Mode Linux.
 """
@@ -23,19 +23,22 @@ MEDIUM_PARAMETERS = "/sys/module/mac80211_hwsim/parameters"
 
 
 def mount_all() -> None:
-    """The host's files are the root, read-only; what changes is in memory; /mnt is the directory of this run."""
-    for kind, target in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run"), ("tmpfs", "/tmp")):
+    """The host's files are the root, read-only; what changes is under /run, in memory.
+
+    /tmp stays the host's: a checkout may live there.
+    """
+    for kind, target in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")):
         system.mount(kind, target)
-    # The same words in every run; the host's kernel resolves them to the directory in which it was started.
-    system.mount("hostfs", "/mnt", options="/proc/self/cwd")
-    for directory in ("/run/netns", "/run/lab"):
+    for directory in ("/run/netns", "/run/lab", "/run/result"):
         os.mkdir(directory)
+    # The same words in every run; the host's kernel resolves them to the directory in which it was started.
+    system.mount("hostfs", "/run/result", options="/proc/self/cwd")
     os.makedirs(system.LOG_DIRECTORY, exist_ok=True)
 
 
 def progress(text: str) -> None:
     """Tell the host how far we are."""
-    system.write("/mnt/progress", text)
+    system.write("/run/result/progress", text)
 
 
 def set_up(plan: dict[str, Any]) -> None:
@@ -66,7 +69,7 @@ def measure(plan: dict[str, Any], components: Components) -> None:
     system.write("/run/lab/traffic.plan", plan["traffic"]["plan"].replace("T0_NS", str(t0_ns)))
     progress("measuring")
     argv = [plan["traffic"]["program"], "run", "/run/lab/traffic.plan"]
-    traffic = system.spawn("traffic", argv, output="/mnt/samples.jsonl")
+    traffic = system.spawn("traffic", argv, output="/run/result/samples.jsonl")
     for action in plan["timeline"]:
         sleep_until(t0_ns + action["at_ms"] * 1_000_000)
         if action["do"] == "kill":
@@ -75,7 +78,7 @@ def measure(plan: dict[str, Any], components: Components) -> None:
             components.start(action["component"])
     _, status = os.waitpid(traffic, 0)
     if status != 0:
-        raise GuestError(f"the traffic generator failed (status {status}): {system.read('/mnt/log/traffic.log')[-500:]}")
+        raise GuestError(f"the traffic generator failed (status {status}): {system.read('/run/result/log/traffic.log')[-500:]}")
 
 
 def sleep_until(monotonic_ns: int) -> None:
@@ -89,13 +92,13 @@ def collect(components: Components) -> None:
     """Leave what is only known at the end."""
     path = f"{MEDIUM_PARAMETERS}/dcf_stats"
     medium = system.read(path) if os.path.exists(path) else ""
-    system.write("/mnt/end.json", json.dumps({"medium": medium, "peak_memory_kib": components.peak_memory_kib()}))
+    system.write("/run/result/end.json", json.dumps({"medium": medium, "peak_memory_kib": components.peak_memory_kib()}))
 
 
 def main() -> None:
     """Everything, and the reason if it fails."""
     mount_all()
-    with open("/mnt/plan.json", encoding="utf-8") as file:
+    with open("/run/result/plan.json", encoding="utf-8") as file:
         plan = json.load(file)
     set_up(plan)
     components = Components(plan)
@@ -111,8 +114,8 @@ if __name__ == "__main__":
     try:
         main()
     except GuestError as error:
-        system.write("/mnt/error.txt", str(error))
+        system.write("/run/result/error.txt", str(error))
     except BaseException:
         # Process 1 must not end before the machine does.
-        system.write("/mnt/error.txt", "the guest's own script failed:\n" + traceback.format_exc())
+        system.write("/run/result/error.txt", "the guest's own script failed:\n" + traceback.format_exc())
     system.power_off()

@@ -16,9 +16,16 @@ _CLONE_NEWNET = 0x40000000
 _MS_BIND = 0x1000
 _RB_POWER_OFF = 0x4321FEDC
 
-LOG_DIRECTORY = "/mnt/log"
+LOG_DIRECTORY = "/run/result/log"
 
-ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/run", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
+ENVIRONMENT = {
+    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/run/lab",
+    "TMPDIR": "/run/lab",
+    "LC_ALL": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
 
 
 class GuestError(Exception):
