@@ -54,22 +54,10 @@ def _run(options: argparse.Namespace) -> None:
         progress.close()
     if options.json is not None:
         results.save(found, options.json)
-    print(describe(parameters))
+    print(tables.describe(parameters))
     print(tables.text(tables.rows(found)))
     print()
     print(tables.text(tables.phone_rows(found)))
-
-
-def describe(parameters: Parameters) -> str:
-    """One line that says what was run."""
-    delays = ", ".join(f"{delay_ms:g}" for delay_ms in parameters.wired_delays_ms)
-    window_s = parameters.seconds - parameters.warmup_seconds
-    seeds = f"seed {parameters.seeds[0]}" if len(parameters.seeds) == 1 else f"median [range] of {len(parameters.seeds)} seeds"
-    phones = f"{parameters.terminals} phone{'s' if parameters.terminals > 1 else ''}"
-    return (
-        f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, {parameters.rate_control}, {seeds}; "
-        f"{window_s} s measured after {parameters.warmup_seconds} s"
-    )
 
 
 def _parameters(options: argparse.Namespace) -> Parameters:

@@ -6,9 +6,12 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
+from airbound_lab.parameters import MODES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from airbound_lab.parameters import Parameters
     from airbound_lab.results import Results, Run
 
 COLUMNS: tuple[tuple[str, str, int, Callable[[Run], float | None]], ...] = (
@@ -22,13 +25,13 @@ COLUMNS: tuple[tuple[str, str, int, Callable[[Run], float | None]], ...] = (
 """Heading, unit, decimals, and where the figure is."""
 
 
-def cell(values: Sequence[float | None], decimals: int) -> str:
-    """One figure over the seeds: itself if there is one, otherwise median and range."""
+def cell(values: Sequence[float | None], decimals: int, *, spread: bool = True) -> str:
+    """One figure over the seeds: itself if there is one, otherwise median and, if wanted, range."""
     known = [value for value in values if value is not None]
     if not known:
         return "-"
     median = f"{statistics.median(known):.{decimals}f}"
-    if len(known) == 1:
+    if len(known) == 1 or not spread:
         return median
     return f"{median} [{min(known):.{decimals}f} .. {max(known):.{decimals}f}]"
 
@@ -43,11 +46,11 @@ def rows(results: Results) -> list[list[str]]:
 
 
 def phone_rows(results: Results) -> list[list[str]]:
-    """Heading and, per mode, the goodput of each phone."""
+    """Heading and, per mode, the goodput of each phone (the median of the seeds)."""
     phones = range(results.parameters.terminals)
     heading = ["Mb/s of phone", *(str(i + 1) for i in phones)]
     return [heading] + [
-        [mode, *(cell([run.phones[i].goodput_mbps for run in results.of_mode(mode)], 2) for i in phones)]
+        [mode, *(cell([run.phones[i].goodput_mbps for run in results.of_mode(mode)], 2, spread=False) for i in phones)]
         for mode in results.modes()
     ]
 
@@ -63,3 +66,62 @@ def text(table: list[list[str]]) -> str:
         )
         lines.append("  ".join([first, *others]).rstrip())
     return "\n".join(lines)
+
+
+def describe(parameters: Parameters) -> str:
+    """One line that says what was run."""
+    delays = ", ".join(f"{delay_ms:g}" for delay_ms in parameters.wired_delays_ms)
+    phones = "1 phone" if parameters.terminals == 1 else f"{parameters.terminals} phones"
+    seeds = f"seed {parameters.seeds[0]}" if len(parameters.seeds) == 1 else f"{len(parameters.seeds)} seeds: median [range]"
+    window_s = parameters.seconds - parameters.warmup_seconds
+    return (
+        f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, {parameters.rate_control}; {seeds}; "
+        f"{window_s} s measured after {parameters.warmup_seconds} s"
+    )
+
+
+def seen(results: Results) -> list[str]:
+    """Say in sentences what the runs show, each mode against the first of them that runs without Airbound."""
+    modes = results.modes()
+    reference = next((mode for mode in modes if not MODES[mode].has_agents), None)
+    if reference is None:
+        return []
+    return [
+        sentence
+        for mode in modes
+        if mode != reference and (sentence := _against(results, mode, reference)) is not None
+    ]
+
+
+def _against(results: Results, mode: str, reference: str) -> str | None:
+    total, total_reference = (_median(results, m, lambda run: run.total_goodput_mbps) for m in (mode, reference))
+    if total is None or not total_reference:
+        return None
+    parts = [f"total {total:.1f} Mb/s, {_change(total, total_reference)} {reference}'s {total_reference:.1f}"]
+    rtt_ms, rtt_reference_ms = (_median(results, m, lambda run: run.rtt_mean_ms) for m in (mode, reference))
+    if rtt_ms and rtt_reference_ms:
+        parts.append(f"mean RTT {rtt_ms:.0f} ms, {_times(rtt_reference_ms / rtt_ms)} {rtt_reference_ms:.0f}")
+    fair, fair_reference = (_median(results, m, lambda run: run.jain) for m in (mode, reference))
+    if fair is not None and fair_reference is not None:
+        parts.append(f"Jain {fair:.3f} ({fair_reference:.3f})")
+    return f"{mode}: {'; '.join(parts)}."
+
+
+def _median(results: Results, mode: str, figure: Callable[[Run], float | None]) -> float | None:
+    values = [value for run in results.of_mode(mode) if (value := figure(run)) is not None]
+    return statistics.median(values) if values else None
+
+
+def _change(value: float, reference: float) -> str:
+    percent = (value / reference - 1) * 100
+    if abs(percent) < 0.5:  # noqa: PLR2004  (what rounds to zero)
+        return "as much as"
+    return f"{abs(percent):.0f} % {'above' if percent > 0 else 'below'}"
+
+
+def _times(factor: float) -> str:
+    if factor >= 1.05:  # noqa: PLR2004  (what rounds to 1.0 times)
+        return f"{factor:.1f} times below"
+    if factor <= 1 / 1.05:
+        return f"{1 / factor:.1f} times above"
+    return "about the same as"

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws results: the totals by mode, and each phone's second-by-second story of a mode."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+from airbound_lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from airbound_lab.results import PhoneResult, Results
+
+INK = "#1b2733"
+FAINT = "#8a96a3"
+GRID = "#d5dbe1"
+MODE_COLOURS = {"cubic": "#5b6b7b", "bbr": "#c0722b", "paper-gb": "#8d6bb8", "paper-jb": "#7048a8", "bdp": "#14866d"}
+DELAY_COLOURS = ("#2a6fb0", "#c2571a", "#2e8b57", "#8e4a9e", "#a08400", "#5d5d5d")
+"""Phones are coloured by the delay of their server: what sets one phone apart from another."""
+
+STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "airbound",
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "text.color": INK,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+}
+
+MANY_PHONES = 4
+"""From here on the lines of a figure are thin."""
+
+
+def totals(results: Results) -> Figure:
+    """Total goodput and mean RTT of each mode; a whisker spans the seeds."""
+    modes = results.modes()
+    has_rtt = any(run.rtt_mean_ms for run in results.runs)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 0.75 + 0.34 * len(modes)), layout="constrained")
+        panels = figure.subplots(1, 2 if has_rtt else 1, squeeze=False)[0]
+        _bars(panels[0], results, modes, "total_goodput_mbps", "Total goodput, Mb/s", "{:.1f}")
+        if has_rtt:
+            _bars(panels[1], results, modes, "rtt_mean_ms", "Mean RTT, ms (log)", "{:.0f}", log=True)
+            panels[1].set_yticklabels([])
+    return figure
+
+
+def phones(results: Results, mode: str, seed: int | None = None) -> Figure:
+    """Throughput, cwnd with its bounds, and RTT ratio of every phone in one run of a mode."""
+    runs = [run for run in results.of_mode(mode) if seed is None or run.seed == seed]
+    if not runs:
+        raise UsageError(f"no run of mode {mode} with seed {seed}")
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(4.2, 5.2), layout="constrained")
+        goodput, cwnd, ratio = figure.subplots(3, 1, sharex=True)
+        for phone in runs[0].phones:
+            _phone(phone, results, goodput, cwnd, ratio)
+        _shape(results, goodput, cwnd, ratio)
+        figure.suptitle(f"{mode}, seed {runs[0].seed}", x=0.02, ha="left", fontweight="bold", fontsize=11)
+    return figure
+
+
+def svg(figure: Figure) -> str:
+    """Give a figure as SVG text, the same in every run of the program."""
+    out = io.StringIO()
+    with mpl.rc_context(STYLE):
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    return text[text.index("<svg") :]
+
+
+def write_all(results: Results, directory: Path, kind: str) -> list[Path]:
+    """Write every figure of a results file as totals.KIND and phones-MODE.KIND; return the paths."""
+    figures = {"totals": totals(results)} | {f"phones-{mode}": phones(results, mode) for mode in results.modes()}
+    paths = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, figure in figures.items():
+            path = directory / f"{name}.{kind}"
+            with mpl.rc_context(STYLE):
+                metadata = {"Date": None} if kind == "svg" else {}
+                figure.savefig(path, format=kind, dpi=160, facecolor="white", metadata=metadata)
+            paths.append(path)
+    except OSError as error:
+        raise UsageError(f"cannot write to {directory}: {error.strerror}") from error
+    return paths
+
+
+def _bars(
+    axes: Axes, results: Results, modes: Sequence[str], field: str, title: str, form: str, *, log: bool = False
+) -> None:
+    largest = 0.0
+    for row, mode in enumerate(modes):
+        values = sorted(getattr(run, field) or 0.0 for run in results.of_mode(mode))
+        middle = _median(values)
+        largest = max(largest, values[-1])
+        axes.barh(row, middle, height=0.62, color=MODE_COLOURS[mode])
+        if len(values) > 1:
+            axes.plot([values[0], values[-1]], [row, row], color=INK, linewidth=1.2)
+        axes.annotate(form.format(middle), (values[-1], row), xytext=(4, 0), textcoords="offset points", va="center")
+    axes.set_yticks(range(len(modes)), modes)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_title(title)
+    if log:
+        axes.set_xscale("log")
+        axes.set_xlim(1, largest * 6)
+        _plain_log(axes.xaxis)
+    else:
+        axes.set_xlim(0, largest * 1.18)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+
+
+def _median(ordered: Sequence[float]) -> float:
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def _colour(results: Results, phone: PhoneResult) -> str:
+    delays_ms = list(dict.fromkeys(results.parameters.wired_delays_ms))
+    return DELAY_COLOURS[delays_ms.index(phone.wired_delay_ms) % len(DELAY_COLOURS)]
+
+
+def _phone(phone: PhoneResult, results: Results, goodput: Axes, cwnd: Axes, ratio: Axes) -> None:
+    series, colour = phone.series, _colour(results, phone)
+    many = results.parameters.terminals >= MANY_PHONES
+    line = {"color": colour, "linewidth": 0.8 if many else 1.4, "alpha": 0.65 if many else 1.0}
+    goodput.plot(series.t_s, series.goodput_mbps, **line)
+    cwnd.plot(series.t_s, _gaps(series.cwnd_segs), **line)
+    ratio.plot(series.t_s, _gaps(series.rtt_ratio), **line)
+    if any(value is not None for value in series.bound_max_segs):
+        low, high = _gaps(series.bound_min_segs), _gaps(series.bound_max_segs)
+        cwnd.fill_between(series.t_s, low, high, step="pre", color=colour, alpha=0.25 / results.parameters.terminals)
+        cwnd.step(series.t_s, high, where="pre", color=INK, linewidth=0.5, linestyle=(0, (4, 2)))
+        cwnd.step(series.t_s, low, where="pre", color=INK, linewidth=0.5, linestyle=(0, (1, 2)))
+
+
+def _shape(results: Results, goodput: Axes, cwnd: Axes, ratio: Axes) -> None:
+    """Give the panels of all modes of one file the same scales, so that they can be compared by eye."""
+    every = [phone.series for run in results.runs for phone in run.phones]
+    goodput.set_title("Throughput of each phone, Mb/s")
+    goodput.set_ylim(0, 1.05 * max((max(series.goodput_mbps) for series in every), default=1.0) or 1.0)
+    cwnd.set_title("cwnd, segments (log); dashed, dotted: bounds")
+    ratio.set_title("RTT / minimum RTT (log)")
+    for axes, name in ((cwnd, "cwnd_segs"), (ratio, "rtt_ratio")):
+        values = [value for series in every for value in getattr(series, name) if value]
+        axes.set_yscale("log")
+        axes.set_ylim(0.8, 1.5 * max(values, default=10.0))
+        _plain_log(axes.yaxis)
+    warmup_s = results.parameters.warmup_seconds
+    for axes in (goodput, cwnd, ratio):
+        if warmup_s:
+            axes.axvspan(0, warmup_s, color=FAINT, alpha=0.12, linewidth=0)
+        axes.set_xlim(0, results.parameters.seconds)
+    ratio.set_xlabel("virtual seconds; shaded: warm-up, not measured" if warmup_s else "virtual seconds")
+    delays_ms = list(dict.fromkeys(results.parameters.wired_delays_ms))
+    if len(delays_ms) > 1:
+        for i, delay_ms in enumerate(delays_ms):
+            goodput.plot([], [], color=DELAY_COLOURS[i % len(DELAY_COLOURS)], label=f"{delay_ms:g} ms")
+        goodput.legend(ncols=min(len(delays_ms), 4), loc="upper right", fontsize=8, handlelength=1)
+
+
+def _plain_log(axis: object) -> None:
+    """Decades written as 1, 10, 100: no powers to decode."""
+    axis.set_major_locator(LogLocator(10))  # type: ignore[attr-defined]
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))  # type: ignore[attr-defined]
+    axis.set_minor_locator(NullLocator())  # type: ignore[attr-defined]
+    axis.set_minor_formatter(NullFormatter())  # type: ignore[attr-defined]
+
+
+def _gaps(values: Sequence[float | None]) -> list[float]:
+    """None becomes a gap in the line."""
+    return [float("nan") if value is None else value for value in values]

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One self-contained HTML page of several results files: tables, pictures, and what they show, all computed from them."""
+
+from __future__ import annotations
+
+import html as markup
+import itertools
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from airbound_lab import plot, tables
+from airbound_lab.parameters import Parameters
+from airbound_lab.scenario import built_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from airbound_lab.results import Results
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b2733; --paper: #ffffff; --soft: #f3f5f7; --faint: #8a96a3; --rule: #d5dbe1; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e3e8ed; --paper: #14191f; --soft: #1d242c; --faint: #7e8b98; --rule: #39434d; }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 76rem; background: var(--paper); color: var(--ink);
+  font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; margin: .5rem 0; } h2 { font-size: 1.2rem; margin: 2.5rem 0 .25rem; }
+p, ul { margin: .5rem 0; } ul { padding-left: 1.2rem; }
+.what { color: var(--faint); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; white-space: nowrap; }
+th, td { padding: .3rem .7rem; text-align: right; border-bottom: 1px solid var(--rule); }
+th:first-child, td:first-child { text-align: left; }
+thead th { font-weight: 600; background: var(--soft); }
+figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; display: block; }
+.wide { max-width: 40rem; }
+.grid { display: grid; gap: .5rem 1.5rem; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); }
+.grid figure { max-width: 27rem; }
+details { margin: .75rem 0; } summary { cursor: pointer; color: var(--faint); }
+pre { background: var(--soft); padding: .75rem; overflow-x: auto; font-size: .85rem; white-space: pre-wrap; }
+svg text { fill: var(--ink); }
+"""
+
+SVG_COLOURS = {plot.INK: "var(--ink)", plot.FAINT: "var(--faint)", plot.GRID: "var(--rule)"}
+"""Colours of the pictures that follow the reader's choice of light or dark."""
+
+
+def html(sets: Sequence[tuple[str, Results]], title: str = "Airbound: what the bounds do") -> str:
+    """Write the page; each set is (name, results)."""
+    pictures = itertools.count(1)
+    body = [f"<h1>{markup.escape(title)}</h1>", _introduction(sets)]
+    if len(sets) > 1:
+        body.append(_overview(sets))
+    for name, results in sets:
+        body.append(_section(name, results, pictures))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{markup.escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def command(parameters: Parameters) -> str:
+    """The command that makes these runs again; a scenario from a file is named after it."""
+    plain = Parameters()
+    words = ["airbound-lab", "run", "--scenario", parameters.scenario.name]
+    if parameters.scenario not in (built_in("uplink"), built_in("saturation")):
+        words[-1] += ".json"
+    words += ["--terminals", str(parameters.terminals)]
+    if len(parameters.wired_delays_ms) == 1:
+        words += ["--delay-ms", f"{parameters.wired_delays_ms[0]:g}"]
+    else:
+        words += ["--wired-delays", ",".join(f"{delay_ms:g}" for delay_ms in parameters.wired_delays_ms)]
+    words += ["--seconds", str(parameters.seconds), "--warmup-seconds", str(parameters.warmup_seconds)]
+    words += ["--seeds", ",".join(str(seed) for seed in parameters.seeds), "--modes", ",".join(parameters.modes)]
+    for option, field in (
+        ("--rate-control", "rate_control"),
+        ("--ap-rate-control", "ap_rate_control"),
+        ("--qdisc", "qdisc"),
+        ("--queue", "queue_packets"),
+        ("--ap-qdisc", "ap_qdisc"),
+        ("--ap-queue", "ap_queue_packets"),
+        ("--driver-queue", "driver_queue_frames"),
+        ("--ap-driver-queue", "ap_driver_queue_frames"),
+        ("--loss", "loss_percent"),
+        ("--bounds-interval-ms", "bounds_interval_ms"),
+    ):
+        if getattr(parameters, field) != getattr(plain, field):
+            words += [option, str(getattr(parameters, field))]
+    if parameters.orphan:
+        words.append("--orphan")
+    if parameters.controller_config is not None:
+        words += ["--controller-config", "controller.config"]
+    return shlex.join(words)
+
+
+def _introduction(sets: Sequence[tuple[str, Results]]) -> str:
+    runs = sum(len(results.runs) for _, results in sets)
+    wall_s = sum(run.wall_seconds for _, results in sets for run in results.runs)
+    return (
+        f"<p>{runs} runs of a whole Wi-Fi cell (patched kernel, hostapd, phones, agents, controller) in virtual time, "
+        f"{wall_s / 60:.0f} minutes of computing. cubic and bbr run without Airbound; the other modes are policies of its "
+        "controller. RTT ratio is RTT over the smallest RTT that any phone saw. Every figure and sentence here is computed "
+        "from the results.</p>"
+    )
+
+
+def _overview(sets: Sequence[tuple[str, Results]]) -> str:
+    modes = list(dict.fromkeys(mode for _, results in sets for mode in results.modes()))
+    rows = [["total Mb/s · mean RTT ms", *modes]]
+    for name, results in sets:
+        row = [name]
+        for mode in modes:
+            runs = results.of_mode(mode)
+            total = tables.cell([run.total_goodput_mbps for run in runs], 1, spread=False)
+            rtt_ms = tables.cell([run.rtt_mean_ms for run in runs], 0, spread=False)
+            row.append(f"{total} · {rtt_ms}" if runs else "")
+        rows.append(row)
+    return "<h2>Overview</h2>" + _table(rows)
+
+
+def _section(name: str, results: Results, pictures: itertools.count[int]) -> str:
+    parameters = results.parameters
+    seen = "".join(f"<li>{markup.escape(sentence)}</li>" for sentence in tables.seen(results))
+    grid = "".join(_picture(plot.svg(plot.phones(results, mode)), pictures, "") for mode in results.modes())
+    scenario = ""
+    if parameters.scenario not in (built_in("uplink"), built_in("saturation")):
+        text = json.dumps(parameters.scenario.to_json(), indent=1)
+        scenario = f"<pre>{markup.escape(text)}</pre>"
+    return "\n".join(
+        [
+            f"<h2>{markup.escape(name)}</h2>",
+            f'<p class="what">{markup.escape(tables.describe(parameters))}</p>',
+            f"<ul>{seen}</ul>" if seen else "",
+            _table(tables.rows(results)),
+            _picture(plot.svg(plot.totals(results)), pictures, "wide"),
+            f"<details><summary>Goodput of each phone</summary>{_table(tables.phone_rows(results))}</details>",
+            f'<div class="grid">{grid}</div>',
+            f"<details><summary>Run this again</summary><pre>{markup.escape(command(parameters))}</pre>{scenario}"
+            f"<p>Kernel {markup.escape(results.kernel or 'unknown')}</p></details>",
+        ]
+    )
+
+
+def _table(rows: list[list[str]]) -> str:
+    head = "".join(f"<th>{markup.escape(entry)}</th>" for entry in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{markup.escape(entry)}</td>" for entry in row) + "</tr>" for row in rows[1:])
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _picture(svg: str, pictures: itertools.count[int], kind: str) -> str:
+    """Put a picture into the page: colours that follow the page, and ids that no other picture has."""
+    for colour, variable in SVG_COLOURS.items():
+        svg = svg.replace(colour, variable)
+    mark = f"p{next(pictures)}-"
+    svg = re.sub(r'\bid="', f'id="{mark}', svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\1{mark}", svg)
+    # The page scales the picture; its own size would not let it shrink.
+    svg = re.sub(r'<svg ([^>]*?)width="[^"]*" ?', r"<svg \1", re.sub(r'<svg ([^>]*?)height="[^"]*" ?', r"<svg \1", svg, count=1), count=1)
+    return f'<figure class="{kind}">{svg}</figure>'
