@@ -34,7 +34,7 @@ type Config struct {
 	Logger      *slog.Logger
 }
 
-// Link is what the agent learns when it is connected to the controller.
+// Link is what the agent learns anew whenever it is connected to the controller.
 type Link struct {
 	// MAC address of the Wi-Fi interface. It may differ from the last: phones take another for each network.
 	MAC string
@@ -58,7 +58,7 @@ type Agent struct {
 }
 
 // Start restores the kernel's defaults after a life that could not, and finds out what this kernel can do.
-func Start(cfg Config, mac string, nowUS int64) (*Agent, error) {
+func Start(cfg Config, link Link, nowUS int64) (*Agent, error) {
 	if err := cfg.BackEnd.CleanUp(); err != nil {
 		return nil, fmt.Errorf("clean up after an earlier life: %w", err)
 	}
@@ -79,11 +79,12 @@ func Start(cfg Config, mac string, nowUS int64) (*Agent, error) {
 		backEnd: backEndMessage(can),
 		state: status.State{
 			Schema: status.Schema, Version: cfg.Version, PID: cfg.PID, Controller: cfg.Controller, Interface: cfg.Interface,
-			MAC: mac, BackEnd: backEndState(can), Reason: "the controller has not set bounds yet",
+			MAC: link.MAC, BackEnd: backEndState(can), Reason: "the controller has not set bounds yet",
 		},
 		nextSampleUS: nowUS,
 		nextReportUS: nowUS,
 	}
+	a.aggregator.Exclude(link.Controllers)
 	a.saved.due = true
 	a.save(nowUS)
 	return a, nil

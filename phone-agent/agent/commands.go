@@ -39,10 +39,15 @@ func (a *Agent) obey(nowUS int64, command *airboundv1.TerminalCommand) error {
 		return nil
 	case *airboundv1.TerminalCommand_RenewLease:
 		renewed, err := a.lease.Renew(nowUS, command.RenewLease.GetGeneration(), command.RenewLease.GetLeaseMs())
-		if err == nil && !renewed {
+		switch {
+		case err != nil:
+			return err
+		case renewed:
+			a.renewed(nowUS)
+		default:
 			a.state.Counters.RenewalsPassedOver++
 		}
-		return err
+		return nil
 	default:
 		return errors.New("neither set_bounds nor renew_lease")
 	}

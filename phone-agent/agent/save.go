@@ -18,12 +18,18 @@ type savedState struct {
 	atUS     int64
 }
 
+// renewed asks for the state file to be written if the lease it tells of is half over.
+func (a *Agent) renewed(nowUS int64) {
+	leaseUS := int64(a.lease.Held().LeaseMS) * 1000
+	if a.saved.endsUS-nowUS < leaseUS/2 {
+		a.saved.due = true
+	}
+}
+
 func (a *Agent) save(nowUS int64) {
 	held := a.lease.Held()
-	lease := int64(held.LeaseMS) * 1000
-	leaseOld := held.Generation != 0 && held.DeadlineUS != a.saved.endsUS && a.saved.endsUS-nowUS < lease/2
 	countersOld := a.state.Counters != a.saved.counters && nowUS-a.saved.atUS >= countersSavedUS
-	if !a.saved.due && !leaseOld && !countersOld {
+	if !a.saved.due && !countersOld {
 		return
 	}
 	a.state.Generation, a.state.Rules = held.Generation, status.Rules(held.Rules)

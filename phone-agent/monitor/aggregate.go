@@ -4,6 +4,7 @@ package monitor
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 )
@@ -68,11 +69,19 @@ func (t totals) plus(other totals) totals {
 	return totals{bytes: saturatingAdd(t.bytes, other.bytes), events: t.events.plus(other.events)}
 }
 
-// Exclude names remote end points that are no destinations: the controller that the agent itself talks to.
+// Exclude names remote end points that are no destinations: the controller that the agent itself talks to. What is
+// already known of connections to them is forgotten.
 func (a *Aggregator) Exclude(remotes []netip.AddrPort) {
 	a.excluded = make(map[netip.AddrPort]bool, len(remotes))
 	for _, remote := range remotes {
-		a.excluded[netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())] = true
+		remote = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
+		a.excluded[remote] = true
+		if known := a.destinations[remote.Addr()]; known != nil {
+			maps.DeleteFunc(known.connections, func(key flow, _ *tracked) bool { return key.remote == remote })
+			if len(known.connections) == 0 {
+				delete(a.destinations, remote.Addr())
+			}
+		}
 	}
 }
 

@@ -249,6 +249,21 @@ func TestNoDestinations(t *testing.T) {
 	}
 }
 
+func TestWhatIsExcludedLateIsForgotten(t *testing.T) {
+	t.Parallel()
+	aggregator := begun()
+	aggregator.Observe(snapshot(
+		connection("10.0.0.2:1", "10.0.9.9:50051", acked(1000)),
+		connection("10.0.0.2:2", "10.0.8.8:50051", acked(1000)),
+		connection("10.0.0.2:3", "10.0.8.8:443", acked(20)),
+	), secondUS)
+	aggregator.Exclude([]netip.AddrPort{netip.MustParseAddrPort("10.0.9.9:50051"), netip.MustParseAddrPort("10.0.8.8:50051")})
+	aggregator.Observe(snapshot(connection("10.0.0.2:3", "10.0.8.8:443", acked(30))), 2*secondUS)
+	if got := only(t, aggregator); got.GetAddress() != "10.0.8.8" || got.GetDeliveredBytes() != 30 {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestADestinationIsForgottenAMinuteAfterItsLastConnection(t *testing.T) {
 	t.Parallel()
 	aggregator := begun()

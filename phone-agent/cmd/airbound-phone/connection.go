@@ -26,14 +26,15 @@ type connection struct {
 	outgoing chan *airboundv1.TerminalServiceConnectRequest
 }
 
-func startUplink(ctx context.Context, options runOptions, phone *agent.Agent, logger *slog.Logger) *connection {
+func startUplink(
+	ctx context.Context, options runOptions, phone *agent.Agent, link agent.Link, logger *slog.Logger,
+) *connection {
 	c := &connection{
 		events:   make(chan func(int64)),
 		ended:    make(chan struct{}),
 		outgoing: make(chan *airboundv1.TerminalServiceConnectRequest),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	var link agent.Link
 	onState := func(connected bool) {
 		if !connected {
 			c.tell(phone.Disconnected)

@@ -42,9 +42,13 @@ func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Write
 
 // run is the agent's life. Whatever ends it, the kernel's defaults are back when it returns.
 func run(ctx context.Context, options runOptions, logger *slog.Logger) (err error) {
-	mac, err := macOf(options)
-	if err != nil {
+	link := agent.Link{}
+	if link.MAC, err = macOf(options); err != nil {
 		return err
+	}
+	// A name may not resolve before there is a network; every connection tries again.
+	if link, err = linkOf(ctx, options, link); err != nil {
+		logger.Warn("cannot tell yet where the controller is", "error", err)
 	}
 	directory := status.NewDirectory(options.stateDir)
 	unlock, err := directory.Lock()
@@ -58,12 +62,12 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 		ReadMonitor: newMonitorFile(options.procRoot).read,
 		BackEnd:     apply.NewProcfs(apply.NewProcFile(options.procRoot)),
 		SaveState:   directory.Save, Logger: logger,
-	}, mac, bootTimeUS())
+	}, link, bootTimeUS())
 	if err != nil {
 		return err
 	}
-	logger.Info("started", "version", version, "mac", mac, "controller", options.controller)
-	connection := startUplink(ctx, options, phone, logger)
+	logger.Info("started", "version", version, "mac", link.MAC, "controller", options.controller)
+	connection := startUplink(ctx, options, phone, link, logger)
 	defer connection.wait()
 	// Before the connection is waited for: the phone's own good comes first.
 	defer func() {
