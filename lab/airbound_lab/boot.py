@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -59,7 +62,7 @@ def boot(
                 if stopped():
                     raise LabError("stopped")
                 if time.monotonic() - began > wall_limit_s:
-                    raise LabError(_explain(f"the guest was not done after {wall_limit_s:.0f} s of wall time", directory))
+                    raise LabError(_explain(f"not done after {wall_limit_s:.0f} s of wall time", directory))
                 look()
                 try:
                     guest.wait(POLL_S)
@@ -82,13 +85,8 @@ def boot(
 
 def _end(guest: subprocess.Popen[bytes]) -> None:
     """End the guest with its processes: they are the kernel's children in a session of their own."""
-    import os  # noqa: PLC0415
-    import signal  # noqa: PLC0415
-
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(guest.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     guest.wait()
 
 

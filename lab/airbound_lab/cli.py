@@ -126,11 +126,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--queue", type=int, default=defaults.queue_packets, metavar="N", help="packets in it (default: 1000)")
     add("--ap-qdisc", choices=QDISCS, default=defaults.ap_qdisc, help="the access point's (default: pfifo)")
     add("--ap-queue", type=int, default=defaults.ap_queue_packets, metavar="N", help="packets in it (default: 1000)")
-    add("--driver-queue", type=int, default=defaults.driver_queue_frames, metavar="N", help="frames below (default: 64)")
+    add("--driver-queue", type=int, default=defaults.driver_queue_frames, metavar="N", help="frames (default: 64)")
     add("--ap-driver-queue", type=int, default=defaults.ap_driver_queue_frames, metavar="N", help="the access point's")
     add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
-    add("--bounds-interval-ms", type=int, default=defaults.bounds_interval_ms, metavar="MS", help="to look for new rules")
+    add("--bounds-interval-ms", type=int, default=1000, metavar="MS", help="between looks for new rules")
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     add("--json", type=Path, metavar="FILE", help="write the results here")
     add("--jobs", type=int, metavar="N", help="guests at a time (default: one per core)")
@@ -166,12 +166,14 @@ def _seeds(text: str) -> tuple[int, ...]:
     try:
         if ".." in text:
             first, last = (int(part) for part in text.split(".."))
-            if last < first:
-                raise ValueError
-            return tuple(range(first, last + 1))
-        return tuple(int(part) for part in text.split(","))
+            seeds = tuple(range(first, last + 1))
+        else:
+            seeds = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is neither A..B nor a list of whole numbers") from None
+    if not seeds:
+        raise argparse.ArgumentTypeError(f"{text!r} is an empty range")
+    return seeds
 
 
 def _positive(name: str, value: int) -> int:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the traffic generator's samples to the figures of a run; pure.
 
-The measured window is (warm-up, end]. Goodput is what the receivers got. The RTT figures pool the per-second smoothed RTT
-of all phones' TCP. The RTT ratio is RTT over the smallest RTT that *any* phone saw to the same server during the whole
-run, since a phone that starts in a full cell never sees the true minimum itself.
+The measured window is (warm-up, end]. Goodput is what the receivers got. The RTT figures pool the per-second smoothed
+RTT of all phones' TCP. The RTT ratio is RTT over the smallest RTT that *any* phone saw to the same server during the
+whole run, since a phone that starts in a full cell never sees the true minimum itself.
 """
 
 from __future__ import annotations

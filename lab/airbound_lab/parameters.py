@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airbound_lab.errors import UsageError
 from airbound_lab.scenario import Scenario, built_in
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 TERMINALS_MAX = 100
 """Radios, addresses and the watchdog are laid out for this many phones."""
@@ -118,7 +121,9 @@ class Parameters:
         unknown = sorted(set(data) - known)
         if unknown:
             raise UsageError(f"parameters: unknown key {unknown[0]!r}")
-        values = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
+        }
         if "scenario" in values:
             values["scenario"] = Scenario.from_json(values["scenario"])
         try:
@@ -137,6 +142,6 @@ def _real(name: str, value: object, low: float, high: float) -> None:
         raise UsageError(f"{name}: {value!r} is not a number from {low} to {high}")
 
 
-def _choice(name: str, value: str, choices: Any) -> None:  # noqa: ANN401
+def _choice(name: str, value: object, choices: Collection[str]) -> None:
     if value not in choices:
         raise UsageError(f"{name}: {value!r} is none of {', '.join(choices)}")

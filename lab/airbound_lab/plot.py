@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
     from airbound_lab.results import PhoneResult, Results
 
@@ -27,7 +28,7 @@ MODE_COLOURS = {"cubic": "#5b6b7b", "bbr": "#c0722b", "paper-gb": "#8d6bb8", "pa
 DELAY_COLOURS = ("#2a6fb0", "#c2571a", "#2e8b57", "#8e4a9e", "#a08400", "#5d5d5d")
 """Phones are coloured by the delay of their server: what sets one phone apart from another."""
 
-STYLE = {
+STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "airbound",
     "font.family": "sans-serif",
@@ -60,14 +61,13 @@ MANY_PHONES = 4
 
 def totals(results: Results) -> Figure:
     """Total goodput and mean RTT of each mode; a whisker spans the seeds."""
-    modes = results.modes()
     has_rtt = any(run.rtt_mean_ms for run in results.runs)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 0.75 + 0.34 * len(modes)), layout="constrained")
+        figure = Figure(figsize=(6.4, 0.75 + 0.34 * len(results.modes())), layout="constrained")
         panels = figure.subplots(1, 2 if has_rtt else 1, squeeze=False)[0]
-        _bars(panels[0], results, modes, "total_goodput_mbps", "Total goodput, Mb/s", "{:.1f}")
+        _bars(panels[0], results, "total_goodput_mbps", "Total goodput, Mb/s", decimals=1)
         if has_rtt:
-            _bars(panels[1], results, modes, "rtt_mean_ms", "Mean RTT, ms (log)", "{:.0f}", log=True)
+            _bars(panels[1], results, "rtt_mean_ms", "Mean RTT, ms (log)", decimals=0, log=True)
             panels[1].set_yticklabels([])
     return figure
 
@@ -113,10 +113,9 @@ def write_all(results: Results, directory: Path, kind: str) -> list[Path]:
     return paths
 
 
-def _bars(
-    axes: Axes, results: Results, modes: Sequence[str], field: str, title: str, form: str, *, log: bool = False
-) -> None:
+def _bars(axes: Axes, results: Results, field: str, title: str, *, decimals: int, log: bool = False) -> None:
     largest = 0.0
+    modes = results.modes()
     for row, mode in enumerate(modes):
         values = sorted(getattr(run, field) or 0.0 for run in results.of_mode(mode))
         middle = _median(values)
@@ -124,7 +123,8 @@ def _bars(
         axes.barh(row, middle, height=0.62, color=MODE_COLOURS[mode])
         if len(values) > 1:
             axes.plot([values[0], values[-1]], [row, row], color=INK, linewidth=1.2)
-        axes.annotate(form.format(middle), (values[-1], row), xytext=(4, 0), textcoords="offset points", va="center")
+        text = f"{middle:.{decimals}f}"
+        axes.annotate(text, (values[-1], row), xytext=(4, 0), textcoords="offset points", va="center")
     axes.set_yticks(range(len(modes)), modes)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
@@ -153,7 +153,7 @@ def _colour(results: Results, phone: PhoneResult) -> str:
 def _phone(phone: PhoneResult, results: Results, goodput: Axes, cwnd: Axes, ratio: Axes) -> None:
     series, colour = phone.series, _colour(results, phone)
     many = results.parameters.terminals >= MANY_PHONES
-    line = {"color": colour, "linewidth": 0.8 if many else 1.4, "alpha": 0.65 if many else 1.0}
+    line: dict[str, Any] = {"color": colour, "linewidth": 0.8 if many else 1.4, "alpha": 0.65 if many else 1.0}
     goodput.plot(series.t_s, series.goodput_mbps, **line)
     cwnd.plot(series.t_s, _gaps(series.cwnd_segs), **line)
     ratio.plot(series.t_s, _gaps(series.rtt_ratio), **line)
@@ -189,12 +189,12 @@ def _shape(results: Results, goodput: Axes, cwnd: Axes, ratio: Axes) -> None:
         goodput.legend(ncols=min(len(delays_ms), 4), loc="upper right", fontsize=8, handlelength=1)
 
 
-def _plain_log(axis: object) -> None:
+def _plain_log(axis: Axis) -> None:
     """Decades written as 1, 10, 100: no powers to decode."""
-    axis.set_major_locator(LogLocator(10))  # type: ignore[attr-defined]
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))  # type: ignore[attr-defined]
-    axis.set_minor_locator(NullLocator())  # type: ignore[attr-defined]
-    axis.set_minor_formatter(NullFormatter())  # type: ignore[attr-defined]
+    axis.set_major_locator(LogLocator(10))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _gaps(values: Sequence[float | None]) -> list[float]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One self-contained HTML page of several results files: tables, pictures, and what they show, all computed from them."""
+"""One self-contained HTML page of several results files: tables, pictures, and what they show, all computed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from airbound_lab.results import Results
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1b2733; --paper: #ffffff; --soft: #f3f5f7; --faint: #8a96a3; --rule: #d5dbe1; }
+:root { color-scheme: light dark;
+  --ink: #1b2733; --paper: #ffffff; --soft: #f3f5f7; --faint: #8a96a3; --rule: #d5dbe1; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e3e8ed; --paper: #14191f; --soft: #1d242c; --faint: #7e8b98; --rule: #39434d; }
 }
@@ -104,9 +105,9 @@ def _introduction(sets: Sequence[tuple[str, Results]]) -> str:
     wall_s = sum(run.wall_seconds for _, results in sets for run in results.runs)
     return (
         f"<p>{runs} runs of a whole Wi-Fi cell (patched kernel, hostapd, phones, agents, controller) in virtual time, "
-        f"{wall_s / 60:.0f} minutes of computing. cubic and bbr run without Airbound; the other modes are policies of its "
-        "controller. RTT ratio is RTT over the smallest RTT that any phone saw. Every figure and sentence here is computed "
-        "from the results.</p>"
+        f"{wall_s / 60:.0f} minutes of computing. cubic and bbr run without Airbound; the other modes are policies of "
+        "its controller. RTT ratio is RTT over the smallest RTT that any phone saw. Every figure and sentence here is "
+        "computed from the results.</p>"
     )
 
 
@@ -141,7 +142,7 @@ def _section(name: str, results: Results, pictures: itertools.count[int]) -> str
             _picture(plot.svg(plot.totals(results)), pictures, "wide"),
             f"<details><summary>Goodput of each phone</summary>{_table(tables.phone_rows(results))}</details>",
             f'<div class="grid">{grid}</div>',
-            f"<details><summary>Run this again</summary><pre>{markup.escape(command(parameters))}</pre>{scenario}"
+            f"<details><summary>Run this again</summary><pre>{markup.escape(command(parameters))}</pre>{scenario}",
             f"<p>Kernel {markup.escape(results.kernel or 'unknown')}</p></details>",
         ]
     )
@@ -161,5 +162,6 @@ def _picture(svg: str, pictures: itertools.count[int], kind: str) -> str:
     svg = re.sub(r'\bid="', f'id="{mark}', svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{mark}", svg)
     # The page scales the picture; its own size would not let it shrink.
-    svg = re.sub(r'<svg ([^>]*?)width="[^"]*" ?', r"<svg \1", re.sub(r'<svg ([^>]*?)height="[^"]*" ?', r"<svg \1", svg, count=1), count=1)
+    head, rest = svg.split(">", 1)
+    svg = re.sub(r' (width|height)="[^"]*"', "", head) + ">" + rest
     return f'<figure class="{kind}">{svg}</figure>'

@@ -12,6 +12,7 @@ from airbound_lab.errors import UsageError
 from airbound_lab.parameters import MODES, Parameters
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
 SCHEMA = 1
@@ -143,7 +144,8 @@ def _run(where: str, data: Any) -> Run:
     if data["mode"] not in MODES:
         raise UsageError(f"{where}.mode: {data['mode']!r} is none of {', '.join(MODES)}")
     values = dict(data)
-    values["phones"] = [_phone(f"{where}.phones[{i}]", p) for i, p in enumerate(_list(f"{where}.phones", data["phones"]))]
+    phones = _list(f"{where}.phones", data["phones"])
+    values["phones"] = [_phone(f"{where}.phones[{i}]", phone) for i, phone in enumerate(phones)]
     for name in ("total_goodput_mbps", "wall_seconds", "seed", "retransmits"):
         _number(f"{where}.{name}", data[name])
     for name in ("jain", "rtt_mean_ms", "rtt_p95_ms", "rtt_ratio"):
@@ -159,7 +161,8 @@ def _phone(where: str, data: Any) -> PhoneResult:
     for i, change in enumerate(_list(f"{where}.rules", data.get("rules", []))):
         _fields(f"{where}.rules[{i}]", change, RulesChange)
         _number(f"{where}.rules[{i}].t_s", change["t_s"])
-        rules.append(RulesChange(change["t_s"], [str(rule) for rule in _list(f"{where}.rules[{i}].rules", change["rules"])]))
+        lines = _list(f"{where}.rules[{i}].rules", change["rules"])
+        rules.append(RulesChange(change["t_s"], [str(line) for line in lines]))
     series = _series(f"{where}.series", data["series"])
     return PhoneResult(data["wired_delay_ms"], data["goodput_mbps"], data["retransmits"], series, rules)
 
@@ -174,17 +177,17 @@ def _series(where: str, data: Any) -> Series:
     return Series(**data)
 
 
-def _fields(where: str, data: Any, kind: Any, optional: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+def _fields(where: str, data: Any, kind: Any, optional: Collection[str] = ()) -> None:
     _keys(where, data, {f.name for f in fields(kind)}, optional)
 
 
-def _keys(where: str, data: Any, known: set[str], optional: set[str]) -> None:
+def _keys(where: str, data: Any, known: Collection[str], optional: Collection[str]) -> None:
     if not isinstance(data, dict):
         raise UsageError(f"{where}: not an object")
     for key in data:
         if key not in known:
             raise UsageError(f"{where}: unknown key {key!r}")
-    for key in sorted(known - optional):
+    for key in sorted(set(known) - set(optional)):
         if key not in data:
             raise UsageError(f"{where}: {key!r} is missing")
 

@@ -47,7 +47,7 @@ class Setting:
     jobs: int
     wall_limit_s: float
     logs: Path | None = None
-    """Where each run's logs and raw samples are kept; None: only those of a run that failed, in a temporary directory."""
+    """Where each run's logs and raw samples are kept; None: those of a failed run only, in a temporary directory."""
 
 
 def run_all(
@@ -95,10 +95,12 @@ def run_one(
         ap_rate_control=RATE_CONTROL_NAMES[parameters.ap_rate_control],
         seed=task.seed,
     )
+
+    def look() -> None:
+        on_progress(task, _progress(directory, parameters))
+
     try:
-        wall_seconds = boot.boot(
-            command, directory, setting.wall_limit_s, lambda: on_progress(task, _progress(directory, parameters)), stopped
-        )
+        wall_seconds = boot.boot(command, directory, setting.wall_limit_s, look, stopped)
         run = _read(directory, parameters, task)
     except LabError as error:
         raise LabError(f"{task}: {error}") from error

@@ -28,6 +28,9 @@ START_SPREAD_S = 0.5
 SATURATION_PAYLOAD_BYTES = 1470
 """Payload of the datagrams by which Bianchi's model is checked."""
 
+RATE_MBPS = (0.001, 1000)
+"""Range of the paced rates."""
+
 Do = Literal["start-traffic", "stop-traffic", "kill", "start"]
 
 
@@ -59,8 +62,12 @@ class Action:
             raise UsageError(f"scenario: cannot do {self.do!r}")
         if self.protocol not in ("tcp", "udp"):
             raise UsageError(f"scenario: protocol {self.protocol!r} is neither tcp nor udp")
-        if self.rate_mbps is not None and (self.protocol == "tcp" or not 0.001 <= self.rate_mbps <= 1000):
-            raise UsageError(f"scenario: rate_mbps {self.rate_mbps!r} is for udp, from 0.001 to 1000")
+        if self.rate_mbps is not None and (
+            self.protocol == "tcp" or not RATE_MBPS[0] <= self.rate_mbps <= RATE_MBPS[1]
+        ):
+            raise UsageError(
+                f"scenario: rate_mbps {self.rate_mbps!r} is for udp, from {RATE_MBPS[0]} to {RATE_MBPS[1]}"
+            )
         if not 1 <= self.payload_bytes <= SATURATION_PAYLOAD_BYTES + 2:
             raise UsageError(f"scenario: payload_bytes {self.payload_bytes!r} is not from 1 to 1472")
         if (self.on_s is None) != (self.off_s is None) or min(self.on_s or 1, self.off_s or 1) <= 0:

@@ -72,7 +72,8 @@ def describe(parameters: Parameters) -> str:
     """One line that says what was run."""
     delays = ", ".join(f"{delay_ms:g}" for delay_ms in parameters.wired_delays_ms)
     phones = "1 phone" if parameters.terminals == 1 else f"{parameters.terminals} phones"
-    seeds = f"seed {parameters.seeds[0]}" if len(parameters.seeds) == 1 else f"{len(parameters.seeds)} seeds: median [range]"
+    count = len(parameters.seeds)
+    seeds = f"seed {parameters.seeds[0]}" if count == 1 else f"{count} seeds: median [range]"
     window_s = parameters.seconds - parameters.warmup_seconds
     return (
         f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, {parameters.rate_control}; {seeds}; "
@@ -87,9 +88,7 @@ def seen(results: Results) -> list[str]:
     if reference is None:
         return []
     return [
-        sentence
-        for mode in modes
-        if mode != reference and (sentence := _against(results, mode, reference)) is not None
+        sentence for mode in modes if mode != reference and (sentence := _against(results, mode, reference)) is not None
     ]
 
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cell's nodes, addresses and interface configuration, as input for `ip -batch` and `tc -batch`; pure.
+r"""The cell's nodes, addresses and interface configuration, as input for `ip -batch` and `tc -batch`; pure.
 
      sta1             staN                          the phones, each a network namespace
    10.0.0.11        10.0.0.(10+N)                   10.0.0.0/16 is one link: phones, AP and wire are bridged
      wlan1            wlanN                         hwsim radios phy1..phyN
-       \\   802.11g    /
-        \\  channel 6 /                              the medium model in the kernel
+       \   802.11g    /
+        \  channel 6 /                              the medium model in the kernel
           wlan0  phy0
             |                                       hostapd, airbound-ap
       br0 10.0.0.1                                  the AP: the root namespace
-       |       |  \\
+       |       |  \
   controller   |   server2 ...                      veth pairs; the servers' with netem, half the delay each way
    eth0        |     eth0
  10.0.1.1      |   10.0.5.1

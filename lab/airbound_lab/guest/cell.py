@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: PTH110
+# pathlib would cost the guest start-up time.
 """Brings up the cell: wire, access point, stations one after the other, and a check that each reaches its server."""
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import socket
 import time
 from typing import Any
 
-from system import GuestError, add_namespace, exited, namespace, run, spawn, write
+from airbound_lab.guest.system import GuestError, add_namespace, exited, namespace, run, spawn, write
 
 HOSTAPD_CONTROL = "/run/hostapd/wlan0"
 ASSOCIATION_TIMEOUT_S = 20.0
@@ -20,11 +22,11 @@ ECHO_ATTEMPTS = 5
 
 def configure(netns: str, ip_batch: str, tc_batch: str) -> None:
     """Give a namespace its links, addresses, neighbours and queues."""
-    for program, batch in (("/sbin/ip", ip_batch), ("/sbin/tc", tc_batch)):
+    for program, batch in (("ip", ip_batch), ("tc", tc_batch)):
         if batch:
-            path = f"/run/lab/{netns or 'ap'}.{os.path.basename(program)}"
+            path = f"/run/lab/{netns or 'ap'}.{program}"
             write(path, batch)
-            run("configure", [program, "-batch", path], netns)
+            run("configure", [f"/sbin/{program}", "-batch", path], netns)
 
 
 def wire(plan: dict[str, Any]) -> None:

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Airbound's own processes in the guest: started in order, waited for until each is connected, killed, started again."""
+"""Airbound's own processes in the guest: started in order, waited for until connected, killed, started again."""
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import socket
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from system import GuestError, exited, namespace, read, spawn
+from airbound_lab.guest.system import GuestError, exited, namespace, read, spawn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CONNECT_TIMEOUT_S = 30.0
 SETTLE_S = 2.0
@@ -53,7 +57,8 @@ class Components:
         for name in agents:
             self.start(name)
         for name in agents:
-            self._wait(name, "connect to the controller", lambda netns=self._components[name]["netns"]: self._connected(netns))
+            connected = functools.partial(self._connected, self._components[name]["netns"])
+            self._wait(name, "connect to the controller", connected)
         time.sleep(SETTLE_S)
 
     def peak_memory_kib(self) -> dict[str, int]:
@@ -65,7 +70,7 @@ class Components:
                     peaks[name] = int(line.split()[1])
         return peaks
 
-    def _wait(self, name: str, what: str, ready: Any) -> None:
+    def _wait(self, name: str, what: str, ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + CONNECT_TIMEOUT_S
         while not ready():
             if exited(self._pids[name]):

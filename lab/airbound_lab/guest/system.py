@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: PTH123
+# pathlib would cost the guest start-up time.
 """System calls that Python 3.11's os module lacks, and starting of processes inside network namespaces."""
 
 from __future__ import annotations
@@ -98,8 +100,7 @@ def run(name: str, argv: list[str], netns: str = "") -> None:
     """Run a program to its end; GuestError if it fails."""
     _, status = os.waitpid(spawn(name, argv, netns), 0)
     if status != 0:
-        with open(f"{LOG_DIRECTORY}/{name}.log", encoding="utf-8", errors="replace") as log:
-            said = log.read().strip()[-500:]
+        said = read(f"{LOG_DIRECTORY}/{name}.log").strip()[-500:]
         where = f" in {netns}" if netns else ""
         raise GuestError(f"{' '.join(argv)}{where} failed: {said}")
 
@@ -119,7 +120,7 @@ def read(path: str) -> str:
 
 
 def write(path: str, text: str) -> None:
-    """Write a file; for /proc and /sys in one write()."""
+    """Write a file in one go, as /proc and /sys need it."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
         os.write(fd, text.encode())

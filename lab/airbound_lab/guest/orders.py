@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: PTH102, PTH103, PTH110, PTH123
+# pathlib would cost the guest start-up time.
+"""Carries out the orders in /run/result/plan.json (guest_plan.py writes them), leaves the results there, powers off."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+import traceback
+from typing import Any
+
+from airbound_lab.guest import cell, system
+from airbound_lab.guest.components import Components
+from airbound_lab.guest.system import GuestError
+
+MEDIUM_PARAMETERS = "/sys/module/mac80211_hwsim/parameters"
+
+
+def mount_all() -> None:
+    """The host's files are the root, read-only; what changes is under /run, in memory.
+
+    /tmp stays the host's: a checkout may live there.
+    """
+    for kind, target in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")):
+        system.mount(kind, target)
+    for directory in ("/run/netns", "/run/lab", "/run/result"):
+        os.mkdir(directory)
+    # The same words in every run; the host's kernel resolves them to the directory in which it was started.
+    system.mount("hostfs", "/run/result", options="/proc/self/cwd")
+    os.makedirs(system.LOG_DIRECTORY, exist_ok=True)
+
+
+def progress(text: str) -> None:
+    """Tell the host how far we are."""
+    system.write("/run/result/progress", text)
+
+
+def set_up(plan: dict[str, Any]) -> None:
+    """Everything up to a cell in which each station reaches its server."""
+    for name, value in plan["medium"].items():
+        path = f"{MEDIUM_PARAMETERS}/{name}"
+        if not os.path.exists(path):
+            raise GuestError(f"this kernel's mac80211_hwsim has no parameter {name}: it is not the lab's kernel")
+        system.write(path, str(value))
+    for name, value in plan["sysctls"].items():
+        system.write(f"/proc/sys/{name}", value)
+    system.write("/run/lab/wpa_supplicant.conf", plan["wpa_supplicant"])
+    if plan["controller_config"] is not None:
+        system.write("/run/lab/controller.config", plan["controller_config"])
+    progress("wiring")
+    cell.wire(plan)
+    access_point = cell.AccessPoint(plan)
+    for number, station in enumerate(plan["stations"], start=1):
+        progress(f"associating {number}/{len(plan['stations'])}")
+        cell.associate(access_point, station)
+    for station in plan["stations"]:
+        cell.check_path(station)
+
+
+def measure(plan: dict[str, Any], components: Components) -> None:
+    """Run the traffic and, meanwhile, the time line."""
+    t0_ns = (time.monotonic_ns() // 1_000_000_000 + 2) * 1_000_000_000
+    system.write("/run/lab/traffic.plan", plan["traffic"]["plan"].replace("T0_NS", str(t0_ns)))
+    progress("measuring")
+    argv = [plan["traffic"]["program"], "run", "/run/lab/traffic.plan"]
+    traffic = system.spawn("traffic", argv, output="/run/result/samples.jsonl")
+    for action in plan["timeline"]:
+        sleep_until(t0_ns + action["at_ms"] * 1_000_000)
+        if action["do"] == "kill":
+            components.kill(action["component"])
+        else:
+            components.start(action["component"])
+    _, status = os.waitpid(traffic, 0)
+    if status != 0:
+        said = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
+        raise GuestError(f"the traffic generator failed (status {status}): {said}")
+
+
+def sleep_until(monotonic_ns: int) -> None:
+    """Sleep until a moment of the monotonic clock."""
+    left_ns = monotonic_ns - time.monotonic_ns()
+    if left_ns > 0:
+        time.sleep(left_ns / 1e9)
+
+
+def collect(components: Components) -> None:
+    """Leave what is only known at the end."""
+    end = {"medium": system.read(f"{MEDIUM_PARAMETERS}/dcf_stats"), "peak_memory_kib": components.peak_memory_kib()}
+    system.write("/run/result/end.json", json.dumps(end))
+
+
+def main() -> None:
+    """Carry out the orders, or leave the reason why not; then power off. Process 1 must not end before the machine."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        mount_all()
+        with open("/run/result/plan.json", encoding="utf-8") as file:
+            plan = json.load(file)
+        set_up(plan)
+        components = Components(plan)
+        progress("starting agents")
+        components.start_all()
+        measure(plan, components)
+        collect(components)
+        progress("done")
+    except GuestError as error:
+        system.write("/run/result/error.txt", str(error))
+    except BaseException:  # noqa: BLE001  (whatever it is, the host must learn of it)
+        system.write("/run/result/error.txt", "the guest's own script failed:\n" + traceback.format_exc())
+    system.power_off()
