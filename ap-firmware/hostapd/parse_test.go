@@ -59,6 +59,29 @@ func TestParseEvent(t *testing.T) {
 	}
 }
 
+func TestParseEventsOfARealHostapd(t *testing.T) {
+	want := []hostapd.Event{
+		{Kind: hostapd.EventStationLeft, MAC: phone1, Name: "AP-STA-DISCONNECTED"},
+		{Kind: hostapd.EventStationJoined, MAC: phone1, Name: "AP-STA-CONNECTED"},
+		{Name: "EAPOL-4WAY-HS-COMPLETED"},
+		{Kind: hostapd.EventStationLeft, MAC: phone1, Name: "AP-STA-DISCONNECTED"},
+		{Kind: hostapd.EventStationLeft, MAC: phone2, Name: "AP-STA-DISCONNECTED"},
+		{Name: "AP-DISABLED"},
+		{Kind: hostapd.EventTerminating, Name: "CTRL-EVENT-TERMINATING"},
+	}
+	var got []hostapd.Event
+	for line := range strings.Lines(golden(t, "events.txt")) {
+		event, err := hostapd.ParseEvent([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, event)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("got %+v, want %+v", got, want)
+	}
+}
+
 func TestParseEventRefuses(t *testing.T) {
 	tests := map[string]struct{ datagram, names string }{
 		"empty":             {"", "no priority"},

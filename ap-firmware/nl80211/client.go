@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nl80211
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/mdlayher/genetlink"
+	"github.com/mdlayher/netlink"
+)
+
+// NL80211_CMD_*.
+const (
+	cmdGetInterface = 5
+	cmdGetStation   = 17
+	cmdGetSurvey    = 50
+)
+
+// ErrNoInterface says that no wireless network interface has the name, in this network namespace.
+var ErrNoInterface = errors.New("no such wireless interface")
+
+// Client asks the nl80211 of the network namespace that it was made in. It is not safe for concurrent use.
+type Client struct {
+	conn      *genetlink.Conn
+	family    genetlink.Family
+	malformed func(error)
+}
+
+// Snapshot is one look at one interface.
+type Snapshot struct {
+	Interface Interface
+	// Survey is that of the channel in use; nil if the driver gives none.
+	Survey *Survey
+	// Stations has everyone in the kernel's table, in its order.
+	Stations []Station
+}
+
+// Dial opens a socket. malformed is told of every message that had to be refused.
+func Dial(malformed func(error)) (*Client, error) {
+	conn, err := genetlink.Dial(nil)
+	if err != nil {
+		return nil, fmt.Errorf("open generic netlink socket: %w", err)
+	}
+	client, err := New(conn, malformed)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return client, nil
+}
+
+// New makes a client of a connection, which it closes with Close.
+func New(conn *genetlink.Conn, malformed func(error)) (*Client, error) {
+	family, err := conn.GetFamily("nl80211")
+	if err != nil {
+		return nil, fmt.Errorf("find nl80211 in the kernel: %w", err)
+	}
+	return &Client{conn: conn, family: family, malformed: malformed}, nil
+}
+
+// Close closes the connection.
+func (c *Client) Close() error {
+	if err := c.conn.Close(); err != nil {
+		return fmt.Errorf("close generic netlink socket: %w", err)
+	}
+	return nil
+}
+
+// Look asks for everything about the named interface. The index is looked up each time: an interface that was made anew
+// has another one.
+func (c *Client) Look(name string) (Snapshot, error) {
+	var snapshot Snapshot
+	var err error
+	if snapshot.Interface, err = c.findInterface(name); err != nil {
+		return Snapshot{}, err
+	}
+	index := snapshot.Interface.Index
+	surveys, err := dump(c, cmdGetSurvey, index, ParseSurvey)
+	// A driver without a survey is no error.
+	if err != nil && !errors.Is(err, syscall.EOPNOTSUPP) {
+		return Snapshot{}, fmt.Errorf("get survey of %s: %w", name, err)
+	}
+	snapshot.Survey = inUse(surveys, snapshot.Interface.FrequencyMHz)
+	if snapshot.Stations, err = dump(c, cmdGetStation, index, ParseStation); err != nil {
+		return Snapshot{}, fmt.Errorf("get stations of %s: %w", name, err)
+	}
+	return snapshot, nil
+}
+
+func (c *Client) findInterface(name string) (Interface, error) {
+	const ofAll = 0
+	interfaces, err := dump(c, cmdGetInterface, ofAll, ParseInterface)
+	if err != nil {
+		return Interface{}, fmt.Errorf("list wireless interfaces: %w", err)
+	}
+	for _, each := range interfaces {
+		if each.Name == name {
+			return each, nil
+		}
+	}
+	return Interface{}, fmt.Errorf("find %s in this network namespace: %w", name, ErrNoInterface)
+}
+
+// inUse prefers the driver's own mark; some drivers set none.
+func inUse(surveys []Survey, frequencyMHz uint32) *Survey {
+	var ofFrequency *Survey
+	for i := range surveys {
+		switch each := &surveys[i]; {
+		case each.ActiveMS == nil:
+		case each.InUse:
+			return each
+		case each.FrequencyMHz == frequencyMHz:
+			ofFrequency = each
+		}
+	}
+	return ofFrequency
+}
+
+// dump asks for a list and parses each message alone, so that a broken one costs no other.
+func dump[T any](c *Client, command uint8, interfaceIndex uint32, parse func([]byte) (T, error)) ([]T, error) {
+	request := genetlink.Message{Header: genetlink.Header{Command: command, Version: c.family.Version}}
+	if interfaceIndex != 0 {
+		attributes := netlink.NewAttributeEncoder()
+		attributes.Uint32(attrIfindex, interfaceIndex)
+		var err error
+		if request.Data, err = attributes.Encode(); err != nil {
+			return nil, fmt.Errorf("encode request: %w", err)
+		}
+	}
+	messages, err := c.conn.Execute(request, c.family.ID, netlink.Request|netlink.Dump)
+	if err != nil {
+		return nil, fmt.Errorf("ask the kernel: %w", err)
+	}
+	list := make([]T, 0, len(messages))
+	for _, message := range messages {
+		parsed, err := parse(message.Data)
+		if err != nil {
+			c.malformed(err)
+			continue
+		}
+		list = append(list, parsed)
+	}
+	return list, nil
+}

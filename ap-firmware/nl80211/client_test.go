@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nl80211_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"airbound/ap-firmware/nl80211"
+	"airbound/ap-firmware/nl80211/nl80211test"
+)
+
+func device(index uint32, name string) nl80211test.Device {
+	return nl80211test.Device{
+		Interface: nl80211.Interface{
+			Index: index, Name: name, MAC: "02:00:00:00:00:00", SSID: []byte("cell"), Type: nl80211.TypeAP,
+			FrequencyMHz: 5180, CenterFrequencyMHz: 5210, WidthMHz: 80,
+		},
+		Surveys: []nl80211.Survey{
+			{FrequencyMHz: 5200, ActiveMS: new(uint64(9))},
+			{FrequencyMHz: 5180, InUse: true, ActiveMS: new(uint64(1000)), BusyMS: 600, RXMS: 300, TXMS: 200},
+		},
+		Stations: []nl80211.Station{
+			{MAC: phone1, Associated: true, RXBytes: 1 << 40},
+			{MAC: "02:00:00:00:02:00"},
+		},
+	}
+}
+
+func connect(t *testing.T, kernel *nl80211test.Kernel) (client *nl80211.Client, malformed *[]error) {
+	t.Helper()
+	malformed = &[]error{}
+	client, err := nl80211.New(kernel.Dial(), func(err error) { *malformed = append(*malformed, err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client, malformed
+}
+
+func TestLook(t *testing.T) {
+	var kernel nl80211test.Kernel
+	first, second := device(3, "wlan0"), device(4, "wlan1")
+	second.Stations = nil
+	kernel.Set(first, second)
+	client, _ := connect(t, &kernel)
+	got, err := client.Look("wlan0")
+	want := nl80211.Snapshot{Interface: first.Interface, Survey: &first.Surveys[1], Stations: first.Stations}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v, %v, want %+v", got, err, want)
+	}
+	if got, err = client.Look("wlan1"); err != nil || got.Interface.Index != 4 || len(got.Stations) != 0 {
+		t.Fatalf("got %+v, %v, want the empty wlan1", got, err)
+	}
+	first.Interface.Index = 9 // Made anew.
+	kernel.Set(first)
+	if got, err = client.Look("wlan0"); err != nil || got.Interface.Index != 9 || len(got.Stations) != 2 {
+		t.Fatalf("got %+v, %v, want index 9", got, err)
+	}
+	kernel.Set()
+	if _, err = client.Look("wlan0"); !errors.Is(err, nl80211.ErrNoInterface) {
+		t.Fatalf("error is %v, want no such interface", err)
+	}
+}
+
+func TestSurveyOfTheChannel(t *testing.T) {
+	unmarked := device(3, "wlan0")
+	unmarked.Surveys[1].InUse = false
+	unmeasured := device(3, "wlan0")
+	unmeasured.Surveys = []nl80211.Survey{{FrequencyMHz: 5180, InUse: true}}
+	none := device(3, "wlan0")
+	none.Surveys = nil
+	tests := map[string]struct {
+		device nl80211test.Device
+		want   *nl80211.Survey
+	}{
+		"marked":     {device(3, "wlan0"), &device(3, "wlan0").Surveys[1]},
+		"unmarked":   {unmarked, &unmarked.Surveys[1]},
+		"unmeasured": {unmeasured, nil},
+		"none":       {none, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var kernel nl80211test.Kernel
+			kernel.Set(test.device)
+			client, _ := connect(t, &kernel)
+			got, err := client.Look("wlan0")
+			if err != nil || !reflect.DeepEqual(got.Survey, test.want) {
+				t.Fatalf("got %+v, %v, want %+v", got.Survey, err, test.want)
+			}
+		})
+	}
+}
+
+func TestDriverWithoutSurvey(t *testing.T) {
+	var kernel nl80211test.Kernel
+	kernel.Set(device(3, "wlan0"))
+	kernel.WithoutSurvey()
+	client, _ := connect(t, &kernel)
+	got, err := client.Look("wlan0")
+	if err != nil || got.Survey != nil || len(got.Stations) != 2 {
+		t.Fatalf("got %+v, %v, want stations and no survey", got, err)
+	}
+}
+
+func TestABrokenMessageCostsNoOther(t *testing.T) {
+	var kernel nl80211test.Kernel
+	kernel.Set(device(3, "wlan0"))
+	kernel.SetGarbage([]byte{1}, nil, golden(t, "station-80211g.bin")[:500])
+	client, malformed := connect(t, &kernel)
+	got, err := client.Look("wlan0")
+	if err != nil || len(got.Stations) != 2 {
+		t.Fatalf("got %+v, %v, want the two whole stations", got, err)
+	}
+	if len(*malformed) != 3 {
+		t.Fatalf("refused %v, want three messages", *malformed)
+	}
+}

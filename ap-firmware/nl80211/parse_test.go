@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nl80211_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/mdlayher/netlink"
+
+	"airbound/ap-firmware/nl80211"
+	"airbound/ap-firmware/nl80211/nl80211test"
+)
+
+const phone1 = "02:00:00:00:01:00"
+
+func TestParseStationOfARealKernel(t *testing.T) {
+	tests := map[string]nl80211.Station{
+		"station-80211g.bin": {
+			MAC: phone1, Associated: true, SignalDBM: new(int8(-50)),
+			RXBytes: 8572, TXBytes: 7769, RXPackets: 16, TXPackets: 10,
+			RXBitrate: nl80211.Bitrate{Kbps: 48_000}, TXBitrate: nl80211.Bitrate{Kbps: 12_000},
+			RXAirtimeUS: new(uint64(12_722)), TXAirtimeUS: new(uint64(13_206)), ConnectedSeconds: 3,
+		},
+		"station-80211n.bin": {
+			MAC: phone1, Associated: true, SignalDBM: new(int8(-50)),
+			RXBytes: 8703, TXBytes: 7929, RXPackets: 20, TXPackets: 12,
+			RXBitrate:   nl80211.Bitrate{Kbps: 13_000, Aggregated: true},
+			TXBitrate:   nl80211.Bitrate{Kbps: 13_000, Aggregated: true},
+			RXAirtimeUS: new(uint64(17_355)), TXAirtimeUS: new(uint64(17_438)), ConnectedSeconds: 3,
+		},
+		"station-no-airtime.bin": {
+			MAC: phone1, Associated: true, SignalDBM: new(int8(-30)),
+			RXBytes: 8572, TXBytes: 7769, RXPackets: 16, TXPackets: 10,
+			RXBitrate: nl80211.Bitrate{Kbps: 54_000}, TXBitrate: nl80211.Bitrate{Kbps: 54_000},
+			RXAirtimeUS: new(uint64(0)), TXAirtimeUS: new(uint64(0)), ConnectedSeconds: 3,
+		},
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := nl80211.ParseStation(golden(t, name))
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %+v, %v, want %+v", got, err, want)
+			}
+		})
+	}
+}
+
+func TestParseInterfaceOfARealKernel(t *testing.T) {
+	want := nl80211.Interface{
+		Index: 3, Name: "wlan0", MAC: "02:00:00:00:00:00", SSID: []byte("airbound"), Type: nl80211.TypeAP,
+		FrequencyMHz: 2437, CenterFrequencyMHz: 2437, WidthMHz: 20,
+	}
+	got, err := nl80211.ParseInterface(golden(t, "interface.bin"))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func TestParseSurveyOfARealKernel(t *testing.T) {
+	want := nl80211.Survey{
+		FrequencyMHz: 2437, InUse: true, ActiveMS: new(uint64(5142)), BusyMS: 145, RXMS: 40, TXMS: 101,
+	}
+	got, err := nl80211.ParseSurvey(golden(t, "survey.bin"))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func TestParseStationOfAPoorDriver(t *testing.T) {
+	tests := map[string]struct {
+		info func(*netlink.AttributeEncoder) error
+		want nl80211.Station
+	}{
+		"nothing": {
+			func(*netlink.AttributeEncoder) error { return nil },
+			nl80211.Station{MAC: phone1, Associated: true},
+		},
+		"counters of 32 bits": {
+			func(info *netlink.AttributeEncoder) error {
+				info.Uint32(2, 7)
+				info.Uint32(3, 8)
+				return nil
+			},
+			nl80211.Station{MAC: phone1, Associated: true, RXBytes: 7, TXBytes: 8},
+		},
+		"counters of 64 bits before those of 32": {
+			func(info *netlink.AttributeEncoder) error {
+				info.Uint64(23, 1<<32+7)
+				info.Uint64(24, 1<<33+8)
+				info.Uint32(2, 7)
+				info.Uint32(3, 8)
+				return nil
+			},
+			nl80211.Station{MAC: phone1, Associated: true, RXBytes: 1<<32 + 7, TXBytes: 1<<33 + 8},
+		},
+		"a rate beyond every unit": {
+			func(info *netlink.AttributeEncoder) error {
+				info.Nested(14, func(rate *netlink.AttributeEncoder) error {
+					rate.Uint32(5, 0xffffffff)
+					return nil
+				})
+				return nil
+			},
+			nl80211.Station{MAC: phone1, Associated: true, RXBitrate: nl80211.Bitrate{Kbps: 0xffffffff}},
+		},
+		"authenticated only": {
+			func(info *netlink.AttributeEncoder) error {
+				info.Bytes(17, []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})
+				return nil
+			},
+			nl80211.Station{MAC: phone1},
+		},
+		"does not know what is associated": {
+			func(info *netlink.AttributeEncoder) error {
+				info.Bytes(17, make([]byte, 8))
+				return nil
+			},
+			nl80211.Station{MAC: phone1, Associated: true},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := nl80211.ParseStation(stationWith(t, test.info))
+			if err != nil || !reflect.DeepEqual(got, test.want) {
+				t.Fatalf("got %+v, %v, want %+v", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestParsersRefuse(t *testing.T) {
+	station := func(attributes []byte) error { _, err := nl80211.ParseStation(attributes); return err }
+	survey := func(attributes []byte) error { _, err := nl80211.ParseSurvey(attributes); return err }
+	networkInterface := func(attributes []byte) error { _, err := nl80211.ParseInterface(attributes); return err }
+	wrongFlags := func(info *netlink.AttributeEncoder) error { info.Bytes(17, make([]byte, 4)); return nil }
+	shortCounter := func(info *netlink.AttributeEncoder) error { info.Bytes(23, make([]byte, 4)); return nil }
+	tests := map[string]struct {
+		parse      func([]byte) error
+		attributes []byte
+		names      string
+	}{
+		"station without address": {station, nil, "no MAC address"},
+		"station cut":             {station, golden(t, "station-80211g.bin")[:1001], "parse station"},
+		"station header cut":      {station, []byte{1, 2, 3}, "parse station"},
+		"station of five octets":  {station, attribute(t, 6, make([]byte, 5)), "5 octets"},
+		"flags of four bytes":     {station, stationWith(t, wrongFlags), "parse station " + phone1},
+		"counter of four bytes":   {station, stationWith(t, shortCounter), "parse station " + phone1},
+		"survey empty":            {survey, nil, "no frequency"},
+		"survey cut":              {survey, golden(t, "survey.bin")[:33], "parse survey"},
+		"interface cut":           {networkInterface, golden(t, "interface.bin")[:50], "parse interface"},
+		"interface index short":   {networkInterface, attribute(t, 3, []byte{1}), "parse interface"},
+		"unknown width": {
+			networkInterface,
+			append(attribute(t, 38, []byte{1, 0, 0, 0}), attribute(t, 159, []byte{99, 0, 0, 0})...),
+			"width",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := test.parse(test.attributes)
+			if !errors.Is(err, nl80211.ErrMalformed) || !strings.Contains(err.Error(), test.names) {
+				t.Fatalf("error is %v, want a malformed message that names %q", err, test.names)
+			}
+		})
+	}
+}
+
+func TestInterfaceThatIsDown(t *testing.T) {
+	got, err := nl80211.ParseInterface(attribute(t, 4, []byte("wlan0\x00")))
+	if want := (nl80211.Interface{Name: "wlan0"}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func FuzzParseStation(f *testing.F) {
+	for _, name := range []string{"station-80211g.bin", "station-80211n.bin", "station-no-airtime.bin"} {
+		f.Add(golden(f, name))
+	}
+	f.Add([]byte(nil))
+	f.Fuzz(func(t *testing.T, attributes []byte) {
+		station, err := nl80211.ParseStation(attributes)
+		if err != nil {
+			if !errors.Is(err, nl80211.ErrMalformed) || !reflect.DeepEqual(station, nl80211.Station{}) {
+				t.Fatalf("got %+v, %v", station, err)
+			}
+			return
+		}
+		station.RXBitrate.Kbps -= station.RXBitrate.Kbps % 100
+		station.TXBitrate.Kbps -= station.TXBitrate.Kbps % 100
+		again, err := nl80211test.EncodeStation(station)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := nl80211.ParseStation(again); err != nil || !reflect.DeepEqual(got, station) {
+			t.Fatalf("%+v came back as %+v, %v", station, got, err)
+		}
+	})
+}
+
+func FuzzParseSurvey(f *testing.F) {
+	f.Add(golden(f, "survey.bin"))
+	f.Fuzz(func(t *testing.T, attributes []byte) {
+		survey, err := nl80211.ParseSurvey(attributes)
+		if (err == nil) != (survey.FrequencyMHz != 0) || err != nil && !errors.Is(err, nl80211.ErrMalformed) {
+			t.Fatalf("got %+v, %v", survey, err)
+		}
+	})
+}
+
+func FuzzParseInterface(f *testing.F) {
+	f.Add(golden(f, "interface.bin"))
+	f.Fuzz(func(t *testing.T, attributes []byte) {
+		got, err := nl80211.ParseInterface(attributes)
+		if err != nil && !errors.Is(err, nl80211.ErrMalformed) {
+			t.Fatalf("error is %v", err)
+		}
+		if (got.FrequencyMHz != 0) != (got.WidthMHz != 0) {
+			t.Fatalf("got %+v: a channel has both a frequency and a width", got)
+		}
+	})
+}
+
+func golden(tb testing.TB, name string) []byte {
+	tb.Helper()
+	attributes, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return attributes
+}
+
+func attribute(tb testing.TB, kind uint16, value []byte) []byte {
+	tb.Helper()
+	encoder := netlink.NewAttributeEncoder()
+	encoder.Bytes(kind, value)
+	attributes, err := encoder.Encode()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return attributes
+}
+
+func stationWith(tb testing.TB, info func(*netlink.AttributeEncoder) error) []byte {
+	tb.Helper()
+	encoder := netlink.NewAttributeEncoder()
+	encoder.Bytes(6, []byte{2, 0, 0, 0, 1, 0})
+	encoder.Nested(21, info)
+	attributes, err := encoder.Encode()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return attributes
+}
