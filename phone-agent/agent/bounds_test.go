@@ -3,6 +3,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -148,6 +149,20 @@ func TestEverySelectorReachesTheKernel(t *testing.T) {
 	p.connect()
 	p.set(1, 10_000, all(true, 2, 90), dst("10.0.4.1/32", 3, 4), dst("2001:db8::/48", 5, 6))
 	p.holds("all 2 90\ndst 10.0.4.1/32 3 4\ndst 2001:db8::/48 5 6\n")
+}
+
+func TestALargeSetIsLoggedInShort(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connect()
+	many := make([]*airboundv1.Bound, 200)
+	for i := range many {
+		many[i] = dst(fmt.Sprintf("10.0.4.%d/32", i), 3, 4)
+	}
+	p.set(1, 10_000, many...)
+	if got := p.log.String(); !strings.Contains(got, "dst 10.0.4.7/32 3 4] and 192 more") || len(got) > 1000 {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
 }
 
 func TestBoundsThatCannotBeAppliedLeaveTheDefaults(t *testing.T) {

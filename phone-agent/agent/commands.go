@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"airbound/phone-agent/bounds"
 	airboundv1 "airbound/proto/airbound/v1"
 )
 
@@ -33,7 +34,7 @@ func (a *Agent) obey(nowUS int64, command *airboundv1.TerminalCommand) error {
 		if held.Generation == 0 {
 			a.state.Reason = fmt.Sprintf("the controller lifted all bounds with generation %d", command.SetBounds.GetGeneration())
 		}
-		a.cfg.Logger.Info("new bounds", "generation", held.Generation, "rules", held.Rules, "lease_ms", held.LeaseMS,
+		a.cfg.Logger.Info("new bounds", "generation", held.Generation, "rules", shown(held.Rules), "lease_ms", held.LeaseMS,
 			"reason", a.state.Reason)
 		a.apply()
 		return nil
@@ -51,6 +52,16 @@ func (a *Agent) obey(nowUS int64, command *airboundv1.TerminalCommand) error {
 	default:
 		return errors.New("neither set_bounds nor renew_lease")
 	}
+}
+
+// rulesLogged keeps a set of hundreds of rules from filling the log; `status` tells them all.
+const rulesLogged = 8
+
+func shown(rules []bounds.Rule) string {
+	if len(rules) <= rulesLogged {
+		return fmt.Sprint(rules)
+	}
+	return fmt.Sprintf("%v and %d more", rules[:rulesLogged], len(rules)-rulesLogged)
 }
 
 // expire restores the kernel's defaults if the lease has ended.

@@ -1,227 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package main_test
 
 import (
-	"net"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
-	"google.golang.org/grpc"
-
-	"airbound/phone-agent/monitor"
 	airboundv1 "airbound/proto/airbound/v1"
 )
-
-// The tests below run the built program against a real gRPC server on loopback and a directory of regular files that
-// stands in for /proc: the rules file then holds the last transaction.
-
-const patience = 30 * time.Second
-
-// binary is built once for all tests.
-var binary = sync.OnceValues(func() (string, error) {
-	directory, err := os.MkdirTemp("", "airbound-phone-e2e")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(directory, "airbound-phone")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=e2e", "-o", path, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	build.Stderr = os.Stderr
-	return path, build.Run()
-})
-
-// eventually waits until a condition holds; how long that takes does not matter to any test.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("never: %s", what)
-}
-
-// controller is a TerminalService that keeps what it is told and says what the test says.
-type controller struct {
-	airboundv1.UnimplementedTerminalServiceServer
-	address string
-	server  *grpc.Server
-	reports chan *airboundv1.TerminalReport
-	streams chan grpc.BidiStreamingServer[airboundv1.TerminalServiceConnectRequest, airboundv1.TerminalServiceConnectResponse]
-}
-
-func startController(t *testing.T, address string) *controller {
-	t.Helper()
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &controller{
-		address: listener.Addr().String(),
-		server:  grpc.NewServer(),
-		reports: make(chan *airboundv1.TerminalReport, 10000),
-		streams: make(chan grpc.BidiStreamingServer[airboundv1.TerminalServiceConnectRequest, airboundv1.TerminalServiceConnectResponse], 100),
-	}
-	airboundv1.RegisterTerminalServiceServer(c.server, c)
-	go func() { _ = c.server.Serve(listener) }()
-	t.Cleanup(c.server.Stop)
-	return c
-}
-
-func (c *controller) Connect(
-	stream grpc.BidiStreamingServer[airboundv1.TerminalServiceConnectRequest, airboundv1.TerminalServiceConnectResponse],
-) error {
-	c.streams <- stream
-	for {
-		request, err := stream.Recv()
-		if err != nil {
-			return err
-		}
-		c.reports <- request.GetReport()
-	}
-}
-
-// stream waits for the agent to connect.
-func (c *controller) stream(t *testing.T) grpc.BidiStreamingServer[
-	airboundv1.TerminalServiceConnectRequest, airboundv1.TerminalServiceConnectResponse] {
-	t.Helper()
-	select {
-	case stream := <-c.streams:
-		return stream
-	case <-time.After(patience):
-		t.Fatal("the agent never connected")
-		return nil
-	}
-}
-
-// report waits for a report that is as wanted.
-func (c *controller) report(t *testing.T, what string, wanted func(*airboundv1.TerminalReport) bool) *airboundv1.TerminalReport {
-	t.Helper()
-	deadline := time.After(patience)
-	for {
-		select {
-		case report := <-c.reports:
-			if wanted(report) {
-				return report
-			}
-		case <-deadline:
-			t.Fatalf("no report: %s", what)
-		}
-	}
-}
-
-// phone is a fake /proc, a state directory and the agents that run on them.
-type phone struct {
-	t        *testing.T
-	root     string
-	stateDir string
-}
-
-func newPhone(t *testing.T) *phone {
-	t.Helper()
-	p := &phone{t: t, root: t.TempDir(), stateDir: filepath.Join(t.TempDir(), "state")}
-	if err := os.Mkdir(filepath.Join(p.root, "net"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	p.writeFile("tcp_cwnd_bounds", "")
-	p.connections()
-	return p
-}
-
-func (p *phone) writeFile(name, text string) {
-	p.t.Helper()
-	path := filepath.Join(p.root, "net", name)
-	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// connections replaces the monitor's content as a whole.
-func (p *phone) connections(lines ...string) {
-	p.t.Helper()
-	text := strings.Join(monitor.Columns, " ") + "\n"
-	for _, line := range lines {
-		text += line + "\n"
-	}
-	p.writeFile("tcp_monitor", text)
-}
-
-func (p *phone) rules() string {
-	p.t.Helper()
-	text, err := os.ReadFile(filepath.Join(p.root, "net", "tcp_cwnd_bounds"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return string(text)
-}
-
-func (p *phone) command(arguments ...string) *exec.Cmd {
-	p.t.Helper()
-	path, err := binary()
-	if err != nil {
-		p.t.Fatalf("build the agent: %v", err)
-	}
-	arguments = append(arguments, "--proc-root", p.root, "--state-dir", p.stateDir)
-	return exec.Command(path, arguments...)
-}
-
-// start runs an agent until the test ends.
-func (p *phone) start(controller string) *exec.Cmd {
-	p.t.Helper()
-	agent := p.command("run", "--controller", controller, "--mac", "02:00:00:00:01:0A", "--sample-interval", "100ms", "--interval", "500ms")
-	agent.Stderr = p.t.Output()
-	if err := agent.Start(); err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() {
-		if agent.ProcessState == nil {
-			_ = agent.Process.Kill()
-			_ = agent.Wait()
-		}
-	})
-	return agent
-}
-
-// status runs the program's own status and returns what it says and its exit code.
-func (p *phone) status(arguments ...string) (string, int) {
-	p.t.Helper()
-	command := p.command(append([]string{"status"}, arguments...)...)
-	text, err := command.Output()
-	if err != nil && command.ProcessState == nil {
-		p.t.Fatal(err)
-	}
-	return string(text), command.ProcessState.ExitCode()
-}
-
-func setBounds(generation uint64, leaseMS uint32, bounds ...*airboundv1.Bound) *airboundv1.TerminalServiceConnectResponse {
-	return &airboundv1.TerminalServiceConnectResponse{Command: &airboundv1.TerminalCommand{
-		Command: &airboundv1.TerminalCommand_SetBounds{SetBounds: &airboundv1.SetBounds{
-			Generation: generation, LeaseMs: leaseMS, Bounds: bounds, Reason: "n 5, paper JB",
-		}},
-	}}
-}
-
-func renewal(generation uint64, leaseMS uint32) *airboundv1.TerminalServiceConnectResponse {
-	return &airboundv1.TerminalServiceConnectResponse{Command: &airboundv1.TerminalCommand{
-		Command: &airboundv1.TerminalCommand_RenewLease{RenewLease: &airboundv1.RenewLease{Generation: generation, LeaseMs: leaseMS}},
-	}}
-}
-
-func destination(prefix string, minSegs, maxSegs uint32) *airboundv1.Bound {
-	return &airboundv1.Bound{
-		Selector: &airboundv1.Bound_DestinationPrefix{DestinationPrefix: prefix}, MinSegs: minSegs, MaxSegs: maxSegs,
-	}
-}
 
 const (
 	busyLine = "81234567 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 10 50 28123 27010 4312 1448 98304 60816 0 1234567 0 3 0 0 0 0"
@@ -248,7 +39,7 @@ func TestReportsReachTheControllerAndBoundsTheKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	const wanted = "flush\ndst 10.0.4.1/32 100 150\n"
-	eventually(t, "bounds in the kernel", func() bool { return p.rules() == wanted })
+	p.eventuallyHolds(wanted)
 	c.report(t, "generation 1 in force", func(report *airboundv1.TerminalReport) bool { return report.GetBoundsGeneration() == 1 })
 	p.connections(idleLine)
 	c.report(t, "stopped sending", func(report *airboundv1.TerminalReport) bool {
@@ -256,10 +47,9 @@ func TestReportsReachTheControllerAndBoundsTheKernel(t *testing.T) {
 	})
 
 	text, code := p.status()
-	if code != exitOK || !strings.Contains(text, "n 5, paper JB") || !strings.Contains(text, "dst 10.0.4.1/32: 100 to 150 segments") {
+	if code != 0 || !strings.Contains(text, "n 5, paper JB") || !strings.Contains(text, "dst 10.0.4.1/32: 100 to 150 segments") {
 		t.Errorf("status %d:\n%s", code, text)
 	}
-	t.Log("\n" + text)
 	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +59,218 @@ func TestReportsReachTheControllerAndBoundsTheKernel(t *testing.T) {
 	if got := p.rules(); got != "flush\n" {
 		t.Errorf("after SIGTERM the kernel was last told %q", got)
 	}
-	if text, code := p.status(); code != exitNotRunning || !strings.Contains(text, "stopped in order") {
+	if text, code := p.status(); code != 3 || !strings.Contains(text, "stopped in order") {
 		t.Errorf("status %d:\n%s", code, text)
+	}
+}
+
+func TestTheControllerGoneTheDefaultsReturn(t *testing.T) {
+	t.Parallel()
+	p, c := newPhone(t), startController(t, "127.0.0.1:0")
+	p.start(c.address)
+	if err := c.stream(t).Send(setBounds(9, 1_000, destination("10.0.4.1/32", 100, 150))); err != nil {
+		t.Fatal(err)
+	}
+	p.eventuallyHolds("flush\ndst 10.0.4.1/32 100 150\n")
+	c.server.Stop()
+	p.eventuallyHolds("flush\n")
+	if text, code := p.status(); code != 0 || !strings.Contains(text, "the lease on generation 9 ended without a renewal") {
+		t.Errorf("status %d:\n%s", code, text)
+	}
+
+	// Another controller process counts anew; its bounds come without touching the agent.
+	again := startController(t, c.address)
+	stream := again.stream(t)
+	again.report(t, "no bounds in force", func(report *airboundv1.TerminalReport) bool { return report.GetBoundsGeneration() == 0 })
+	if err := stream.Send(setBounds(1, 60_000, destination("10.0.4.1/32", 90, 95))); err != nil {
+		t.Fatal(err)
+	}
+	p.eventuallyHolds("flush\ndst 10.0.4.1/32 90 95\n")
+}
+
+func TestRenewalsKeepBoundsBeyondTheirLease(t *testing.T) {
+	t.Parallel()
+	p, c := newPhone(t), startController(t, "127.0.0.1:0")
+	p.start(c.address)
+	stream := c.stream(t)
+	if err := stream.Send(setBounds(1, 2_000, destination("10.0.4.1/32", 100, 150))); err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(renewal(1, 60_000)); err != nil {
+		t.Fatal(err)
+	}
+	// Six reports are more than the 2 s of the first lease.
+	for range 6 {
+		c.report(t, "generation 1 in force", func(report *airboundv1.TerminalReport) bool { return report.GetBoundsGeneration() == 1 })
+	}
+	text, code := p.status("--json")
+	var view struct {
+		Running bool
+		State   struct {
+			Generation uint64 `json:"bounds_generation"`
+			Reason     string
+		}
+		Live        []struct{ Selector string } `json:"live_rules"`
+		LeaseLeftMS int64                       `json:"lease_left_ms"`
+	}
+	if err := json.Unmarshal([]byte(text), &view); err != nil || code != 0 {
+		t.Fatalf("status %d, %v:\n%s", code, err, text)
+	}
+	if !view.Running || view.State.Generation != 1 || view.State.Reason != "n 5, paper JB" || len(view.Live) != 1 || view.LeaseLeftMS < 10_000 {
+		t.Errorf("%+v", view)
+	}
+}
+
+func TestAnAgentThatWasKilledIsCleanedUpAfter(t *testing.T) {
+	t.Parallel()
+	p, c := newPhone(t), startController(t, "127.0.0.1:0")
+	agent := p.start(c.address)
+	if err := c.stream(t).Send(setBounds(1, 60_000, destination("10.0.4.1/32", 100, 150))); err != nil {
+		t.Fatal(err)
+	}
+	const clamped = "flush\ndst 10.0.4.1/32 100 150\n"
+	p.eventuallyHolds(clamped)
+	if err := agent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = agent.Wait()
+	if text, code := p.status(); code != 3 || !strings.Contains(text, "did not stop in order") || !strings.Contains(text, "airbound-phone cleanup") {
+		t.Errorf("status %d:\n%s", code, text)
+	}
+	if got := p.rules(); got != clamped {
+		t.Fatalf("the kernel holds %q: there is nothing to clean up", got)
+	}
+	p.start(c.address)
+	c.stream(t)
+	if strings.Contains(p.rules(), "dst 10.0.4.1") {
+		t.Errorf("the kernel still holds %q", p.rules())
+	}
+}
+
+func TestCleanup(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.writeFile("tcp_cwnd_bounds", "all 1 2\ndst 10.0.4.1/32 3 4\n")
+	output, err := p.command("cleanup").CombinedOutput()
+	if err != nil || string(output) != "The kernel's defaults hold; 2 rules removed.\n" || p.rules() != "flush\n" {
+		t.Errorf("%v, %s, rules %q", err, output, p.rules())
+	}
+	if err := os.Remove(filepath.Join(p.root, "net", "tcp_cwnd_bounds")); err != nil {
+		t.Fatal(err)
+	}
+	if output, err := p.command("cleanup").CombinedOutput(); err != nil || !strings.HasPrefix(string(output), "Nothing to clean up") {
+		t.Errorf("%v, %s", err, output)
+	}
+}
+
+func TestCleanupBesideARunningAgent(t *testing.T) {
+	t.Parallel()
+	p, c := newPhone(t), startController(t, "127.0.0.1:0")
+	p.start(c.address)
+	if err := c.stream(t).Send(setBounds(1, 60_000, destination("10.0.4.1/32", 100, 150))); err != nil {
+		t.Fatal(err)
+	}
+	p.eventuallyHolds("flush\ndst 10.0.4.1/32 100 150\n")
+	output, err := p.command("cleanup").CombinedOutput()
+	if err != nil || !strings.Contains(string(output), "An agent is running") || p.rules() != "flush\n" {
+		t.Errorf("%v, %s, rules %q", err, output, p.rules())
+	}
+	if text, code := p.status(); code != 0 || !strings.Contains(text, "someone else changed them") {
+		t.Errorf("status %d:\n%s", code, text)
+	}
+}
+
+func TestWhatCannotRunSaysWhy(t *testing.T) {
+	t.Parallel()
+	run := []string{"run", "--controller", "127.0.0.1:1", "--mac", "02:00:00:00:01:0a"}
+	tests := map[string]struct {
+		arguments []string
+		missing   string
+		code      int
+		message   string
+	}{
+		"not patched":       {run, "tcp_cwnd_bounds", 1, "the kernel is not patched"},
+		"no monitor":        {run, "tcp_monitor", 1, "is the kernel patched?"},
+		"no controller":     {[]string{"run", "--interface", "lo"}, "", 2, "--controller is missing"},
+		"odd controller":    {[]string{"run", "--controller", "nowhere", "--interface", "lo"}, "", 2, `--controller "nowhere" is not ADDR:PORT`},
+		"no interface":      {[]string{"run", "--controller", "127.0.0.1:1"}, "", 2, "--interface is missing"},
+		"unknown interface": {[]string{"run", "--controller", "127.0.0.1:1", "--interface", "nosuch0"}, "", 1, "find interface nosuch0"},
+		"no MAC":            {[]string{"run", "--controller", "127.0.0.1:1", "--interface", "lo"}, "", 1, "interface lo has no MAC address"},
+		"odd MAC":           {[]string{"run", "--controller", "127.0.0.1:1", "--mac", "02:00"}, "", 2, `--mac "02:00" is not a MAC address of six octets`},
+		"interval":          {append(run, "--interval", "1ms"), "", 2, "--interval 1ms is not within 100ms to 1m0s"},
+		"sample interval":   {append(run, "--sample-interval", "2s"), "", 2, "--sample-interval 2s is not within 50ms and --interval 1s"},
+		"unknown flag":      {append(run, "--color"), "", 2, "flag provided but not defined: -color; see airbound-phone run --help"},
+		"stray argument":    {append(run, "now"), "", 2, `unexpected argument "now"`},
+		"unknown command":   {[]string{"start"}, "", 2, `no command "start"`},
+		"status of nothing": {[]string{"status"}, "", 3, ""},
+		"status misspelt":   {[]string{"status", "--jason"}, "", 2, "flag provided but not defined: -jason"},
+		"cleanup misspelt":  {[]string{"cleanup", "all"}, "", 2, `unexpected argument "all"`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPhone(t)
+			if test.missing != "" {
+				if err := os.Remove(filepath.Join(p.root, "net", test.missing)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// Places first: flags end at a stray argument.
+			path := p.command().Path
+			arguments := append([]string{test.arguments[0], "--proc-root", p.root, "--state-dir", p.stateDir}, test.arguments[1:]...)
+			var stderr strings.Builder
+			command := exec.Command(path, arguments...)
+			command.Stderr = &stderr
+			_ = command.Run()
+			if code := command.ProcessState.ExitCode(); code != test.code || !strings.Contains(stderr.String(), test.message) {
+				t.Errorf("exit code %d, %s", code, stderr.String())
+			}
+		})
+	}
+}
+
+func TestOneAgentPerStateDirectory(t *testing.T) {
+	t.Parallel()
+	p, c := newPhone(t), startController(t, "127.0.0.1:0")
+	p.start(c.address)
+	c.stream(t)
+	output, err := p.command("run", "--controller", c.address, "--mac", "02:00:00:00:01:0b").CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "another airbound-phone runs") {
+		t.Errorf("%v, %s", err, output)
+	}
+}
+
+func TestAStateFileOfAnotherKindIsAnError(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	if err := os.Mkdir(p.stateDir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.stateDir, "state.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := p.status(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	path := p.command().Path
+	for arguments, want := range map[string]string{
+		"--help":         "airbound-phone run --controller 192.0.2.1:50051 --interface wlan0",
+		"--version":      "airbound-phone e2e\n",
+		"run --help":     "Usage: airbound-phone run [FLAGS]",
+		"status --help":  "print JSON",
+		"cleanup --help": "-proc-root",
+	} {
+		output, err := exec.Command(path, strings.Fields(arguments)...).Output()
+		if err != nil || !strings.Contains(string(output), want) {
+			t.Errorf("%s: %v\n%s", arguments, err, output)
+		}
+	}
+	if output, err := exec.Command(path).CombinedOutput(); err == nil || !strings.Contains(string(output), "Exit codes") {
+		t.Errorf("without a command: %v\n%s", err, output)
 	}
 }
