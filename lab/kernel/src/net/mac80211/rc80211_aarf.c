@@ -4,15 +4,17 @@
  *
  * M. Lacage, M. H. Manshaei, T. Turletti: IEEE 802.11 Rate Adaptation: A Practical Approach. MSWiM 2004.
  *
- * Two failed attempts in a row lower the rate; ten successes in a row (or fifteen attempts since the last change) raise it. The
- * first attempt after a rise is a probe: if it fails, the rate falls back at once and the numbers needed for the next try
- * double (at most fifty successes). A failure is a missing ACK, whatever its cause: a collision looks like a bad channel, which
+ * Two failed attempts in a row lower the rate; ten successes in a row raise it. The first attempt after a rise is a probe: if it
+ * fails, the rate falls back at once and the number of successes needed for the next try doubles (at most fifty). A failure is a missing ACK, whatever its cause: a collision looks like a bad channel, which
  * is how phones of about 2011 to 2013 plausibly behaved, and why their cells collapsed when many sent at once.
  *
  * mac80211 asks for a chain of rates a frame, and a chain can hold just what AARF would do attempt by attempt:
  * two tries at the present rate (one if it is a probe), two at the next lower one, and so on. The chain is published as the
  * station's rate table, so that the driver reads it when the frame comes to the air; the attempts that it reports back are
  * replayed one by one.
+ *
+ * Differs from ns-3's AarfWifiManager in having no timer: there fifteen attempts without a fall raise the rate, too, however many
+ * of them failed. ARF's timer was meant for idle stations; under load it lets a crowded cell climb again every few frames.
  */
 #include <linux/slab.h>
 #include <net/mac80211.h>
@@ -22,8 +24,6 @@
 #define AARF_FAILURES_DOWN	2	/* consecutive */
 #define AARF_SUCCESSES_MIN	10	/* consecutive, to go up */
 #define AARF_SUCCESSES_MAX	50
-#define AARF_TIMER_MIN		15	/* attempts since the last change of rate */
-#define AARF_TIMER_MAX		75	/* keeps the ratio of the two at the top, too */
 #define AARF_RETRY_LIMIT	7	/* attempts a frame: dot11ShortRetryLimit's default */
 
 struct aarf_sta {
@@ -34,9 +34,7 @@ struct aarf_sta {
 	bool probing;			/* the next attempt is the first at this rate */
 	u32 failures;			/* consecutive */
 	u32 successes;			/* consecutive */
-	u32 timer;			/* attempts since the last change */
 	u32 success_threshold;
-	u32 timer_threshold;
 	u32 published;			/* what the chain in the rate table was made of */
 };
 
@@ -45,7 +43,6 @@ static void change_rate(struct aarf_sta *a, int step)
 	a->current_rate += step;
 	a->failures = 0;
 	a->successes = 0;
-	a->timer = 0;
 }
 
 static void attempt_succeeded(struct aarf_sta *a)
@@ -53,9 +50,7 @@ static void attempt_succeeded(struct aarf_sta *a)
 	a->failures = 0;
 	a->probing = false;
 	a->successes++;
-	a->timer++;
-	if (a->current_rate + 1 < a->n_rates &&
-	    (a->successes >= a->success_threshold || a->timer >= a->timer_threshold)) {
+	if (a->current_rate + 1 < a->n_rates && a->successes >= a->success_threshold) {
 		change_rate(a, 1);
 		a->probing = true;
 	}
@@ -65,15 +60,12 @@ static void attempt_failed(struct aarf_sta *a)
 {
 	a->successes = 0;
 	a->failures++;
-	a->timer++;
 	if (a->probing) {
 		a->probing = false;
 		a->success_threshold = min_t(u32, 2 * a->success_threshold, AARF_SUCCESSES_MAX);
-		a->timer_threshold = min_t(u32, 2 * a->timer_threshold, AARF_TIMER_MAX);
 		change_rate(a, -1);
 	} else if (a->failures >= AARF_FAILURES_DOWN) {
 		a->success_threshold = AARF_SUCCESSES_MIN;
-		a->timer_threshold = AARF_TIMER_MIN;
 		change_rate(a, a->current_rate ? -1 : 0);
 	}
 }
@@ -159,7 +151,6 @@ static void aarf_rate_init(void *priv, struct ieee80211_supported_band *sband, s
 	a->current_rate = a->n_rates ? a->n_rates - 1 : 0;
 	a->probing = false;
 	a->success_threshold = AARF_SUCCESSES_MIN;
-	a->timer_threshold = AARF_TIMER_MIN;
 	if (a->n_rates)
 		publish_chain(priv, a);
 }
