@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build generate lint test test-unit test-uml demo lab clean
+.PHONY: help setup build generate format lint test test-unit test-uml demo lab clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,10 @@ build: ## build airbound-ap, airbound-phone and the traffic generator into build
 generate: ## generate Go and Python from proto/
 	@scripts/setup.sh
 	@scripts/generate.sh
+
+format: ## format Go, Python and proto in place
+	@scripts/setup.sh
+	@scripts/format.sh
 
 lint: ## check style, types, walls, contracts and generated code
 	@scripts/setup.sh

@@ -6,6 +6,11 @@
 . "$(dirname "$0")/lib.sh"
 use_tools
 
+proto_lint() {
+	buf lint
+	buf format --diff --exit-code
+}
+
 ruff_all() {
 	ruff check
 	ruff format --check
@@ -32,7 +37,7 @@ shellcheck_all() {
 }
 
 step "files: licences, paths, ends" scripts/check-files.sh
-step "proto: lint" buf lint
+step "proto: lint" proto_lint
 step "proto: breaking changes" scripts/check-proto-breaking.sh
 step "proto: generated code is current" scripts/generate.sh --check
 step "shell: shellcheck" shellcheck_all

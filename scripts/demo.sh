@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Ten phones upload through one access point: without bounds (cubic, bbr), with the paper's table (paper-jb) and with
+# the bandwidth-delay product (bdp); 4 and 256 ms to the server; with today's rate control (minstrel) and with one that
+# takes collisions for a bad channel (aarf), as phones of 2013 did. Ends with one HTML report.
+#   demo.sh    DEMO_SECONDS (default 30) is the virtual length of each run
+
+. "$(dirname "$0")/lib.sh"
+
+SECONDS_EACH=${DEMO_SECONDS:-30}
+LAB=$VENV/bin/airbound-lab
+OUT=out/demo
+
+run() {
+	local rate_control=$1 delay_ms=$2 name=$3
+	"$LAB" run --scenario uplink --terminals 10 --delay-ms "$delay_ms" --seconds "$SECONDS_EACH" --seed 1 \
+		--modes cubic,bbr,paper-jb,bdp --rate-control "$rate_control" --json "$OUT/$name.json"
+}
+
+mkdir -p "$OUT"
+rm -f "$OUT"/*.json "$OUT"/report.html
+step "programs" scripts/build.sh
+step "lab kernel (some minutes the first time)" lab/kernel/build
+results=()
+for rate_control in minstrel aarf; do
+	for delay_ms in 4 256; do
+		case $rate_control in
+		minstrel) name=phones-of-today-${delay_ms}ms ;;
+		aarf) name=phones-of-2013-${delay_ms}ms ;;
+		esac
+		step "10 phones, $delay_ms ms, rate control $rate_control" run "$rate_control" "$delay_ms" "$name"
+		results+=("$OUT/$name.json")
+	done
+done
+step "report" "$LAB" report "${results[@]}" --out "$OUT/report.html"
+printf '\nThe report, one file to open in a browser: %s\n' "$OUT/report.html"
