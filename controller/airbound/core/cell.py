@@ -22,6 +22,7 @@ class StationState:
     associated_at_us: int  # the controller's clock
     sending: bool = False
     payload_bytes_per_s: float = 0.0
+    joined: bool = False  # since the last differences
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ class Cell:
     capacity: CapacityEstimator = field(init=False)
     _baseline_us: int = 0
     _survey: Survey | None = None
+    _incomplete: bool = False
 
     def __post_init__(self) -> None:
         self.capacity = CapacityEstimator(self.capacity_parameters)
@@ -67,15 +69,15 @@ class Cell:
                 raise ReportRefusedError("monotonic_us", report.monotonic_us, f"stale: {self.monotonic_us} came before")
         elif report.monotonic_us < self.monotonic_us:
             self._start_anew()  # the access point booted: nothing can be compared with what it said before
-        first = not self.reported_at_us
+        previous_us = self.monotonic_us if self._baseline_us else None
         self.stream = stream
         self.sequence = report.sequence
         self.monotonic_us = report.monotonic_us
         self.reported_at_us = now_us
         self.ssid = report.ssid
         self.center_frequency_mhz = report.center_frequency_mhz
-        self._update_stations(report, now_us)
-        if first or not self._baseline_us:
+        self._update_stations(report, previous_us, now_us)
+        if previous_us is None:
             self._baseline_us, self._survey = report.monotonic_us, report.survey
         elif report.monotonic_us - self._baseline_us >= self.senders.min_interval_ms * 1000:
             self._take_differences(report, now_us)
@@ -85,33 +87,37 @@ class Cell:
         self._baseline_us, self._survey = 0, None
         self.uplink_bps, self.busy_ratio = 0.0, None
 
-    def _update_stations(self, report: AccessPointReport, now_us: int) -> None:
+    def _update_stations(self, report: AccessPointReport, previous_us: int | None, now_us: int) -> None:
         known, self.stations = self.stations, {}
         for station in report.stations:
-            state = known.get(station.mac)
+            state = known.pop(station.mac, None)
             if state is not None and _restarted(state.latest, station):
                 self.reassociations_total += 1
                 state = None
             if state is None:
                 associated_at_us = now_us - station.connected_time_ms * 1000
                 state = StationState(station, report.monotonic_us, station, associated_at_us)
+                if previous_us is not None and _began_since(station, report.monotonic_us - previous_us):
+                    state.baseline, state.baseline_us, state.joined = Station(mac=station.mac), previous_us, True
             state.latest = station
             self.stations[station.mac] = state
+        if any(state.sending for state in known.values()):
+            self._incomplete = True
 
     def _take_differences(self, report: AccessPointReport, now_us: int) -> None:
         duration_us = report.monotonic_us - self._baseline_us
-        overhead = self.senders.link_overhead_bytes
         payload_bytes = frames = 0
         for state in self.stations.values():
             old, new = state.baseline, state.latest
             packets = new.rx_packets - old.rx_packets
             # A null data frame is all header, so a station that only says it is awake sends nothing.
-            payload = max(0, new.rx_bytes - old.rx_bytes - packets * overhead)
+            payload = max(0, new.rx_bytes - old.rx_bytes - packets * self.senders.link_overhead_bytes)
             elapsed_us = max(report.monotonic_us - state.baseline_us, self.senders.min_interval_ms * 1000)
             state.payload_bytes_per_s = payload * 1e6 / elapsed_us
             level = self.senders.stop_bytes_per_s if state.sending else self.senders.start_bytes_per_s
             state.sending = state.payload_bytes_per_s >= level
-            state.baseline, state.baseline_us = new, report.monotonic_us
+            self._incomplete |= state.joined and state.sending
+            state.baseline, state.baseline_us, state.joined = new, report.monotonic_us, False
             payload_bytes += payload
             frames += packets + new.tx_packets - old.tx_packets + new.tx_retries - old.tx_retries
             if state.sending:
@@ -120,23 +126,29 @@ class Cell:
         self.uplink_bps = payload_bytes * 8e6 / duration_us
         self.busy_ratio = busy_us / active_us if active_us else None
         self._baseline_us, self._survey = report.monotonic_us, report.survey
-        self.capacity.observe(
-            Interval(
+        # The air of a sender that came or left within the interval is in the survey, but not all of its bytes are here.
+        if not self._incomplete:
+            interval = Interval(
                 duration_us=duration_us,
                 payload_bytes=payload_bytes,
                 frames=frames,
                 active_senders=self.active_senders,
                 survey_active_us=active_us,
                 survey_busy_us=busy_us,
-            ),
-            now_us,
-        )
+            )
+            self.capacity.observe(interval, now_us)
+        self._incomplete = False
 
 
 def _restarted(old: Station, new: Station) -> bool:
     """Counters run from association: one that fell means the station left and came back between two reports."""
     fields = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "connected_time_ms")
     return any(getattr(new, field) < getattr(old, field) for field in fields)
+
+
+def _began_since(station: Station, elapsed_us: int) -> bool:
+    """Whether a station's counters began at 0 within the time; connected time is in whole seconds on some drivers."""
+    return station.connected_time_ms * 1000 <= elapsed_us + 1_000_000
 
 
 def _survey_difference(old: Survey | None, new: Survey | None) -> tuple[int, int]:

@@ -130,7 +130,8 @@ class Scenario:
         bitrate_kbps: int = 54_000,
     ) -> list[Effect]:
         """Report now: `sending` phones moved so many Mb/s of IP upward in the last `seconds` of the access point's
-        clock, `idle` ones nothing, and no other is associated."""
+        clock, `idle` ones nothing, and no other is associated.
+        """
         point = self.access_points.setdefault(bssid, AccessPoint(bssid, 0))
         point.stream = point.stream or self.new_stream()
         point.sequence += 1

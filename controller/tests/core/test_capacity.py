@@ -136,7 +136,7 @@ def test_whatever_is_counted_the_estimate_stays_sane(intervals: list[Interval]) 
     first_estimate_mbps=st.floats(0.5, 100),
 )
 def test_bounds_and_estimate_do_not_spiral_down(
-    n: int, min_rtt_ms: float, data_us: float, ack_us: float, idle_error: float, first_estimate_mbps: float
+    *, n: int, min_rtt_ms: float, data_us: float, ack_us: float, idle_error: float, first_estimate_mbps: float
 ) -> None:
     """A cell that carries min(capacity, sum of windows / RTT), bounded by what the estimate says, second by second.
 

@@ -79,6 +79,7 @@ def test_the_reason_holds_the_numbers() -> None:
     floor_segs=st.integers(1, 100),
 )
 def test_bounds_are_ordered_and_within_the_kernels_range(
+    *,
     n: int,
     min_rtt_us: int,
     connections: int,

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,15 +83,13 @@ def test_tables_have_no_further_rows() -> None:
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_ratio_row_applies_up_to_the_next(column: tuple[Generation, RttClass]) -> None:
     rows = BY_RATIO[column]
-    for row, following in zip(rows, rows[1:], strict=False):
+    for row, following in itertools.pairwise(rows):
         assert paper.by_ratio(*column, following[0] - 0.001) == row
     assert paper.by_ratio(*column, 1e6) == rows[-1]
     assert paper.by_ratio(*column, 0.5) == rows[0]
 
 
-@pytest.mark.parametrize(
-    ("n", "row"), [(-1, 1), (0, 1), (1, 1), (10, 10), (11, 10), (1000, 10)]
-)
+@pytest.mark.parametrize(("n", "row"), [(-1, 1), (0, 1), (1, 1), (10, 10), (11, 10), (1000, 10)])
 def test_beyond_the_rows_the_nearest_holds(n: int, row: int) -> None:
     assert paper.by_senders("jb", "B", n) == BY_SENDERS["jb", "B"][row - 1]
 
