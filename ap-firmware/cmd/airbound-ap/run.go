@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"airbound/ap-firmware/hostapd"
+	"airbound/ap-firmware/nl80211"
+	"airbound/ap-firmware/report"
+	airboundv1 "airbound/proto/airbound/v1"
+	"airbound/uplink"
+)
+
+// Access points have little memory. The limit is that of heap and stacks.
+const (
+	memoryLimitBytes = 12 << 20
+	gcPercent        = 50
+)
+
+func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) (int, error) {
+	options, err := parseRunOptions(arguments, stdout)
+	if err != nil {
+		return exitUsage, err
+	}
+	debug.SetMemoryLimit(memoryLimitBytes)
+	debug.SetGCPercent(gcPercent)
+	runtime.GOMAXPROCS(1) // A sliver of work a second needs no second thread.
+	if err := run(ctx, options, dialKernel, options.logger(stderr)); err != nil {
+		return exitError, err
+	}
+	return exitOK, nil
+}
+
+func dialKernel(malformed func(error)) (*nl80211.Client, error) { return nl80211.Dial(malformed) }
+
+// run is the agent's life. It returns when ctx ends and nothing is left behind.
+func run(
+	ctx context.Context, options runOptions, dial func(malformed func(error)) (*nl80211.Client, error), logger *slog.Logger,
+) (err error) {
+	malformed := &malformedInputs{logger: logger, now: time.Now}
+	bss := &kernel{
+		interfaceName: options.interfaceName,
+		dial:          func() (*nl80211.Client, error) { return dial(malformed.add) },
+	}
+	defer func() { err = errors.Join(err, bss.close()) }()
+	watcher := hostapd.NewWatcher(options.hostapdControl, options.interfaceName, options.runDirectory, malformed.add, logger)
+	connected := make(chan bool)
+	commands := make(chan *airboundv1.AccessPointCommand)
+	outgoing := make(chan *request)
+	worker := &agent{
+		look: bss.look, updates: watcher.Updates(), refreshHostapd: watcher.Refresh,
+		connected: connected, commands: commands, outgoing: outgoing,
+		reporter: report.Reporter{AgentVersion: version}, malformed: malformed, monotonicUS: monotonicUS,
+		interval: options.interval, logger: logger,
+	}
+	logger.Info("started", "version", version, "interface", options.interfaceName, "controller", options.controller)
+
+	ctx, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	group.Go(func() { watcher.Run(ctx) })
+	group.Go(func() { worker.run(ctx) })
+	err = uplink.Run(ctx, uplink.Config{Address: options.controller, Logger: logger}, openStream, outgoing,
+		func(message *response) { pass(ctx, commands, message.GetCommand()) },
+		func(isConnected bool) { pass(ctx, connected, isConnected) })
+	cancel()
+	group.Wait()
+	logger.Info("stopped")
+	return err
+}
+
+func openStream(ctx context.Context, conn *grpc.ClientConn) (grpc.BidiStreamingClient[request, response], error) {
+	return airboundv1.NewAccessPointServiceClient(conn).Connect(ctx)
+}
+
+func pass[T any](ctx context.Context, to chan<- T, value T) {
+	select {
+	case to <- value:
+	case <-ctx.Done():
+	}
+}
