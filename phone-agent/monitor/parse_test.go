@@ -5,6 +5,7 @@ package monitor_test
 import (
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,8 +62,8 @@ func TestParseGoesByTheHeader(t *testing.T) {
 	names, values := strings.Split(header, " "), strings.Split(example, " ")
 	reverse := func(words []string) string {
 		var turned []string
-		for i := len(words) - 1; i >= 0; i-- {
-			turned = append(turned, words[i])
+		for _, word := range slices.Backward(words) {
+			turned = append(turned, word)
 		}
 		return strings.Join(turned, " ")
 	}

@@ -56,9 +56,9 @@ func (d *destination) summarise() view {
 	if sending.count > 0 {
 		v.srttUS = sending.value()
 	}
-	v.cwndSegs = uint32(min(cwnd, math.MaxUint32)) //nolint:gosec // the minimum fits
+	v.cwndSegs = uint32(min(cwnd, math.MaxUint32))
 	// One connection without a threshold makes the destination one without: the sum is "not set" as well.
-	v.ssthreshSegs = uint32(min(ssthresh, SsthreshUnset)) //nolint:gosec // the minimum fits
+	v.ssthreshSegs = uint32(min(ssthresh, SsthreshUnset))
 	slices.Sort(v.uids)
 	v.uids = slices.Compact(v.uids)
 	return v

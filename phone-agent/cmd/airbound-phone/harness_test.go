@@ -148,11 +148,8 @@ func (p *phone) writeFile(name, text string) {
 // connections replaces the monitor's content as a whole.
 func (p *phone) connections(lines ...string) {
 	p.t.Helper()
-	text := strings.Join(monitor.Columns, " ") + "\n"
-	for _, line := range lines {
-		text += line + "\n"
-	}
-	p.writeFile("tcp_monitor", text)
+	lines = append([]string{strings.Join(monitor.Columns, " ")}, lines...)
+	p.writeFile("tcp_monitor", strings.Join(lines, "\n")+"\n")
 }
 
 func (p *phone) rules() string {
