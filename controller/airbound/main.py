@@ -18,7 +18,8 @@ async def run(config: Config) -> None:
     Raises:
         ListenError: the address cannot be listened on.
     """
-    hub = Hub(Engine(config.parameters, config.exempt), MemoryStore(frozenset(config.exempt)))
+    store = MemoryStore(frozenset(config.exempt))
+    hub = Hub(Engine(config.parameters, store.exempt()), store)
     running = await server.start(hub, config.listen)
     host = config.listen.rpartition(":")[0]
     parameters = config.parameters

@@ -31,8 +31,7 @@ def access_point_report(message: access_point_pb2.AccessPointReport) -> tuple[Ac
     """The report, unless it is refused, and everything that was refused."""
     refusals: Refusals = []
     stations = _entries("stations", message.stations, _station, refusals)
-    surveys = [message.survey] if message.HasField("survey") else []
-    survey = next(iter(_entries("survey", surveys, _survey, refusals)), None)
+    survey = _survey(message, refusals)
     try:
         report = AccessPointReport(
             bssid=message.bssid,
@@ -101,8 +100,14 @@ def _station(message: access_point_pb2.Station) -> Station:
     )
 
 
-def _survey(message: access_point_pb2.ChannelSurvey) -> Survey:
-    return Survey(active_us=message.active_us, busy_us=message.busy_us)
+def _survey(message: access_point_pb2.AccessPointReport, refusals: Refusals) -> Survey | None:
+    if not message.HasField("survey"):
+        return None
+    try:
+        return Survey(active_us=message.survey.active_us, busy_us=message.survey.busy_us)
+    except ReportRefusedError as error:
+        refusals.append(ReportRefusedError(f"survey.{error.field}", error.value, error.why))
+        return None
 
 
 def _destination(message: terminal_pb2.Destination) -> Destination:
