@@ -85,6 +85,21 @@ class Parameters:
         _whole("ap-driver-queue", self.ap_driver_queue_frames, 2, 10_000)
         _whole("bounds-interval-ms", self.bounds_interval_ms, 10, 60_000)
         _real("loss", self.loss_percent, 0, 99)
+        self._check_lists()
+        _choice("rate-control", self.rate_control, RATE_CONTROLS)
+        _choice("ap-rate-control", self.ap_rate_control, RATE_CONTROLS)
+        _choice("ap-qdisc", self.ap_qdisc, QDISCS)
+        if self.qdisc is not None:
+            _choice("qdisc", self.qdisc, QDISCS)
+        if not isinstance(self.orphan, bool):
+            raise UsageError(f"orphan: {self.orphan!r} is neither true nor false")
+        if not isinstance(self.controller_config, str | None):
+            raise UsageError(f"controller-config: {self.controller_config!r} is not text")
+        self.scenario.check(self.terminals)
+        if self.orphan and self.scenario.saturates():
+            raise UsageError("orphan: a saturating UDP sender would never be told to wait, and time would never pass")
+
+    def _check_lists(self) -> None:
         if not self.wired_delays_ms or len(self.wired_delays_ms) > TERMINALS_MAX:
             raise UsageError(f"wired-delays: 1 to {TERMINALS_MAX} delays are needed, got {len(self.wired_delays_ms)}")
         for delay_ms in self.wired_delays_ms:
@@ -97,12 +112,6 @@ class Parameters:
             raise UsageError("modes: at least one, each only once")
         for mode in self.modes:
             _choice("modes", mode, MODES)
-        _choice("rate-control", self.rate_control, RATE_CONTROLS)
-        _choice("ap-rate-control", self.ap_rate_control, RATE_CONTROLS)
-        _choice("ap-qdisc", self.ap_qdisc, QDISCS)
-        if self.qdisc is not None:
-            _choice("qdisc", self.qdisc, QDISCS)
-        self.scenario.check(self.terminals)
 
     def wired_delay_ms(self, phone: int) -> float:
         """Round trip on the wire of a phone's server; phones count from 1."""

@@ -98,6 +98,10 @@ class Scenario:
         for action in self.actions:
             action.check(terminals)
 
+    def saturates(self) -> bool:
+        """Whether a UDP sender is held back by nothing but its socket."""
+        return any(a.do == "start-traffic" and a.protocol == "udp" and a.rate_mbps is None for a in self.actions)
+
     def flows(self, terminals: int, seconds: int, seed: int) -> list[Flow]:
         """Pair the starts and stops of each phone, ordered by phone and time."""
         spread = random.Random(seed)  # noqa: S311  (a simulation, not a secret)

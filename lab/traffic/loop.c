@@ -65,6 +65,14 @@ void loop_add(int fd, uint32_t epoll_events, struct source *source)
 		fatal("cannot watch a descriptor: %s", strerror(errno));
 }
 
+void loop_again(int fd, uint32_t epoll_events, struct source *source)
+{
+	struct epoll_event event = { .events = epoll_events, .data.ptr = source };
+
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event))
+		fatal("cannot watch a descriptor again: %s", strerror(errno));
+}
+
 void loop_run(const bool *done)
 {
 	struct epoll_event events[64];

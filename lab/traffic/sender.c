@@ -96,10 +96,11 @@ static int send_udp(struct sender *sender, unsigned int datagrams)
 	return sent;
 }
 
+/* One batch a turn: where the socket never fills, timers must still get theirs. */
 static void fill_udp(struct sender *sender)
 {
-	while (sender->state == ON && send_udp(sender, UDP_BATCH) == UDP_BATCH)
-		;
+	if (sender->state == ON && send_udp(sender, UDP_BATCH) == UDP_BATCH)
+		loop_again(sender->fd, EPOLLOUT | EPOLLET, &sender->source);
 }
 
 static void pace_fire(struct timer *timer)
@@ -272,7 +273,7 @@ void sender_sample(struct sender *sender, uint64_t t_ms)
 {
 	const struct tcp_info *info = &sender->info;
 
-	if (sender->state == WAITING || sender->state == REPORTED)
+	if (sender->state == WAITING || sender->state == REPORTED || t_ms <= sender->item.start_ms)
 		return;
 	if (sender->state == STOPPED)
 		sender->state = REPORTED;	/* with what was seen when it stopped */

@@ -53,6 +53,8 @@ struct source {
 
 void loop_init(void);
 void loop_add(int fd, uint32_t epoll_events, struct source *source);
+/* Calls an edge-triggered source back even if nothing changed, provided that it is ready. */
+void loop_again(int fd, uint32_t epoll_events, struct source *source);
 void loop_run(const bool *done);
 
 /* A timer on the run's own time line. A period of 0 fires once. */

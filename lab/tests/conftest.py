@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures: our own traffic generator, built; made-up results; and the lab's kernel for tests marked uml."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from airbound_lab import machine, measure, topology
+from airbound_lab.parameters import Parameters
+from airbound_lab.results import Results, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LAB = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def traffic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The traffic generator, built from this tree's sources."""
+    build = tmp_path_factory.mktemp("traffic")
+    subprocess.run(["make", "-s", "-C", str(LAB / "traffic"), f"BUILD={build}"], check=True)
+    return build / "airbound-traffic"
+
+
+@pytest.fixture(scope="session")
+def lab_kernel() -> Path:
+    return machine.kernel(None)
+
+
+def sample_lines(parameters: Parameters, mode: str, rate_mbps: float) -> list[str]:
+    """The generator's lines of a run in which phone i gets rate_mbps * i and cwnd grows with time."""
+    cell = topology.build(parameters)
+    lines = []
+    for second in range(1, parameters.seconds + 1):
+        for phone in cell.phones:
+            bytes_ = round(rate_mbps * 1e6 / 8 * phone.index * second)
+            lines.append({"kind": "recv", "name": "s", "t_ms": second * 1000, "source": phone.address, "bytes": bytes_})
+        for phone in cell.phones:
+            bounds = {"bound_min_segs": 3, "bound_max_segs": 9} if mode not in ("cubic", "bbr") else {}
+            base_us = 1000 * cell.server_of(phone).delay_ms + 300
+            lines.append(
+                {
+                    "kind": "send",
+                    "name": phone.name,
+                    "t_ms": second * 1000,
+                    "acked_bytes": 1,
+                    "cwnd_segs": 9 + second,
+                    "ssthresh_segs": 7,
+                    "srtt_us": base_us * 2,
+                    "min_rtt_us": base_us,
+                    "retransmits": second // 2,
+                    "bound_min_segs": 0,
+                    "bound_max_segs": 0,
+                    **bounds,
+                }
+            )
+    if mode not in ("cubic", "bbr"):
+        lines += [{"kind": "rules", "name": "sta1", "t_ms": 0, "rules": "dst 10.0.4.1/32 3 9\n"}]
+    return [json.dumps(line) for line in lines]
+
+
+@pytest.fixture(scope="session")
+def make_results() -> Callable[..., Results]:
+    """Results that went through the real measuring code."""
+
+    def make(**changes: object) -> Results:
+        parameters = Parameters(**({"terminals": 3, "seconds": 6, "warmup_seconds": 2} | changes))  # type: ignore[arg-type]
+        runs: list[Run] = []
+        for number, mode in enumerate(parameters.modes, start=1):
+            for seed in parameters.seeds:
+                samples = measure.parse(sample_lines(parameters, mode, number + seed / 10))
+                runs.append(measure.figures(topology.build(parameters), mode, seed, samples))
+        return Results(parameters, runs, kernel="0" * 64)
+
+    return make

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host's side of a boot, with shell scripts in the guest's place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from airbound_lab import boot
+from airbound_lab.errors import LabError
+
+
+def start(tmp_path: Path, script: str, wall_limit_s: float = 60, *, stopped: bool = False) -> float:
+    return boot.boot(["sh", "-c", script], tmp_path, wall_limit_s, lambda: None, lambda: stopped)
+
+
+def test_a_guest_that_is_done_is_done(tmp_path: Path) -> None:
+    assert start(tmp_path, "printf done > progress") >= 0
+
+
+@pytest.mark.parametrize("mark", boot.PANIC_MARKS)
+def test_a_panic_is_seen_even_if_the_guest_says_it_is_done(tmp_path: Path, mark: str) -> None:
+    with pytest.raises(LabError, match="kernel failed") as raised:
+        start(tmp_path, f"printf done > progress; echo '{mark} here'; echo last words")
+    assert f"| {mark} here\n  | last words" in str(raised.value)
+
+
+def test_the_guest_says_why_it_failed(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="station sta3 did not associate") as raised:
+        start(tmp_path, "printf 'associating 3/9' > progress; printf 'station sta3 did not associate' > error.txt")
+    assert "while: associating 3/9" in str(raised.value)
+    assert str(tmp_path) in str(raised.value)
+
+
+def test_a_guest_that_ends_early_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match=r"ended early \(status 3\)"):
+        start(tmp_path, "printf measuring > progress; exit 3")
+
+
+def test_a_guest_that_hangs_is_ended_with_all_its_processes(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="not done after 1 s"):
+        start(tmp_path, "sleep 1000 & echo $! > child; wait", wall_limit_s=1)
+    child = int((tmp_path / "child").read_text(encoding="utf-8"))
+    status = Path(f"/proc/{child}/status")
+    assert not status.exists() or "State:\tZ" in status.read_text(encoding="utf-8")
+
+
+def test_a_guest_is_ended_when_the_others_failed(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="stopped"):
+        start(tmp_path, "sleep 1000", stopped=True)
+
+
+def test_nothing_of_the_users_environment_reaches_the_guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_HOST", "1")
+    start(tmp_path, "env > seen; printf done > progress")
+    names = {line.split("=")[0] for line in (tmp_path / "seen").read_text(encoding="utf-8").splitlines()}
+    assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"PATH", "HOME"}
+
+
+def test_equal_runs_have_equal_command_lines() -> None:
+    first, second = (boot.command_line(Path("/k"), 11, "aarf", "minstrel_ht", seed=3) for _ in range(2))
+    assert first == second
+    assert {"airbound_seed=3", "mac80211_hwsim.radios=11", "mac80211_hwsim.rate_control=aarf", "ro"} <= set(first)

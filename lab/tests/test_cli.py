@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from airbound_lab import cli, machine, results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from airbound_lab.results import Results
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--terminals", "0"], "terminals"),
+        (["--modes", "reno"], "'reno'"),
+        (["--scenario", "downlink"], "'downlink'"),
+        (["--scenario", "/nowhere.json"], "/nowhere.json"),
+        (["--loss", "200"], "loss"),
+        (["--jobs", "0"], "jobs"),
+        (["--json", "/nowhere/out.json"], "/nowhere"),
+        (["--controller-config", "/nowhere"], "/nowhere"),
+        (["--wired-delays", "4,-1"], "wired-delays"),
+    ],
+)
+def test_a_wrong_request_ends_with_status_2_and_says_why(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["run", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["5..1", "a..b", "1..", "x", ""])
+def test_seeds_that_are_none_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["run", "--seeds", text])
+    assert raised.value.code == 2
+    assert "--seeds" in capsys.readouterr().err
+
+
+def test_a_machine_without_the_tools_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(machine.check_tools, "__defaults__", (str(tmp_path),))
+    assert cli.main(["run"]) == 2
+    assert "apt-get install hostapd" in capsys.readouterr().err
+
+
+def test_plot_and_report_of_a_file(make_results: Callable[..., Results], tmp_path: Path) -> None:
+    results.save(make_results(modes=("cubic", "bdp")), tmp_path / "out.json")
+    assert cli.main(["plot", str(tmp_path / "out.json"), "--directory", str(tmp_path / "p"), "--format", "png"]) == 0
+    assert {path.name for path in (tmp_path / "p").iterdir()} == {"totals.png", "phones-cubic.png", "phones-bdp.png"}
+    assert cli.main(["report", str(tmp_path / "out.json"), "--out", str(tmp_path / "r.html")]) == 0
+    assert "<svg" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", ["plot", "report"])
+def test_a_results_file_that_is_none_is_refused(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out.json").write_text("{}", encoding="utf-8")
+    assert cli.main([command, str(tmp_path / "out.json")]) == 2
+    assert "schema is None" in capsys.readouterr().err

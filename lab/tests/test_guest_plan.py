@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from airbound_lab import guest_plan, topology
+from airbound_lab.guest_plan import Programs
+from airbound_lab.parameters import MODES, Parameters
+from airbound_lab.scenario import Action, Scenario, built_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAMS = Programs("/b/airbound-traffic", "/b/python", "/b/controller", "/b/airbound-ap", "/b/airbound-phone")
+
+BUSY = Scenario(
+    "busy",
+    (
+        Action(0, "start-traffic", phone=1),
+        Action(1, "start-traffic", phone=2, protocol="udp", rate_mbps=1.5, on_s=0.5, off_s=0.25),
+        Action(1, "start-traffic", phone=3, protocol="udp"),
+        Action(2, "stop-traffic", phone=1),
+        Action(3, "start-traffic", phone=1),
+        Action(4, "kill", component="controller"),
+        Action(6, "start", component="controller"),
+        Action(99, "start", component="ap"),
+    ),
+)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("scenario", [built_in("uplink"), built_in("saturation"), BUSY], ids=lambda s: s.name)
+def test_the_generator_understands_every_plan(mode: str, scenario: Scenario, traffic: Path, tmp_path: Path) -> None:
+    cell = topology.build(Parameters(scenario=scenario, terminals=3, wired_delays_ms=(4.0, 64.0), seconds=8))
+    plan = tmp_path / "plan"
+    plan.write_text(guest_plan.traffic_plan(cell, mode, seed=1).replace("T0_NS", "1000000000"), encoding="utf-8")
+    result = subprocess.run([traffic, "check", plan], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_flow_says_where_when_and_how() -> None:
+    cell = topology.build(Parameters(scenario=BUSY, terminals=3, wired_delays_ms=(4.0, 64.0), seconds=8))
+    lines = guest_plan.traffic_plan(cell, "bbr", seed=1).splitlines()
+    assert "recv name=server2-udp netns=server2 protocol=udp address=10.0.5.1:5001" in lines
+    tcp = "send name=sta1 netns=sta1 protocol=tcp address=10.0.4.1:5001"
+    assert f"{tcp} start_ms=0 stop_ms=2000 congestion=bbr" in lines
+    assert f"{tcp} start_ms=3000 stop_ms=8000 congestion=bbr" in lines
+    assert (
+        "send name=sta2 netns=sta2 protocol=udp address=10.0.5.1:5001 start_ms=1000 stop_ms=8000 "
+        "payload_bytes=1470 rate_kbps=1500 on_ms=500 off_ms=250"
+    ) in lines
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_airbound_runs_in_its_own_modes_only(mode: str) -> None:
+    plan = guest_plan.plan(Parameters(scenario=BUSY, terminals=3, seconds=8), mode, 1, PROGRAMS)
+    names = [component["name"] for component in plan["components"]]
+    if MODES[mode].has_agents:
+        assert names == ["controller", "ap", "phone1", "phone2", "phone3"]
+        assert [(a["at_ms"], a["do"]) for a in plan["timeline"]] == [(4000, "kill"), (6000, "start")]
+        assert "watch name=sta3" in plan["traffic"]["plan"]
+    else:
+        assert names == []
+        assert plan["timeline"] == []
+        assert "watch" not in plan["traffic"]["plan"]
+
+
+def test_the_policy_reaches_the_controller() -> None:
+    parameters = Parameters(terminals=1, controller_config="a = 1\n")
+    plan = guest_plan.plan(parameters, "paper-gb", 1, PROGRAMS)
+    argv = " ".join(plan["components"][0]["argv"])
+    assert argv == (
+        "/b/python -m airbound controller --listen 10.0.1.1:50051 --policy paper --generation gb "
+        "--config /run/lab/controller.config"
+    )
+    assert plan["controller_config"] == "a = 1\n"
+
+
+def test_the_medium_is_switched_on_last() -> None:
+    parameters = Parameters(terminals=1, loss_percent=1.5, orphan=True, ap_driver_queue_frames=16)
+    medium = guest_plan.plan(parameters, "cubic", 7, PROGRAMS)["medium"]
+    assert list(medium)[-1] == "dcf"
+    assert medium == {
+        "dcf_seed": 7,
+        "dcf_sta_queue_frames": 64,
+        "dcf_ap_queue_frames": 16,
+        "dcf_orphan": 1,
+        "dcf_loss_ppm": 15_000,
+        "dcf": 1,
+    }
+
+
+def test_equal_runs_get_equal_orders() -> None:
+    first, second = (json.dumps(guest_plan.plan(Parameters(), "bdp", 1, PROGRAMS)) for _ in range(2))
+    assert first == second

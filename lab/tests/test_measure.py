@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airbound_lab import measure, topology
+from airbound_lab.errors import LabError
+from airbound_lab.parameters import Parameters
+from airbound_lab.scenario import Action, Scenario
+
+RATES = st.lists(st.floats(0.001, 1000), min_size=1, max_size=20)
+
+
+@given(RATES)
+def test_jain_lies_between_one_nth_and_one(rates: list[float]) -> None:
+    index = measure.jain(rates)
+    assert index is not None
+    assert 1 / len(rates) - 1e-9 <= index <= 1 + 1e-9
+
+
+@given(st.floats(0.001, 1000), st.integers(1, 20), st.floats(0.01, 100))
+def test_jain_is_one_for_equals_and_does_not_know_the_unit(rate: float, phones: int, unit: float) -> None:
+    assert measure.jain([rate] * phones) == pytest.approx(1)
+    assert measure.jain([rate, 2 * rate]) == pytest.approx(measure.jain([rate * unit, 2 * rate * unit]))
+
+
+def test_jain_of_one_who_has_everything() -> None:
+    assert measure.jain([5, 0, 0, 0]) == pytest.approx(0.25)
+    assert measure.jain([0, 0]) is None
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50))
+def test_percentile_agrees_with_the_standard_library(values: list[float]) -> None:
+    expected = statistics.quantiles(values, n=20, method="inclusive")[18]
+    assert measure.percentile(values, 0.95) == pytest.approx(expected, abs=1e-6)
+
+
+def test_nothing_has_no_percentile_and_no_mean() -> None:
+    assert measure.percentile([], 0.95) is None
+    assert measure.mean([]) is None
+
+
+def lines_of(*lines: dict[str, object]) -> list[str]:
+    return [json.dumps(line) for line in lines]
+
+
+def received(second: int, phone: int, bytes_: int, server: str = "server1-tcp") -> dict[str, object]:
+    return {"kind": "recv", "name": server, "t_ms": second * 1000, "source": f"10.0.0.{10 + phone}", "bytes": bytes_}
+
+
+def sent(second: int, phone: int, **fields: int) -> dict[str, object]:
+    defaults = {"cwnd_segs": 10, "srtt_us": 8000, "min_rtt_us": 4000, "retransmits": 0}
+    bounds = {"bound_min_segs": 0, "bound_max_segs": 0}
+    return {"kind": "send", "name": f"sta{phone}", "t_ms": second * 1000, **defaults, **bounds, **fields}
+
+
+def test_the_warm_up_is_not_measured() -> None:
+    parameters = Parameters(terminals=1, seconds=4, warmup_seconds=2)
+    samples = measure.parse(
+        lines_of(
+            *(
+                received(1, 1, 1_000_000),
+                received(2, 1, 2_000_000),
+                received(3, 1, 2_125_000),
+                received(4, 1, 2_250_000),
+            ),
+            *(sent(1, 1, srtt_us=900_000, retransmits=7), sent(2, 1, srtt_us=900_000, retransmits=9)),
+            *(sent(3, 1, srtt_us=6000, retransmits=10), sent(4, 1, srtt_us=10_000, retransmits=12)),
+        )
+    )
+    run = measure.figures(topology.build(parameters), "cubic", 1, samples)
+    assert run.total_goodput_mbps == pytest.approx(1.0)
+    assert run.phones[0].series.goodput_mbps == pytest.approx([8, 8, 1, 1])
+    assert run.rtt_mean_ms == pytest.approx(8)
+    assert run.rtt_p95_ms == pytest.approx(9.8)
+    assert run.rtt_ratio == pytest.approx(2)
+    assert run.retransmits == 3
+
+
+def test_the_ratio_is_over_the_smallest_rtt_that_any_phone_saw_to_the_same_server() -> None:
+    parameters = Parameters(terminals=3, wired_delays_ms=(4.0, 64.0), seconds=2, warmup_seconds=0)
+    samples = measure.parse(
+        lines_of(
+            *(sent(1, 1, srtt_us=8000, min_rtt_us=4000), sent(1, 2, srtt_us=128_000, min_rtt_us=64_000)),
+            # A late joiner on the same server as phone 1, which never saw the true minimum.
+            sent(2, 3, srtt_us=80_000, min_rtt_us=40_000),
+        )
+    )
+    run = measure.figures(topology.build(parameters), "cubic", 1, samples)
+    assert run.phones[0].series.rtt_ratio == [2, None]
+    assert run.phones[1].series.rtt_ratio == [2, None]
+    assert run.phones[2].series.rtt_ratio == [None, 20]
+
+
+def test_a_second_flow_of_a_phone_counts_its_retransmits_anew() -> None:
+    parameters = Parameters(terminals=1, seconds=4, warmup_seconds=0)
+    samples = measure.parse(
+        lines_of(
+            sent(1, 1, retransmits=5), sent(2, 1, retransmits=6), sent(3, 1, retransmits=2), sent(4, 1, retransmits=4)
+        )
+    )
+    assert measure.figures(topology.build(parameters), "cubic", 1, samples).retransmits == 10
+
+
+def test_bytes_heard_by_two_receivers_add_up() -> None:
+    parameters = Parameters(terminals=1, seconds=1, warmup_seconds=0)
+    samples = measure.parse(lines_of(received(1, 1, 100_000), received(1, 1, 25_000, server="server1-udp")))
+    assert measure.figures(topology.build(parameters), "cubic", 1, samples).total_goodput_mbps == pytest.approx(1)
+
+
+def test_no_bound_and_no_sample_are_none_and_not_zero() -> None:
+    parameters = Parameters(terminals=1, seconds=2, warmup_seconds=0)
+    never = 2**32 - 1
+    samples = measure.parse(
+        lines_of(sent(1, 1, srtt_us=0, min_rtt_us=never), sent(2, 1, bound_min_segs=3, bound_max_segs=9))
+    )
+    series = measure.figures(topology.build(parameters), "bdp", 1, samples).phones[0].series
+    assert series.bound_max_segs == [None, 9]
+    assert series.bound_min_segs == [None, 3]
+    assert series.srtt_ms == [None, 8]
+    assert series.min_rtt_ms == [None, 4]
+
+
+def test_a_phone_that_never_sends_does_not_count_as_treated_unfairly() -> None:
+    actions = (Action(0, "start-traffic", phone=1), Action(0, "start-traffic", phone=2))
+    parameters = Parameters(scenario=Scenario("two", actions), terminals=3, seconds=2, warmup_seconds=0)
+    samples = measure.parse(lines_of(received(2, 1, 500), received(2, 2, 500)))
+    assert measure.figures(topology.build(parameters), "cubic", 1, samples).jain == pytest.approx(1)
+
+
+def test_changes_of_rules_keep_their_moment() -> None:
+    parameters = Parameters(terminals=1, seconds=1, warmup_seconds=0)
+    change = {"kind": "rules", "name": "sta1", "t_ms": 350, "rules": "all 1 5\ndst 10.0.4.1/32 3 9\n"}
+    phone = measure.figures(topology.build(parameters), "bdp", 1, measure.parse(lines_of(change))).phones[0]
+    assert [(change.t_s, change.rules) for change in phone.rules] == [(0.35, ["all 1 5", "dst 10.0.4.1/32 3 9"])]
+
+
+def test_errors_of_the_generator_are_kept() -> None:
+    samples = measure.parse(lines_of({"kind": "error", "name": "sta1", "error": "connect: Connection refused"}))
+    assert samples.errors == ["sta1: connect: Connection refused"]
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"kind": "recv"}', '{"kind": "odd", "name": "x", "t_ms": 1}', "null"])
+def test_a_line_that_is_no_sample_is_named(line: str) -> None:
+    good = json.dumps(received(1, 1, 1))
+    with pytest.raises(LabError, match="line 2"):
+        measure.parse([good, line])

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import ipaddress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airbound_lab import topology
+from airbound_lab.parameters import MODES, Parameters
+
+
+@given(st.integers(1, 100), st.lists(st.floats(0, 500), min_size=1, max_size=100))
+def test_addresses_and_macs_are_valid_and_all_different(terminals: int, delays_ms: list[float]) -> None:
+    cell = topology.build(Parameters(terminals=terminals, wired_delays_ms=tuple(delays_ms)))
+    addresses = [topology.AP_ADDRESS, topology.CONTROLLER_ADDRESS]
+    addresses += [node.address for node in (*cell.phones, *cell.servers)]
+    macs = [topology.AP_MAC, topology.CONTROLLER_MAC] + [node.mac for node in (*cell.phones, *cell.servers)]
+    network = ipaddress.ip_network("10.0.0.0/16")
+    assert all(ipaddress.ip_address(address) in network for address in addresses)
+    assert len(set(addresses)) == len(addresses)
+    assert len(set(macs)) == len(macs)
+    assert all(int(mac[:2], 16) & 3 == 2 for mac in macs)
+
+
+def test_phones_with_equal_delay_share_a_server() -> None:
+    cell = topology.build(Parameters(terminals=5, wired_delays_ms=(4.0, 64.0, 256.0)))
+    assert [server.delay_ms for server in cell.servers] == [4, 64, 256]
+    assert [cell.server_of(phone).index for phone in cell.phones] == [1, 2, 3, 1, 2]
+
+
+def test_no_server_is_made_that_no_phone_uses() -> None:
+    assert len(topology.build(Parameters(terminals=2, wired_delays_ms=(4.0, 64.0, 256.0))).servers) == 2
+
+
+def test_the_delay_is_split_over_both_directions() -> None:
+    cell = topology.build(Parameters(terminals=1, wired_delays_ms=(5.0,)))
+    assert "dev server1 root netem delay 2.5ms" in topology.access_point_tc(cell)
+    assert "dev eth0 root netem delay 2.5ms" in topology.server_tc(cell.servers[0])
+
+
+def test_without_delay_there_is_no_netem() -> None:
+    cell = topology.build(Parameters(terminals=1, wired_delays_ms=(0.0,)))
+    assert "netem" not in topology.access_point_tc(cell) + topology.server_tc(cell.servers[0])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_bbr_runs_on_fq_unless_told_otherwise(mode: str) -> None:
+    cell = topology.build(Parameters(terminals=1))
+    expected = "fq limit 1000" if mode == "bbr" else "pfifo limit 1000"
+    assert topology.phone_tc(cell, cell.phones[0], mode) == f"qdisc replace dev wlan1 root {expected}\n"
+    told = topology.build(Parameters(terminals=1, qdisc="fq_codel", queue_packets=70))
+    assert topology.phone_tc(told, told.phones[0], mode) == "qdisc replace dev wlan1 root fq_codel limit 70\n"
+
+
+def test_the_access_point_queue_is_a_knob_of_its_own() -> None:
+    cell = topology.build(Parameters(terminals=1, ap_qdisc="fq_codel", ap_queue_packets=100))
+    assert "dev wlan0 root fq_codel limit 100" in topology.access_point_tc(cell)
