@@ -51,8 +51,17 @@ class Controller:
 
 
 @pytest.fixture
-async def controller() -> AsyncIterator[Controller]:
-    running = await Controller.start("--policy", "paper")
+def patient(tmp_path: Path) -> str:
+    """A configuration whose silences are long, so that a slow machine changes nothing."""
+    file = tmp_path / "patient.toml"
+    silences = "cell_stale_ms = 600_000\nterminal_stale_ms = 600_000\n"
+    file.write_text(f"policy = 'paper'\n[safety]\n{silences}", encoding="utf-8")
+    return str(file)
+
+
+@pytest.fixture
+async def controller(patient: str) -> AsyncIterator[Controller]:
+    running = await Controller.start("--config", patient)
     yield running
     if running.process.returncode is None:
         await running.end(signal.SIGKILL)
@@ -148,7 +157,9 @@ async def test_sigterm_frees_every_phone_and_ends_well(controller: Controller) -
     assert "Traceback" not in log
 
 
-async def test_a_killed_controller_leaves_the_lease_and_the_next_one_takes_over(controller: Controller) -> None:
+async def test_a_killed_controller_leaves_the_lease_and_the_next_one_takes_over(
+    controller: Controller, patient: str
+) -> None:
     async with (
         FakeAccessPoint(controller.endpoint) as access_point,
         FakePhone(controller.endpoint, MAC) as phone,
@@ -158,7 +169,7 @@ async def test_a_killed_controller_leaves_the_lease_and_the_next_one_takes_over(
         await asyncio.wait_for(phone.ended.wait(), WAIT_S)
         assert phone.bounds != {}
         phone.expire()
-    again = await Controller.start("--policy", "paper", listen=controller.endpoint)
+    again = await Controller.start("--config", patient, listen=controller.endpoint)
     try:
         async with FakeAccessPoint(again.endpoint) as access_point, FakePhone(again.endpoint, MAC) as phone:
             await fill(access_point, phone)

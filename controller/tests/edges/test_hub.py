@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import asyncio
+
 import pytest
 
 from airbound.core.effects import RenewLease, SetBounds
