@@ -29,7 +29,7 @@ func cleanupCommand(_ context.Context, arguments []string, stdout, _ io.Writer) 
 	if err := apply.NewProcfs(apply.NewProcFile(where.procRoot)).CleanUp(); err != nil {
 		return exitError, err
 	}
-	fmt.Fprintf(stdout, "The kernel's defaults hold; %d rules removed.\n", len(before))
+	fmt.Fprintf(stdout, "The kernel's defaults hold. Rules removed: %d.\n", len(before))
 	if running, err := status.NewDirectory(where.stateDir).Running(); err == nil && running {
 		fmt.Fprintln(stdout, "An agent is running: it will set bounds again when the controller sends new ones. Stop it to prevent that.")
 	}

@@ -152,7 +152,7 @@ func TestCleanup(t *testing.T) {
 	p := newPhone(t)
 	p.writeFile("tcp_cwnd_bounds", "all 1 2\ndst 10.0.4.1/32 3 4\n")
 	output, err := p.command("cleanup").CombinedOutput()
-	if err != nil || string(output) != "The kernel's defaults hold; 2 rules removed.\n" || p.rules() != "flush\n" {
+	if err != nil || string(output) != "The kernel's defaults hold. Rules removed: 2.\n" || p.rules() != "flush\n" {
 		t.Errorf("%v, %s, rules %q", err, output, p.rules())
 	}
 	if err := os.Remove(filepath.Join(p.root, "net", "tcp_cwnd_bounds")); err != nil {
