@@ -66,8 +66,11 @@ func serve(t *testing.T, c *controller, address string) (string, func()) {
 	}
 	server := grpc.NewServer()
 	airboundv1.RegisterAccessPointServiceServer(server, c)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(listener)
+	}()
 	// Serve closes the listener of a server that was stopped before it.
 	kill := sync.OnceFunc(func() {
 		server.Stop()

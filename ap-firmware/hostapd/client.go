@@ -50,7 +50,7 @@ func Dial(path, runDirectory string, malformed func(error)) (*Client, error) {
 	local := net.UnixAddr{Name: filepath.Join(directory, "client"), Net: "unixgram"}
 	conn, err := net.DialUnix("unixgram", &local, &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("connect to hostapd: %w", err), removeDirectory(directory))
+		return nil, errors.Join(fmt.Errorf("connect to hostapd: %w", withoutAddresses(err)), removeDirectory(directory))
 	}
 	c := &Client{
 		conn: conn, directory: directory, malformed: malformed,
@@ -80,6 +80,15 @@ func isGone(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTCONN) || errors.Is(err, syscall.ENOENT)
 }
 
+// withoutAddresses takes the name of the client's socket out of an error. It differs from attempt to attempt, and so
+// would hide that the cause is still the same.
+func withoutAddresses(err error) error {
+	if operation, ok := errors.AsType[*net.OpError](err); ok {
+		return operation.Err
+	}
+	return err
+}
+
 func removeDirectory(directory string) error {
 	if err := os.RemoveAll(directory); err != nil {
 		return fmt.Errorf("remove directory of the client's socket: %w", err)
@@ -93,7 +102,7 @@ func (c *Client) read() {
 	for {
 		n, err := c.conn.Read(buffer)
 		if err != nil {
-			c.failure = fmt.Errorf("read from hostapd: %w", err)
+			c.failure = fmt.Errorf("read from hostapd: %w", withoutAddresses(err))
 			return
 		}
 		select {
@@ -181,7 +190,7 @@ func (c *Client) expect(ctx context.Context, command, want string) error {
 // late would be taken for that of the next command.
 func (c *Client) command(ctx context.Context, command string) ([]byte, error) {
 	if _, err := c.conn.Write([]byte(command)); err != nil {
-		return nil, fmt.Errorf("send %s to hostapd: %w", command, err)
+		return nil, fmt.Errorf("send %s to hostapd: %w", command, withoutAddresses(err))
 	}
 	timeout := time.NewTimer(replyTimeout)
 	defer timeout.Stop()

@@ -35,7 +35,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	// Not t.TempDir: its path outgrows the 108 bytes of a socket address with the name of the test.
+	//nolint:usetesting // the path of t.TempDir outgrows the 108 bytes of a socket's address with the name of the test
 	directory, err := os.MkdirTemp("", "hostapd")
 	if err != nil {
 		t.Fatal(err)

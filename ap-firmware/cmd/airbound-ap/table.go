@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 
 	airboundv1 "airbound/proto/airbound/v1"
@@ -29,7 +30,7 @@ func printTable(stdout io.Writer, message *airboundv1.AccessPointReport) error {
 	for _, station := range message.GetStations() {
 		signal := "?"
 		if station.SignalDbm != nil {
-			signal = fmt.Sprint(station.GetSignalDbm())
+			signal = strconv.Itoa(int(station.GetSignalDbm()))
 		}
 		fmt.Fprintf(table, "%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.2f\t%.2f\t%s\t%d\t%s\t%d\t\n", station.GetMac(),
 			float64(station.GetRxBytes())/1e6, float64(station.GetTxBytes())/1e6,

@@ -25,6 +25,7 @@ type Server struct {
 	stations []station
 	monitors []*net.UnixAddr
 	attached int
+	listed   int
 	mute     bool
 }
 
@@ -96,6 +97,13 @@ func (s *Server) Attached() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.attached
+}
+
+// Listed counts the station lists that were walked to their end.
+func (s *Server) Listed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listed
 }
 
 // Monitors counts the clients that are attached now.
@@ -178,6 +186,7 @@ func (s *Server) reply(command string, from *net.UnixAddr) string {
 // entry is empty at the end of the list.
 func (s *Server) entry(i int) string {
 	if i >= len(s.stations) {
+		s.listed++
 		return ""
 	}
 	flags := "[AUTH][ASSOC]"

@@ -29,7 +29,7 @@ func encodeInterface(in nl80211.Interface) ([]byte, error) {
 			return nil, fmt.Errorf("interface %s: no channel is %d MHz wide", in.Name, in.WidthMHz)
 		}
 		out.Uint32(38, in.FrequencyMHz)
-		out.Uint32(159, uint32(width))
+		out.Uint32(159, uint32(width)) //nolint:gosec // an index
 		out.Uint32(160, in.CenterFrequencyMHz)
 	}
 	return encode(out)

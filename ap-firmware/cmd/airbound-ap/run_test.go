@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"airbound/ap-firmware/hostapd/hostapdtest"
+	"airbound/ap-firmware/nl80211"
+	"airbound/ap-firmware/nl80211/nl80211test"
+	airboundv1 "airbound/proto/airbound/v1"
+)
+
+const (
+	phone1   = "02:00:00:00:01:00"
+	phone2   = "02:00:00:00:02:00"
+	patience = 30 * time.Second
+
+	interval = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_INTERVAL
+	joined   = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED
+	left     = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT
+)
+
+// cell is everything around an agent: a kernel and a hostapd without radios, and a controller on loopback.
+type cell struct {
+	t       *testing.T
+	kernel  nl80211test.Kernel
+	hostapd *hostapdtest.Server
+	options runOptions
+
+	controller *grpc.Server
+	reports    chan *airboundv1.AccessPointReport
+	commands   chan *airboundv1.AccessPointCommand
+}
+
+func newCell(t *testing.T) *cell {
+	t.Helper()
+	//nolint:usetesting // the path of t.TempDir outgrows the 108 bytes of a socket's address with the name of the test
+	directory, err := os.MkdirTemp("", "cell")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cell{
+		t:        t,
+		reports:  make(chan *airboundv1.AccessPointReport, 1000),
+		commands: make(chan *airboundv1.AccessPointCommand, 1),
+		options: runOptions{
+			bssOptions: bssOptions{
+				interfaceName: "wlan0", hostapdControl: filepath.Join(directory, "wlan0"), runDirectory: directory,
+			},
+			interval: time.Hour, // So that what a test sees is what it caused.
+		},
+	}
+	c.options.controller = c.startController("127.0.0.1:0")
+	t.Cleanup(func() {
+		if c.hostapd != nil {
+			_ = c.hostapd.Kill()
+		}
+		if files, err := os.ReadDir(directory); err != nil || len(files) > 0 {
+			t.Errorf("left behind: %v, %v", files, err)
+		}
+		_ = os.RemoveAll(directory)
+	})
+	return c
+}
+
+// Connect makes the cell a controller.
+func (c *cell) Connect(stream grpc.BidiStreamingServer[request, response]) error {
+	received := make(chan error, 1)
+	go func() {
+		for {
+			message, err := stream.Recv()
+			if err != nil {
+				received <- err
+				return
+			}
+			c.reports <- message.GetReport()
+		}
+	}()
+	for {
+		select {
+		case err := <-received:
+			return err
+		case command := <-c.commands:
+			if err := stream.Send(&response{Command: command}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (c *cell) startController(address string) string {
+	c.t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.controller = grpc.NewServer()
+	airboundv1.RegisterAccessPointServiceServer(c.controller, struct {
+		airboundv1.UnsafeAccessPointServiceServer
+		*cell
+	}{cell: c})
+	served, server := make(chan struct{}), c.controller
+	go func() {
+		defer close(served)
+		_ = server.Serve(listener)
+	}()
+	c.t.Cleanup(func() {
+		server.Stop()
+		<-served
+	})
+	return listener.Addr().String()
+}
+
+func (c *cell) startHostapd(stations ...string) {
+	c.t.Helper()
+	server, err := hostapdtest.Start(c.options.hostapdControl, "wlan0", stations...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.hostapd = server
+}
+
+func (c *cell) setStations(macs ...string) {
+	device := nl80211test.Device{
+		Interface: nl80211.Interface{
+			Index: 3, Name: "wlan0", MAC: "02:00:00:00:00:00", SSID: []byte("cell"), Type: nl80211.TypeAP,
+			FrequencyMHz: 2437, CenterFrequencyMHz: 2437, WidthMHz: 20,
+		},
+		Surveys: []nl80211.Survey{{FrequencyMHz: 2437, InUse: true, ActiveMS: new(uint64(1000)), BusyMS: 400}},
+	}
+	for i, mac := range macs {
+		device.Stations = append(device.Stations, nl80211.Station{
+			MAC: mac, Associated: true, RXBytes: uint64(i+1) * 1_000_000, RXPackets: 700,
+			RXBitrate: nl80211.Bitrate{Kbps: 54_000},
+		})
+	}
+	c.kernel.Set(device)
+}
+
+// startAgent runs an agent and returns what stops it and waits for its end.
+func (c *cell) startAgent() (stop func()) {
+	c.t.Helper()
+	ctx, cancel := context.WithCancel(c.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, c.options, c.dial, slog.New(slog.DiscardHandler)) }()
+	stop = func() {
+		cancel()
+		select {
+		case err := <-ended:
+			if err != nil {
+				c.t.Errorf("the agent ended with %v", err)
+			}
+		case <-time.After(patience):
+			c.t.Errorf("the agent did not end within %v", patience)
+		}
+		ended <- nil // So that stopping twice is stopping once.
+	}
+	c.t.Cleanup(stop)
+	return stop
+}
+
+func (c *cell) dial(malformed func(error)) (*nl80211.Client, error) {
+	client, err := nl80211.New(c.kernel.Dial(), malformed)
+	if err != nil {
+		return nil, fmt.Errorf("dial the fake kernel: %w", err)
+	}
+	return client, nil
+}
+
+// await takes reports until one has the trigger and exactly these stations.
+func (c *cell) await(trigger airboundv1.AccessPointReportTrigger, macs ...string) *airboundv1.AccessPointReport {
+	c.t.Helper()
+	timeout := time.After(patience)
+	var last *airboundv1.AccessPointReport
+	for {
+		select {
+		case last = <-c.reports:
+			var got []string
+			for _, station := range last.GetStations() {
+				got = append(got, station.GetMac())
+			}
+			if last.GetTrigger() == trigger && slices.Equal(got, macs) {
+				return last
+			}
+		case <-timeout:
+			c.t.Fatalf("no %v with %v within %v, last is %v", trigger, macs, patience, last)
+		}
+	}
+}
+
+func TestReportsAtOnceWhenStationsComeAndGo(t *testing.T) {
+	c := newCell(t)
+	c.setStations()
+	c.startHostapd()
+	c.startAgent()
+	first := c.await(interval)
+	if first.GetSequence() != 1 || first.GetBssid() != "02:00:00:00:00:00" || first.GetSurvey().GetBusyUs() != 400_000 {
+		t.Fatalf("first report is %v", first)
+	}
+	awaitListed(t, c.hostapd)
+	c.setStations(phone1)
+	c.hostapd.Join(phone1)
+	report := c.await(joined, phone1)
+	if got := report.GetStations()[0]; got.GetRxBytes() != 1_000_000 || got.GetRxAirtimeUs() == 0 {
+		t.Fatalf("station is %v, want its bytes and an estimate of its airtime", got)
+	}
+	c.setStations(phone1, phone2)
+	c.hostapd.Join(phone2)
+	c.await(joined, phone1, phone2)
+	// The kernel still has phone1 for a moment.
+	c.hostapd.Leave(phone1)
+	c.await(left, phone2)
+}
+
+func TestReportsEveryInterval(t *testing.T) {
+	c := newCell(t)
+	c.options.interval = 10 * time.Millisecond
+	c.setStations(phone1)
+	c.startHostapd(phone1)
+	c.startAgent()
+	last := c.await(interval, phone1)
+	for range 5 {
+		next := c.await(interval, phone1)
+		if next.GetSequence() <= last.GetSequence() || next.GetMonotonicUs() <= last.GetMonotonicUs() {
+			t.Fatalf("report %v follows %v", next, last)
+		}
+		last = next
+	}
+}
+
+func TestControllerSetsTheInterval(t *testing.T) {
+	c := newCell(t)
+	c.setStations()
+	c.startHostapd()
+	c.startAgent()
+	c.await(interval)
+	c.commands <- &airboundv1.AccessPointCommand{} // Changes nothing.
+	c.commands <- &airboundv1.AccessPointCommand{ReportIntervalMs: 1}
+	for range 3 {
+		c.await(interval)
+	}
+}
+
+func TestObeyClamps(t *testing.T) {
+	tests := map[string]struct {
+		askedMS uint32
+		want    time.Duration
+	}{
+		"nothing":      {0, time.Second},
+		"too short":    {1, 100 * time.Millisecond},
+		"the shortest": {100, 100 * time.Millisecond},
+		"within":       {2500, 2500 * time.Millisecond},
+		"the longest":  {60_000, time.Minute},
+		"too long":     {1<<32 - 1, time.Minute},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			a := agent{interval: time.Second, logger: slog.New(slog.DiscardHandler)}
+			a.obey(&airboundv1.AccessPointCommand{ReportIntervalMs: test.askedMS})
+			if a.interval != test.want {
+				t.Fatalf("interval is %v, want %v", a.interval, test.want)
+			}
+		})
+	}
+}
+
+func TestReportsWithoutHostapdAndTakesItUpWhenItComes(t *testing.T) {
+	c := newCell(t)
+	c.setStations(phone1, phone2)
+	c.startAgent()
+	c.await(interval, phone1, phone2) // The kernel's word alone.
+	c.startHostapd(phone2)
+	c.await(joined, phone2)
+}
+
+func TestFindsMissedAssociationByTheKernelsTable(t *testing.T) {
+	c := newCell(t)
+	c.options.interval = 20 * time.Millisecond
+	c.setStations(phone1)
+	c.startHostapd(phone1)
+	c.startAgent()
+	c.await(interval, phone1)
+	awaitListed(t, c.hostapd)
+	c.hostapd.JoinSilently(phone2)
+	c.setStations(phone1, phone2)
+	c.await(interval, phone1, phone2)
+}
+
+func TestReportsAtOnceToARestartedController(t *testing.T) {
+	c := newCell(t)
+	c.setStations(phone1)
+	c.startHostapd(phone1)
+	c.startAgent()
+	before := c.await(interval, phone1)
+	c.controller.Stop()
+	c.startController(c.options.controller)
+	after := c.await(interval, phone1)
+	if after.GetSequence() <= before.GetSequence() {
+		t.Fatalf("sequence went from %d to %d", before.GetSequence(), after.GetSequence())
+	}
+}
+
+func TestGarbageIsCountedAndCostsNothing(t *testing.T) {
+	c := newCell(t)
+	c.setStations()
+	c.kernel.SetGarbage([]byte{1, 2, 3})
+	c.startHostapd()
+	c.startAgent()
+	c.await(interval)
+	awaitListed(t, c.hostapd)
+	for _, garbage := range []string{"<3>AP-STA-CONNECTED nonsense", "\x00\x01", "<9"} {
+		c.hostapd.Say(garbage)
+	}
+	c.setStations(phone1)
+	c.hostapd.Join(phone1)
+	// Three from hostapd, and one from each look at the kernel: the first one and this one.
+	if got := c.await(joined, phone1).GetMalformedInputsTotal(); got != 5 {
+		t.Fatalf("refused %d inputs, want 5", got)
+	}
+}
+
+func TestInterfaceThatGoesAndComesBack(t *testing.T) {
+	c := newCell(t)
+	c.options.interval = 10 * time.Millisecond
+	c.setStations(phone1)
+	c.startHostapd(phone1)
+	c.startAgent()
+	before := c.await(interval, phone1)
+	c.kernel.Set()
+	time.Sleep(50 * time.Millisecond) // A few looks fail; nothing depends on how many.
+	c.setStations(phone1)
+	for c.await(interval, phone1).GetSequence() <= before.GetSequence()+1 {
+		continue
+	}
+}
+
+func TestStopWhileNothingAnswers(t *testing.T) {
+	c := newCell(t)
+	c.controller.Stop()
+	stop := c.startAgent()
+	stop()
+}
+
+// awaitListed waits until an agent has introduced itself: what hostapd says from then on is no reply.
+func awaitListed(t *testing.T, server *hostapdtest.Server) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); server.Listed() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody has listed the stations")
+		}
+	}
+}

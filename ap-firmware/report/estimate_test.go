@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"airbound/ap-firmware/nl80211"
+	"airbound/ap-firmware/report"
+	airboundv1 "airbound/proto/airbound/v1"
+)
+
+// uplink is a station of a driver that measures no airtime.
+func uplink(packets uint32, bytes uint64, rate nl80211.Bitrate) nl80211.Station {
+	return nl80211.Station{MAC: phone1, Associated: true, RXPackets: packets, RXBytes: bytes, RXBitrate: rate}
+}
+
+func only(t *testing.T, reporter *report.Reporter, station nl80211.Station) *airboundv1.Station {
+	t.Helper()
+	stations := reporter.Next(sample(station)).GetStations()
+	if len(stations) != 1 {
+		t.Fatalf("got %v, want one station", stations)
+	}
+	return stations[0]
+}
+
+func TestEstimateOfOneFrame(t *testing.T) {
+	tests := map[string]struct {
+		bytes uint64
+		rate  nl80211.Bitrate
+		// wantUS is worked out by hand: preamble + 8 * (bytes + 4) / rate.
+		wantUS uint64
+	}{
+		"OFDM at 54":         {1536, nl80211.Bitrate{Kbps: 54_000}, 20 + 228},
+		"OFDM at 6":          {1536, nl80211.Bitrate{Kbps: 6_000}, 20 + 2053},
+		"OFDM at 9, short":   {104, nl80211.Bitrate{Kbps: 9_000}, 20 + 96},
+		"CCK at 11":          {1536, nl80211.Bitrate{Kbps: 11_000}, 192 + 1120},
+		"CCK at 5.5":         {1536, nl80211.Bitrate{Kbps: 5_500}, 192 + 2240},
+		"DSSS at 1":          {100, nl80211.Bitrate{Kbps: 1_000}, 192 + 832},
+		"aggregates at 433":  {1536, nl80211.Bitrate{Kbps: 433_300, Aggregated: true}, 28},
+		"an MCS rate at 5.5": {1536, nl80211.Bitrate{Kbps: 5_500, Aggregated: true}, 2240},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var reporter report.Reporter
+			got := only(t, &reporter, uplink(1, test.bytes, test.rate))
+			if got.GetRxAirtimeUs() != test.wantUS || got.GetAirtimeSource() != estimated {
+				t.Fatalf("got %d us, %v, want %d us, estimated", got.GetRxAirtimeUs(), got.GetAirtimeSource(), test.wantUS)
+			}
+		})
+	}
+}
+
+func TestRetriesTakeAirtime(t *testing.T) {
+	var reporter report.Reporter
+	got := only(t, &reporter, nl80211.Station{
+		MAC: phone1, Associated: true, TXPackets: 10, TXRetries: 5, TXBytes: 10 * 1346,
+		TXBitrate: nl80211.Bitrate{Kbps: 54_000},
+	})
+	if got.GetTxAirtimeUs() != 15*(20+200) { // 8 * (1346 + 4) bits at 54 Mb/s are 200 us.
+		t.Fatalf("got %d us, want those of 15 frames", got.GetTxAirtimeUs())
+	}
+}
+
+func TestEstimateFollowsTheRate(t *testing.T) {
+	var reporter report.Reporter
+	fast, slow := nl80211.Bitrate{Kbps: 54_000}, nl80211.Bitrate{Kbps: 6_000}
+	steps := []struct {
+		station nl80211.Station
+		wantUS  uint64
+	}{
+		{uplink(1, 1346, fast), 220},
+		{uplink(2, 2*1346, slow), 220 + 20 + 1800},
+		{uplink(2, 2*1346, fast), 2040},                     // Nothing moved.
+		{uplink(3, 3*1346, nl80211.Bitrate{}), 2040},        // No rate yet: accounted for below.
+		{uplink(4, 4*1346, fast), 2040 + 2*220},             //
+		{uplink(1, 1346, fast), 220},                        // A new association.
+		{nl80211.Station{MAC: phone2, Associated: true}, 0}, // phone1 is forgotten.
+		{uplink(2, 2*1346, fast), 440},
+	}
+	for i, step := range steps {
+		if got := only(t, &reporter, step.station).GetRxAirtimeUs(); got != step.wantUS {
+			t.Fatalf("step %d: got %d us, want %d", i, got, step.wantUS)
+		}
+	}
+}
+
+func TestOneRateServesBothDirections(t *testing.T) {
+	var reporter report.Reporter
+	station := uplink(1, 1346, nl80211.Bitrate{})
+	station.TXBitrate = nl80211.Bitrate{Kbps: 54_000}
+	if got := only(t, &reporter, station).GetRxAirtimeUs(); got != 220 {
+		t.Fatalf("got %d us, want 220", got)
+	}
+}
+
+func TestMeasuredAirtimeIsTaken(t *testing.T) {
+	fast := nl80211.Bitrate{Kbps: 54_000}
+	with := func(rxUS, txUS *uint64) nl80211.Station {
+		station := uplink(1, 1346, fast)
+		station.RXAirtimeUS, station.TXAirtimeUS = rxUS, txUS
+		return station
+	}
+	zero, some := new(uint64(0)), new(uint64(333))
+	tests := map[string]struct {
+		station nl80211.Station
+		wantUS  uint64
+		source  airboundv1.AirtimeSource
+	}{
+		"both":                           {with(some, some), 333, measured},
+		"the driver does not measure":    {with(zero, zero), 220, estimated},
+		"the driver does not tell":       {with(nil, nil), 220, estimated},
+		"the driver tells uplink only":   {with(some, nil), 333, estimated},
+		"the driver tells downlink only": {with(nil, some), 220, estimated},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var reporter report.Reporter
+			got := only(t, &reporter, test.station)
+			if got.GetRxAirtimeUs() != test.wantUS || got.GetAirtimeSource() != test.source {
+				t.Fatalf("got %d us, %v, want %d us, %v", got.GetRxAirtimeUs(), got.GetAirtimeSource(), test.wantUS, test.source)
+			}
+		})
+	}
+}
+
+func TestADriverThatMeasuredOnceMeasuresAlways(t *testing.T) {
+	var reporter report.Reporter
+	busy, silent := uplink(9, 9000, nl80211.Bitrate{Kbps: 54_000}), nl80211.Station{MAC: phone2, Associated: true}
+	busy.RXAirtimeUS, busy.TXAirtimeUS = new(uint64(1)), new(uint64(1))
+	silent.RXAirtimeUS, silent.TXAirtimeUS = new(uint64(0)), new(uint64(0))
+	reporter.Next(sample(busy))
+	if got := only(t, &reporter, silent); got.GetAirtimeSource() != measured {
+		t.Fatalf("a station that has sent nothing is %v, want measured", got.GetAirtimeSource())
+	}
+}
+
+// Whatever the counters do, an estimate never goes back while they go on, and never beyond what 1 kb/s would take.
+func TestEstimateOnlyGrows(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var reporter report.Reporter
+		var packets, retries uint32
+		var bytes, last uint64
+		for range 50 {
+			moved := random.Uint32N(1000)
+			packets += moved
+			retries += random.Uint32N(moved + 1)
+			bytes += uint64(moved) * random.Uint64N(2000)
+			rate := nl80211.Bitrate{Kbps: random.Uint32N(1_000_000), Aggregated: random.IntN(2) == 0}
+			got := only(t, &reporter, nl80211.Station{
+				MAC: phone1, Associated: true, TXPackets: packets, TXRetries: retries, TXBytes: bytes, TXBitrate: rate,
+			}).GetTxAirtimeUs()
+			if got < last {
+				t.Fatalf("airtime went back from %d to %d us", last, got)
+			}
+			if limit := uint64(packets+retries)*192 + 2*8000*(bytes+8*uint64(packets)); got > limit {
+				t.Fatalf("airtime of %d packets, %d retries, %d bytes is %d us", packets, retries, bytes, got)
+			}
+			last = got
+		}
+	}
+}
+
+func FuzzEstimate(f *testing.F) {
+	f.Add(uint32(1), uint64(1500), uint32(54_000), uint32(2), uint64(3000), uint32(0))
+	f.Add(uint32(0), uint64(1<<63), uint32(1), uint32(1<<31), uint64(1<<64-1), uint32(1<<32-1))
+	f.Fuzz(func(t *testing.T, packets1 uint32, bytes1 uint64, kbps1, packets2 uint32, bytes2 uint64, kbps2 uint32) {
+		const yearsUS = 3e15
+		var reporter report.Reporter
+		for _, station := range []nl80211.Station{
+			uplink(packets1, bytes1, nl80211.Bitrate{Kbps: kbps1}), uplink(packets2, bytes2, nl80211.Bitrate{Kbps: kbps2}),
+		} {
+			if got := only(t, &reporter, station).GetRxAirtimeUs(); got > yearsUS {
+				t.Fatalf("airtime of %+v is %d us", station, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report_test
+
+import (
+	"math"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"airbound/ap-firmware/nl80211"
+	"airbound/ap-firmware/report"
+	airboundv1 "airbound/proto/airbound/v1"
+)
+
+const (
+	phone1 = "02:00:00:00:01:00"
+	phone2 = "02:00:00:00:02:00"
+
+	measured  = airboundv1.AirtimeSource_AIRTIME_SOURCE_MEASURED
+	estimated = airboundv1.AirtimeSource_AIRTIME_SOURCE_ESTIMATED
+)
+
+func sample(stations ...nl80211.Station) report.Sample {
+	return report.Sample{Kernel: nl80211.Snapshot{Stations: stations}}
+}
+
+func TestEveryFieldArrives(t *testing.T) {
+	in := report.Sample{
+		MonotonicUS: 81_234_567,
+		Kernel: nl80211.Snapshot{
+			Interface: nl80211.Interface{
+				Index: 3, Name: "wlan0", MAC: "02:00:00:00:00:00", SSID: []byte{0xff, 'a'}, Type: nl80211.TypeAP,
+				FrequencyMHz: 5180, CenterFrequencyMHz: 5210, WidthMHz: 80,
+			},
+			Survey: &nl80211.Survey{
+				FrequencyMHz: 5180, InUse: true, ActiveMS: new(uint64(10_000)), BusyMS: 6000, RXMS: 3000, TXMS: 2000,
+			},
+			Stations: []nl80211.Station{{
+				MAC: phone1, Associated: true, SignalDBM: new(int8(-61)), RXBytes: 1 << 40, TXBytes: 7, RXPackets: 11,
+				TXPackets: 12, TXRetries: 13, TXFailed: 14, RXBitrate: nl80211.Bitrate{Kbps: 54_000},
+				TXBitrate:   nl80211.Bitrate{Kbps: 433_300, Aggregated: true},
+				RXAirtimeUS: new(uint64(5_000_000)), TXAirtimeUS: new(uint64(600)), ConnectedSeconds: 90,
+			}},
+		},
+		Trigger:              airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED,
+		MalformedInputsTotal: 5,
+	}
+	want := &airboundv1.AccessPointReport{
+		Bssid: "02:00:00:00:00:00", Ssid: []byte{0xff, 'a'}, Interface: "wlan0", Sequence: 1, MonotonicUs: 81_234_567,
+		Channel: &airboundv1.Channel{CenterFrequencyMhz: 5210, WidthMhz: 80},
+		Survey:  &airboundv1.ChannelSurvey{ActiveUs: 10_000_000, BusyUs: 6_000_000, RxUs: 3_000_000, TxUs: 2_000_000},
+		Stations: []*airboundv1.Station{{
+			Mac: phone1, SignalDbm: new(int32(-61)), RxBytes: 1 << 40, TxBytes: 7, RxPackets: 11, TxPackets: 12,
+			TxRetries: 13, TxFailed: 14, RxBitrateKbps: 54_000, TxBitrateKbps: 433_300, RxAirtimeUs: 5_000_000,
+			TxAirtimeUs: 600, AirtimeSource: measured, ConnectedTimeMs: 90_000,
+		}},
+		Trigger:              airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED,
+		MalformedInputsTotal: 5, AgentVersion: "1.2.3",
+	}
+	reporter := report.Reporter{AgentVersion: "1.2.3"}
+	if got := reporter.Next(in); !proto.Equal(got, want) {
+		t.Fatalf("got  %v\nwant %v", got, want)
+	}
+	if got := reporter.Next(in).GetSequence(); got != 2 {
+		t.Fatalf("sequence of the second report is %d, want 2", got)
+	}
+}
+
+func TestWhatTheDriverDoesNotTellIsAbsent(t *testing.T) {
+	var reporter report.Reporter
+	got := reporter.Next(sample(nl80211.Station{MAC: phone1, Associated: true}))
+	if got.GetSurvey() != nil || got.GetStations()[0].SignalDbm != nil {
+		t.Fatalf("got %v, want neither a survey nor a signal", got)
+	}
+	in := sample()
+	in.Kernel.Survey = &nl80211.Survey{FrequencyMHz: 2437, InUse: true}
+	if got := reporter.Next(in); got.GetSurvey() != nil {
+		t.Fatalf("got survey %v of a driver that does not measure", got.GetSurvey())
+	}
+}
+
+func TestAbsurdSurveyDoesNotWrap(t *testing.T) {
+	var reporter report.Reporter
+	in := sample()
+	in.Kernel.Survey = &nl80211.Survey{FrequencyMHz: 2437, ActiveMS: new(uint64(math.MaxUint64)), BusyMS: 5}
+	if got := reporter.Next(in).GetSurvey(); got.GetActiveUs() < got.GetBusyUs() {
+		t.Fatalf("survey %v wrapped", got)
+	}
+}
+
+func TestWhoIsAssociated(t *testing.T) {
+	stations := []nl80211.Station{{MAC: phone1, Associated: true}, {MAC: phone2}}
+	tests := map[string]struct {
+		isAuthorized func(string) bool
+		want         []string
+	}{
+		"hostapd is away":        {nil, []string{phone1}},
+		"hostapd knows everyone": {func(string) bool { return true }, []string{phone1}},
+		"hostapd knows another":  {func(mac string) bool { return mac == phone2 }, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var reporter report.Reporter
+			in := sample(stations...)
+			in.IsAuthorized = test.isAuthorized
+			got := reporter.Next(in).GetStations()
+			if len(got) != len(test.want) || len(got) == 1 && got[0].GetMac() != test.want[0] {
+				t.Fatalf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
