@@ -8,34 +8,36 @@
 . "$(dirname "$0")/lib.sh"
 use_tools
 
-FUZZ_SECONDS=${FUZZ_SECONDS:-3}
+# By number of inputs, not by time: a deadline that falls into a busy moment counts as a failure of the target.
+FUZZ_INPUTS=${FUZZ_INPUTS:-20000}
 
 go_test() {
 	CGO_ENABLED=1 go test -race ./...
 }
 
-# Each fuzz target for a few seconds: a longer hunt is `go test -fuzz NAME PACKAGE`.
+# Each fuzz target for a moment; CONTRIBUTING.md tells how to hunt for longer.
 go_fuzz() {
 	local package target found=0
 	while read -r package; do
 		while read -r target; do
 			found=$((found + 1))
 			echo "$package $target"
-			go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZ_SECONDS}s" "$package" | tail -n 2
+			go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZ_INPUTS}x" "$package" | grep -v '^fuzz: elapsed'
 		done < <(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true)
 	done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)
 	[[ $found -gt 0 ]] || die "found no fuzz target"
 }
 
 unit() {
+	step "programs" scripts/build.sh
 	step "Go tests" go_test
-	step "Go fuzzing, $FUZZ_SECONDS s each" go_fuzz
+	step "Go fuzzing, $FUZZ_INPUTS inputs each" go_fuzz
 	step "controller tests" pytest controller
 	step "lab tests" pytest lab -m 'not uml'
 }
 
 uml() {
-	step "programs for the cell" scripts/build.sh
+	step "programs" scripts/build.sh
 	step "kernel series: builds, boots, KUnit" kernel/tests/check-series.sh
 	step "lab kernel" lab/kernel/build
 	step "lab tests in the cell" pytest lab -m uml
