@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Boots a patched User Mode Linux kernel in virtual time with the tests of
+# guest/ as its init, and says how many passed.
+#
+#   boot-test.sh LINUX [TEST...]     TEST: test_window, test_window.Window.test_...
+#
+# Status 0 only if tests ran, none failed or was skipped, and the kernel said
+# nothing alarming. The log of the guest goes to standard output.
+set -euo pipefail
+
+if [ $# -lt 1 ] || [ ! -x "$1" ]; then
+	sed -n '3,12s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+fi
+linux=$1
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+tests=$(IFS=,; echo "$*")
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+timeout "${BOOT_TEST_TIMEOUT_SECONDS:-900}" \
+	"$linux" mem=256M root=none rootfstype=hostfs rootflags=/ ro \
+	"init=$here/guest/init.sh" ${tests:+"airbound.tests=$tests"} \
+	con=null con0=fd:0,fd:1 ssl=null time-travel=inf-cpu loglevel=6 \
+	</dev/null 2>&1 | tee "$log" || true
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+alarms=$(grep -cE 'BUG:|WARNING:|Call Trace|Kernel panic|refcount_t:|unreferenced object|rcu: INFO' "$log" || true)
+ran=$(sed -n 's/^Ran \([0-9]*\) tests\{0,1\} in .*/\1/p' "$log")
+[ "$alarms" -eq 0 ] || fail "the kernel complained, see the log above"
+[ -n "$ran" ] || fail "the tests did not come to an end"
+[ "$ran" -gt 0 ] || fail "no test ran"
+! grep -q 'skipped' "$log" || fail "a skipped test is not a passed one"
+grep -q '^guest tests ended with status 0' "$log" || fail "of $ran tests"
+echo "PASS: $ran tests in the guest"

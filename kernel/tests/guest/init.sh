@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# PID 1 of the User Mode Linux guest: makes it habitable, runs the tests named
+# on the kernel command line (airbound.tests=, default all, "none" for a boot
+# alone) and powers off. The host's file system is the root, read-only.
+set -uo pipefail
+
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /tmp
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export HOME=/tmp PYTHONDONTWRITEBYTECODE=1
+ip link set lo up
+
+here=$(cd "$(dirname "$0")" && pwd)
+tests=$(sed -n 's/.*airbound\.tests=\([^ ]*\).*/\1/p' /proc/cmdline)
+cd "$here" || exit 1
+if [ "$tests" != none ]; then
+	# shellcheck disable=SC2086  # several names separated by commas
+	python3 -m unittest -v ${tests:+${tests//,/ }} 2>&1
+	echo "guest tests ended with status $?"
+fi
+echo "guest powers off"
+sync
+poweroff -f -d
