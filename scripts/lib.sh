@@ -8,7 +8,7 @@ export LC_ALL=C.UTF-8
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export HOME=${HOME:-/root}
-CACHE=${AIRBOUND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/airbound}
+CACHE_DIR=${AIRBOUND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/airbound}
 VENV=$ROOT/.venv
 STEP=
 STEP_START_S=0
@@ -54,7 +54,7 @@ go_satisfies() {
 
 # go_home: where the Go toolchain of tools/go-requirements.txt lives once installed.
 go_home() {
-	printf '%s/go/%s\n' "$CACHE" "$(hash_of "$ROOT/tools/go-requirements.txt")"
+	printf '%s/go/%s\n' "$CACHE_DIR" "$(hash_of "$ROOT/tools/go-requirements.txt")"
 }
 
 # use_go: puts a satisfying go first in PATH: the machine's own if new enough, else the pinned one.
@@ -70,7 +70,7 @@ use_go() {
 
 # go_tools_dir: where the tools of tools/go.mod live for this Go version; needs use_go first.
 go_tools_dir() {
-	printf '%s/tools/%s-%s\n' "$CACHE" "$(hash_of "$ROOT/tools/go.mod" "$ROOT/tools/go.sum")" "$(go env GOVERSION)"
+	printf '%s/tools/%s-%s\n' "$CACHE_DIR" "$(hash_of "$ROOT/tools/go.mod" "$ROOT/tools/go.sum")" "$(go env GOVERSION)"
 }
 
 # use_tools: puts the virtualenv and the Go tools first in PATH.

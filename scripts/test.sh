@@ -36,9 +36,28 @@ unit() {
 	step "lab tests" pytest lab -m 'not uml'
 }
 
+# Builds, boots and KUnit after each patch. What was found good is not built again until series, tests, base or compiler
+# change; the last kernel built is the whole series and stays for the boot tests.
+series_kernel=$CACHE_DIR/kernel/build-each/linux
+
+kernel_series() {
+	local stamp
+	stamp=$CACHE_DIR/kernel/good-$( (gcc -dumpfullversion && sha256sum /usr/src/linux-source-6.1.tar.xz &&
+		git ls-files -z --cached --others --exclude-standard kernel | sort -z | xargs -0 sha256sum) | sha256sum | cut -c1-16)
+	if [[ -f $stamp && -x $series_kernel ]]; then
+		echo "series and tests are those found good before"
+		return
+	fi
+	rm -f "$CACHE_DIR"/kernel/good-*
+	CACHE=$CACHE_DIR/kernel kernel/tests/check-series.sh build-each
+	CACHE=$CACHE_DIR/kernel kernel/tests/check-series.sh sparse
+	touch "$stamp"
+}
+
 uml() {
 	step "programs" scripts/build.sh
-	step "kernel series: builds, boots, KUnit" kernel/tests/check-series.sh
+	step "kernel: each patch builds, boots, passes KUnit" kernel_series
+	step "kernel: boot tests" kernel/tests/boot-test.sh "$series_kernel"
 	step "lab kernel" lab/kernel/build
 	step "lab tests in the cell" pytest lab -m uml
 }
