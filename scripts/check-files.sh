@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks on every file git knows or would add: the licence line first in sources, the right licence for its folder, no path
+# Checks on every file that git knows or would add: the licence line first in sources, the right licence for its folder, no path
 # of some developer's machine, no merge marker, a final newline.
 
 . "$(dirname "$0")/lib.sh"
@@ -23,7 +23,7 @@ while IFS= read -r -d '' file; do
 	esac
 	case $file in
 	kernel/patches/*) ;; # each patch adds its own licence lines; checkpatch looks at them
-	*.py | *.go | *.c | *.h | *.sh | *.proto | Makefile | Dockerfile | *.toml | *.config | lab/kernel/build)
+	*.py | *.go | *.c | *.h | *.sh | *.proto | Makefile | Dockerfile | *.toml | lab/kernel/build)
 		licence=Apache-2.0
 		case $file in
 		kernel/*.[ch] | lab/kernel/*.[ch]) licence=GPL-2.0 ;;
