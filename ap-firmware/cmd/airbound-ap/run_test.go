@@ -9,7 +9,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -350,6 +352,34 @@ func TestStopWhileNothingAnswers(t *testing.T) {
 	c.controller.Stop()
 	stop := c.startAgent()
 	stop()
+	awaitNoAgent(t)
+}
+
+func TestStopLeavesNoGoroutine(t *testing.T) {
+	c := newCell(t)
+	c.setStations(phone1)
+	c.startHostapd(phone1)
+	stop := c.startAgent()
+	c.await(interval, phone1)
+	awaitListed(t, c.hostapd)
+	stop()
+	awaitNoAgent(t)
+}
+
+// awaitNoAgent waits until no goroutine runs anything of an agent; grpc-go's end a moment after their connection.
+func awaitNoAgent(t *testing.T) {
+	t.Helper()
+	ofAgent := []string{"main.run(", "main.(*agent)", "hostapd.(*Client)", "hostapd.(*Watcher)", "uplink.", "http2Client"}
+	buffer := make([]byte, 1<<20)
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		stacks := string(buffer[:runtime.Stack(buffer, true)])
+		if !slices.ContainsFunc(ofAgent, func(name string) bool { return strings.Contains(stacks, name) }) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("something of the agent is left:\n%s", stacks)
+		}
+	}
 }
 
 // awaitListed waits until an agent has introduced itself: what hostapd says from then on is no reply.
