@@ -58,13 +58,13 @@ func (c *controller) Connect(stream grpc.BidiStreamingServer[request, response])
 }
 
 // serve listens on address and returns the address in use and a function that kills the server.
-func serve(t *testing.T, c *controller, address string) (string, func()) {
+func serve(t *testing.T, c *controller, address string, options ...grpc.ServerOption) (string, func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(options...)
 	airboundv1.RegisterAccessPointServiceServer(server, c)
 	served := make(chan struct{})
 	go func() {
