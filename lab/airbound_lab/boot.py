@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GUEST_INIT = Path(__file__).parent / "guest" / "init.py"
 
 GUEST_MEMORY_MIB = 1500
-START_SECONDS_SINCE_1970 = 1_700_000_000
+START_NS_SINCE_1970 = 1_700_000_000 * 10**9
 """The guest's date, the same in every run."""
 
 POLL_S = 0.2
@@ -33,7 +33,7 @@ def command_line(kernel: Path, radios: int, rate_control: str, ap_rate_control: 
         *("setarch", "-R", str(kernel)),
         *(f"mem={GUEST_MEMORY_MIB}M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={GUEST_INIT}"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "loglevel=4", "panic=-1", "norandmaps"),
-        *("time-travel=inf-cpu", f"time-travel-start={START_SECONDS_SINCE_1970}", f"airbound_seed={seed}"),
+        *("time-travel=inf-cpu", f"time-travel-start={START_NS_SINCE_1970}", f"airbound_seed={seed}"),
         f"mac80211_hwsim.radios={radios}",
         f"mac80211_hwsim.rate_control={rate_control}",
         f"mac80211_hwsim.ap_rate_control={ap_rate_control}",

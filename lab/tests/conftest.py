@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from airbound_lab import machine, measure, topology
 from airbound_lab.parameters import Parameters
 from airbound_lab.results import Results, Run
+from airbound_lab.run import Setting, run_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +31,37 @@ def traffic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build / "airbound-traffic"
 
 
+@dataclass(frozen=True)
+class Cell:
+    """One run of a real cell: its figures, and the directory with its logs."""
+
+    run: Run
+    logs: Path
+
+    def seconds_of(self, stamp: str) -> float:
+        """Where a time stamp of a component's log stands on the time line of the run."""
+        zero: float = json.loads((self.logs / "end.json").read_text(encoding="utf-8"))["time_zero_s_since_1970"]
+        return dt.datetime.fromisoformat(stamp).timestamp() - zero
+
+
 @pytest.fixture(scope="session")
-def lab_kernel() -> Path:
-    return machine.kernel(None)
+def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
+    """Boots a cell on the lab's kernel; equal requests are run once."""
+    machine.check_tools()
+    kernel = machine.kernel(None)
+    done: dict[str, Cell] = {}
+
+    def boot(mode: str, seed: int = 1, **changes: Any) -> Cell:
+        parameters = Parameters(modes=(mode,), seeds=(seed,), **changes)
+        key = json.dumps([parameters.to_json(), mode, seed])
+        if key not in done:
+            logs = tmp_path_factory.mktemp("cell")
+            setting = Setting(kernel, machine.programs((mode,)), jobs=1, wall_limit_s=900, logs=logs)
+            run = run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
+            done[key] = Cell(run, logs / f"{mode}-{seed}")
+        return done[key]
+
+    return boot
 
 
 def sample_lines(parameters: Parameters, mode: str, rate_mbps: float) -> list[str]:

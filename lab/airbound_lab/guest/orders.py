@@ -60,8 +60,8 @@ def set_up(plan: dict[str, Any]) -> None:
         cell.check_path(station)
 
 
-def measure(plan: dict[str, Any], components: Components) -> None:
-    """Run the traffic and, meanwhile, the time line."""
+def measure(plan: dict[str, Any], components: Components) -> int:
+    """Run the traffic and, meanwhile, the time line; return time zero on the monotonic clock."""
     t0_ns = (time.monotonic_ns() // 1_000_000_000 + 2) * 1_000_000_000
     system.write("/run/lab/traffic.plan", plan["traffic"]["plan"].replace("T0_NS", str(t0_ns)))
     progress("measuring")
@@ -77,6 +77,7 @@ def measure(plan: dict[str, Any], components: Components) -> None:
     if status != 0:
         said = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
         raise GuestError(f"the traffic generator failed (status {status}): {said}")
+    return t0_ns
 
 
 def sleep_until(monotonic_ns: int) -> None:
@@ -86,9 +87,14 @@ def sleep_until(monotonic_ns: int) -> None:
         time.sleep(left_ns / 1e9)
 
 
-def collect(components: Components) -> None:
+def collect(t0_ns: int, components: Components) -> None:
     """Leave what is only known at the end."""
-    end = {"medium": system.read(f"{MEDIUM_PARAMETERS}/dcf_stats"), "peak_memory_kib": components.peak_memory_kib()}
+    end = {
+        # Where the components' logs stand on the time line of the run.
+        "time_zero_s_since_1970": (t0_ns + time.time_ns() - time.monotonic_ns()) / 1e9,
+        "medium": system.read(f"{MEDIUM_PARAMETERS}/dcf_stats"),
+        "peak_memory_kib": components.peak_memory_kib(),
+    }
     system.write("/run/result/end.json", json.dumps(end))
 
 
@@ -103,8 +109,8 @@ def main() -> None:
         components = Components(plan)
         progress("starting agents")
         components.start_all()
-        measure(plan, components)
-        collect(components)
+        t0_ns = measure(plan, components)
+        collect(t0_ns, components)
         progress("done")
     except GuestError as error:
         system.write("/run/result/error.txt", str(error))

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cell itself: medium, wire, knobs, determinism, and what is said when it cannot be brought up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from airbound_lab import bianchi
+from airbound_lab.errors import LabError
+from airbound_lab.scenario import Action, Scenario, built_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Cell
+
+pytestmark = pytest.mark.uml
+
+SHORT = {"seconds": 8, "warmup_seconds": 2}
+
+
+@pytest.mark.parametrize("stations", [1, 2, 5, 10])
+def test_saturation_throughput_is_bianchis(boot_cell: Callable[..., Cell], stations: int) -> None:
+    run = boot_cell("cubic", scenario=built_in("saturation"), terminals=stations, rate_control="fixed54", **SHORT).run
+    assert run.total_goodput_mbps == pytest.approx(bianchi.saturation_mbps(stations), rel=0.05)
+    assert run.jain is not None
+    assert run.jain > 0.98
+
+
+def test_same_seed_same_result_to_the_digit_and_another_seed_differs(boot_cell: Callable[..., Cell]) -> None:
+    # A second phone-to-controller history must be the same as well, hence a mode with agents. The two requests differ
+    # in a name only, which must not matter.
+    first, again = (
+        boot_cell("bdp", scenario=Scenario(name, built_in("uplink").actions), terminals=3, **SHORT).run.comparable()
+        for name in ("first", "a name that is much longer than the first")
+    )
+    other = boot_cell("bdp", seed=2, terminals=3, **SHORT).run.comparable()
+    assert first == again
+    assert {**other, "seed": 1} != first
+
+
+def test_each_phone_has_its_own_wire(boot_cell: Callable[..., Cell]) -> None:
+    one_by_one = Scenario("one", tuple(Action(0, "start-traffic", phone=i) for i in (1, 2, 3)))
+    run = boot_cell("bdp", scenario=one_by_one, terminals=3, wired_delays_ms=(4.0, 64.0, 256.0), **SHORT).run
+    smallest_ms = [min(rtt for rtt in phone.series.min_rtt_ms if rtt is not None) for phone in run.phones]
+    for rtt_ms, wire_ms in zip(smallest_ms, (4, 64, 256), strict=True):
+        assert wire_ms < rtt_ms < wire_ms + 8
+
+
+def test_a_shorter_queue_at_the_access_point_shortens_the_rtt(boot_cell: Callable[..., Cell]) -> None:
+    long, short = (boot_cell("cubic", terminals=5, ap_queue_packets=packets, seconds=20).run for packets in (1000, 50))
+    assert long.rtt_mean_ms is not None
+    assert short.rtt_mean_ms is not None
+    assert short.rtt_mean_ms < long.rtt_mean_ms / 2
+
+
+def test_loss_on_the_links_costs_throughput(boot_cell: Callable[..., Cell]) -> None:
+    saturation = {"scenario": built_in("saturation"), "terminals": 2, "rate_control": "fixed54", **SHORT}
+    clean, lossy = (boot_cell("cubic", loss_percent=loss, **saturation).run for loss in (0.0, 20.0))
+    assert lossy.total_goodput_mbps < 0.9 * clean.total_goodput_mbps
+
+
+@pytest.mark.parametrize("qdisc", ["fq_codel", "fq"])
+def test_the_stations_queueing_discipline_is_a_knob(boot_cell: Callable[..., Cell], qdisc: str) -> None:
+    assert boot_cell("cubic", terminals=2, qdisc=qdisc, **SHORT).run.total_goodput_mbps > 15
+
+
+def test_paced_and_on_off_udp_arrive_at_their_rates(boot_cell: Callable[..., Cell]) -> None:
+    scenario = Scenario(
+        "udp",
+        (
+            Action(0, "start-traffic", phone=1, protocol="udp", rate_mbps=2.0),
+            Action(0, "start-traffic", phone=2, protocol="udp", rate_mbps=2.0, on_s=0.5, off_s=0.5),
+        ),
+    )
+    run = boot_cell("cubic", scenario=scenario, terminals=2, **SHORT).run
+    assert run.phones[0].goodput_mbps == pytest.approx(2.0, rel=0.02)
+    assert run.phones[1].goodput_mbps == pytest.approx(1.0, rel=0.05)
+
+
+def test_a_station_that_cannot_associate_is_named(boot_cell: Callable[..., Cell]) -> None:
+    with pytest.raises(LabError, match="cubic, seed 1: station sta1 did not associate in 3 attempts"):
+        boot_cell("cubic", terminals=1, loss_percent=99.0, **SHORT)
+
+
+def test_a_controller_that_does_not_start_is_named_with_its_words(boot_cell: Callable[..., Cell]) -> None:
+    with pytest.raises(LabError, match=r"controller ended before it could listen: .*unknown key colour"):
+        boot_cell("bdp", terminals=1, controller_config='colour = "red"\n', **SHORT)
