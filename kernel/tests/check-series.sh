@@ -7,6 +7,7 @@
 #   check-series.sh checkpatch     each patch is clean with --strict
 #   check-series.sh build          builds the whole series for User Mode Linux
 #                                  and prints the path of the kernel
+#   check-series.sh build-base     the same for the unpatched source
 #   check-series.sh build-each     builds, boots and runs KUnit after each patch
 #   check-series.sh sparse         the series adds no sparse warning
 #   check-series.sh kunit LINUX    boots a built kernel and runs KUnit in it
@@ -92,7 +93,7 @@ configure() { # TREE BUILD
 	make -s -C "$1" O="$2" tinyconfig >/dev/null
 	(cd "$1" && scripts/kconfig/merge_config.sh -m -O "$2" "$2/.config" \
 		"$here/uml.config" "$here/../configs/airbound.config" \
-		"$here/../configs/kunit.config" >/dev/null)
+		"$here/../configs/kunit.config" >/dev/null 2>&1)
 	make -s -C "$1" O="$2" olddefconfig
 }
 
@@ -109,6 +110,14 @@ cmd_build() {
 	local tree build=$cache/build
 	tree=$(fresh_tree all)
 	apply_all "$tree"
+	configure "$tree" "$build"
+	compile "$tree" "$build"
+	echo "$build/linux"
+}
+
+cmd_build_base() {
+	local tree build=$cache/build-base
+	tree=$(base_tree)
 	configure "$tree" "$build"
 	compile "$tree" "$build"
 	echo "$build/linux"
@@ -178,10 +187,11 @@ cmd_kunit() {
 
 case ${1:-} in
 apply | checkpatch | build | sparse) "cmd_$1" ;;
+build-base) cmd_build_base ;;
 build-each) cmd_build_each ;;
 kunit) cmd_kunit "${2:-}" ;;
 *)
-	sed -n '4,17s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,18s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 	;;
 esac

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # PID 1 of the User Mode Linux guest: makes it habitable, runs the tests named
-# on the kernel command line (airbound.tests=, default all, "none" for a boot
-# alone) and powers off. The host's file system is the root, read-only.
+# on the kernel command line (airbound.tests=, default all; "none" for a boot
+# alone, "flow" for flow.py) and powers off. The host's file system is the root, read-only.
 set -uo pipefail
 
 mount -t proc proc /proc
@@ -17,7 +17,9 @@ ip link set lo up
 here=$(cd "$(dirname "$0")" && pwd)
 tests=$(sed -n 's/.*airbound\.tests=\([^ ]*\).*/\1/p' /proc/cmdline)
 cd "$here" || exit 1
-if [ "$tests" != none ]; then
+if [ "$tests" = flow ]; then
+	python3 flow.py
+elif [ "$tests" != none ]; then
 	# shellcheck disable=SC2086  # several names separated by commas
 	python3 -m unittest -v ${tests:+${tests//,/ }} 2>&1
 	echo "guest tests ended with status $?"
