@@ -44,6 +44,10 @@ static uint dcf_loss_ppm;
 module_param(dcf_loss_ppm, uint, 0644);
 MODULE_PARM_DESC(dcf_loss_ppm, "Chance that an attempt is lost on its link, parts per million");
 
+static uint dcf_retry_limit;
+module_param(dcf_retry_limit, uint, 0644);
+MODULE_PARM_DESC(dcf_retry_limit, "Attempts a frame at most, whatever its rate chain allows; 0: the chain alone decides");
+
 static char *rate_control = "minstrel_ht";
 module_param(rate_control, charp, 0444);
 MODULE_PARM_DESC(rate_control, "Rate control of the stations: minstrel_ht, fixed54, aarf");
@@ -191,6 +195,7 @@ static void choose_rates_at_head(struct hwsim_dcf_radio *radio, struct dcf_queue
 static void offer_head(struct hwsim_dcf_radio *radio, u64 now_ns)
 {
 	struct dcf_queued *q = list_first_entry_or_null(&radio->queue, struct dcf_queued, list);
+	u32 attempts_left = dcf_retry_limit ? dcf_retry_limit : U32_MAX;
 	struct dcf_frame frame = {};
 	int i;
 
@@ -200,12 +205,14 @@ static void offer_head(struct hwsim_dcf_radio *radio, u64 now_ns)
 	frame.bytes = q->skb->len + DCF_FCS_BYTES;
 	frame.ack_expected = q->ack_expected;
 	frame.loss_ppm = min(dcf_loss_ppm, 1000000U);
-	frame.chain_length = max_t(u8, q->chain_length, 1);
+	frame.chain_length = 1;
 	frame.chain[0].rate_100kbps = 60;	/* no rate given (beacons): the lowest basic rate */
 	frame.chain[0].tries = 1;
-	for (i = 0; i < q->chain_length; i++) {
+	for (i = 0; i < q->chain_length && attempts_left; i++) {
 		frame.chain[i].rate_100kbps = rate_100kbps(radio, q->channel, &q->chain[i]);
-		frame.chain[i].tries = q->ack_expected ? max_t(u8, q->chain[i].count, 1) : 1;
+		frame.chain[i].tries = q->ack_expected ? clamp_t(u32, q->chain[i].count, 1, attempts_left) : 1;
+		frame.chain_length = i + 1;
+		attempts_left -= frame.chain[i].tries;
 	}
 	dcf_offer(&model, radio->index, &frame, now_ns);
 }
