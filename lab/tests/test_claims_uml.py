@@ -23,7 +23,12 @@ PHONE_AGENT_MEMORY_KIB = 20 * 1024
 def ten(boot_cell: Callable[..., Cell]) -> Callable[..., Run]:
     def boot(mode: str, delay_ms: float, rate_control: str = "minstrel", terminals: int = 10) -> Run:
         return boot_cell(
-            mode, terminals=terminals, wired_delays_ms=(delay_ms,), seconds=30, rate_control=rate_control
+            mode,
+            terminals=terminals,
+            wired_delays_ms=(delay_ms,),
+            seconds=30,
+            warmup_seconds=10,
+            rate_control=rate_control,
         ).run
 
     return boot
