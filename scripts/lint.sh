@@ -23,7 +23,6 @@ mypy_all() {
 go_all() {
 	golangci-lint config verify
 	golangci-lint run ./...
-	golangci-lint fmt --diff ./...
 	go mod tidy -diff
 	go mod verify
 }
