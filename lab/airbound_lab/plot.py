@@ -82,6 +82,7 @@ def phones(results: Results, mode: str, seed: int | None = None) -> Figure:
         goodput, cwnd, ratio = figure.subplots(3, 1, sharex=True)
         for phone in runs[0].phones:
             _phone(phone, results, goodput, cwnd, ratio)
+        _bounds(runs[0].phones, results, cwnd)
         _shape(results, goodput, cwnd, ratio)
         figure.suptitle(f"{mode}, seed {runs[0].seed}", x=0.02, ha="left", fontweight="bold", fontsize=11)
     return figure
@@ -157,11 +158,21 @@ def _phone(phone: PhoneResult, results: Results, goodput: Axes, cwnd: Axes, rati
     goodput.plot(series.t_s, series.goodput_mbps, **line)
     cwnd.plot(series.t_s, _gaps(series.cwnd_segs), **line)
     ratio.plot(series.t_s, _gaps(series.rtt_ratio), **line)
-    if any(value is not None for value in series.bound_max_segs):
+
+
+def _bounds(phones: Sequence[PhoneResult], results: Results, cwnd: Axes) -> None:
+    """Draw each pair of bounds once, however many phones have it: dashes on top of dashes make a line."""
+    drawn = []
+    for phone in phones:
+        series, colour = phone.series, _colour(results, phone)
+        pair = (series.bound_min_segs, series.bound_max_segs)
+        if pair in drawn or all(value is None for value in series.bound_max_segs):
+            continue
+        drawn.append(pair)
         low, high = _gaps(series.bound_min_segs), _gaps(series.bound_max_segs)
-        cwnd.fill_between(series.t_s, low, high, step="pre", color=colour, alpha=0.25 / results.parameters.terminals)
-        cwnd.step(series.t_s, high, where="pre", color=INK, linewidth=0.5, linestyle=(0, (4, 2)))
-        cwnd.step(series.t_s, low, where="pre", color=INK, linewidth=0.5, linestyle=(0, (1, 2)))
+        cwnd.fill_between(series.t_s, low, high, step="pre", color=colour, alpha=0.12, linewidth=0)
+        cwnd.step(series.t_s, high, where="pre", color=INK, linewidth=0.7, linestyle=(0, (4, 2)))
+        cwnd.step(series.t_s, low, where="pre", color=INK, linewidth=0.7, linestyle=(0, (1, 2)))
 
 
 def _shape(results: Results, goodput: Axes, cwnd: Axes, ratio: Axes) -> None:

@@ -38,7 +38,7 @@ th:first-child, td:first-child { text-align: left; }
 thead th { font-weight: 600; background: var(--soft); }
 figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; display: block; }
 .wide { max-width: 40rem; }
-.grid { display: grid; gap: .5rem 1.5rem; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); }
+.grid { display: grid; gap: .5rem 1rem; grid-template-columns: repeat(auto-fit, minmax(min(16.5rem, 100%), 1fr)); }
 .grid figure { max-width: 27rem; }
 details { margin: .75rem 0; } summary { cursor: pointer; color: var(--faint); }
 pre { background: var(--soft); padding: .75rem; overflow-x: auto; font-size: .85rem; white-space: pre-wrap; }

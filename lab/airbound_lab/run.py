@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 import threading
@@ -133,13 +134,14 @@ def _read(directory: Path, parameters: Parameters, task: Task) -> Run:
 
 def _progress(directory: Path, parameters: Parameters) -> str:
     """Say how far a guest is."""
-    try:
-        text = (directory / "progress").read_text(encoding="utf-8")
-        if text != "measuring":
-            return text
-        lines = (directory / "samples.jsonl").read_text(encoding="utf-8").splitlines()
-        seconds = max((json.loads(line).get("t_ms", 0) // 1000 for line in lines[-1:]), default=0)
-    except (OSError, ValueError):
-        # Not written yet, or only half.
+    path, samples = directory / "progress", directory / "samples.jsonl"
+    if not path.exists():
         return "booting"
+    text = path.read_text(encoding="utf-8")
+    if text != "measuring":
+        return text
+    lines = samples.read_text(encoding="utf-8").splitlines() if samples.exists() else []
+    # The last line may be only half written.
+    times_ms = re.findall(r'"t_ms":(\d+),', "".join(lines[-2:]))
+    seconds = max((int(t_ms) // 1000 for t_ms in times_ms), default=0)
     return f"{seconds}/{parameters.seconds} s"

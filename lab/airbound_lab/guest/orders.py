@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: PTH102, PTH103, PTH110, PTH123
+# ruff: noqa: PTH102, PTH103, PTH105, PTH110, PTH123
 # pathlib would cost the guest start-up time.
 """Carries out the orders in /run/result/plan.json (guest_plan.py writes them), leaves the results there, powers off."""
 
@@ -34,8 +34,9 @@ def mount_all() -> None:
 
 
 def progress(text: str) -> None:
-    """Tell the host how far we are."""
-    system.write("/run/result/progress", text)
+    """Tell the host how far we are; it may look at any moment, so never half a text."""
+    system.write("/run/result/progress.new", text)
+    os.replace("/run/result/progress.new", "/run/result/progress")
 
 
 def set_up(plan: dict[str, Any]) -> None:
