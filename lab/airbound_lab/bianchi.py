@@ -1,74 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Saturation throughput of 802.11 DCF by Bianchi's model, with a finite retry limit; pure.
+"""What a saturated 802.11 cell carries in theory; pure. The lab's medium is held against it.
 
-The yardstick for the medium: n stations that always have a frame to send, all at 54 Mb/s, no loss but collisions.
-
-Source: G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC 18(3), 2000;
-the retry limit as in H. Wu et al., IEEE INFOCOM 2002. Timing: 802.11g with short slots (ERP-OFDM).
+G. Bianchi: Performance Analysis of the IEEE 802.11 Distributed Coordination Function. IEEE JSAC 18(3), 2000;
+with the retry limit of H. Wu et al.: Performance of Reliable Transport Protocol over IEEE 802.11 Wireless LAN.
+INFOCOM 2002.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 SLOT_US = 9.0
 SIFS_US = 10.0
 DIFS_US = SIFS_US + 2 * SLOT_US
-PREAMBLE_US = 20.0
-SYMBOL_US = 4.0
-SIGNAL_EXTENSION_US = 6.0
-SERVICE_AND_TAIL_BITS = 16 + 6
-DATA_BITS_PER_SYMBOL = 216
-"""At 54 Mb/s."""
-ACK_BITS_PER_SYMBOL = 96
-"""At 24 Mb/s, the mandatory rate below."""
-ACK_BYTES = 14
-FRAME_OVERHEAD_BYTES = 24 + 8 + 20 + 8 + 4
-"""MAC header, LLC/SNAP, IPv4, UDP, FCS."""
-WINDOW_MIN_SLOTS = 16
-DOUBLINGS_MAX = 6
+CW_MIN = 15
+CW_MAX = 1023
 ATTEMPTS_MAX = 7
+ACK_BYTES = 14
+UDP_IP_LLC_MAC_FCS_BYTES = 8 + 20 + 8 + 24 + 4
 
 
-def frame_us(bytes_: int, bits_per_symbol: int) -> float:
-    """Time on the air of a frame of so many bytes, MAC header to FCS."""
-    symbols = math.ceil((SERVICE_AND_TAIL_BITS + 8 * bytes_) / bits_per_symbol)
-    return PREAMBLE_US + SYMBOL_US * symbols + SIGNAL_EXTENSION_US
+@dataclass(frozen=True, slots=True)
+class Saturation:
+    """The cell's steady state."""
+
+    payload_mbps: float
+    collision_probability: float
+    """That an attempt meets another one."""
 
 
-def attempt_probability(collision: float) -> float:
-    """Chance that a station begins a frame in a given slot, if each of its attempts collides with this chance."""
-    attempts = sum(collision**k for k in range(ATTEMPTS_MAX))
-    back_off_slots = sum(
-        collision**k * (WINDOW_MIN_SLOTS * 2.0 ** min(k, DOUBLINGS_MAX) - 1) / 2 for k in range(ATTEMPTS_MAX)
-    )
-    return attempts / (attempts + back_off_slots)
+def ofdm_airtime_us(frame_bytes: int, rate_mbps: int) -> float:
+    """Time on air of an ERP-OFDM frame (IEEE 802.11-2016, 17.4.3 and 18.5.3.2)."""
+    symbols = math.ceil((22 + 8 * frame_bytes) / (4 * rate_mbps))
+    return 20 + 4 * symbols + 6
 
 
-def collision_probability(stations: int) -> float:
-    """The fixed point of collision chance and attempt chance, by bisection: one grows as the other falls."""
+def attempt_probability(collision_probability: float) -> float:
+    """That a saturated station transmits in a slot: its attempts per frame over the slots they take."""
+    attempts = slots = 0.0
+    reach, window = 1.0, CW_MIN
+    for _ in range(ATTEMPTS_MAX):
+        attempts += reach
+        slots += reach * (1 + window / 2)
+        reach *= collision_probability
+        window = min(2 * window + 1, CW_MAX)
+    return attempts / slots
+
+
+def solve(stations: int) -> tuple[float, float]:
+    """The fixed point (attempt probability, collision probability), by bisection.
+
+    Raises:
+        ValueError: no station.
+    """
+    if stations < 1:
+        raise ValueError(f"stations: {stations} is not a positive number")
     low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if 1 - (1 - attempt_probability(middle)) ** (stations - 1) > middle:
-            low = middle
+    for _ in range(100):
+        collision = (low + high) / 2
+        if 1 - (1 - attempt_probability(collision)) ** (stations - 1) > collision:
+            low = collision
         else:
-            high = middle
-    return low
+            high = collision
+    return attempt_probability(low), low
 
 
-def saturation_mbps(stations: int, payload_bytes: int = 1470) -> float:
-    """UDP payload per time, all stations together, Mb/s."""
-    success_us = (
-        frame_us(payload_bytes + FRAME_OVERHEAD_BYTES, DATA_BITS_PER_SYMBOL)
-        + SIFS_US
-        + frame_us(ACK_BYTES, ACK_BITS_PER_SYMBOL)
-        + DIFS_US
-    )
-    # The losers wait for an ACK that does not come: as long as one that does.
-    collision_us = success_us
-    attempt = attempt_probability(collision_probability(stations))
-    busy = 1 - (1 - attempt) ** stations
-    success = stations * attempt * (1 - attempt) ** (stations - 1)
-    slot_us = (1 - busy) * SLOT_US + success * success_us + (busy - success) * collision_us
-    return success * payload_bytes * 8 / slot_us
+def saturation(stations: int, *, payload_bytes: int = 1470, rate_mbps: int = 54) -> Saturation:
+    """Throughput of UDP payload when every station always has a frame to send.
+
+    Raises:
+        ValueError: no station.
+    """
+    tau, collision = solve(stations)
+    data_us = ofdm_airtime_us(payload_bytes + UDP_IP_LLC_MAC_FCS_BYTES, rate_mbps)
+    success_us = data_us + SIFS_US + ofdm_airtime_us(ACK_BYTES, 24) + DIFS_US
+    collision_us = data_us + SIFS_US + ofdm_airtime_us(ACK_BYTES, 6) + DIFS_US
+    some = 1 - (1 - tau) ** stations
+    one = stations * tau * (1 - tau) ** (stations - 1)
+    mean_slot_us = (1 - some) * SLOT_US + one * success_us + (some - one) * collision_us
+    return Saturation(one * payload_bytes * 8 / mean_slot_us, collision)
