@@ -28,7 +28,7 @@ lint: ## check style, types, walls, contracts and generated code
 	@scripts/setup.sh
 	@scripts/lint.sh
 
-test: lint ## lint and run every test; the kernel and the cell included (about 15 min)
+test: lint ## lint and run every test; the kernel and the cell included (under 30 min cold)
 	@scripts/test.sh
 
 test-unit: ## run the tests that need no kernel (a minute or two)
