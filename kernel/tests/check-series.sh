@@ -14,7 +14,8 @@
 #
 # Environment: SERIES (default patches/6.1 beside this folder), TARBALL
 # (default /usr/src/linux-source-6.1.tar.xz), CACHE (default
-# ~/.cache/airbound/kernel; takes 3 GB), JOBS (default 2).
+# ~/.cache/airbound/kernel; takes 3 GB), JOBS (default 2), EXTRA (patches of
+# one's own for build and build-base).
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -68,6 +69,13 @@ apply_all() {
 	done
 }
 
+apply_extra() {
+	local file
+	for file in ${EXTRA:-}; do
+		patch -d "$1" -p1 -s --no-backup-if-mismatch <"$file" || fail "$file does not apply"
+	done
+}
+
 cmd_apply() {
 	local tree name
 	tree=$(fresh_tree apply)
@@ -110,6 +118,7 @@ cmd_build() {
 	local tree build=$cache/build
 	tree=$(fresh_tree all)
 	apply_all "$tree"
+	apply_extra "$tree"
 	configure "$tree" "$build"
 	compile "$tree" "$build"
 	echo "$build/linux"
@@ -117,7 +126,8 @@ cmd_build() {
 
 cmd_build_base() {
 	local tree build=$cache/build-base
-	tree=$(base_tree)
+	tree=$(fresh_tree unpatched)
+	apply_extra "$tree"
 	configure "$tree" "$build"
 	compile "$tree" "$build"
 	echo "$build/linux"
@@ -191,7 +201,7 @@ build-base) cmd_build_base ;;
 build-each) cmd_build_each ;;
 kunit) cmd_kunit "${2:-}" ;;
 *)
-	sed -n '4,18s/^# \{0,1\}//p' "$0" >&2
+	sed -n '4,19s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 	;;
 esac

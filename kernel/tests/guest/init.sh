@@ -3,7 +3,7 @@
 #
 # PID 1 of the User Mode Linux guest: makes it habitable, runs the tests named
 # on the kernel command line (airbound.tests=, default all; "none" for a boot
-# alone, "flow" for flow.py) and powers off. The host's file system is the root, read-only.
+# alone, "flow,CC,RTT_MS" for flow.py) and powers off. The host's file system is the root, read-only.
 set -uo pipefail
 
 mount -t proc proc /proc
@@ -11,14 +11,15 @@ mount -t sysfs sysfs /sys
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /tmp
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-export HOME=/tmp PYTHONDONTWRITEBYTECODE=1
+export HOME=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0
 ip link set lo up
 
 here=$(cd "$(dirname "$0")" && pwd)
 tests=$(sed -n 's/.*airbound\.tests=\([^ ]*\).*/\1/p' /proc/cmdline)
 cd "$here" || exit 1
-if [ "$tests" = flow ]; then
-	python3 flow.py
+if [[ "$tests" = flow,* ]]; then
+	IFS=, read -r _ cc rtt_ms <<<"$tests"
+	python3 flow.py "$cc" "$rtt_ms"
 elif [ "$tests" != none ]; then
 	# shellcheck disable=SC2086  # several names separated by commas
 	python3 -m unittest -v ${tests:+${tests//,/ }} 2>&1

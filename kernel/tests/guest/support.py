@@ -144,9 +144,9 @@ def wait_until(condition: Callable[[], bool], *, seconds: float, what: str) -> N
 class Link:
     """The phone, the server and the wire between them; a context manager."""
 
-    def __init__(self, *, rate_mbit: int = 20, rtt_ms: int = 40, limit: int = 2000, ends: str = "") -> None:
+    def __init__(self, *, rate_mbit: int = 20, rtt_ms: int = 40, limit: int = 2000, quiet: bool = False) -> None:
         self._delay_ms, self._rate_mbit, self._limit = rtt_ms // 2, rate_mbit, limit
-        self._ends = ends
+        self._quiet = quiet
         self._sockets: list[socket.socket] = []
 
     def __enter__(self) -> Link:
@@ -163,9 +163,23 @@ class Link:
             "ip netns exec phone ethtool -K phone0 tso off gso off gro off >/dev/null;"
             "ip netns exec server ethtool -K server0 tso off gso off gro off >/dev/null"
         )
+        if self._quiet:
+            self._silence()
         self.shape("phone")
         self.shape("server")
         return self
+
+    def _silence(self) -> None:
+        """Nothing but TCP on the wire: IPv6 and ARP send at times that the kernel draws by lot."""
+        for end, other, mac, address in (
+            ("phone", "server", "02:00:00:00:00:01", "10.9.0.1"),
+            ("server", "phone", "02:00:00:00:00:02", SERVER4),
+        ):
+            sh(
+                f"ip netns exec {end} sysctl -qw net.ipv6.conf.all.disable_ipv6=1;"
+                f"ip -n {end} link set {end}0 address {mac};"
+                f"ip -n {other} neigh replace {address} lladdr {mac} dev {other}0 nud permanent"
+            )
 
     def __exit__(self, *_: object) -> None:
         for sock in self._sockets:
