@@ -16,7 +16,7 @@ build_go() {
 		return
 	fi
 	mkdir -p build
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o build/ ./ap-firmware/cmd/airbound-ap ./phone-agent/cmd/airbound-phone
+	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags '-s -w' -o build/ ./ap-firmware/cmd/airbound-ap ./phone-agent/cmd/airbound-phone
 	echo "$want" >"$stamp"
 	ls -sh build/airbound-ap build/airbound-phone
 }

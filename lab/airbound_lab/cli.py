@@ -79,6 +79,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
         driver_queue_frames=options.driver_queue,
         ap_driver_queue_frames=options.ap_driver_queue,
         orphan=options.orphan,
+        retry_limit=options.retry_limit,
         loss_percent=options.loss,
         bounds_interval_ms=options.bounds_interval_ms,
         controller_config=_text(options.controller_config),
@@ -121,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seeds", type=_seeds, metavar="A..B", help="several seeds: 1..5 or 1,4,9; the table gives median and range")
     add("--modes", type=_names, default=defaults.modes, metavar="M,M,...", help=f"of {', '.join(MODES)}")
     add("--rate-control", choices=RATE_CONTROLS, default=defaults.rate_control, help="the phones'")
-    add("--ap-rate-control", choices=RATE_CONTROLS, default=defaults.ap_rate_control, help="the access point's")
+    add("--ap-rate-control", choices=RATE_CONTROLS, help="the access point's (default: as the phones')")
     add("--qdisc", choices=QDISCS, help="the phones' (default: pfifo, with bbr fq)")
     add("--queue", type=int, default=defaults.queue_packets, metavar="N", help="packets in it (default: 1000)")
     add("--ap-qdisc", choices=QDISCS, default=defaults.ap_qdisc, help="the access point's (default: pfifo)")
@@ -129,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--driver-queue", type=int, default=defaults.driver_queue_frames, metavar="N", help="frames (default: 64)")
     add("--ap-driver-queue", type=int, default=defaults.ap_driver_queue_frames, metavar="N", help="the access point's")
     add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
+    add("--retry-limit", type=int, default=0, metavar="N", help="attempts a frame (default: as the rate control asks)")
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add("--bounds-interval-ms", type=int, default=1000, metavar="MS", help="between looks for new rules")
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")

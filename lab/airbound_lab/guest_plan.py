@@ -122,6 +122,7 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int]:
         "dcf_sta_queue_frames": parameters.driver_queue_frames,
         "dcf_ap_queue_frames": parameters.ap_driver_queue_frames,
         "dcf_orphan": int(parameters.orphan),
+        "dcf_retry_limit": parameters.retry_limit,
         "dcf_loss_ppm": round(parameters.loss_percent * 10_000),
         "dcf": 1,
     }

@@ -57,7 +57,8 @@ class Parameters:
     modes: tuple[str, ...] = ("cubic", "bbr", "paper-jb", "bdp")
     seeds: tuple[int, ...] = (1,)
     rate_control: str = "minstrel"
-    ap_rate_control: str = "minstrel"
+    ap_rate_control: str | None = None
+    """None: as the phones', radios of one time."""
     qdisc: str | None = None
     """The phones' queueing discipline; None: the mode's own (fq for bbr, otherwise pfifo)."""
     queue_packets: int = 1000
@@ -67,6 +68,8 @@ class Parameters:
     ap_driver_queue_frames: int = 64
     orphan: bool = False
     """Whether the phones' driver detaches a packet from its socket at once, as some phones' drivers do."""
+    retry_limit: int = 0
+    """Attempts a frame at most; 0: the rate control's own chain decides."""
     loss_percent: float = 0.0
     """Frames lost on every radio link on top of collisions."""
     bounds_interval_ms: int = 1000
@@ -83,11 +86,13 @@ class Parameters:
         _whole("ap-queue", self.ap_queue_packets, 1, 100_000)
         _whole("driver-queue", self.driver_queue_frames, 2, 10_000)
         _whole("ap-driver-queue", self.ap_driver_queue_frames, 2, 10_000)
+        _whole("retry-limit", self.retry_limit, 0, 255)
         _whole("bounds-interval-ms", self.bounds_interval_ms, 10, 60_000)
         _real("loss", self.loss_percent, 0, 99)
         self._check_lists()
         _choice("rate-control", self.rate_control, RATE_CONTROLS)
-        _choice("ap-rate-control", self.ap_rate_control, RATE_CONTROLS)
+        if self.ap_rate_control is not None:
+            _choice("ap-rate-control", self.ap_rate_control, RATE_CONTROLS)
         _choice("ap-qdisc", self.ap_qdisc, QDISCS)
         if self.qdisc is not None:
             _choice("qdisc", self.qdisc, QDISCS)

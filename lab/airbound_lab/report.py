@@ -88,6 +88,7 @@ def command(parameters: Parameters) -> str:
         ("--ap-queue", "ap_queue_packets"),
         ("--driver-queue", "driver_queue_frames"),
         ("--ap-driver-queue", "ap_driver_queue_frames"),
+        ("--retry-limit", "retry_limit"),
         ("--loss", "loss_percent"),
         ("--bounds-interval-ms", "bounds_interval_ms"),
     ):

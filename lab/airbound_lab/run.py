@@ -93,7 +93,7 @@ def run_one(
         setting.kernel,
         radios=parameters.terminals + 1,
         rate_control=RATE_CONTROL_NAMES[parameters.rate_control],
-        ap_rate_control=RATE_CONTROL_NAMES[parameters.ap_rate_control],
+        ap_rate_control=RATE_CONTROL_NAMES[parameters.ap_rate_control or parameters.rate_control],
         seed=task.seed,
     )
 

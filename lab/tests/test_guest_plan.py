@@ -81,13 +81,14 @@ def test_the_policy_reaches_the_controller() -> None:
 
 
 def test_the_medium_is_switched_on_last() -> None:
-    parameters = Parameters(terminals=1, loss_percent=1.5, orphan=True, ap_driver_queue_frames=16)
+    parameters = Parameters(terminals=1, loss_percent=1.5, orphan=True, ap_driver_queue_frames=16, retry_limit=7)
     medium = guest_plan.plan(parameters, "cubic", 7, PROGRAMS)["medium"]
     assert list(medium)[-1] == "dcf"
     assert medium == {
         "dcf_seed": 7,
         "dcf_sta_queue_frames": 64,
         "dcf_ap_queue_frames": 16,
+        "dcf_retry_limit": 7,
         "dcf_orphan": 1,
         "dcf_loss_ppm": 15_000,
         "dcf": 1,

@@ -4,17 +4,19 @@
  *
  * M. Lacage, M. H. Manshaei, T. Turletti: IEEE 802.11 Rate Adaptation: A Practical Approach. MSWiM 2004.
  *
- * Two failed attempts in a row lower the rate; ten successes in a row raise it. The first attempt after a rise is a probe: if it
- * fails, the rate falls back at once and the number of successes needed for the next try doubles (at most fifty). A failure is a missing ACK, whatever its cause: a collision looks like a bad channel, which
- * is how phones of about 2011 to 2013 plausibly behaved, and why their cells collapsed when many sent at once.
+ * Two failed attempts in a row lower the rate; ten successes in a row raise it. The first attempt after a rise is a
+ * probe: if it fails, the rate falls back at once and the number of successes needed for the next try doubles (at most
+ * fifty). A failure is a missing ACK, whatever its cause: a collision looks like a bad channel, which is how phones of
+ * about 2011 to 2013 plausibly behaved, and why their cells collapsed when many sent at once.
  *
- * mac80211 asks for a chain of rates a frame, and a chain can hold just what AARF would do attempt by attempt:
- * two tries at the present rate (one if it is a probe), two at the next lower one, and so on. The chain is published as the
- * station's rate table, so that the driver reads it when the frame comes to the air; the attempts that it reports back are
- * replayed one by one.
+ * mac80211 asks for a chain of rates a frame, and a chain can hold just what AARF would do attempt by attempt: two tries
+ * at the present rate (one if it is a probe), two at the next lower one, and so on. The chain is published as the
+ * station's rate table, so that the driver reads it when the frame comes to the air; the attempts that it reports back
+ * are replayed one by one.
  *
- * Differs from ns-3's AarfWifiManager in having no timer: there fifteen attempts without a fall raise the rate, too, however many
- * of them failed. ARF's timer was meant for idle stations; under load it lets a crowded cell climb again every few frames.
+ * Differs from ns-3's AarfWifiManager in having no timer: there fifteen attempts without a fall raise the rate, too,
+ * however many of them failed. ARF's timer was meant for idle stations; under load it lets a crowded cell climb again
+ * every few frames.
  */
 #include <linux/slab.h>
 #include <net/mac80211.h>
@@ -135,19 +137,20 @@ static void aarf_rate_init(void *priv, struct ieee80211_supported_band *sband, s
 			   struct ieee80211_sta *sta, void *priv_sta)
 {
 	struct aarf_sta *a = priv_sta;
-	int i, j;
+	int i, j, bitrate;
 
 	a->sta = sta;
 	a->n_rates = 0;
 	for (i = 0; i < sband->n_bitrates && a->n_rates < ARRAY_SIZE(a->rates); i++) {
 		if (!rate_supported(sta, sband->band, i))
 			continue;
-		for (j = a->n_rates; j > 0 && sband->bitrates[a->rates[j - 1]].bitrate > sband->bitrates[i].bitrate; j--)
+		bitrate = sband->bitrates[i].bitrate;
+		for (j = a->n_rates; j > 0 && sband->bitrates[a->rates[j - 1]].bitrate > bitrate; j--)
 			a->rates[j] = a->rates[j - 1];
 		a->rates[j] = i;
 		a->n_rates++;
 	}
-	/* a fresh station starts at the top: the lab's channel is good, and what is studied is what collisions do to it */
+	/* A fresh station starts at the top: the lab's channel is good; what is studied is what collisions do to it. */
 	a->current_rate = a->n_rates ? a->n_rates - 1 : 0;
 	a->probing = false;
 	a->success_threshold = AARF_SUCCESSES_MIN;
