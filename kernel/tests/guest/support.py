@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Self
 
 CLONE_NEWNET = 0x40000000
 BOUNDS = "/proc/thread-self/net/tcp_cwnd_bounds"
@@ -121,8 +122,12 @@ class TcpInfo:
             return int.from_bytes(raw[offset : offset + 4], "little")
 
         return cls(
-            ca_state=raw[1], unacked_segs=u32(24), rtt_us=u32(68), cwnd_segs=u32(80),
-            retransmits=u32(100), min_rtt_us=u32(148),
+            ca_state=raw[1],
+            unacked_segs=u32(24),
+            rtt_us=u32(68),
+            cwnd_segs=u32(80),
+            retransmits=u32(100),
+            min_rtt_us=u32(148),
         )
 
 
@@ -149,7 +154,7 @@ class Link:
         self._quiet = quiet
         self._sockets: list[socket.socket] = []
 
-    def __enter__(self) -> Link:
+    def __enter__(self) -> Self:
         sh(
             "ip netns add phone; ip netns add server;"
             "ip link add phone0 netns phone type veth peer name server0 netns server;"
@@ -207,7 +212,12 @@ class Link:
         return sock
 
     def dial(
-        self, listener: socket.socket, address: str = SERVER4, *, cc: str = "cubic", family: int = socket.AF_INET,
+        self,
+        listener: socket.socket,
+        address: str = SERVER4,
+        *,
+        cc: str = "cubic",
+        family: int = socket.AF_INET,
     ) -> tuple[socket.socket, socket.socket]:
         """A connection from phone to server: the phone's socket and the server's."""
         with namespace("phone"):

@@ -142,7 +142,7 @@ class Monitor(unittest.TestCase):
         self.assertEqual(ports, {str(sock.getsockname()[1]) for sock, _ in pairs})
 
     def test_reused_socket_counts_from_zero(self) -> None:
-        sock, peer = self.link.dial(self.listener)
+        sock, _peer = self.link.dial(self.listener)
         self.link.shape("phone", "loss 100%")
         sock.send(b"x")
         wait_until(lambda: int(monitor_of(sock, at="phone")["timeout"]) > 1, seconds=10, what="timeouts")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Real connections obey the rules: at once, in both directions, with every congestion control."""
 
-from __future__ import annotations
+from __future__ import ctypes
 
 import socket
 import time
@@ -96,8 +96,6 @@ class Window(unittest.TestCase):
         self.assertEqual(TcpInfo.of(sock).cwnd_segs, 10)
 
     def disconnect(self, sock: socket.socket) -> None:
-        import ctypes
-
         address = (ctypes.c_char * 16)()
         libc = ctypes.CDLL(None, use_errno=True)
         self.assertEqual(libc.connect(sock.fileno(), address, 16), 0)
