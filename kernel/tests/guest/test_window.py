@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Real connections obey the rules: at once, in both directions, with every congestion control."""
 
-from __future__ import ctypes
+from __future__ import annotations
 
+import ctypes
 import socket
 import time
 import unittest
