@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build generate format lint test test-unit test-uml demo lab clean
+.PHONY: help setup build generate format lint test test-unit test-uml demo picture lab clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ test-uml: ## run the kernel's and the cell's tests in User Mode Linux
 demo: ## show what the bounds do: 10 phones, two delays, two rate controls, a report in out/demo/
 	@scripts/setup.sh apt python go
 	@scripts/demo.sh
+
+picture: demo ## draw the README's pictures anew from a demo
+	@scripts/picture.sh
 
 lab: ## run the lab, e.g. make lab ARGS='run --scenario uplink --terminals 5 --seconds 10'
 	@scripts/setup.sh apt python go

@@ -49,10 +49,12 @@ base_tree() {
 }
 
 # A tree of hard links; patch(1) replaces files, so the base stays as it is.
-fresh_tree() {
+# What an earlier tree was built to goes with it: here a file that was patched
+# then has its old date again, and make would take its objects for current.
+fresh_tree() { # NAME [BUILD]
 	local base tree=$cache/$1
 	base=$(base_tree)
-	rm -rf "$tree"
+	rm -rf "$tree" ${2:+"$2"}
 	cp -al "$base" "$tree"
 	echo "$tree"
 }
@@ -116,7 +118,7 @@ compile() { # TREE BUILD; the kernel's own warnings are as fatal as errors
 
 cmd_build() {
 	local tree build=$cache/build
-	tree=$(fresh_tree all)
+	tree=$(fresh_tree all "$build")
 	apply_all "$tree"
 	apply_extra "$tree"
 	configure "$tree" "$build"
@@ -126,7 +128,7 @@ cmd_build() {
 
 cmd_build_base() {
 	local tree build=$cache/build-base
-	tree=$(fresh_tree unpatched)
+	tree=$(fresh_tree unpatched "$build")
 	apply_extra "$tree"
 	configure "$tree" "$build"
 	compile "$tree" "$build"
@@ -135,7 +137,7 @@ cmd_build_base() {
 
 cmd_build_each() {
 	local tree name build=$cache/build-each
-	tree=$(fresh_tree each)
+	tree=$(fresh_tree each "$build")
 	for name in $(patches); do
 		apply_patch "$tree" "$name"
 		configure "$tree" "$build"
@@ -163,7 +165,7 @@ cmd_sparse() {
 	local tree base
 	command -v sparse >/dev/null || fail "sparse is not installed"
 	base=$(base_tree)
-	tree=$(fresh_tree sparse)
+	tree=$(fresh_tree sparse "$cache/build-sparse")
 	apply_all "$tree"
 	sparse_words "$base" "$cache/build-sparse-base" >"$cache/sparse-before"
 	sparse_words "$tree" "$cache/build-sparse" >"$cache/sparse-after"
