@@ -146,6 +146,16 @@ def wait_until(condition: Callable[[], bool], *, seconds: float, what: str) -> N
         time.sleep(0.002)
 
 
+class _Timespec(ctypes.Structure):
+    _fields_ = (("tv_sec", ctypes.c_long), ("tv_nsec", ctypes.c_long))
+
+
+def sleep_until_s(monotonic_s: int) -> None:
+    """Sleep until CLOCK_MONOTONIC shows a whole second, exactly so in virtual time."""
+    timer_abstime = 1
+    _libc.clock_nanosleep(time.CLOCK_MONOTONIC, timer_abstime, ctypes.byref(_Timespec(monotonic_s, 0)), None)
+
+
 class Link:
     """The phone, the server and the wire between them; a context manager."""
 

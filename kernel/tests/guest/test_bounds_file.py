@@ -38,7 +38,7 @@ class Grammar(unittest.TestCase):
 
     def test_refuses_with_the_documented_error_and_changes_nothing(self) -> None:
         write_bounds("all 7 8\n")
-        for error, texts in {
+        refused: dict[str, list[str | bytes]] = {
             "EINVAL": [
                 "",
                 "\n",
@@ -82,7 +82,8 @@ class Grammar(unittest.TestCase):
             ],
             "ENOSPC": [FULL_TABLE, "flush\n" + FULL_TABLE + "all 1 2\n"],
             "EFBIG": ["all 1 2\n" * 2048 + "x", b"\0" * (1 << 20)],
-        }.items():
+        }
+        for error, texts in refused.items():
             for text in texts:
                 with self.subTest(error=error, text=text[:60]):
                     self.assertEqual(refusal(text), error)
