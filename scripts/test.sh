@@ -36,16 +36,17 @@ unit() {
 	step "lab tests" pytest lab -m 'not uml'
 }
 
-# Builds, boots and KUnit after each patch. What was found good is not built again until series, tests, base or compiler
+# Builds, boots and KUnit after each patch. What was found good is not built again until series, options, base or compiler
 # change; the last kernel built is the whole series and stays for the boot tests.
 series_kernel=$CACHE_DIR/kernel/build-each/linux
 
 kernel_series() {
 	local stamp
 	stamp=$CACHE_DIR/kernel/good-$( (gcc -dumpfullversion && sha256sum /usr/src/linux-source-6.1.tar.xz &&
-		git ls-files -z --cached --others --exclude-standard kernel | sort -z | xargs -0 sha256sum) | sha256sum | cut -c1-16)
+		find kernel/patches/6.1 kernel/configs kernel/tests/{check-series.sh,uml.config,guest/init.sh} -type f -print0 |
+		sort -z | xargs -0 sha256sum) | sha256sum | cut -c1-16)
 	if [[ -f $stamp && -x $series_kernel ]]; then
-		echo "series and tests are those found good before"
+		echo "the series is one that was found good before"
 		return
 	fi
 	rm -f "$CACHE_DIR"/kernel/good-*

@@ -123,8 +123,8 @@ class Window(unittest.TestCase):
         for cc in CONGESTION_CONTROLS:
             with self.subTest(cc), Link(rtt_ms=100) as link:
                 sock, peer = link.dial(link.listen(), cc=cc)
+                sock.sendall(bytes(60_000))
                 sock.setblocking(False)
-                sock.send(bytes(60_000))
                 peer.recv(60_000, socket.MSG_WAITALL)
                 time.sleep(0.5)
                 write_bounds("all 2 3\n", at="phone")
