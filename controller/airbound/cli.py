@@ -106,18 +106,18 @@ def _complain(text: str) -> None:
 
 
 def _controller(arguments: argparse.Namespace) -> int:
-    from airbound.config import ConfigError  # noqa: PLC0415
+    from airbound.config import ConfigError
 
     try:
         config = _configured(arguments)
     except ConfigError as error:
         _complain(str(error))
         return USAGE
-    import asyncio  # noqa: PLC0415
+    import asyncio
 
-    from airbound import main as controller  # noqa: PLC0415
-    from airbound.edges import log  # noqa: PLC0415
-    from airbound.edges.server import ListenError  # noqa: PLC0415
+    from airbound import main as controller
+    from airbound.edges import log
+    from airbound.edges.server import ListenError
 
     log.set_up(config.log)
     try:
@@ -130,7 +130,7 @@ def _controller(arguments: argparse.Namespace) -> int:
 
 def _configured(arguments: argparse.Namespace) -> "Config":
     """The file's configuration, or the default one, with what the command line says on top."""
-    from airbound.config import Config, checked_endpoint, load  # noqa: PLC0415
+    from airbound.config import Config, checked_endpoint, load
 
     config = Config() if arguments.config is None else load(arguments.config)
     parameters = config.parameters
@@ -150,7 +150,7 @@ def _configured(arguments: argparse.Namespace) -> "Config":
 
 
 def _check_config(arguments: argparse.Namespace) -> int:
-    from airbound.config import ConfigError, load  # noqa: PLC0415
+    from airbound.config import ConfigError, load
 
     try:
         config = load(arguments.file)
@@ -158,7 +158,7 @@ def _check_config(arguments: argparse.Namespace) -> int:
         _complain(str(error))
         return USAGE
     if arguments.json:
-        import json  # noqa: PLC0415
+        import json
 
         print(json.dumps(dataclasses.asdict(config), indent=2))
     else:
@@ -169,8 +169,8 @@ def _check_config(arguments: argparse.Namespace) -> int:
 
 def _ask(arguments: argparse.Namespace, question: "Callable[[Client], str]") -> int:
     """Print what a controller answers."""
-    from airbound.config import ConfigError, checked_endpoint  # noqa: PLC0415
-    from airbound.edges.client import Client, RefusedError, UnreachableError  # noqa: PLC0415
+    from airbound.config import ConfigError, checked_endpoint
+    from airbound.edges.client import Client, RefusedError, UnreachableError
 
     try:
         endpoint = checked_endpoint(arguments.controller, "--controller")
@@ -189,13 +189,13 @@ def _ask(arguments: argparse.Namespace, question: "Callable[[Client], str]") -> 
 
 
 def _cells(arguments: argparse.Namespace) -> int:
-    from airbound.edges import display  # noqa: PLC0415
+    from airbound.edges import display
 
     return _ask(arguments, lambda client: display.show(client.cells(), display.cells, as_json=arguments.json))
 
 
 def _terminals(arguments: argparse.Namespace) -> int:
-    from airbound.edges import display  # noqa: PLC0415
+    from airbound.edges import display
 
     return _ask(
         arguments,
@@ -204,7 +204,7 @@ def _terminals(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    from airbound.edges import display  # noqa: PLC0415
+    from airbound.edges import display
 
     return _ask(
         arguments,
@@ -213,7 +213,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _mode(arguments: argparse.Namespace) -> int:
-    from airbound.edges import display  # noqa: PLC0415
+    from airbound.edges import display
 
     if arguments.mode is None:
         return _ask(arguments, lambda client: display.show(client.cells(), display.mode, as_json=arguments.json))
@@ -224,7 +224,7 @@ def _mode(arguments: argparse.Namespace) -> int:
 
 
 def _exempt(arguments: argparse.Namespace) -> int:
-    from airbound.edges import display  # noqa: PLC0415
+    from airbound.edges import display
 
     return _ask(
         arguments,

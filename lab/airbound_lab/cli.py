@@ -87,14 +87,14 @@ def _parameters(options: argparse.Namespace) -> Parameters:
 
 
 def _plot(options: argparse.Namespace) -> None:
-    from airbound_lab import plot  # noqa: PLC0415  (matplotlib takes a second to import)
+    from airbound_lab import plot
 
     for path in plot.write_all(results.load(options.results), options.directory, options.format):
         print(path)
 
 
 def _report(options: argparse.Namespace) -> None:
-    from airbound_lab import report  # noqa: PLC0415  (matplotlib takes a second to import)
+    from airbound_lab import report
 
     sets = [(path.stem, results.load(path)) for path in options.results]
     try:
