@@ -1,209 +1,152 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Checks the patch series of one kernel line.
-#
-#   check-series.sh apply          each patch applies, without fuzz
-#   check-series.sh checkpatch     each patch is clean with --strict
-#   check-series.sh build          builds the whole series for User Mode Linux
-#                                  and prints the path of the kernel
-#   check-series.sh build-base     the same for the unpatched source
-#   check-series.sh build-each     builds, boots and runs KUnit after each patch
-#   check-series.sh sparse         the series adds no sparse warning
-#   check-series.sh kunit LINUX    boots a built kernel and runs KUnit in it
-#
-# Environment: SERIES (default patches/6.1 beside this folder), TARBALL
-# (default /usr/src/linux-source-6.1.tar.xz), CACHE (default
-# ~/.cache/airbound/kernel; takes 3 GB), JOBS (default 2), EXTRA (patches of
-# one's own for build and build-base).
+# Checks the patch series of a kernel line; `check-series.sh --help` tells how. What it does is in series/.
 set -euo pipefail
+shopt -s inherit_errexit
 
-here=$(cd "$(dirname "$0")" && pwd)
-series=$(realpath "${SERIES:-$here/../patches/6.1}")
-tarball=${TARBALL:-/usr/src/linux-source-6.1.tar.xz}
-cache=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/airbound/kernel}
-jobs=${JOBS:-2}
-export ARCH=um
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+lines=(6.1 6.12)
+
+usage() {
+	cat <<-'HELP'
+		usage: check-series.sh [--line LINE] COMMAND
+
+		Checks patches/LINE, the series for Linux LINE (6.1 or 6.12).
+
+		of one line, or of all of them in turn when there is no --line:
+		  apply          each patch applies, without fuzz
+		  checkpatch     each patch is clean with --strict
+		  same-code      files that all lines are meant to share are the same in each
+
+		of the line given:
+		  ci             what every change is tested with: same-code, apply, compile-each, build, kunit
+		  all            what a change of the series is tested with: ci, build-each, options, sparse, arm64, sizes
+		  compile-each   after each patch the files that the series touches compile without warnings
+		  build          builds the whole series for User Mode Linux; prints the path of the kernel
+		  build-base     the same for the unpatched source
+		  build-each     after each patch: builds, boots, passes KUnit
+		  options        net/ compiles with each combination of the series' options
+		  sparse         the series adds no sparse warning
+		  arm64          net/ cross-compiles for arm64 with Android's options, and calls what the series adds
+		  arm64-image    the whole arm64 Image; prints its path (takes an hour and more on two cores)
+		  sizes          what the series adds to each socket, x86-64 and arm64
+
+		of a kernel that is built:
+		  kunit LINUX    boots it and runs KUnit in it
+
+		A result is kept and told again as long as source, series, options, these scripts and the compiler are the same.
+
+		examples:
+		  check-series.sh checkpatch
+		  check-series.sh --line 6.12 ci
+		  boot-test.sh "$(check-series.sh --line 6.12 build)"
+		  AGAIN=1 check-series.sh --line 6.1 arm64
+
+		environment:
+		  CACHE     where to build (default: airbound/kernel in $XDG_CACHE_HOME or ~/.cache; takes 4 GB)
+		  JOBS      of make (default: 2)
+		  AGAIN     1: do not believe what was found before
+		  EXTRA     patches of one's own for build and build-base
+		  SERIES    with --line: another folder than patches/LINE
+		  TARBALL   with --line: another source than /usr/src/linux-source-LINE.tar.xz
+	HELP
+}
+
+# shellcheck source=SCRIPTDIR/series/tree.sh
+. "$here/series/tree.sh"
+# shellcheck source=SCRIPTDIR/series/make.sh
+. "$here/series/make.sh"
+# shellcheck source=SCRIPTDIR/series/style.sh
+. "$here/series/style.sh"
+# shellcheck source=SCRIPTDIR/series/uml.sh
+. "$here/series/uml.sh"
+# shellcheck source=SCRIPTDIR/series/arm64.sh
+. "$here/series/arm64.sh"
+# shellcheck source=SCRIPTDIR/series/sizes.sh
+. "$here/series/sizes.sh"
 
 fail() {
-	echo "FAIL: $*" >&2
+	echo "FAIL: ${line:+$line: }$*" >&2
 	exit 1
 }
 
-patches() {
-	grep -vE '^(#|$)' "$series/series"
-}
-
-# The unpacked source, never changed; trees are hard links of it.
-base_tree() {
-	local base
-	[ -r "$tarball" ] || fail "no $tarball: install the linux-source package or set TARBALL"
-	base=$cache/base-$(sha256sum "$tarball" | cut -c1-16)
-	if [ ! -e "$base/.complete" ]; then
-		rm -rf "$base"
-		mkdir -p "$base"
-		tar -C "$base" --strip-components=1 -xf "$tarball"
-		touch "$base/.complete"
-	fi
-	echo "$base"
-}
-
-# A tree of hard links; patch(1) replaces files, so the base stays as it is.
-# What an earlier tree was built to goes with it: here a file that was patched
-# then has its old date again, and make would take its objects for current.
-fresh_tree() { # NAME [BUILD]
-	local base tree=$cache/$1
-	base=$(base_tree)
-	rm -rf "$tree" ${2:+"$2"}
-	cp -al "$base" "$tree"
-	echo "$tree"
-}
-
-apply_patch() {
-	patch -d "$1" -p1 -s --fuzz=0 --no-backup-if-mismatch <"$series/$2" ||
-		fail "$2 does not apply"
-}
-
-apply_all() {
-	local name
-	for name in $(patches); do
-		apply_patch "$1" "$name"
-	done
-}
-
-apply_extra() {
-	local file
-	for file in ${EXTRA:-}; do
-		patch -d "$1" -p1 -s --no-backup-if-mismatch <"$file" || fail "$file does not apply"
-	done
-}
-
-cmd_apply() {
-	local tree name
-	tree=$(fresh_tree apply)
-	for name in $(patches); do
-		apply_patch "$tree" "$name"
-		echo "applies: $name"
-	done
-	echo "PASS: $(patches | wc -l) patches apply"
-}
-
-cmd_checkpatch() {
-	local name base
-	base=$(base_tree)
-	for name in $(patches); do
-		"$base/scripts/checkpatch.pl" --strict --no-tree --quiet "$series/$name" ||
-			fail "$name is not clean"
-	done
-	echo "PASS: $(patches | wc -l) patches are checkpatch --strict clean"
-}
-
-configure() { # TREE BUILD
-	mkdir -p "$2"
-	make -s -C "$1" O="$2" tinyconfig >/dev/null
-	(cd "$1" && scripts/kconfig/merge_config.sh -m -O "$2" "$2/.config" \
-		"$here/uml.config" "$here/../configs/airbound.config" \
-		"$here/../configs/kunit.config" >/dev/null 2>&1)
-	make -s -C "$1" O="$2" olddefconfig
-}
-
-compile() { # TREE BUILD; the kernel's own warnings are as fatal as errors
-	local log=$2/build.log
-	nice make -s -C "$1" O="$2" -j"$jobs" linux >"$log" 2>&1 || {
-		tail -30 "$log" >&2
-		fail "does not build"
-	}
-	! grep -E '(net|include)/.*warning:' "$log" >&2 || fail "builds with warnings"
-}
-
-cmd_build() {
-	local tree build=$cache/build
-	tree=$(fresh_tree all "$build")
-	apply_all "$tree"
-	apply_extra "$tree"
-	configure "$tree" "$build"
-	compile "$tree" "$build"
-	echo "$build/linux"
-}
-
-cmd_build_base() {
-	local tree build=$cache/build-base
-	tree=$(fresh_tree unpatched "$build")
-	apply_extra "$tree"
-	configure "$tree" "$build"
-	compile "$tree" "$build"
-	echo "$build/linux"
-}
-
-cmd_build_each() {
-	local tree name build=$cache/build-each
-	tree=$(fresh_tree each "$build")
-	for name in $(patches); do
-		apply_patch "$tree" "$name"
-		configure "$tree" "$build"
-		compile "$tree" "$build"
-		cmd_kunit "$build/linux"
-		echo "builds and boots: $name"
-	done
-	echo "PASS: each of $(patches | wc -l) patches builds, boots and passes KUnit"
-}
-
-# Sparse's words on the files that the series touches, without line numbers.
-sparse_words() { # TREE BUILD
-	local file files
-	mapfile -t files < <(sed -n 's|^+++ b/\(net/.*\)\.c$|\1.o|p' "$series"/*.patch | sort -u)
-	configure "$1" "$2"
-	nice make -s -C "$1" O="$2" -j"$jobs" prepare >/dev/null 2>&1
-	for file in "${files[@]}"; do
-		[ -e "$1/${file%.o}.c" ] || continue
-		nice make -s -C "$1" O="$2" C=2 "$file" 2>&1 |
-			grep -E '(warning|error):' | sed -E 's/:[0-9]+:[0-9]+:/:/; s|^.*/(net/)|\1|' || true
-	done | sort
-}
-
-cmd_sparse() {
-	local tree base
-	command -v sparse >/dev/null || fail "sparse is not installed"
-	base=$(base_tree)
-	tree=$(fresh_tree sparse "$cache/build-sparse")
-	apply_all "$tree"
-	sparse_words "$base" "$cache/build-sparse-base" >"$cache/sparse-before"
-	sparse_words "$tree" "$cache/build-sparse" >"$cache/sparse-after"
-	if comm -13 "$cache/sparse-before" "$cache/sparse-after" | grep .; then
-		fail "new sparse warnings, above"
-	fi
-	echo "PASS: no new sparse warning"
-}
-
-# KUnit prints KTAP; a suite counts as run only by its own "ok" and totals.
-cmd_kunit() {
-	local log status=0 totals
-	[ -x "${1:-}" ] || fail "kunit needs the path of a kernel"
-	log=$(mktemp)
-	timeout 300 "$1" mem=256M root=none rootfstype=hostfs rootflags=/ ro \
-		"init=$here/guest/init.sh" airbound.tests=none \
-		kunit.enable=1 'kunit.filter_glob=tcp_cwnd_bounds*' \
-		con=null con0=fd:0,fd:1 ssl=null time-travel=inf-cpu \
-		</dev/null >"$log" 2>&1 || true
-	totals=$(grep -E '^# Totals: ' "$log" || grep -E '^# tcp_cwnd_bounds: ' "$log" || true)
-	grep -qE '^ok [0-9]+ tcp_cwnd_bounds' "$log" || status=1
-	! grep -qE '(^|[[:space:]])not ok ' "$log" || status=1
-	! grep -qE 'BUG:|WARNING:|Call Trace|Kernel panic' "$log" || status=1
-	grep -q '^guest powers off' "$log" || status=1
-	grep -qE 'pass:[1-9][0-9]* fail:0 skip:0' <<<"$totals" || status=1
-	[ "$status" -eq 0 ] || grep -vE '^ +ok ' "$log" >&2
-	rm -f "$log"
-	[ "$status" -eq 0 ] || fail "KUnit"
-	echo "PASS: KUnit ${totals#\# }"
-}
-
-case ${1:-} in
-apply | checkpatch | build | sparse) "cmd_$1" ;;
-build-base) cmd_build_base ;;
-build-each) cmd_build_each ;;
-kunit) cmd_kunit "${2:-}" ;;
-*)
-	sed -n '4,19s/^# \{0,1\}//p' "$0" >&2
+misused() {
+	echo "check-series.sh: $*" >&2
+	echo "Try 'check-series.sh --help'." >&2
 	exit 2
-	;;
+}
+
+on_each_line() { # COMMAND
+	local each
+	for each in ${line:-"${lines[@]}"}; do
+		use_line "$each"
+		"$1"
+	done
+}
+
+on_one_line() { # COMMAND...
+	[ -n "$line" ] || misused "$command needs --line ${lines[0]} or --line ${lines[1]}"
+	use_line "$line"
+	lock_line
+	"$@"
+}
+
+cmd_ci() {
+	local kernel
+	(cmd_same_code)
+	cmd_apply
+	once compile-each cmd_compile_each
+	kernel=$(cmd_build)
+	cmd_kunit "$kernel"
+}
+
+cmd_all() {
+	cmd_ci
+	once build-each cmd_build_each
+	once options cmd_options
+	once sparse cmd_sparse
+	once arm64 cmd_arm64
+	once sizes cmd_sizes
+}
+
+line=
+command=
+while [ $# -gt 0 ]; do
+	case $1 in
+	-h | --help)
+		usage
+		exit 0
+		;;
+	--line)
+		line=${2:-}
+		[[ " ${lines[*]} " == *" $line "* ]] || misused "no line '$line'; there are: ${lines[*]}"
+		shift
+		;;
+	-*) misused "no option '$1'" ;;
+	*)
+		command=$1
+		shift
+		break
+		;;
+	esac
+	shift
+done
+
+case $command in
+kunit) [ $# -eq 1 ] || misused "kunit needs the path of one kernel" ;;
+*) [ $# -eq 0 ] || misused "'$1' after the command" ;;
+esac
+case $command in
+apply | checkpatch) on_each_line "cmd_$command" ;;
+same-code) cmd_same_code ;;
+build) on_one_line cmd_build ;;
+build-base) on_one_line cmd_build_base ;;
+ci | all) on_one_line "cmd_$command" ;;
+arm64-image) on_one_line cmd_arm64_image ;;
+compile-each | build-each) on_one_line once "$command" "cmd_${command//-/_}" ;;
+sparse | options | arm64 | sizes) on_one_line once "$command" "cmd_$command" ;;
+kunit) cmd_kunit "$1" ;;
+'') misused "what is to be done?" ;;
+*) misused "no command '$command'" ;;
 esac

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The series cross-compiled for arm64 with the options that Android's kernels have (configs/android.config says which).
+
+arm64_fragments=("$here/../configs/android.config" "$here/../configs/airbound.config")
+
+configure_arm64() { # TREE OBJECTS
+	command -v aarch64-linux-gnu-gcc >/dev/null || fail "gcc-aarch64-linux-gnu is not installed"
+	configure "$1" "$2" defconfig "${arm64_fragments[@]}"
+	check_options "$2" "${arm64_fragments[@]}"
+}
+
+# OBJECT KIND SYMBOL as nm has them: T or D where the series defines it, U where TCP uses it.
+arm64_symbols() {
+	cat <<-'SYMBOLS'
+		tcp_cwnd_rules.o T tcp_cwnd_rules_apply
+		tcp_cwnd_rules.o T tcp_cwnd_rules_bounds
+		tcp_cwnd_bounds.o T tcp_cwnd_bounds_lookup
+		tcp_cwnd_bounds.o T __tcp_cwnd_bounds_obey
+		tcp_cwnd_bounds.o T __tcp_cwnd_bounds_count
+		tcp_monitor.o T __tcp_monitor_trace_event
+		tcp_monitor.o T __tcp_monitor_trace_window
+		tcp_monitor.o D __tracepoint_tcp_monitor_event
+		tcp_monitor.o D __tracepoint_tcp_monitor_window
+		tcp_input.o U tcp_cwnd_bounds_lookup
+		tcp_input.o U __tcp_cwnd_bounds_obey
+		tcp_input.o U __tcp_monitor_trace_event
+		tcp_output.o U __tcp_cwnd_bounds_obey
+		tcp_cong.o U __tcp_cwnd_bounds_count
+		tcp_cong.o U __tcp_monitor_trace_window
+		tcp_cubic.o U __tcp_monitor_trace_window
+		tcp_timer.o U __tcp_monitor_trace_event
+	SYMBOLS
+}
+
+check_symbols() { # NET_IPV4_DIR
+	local object kind symbol found
+	while read -r object kind symbol; do
+		found=$(aarch64-linux-gnu-nm "$1/$object")
+		grep -qE "(^| )$kind $symbol\$" <<<"$found" || fail "$object has no '$kind $symbol'"
+	done < <(arm64_symbols)
+}
+
+cmd_arm64() {
+	local tree objects=$work/objects-arm64 arch=arm64
+	tree=$(fresh_tree arm64)
+	apply_all "$tree"
+	configure_arm64 "$tree" "$objects"
+	compile "$tree" "$objects" "${net_dirs[@]}"
+	check_symbols "$objects/net/ipv4"
+	echo "PASS: $line: net/ compiles for arm64, $(arm64_symbols | wc -l) symbols are where they belong"
+	remove_tree arm64
+}
+
+cmd_arm64_image() {
+	local tree objects=$work/objects-arm64-image arch=arm64 image symbol
+	image=$work/kernels/arm64-$(inputs)/Image
+	if [ ! -e "$image" ] || [ -n "${AGAIN:-}" ]; then
+		tree=$(fresh_tree arm64-image)
+		apply_all "$tree"
+		configure_arm64 "$tree" "$objects"
+		compile "$tree" "$objects" Image
+		while read -r _ _ symbol; do
+			grep -q " $symbol\$" "$objects/System.map" || fail "the Image has no $symbol"
+		done < <(arm64_symbols)
+		keep_kernel "$objects/arch/arm64/boot/Image" "$image"
+		remove_tree arm64-image
+	fi
+	echo "$image"
+}

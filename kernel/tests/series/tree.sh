@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# A line's source, trees made of it, and what was found out about it before.
+
+cache=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/airbound/kernel}
+
+use_line() { # LINE
+	line=$1
+	series=$(realpath "${SERIES:-$here/../patches/$line}")
+	tarball=${TARBALL:-/usr/src/linux-source-$line.tar.xz}
+	work=$cache/$line
+	[ -r "$series/series" ] || fail "no $series/series"
+	[ -r "$tarball" ] || fail "no $tarball: install linux-source-$line or set TARBALL"
+	mkdir -p "$work/good" "$work/kernels"
+}
+
+# Two runs would build in one another's trees.
+lock_line() {
+	exec 8>"$work/lock"
+	flock -n 8 || {
+		echo "waiting for another check of $line" >&2
+		flock 8
+	}
+}
+
+patches() {
+	grep -vE '^(#|$)' "$series/series"
+}
+
+# The objects of the files that the series touches.
+series_objects() {
+	sed -n 's|^+++ b/\(net/.*\)\.c$|\1.o|p' "$series"/*.patch | sort -u
+}
+
+# The unpacked source, never changed; trees are hard links of it.
+base_tree() {
+	local base
+	base=$cache/base-$(sha256sum "$tarball" | cut -c1-16)
+	if [ ! -e "$base/.complete" ]; then
+		echo "unpacking $(basename "$tarball")" >&2
+		rm -rf "$base"
+		mkdir -p "$base"
+		tar -C "$base" --strip-components=1 -xf "$tarball"
+		touch "$base/.complete"
+	fi
+	echo "$base"
+}
+
+# A tree of hard links, and nothing where it is to be built. patch(1) replaces files, so the base stays as it is. What an
+# earlier tree was built to goes with it: here a file that was patched then has its old date again, and make would take
+# its objects for current.
+fresh_tree() { # NAME
+	local base
+	base=$(base_tree)
+	remove_tree "$1"
+	cp -al "$base" "$work/tree-$1"
+	mkdir "$work/objects-$1"
+	echo "$work/tree-$1"
+}
+
+remove_tree() { # NAME
+	rm -rf "$work/tree-$1" "$work/objects-$1"
+}
+
+apply_patch() { # TREE NAME
+	patch -d "$1" -p1 -s --fuzz=0 --no-backup-if-mismatch <"$series/$2" ||
+		fail "$2 does not apply"
+}
+
+apply_all() { # TREE
+	local name
+	for name in $(patches); do
+		apply_patch "$1" "$name"
+	done
+}
+
+apply_extra() { # TREE
+	local file
+	for file in ${EXTRA:-}; do
+		patch -d "$1" -p1 -s --no-backup-if-mismatch <"$file" || fail "$file does not apply"
+	done
+}
+
+# One name for all that decides what a command finds.
+inputs() {
+	local file
+	{
+		sha256sum <"$tarball"
+		gcc -dumpfullversion
+		aarch64-linux-gnu-gcc -dumpfullversion 2>/dev/null || true
+		for file in ${EXTRA:-}; do
+			sha256sum <"$file"
+		done
+		(cd "$series" && sha256sum -- *)
+		(cd "$here" && find check-series.sh uml.config series guest/init.sh ../configs -type f -print0 |
+			LC_ALL=C sort -z | xargs -0 sha256sum)
+	} | sha256sum | cut -c1-16
+}
+
+# Runs COMMAND, unless it came to a good end with the same inputs before: then tells again what it printed.
+once() { # NAME COMMAND...
+	local name=$1 record
+	shift
+	record=$work/good/$name-$(inputs)
+	if [ ! -e "$record" ] || [ -n "${AGAIN:-}" ]; then
+		rm -f "$work/good/$name"-*
+		"$@" | tee "$work/good/.$name"
+		mv "$work/good/.$name" "$record"
+	else
+		sed 's/$/ (found before)/' "$record"
+	fi
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The series built for User Mode Linux, and booted.
+
+net_dirs=(net/core/ net/ipv4/ net/ipv6/)
+uml_fragments=("$here/uml.config" "$here/../configs/airbound.config" "$here/../configs/kunit.config")
+
+configure_uml() { # TREE OBJECTS
+	configure "$1" "$2" tinyconfig "${uml_fragments[@]}"
+}
+
+# Builds once and keeps the kernel by its inputs; prints its path.
+kernel_of() { # NAME PREPARE: PREPARE patches the tree that it is given
+	local name=$1 prepare=$2 tree objects=$work/objects-$1 kernel
+	kernel=$work/kernels/$1-$(inputs)/linux
+	if [ ! -x "$kernel" ] || [ -n "${AGAIN:-}" ]; then
+		tree=$(fresh_tree "$name")
+		"$prepare" "$tree"
+		configure_uml "$tree" "$objects"
+		[ "$name" = base ] || check_options "$objects" "${uml_fragments[@]}"
+		compile "$tree" "$objects" linux
+		keep_kernel "$objects/linux" "$kernel"
+		remove_tree "$name"
+	fi
+	echo "$kernel"
+}
+
+# The last few of each line stay: one may be in use.
+keep_kernel() { # FROM TO
+	mkdir -p "$(dirname "$2")"
+	cp "$1" "$2.new"
+	mv "$2.new" "$2"
+	find "$work/kernels" -mindepth 1 -maxdepth 1 -printf '%T@ %p\n' | sort -rn | tail -n +9 | cut -d' ' -f2- |
+		xargs -r rm -r
+}
+
+prepare_series() { # TREE
+	apply_all "$1"
+	apply_extra "$1"
+}
+
+cmd_build() {
+	kernel_of series prepare_series
+}
+
+cmd_build_base() {
+	kernel_of base apply_extra
+}
+
+# The files that the series touches, whether the options have them or not: most of what a patch can break, in a fraction of
+# the time of a whole build.
+cmd_compile_each() {
+	local tree name object files objects=$work/objects-each
+	tree=$(fresh_tree each)
+	for name in $(patches); do
+		apply_patch "$tree" "$name"
+		configure_uml "$tree" "$objects"
+		files=()
+		for object in $(series_objects); do
+			[ ! -e "$tree/${object%.o}.c" ] || files+=("$object")
+		done
+		compile "$tree" "$objects" "${files[@]}"
+		echo "compiles: $name" >&2
+	done
+	remove_tree each
+	echo "PASS: $line: what the series touches compiles after each of $(patches | wc -l) patches"
+}
+
+cmd_build_each() {
+	local tree name objects=$work/objects-each
+	tree=$(fresh_tree each)
+	for name in $(patches); do
+		apply_patch "$tree" "$name"
+		configure_uml "$tree" "$objects"
+		compile "$tree" "$objects" linux
+		cmd_kunit "$objects/linux" >&2
+		echo "builds and boots: $name" >&2
+	done
+	remove_tree each
+	echo "PASS: $line: each of $(patches | wc -l) patches builds, boots and passes KUnit"
+}
+
+# Each option without the other one, and without both: then nothing of the series may be left in an object.
+cmd_options() {
+	local tree option left objects=$work/objects-options
+	tree=$(fresh_tree options)
+	apply_all "$tree"
+	configure_uml "$tree" "$objects"
+	for option in TCP_CWND_BOUNDS_KUNIT_TEST TCP_CWND_BOUNDS; do
+		"$tree/scripts/config" --file "$objects/.config" --disable "$option"
+	done
+	compile_options "$tree" "$objects" "TCP_MONITOR alone"
+	"$tree/scripts/config" --file "$objects/.config" --disable TCP_MONITOR
+	compile_options "$tree" "$objects" "neither"
+	left=$(find "$objects/net" -name '*.o' -exec nm -A {} + 2>/dev/null | grep -E 'tcp_cwnd_|tcp_monitor|bounds_' || true)
+	[ -z "$left" ] || fail "without its options the series leaves: $left"
+	"$tree/scripts/config" --file "$objects/.config" --enable TCP_CWND_BOUNDS
+	compile_options "$tree" "$objects" "TCP_CWND_BOUNDS alone"
+	remove_tree options
+	echo "PASS: $line: net/ compiles with TCP_CWND_BOUNDS alone, TCP_MONITOR alone and neither"
+}
+
+compile_options() { # TREE OBJECTS WHICH
+	kmake "$1" "$2" olddefconfig
+	compile "$1" "$2" "${net_dirs[@]}"
+	echo "compiles: $3" >&2
+}
+
+# KUnit prints KTAP; a suite counts as run only by its own "ok" and totals.
+cmd_kunit() { # LINUX
+	local log status=0 totals
+	[ -x "$1" ] || fail "kunit needs the path of a kernel"
+	log=$(mktemp)
+	timeout 300 "$1" mem=256M root=none rootfstype=hostfs rootflags=/ ro \
+		"init=$here/guest/init.sh" airbound.tests=none \
+		kunit.enable=1 'kunit.filter_glob=tcp_cwnd_bounds*' \
+		con=null con0=fd:0,fd:1 ssl=null time-travel=inf-cpu \
+		</dev/null >"$log" 2>&1 || true
+	totals=$(grep -E '^# Totals: ' "$log" || grep -E '^# tcp_cwnd_bounds: ' "$log" || true)
+	grep -qE '^ok [0-9]+ tcp_cwnd_bounds' "$log" || status=1
+	! grep -qE '(^|[[:space:]])not ok ' "$log" || status=1
+	! grep -qE 'BUG:|WARNING:|Call Trace|Kernel panic' "$log" || status=1
+	grep -q '^guest powers off' "$log" || status=1
+	grep -qE 'pass:[1-9][0-9]* fail:0 skip:0' <<<"$totals" || status=1
+	[ "$status" -eq 0 ] || grep -vE '^ +ok ' "$log" >&2
+	rm -f "$log"
+	[ "$status" -eq 0 ] || fail "KUnit"
+	echo "PASS: ${line:+$line: }KUnit ${totals#\# }"
+}
