@@ -24,10 +24,13 @@ from dataclasses import dataclass
 from typing import Self
 
 CLONE_NEWNET = 0x40000000
+SYS_SETFSUID = 122  # x86-64
 BOUNDS = "/proc/thread-self/net/tcp_cwnd_bounds"
+STATISTICS = "/proc/thread-self/net/tcp_cwnd_bounds_stat"
 MONITOR = "/proc/thread-self/net/tcp_monitor"
 SERVER4, SERVER4_OTHER, SERVER6 = "10.9.0.2", "10.9.1.2", "2001:db8:9::2"
 TCP_CC_INFO = 26
+CONGESTION_CONTROLS = ("cubic", "bbr", "reno")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -49,6 +52,16 @@ def namespace(name: str | None) -> Iterator[None]:
             yield
         finally:
             _setns(before.fileno())
+
+
+@contextlib.contextmanager
+def user(uid: int) -> Iterator[None]:
+    """Be somebody else to the file system, which is who a new socket belongs to; this thread only."""
+    before = _libc.syscall(SYS_SETFSUID, uid)
+    try:
+        yield
+    finally:
+        _libc.syscall(SYS_SETFSUID, before)
 
 
 def _setns(fd: int) -> None:
@@ -73,6 +86,19 @@ def write_bounds(text: str | bytes, *, at: str | None = None) -> None:
 def read_bounds(*, at: str | None = None) -> str:
     with namespace(at), open(BOUNDS) as file:
         return file.read()
+
+
+def statistics(*, at: str | None = None) -> dict[str, tuple[int, int]]:
+    """By the text of the rule, how many writes of a window it raised and how many it lowered."""
+    with namespace(at), open(STATISTICS) as file:
+        lines = file.read().splitlines()
+    counts = {}
+    for line in lines:
+        rule, raised_word, raised, lowered_word, lowered = line.rsplit(" ", 4)
+        if (raised_word, lowered_word) != ("raised", "lowered"):
+            raise AssertionError(line)
+        counts[rule] = (int(raised), int(lowered))
+    return counts
 
 
 def refusal(text: str | bytes, *, at: str | None = None) -> str:

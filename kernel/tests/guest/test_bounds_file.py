@@ -10,7 +10,7 @@ import subprocess
 import threading
 import unittest
 
-from support import BOUNDS, namespace, read_bounds, refusal, sh, write_bounds
+from support import BOUNDS, STATISTICS, namespace, read_bounds, refusal, sh, write_bounds
 
 FULL_TABLE = "".join(f"dst 2001:db8:1234:5678:9abc:def0:1234:{i:x}/128 65535 65535\n" for i in range(1, 257))
 
@@ -25,6 +25,7 @@ class Grammar(unittest.TestCase):
             "all 1 65535\n",
             "dst 10.0.9.1/32 10 20\n",
             "dst 2001:db8::/32 10 20\n",
+            "uid 10073 10 20\n",
             "all 10 20\ndst 0.0.0.0/0 5 6\ndst ::/0 7 8\ndst 10.1.0.0/16 3 4\n",
         ):
             with self.subTest(text):
@@ -56,7 +57,9 @@ class Grammar(unittest.TestCase):
                 "all 0x1 2\n",
                 "all one 2\n",
                 "ALL 1 2\n",
-                "uid 10073 1 2\n",
+                "uid 1 2\n",
+                "uid root 1 2\n",
+                "uid 4294967295 1 2\n",
                 "dst 1 2\n",
                 "dst 10.0.0.1 1 2\n",
                 "dst 10.0.0.1/33 1 2\n",
@@ -165,13 +168,13 @@ class Grammar(unittest.TestCase):
 
 class Permissions(unittest.TestCase):
     def test_modes(self) -> None:
-        for path, mode in ((BOUNDS, 0o600), ("/proc/net/tcp_monitor", 0o400)):
+        for path, mode in ((BOUNDS, 0o600), (STATISTICS, 0o400), ("/proc/net/tcp_monitor", 0o400)):
             status = os.stat(path)
             self.assertEqual(stat.S_IMODE(status.st_mode), mode, path)
             self.assertEqual((status.st_uid, status.st_gid), (0, 0), path)
 
     def test_other_users_can_neither_read_nor_write(self) -> None:
-        for access in (f"cat {BOUNDS}", f"echo all 1 2 > {BOUNDS}", "cat /proc/net/tcp_monitor"):
+        for access in (f"cat {BOUNDS}", f"echo all 1 2 > {BOUNDS}", f"cat {STATISTICS}", "cat /proc/net/tcp_monitor"):
             with self.subTest(access), self.assertRaises(subprocess.CalledProcessError) as caught:
                 sh(f"setpriv --reuid 1000 --regid 1000 --clear-groups sh -c '{access}'")
             self.assertIn("Permission denied", caught.exception.stderr)
