@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Builds the series with what the kernel has to find its own bugs (debug.config) and runs all boot tests in it, then the
+# stress tests: random transactions, everything at once, and each allocation of a transaction failing once.
+#
+#   debug-test.sh [LINE]        the kernel line, default 6.1
+#
+# Takes half an hour on two cores, most of it for the build, which is kept. CACHE and JOBS as in check-series.sh,
+# STRESS_ROUNDS and STRESS_SEED as in boot-test.sh. Status 0 only if all tests passed and the kernel complained of nothing.
+set -euo pipefail
+shopt -s inherit_errexit
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+case ${1:-} in
+-*)
+	sed -n '4,10s/^# \{0,1\}//p' "$0"
+	[ "$1" = --help ] || [ "$1" = -h ] || exit 2
+	exit 0
+	;;
+esac
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+# shellcheck source=SCRIPTDIR/series/tree.sh
+. "$here/series/tree.sh"
+# shellcheck source=SCRIPTDIR/series/make.sh
+. "$here/series/make.sh"
+# shellcheck source=SCRIPTDIR/series/uml.sh
+. "$here/series/uml.sh"
+
+use_line "${1:-6.1}"
+lock_line
+uml_fragments+=("$here/debug.config")
+export EXTRA="$here/debug-um.patch"
+kernel=$(kernel_of "debug-$(sha256sum "$here/debug.config" | cut -c1-8)" prepare_series)
+exec 8>&- # others may build while this one is tested
+
+# The tables of the sanitizers take memory, and their checks time.
+export BOOT_TEST_MEMORY=${BOOT_TEST_MEMORY:-1G} BOOT_TEST_TIMEOUT_SECONDS=${BOOT_TEST_TIMEOUT_SECONDS:-3600}
+cmd_kunit "$kernel"
+"$here/boot-test.sh" "$kernel"
+"$here/boot-test.sh" "$kernel" test_stress test_failing_allocations
+echo "PASS: $line: KUnit, boot tests and stress tests under the debug kernel"
