@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the series costs a sender: instructions that are executed for it in the kernel per acknowledged segment, with the
+# series against without it. Both kernels are x86-64 with the same options and compiler. They run in qemu's emulator,
+# where time is the number of instructions executed, so the same kernel with the same work gives the same count each time.
+#
+#   cost.sh [--json] [--repeats N] [--megabytes N] [--keep DIR] [--line LINE]
+#
+#   --json         the table and the functions as JSON
+#   --repeats N    uploads of each kind, each begun at another moment (default 3)
+#   --megabytes N  bytes of an upload (default 24)
+#   --keep DIR     leave the counts there; report.py reads them again
+#   --line LINE    the kernel line (default 6.1)
+#
+# guest_work.py says what is uploaded in which states of the kernel, report.py what the limits are. Status 1 if one is
+# exceeded. Needs qemu-system-x86, cpio and what building a kernel needs. CACHE and JOBS as in check-series.sh.
+#
+# example:
+#   kernel/tests/cost/cost.sh --keep /tmp/cost && kernel/tests/cost/report.py --json /tmp/cost/base /tmp/cost/patched
+set -euo pipefail
+shopt -s inherit_errexit
+
+cost=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(dirname "$cost")
+cases=none,one,full-no-match,full,full-bites,full-changes,traced
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+# shellcheck source=SCRIPTDIR/../series/tree.sh
+. "$here/series/tree.sh"
+# shellcheck source=SCRIPTDIR/../series/make.sh
+. "$here/series/make.sh"
+
+kernel_line=6.1 repeats=3 megabytes=24 keep='' report=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	-h | --help)
+		sed -n '4,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+		exit 0
+		;;
+	--json) report+=(--json) ;;
+	--repeats) repeats=$2 && shift ;;
+	--megabytes) megabytes=$2 && shift ;;
+	--keep) keep=$2 && shift ;;
+	--line) kernel_line=$2 && shift ;;
+	*)
+		echo "cost.sh: no option '$1'; try 'cost.sh --help'" >&2
+		exit 2
+		;;
+	esac
+	shift
+done
+for program in qemu-system-x86_64 cpio ethtool; do
+	command -v "$program" >/dev/null || fail "no $program"
+done
+
+save() { # OBJECTS DIR
+	mkdir -p "$2"
+	cp "$1/System.map" "$1/arch/x86/boot/bzImage" "$2/"
+}
+
+# One tree, built without the series and then with it: only what the series changes is compiled twice.
+build_kernels() { # DIR
+	local tree objects=$work/objects-cost
+	arch=x86_64
+	tree=$(fresh_tree cost)
+	echo "building the unpatched kernel" >&2
+	configure "$tree" "$objects" tinyconfig "$cost/cost.config"
+	check_options "$objects" "$cost/cost.config"
+	compile "$tree" "$objects" bzImage
+	save "$objects" "$1.new/base"
+	echo "building the patched kernel" >&2
+	apply_all "$tree"
+	configure "$tree" "$objects" tinyconfig "$cost/cost.config" "$here/../configs/airbound.config"
+	check_options "$objects" "$cost/cost.config" "$here/../configs/airbound.config"
+	compile "$tree" "$objects" bzImage
+	save "$objects" "$1.new/patched"
+	remove_tree cost
+	mv "$1.new" "$1"
+}
+
+# Time is counted in instructions, one a nanosecond, and idling takes none: the guest sees nothing of the host, not even how busy it
+# is.
+count() { # KERNEL DIR CASES
+	mkdir -p "$2"
+	cp "$1/System.map" "$2/"
+	sort "$2/System.map" | awk -f "$cost/hooks.awk" >"$2/hooks"
+	nice qemu-system-x86_64 -accel tcg,thread=single -icount shift=0,sleep=off -cpu qemu64 -m 512 \
+		-nodefaults -no-user-config -display none -no-reboot -rtc base=2026-01-01,clock=vm -serial stdio \
+		-kernel "$1/bzImage" -initrd "$tmp/initramfs" \
+		-append "console=ttyS0 quiet panic=-1 norandmaps tsc_early_khz=1000000 nolapic CASES=$3 REPEATS=$repeats MEGABYTES=$megabytes" \
+		-plugin "$tmp/count_insns.so,out=$2/counts,hooks=$2/hooks" </dev/null >"$2/console"
+}
+
+use_line "$kernel_line"
+lock_line
+kernels=$work/cost-$( (inputs && sha256sum <"$cost/cost.config") | sha256sum | cut -c1-16)
+if [ ! -e "$kernels" ]; then
+	rm -rf "$work"/cost-*
+	build_kernels "$kernels"
+fi
+exec 8>&- # others may build while this counts
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+keep=${keep:-$tmp}
+gcc -O2 -Wall -Werror -shared -fPIC -fvisibility=hidden -o "$tmp/count_insns.so" "$cost/count_insns.c"
+"$cost/initramfs.sh" "$tmp/initramfs"
+echo "counting the unpatched kernel" >&2
+count "$kernels/base" "$keep/base" none
+echo "counting it once more" >&2
+count "$kernels/base" "$keep/again" none
+cmp -s "$keep/base/counts" "$keep/again/counts" || fail "the same kernel with the same work gives other counts"
+echo "counting the patched kernel" >&2
+count "$kernels/patched" "$keep/patched" "$cases"
+python3 "$cost/report.py" "${report[@]}" "$keep/base" "$keep/patched"

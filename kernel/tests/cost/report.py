@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What the series costs a sender, from the instructions that cost.sh had counted.
+
+    report.py [--json] BASE PATCHED
+
+BASE and PATCHED are folders with `console` (what guest_work.py printed), `counts` (what count_insns.c wrote) and
+`System.map`. Status 1 when a limit is not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bisect
+import json
+import re
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+BASE_CASE = "none"
+# Ratio to the unpatched kernel that must not be exceeded.
+LIMITS = {"none": 1.01, "one": 1.03, "full-no-match": 1.03, "full": 1.03, "full-bites": 1.03, "full-changes": 1.03}
+# Moving the payload and clearing pages: one instruction of today's processors, some hundred in the emulated one.
+COPIES = re.compile(r"^_*(copy_user|copy_from_user|memcpy|memmove|memset|clear_page|csum_partial|rep_)")
+WORK = re.compile(
+    r"^work (?P<phase>\d+) (?P<cc>\S+) (?P<path>\S+) (?P<case>\S+) (?P<repeat>\d+)"
+    r" segs (?P<segs>\d+) acks (?P<acks>\d+) retransmits (?P<retransmits>\d+) cwnd (?P<cwnd>\d+)\s*$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One counted upload; `instructions` by function, executed for the sender in the kernel."""
+
+    cc: str
+    path: str
+    case: str
+    acked_segs: int
+    acks: int
+    retransmits: int
+    instructions: Counter[str]
+
+    def per_seg(self) -> float:
+        return self.instructions.total() / self.acked_segs
+
+    def per_seg_without_copies(self) -> float:
+        return sum(n for name, n in self.instructions.items() if not COPIES.match(name)) / self.acked_segs
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A state of the patched kernel against the unpatched one without rules."""
+
+    cc: str
+    path: str
+    case: str
+    uploads: int
+    per_seg: float
+    ratio: float
+    ratio_without_copies: float
+    spread: float  # of the uploads: (largest - smallest) / mean
+    acks_per_seg: float
+    retransmits: float
+    limit: float | None
+
+    @property
+    def kept(self) -> bool:
+        return self.limit is None or max(self.ratio, self.ratio_without_copies) <= self.limit
+
+
+class Symbols:
+    """Addresses to names of functions."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        pairs = sorted(
+            (int(address, 16), name) for address, kind, name in (line.split() for line in lines) if kind in "tTwW"
+        )
+        self._addresses = [address for address, _ in pairs]
+        self._names = [name for _, name in pairs]
+
+    def name(self, address: int) -> str:
+        index = bisect.bisect_right(self._addresses, address) - 1
+        if index < 0:
+            raise ValueError(f"no function at {address:#x}")
+        return self._names[index]
+
+
+def read_counts(lines: Iterable[str], symbols: Symbols) -> dict[int, Counter[str]]:
+    """The sender's instructions by function for each phase; ValueError when a phase is cut short."""
+    phases: dict[int, Counter[str]] = {}
+    phase = None
+    for line in lines:
+        match line.split():
+            case ["phase", number]:
+                phase = int(number)
+                phases[phase] = Counter()
+            case ["kernel", address, instructions, sender, _] if phase is not None:
+                phases[phase][symbols.name(int(address, 16))] += int(instructions) * int(sender)
+            case ["end"]:
+                phase = None
+            case _:
+                raise ValueError(f"counts: {line!r}")
+    if phase is not None:
+        raise ValueError(f"counts: phase {phase} has no end")
+    return phases
+
+
+def read_uploads(folder: Path) -> list[Upload]:
+    """All uploads of one kernel; ValueError when the guest did not come to its end."""
+    console = (folder / "console").read_text(errors="replace").splitlines()
+    if "work done" not in (line.strip() for line in console):
+        raise ValueError(
+            f"{folder / 'console'}: the guest did not finish; its last lines:\n" + "\n".join(console[-15:])
+        )
+    with (folder / "System.map").open() as file:
+        symbols = Symbols(file)
+    with (folder / "counts").open() as file:
+        phases = read_counts(file, symbols)
+    uploads = []
+    for found in filter(None, map(WORK.match, console)):
+        retransmits = int(found["retransmits"])
+        uploads.append(
+            Upload(
+                cc=found["cc"],
+                path=found["path"],
+                case=found["case"],
+                acked_segs=int(found["segs"]) - retransmits,
+                acks=int(found["acks"]),
+                retransmits=retransmits,
+                instructions=phases[int(found["phase"])],
+            )
+        )
+    return uploads
+
+
+def by_case(uploads: Iterable[Upload]) -> dict[tuple[str, str, str], list[Upload]]:
+    groups: dict[tuple[str, str, str], list[Upload]] = {}
+    for upload in uploads:
+        groups.setdefault((upload.cc, upload.path, upload.case), []).append(upload)
+    return groups
+
+
+def compare(base: list[Upload], patched: list[Upload]) -> Iterator[Row]:
+    base_groups = by_case(base)
+    for (cc, path, case), group in by_case(patched).items():
+        reference = base_groups[cc, path, BASE_CASE]
+        yield row(cc, path, case, group, reference, LIMITS.get(case))
+
+
+def row(cc: str, path: str, case: str, group: list[Upload], reference: list[Upload], limit: float | None) -> Row:
+    each = [upload.per_seg() for upload in group]
+    mean = statistics.fmean(each)
+    return Row(
+        cc=cc,
+        path=path,
+        case=case,
+        uploads=len(group),
+        per_seg=mean,
+        ratio=mean / statistics.fmean(upload.per_seg() for upload in reference),
+        ratio_without_copies=statistics.fmean(upload.per_seg_without_copies() for upload in group)
+        / statistics.fmean(upload.per_seg_without_copies() for upload in reference),
+        spread=(max(each) - min(each)) / mean,
+        acks_per_seg=statistics.fmean(upload.acks / upload.acked_segs for upload in group),
+        retransmits=statistics.fmean(upload.retransmits for upload in group),
+        limit=limit,
+    )
+
+
+def differences(base: list[Upload], patched: list[Upload]) -> list[tuple[str, float]]:
+    """Instructions per segment that a function took more (or less) than in the unpatched kernel, largest first."""
+
+    def per_seg(group: list[Upload]) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for upload in group:
+            total.update(upload.instructions)
+        segs = sum(upload.acked_segs for upload in group)
+        return Counter({name: n * 1000 // segs for name, n in total.items()})
+
+    before, after = per_seg(base), per_seg(patched)
+    changed = {name: (after[name] - before[name]) / 1000 for name in before.keys() | after.keys()}
+    return sorted(changed.items(), key=lambda item: -abs(item[1]))
+
+
+def table(rows: list[Row]) -> Iterator[str]:
+    yield (
+        f"{'':<28}{'insns per':>10}{'ratio':>9}{'ratio without':>15}{'spread of':>11}{'ACKs per':>10}{'retrans-':>10}"
+    )
+    yield f"{'':<28}{'segment':>10}{'':>9}{'copying':>15}{'uploads':>11}{'segment':>10}{'mits':>10}"
+    for r in rows:
+        name = f"{r.cc} {r.path} {r.case}"
+        yield (
+            f"{name:<28}{r.per_seg:>10.1f}{r.ratio:>9.4f}{r.ratio_without_copies:>15.4f}{r.spread:>10.2%} "
+            f"{r.acks_per_seg:>9.3f}{r.retransmits:>10.1f}" + ("" if r.kept else f"  exceeds {r.limit}")
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print the rows and the functions as JSON")
+    parser.add_argument("--functions", type=int, default=12, help="how many functions to name per case (default 12)")
+    parser.add_argument("base", type=Path)
+    parser.add_argument("patched", type=Path)
+    args = parser.parse_args()
+    try:
+        base, patched = read_uploads(args.base), read_uploads(args.patched)
+    except (OSError, ValueError) as error:
+        print(f"report.py: {error}", file=sys.stderr)
+        return 2
+    references = by_case(base)
+    unpatched = [
+        row(cc, path, "unpatched", group, group, None)
+        for (cc, path, case), group in references.items()
+        if case == BASE_CASE
+    ]
+    rows = list(compare(base, patched))
+    where = {
+        f"{cc} {path} {case}": differences(references[cc, path, BASE_CASE], group)[: args.functions]
+        for (cc, path, case), group in by_case(patched).items()
+    }
+    if args.json:
+        print(
+            json.dumps({"rows": [asdict(r) | {"kept": r.kept} for r in unpatched + rows], "functions": where}, indent=1)
+        )
+    else:
+        print("\n".join(table(unpatched + rows)))
+        print("\nfunctions that took more or less, instructions per segment:")
+        for name, functions in where.items():
+            print(f"{name}: " + ", ".join(f"{function} {change:+.1f}" for function, change in functions))
+    return 0 if all(r.kept for r in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
