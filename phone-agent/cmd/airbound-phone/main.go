@@ -33,12 +33,14 @@ Commands:
   run      run the agent until it is told to stop (SIGTERM, SIGINT or SIGHUP)
   status   tell which bounds hold now and why
   cleanup  restore the kernel's defaults, after an agent that could not
+  trace    record the history of connections: each change of their windows, each event
 
 Examples:
   airbound-phone run --controller 192.0.2.1:50051 --interface wlan0
   airbound-phone status
   airbound-phone status --json
   airbound-phone cleanup
+  airbound-phone trace --seconds 30 --remote 192.0.2.7 --csv --out history.csv
 
 Flags of a command: airbound-phone COMMAND --help
 Exit codes: 0 done, or the agent runs; 1 error; 2 wrong usage; 3 no agent runs (status).
@@ -58,6 +60,7 @@ func dispatch(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	}
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) (int, error){
 		"run": runCommand, "status": statusCommand, "cleanup": cleanupCommand,
+		"trace": traceCommand,
 	}
 	name := arguments[0]
 	switch name {

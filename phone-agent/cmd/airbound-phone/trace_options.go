@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net/netip"
+	"strconv"
+
+	"airbound/phone-agent/trace"
+	"airbound/phone-agent/trace/tracefs"
+)
+
+// traceOptions are the flags of `trace`.
+type traceOptions struct {
+	procRoot  string
+	tracefs   string
+	seconds   float64
+	remote    netip.Prefix
+	uid       *uint32
+	asJSON    bool
+	asCSV     bool
+	out       string
+	bufferKiB uint
+	readAtEnd bool
+}
+
+const traceExamples = `
+Records the history of this network namespace's TCP connections: one record for each change of the congestion window,
+ssthresh or bounds, and for each counted event, until the time is over or it is stopped (SIGINT, SIGTERM, SIGHUP).
+Time stamps are CLOCK_MONOTONIC, as time_us of /proc/net/tcp_monitor.
+
+Examples:
+  airbound-phone trace
+  airbound-phone trace --seconds 30 --remote 192.0.2.7 --csv --out history.csv
+  airbound-phone trace --uid 10073 --remote 2001:db8::/32 --json | jq 'select(.event == "timeout")'
+`
+
+// Limits of the buffer: the kernel rounds up to two pages, and a phone has better uses for more than a gigabyte.
+const (
+	bufferKiBMin     = 8
+	bufferKiBMax     = 1 << 20
+	bufferKiBDefault = 1024
+	secondsMax       = 366 * 24 * 3600
+)
+
+func parseTraceOptions(arguments []string, stdout io.Writer) (traceOptions, error) {
+	var options traceOptions
+	flags := newFlags("trace")
+	flags.StringVar(&options.procRoot, "proc-root", "/proc", "`DIR` where the proc file system is")
+	flags.StringVar(&options.tracefs, "tracefs", "", "`DIR` where tracefs is mounted (default "+tracefs.Places[0]+", or "+tracefs.Places[1]+")")
+	flags.Float64Var(&options.seconds, "seconds", 0, "stop after so many seconds (default: when told to)")
+	flags.Func("remote", "only connections to this address or `PREFIX`", options.setRemote)
+	flags.Func("uid", "only connections of this `UID`", options.setUID)
+	flags.BoolVar(&options.asJSON, "json", false, "write one JSON object a line")
+	flags.BoolVar(&options.asCSV, "csv", false, "write CSV")
+	flags.StringVar(&options.out, "out", "", "write to `FILE` instead of standard output")
+	flags.UintVar(&options.bufferKiB, "buffer-kib", bufferKiBDefault, "of the kernel's buffer, for each processor; 1024 hold some 6000 records")
+	flags.BoolVar(&options.readAtEnd, "read-at-end", false,
+		"read the kernel's buffer only at the end: nothing wakes up meanwhile, and what does not fit is lost, the oldest first")
+	err := parse(flags, arguments, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, traceExamples)
+	}
+	if err != nil {
+		return options, err
+	}
+	return options, options.check()
+}
+
+func (o *traceOptions) setRemote(text string) error {
+	if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
+		o.remote = netip.PrefixFrom(address.Unmap(), address.Unmap().BitLen())
+		return nil
+	}
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		return errors.New("not an address or prefix")
+	}
+	if prefix != prefix.Masked() {
+		return fmt.Errorf("bits beyond the prefix length; %s was meant?", prefix.Masked())
+	}
+	o.remote = prefix
+	return nil
+}
+
+func (o *traceOptions) setUID(text string) error {
+	uid, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return errors.New("not a user's number")
+	}
+	number := uint32(uid)
+	o.uid = &number
+	return nil
+}
+
+func (o *traceOptions) check() error {
+	if math.IsNaN(o.seconds) || o.seconds < 0 || o.seconds > secondsMax {
+		return fmt.Errorf("--seconds %v is not within 0 and %d", o.seconds, secondsMax)
+	}
+	if o.asJSON && o.asCSV {
+		return errors.New("--json and --csv exclude each other")
+	}
+	if o.bufferKiB < bufferKiBMin || o.bufferKiB > bufferKiBMax {
+		return fmt.Errorf("--buffer-kib %d is not within %d and %d", o.bufferKiB, bufferKiBMin, bufferKiBMax)
+	}
+	return nil
+}
+
+func (o *traceOptions) places() []string {
+	if o.tracefs != "" {
+		return []string{o.tracefs}
+	}
+	return tracefs.Places
+}
+
+func (o *traceOptions) writer(to *bufio.Writer) (trace.Writer, error) {
+	switch {
+	case o.asJSON:
+		return trace.NewJSON(to), nil
+	case o.asCSV:
+		return trace.NewCSV(to)
+	}
+	return trace.NewText(to), nil
+}

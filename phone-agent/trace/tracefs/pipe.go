@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracefs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipe reads trace_pipe. It waits in poll(2), where the process can be woken to stop. os.File could wait as well, but
+// would not read what is left once it has been told to give up.
+type pipe struct {
+	path   string
+	file   int
+	buffer []byte
+
+	// interrupt may come while or after the pipe is closed.
+	mutex  sync.Mutex
+	wake   int
+	closed bool
+}
+
+// The kernel gives out at most a page at a time.
+const pipeBytes = 64 << 10
+
+func openPipe(path string) (*pipe, error) {
+	file, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make an eventfd: %w", err), unix.Close(file))
+	}
+	return &pipe{path: path, file: file, wake: wake, buffer: make([]byte, pipeBytes)}, nil
+}
+
+func (p *pipe) wait() ([]byte, error) {
+	for {
+		waiting := []unix.PollFd{
+			{Fd: int32(p.file), Events: unix.POLLIN}, //nolint:gosec // a descriptor fits
+			{Fd: int32(p.wake), Events: unix.POLLIN}, //nolint:gosec // as above
+		}
+		if _, err := unix.Poll(waiting, -1); err != nil && !errors.Is(err, unix.EINTR) {
+			return nil, &os.PathError{Op: "poll", Path: p.path, Err: err}
+		}
+		if waiting[1].Revents != 0 {
+			return nil, nil
+		}
+		if waiting[0].Revents&unix.POLLIN == 0 {
+			if waiting[0].Revents != 0 {
+				return nil, fmt.Errorf("%s was closed by the kernel", p.path)
+			}
+			continue
+		}
+		if text, err := p.read(); text != nil || err != nil {
+			return text, err
+		}
+	}
+}
+
+func (p *pipe) interrupt() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if !p.closed {
+		// Fails only when the counter is full, at 2^64 - 2 interrupts.
+		_, _ = unix.Write(p.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	}
+}
+
+// read returns nil if there is nothing to be read now.
+func (p *pipe) read() ([]byte, error) {
+	for {
+		n, err := unix.Read(p.file, p.buffer)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EAGAIN), err == nil && n == 0:
+			return nil, nil
+		case err != nil:
+			return nil, &os.PathError{Op: "read", Path: p.path, Err: err}
+		}
+		return p.buffer[:n], nil
+	}
+}
+
+func (p *pipe) close() error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.closed = true
+	if err := errors.Join(unix.Close(p.file), unix.Close(p.wake)); err != nil {
+		return &os.PathError{Op: "close", Path: p.path, Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tracefstest holds a fake kernel that keeps instances of tracing in a directory of regular files, with a FIFO for
+// trace_pipe: it goes by what is written into them.
+package tracefstest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"airbound/phone-agent/trace"
+	"airbound/phone-agent/trace/tracefs"
+)
+
+// Kernel is a fake tracefs below Path.
+type Kernel struct {
+	Path string
+	// Processes that live, beside none.
+	Living []int
+	// If set, making an instance fails with it.
+	MkdirError error
+	// If set, an instance has no such file.
+	Without string
+
+	writers map[string]int
+}
+
+// New makes a tracefs with the monitor's events and no instance.
+func New(path string) (*Kernel, error) {
+	var err error
+	for _, event := range trace.EventNames {
+		err = errors.Join(err, os.MkdirAll(filepath.Join(path, "events", trace.EventSystem, event), 0o700))
+	}
+	err = errors.Join(err, os.Mkdir(filepath.Join(path, "instances"), 0o700))
+	return &Kernel{Path: path, writers: map[string]int{}}, err
+}
+
+// Real gives the calls that a recording makes.
+func (k *Kernel) Real() tracefs.Kernel {
+	return tracefs.Kernel{Mkdir: k.mkdir, Rmdir: k.rmdir, Alive: func(pid int) bool {
+		return slices.Contains(k.Living, pid)
+	}}
+}
+
+// mkdir fills an instance as the kernel does: it records already, but no event is enabled.
+func (k *Kernel) mkdir(path string) error {
+	if k.MkdirError != nil {
+		return k.MkdirError
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return err
+	}
+	files := map[string]string{"tracing_on": "1\n", "trace_clock": "[local] global counter uptime perf mono\n", "buffer_size_kb": "1408\n"}
+	for _, event := range trace.EventNames {
+		directory := filepath.Join("events", trace.EventSystem, event)
+		if err := os.MkdirAll(filepath.Join(path, directory), 0o700); err != nil {
+			return err
+		}
+		files[filepath.Join(directory, "enable")] = "0\n"
+		files[filepath.Join(directory, "filter")] = "none\n"
+	}
+	delete(files, k.Without)
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(path, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return syscall.Mkfifo(filepath.Join(path, "trace_pipe"), 0o600)
+}
+
+// rmdir refuses an instance whose pipe is open.
+func (k *Kernel) rmdir(path string) error {
+	pipe := filepath.Join(path, "trace_pipe")
+	if writer, open := k.writers[path]; open {
+		delete(k.writers, path)
+		if err := syscall.Close(writer); err != nil {
+			return err
+		}
+	}
+	switch writer, err := syscall.Open(pipe, syscall.O_WRONLY|syscall.O_NONBLOCK, 0); {
+	case err == nil:
+		k.writers[path] = writer
+		return &os.PathError{Op: "rmdir", Path: path, Err: syscall.EBUSY}
+	case !errors.Is(err, syscall.ENXIO) && !errors.Is(err, syscall.ENOENT):
+		return err
+	}
+	return os.RemoveAll(path)
+}
+
+// Instances are the names of those that exist.
+func (k *Kernel) Instances() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(k.Path, "instances"))
+	names := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names, err
+}
+
+// Happen lets an event of tcp_monitor happen: every instance that records, has it enabled and lets it through its filter
+// gets the line. The payload is what follows "tcp_monitor_window: ".
+func (k *Kernel) Happen(event, payload string) error {
+	names, err := k.Instances()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := filepath.Join(k.Path, "instances", name)
+		directory := filepath.Join(path, "events", trace.EventSystem, event)
+		passes, err := matches(read(filepath.Join(directory, "filter")), payload)
+		if err != nil {
+			return err
+		}
+		if read(filepath.Join(path, "tracing_on")) != "1" || read(filepath.Join(directory, "enable")) != "1" || !passes {
+			continue
+		}
+		if read(filepath.Join(path, "trace_clock")) != "mono" {
+			return fmt.Errorf("%s has another clock than mono", name)
+		}
+		if err := k.Print(name, fmt.Sprintf("          <idle>-0       [000] ..s1.    12.345678: %s: %s\n", event, payload)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Print puts text into an instance's trace_pipe.
+func (k *Kernel) Print(instance, text string) error {
+	path := filepath.Join(k.Path, "instances", instance)
+	writer, open := k.writers[path]
+	if !open {
+		var err error
+		if writer, err = syscall.Open(filepath.Join(path, "trace_pipe"), syscall.O_WRONLY|syscall.O_NONBLOCK, 0); err != nil {
+			return err
+		}
+		k.writers[path] = writer
+	}
+	n, err := syscall.Write(writer, []byte(text))
+	if err == nil && n != len(text) {
+		err = errors.New("the FIFO is full")
+	}
+	return err
+}
+
+// HangUp closes the writing end of an instance's trace_pipe.
+func (k *Kernel) HangUp(instance string) error {
+	path := filepath.Join(k.Path, "instances", instance)
+	writer, open := k.writers[path]
+	if !open {
+		return fmt.Errorf("nothing was ever printed to %s", instance)
+	}
+	delete(k.writers, path)
+	return syscall.Close(writer)
+}
+
+func read(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+var condition = regexp.MustCompile(`^(netns|uid) == (\d+)$`)
+
+// matches knows of the kernel's filters what a recording uses: equalities, all of which must hold.
+func matches(filter, payload string) (bool, error) {
+	if filter == "none" {
+		return true, nil
+	}
+	for part := range strings.SplitSeq(filter, " && ") {
+		found := condition.FindStringSubmatch(part)
+		if found == nil {
+			return false, fmt.Errorf("filter %q: %w", filter, syscall.EINVAL)
+		}
+		if _, err := strconv.ParseUint(found[2], 10, 32); err != nil {
+			return false, fmt.Errorf("filter %q: %w", filter, err)
+		}
+		if !strings.Contains(" "+payload+" ", " "+found[1]+"="+found[2]+" ") {
+			return false, nil
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package trace_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"airbound/phone-agent/trace"
+)
+
+func written(t *testing.T, newWriter func(*strings.Builder) trace.Writer) string {
+	t.Helper()
+	var text strings.Builder
+	writer := newWriter(&text)
+	bare := exampleRecord("timeout", 1)
+	bare.SsthreshSegs, bare.BoundMinSegs, bare.BoundMaxSegs, bare.SRTTUS, bare.MinRTTUS = 2, 0, 0, 0, 0
+	for _, record := range []trace.Record{exampleRecord(trace.Window, 1), exampleRecord("sack", 3), {Event: trace.Lost, Times: 9}, bare} {
+		if err := writer.Write(&record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return text.String()
+}
+
+func TestTextIsForPeople(t *testing.T) {
+	t.Parallel()
+	got := written(t, func(to *strings.Builder) trace.Writer { return trace.NewText(to) })
+	const want = `    12.345678  10.0.0.2:5001 > 10.0.9.1:443  window           cwnd 11  ssthresh -  bounds 10..20  in flight 9  srtt 4.0 ms  min rtt 4.0 ms  queue 5+14480 B  open
+    12.345678  10.0.0.2:5001 > 10.0.9.1:443  sack x3          cwnd 11  ssthresh -  bounds 10..20  in flight 9  srtt 4.0 ms  min rtt 4.0 ms  queue 5+14480 B  open
+--- missing here: 9 lost
+    12.345678  10.0.0.2:5001 > 10.0.9.1:443  timeout          cwnd 11  ssthresh 2  bounds -  in flight 9  srtt -  min rtt -  queue 5+14480 B  open
+`
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestCSVAndJSONSayTheSame(t *testing.T) {
+	t.Parallel()
+	rows, err := csv.NewReader(strings.NewReader(written(t, func(to *strings.Builder) trace.Writer {
+		writer, err := trace.NewCSV(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return writer
+	}))).ReadAll()
+	if err != nil || len(rows) != 5 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	decoder := json.NewDecoder(strings.NewReader(written(t, func(to *strings.Builder) trace.Writer { return trace.NewJSON(to) })))
+	decoder.UseNumber()
+	for _, row := range rows[1:] {
+		object := map[string]any{}
+		if err := decoder.Decode(&object); err != nil {
+			t.Fatal(err)
+		}
+		for i, column := range rows[0] {
+			var said string
+			switch value := object[column].(type) {
+			case json.Number:
+				said = value.String()
+			case string:
+				said = value
+			}
+			if said != row[i] {
+				t.Errorf("%s: JSON says %q, CSV %q", column, said, row[i])
+			}
+			delete(object, column)
+		}
+		if len(object) > 0 {
+			t.Errorf("only in JSON: %v", object)
+		}
+	}
+	if got, want := strings.Join(rows[3], ","), ",lost,9,,,,,,,,,,,,,,,"; got != want {
+		t.Errorf("hole: %s", got)
+	}
+}
