@@ -47,6 +47,7 @@ func dial(cfg Config) (*grpc.ClientConn, error) {
 		grpc.WithDisableRetry(),
 		grpc.WithDisableHealthCheck(),
 		grpc.WithNoProxy(),
+		grpc.WithContextDialer(cfg.dial),
 		grpc.WithIdleTimeout(0),
 	)
 	if err != nil {

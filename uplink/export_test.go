@@ -4,6 +4,7 @@ package uplink
 
 import (
 	"context"
+	"net"
 	"time"
 )
 
@@ -13,7 +14,17 @@ func WithKeepalive(cfg Config, interval, timeout time.Duration) Config {
 	return cfg
 }
 
+// Dial is how a connection is opened if a test does not say otherwise.
+var Dial = dialMarked
+
+// WithDial returns cfg with a way of a test to open connections.
+func WithDial(cfg Config, dial func(context.Context, string) (net.Conn, error)) Config {
+	cfg.dial = dial
+	return cfg
+}
+
 // KeepNewest is keepNewest for the tests.
-func KeepNewest[T any](ctx context.Context, in <-chan *T) (newest <-chan *T, stopped <-chan struct{}) {
-	return keepNewest(ctx, in)
+func KeepNewest[T any](ctx context.Context, in <-chan *T) (newest <-chan *T, drop func(), stopped <-chan struct{}) {
+	kept := keepNewest(ctx, in)
+	return kept.out, kept.drop, kept.stopped
 }

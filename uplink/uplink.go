@@ -2,7 +2,8 @@
 
 // Package uplink keeps one bidirectional gRPC stream to the controller open for as long as an agent lives.
 //
-// Reports are cumulative, so the newest one replaces any that waits: nothing queues while the controller is away.
+// Reports are cumulative, so the newest one replaces any that waits, and nothing is kept while the controller is away: a
+// report from before the stream may tell of another network, by another address, than the agent is in now.
 package uplink
 
 import (
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"time"
 
 	"google.golang.org/grpc"
@@ -41,6 +43,8 @@ type Config struct {
 
 	// keepalive is shorter in tests.
 	keepalive keepaliveTimes
+	// dial is watched in tests.
+	dial func(ctx context.Context, address string) (net.Conn, error)
 }
 
 func (cfg Config) withDefaults() (Config, error) {
@@ -62,14 +66,17 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.keepalive == (keepaliveTimes{}) {
 		cfg.keepalive = keepaliveDefault
 	}
+	if cfg.dial == nil {
+		cfg.dial = dialMarked
+	}
 	return cfg, nil
 }
 
 // Run keeps a stream open until ctx ends and then returns nil; its only errors are those of cfg.
 //
-// Run receives from outgoing at all times, connected or not, so a send on it never blocks for long. While there is no
-// stream, or while the stream does not take more, the newest message replaces the one that waits. handle gets the
-// controller's messages one at a time. onState(true) follows each opening of a stream, onState(false) its end; neither
+// Run receives from outgoing at all times, connected or not, so a send on it never blocks for long. While the stream does
+// not take more, the newest message replaces the one that waits. What came before a stream was opened is not sent on it:
+// onState(true) asks for a fresh message. handle gets the controller's messages one at a time. onState(true) follows each opening of a stream, onState(false) its end; neither
 // callback is called after Run returned. A closed outgoing means that no more reports follow.
 func Run[Req, Resp any](
 	ctx context.Context,
@@ -83,14 +90,14 @@ func Run[Req, Resp any](
 	if err != nil {
 		return fmt.Errorf("start uplink: %w", err)
 	}
-	newest, stopped := keepNewest(ctx, outgoing)
-	defer func() { <-stopped }()
+	waiting := keepNewest(ctx, outgoing)
+	defer func() { <-waiting.stopped }()
 
 	wait := backoff.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax}
 	var lastCause string
 	for ctx.Err() == nil {
 		opened := time.Time{}
-		err := session(ctx, cfg, open, newest, handle, func(connected bool) {
+		err := session(ctx, cfg, open, waiting, handle, func(connected bool) {
 			if connected {
 				opened = time.Now()
 				cfg.Logger.Info("connected to the controller", "controller", cfg.Address)
@@ -123,7 +130,7 @@ func session[Req, Resp any](
 	ctx context.Context,
 	cfg Config,
 	open func(context.Context, *grpc.ClientConn) (grpc.BidiStreamingClient[Req, Resp], error),
-	newest <-chan *Req,
+	waiting *newest[Req],
 	handle func(*Resp),
 	onState func(connected bool),
 ) (err error) {
@@ -138,13 +145,14 @@ func session[Req, Resp any](
 	if err != nil {
 		return fmt.Errorf("open stream: %w", err)
 	}
+	waiting.drop()
 	onState(true)
 	defer onState(false)
 
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		send(ctx, stream, newest)
+		send(ctx, stream, waiting.out)
 	}()
 	defer func() { <-sent }()
 	defer cancel()
@@ -161,12 +169,12 @@ func session[Req, Resp any](
 }
 
 // send writes what comes until the stream breaks. The cause of a break comes out of Recv, not of Send.
-func send[Req, Resp any](ctx context.Context, stream grpc.BidiStreamingClient[Req, Resp], newest <-chan *Req) {
+func send[Req, Resp any](ctx context.Context, stream grpc.BidiStreamingClient[Req, Resp], outgoing <-chan *Req) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case message := <-newest:
+		case message := <-outgoing:
 			if stream.Send(message) != nil {
 				return
 			}
