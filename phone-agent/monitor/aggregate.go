@@ -74,7 +74,8 @@ func (t totals) plus(other totals) totals {
 func (a *Aggregator) Exclude(remotes []netip.AddrPort) {
 	a.excluded = make(map[netip.AddrPort]bool, len(remotes))
 	for _, remote := range remotes {
-		remote = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
+		// The kernel's monitor names no zone.
+		remote = netip.AddrPortFrom(remote.Addr().Unmap().WithZone(""), remote.Port())
 		a.excluded[remote] = true
 		if known := a.destinations[remote.Addr()]; known != nil {
 			maps.DeleteFunc(known.connections, func(key flow, _ *tracked) bool { return key.remote == remote })

@@ -234,9 +234,12 @@ func TestRTTRatioBandTriggers(t *testing.T) {
 func TestNoDestinations(t *testing.T) {
 	t.Parallel()
 	aggregator := begun()
-	aggregator.Exclude([]netip.AddrPort{netip.MustParseAddrPort("[::ffff:10.0.9.9]:50051")})
+	aggregator.Exclude([]netip.AddrPort{
+		netip.MustParseAddrPort("[::ffff:10.0.9.9]:50051"), netip.MustParseAddrPort("[fe80::1%wlan0]:50051"),
+	})
 	changes := aggregator.Observe(snapshot(
 		connection("10.0.0.2:1", "10.0.9.9:50051", acked(1000)),
+		connection("[fe80::2]:1", "[fe80::1]:50051", acked(1000)),
 		connection("127.0.0.1:1", "127.0.0.1:5037", acked(1000)),
 		connection("[::1]:1", "[::1]:5037", acked(1000)),
 	), secondUS)

@@ -9,7 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Directory is where a running agent keeps its lock and its state. One agent runs per directory.
@@ -34,8 +35,8 @@ func (d Directory) Lock() (unlock func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock: %w", err)
 	}
-	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	err = unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
 		err = ErrRunning
 	}
 	if err != nil {
@@ -53,16 +54,13 @@ func (d Directory) Running() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for a running agent: %w", err)
 	}
-	// A shared lock that is had is let go by Close.
-	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	running := errors.Is(err, syscall.EWOULDBLOCK)
-	if running {
-		err = nil
-	}
+	// Asks without locking: even a moment's lock could be what an agent that starts now finds.
+	asked := unix.Flock_t{Type: unix.F_WRLCK}
+	err = unix.FcntlFlock(lock.Fd(), unix.F_OFD_GETLK, &asked)
 	if err := errors.Join(err, lock.Close()); err != nil {
 		return false, fmt.Errorf("look for a running agent: %w", err)
 	}
-	return running, nil
+	return asked.Type != unix.F_UNLCK, nil
 }
 
 // Save replaces the state file as a whole: a reader sees the old or the new one.

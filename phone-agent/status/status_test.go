@@ -61,6 +61,39 @@ func TestADirectoryIsOneAgents(t *testing.T) {
 	}
 }
 
+func TestLookingForAnAgentKeepsNoneFromStarting(t *testing.T) {
+	t.Parallel()
+	directory := status.NewDirectory(t.TempDir())
+	stop, looked := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				looked <- nil
+				return
+			default:
+			}
+			if _, err := directory.Running(); err != nil {
+				looked <- err
+				return
+			}
+		}
+	}()
+	for range 5000 {
+		unlock, err := directory.Lock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unlock(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	if err := <-looked; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAStateIsReadAsItWasSaved(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()

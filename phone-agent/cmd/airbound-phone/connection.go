@@ -70,7 +70,7 @@ func (c *connection) tell(what func(nowUS int64)) {
 	}
 }
 
-// send never blocks for long: the uplink keeps the newest report while it has no stream.
+// send never blocks for long: the uplink takes a report at all times.
 func (c *connection) send(report *airboundv1.TerminalReport) {
 	select {
 	case c.outgoing <- &airboundv1.TerminalServiceConnectRequest{Report: report}:

@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"airbound/phone-agent/status"
 	airboundv1 "airbound/proto/airbound/v1"
 )
 
@@ -147,6 +149,54 @@ func TestAnAgentThatWasKilledIsCleanedUpAfter(t *testing.T) {
 	}
 }
 
+// At boot, or with Wi-Fi off, there may be no interface yet; a full or read-only disk has no room for a state.
+func TestAnAgentThatCannotStartCleansUpAllTheSame(t *testing.T) {
+	t.Parallel()
+	const clamped = "dst 10.0.4.1/32 100 150\n"
+	run := []string{"run", "--controller", "127.0.0.1:1"}
+	tests := map[string]struct {
+		arguments []string
+		prepare   func(p *phone) error
+		rules     string
+		message   string
+	}{
+		"no interface": {
+			append(run, "--interface", "nosuch0"), func(*phone) error { return nil }, "flush\n", "find interface nosuch0",
+		},
+		"no room for the state": {
+			append(run, "--mac", "02:00:00:00:01:0a"), func(p *phone) error { return os.WriteFile(p.stateDir, nil, 0o600) },
+			"flush\n", "create the state directory",
+		},
+		"another agent runs": {
+			append(run, "--mac", "02:00:00:00:01:0a"),
+			func(p *phone) error {
+				unlock, err := status.NewDirectory(p.stateDir).Lock()
+				p.t.Cleanup(func() { _ = unlock() })
+				return err
+			},
+			clamped, "another airbound-phone runs",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPhone(t)
+			p.writeFile("tcp_cwnd_bounds", clamped)
+			if err := test.prepare(p); err != nil {
+				t.Fatal(err)
+			}
+			command := p.command(test.arguments...)
+			output, _ := command.CombinedOutput()
+			if code := command.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(output), test.message) {
+				t.Errorf("exit %d: %s", code, output)
+			}
+			if got := p.rules(); got != test.rules {
+				t.Errorf("the kernel holds %q, want %q", got, test.rules)
+			}
+		})
+	}
+}
+
 func TestCleanup(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
@@ -272,5 +322,36 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 	if output, err := exec.Command(path).CombinedOutput(); err == nil || !strings.Contains(string(output), "Exit codes") {
 		t.Errorf("without a command: %v\n%s", err, output)
+	}
+}
+
+// A write to standard error that nobody reads any more kills a Go program, unless it says otherwise; this one would leave
+// its rules in the kernel.
+func TestAnAgentWhoseLogIsGoneStillFreesThePhone(t *testing.T) {
+	t.Parallel()
+	p, c := newPhone(t), startController(t, "127.0.0.1:0")
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := p.startWithLog(c.address, writer)
+	stream := c.stream(t)
+	if err := errors.Join(writer.Close(), reader.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for generation := uint64(1); generation <= 2; generation++ {
+		if err := stream.Send(setBounds(generation, 60_000, destination("10.0.4.1/32", 100, 150))); err != nil {
+			t.Fatal(err)
+		}
+		c.report(t, "a set in force", func(report *airboundv1.TerminalReport) bool { return report.GetBoundsGeneration() == generation })
+	}
+	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := agent.Wait(); err != nil {
+		t.Errorf("the agent ended with %v", err)
+	}
+	if got := p.rules(); got != "flush\n" {
+		t.Errorf("after SIGTERM the kernel was last told %q", got)
 	}
 }

@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -180,8 +181,13 @@ func (p *phone) command(arguments ...string) *exec.Cmd {
 // start runs an agent until the test ends.
 func (p *phone) start(controller string) *exec.Cmd {
 	p.t.Helper()
+	return p.startWithLog(controller, p.t.Output())
+}
+
+func (p *phone) startWithLog(controller string, log io.Writer) *exec.Cmd {
+	p.t.Helper()
 	agent := p.command("run", "--controller", controller, "--mac", "02:00:00:00:01:0A", "--sample-interval", "100ms", "--interval", "500ms")
-	agent.Stderr = p.t.Output()
+	agent.Stderr = log
 	if err := agent.Start(); err != nil {
 		p.t.Fatal(err)
 	}

@@ -9,8 +9,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"airbound/phone-agent/agent"
@@ -33,6 +35,8 @@ func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Write
 	debug.SetGCPercent(gcPercent)
 	// There is never more than a sliver of work; more threads would only cost memory and wake-ups.
 	runtime.GOMAXPROCS(1)
+	// Whoever read the log may end before the agent, which must live to free the phone.
+	signal.Ignore(syscall.SIGPIPE)
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: options.logLevel}))
 	if err := run(ctx, options, logger); err != nil {
 		return exitError, err
@@ -42,6 +46,19 @@ func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Write
 
 // run is the agent's life. Whatever ends it, the kernel's defaults are back when it returns.
 func run(ctx context.Context, options runOptions, logger *slog.Logger) (err error) {
+	directory := status.NewDirectory(options.stateDir)
+	unlock, err := directory.Lock()
+	if errors.Is(err, status.ErrRunning) {
+		return err
+	}
+	if err == nil {
+		defer func() { err = errors.Join(err, unlock()) }()
+	}
+	// Before anything else can fail: an agent that cannot start must not leave what an earlier life left.
+	backEnd := apply.NewProcfs(apply.NewProcFile(options.procRoot))
+	if err := errors.Join(err, backEnd.CleanUp()); err != nil {
+		return err
+	}
 	link := agent.Link{}
 	if link.MAC, err = macOf(options); err != nil {
 		return err
@@ -50,17 +67,11 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 	if link, err = linkOf(ctx, options, link); err != nil {
 		logger.Warn("cannot tell yet where the controller is", "error", err)
 	}
-	directory := status.NewDirectory(options.stateDir)
-	unlock, err := directory.Lock()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
 	phone, err := agent.Start(agent.Config{
 		Version: version, PID: os.Getpid(), Controller: options.controller, Interface: options.interfaceName,
 		Interval: options.interval, SampleInterval: options.sampleInterval,
 		ReadMonitor: newMonitorFile(options.procRoot).read,
-		BackEnd:     apply.NewProcfs(apply.NewProcFile(options.procRoot)),
+		BackEnd:     backEnd,
 		SaveState:   directory.Save, Logger: logger,
 	}, link, bootTimeUS())
 	if err != nil {
