@@ -22,6 +22,9 @@ const (
 	stationsMax = 2007
 	// replyTimeout is long for a local socket; hostapd answers between two events of its loop.
 	replyTimeout = 3 * time.Second
+	// writeTimeout is how long hostapd's queue may stay full. It holds ten datagrams or more, and a hostapd that hangs
+	// takes none of them: without a limit a write would never return.
+	writeTimeout = 500 * time.Millisecond
 )
 
 var errClosed = errors.New("control socket is closed")
@@ -64,8 +67,8 @@ func Dial(path, runDirectory string, malformed func(error)) (*Client, error) {
 // answer: hostapd may be gone.
 func (c *Client) Close() error {
 	close(c.closed)
-	_, detachErr := c.conn.Write([]byte("DETACH"))
-	if isGone(detachErr) {
+	detachErr := c.write("DETACH")
+	if isGone(detachErr) || errors.Is(detachErr, os.ErrDeadlineExceeded) {
 		detachErr = nil
 	}
 	closeErr := c.conn.Close()
@@ -186,10 +189,18 @@ func (c *Client) expect(ctx context.Context, command, want string) error {
 	return nil
 }
 
+func (c *Client) write(command string) error {
+	if err := c.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return err
+	}
+	_, err := c.conn.Write([]byte(command))
+	return err
+}
+
 // command sends a command and waits for its reply. After an error the connection is of no more use: a reply that comes
 // late would be taken for that of the next command.
 func (c *Client) command(ctx context.Context, command string) ([]byte, error) {
-	if _, err := c.conn.Write([]byte(command)); err != nil {
+	if err := c.write(command); err != nil {
 		return nil, fmt.Errorf("send %s to hostapd: %w", command, withoutAddresses(err))
 	}
 	timeout := time.NewTimer(replyTimeout)

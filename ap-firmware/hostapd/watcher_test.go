@@ -262,3 +262,25 @@ func TestStopRemovesTheClientSocket(t *testing.T) {
 		}
 	}
 }
+
+// A hostapd that was stopped takes nothing from its socket, and once the queue there is full a write to it waits.
+func TestStopsBesideAHostapdThatTakesNothing(t *testing.T) {
+	b := newBench(t)
+	b.start("02:00:00:00:01:00")
+	b.awaitStations("02:00:00:00:01:00")
+	if err := b.server.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	b.watcher.Refresh() // makes it write
+	b.awaitAway()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.stop()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Fatalf("the watcher did not end within %v", patience)
+	}
+}

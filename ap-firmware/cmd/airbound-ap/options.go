@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -123,6 +124,7 @@ func parse(flags *flag.FlagSet, arguments []string, stdout io.Writer) error {
 		fmt.Fprintf(stdout, "Usage: airbound-ap %s [FLAGS]\n", flags.Name())
 		flags.SetOutput(stdout)
 		flags.PrintDefaults()
+		fmt.Fprint(stdout, examplesOf(flags.Name()))
 		return err
 	}
 	if err == nil && flags.NArg() > 0 {
@@ -132,4 +134,16 @@ func parse(flags *flag.FlagSet, arguments []string, stdout io.Writer) error {
 		return fmt.Errorf("%w; see airbound-ap %s --help", err, flags.Name())
 	}
 	return nil
+}
+
+// examplesOf returns the examples of the help that are of the command.
+func examplesOf(command string) string {
+	var examples strings.Builder
+	examples.WriteString("Examples:\n")
+	for line := range strings.Lines(help) {
+		if strings.HasPrefix(line, "  airbound-ap "+command) {
+			examples.WriteString(line)
+		}
+	}
+	return examples.String()
 }

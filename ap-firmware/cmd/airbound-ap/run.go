@@ -7,9 +7,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -34,7 +36,8 @@ func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Write
 	}
 	debug.SetMemoryLimit(memoryLimitBytes)
 	debug.SetGCPercent(gcPercent)
-	runtime.GOMAXPROCS(1) // A sliver of work a second needs no second thread.
+	runtime.GOMAXPROCS(1)          // A sliver of work a second needs no second thread.
+	signal.Ignore(syscall.SIGPIPE) // Whoever read the log may end before the agent.
 	if err := run(ctx, options, dialKernel, options.logger(stderr)); err != nil {
 		return exitError, err
 	}

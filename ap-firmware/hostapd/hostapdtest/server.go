@@ -12,7 +12,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
+
+// fullAfter is how long a write waits when the queue is full for good.
+const fullAfter = 100 * time.Millisecond
 
 // Server is one hostapd process that serves one network interface. Its methods are safe for concurrent use.
 type Server struct {
@@ -90,6 +94,29 @@ func (s *Server) Mute() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mute = true
+}
+
+// Freeze makes the server take nothing more, and fills its queue: every further write to it waits, as to a process that
+// was stopped for long.
+func (s *Server) Freeze() error {
+	if err := s.conn.SetReadDeadline(time.Now()); err != nil {
+		return fmt.Errorf("stop reading: %w", err)
+	}
+	<-s.ended
+	peer, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: s.path, Net: "unixgram"})
+	if err != nil {
+		return fmt.Errorf("connect to own socket: %w", err)
+	}
+	defer func() { _ = peer.Close() }()
+	for err == nil {
+		if err = peer.SetWriteDeadline(time.Now().Add(fullAfter)); err == nil {
+			_, err = peer.Write([]byte("PING"))
+		}
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("fill own queue: %w", err)
+	}
+	return nil
 }
 
 // Attached counts the ATTACH commands so far.
