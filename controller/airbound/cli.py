@@ -3,6 +3,8 @@
 
 import argparse
 import dataclasses
+import io
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from airbound.edges.client import Client
 
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+INTERRUPTED = 130  # as shells have it: 128 and the signal's number
 DEFAULT_CONTROLLER = "127.0.0.1:50051"
 
 EPILOG = """examples:
@@ -41,44 +44,75 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--version", action="version", version=f"airbound {__version__}")
     commands = root.add_subparsers(metavar="COMMAND", required=True)
 
-    command = commands.add_parser("controller", help="run a controller")
-    command.set_defaults(run=_controller)
-    command.add_argument("--config", type=Path, metavar="FILE", help="TOML; see `airbound check-config`")
-    command.add_argument("--listen", metavar="ADDR:PORT", help=f"default {DEFAULT_CONTROLLER}")
-    command.add_argument("--policy", choices=("paper", "bdp"), help="default bdp")
-    command.add_argument("--generation", choices=("gb", "jb"), help="tables of the paper policy; default jb")
-    command.add_argument("--mode", choices=("control", "observe"), help="default control; observe applies nothing")
-    command.add_argument("--log", choices=("text", "json"), help="default text")
+    def command(
+        name: str,
+        run: "Callable[[argparse.Namespace], int]",
+        summary: str,
+        *examples: str,
+        parents: "Sequence[argparse.ArgumentParser]" = (),
+    ) -> argparse.ArgumentParser:
+        made = commands.add_parser(
+            name,
+            parents=parents,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            epilog="\n".join(["examples:", *(f"  airbound {name}{example}" for example in examples)]),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        made.set_defaults(run=run)
+        return made
 
-    command = commands.add_parser("check-config", help="check a configuration file and print what would hold")
-    command.set_defaults(run=_check_config)
-    command.add_argument("file", type=Path, metavar="FILE")
-    command.add_argument("--json", action="store_true", help="print the whole configuration as JSON")
+    options = command(
+        "controller", _controller, "run a controller", "", " --policy paper --mode observe", " --config airbound.toml"
+    )
+    options.add_argument("--config", type=Path, metavar="FILE", help="TOML; see `airbound check-config`")
+    options.add_argument("--listen", metavar="ADDR:PORT", help=f"default {DEFAULT_CONTROLLER}")
+    options.add_argument("--policy", choices=("paper", "bdp"), help="default bdp")
+    options.add_argument("--generation", choices=("gb", "jb"), help="tables of the paper policy; default jb")
+    options.add_argument("--mode", choices=("control", "observe"), help="default control; observe applies nothing")
+    options.add_argument("--log", choices=("text", "json"), help="default text")
+
+    options = command(
+        "check-config", _check_config, "check a configuration file and print what would hold", " airbound.toml --json"
+    )
+    options.add_argument("file", type=Path, metavar="FILE")
+    options.add_argument("--json", action="store_true", help="print the whole configuration as JSON")
 
     client = argparse.ArgumentParser(add_help=False)
     client.add_argument("--controller", metavar="ADDR:PORT", default=DEFAULT_CONTROLLER, help="default %(default)s")
     client.add_argument("--timeout", type=_seconds, default=5.0, metavar="S", help="seconds to wait; default 5")
     client.add_argument("--json", action="store_true", help="print JSON, in the wire's field names")
 
-    command = commands.add_parser("cells", parents=[client], help="list the cells")
-    command.set_defaults(run=_cells)
+    command("cells", _cells, "list the cells", "", " --json", parents=[client])
 
-    command = commands.add_parser("terminals", parents=[client], help="list the terminals")
-    command.set_defaults(run=_terminals)
-    command.add_argument("--cell", default="", metavar="BSSID", help="only those of this cell")
+    options = command(
+        "terminals", _terminals, "list the terminals", "", " --cell 02:00:00:00:00:01 --json", parents=[client]
+    )
+    options.add_argument("--cell", default="", metavar="BSSID", help="only those of this cell")
 
-    command = commands.add_parser("explain", parents=[client], help="tell which bounds a terminal has, and why")
-    command.set_defaults(run=_explain)
-    command.add_argument("mac", metavar="MAC")
+    options = command(
+        "explain",
+        _explain,
+        "tell which bounds a terminal has, and why",
+        " 02:00:00:00:01:00",
+        " 02:00:00:00:01:00 --json",
+        parents=[client],
+    )
+    options.add_argument("mac", metavar="MAC")
 
-    command = commands.add_parser("mode", parents=[client], help="show or set the mode")
-    command.set_defaults(run=_mode)
-    command.add_argument("mode", nargs="?", choices=("observe", "control"))
+    options = command("mode", _mode, "show or set the mode", "", " observe", " control", parents=[client])
+    options.add_argument("mode", nargs="?", choices=("observe", "control"))
 
-    command = commands.add_parser("exempt", parents=[client], help="take a terminal out of control, or back in")
-    command.set_defaults(run=_exempt)
-    command.add_argument("mac", metavar="MAC")
-    command.add_argument("--off", action="store_true", help="back under control")
+    options = command(
+        "exempt",
+        _exempt,
+        "take a terminal out of control, or back in",
+        " 02:00:00:00:01:00",
+        " 02:00:00:00:01:00 --off",
+        parents=[client],
+    )
+    options.add_argument("mac", metavar="MAC")
+    options.add_argument("--off", action="store_true", help="back under control")
     return root
 
 
@@ -86,16 +120,29 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     """Run a command; its exit code."""
     arguments = parser().parse_args(argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a network's name need not fit a terminal's character set
     try:
-        return run(arguments)
+        code = run(arguments)
+        sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has had enough, which is no failure; Python must not complain about it at exit.
         sys.stdout = None
         return OK
+    except OSError as error:
+        sys.stdout = None
+        _complain(f"cannot print: {error}")
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not 0 < value <= 3600:  # noqa: PLR2004  # an hour is more than anybody waits; refuses nan as well
         raise argparse.ArgumentTypeError(f"{text!r}: expected seconds, above 0, at most 3600")
     return value
@@ -121,7 +168,8 @@ def _controller(arguments: argparse.Namespace) -> int:
 
     log.set_up(config.log)
     try:
-        asyncio.run(controller.run(config))
+        read_again = None if arguments.config is None else lambda: _configured(arguments)
+        asyncio.run(controller.run(config, read_again))
     except ListenError as error:
         _complain(str(error))
         return FAILED
@@ -197,9 +245,12 @@ def _cells(arguments: argparse.Namespace) -> int:
 def _terminals(arguments: argparse.Namespace) -> int:
     from airbound.edges import display
 
+    nobody = f"No terminal is in cell {arguments.cell}." if arguments.cell else "No terminal has connected."
     return _ask(
         arguments,
-        lambda client: display.show(client.terminals(arguments.cell), display.terminals, as_json=arguments.json),
+        lambda client: display.show(
+            client.terminals(arguments.cell), lambda answer: display.terminals(answer, nobody), as_json=arguments.json
+        ),
     )
 
 

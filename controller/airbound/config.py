@@ -8,6 +8,7 @@ the nearest known one, a value out of its limits is an error with the limits.
 
 import dataclasses
 import difflib
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +87,22 @@ def parse(text: str, origin: str) -> Config:
     return Config(**config)
 
 
+def differences(before: Config, after: Config) -> list[str]:
+    """What differs, a line each: `bdp.gain 1.25 -> 2.0`."""
+    old, new = _flat(dataclasses.asdict(before)), _flat(dataclasses.asdict(after))
+    return [f"{key} {old[key]} -> {new[key]}" for key in old if old[key] != new[key]]
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, "" if key == "parameters" else f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
 def checked_endpoint(value: object, name: str) -> str:
     """ADDRESS:PORT, IPv6 addresses in brackets.
 
@@ -95,7 +112,7 @@ def checked_endpoint(value: object, name: str) -> str:
     if isinstance(value, str):
         host, colon, port = value.rpartition(":")
         plain = ":" not in host or (host.startswith("[") and host.endswith("]"))
-        if host and colon and plain and port.isascii() and port.isdigit() and int(port) <= 65535:  # noqa: PLR2004
+        if host and colon and plain and re.fullmatch(r"[0-9]{1,5}", port) and int(port) <= 65535:  # noqa: PLR2004
             return value
     raise ConfigError(f"{name} = {value!r}: expected ADDRESS:PORT, such as 127.0.0.1:50051 or [::1]:50051")
 

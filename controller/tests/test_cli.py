@@ -75,7 +75,7 @@ async def fill(access_point: FakeAccessPoint, phone: FakePhone) -> None:
         )
         await access_point.report(
             access_point_pb2.AccessPointReport(
-                bssid=BSSID, ssid=b"cell \x1b[2J", monotonic_us=second * 10**6, stations=[station]
+                bssid=BSSID, ssid="cell \x1b[2J \u00e9".encode(), monotonic_us=second * 10**6, stations=[station]
             )
         )
     upload = terminal_pb2.Destination(
@@ -85,12 +85,13 @@ async def fill(access_point: FakeAccessPoint, phone: FakePhone) -> None:
     await phone.until(lambda: phone.bounds == {"10.0.4.1/32": (250, 555)})
 
 
-async def run(*arguments: str) -> tuple[int, str, str]:
+async def run(*arguments: str, **environment: str) -> tuple[int, str, str]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "airbound", *arguments),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **environment},
     )
     out, err = await asyncio.wait_for(process.communicate(), WAIT_S)
     assert process.returncode is not None
@@ -110,10 +111,18 @@ async def test_the_commands_show_a_live_cell(controller: Controller) -> None:
         assert "\x1b" not in out
         assert out.splitlines()[2].split()[:2] == [BSSID, "cell"]
 
-        code, out, _ = await run("terminals", *to, "--cell", BSSID)
+        # A terminal of another character set, and a machine that has a proxy for the web.
+        code, out, err = await run("cells", *to, PYTHONIOENCODING="ascii", http_proxy=f"http://{NOBODY}", no_proxy="")
+        assert (code, err) == (0, "")
+        assert "cell ?[2J \\xe9" in out
+
+        code, out, _ = await run("terminals", *to, "--cell", BSSID.upper())
         assert "10.0.4.1/32 250..555" in out
         code, out, _ = await run("terminals", *to, "--cell", "02:00:00:00:00:99")
-        assert out.strip() == "No terminal has connected."
+        assert out.strip() == "No terminal is in cell 02:00:00:00:00:99."
+        code, out, err = await run("terminals", *to, "--cell", "here")
+        assert (code, out) == (1, "")
+        assert err.startswith("airbound: bssid = 'here': not six")
 
         code, out, _ = await run("explain", MAC, *to)
         assert "why: jb class B" in out
@@ -141,6 +150,26 @@ async def test_a_terminal_that_is_not_there_is_a_failure(controller: Controller)
     code, out, err = await run("explain", MAC, "--controller", controller.endpoint)
     assert (code, out) == (1, "")
     assert err == f"airbound: no terminal {MAC} has connected (not_found)\n"
+
+
+async def test_sighup_reads_the_file_again_and_an_error_ends_nothing(controller: Controller, patient: str) -> None:
+    file = Path(patient)
+    good = await asyncio.to_thread(file.read_text, "utf-8")
+    async with (
+        FakeAccessPoint(controller.endpoint) as access_point,
+        FakePhone(controller.endpoint, MAC) as phone,
+    ):
+        await fill(access_point, phone)
+        await asyncio.to_thread(file.write_text, "polcy = 'paper'", "utf-8")
+        controller.process.send_signal(signal.SIGHUP)
+        await asyncio.to_thread(file.write_text, f"mode = 'observe'\n{good}", "utf-8")
+        while phone.bounds:  # two signals may be one, and the first may come before either text
+            controller.process.send_signal(signal.SIGHUP)
+            await asyncio.sleep(0.05)
+        code, log = await controller.end(signal.SIGTERM)
+    assert code == 0
+    assert "info reload configuration: mode control -> observe" in log
+    assert "Traceback" not in log
 
 
 async def test_sigterm_frees_every_phone_and_ends_well(controller: Controller) -> None:
@@ -197,6 +226,7 @@ def test_nobody_there_is_a_code_of_its_own(capsys: pytest.CaptureFixture[str]) -
         ["controller", "--policy", "fair"],
         ["cells", "--timeout", "nan"],
         ["cells", "--timeout", "0"],
+        ["cells", "--timeout", "soon"],
         ["mode", "off"],
     ],
 )
@@ -204,7 +234,9 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(SystemExit) as caught:
         cli.main(arguments)
     assert caught.value.code == 2
-    assert "usage: airbound" in capsys.readouterr().err
+    complaint = capsys.readouterr().err
+    assert "usage: airbound" in complaint
+    assert "_seconds" not in complaint
 
 
 @pytest.mark.parametrize("command", ["cells", "controller"])
@@ -214,11 +246,53 @@ def test_a_wrong_endpoint(command: str, capsys: pytest.CaptureFixture[str]) -> N
     assert f"{option} = 'here': expected ADDRESS:PORT" in capsys.readouterr().err
 
 
-def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+COMMANDS = ("controller", "check-config", "cells", "terminals", "explain", "mode", "exempt")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ""])
+def test_help_has_examples_that_are_right_usage(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        cli.main(["--help"])
+        cli.main([*command.split(), "--help"])
     assert caught.value.code == 0
-    assert "airbound explain 02:00:00:00:01:00" in capsys.readouterr().out
+    examples = re.findall(r"^  airbound ((?:\S+ ?)+)", capsys.readouterr().out.partition("examples:")[2], re.MULTILINE)
+    assert examples
+    for example in examples:
+        assert cli.parser().parse_args(example.split())
+        assert example.split()[0] in ([command] if command else COMMANDS)
+
+
+@pytest.mark.parametrize("endpoint", ["127.0.0.1:" + "1" * 5000, "127.0.0.1:65536", "127.0.0.1:\u0661"])
+def test_no_port_at_all(endpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["cells", "--controller", endpoint]) == 2
+    assert "expected ADDRESS:PORT" in capsys.readouterr().err
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> str:
+    file = tmp_path / "good.toml"
+    file.write_text("policy = 'paper'\n", encoding="utf-8")
+    return str(file)
+
+
+def test_output_that_nobody_takes(good: str) -> None:
+    """A full disk is a failure; a reader that has had enough is none."""
+    command = [sys.executable, "-m", "airbound", "check-config", good, "--json"]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (result.returncode, result.stderr) == (1, "airbound: cannot print: [Errno 28] No space left on device\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as broken:
+        result = subprocess.run(command, stdout=broken, stderr=subprocess.PIPE, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, good: str) -> None:
+    def interrupted(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_check_config", interrupted)
+    assert cli.main(["check-config", good]) == 130
 
 
 def test_check_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.config import Config, ConfigError, load, parse
+from airbound.config import Config, ConfigError, differences, load, parse
 from airbound.core.parameters import BdpParameters, ParameterError
 
 EXAMPLE = """
@@ -56,6 +56,14 @@ def test_what_is_set_holds_and_the_rest_is_default() -> None:
         ("mode = 1", "x.toml: mode = 1: expected 'observe' or 'control'"),
         ("bdp = 1", "x.toml: bdp = 1: expected a table, [bdp]"),
         ("[bdp]\ngain = 0.0", "x.toml: bdp.gain = 0.0: expected 0.1 to 100"),
+        (
+            "[senders]\nstop_bytes_per_s = 20_000",
+            "x.toml: senders.stop_bytes_per_s = 20000: expected at most start",
+        ),
+        (
+            "[capacity]\nmin_bps = 6e9",
+            "x.toml: capacity.min_bps = 6000000000.0: expected at most max_bps",
+        ),
         ("[bdp]\ngain = nan", "x.toml: bdp.gain = nan: expected a finite number"),
         ("[bdp]\ngain = true", "x.toml: bdp.gain = True: expected a finite number"),
         ("[bdp]\nqueue_segs = 1.5", "x.toml: bdp.queue_segs = 1.5: expected a whole number"),
@@ -106,3 +114,13 @@ def test_any_text_is_a_configuration_or_an_error(text: str) -> None:
 def test_no_absurd_number_becomes_a_parameter(value: Any) -> None:
     with pytest.raises(ParameterError, match="gain = "):
         BdpParameters(gain=value)
+
+
+def test_differences_are_named_by_their_keys_in_the_file() -> None:
+    after = parse("exempt = ['02:00:00:00:01:00']\nmode = 'observe'\n[bdp]\ngain = 2.0", "x")
+    assert differences(Config(), Config()) == []
+    assert differences(Config(), after) == [
+        "exempt () -> ('02:00:00:00:01:00',)",
+        "mode control -> observe",
+        "bdp.gain 1.25 -> 2.0",
+    ]

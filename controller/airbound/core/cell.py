@@ -11,6 +11,8 @@ from airbound.core.capacity import CapacityEstimator, Interval
 from airbound.core.parameters import CapacityParameters, SenderParameters
 from airbound.core.reports import AccessPointReport, ReportRefusedError, Station, Survey
 
+STATION_MAX_BPS = 2e10  # nearly twice the PHY rate of 802.11be with four streams at 320 MHz, 11.5 Gb/s
+
 
 @dataclass(slots=True)
 class StationState:
@@ -50,6 +52,10 @@ class Cell:
 
     def __post_init__(self) -> None:
         self.capacity = CapacityEstimator(self.capacity_parameters)
+
+    def reconfigure(self, senders: SenderParameters, capacity: CapacityParameters) -> None:
+        """Go on under other parameters with what is known."""
+        self.senders, self.capacity_parameters, self.capacity.parameters = senders, capacity, capacity
 
     @property
     def active_senders(self) -> int:
@@ -113,6 +119,12 @@ class Cell:
             # A null data frame is all header, so a station that only says it is awake sends nothing.
             payload = max(0, new.rx_bytes - old.rx_bytes - packets * self.senders.link_overhead_bytes)
             elapsed_us = max(report.monotonic_us - state.baseline_us, self.senders.min_interval_ms * 1000)
+            if payload * 8e6 > STATION_MAX_BPS * elapsed_us:
+                # A driver's counter that jumped. Taken for traffic it would spoil the cell's capacity for a while.
+                self.refused_total += 1
+                self._incomplete = True
+                state.baseline, state.baseline_us, state.joined = new, report.monotonic_us, False
+                continue
             state.payload_bytes_per_s = payload * 1e6 / elapsed_us
             level = self.senders.stop_bytes_per_s if state.sending else self.senders.start_bytes_per_s
             state.sending = state.payload_bytes_per_s >= level

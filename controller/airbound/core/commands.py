@@ -18,9 +18,15 @@ class Held:
     generation: int
     bounds: tuple[Bound, ...]
     decisions: tuple[Decision, ...]
+    lease_us: int  # what the terminal was last given, whatever is configured now
     set_at_us: int
     renewed_at_us: int
     repeats: int = 0  # how often the same set had to be sent again because the terminal did not hold it
+
+    @property
+    def renew_at_us(self) -> int:
+        """When the lease is to be renewed: two more may be lost before it ends."""
+        return self.renewed_at_us + self.lease_us // 3
 
 
 def fit_to_back_end(decisions: tuple[Decision, ...], back_end: BackEnd) -> tuple[tuple[Bound, ...], str]:
@@ -45,7 +51,6 @@ def action(
     in_force_generation: int,
     reported_at_us: int,
     now_us: int,
-    lease_us: int,
 ) -> Literal["set", "renew", "nothing"]:
     """What must be sent to a terminal.
 
@@ -58,9 +63,9 @@ def action(
     if wanted != held.bounds:
         return "set"
     expected = held.generation if held.bounds else 0
-    patience_us = min(lease_us // 2 << min(held.repeats, 16), REPEATED_AFTER_AT_MOST_US)
+    patience_us = min(held.lease_us // 2 << min(held.repeats, 16), REPEATED_AFTER_AT_MOST_US)
     if in_force_generation != expected and reported_at_us - held.set_at_us >= patience_us:
         return "set"
-    if held.bounds and now_us - held.renewed_at_us >= lease_us // 3:
+    if held.bounds and now_us >= held.renew_at_us:
         return "renew"
     return "nothing"

@@ -7,7 +7,7 @@ the others' shares.
 """
 
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from airbound.core import policy
@@ -16,6 +16,7 @@ from airbound.core.parameters import Parameters
 from airbound.core.reports import Destination
 
 DEFAULT_MSS_BYTES = 1448
+EXPLAINED_AT_MOST = 8
 # IP and TCP headers with the time stamp option, which the kernel's mss already leaves out.
 HEADER_BYTES = {4: 20 + 20 + 12, 6: 40 + 20 + 12}
 
@@ -115,6 +116,15 @@ def _settle_one(held: Decision | None, fresh: Decision, parameters: Parameters) 
     return replace(fresh, bound=held.bound, reason=kept)
 
 
+def explain(why: str, in_force: Sequence[Decision]) -> str:
+    """One line: what moved, and what the first few ranges follow from. A phone in a full cell pays for every byte."""
+    parts = [why] if why else []
+    parts += [f"{decision.destination}: {decision.reason}" for decision in in_force[:EXPLAINED_AT_MOST]]
+    if len(in_force) > EXPLAINED_AT_MOST:
+        parts.append(f"and {len(in_force) - EXPLAINED_AT_MOST} destinations more")
+    return "; ".join(parts)
+
+
 def explain_change(held: Iterable[Decision], fresh: Iterable[Decision]) -> str:
     """What moved between two sets of decisions, for a person."""
     before = {decision.destination: decision for decision in held}
@@ -128,15 +138,22 @@ def explain_change(held: Iterable[Decision], fresh: Iterable[Decision]) -> str:
         if old.bound == new.bound:
             continue
         moved = []
+        if old.policy != new.policy:
+            moved.append(f"policy {old.policy} -> {new.policy}")
         if old.active_senders != new.active_senders:
             moved.append(f"n {old.active_senders} -> {new.active_senders}")
         if old.connections != new.connections:
             moved.append(f"connections {old.connections} -> {new.connections}")
         if old.min_rtt_us != new.min_rtt_us:
             moved.append(f"min RTT {old.min_rtt_us / 1000:.1f} -> {new.min_rtt_us / 1000:.1f} ms")
-        if old.policy == "paper":
-            moved.append(f"RTT ratio {old.rtt_ratio:.1f} -> {new.rtt_ratio:.1f}")
-        else:
-            moved.append(f"capacity {old.capacity_bps / 1e6:.1f} -> {new.capacity_bps / 1e6:.1f} Mb/s")
-        parts.append(f"{address}: {', '.join(moved)}")
+        ratios, capacities = ((f"{old.rtt_ratio:.1f}", f"{new.rtt_ratio:.1f}"), (_mbps(old), _mbps(new)))
+        if new.policy == "paper" and ratios[0] != ratios[1]:
+            moved.append(f"RTT ratio {ratios[0]} -> {ratios[1]}")
+        if new.policy == "bdp" and capacities[0] != capacities[1]:
+            moved.append(f"capacity {capacities[0]} -> {capacities[1]} Mb/s")
+        parts.append(f"{address}: {', '.join(moved) or 'other parameters, or less than is shown'}")
     return "; ".join(parts)
+
+
+def _mbps(decision: Decision) -> str:
+    return f"{decision.capacity_bps / 1e6:.1f}"

@@ -4,6 +4,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+Level = Literal["info", "warning"]
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Bound:
@@ -55,7 +57,7 @@ class CellChanged:
 class Note:
     """One line of the log: what happened to whom, and why."""
 
-    level: Literal["info", "warning"]
+    level: Level
     what: str
     subject: str
     why: str

@@ -4,8 +4,8 @@
 Rules of this file:
 - no I/O, no clock; the same events at the same times give the same effects, whatever the host does;
 - an event is handled whole before its effects are acted on;
-- only terminals that an event can concern are looked at again: those of the cell it came from, or those that send to
-  a destination whose smallest RTT it changed;
+- only terminals that an event can concern are looked at again: those of the cell it came from, those that send to a
+  destination whose smallest RTT it changed, or those for which something is due;
 - whenever in doubt a terminal gets no bounds: the kernel's defaults are always safe.
 """
 
@@ -22,7 +22,9 @@ from airbound.core.events import (
     Disconnected,
     Event,
     Exempted,
+    Kind,
     ModeSet,
+    Reconfigured,
     Refused,
     Stopping,
     TerminalReported,
@@ -59,16 +61,24 @@ class Engine:
             case Refused():
                 effects = self._refused(event)
             case Disconnected():
-                effects = self._disconnected(event)
+                effects = self._disconnected(event, now_us)
             case Tick():
                 effects = self._tick(now_us)
             case ModeSet():
                 self.mode = event.mode
-                effects = [Note("info", "mode", event.mode, "an operator set it"), *self._decide_all(now_us)]
+                effects = [
+                    Note("info", "mode", event.mode, "by an operator or the file"),
+                    *self._decide_all(now_us),
+                ]
             case Exempted():
                 (self._exempt.add if event.exempt else self._exempt.discard)(event.mac)
                 what = "exempt" if event.exempt else "not exempt"
-                effects = [Note("info", what, event.mac, "an operator said so"), *self._decide_for([event.mac], now_us)]
+                effects = [
+                    Note("info", what, event.mac, "by an operator or the file"),
+                    *self._decide_for([event.mac], now_us),
+                ]
+            case Reconfigured():
+                effects = self._reconfigured(event, now_us)
             case Stopping():
                 self._stopping = True
                 effects = self._decide_all(now_us)
@@ -77,18 +87,20 @@ class Engine:
     def next_deadline_us(self) -> int | None:
         """When a Tick is due: the next lease to renew, or the next silence to take notice of."""
         safety = self.parameters.safety
-        deadlines: list[int] = []
-        for terminal in self._terminals.values():
-            if terminal.held is not None and terminal.held.bounds:
-                deadlines.append(terminal.held.renewed_at_us + safety.lease_ms * 1000 // 3)
-                deadlines.append(terminal.reported_at_us + safety.terminal_stale_ms * 1000 + 1)
-                cell = self._associations.cell_of(terminal.mac)
-                if cell is not None:
-                    deadlines.append(cell.reported_at_us + safety.cell_stale_ms * 1000 + 1)
+        deadlines = [due_us for terminal in self._terminals.values() if (due_us := self._due_us(terminal)) is not None]
         silent = [cell.reported_at_us for cell in self._associations.cells.values()]
         silent += [terminal.reported_at_us for terminal in self._terminals.values() if not terminal.stream]
         deadlines += [at_us + safety.forget_ms * 1000 + 1 for at_us in silent]
         return min(deadlines, default=None)
+
+    def _due_us(self, terminal: Terminal) -> int | None:
+        """When a terminal must be looked at without a report: a lease to renew or a silence; none without bounds."""
+        if terminal.held is None or not terminal.held.bounds:
+            return None
+        safety = self.parameters.safety
+        due_us = min(terminal.held.renew_at_us, terminal.reported_at_us + safety.terminal_stale_ms * 1000 + 1)
+        cell = self._associations.cell_of(terminal.mac)
+        return due_us if cell is None else min(due_us, cell.reported_at_us + safety.cell_stale_ms * 1000 + 1)
 
     # Events
 
@@ -99,10 +111,11 @@ class Engine:
             cell = Cell(report.bssid, self.parameters.senders, self.parameters.capacity)
         elif event.stream < cell.stream:
             return effects  # its stream was replaced and is being closed
+        if not self._own(event.stream, report.bssid):
+            return self._not_its_own(event.stream, "access_point", "bssid", report.bssid)
         replaced, before = cell.stream, cell.active_senders
         stations_before = set(cell.stations)
         try:
-            self._own(event.stream, "bssid", report.bssid)
             cell.accept(event.stream, report, now_us)
         except ReportRefusedError as error:
             return self._refused(Refused("access_point", report.bssid, error))
@@ -120,9 +133,10 @@ class Engine:
         terminal = self._terminals.get(report.mac) or Terminal(report.mac)
         if event.stream < terminal.stream:
             return effects  # its stream was replaced and is being closed
+        if not self._own(event.stream, report.mac):
+            return self._not_its_own(event.stream, "terminal", "mac", report.mac)
         replaced = terminal.stream
         try:
-            self._own(event.stream, "mac", report.mac)
             terminal.accept(event.stream, report, now_us, self.parameters.safety.sending_hold_ms * 1000)
         except ReportRefusedError as error:
             return self._refused(Refused("terminal", report.mac, error))
@@ -145,20 +159,25 @@ class Engine:
             count = owner.refused_total
         if count & (count - 1):
             return []  # a broken agent repeats itself every second: the log gets the 1st, 2nd, 4th, 8th, ...
-        return [Note("warning", "refused", event.key or event.kind, f"{event.error} (refusal {count})")]
+        return [Note("warning", "refused", event.key if owner else event.kind, f"{event.error} (refusal {count})")]
 
-    def _own(self, stream: int, field: str, key: str) -> None:
-        """A stream speaks for one cell or one terminal, the one of its first report."""
-        owner = self._owners.setdefault(stream, key)
-        if owner != key:
-            raise ReportRefusedError(field, key, f"this stream speaks for {owner}")
+    def _own(self, stream: int, key: str) -> bool:
+        """Whether the stream speaks for this cell or terminal: it does for the one of its first report."""
+        return self._owners.setdefault(stream, key) == key
 
-    def _disconnected(self, event: Disconnected) -> list[Effect]:
+    def _not_its_own(self, stream: int, kind: Kind, field: str, key: str) -> list[Effect]:
+        """An access point whose BSSID changed is right about itself: on a stream of its own it is believed."""
+        why = f"this stream speaks for {self._owners[stream]}"
+        refused = self._refused(Refused(kind, key, ReportRefusedError(field, key, why)))
+        return [*refused, CloseStream(stream, f"{why}, not for {key}")]
+
+    def _disconnected(self, event: Disconnected, now_us: int) -> list[Effect]:
         owner = self._owners.pop(event.stream, "")
         terminal, cell = self._terminals.get(owner), self._associations.cells.get(owner)
         if terminal is not None and terminal.stream == event.stream:
             terminal.disconnect()
-            return [Note("info", "disconnected", owner, "its stream ended; its lease runs out")]
+            note = Note("info", "disconnected", owner, "its stream ended; its lease runs out")
+            return [note, *self._decide(terminal, now_us)]
         if cell is not None and cell.stream == event.stream:
             cell.stream = 0
             return [Note("info", "disconnected", owner, "the access point's stream ended")]
@@ -171,6 +190,14 @@ class Engine:
         for terminal in [t for t in self._terminals.values() if not t.stream and now_us - t.reported_at_us > forget_us]:
             del self._terminals[terminal.mac]
         self._min_rtt.expire(now_us)
+        due = ((mac, self._due_us(terminal)) for mac, terminal in self._terminals.items())
+        return self._decide_for([mac for mac, due_us in due if due_us is not None and due_us <= now_us], now_us)
+
+    def _reconfigured(self, event: Reconfigured, now_us: int) -> list[Effect]:
+        self.parameters = event.parameters
+        self._min_rtt.max_age_us = event.parameters.min_rtt.max_age_s * 1_000_000
+        for cell in self._associations.cells.values():
+            cell.reconfigure(event.parameters.senders, event.parameters.capacity)
         return self._decide_all(now_us)
 
     # Decisions
@@ -256,12 +283,11 @@ class Engine:
             in_force_generation=terminal.report.bounds_generation,
             reported_at_us=terminal.reported_at_us,
             now_us=now_us,
-            lease_us=lease_ms * 1000,
         )
         if what == "nothing":
             return []
         if what == "renew" and held is not None:
-            terminal.held = replace(held, renewed_at_us=now_us)
+            terminal.held = replace(held, lease_us=lease_ms * 1000, renewed_at_us=now_us)
             return [RenewLease(terminal.stream, terminal.mac, held.generation, lease_ms)]
         again = held is not None and held.bounds == wanted
         in_force = terminal.decisions if wanted else ()
@@ -269,10 +295,10 @@ class Engine:
             why = f"sent again: the terminal still says generation {terminal.report.bounds_generation}"
         else:
             why = terminal.no_bounds_reason or decisions.explain_change(held.decisions if held else (), in_force)
-        reason = "; ".join([why, *(f"{d.destination}: {d.reason}" for d in in_force)])
+        reason = decisions.explain(why, in_force)
         terminal.last_generation += 1
         repeats = held.repeats + 1 if held is not None and again else 0
-        terminal.held = Held(terminal.last_generation, wanted, in_force, now_us, now_us, repeats)
+        terminal.held = Held(terminal.last_generation, wanted, in_force, lease_ms * 1000, now_us, now_us, repeats)
         ranges = ", ".join(f"{b.prefix or 'all'} {b.min_segs}..{b.max_segs}" for b in wanted) or "released"
         return [
             SetBounds(terminal.stream, terminal.mac, terminal.last_generation, wanted, lease_ms, reason),

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from airbound.core.parameters import Mode
+from airbound.core.parameters import Mode, Parameters
 from airbound.core.reports import AccessPointReport, ReportRefusedError, TerminalReport
 
 Kind = Literal["access_point", "terminal"]
@@ -63,8 +63,25 @@ class Exempted:
 
 
 @dataclass(frozen=True, slots=True)
+class Reconfigured:
+    """The configuration file changed. Its mode and its exemptions come as events of their own."""
+
+    parameters: Parameters
+
+
+@dataclass(frozen=True, slots=True)
 class Stopping:
     """The controller is about to end in good order: every terminal is to be free at once, not at its lease's end."""
 
 
-Event = AccessPointReported | TerminalReported | Refused | Disconnected | Tick | ModeSet | Exempted | Stopping
+Event = (
+    AccessPointReported
+    | TerminalReported
+    | Refused
+    | Disconnected
+    | Tick
+    | ModeSet
+    | Exempted
+    | Reconfigured
+    | Stopping
+)

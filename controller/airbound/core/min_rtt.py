@@ -14,6 +14,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 _COALESCE = 16
+ADDRESSES_MAX = 65_536  # a phone that makes addresses up must not fill the memory
 
 
 @dataclass(slots=True)
@@ -28,7 +29,12 @@ class MinRttTable:
         if min_rtt_us <= 0:
             return False
         before = self.smallest_us(address, now_us)
-        kept = self._samples.setdefault(address, deque())
+        kept = self._samples.pop(address, None)
+        if kept is None:
+            kept = deque[tuple[int, int]]()
+            if len(self._samples) >= ADDRESSES_MAX:
+                del self._samples[next(iter(self._samples))]  # the one that nobody has reported for the longest time
+        self._samples[address] = kept
         while kept and kept[-1][0] >= min_rtt_us:
             kept.pop()
         if not kept or now_us - kept[-1][1] >= self.max_age_us // _COALESCE:

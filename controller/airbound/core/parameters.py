@@ -67,6 +67,12 @@ class SenderParameters(Checked):
     min_interval_ms: int = knob(250, "shortest time over which rates are taken", 10, 60_000)
     link_overhead_bytes: int = knob(34, "802.11 QoS header (26) and LLC/SNAP (8) in each packet's rx_bytes", 0, 200)
 
+    def __post_init__(self) -> None:
+        Checked.__post_init__(self)
+        if self.stop_bytes_per_s > self.start_bytes_per_s:
+            expected = f"at most start_bytes_per_s = {self.start_bytes_per_s}"
+            raise ParameterError("stop_bytes_per_s", self.stop_bytes_per_s, expected)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetyParameters(Checked):
@@ -102,6 +108,11 @@ class CapacityParameters(Checked):
     cw_min_slots: int = knob(15, "smallest contention window", 0, 1023)
     max_filter_s: float = knob(10.0, "without a survey: the highest uplink rate of this long", 1, 600)
     max_interval_s: float = knob(10.0, "a longer gap between reports is no sample", 1, 600)
+
+    def __post_init__(self) -> None:
+        Checked.__post_init__(self)
+        if self.min_bps > self.max_bps:
+            raise ParameterError("min_bps", self.min_bps, f"at most max_bps = {self.max_bps}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,10 @@ DESTINATIONS_MAX = 4096
 
 Limits = dict[str, tuple[int, int]]
 
+SSID_MAX_BYTES = 32
+TEXT_SHOWN = 80  # what an error quotes of a value: it may be a megabyte of somebody's making
+
+_BACK_END_NAME = re.compile(r"[A-Za-z0-9._-]{0,32}")
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _GROUP_BIT = 1
 
@@ -29,7 +33,9 @@ class ReportRefusedError(ValueError):
     """A report, or one entry of it, that is not taken in: names the field, the value and why."""
 
     def __init__(self, field: str, value: object, why: str) -> None:
-        super().__init__(f"{field} = {value!r}: {why}")
+        shown = repr(value)
+        shown = shown if len(shown) <= TEXT_SHOWN else f"{shown[:TEXT_SHOWN]}..."
+        super().__init__(f"{field} = {shown}: {why}")
         self.field = field
         self.value = value
         self.why = why
@@ -66,6 +72,27 @@ def _check_limits(report: object, limits: Limits) -> None:
             raise ReportRefusedError(field, value, "not a whole number")
         if not low <= value <= high:
             raise ReportRefusedError(field, value, f"outside {low} to {high}")
+
+
+def check_count(field: str, count: int, most: int) -> None:
+    """Refuses a list of more than `most` entries."""
+    if count > most:
+        raise ReportRefusedError(field, count, f"more than {most}")
+
+
+def checked_ssid(field: str, value: bytes) -> bytes:
+    """An SSID as 802.11 has it: any bytes, but not many."""
+    if len(value) > SSID_MAX_BYTES:
+        raise ReportRefusedError(field, value, f"longer than {SSID_MAX_BYTES} bytes")
+    return value
+
+
+def _check_distinct(field: str, values: list[str]) -> None:
+    seen = set[str]()
+    for value in values:
+        if value in seen:
+            raise ReportRefusedError(field, value, "listed twice")
+        seen.add(value)
 
 
 _COUNTER = (0, COUNTER_MAX)
@@ -138,13 +165,11 @@ class AccessPointReport:
 
     def __post_init__(self) -> None:
         checked_mac("bssid", self.bssid)
+        checked_ssid("ssid", self.ssid)
         _check_limits(self, self.LIMITS)
         macs = [station.mac for station in self.stations]
-        if len(macs) > STATIONS_MAX:
-            raise ReportRefusedError("stations", len(macs), f"more than {STATIONS_MAX}")
-        if len(set(macs)) != len(macs):
-            twice = min(mac for mac in macs if macs.count(mac) > 1)
-            raise ReportRefusedError("stations.mac", twice, "listed twice")
+        check_count("stations", len(macs), STATIONS_MAX)
+        _check_distinct("stations.mac", macs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +213,10 @@ class BackEnd:
     can_select_destination: bool = True
     rules_max: int = 0
 
+    def __post_init__(self) -> None:
+        if not _BACK_END_NAME.fullmatch(self.name):
+            raise ReportRefusedError("back_end.name", self.name, "not at most 32 letters, digits, dots, dashes")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminalReport:
@@ -209,9 +238,5 @@ class TerminalReport:
     def __post_init__(self) -> None:
         checked_mac("mac", self.mac)
         _check_limits(self, self.LIMITS)
-        if len(self.destinations) > DESTINATIONS_MAX:
-            raise ReportRefusedError("destinations", len(self.destinations), f"more than {DESTINATIONS_MAX}")
-        addresses = [destination.address for destination in self.destinations]
-        if len(set(addresses)) != len(addresses):
-            twice = min(address for address in addresses if addresses.count(address) > 1)
-            raise ReportRefusedError("destinations.address", twice, "listed twice")
+        check_count("destinations", len(self.destinations), DESTINATIONS_MAX)
+        _check_distinct("destinations.address", [destination.address for destination in self.destinations])

@@ -25,7 +25,13 @@ class Client:
     def __init__(self, endpoint: str, timeout_s: float) -> None:
         self._endpoint = endpoint
         self._timeout_s = timeout_s
-        self._channel = grpc.insecure_channel(endpoint)
+        options = [
+            # A proxy of the environment is for the web; the agents pass it by as well.
+            ("grpc.enable_http_proxy", 0),
+            # A few thousand terminals with their reasons are more than the 4 MiB that a client takes otherwise.
+            ("grpc.max_receive_message_length", -1),
+        ]
+        self._channel = grpc.insecure_channel(endpoint, options=options)
         self._stub: Any = operations_pb2_grpc.OperationsServiceStub(self._channel)
 
     def __enter__(self) -> Self:
@@ -44,7 +50,7 @@ class Client:
     def terminals(self, bssid: str = "") -> operations_pb2.ListTerminalsResponse:
         """Every terminal, or those of one cell."""
         answer: operations_pb2.ListTerminalsResponse = self._call(
-            "ListTerminals", operations_pb2.ListTerminalsRequest(bssid=bssid.lower())
+            "ListTerminals", operations_pb2.ListTerminalsRequest(bssid=bssid)
         )
         return answer
 

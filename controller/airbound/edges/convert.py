@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 from airbound.core.decisions import Decision
 from airbound.core.effects import Bound, RenewLease, SetBounds
 from airbound.core.reports import (
+    DESTINATIONS_MAX,
+    STATIONS_MAX,
     AccessPointReport,
     BackEnd,
     Destination,
@@ -18,7 +20,9 @@ from airbound.core.reports import (
     Station,
     Survey,
     TerminalReport,
+    check_count,
     checked_address,
+    checked_ssid,
 )
 from airbound.core.views import CellView, TerminalView
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
@@ -30,16 +34,15 @@ Entry = TypeVar("Entry")
 def access_point_report(message: access_point_pb2.AccessPointReport) -> tuple[AccessPointReport | None, Refusals]:
     """The report, unless it is refused, and everything that was refused."""
     refusals: Refusals = []
-    stations = _entries("stations", message.stations, _station, refusals)
-    survey = _survey(message, refusals)
     try:
+        check_count("stations", len(message.stations), STATIONS_MAX)
         report = AccessPointReport(
             bssid=message.bssid,
             sequence=message.sequence,
             monotonic_us=message.monotonic_us,
-            stations=stations,
-            survey=survey,
-            ssid=message.ssid,
+            stations=_entries("stations", message.stations, _station, refusals),
+            survey=_survey(message, refusals),
+            ssid=_ssid(message, refusals),
             center_frequency_mhz=message.channel.center_frequency_mhz,
         )
     except ReportRefusedError as error:
@@ -50,24 +53,15 @@ def access_point_report(message: access_point_pb2.AccessPointReport) -> tuple[Ac
 def terminal_report(message: terminal_pb2.TerminalReport) -> tuple[TerminalReport | None, Refusals]:
     """The report, unless it is refused, and everything that was refused."""
     refusals: Refusals = []
-    destinations = _entries("destinations", message.destinations, _destination, refusals)
-    back_end = BackEnd()
-    if message.HasField("back_end"):
-        back_end = BackEnd(
-            name=message.back_end.name,
-            can_set_max=message.back_end.can_set_max,
-            can_set_min=message.back_end.can_set_min,
-            can_select_destination=message.back_end.can_select_destination,
-            rules_max=message.back_end.rules_max,
-        )
     try:
+        check_count("destinations", len(message.destinations), DESTINATIONS_MAX)
         report = TerminalReport(
             mac=message.mac,
             sequence=message.sequence,
             monotonic_us=message.monotonic_us,
-            destinations=destinations,
+            destinations=_entries("destinations", message.destinations, _destination, refusals),
             bounds_generation=message.bounds_generation,
-            back_end=back_end,
+            back_end=_back_end(message.back_end),
         )
     except ReportRefusedError as error:
         return None, [*refusals, error]
@@ -108,6 +102,25 @@ def _survey(message: access_point_pb2.AccessPointReport, refusals: Refusals) -> 
     except ReportRefusedError as error:
         refusals.append(ReportRefusedError(f"survey.{error.field}", error.value, error.why))
         return None
+
+
+def _ssid(message: access_point_pb2.AccessPointReport, refusals: Refusals) -> bytes:
+    try:
+        return checked_ssid("ssid", message.ssid)
+    except ReportRefusedError as error:
+        refusals.append(error)
+        return b""
+
+
+def _back_end(message: terminal_pb2.BackEnd) -> BackEnd:
+    """A terminal that tells of no back end has one that can do nothing: every flag is false."""
+    return BackEnd(
+        name=message.name,
+        can_set_max=message.can_set_max,
+        can_set_min=message.can_set_min,
+        can_select_destination=message.can_select_destination,
+        rules_max=message.rules_max,
+    )
 
 
 def _destination(message: terminal_pb2.Destination) -> Destination:

@@ -60,8 +60,8 @@ def exempted(answer: operations_pb2.ExemptTerminalResponse) -> str:
     return f"was {'exempt' if answer.previously_exempt else 'under control'}"
 
 
-def terminals(answer: operations_pb2.ListTerminalsResponse) -> str:
-    """A table of terminals."""
+def terminals(answer: operations_pb2.ListTerminalsResponse, nobody: str) -> str:
+    """A table of terminals, or `nobody` if it were empty."""
     rows = [
         (
             terminal.mac,
@@ -75,7 +75,7 @@ def terminals(answer: operations_pb2.ListTerminalsResponse) -> str:
         for terminal in answer.terminals
     ]
     heads = ("TERMINAL", "CELL", "STATE", "BOUNDS", "IN FORCE/SENT", "AGE", "REFUSED")
-    return _table(heads, rows) if rows else "No terminal has connected."
+    return _table(heads, rows) if rows else nobody
 
 
 def explanation(answer: operations_pb2.ExplainTerminalResponse) -> str:

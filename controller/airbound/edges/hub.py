@@ -2,7 +2,8 @@
 """The engine in an event loop: gives it events with the time, does what it asks for, wakes it at its deadlines.
 
 Everything from a report to the commands it causes happens in one turn of the loop. There is no periodic timer: the
-one timer is set for the engine's next deadline, never nearer than `MIN_TIMER_S`.
+one timer is set for the engine's next deadline. An event may have moved that, so `MIN_TIMER_S` after the first one the
+engine is asked again; not at every event, since the answer is a walk over all terminals.
 """
 
 import asyncio
@@ -10,9 +11,10 @@ import itertools
 import time
 from collections.abc import AsyncIterator, Callable
 
+from airbound.config import Config
 from airbound.core.effects import CellChanged, CloseStream, Effect, Note, RenewLease, SetBounds
 from airbound.core.engine import Engine
-from airbound.core.events import Disconnected, Event, Exempted, Kind, ModeSet, Refused, Stopping, Tick
+from airbound.core.events import Disconnected, Event, Exempted, Kind, ModeSet, Reconfigured, Refused, Stopping, Tick
 from airbound.core.parameters import Mode
 from airbound.core.reports import ReportRefusedError
 from airbound.edges import log
@@ -61,9 +63,8 @@ class Hub:
 
     def submit(self, event: Event) -> None:
         """Have the engine handle an event and do what it asks for, now."""
-        for effect in self.engine.handle(event, self._clock_us()):
-            self._do(effect)
-        self._set_timer()
+        self._handle(event)
+        self._wake_within(MIN_TIMER_S)
 
     def refuse(self, kind: Kind, key: str, refusals: list[ReportRefusedError]) -> None:
         """Count refused reports or entries of them."""
@@ -83,6 +84,14 @@ class Hub:
         self._store.set_exempt(mac, exempt=exempt)
         self.submit(Exempted(mac, exempt))
         return previous
+
+    def reconfigure(self, before: Config, after: Config) -> None:
+        """Go over to another configuration. What an operator chose meanwhile stays, unless the file changed there."""
+        self.submit(Reconfigured(after.parameters))
+        if before.parameters.mode != after.parameters.mode:
+            self.set_mode(after.parameters.mode)
+        for mac in sorted(set(before.exempt) ^ set(after.exempt)):
+            self.set_exempt(mac, exempt=mac in after.exempt)
 
     def stop(self) -> None:
         """Free every terminal and end every stream once that is written."""
@@ -126,12 +135,31 @@ class Hub:
             case Note():
                 log.note(effect)
 
-    def _set_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        deadline_us = self.engine.next_deadline_us()
-        if deadline_us is None or self._stopped:
+    def _handle(self, event: Event) -> None:
+        for effect in self.engine.handle(event, self._clock_us()):
+            self._do(effect)
+
+    def _wake_within(self, delay_s: float) -> None:
+        """Set the timer, unless it is set for an earlier time: events must not put it off."""
+        loop = asyncio.get_running_loop()
+        if self._stopped:
             return
-        delay_s = max(MIN_TIMER_S, (deadline_us - self._clock_us()) / 1e6)
-        self._timer = asyncio.get_running_loop().call_later(delay_s, self.submit, Tick())
+        if self._timer is not None:
+            if self._timer.when() <= loop.time() + delay_s:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_later(delay_s, self._wake)
+
+    def _wake(self) -> None:
+        """Do what is due, and sleep until something is again."""
+        self._timer = None
+        try:
+            deadline_us = self.engine.next_deadline_us()
+            if deadline_us is not None and deadline_us <= self._clock_us():
+                self._handle(Tick())
+                deadline_us = self.engine.next_deadline_us()
+        except Exception:
+            self._wake_within(MIN_TIMER_S)  # whatever was wrong with one terminal, the others' leases go on
+            raise
+        if deadline_us is not None:
+            self._wake_within(max(MIN_TIMER_S, (deadline_us - self._clock_us()) / 1e6))

@@ -18,7 +18,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
-        subject = getattr(record, "subject", "")
+        subject = _printable(getattr(record, "subject", ""))
         head = f"{_time(record)} {record.levelname.lower()} {getattr(record, 'what', record.name)}"
         return f"{head}{' ' if subject else ''}{subject}: {_one_line(self, record)}"
 
@@ -61,5 +61,9 @@ def _one_line(formatter: logging.Formatter, record: logging.LogRecord) -> str:
     text = record.getMessage()
     if record.exc_info:
         text = f"{text}: {formatter.formatException(record.exc_info)}"
-    # A report's text may hold anything; it must not be able to forge a line of the log.
+    return _printable(text)
+
+
+def _printable(text: str) -> str:
+    """A report's text may hold anything; it must not be able to forge a line of the log."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)

@@ -49,18 +49,19 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
     async def ListTerminals(  # noqa: N802
         self,
         request: operations_pb2.ListTerminalsRequest,
-        context: Any,  # noqa: ARG002
+        context: Any,
     ) -> operations_pb2.ListTerminalsResponse:
         """Every terminal, or those of one cell."""
+        bssid = await self._mac("bssid", request.bssid, context) if request.bssid else ""
         views = self._hub.engine.terminals(self._hub.now_us())
-        chosen = [convert.terminal(view) for view in views if request.bssid in {"", view.bssid}]
+        chosen = [convert.terminal(view) for view in views if bssid in {"", view.bssid}]
         return operations_pb2.ListTerminalsResponse(terminals=chosen)
 
     async def ExplainTerminal(  # noqa: N802
         self, request: operations_pb2.ExplainTerminalRequest, context: Any
     ) -> operations_pb2.ExplainTerminalResponse:
         """A terminal's bounds and their why."""
-        mac = await self._mac(request.mac, context)
+        mac = await self._mac("mac", request.mac, context)
         view = self._hub.engine.terminal(mac, self._hub.now_us())
         if view is None:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"no terminal {mac} has connected")
@@ -86,13 +87,13 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         self, request: operations_pb2.ExemptTerminalRequest, context: Any
     ) -> operations_pb2.ExemptTerminalResponse:
         """Take a terminal out of control, or back in; it need not be connected."""
-        mac = await self._mac(request.mac, context)
+        mac = await self._mac("mac", request.mac, context)
         previous = self._hub.set_exempt(mac, exempt=request.exempt)
         return operations_pb2.ExemptTerminalResponse(previously_exempt=previous)
 
-    async def _mac(self, text: str, context: Any) -> str:
+    async def _mac(self, field: str, text: str, context: Any) -> str:
         try:
-            return checked_mac("mac", text.lower())
+            return checked_mac(field, text.lower())
         except ReportRefusedError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
             raise

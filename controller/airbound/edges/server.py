@@ -28,7 +28,14 @@ SERVICES = (
     operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].full_name,
 )
 STOP_GRACE_S = 2.0
+MESSAGE_BYTES_MAX = 1 << 20
+CONTROL_DSCP = 48
 OPTIONS = (
+    # CS6, network control (RFC 4594): where the access point honours it, a command does not wait behind downloads and
+    # the TCP ACKs of uploads. Agents mark their side alike.
+    ("grpc.dscp", CONTROL_DSCP),
+    # An access point with 2007 stations reports some 250 kB. What is larger ends its stream.
+    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
     # Otherwise two controllers could share the port and each see half of the agents.
     ("grpc.so_reuseport", 0),
     # Agents ping a silent controller every 10 s; an access point is told nothing for hours, and by default that many

@@ -13,7 +13,9 @@ from airbound.core.events import AccessPointReported, Disconnected, Event, Termi
 from airbound.core.parameters import Parameters
 from airbound.core.reports import AccessPointReport, BackEnd, Destination, Station, Survey, TerminalReport
 
+PAPER = Parameters(policy="paper")
 BSSID = "02:00:00:00:00:01"
+OTHER_BSSID = "02:00:00:00:00:02"
 SERVER = "10.0.4.1"
 PACKET_BYTES = 1534  # 1500 of IP and the link's 34
 SECOND_US = 1_000_000
@@ -189,6 +191,25 @@ class Scenario:
         )
         return self.do(TerminalReported(phone.stream, report))
 
+    def keep_reporting(self, sending: Mapping[str, float], seconds: int) -> None:
+        """So many seconds in which the access point and the phones that send report once each."""
+        for _ in range(seconds):
+            self.advance(1)
+            self.access_point(sending)
+            for address in sending:
+                self.terminal(address, upload())
+
+    def no_bounds_reason(self, address: str) -> str:
+        """What operators are told of a phone that has no bounds; empty if it has some.
+
+        Raises:
+            LookupError: the controller knows no such phone.
+        """
+        view = self.engine.terminal(address, self.now_us)
+        if view is None:
+            raise LookupError(address)
+        return view.no_bounds_reason
+
     def hang_up(self, address: str) -> None:
         """A phone's stream ends; what it holds, it holds until its lease ends."""
         phone = self.phones[address]
@@ -208,3 +229,15 @@ def upload(
         mss_bytes=1448,
         queued_bytes=100_000 if connections else 0,
     )
+
+
+def uploading(count: int, parameters: Parameters = PAPER, mbps: float = 2.0) -> Scenario:
+    """A cell whose phones all send, known to the controller for two seconds."""
+    scenario = Scenario(parameters)
+    sending = dict.fromkeys(map(mac, range(count)), mbps)
+    scenario.access_point(sending)
+    scenario.advance(1)
+    scenario.access_point(sending)
+    for number in range(count):
+        scenario.terminal(mac(number), upload())
+    return scenario

@@ -179,6 +179,20 @@ def test_an_agent_that_reconnects_goes_on() -> None:
     assert cell.uplink_bps == pytest.approx(1_000 * 1_500 * 8)
 
 
+def test_a_counter_that_jumped_is_counted_and_spoils_nothing() -> None:
+    cell = new_cell()
+    look(cell, 0, station(0), station(0, number=1))
+    look(cell, 1, station(1_000), station(0, number=1))
+    before, capacity_bps = cell.active_senders, cell.capacity.bps(0)
+    look(cell, 2, station(2_000), station(2**40, number=1))
+    assert cell.uplink_bps == pytest.approx(1_000 * 1_500 * 8)
+    assert (cell.active_senders, cell.refused_total) == (before, 1)
+    assert cell.capacity.bps(0) == capacity_bps
+    look(cell, 3, station(3_000), station(2**40 + 500, number=1))
+    assert cell.uplink_bps == pytest.approx(1_500 * 1_500 * 8)
+    assert (cell.active_senders, cell.refused_total) == (2, 1)
+
+
 COUNTS = st.integers(0, 2**63 - 1)
 
 

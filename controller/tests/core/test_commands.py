@@ -7,14 +7,13 @@ import pytest
 from airbound.core.commands import Held, action, fit_to_back_end
 from airbound.core.decisions import Decision, Sending, decide, explain_change, settle
 from airbound.core.effects import Bound
-from airbound.core.parameters import Parameters
+from airbound.core.parameters import BdpParameters, Parameters
 from airbound.core.reports import BackEnd
 from airbound.testing.scenario import upload
 
 SECOND_US = 1_000_000
-LEASE_US = 6 * SECOND_US
 BOUNDS = (Bound("10.0.4.1/32", 20, 35),)
-HELD = Held(generation=3, bounds=BOUNDS, decisions=(), set_at_us=0, renewed_at_us=0)
+HELD = Held(generation=3, bounds=BOUNDS, decisions=(), lease_us=6 * SECOND_US, set_at_us=0, renewed_at_us=0)
 RELEASED = replace(HELD, bounds=())
 
 
@@ -45,9 +44,7 @@ def test_what_must_be_sent(
     held: Held | None, wanted: tuple[Bound, ...], in_force: int, now_s: float, expected: str
 ) -> None:
     now_us = round(now_s * SECOND_US)
-    decided = action(
-        held, wanted, in_force_generation=in_force, reported_at_us=now_us, now_us=now_us, lease_us=LEASE_US
-    )
+    decided = action(held, wanted, in_force_generation=in_force, reported_at_us=now_us, now_us=now_us)
     assert decided == expected
 
 
@@ -97,4 +94,11 @@ def test_a_change_is_explained_by_what_moved() -> None:
     text = explain_change(before, after)
     assert "10.0.5.1 no longer sent to" in text
     assert "10.0.6.1 sent to" in text
-    assert "10.0.4.1: n 10 -> 5, capacity 24.0 -> 24.0 Mb/s" in text
+    assert "10.0.4.1: n 10 -> 5;" in text
+    alone = decisions("10.0.4.1", parameters=parameters)
+    faster = decisions("10.0.4.1", capacity_bps=48e6, parameters=parameters)
+    assert explain_change(alone, faster) == "10.0.4.1: capacity 24.0 -> 48.0 Mb/s"
+    paper = decisions("10.0.4.1", parameters=Parameters(policy="paper"))
+    assert explain_change(alone, paper) == "10.0.4.1: policy bdp -> paper"
+    wider = decisions("10.0.4.1", parameters=Parameters(bdp=BdpParameters(gain=10)))
+    assert explain_change(alone, wider).startswith("10.0.4.1: other parameters")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.min_rtt import MinRttTable
+from airbound.core.min_rtt import ADDRESSES_MAX, MinRttTable
 
 AGE_US = 600_000_000
 
@@ -59,3 +59,15 @@ def test_never_above_what_was_seen_lately_nor_below_what_was_seen_at_all(samples
         surely = [value for value, at_us in seen if now_us - at_us <= AGE_US - AGE_US // 16]
         assert min(window) <= table.smallest_us("10.0.0.1", now_us) <= min(surely)
         assert sum(len(kept) for kept in table._samples.values()) <= 18
+
+
+def test_made_up_addresses_do_not_fill_the_memory_and_push_out_the_oldest() -> None:
+    table = MinRttTable(max_age_us=10**9)
+    table.observe("old", 10, 0)
+    table.observe("used", 20, 0)
+    for number in range(ADDRESSES_MAX - 1):
+        table.observe("used", 20, 1)
+        table.observe(f"made up {number}", 30, 1)
+    assert len(table) == ADDRESSES_MAX
+    assert table.smallest_us("old", 1) == 0
+    assert table.smallest_us("used", 1) == 20

@@ -143,3 +143,10 @@ def test_any_text_is_an_address_or_refused(text: str) -> None:
             assert check("field", text)
         except ReportRefusedError as error:
             assert error.value == text  # noqa: PT017  # either outcome is right
+
+
+def test_an_error_quotes_no_more_than_a_line() -> None:
+    text = str(ReportRefusedError("mac", "x" * 1_000_000, "no address"))
+    assert text.startswith("mac = 'xxx")
+    assert text.endswith("...: no address")
+    assert len(text) < 120

@@ -56,7 +56,38 @@ def test_a_terminal_is_taken_at_its_word_on_its_back_end() -> None:
     message.ClearField("back_end")
     report, _ = convert.terminal_report(message)
     assert report is not None
-    assert report.back_end == BackEnd()
+    assert report.back_end == BackEnd(name="", can_set_max=False, can_set_min=False, can_select_destination=False)
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "a" * 33, "proc fs", "procfs\n"])
+def test_a_back_end_of_no_name_is_refused(name: str) -> None:
+    message = terminal_pb2.TerminalReport(mac=MAC, sequence=1, back_end=terminal_pb2.BackEnd(name=name))
+    report, refusals = convert.terminal_report(message)
+    assert report is None
+    assert [error.field for error in refusals] == ["back_end.name"]
+
+
+def test_an_endless_ssid_does_not_cost_the_report() -> None:
+    message = access_point_pb2.AccessPointReport(bssid=BSSID, sequence=1, ssid=b"x" * 33)
+    report, refusals = convert.access_point_report(message)
+    assert report is not None
+    assert report.ssid == b""
+    assert [error.field for error in refusals] == ["ssid"]
+
+
+def test_a_list_without_end_is_one_refusal() -> None:
+    stations = [access_point_pb2.Station()] * 100_000
+    report, refusals = convert.access_point_report(
+        access_point_pb2.AccessPointReport(bssid=BSSID, sequence=1, stations=stations)
+    )
+    assert report is None
+    assert [str(error) for error in refusals] == ["stations = 100000: more than 2048"]
+    destinations = [terminal_pb2.Destination()] * 100_000
+    terminal, refusals = convert.terminal_report(
+        terminal_pb2.TerminalReport(mac=MAC, sequence=1, destinations=destinations)
+    )
+    assert terminal is None
+    assert [str(error) for error in refusals] == ["destinations = 100000: more than 4096"]
 
 
 def test_addresses_come_in_canonical() -> None:

@@ -2,9 +2,12 @@
 """Real gRPC over the loopback interface; only the controller's clock is the test's."""
 
 import asyncio
+import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import grpc.aio
@@ -238,7 +241,49 @@ async def test_health_and_reflection_answer(cell: Cell) -> None:
     assert {*server.SERVICES, "grpc.health.v1.Health"} <= names
 
 
+def sockets_of(port: int) -> list[socket.socket]:
+    """This process's connections that were accepted on the port; copies, for the caller to close."""
+    found = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        try:
+            candidate = socket.socket(fileno=os.dup(int(descriptor.name)))
+        except OSError:  # no socket, or gone
+            continue
+        try:
+            ours = candidate.family in {socket.AF_INET, socket.AF_INET6} and candidate.getsockname()[1] == port
+            candidate.getpeername()
+        except OSError:
+            ours = False
+        if ours:
+            found.append(candidate)
+        else:
+            candidate.close()
+    return found
+
+
+async def test_commands_are_marked_as_network_control(cell: Cell) -> None:
+    await cell.uploading(1)
+    accepted = sockets_of(cell.running.port)
+    assert accepted
+    for connection in accepted:
+        with connection:
+            # A socket of both families sends to IPv4 with this one, too.
+            assert connection.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == 0xC0
+            if connection.family == socket.AF_INET6:
+                assert connection.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS) == 0xC0
+
+
 async def test_a_taken_port_is_said_so(cell: Cell) -> None:
     hub = Hub(Engine(Parameters()), MemoryStore())
     with pytest.raises(server.ListenError, match=f"cannot listen on {cell.target}"):
         await server.start(hub, cell.target)
+
+
+async def test_a_report_too_large_ends_its_stream_alone(cell: Cell) -> None:
+    (phone,) = await cell.uploading(1)
+    other = await cell.phone(1)
+    await other.report(*[upload()] * 40_000, monotonic_us=1)
+    await asyncio.wait_for(other.ended.wait(), WAIT_S)
+    assert other.error is not None
+    assert "larger than max" in (other.error.details() or "")
+    assert (phone.error, cell.access_point.error) == (None, None)

@@ -37,6 +37,12 @@ def test_text_is_one_line_whatever_a_report_holds() -> None:
     assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z warning refused 02:00:00:00:01:00: mac = 'a\\nb", line)
 
 
+def test_a_subject_forges_no_line_either() -> None:
+    line = logged("text", Note("warning", "refused", "x\n2026-01-31 info bounds\x1b[2J", "mac is wrong"))
+    assert line.count("\n") == 1
+    assert "\x1b" not in line
+
+
 def test_json_is_one_object() -> None:
     line = logged("json", NOTE)
     assert line.count("\n") == 1
