@@ -34,6 +34,8 @@ def command_line(kernel: Path, radios: int, rate_control: str, ap_rate_control: 
         *(f"mem={GUEST_MEMORY_MIB}M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={GUEST_INIT}"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "loglevel=4", "panic=-1", "norandmaps"),
         *("time-travel=inf-cpu", f"time-travel-start={START_NS_SINCE_1970}", f"airbound_seed={seed}"),
+        # New network namespaces do not inherit this as a sysctl, and their IPv6 would send at random moments.
+        "ipv6.disable_ipv6=1",
         f"mac80211_hwsim.radios={radios}",
         f"mac80211_hwsim.rate_control={rate_control}",
         f"mac80211_hwsim.ap_rate_control={ap_rate_control}",

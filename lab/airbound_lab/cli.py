@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from airbound_lab.run import Setting, run_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from airbound_lab.results import Results
 
 WALL_LIMIT_BASE_S = 300
 WALL_LIMIT_PER_SECOND_S = 20
@@ -39,14 +42,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     parameters = _parameters(options)
+    if options.trace and options.json is None:
+        raise UsageError("trace: give --json FILE as well, the histories go into it")
+    found = _measure(parameters, options, trace=options.trace)
+    print(tables.describe(parameters))
+    print(tables.text(tables.rows(found)))
+    print()
+    print(tables.text(tables.phone_rows(found)))
+
+
+def _measure(parameters: Parameters, options: argparse.Namespace, *, trace: bool) -> Results:
     jobs = _positive("jobs", options.jobs) if options.jobs is not None else os.cpu_count() or 1
     if options.json is not None and not options.json.parent.is_dir():
         raise UsageError(f"json: there is no directory {options.json.parent}")
     machine.check_tools()
-    programs = machine.programs(parameters.modes)
+    programs = machine.programs(parameters.modes, trace=trace)
     kernel = machine.kernel(options.kernel)
     limit_s = options.wall_limit_seconds or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * parameters.seconds
-    setting = Setting(kernel, programs, jobs, limit_s, options.logs.resolve() if options.logs else None)
+    logs = options.logs.resolve() if options.logs else None
+    setting = Setting(kernel, programs, jobs, limit_s, logs, trace)
     progress = Progress(sys.stderr, len(parameters.modes) * len(parameters.seeds))
     try:
         found = run_all(parameters, setting, progress.update, progress.finish, machine.sha256(kernel))
@@ -54,10 +68,24 @@ def _run(options: argparse.Namespace) -> None:
         progress.close()
     if options.json is not None:
         results.save(found, options.json)
-    print(tables.describe(parameters))
-    print(tables.text(tables.rows(found)))
-    print()
-    print(tables.text(tables.phone_rows(found)))
+    return found
+
+
+def _study(options: argparse.Namespace) -> None:
+    from airbound_lab import plot, study, study_plot
+
+    if options.results is not None:
+        found = results.load(options.results)
+    else:
+        changes = {"seeds": options.seeds} if options.seeds is not None else {}
+        found = _measure(replace(study.TWO_PHONES, **changes), options, trace=True)
+    print(tables.describe(found.parameters))
+    for table in (study.rows(found), study.summary(found)):
+        print(tables.text(table))
+        print()
+    if options.directory is not None:
+        for path in plot.save_all({"two-phones": study_plot.two_phones(found)}, options.directory, options.format):
+            print(path)
 
 
 def _parameters(options: argparse.Namespace) -> Parameters:
@@ -107,7 +135,7 @@ def _report(options: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     defaults = Parameters()
     parser = argparse.ArgumentParser(prog="airbound-lab", description="A Wi-Fi cell in a box, in virtual time.")
-    commands = parser.add_subparsers(required=True, metavar="run|plot|report")
+    commands = parser.add_subparsers(required=True, metavar="run|plot|study|report")
 
     run = commands.add_parser("run", help="boot the cell, measure it, print a table", allow_abbrev=False)
     run.set_defaults(do=_run)
@@ -134,11 +162,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add("--bounds-interval-ms", type=int, default=1000, metavar="MS", help="between looks for new rules")
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
-    add("--json", type=Path, metavar="FILE", help="write the results here")
-    add("--jobs", type=int, metavar="N", help="guests at a time (default: one per core)")
-    add("--logs", type=Path, metavar="DIR", help="keep each run's logs and raw samples here")
-    add("--kernel", metavar="FILE", help="a built lab kernel (default: as lab/kernel/build gives it)")
-    add("--wall-limit-seconds", type=float, metavar="S", help="give up on a guest that takes longer")
+    add("--trace", action="store_true", help="record each phone's history of cwnd and events, for plot (needs --json)")
+    _add_setting(run)
 
     plot = commands.add_parser("plot", help="draw a results file", allow_abbrev=False)
     plot.set_defaults(do=_plot)
@@ -146,11 +171,30 @@ def _parser() -> argparse.ArgumentParser:
     plot.add_argument("--directory", type=Path, default=Path(), help="where the pictures go (default: here)")
     plot.add_argument("--format", choices=("svg", "png"), default="svg")
 
+    study = commands.add_parser("study", help="repeat a study of the papers", allow_abbrev=False)
+    study.set_defaults(do=_study)
+    study.add_argument("name", choices=("two-phones",), help="two equal phones, 256 ms: who is steady, by the monitor")
+    study.add_argument("--seeds", type=_seeds, metavar="A..B", help="default: 1..10")
+    study.add_argument("--results", type=Path, metavar="FILE", help="do not run: take what --json wrote")
+    study.add_argument("--directory", type=Path, metavar="DIR", help="draw two-phones.svg there")
+    study.add_argument("--format", choices=("svg", "png"), default="svg")
+    _add_setting(study)
+
     report = commands.add_parser("report", help="one HTML page of several results files", allow_abbrev=False)
     report.set_defaults(do=_report)
     report.add_argument("results", type=Path, nargs="+", help="what run --json wrote")
     report.add_argument("--out", type=Path, default=Path("report.html"), help="default: report.html")
     return parser
+
+
+def _add_setting(parser: argparse.ArgumentParser) -> None:
+    """Add what runs are made with; it has no influence on their figures."""
+    add = parser.add_argument
+    add("--json", type=Path, metavar="FILE", help="write the results here")
+    add("--jobs", type=int, metavar="N", help="guests at a time (default: one per core)")
+    add("--logs", type=Path, metavar="DIR", help="keep each run's logs and raw samples here")
+    add("--kernel", metavar="FILE", help="a built lab kernel (default: as lab/kernel/build gives it)")
+    add("--wall-limit-seconds", type=float, metavar="S", help="give up on a guest that takes longer")
 
 
 def _reals(text: str) -> tuple[float, ...]:

@@ -17,6 +17,9 @@ RESULT_DIRECTORY = "/run/result"
 """Where the guest sees the directory that the host gives it."""
 
 BEACON_INTERVAL_TU = 100
+TRACE_BUFFER_KIB = {"phone": 32 << 10, "cell": 256 << 10}
+"""Of the kernel's buffer, at most: 32 MiB hold some 200,000 records, and the guest has memory for 256 MiB of them."""
+
 CHANNEL = 6
 FREQUENCY_MHZ = 2437
 
@@ -35,8 +38,8 @@ class Programs:
     phone_agent: str
 
 
-def plan(parameters: Parameters, mode: str, seed: int, programs: Programs) -> dict[str, Any]:
-    """Write the guest's orders for one run."""
+def plan(parameters: Parameters, mode: str, seed: int, programs: Programs, *, trace: bool = False) -> dict[str, Any]:
+    """Write the guest's orders for one run; with `trace`, each phone's history is recorded."""
     cell = nodes.build(parameters)
     return {
         "medium": _medium(parameters, seed),
@@ -75,6 +78,7 @@ def plan(parameters: Parameters, mode: str, seed: int, programs: Programs) -> di
             if MODES[mode].has_agents and action.at_s < parameters.seconds
         ],
         "seconds": parameters.seconds,
+        "tracers": _tracers(cell, programs) if trace else [],
         "traffic": {"program": programs.traffic, "plan": traffic_plan(cell, mode, seed)},
     }
 
@@ -115,6 +119,30 @@ def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def trace_file(phone: nodes.Phone) -> str:
+    """Name of the file in the result directory that a phone's history goes to."""
+    return f"trace-{phone.name}.csv"
+
+
+def _tracers(cell: nodes.Topology, programs: Programs) -> list[dict[str, Any]]:
+    """One `airbound-phone trace` in each phone, for its connections to its server.
+
+    They read at the end: reading takes virtual time, and traced phones would not do what they do untraced.
+    """
+    buffer_kib = min(TRACE_BUFFER_KIB["phone"], TRACE_BUFFER_KIB["cell"] // len(cell.phones))
+    return [
+        {
+            "name": f"trace-{phone.name}",
+            "netns": phone.name,
+            "argv": [
+                *(programs.phone_agent, "trace", "--csv", "--out", f"{RESULT_DIRECTORY}/{trace_file(phone)}"),
+                *("--remote", cell.server_of(phone).address, "--read-at-end", "--buffer-kib", str(buffer_kib)),
+            ],
+        }
+        for phone in cell.phones
+    ]
+
+
 def _medium(parameters: Parameters, seed: int) -> dict[str, int]:
     """Parameters of the medium in mac80211_hwsim; `dcf` itself, which switches it on, comes last."""
     return {
@@ -133,8 +161,6 @@ def _sysctls() -> dict[str, str]:
     buffer = " ".join(str(bytes_) for bytes_ in TCP_BUFFER.values())
     return {
         "net/core/devconf_inherit_init_net": "1",
-        "net/ipv6/conf/all/disable_ipv6": "1",
-        "net/ipv6/conf/default/disable_ipv6": "1",
         "net/core/rmem_max": str(TCP_BUFFER["maximum"]),
         "net/core/wmem_max": str(TCP_BUFFER["maximum"]),
         "net/ipv4/tcp_rmem": buffer,

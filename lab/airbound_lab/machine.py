@@ -45,7 +45,7 @@ def check_tools(path: str = SYSTEM_PATH) -> None:
         )
 
 
-def programs(modes: Iterable[str], build: Path = REPOSITORY / "build") -> Programs:
+def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace: bool = False) -> Programs:
     """Find our own programs; UsageError names those that are needed and not built."""
     found = Programs(
         traffic=str(build / "airbound-traffic"),
@@ -57,6 +57,8 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build") -> Progra
     needed = [found.traffic]
     if any(MODES[mode].has_agents for mode in modes):
         needed += [found.access_point_agent, found.phone_agent]
+    elif trace:
+        needed.append(found.phone_agent)
     missing = [name for name in needed if not os.access(name, os.X_OK)]
     if missing:
         raise UsageError(f"not built: {', '.join(missing)}; run: make build")

@@ -10,10 +10,12 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
+from airbound_lab import trace_plot
 from airbound_lab.errors import UsageError
+from airbound_lab.style import FAINT, INK, STYLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -21,39 +23,9 @@ if TYPE_CHECKING:
 
     from airbound_lab.results import PhoneResult, Results
 
-INK = "#1b2733"
-FAINT = "#8a96a3"
-GRID = "#d5dbe1"
 MODE_COLOURS = {"cubic": "#5b6b7b", "bbr": "#c0722b", "paper-gb": "#8d6bb8", "paper-jb": "#7048a8", "bdp": "#14866d"}
 DELAY_COLOURS = ("#2a6fb0", "#c2571a", "#2e8b57", "#8e4a9e", "#a08400", "#5d5d5d")
 """Phones are coloured by the delay of their server: what sets one phone apart from another."""
-
-STYLE: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "airbound",
-    "font.family": "sans-serif",
-    "font.size": 9,
-    "text.color": INK,
-    "axes.edgecolor": FAINT,
-    "axes.labelcolor": INK,
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.6,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "legend.frameon": False,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-}
 
 MANY_PHONES = 4
 """From here on the lines of a figure are thin."""
@@ -98,8 +70,17 @@ def svg(figure: Figure) -> str:
 
 
 def write_all(results: Results, directory: Path, kind: str) -> list[Path]:
-    """Write every figure of a results file as totals.KIND and phones-MODE.KIND; return the paths."""
+    """Write every figure of a results file: totals, phones-MODE, and trace-MODE if it is traced; return the paths."""
     figures = {"totals": totals(results)} | {f"phones-{mode}": phones(results, mode) for mode in results.modes()}
+    for mode in results.modes():
+        run = results.of_mode(mode)[0]
+        if any(phone.trace for phone in run.phones):
+            figures[f"trace-{mode}"] = trace_plot.history(results, run)
+    return save_all(figures, directory, kind)
+
+
+def save_all(figures: Mapping[str, Figure], directory: Path, kind: str) -> list[Path]:
+    """Write figures as NAME.KIND, the same in every run of the program; return the paths."""
     paths = []
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from airbound_lab import plot, tables
+from airbound_lab import plot, style, tables
 from airbound_lab.parameters import Parameters
 from airbound_lab.scenario import built_in
 
@@ -45,7 +45,7 @@ pre { background: var(--soft); padding: .75rem; overflow-x: auto; font-size: .85
 svg text { fill: var(--ink); }
 """
 
-SVG_COLOURS = {plot.INK: "var(--ink)", plot.FAINT: "var(--faint)", plot.GRID: "var(--rule)"}
+SVG_COLOURS = {style.INK: "var(--ink)", style.FAINT: "var(--faint)", style.GRID: "var(--rule)"}
 """Colours of the pictures that follow the reader's choice of light or dark."""
 
 

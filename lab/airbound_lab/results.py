@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab import checked
+from airbound_lab import trace as trace_module
 from airbound_lab.errors import UsageError
 from airbound_lab.parameters import MODES, Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from pathlib import Path
+
+    from airbound_lab.trace import PhoneTrace
 
 SCHEMA = 1
 
@@ -52,6 +54,8 @@ class PhoneResult:
     retransmits: int
     series: Series
     rules: list[RulesChange] = field(default_factory=list)
+    trace: PhoneTrace | None = None
+    """The history of its connections, if the run was asked for one."""
 
 
 @dataclass(slots=True)
@@ -71,8 +75,11 @@ class Run:
     peak_memory_kib: dict[str, int] = field(default_factory=dict)
 
     def comparable(self) -> dict[str, Any]:
-        """Everything that must be equal, to the digit, in a run of equal parameters, mode and seed."""
-        return {k: v for k, v in asdict(self).items() if k not in ("wall_seconds", "peak_memory_kib")}
+        """Everything that must be equal, to the digit, in a run of equal parameters, mode and seed, traced or not."""
+        data = {k: v for k, v in asdict(self).items() if k not in ("wall_seconds", "peak_memory_kib")}
+        for phone in data["phones"]:
+            del phone["trace"]
+        return data
 
 
 @dataclass(slots=True)
@@ -99,12 +106,22 @@ def save(results: Results, path: Path) -> None:
         "schema": SCHEMA,
         "parameters": results.parameters.to_json(),
         "kernel": results.kernel,
-        "runs": [asdict(run) for run in results.runs],
+        "runs": [_plain(run) for run in results.runs],
     }
+    # One number a line is good to read in hundreds of lines, and a waste in the hundred thousands of a trace.
+    indent = None if any(phone.trace for run in results.runs for phone in run.phones) else 1
     try:
-        path.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(data, indent=indent, allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _plain(run: Run) -> dict[str, Any]:
+    data = asdict(run)
+    for phone in data["phones"]:
+        if phone["trace"] is None:
+            del phone["trace"]
+    return data
 
 
 def load(path: Path) -> Results:
@@ -126,9 +143,9 @@ def from_json(data: object) -> Results:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else None
         raise UsageError(f"schema is {found!r}, this program reads {SCHEMA}")
-    _keys("results", data, {"schema", "parameters", "kernel", "runs"}, {"kernel"})
+    checked.keys("results", data, {"schema", "parameters", "kernel", "runs"}, {"kernel"})
     parameters = Parameters.from_json(data["parameters"])
-    runs = [_run(f"runs[{i}]", run) for i, run in enumerate(_list("runs", data["runs"]))]
+    runs = [_run(f"runs[{i}]", run) for i, run in enumerate(checked.items("runs", data["runs"]))]
     for i, run in enumerate(runs):
         if len(run.phones) != parameters.terminals:
             raise UsageError(f"runs[{i}].phones: {len(run.phones)}, but parameters.terminals is {parameters.terminals}")
@@ -140,66 +157,39 @@ def from_json(data: object) -> Results:
 
 
 def _run(where: str, data: Any) -> Run:
-    _fields(where, data, Run, optional={"peak_memory_kib"})
+    checked.fields_of(where, data, Run, optional={"peak_memory_kib"})
     if data["mode"] not in MODES:
         raise UsageError(f"{where}.mode: {data['mode']!r} is none of {', '.join(MODES)}")
     values = dict(data)
-    phones = _list(f"{where}.phones", data["phones"])
+    phones = checked.items(f"{where}.phones", data["phones"])
     values["phones"] = [_phone(f"{where}.phones[{i}]", phone) for i, phone in enumerate(phones)]
     for name in ("total_goodput_mbps", "wall_seconds", "seed", "retransmits"):
-        _number(f"{where}.{name}", data[name])
+        checked.number(f"{where}.{name}", data[name])
     for name in ("jain", "rtt_mean_ms", "rtt_p95_ms", "rtt_ratio"):
-        _number(f"{where}.{name}", data[name], none=True)
+        checked.number(f"{where}.{name}", data[name], none=True)
     return Run(**values)
 
 
 def _phone(where: str, data: Any) -> PhoneResult:
-    _fields(where, data, PhoneResult, optional={"rules"})
+    checked.fields_of(where, data, PhoneResult, optional={"rules", "trace"})
     for name in ("wired_delay_ms", "goodput_mbps", "retransmits"):
-        _number(f"{where}.{name}", data[name])
+        checked.number(f"{where}.{name}", data[name])
     rules = []
-    for i, change in enumerate(_list(f"{where}.rules", data.get("rules", []))):
-        _fields(f"{where}.rules[{i}]", change, RulesChange)
-        _number(f"{where}.rules[{i}].t_s", change["t_s"])
-        lines = _list(f"{where}.rules[{i}].rules", change["rules"])
+    for i, change in enumerate(checked.items(f"{where}.rules", data.get("rules", []))):
+        checked.fields_of(f"{where}.rules[{i}]", change, RulesChange)
+        checked.number(f"{where}.rules[{i}].t_s", change["t_s"])
+        lines = checked.items(f"{where}.rules[{i}].rules", change["rules"])
         rules.append(RulesChange(change["t_s"], [str(line) for line in lines]))
     series = _series(f"{where}.series", data["series"])
-    return PhoneResult(data["wired_delay_ms"], data["goodput_mbps"], data["retransmits"], series, rules)
+    trace = trace_module.from_json(f"{where}.trace", data["trace"]) if "trace" in data else None
+    return PhoneResult(data["wired_delay_ms"], data["goodput_mbps"], data["retransmits"], series, rules, trace)
 
 
 def _series(where: str, data: Any) -> Series:
-    _fields(where, data, Series)
+    checked.fields_of(where, data, Series)
     for name, values in data.items():
-        for value in _list(f"{where}.{name}", values):
-            _number(f"{where}.{name}", value, none=name not in ("t_s", "goodput_mbps"))
+        for value in checked.items(f"{where}.{name}", values):
+            checked.number(f"{where}.{name}", value, none=name not in ("t_s", "goodput_mbps"))
         if len(values) != len(data["t_s"]):
             raise UsageError(f"{where}.{name}: {len(values)} values for {len(data['t_s'])} seconds")
     return Series(**data)
-
-
-def _fields(where: str, data: Any, kind: Any, optional: Collection[str] = ()) -> None:
-    _keys(where, data, {f.name for f in fields(kind)}, optional)
-
-
-def _keys(where: str, data: Any, known: Collection[str], optional: Collection[str]) -> None:
-    if not isinstance(data, dict):
-        raise UsageError(f"{where}: not an object")
-    for key in data:
-        if key not in known:
-            raise UsageError(f"{where}: unknown key {key!r}")
-    for key in sorted(set(known) - set(optional)):
-        if key not in data:
-            raise UsageError(f"{where}: {key!r} is missing")
-
-
-def _list(where: str, data: Any) -> list[Any]:
-    if not isinstance(data, list):
-        raise UsageError(f"{where}: not a list")
-    return data
-
-
-def _number(where: str, value: Any, *, none: bool = False) -> None:
-    if value is None and none:
-        return
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise UsageError(f"{where}: {value!r} is not a number")

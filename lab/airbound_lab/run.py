@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airbound_lab import boot, guest_plan, measure, topology
+from airbound_lab import trace as trace_module
 from airbound_lab.errors import LabError
 from airbound_lab.results import Results, Run
 
@@ -49,6 +50,8 @@ class Setting:
     wall_limit_s: float
     logs: Path | None = None
     """Where each run's logs and raw samples are kept; None: those of a failed run only, in a temporary directory."""
+    trace: bool = False
+    """Whether the history of each phone is recorded; the figures are the same either way."""
 
 
 def run_all(
@@ -87,7 +90,7 @@ def run_one(
 ) -> Run:
     """Boot a guest for one run and measure it."""
     directory = _directory(setting, task)
-    plan = guest_plan.plan(parameters, task.mode, task.seed, setting.programs)
+    plan = guest_plan.plan(parameters, task.mode, task.seed, setting.programs, trace=setting.trace)
     (directory / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
     command = boot.command_line(
         setting.kernel,
@@ -102,7 +105,7 @@ def run_one(
 
     try:
         wall_seconds = boot.boot(command, directory, setting.wall_limit_s, look, stopped)
-        run = _read(directory, parameters, task)
+        run = _read(directory, parameters, task, trace=setting.trace)
     except LabError as error:
         raise LabError(f"{task}: {error}") from error
     run.wall_seconds = round(wall_seconds, 1)
@@ -121,14 +124,19 @@ def _directory(setting: Setting, task: Task) -> Path:
     return directory
 
 
-def _read(directory: Path, parameters: Parameters, task: Task) -> Run:
+def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -> Run:
     with (directory / "samples.jsonl").open(encoding="utf-8") as lines:
         samples = measure.parse(lines)
     if samples.errors:
         raise LabError(f"traffic failed: {'; '.join(samples.errors)}; logs: {directory}")
-    run = measure.figures(topology.build(parameters), task.mode, task.seed, samples)
+    cell = topology.build(parameters)
+    run = measure.figures(cell, task.mode, task.seed, samples)
     end = json.loads((directory / "end.json").read_text(encoding="utf-8"))
     run.peak_memory_kib = end["peak_memory_kib"]
+    if trace:
+        for node, phone in zip(cell.phones, run.phones, strict=True):
+            with (directory / guest_plan.trace_file(node)).open(encoding="utf-8", newline="") as lines:
+                phone.trace = trace_module.parse(lines, end["time_zero_monotonic_us"], parameters.seconds)
     return run
 
 

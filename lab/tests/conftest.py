@@ -6,9 +6,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,10 +18,16 @@ from airbound_lab.parameters import Parameters
 from airbound_lab.results import Results, Run
 from airbound_lab.run import Setting, run_all
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 LAB = Path(__file__).resolve().parents[1]
+
+TRACE_DEFAULTS = {
+    "times": 1, "cookie": 7, "local": "10.0.0.11:40000", "remote": "10.0.4.1:5001", "uid": 0, "ca_state": "open",
+    "cwnd_segs": 10, "ssthresh_segs": 2**31 - 1, "bound_min_segs": 0, "bound_max_segs": 0, "in_flight_segs": 9,
+    "srtt_us": 8000, "last_rtt_us": 8000, "min_rtt_us": 4000, "unsent_bytes": 0, "unacked_bytes": 1448,
+}  # fmt: skip
+TRACE_ZERO_US = 5_000_000
+
+TraceLines = Callable[..., list[str]]
 
 
 @pytest.fixture(scope="session")
@@ -51,12 +58,13 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
     kernel = machine.kernel(None)
     done: dict[str, Cell] = {}
 
-    def boot(mode: str, seed: int = 1, **changes: Any) -> Cell:
+    def boot(mode: str, seed: int = 1, *, trace: bool = False, **changes: Any) -> Cell:
         parameters = Parameters(modes=(mode,), seeds=(seed,), **changes)
-        key = json.dumps([parameters.to_json(), mode, seed])
+        key = json.dumps([parameters.to_json(), mode, seed, trace])
         if key not in done:
             logs = tmp_path_factory.mktemp("cell")
-            setting = Setting(kernel, machine.programs((mode,)), jobs=1, wall_limit_s=900, logs=logs)
+            programs = machine.programs((mode,), trace=trace)
+            setting = Setting(kernel, programs, jobs=1, wall_limit_s=900, logs=logs, trace=trace)
             run = run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
             done[key] = Cell(run, logs / f"{mode}-{seed}")
         return done[key]
@@ -94,6 +102,22 @@ def sample_lines(parameters: Parameters, mode: str, rate_mbps: float) -> list[st
     if mode not in ("cubic", "bbr"):
         lines += [{"kind": "rules", "name": "sta1", "t_ms": 0, "rules": "dst 10.0.4.1/32 3 9\n"}]
     return [json.dumps(line) for line in lines]
+
+
+@pytest.fixture(scope="session")
+def trace_lines() -> TraceLines:
+    """Lines of `airbound-phone trace --csv`, each given as (seconds, event, what differs from TRACE_DEFAULTS)."""
+
+    def make(*records: tuple[float, str, dict[str, Any]]) -> list[str]:
+        header = ["time_us", "event", *TRACE_DEFAULTS]
+        lines = [",".join(header)]
+        for t_s, event, changes in records:
+            assert set(changes) <= set(TRACE_DEFAULTS)
+            values = {"time_us": TRACE_ZERO_US + round(t_s * 1e6), "event": event} | TRACE_DEFAULTS | changes
+            lines.append(",".join(str(values[name]) for name in header))
+        return lines
+
+    return make
 
 
 @pytest.fixture(scope="session")

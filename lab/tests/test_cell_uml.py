@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import bianchi
+from airbound_lab import bianchi, boot
 from airbound_lab.errors import LabError
 from airbound_lab.scenario import Action, Scenario, built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from conftest import Cell
 
@@ -39,6 +41,18 @@ def test_same_seed_same_result_to_the_digit_and_another_seed_differs(boot_cell: 
     other = boot_cell("bdp", seed=2, terminals=3, **SHORT).run.comparable()
     assert first == again
     assert {**other, "seed": 1} != first
+
+
+def test_same_result_from_another_place(
+    boot_cell: Callable[..., Cell], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The path of the guest's first program is on the kernel's command line, which the kernel takes for entropy.
+    here = boot_cell("bdp", terminals=3, **SHORT).run.comparable()
+    package = boot.GUEST_INIT.parent
+    elsewhere = shutil.copytree(package.parent, tmp_path / "a-path-of-another-length" / package.parent.name)
+    monkeypatch.setattr(boot, "GUEST_INIT", elsewhere / package.name / boot.GUEST_INIT.name)
+    moved = Scenario("moved", built_in("uplink").actions)  # another name, so that it is run again
+    assert boot_cell("bdp", scenario=moved, terminals=3, **SHORT).run.comparable() == here
 
 
 def test_each_phone_has_its_own_wire(boot_cell: Callable[..., Cell]) -> None:

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import cli, machine, results
+from airbound_lab import cli, machine, results, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from conftest import TraceLines
 
     from airbound_lab.results import Results
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
         (["--json", "/nowhere/out.json"], "/nowhere"),
         (["--controller-config", "/nowhere"], "/nowhere"),
         (["--wired-delays", "4,-1"], "wired-delays"),
+        (["--trace"], "trace: give --json FILE"),
     ],
 )
 def test_a_wrong_request_ends_with_status_2_and_says_why(
@@ -57,6 +60,25 @@ def test_plot_and_report_of_a_file(make_results: Callable[..., Results], tmp_pat
     assert {path.name for path in (tmp_path / "p").iterdir()} == {"totals.png", "phones-cubic.png", "phones-bdp.png"}
     assert cli.main(["report", str(tmp_path / "out.json"), "--out", str(tmp_path / "r.html")]) == 0
     assert "<svg" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_plot_draws_a_history_if_there_is_one(
+    make_results: Callable[..., Results], trace_lines: TraceLines, tmp_path: Path
+) -> None:
+    found = make_results(modes=("cubic", "bdp"), terminals=4)
+    bounds = {"bound_min_segs": 3, "bound_max_segs": 9}
+    for phone in found.of_mode("bdp")[0].phones[:3]:  # the fourth has no connection
+        lines = trace_lines(
+            (1, "window", {}), (2, "timeout", bounds), (3, "dup_ack", {"ssthresh_segs": 5, "times": 40})
+        )
+        phone.trace = trace.parse(lines, 5_000_000, 6)
+    results.save(found, tmp_path / "out.json")
+    assert cli.main(["plot", str(tmp_path / "out.json"), "--directory", str(tmp_path)]) == 0
+    drawn = (tmp_path / "trace-bdp.svg").read_text(encoding="utf-8")
+    for text in ("bdp, seed 1", "phone 3, 4 ms", "timeout", "dup ack", ">40<", "bounds", "ssthresh"):
+        assert text in drawn
+    assert "fast retransmit" not in drawn
+    assert not (tmp_path / "trace-cubic.svg").exists()
 
 
 @pytest.mark.parametrize("command", ["plot", "report"])

@@ -80,6 +80,24 @@ def test_the_policy_reaches_the_controller() -> None:
     assert plan["controller_config"] == "a = 1\n"
 
 
+def test_each_traced_phone_records_in_its_own_namespace() -> None:
+    parameters = Parameters(terminals=3, wired_delays_ms=(4.0, 64.0))
+    assert guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["tracers"] == []
+    tracers = guest_plan.plan(parameters, "cubic", 1, PROGRAMS, trace=True)["tracers"]
+    assert [(tracer["name"], tracer["netns"]) for tracer in tracers] == [
+        (f"trace-sta{i}", f"sta{i}") for i in (1, 2, 3)
+    ]
+    assert " ".join(tracers[1]["argv"]) == (
+        "/b/airbound-phone trace --csv --out /run/result/trace-sta2.csv --remote 10.0.5.1 "
+        "--read-at-end --buffer-kib 32768"
+    )
+
+
+def test_the_buffers_of_many_traced_phones_leave_the_guest_its_memory() -> None:
+    tracers = guest_plan.plan(Parameters(terminals=100), "cubic", 1, PROGRAMS, trace=True)["tracers"]
+    assert sum(int(tracer["argv"][-1]) for tracer in tracers) <= 256 << 10
+
+
 def test_the_medium_is_switched_on_last() -> None:
     parameters = Parameters(terminals=1, loss_percent=1.5, orphan=True, ap_driver_queue_frames=16, retry_limit=7)
     medium = guest_plan.plan(parameters, "cubic", 7, PROGRAMS)["medium"]

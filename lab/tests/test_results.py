@@ -11,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airbound_lab import results as module
+from airbound_lab import trace
 from airbound_lab.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from conftest import TraceLines
 
     from airbound_lab.results import Results
 
@@ -41,6 +44,32 @@ def test_the_file_has_the_documented_shape(document: dict[str, Any]) -> None:
     assert set(run["phones"][0]["series"]) == {
         *("t_s", "goodput_mbps", "cwnd_segs", "bound_min_segs", "bound_max_segs", "srtt_ms", "min_rtt_ms", "rtt_ratio"),
     }
+
+
+def traced(make_results: Callable[..., Results], trace_lines: TraceLines) -> Results:
+    results = make_results(modes=("cubic",))
+    for phone in results.runs[0].phones:
+        phone.trace = trace.parse(trace_lines((1, "window", {}), (2, "timeout", {"cwnd_segs": 1})), 5_000_000, 6)
+    return results
+
+
+def test_a_trace_is_read_back_and_only_there_if_asked_for(
+    make_results: Callable[..., Results], trace_lines: TraceLines, tmp_path: Path
+) -> None:
+    with_trace = traced(make_results, trace_lines)
+    module.save(with_trace, tmp_path / "traced.json")
+    module.save(make_results(modes=("cubic",)), tmp_path / "plain.json")
+    assert module.load(tmp_path / "traced.json") == with_trace
+    plain, data = (json.loads((tmp_path / name).read_text(encoding="utf-8")) for name in ("plain.json", "traced.json"))
+    assert all("trace" not in phone for phone in plain["runs"][0]["phones"])
+    for phone in data["runs"][0]["phones"]:
+        del phone["trace"]
+    assert data == plain
+
+
+def test_a_traced_run_compares_as_if_it_were_not(make_results: Callable[..., Results], trace_lines: TraceLines) -> None:
+    plain = make_results(modes=("cubic",)).runs[0]
+    assert traced(make_results, trace_lines).runs[0].comparable() == plain.comparable()
 
 
 def change(document: dict[str, Any], path: str, value: object) -> None:
@@ -73,6 +102,7 @@ def change(document: dict[str, Any], path: str, value: object) -> None:
         ("runs.0.phones.2.series.t_s", [1, 2, 3, 4, 5, None], "t_s: None"),
         ("runs.0.phones.2.extra", 1, "unknown key 'extra'"),
         ("runs.0.phones.0.rules", [{"t_s": 1}], "rules\\[0\\]: 'rules' is missing"),
+        ("runs.0.phones.0.trace", {}, "runs\\[0\\].phones\\[0\\].trace: 'connections' is missing"),
         ("more", 1, "unknown key 'more'"),
     ],
 )

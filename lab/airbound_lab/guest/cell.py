@@ -11,7 +11,7 @@ import socket
 import time
 from typing import Any
 
-from airbound_lab.guest.system import GuestError, add_namespace, exited, namespace, run, spawn, write
+from airbound_lab.guest.system import GuestError, add_namespace, exited, namespace, read, run, spawn, write
 
 HOSTAPD_CONTROL = "/run/hostapd/wlan0"
 ASSOCIATION_TIMEOUT_S = 20.0
@@ -98,6 +98,8 @@ def check_path(station: dict[str, Any]) -> None:
         server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         server.bind((station["server"]["address"], ECHO_PORT))
     with namespace(station["name"]):
+        if addresses := read("/proc/thread-self/net/if_inet6"):
+            raise GuestError(f"station {station['name']} has IPv6 and would send on its own: {addresses}")
         phone = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         phone.bind((station["address"], ECHO_PORT))
     with server, phone:

@@ -15,6 +15,7 @@ from typing import Any
 from airbound_lab.guest import cell, system
 from airbound_lab.guest.components import Components
 from airbound_lab.guest.system import GuestError
+from airbound_lab.guest.tracers import Tracers
 
 MEDIUM_PARAMETERS = "/sys/module/mac80211_hwsim/parameters"
 
@@ -61,9 +62,11 @@ def set_up(plan: dict[str, Any]) -> None:
         cell.check_path(station)
 
 
-def measure(plan: dict[str, Any], components: Components) -> int:
+def measure(plan: dict[str, Any], components: Components, tracers: Tracers) -> int:
     """Run the traffic and, meanwhile, the time line; return time zero on the monotonic clock."""
     t0_ns = (time.monotonic_ns() // 1_000_000_000 + 2) * 1_000_000_000
+    # After time zero is chosen: it must not depend on how long they take to start.
+    tracers.start()
     system.write("/run/lab/traffic.plan", plan["traffic"]["plan"].replace("T0_NS", str(t0_ns)))
     progress("measuring")
     argv = [plan["traffic"]["program"], "run", "/run/lab/traffic.plan"]
@@ -78,6 +81,7 @@ def measure(plan: dict[str, Any], components: Components) -> int:
     if status != 0:
         said = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
         raise GuestError(f"the traffic generator failed (status {status}): {said}")
+    tracers.stop()
     return t0_ns
 
 
@@ -93,6 +97,7 @@ def collect(t0_ns: int, components: Components) -> None:
     end = {
         # Where the components' logs stand on the time line of the run.
         "time_zero_s_since_1970": (t0_ns + time.time_ns() - time.monotonic_ns()) / 1e9,
+        "time_zero_monotonic_us": t0_ns // 1000,
         "medium": system.read(f"{MEDIUM_PARAMETERS}/dcf_stats"),
         "peak_memory_kib": components.peak_memory_kib(),
     }
@@ -108,9 +113,10 @@ def main() -> None:
             plan = json.load(file)
         set_up(plan)
         components = Components(plan)
+        tracers = Tracers(plan)
         progress("starting agents")
         components.start_all()
-        t0_ns = measure(plan, components)
+        t0_ns = measure(plan, components, tracers)
         collect(t0_ns, components)
         progress("done")
     except GuestError as error:

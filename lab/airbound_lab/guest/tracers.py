@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: PTH208
+# pathlib would cost the guest start-up time.
+"""The recorders of the phones' histories, one `airbound-phone trace` each."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+from airbound_lab.guest import system
+from airbound_lab.guest.system import GuestError, exited, read, spawn
+
+TRACEFS = "/sys/kernel/tracing"
+START_TIMEOUT_S = 1.0
+"""Of virtual time: they start within the second before time zero."""
+
+POLL_S = 0.01
+READY = "airbound-phone trace: recording\n"
+
+
+class Tracers:
+    """All recorders of a run; none if it is not traced."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        """Mount what they need, start nothing."""
+        self._tracers = plan["tracers"]
+        self._pids: dict[str, int] = {}
+        if self._tracers:
+            system.mount("tracefs", TRACEFS)
+
+    def start(self) -> None:
+        """Start all and wait until all record."""
+        for tracer in self._tracers:
+            self._pids[tracer["name"]] = spawn(tracer["name"], tracer["argv"], tracer["netns"])
+        deadline = time.monotonic() + START_TIMEOUT_S
+        for name, pid in self._pids.items():
+            while READY not in self._said(name):
+                if exited(pid) or time.monotonic() > deadline:
+                    raise GuestError(f"{name} does not record: {self._said(name)}")
+                time.sleep(POLL_S)
+
+    def stop(self) -> None:
+        """Tell all to write what they recorded, and wait until they have."""
+        for pid in self._pids.values():
+            os.kill(pid, signal.SIGTERM)
+        for name, pid in self._pids.items():
+            _, status = os.waitpid(pid, 0)
+            if status != 0:
+                raise GuestError(f"{name} failed (status {status}): {self._said(name)}")
+        if self._pids and (left := os.listdir(f"{TRACEFS}/instances")):
+            raise GuestError(f"left behind in {TRACEFS}/instances: {', '.join(left)}")
+
+    @staticmethod
+    def _said(name: str) -> str:
+        return read(f"{system.LOG_DIRECTORY}/{name}.log")[-800:]
