@@ -4,10 +4,10 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build generate format lint test test-unit test-uml demo picture lab clean
+.PHONY: help setup build generate format lint test test-unit test-uml test-series demo picture lab clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what is missing: Debian packages, .venv, Go, linters
 	@scripts/setup.sh
@@ -38,6 +38,10 @@ test-unit: ## run the tests that need no kernel (a minute or two)
 test-uml: ## run the kernel's and the cell's tests in User Mode Linux
 	@scripts/setup.sh
 	@scripts/test.sh uml
+
+test-series: ## check the kernel series thoroughly, for who changes it (more than an hour)
+	@scripts/setup.sh
+	@scripts/test.sh series
 
 demo: ## show what the bounds do: 10 phones, two delays, two rate controls, a report in out/demo/
 	@scripts/setup.sh apt python go

@@ -7,16 +7,36 @@
 . "$(dirname "$0")/lib.sh"
 use_go
 
+agent_sources=(ap-firmware phone-agent uplink proto go.mod go.sum)
+
+# agent_version: the release, and the commit that last changed the agents, or "modified" instead. Reports carry it, so it is
+# always as long: a commit must not change what the lab's cells measure.
+agent_version() {
+	local release commit changed
+	release=$(sed -n 's/^version = "\(.*\)"$/\1/p' controller/pyproject.toml)
+	if ! commit=$(git log -1 --format=%H -- "${agent_sources[@]}" 2>/dev/null) || [[ -z $commit ]]; then
+		echo "$release-unknown0"
+		return
+	fi
+	changed=$(git status --porcelain -- "${agent_sources[@]}")
+	if [[ -n $changed ]]; then
+		echo "$release-modified"
+	else
+		echo "$release-g${commit:0:7}"
+	fi
+}
+
 build_go() {
-	local stamp=build/.go-sources want
-	want=$( (go env GOVERSION && find ap-firmware phone-agent uplink proto go.mod go.sum \
+	local stamp=build/.go-sources version want
+	version=$(agent_version)
+	want=$( (echo "$version" && go env GOVERSION && find "${agent_sources[@]}" \
 		\( -name '*.go' -o -name 'go.*' \) ! -name '*_test.go' -print0 | sort -z | xargs -0 sha256sum) | sha256sum)
 	if [[ -x build/airbound-ap && -x build/airbound-phone && -f $stamp && $(<"$stamp") == "$want" ]]; then
 		echo "build/airbound-ap and build/airbound-phone are current"
 		return
 	fi
 	mkdir -p build
-	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags '-s -w' -o build/ ./ap-firmware/cmd/airbound-ap ./phone-agent/cmd/airbound-phone
+	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.version=$version" -o build/ ./ap-firmware/cmd/airbound-ap ./phone-agent/cmd/airbound-phone
 	echo "$want" >"$stamp"
 	ls -sh build/airbound-ap build/airbound-phone
 }

@@ -4,12 +4,14 @@
 #   test.sh unit    Go tests and short fuzzing, Python tests: seconds to a few minutes, no kernel
 #   test.sh uml     the kernel series and the cell, in User Mode Linux
 #   test.sh         both
+#   test.sh series  each patch of each kernel line by itself, other options, sparse, arm64
 
 . "$(dirname "$0")/lib.sh"
 use_tools
 
 # By number of inputs, not by time: a deadline that falls into a busy moment counts as a failure of the target.
 FUZZ_INPUTS=${FUZZ_INPUTS:-20000}
+kernel_lines=(6.1 6.12)
 
 go_test() {
 	CGO_ENABLED=1 go test -race ./...
@@ -36,39 +38,42 @@ unit() {
 	step "lab tests" pytest lab -m 'not uml'
 }
 
-# Builds, boots and KUnit after each patch. What was found good is not built again until series, options, base or compiler
-# change; the last kernel built is the whole series and stays for the boot tests.
-series_kernel=$CACHE_DIR/kernel/build-each/linux
+# What was found good is not looked at again until source, series, options, scripts or compiler change.
+check_series() { # COMMAND...
+	CACHE=$CACHE_DIR/kernel kernel/tests/check-series.sh --line "$@"
+}
 
-kernel_series() {
-	local stamp
-	stamp=$CACHE_DIR/kernel/good-$( (gcc -dumpfullversion && sha256sum /usr/src/linux-source-6.1.tar.xz &&
-		find kernel/patches/6.1 kernel/configs kernel/tests/{check-series.sh,uml.config,guest/init.sh} -type f -print0 |
-		sort -z | xargs -0 sha256sum) | sha256sum | cut -c1-16)
-	if [[ -f $stamp && -x $series_kernel ]]; then
-		echo "the series is one that was found good before"
-		return
-	fi
-	rm -f "$CACHE_DIR"/kernel/good-*
-	CACHE=$CACHE_DIR/kernel kernel/tests/check-series.sh build-each
-	CACHE=$CACHE_DIR/kernel kernel/tests/check-series.sh sparse
-	touch "$stamp"
+boot_tests() { # LINE
+	local kernel
+	kernel=$(check_series "$1" build)
+	kernel/tests/boot-test.sh "$kernel"
 }
 
 uml() {
 	step "programs" scripts/build.sh
-	step "kernel: each patch builds, boots, passes KUnit" kernel_series
-	step "kernel: boot tests" kernel/tests/boot-test.sh "$series_kernel"
+	for line in "${kernel_lines[@]}"; do
+		step "kernel $line: series" check_series "$line" ci
+		step "kernel $line: boot tests" boot_tests "$line"
+	done
 	step "lab kernel" lab/kernel/build
 	step "lab tests in the cell" pytest lab -m uml
+}
+
+# For changes of the series; about as long again as everything else.
+series() {
+	for line in "${kernel_lines[@]}"; do
+		step "kernel $line: series, thoroughly" check_series "$line" all
+		step "kernel $line: boot tests" boot_tests "$line"
+	done
 }
 
 case ${1:-all} in
 unit) unit ;;
 uml) uml ;;
+series) series ;;
 all)
 	unit
 	uml
 	;;
-*) die "test: unknown part '$1' (unit, uml)" ;;
+*) die "test: unknown part '$1' (unit, uml, series)" ;;
 esac
