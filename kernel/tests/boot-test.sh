@@ -8,14 +8,16 @@
 #                                    of stress/ only those that are named
 #
 # BOOT_TEST_TIMEOUT_SECONDS (900) is of the host, BOOT_TEST_MEMORY (256M) of the
-# guest; STRESS_ROUNDS and STRESS_SEED go to stress/test_stress.py.
+# guest. BOOT_TEST_SEED (1): the same seed is the same run, another one draws
+# other ports, losses and windows to begin with. STRESS_ROUNDS and STRESS_SEED go
+# to stress/test_stress.py.
 #
 # Status 0 only if tests ran, none failed or was skipped, and the kernel said
 # nothing alarming. The log of the guest goes to standard output.
 set -euo pipefail
 
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
-	sed -n '3,16s/^# \{0,1\}//p' "$0" >&2
+	sed -n '3,18s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 linux=$1
@@ -25,17 +27,17 @@ tests=$(IFS=,; echo "$*")
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
+# shellcheck source=SCRIPTDIR/boot.sh
+. "$here/boot.sh"
+
 # What the kernel does not know of its command line is init's environment.
 environment=("PYTHONPATH=$here/stress")
 for name in STRESS_ROUNDS STRESS_SEED; do
 	[ -z "${!name:-}" ] || environment+=("$name=${!name}")
 done
 
-timeout "${BOOT_TEST_TIMEOUT_SECONDS:-900}" \
-	"$linux" "mem=${BOOT_TEST_MEMORY:-256M}" root=none rootfstype=hostfs rootflags=/ ro \
-	"init=$here/guest/init.sh" ${tests:+"airbound.tests=$tests"} "${environment[@]}" \
-	con=null con0=fd:0,fd:1 ssl=null time-travel=inf-cpu loglevel=6 \
-	</dev/null 2>&1 | tee "$log" || true
+boot_guest "$linux" "${BOOT_TEST_TIMEOUT_SECONDS:-900}" "${BOOT_TEST_MEMORY:-256M}" "${BOOT_TEST_SEED:-1}" "${tests:-all}" \
+	"${environment[@]}" loglevel=6 | tee "$log" || true
 
 fail() {
 	echo "FAIL: $*" >&2

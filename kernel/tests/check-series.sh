@@ -53,6 +53,8 @@ usage() {
 	HELP
 }
 
+# shellcheck source=SCRIPTDIR/boot.sh
+. "$here/boot.sh"
 # shellcheck source=SCRIPTDIR/series/tree.sh
 . "$here/series/tree.sh"
 # shellcheck source=SCRIPTDIR/series/make.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Builds the series with what the kernel has to find its own bugs (debug.config) and runs all boot tests in it, then the
+# Builds the series with what the kernel has to find its own bugs (debug/) and runs all boot tests in it, then the
 # stress tests: random transactions, everything at once, and each allocation of a transaction failing once.
 #
 #   debug-test.sh [LINE]        the kernel line, default 6.1
@@ -25,6 +25,8 @@ fail() {
 	exit 1
 }
 
+# shellcheck source=SCRIPTDIR/boot.sh
+. "$here/boot.sh"
 # shellcheck source=SCRIPTDIR/series/tree.sh
 . "$here/series/tree.sh"
 # shellcheck source=SCRIPTDIR/series/make.sh
@@ -34,9 +36,10 @@ fail() {
 
 use_line "${1:-6.1}"
 lock_line
-uml_fragments+=("$here/debug.config")
-export EXTRA="$here/debug-um.patch"
-kernel=$(kernel_of "debug-$(sha256sum "$here/debug.config" | cut -c1-8)" prepare_series)
+uml_fragments+=("$here/debug/debug.config" "$here/debug/$line.config")
+export EXTRA="$here/debug/$line.patch"
+options=$(cat "$here/debug/debug.config" "$here/debug/$line.config" | sha256sum | cut -c1-8)
+kernel=$(kernel_of "debug-$options" prepare_series)
 exec 8>&- # others may build while this one is tested
 
 # The tables of the sanitizers take memory, and their checks time.

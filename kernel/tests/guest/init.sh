@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # PID 1 of the User Mode Linux guest: makes it habitable, runs the tests named
-# on the kernel command line (airbound.tests=, default all; "none" for a boot
+# on the kernel command line (airbound.tests=: names, "all", "none" for a boot
 # alone, "flow,CC,RTT_MS" for flow.py) and powers off. The host's file system is the root, read-only.
 set -uo pipefail
 
@@ -21,8 +21,9 @@ if [[ "$tests" = flow,* ]]; then
 	IFS=, read -r _ cc rtt_ms <<<"$tests"
 	python3 flow.py "$cc" "$rtt_ms"
 elif [ "$tests" != none ]; then
+	[ "$tests" != all ] || tests=
 	# shellcheck disable=SC2086  # several names separated by commas
-	python3 -m unittest -v ${tests:+${tests//,/ }} 2>&1
+	python3 -m unittest -v ${tests//,/ } 2>&1
 	echo "guest tests ended with status $?"
 fi
 echo "guest powers off"

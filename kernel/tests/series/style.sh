@@ -16,11 +16,9 @@ shared_files=(
 )
 
 cmd_apply() {
-	local tree name
+	local tree
 	tree=$(fresh_tree apply)
-	for name in $(patches); do
-		apply_patch "$tree" "$name"
-	done
+	apply_all "$tree"
 	remove_tree apply
 	echo "PASS: $line: $(patches | wc -l) patches apply"
 }
@@ -61,10 +59,8 @@ cmd_same_code() {
 
 # Sparse's words on the files that the series touches, without line numbers.
 sparse_words() { # TREE OBJECTS
-	local file present=()
-	for file in $(series_objects); do
-		[ ! -e "$1/${file%.o}.c" ] || present+=("$file")
-	done
+	local present
+	mapfile -t present < <(series_objects "$1")
 	configure_uml "$1" "$2"
 	kmake "$1" "$2" -j"$jobs" C=2 "${present[@]}" >"$2/sparse.log" 2>&1 ||
 		fail "does not compile with sparse; see $2/sparse.log"

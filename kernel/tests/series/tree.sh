@@ -24,13 +24,16 @@ lock_line() {
 	}
 }
 
-patches() {
-	grep -vE '^(#|$)' "$series/series"
+patches() { # [FOLDER]
+	grep -vE '^(#|$)' "${1:-$series}/series"
 }
 
-# The objects of the files that the series touches.
-series_objects() {
-	sed -n 's|^+++ b/\(net/.*\)\.c$|\1.o|p' "$series"/*.patch | sort -u
+# The objects of the files that the series touches, as far as they are there: a patch not yet applied may bring some.
+series_objects() { # TREE
+	local object
+	while read -r object; do
+		[ ! -e "$1/${object%.o}.c" ] || echo "$object"
+	done < <(sed -n 's|^+++ b/\(net/.*\)\.c$|\1.o|p' "$series"/*.patch | sort -u)
 }
 
 # The unpacked source, never changed; trees are hard links of it.
@@ -47,15 +50,16 @@ base_tree() {
 	echo "$base"
 }
 
-# A tree of hard links, and nothing where it is to be built. patch(1) replaces files, so the base stays as it is. What an
-# earlier tree was built to goes with it: here a file that was patched then has its old date again, and make would take
-# its objects for current.
+# A tree of hard links, with um/ if it is for User Mode Linux, and nothing where it is to be built. patch(1) replaces files,
+# so the base stays as it is. What an earlier tree was built to goes with it: here a file that was patched then has its
+# old date again, and make would take its objects for current.
 fresh_tree() { # NAME
 	local base
 	base=$(base_tree)
 	remove_tree "$1"
 	cp -al "$base" "$work/tree-$1"
 	mkdir "$work/objects-$1"
+	[ "$arch" != um ] || apply_folder "$here/um" "$work/tree-$1"
 	echo "$work/tree-$1"
 }
 
@@ -63,22 +67,26 @@ remove_tree() { # NAME
 	rm -rf "$work/tree-$1" "$work/objects-$1"
 }
 
-apply_patch() { # TREE NAME
-	patch -d "$1" -p1 -s --fuzz=0 --no-backup-if-mismatch <"$series/$2" ||
-		fail "$2 does not apply"
+apply_patch() { # TREE FILE
+	patch -d "$1" -p1 -s --fuzz=0 --no-backup-if-mismatch <"$2" ||
+		fail "$(basename "$2") does not apply"
+}
+
+apply_folder() { # FOLDER TREE
+	local name
+	for name in $(patches "$1"); do
+		apply_patch "$2" "$1/$name"
+	done
 }
 
 apply_all() { # TREE
-	local name
-	for name in $(patches); do
-		apply_patch "$1" "$name"
-	done
+	apply_folder "$series" "$1"
 }
 
 apply_extra() { # TREE
 	local file
 	for file in ${EXTRA:-}; do
-		patch -d "$1" -p1 -s --no-backup-if-mismatch <"$file" || fail "$file does not apply"
+		apply_patch "$1" "$file"
 	done
 }
 
@@ -93,7 +101,7 @@ inputs() {
 			sha256sum <"$file"
 		done
 		(cd "$series" && sha256sum -- *)
-		(cd "$here" && find check-series.sh uml.config series guest/init.sh ../configs -type f -print0 |
+		(cd "$here" && find check-series.sh boot.sh uml.config um series guest/init.sh ../configs -type f -print0 |
 			LC_ALL=C sort -z | xargs -0 sha256sum)
 	} | sha256sum | cut -c1-16
 }

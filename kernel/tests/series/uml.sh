@@ -51,15 +51,12 @@ cmd_build_base() {
 # The files that the series touches, whether the options have them or not: most of what a patch can break, in a fraction of
 # the time of a whole build.
 cmd_compile_each() {
-	local tree name object files objects=$work/objects-each
+	local tree name files objects=$work/objects-each
 	tree=$(fresh_tree each)
 	for name in $(patches); do
-		apply_patch "$tree" "$name"
+		apply_patch "$tree" "$series/$name"
 		configure_uml "$tree" "$objects"
-		files=()
-		for object in $(series_objects); do
-			[ ! -e "$tree/${object%.o}.c" ] || files+=("$object")
-		done
+		mapfile -t files < <(series_objects "$tree")
 		compile "$tree" "$objects" "${files[@]}"
 		echo "compiles: $name" >&2
 	done
@@ -71,7 +68,7 @@ cmd_build_each() {
 	local tree name objects=$work/objects-each
 	tree=$(fresh_tree each)
 	for name in $(patches); do
-		apply_patch "$tree" "$name"
+		apply_patch "$tree" "$series/$name"
 		configure_uml "$tree" "$objects"
 		compile "$tree" "$objects" linux
 		cmd_kunit "$objects/linux" >&2
@@ -112,11 +109,7 @@ cmd_kunit() { # LINUX
 	local log status=0 totals
 	[ -x "$1" ] || fail "kunit needs the path of a kernel"
 	log=$(mktemp)
-	timeout 300 "$1" mem=256M root=none rootfstype=hostfs rootflags=/ ro \
-		"init=$here/guest/init.sh" airbound.tests=none \
-		kunit.enable=1 'kunit.filter_glob=tcp_cwnd_bounds*' \
-		con=null con0=fd:0,fd:1 ssl=null time-travel=inf-cpu \
-		</dev/null >"$log" 2>&1 || true
+	boot_guest "$1" 300 256M 1 none kunit.enable=1 'kunit.filter_glob=tcp_cwnd_bounds*' >"$log" || true
 	totals=$(grep -E '^# Totals: ' "$log" || grep -E '^# tcp_cwnd_bounds: ' "$log" || true)
 	grep -qE '^ok [0-9]+ tcp_cwnd_bounds' "$log" || status=1
 	! grep -qE '(^|[[:space:]])not ok ' "$log" || status=1
