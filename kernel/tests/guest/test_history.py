@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import socket
+import threading
 import time
 import unittest
 
@@ -180,6 +181,19 @@ class Truth(unittest.TestCase):
         first = history.entries[0]
         self.assertEqual((first.text["local"], first.text["remote"]), ends)
         self.assertEqual({entry["cwnd_segs"] for entry in history.entries}, {10})
+
+    def test_a_lost_syn_is_an_event_before_the_first_window(self) -> None:
+        with Link(rtt_ms=40) as link, recorded("phone") as history:
+            listener = link.listen()
+            link.shape("phone", "loss 100%")
+            heal = threading.Timer(0.5, link.shape, ["phone"])
+            heal.start()
+            link.dial(listener)
+            heal.join()
+        seen = [(entry.name, entry.text.get("event"), entry["cwnd_segs"]) for entry in history.entries]
+        self.assertEqual(seen[-1], ("window", None, 10))
+        self.assertIn(("event", "timeout"), {entry[:2] for entry in seen[:-1]})
+        self.assertEqual({entry[0] for entry in seen[:-1]}, {"event"})
 
     def test_the_counts_of_the_monitor_are_the_events_of_the_trace(self) -> None:
         with Link(rtt_ms=40) as link, recorded("phone") as history:
