@@ -4,7 +4,7 @@
 #   test.sh unit    Go tests and short fuzzing, Python tests: seconds to a few minutes, no kernel
 #   test.sh uml     the kernel series and the cell, in User Mode Linux
 #   test.sh         both
-#   test.sh series  each patch of each kernel line by itself, other options, sparse, arm64
+#   test.sh series  each patch of each kernel line by itself, other options, sparse, arm64, a debug kernel
 
 . "$(dirname "$0")/lib.sh"
 use_tools
@@ -47,14 +47,30 @@ boot_tests() { # LINE
 	local kernel
 	kernel=$(check_series "$1" build)
 	kernel/tests/boot-test.sh "$kernel"
+	kernel/tests/boot-test.sh "$kernel" test_stress
+	CACHE=$CACHE_DIR/kernel kernel/tests/same-as-unpatched.sh "$1"
+}
+
+# The lines side by side: a guest has one processor.
+boot_tests_of_each_line() {
+	local line runs=() failed=()
+	for line in "${kernel_lines[@]}"; do
+		boot_tests "$line" 2>&1 | sed -u "s/^/$line: /" &
+		runs+=($!)
+	done
+	for line in "${kernel_lines[@]}"; do
+		wait "${runs[0]}" || failed+=("$line")
+		runs=("${runs[@]:1}")
+	done
+	[[ ${#failed[@]} -eq 0 ]] || die "boot tests failed with Linux ${failed[*]}; see above"
 }
 
 uml() {
 	step "programs" scripts/build.sh
 	for line in "${kernel_lines[@]}"; do
 		step "kernel $line: series" check_series "$line" ci
-		step "kernel $line: boot tests" boot_tests "$line"
 	done
+	step "kernel: boot tests, stress, comparison with the unpatched kernel" boot_tests_of_each_line
 	step "lab kernel" lab/kernel/build
 	step "lab tests in the cell" pytest lab -m uml
 }
@@ -63,7 +79,10 @@ uml() {
 series() {
 	for line in "${kernel_lines[@]}"; do
 		step "kernel $line: series, thoroughly" check_series "$line" all
-		step "kernel $line: boot tests" boot_tests "$line"
+	done
+	step "kernel: boot tests, stress, comparison with the unpatched kernel" boot_tests_of_each_line
+	for line in "${kernel_lines[@]}"; do
+		step "kernel $line: under a debug kernel" env CACHE="$CACHE_DIR/kernel" kernel/tests/debug-test.sh "$line"
 	done
 }
 

@@ -10,5 +10,5 @@ boot_guest() { # LINUX SECONDS MEMORY SEED TESTS [PARAMETER...]
 	timeout "$2" setarch -R "$1" "mem=$3" root=none rootfstype=hostfs rootflags=/ ro \
 		"init=$(dirname "${BASH_SOURCE[0]}")/guest/init.sh" "airbound.tests=$5" "${@:6}" \
 		con=null con0=fd:0,fd:1 ssl=null time-travel=inf-cpu time-travel-start=1000000000000000000 \
-		norandmaps random.trust_bootloader=on "airbound_seed=$4" </dev/null 2>&1
+		norandmaps "airbound_seed=$4" </dev/null 2>&1
 }
