@@ -33,7 +33,7 @@ _TRACE_LINE = re.compile(
 
 
 def mount_kernel_file_systems() -> None:
-    """Tracing, and what a kernel with debug.config has."""
+    """Tracing, and what a kernel with debug/debug.config has."""
     with open("/proc/filesystems") as file:
         known = file.read().split()
     for kind, at in (("tracefs", TRACEFS), ("debugfs", DEBUGFS)):

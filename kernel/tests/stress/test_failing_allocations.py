@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each allocation of a transaction fails once: it is carried out as a whole or says ENOMEM and changes nothing.
 
-Needs debug.config. The debug options allocate for themselves in the same system call, and do without: then the
+Needs debug/debug.config. The debug options allocate for themselves in the same system call, and do without: then the
 transaction is accepted.
 """
 

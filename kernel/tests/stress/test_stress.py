@@ -8,7 +8,8 @@ In virtual time a run is the same each time; another seed is another run. What m
   times the result of one transaction, whatever the size and place of the read
 - the kernel has nothing to complain of (boot-test.sh looks for that)
 - nothing leaks: when namespaces and connections are gone and RCU has freed what waited for it, the kernel has allocated
-  no more than before. Where it has kmemleak (debug.config), that finds nothing.
+  no more than before. In a kernel with debug/debug.config, kmemleak finds nothing instead: KASAN keeps what is freed for
+  a while, so that amounts say nothing there.
 """
 
 from __future__ import annotations
@@ -109,10 +110,11 @@ class NothingIsLeftBehind(unittest.TestCase):
             in_a_process_of_its_own(lambda number=number: turn(number))
             allocated.append(allocated_kb())
         print(f"allocated after each turn: {allocated} kB", flush=True)
-        for before, after in itertools.pairwise(allocated):
-            self.assertLess(after - before, LEFT_BEHIND_KB)
         if os.path.exists(KMEMLEAK):
             self.assertEqual(unreferenced_objects(), "")
+            return
+        for before, after in itertools.pairwise(allocated):
+            self.assertLess(after - before, LEFT_BEHIND_KB)
 
     def test_by_tables(self) -> None:
         """Full tables, of 6 kB each, replaced one by the next."""
