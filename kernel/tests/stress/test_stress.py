@@ -8,8 +8,8 @@ In virtual time a run is the same each time; another seed is another run. What m
   times the result of one transaction, whatever the size and place of the read
 - the kernel has nothing to complain of (boot-test.sh looks for that)
 - nothing leaks: when namespaces and connections are gone and RCU has freed what waited for it, the kernel has allocated
-  no more than before. In a kernel with debug/debug.config, kmemleak finds nothing instead: KASAN keeps what is freed for
-  a while, so that amounts say nothing there.
+  no more than before. In a kernel with debug/debug.config, kmemleak finds nothing instead: KASAN keeps what is freed
+  for a while, so that amounts say nothing there.
 """
 
 from __future__ import annotations
