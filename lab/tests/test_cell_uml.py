@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import statistics
 from typing import TYPE_CHECKING
 
 import pytest
@@ -64,10 +65,16 @@ def test_each_phone_has_its_own_wire(boot_cell: Callable[..., Cell]) -> None:
 
 
 def test_a_shorter_queue_at_the_access_point_shortens_the_rtt(boot_cell: Callable[..., Cell]) -> None:
-    long, short = (boot_cell("cubic", terminals=5, ap_queue_packets=packets, seconds=20).run for packets in (1000, 50))
-    assert long.rtt_mean_ms is not None
-    assert short.rtt_mean_ms is not None
-    assert short.rtt_mean_ms < long.rtt_mean_ms / 2
+    # Of the phone in the middle: where the queue is short, one phone may lose its first window as a whole and starve, and
+    # the mean is then that of its retransmission timeouts.
+    long_ms, short_ms = (
+        statistics.median(
+            statistics.fmean(srtt_ms for srtt_ms in phone.series.srtt_ms[5:] if srtt_ms is not None)
+            for phone in boot_cell("cubic", terminals=5, ap_queue_packets=packets, seconds=20).run.phones
+        )
+        for packets in (1000, 50)
+    )
+    assert short_ms < long_ms / 2
 
 
 def test_loss_on_the_links_costs_throughput(boot_cell: Callable[..., Cell]) -> None:
