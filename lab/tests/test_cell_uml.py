@@ -65,8 +65,8 @@ def test_each_phone_has_its_own_wire(boot_cell: Callable[..., Cell]) -> None:
 
 
 def test_a_shorter_queue_at_the_access_point_shortens_the_rtt(boot_cell: Callable[..., Cell]) -> None:
-    # Of the phone in the middle: where the queue is short, one phone may lose its first window as a whole and starve, and
-    # the mean is then that of its retransmission timeouts.
+    # Of the phone in the middle: where the queue is short, one phone may lose its first window as a whole and starve,
+    # and the mean is then that of its retransmission timeouts.
     long_ms, short_ms = (
         statistics.median(
             statistics.fmean(srtt_ms for srtt_ms in phone.series.srtt_ms[5:] if srtt_ms is not None)
