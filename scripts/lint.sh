@@ -32,7 +32,8 @@ shellcheck_all() {
 	mapfile -t files < <(git ls-files --cached --others --exclude-standard | while read -r file; do
 		[[ -f $file ]] && head -n 1 "$file" | grep -qaE '^#!.*\b(ba|da|)sh\b' && echo "$file"
 	done)
-	shellcheck -x -P SCRIPTDIR scripts/lib.sh "${files[@]}"
+	# -a: also what these source.
+	shellcheck -a -x -P SCRIPTDIR scripts/lib.sh "${files[@]}"
 }
 
 step "files: licences, paths, ends" scripts/check-files.sh

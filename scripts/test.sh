@@ -55,7 +55,8 @@ boot_tests() { # LINE
 boot_tests_of_each_line() {
 	local line runs=() failed=()
 	for line in "${kernel_lines[@]}"; do
-		boot_tests "$line" 2>&1 | sed -u "s/^/$line: /" &
+		# In a subshell of its own: wait would tell the status of sed.
+		(boot_tests "$line" 2>&1 | sed -u "s/^/$line: /") &
 		runs+=($!)
 	done
 	for line in "${kernel_lines[@]}"; do

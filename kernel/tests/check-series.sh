@@ -47,7 +47,6 @@ usage() {
 		  CACHE     where to build (default: airbound/kernel in $XDG_CACHE_HOME or ~/.cache; takes 4 GB)
 		  JOBS      of make (default: 2)
 		  AGAIN     1: do not believe what was found before
-		  EXTRA     patches of one's own for build and build-base
 		  SERIES    with --line: another folder than patches/LINE
 		  TARBALL   with --line: another source than /usr/src/linux-source-LINE.tar.xz
 	HELP
@@ -83,6 +82,7 @@ on_each_line() { # COMMAND
 	local each
 	for each in ${line:-"${lines[@]}"}; do
 		use_line "$each"
+		lock_line
 		"$1"
 	done
 }
@@ -135,6 +135,7 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
+[ -n "$line" ] || [ -z "${SERIES:-}${TARBALL:-}" ] || misused "SERIES and TARBALL are of one line: which?"
 case $command in
 kunit) [ $# -eq 1 ] || misused "kunit needs the path of one kernel" ;;
 *) [ $# -eq 0 ] || misused "'$1' after the command" ;;

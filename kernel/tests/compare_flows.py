@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Compare the samples of guest/flow.py of two kernels: compare_flows.py BASE PATCHED.
 
-All that TCP_INFO tells is the same in each sample, byte by byte: windows, RTTs, rates, counts and queues.
+All that TCP_INFO tells is the same in each sample, byte by byte: windows, RTTs, rates, counts and queues. Status 1 when
+it is not, 2 when there is nothing to compare.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 
 SAMPLES = 200
 
-# Where in struct tcp_info (include/uapi/linux/tcp.h) what a difference is called after is; the rest goes by its offset.
+# What a difference is called, by its offset in struct tcp_info (include/uapi/linux/tcp.h).
 NAMES = {
     24: "unacked",
     36: "retrans",
@@ -31,7 +32,8 @@ NAMES = {
 def read(path: str) -> list[bytes]:
     lines = [line.split() for line in Path(path).read_text().splitlines()]
     if len(lines) != SAMPLES:
-        sys.exit(f"FAIL: {len(lines)} samples in {path}, not {SAMPLES}")
+        sys.stderr.write(f"FAIL: {len(lines)} samples in {path}, not {SAMPLES}\n")
+        sys.exit(2)
     return [bytes.fromhex(line[3]) for line in lines]
 
 

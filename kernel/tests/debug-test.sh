@@ -37,9 +37,11 @@ fail() {
 use_line "${1:-6.1}"
 lock_line
 uml_fragments+=("$here/debug/debug.config" "$here/debug/$line.config")
-export EXTRA="$here/debug/$line.patch"
-options=$(cat "$here/debug/debug.config" "$here/debug/$line.config" | sha256sum | cut -c1-8)
-kernel=$(kernel_of "debug-$options" prepare_series)
+prepare_debug() { # TREE
+	apply_all "$1"
+	apply_patch "$1" "$here/debug/$line.patch"
+}
+kernel=$(kernel_of debug prepare_debug)
 exec 8>&- # others may build while this one is tested
 
 # The tables of the sanitizers take memory, and their checks time.

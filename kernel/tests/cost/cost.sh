@@ -3,7 +3,8 @@
 #
 # What the series costs a sender: instructions that are executed for it in the kernel per acknowledged segment, with the
 # series against without it. Both kernels are x86-64 with the same options and compiler. They run in qemu's emulator,
-# where time is the number of instructions executed, so the same kernel with the same work gives the same count each time.
+# where time is the number of instructions executed. When its timers fire still depends on the host by a few instructions,
+# so the unpatched kernel is counted twice: how far it is from itself says what a difference means.
 #
 #   cost.sh [--json] [--repeats N] [--megabytes N] [--keep DIR] [--line LINE]
 #
@@ -17,7 +18,7 @@
 # exceeded. Needs qemu-system-x86, cpio and what building a kernel needs. CACHE and JOBS as in check-series.sh.
 #
 # example:
-#   kernel/tests/cost/cost.sh --keep /tmp/cost && kernel/tests/cost/report.py --json /tmp/cost/base /tmp/cost/patched
+#   kernel/tests/cost/cost.sh --keep /tmp/cost && kernel/tests/cost/report.py --json /tmp/cost
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -39,7 +40,7 @@ kernel_line=6.1 repeats=3 megabytes=24 keep='' report=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	-h | --help)
-		sed -n '4,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+		sed -n '4,22s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
 		exit 0
 		;;
 	--json) report+=(--json) ;;
@@ -83,14 +84,13 @@ build_kernels() { # DIR
 	mv "$1.new" "$1"
 }
 
-# Time is counted in instructions, one a nanosecond, and idling takes none: the guest sees nothing of the host, not even how busy it
-# is.
+# Time is counted in instructions, one a nanosecond, and idling takes none: the guest sees next to nothing of the host.
 count() { # KERNEL DIR CASES
 	mkdir -p "$2"
 	cp "$1/System.map" "$2/"
 	sort "$2/System.map" | awk -f "$cost/hooks.awk" >"$2/hooks"
-	nice qemu-system-x86_64 -accel tcg,thread=single -icount shift=0,sleep=off -cpu qemu64 -m 512 \
-		-nodefaults -no-user-config -display none -no-reboot -rtc base=2026-01-01,clock=vm -serial stdio \
+	nice timeout 3600 qemu-system-x86_64 -accel tcg,thread=single -icount shift=0,sleep=off -cpu qemu64 -m 512 \
+		-seed 1 -nodefaults -no-user-config -display none -no-reboot -rtc base=2026-01-01,clock=vm -serial stdio \
 		-kernel "$1/bzImage" -initrd "$tmp/initramfs" \
 		-append "console=ttyS0 quiet panic=-1 norandmaps tsc_early_khz=1000000 nolapic CASES=$3 REPEATS=$repeats MEGABYTES=$megabytes" \
 		-plugin "$tmp/count_insns.so,out=$2/counts,hooks=$2/hooks" </dev/null >"$2/console"
@@ -98,7 +98,7 @@ count() { # KERNEL DIR CASES
 
 use_line "$kernel_line"
 lock_line
-kernels=$work/cost-$( (inputs && sha256sum <"$cost/cost.config") | sha256sum | cut -c1-16)
+kernels=$work/cost-$( (inputs && cat "$cost/cost.config" "$cost/cost.sh") | sha256sum | cut -c1-16)
 if [ ! -e "$kernels" ]; then
 	rm -rf "$work"/cost-*
 	build_kernels "$kernels"
@@ -114,7 +114,6 @@ echo "counting the unpatched kernel" >&2
 count "$kernels/base" "$keep/base" none
 echo "counting it once more" >&2
 count "$kernels/base" "$keep/again" none
-cmp -s "$keep/base/counts" "$keep/again/counts" || fail "the same kernel with the same work gives other counts"
 echo "counting the patched kernel" >&2
 count "$kernels/patched" "$keep/patched" "$cases"
-python3 "$cost/report.py" "${report[@]}" "$keep/base" "$keep/patched"
+python3 "$cost/report.py" "${report[@]}" "$keep"

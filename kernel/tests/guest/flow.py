@@ -3,9 +3,8 @@
 
     flow.py CONGESTION_CONTROL RTT_MS
 
-In virtual time a run is a function of the kernel and of this program alone. There is no random loss: the queue of the
-bottleneck is short, so that the sender meets loss and recovery all the same. One boot runs one upload: taking down the
-namespaces of a former one takes the kernel a time that is not always the same.
+In virtual time a run is a function of the kernel, of the seed and of this program alone. There is no random loss: the
+queue of the bottleneck is short, so that the sender meets loss and recovery all the same. One boot runs one upload.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import time
 
 from support import Link, sleep_until_s
 
-TCP_INFO_BYTES = 232
+TCP_INFO_BYTES = 512  # more than any kernel has; it gives what it has
 
 
 def main(cc: str, rtt_ms: int) -> None:
@@ -24,7 +23,7 @@ def main(cc: str, rtt_ms: int) -> None:
     lines = []
     with Link(rate_mbit=20, rtt_ms=rtt_ms, limit=100, quiet=True) as link:
         listener = link.listen()
-        # Two kernels read the clock a different number of times until here, and each reading moves virtual time on.
+        # Two kernels may take a different time to boot.
         sleep_until_s(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 10**9 + 2)
         sock, peer = link.dial(listener, cc=cc)
         link.upload(sock, peer)

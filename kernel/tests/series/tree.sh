@@ -73,8 +73,9 @@ apply_patch() { # TREE FILE
 }
 
 apply_folder() { # FOLDER TREE
-	local name
-	for name in $(patches "$1"); do
+	local name names
+	names=$(patches "$1") || fail "no patches in $1/series"
+	for name in $names; do
 		apply_patch "$2" "$1/$name"
 	done
 }
@@ -83,25 +84,16 @@ apply_all() { # TREE
 	apply_folder "$series" "$1"
 }
 
-apply_extra() { # TREE
-	local file
-	for file in ${EXTRA:-}; do
-		apply_patch "$1" "$file"
-	done
-}
-
 # One name for all that decides what a command finds.
 inputs() {
-	local file
 	{
 		sha256sum <"$tarball"
 		gcc -dumpfullversion
 		aarch64-linux-gnu-gcc -dumpfullversion 2>/dev/null || true
-		for file in ${EXTRA:-}; do
-			sha256sum <"$file"
-		done
+		ld --version | head -n 1
+		sparse --version 2>/dev/null || true
 		(cd "$series" && sha256sum -- *)
-		(cd "$here" && find check-series.sh boot.sh uml.config um series guest/init.sh ../configs -type f -print0 |
+		(cd "$here" && find check-series.sh boot.sh uml.config um debug series guest/init.sh ../configs -type f -print0 |
 			LC_ALL=C sort -z | xargs -0 sha256sum)
 	} | sha256sum | cut -c1-16
 }

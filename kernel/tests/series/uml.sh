@@ -23,29 +23,27 @@ kernel_of() { # NAME PREPARE: PREPARE patches the tree that it is given
 		keep_kernel "$objects/linux" "$kernel"
 		remove_tree "$name"
 	fi
+	touch "$(dirname "$kernel")"
 	echo "$kernel"
 }
 
-# The last few of each line stay: one may be in use.
+# Of each name the last few that were asked for stay: one may be in use.
 keep_kernel() { # FROM TO
-	mkdir -p "$(dirname "$2")"
+	local folder
+	folder=$(dirname "$2")
+	mkdir -p "$folder"
 	cp "$1" "$2.new"
 	mv "$2.new" "$2"
-	find "$work/kernels" -mindepth 1 -maxdepth 1 -printf '%T@ %p\n' | sort -rn | tail -n +9 | cut -d' ' -f2- |
-		xargs -r rm -r
-}
-
-prepare_series() { # TREE
-	apply_all "$1"
-	apply_extra "$1"
+	find "$(dirname "$folder")" -mindepth 1 -maxdepth 1 -name "$(basename "${folder%-*}")-*" -printf '%T@ %p\n' |
+		sort -rn | tail -n +5 | cut -d' ' -f2- | xargs -r rm -r
 }
 
 cmd_build() {
-	kernel_of series prepare_series
+	kernel_of series apply_all
 }
 
 cmd_build_base() {
-	kernel_of base apply_extra
+	kernel_of base true
 }
 
 # The files that the series touches, whether the options have them or not: most of what a patch can break, in a fraction of
@@ -113,7 +111,7 @@ cmd_kunit() { # LINUX
 	totals=$(grep -E '^# Totals: ' "$log" || grep -E '^# tcp_cwnd_bounds: ' "$log" || true)
 	grep -qE '^ok [0-9]+ tcp_cwnd_bounds' "$log" || status=1
 	! grep -qE '(^|[[:space:]])not ok ' "$log" || status=1
-	! grep -qE 'BUG:|WARNING:|Call Trace|Kernel panic' "$log" || status=1
+	! grep -qE "$alarms" "$log" || status=1
 	grep -q '^guest powers off' "$log" || status=1
 	grep -qE 'pass:[1-9][0-9]* fail:0 skip:0' <<<"$totals" || status=1
 	[ "$status" -eq 0 ] || grep -vE '^ +ok ' "$log" >&2
