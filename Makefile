@@ -39,7 +39,7 @@ test-uml: ## run the kernel's and the cell's tests in User Mode Linux
 	@scripts/setup.sh
 	@scripts/test.sh uml
 
-test-series: ## check the kernel series thoroughly, for who changes it (more than an hour)
+test-series: ## check the kernel series thoroughly, for who changes it (about two hours)
 	@scripts/setup.sh
 	@scripts/test.sh series
 

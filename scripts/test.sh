@@ -76,7 +76,7 @@ uml() {
 	step "lab tests in the cell" pytest lab -m uml
 }
 
-# For changes of the series; about as long again as everything else.
+# For changes of the series.
 series() {
 	for line in "${kernel_lines[@]}"; do
 		step "kernel $line: series, thoroughly" check_series "$line" all
