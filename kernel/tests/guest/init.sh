@@ -8,10 +8,10 @@ set -uo pipefail
 
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
+# The host's /tmp stays visible: these files may be in there.
 mount -t tmpfs tmpfs /run
-mount -t tmpfs tmpfs /tmp
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-export HOME=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0
+export HOME=/run TMPDIR=/run PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0
 ip link set lo up
 
 here=$(cd "$(dirname "$0")" && pwd)
