@@ -76,21 +76,22 @@ cmd_build_each() {
 	echo "PASS: $line: each of $(patches | wc -l) patches builds, boots and passes KUnit"
 }
 
-# Each option without the other one, and without both: then nothing of the series may be left in an object.
+# Without both options, then nothing of the series may be left in an object; and each without the other one.
 cmd_options() {
 	local tree option left objects=$work/objects-options
 	tree=$(fresh_tree options)
 	apply_all "$tree"
 	configure_uml "$tree" "$objects"
-	for option in TCP_CWND_BOUNDS_KUNIT_TEST TCP_CWND_BOUNDS; do
+	for option in TCP_CWND_BOUNDS_KUNIT_TEST TCP_CWND_BOUNDS TCP_MONITOR; do
 		"$tree/scripts/config" --file "$objects/.config" --disable "$option"
 	done
-	compile_options "$tree" "$objects" "TCP_MONITOR alone"
-	"$tree/scripts/config" --file "$objects/.config" --disable TCP_MONITOR
 	compile_options "$tree" "$objects" "neither"
-	left=$(find "$objects/net" -name '*.o' -exec nm -A {} + 2>/dev/null | grep -E 'tcp_cwnd_|tcp_monitor|bounds_' || true)
+	left=$(find "$objects/net" -name '*.o' -exec nm -A {} + 2>/dev/null |
+		grep -E 'tcp_cwnd_(rule|bounds|in_bounds|below_max)|tcp_monitor' || true)
 	[ -z "$left" ] || fail "without its options the series leaves: $left"
-	"$tree/scripts/config" --file "$objects/.config" --enable TCP_CWND_BOUNDS
+	"$tree/scripts/config" --file "$objects/.config" --enable TCP_MONITOR
+	compile_options "$tree" "$objects" "TCP_MONITOR alone"
+	"$tree/scripts/config" --file "$objects/.config" --disable TCP_MONITOR --enable TCP_CWND_BOUNDS
 	compile_options "$tree" "$objects" "TCP_CWND_BOUNDS alone"
 	remove_tree options
 	echo "PASS: $line: net/ compiles with TCP_CWND_BOUNDS alone, TCP_MONITOR alone and neither"
