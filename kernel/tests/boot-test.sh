@@ -16,10 +16,23 @@
 # nothing alarming. The log of the guest goes to standard output.
 set -euo pipefail
 
-if [ $# -lt 1 ] || [ ! -x "$1" ]; then
-	sed -n '4,16s/^# \{0,1\}//p' "$0" >&2
+usage() {
+	sed -n '4,16s/^# \{0,1\}//p' "$0"
+}
+case ${1:-} in
+-h | --help)
+	usage
+	exit 0
+	;;
+'' | -*)
+	usage >&2
 	exit 2
-fi
+	;;
+esac
+[ -f "$1" ] && [ -x "$1" ] || {
+	echo "boot-test.sh: '$1' is no kernel that can be run" >&2
+	exit 2
+}
 linux=$1
 shift
 here=$(cd "$(dirname "$0")" && pwd)
