@@ -17,10 +17,11 @@ usage() {
 		of one line, or of all of them in turn when there is no --line:
 		  apply          each patch applies, without fuzz
 		  checkpatch     each patch is clean with --strict
+		  setters        no write of cwnd or ssthresh passes its setter
 		  same-code      files that all lines are meant to share are the same in each
 
 		of the line given:
-		  ci             what every change is tested with: same-code, apply, compile-each, build, kunit
+		  ci             what every change is tested with: same-code, apply, setters, compile-each, build, kunit
 		  all            what a change of the series is tested with: ci, build-each, options, sparse, arm64, sizes
 		  compile-each   after each patch the files that the series touches compile without warnings
 		  build          builds the whole series for User Mode Linux; prints the path of the kernel
@@ -98,6 +99,7 @@ cmd_ci() {
 	local kernel
 	(cmd_same_code)
 	cmd_apply
+	cmd_setters
 	once compile-each cmd_compile_each
 	kernel=$(cmd_build)
 	cmd_kunit "$kernel"
@@ -141,7 +143,7 @@ kunit) [ $# -eq 1 ] || misused "kunit needs the path of one kernel" ;;
 *) [ $# -eq 0 ] || misused "'$1' after the command" ;;
 esac
 case $command in
-apply | checkpatch) on_each_line "cmd_$command" ;;
+apply | setters | checkpatch) on_each_line "cmd_$command" ;;
 same-code) cmd_same_code ;;
 build) on_one_line cmd_build ;;
 build-base) on_one_line cmd_build_base ;;

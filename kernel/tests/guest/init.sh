@@ -3,7 +3,8 @@
 #
 # PID 1 of the User Mode Linux guest: makes it habitable, runs the tests named
 # on the kernel command line (airbound.tests=: names, "all", "none" for a boot
-# alone, "flow,CC,RTT_MS" for flow.py) and powers off. The host's file system is the root, read-only.
+# alone, "flow,CC,RTT_MS" for flow.py) and powers off. The host's file system is
+# the root, read-only.
 set -uo pipefail
 
 mount -t proc proc /proc
@@ -25,6 +26,16 @@ elif [ "$tests" != none ]; then
 	# shellcheck disable=SC2086  # several names separated by commas
 	python3 -m unittest -v ${tests//,/ } 2>&1
 	echo "guest tests ended with status $?"
+	# Under debug/debug.config: what the tests left behind. It wants to see an object lost twice.
+	mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
+	if [ -e /sys/kernel/debug/kmemleak ]; then
+		for _ in first second; do
+			sleep 6
+			echo scan >/sys/kernel/debug/kmemleak
+		done
+		echo "kmemleak scanned"
+		cat /sys/kernel/debug/kmemleak
+	fi
 fi
 echo "guest powers off"
 sync

@@ -172,6 +172,13 @@ def wait_until(condition: Callable[[], bool], *, seconds: float, what: str) -> N
         time.sleep(0.002)
 
 
+def disconnect(sock: socket.socket) -> None:
+    """Connect to AF_UNSPEC: the connection is over, and the socket can go elsewhere."""
+    if _libc.connect(sock.fileno(), (ctypes.c_char * 16)(), 16):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
 class _Timespec(ctypes.Structure):
     _fields_ = (("tv_sec", ctypes.c_long), ("tv_nsec", ctypes.c_long))
 

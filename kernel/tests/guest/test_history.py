@@ -10,7 +10,7 @@ import time
 import unittest
 
 from history import Entry, recorded
-from support import CONGESTION_CONTROLS, Link, TcpInfo, monitor_of, wait_until, write_bounds
+from support import CONGESTION_CONTROLS, Link, TcpInfo, monitor_of, sh, wait_until, write_bounds
 
 NOT_SET = 2147483647
 SO_MAX_PACING_RATE = 47
@@ -180,6 +180,40 @@ class Truth(unittest.TestCase):
         self.assertGreaterEqual(steps[-1], last)
         times = [entry.time_us for entry in history.entries]
         self.assertEqual(times, sorted(times))
+
+    def test_each_entry_is_one_write_of_one_value(self) -> None:
+        for cc in CONGESTION_CONTROLS:
+            with self.subTest(cc), Link(rtt_ms=40) as link, recorded("phone") as history:
+                link.shape("phone", "loss 0.2%")
+                sock, peer = link.dial(link.listen(), cc=cc)
+                link.upload(sock, peer)
+                time.sleep(10)
+            values = [(entry["cwnd_segs"], entry["ssthresh_segs"]) for entry in windows(history.entries)]
+            for before, after in itertools.pairwise(values):
+                self.assertEqual(sum(a != b for a, b in zip(before, after, strict=True)), 1, (before, after))
+            self.assertGreater(len({ssthresh for _, ssthresh in values}), 1, "a slow start ends")
+
+    def test_a_first_window_is_told_once_with_what_it_begins_with(self) -> None:
+        """Also with an ssthresh that is remembered from the connection before it (tcp_metrics)."""
+        with Link(rtt_ms=40) as link, recorded("phone") as history:
+            sh("ip netns exec phone sysctl -qw net.ipv4.tcp_no_ssthresh_metrics_save=0")
+            listener = link.listen()
+            link.shape("phone", "loss 1%")
+            sock, peer = link.dial(listener)
+            link.upload(sock, peer)
+            time.sleep(5)
+            link.shape("phone")
+            sock.shutdown(socket.SHUT_WR)
+            time.sleep(30)  # until what is in the send buffer is through
+            peer.shutdown(socket.SHUT_WR)
+            time.sleep(1)
+            write_bounds("all 12 30\n", at="phone")
+            link.dial(listener)
+        first, second = history.connections().values()
+        self.assertEqual((first[0]["cwnd_segs"], first[0]["ssthresh_segs"], bounds(first[0])), (10, NOT_SET, (0, 0)))
+        [entry] = second
+        self.assertEqual((entry["cwnd_segs"], bounds(entry)), (12, (12, 30)))
+        self.assertLess(entry["ssthresh_segs"], NOT_SET)
 
     def test_the_passive_side_begins_with_its_window(self) -> None:
         with Link() as link, recorded("server") as history:

@@ -10,7 +10,7 @@ import socket
 import time
 import unittest
 
-from support import MONITOR, SERVER4, SERVER6, Link, TcpInfo, monitor, monitor_of, namespace, wait_until
+from support import MONITOR, SERVER4, SERVER6, Link, TcpInfo, disconnect, monitor, monitor_of, namespace, wait_until
 
 HEADER = (
     "time_us state local remote uid ca_state cwnd_segs ssthresh_segs bound_min_segs bound_max_segs srtt_us last_rtt_us"
@@ -93,6 +93,11 @@ class Monitor(unittest.TestCase):
         peer.recv(400)
         [row] = [row for row in monitor(at="server") if row["remote"].endswith(f":{sock.getsockname()[1]}")]
         self.assertEqual(row["rcvq_bytes"], "600")
+        self.assertEqual(row["acked_bytes"], "0", "who accepts does not count its SYN")
+        sock.shutdown(socket.SHUT_WR)
+        self.assertEqual(monitor_of(sock, at="phone")["unacked_bytes"], "1", "a FIN")
+        time.sleep(0.2)
+        self.assertEqual(monitor_of(sock, at="phone")["acked_bytes"], "1002")
 
     def test_uid_is_the_owner(self) -> None:
         sock, _ = self.link.dial(self.listener)
@@ -141,17 +146,19 @@ class Monitor(unittest.TestCase):
         ports = {line.split()[2].rpartition(":")[2] for line in text.splitlines()[1:]}
         self.assertEqual(ports, {str(sock.getsockname()[1]) for sock, _ in pairs})
 
-    def test_reused_socket_counts_from_zero(self) -> None:
+    def test_a_reused_socket_begins_anew(self) -> None:
         sock, _peer = self.link.dial(self.listener)
         self.link.shape("phone", "loss 100%")
         sock.send(b"x")
         wait_until(lambda: int(monitor_of(sock, at="phone")["timeout"]) > 1, seconds=10, what="timeouts")
-        self.link.shape("phone")
-        with namespace("phone"):
-            again = socket.socket()
-        self.addCleanup(again.close)
-        again.connect((SERVER4, self.listener.getsockname()[1]))
-        self.assertEqual(monitor_of(again, at="phone")["timeout"], "0")
+        self.assertGreater(int(monitor_of(sock, at="phone")["min_rtt_us"]), 0)
+        disconnect(sock)
+        sock.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            sock.connect((SERVER4, self.listener.getsockname()[1]))
+        row = monitor_of(sock, at="phone")
+        names = ("state", "timeout", "srtt_us", "last_rtt_us", "min_rtt_us", "acked_bytes")
+        self.assertEqual([row[name] for name in names], ["syn_sent", "0", "0", "0", "0", "0"])
 
 
 class Events(unittest.TestCase):

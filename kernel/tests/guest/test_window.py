@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import socket
 import time
 import unittest
@@ -16,6 +15,7 @@ from support import (
     Link,
     TcpInfo,
     bbr_cwnd_gain,
+    disconnect,
     monitor_of,
     wait_until,
     write_bounds,
@@ -91,15 +91,9 @@ class Window(unittest.TestCase):
         write_bounds("dst 10.9.1.0/24 2 2\n", at="phone")
         sock, _ = link.dial(link.listen(), SERVER4_OTHER)
         self.assertEqual(TcpInfo.of(sock).cwnd_segs, 2)
-        # AF_UNSPEC disconnects; the socket then goes elsewhere.
-        self.disconnect(sock)
+        disconnect(sock)
         sock.connect((SERVER4, link.listen().getsockname()[1]))
         self.assertEqual(TcpInfo.of(sock).cwnd_segs, 10)
-
-    def disconnect(self, sock: socket.socket) -> None:
-        address = (ctypes.c_char * 16)()
-        libc = ctypes.CDLL(None, use_errno=True)
-        self.assertEqual(libc.connect(sock.fileno(), address, 16), 0)
 
     def test_rules_choose_by_destination(self) -> None:
         link = self.link()

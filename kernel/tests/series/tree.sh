@@ -84,6 +84,8 @@ apply_all() { # TREE
 	apply_folder "$series" "$1"
 }
 
+extra_inputs=() # what else decides it, for who needs more
+
 # One name for all that decides what a command finds.
 inputs() {
 	{
@@ -93,8 +95,8 @@ inputs() {
 		ld --version | head -n 1
 		sparse --version 2>/dev/null || true
 		(cd "$series" && sha256sum -- *)
-		(cd "$here" && find check-series.sh boot.sh uml.config um debug series guest/init.sh ../configs -type f -print0 |
-			LC_ALL=C sort -z | xargs -0 sha256sum)
+		(cd "$here" && find check-series.sh boot.sh uml.config um series guest/init.sh ../configs "${extra_inputs[@]}" -type f \
+			-print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
 	} | sha256sum | cut -c1-16
 }
 
