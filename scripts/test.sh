@@ -51,40 +51,62 @@ boot_tests() { # LINE
 	CACHE=$CACHE_DIR/kernel kernel/tests/same-as-unpatched.sh "$1"
 }
 
-# The lines side by side: a guest has one processor.
-boot_tests_of_each_line() {
-	local line runs=() failed=()
-	for line in "${kernel_lines[@]}"; do
-		# In a subshell of its own: wait would tell the status of sed.
-		(boot_tests "$line" 2>&1 | sed -u "s/^/$line: /") &
-		runs+=($!)
+kernel_line() { # LINE
+	check_series "$1" ci
+	boot_tests "$1"
+}
+
+kernel_line_thoroughly() { # LINE
+	check_series "$1" all
+	boot_tests "$1"
+	CACHE=$CACHE_DIR/kernel kernel/tests/debug-test.sh "$1"
+}
+
+# Side by side: configuring, linking and a guest keep one processor busy each.
+declare -A running
+start() { # NAME COMMAND...: NAME goes before each line that it prints
+	local name=$1
+	shift
+	# In a subshell of its own: wait would tell the status of sed.
+	("$@" 2>&1 | sed -u "s/^/$name: /") &
+	running[$!]=$name
+}
+
+wait_for_started() {
+	local pid failed=()
+	for pid in "${!running[@]}"; do
+		wait "$pid" || failed+=("${running[$pid]}")
 	done
+	running=()
+	[[ ${#failed[@]} -eq 0 ]] || die "failed: ${failed[*]}; see above"
+}
+
+kernels() {
+	local line
 	for line in "${kernel_lines[@]}"; do
-		wait "${runs[0]}" || failed+=("$line")
-		runs=("${runs[@]:1}")
+		start "$line" kernel_line "$line"
 	done
-	[[ ${#failed[@]} -eq 0 ]] || die "boot tests failed with Linux ${failed[*]}; see above"
+	start lab lab/kernel/build
+	wait_for_started
+}
+
+kernels_thoroughly() {
+	local line
+	for line in "${kernel_lines[@]}"; do
+		start "$line" kernel_line_thoroughly "$line"
+	done
+	wait_for_started
 }
 
 uml() {
 	step "programs" scripts/build.sh
-	for line in "${kernel_lines[@]}"; do
-		step "kernel $line: series" check_series "$line" ci
-	done
-	step "kernel: boot tests, stress, comparison with the unpatched kernel" boot_tests_of_each_line
-	step "lab kernel" lab/kernel/build
+	step "kernels: series, boot tests, stress, comparison with the unpatched kernel; the lab's" kernels
 	step "lab tests in the cell" pytest lab -m uml
 }
 
 # For changes of the series.
 series() {
-	for line in "${kernel_lines[@]}"; do
-		step "kernel $line: series, thoroughly" check_series "$line" all
-	done
-	step "kernel: boot tests, stress, comparison with the unpatched kernel" boot_tests_of_each_line
-	for line in "${kernel_lines[@]}"; do
-		step "kernel $line: under a debug kernel" env CACHE="$CACHE_DIR/kernel" kernel/tests/debug-test.sh "$line"
-	done
+	step "kernels, thoroughly: series, boot tests, stress, comparison, debug kernels" kernels_thoroughly
 }
 
 case ${1:-all} in

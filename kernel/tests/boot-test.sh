@@ -29,10 +29,10 @@ case ${1:-} in
 	exit 2
 	;;
 esac
-[ -f "$1" ] && [ -x "$1" ] || {
+if [ ! -f "$1" ] || [ ! -x "$1" ]; then
 	echo "boot-test.sh: '$1' is no kernel that can be run" >&2
 	exit 2
-}
+fi
 linux=$1
 shift
 here=$(cd "$(dirname "$0")" && pwd)

@@ -23,7 +23,8 @@ usage() {
 		of the line given:
 		  ci             what every change is tested with: same-code, apply, setters, compile-each, build, kunit
 		  all            what a change of the series is tested with: ci, build-each, options, sparse, arm64, sizes
-		  compile-each   after each patch the files that the series touches compile without warnings
+		  compile-each   after each patch the files that the series touches compile without warnings; builds the kernels
+		                 without and with the series on the way
 		  build          builds the whole series for User Mode Linux; prints the path of the kernel
 		  build-base     the same for the unpatched source
 		  build-each     after each patch: builds, boots, passes KUnit

@@ -29,9 +29,9 @@ cmd_setters() {
 	local tree stray
 	tree=$(fresh_tree setters)
 	apply_all "$tree"
-	stray=$(cd "$tree" && grep -rnE --include='*.[ch]' \
-		'(->|\.)snd_(cwnd|ssthresh)[[:space:]]*(\+\+|--|([-+*/%&|^]|<<|>>)?=([^=]|$))' net include |
-		grep -vE '^(include/net/tcp\.h|net/ipv4/tcp_metrics\.c|include/trace/events/tcp\.h):|:[[:space:]]*/?\*' || true)
+	stray=$(grep -rnE --include='*.[ch]' \
+		'(->|\.)snd_(cwnd|ssthresh)[[:space:]]*(\+\+|--|([-+*/%&|^]|<<|>>)?=([^=]|$))' "$tree"/{net,include} |
+		grep -vE '/(include/net/tcp\.h|net/ipv4/tcp_metrics\.c|include/trace/events/tcp\.h):|:[[:space:]]*/?\*' || true)
 	remove_tree setters
 	[ -z "$stray" ] || fail "written past its setter: $stray"
 	echo "PASS: $line: every write of cwnd and ssthresh is a setter's"

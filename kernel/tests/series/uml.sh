@@ -10,10 +10,14 @@ configure_uml() { # TREE OBJECTS
 	configure "$1" "$2" tinyconfig "${uml_fragments[@]}"
 }
 
+kernel_path() { # NAME
+	echo "$work/kernels/$1-$(inputs)/linux"
+}
+
 # Builds once and keeps the kernel by its inputs; prints its path.
 kernel_of() { # NAME PREPARE: PREPARE patches the tree that it is given
 	local name=$1 prepare=$2 tree objects=$work/objects-$1 kernel
-	kernel=$work/kernels/$1-$(inputs)/linux
+	kernel=$(kernel_path "$name")
 	if [ ! -x "$kernel" ] || [ -n "${AGAIN:-}" ]; then
 		tree=$(fresh_tree "$name")
 		"$prepare" "$tree"
@@ -46,11 +50,15 @@ cmd_build_base() {
 	kernel_of base true
 }
 
-# The files that the series touches, whether the options have them or not: most of what a patch can break, in a fraction of
-# the time of a whole build.
+# Between the unpatched kernel and the patched one, which come out of it as well, the files that the series touches, whether
+# the options have them or not: most of what a patch can break, in a fraction of the time of whole builds.
 cmd_compile_each() {
 	local tree name files objects=$work/objects-each
 	tree=$(fresh_tree each)
+	configure_uml "$tree" "$objects"
+	compile "$tree" "$objects" linux
+	keep_kernel "$objects/linux" "$(kernel_path base)"
+	echo "builds: the unpatched kernel" >&2
 	for name in $(patches); do
 		apply_patch "$tree" "$series/$name"
 		configure_uml "$tree" "$objects"
@@ -58,8 +66,11 @@ cmd_compile_each() {
 		compile "$tree" "$objects" "${files[@]}"
 		echo "compiles: $name" >&2
 	done
+	check_options "$objects" "${uml_fragments[@]}"
+	compile "$tree" "$objects" linux
+	keep_kernel "$objects/linux" "$(kernel_path series)"
 	remove_tree each
-	echo "PASS: $line: what the series touches compiles after each of $(patches | wc -l) patches"
+	echo "PASS: $line: what the series touches compiles after each of $(patches | wc -l) patches, and the whole builds"
 }
 
 cmd_build_each() {
