@@ -53,13 +53,17 @@ cmd_arm64() {
 	remove_tree arm64
 }
 
+# Takes so long that one that was interrupted is gone on with.
 cmd_arm64_image() {
-	local tree objects=$work/objects-arm64-image arch=arm64 image symbol
+	local tree=$work/tree-arm64-image objects=$work/objects-arm64-image arch=arm64 image symbol
 	image=$work/kernels/arm64-$(inputs)/Image
 	if [ ! -e "$image" ] || [ -n "${AGAIN:-}" ]; then
-		tree=$(fresh_tree arm64-image)
-		apply_all "$tree"
-		configure_arm64 "$tree" "$objects"
+		if [ ! -e "$objects/begun-$(inputs)" ]; then
+			tree=$(fresh_tree arm64-image)
+			apply_all "$tree"
+			configure_arm64 "$tree" "$objects"
+			touch "$objects/begun-$(inputs)"
+		fi
 		compile "$tree" "$objects" Image
 		while read -r _ _ symbol; do
 			grep -q " $symbol\$" "$objects/System.map" || fail "the Image has no $symbol"
