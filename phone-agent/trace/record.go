@@ -17,7 +17,8 @@ const (
 	Refused = "refused"
 )
 
-// Record is one moment of one connection's history, with the values after it. Holes have Event and Times only.
+// Record is one moment of one connection's history. A window's values are those after the change; those of an event are what
+// it found, and what it does to them follows as windows. Holes have Event and Times only.
 type Record struct {
 	// CLOCK_MONOTONIC, as time_us of /proc/net/tcp_monitor.
 	TimeUS uint64

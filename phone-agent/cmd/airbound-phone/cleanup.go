@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"airbound/phone-agent/apply"
 	"airbound/phone-agent/status"
+	"airbound/phone-agent/trace/tracefs"
 )
 
 // cleanupCommand works even beside a running agent, which may hang: a phone must never be left clamped.
@@ -20,6 +22,9 @@ func cleanupCommand(_ context.Context, arguments []string, stdout, _ io.Writer) 
 	where.register(flags)
 	if err := parse(flags, arguments, stdout); err != nil {
 		return exitUsage, err
+	}
+	if err := removeRecordings(stdout); err != nil {
+		return exitError, err
 	}
 	before, err := liveRules(where.procRoot)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,4 +39,17 @@ func cleanupCommand(_ context.Context, arguments []string, stdout, _ io.Writer) 
 		fmt.Fprintln(stdout, "An agent is running: it will set bounds again when the controller sends new ones. Stop it to prevent that.")
 	}
 	return exitOK, nil
+}
+
+// removeRecordings ends what recordings that were killed left in the kernel. One without tracing has none.
+func removeRecordings(stdout io.Writer) error {
+	root, err := tracefs.Find(tracefs.Places, tracefs.RealKernel())
+	if err != nil {
+		return nil //nolint:nilerr // as said above
+	}
+	removed, err := root.CleanUp(os.Getpid())
+	if removed > 0 {
+		fmt.Fprintf(stdout, "Recordings left behind and removed: %d.\n", removed)
+	}
+	return err
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"airbound/phone-agent/trace"
+	"airbound/phone-agent/trace/recording"
 	"airbound/phone-agent/trace/tracefs"
 )
 
@@ -53,18 +54,14 @@ func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer)
 		fmt.Fprintf(stderr, "airbound-phone trace: recordings left behind and removed: %d\n", removed)
 	}
 	file := stdout
+	var out *os.File
 	if options.out != "" {
-		out, err := os.Create(options.out)
-		if err != nil {
+		// Remote addresses of every user are nobody else's business.
+		if out, err = os.OpenFile(options.out, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
 			return fmt.Errorf("write the records: %w", err)
 		}
 		defer func() { err = errors.Join(err, out.Close()) }()
 		file = out
-	}
-	buffer := bufio.NewWriter(file)
-	writer, err := options.writer(buffer)
-	if err != nil {
-		return err
 	}
 	instance, err := root.Start(tracefs.Config{
 		PID: os.Getpid(), Netns: uint32(self.Ino), UID: options.uid, //nolint:gosec // the kernel numbers namespaces in 32 bits
@@ -73,54 +70,60 @@ func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
+	buffer := bufio.NewWriter(file)
+	writer, err := begin(out, buffer, options)
+	if err != nil {
+		return errors.Join(err, instance.Remove())
+	}
 	fmt.Fprintln(stderr, "airbound-phone trace: recording")
-	if options.seconds > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(options.seconds*float64(time.Second)))
-		defer cancel()
-	}
 	recorder := trace.Recorder{Remote: options.remote, Out: writer}
-	err = follow(ctx, instance, &recorder, buffer, options.readAtEnd)
-	if errors.Is(err, syscall.EPIPE) {
-		// Whoever read has seen enough.
-		err = nil
+	running := recording.Recording{Instance: instance, Recorder: &recorder, Flush: buffer.Flush, ReadAtEnd: options.readAtEnd}
+	ctx, abandon, release := limits(ctx, options.seconds)
+	defer release()
+	err = running.Run(ctx, abandon)
+	if errors.Is(err, recording.ErrAbandoned) {
+		// The recorder is still being written to.
+		return err
 	}
-	if err = errors.Join(err, instance.Remove()); err == nil {
-		summarize(stderr, &recorder, options.bufferKiB)
-	}
+	summarize(stderr, &recorder, options.bufferKiB)
 	return err
 }
 
-// follow reads until the context ends, then what is left in the kernel's buffer.
-func follow(ctx context.Context, instance *tracefs.Instance, recorder *trace.Recorder, out *bufio.Writer, readAtEnd bool) error {
-	defer context.AfterFunc(ctx, instance.Interrupt)()
-	if readAtEnd {
-		<-ctx.Done()
-	}
-	take := func(text []byte) error { return errors.Join(recorder.Feed(text), out.Flush()) }
-	for ctx.Err() == nil {
-		text, err := instance.Read()
-		if err == nil && text != nil {
-			err = take(text)
+// begin empties the file only now that there will be records: an earlier history survives a recording that cannot start.
+func begin(out *os.File, buffer *bufio.Writer, options traceOptions) (trace.Writer, error) {
+	if out != nil {
+		info, err := out.Stat()
+		if err == nil && info.Mode().IsRegular() {
+			err = out.Truncate(0)
 		}
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("write the records: %w", err)
 		}
 	}
-	if err := instance.Stop(); err != nil {
-		return err
+	return options.writer(buffer)
+}
+
+// limits are when recording ends, and when waiting for the output ends: with the next signal after that.
+func limits(ctx context.Context, seconds float64) (limited context.Context, abandon <-chan struct{}, release func()) {
+	cancel := func() {}
+	if seconds > 0 {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
 	}
-	for {
-		text, err := instance.Drain()
-		if err != nil {
-			return err
+	abandoned, released := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+		defer signal.Stop(signals)
+		select {
+		case <-signals:
+			close(abandoned)
+		case <-released:
 		}
-		if text == nil {
-			return errors.Join(recorder.Finish(), out.Flush())
-		}
-		if err := take(text); err != nil {
-			return err
-		}
+	})
+	return ctx, abandoned, func() {
+		stop()
+		close(released)
+		cancel()
 	}
 }
 
@@ -129,7 +132,8 @@ func summarize(stderr io.Writer, recorder *trace.Recorder, bufferKiB uint) {
 	fmt.Fprintf(stderr, "airbound-phone trace: %d records; %d of other remotes passed over; %d lost; %d lines refused\n",
 		counts.Records, counts.PassedOver, counts.Lost, counts.Refused)
 	if counts.Lost > 0 {
-		fmt.Fprintf(stderr, "airbound-phone trace: the kernel's buffer was too small: try --buffer-kib %d, or --uid\n", bufferKiB*4)
+		fmt.Fprintf(stderr, "airbound-phone trace: the kernel's buffer was too small: try --buffer-kib %d, or --uid\n",
+			min(bufferKiB*4, bufferKiBMax))
 	}
 	for _, reason := range recorder.Refusals {
 		fmt.Fprintf(stderr, "airbound-phone trace: refused: %s\n", reason)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// What `trace` records is tested in phone-agent/trace with a fake kernel and in lab/tests/test_trace_uml.py with a real one;
+// What `trace` records is tested in phone-agent/trace and its rooms with a fake kernel and in lab/tests/test_trace_uml.py with a real one;
 // here, what it says when it cannot.
 
 // traced runs `airbound-phone trace` and returns its exit code and what it said.
@@ -89,12 +89,18 @@ func TestTraceLeavesNothingWhereItCannotRecord(t *testing.T) {
 		}
 	}
 	out := filepath.Join(root, "out.csv")
+	if err := os.WriteFile(out, []byte("an earlier history\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	code, _, stderr := traced(t, "--tracefs", root, "--csv", "--out", out)
 	if code != 1 || !strings.Contains(stderr, `set tracing_on to "0"`) {
 		t.Errorf("%d, %q", code, stderr)
 	}
 	if entries, err := os.ReadDir(instances); err != nil || len(entries) != 0 {
 		t.Errorf("left: %v, %v", entries, err)
+	}
+	if text, err := os.ReadFile(out); err != nil || string(text) != "an earlier history\n" {
+		t.Errorf("%q, %v", text, err)
 	}
 	code, _, stderr = traced(t, "--tracefs", root, "--out", filepath.Join(root, "nowhere", "out.csv"))
 	if code != 1 || !strings.Contains(stderr, "write the records: open ") {

@@ -5,8 +5,14 @@ package tracefs
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"airbound/phone-agent/trace"
 )
 
 // Instance is a recording.
@@ -23,14 +29,49 @@ func (i *Instance) Read() ([]byte, error) { return i.pipe.wait() }
 // Interrupt ends a waiting Read and all later ones. It may be called at any time, from anywhere.
 func (i *Instance) Interrupt() { i.pipe.interrupt() }
 
-// Stop ends the recording. What is in the kernel's buffer remains to be read with Drain.
+// Stop ends the recording. What is in the kernel's buffer remains to be read with Drain. It may be called from anywhere.
 func (i *Instance) Stop() error { return i.set("tracing_on", "0") }
+
+// The kernel tells of what it overwrites in the text; of these it tells here only.
+var unsaid = []string{"commit overrun", "dropped events"}
+
+// LostUnsaid counts the records that were lost without a word in the text.
+func (i *Instance) LostUnsaid() (uint64, error) {
+	files, err := filepath.Glob(filepath.Join(i.path, "per_cpu", "cpu*", "stats"))
+	if err != nil || len(files) == 0 {
+		return 0, fmt.Errorf("count what was lost: no per_cpu/cpu*/stats (%w)", errors.Join(err, fs.ErrNotExist))
+	}
+	var lost uint64
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return lost, fmt.Errorf("count what was lost: %w", err)
+		}
+		for line := range strings.Lines(string(text)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			if !slices.Contains(unsaid, name) {
+				continue
+			}
+			count, err := strconv.ParseUint(value, 10, 64)
+			if err != nil {
+				return lost, fmt.Errorf("count what was lost: %s: %s: %w", file, name, err)
+			}
+			lost += count
+		}
+	}
+	return lost, nil
+}
 
 // Drain returns the next text without waiting, nil if there is no more.
 func (i *Instance) Drain() ([]byte, error) { return i.pipe.read() }
 
-// Remove ends the instance with everything in it.
+// Remove ends the instance with everything in it. If somebody holds a file of it open it stays, but records nothing.
 func (i *Instance) Remove() error {
+	// Both are told by Rmdir's failure, if at all.
+	_ = i.Stop()
+	for _, event := range trace.EventNames {
+		_ = i.set(filepath.Join("events", trace.EventSystem, event, "enable"), "0")
+	}
 	var err error
 	if i.pipe != nil {
 		// An instance with an open pipe is busy.

@@ -18,7 +18,7 @@ type pipe struct {
 	file   int
 	buffer []byte
 
-	// interrupt may come while or after the pipe is closed.
+	// interrupt may come while or after the pipe is closed, and so may a reader that was given up.
 	mutex  sync.Mutex
 	wake   int
 	closed bool
@@ -74,7 +74,12 @@ func (p *pipe) interrupt() {
 
 // read returns nil if there is nothing to be read now.
 func (p *pipe) read() ([]byte, error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
 	for {
+		if p.closed {
+			return nil, &os.PathError{Op: "read", Path: p.path, Err: os.ErrClosed}
+		}
 		n, err := unix.Read(p.file, p.buffer)
 		switch {
 		case errors.Is(err, unix.EINTR):

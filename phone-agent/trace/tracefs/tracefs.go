@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package tracefs records the kernel's tcp_monitor trace events in an instance of its own below /sys/kernel/tracing: other
-// users of the kernel's tracing see nothing of it, and nothing of theirs is changed.
+// users of the kernel's tracing see nothing of it, nothing of theirs is changed, and nothing that they set is taken over.
 package tracefs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,7 +26,7 @@ type Kernel struct {
 	// Mkdir makes an instance, Rmdir ends it with everything in it.
 	Mkdir func(path string) error
 	Rmdir func(path string) error
-	// Alive tells whether a process lives.
+	// Alive tells whether a process lives and is one of this program.
 	Alive func(pid int) bool
 }
 
@@ -34,8 +35,18 @@ func RealKernel() Kernel {
 	return Kernel{
 		Mkdir: func(path string) error { return os.Mkdir(path, 0o700) },
 		Rmdir: func(path string) error { return retried("rmdir", path, syscall.Rmdir) },
-		Alive: func(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) },
+		Alive: sameProgram,
 	}
+}
+
+// sameProgram goes by the name as well: the numbers of processes are used again, and threads have some, too.
+func sameProgram(pid int) bool {
+	own, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	}
+	other, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return err == nil && bytes.Equal(own, other)
 }
 
 // Root is a mounted tracefs that knows the monitor's events.
@@ -69,6 +80,16 @@ func (r Root) instances() string { return filepath.Join(r.path, "instances") }
 
 const instancePrefix = "airbound-"
 
+// instanceNames are those that a process may give its instance: in another namespace of processes there may be one of the
+// same number.
+func instanceNames(pid int) []string {
+	names := []string{instancePrefix + strconv.Itoa(pid)}
+	for i := 1; i < 8; i++ {
+		names = append(names, fmt.Sprintf("%s-%d", names[0], i))
+	}
+	return names
+}
+
 // CleanUp ends what recordings that were killed left behind, and returns how many. Those of processes that live, and those
 // that somebody reads, stay.
 func (r Root) CleanUp(ownPID int) (removed int, err error) {
@@ -78,6 +99,7 @@ func (r Root) CleanUp(ownPID int) (removed int, err error) {
 	}
 	for _, entry := range entries {
 		number, named := strings.CutPrefix(entry.Name(), instancePrefix)
+		number, _, _ = strings.Cut(number, "-")
 		pid, err := strconv.Atoi(number)
 		if !named || err != nil || (pid != ownPID && r.kernel.Alive(pid)) {
 			continue
@@ -112,13 +134,42 @@ func (c Config) filter() string {
 	return filter
 }
 
+// A new instance takes over the options of the kernel's own buffer, which another tracer may have set (kernel/trace/trace.c,
+// trace_array_create): whether old or new records are lost when the buffer is full, and what a line looks like.
+var options = []struct{ name, value string }{
+	{"overwrite", "1"},
+	{"context-info", "1"},
+	{"raw", "0"},
+	{"hex", "0"},
+	{"bin", "0"},
+	{"fields", "0"},
+	{"verbose", "0"},
+	{"latency-format", "0"},
+	{"block", "0"},
+	{"stacktrace", "0"},
+	{"userstacktrace", "0"},
+}
+
+func (r Root) makeInstance(pid int) (*Instance, error) {
+	var err error
+	for _, name := range instanceNames(pid) {
+		path := filepath.Join(r.instances(), name)
+		if err = r.kernel.Mkdir(path); err == nil {
+			return &Instance{path: path, kernel: r.kernel}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return nil, fmt.Errorf("make an instance of tracing: %w", err)
+}
+
 // Start makes the instance and records until Stop. On an error nothing is left behind.
 func (r Root) Start(config Config) (_ *Instance, err error) {
-	path := filepath.Join(r.instances(), instancePrefix+strconv.Itoa(config.PID))
-	if err := r.kernel.Mkdir(path); err != nil {
-		return nil, fmt.Errorf("make an instance of tracing: %w", err)
+	instance, err := r.makeInstance(config.PID)
+	if err != nil {
+		return nil, err
 	}
-	instance := &Instance{path: path, kernel: r.kernel}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, instance.Remove())
@@ -135,12 +186,18 @@ func (r Root) Start(config Config) (_ *Instance, err error) {
 			{filepath.Join(directory, "filter"), config.filter()}, {filepath.Join(directory, "enable"), "1"},
 		}...)
 	}
+	for _, option := range options {
+		// One that this kernel does not have is not in force.
+		if err := instance.set(filepath.Join("options", option.name), option.value); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
 	for _, setting := range settings {
 		if err := instance.set(setting.file, setting.value); err != nil {
 			return nil, err
 		}
 	}
-	if instance.pipe, err = openPipe(filepath.Join(path, "trace_pipe")); err != nil {
+	if instance.pipe, err = openPipe(filepath.Join(instance.path, "trace_pipe")); err != nil {
 		return nil, err
 	}
 	return instance, instance.set("tracing_on", "1")

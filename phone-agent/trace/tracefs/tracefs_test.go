@@ -5,6 +5,7 @@ package tracefs_test
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -116,6 +117,103 @@ func TestARecordingIsOfItsOwnNamespaceAndEndsWithNothingLeft(t *testing.T) {
 	instance.Interrupt() // comes too late and does no harm
 }
 
+func TestWhatAnotherTracerHasSetIsNotTakenOver(t *testing.T) {
+	t.Parallel()
+	kernel, root := newKernel(t)
+	kernel.Options = map[string]string{
+		"overwrite": "0", "context-info": "0", "raw": "1", "hex": "1", "bin": "1", "verbose": "1", "latency-format": "1",
+		"block": "1", "stacktrace": "1", "userstacktrace": "1", "fields": "1", "record-tgid": "1",
+	}
+	instance := start(t, root)
+	options := filepath.Join(kernel.Path, "instances", name, "options")
+	for option, other := range kernel.Options {
+		want := map[string]string{"1": "0", "0": "1"}[other]
+		if option == "record-tgid" {
+			want = other + "\n" // no harm
+		}
+		if text, err := os.ReadFile(filepath.Join(options, option)); err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v", option, text, err)
+		}
+	}
+	happen(t, kernel, "tcp_monitor_window", mine)
+	if got, want := drained(t, instance), []string{"tcp_monitor_window: " + mine}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if err := instance.Remove(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsLostWithoutAWord(t *testing.T) {
+	t.Parallel()
+	kernel, root := newKernel(t)
+	kernel.Dropped = 3
+	instance := start(t, root)
+	// What was overwritten (overrun) the text tells.
+	if lost, err := instance.LostUnsaid(); err != nil || lost != 3 {
+		t.Errorf("%d, %v", lost, err)
+	}
+	stats := filepath.Join(kernel.Path, "instances", name, "per_cpu/cpu0/stats")
+	for text, message := range map[string]string{"commit overrun: many\n": "per_cpu/cpu0/stats: commit overrun: ", "": ""} {
+		if err := os.WriteFile(stats, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if lost, err := instance.LostUnsaid(); lost != 0 || (err == nil) != (message == "") ||
+			(err != nil && !strings.Contains(err.Error(), message)) {
+			t.Errorf("%q: %d, %v", text, lost, err)
+		}
+	}
+	if err := os.Remove(stats); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := instance.LostUnsaid(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	if err := instance.Remove(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTwoProcessesOfTheSameNumber(t *testing.T) {
+	t.Parallel()
+	kernel, root := newKernel(t)
+	first, second := start(t, root), start(t, root)
+	if got := instances(t, kernel); !slices.Equal(got, []string{name, name + "-1"}) {
+		t.Errorf("%v", got)
+	}
+	happen(t, kernel, "tcp_monitor_window", mine)
+	for _, instance := range []*tracefs.Instance{first, second} {
+		if got := drained(t, instance); len(got) != 1 {
+			t.Errorf("%q", got)
+		}
+	}
+	if err := errors.Join(first.Remove(), second.Remove()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnInstanceThatCannotBeRemovedRecordsNothing(t *testing.T) {
+	t.Parallel()
+	kernel, root := newKernel(t)
+	instance := start(t, root)
+	path := filepath.Join(kernel.Path, "instances", name)
+	other, err := os.OpenFile(filepath.Join(path, "trace_pipe"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := instance.Remove(); !errors.Is(err, syscall.EBUSY) {
+		t.Errorf("%v", err)
+	}
+	for _, file := range []string{"tracing_on", "events/tcp_monitor/tcp_monitor_window/enable", "events/tcp_monitor/tcp_monitor_event/enable"} {
+		if text, err := os.ReadFile(filepath.Join(path, file)); err != nil || string(text) != "0" {
+			t.Errorf("%s: %q, %v", file, text, err)
+		}
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestARecordingOfOneUser(t *testing.T) {
 	t.Parallel()
 	kernel, root := newKernel(t)
@@ -198,14 +296,14 @@ func TestWhatAKilledRecordingLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	kernel, root := newKernel(t)
 	calls := kernel.Real()
-	for _, left := range []string{"airbound-70", "airbound-71", name, "airbound-x", "mine"} {
+	for _, left := range []string{"airbound-70", "airbound-70-1", "airbound-71", name, "airbound-x", "mine"} {
 		if err := calls.Mkdir(filepath.Join(kernel.Path, "instances", left)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	kernel.Living = []int{71, pid}
 	removed, err := root.CleanUp(pid)
-	if err != nil || removed != 2 {
+	if err != nil || removed != 3 {
 		t.Errorf("%d, %v", removed, err)
 	}
 	// Of a process that lives, of somebody else; our own number was that of a process before us.
@@ -277,9 +375,17 @@ func TestAMachineWithoutTracingSaysWhatIsMissing(t *testing.T) {
 func TestTheRealKernelKnowsWhoLives(t *testing.T) {
 	t.Parallel()
 	kernel := tracefs.RealKernel()
-	if !kernel.Alive(os.Getpid()) || kernel.Alive(1<<30) {
-		t.Error("wrong about this process, or about one that cannot be")
+	other := exec.Command("sleep", "60")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
 	}
+	if !kernel.Alive(os.Getpid()) || kernel.Alive(1<<30) || kernel.Alive(other.Process.Pid) {
+		t.Error("wrong about this process, about one that cannot be, or about one of another program")
+	}
+	if err := other.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = other.Wait()
 	directory := filepath.Join(t.TempDir(), "instance")
 	if err := errors.Join(kernel.Mkdir(directory), kernel.Rmdir(directory)); err != nil {
 		t.Error(err)

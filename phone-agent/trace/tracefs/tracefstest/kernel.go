@@ -7,12 +7,14 @@ package tracefstest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"airbound/phone-agent/trace"
@@ -28,7 +30,13 @@ type Kernel struct {
 	MkdirError error
 	// If set, an instance has no such file.
 	Without string
+	// What another tracer has set for the kernel's own buffer: a new instance takes it over.
+	Options map[string]string
+	// What an instance's stats say was dropped.
+	Dropped uint64
 
+	// Things happen while a recording ends elsewhere.
+	mutex   sync.Mutex
 	writers map[string]int
 }
 
@@ -66,7 +74,15 @@ func (k *Kernel) mkdir(path string) error {
 		files[filepath.Join(directory, "enable")] = "0\n"
 		files[filepath.Join(directory, "filter")] = "none\n"
 	}
+	maps.Copy(files, k.optionFiles())
+	files["per_cpu/cpu0/stats"] = fmt.Sprintf(
+		"entries: 0\noverrun: 7\ncommit overrun: 0\nbytes: 0\ndropped events: %d\nread events: 0\n", k.Dropped)
 	delete(files, k.Without)
+	for _, directory := range []string{"options", "per_cpu/cpu0"} {
+		if err := os.MkdirAll(filepath.Join(path, directory), 0o700); err != nil {
+			return err
+		}
+	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(path, name), []byte(text), 0o600); err != nil {
 			return err
@@ -75,8 +91,23 @@ func (k *Kernel) mkdir(path string) error {
 	return syscall.Mkfifo(filepath.Join(path, "trace_pipe"), 0o600)
 }
 
+// optionFiles are those of Linux 6.1, which has no "fields".
+func (k *Kernel) optionFiles() map[string]string {
+	files := map[string]string{}
+	for _, name := range []string{"raw", "hex", "bin", "verbose", "latency-format", "block", "stacktrace", "userstacktrace"} {
+		files["options/"+name] = "0\n"
+	}
+	files["options/overwrite"], files["options/context-info"] = "1\n", "1\n"
+	for name, value := range k.Options {
+		files["options/"+name] = value + "\n"
+	}
+	return files
+}
+
 // rmdir refuses an instance whose pipe is open.
 func (k *Kernel) rmdir(path string) error {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
 	pipe := filepath.Join(path, "trace_pipe")
 	if writer, open := k.writers[path]; open {
 		delete(k.writers, path)
@@ -107,6 +138,8 @@ func (k *Kernel) Instances() ([]string, error) {
 // Happen lets an event of tcp_monitor happen: every instance that records, has it enabled and lets it through its filter
 // gets the line. The payload is what follows "tcp_monitor_window: ".
 func (k *Kernel) Happen(event, payload string) error {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
 	names, err := k.Instances()
 	if err != nil {
 		return err
@@ -124,15 +157,19 @@ func (k *Kernel) Happen(event, payload string) error {
 		if read(filepath.Join(path, "trace_clock")) != "mono" {
 			return fmt.Errorf("%s has another clock than mono", name)
 		}
-		if err := k.Print(name, fmt.Sprintf("          <idle>-0       [000] ..s1.    12.345678: %s: %s\n", event, payload)); err != nil {
+		prefix := "          <idle>-0       [000] ..s1.    12.345678: "
+		if read(filepath.Join(path, "options/context-info")) != "1" {
+			prefix = ""
+		}
+		if err := k.print(name, fmt.Sprintf("%s%s: %s\n", prefix, event, payload)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Print puts text into an instance's trace_pipe.
-func (k *Kernel) Print(instance, text string) error {
+// print puts text into an instance's trace_pipe.
+func (k *Kernel) print(instance, text string) error {
 	path := filepath.Join(k.Path, "instances", instance)
 	writer, open := k.writers[path]
 	if !open {
@@ -151,6 +188,8 @@ func (k *Kernel) Print(instance, text string) error {
 
 // HangUp closes the writing end of an instance's trace_pipe.
 func (k *Kernel) HangUp(instance string) error {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
 	path := filepath.Join(k.Path, "instances", instance)
 	writer, open := k.writers[path]
 	if !open {
