@@ -68,6 +68,8 @@ def _measure(parameters: Parameters, options: argparse.Namespace, *, trace: bool
         progress.close()
     if options.json is not None:
         results.save(found, options.json)
+    for hole in tables.holes(found):
+        print(f"airbound-lab: {hole}", file=sys.stderr)
     return found
 
 
@@ -76,6 +78,8 @@ def _study(options: argparse.Namespace) -> None:
 
     if options.results is not None:
         found = results.load(options.results)
+        if found.parameters.terminals != study.TWO_PHONES.terminals:
+            raise UsageError(f"results: {options.results} is of {found.parameters.terminals} phones, not of two")
     else:
         changes = {"seeds": options.seeds} if options.seeds is not None else {}
         found = _measure(replace(study.TWO_PHONES, **changes), options, trace=True)

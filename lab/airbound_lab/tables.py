@@ -124,3 +124,14 @@ def _times(factor: float) -> str:
     if factor <= 1 / 1.05:
         return f"{1 / factor:.1f} times above"
     return "about the same as"
+
+
+def holes(results: Results) -> list[str]:
+    """One sentence for each history that is not whole."""
+    return [
+        f"{run.mode}, seed {run.seed}, phone {number}: {phone.trace.lost} records of its history are lost, the oldest:"
+        " the kernel's buffer was too small for so many seconds"
+        for run in results.runs
+        for number, phone in enumerate(run.phones, start=1)
+        if phone.trace and phone.trace.lost
+    ]

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 EVENTS = ("local_congestion", "dup_ack", "sack", "fast_retransmit", "timeout", "undo")
 SSTHRESH_UNSET = 2**31 - 1
 QUEUE_INTERVAL_US = 50_000
-"""The queue's length changes with every segment: it is kept at most this often, or it would be most of the file."""
+"""The queue's length changes with every segment: it is kept at most this often, or it would be most of the file; and
+where nothing follows for as long, as it was last."""
 
 DIGITS = 6
 
@@ -79,7 +80,7 @@ def parse(lines: Iterable[str], zero_us: int, seconds: float) -> PhoneTrace:
     """Read the CSV; zero_us is time zero of the run on CLOCK_MONOTONIC. LabError names the line that is wrong."""
     trace = PhoneTrace()
     connections: dict[str, ConnectionTrace] = {}
-    queue_us: dict[str, int] = {}
+    queues: dict[str, _Queue] = {}
     reader = csv.DictReader(lines)
     for row in reader:
         try:
@@ -95,18 +96,56 @@ def parse(lines: Iterable[str], zero_us: int, seconds: float) -> PhoneTrace:
             cookie = row["cookie"]
             if cookie not in connections:
                 connections[cookie] = ConnectionTrace(row["local"], row["remote"])
+                queues[cookie] = _Queue(connections[cookie])
             connection = connections[cookie]
             _window(connection, t_s, row)
-            if time_us - queue_us.get(cookie, -QUEUE_INTERVAL_US) >= QUEUE_INTERVAL_US:
-                queue_us[cookie] = time_us
-                connection.unsent_bytes.note(t_s, int(row["unsent_bytes"]))
-                connection.unacked_bytes.note(t_s, int(row["unacked_bytes"]))
+            queues[cookie].take(time_us, _QueueSample(t_s, int(row["unsent_bytes"]), int(row["unacked_bytes"])))
             if row["event"] != "window":
                 connection.events[row["event"]].add(t_s, int(row["times"]))
         except (KeyError, ValueError, TypeError) as error:
             raise LabError(f"trace, line {reader.line_num}: not a record ({error!r})") from error
+    for queue in queues.values():
+        queue.end()
     trace.connections = list(connections.values())
     return trace
+
+
+@dataclass(frozen=True, slots=True)
+class _QueueSample:
+    t_s: float
+    unsent_bytes: int
+    unacked_bytes: int
+
+
+@dataclass(slots=True)
+class _Queue:
+    """Thins out the queue's length on its way to the tracks of a connection."""
+
+    connection: ConnectionTrace
+    kept_us: int = -QUEUE_INTERVAL_US
+    seen_us: int = 0
+    skipped: _QueueSample | None = None
+    """The latest, if it was not kept."""
+
+    def take(self, time_us: int, sample: _QueueSample) -> None:
+        if time_us - self.seen_us >= QUEUE_INTERVAL_US:
+            self.end()
+        self.seen_us = time_us
+        if time_us - self.kept_us < QUEUE_INTERVAL_US:
+            self.skipped = sample
+            return
+        self.kept_us = time_us
+        self._keep(sample)
+
+    def end(self) -> None:
+        """Nothing follows, or not for a while."""
+        if self.skipped is not None:
+            self._keep(self.skipped)
+
+    def _keep(self, sample: _QueueSample) -> None:
+        self.skipped = None
+        self.connection.unsent_bytes.note(sample.t_s, sample.unsent_bytes)
+        self.connection.unacked_bytes.note(sample.t_s, sample.unacked_bytes)
 
 
 def _window(connection: ConnectionTrace, t_s: float, row: dict[str, str]) -> None:

@@ -57,7 +57,8 @@ def history(results: Results, run: Run) -> Figure:
                 continue
             phone = run.phones[i]
             window(cell[0], phone, results.parameters.seconds)
-            cell[0].set_title(f"phone {i + 1}, {phone.wired_delay_ms:g} ms: cwnd, segments")
+            holes = f" ({phone.trace.lost} records lost)" if phone.trace and phone.trace.lost else ""
+            cell[0].set_title(f"phone {i + 1}, {phone.wired_delay_ms:g} ms: cwnd, segments{holes}")
             cell[0].set_ylim(0, 1.08 * largest_segs)
             event_rows(cell[1], phone, kinds)
             _queue(cell[2], phone, results.parameters.seconds)

@@ -72,10 +72,20 @@ def test_plot_draws_a_history_if_there_is_one(
             (1, "window", {}), (2, "timeout", bounds), (3, "dup_ack", {"ssthresh_segs": 5, "times": 40})
         )
         phone.trace = trace.parse(lines, 5_000_000, 6)
+        phone.trace.lost = 12
     results.save(found, tmp_path / "out.json")
     assert cli.main(["plot", str(tmp_path / "out.json"), "--directory", str(tmp_path)]) == 0
     drawn = (tmp_path / "trace-bdp.svg").read_text(encoding="utf-8")
-    for text in ("bdp, seed 1", "phone 3, 4 ms", "timeout", "dup ack", ">40<", "bounds", "ssthresh"):
+    for text in (
+        "bdp, seed 1",
+        "phone 3, 4 ms",
+        "timeout",
+        "dup ack",
+        ">40<",
+        "bounds",
+        "ssthresh",
+        "(12 records lost)",
+    ):
         assert text in drawn
     assert "fast retransmit" not in drawn
     assert not (tmp_path / "trace-cubic.svg").exists()

@@ -119,3 +119,11 @@ def test_the_command_draws_what_was_measured(
     assert "fast retransmit" in first
     assert cli.main(arguments) == 0
     assert (tmp_path / "two-phones.svg").read_text(encoding="utf-8") == first
+
+
+def test_a_cell_of_other_than_two_phones_is_refused(
+    make_results: Callable[..., Results], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results.save(make_results(terminals=3), tmp_path / "three.json")
+    assert cli.main(["study", "two-phones", "--results", str(tmp_path / "three.json")]) == 2
+    assert capsys.readouterr().err.endswith("three.json is of 3 phones, not of two\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airbound_lab import tables
+from airbound_lab.trace import PhoneTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,3 +46,11 @@ def test_what_is_seen_is_computed_from_the_results(make_results: Callable[..., R
 
 def test_without_a_mode_to_compare_with_nothing_is_claimed(make_results: Callable[..., Results]) -> None:
     assert tables.seen(make_results(modes=("bdp", "paper-jb"))) == []
+
+
+def test_a_history_with_holes_is_told(make_results: Callable[..., Results]) -> None:
+    results = make_results(modes=("cubic", "bdp"), terminals=2)
+    results.runs[0].phones[1].trace = PhoneTrace()
+    results.runs[1].phones[1].trace = PhoneTrace(lost=12)
+    [hole] = tables.holes(results)
+    assert hole.startswith(f"bdp, seed {results.runs[1].seed}, phone 2: 12 records of its history are lost")

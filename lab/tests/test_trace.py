@@ -54,8 +54,16 @@ def test_of_several_values_at_one_moment_the_last_is_kept_and_events_add_up(trac
 def test_the_queue_is_kept_every_50_ms_at_most(trace_lines: TraceLines) -> None:
     lines = trace_lines(*((n / 1000, "window", {"unsent_bytes": n, "unacked_bytes": 2 * n}) for n in range(0, 200, 10)))
     connection = parsed(lines).connections[0]
-    assert connection.unsent_bytes == trace.Track([0, 0.05, 0.1, 0.15], [0, 50, 100, 150])
-    assert connection.unacked_bytes == trace.Track([0, 0.05, 0.1, 0.15], [0, 100, 200, 300])
+    assert connection.unsent_bytes == trace.Track([0, 0.05, 0.1, 0.15, 0.19], [0, 50, 100, 150, 190])
+    assert connection.unacked_bytes == trace.Track([0, 0.05, 0.1, 0.15, 0.19], [0, 100, 200, 300, 380])
+
+
+def test_the_queue_before_a_silence_is_as_it_was_last(trace_lines: TraceLines) -> None:
+    full, empty = {"unsent_bytes": 9, "unacked_bytes": 8}, {"unsent_bytes": 0, "unacked_bytes": 0}
+    lines = trace_lines((1, "window", full), (1.02, "window", full), (1.04, "window", empty), (3, "window", full))
+    connection = parsed(lines).connections[0]
+    assert connection.unsent_bytes == trace.Track([1, 1.04, 3], [9, 0, 9])
+    assert connection.unacked_bytes == trace.Track([1, 1.04, 3], [8, 0, 8])
 
 
 def test_connections_are_told_apart_by_their_cookie(trace_lines: TraceLines) -> None:

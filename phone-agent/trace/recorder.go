@@ -66,6 +66,15 @@ func (r *Recorder) Feed(piece []byte) error {
 	}
 }
 
+// Lose makes a hole of records of which the text says nothing. Where they are missing nobody knows.
+func (r *Recorder) Lose(times uint64) error {
+	if times == 0 {
+		return nil
+	}
+	r.Counts.Lost += times
+	return r.Out.Write(&Record{Event: Lost, Times: times})
+}
+
 // Finish refuses what is left of a line that was cut short.
 func (r *Recorder) Finish() error {
 	if len(r.partial) == 0 {

@@ -87,9 +87,9 @@ func (r *Recording) take(text []byte) error {
 }
 
 func (r *Recording) finish() error {
-	lost, err := r.Instance.LostUnsaid()
-	r.Recorder.Counts.Lost += lost
-	if err = errors.Join(err, r.Recorder.Finish(), r.Flush()); err != nil {
+	err := r.Recorder.Finish()
+	lost, countErr := r.Instance.LostUnsaid()
+	if err = errors.Join(err, countErr, r.Recorder.Lose(lost), r.Flush()); err != nil {
 		return fmt.Errorf("end the recording: %w", err)
 	}
 	return nil

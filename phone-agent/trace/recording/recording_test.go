@@ -126,7 +126,7 @@ func TestRecordsComeWhileItRunsAndAreAllThereAtTheEnd(t *testing.T) {
 	if err := ended(t, kernel, done); err != nil {
 		t.Error(err)
 	}
-	if counts := r.Recorder.Counts; counts.Records != 3 || counts.Lost != 2 || out.lines() != 3 {
+	if counts := r.Recorder.Counts; counts.Records != 3 || counts.Lost != 2 || out.lines() != 4 {
 		t.Errorf("%+v, %d lines", counts, out.lines())
 	}
 }
@@ -144,7 +144,7 @@ func TestReadAtEndWritesNothingBefore(t *testing.T) {
 		t.Error("read before the end")
 	}
 	cancel()
-	if err := ended(t, kernel, done); err != nil || out.lines() != 3 {
+	if err := ended(t, kernel, done); err != nil || out.lines() != 4 {
 		t.Errorf("%v, %d lines", err, out.lines())
 	}
 }
