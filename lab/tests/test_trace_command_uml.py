@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`airbound-phone trace` as people use it, on a real kernel; how the lab uses it is tested in test_trace_uml.py."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airbound_lab import boot, machine
+
+pytestmark = pytest.mark.uml
+
+GUEST = Path(__file__).with_name("trace_command_guest.py")
+SEED = 1
+WALL_LIMIT_S = 300
+
+
+@pytest.fixture(scope="module")
+def scenes() -> dict[str, Any]:
+    """What trace_command_guest.py found, by scene."""
+    machine.check_tools()
+    program = machine.programs((), trace=True).phone_agent
+    command = boot.command_line(machine.kernel(None), 0, "fixed54", "fixed54", SEED)
+    command = [word for word in command if not word.startswith("init=")] + [
+        f"init={GUEST}",
+        f"airbound_phone={program}",
+    ]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WALL_LIMIT_S, check=False
+    )
+    results = [line for line in done.stdout.splitlines() if line.startswith("RESULTS ")]
+    assert results, done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(results[0].removeprefix("RESULTS "))
+    assert {scene: result["left_after"] for scene, result in found.items()} == {scene: [] for scene in found}
+    return found
+
+
+def test_records_come_while_it_runs_and_it_ends_on_time(scenes: dict[str, Any]) -> None:
+    found = scenes["live_beside_others"]
+    assert found["live"]["status"] == 0
+    records = [json.loads(line) for line in found["live"]["out"].splitlines()]
+    assert len(records) > 10
+    assert found["written_while_it_runs"] == len(records)
+    assert {record["event"] for record in records} >= {"window"}
+    assert found["client"] in {record["local"] for record in records}
+    assert f"{len(records)} records; 0 of other remotes passed over; 0 lost; 0 lines refused" in found["live"]["said"]
+
+
+def test_two_recordings_see_the_same(scenes: dict[str, Any]) -> None:
+    found = scenes["live_beside_others"]
+    assert len(found["during"]) == 2
+    assert len(found["after_the_first"]) == 1
+    assert found["told"]["status"] == 0
+    rows = list(csv.DictReader(found["told_csv"].splitlines()))
+    records = [json.loads(line) for line in found["live"]["out"].splitlines()]
+    assert [row["time_us"] for row in rows] == [str(record["time_us"]) for record in records]
+    assert found["mode_of_csv"] == "0o600"
+
+
+def test_what_another_tracer_has_set_is_neither_taken_over_nor_changed(scenes: dict[str, Any]) -> None:
+    # With context-info off, or the format for latencies, no line could be read: the counts above say that all were.
+    assert scenes["live_beside_others"]["options"] == {"overwrite": "0", "context-info": "0", "latency-format": "1"}
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(scenes: dict[str, Any]) -> None:
+    assert scenes["reader_that_has_seen_enough"]["status"] == 0
+
+
+def test_a_stuck_output_ends_recording_on_time_and_the_program_with_the_next_signal(scenes: dict[str, Any]) -> None:
+    found = scenes["stuck_output"]
+    assert (found["alive"], found["tracing_on"]) == (True, "0")
+    assert found["status"] == 1
+    assert "the output takes nothing" in found["said"]
+
+
+def test_cleanup_removes_what_a_killed_recording_left(scenes: dict[str, Any]) -> None:
+    found = scenes["killed"]
+    assert len(found["left"]) == 1
+    assert "Recordings left behind and removed: 1." in found["cleanup"]
+    assert found["status"] == 0
