@@ -23,6 +23,7 @@ from pathlib import Path
 
 TRACEFS = Path("/sys/kernel/tracing")
 PAUSE_S = 1.0
+PATIENCE_S = 30.0
 UPLOAD_BYTES = 2_000_000
 POWER_OFF = 0x4321FEDC  # LINUX_REBOOT_CMD_POWER_OFF
 
@@ -63,7 +64,7 @@ class Recording:
             time.sleep(0.01)
 
     def result(self) -> dict[str, object]:
-        status = self.process.wait()
+        status = self.process.wait(PATIENCE_S)
         return {"status": status, "said": self.said.read_text(), "out": self.out.read_text()}
 
 
