@@ -101,7 +101,8 @@ kernels_thoroughly() {
 uml() {
 	step "programs" scripts/build.sh
 	step "kernels: series, boot tests, stress, comparison with the unpatched kernel; the lab's" kernels
-	step "lab tests in the cell" pytest lab -m uml
+	# By file: what a file's tests share is booted once.
+	step "lab tests in the cell" pytest lab -m uml -n "$(nproc)" --dist loadfile
 }
 
 # For changes of the series.
