@@ -77,8 +77,13 @@ func (c *Client) Look(name string) (Snapshot, error) {
 	}
 	index := snapshot.Interface.Index
 	surveys, err := dump(c, cmdGetSurvey, index, ParseSurvey)
-	// A driver without a survey is no error.
-	if err != nil && !errors.Is(err, syscall.EOPNOTSUPP) {
+	switch {
+	case err == nil, errors.Is(err, syscall.EOPNOTSUPP):
+		// A driver without a survey is no error.
+	case answered(err):
+		// The survey is a help; stations and channel are worth a report without it.
+		c.malformed(fmt.Errorf("get survey of %s: %w", name, err))
+	default:
 		return Snapshot{}, fmt.Errorf("get survey of %s: %w", name, err)
 	}
 	snapshot.Survey = inUse(surveys, snapshot.Interface.FrequencyMHz)
@@ -86,6 +91,18 @@ func (c *Client) Look(name string) (Snapshot, error) {
 		return Snapshot{}, fmt.Errorf("get stations of %s: %w", name, err)
 	}
 	return snapshot, nil
+}
+
+// answered tells whether the kernel itself said no, in a message, and the connection is all right.
+func answered(err error) bool {
+	var operation *netlink.OpError
+	for errors.As(err, &operation) {
+		if operation.Sequence != 0 {
+			return true
+		}
+		err = operation.Err
+	}
+	return false
 }
 
 func (c *Client) findInterface(name string) (Interface, error) {

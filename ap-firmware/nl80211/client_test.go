@@ -5,6 +5,7 @@ package nl80211_test
 import (
 	"errors"
 	"reflect"
+	"syscall"
 	"testing"
 
 	"airbound/ap-firmware/nl80211"
@@ -97,14 +98,22 @@ func TestSurveyOfTheChannel(t *testing.T) {
 	}
 }
 
-func TestDriverWithoutSurvey(t *testing.T) {
-	var kernel nl80211test.Kernel
-	kernel.Set(device(3, "wlan0"))
-	kernel.WithoutSurvey()
-	client, _ := connect(t, &kernel)
-	got, err := client.Look("wlan0")
-	if err != nil || got.Survey != nil || len(got.Stations) != 2 {
-		t.Fatalf("got %+v, %v, want stations and no survey", got, err)
+func TestStationsAreSeenWithoutASurvey(t *testing.T) {
+	// A driver that has none, and one that cannot tell just now: that is counted.
+	for refusal, counted := range map[syscall.Errno]int{syscall.EOPNOTSUPP: 0, syscall.EBUSY: 1, syscall.EIO: 1} {
+		t.Run(refusal.Error(), func(t *testing.T) {
+			var kernel nl80211test.Kernel
+			kernel.Set(device(3, "wlan0"))
+			kernel.RefuseSurveys(refusal)
+			client, malformed := connect(t, &kernel)
+			got, err := client.Look("wlan0")
+			if err != nil || got.Survey != nil || len(got.Stations) != 2 {
+				t.Fatalf("got %+v, %v, want stations and no survey", got, err)
+			}
+			if len(*malformed) != counted || (counted == 1 && !errors.Is((*malformed)[0], refusal)) {
+				t.Errorf("counted %v", *malformed)
+			}
+		})
 	}
 }
 

@@ -90,10 +90,14 @@ func Start(cfg Config, link Link, nowUS int64) (*Agent, error) {
 	return a, nil
 }
 
+// heldLookUS is how often a lease is looked at. The lease's clock goes on while the machine sleeps, timers do not: the end of
+// a lease in that time is found so long after waking up, at most.
+const heldLookUS = 1_000_000
+
 // NextWakeUS is when Wake must be called at the latest.
-func (a *Agent) NextWakeUS() int64 {
+func (a *Agent) NextWakeUS(nowUS int64) int64 {
 	if held := a.lease.Held(); held.Generation != 0 {
-		return min(a.nextSampleUS, held.DeadlineUS)
+		return min(a.nextSampleUS, held.DeadlineUS, nowUS+heldLookUS)
 	}
 	return a.nextSampleUS
 }

@@ -97,15 +97,15 @@ func link(mac string) agent.Link {
 func (p *phone) pass(duration time.Duration) (reports []*airboundv1.TerminalReport, atUS []int64) {
 	p.t.Helper()
 	end := p.nowUS + duration.Microseconds()
-	for p.agent.NextWakeUS() <= end {
-		if next := p.agent.NextWakeUS(); next > p.nowUS {
+	for p.agent.NextWakeUS(p.nowUS) <= end {
+		if next := p.agent.NextWakeUS(p.nowUS); next > p.nowUS {
 			p.nowUS = next
 		}
 		if report := p.agent.Wake(p.nowUS); report != nil {
 			reports, atUS = append(reports, report), append(atUS, p.nowUS)
 		}
-		if p.agent.NextWakeUS() <= p.nowUS {
-			p.t.Fatalf("at %d the agent wants to wake at %d: it would spin", p.nowUS, p.agent.NextWakeUS())
+		if p.agent.NextWakeUS(p.nowUS) <= p.nowUS {
+			p.t.Fatalf("at %d the agent wants to wake at %d: it would spin", p.nowUS, p.agent.NextWakeUS(p.nowUS))
 		}
 	}
 	p.nowUS = end

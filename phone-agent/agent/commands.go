@@ -72,8 +72,8 @@ func (a *Agent) expire(nowUS int64) {
 	}
 	a.state.Counters.LeasesEnded++
 	a.state.Reason = fmt.Sprintf("the lease on generation %d ended without a renewal", generation)
-	a.cfg.Logger.Warn("the lease ended, the kernel's defaults return", "generation", generation)
 	a.apply()
+	a.cfg.Logger.Warn("the lease ended, the kernel's defaults return", "generation", generation)
 }
 
 // apply brings the set in force into the kernel. If that fails, the kernel's defaults are what is left to want.

@@ -4,6 +4,7 @@ package bounds_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -200,6 +201,13 @@ func TestEverySelectorThatTheBackEndCan(t *testing.T) {
 	mustSet(t, lease, 0, set(1, 1_000, destination("2001:db8::/48", 1, 65535), destination("0.0.0.0/0", 65535, 65535),
 		bounds.Bound{Kind: bounds.UID, UID: 10073, MinSegs: 3, MaxSegs: 3}, bounds.Bound{Kind: bounds.All, All: true, MinSegs: 1, MaxSegs: 1}))
 	const want = "1 [dst 2001:db8::/48 1 65535 dst 0.0.0.0/0 65535 65535 uid 10073 3 3 all 1 1] until 1"
+	if got := describe(lease.Held()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	nobody := bounds.Bound{Kind: bounds.UID, UID: math.MaxUint32, MinSegs: 3, MaxSegs: 3}
+	if err := lease.Set(0, set(2, 1_000, nobody)); err == nil || !strings.Contains(err.Error(), "bounds[0]: uid 4294967295 is nobody's") {
+		t.Errorf("%v", err)
+	}
 	if got := describe(lease.Held()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

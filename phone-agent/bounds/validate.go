@@ -5,6 +5,7 @@ package bounds
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -91,6 +92,9 @@ func (b Bound) selector(capabilities Capabilities) (Selector, error) {
 	case UID:
 		if !capabilities.CanSelectUID {
 			return Selector{}, fmt.Errorf("back end %s cannot select by uid", capabilities.Name)
+		}
+		if b.UID == math.MaxUint32 {
+			return Selector{}, fmt.Errorf("uid %d is nobody's: the kernel's range ends below it", b.UID)
 		}
 		return Selector{Kind: UID, UID: b.UID}, nil
 	case None:

@@ -21,12 +21,19 @@ import (
 	"airbound/ap-firmware/report"
 	airboundv1 "airbound/proto/airbound/v1"
 	"airbound/uplink"
+	"airbound/uplink/lossy"
 )
 
 // Access points have little memory. The limit is that of heap and stacks.
 const (
 	memoryLimitBytes = 12 << 20
 	gcPercent        = 50
+)
+
+// What waits for a reader of the log, and how long the agent's end does.
+const (
+	logLinesMax = 256
+	logPatience = time.Second
 )
 
 func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) (int, error) {
@@ -38,7 +45,9 @@ func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Write
 	debug.SetGCPercent(gcPercent)
 	runtime.GOMAXPROCS(1)          // A sliver of work a second needs no second thread.
 	signal.Ignore(syscall.SIGPIPE) // Whoever read the log may end before the agent.
-	if err := run(ctx, options, dialKernel, options.logger(stderr)); err != nil {
+	log := lossy.New(stderr, logLinesMax)
+	defer log.Close(logPatience)
+	if err := run(ctx, options, dialKernel, options.logger(log)); err != nil {
 		return exitError, err
 	}
 	return exitOK, nil

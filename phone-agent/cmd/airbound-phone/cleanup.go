@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"airbound/phone-agent/apply"
 	"airbound/phone-agent/status"
@@ -23,22 +25,28 @@ func cleanupCommand(_ context.Context, arguments []string, stdout, _ io.Writer) 
 	if err := parse(flags, arguments, stdout); err != nil {
 		return exitUsage, err
 	}
-	if err := removeRecordings(stdout); err != nil {
+	// Whoever reads what it says may be gone before the phone is free.
+	signal.Ignore(syscall.SIGPIPE)
+	if err := errors.Join(freePhone(where, stdout), removeRecordings(stdout)); err != nil {
 		return exitError, err
 	}
+	return exitOK, nil
+}
+
+func freePhone(where places, stdout io.Writer) error {
 	before, err := liveRules(where.procRoot)
 	if errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(stdout, "Nothing to clean up: %v (the kernel is not patched).\n", err)
-		return exitOK, nil
+		return nil
 	}
 	if err := apply.NewProcfs(apply.NewProcFile(where.procRoot)).CleanUp(); err != nil {
-		return exitError, err
+		return err
 	}
 	fmt.Fprintf(stdout, "The kernel's defaults hold. Rules removed: %d.\n", len(before))
 	if running, err := status.NewDirectory(where.stateDir).Running(); err == nil && running {
 		fmt.Fprintln(stdout, "An agent is running: it will set bounds again when the controller sends new ones. Stop it to prevent that.")
 	}
-	return exitOK, nil
+	return nil
 }
 
 // removeRecordings ends what recordings that were killed left in the kernel. One without tracing has none.

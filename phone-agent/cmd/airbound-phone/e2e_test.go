@@ -11,6 +11,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"airbound/phone-agent/status"
 	airboundv1 "airbound/proto/airbound/v1"
@@ -194,6 +197,45 @@ func TestAnAgentThatCannotStartCleansUpAllTheSame(t *testing.T) {
 				t.Errorf("the kernel holds %q, want %q", got, test.rules)
 			}
 		})
+	}
+}
+
+func TestALogThatNobodyReadsDoesNotKeepThePhoneClamped(t *testing.T) {
+	t.Parallel()
+	p, c := newPhone(t), startController(t, "127.0.0.1:0")
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		t.Fatal(err)
+	}
+	reader, log := os.NewFile(uintptr(ends[0]), "reader"), os.NewFile(uintptr(ends[1]), "log")
+	defer reader.Close() //nolint:errcheck // nothing was read
+	defer log.Close()    //nolint:errcheck // nothing is to be written
+	for {
+		if _, err := unix.Write(ends[1], make([]byte, 4096)); err != nil {
+			break
+		}
+	}
+	if err := unix.SetNonblock(ends[1], false); err != nil {
+		t.Fatal(err)
+	}
+	agent := p.startWithLog(c.address, log)
+	if err := c.stream(t).Send(setBounds(1, 1_000, destination("10.0.4.1/32", 100, 150))); err != nil {
+		t.Fatal(err)
+	}
+	p.eventuallyHolds("flush\ndst 10.0.4.1/32 100 150\n")
+	p.eventuallyHolds("flush\n")
+	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- agent.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Error("SIGTERM does not end it")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -18,12 +19,19 @@ import (
 	"airbound/phone-agent/agent"
 	"airbound/phone-agent/apply"
 	"airbound/phone-agent/status"
+	"airbound/uplink/lossy"
 )
 
 const (
 	// The agent lives in less than 20 MB. The limit is the Go heap's and stacks'; the program's text comes on top.
 	memoryLimitBytes = 12 << 20
 	gcPercent        = 50
+)
+
+// What waits for a reader of the log, and how long the agent's end does.
+const (
+	logLinesMax = 256
+	logPatience = time.Second
 )
 
 func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) (int, error) {
@@ -37,7 +45,9 @@ func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Write
 	runtime.GOMAXPROCS(1)
 	// Whoever read the log may end before the agent, which must live to free the phone.
 	signal.Ignore(syscall.SIGPIPE)
-	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: options.logLevel}))
+	log := lossy.New(stderr, logLinesMax)
+	defer log.Close(logPatience)
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: options.logLevel}))
 	if err := run(ctx, options, logger); err != nil {
 		return exitError, err
 	}
@@ -82,7 +92,7 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 	defer connection.wait()
 	// Before the connection is waited for: the phone's own good comes first.
 	defer func() {
-		if stopErr := phone.Stop(bootTimeUS()); stopErr != nil {
+		if stopErr := stop(phone); stopErr != nil {
 			err = errors.Join(err, fmt.Errorf("stop: %w", stopErr))
 			return
 		}
@@ -109,6 +119,24 @@ func loop(ctx context.Context, phone *agent.Agent, connection *connection) error
 			report.MonotonicUs = monotonicUS()
 			connection.send(report)
 		}
-		timer.Reset(time.Duration(phone.NextWakeUS()-bootTimeUS()) * time.Microsecond)
+		nowUS := bootTimeUS()
+		timer.Reset(time.Duration(phone.NextWakeUS(nowUS)-nowUS) * time.Microsecond)
+	}
+}
+
+// A kernel that is short of memory may have some a moment later.
+const (
+	stopTries      = 10
+	stopTriesApart = 100 * time.Millisecond
+)
+
+// stop restores the kernel's defaults, and tries again for a while if that fails.
+func stop(phone *agent.Agent) error {
+	for try := 1; ; try++ {
+		err := phone.Stop(bootTimeUS())
+		if err == nil || try == stopTries || errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+		time.Sleep(stopTriesApart)
 	}
 }
