@@ -68,7 +68,7 @@ def parse(text: str, origin: str) -> Config:
     """
     try:
         raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of 5000 digits is a plain ValueError
         raise ConfigError(f"{origin}: not TOML: {error}") from error
     _refuse_unknown(raw, _KEYS, "", origin)
     for key, choices in _CHOICES.items():

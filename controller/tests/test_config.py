@@ -76,6 +76,9 @@ def test_what_is_set_holds_and_the_rest_is_default() -> None:
         ("exempt = 'all'", "x.toml: exempt = 'all': expected a list of MAC addresses"),
         ("exempt = ['02:00']", "x.toml: exempt = '02:00': not six lower-case"),
         ("policy", "x.toml: not TOML: "),
+        ("[capacity]\ndefault_bps = 1" + "0" * 400, "x.toml: capacity.default_bps = 1000000"),
+        ("[capacity]\ndefault_bps = 1" + "0" * 5000, "x.toml: not TOML: "),
+        ("x = " + "[" * 5000 + "]" * 5000, "x.toml: not TOML: "),
     ],
 )
 def test_a_wrong_file_is_told_where_and_what(text: str, complaint: str) -> None:

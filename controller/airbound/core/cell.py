@@ -12,6 +12,7 @@ from airbound.core.parameters import CapacityParameters, SenderParameters
 from airbound.core.reports import AccessPointReport, ReportRefusedError, Station, Survey
 
 STATION_MAX_BPS = 2e10  # nearly twice the PHY rate of 802.11be with four streams at 320 MHz, 11.5 Gb/s
+STATION_MAX_PACKETS_PER_S = 2e7  # that, in packets of 125 bytes
 
 
 @dataclass(slots=True)
@@ -44,6 +45,7 @@ class Cell:
     uplink_bps: float = 0.0
     busy_ratio: float | None = None
     refused_total: int = 0
+    behind_total: int = 0  # reports in a row that were older than one before them
     reassociations_total: int = 0
     capacity: CapacityEstimator = field(init=False)
     _baseline_us: int = 0
@@ -62,8 +64,8 @@ class Cell:
         """The paper's n: stations whose uplink counter moves, agent or not."""
         return sum(station.sending for station in self.stations.values())
 
-    def accept(self, stream: int, report: AccessPointReport, now_us: int) -> None:
-        """Take in a report.
+    def accept(self, stream: int, report: AccessPointReport, now_us: int) -> list[ReportRefusedError]:
+        """Take in a report; the counters in it that jumped, which are left out.
 
         Raises:
             ReportRefusedError: the report is not newer than the last of its stream.
@@ -86,7 +88,8 @@ class Cell:
         if previous_us is None:
             self._baseline_us, self._survey = report.monotonic_us, report.survey
         elif report.monotonic_us - self._baseline_us >= self.senders.min_interval_ms * 1000:
-            self._take_differences(report, now_us)
+            return self._take_differences(report, now_us)
+        return []
 
     def _start_anew(self) -> None:
         self.stations.clear()
@@ -110,18 +113,20 @@ class Cell:
         if any(state.sending for state in known.values()):
             self._incomplete = True
 
-    def _take_differences(self, report: AccessPointReport, now_us: int) -> None:
+    def _take_differences(self, report: AccessPointReport, now_us: int) -> list[ReportRefusedError]:
         duration_us = report.monotonic_us - self._baseline_us
         payload_bytes = frames = 0
+        jumps = list[ReportRefusedError]()
         for state in self.stations.values():
             old, new = state.baseline, state.latest
             packets = new.rx_packets - old.rx_packets
             # A null data frame is all header, so a station that only says it is awake sends nothing.
             payload = max(0, new.rx_bytes - old.rx_bytes - packets * self.senders.link_overhead_bytes)
             elapsed_us = max(report.monotonic_us - state.baseline_us, self.senders.min_interval_ms * 1000)
-            if payload * 8e6 > STATION_MAX_BPS * elapsed_us:
-                # A driver's counter that jumped. Taken for traffic it would spoil the cell's capacity for a while.
-                self.refused_total += 1
+            jumped = _jumped(old, new, elapsed_us)
+            if jumped is not None:
+                # A driver's error. Taken for traffic it would spoil the cell's capacity for a while.
+                jumps.append(jumped)
                 self._incomplete = True
                 state.baseline, state.baseline_us, state.joined = new, report.monotonic_us, False
                 continue
@@ -150,6 +155,19 @@ class Cell:
             )
             self.capacity.observe(interval, now_us)
         self._incomplete = False
+        return jumps
+
+
+def _jumped(old: Station, new: Station, elapsed_us: int) -> ReportRefusedError | None:
+    """The first counter that went further than any station can within the time."""
+    limits = {"rx_bytes": STATION_MAX_BPS / 8}
+    limits |= dict.fromkeys(("rx_packets", "tx_packets", "tx_retries"), STATION_MAX_PACKETS_PER_S)
+    for name, per_second in limits.items():
+        moved = getattr(new, name) - getattr(old, name)
+        if moved * 1e6 > per_second * elapsed_us:
+            where = f"stations[{new.mac}].{name}"
+            return ReportRefusedError(where, getattr(new, name), f"{moved} more within {elapsed_us / 1e6:.3g} s")
+    return None
 
 
 def _restarted(old: Station, new: Station) -> bool:

@@ -4,11 +4,13 @@
 Rules of this file:
 - no I/O, no clock; the same events at the same times give the same effects, whatever the host does;
 - an event is handled whole before its effects are acted on;
-- only terminals that an event can concern are looked at again: those of the cell it came from, those that send to a
-  destination whose smallest RTT it changed, or those for which something is due;
+- only terminals that an event can concern are looked at again: those of the cell it came from, those of the cell that
+  send to a destination whose smallest RTT it changed, or those for which something is due;
+- an error in one terminal's decision frees that terminal and concerns no other;
 - whenever in doubt a terminal gets no bounds: the kernel's defaults are always safe.
 """
 
+import traceback
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -35,6 +37,8 @@ from airbound.core.parameters import Mode, Parameters
 from airbound.core.reports import ReportRefusedError
 from airbound.core.terminal import Terminal
 from airbound.core.views import CellView, TerminalView, cell_view, terminal_view
+
+BEHIND_AT_MOST = 5  # reports in a row
 
 
 class Engine:
@@ -116,9 +120,13 @@ class Engine:
         replaced, before = cell.stream, cell.active_senders
         stations_before = set(cell.stations)
         try:
-            cell.accept(event.stream, report, now_us)
+            jumps = cell.accept(event.stream, report, now_us)
         except ReportRefusedError as error:
-            return self._refused(Refused("access_point", report.bssid, error))
+            refused = self._refused(Refused("access_point", report.bssid, error))
+            return refused + self._behind(event.stream, cell, repeated=report.sequence == cell.sequence)
+        cell.behind_total = 0
+        for jump in jumps:
+            effects += self._refused(Refused("access_point", report.bssid, jump))
         self._associations.update(cell, stations_before)
         if replaced not in {0, event.stream}:
             effects.append(CloseStream(replaced, f"a newer stream reports the cell {report.bssid}"))
@@ -139,7 +147,10 @@ class Engine:
         try:
             terminal.accept(event.stream, report, now_us, self.parameters.safety.sending_hold_ms * 1000)
         except ReportRefusedError as error:
-            return self._refused(Refused("terminal", report.mac, error))
+            refused = self._refused(Refused("terminal", report.mac, error))
+            repeated = terminal.report is not None and report.sequence == terminal.report.sequence
+            return refused + self._behind(event.stream, terminal, repeated=repeated)
+        terminal.behind_total = 0
         self._terminals[report.mac] = terminal
         if replaced not in {0, event.stream}:
             effects.append(CloseStream(replaced, f"a newer stream reports the terminal {report.mac}"))
@@ -161,6 +172,16 @@ class Engine:
             return []  # a broken agent repeats itself every second: the log gets the 1st, 2nd, 4th, 8th, ...
         return [Note("warning", "refused", event.key if owner else event.kind, f"{event.error} (refusal {count})")]
 
+    def _behind(self, stream: int, owner: Cell | Terminal, *, repeated: bool) -> list[Effect]:
+        """A clock or sequence that once jumped ahead makes every later report stale: a new stream begins anew."""
+        if repeated:
+            return []  # by the network; the next one is newer
+        owner.behind_total += 1
+        if owner.behind_total < BEHIND_AT_MOST:
+            return []
+        owner.behind_total = 0
+        return [CloseStream(stream, f"{BEHIND_AT_MOST} reports in a row are older than one before them")]
+
     def _own(self, stream: int, key: str) -> bool:
         """Whether the stream speaks for this cell or terminal: it does for the one of its first report."""
         return self._owners.setdefault(stream, key) == key
@@ -177,7 +198,7 @@ class Engine:
         if terminal is not None and terminal.stream == event.stream:
             terminal.disconnect()
             note = Note("info", "disconnected", owner, "its stream ended; its lease runs out")
-            return [note, *self._decide(terminal, now_us)]
+            return [note, *self._decide_for([owner], now_us)]
         if cell is not None and cell.stream == event.stream:
             cell.stream = 0
             return [Note("info", "disconnected", owner, "the access point's stream ended")]
@@ -194,36 +215,64 @@ class Engine:
         return self._decide_for([mac for mac, due_us in due if due_us is not None and due_us <= now_us], now_us)
 
     def _reconfigured(self, event: Reconfigured, now_us: int) -> list[Effect]:
+        # What is near enough under one formula need not be under another.
+        same = (self.parameters.bdp, self.parameters.paper) == (event.parameters.bdp, event.parameters.paper)
         self.parameters = event.parameters
         self._min_rtt.max_age_us = event.parameters.min_rtt.max_age_s * 1_000_000
         for cell in self._associations.cells.values():
             cell.reconfigure(event.parameters.senders, event.parameters.capacity)
-        return self._decide_all(now_us)
+        return self._decide_all(now_us, settle=same)
 
     # Decisions
 
-    def _decide_all(self, now_us: int) -> list[Effect]:
-        return self._decide_for(self._terminals, now_us)
+    def _decide_all(self, now_us: int, *, settle: bool = True) -> list[Effect]:
+        return self._decide_for(self._terminals, now_us, settle=settle)
 
-    def _decide_for(self, macs: Iterable[str], now_us: int) -> list[Effect]:
-        """Decide for these terminals, and for all whose smallest RTT to a destination their reports change."""
+    def _decide_for(self, macs: Iterable[str], now_us: int, *, settle: bool = True) -> list[Effect]:
+        """Decide for these terminals, and for all of their cells whose smallest RTT to a destination they change."""
         affected = {mac for mac in macs if mac in self._terminals}
-        changed = {
-            address for mac in sorted(affected) for address in self._observe_min_rtt(self._terminals[mac], now_us)
-        }
-        if changed and self.parameters.min_rtt.share:
-            affected |= {mac for mac, terminal in self._terminals.items() if not changed.isdisjoint(terminal.sending)}
-        return [effect for mac in sorted(affected) for effect in self._decide(self._terminals[mac], now_us)]
+        changed: dict[str, set[str]] = {}
+        for mac in sorted(affected):
+            for bssid, address in self._observe_min_rtt(self._terminals[mac], now_us):
+                changed.setdefault(bssid, set()).add(address)
+        if self.parameters.min_rtt.share:
+            for bssid, addresses in changed.items():
+                affected |= {
+                    mac
+                    for mac in self._associations.cells[bssid].stations
+                    if (terminal := self._terminals.get(mac)) and not addresses.isdisjoint(terminal.sending)
+                }
+        effects = list[Effect]()
+        for mac in sorted(affected):
+            effects += self._decide_or_free(self._terminals[mac], now_us, settle=settle)
+        return effects
 
-    def _observe_min_rtt(self, terminal: Terminal, now_us: int) -> list[str]:
-        """Take in a joined terminal's minimum RTTs, once for each report; the destinations whose smallest changed."""
-        if terminal.report is None or terminal.observed or self._silence(terminal, now_us):
+    def _decide_or_free(self, terminal: Terminal, now_us: int, *, settle: bool) -> list[Effect]:
+        try:
+            return self._decide(terminal, now_us, settle=settle)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the others' leases go on
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            terminal.decisions = ()
+            terminal.no_bounds_reason = f"an error of the controller: {type(error).__name__}: {error}"
+            terminal.failures_total += 1
+            effects = self._command(terminal, (), now_us)
+            if terminal.failures_total & (terminal.failures_total - 1):
+                return effects
+            why = f"{terminal.no_bounds_reason}, in {where.name}, line {where.lineno} (time {terminal.failures_total})"
+            return [*effects, Note("warning", "failed", terminal.mac, why)]
+
+    def _observe_min_rtt(self, terminal: Terminal, now_us: int) -> list[tuple[str, str]]:
+        """Take in a joined terminal's minimum RTTs, once for each report; the cell and the destinations whose smallest
+        changed.
+        """
+        cell = self._associations.cell_of(terminal.mac)
+        if terminal.report is None or terminal.observed or cell is None or self._silence(terminal, now_us):
             return []
         terminal.observed = True
         return [
-            destination.address
+            (cell.bssid, destination.address)
             for destination in terminal.report.destinations
-            if self._min_rtt.observe(destination.address, destination.min_rtt_us, now_us)
+            if self._min_rtt.observe(cell.bssid, destination.address, destination.min_rtt_us, now_us)
         ]
 
     def _silence(self, terminal: Terminal, now_us: int) -> str:
@@ -240,17 +289,17 @@ class Engine:
             return f"the access point of {cell.bssid} has been silent for more than {safety.cell_stale_ms / 1000:g} s"
         return ""
 
-    def _decide(self, terminal: Terminal, now_us: int) -> list[Effect]:
+    def _decide(self, terminal: Terminal, now_us: int, *, settle: bool) -> list[Effect]:
         terminal.no_bounds_reason = self._silence(terminal, now_us)
         terminal.decisions = ()
         report, cell = terminal.report, self._associations.cell_of(terminal.mac)
         wanted: tuple[Bound, ...] = ()
         if not terminal.no_bounds_reason and report is not None and cell is not None:
-            shared = {address: self._min_rtt.smallest_us(address, now_us) for address in terminal.sending}
+            shared = {address: self._min_rtt.smallest_us(cell.bssid, address, now_us) for address in terminal.sending}
             fresh = decisions.decide(
                 terminal.sending, shared, cell.active_senders, cell.capacity.bps(now_us), self.parameters
             )
-            held = terminal.held.decisions if terminal.held else ()
+            held = terminal.held.decisions if terminal.held and settle else ()
             terminal.decisions = decisions.settle(held, fresh, self.parameters)
             wanted, reason = commands.fit_to_back_end(terminal.decisions, report.back_end)
             terminal.no_bounds_reason = reason or self._restraint(terminal)

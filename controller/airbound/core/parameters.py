@@ -48,7 +48,8 @@ def _check(field: dataclasses.Field[Any], hint: Any, value: object) -> None:
         return
     if hint is float:
         # TOML's 1 is as good a number as its 1.0; true is not.
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        finite = not isinstance(value, float) or math.isfinite(value)  # isfinite() of a huge int is an OverflowError
+        if isinstance(value, bool) or not isinstance(value, int | float) or not finite:
             raise ParameterError(field.name, value, "a finite number")
     elif type(value) is not hint:
         names = {int: "a whole number", bool: "true or false", str: "a text"}

@@ -24,6 +24,8 @@ class Terminal:
     decisions: tuple[Decision, ...] = ()
     no_bounds_reason: str = ""
     refused_total: int = 0
+    behind_total: int = 0  # reports in a row that were older than one before them
+    failures_total: int = 0  # decisions that ended in an error of ours
 
     def accept(self, stream: int, report: TerminalReport, now_us: int, hold_us: int) -> None:
         """Take in a report.

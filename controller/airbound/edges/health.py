@@ -31,7 +31,8 @@ def status(endpoint: str, timeout_s: float) -> str:
     Raises:
         UnreachableError: nobody answers, or not in time.
     """
-    with grpc.insecure_channel(endpoint) as channel:
+    # A proxy, which containers often have in their environment, would be asked for its own loopback.
+    with grpc.insecure_channel(endpoint, options=(("grpc.enable_http_proxy", 0),)) as channel:
         try:
             stub: Any = health_pb2_grpc.HealthStub(channel)
             answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=timeout_s)

@@ -96,13 +96,15 @@ class Hub:
     def stop(self) -> None:
         """Free every terminal and end every stream once that is written."""
         self._stopped = True
-        self.submit(Stopping())
-        if self._timer is not None:
-            self._timer.cancel()
-        for outbox in self._outboxes.values():
-            outbox.close("the controller is stopping")
-        for watcher in self._changed_cells:
-            watcher.set()
+        try:
+            self.submit(Stopping())
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            for outbox in self._outboxes.values():
+                outbox.close("the controller is stopping")
+            for watcher in self._changed_cells:
+                watcher.set()
 
     async def changed_cells(self) -> AsyncIterator[list[str]]:
         """The BSSIDs of all cells, then again and again of those that changed meanwhile; ends with the controller."""
@@ -159,7 +161,7 @@ class Hub:
                 self._handle(Tick())
                 deadline_us = self.engine.next_deadline_us()
         except Exception:
-            self._wake_within(MIN_TIMER_S)  # whatever was wrong with one terminal, the others' leases go on
+            self._wake_within(MIN_TIMER_S)  # the engine minds errors of single terminals; this was none
             raise
         if deadline_us is not None:
             self._wake_within(max(MIN_TIMER_S, (deadline_us - self._clock_us()) / 1e6))

@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever fails or is told to end, a phone ends with its kernel's defaults."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+import pytest
+
+from airbound.core import decisions
+from airbound.core.decisions import Decision, Sending
+from airbound.core.effects import Note
 from airbound.core.events import Exempted, ModeSet, Stopping
 from airbound.core.parameters import SafetyParameters
 from airbound.testing.scenario import PAPER, Scenario, mac, upload, uploading
@@ -133,3 +140,29 @@ def test_an_idle_controller_asks_for_no_ticks() -> None:
         scenario.advance(1)
         scenario.access_point({}, idle=[mac(0)])
     assert scenario.ticks == before
+
+
+def test_an_error_of_ours_frees_one_phone_and_concerns_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = uploading(3)
+    real = decisions.decide
+
+    def decide(sending: Mapping[str, Sending], *arguments: Any) -> tuple[Decision, ...]:
+        if "10.0.4.99" in sending:
+            raise ZeroDivisionError("made up")
+        return real(sending, *arguments)
+
+    monkeypatch.setattr(decisions, "decide", decide)
+    renewals = {number: scenario.phones[mac(number)].renewals for number in range(3)}
+    for _ in range(40):
+        scenario.advance(0.25)
+        scenario.access_point(dict.fromkeys(map(mac, range(3)), 2.0))
+        for number in range(3):
+            scenario.terminal(mac(number), upload(address="10.0.4.99" if number == 1 else "10.0.4.1"))
+    for number in (0, 2):
+        assert scenario.phones[mac(number)].range() is not None
+        assert scenario.phones[mac(number)].renewals > renewals[number] + 2
+    assert scenario.phones[mac(1)].range() is None
+    assert scenario.no_bounds_reason(mac(1)) == "an error of the controller: ZeroDivisionError: made up"
+    effects = scenario.do(Stopping())
+    assert [phone.range() for phone in scenario.phones.values()] == [None] * 3
+    assert all("made up" not in effect.why for effect in effects if isinstance(effect, Note))  # told often enough

@@ -7,6 +7,7 @@ import pytest
 
 from airbound.core.events import ModeSet, Reconfigured
 from airbound.core.parameters import (
+    BdpParameters,
     CapacityParameters,
     MinRttParameters,
     Parameters,
@@ -66,3 +67,14 @@ def test_the_mode_is_the_operators() -> None:
     scenario.do(Reconfigured(PAPER))
     assert scenario.engine.mode == "observe"
     assert scenario.phones[mac(0)].range() is None
+
+
+@pytest.mark.parametrize("change", [{"min_fraction": 0.0}, {"gain": 1.35, "queue_segs": 2}, {"floor_segs": 30}])
+def test_another_formula_holds_at_once_however_little_it_changes(change: dict[str, float]) -> None:
+    scenario = uploading(10, Parameters())
+    before = scenario.phones[mac(0)].range()
+    parameters = Parameters(bdp=replace(BdpParameters(), **change))
+    scenario.do(Reconfigured(parameters))
+    after = scenario.phones[mac(0)].range()
+    assert after != before
+    assert after == uploading(10, parameters).phones[mac(0)].range()

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from airbound.core.effects import CellChanged, CloseStream, Note
+from airbound.core.engine import BEHIND_AT_MOST
 from airbound.core.events import Disconnected, Refused
 from airbound.core.reports import ReportRefusedError
 from airbound.testing.scenario import BSSID, OTHER_BSSID, PAPER, SECOND_US, Scenario, mac, upload, uploading
@@ -116,3 +117,33 @@ def test_a_phone_that_hung_up_is_shown_so() -> None:
     view = scenario.engine.terminal(mac(0), scenario.now_us)
     assert view is not None
     assert (view.decisions, view.no_bounds_reason) == ((), "its agent is not connected")
+
+
+@pytest.mark.parametrize("jumped", ["access point", "terminal"])
+def test_a_clock_that_jumped_ahead_costs_a_stream_and_not_the_cell(jumped: str) -> None:
+    scenario = uploading(1)
+    before = scenario.phones[mac(0)].range()
+    closed = list[CloseStream]()
+    for second in range(2 + BEHIND_AT_MOST):
+        scenario.advance(0.1)
+        if jumped == "access point":
+            point = scenario.access_points[BSSID]
+            clock_us = point.monotonic_us
+            if second == 0:
+                point.monotonic_us = 2**62
+            effects = scenario.access_point({mac(0): 2.0})
+            point.monotonic_us = clock_us + SECOND_US
+        else:
+            effects = scenario.terminal(mac(0), upload(), monotonic_us=2**62 if second == 0 else None)
+        closed += [effect for effect in effects if isinstance(effect, CloseStream)]
+    [close] = closed
+    assert "5 reports in a row are older" in close.reason
+    assert scenario.phones[mac(0)].range() == before
+
+
+def test_a_report_that_comes_twice_costs_no_stream() -> None:
+    scenario = uploading(1)
+    for _ in range(3 * BEHIND_AT_MOST):
+        scenario.phones[mac(0)].sequence -= 1
+        effects = scenario.terminal(mac(0), upload())
+        assert not any(isinstance(effect, CloseStream) for effect in effects)

@@ -111,7 +111,8 @@ async def cell() -> AsyncIterator[Cell]:
 
 async def test_a_change_of_n_reaches_the_other_phones_without_their_reports(cell: Cell) -> None:
     phones = await cell.uploading(3)
-    assert [phone.bounds for phone in phones] == [{SERVER: (250, 400)}] * 3
+    for phone in phones:
+        await phone.until(lambda phone=phone: phone.bounds == {SERVER: (250, 400)})  # type: ignore[misc]
     await cell.report(*MACS[:4])
     await cell.report(*MACS[:4])
     for phone in phones:

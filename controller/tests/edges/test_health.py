@@ -59,6 +59,15 @@ def test_a_socket_that_never_answers_is_given_up() -> None:
             health.status(endpoint, 0.2)
 
 
+async def test_a_proxy_is_not_asked_for_our_own_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    controller, endpoint = await running()
+    try:
+        assert await probe(endpoint) == 0
+    finally:
+        await controller.stop()
+
+
 def test_wrong_addresses_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert health.main(["nowhere"]) == 2
     assert "ADDR:PORT = 'nowhere'" in capsys.readouterr().err
