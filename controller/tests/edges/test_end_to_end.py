@@ -67,6 +67,13 @@ class Cell:
         """So many phones that send and are bound."""
         await self.report(*MACS[:count])
         await self.report(*MACS[:count])
+        ask = self.ask()
+
+        async def counted() -> bool:
+            cells = (await ask.ListCells(operations_pb2.ListCellsRequest())).cells
+            return bool(cells and cells[0].active_senders == count)
+
+        await self.until(counted)  # streams are not handled in the order in which they were written to
         phones = [await self.phone(number) for number in range(count)]
         for phone in phones:
             await phone.report(upload(), monotonic_us=1)
@@ -111,8 +118,7 @@ async def cell() -> AsyncIterator[Cell]:
 
 async def test_a_change_of_n_reaches_the_other_phones_without_their_reports(cell: Cell) -> None:
     phones = await cell.uploading(3)
-    for phone in phones:
-        await phone.until(lambda phone=phone: phone.bounds == {SERVER: (250, 400)})  # type: ignore[misc]
+    assert [phone.bounds for phone in phones] == [{SERVER: (250, 400)}] * 3
     await cell.report(*MACS[:4])
     await cell.report(*MACS[:4])
     for phone in phones:
