@@ -14,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"time"
 
 	"google.golang.org/grpc"
@@ -40,11 +41,13 @@ type Config struct {
 	BackoffMin, BackoffMax time.Duration
 	// Logger takes one line per change of state or of cause; nil takes slog.Default().
 	Logger *slog.Logger
+	// Dialed, unless nil, is told where each connection goes, before its stream opens and from any goroutine.
+	Dialed func(remote netip.AddrPort)
 
 	// keepalive is shorter in tests.
 	keepalive keepaliveTimes
 	// dial is watched in tests.
-	dial func(ctx context.Context, address string) (net.Conn, error)
+	dial dialer
 }
 
 func (cfg Config) withDefaults() (Config, error) {
@@ -69,7 +72,24 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.dial == nil {
 		cfg.dial = dialMarked
 	}
+	if cfg.Dialed != nil {
+		cfg.dial = telling(cfg.dial, cfg.Dialed)
+	}
 	return cfg, nil
+}
+
+type dialer func(ctx context.Context, address string) (net.Conn, error)
+
+func telling(dial dialer, dialed func(netip.AddrPort)) dialer {
+	return func(ctx context.Context, address string) (net.Conn, error) {
+		conn, err := dial(ctx, address)
+		if err == nil {
+			if remote, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+				dialed(remote.AddrPort())
+			}
+		}
+		return conn, err
+	}
 }
 
 // Run keeps a stream open until ctx ends and then returns nil; its only errors are those of cfg.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
@@ -146,6 +147,25 @@ func TestReportsAndCommandsPass(t *testing.T) {
 	for sequence := uint64(1); sequence <= 5; sequence++ {
 		a.outgoing <- report(sequence)
 		expect(t, "sequence", c.sequences, sequence)
+	}
+}
+
+func TestItsOwnerIsToldWhereItConnectsBeforeTheStreamOpens(t *testing.T) {
+	address, _ := serve(t, newController(), "127.0.0.1:0")
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remotes := make(chan netip.AddrPort, 10)
+	a := startAgent(t, uplink.Config{Address: "localhost:" + port, Dialed: func(remote netip.AddrPort) { remotes <- remote }})
+	expect(t, "state", a.states, true)
+	select {
+	case remote := <-remotes:
+		if remote.String() != address {
+			t.Errorf("%v, want %s", remote, address)
+		}
+	default:
+		t.Error("not told")
 	}
 }
 

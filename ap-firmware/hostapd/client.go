@@ -132,17 +132,38 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return ParseStatus(reply)
 }
 
-// Stations walks hostapd's list.
+// walksMax is how often a walk is begun anew when the station it stands on leaves.
+const walksMax = 8
+
+// errStationLeft ends a walk in the middle: of the stations behind this one hostapd has said nothing.
+var errStationLeft = errors.New("the station that the walk stood on left")
+
+// Stations walks hostapd's list, as a whole.
 func (c *Client) Stations(ctx context.Context) ([]Station, error) {
+	var stations []Station
+	err := errStationLeft
+	for walk := 0; errors.Is(err, errStationLeft) && walk < walksMax; walk++ {
+		stations, err = c.walk(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list stations: %w", err)
+	}
+	return stations, nil
+}
+
+func (c *Client) walk(ctx context.Context) ([]Station, error) {
 	var stations []Station
 	for command := "STA-FIRST"; len(stations) < stationsMax; {
 		reply, err := c.command(ctx, command)
 		if err != nil {
 			return nil, err
 		}
+		if len(stations) > 0 && strings.TrimRight(string(reply), "\n") == "FAIL" {
+			return nil, errStationLeft
+		}
 		station, ok, err := ParseStation(reply)
 		if err != nil {
-			return nil, fmt.Errorf("list stations: %w", err)
+			return nil, err
 		}
 		if !ok {
 			return stations, nil
@@ -150,7 +171,7 @@ func (c *Client) Stations(ctx context.Context) ([]Station, error) {
 		stations = append(stations, station)
 		command = "STA-NEXT " + station.MAC
 	}
-	return nil, fmt.Errorf("list stations: more than %d: %w", stationsMax-1, ErrMalformed)
+	return nil, fmt.Errorf("more than %d: %w", stationsMax-1, ErrMalformed)
 }
 
 // unsolicited takes a datagram that came while no command waited for a reply.

@@ -37,12 +37,24 @@ func (d Directory) Lock() (unlock func() error, err error) {
 	}
 	err = unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		err = ErrRunning
+		if held, askErr := heldByAgent(lock); held || askErr != nil {
+			err = errors.Join(ErrRunning, askErr)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", d.lockPath(), err), lock.Close())
 	}
 	return lock.Close, nil
+}
+
+// heldByAgent asks without locking: even a moment's lock could be what an agent that starts now finds. Anybody may read the
+// file and lock it for reading; only an agent locks it for writing.
+func heldByAgent(lock *os.File) (bool, error) {
+	asked := unix.Flock_t{Type: unix.F_RDLCK}
+	if err := unix.FcntlFlock(lock.Fd(), unix.F_OFD_GETLK, &asked); err != nil {
+		return false, fmt.Errorf("ask for the lock's holder: %w", err)
+	}
+	return asked.Type != unix.F_UNLCK, nil
 }
 
 // Running tells whether an agent holds the directory now.
@@ -54,13 +66,11 @@ func (d Directory) Running() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for a running agent: %w", err)
 	}
-	// Asks without locking: even a moment's lock could be what an agent that starts now finds.
-	asked := unix.Flock_t{Type: unix.F_WRLCK}
-	err = unix.FcntlFlock(lock.Fd(), unix.F_OFD_GETLK, &asked)
+	held, err := heldByAgent(lock)
 	if err := errors.Join(err, lock.Close()); err != nil {
 		return false, fmt.Errorf("look for a running agent: %w", err)
 	}
-	return asked.Type != unix.F_UNLCK, nil
+	return held, nil
 }
 
 // Save replaces the state file as a whole: a reader sees the old or the new one.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"airbound/phone-agent/bounds"
 	"airbound/phone-agent/status"
 )
@@ -182,5 +184,38 @@ func TestRulesAreShownInTheGrammar(t *testing.T) {
 	}
 	if text, err := json.Marshal(status.NewView(false, nil, status.Rules(nil), nil, 0)); err != nil || !strings.Contains(string(text), `"live_rules":[]`) {
 		t.Errorf("no rules: %s, %v", text, err)
+	}
+}
+
+func TestWhoOnlyReadsTheLockIsNoAgent(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	directory := status.NewDirectory(path)
+	unlock, err := directory.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if running, err := directory.Running(); !running || err != nil {
+		t.Errorf("%v, %v", running, err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	// Anybody may open it for reading, and lock it so.
+	reader, err := os.Open(filepath.Join(path, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.FcntlFlock(reader.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK}); err != nil {
+		t.Fatal(err)
+	}
+	if running, err := directory.Running(); running || err != nil {
+		t.Errorf("%v, %v", running, err)
+	}
+	if _, err := directory.Lock(); err == nil || errors.Is(err, status.ErrRunning) {
+		t.Errorf("%v", err)
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

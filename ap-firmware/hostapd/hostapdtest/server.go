@@ -31,6 +31,7 @@ type Server struct {
 	attached int
 	listed   int
 	mute     bool
+	leaving  int
 }
 
 type station struct {
@@ -80,6 +81,13 @@ func (s *Server) Leave(mac string) {
 	defer s.mu.Unlock()
 	s.remove(mac)
 	s.event("AP-STA-DISCONNECTED " + mac)
+}
+
+// LeaveWhenListed takes the next so many stations out, silently, as soon as a list has come to them.
+func (s *Server) LeaveWhenListed(stations int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leaving = stations
 }
 
 // Say sends raw bytes to everyone who is attached.
@@ -216,12 +224,16 @@ func (s *Server) entry(i int) string {
 		s.listed++
 		return ""
 	}
-	flags := "[AUTH][ASSOC]"
+	mac, flags := s.stations[i].mac, "[AUTH][ASSOC]"
 	if s.stations[i].authorized {
 		flags += "[AUTHORIZED]"
 	}
+	if s.leaving > 0 {
+		s.leaving--
+		s.remove(mac)
+	}
 	return fmt.Sprintf("%s\nflags=%s\naid=1\ncapability=0x401\nlisten_interval=5\nsupported_rates=0c 12 18 24\n"+
-		"timeout_next=NULLFUNC POLL\nrx_packets=10\ntx_packets=10\nconnected_time=1\n", s.stations[i].mac, flags)
+		"timeout_next=NULLFUNC POLL\nrx_packets=10\ntx_packets=10\nconnected_time=1\n", mac, flags)
 }
 
 // add puts a station at the head of the list, as hostapd does.

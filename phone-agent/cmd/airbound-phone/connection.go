@@ -5,6 +5,9 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
 
 	"google.golang.org/grpc"
 
@@ -24,6 +27,30 @@ type connection struct {
 	ctx      context.Context //nolint:containedctx // the connection's own life, ended by wait
 	cancel   context.CancelFunc
 	outgoing chan *airboundv1.TerminalServiceConnectRequest
+
+	mutex   sync.Mutex
+	remotes []netip.AddrPort
+}
+
+// remotesMax is how many addresses of the controller are remembered: connections to earlier ones linger for a while.
+const remotesMax = 8
+
+func (c *connection) dialed(remote netip.AddrPort) {
+	remote = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.remotes = slices.DeleteFunc(c.remotes, func(known netip.AddrPort) bool { return known == remote })
+	c.remotes = append(c.remotes, remote)
+	if len(c.remotes) > remotesMax {
+		c.remotes = slices.Delete(c.remotes, 0, 1)
+	}
+}
+
+// controllers are where the agent's own connections go.
+func (c *connection) controllers() []netip.AddrPort {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return slices.Clone(c.remotes)
 }
 
 func startUplink(
@@ -40,10 +67,12 @@ func startUplink(
 			c.tell(phone.Disconnected)
 			return
 		}
-		var err error
-		if link, err = linkOf(c.ctx, options, link); err != nil {
-			logger.Warn("cannot tell who this terminal is or where its controller", "error", err)
+		if mac, err := macOf(options); err != nil {
+			logger.Warn("cannot tell who this terminal is now", "error", err, "mac", link.MAC)
+		} else {
+			link.MAC = mac
 		}
+		link.Controllers = c.controllers()
 		now := link
 		c.tell(func(nowUS int64) { phone.Connected(nowUS, now) })
 	}
@@ -52,7 +81,8 @@ func startUplink(
 	}
 	go func() {
 		defer close(c.ended)
-		c.err = uplink.Run(c.ctx, uplink.Config{Address: options.controller, Logger: logger}, openStream, c.outgoing, handle, onState)
+		config := uplink.Config{Address: options.controller, Logger: logger, Dialed: c.dialed}
+		c.err = uplink.Run(c.ctx, config, openStream, c.outgoing, handle, onState)
 	}()
 	return c
 }

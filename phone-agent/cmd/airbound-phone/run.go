@@ -73,10 +73,6 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 	if link.MAC, err = macOf(options); err != nil {
 		return err
 	}
-	// A name may not resolve before there is a network; every connection tries again.
-	if link, err = linkOf(ctx, options, link); err != nil {
-		logger.Warn("cannot tell yet where the controller is", "error", err)
-	}
 	phone, err := agent.Start(agent.Config{
 		Version: version, PID: os.Getpid(), Controller: options.controller, Interface: options.interfaceName,
 		Interval: options.interval, SampleInterval: options.sampleInterval,
