@@ -374,6 +374,10 @@ class Engine:
         terminal = self._terminals.get(mac)
         return None if terminal is None else self._terminal_view(terminal, now_us)
 
+    def owner_of(self, stream: int) -> str:
+        """The BSSID or MAC that a stream speaks for; empty before its first report."""
+        return self._owners.get(stream, "")
+
     def is_exempt(self, mac: str) -> bool:
         """Whether an operator took the terminal out of control."""
         return mac in self._exempt

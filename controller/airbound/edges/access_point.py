@@ -29,5 +29,5 @@ class AccessPointService(access_point_pb2_grpc.AccessPointServiceServicer):
             if report is not None:
                 hub.submit(AccessPointReported(stream, report))
 
-        async for _ in serve(hub, requests, context, take):
+        async for _ in serve(hub, "access_point", requests, context, take):
             yield access_point_pb2.AccessPointServiceConnectResponse()

@@ -12,6 +12,7 @@ from grpc_reflection.v1alpha import reflection
 from airbound.edges.access_point import AccessPointService
 from airbound.edges.hub import Hub
 from airbound.edges.operations import OperationsService
+from airbound.edges.session import REPORT_BYTES_MAX
 from airbound.edges.terminal import TerminalService
 from airbound.v1 import (
     access_point_pb2,
@@ -28,13 +29,12 @@ SERVICES = (
     operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].full_name,
 )
 STOP_GRACE_S = 2.0
-MESSAGE_BYTES_MAX = 1 << 20
+MESSAGE_BYTES_MAX = 4 * REPORT_BYTES_MAX  # what is larger than a report may be is refused by us, who count it
 CONTROL_DSCP = 48
 OPTIONS = (
     # CS6, network control (RFC 4594): where the access point honours it, a command does not wait behind downloads and
     # the TCP ACKs of uploads. Agents mark their side alike.
     ("grpc.dscp", CONTROL_DSCP),
-    # An access point with 2007 stations reports some 250 kB. What is larger ends its stream.
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
     # Otherwise two controllers could share the port and each see half of the agents.
     ("grpc.so_reuseport", 0),

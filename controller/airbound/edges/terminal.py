@@ -29,5 +29,5 @@ class TerminalService(terminal_pb2_grpc.TerminalServiceServicer):
             if report is not None:
                 hub.submit(TerminalReported(stream, report))
 
-        async for command in serve(hub, requests, context, take):
+        async for command in serve(hub, "terminal", requests, context, take):
             yield convert.terminal_command(command)

@@ -292,5 +292,25 @@ async def test_a_report_too_large_ends_its_stream_alone(cell: Cell) -> None:
     await other.report(*[upload()] * 40_000, monotonic_us=1)
     await asyncio.wait_for(other.ended.wait(), WAIT_S)
     assert other.error is not None
-    assert "larger than max" in (other.error.details() or "")
+    assert "a report is at most 1048576 bytes" in (other.error.details() or "")
+    assert cell.running.hub.engine.refused_unattributed_total == 1
     assert (phone.error, cell.access_point.error) == (None, None)
+
+
+async def test_bytes_that_are_no_message_are_counted_for_whom_the_stream_speaks_for(cell: Cell) -> None:
+    (phone,) = await cell.uploading(1)
+    report = terminal_pb2.TerminalReport(mac=MACS[0], sequence=1, monotonic_us=1, destinations=[upload()])
+    async with grpc.aio.insecure_channel(cell.target) as channel:
+        connect = channel.stream_stream(
+            "/airbound.v1.TerminalService/Connect", request_serializer=bytes, response_deserializer=bytes
+        )
+        call = connect()
+        await call.write(terminal_pb2.TerminalServiceConnectRequest(report=report).SerializeToString())
+        await call.write(b"\xff\xff\xff")
+        assert await call.code() == grpc.StatusCode.UNAVAILABLE
+        assert await call.details() == "not a message of the contract"
+    view = cell.running.hub.engine.terminal(MACS[0], cell.clock_us[0])
+    assert view is not None
+    assert view.refused_total == 1
+    assert cell.access_point.error is None
+    assert phone.error is not None  # the newer stream of the same terminal took its place
