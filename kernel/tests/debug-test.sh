@@ -36,7 +36,6 @@ fail() {
 
 use_line "${1:-6.1}"
 lock_line
-extra_inputs=(debug)
 uml_fragments+=("$here/debug/debug.config" "$here/debug/$line.config")
 prepare_debug() { # TREE
 	apply_all "$1"

@@ -98,7 +98,7 @@ count() { # KERNEL DIR CASES
 
 use_line "$kernel_line"
 lock_line
-kernels=$work/cost-$( (inputs && cat "$cost/cost.config" "$cost/cost.sh") | sha256sum | cut -c1-16)
+kernels=$work/cost-$( (inputs cost && cat "$cost/cost.config" "$cost/cost.sh") | sha256sum | cut -c1-16)
 if [ ! -e "$kernels" ]; then
 	rm -rf "$work"/cost-*
 	build_kernels "$kernels"

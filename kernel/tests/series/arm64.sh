@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The series cross-compiled for arm64 with the options that Android's kernels have (configs/android.config says which).
-
-arm64_fragments=("$here/../configs/android.config" "$here/../configs/airbound.config")
+# The series cross-compiled for arm64 with the options that Android's kernels have (configs/android.config says which, and
+# configs/android-LINE.config what only one line takes).
 
 configure_arm64() { # TREE OBJECTS
+	local configs=$here/../configs fragments=()
 	command -v aarch64-linux-gnu-gcc >/dev/null || fail "gcc-aarch64-linux-gnu is not installed"
-	configure "$1" "$2" defconfig "${arm64_fragments[@]}"
-	check_options "$2" "${arm64_fragments[@]}"
+	mapfile -t fragments < <(ls "$configs"/android.config "$configs/android-$line.config" "$configs/airbound.config" 2>/dev/null)
+	configure "$1" "$2" defconfig "${fragments[@]}"
+	check_options "$2" "${fragments[@]}"
 }
 
 # OBJECT KIND SYMBOL as nm has them: T or D where the series defines it, U where TCP uses it.
@@ -56,13 +57,13 @@ cmd_arm64() {
 # Takes so long that one that was interrupted is gone on with.
 cmd_arm64_image() {
 	local tree=$work/tree-arm64-image objects=$work/objects-arm64-image arch=arm64 image symbol
-	image=$work/kernels/arm64-$(inputs)/Image
+	image=$work/kernels/arm64-$(inputs arm64-image)/Image
 	if [ ! -e "$image" ] || [ -n "${AGAIN:-}" ]; then
-		if [ ! -e "$objects/begun-$(inputs)" ]; then
+		if [ ! -e "$objects/begun-$(inputs arm64-image)" ]; then
 			tree=$(fresh_tree arm64-image)
 			apply_all "$tree"
 			configure_arm64 "$tree" "$objects"
-			touch "$objects/begun-$(inputs)"
+			touch "$objects/begun-$(inputs arm64-image)"
 		fi
 		compile "$tree" "$objects" Image
 		while read -r _ _ symbol; do

@@ -84,10 +84,18 @@ apply_all() { # TREE
 	apply_folder "$series" "$1"
 }
 
-extra_inputs=() # what else decides it, for who needs more
+# What decides NAME beside what decides everything.
+inputs_only_of() { # NAME
+	case $1 in
+	arm64 | arm64-image | sizes) echo series/arm64.sh series/sizes.sh ../configs ;;
+	debug) echo debug ;;
+	esac
+}
 
-# One name for all that decides what a command finds.
-inputs() {
+# One word for all that decides what NAME, a kernel or a command, comes to.
+inputs() { # NAME
+	local only
+	read -r -a only < <(inputs_only_of "$1" && echo)
 	{
 		sha256sum <"$tarball"
 		gcc -dumpfullversion
@@ -95,8 +103,8 @@ inputs() {
 		ld --version | head -n 1
 		sparse --version 2>/dev/null || true
 		(cd "$series" && sha256sum -- *)
-		(cd "$here" && find check-series.sh boot.sh uml.config um series guest/init.sh ../configs "${extra_inputs[@]}" -type f \
-			-print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
+		(cd "$here" && find check-series.sh boot.sh uml.config um guest/init.sh series/{make,style,tree,uml}.sh \
+			../configs/{airbound,kunit}.config "${only[@]}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
 	} | sha256sum | cut -c1-16
 }
 
@@ -104,7 +112,7 @@ inputs() {
 once() { # NAME COMMAND...
 	local name=$1 record
 	shift
-	record=$work/good/$name-$(inputs)
+	record=$work/good/$name-$(inputs "$name")
 	if [ ! -e "$record" ] || [ -n "${AGAIN:-}" ]; then
 		rm -f "$work/good/$name"-*
 		"$@" | tee "$work/good/.$name"

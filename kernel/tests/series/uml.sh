@@ -11,7 +11,7 @@ configure_uml() { # TREE OBJECTS
 }
 
 kernel_path() { # NAME
-	echo "$work/kernels/$1-$(inputs)/linux"
+	echo "$work/kernels/$1-$(inputs "$1")/linux"
 }
 
 # Builds once and keeps the kernel by its inputs; prints its path.
