@@ -28,7 +28,7 @@ lint: ## check style, types, walls, contracts and generated code
 	@scripts/setup.sh
 	@scripts/lint.sh
 
-test: lint ## lint and run every test; the kernel and the cell included (under 30 min cold)
+test: lint ## lint and run every test; the kernel and the cell included (half an hour cold)
 	@scripts/test.sh
 
 test-unit: ## run the tests that need no kernel (a minute or two)
@@ -39,7 +39,7 @@ test-uml: ## run the kernel's and the cell's tests in User Mode Linux
 	@scripts/setup.sh
 	@scripts/test.sh uml
 
-test-series: ## check the kernel series thoroughly, for who changes it (about two hours)
+test-series: ## check the kernel series thoroughly, for who changes it (an hour and more)
 	@scripts/setup.sh
 	@scripts/test.sh series
 
