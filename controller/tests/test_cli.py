@@ -135,6 +135,8 @@ async def test_the_commands_show_a_live_cell(controller: Controller) -> None:
         code, out, _ = await run("exempt", MAC, *to)
         assert out.strip() == "was under control"
         await phone.until(lambda: phone.bounds == {})
+        code, out, _ = await run("terminals", *to)
+        assert "connected, sending, exempt  none (would be 10.0.4.1/32 250..555)" in out
         code, out, _ = await run("exempt", MAC, "--off", *to)
         assert out.strip() == "was exempt"
         await phone.until(lambda: phone.bounds != {})
@@ -144,6 +146,9 @@ async def test_the_commands_show_a_live_cell(controller: Controller) -> None:
         await phone.until(lambda: phone.bounds == {})
         code, out, _ = await run("mode", *to)
         assert (code, out.strip()) == (0, "mode observe, policy paper")
+        code, out, _ = await run("explain", MAC, *to)
+        assert "no bounds: observe mode: computed and shown, not applied" in out
+        assert "10.0.4.1/32 250..555 segments, policy paper, n=1, computed, not sent" in out
 
 
 async def test_a_terminal_that_is_not_there_is_a_failure(controller: Controller) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from airbound.core.cell import Cell
 from airbound.core.decisions import Decision
+from airbound.core.effects import Bound
 from airbound.core.terminal import Terminal
 
 
@@ -37,6 +38,7 @@ class TerminalView:
     back_end: str
     generation_in_force: int
     generation_sent: int
+    bounds_sent: tuple[Bound, ...]  # on its present stream
     decisions: tuple[Decision, ...]
     no_bounds_reason: str
     report_age_us: int
@@ -72,6 +74,7 @@ def terminal_view(terminal: Terminal, cell: Cell | None, *, exempt: bool, now_us
         back_end=report.back_end.name if report else "",
         generation_in_force=report.bounds_generation if report else 0,
         generation_sent=terminal.last_generation,
+        bounds_sent=terminal.held.bounds if terminal.held else (),
         decisions=terminal.decisions,
         no_bounds_reason=terminal.no_bounds_reason,
         report_age_us=now_us - terminal.reported_at_us,

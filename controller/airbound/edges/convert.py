@@ -187,6 +187,7 @@ def terminal(view: TerminalView) -> operations_pb2.Terminal:
         back_end=view.back_end,
         bounds_generation_in_force=view.generation_in_force,
         bounds_generation_sent=view.generation_sent,
+        bounds_sent=[bound(entry) for entry in view.bounds_sent],
         decisions=[_decision(entry) for entry in view.decisions],
         report_age_ms=view.report_age_us // 1000,
         refused_reports_total=view.refused_total,

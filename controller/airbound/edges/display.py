@@ -3,7 +3,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from google.protobuf import json_format
@@ -67,7 +67,7 @@ def terminals(answer: operations_pb2.ListTerminalsResponse, nobody: str) -> str:
             terminal.mac,
             terminal.bssid or "not joined",
             _state(terminal),
-            ", ".join(_bound(decision.bound) for decision in terminal.decisions) or "none",
+            _sent_or_computed(terminal),
             f"{terminal.bounds_generation_in_force}/{terminal.bounds_generation_sent}",
             _seconds(terminal.report_age_ms),
             str(terminal.refused_reports_total),
@@ -94,10 +94,14 @@ def explanation(answer: operations_pb2.ExplainTerminalResponse) -> str:
         )
     if answer.no_bounds_reason:
         lines.append(_bold("no bounds") + f": {answer.no_bounds_reason}")
+    if terminal.bounds_sent and any(decision.bound not in terminal.bounds_sent for decision in terminal.decisions):
+        lines.append(f"sent, as its back end can take it: {_bounds(terminal.bounds_sent)}")
     for decision in terminal.decisions:
+        computed_only = "" if decision.bound in terminal.bounds_sent else ", computed, not sent"
         lines += [
             "",
-            _bold(_bound(decision.bound)) + f" segments, policy {decision.policy}, n={decision.active_senders}",
+            _bold(_bound(decision.bound))
+            + f" segments, policy {decision.policy}, n={decision.active_senders}{computed_only}",
             f"  RTT {_ms(decision.srtt_us)}, {decision.rtt_ratio:.1f} x min RTT {_ms(decision.min_rtt_us)}",
             f"  smallest RTT it saw itself {_ms(decision.own_min_rtt_us)}",
             f"  why: {decision.reason}",
@@ -112,6 +116,16 @@ def _state(terminal: operations_pb2.Terminal) -> str:
     if terminal.exempt:
         words.append("exempt")
     return ", ".join(words)
+
+
+def _sent_or_computed(terminal: operations_pb2.Terminal) -> str:
+    if terminal.bounds_sent or not terminal.decisions:
+        return _bounds(terminal.bounds_sent)
+    return f"none (would be {_bounds(decision.bound for decision in terminal.decisions)})"
+
+
+def _bounds(bounds: Iterable[terminal_pb2.Bound]) -> str:
+    return ", ".join(map(_bound, bounds)) or "none"
 
 
 def _bound(bound: terminal_pb2.Bound) -> str:

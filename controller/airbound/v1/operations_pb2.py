@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from airbound.v1 import terminal_pb2 as airbound_dot_v1_dot_terminal__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x61irbound/v1/operations.proto\x12\x0b\x61irbound.v1\x1a\x1a\x61irbound/v1/terminal.proto\"\x86\x02\n\x04\x43\x65ll\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\x12\x0c\n\x04ssid\x18\x02 \x01(\x0c\x12\x1c\n\x14\x63\x65nter_frequency_mhz\x18\x03 \x01(\r\x12\x10\n\x08stations\x18\x04 \x01(\r\x12\x16\n\x0e\x61\x63tive_senders\x18\x05 \x01(\r\x12\x11\n\tterminals\x18\x06 \x01(\r\x12\x12\n\nuplink_bps\x18\x07 \x01(\x04\x12\x14\n\x0c\x63\x61pacity_bps\x18\x08 \x01(\x04\x12\x17\n\nbusy_ratio\x18\t \x01(\x01H\x00\x88\x01\x01\x12\x15\n\rreport_age_ms\x18\n \x01(\x04\x12\x1d\n\x15refused_reports_total\x18\x0b \x01(\x04\x42\r\n\x0b_busy_ratio\"\xa1\x02\n\x08Terminal\x12\x0b\n\x03mac\x18\x01 \x01(\t\x12\r\n\x05\x62ssid\x18\x02 \x01(\t\x12\x11\n\tconnected\x18\x03 \x01(\x08\x12\x15\n\ractive_sender\x18\x04 \x01(\x08\x12\x0e\n\x06\x65xempt\x18\x05 \x01(\x08\x12\x10\n\x08\x62\x61\x63k_end\x18\x06 \x01(\t\x12\"\n\x1a\x62ounds_generation_in_force\x18\x07 \x01(\x04\x12\x1e\n\x16\x62ounds_generation_sent\x18\x08 \x01(\x04\x12\x33\n\tdecisions\x18\t \x03(\x0b\x32 .airbound.v1.DestinationDecision\x12\x15\n\rreport_age_ms\x18\n \x01(\x04\x12\x1d\n\x15refused_reports_total\x18\x0b \x01(\x04\"\xd6\x01\n\x13\x44\x65stinationDecision\x12!\n\x05\x62ound\x18\x01 \x01(\x0b\x32\x12.airbound.v1.Bound\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12\x16\n\x0e\x61\x63tive_senders\x18\x03 \x01(\r\x12\x0f\n\x07srtt_us\x18\x04 \x01(\r\x12\x12\n\nmin_rtt_us\x18\x05 \x01(\r\x12\x16\n\x0eown_min_rtt_us\x18\x06 \x01(\r\x12\x11\n\trtt_ratio\x18\x07 \x01(\x01\x12\x14\n\x0c\x63\x61pacity_bps\x18\x08 \x01(\x04\x12\x0e\n\x06reason\x18\t \x01(\t\"\x12\n\x10ListCellsRequest\"f\n\x11ListCellsResponse\x12 \n\x05\x63\x65lls\x18\x01 \x03(\x0b\x32\x11.airbound.v1.Cell\x12\x1f\n\x04mode\x18\x02 \x01(\x0e\x32\x11.airbound.v1.Mode\x12\x0e\n\x06policy\x18\x03 \x01(\t\"\x13\n\x11WatchCellsRequest\"5\n\x12WatchCellsResponse\x12\x1f\n\x04\x63\x65ll\x18\x01 \x01(\x0b\x32\x11.airbound.v1.Cell\"%\n\x14ListTerminalsRequest\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\"A\n\x15ListTerminalsResponse\x12(\n\tterminals\x18\x01 \x03(\x0b\x32\x15.airbound.v1.Terminal\"%\n\x16\x45xplainTerminalRequest\x12\x0b\n\x03mac\x18\x01 \x01(\t\"}\n\x17\x45xplainTerminalResponse\x12\'\n\x08terminal\x18\x01 \x01(\x0b\x32\x15.airbound.v1.Terminal\x12\x1f\n\x04\x63\x65ll\x18\x02 \x01(\x0b\x32\x11.airbound.v1.Cell\x12\x18\n\x10no_bounds_reason\x18\x03 \x01(\t\"1\n\x0eSetModeRequest\x12\x1f\n\x04mode\x18\x01 \x01(\x0e\x32\x11.airbound.v1.Mode\";\n\x0fSetModeResponse\x12(\n\rprevious_mode\x18\x01 \x01(\x0e\x32\x11.airbound.v1.Mode\"4\n\x15\x45xemptTerminalRequest\x12\x0b\n\x03mac\x18\x01 \x01(\t\x12\x0e\n\x06\x65xempt\x18\x02 \x01(\x08\"3\n\x16\x45xemptTerminalResponse\x12\x19\n\x11previously_exempt\x18\x01 \x01(\x08*@\n\x04Mode\x12\x14\n\x10MODE_UNSPECIFIED\x10\x00\x12\x10\n\x0cMODE_OBSERVE\x10\x01\x12\x10\n\x0cMODE_CONTROL\x10\x02\x32\x87\x04\n\x11OperationsService\x12J\n\tListCells\x12\x1d.airbound.v1.ListCellsRequest\x1a\x1e.airbound.v1.ListCellsResponse\x12O\n\nWatchCells\x12\x1e.airbound.v1.WatchCellsRequest\x1a\x1f.airbound.v1.WatchCellsResponse0\x01\x12V\n\rListTerminals\x12!.airbound.v1.ListTerminalsRequest\x1a\".airbound.v1.ListTerminalsResponse\x12\\\n\x0f\x45xplainTerminal\x12#.airbound.v1.ExplainTerminalRequest\x1a$.airbound.v1.ExplainTerminalResponse\x12\x44\n\x07SetMode\x12\x1b.airbound.v1.SetModeRequest\x1a\x1c.airbound.v1.SetModeResponse\x12Y\n\x0e\x45xemptTerminal\x12\".airbound.v1.ExemptTerminalRequest\x1a#.airbound.v1.ExemptTerminalResponseB\'Z%airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x61irbound/v1/operations.proto\x12\x0b\x61irbound.v1\x1a\x1a\x61irbound/v1/terminal.proto\"\x86\x02\n\x04\x43\x65ll\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\x12\x0c\n\x04ssid\x18\x02 \x01(\x0c\x12\x1c\n\x14\x63\x65nter_frequency_mhz\x18\x03 \x01(\r\x12\x10\n\x08stations\x18\x04 \x01(\r\x12\x16\n\x0e\x61\x63tive_senders\x18\x05 \x01(\r\x12\x11\n\tterminals\x18\x06 \x01(\r\x12\x12\n\nuplink_bps\x18\x07 \x01(\x04\x12\x14\n\x0c\x63\x61pacity_bps\x18\x08 \x01(\x04\x12\x17\n\nbusy_ratio\x18\t \x01(\x01H\x00\x88\x01\x01\x12\x15\n\rreport_age_ms\x18\n \x01(\x04\x12\x1d\n\x15refused_reports_total\x18\x0b \x01(\x04\x42\r\n\x0b_busy_ratio\"\xca\x02\n\x08Terminal\x12\x0b\n\x03mac\x18\x01 \x01(\t\x12\r\n\x05\x62ssid\x18\x02 \x01(\t\x12\x11\n\tconnected\x18\x03 \x01(\x08\x12\x15\n\ractive_sender\x18\x04 \x01(\x08\x12\x0e\n\x06\x65xempt\x18\x05 \x01(\x08\x12\x10\n\x08\x62\x61\x63k_end\x18\x06 \x01(\t\x12\"\n\x1a\x62ounds_generation_in_force\x18\x07 \x01(\x04\x12\x1e\n\x16\x62ounds_generation_sent\x18\x08 \x01(\x04\x12\x33\n\tdecisions\x18\t \x03(\x0b\x32 .airbound.v1.DestinationDecision\x12\x15\n\rreport_age_ms\x18\n \x01(\x04\x12\x1d\n\x15refused_reports_total\x18\x0b \x01(\x04\x12\'\n\x0b\x62ounds_sent\x18\x0c \x03(\x0b\x32\x12.airbound.v1.Bound\"\xd6\x01\n\x13\x44\x65stinationDecision\x12!\n\x05\x62ound\x18\x01 \x01(\x0b\x32\x12.airbound.v1.Bound\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12\x16\n\x0e\x61\x63tive_senders\x18\x03 \x01(\r\x12\x0f\n\x07srtt_us\x18\x04 \x01(\r\x12\x12\n\nmin_rtt_us\x18\x05 \x01(\r\x12\x16\n\x0eown_min_rtt_us\x18\x06 \x01(\r\x12\x11\n\trtt_ratio\x18\x07 \x01(\x01\x12\x14\n\x0c\x63\x61pacity_bps\x18\x08 \x01(\x04\x12\x0e\n\x06reason\x18\t \x01(\t\"\x12\n\x10ListCellsRequest\"f\n\x11ListCellsResponse\x12 \n\x05\x63\x65lls\x18\x01 \x03(\x0b\x32\x11.airbound.v1.Cell\x12\x1f\n\x04mode\x18\x02 \x01(\x0e\x32\x11.airbound.v1.Mode\x12\x0e\n\x06policy\x18\x03 \x01(\t\"\x13\n\x11WatchCellsRequest\"5\n\x12WatchCellsResponse\x12\x1f\n\x04\x63\x65ll\x18\x01 \x01(\x0b\x32\x11.airbound.v1.Cell\"%\n\x14ListTerminalsRequest\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\"A\n\x15ListTerminalsResponse\x12(\n\tterminals\x18\x01 \x03(\x0b\x32\x15.airbound.v1.Terminal\"%\n\x16\x45xplainTerminalRequest\x12\x0b\n\x03mac\x18\x01 \x01(\t\"}\n\x17\x45xplainTerminalResponse\x12\'\n\x08terminal\x18\x01 \x01(\x0b\x32\x15.airbound.v1.Terminal\x12\x1f\n\x04\x63\x65ll\x18\x02 \x01(\x0b\x32\x11.airbound.v1.Cell\x12\x18\n\x10no_bounds_reason\x18\x03 \x01(\t\"1\n\x0eSetModeRequest\x12\x1f\n\x04mode\x18\x01 \x01(\x0e\x32\x11.airbound.v1.Mode\";\n\x0fSetModeResponse\x12(\n\rprevious_mode\x18\x01 \x01(\x0e\x32\x11.airbound.v1.Mode\"4\n\x15\x45xemptTerminalRequest\x12\x0b\n\x03mac\x18\x01 \x01(\t\x12\x0e\n\x06\x65xempt\x18\x02 \x01(\x08\"3\n\x16\x45xemptTerminalResponse\x12\x19\n\x11previously_exempt\x18\x01 \x01(\x08*@\n\x04Mode\x12\x14\n\x10MODE_UNSPECIFIED\x10\x00\x12\x10\n\x0cMODE_OBSERVE\x10\x01\x12\x10\n\x0cMODE_CONTROL\x10\x02\x32\x87\x04\n\x11OperationsService\x12J\n\tListCells\x12\x1d.airbound.v1.ListCellsRequest\x1a\x1e.airbound.v1.ListCellsResponse\x12O\n\nWatchCells\x12\x1e.airbound.v1.WatchCellsRequest\x1a\x1f.airbound.v1.WatchCellsResponse0\x01\x12V\n\rListTerminals\x12!.airbound.v1.ListTerminalsRequest\x1a\".airbound.v1.ListTerminalsResponse\x12\\\n\x0f\x45xplainTerminal\x12#.airbound.v1.ExplainTerminalRequest\x1a$.airbound.v1.ExplainTerminalResponse\x12\x44\n\x07SetMode\x12\x1b.airbound.v1.SetModeRequest\x1a\x1c.airbound.v1.SetModeResponse\x12Y\n\x0e\x45xemptTerminal\x12\".airbound.v1.ExemptTerminalRequest\x1a#.airbound.v1.ExemptTerminalResponseB\'Z%airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,38 +33,38 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'airbound.v1.operations_pb2'
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z%airbound/proto/airbound/v1;airboundv1'
-  _globals['_MODE']._serialized_start=1538
-  _globals['_MODE']._serialized_end=1602
+  _globals['_MODE']._serialized_start=1579
+  _globals['_MODE']._serialized_end=1643
   _globals['_CELL']._serialized_start=74
   _globals['_CELL']._serialized_end=336
   _globals['_TERMINAL']._serialized_start=339
-  _globals['_TERMINAL']._serialized_end=628
-  _globals['_DESTINATIONDECISION']._serialized_start=631
-  _globals['_DESTINATIONDECISION']._serialized_end=845
-  _globals['_LISTCELLSREQUEST']._serialized_start=847
-  _globals['_LISTCELLSREQUEST']._serialized_end=865
-  _globals['_LISTCELLSRESPONSE']._serialized_start=867
-  _globals['_LISTCELLSRESPONSE']._serialized_end=969
-  _globals['_WATCHCELLSREQUEST']._serialized_start=971
-  _globals['_WATCHCELLSREQUEST']._serialized_end=990
-  _globals['_WATCHCELLSRESPONSE']._serialized_start=992
-  _globals['_WATCHCELLSRESPONSE']._serialized_end=1045
-  _globals['_LISTTERMINALSREQUEST']._serialized_start=1047
-  _globals['_LISTTERMINALSREQUEST']._serialized_end=1084
-  _globals['_LISTTERMINALSRESPONSE']._serialized_start=1086
-  _globals['_LISTTERMINALSRESPONSE']._serialized_end=1151
-  _globals['_EXPLAINTERMINALREQUEST']._serialized_start=1153
-  _globals['_EXPLAINTERMINALREQUEST']._serialized_end=1190
-  _globals['_EXPLAINTERMINALRESPONSE']._serialized_start=1192
-  _globals['_EXPLAINTERMINALRESPONSE']._serialized_end=1317
-  _globals['_SETMODEREQUEST']._serialized_start=1319
-  _globals['_SETMODEREQUEST']._serialized_end=1368
-  _globals['_SETMODERESPONSE']._serialized_start=1370
-  _globals['_SETMODERESPONSE']._serialized_end=1429
-  _globals['_EXEMPTTERMINALREQUEST']._serialized_start=1431
-  _globals['_EXEMPTTERMINALREQUEST']._serialized_end=1483
-  _globals['_EXEMPTTERMINALRESPONSE']._serialized_start=1485
-  _globals['_EXEMPTTERMINALRESPONSE']._serialized_end=1536
-  _globals['_OPERATIONSSERVICE']._serialized_start=1605
-  _globals['_OPERATIONSSERVICE']._serialized_end=2124
+  _globals['_TERMINAL']._serialized_end=669
+  _globals['_DESTINATIONDECISION']._serialized_start=672
+  _globals['_DESTINATIONDECISION']._serialized_end=886
+  _globals['_LISTCELLSREQUEST']._serialized_start=888
+  _globals['_LISTCELLSREQUEST']._serialized_end=906
+  _globals['_LISTCELLSRESPONSE']._serialized_start=908
+  _globals['_LISTCELLSRESPONSE']._serialized_end=1010
+  _globals['_WATCHCELLSREQUEST']._serialized_start=1012
+  _globals['_WATCHCELLSREQUEST']._serialized_end=1031
+  _globals['_WATCHCELLSRESPONSE']._serialized_start=1033
+  _globals['_WATCHCELLSRESPONSE']._serialized_end=1086
+  _globals['_LISTTERMINALSREQUEST']._serialized_start=1088
+  _globals['_LISTTERMINALSREQUEST']._serialized_end=1125
+  _globals['_LISTTERMINALSRESPONSE']._serialized_start=1127
+  _globals['_LISTTERMINALSRESPONSE']._serialized_end=1192
+  _globals['_EXPLAINTERMINALREQUEST']._serialized_start=1194
+  _globals['_EXPLAINTERMINALREQUEST']._serialized_end=1231
+  _globals['_EXPLAINTERMINALRESPONSE']._serialized_start=1233
+  _globals['_EXPLAINTERMINALRESPONSE']._serialized_end=1358
+  _globals['_SETMODEREQUEST']._serialized_start=1360
+  _globals['_SETMODEREQUEST']._serialized_end=1409
+  _globals['_SETMODERESPONSE']._serialized_start=1411
+  _globals['_SETMODERESPONSE']._serialized_end=1470
+  _globals['_EXEMPTTERMINALREQUEST']._serialized_start=1472
+  _globals['_EXEMPTTERMINALREQUEST']._serialized_end=1524
+  _globals['_EXEMPTTERMINALRESPONSE']._serialized_start=1526
+  _globals['_EXEMPTTERMINALRESPONSE']._serialized_end=1577
+  _globals['_OPERATIONSSERVICE']._serialized_start=1646
+  _globals['_OPERATIONSSERVICE']._serialized_end=2165
 # @@protoc_insertion_point(module_scope)

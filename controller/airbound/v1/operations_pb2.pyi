@@ -44,7 +44,7 @@ class Cell(_message.Message):
     def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_reports_total: _Optional[int] = ...) -> None: ...
 
 class Terminal(_message.Message):
-    __slots__ = ("mac", "bssid", "connected", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "decisions", "report_age_ms", "refused_reports_total")
+    __slots__ = ("mac", "bssid", "connected", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "decisions", "report_age_ms", "refused_reports_total", "bounds_sent")
     MAC_FIELD_NUMBER: _ClassVar[int]
     BSSID_FIELD_NUMBER: _ClassVar[int]
     CONNECTED_FIELD_NUMBER: _ClassVar[int]
@@ -56,6 +56,7 @@ class Terminal(_message.Message):
     DECISIONS_FIELD_NUMBER: _ClassVar[int]
     REPORT_AGE_MS_FIELD_NUMBER: _ClassVar[int]
     REFUSED_REPORTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    BOUNDS_SENT_FIELD_NUMBER: _ClassVar[int]
     mac: str
     bssid: str
     connected: bool
@@ -67,7 +68,8 @@ class Terminal(_message.Message):
     decisions: _containers.RepeatedCompositeFieldContainer[DestinationDecision]
     report_age_ms: int
     refused_reports_total: int
-    def __init__(self, mac: _Optional[str] = ..., bssid: _Optional[str] = ..., connected: bool = ..., active_sender: bool = ..., exempt: bool = ..., back_end: _Optional[str] = ..., bounds_generation_in_force: _Optional[int] = ..., bounds_generation_sent: _Optional[int] = ..., decisions: _Optional[_Iterable[_Union[DestinationDecision, _Mapping]]] = ..., report_age_ms: _Optional[int] = ..., refused_reports_total: _Optional[int] = ...) -> None: ...
+    bounds_sent: _containers.RepeatedCompositeFieldContainer[_terminal_pb2.Bound]
+    def __init__(self, mac: _Optional[str] = ..., bssid: _Optional[str] = ..., connected: bool = ..., active_sender: bool = ..., exempt: bool = ..., back_end: _Optional[str] = ..., bounds_generation_in_force: _Optional[int] = ..., bounds_generation_sent: _Optional[int] = ..., decisions: _Optional[_Iterable[_Union[DestinationDecision, _Mapping]]] = ..., report_age_ms: _Optional[int] = ..., refused_reports_total: _Optional[int] = ..., bounds_sent: _Optional[_Iterable[_Union[_terminal_pb2.Bound, _Mapping]]] = ...) -> None: ...
 
 class DestinationDecision(_message.Message):
     __slots__ = ("bound", "policy", "active_senders", "srtt_us", "min_rtt_us", "own_min_rtt_us", "rtt_ratio", "capacity_bps", "reason")

@@ -188,6 +188,9 @@ def test_a_back_end_gets_only_what_it_can_do() -> None:
     assert scenario.phones[mac(0)].range() == (1, 555)
     scenario.terminal(mac(0), upload(), back_end=BackEnd(can_select_destination=False))
     assert [bound.prefix for bound in scenario.phones[mac(0)].bounds] == [""]
+    view = scenario.engine.terminal(mac(0), scenario.now_us)
+    assert view is not None
+    assert ([bound.prefix for bound in view.bounds_sent], view.decisions[0].bound.prefix) == ([""], "10.0.4.1/32")
     scenario.terminal(mac(0), upload(), back_end=BackEnd(name="none", can_set_max=False))
     assert scenario.phones[mac(0)].range() is None
     assert scenario.no_bounds_reason(mac(0)) == "the back end 'none' cannot set a maximum"

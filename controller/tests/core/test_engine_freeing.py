@@ -71,6 +71,7 @@ def test_observe_computes_shows_and_releases() -> None:
     view = scenario.engine.terminal(mac(0), scenario.now_us)
     assert view is not None
     assert (view.decisions[0].bound.min_segs, view.decisions[0].bound.max_segs) == (250, 400)
+    assert view.bounds_sent == ()
     assert "observe" in view.no_bounds_reason
     assert all(phone.range() is None for phone in scenario.phones.values())
     scenario.do(ModeSet("control"))

@@ -219,12 +219,16 @@ type Terminal struct {
 	// Generation of the bounds that the terminal last said are in force.
 	BoundsGenerationInForce uint64 `protobuf:"varint,7,opt,name=bounds_generation_in_force,json=boundsGenerationInForce,proto3" json:"bounds_generation_in_force,omitempty"`
 	// Generation of the last bounds sent.
-	BoundsGenerationSent uint64                 `protobuf:"varint,8,opt,name=bounds_generation_sent,json=boundsGenerationSent,proto3" json:"bounds_generation_sent,omitempty"`
-	Decisions            []*DestinationDecision `protobuf:"bytes,9,rep,name=decisions,proto3" json:"decisions,omitempty"`
-	ReportAgeMs          uint64                 `protobuf:"varint,10,opt,name=report_age_ms,json=reportAgeMs,proto3" json:"report_age_ms,omitempty"`
-	RefusedReportsTotal  uint64                 `protobuf:"varint,11,opt,name=refused_reports_total,json=refusedReportsTotal,proto3" json:"refused_reports_total,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	BoundsGenerationSent uint64 `protobuf:"varint,8,opt,name=bounds_generation_sent,json=boundsGenerationSent,proto3" json:"bounds_generation_sent,omitempty"`
+	// What the policy computed, whether it was sent or not.
+	Decisions           []*DestinationDecision `protobuf:"bytes,9,rep,name=decisions,proto3" json:"decisions,omitempty"`
+	ReportAgeMs         uint64                 `protobuf:"varint,10,opt,name=report_age_ms,json=reportAgeMs,proto3" json:"report_age_ms,omitempty"`
+	RefusedReportsTotal uint64                 `protobuf:"varint,11,opt,name=refused_reports_total,json=refusedReportsTotal,proto3" json:"refused_reports_total,omitempty"`
+	// The set last sent on the terminal's present stream: of the decisions what its back end can take, nothing when they are
+	// only shown (observe mode, exempt terminal).
+	BoundsSent    []*Bound `protobuf:"bytes,12,rep,name=bounds_sent,json=boundsSent,proto3" json:"bounds_sent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Terminal) Reset() {
@@ -332,6 +336,13 @@ func (x *Terminal) GetRefusedReportsTotal() uint64 {
 		return x.RefusedReportsTotal
 	}
 	return 0
+}
+
+func (x *Terminal) GetBoundsSent() []*Bound {
+	if x != nil {
+		return x.BoundsSent
+	}
+	return nil
 }
 
 // DestinationDecision is one bound with everything it follows from.
@@ -1025,7 +1036,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\rreport_age_ms\x18\n" +
 	" \x01(\x04R\vreportAgeMs\x122\n" +
 	"\x15refused_reports_total\x18\v \x01(\x04R\x13refusedReportsTotalB\r\n" +
-	"\v_busy_ratio\"\xb3\x03\n" +
+	"\v_busy_ratio\"\xe8\x03\n" +
 	"\bTerminal\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\tR\x03mac\x12\x14\n" +
 	"\x05bssid\x18\x02 \x01(\tR\x05bssid\x12\x1c\n" +
@@ -1038,7 +1049,9 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\tdecisions\x18\t \x03(\v2 .airbound.v1.DestinationDecisionR\tdecisions\x12\"\n" +
 	"\rreport_age_ms\x18\n" +
 	" \x01(\x04R\vreportAgeMs\x122\n" +
-	"\x15refused_reports_total\x18\v \x01(\x04R\x13refusedReportsTotal\"\xb2\x02\n" +
+	"\x15refused_reports_total\x18\v \x01(\x04R\x13refusedReportsTotal\x123\n" +
+	"\vbounds_sent\x18\f \x03(\v2\x12.airbound.v1.BoundR\n" +
+	"boundsSent\"\xb2\x02\n" +
 	"\x13DestinationDecision\x12(\n" +
 	"\x05bound\x18\x01 \x01(\v2\x12.airbound.v1.BoundR\x05bound\x12\x16\n" +
 	"\x06policy\x18\x02 \x01(\tR\x06policy\x12%\n" +
@@ -1125,32 +1138,33 @@ var file_airbound_v1_operations_proto_goTypes = []any{
 }
 var file_airbound_v1_operations_proto_depIdxs = []int32{
 	3,  // 0: airbound.v1.Terminal.decisions:type_name -> airbound.v1.DestinationDecision
-	16, // 1: airbound.v1.DestinationDecision.bound:type_name -> airbound.v1.Bound
-	1,  // 2: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
-	0,  // 3: airbound.v1.ListCellsResponse.mode:type_name -> airbound.v1.Mode
-	1,  // 4: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
-	2,  // 5: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
-	2,  // 6: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
-	1,  // 7: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
-	0,  // 8: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
-	0,  // 9: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
-	4,  // 10: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
-	6,  // 11: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
-	8,  // 12: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
-	10, // 13: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
-	12, // 14: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
-	14, // 15: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
-	5,  // 16: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
-	7,  // 17: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
-	9,  // 18: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
-	11, // 19: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
-	13, // 20: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
-	15, // 21: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
-	16, // [16:22] is the sub-list for method output_type
-	10, // [10:16] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	16, // 1: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.Bound
+	16, // 2: airbound.v1.DestinationDecision.bound:type_name -> airbound.v1.Bound
+	1,  // 3: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
+	0,  // 4: airbound.v1.ListCellsResponse.mode:type_name -> airbound.v1.Mode
+	1,  // 5: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
+	2,  // 6: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
+	2,  // 7: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
+	1,  // 8: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
+	0,  // 9: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
+	0,  // 10: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
+	4,  // 11: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
+	6,  // 12: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
+	8,  // 13: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
+	10, // 14: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
+	12, // 15: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
+	14, // 16: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
+	5,  // 17: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
+	7,  // 18: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
+	9,  // 19: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
+	11, // 20: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
+	13, // 21: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
+	15, // 22: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
+	17, // [17:23] is the sub-list for method output_type
+	11, // [11:17] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_operations_proto_init() }
