@@ -40,7 +40,7 @@ def access_point_report(message: access_point_pb2.AccessPointReport) -> tuple[Ac
             bssid=message.bssid,
             sequence=message.sequence,
             monotonic_us=message.monotonic_us,
-            stations=_entries("stations", message.stations, _station, refusals),
+            stations=_entries("stations", message.stations, _station, "mac", refusals),
             survey=_survey(message, refusals),
             ssid=_ssid(message, refusals),
             center_frequency_mhz=message.channel.center_frequency_mhz,
@@ -59,7 +59,7 @@ def terminal_report(message: terminal_pb2.TerminalReport) -> tuple[TerminalRepor
             mac=message.mac,
             sequence=message.sequence,
             monotonic_us=message.monotonic_us,
-            destinations=_entries("destinations", message.destinations, _destination, refusals),
+            destinations=_entries("destinations", message.destinations, _destination, "address", refusals),
             bounds_generation=message.bounds_generation,
             back_end=_back_end(message.back_end),
         )
@@ -69,15 +69,20 @@ def terminal_report(message: terminal_pb2.TerminalReport) -> tuple[TerminalRepor
 
 
 def _entries(
-    field: str, messages: Iterable[Any], make: Callable[[Any], Entry], refusals: Refusals
+    field: str, messages: Iterable[Any], make: Callable[[Any], Entry], key: str, refusals: Refusals
 ) -> tuple[Entry, ...]:
-    entries = []
+    """The entries by their order; of those with the same `key` the first."""
+    entries = dict[str, Entry]()
     for index, message in enumerate(messages):
         try:
-            entries.append(make(message))
+            entry = make(message)
         except ReportRefusedError as error:  # one bad entry must not cost the others
             refusals.append(ReportRefusedError(f"{field}[{index}].{error.field}", error.value, error.why))
-    return tuple(entries)
+            continue
+        name = getattr(entry, key)
+        if entries.setdefault(name, entry) is not entry:
+            refusals.append(ReportRefusedError(f"{field}[{index}].{key}", name, "listed twice"))
+    return tuple(entries.values())
 
 
 def _station(message: access_point_pb2.Station) -> Station:

@@ -37,6 +37,21 @@ def test_one_absurd_station_does_not_cost_the_others() -> None:
     ]
 
 
+def test_what_is_listed_twice_counts_as_it_was_listed_first() -> None:
+    stations = [access_point_pb2.Station(mac=mac, rx_bytes=n) for n, mac in enumerate((MAC, BSSID, MAC))]
+    cell, refusals = convert.access_point_report(
+        access_point_pb2.AccessPointReport(bssid=BSSID, sequence=1, stations=stations)
+    )
+    assert cell is not None
+    assert [(station.mac, station.rx_bytes) for station in cell.stations] == [(MAC, 0), (BSSID, 1)]
+    assert [str(error) for error in refusals] == [f"stations[2].mac = '{MAC}': listed twice"]
+    same = [terminal_pb2.Destination(address=text, srtt_us=2000) for text in ("10.0.4.1", "::ffff:10.0.4.1")]
+    phone, refusals = convert.terminal_report(terminal_pb2.TerminalReport(mac=MAC, sequence=1, destinations=same))
+    assert phone is not None
+    assert [destination.address for destination in phone.destinations] == ["10.0.4.1"]
+    assert [str(error) for error in refusals] == ["destinations[1].address = '10.0.4.1': listed twice"]
+
+
 def test_a_report_of_nobody_is_refused() -> None:
     report, refusals = convert.access_point_report(access_point_pb2.AccessPointReport(sequence=1))
     assert report is None
