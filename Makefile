@@ -40,7 +40,7 @@ test-uml: ## run the kernel's and the cell's tests in User Mode Linux
 	@scripts/test.sh uml
 
 test-series: ## check the kernel series thoroughly, for who changes it (an hour and more)
-	@scripts/setup.sh
+	@scripts/setup.sh apt python go tools series
 	@scripts/test.sh series
 
 demo: ## show what the bounds do: 10 phones, two delays, two rate controls, a report in out/demo/

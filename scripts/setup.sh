@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what building and testing needs, and nothing that is already there.
-#   setup.sh [PART...]    parts: apt python go tools; all of them by default
+#   setup.sh [PART...]    parts: apt python go tools, which are the default, and series
 # Nothing is written outside the repository's .venv and the cache ($AIRBOUND_CACHE, else airbound/ in
 # $XDG_CACHE_HOME or ~/.cache), except Debian packages.
 
 . "$(dirname "$0")/lib.sh"
 
-install_apt() {
+install_apt() { # LIST
 	local packages missing=() package
-	mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' tools/apt-packages.txt)
+	mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$1")
 	for package in "${packages[@]}"; do
 		[[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
 	done
@@ -82,10 +82,11 @@ parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=(apt python go tools)
 for part in "${parts[@]}"; do
 	case $part in
-	apt) step "Debian packages" install_apt ;;
+	apt) step "Debian packages" install_apt tools/apt-packages.txt ;;
+	series) step "Debian packages for 'make test-series'" install_apt tools/apt-packages-series.txt ;;
 	python) step "Python virtualenv" install_python ;;
 	go) step "Go toolchain" install_go ;;
 	tools) step "Go tools" install_tools ;;
-	*) die "setup: unknown part '$part' (apt, python, go, tools)" ;;
+	*) die "setup: unknown part '$part' (apt, python, go, tools, series)" ;;
 	esac
 done

@@ -60,6 +60,7 @@ kernel_line_thoroughly() { # LINE
 	check_series "$1" all
 	boot_tests "$1"
 	CACHE=$CACHE_DIR/kernel kernel/tests/debug-test.sh "$1"
+	CACHE=$CACHE_DIR/kernel kernel/tests/arm64-test.sh "$1"
 }
 
 # Side by side: configuring, linking and a guest keep one processor busy each.

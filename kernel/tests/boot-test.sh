@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Boots a patched User Mode Linux kernel in virtual time with the tests of
-# guest/ as its init, and says how many passed.
+# Boots a patched kernel with the tests of guest/ as its init, and says how many passed. The kernel is one for User Mode
+# Linux, in virtual time, or an arm64 Image, in an emulator (arm64-test.sh).
 #
 #   boot-test.sh LINUX [TEST...]     TEST: test_window, test_window.Window.test_...;
 #                                    of stress/ only those that are named
@@ -10,14 +10,14 @@
 # BOOT_TEST_TIMEOUT_SECONDS (900) is of the host, BOOT_TEST_MEMORY (256M) of the
 # guest. BOOT_TEST_SEED (1): the same seed is the same run, another one draws
 # other ports, losses and windows to begin with. STRESS_ROUNDS and STRESS_SEED go
-# to stress/test_stress.py.
+# to stress/test_stress.py. GUEST_USERLAND and BOOT_TEST_CPUS (1) are of an arm64 guest.
 #
 # Status 0 only if tests ran, none failed or was skipped, and the kernel said
 # nothing alarming. The log of the guest goes to standard output.
 set -euo pipefail
 
 usage() {
-	sed -n '4,16s/^# \{0,1\}//p' "$0"
+	sed -n '4,18s/^# \{0,1\}//p' "$0"
 }
 case ${1:-} in
 -h | --help)

@@ -7,12 +7,58 @@
 # shellcheck disable=SC2034 # for those who source this
 alarms='BUG:|WARNING:|Call Trace|Kernel panic|refcount_t:|unreferenced object|suspected memory leak|rcu: INFO'
 
-# Boots LINUX in virtual time with guest/init.sh as its init, which runs TESTS ("none", "all", "flow,CC,RTT_MS" or names
-# and commas); its console is standard output. Nothing of the host leaks in but its files: addresses are fixed, the clock
-# begins at the same moment, and um/ draws all randomness from the seed. So the same seed is the same run.
-boot_guest() { # LINUX SECONDS MEMORY SEED TESTS [PARAMETER...]
+# Boots KERNEL with guest/init.sh as its init, which runs TESTS ("none", "all", "flow,CC,RTT_MS" or names and commas); its
+# console is standard output.
+boot_guest() { # KERNEL SECONDS MEMORY SEED TESTS [PARAMETER...]
+	if is_arm64 "$1"; then
+		boot_arm64 "$@"
+	else
+		boot_uml "$@"
+	fi
+}
+
+# In virtual time. Nothing of the host leaks in but its files: addresses are fixed, the clock begins at the same moment, and
+# um/ draws all randomness from the seed. So the same seed is the same run.
+boot_uml() { # as boot_guest
 	timeout "$2" setarch -R "$(realpath "$1")" "mem=$3" root=none rootfstype=hostfs rootflags=/ ro \
 		"init=$(dirname "${BASH_SOURCE[0]}")/guest/init.sh" "airbound.tests=$5" "${@:6}" \
 		con=null con0=fd:0,fd:1 ssl=null time-travel=inf-cpu time-travel-start=1000000000000000000 \
 		norandmaps "airbound_seed=$4" </dev/null 2>&1
+}
+
+# The magic number of arch/arm64/include/asm/image.h.
+is_arm64() { # KERNEL
+	[ "$(dd if="$1" bs=1 skip=56 count=4 status=none | tr -d '\0')" = ARMd ]
+}
+
+# In an emulator, on the files of GUEST_USERLAND (arm64/userland.sh) and the tests; all in memory, hence 1 GB whatever MEMORY
+# says. With one processor (BOOT_TEST_CPUS) in virtual time: one instruction is a nanosecond and waiting takes none.
+boot_arm64() { # as boot_guest
+	local tests files machine
+	tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+	files=$(mktemp)
+	{
+		cat "${GUEST_USERLAND:?is the path that arm64/userland.sh prints}"
+		arm64_tests "$tests"
+	} >"$files"
+	machine=(-accel "tcg,thread=single" -icount "shift=0,sleep=off")
+	[ "${BOOT_TEST_CPUS:-1}" = 1 ] || machine=(-accel "tcg,thread=multi" -smp "$BOOT_TEST_CPUS")
+	timeout "$2" qemu-system-aarch64 -M virt -cpu cortex-a76 -m 1G "${machine[@]}" -seed "$4" \
+		-rtc base=2026-01-01,clock=vm -nodefaults -no-user-config -display none -no-reboot -serial stdio \
+		-kernel "$1" -initrd "$files" \
+		-append "console=ttyAMA0 panic=-1 rdinit=$tests/arm64/init.sh airbound.tests=$5 ${*:6}" </dev/null 2>&1 |
+		tr -d '\r'
+	rm "$files"
+}
+
+# The tests as an archive, at the same place as on the host.
+arm64_tests() { # DIR
+	local parent=$1
+	{
+		while [ "$parent" != / ]; do
+			printf '%s\0' "${parent#/}"
+			parent=$(dirname "$parent")
+		done
+		(cd / && find "${1#/}"/{guest,stress,arm64} -print0)
+	} | LC_ALL=C sort -zu | (cd / && cpio --quiet -0 -o -H newc -R 0:0)
 }

@@ -31,7 +31,8 @@ usage() {
 		  options        net/ compiles with each combination of the series' options
 		  sparse         the series adds no sparse warning
 		  arm64          net/ cross-compiles for arm64 with Android's options, and calls what the series adds
-		  arm64-image    the whole arm64 Image; prints its path (takes an hour and more on two cores)
+		  build-arm64    the series for arm64 with Android's options, small, for the emulator; prints the path of the Image
+		  arm64-image    the whole arm64 Image; prints its path (takes half an hour and more on two cores)
 		  sizes          what the series adds to each socket, x86-64 and arm64
 
 		of a kernel that is built:
@@ -148,6 +149,7 @@ apply | setters | checkpatch) on_each_line "cmd_$command" ;;
 same-code) cmd_same_code ;;
 build) on_one_line cmd_build ;;
 build-base) on_one_line cmd_build_base ;;
+build-arm64) on_one_line cmd_build_arm64 ;;
 ci | all) on_one_line "cmd_$command" ;;
 arm64-image) on_one_line cmd_arm64_image ;;
 compile-each | build-each) on_one_line once "$command" "cmd_${command//-/_}" ;;

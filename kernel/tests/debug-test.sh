@@ -8,34 +8,10 @@
 #
 # Takes half an hour on two cores, most of it for the build, which is kept. CACHE and JOBS as in check-series.sh,
 # STRESS_ROUNDS and STRESS_SEED as in boot-test.sh. Status 0 only if all tests passed and the kernel complained of nothing.
-set -euo pipefail
-shopt -s inherit_errexit
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-case ${1:-} in
--*)
-	sed -n '4,10s/^# \{0,1\}//p' "$0"
-	[ "$1" = --help ] || [ "$1" = -h ] || exit 2
-	exit 0
-	;;
-esac
+# shellcheck source=SCRIPTDIR/series/of-one-line.sh
+. "$(dirname "$0")/series/of-one-line.sh" "$@"
 
-fail() {
-	echo "FAIL: $*" >&2
-	exit 1
-}
-
-# shellcheck source=SCRIPTDIR/boot.sh
-. "$here/boot.sh"
-# shellcheck source=SCRIPTDIR/series/tree.sh
-. "$here/series/tree.sh"
-# shellcheck source=SCRIPTDIR/series/make.sh
-. "$here/series/make.sh"
-# shellcheck source=SCRIPTDIR/series/uml.sh
-. "$here/series/uml.sh"
-
-use_line "${1:-6.1}"
-lock_line
 uml_fragments+=("$here/debug/debug.config" "$here/debug/$line.config")
 prepare_debug() { # TREE
 	apply_all "$1"

@@ -9,34 +9,10 @@
 # Both have the patches of um/: without them no kernel is the same as itself, because its ports, and BBR's lots, are drawn
 # from the host's randomness, and because in virtual time each look at the clock takes some. Takes some minutes, for the
 # builds, which are kept. CACHE and JOBS as in check-series.sh.
-set -euo pipefail
-shopt -s inherit_errexit
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-case ${1:-} in
--*)
-	sed -n '4,11s/^# \{0,1\}//p' "$0"
-	[ "$1" = --help ] || [ "$1" = -h ] || exit 2
-	exit 0
-	;;
-esac
+# shellcheck source=SCRIPTDIR/series/of-one-line.sh
+. "$(dirname "$0")/series/of-one-line.sh" "$@"
 
-fail() {
-	echo "FAIL: ${line:+$line: }$*" >&2
-	exit 1
-}
-
-# shellcheck source=SCRIPTDIR/boot.sh
-. "$here/boot.sh"
-# shellcheck source=SCRIPTDIR/series/tree.sh
-. "$here/series/tree.sh"
-# shellcheck source=SCRIPTDIR/series/make.sh
-. "$here/series/make.sh"
-# shellcheck source=SCRIPTDIR/series/uml.sh
-. "$here/series/uml.sh"
-
-use_line "${1:-6.1}"
-lock_line
 base=$(cmd_build_base)
 patched=$(cmd_build)
 exec 8>&- # others may build while these run

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from typing import Self
 
 CLONE_NEWNET = 0x40000000
-SYS_SETFSUID = 122  # x86-64
 BOUNDS = "/proc/thread-self/net/tcp_cwnd_bounds"
 STATISTICS = "/proc/thread-self/net/tcp_cwnd_bounds_stat"
 MONITOR = "/proc/thread-self/net/tcp_monitor"
@@ -57,11 +56,11 @@ def namespace(name: str | None) -> Iterator[None]:
 @contextlib.contextmanager
 def user(uid: int) -> Iterator[None]:
     """Be somebody else to the file system, which is who a new socket belongs to; this thread only."""
-    before = _libc.syscall(SYS_SETFSUID, uid)
+    before = _libc.setfsuid(uid)
     try:
         yield
     finally:
-        _libc.syscall(SYS_SETFSUID, before)
+        _libc.setfsuid(before)
 
 
 def _setns(fd: int) -> None:

@@ -4,11 +4,12 @@
 # The series cross-compiled for arm64 with the options that Android's kernels have (configs/android.config says which, and
 # configs/android-LINE.config what only one line takes).
 
-configure_arm64() { # TREE OBJECTS
+configure_arm64() { # TREE OBJECTS DEFCONFIG FRAGMENT...: with these fragments and Android's
 	local configs=$here/../configs fragments=()
 	command -v aarch64-linux-gnu-gcc >/dev/null || fail "gcc-aarch64-linux-gnu is not installed"
 	mapfile -t fragments < <(ls "$configs"/android.config "$configs/android-$line.config" "$configs/airbound.config" 2>/dev/null)
-	configure "$1" "$2" defconfig "${fragments[@]}"
+	fragments+=("${@:4}")
+	configure "$1" "$2" "$3" "${fragments[@]}"
 	check_options "$2" "${fragments[@]}"
 }
 
@@ -47,11 +48,27 @@ cmd_arm64() {
 	local tree objects=$work/objects-arm64 arch=arm64
 	tree=$(fresh_tree arm64)
 	apply_all "$tree"
-	configure_arm64 "$tree" "$objects"
+	configure_arm64 "$tree" "$objects" defconfig
 	compile "$tree" "$objects" "${net_dirs[@]}"
 	check_symbols "$objects/net/ipv4"
 	echo "PASS: $line: net/ compiles for arm64, $(arm64_symbols | wc -l) symbols are where they belong"
 	remove_tree arm64
+}
+
+# A small kernel for the emulator, in which the tests of guest/ run.
+cmd_build_arm64() {
+	local arch=arm64 tree objects=$work/objects-guest-arm64 image
+	image=$work/kernels/guest-arm64-$(inputs guest-arm64)/Image
+	if [ ! -e "$image" ] || [ -n "${AGAIN:-}" ]; then
+		tree=$(fresh_tree guest-arm64)
+		apply_all "$tree"
+		configure_arm64 "$tree" "$objects" tinyconfig "$here/arm64/arm64.config" "${guest_fragments[@]}"
+		compile "$tree" "$objects" Image
+		keep_kernel "$objects/arch/arm64/boot/Image" "$image"
+		remove_tree guest-arm64
+	fi
+	touch "$(dirname "$image")"
+	echo "$image"
 }
 
 # Takes so long that one that was interrupted is gone on with.
@@ -62,7 +79,7 @@ cmd_arm64_image() {
 		if [ ! -e "$objects/begun-$(inputs arm64-image)" ]; then
 			tree=$(fresh_tree arm64-image)
 			apply_all "$tree"
-			configure_arm64 "$tree" "$objects"
+			configure_arm64 "$tree" "$objects" defconfig
 			touch "$objects/begun-$(inputs arm64-image)"
 		fi
 		compile "$tree" "$objects" Image

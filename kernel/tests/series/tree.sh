@@ -88,6 +88,7 @@ apply_all() { # TREE
 inputs_only_of() { # NAME
 	case $1 in
 	arm64 | arm64-image | sizes) echo series/arm64.sh series/sizes.sh ../configs ;;
+	guest-arm64) echo series/arm64.sh arm64/arm64.config ../configs ;;
 	debug) echo debug ;;
 	esac
 }
@@ -103,7 +104,7 @@ inputs() { # NAME
 		ld --version | head -n 1
 		sparse --version 2>/dev/null || true
 		(cd "$series" && sha256sum -- *)
-		(cd "$here" && find check-series.sh boot.sh uml.config um guest/init.sh series/{make,style,tree,uml}.sh \
+		(cd "$here" && find check-series.sh boot.sh {guest,uml}.config um guest/init.sh series/{make,style,tree,uml}.sh \
 			../configs/{airbound,kunit}.config "${only[@]}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
 	} | sha256sum | cut -c1-16
 }

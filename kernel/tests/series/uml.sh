@@ -4,7 +4,8 @@
 # The series built for User Mode Linux, and booted.
 
 net_dirs=(net/core/ net/ipv4/ net/ipv6/)
-uml_fragments=("$here/uml.config" "$here/../configs/airbound.config" "$here/../configs/kunit.config")
+guest_fragments=("$here/guest.config" "$here/../configs/airbound.config" "$here/../configs/kunit.config")
+uml_fragments=("$here/uml.config" "${guest_fragments[@]}")
 
 configure_uml() { # TREE OBJECTS
 	configure "$1" "$2" tinyconfig "${uml_fragments[@]}"

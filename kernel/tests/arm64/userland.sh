@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Makes the root of an arm64 guest out of Debian's packages, for the machine has only programs of its own architecture: an
+# archive that the kernel unpacks into memory. The packages are those that the apt of this machine finds for arm64, with
+# lists and a cache of their own; nothing is installed. Prints the archive's path. It is kept until this file changes.
+#
+#   userland.sh DIR        DIR: where to keep it
+set -euo pipefail
+shopt -s inherit_errexit
+
+# What guest/init.sh and the tests call, and what these ask for.
+packages=(bash coreutils ethtool grep iproute2 mount procps python3 sed util-linux)
+
+fail() {
+	echo "userland.sh: $*" >&2
+	exit 1
+}
+
+[ $# -eq 1 ] || fail "takes the folder to keep it in"
+archive=$1/userland-arm64-$(sha256sum <"${BASH_SOURCE[0]}" | cut -c1-16).cpio
+if [ -e "$archive" ]; then
+	echo "$archive"
+	exit 0
+fi
+for program in apt-get dpkg-deb cpio; do
+	command -v "$program" >/dev/null || fail "no $program"
+done
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir -p "$tmp"/{lists/partial,cache/archives/partial,root}
+touch "$tmp/status"
+cat >"$tmp/apt.conf" <<CONF
+APT::Architecture "arm64";
+APT::Architectures {"arm64";};
+APT::Install-Recommends "false";
+APT::Sandbox::User "";
+Dir::State "$tmp";
+Dir::State::status "$tmp/status";
+Dir::Cache "$tmp/cache";
+CONF
+export APT_CONFIG=$tmp/apt.conf
+echo "fetching arm64 packages: ${packages[*]} and what they need" >&2
+apt-get -qq update >&2
+apt-get -qq install -y --download-only "${packages[@]}" >"$tmp/apt.log" 2>&1 || fail "no packages: $(tail -3 "$tmp/apt.log")"
+for package in "$tmp"/cache/archives/*.deb; do
+	dpkg-deb -x "$package" "$tmp/root"
+done
+
+cd "$tmp/root"
+rm -rf usr/share/{bash-completion,doc,i18n,info,locale,man,perl,zoneinfo} usr/lib/aarch64-linux-gnu/{gconv,perl}
+mkdir -p dev proc run sys tmp
+ln -s bash bin/sh
+find . -print0 | LC_ALL=C sort -z | cpio --quiet -0 -o -H newc -R 0:0 >"$archive.new"
+mv "$archive.new" "$archive"
+echo "$archive"
