@@ -163,7 +163,7 @@ class Load:
                 raise AssertionError(f"{end}: no transaction has this result: {text!r}")
             at = lot.choice([0, 1, lot.randrange(20000), len(text)])
             piece = os.pread(kept, lot.choice([1, 7, 100, 4096]), at).decode()
-            if not any(table[at : at + len(piece)] == piece for table in tables):
+            if not any(table[at : at + len(piece)] == piece for table in tuple(tables)):
                 raise AssertionError(f"{end}: at {at} no transaction has {piece!r}")
             self.lines_read += text.count("\n")
         os.close(kept)
