@@ -52,6 +52,7 @@ cd "$tmp/root"
 rm -rf usr/share/{bash-completion,doc,i18n,info,locale,man,perl,zoneinfo} usr/lib/aarch64-linux-gnu/{gconv,perl}
 mkdir -p dev proc run sys tmp
 ln -s bash bin/sh
-find . -print0 | LC_ALL=C sort -z | cpio --quiet -0 -o -H newc -R 0:0 >"$archive.new"
-mv "$archive.new" "$archive"
+new=$(mktemp "$archive.XXXXXX") # another line's test may be making the same one
+find . -print0 | LC_ALL=C sort -z | cpio --quiet -0 -o -H newc -R 0:0 >"$new"
+mv "$new" "$archive"
 echo "$archive"
