@@ -1,4 +1,4 @@
-module airbound
+module github.com/airbound/airbound
 
 go 1.26.0
 

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airbound/uplink"
+	"github.com/airbound/airbound/uplink"
 )
 
 func TestTheStreamIsMarkedAsNetworkControl(t *testing.T) {

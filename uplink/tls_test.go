@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"airbound/uplink"
+	"github.com/airbound/airbound/uplink"
 )
 
 func TestTLS(t *testing.T) {

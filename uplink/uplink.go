@@ -19,7 +19,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"airbound/uplink/backoff"
+	"github.com/airbound/airbound/uplink/backoff"
 )
 
 // Defaults of Config. A restarted controller finds its agents back within BackoffMaxDefault.

@@ -16,8 +16,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	airboundv1 "airbound/proto/airbound/v1"
-	"airbound/uplink"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/uplink"
 )
 
 type (
@@ -280,7 +280,7 @@ func TestCancelEndsRunWithoutLeaks(t *testing.T) {
 			if err := next(t, "end of Run", a.finished); err != nil {
 				t.Fatalf("Run returned %v, want nil", err)
 			}
-			waitForNoGoroutineOf(t, "airbound/uplink.Run", "airbound/uplink.session", "airbound/uplink.keepNewest",
+			waitForNoGoroutineOf(t, "github.com/airbound/airbound/uplink.Run", "airbound/uplink.session", "airbound/uplink.keepNewest",
 				"grpc.(*ClientConn)", "internal/transport.(*http2Client)")
 		})
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"airbound/ap-firmware/hostapd"
-	"airbound/ap-firmware/hostapd/hostapdtest"
+	"github.com/airbound/airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/hostapd/hostapdtest"
 )
 
 func TestAStationThatLeavesDuringTheListHidesNoOther(t *testing.T) {

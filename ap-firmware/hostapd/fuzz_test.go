@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"testing"
 
-	"airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/hostapd"
 )
 
 var macForm = regexp.MustCompile(`^([0-9a-f]{2}:){5}[0-9a-f]{2}$`)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/hostapd"
 )
 
 const (

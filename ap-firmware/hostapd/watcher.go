@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"airbound/uplink/backoff"
+	"github.com/airbound/airbound/uplink/backoff"
 )
 
 const (

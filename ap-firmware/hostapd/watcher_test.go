@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"airbound/ap-firmware/hostapd"
-	"airbound/ap-firmware/hostapd/hostapdtest"
+	"github.com/airbound/airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/hostapd/hostapdtest"
 )
 
 const patience = 30 * time.Second

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"airbound/ap-firmware/nl80211"
-	"airbound/ap-firmware/nl80211/nl80211test"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/nl80211/nl80211test"
 )
 
 func device(index uint32, name string) nl80211test.Device {

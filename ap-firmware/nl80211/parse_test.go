@@ -12,8 +12,8 @@ import (
 
 	"github.com/mdlayher/netlink"
 
-	"airbound/ap-firmware/nl80211"
-	"airbound/ap-firmware/nl80211/nl80211test"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/nl80211/nl80211test"
 )
 
 const phone1 = "02:00:00:00:01:00"

@@ -3,8 +3,8 @@
 package report
 
 import (
-	"airbound/ap-firmware/nl80211"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // Airtime of a driver that measures none is estimated from what moved since the last look, at the rate of now:

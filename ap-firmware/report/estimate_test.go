@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"airbound/ap-firmware/nl80211"
-	"airbound/ap-firmware/report"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/report"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // uplink is a station of a driver that measures no airtime.

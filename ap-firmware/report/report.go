@@ -8,8 +8,8 @@ package report
 import (
 	"math"
 
-	"airbound/ap-firmware/nl80211"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // Sample is one look at one BSS.

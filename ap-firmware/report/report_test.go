@@ -8,9 +8,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"airbound/ap-firmware/nl80211"
-	"airbound/ap-firmware/report"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/report"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 const (

@@ -10,11 +10,11 @@ import (
 	"net/netip"
 	"time"
 
-	"airbound/phone-agent/apply"
-	"airbound/phone-agent/bounds"
-	"airbound/phone-agent/monitor"
-	"airbound/phone-agent/status"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/monitor"
+	"github.com/airbound/airbound/phone-agent/status"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // Config is what an agent is given for its life. Every field but Interface is needed.

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"airbound/phone-agent/agent"
-	"airbound/phone-agent/apply"
-	"airbound/phone-agent/apply/applytest"
-	"airbound/phone-agent/monitor"
-	"airbound/phone-agent/status"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/phone-agent/agent"
+	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/apply/applytest"
+	"github.com/airbound/airbound/phone-agent/monitor"
+	"github.com/airbound/airbound/phone-agent/status"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 const (

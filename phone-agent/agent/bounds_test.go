@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	airboundv1 "airbound/proto/airbound/v1"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 func TestBoundsHoldWhileTheLeaseIsRenewed(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"airbound/phone-agent/bounds"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/phone-agent/bounds"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // Command takes a command of the controller. One that is refused is counted and changes nothing.

@@ -2,7 +2,7 @@
 
 package agent
 
-import "airbound/phone-agent/status"
+import "github.com/airbound/airbound/phone-agent/status"
 
 // The state file is written at once when what holds, or why, has changed. Two things change without being worth a write
 // each: a renewed lease is written once half of the lease last written is over, and counters every countersSavedUS.

@@ -3,10 +3,10 @@
 package agent
 
 import (
-	"airbound/phone-agent/bounds"
-	"airbound/phone-agent/monitor"
-	"airbound/phone-agent/status"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/monitor"
+	"github.com/airbound/airbound/phone-agent/status"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // setOf takes a SetBounds off the wire as it is; checking it is the business of package bounds.

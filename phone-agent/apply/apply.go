@@ -3,7 +3,7 @@
 // Package apply carries a set of rules into a kernel. A back end is one way to do so.
 package apply
 
-import "airbound/phone-agent/bounds"
+import "github.com/airbound/airbound/phone-agent/bounds"
 
 // BackEnd is one way to bound the kernel's cwnd. It is not safe for use by several goroutines.
 type BackEnd interface {

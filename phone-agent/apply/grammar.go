@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
 // The grammar of /proc/net/tcp_cwnd_bounds, written and read back:

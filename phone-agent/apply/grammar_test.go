@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"airbound/phone-agent/apply"
-	"airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
 func dst(prefix string, minSegs, maxSegs uint32) bounds.Rule {

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"airbound/phone-agent/apply"
-	"airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
 func TestProcFileHoldsTheLastTransaction(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"syscall"
 
-	"airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
 // RulesFile is the kernel's interface to its rules: /proc/net/tcp_cwnd_bounds, or a fake of it.

@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"airbound/phone-agent/apply"
-	"airbound/phone-agent/apply/applytest"
-	"airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/apply/applytest"
+	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
 func up(t *testing.T, kernel *applytest.Kernel) *apply.Procfs {

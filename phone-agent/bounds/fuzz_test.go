@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"testing"
 
-	"airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
 // commands reads a sequence of commands out of fuzz bytes.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
 const secondUS = 1_000_000

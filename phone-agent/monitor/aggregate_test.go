@@ -12,8 +12,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"airbound/phone-agent/monitor"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/phone-agent/monitor"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 const secondUS = 1_000_000

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"airbound/phone-agent/monitor"
+	"github.com/airbound/airbound/phone-agent/monitor"
 )
 
 const (

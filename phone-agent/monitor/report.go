@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	airboundv1 "airbound/proto/airbound/v1"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // DestinationsReported is the most destinations a report names: the most active ones.

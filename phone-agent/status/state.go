@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
 // Schema is the version of State's JSON. A reader refuses another.

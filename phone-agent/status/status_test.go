@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airbound/phone-agent/bounds"
-	"airbound/phone-agent/status"
+	"github.com/airbound/airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/status"
 )
 
 const secondUS = 1_000_000

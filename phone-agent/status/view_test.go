@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"airbound/phone-agent/status"
+	"github.com/airbound/airbound/phone-agent/status"
 )
 
 func TestTextOfARunningAgent(t *testing.T) {

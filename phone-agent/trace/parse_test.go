@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"airbound/phone-agent/trace"
+	"github.com/airbound/airbound/phone-agent/trace"
 )
 
 const (

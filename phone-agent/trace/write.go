@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"airbound/phone-agent/monitor"
+	"github.com/airbound/airbound/phone-agent/monitor"
 )
 
 // NewText writes lines for people.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"airbound/phone-agent/trace"
+	"github.com/airbound/airbound/phone-agent/trace"
 )
 
 func written(t *testing.T, newWriter func(*strings.Builder) trace.Writer) string {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"airbound/uplink/backoff"
+	"github.com/airbound/airbound/uplink/backoff"
 )
 
 func TestDoublesBetweenItsLimits(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"airbound/uplink/lossy"
+	"github.com/airbound/airbound/uplink/lossy"
 )
 
 const patient = 30 * time.Second

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"time"
 
-	"airbound/ap-firmware/hostapd"
-	"airbound/ap-firmware/nl80211"
-	"airbound/ap-firmware/report"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/report"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 type (

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
 )
 
 // kernel looks at one BSS and makes its socket anew after an error: an answer that comes late would be taken for that

@@ -15,10 +15,10 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"airbound/ap-firmware/hostapd"
-	"airbound/ap-firmware/nl80211"
-	"airbound/ap-firmware/report"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/report"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 func onceCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) (int, error) {

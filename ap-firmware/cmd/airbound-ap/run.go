@@ -16,12 +16,12 @@ import (
 
 	"google.golang.org/grpc"
 
-	"airbound/ap-firmware/hostapd"
-	"airbound/ap-firmware/nl80211"
-	"airbound/ap-firmware/report"
-	airboundv1 "airbound/proto/airbound/v1"
-	"airbound/uplink"
-	"airbound/uplink/lossy"
+	"github.com/airbound/airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/report"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/uplink"
+	"github.com/airbound/airbound/uplink/lossy"
 )
 
 // Access points have little memory. The limit is that of heap and stacks.

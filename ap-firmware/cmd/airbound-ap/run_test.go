@@ -17,10 +17,10 @@ import (
 
 	"google.golang.org/grpc"
 
-	"airbound/ap-firmware/hostapd/hostapdtest"
-	"airbound/ap-firmware/nl80211"
-	"airbound/ap-firmware/nl80211/nl80211test"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/ap-firmware/hostapd/hostapdtest"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/nl80211/nl80211test"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
-	airboundv1 "airbound/proto/airbound/v1"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // printTable prints a report for a person.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mdlayher/netlink"
 
-	"airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
 )
 
 // widthsMHz is indexed by NL80211_CHAN_WIDTH_*; 0 takes no part, since 80+80 reads as 160.

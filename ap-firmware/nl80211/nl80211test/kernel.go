@@ -14,7 +14,7 @@ import (
 	"github.com/mdlayher/genetlink/genltest"
 	"github.com/mdlayher/netlink"
 
-	"airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
 )
 
 var family = genetlink.Family{ID: 0x1b, Name: "nl80211", Version: 1}

@@ -24,32 +24,30 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x61irbound/v1/access_point.proto\x12\x0b\x61irbound.v1\"R\n AccessPointServiceConnectRequest\x12.\n\x06report\x18\x01 \x01(\x0b\x32\x1e.airbound.v1.AccessPointReport\"U\n!AccessPointServiceConnectResponse\x12\x30\n\x07\x63ommand\x18\x01 \x01(\x0b\x32\x1f.airbound.v1.AccessPointCommand\"\xd5\x02\n\x11\x41\x63\x63\x65ssPointReport\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\x12\x0c\n\x04ssid\x18\x02 \x01(\x0c\x12\x11\n\tinterface\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x04\x12\x14\n\x0cmonotonic_us\x18\x05 \x01(\x04\x12%\n\x07\x63hannel\x18\x06 \x01(\x0b\x32\x14.airbound.v1.Channel\x12*\n\x06survey\x18\x07 \x01(\x0b\x32\x1a.airbound.v1.ChannelSurvey\x12&\n\x08stations\x18\x08 \x03(\x0b\x32\x14.airbound.v1.Station\x12\x36\n\x07trigger\x18\t \x01(\x0e\x32%.airbound.v1.AccessPointReportTrigger\x12\x1e\n\x16malformed_inputs_total\x18\n \x01(\x04\x12\x15\n\ragent_version\x18\x0b \x01(\t\":\n\x07\x43hannel\x12\x1c\n\x14\x63\x65nter_frequency_mhz\x18\x01 \x01(\r\x12\x11\n\twidth_mhz\x18\x02 \x01(\r\"Q\n\rChannelSurvey\x12\x11\n\tactive_us\x18\x01 \x01(\x04\x12\x0f\n\x07\x62usy_us\x18\x02 \x01(\x04\x12\r\n\x05rx_us\x18\x03 \x01(\x04\x12\r\n\x05tx_us\x18\x04 \x01(\x04\"\xe0\x02\n\x07Station\x12\x0b\n\x03mac\x18\x01 \x01(\t\x12\x17\n\nsignal_dbm\x18\x02 \x01(\x11H\x00\x88\x01\x01\x12\x10\n\x08rx_bytes\x18\x03 \x01(\x04\x12\x10\n\x08tx_bytes\x18\x04 \x01(\x04\x12\x12\n\nrx_packets\x18\x05 \x01(\x04\x12\x12\n\ntx_packets\x18\x06 \x01(\x04\x12\x12\n\ntx_retries\x18\x07 \x01(\x04\x12\x11\n\ttx_failed\x18\x08 \x01(\x04\x12\x17\n\x0frx_bitrate_kbps\x18\t \x01(\r\x12\x17\n\x0ftx_bitrate_kbps\x18\n \x01(\r\x12\x15\n\rrx_airtime_us\x18\x0b \x01(\x04\x12\x15\n\rtx_airtime_us\x18\x0c \x01(\x04\x12\x32\n\x0e\x61irtime_source\x18\r \x01(\x0e\x32\x1a.airbound.v1.AirtimeSource\x12\x19\n\x11\x63onnected_time_ms\x18\x0e \x01(\x04\x42\r\n\x0b_signal_dbm\"0\n\x12\x41\x63\x63\x65ssPointCommand\x12\x1a\n\x12report_interval_ms\x18\x01 \x01(\r*\xcf\x01\n\x18\x41\x63\x63\x65ssPointReportTrigger\x12+\n\'ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12(\n$ACCESS_POINT_REPORT_TRIGGER_INTERVAL\x10\x01\x12.\n*ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED\x10\x02\x12,\n(ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT\x10\x03*j\n\rAirtimeSource\x12\x1e\n\x1a\x41IRTIME_SOURCE_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x41IRTIME_SOURCE_MEASURED\x10\x01\x12\x1c\n\x18\x41IRTIME_SOURCE_ESTIMATED\x10\x02\x32\x82\x01\n\x12\x41\x63\x63\x65ssPointService\x12l\n\x07\x43onnect\x12-.airbound.v1.AccessPointServiceConnectRequest\x1a..airbound.v1.AccessPointServiceConnectResponse(\x01\x30\x01\x42\'Z%airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x61irbound/v1/access_point.proto\x12\x0b\x61irbound.v1\"R\n AccessPointServiceConnectRequest\x12.\n\x06report\x18\x01 \x01(\x0b\x32\x1e.airbound.v1.AccessPointReport\"#\n!AccessPointServiceConnectResponse\"\xd5\x02\n\x11\x41\x63\x63\x65ssPointReport\x12\r\n\x05\x62ssid\x18\x01 \x01(\x0c\x12\x0c\n\x04ssid\x18\x02 \x01(\x0c\x12\x11\n\tinterface\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x04\x12\x14\n\x0cmonotonic_us\x18\x05 \x01(\x04\x12%\n\x07\x63hannel\x18\x06 \x01(\x0b\x32\x14.airbound.v1.Channel\x12*\n\x06survey\x18\x07 \x01(\x0b\x32\x1a.airbound.v1.ChannelSurvey\x12&\n\x08stations\x18\x08 \x03(\x0b\x32\x14.airbound.v1.Station\x12\x36\n\x07trigger\x18\t \x01(\x0e\x32%.airbound.v1.AccessPointReportTrigger\x12\x1e\n\x16malformed_inputs_total\x18\n \x01(\x04\x12\x15\n\ragent_version\x18\x0b \x01(\t\":\n\x07\x43hannel\x12\x1c\n\x14\x63\x65nter_frequency_mhz\x18\x01 \x01(\r\x12\x11\n\twidth_mhz\x18\x02 \x01(\r\"Q\n\rChannelSurvey\x12\x11\n\tactive_us\x18\x01 \x01(\x04\x12\x0f\n\x07\x62usy_us\x18\x02 \x01(\x04\x12\r\n\x05rx_us\x18\x03 \x01(\x04\x12\r\n\x05tx_us\x18\x04 \x01(\x04\"\x8a\x03\n\x07Station\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\x17\n\nsignal_dbm\x18\x02 \x01(\x11H\x00\x88\x01\x01\x12\x10\n\x08rx_bytes\x18\x03 \x01(\x04\x12\x10\n\x08tx_bytes\x18\x04 \x01(\x04\x12\x12\n\nrx_packets\x18\x05 \x01(\x04\x12\x12\n\ntx_packets\x18\x06 \x01(\x04\x12\x12\n\ntx_retries\x18\x07 \x01(\x04\x12\x11\n\ttx_failed\x18\x08 \x01(\x04\x12\x17\n\x0frx_bitrate_kbps\x18\t \x01(\r\x12\x17\n\x0ftx_bitrate_kbps\x18\n \x01(\r\x12\x15\n\rrx_airtime_us\x18\x0b \x01(\x04\x12\x15\n\rtx_airtime_us\x18\x0c \x01(\x04\x12\x32\n\x0e\x61irtime_source\x18\r \x01(\x0e\x32\x1a.airbound.v1.AirtimeSource\x12\x19\n\x11\x63onnected_time_ms\x18\x0e \x01(\x04\x12\x12\n\naggregates\x18\x0f \x01(\x08\x12\x14\n\x0cip_addresses\x18\x10 \x03(\x0c\x42\r\n\x0b_signal_dbm*\xcf\x01\n\x18\x41\x63\x63\x65ssPointReportTrigger\x12+\n\'ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12(\n$ACCESS_POINT_REPORT_TRIGGER_INTERVAL\x10\x01\x12.\n*ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED\x10\x02\x12,\n(ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT\x10\x03*j\n\rAirtimeSource\x12\x1e\n\x1a\x41IRTIME_SOURCE_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x41IRTIME_SOURCE_MEASURED\x10\x01\x12\x1c\n\x18\x41IRTIME_SOURCE_ESTIMATED\x10\x02\x32\x82\x01\n\x12\x41\x63\x63\x65ssPointService\x12l\n\x07\x43onnect\x12-.airbound.v1.AccessPointServiceConnectRequest\x1a..airbound.v1.AccessPointServiceConnectResponse(\x01\x30\x01\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'airbound.v1.access_point_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
-  _globals['DESCRIPTOR']._serialized_options = b'Z%airbound/proto/airbound/v1;airboundv1'
-  _globals['_ACCESSPOINTREPORTTRIGGER']._serialized_start=1111
-  _globals['_ACCESSPOINTREPORTTRIGGER']._serialized_end=1318
-  _globals['_AIRTIMESOURCE']._serialized_start=1320
-  _globals['_AIRTIMESOURCE']._serialized_end=1426
+  _globals['DESCRIPTOR']._serialized_options = b'Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1'
+  _globals['_ACCESSPOINTREPORTTRIGGER']._serialized_start=1053
+  _globals['_ACCESSPOINTREPORTTRIGGER']._serialized_end=1260
+  _globals['_AIRTIMESOURCE']._serialized_start=1262
+  _globals['_AIRTIMESOURCE']._serialized_end=1368
   _globals['_ACCESSPOINTSERVICECONNECTREQUEST']._serialized_start=47
   _globals['_ACCESSPOINTSERVICECONNECTREQUEST']._serialized_end=129
   _globals['_ACCESSPOINTSERVICECONNECTRESPONSE']._serialized_start=131
-  _globals['_ACCESSPOINTSERVICECONNECTRESPONSE']._serialized_end=216
-  _globals['_ACCESSPOINTREPORT']._serialized_start=219
-  _globals['_ACCESSPOINTREPORT']._serialized_end=560
-  _globals['_CHANNEL']._serialized_start=562
-  _globals['_CHANNEL']._serialized_end=620
-  _globals['_CHANNELSURVEY']._serialized_start=622
-  _globals['_CHANNELSURVEY']._serialized_end=703
-  _globals['_STATION']._serialized_start=706
-  _globals['_STATION']._serialized_end=1058
-  _globals['_ACCESSPOINTCOMMAND']._serialized_start=1060
-  _globals['_ACCESSPOINTCOMMAND']._serialized_end=1108
-  _globals['_ACCESSPOINTSERVICE']._serialized_start=1429
-  _globals['_ACCESSPOINTSERVICE']._serialized_end=1559
+  _globals['_ACCESSPOINTSERVICECONNECTRESPONSE']._serialized_end=166
+  _globals['_ACCESSPOINTREPORT']._serialized_start=169
+  _globals['_ACCESSPOINTREPORT']._serialized_end=510
+  _globals['_CHANNEL']._serialized_start=512
+  _globals['_CHANNEL']._serialized_end=570
+  _globals['_CHANNELSURVEY']._serialized_start=572
+  _globals['_CHANNELSURVEY']._serialized_end=653
+  _globals['_STATION']._serialized_start=656
+  _globals['_STATION']._serialized_end=1050
+  _globals['_ACCESSPOINTSERVICE']._serialized_start=1371
+  _globals['_ACCESSPOINTSERVICE']._serialized_end=1501
 # @@protoc_insertion_point(module_scope)

@@ -34,10 +34,8 @@ class AccessPointServiceConnectRequest(_message.Message):
     def __init__(self, report: _Optional[_Union[AccessPointReport, _Mapping]] = ...) -> None: ...
 
 class AccessPointServiceConnectResponse(_message.Message):
-    __slots__ = ("command",)
-    COMMAND_FIELD_NUMBER: _ClassVar[int]
-    command: AccessPointCommand
-    def __init__(self, command: _Optional[_Union[AccessPointCommand, _Mapping]] = ...) -> None: ...
+    __slots__ = ()
+    def __init__(self) -> None: ...
 
 class AccessPointReport(_message.Message):
     __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version")
@@ -52,7 +50,7 @@ class AccessPointReport(_message.Message):
     TRIGGER_FIELD_NUMBER: _ClassVar[int]
     MALFORMED_INPUTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
-    bssid: str
+    bssid: bytes
     ssid: bytes
     interface: str
     sequence: int
@@ -63,7 +61,7 @@ class AccessPointReport(_message.Message):
     trigger: AccessPointReportTrigger
     malformed_inputs_total: int
     agent_version: str
-    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ...) -> None: ...
+    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ...) -> None: ...
 
 class Channel(_message.Message):
     __slots__ = ("center_frequency_mhz", "width_mhz")
@@ -86,7 +84,7 @@ class ChannelSurvey(_message.Message):
     def __init__(self, active_us: _Optional[int] = ..., busy_us: _Optional[int] = ..., rx_us: _Optional[int] = ..., tx_us: _Optional[int] = ...) -> None: ...
 
 class Station(_message.Message):
-    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms")
+    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses")
     MAC_FIELD_NUMBER: _ClassVar[int]
     SIGNAL_DBM_FIELD_NUMBER: _ClassVar[int]
     RX_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -101,7 +99,9 @@ class Station(_message.Message):
     TX_AIRTIME_US_FIELD_NUMBER: _ClassVar[int]
     AIRTIME_SOURCE_FIELD_NUMBER: _ClassVar[int]
     CONNECTED_TIME_MS_FIELD_NUMBER: _ClassVar[int]
-    mac: str
+    AGGREGATES_FIELD_NUMBER: _ClassVar[int]
+    IP_ADDRESSES_FIELD_NUMBER: _ClassVar[int]
+    mac: bytes
     signal_dbm: int
     rx_bytes: int
     tx_bytes: int
@@ -115,10 +115,6 @@ class Station(_message.Message):
     tx_airtime_us: int
     airtime_source: AirtimeSource
     connected_time_ms: int
-    def __init__(self, mac: _Optional[str] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ...) -> None: ...
-
-class AccessPointCommand(_message.Message):
-    __slots__ = ("report_interval_ms",)
-    REPORT_INTERVAL_MS_FIELD_NUMBER: _ClassVar[int]
-    report_interval_ms: int
-    def __init__(self, report_interval_ms: _Optional[int] = ...) -> None: ...
+    aggregates: bool
+    ip_addresses: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ...) -> None: ...

@@ -22,49 +22,69 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from airbound.v1 import access_point_pb2 as airbound_dot_v1_dot_access__point__pb2
+from airbound.v1 import reason_pb2 as airbound_dot_v1_dot_reason__pb2
 from airbound.v1 import terminal_pb2 as airbound_dot_v1_dot_terminal__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x61irbound/v1/operations.proto\x12\x0b\x61irbound.v1\x1a\x1a\x61irbound/v1/terminal.proto\"\x86\x02\n\x04\x43\x65ll\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\x12\x0c\n\x04ssid\x18\x02 \x01(\x0c\x12\x1c\n\x14\x63\x65nter_frequency_mhz\x18\x03 \x01(\r\x12\x10\n\x08stations\x18\x04 \x01(\r\x12\x16\n\x0e\x61\x63tive_senders\x18\x05 \x01(\r\x12\x11\n\tterminals\x18\x06 \x01(\r\x12\x12\n\nuplink_bps\x18\x07 \x01(\x04\x12\x14\n\x0c\x63\x61pacity_bps\x18\x08 \x01(\x04\x12\x17\n\nbusy_ratio\x18\t \x01(\x01H\x00\x88\x01\x01\x12\x15\n\rreport_age_ms\x18\n \x01(\x04\x12\x1d\n\x15refused_reports_total\x18\x0b \x01(\x04\x42\r\n\x0b_busy_ratio\"\xca\x02\n\x08Terminal\x12\x0b\n\x03mac\x18\x01 \x01(\t\x12\r\n\x05\x62ssid\x18\x02 \x01(\t\x12\x11\n\tconnected\x18\x03 \x01(\x08\x12\x15\n\ractive_sender\x18\x04 \x01(\x08\x12\x0e\n\x06\x65xempt\x18\x05 \x01(\x08\x12\x10\n\x08\x62\x61\x63k_end\x18\x06 \x01(\t\x12\"\n\x1a\x62ounds_generation_in_force\x18\x07 \x01(\x04\x12\x1e\n\x16\x62ounds_generation_sent\x18\x08 \x01(\x04\x12\x33\n\tdecisions\x18\t \x03(\x0b\x32 .airbound.v1.DestinationDecision\x12\x15\n\rreport_age_ms\x18\n \x01(\x04\x12\x1d\n\x15refused_reports_total\x18\x0b \x01(\x04\x12\'\n\x0b\x62ounds_sent\x18\x0c \x03(\x0b\x32\x12.airbound.v1.Bound\"\xd6\x01\n\x13\x44\x65stinationDecision\x12!\n\x05\x62ound\x18\x01 \x01(\x0b\x32\x12.airbound.v1.Bound\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12\x16\n\x0e\x61\x63tive_senders\x18\x03 \x01(\r\x12\x0f\n\x07srtt_us\x18\x04 \x01(\r\x12\x12\n\nmin_rtt_us\x18\x05 \x01(\r\x12\x16\n\x0eown_min_rtt_us\x18\x06 \x01(\r\x12\x11\n\trtt_ratio\x18\x07 \x01(\x01\x12\x14\n\x0c\x63\x61pacity_bps\x18\x08 \x01(\x04\x12\x0e\n\x06reason\x18\t \x01(\t\"\x12\n\x10ListCellsRequest\"f\n\x11ListCellsResponse\x12 \n\x05\x63\x65lls\x18\x01 \x03(\x0b\x32\x11.airbound.v1.Cell\x12\x1f\n\x04mode\x18\x02 \x01(\x0e\x32\x11.airbound.v1.Mode\x12\x0e\n\x06policy\x18\x03 \x01(\t\"\x13\n\x11WatchCellsRequest\"5\n\x12WatchCellsResponse\x12\x1f\n\x04\x63\x65ll\x18\x01 \x01(\x0b\x32\x11.airbound.v1.Cell\"%\n\x14ListTerminalsRequest\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\"A\n\x15ListTerminalsResponse\x12(\n\tterminals\x18\x01 \x03(\x0b\x32\x15.airbound.v1.Terminal\"%\n\x16\x45xplainTerminalRequest\x12\x0b\n\x03mac\x18\x01 \x01(\t\"}\n\x17\x45xplainTerminalResponse\x12\'\n\x08terminal\x18\x01 \x01(\x0b\x32\x15.airbound.v1.Terminal\x12\x1f\n\x04\x63\x65ll\x18\x02 \x01(\x0b\x32\x11.airbound.v1.Cell\x12\x18\n\x10no_bounds_reason\x18\x03 \x01(\t\"1\n\x0eSetModeRequest\x12\x1f\n\x04mode\x18\x01 \x01(\x0e\x32\x11.airbound.v1.Mode\";\n\x0fSetModeResponse\x12(\n\rprevious_mode\x18\x01 \x01(\x0e\x32\x11.airbound.v1.Mode\"4\n\x15\x45xemptTerminalRequest\x12\x0b\n\x03mac\x18\x01 \x01(\t\x12\x0e\n\x06\x65xempt\x18\x02 \x01(\x08\"3\n\x16\x45xemptTerminalResponse\x12\x19\n\x11previously_exempt\x18\x01 \x01(\x08*@\n\x04Mode\x12\x14\n\x10MODE_UNSPECIFIED\x10\x00\x12\x10\n\x0cMODE_OBSERVE\x10\x01\x12\x10\n\x0cMODE_CONTROL\x10\x02\x32\x87\x04\n\x11OperationsService\x12J\n\tListCells\x12\x1d.airbound.v1.ListCellsRequest\x1a\x1e.airbound.v1.ListCellsResponse\x12O\n\nWatchCells\x12\x1e.airbound.v1.WatchCellsRequest\x1a\x1f.airbound.v1.WatchCellsResponse0\x01\x12V\n\rListTerminals\x12!.airbound.v1.ListTerminalsRequest\x1a\".airbound.v1.ListTerminalsResponse\x12\\\n\x0f\x45xplainTerminal\x12#.airbound.v1.ExplainTerminalRequest\x1a$.airbound.v1.ExplainTerminalResponse\x12\x44\n\x07SetMode\x12\x1b.airbound.v1.SetModeRequest\x1a\x1c.airbound.v1.SetModeResponse\x12Y\n\x0e\x45xemptTerminal\x12\".airbound.v1.ExemptTerminalRequest\x1a#.airbound.v1.ExemptTerminalResponseB\'Z%airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x61irbound/v1/operations.proto\x12\x0b\x61irbound.v1\x1a\x1e\x61irbound/v1/access_point.proto\x1a\x18\x61irbound/v1/reason.proto\x1a\x1a\x61irbound/v1/terminal.proto\"\x16\n\x14GetControllerRequest\"\xb3\x01\n\x15GetControllerResponse\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x1f\n\x04mode\x18\x02 \x01(\x0e\x32\x11.airbound.v1.Mode\x12\x0e\n\x06policy\x18\x03 \x01(\t\x12\r\n\x05\x63\x65lls\x18\x04 \x01(\r\x12\x11\n\tterminals\x18\x05 \x01(\r\x12\x0e\n\x06\x65xempt\x18\x06 \x03(\t\x12&\n\x08\x63ounters\x18\x07 \x03(\x0b\x32\x14.airbound.v1.Counter\"M\n\x07\x43ounter\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x04\x63ode\x18\x02 \x01(\x0e\x32\x17.airbound.v1.ReasonCode\x12\r\n\x05value\x18\x03 \x01(\x04\"\x9f\x03\n\x04\x43\x65ll\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\x12\x0c\n\x04ssid\x18\x02 \x01(\x0c\x12\x1c\n\x14\x63\x65nter_frequency_mhz\x18\x03 \x01(\r\x12\x10\n\x08stations\x18\x04 \x01(\r\x12\x16\n\x0e\x61\x63tive_senders\x18\x05 \x01(\r\x12\x11\n\tterminals\x18\x06 \x01(\r\x12\x12\n\nuplink_bps\x18\x07 \x01(\x04\x12\x14\n\x0c\x63\x61pacity_bps\x18\x08 \x01(\x04\x12\x34\n\x0f\x63\x61pacity_source\x18\t \x01(\x0e\x32\x1b.airbound.v1.CapacitySource\x12\x17\n\nbusy_ratio\x18\n \x01(\x01H\x00\x88\x01\x01\x12\x15\n\rreport_age_ms\x18\x0b \x01(\x04\x12\x15\n\rrefused_total\x18\x0c \x01(\x04\x12\x1c\n\x14reassociations_total\x18\r \x01(\x04\x12\x14\n\x0c\x61\x63\x63\x65ss_point\x18\x0e \x01(\t\x12\x1e\n\x16malformed_inputs_total\x18\x0f \x01(\x04\x12\x15\n\ragent_version\x18\x10 \x01(\tB\r\n\x0b_busy_ratio\"\xad\x03\n\x08Terminal\x12\x0b\n\x03mac\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05\x62ssid\x18\x03 \x01(\t\x12\x15\n\ractive_sender\x18\x04 \x01(\x08\x12\x0e\n\x06\x65xempt\x18\x05 \x01(\x08\x12\x10\n\x08\x62\x61\x63k_end\x18\x06 \x01(\t\x12\"\n\x1a\x62ounds_generation_in_force\x18\x07 \x01(\x04\x12\x1e\n\x16\x62ounds_generation_sent\x18\x08 \x01(\x04\x12+\n\x0b\x62ounds_sent\x18\t \x03(\x0b\x32\x16.airbound.v1.BoundSent\x12(\n\tdecisions\x18\n \x03(\x0b\x32\x15.airbound.v1.Decision\x12\x15\n\rreport_age_ms\x18\x0b \x01(\x04\x12\x15\n\rrefused_total\x18\x0c \x01(\x04\x12\x16\n\x0e\x66\x61ilures_total\x18\r \x01(\x04\x12\x1e\n\x16malformed_inputs_total\x18\x0e \x01(\x04\x12\x15\n\ragent_version\x18\x0f \x01(\t\x12&\n\tno_bounds\x18\x10 \x01(\x0b\x32\x13.airbound.v1.Reason\"D\n\tBoundSent\x12\x13\n\x0b\x64\x65stination\x18\x01 \x01(\t\x12\x10\n\x08min_segs\x18\x02 \x01(\r\x12\x10\n\x08max_segs\x18\x03 \x01(\r\"\x9b\x02\n\x08\x44\x65\x63ision\x12\x13\n\x0b\x64\x65stination\x18\x01 \x01(\t\x12\x10\n\x08min_segs\x18\x02 \x01(\r\x12\x10\n\x08max_segs\x18\x03 \x01(\r\x12\x0e\n\x06policy\x18\x04 \x01(\t\x12\x16\n\x0e\x61\x63tive_senders\x18\x05 \x01(\r\x12\x13\n\x0b\x63onnections\x18\x06 \x01(\r\x12\x0f\n\x07srtt_us\x18\x07 \x01(\r\x12\x12\n\nmin_rtt_us\x18\x08 \x01(\r\x12\x16\n\x0eown_min_rtt_us\x18\t \x01(\r\x12\x11\n\trtt_ratio\x18\n \x01(\x01\x12\x14\n\x0c\x63\x61pacity_bps\x18\x0b \x01(\x04\x12\x0f\n\x07\x66ormula\x18\x0c \x01(\t\x12\"\n\x05notes\x18\r \x03(\x0b\x32\x13.airbound.v1.Reason\"!\n\x10ListCellsRequest\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\"5\n\x11ListCellsResponse\x12 \n\x05\x63\x65lls\x18\x01 \x03(\x0b\x32\x11.airbound.v1.Cell\"\x13\n\x11WatchCellsRequest\"5\n\x12WatchCellsResponse\x12\x1f\n\x04\x63\x65ll\x18\x01 \x01(\x0b\x32\x11.airbound.v1.Cell\"$\n\x13ListStationsRequest\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\"B\n\x14ListStationsResponse\x12*\n\x08stations\x18\x01 \x03(\x0b\x32\x18.airbound.v1.StationView\"\xeb\x02\n\x0bStationView\x12\x0b\n\x03mac\x18\x01 \x01(\t\x12\x14\n\x0cip_addresses\x18\x02 \x03(\t\x12\x15\n\ractive_sender\x18\x03 \x01(\x08\x12\x10\n\x08terminal\x18\x04 \x01(\t\x12\x12\n\nuplink_bps\x18\x05 \x01(\x04\x12\x17\n\nsignal_dbm\x18\x06 \x01(\x11H\x00\x88\x01\x01\x12\x17\n\x0frx_bitrate_kbps\x18\x07 \x01(\r\x12\x17\n\x0ftx_bitrate_kbps\x18\x08 \x01(\r\x12\x15\n\rrx_airtime_us\x18\t \x01(\x04\x12\x15\n\rtx_airtime_us\x18\n \x01(\x04\x12\x32\n\x0e\x61irtime_source\x18\x0b \x01(\x0e\x32\x1a.airbound.v1.AirtimeSource\x12\x12\n\ntx_retries\x18\x0c \x01(\x04\x12\x11\n\ttx_failed\x18\r \x01(\x04\x12\x19\n\x11\x63onnected_time_ms\x18\x0e \x01(\x04\x42\r\n\x0b_signal_dbm\"%\n\x14ListTerminalsRequest\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\"A\n\x15ListTerminalsResponse\x12(\n\tterminals\x18\x01 \x03(\x0b\x32\x15.airbound.v1.Terminal\"*\n\x16\x45xplainTerminalRequest\x12\x10\n\x08terminal\x18\x01 \x01(\t\"\xd1\x01\n\x17\x45xplainTerminalResponse\x12\'\n\x08terminal\x18\x01 \x01(\x0b\x32\x15.airbound.v1.Terminal\x12\x1f\n\x04\x63\x65ll\x18\x02 \x01(\x0b\x32\x11.airbound.v1.Cell\x12\x32\n\x0c\x64\x65stinations\x18\x03 \x03(\x0b\x32\x1c.airbound.v1.DestinationView\x12\x38\n\x0clast_trigger\x18\x04 \x01(\x0e\x32\".airbound.v1.TerminalReportTrigger\"\x8a\x02\n\x0f\x44\x65stinationView\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\t\x12\x13\n\x0b\x63onnections\x18\x02 \x01(\r\x12\x1b\n\x13\x63onnections_sending\x18\x03 \x01(\r\x12\x0f\n\x07srtt_us\x18\x04 \x01(\r\x12\x12\n\nmin_rtt_us\x18\x05 \x01(\r\x12\x11\n\tcwnd_segs\x18\x06 \x01(\r\x12\x15\n\rssthresh_segs\x18\x07 \x01(\r\x12\x17\n\x0f\x64\x65livered_bytes\x18\x08 \x01(\x04\x12\x14\n\x0cqueued_bytes\x18\t \x01(\x04\x12(\n\x06\x65vents\x18\n \x01(\x0b\x32\x18.airbound.v1.EventCounts\x12\x0c\n\x04uids\x18\x0b \x03(\r\"1\n\x0eSetModeRequest\x12\x1f\n\x04mode\x18\x01 \x01(\x0e\x32\x11.airbound.v1.Mode\";\n\x0fSetModeResponse\x12(\n\rprevious_mode\x18\x01 \x01(\x0e\x32\x11.airbound.v1.Mode\"5\n\x15\x45xemptTerminalRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x65xempt\x18\x02 \x01(\x08\"3\n\x16\x45xemptTerminalResponse\x12\x19\n\x11previously_exempt\x18\x01 \x01(\x08*@\n\x04Mode\x12\x14\n\x10MODE_UNSPECIFIED\x10\x00\x12\x10\n\x0cMODE_OBSERVE\x10\x01\x12\x10\n\x0cMODE_CONTROL\x10\x02*\xaa\x01\n\x0e\x43\x61pacitySource\x12\x1f\n\x1b\x43\x41PACITY_SOURCE_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43\x41PACITY_SOURCE_DEFAULT\x10\x01\x12\x1b\n\x17\x43\x41PACITY_SOURCE_BITRATE\x10\x02\x12\x1d\n\x19\x43\x41PACITY_SOURCE_BUSY_TIME\x10\x03\x12\x1e\n\x1a\x43\x41PACITY_SOURCE_THROUGHPUT\x10\x04\x32\xb8\x05\n\x11OperationsService\x12V\n\rGetController\x12!.airbound.v1.GetControllerRequest\x1a\".airbound.v1.GetControllerResponse\x12L\n\tListCells\x12\x1d.airbound.v1.ListCellsRequest\x1a\x1e.airbound.v1.ListCellsResponse0\x01\x12O\n\nWatchCells\x12\x1e.airbound.v1.WatchCellsRequest\x1a\x1f.airbound.v1.WatchCellsResponse0\x01\x12S\n\x0cListStations\x12 .airbound.v1.ListStationsRequest\x1a!.airbound.v1.ListStationsResponse\x12X\n\rListTerminals\x12!.airbound.v1.ListTerminalsRequest\x1a\".airbound.v1.ListTerminalsResponse0\x01\x12\\\n\x0f\x45xplainTerminal\x12#.airbound.v1.ExplainTerminalRequest\x1a$.airbound.v1.ExplainTerminalResponse\x12\x44\n\x07SetMode\x12\x1b.airbound.v1.SetModeRequest\x1a\x1c.airbound.v1.SetModeResponse\x12Y\n\x0e\x45xemptTerminal\x12\".airbound.v1.ExemptTerminalRequest\x1a#.airbound.v1.ExemptTerminalResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'airbound.v1.operations_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
-  _globals['DESCRIPTOR']._serialized_options = b'Z%airbound/proto/airbound/v1;airboundv1'
-  _globals['_MODE']._serialized_start=1579
-  _globals['_MODE']._serialized_end=1643
-  _globals['_CELL']._serialized_start=74
-  _globals['_CELL']._serialized_end=336
-  _globals['_TERMINAL']._serialized_start=339
-  _globals['_TERMINAL']._serialized_end=669
-  _globals['_DESTINATIONDECISION']._serialized_start=672
-  _globals['_DESTINATIONDECISION']._serialized_end=886
-  _globals['_LISTCELLSREQUEST']._serialized_start=888
-  _globals['_LISTCELLSREQUEST']._serialized_end=906
-  _globals['_LISTCELLSRESPONSE']._serialized_start=908
-  _globals['_LISTCELLSRESPONSE']._serialized_end=1010
-  _globals['_WATCHCELLSREQUEST']._serialized_start=1012
-  _globals['_WATCHCELLSREQUEST']._serialized_end=1031
-  _globals['_WATCHCELLSRESPONSE']._serialized_start=1033
-  _globals['_WATCHCELLSRESPONSE']._serialized_end=1086
-  _globals['_LISTTERMINALSREQUEST']._serialized_start=1088
-  _globals['_LISTTERMINALSREQUEST']._serialized_end=1125
-  _globals['_LISTTERMINALSRESPONSE']._serialized_start=1127
-  _globals['_LISTTERMINALSRESPONSE']._serialized_end=1192
-  _globals['_EXPLAINTERMINALREQUEST']._serialized_start=1194
-  _globals['_EXPLAINTERMINALREQUEST']._serialized_end=1231
-  _globals['_EXPLAINTERMINALRESPONSE']._serialized_start=1233
-  _globals['_EXPLAINTERMINALRESPONSE']._serialized_end=1358
-  _globals['_SETMODEREQUEST']._serialized_start=1360
-  _globals['_SETMODEREQUEST']._serialized_end=1409
-  _globals['_SETMODERESPONSE']._serialized_start=1411
-  _globals['_SETMODERESPONSE']._serialized_end=1470
-  _globals['_EXEMPTTERMINALREQUEST']._serialized_start=1472
-  _globals['_EXEMPTTERMINALREQUEST']._serialized_end=1524
-  _globals['_EXEMPTTERMINALRESPONSE']._serialized_start=1526
-  _globals['_EXEMPTTERMINALRESPONSE']._serialized_end=1577
-  _globals['_OPERATIONSSERVICE']._serialized_start=1646
-  _globals['_OPERATIONSSERVICE']._serialized_end=2165
+  _globals['DESCRIPTOR']._serialized_options = b'Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1'
+  _globals['_MODE']._serialized_start=3111
+  _globals['_MODE']._serialized_end=3175
+  _globals['_CAPACITYSOURCE']._serialized_start=3178
+  _globals['_CAPACITYSOURCE']._serialized_end=3348
+  _globals['_GETCONTROLLERREQUEST']._serialized_start=131
+  _globals['_GETCONTROLLERREQUEST']._serialized_end=153
+  _globals['_GETCONTROLLERRESPONSE']._serialized_start=156
+  _globals['_GETCONTROLLERRESPONSE']._serialized_end=335
+  _globals['_COUNTER']._serialized_start=337
+  _globals['_COUNTER']._serialized_end=414
+  _globals['_CELL']._serialized_start=417
+  _globals['_CELL']._serialized_end=832
+  _globals['_TERMINAL']._serialized_start=835
+  _globals['_TERMINAL']._serialized_end=1264
+  _globals['_BOUNDSENT']._serialized_start=1266
+  _globals['_BOUNDSENT']._serialized_end=1334
+  _globals['_DECISION']._serialized_start=1337
+  _globals['_DECISION']._serialized_end=1620
+  _globals['_LISTCELLSREQUEST']._serialized_start=1622
+  _globals['_LISTCELLSREQUEST']._serialized_end=1655
+  _globals['_LISTCELLSRESPONSE']._serialized_start=1657
+  _globals['_LISTCELLSRESPONSE']._serialized_end=1710
+  _globals['_WATCHCELLSREQUEST']._serialized_start=1712
+  _globals['_WATCHCELLSREQUEST']._serialized_end=1731
+  _globals['_WATCHCELLSRESPONSE']._serialized_start=1733
+  _globals['_WATCHCELLSRESPONSE']._serialized_end=1786
+  _globals['_LISTSTATIONSREQUEST']._serialized_start=1788
+  _globals['_LISTSTATIONSREQUEST']._serialized_end=1824
+  _globals['_LISTSTATIONSRESPONSE']._serialized_start=1826
+  _globals['_LISTSTATIONSRESPONSE']._serialized_end=1892
+  _globals['_STATIONVIEW']._serialized_start=1895
+  _globals['_STATIONVIEW']._serialized_end=2258
+  _globals['_LISTTERMINALSREQUEST']._serialized_start=2260
+  _globals['_LISTTERMINALSREQUEST']._serialized_end=2297
+  _globals['_LISTTERMINALSRESPONSE']._serialized_start=2299
+  _globals['_LISTTERMINALSRESPONSE']._serialized_end=2364
+  _globals['_EXPLAINTERMINALREQUEST']._serialized_start=2366
+  _globals['_EXPLAINTERMINALREQUEST']._serialized_end=2408
+  _globals['_EXPLAINTERMINALRESPONSE']._serialized_start=2411
+  _globals['_EXPLAINTERMINALRESPONSE']._serialized_end=2620
+  _globals['_DESTINATIONVIEW']._serialized_start=2623
+  _globals['_DESTINATIONVIEW']._serialized_end=2889
+  _globals['_SETMODEREQUEST']._serialized_start=2891
+  _globals['_SETMODEREQUEST']._serialized_end=2940
+  _globals['_SETMODERESPONSE']._serialized_start=2942
+  _globals['_SETMODERESPONSE']._serialized_end=3001
+  _globals['_EXEMPTTERMINALREQUEST']._serialized_start=3003
+  _globals['_EXEMPTTERMINALREQUEST']._serialized_end=3056
+  _globals['_EXEMPTTERMINALRESPONSE']._serialized_start=3058
+  _globals['_EXEMPTTERMINALRESPONSE']._serialized_end=3109
+  _globals['_OPERATIONSSERVICE']._serialized_start=3351
+  _globals['_OPERATIONSSERVICE']._serialized_end=4047
 # @@protoc_insertion_point(module_scope)

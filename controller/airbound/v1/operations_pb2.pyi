@@ -1,3 +1,5 @@
+from airbound.v1 import access_point_pb2 as _access_point_pb2
+from airbound.v1 import reason_pb2 as _reason_pb2
 from airbound.v1 import terminal_pb2 as _terminal_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -13,12 +15,57 @@ class Mode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MODE_UNSPECIFIED: _ClassVar[Mode]
     MODE_OBSERVE: _ClassVar[Mode]
     MODE_CONTROL: _ClassVar[Mode]
+
+class CapacitySource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CAPACITY_SOURCE_UNSPECIFIED: _ClassVar[CapacitySource]
+    CAPACITY_SOURCE_DEFAULT: _ClassVar[CapacitySource]
+    CAPACITY_SOURCE_BITRATE: _ClassVar[CapacitySource]
+    CAPACITY_SOURCE_BUSY_TIME: _ClassVar[CapacitySource]
+    CAPACITY_SOURCE_THROUGHPUT: _ClassVar[CapacitySource]
 MODE_UNSPECIFIED: Mode
 MODE_OBSERVE: Mode
 MODE_CONTROL: Mode
+CAPACITY_SOURCE_UNSPECIFIED: CapacitySource
+CAPACITY_SOURCE_DEFAULT: CapacitySource
+CAPACITY_SOURCE_BITRATE: CapacitySource
+CAPACITY_SOURCE_BUSY_TIME: CapacitySource
+CAPACITY_SOURCE_THROUGHPUT: CapacitySource
+
+class GetControllerRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetControllerResponse(_message.Message):
+    __slots__ = ("version", "mode", "policy", "cells", "terminals", "exempt", "counters")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    CELLS_FIELD_NUMBER: _ClassVar[int]
+    TERMINALS_FIELD_NUMBER: _ClassVar[int]
+    EXEMPT_FIELD_NUMBER: _ClassVar[int]
+    COUNTERS_FIELD_NUMBER: _ClassVar[int]
+    version: str
+    mode: Mode
+    policy: str
+    cells: int
+    terminals: int
+    exempt: _containers.RepeatedScalarFieldContainer[str]
+    counters: _containers.RepeatedCompositeFieldContainer[Counter]
+    def __init__(self, version: _Optional[str] = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ..., cells: _Optional[int] = ..., terminals: _Optional[int] = ..., exempt: _Optional[_Iterable[str]] = ..., counters: _Optional[_Iterable[_Union[Counter, _Mapping]]] = ...) -> None: ...
+
+class Counter(_message.Message):
+    __slots__ = ("name", "code", "value")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    code: _reason_pb2.ReasonCode
+    value: int
+    def __init__(self, name: _Optional[str] = ..., code: _Optional[_Union[_reason_pb2.ReasonCode, str]] = ..., value: _Optional[int] = ...) -> None: ...
 
 class Cell(_message.Message):
-    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "busy_ratio", "report_age_ms", "refused_reports_total")
+    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     CENTER_FREQUENCY_MHZ_FIELD_NUMBER: _ClassVar[int]
@@ -27,9 +74,14 @@ class Cell(_message.Message):
     TERMINALS_FIELD_NUMBER: _ClassVar[int]
     UPLINK_BPS_FIELD_NUMBER: _ClassVar[int]
     CAPACITY_BPS_FIELD_NUMBER: _ClassVar[int]
+    CAPACITY_SOURCE_FIELD_NUMBER: _ClassVar[int]
     BUSY_RATIO_FIELD_NUMBER: _ClassVar[int]
     REPORT_AGE_MS_FIELD_NUMBER: _ClassVar[int]
-    REFUSED_REPORTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    REASSOCIATIONS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    ACCESS_POINT_FIELD_NUMBER: _ClassVar[int]
+    MALFORMED_INPUTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
     bssid: str
     ssid: bytes
     center_frequency_mhz: int
@@ -38,74 +90,103 @@ class Cell(_message.Message):
     terminals: int
     uplink_bps: int
     capacity_bps: int
+    capacity_source: CapacitySource
     busy_ratio: float
     report_age_ms: int
-    refused_reports_total: int
-    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_reports_total: _Optional[int] = ...) -> None: ...
+    refused_total: int
+    reassociations_total: int
+    access_point: str
+    malformed_inputs_total: int
+    agent_version: str
+    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ...) -> None: ...
 
 class Terminal(_message.Message):
-    __slots__ = ("mac", "bssid", "connected", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "decisions", "report_age_ms", "refused_reports_total", "bounds_sent")
+    __slots__ = ("mac", "name", "bssid", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "bounds_sent", "decisions", "report_age_ms", "refused_total", "failures_total", "malformed_inputs_total", "agent_version", "no_bounds")
     MAC_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
     BSSID_FIELD_NUMBER: _ClassVar[int]
-    CONNECTED_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_SENDER_FIELD_NUMBER: _ClassVar[int]
     EXEMPT_FIELD_NUMBER: _ClassVar[int]
     BACK_END_FIELD_NUMBER: _ClassVar[int]
     BOUNDS_GENERATION_IN_FORCE_FIELD_NUMBER: _ClassVar[int]
     BOUNDS_GENERATION_SENT_FIELD_NUMBER: _ClassVar[int]
+    BOUNDS_SENT_FIELD_NUMBER: _ClassVar[int]
     DECISIONS_FIELD_NUMBER: _ClassVar[int]
     REPORT_AGE_MS_FIELD_NUMBER: _ClassVar[int]
-    REFUSED_REPORTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
-    BOUNDS_SENT_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    MALFORMED_INPUTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    NO_BOUNDS_FIELD_NUMBER: _ClassVar[int]
     mac: str
+    name: str
     bssid: str
-    connected: bool
     active_sender: bool
     exempt: bool
     back_end: str
     bounds_generation_in_force: int
     bounds_generation_sent: int
-    decisions: _containers.RepeatedCompositeFieldContainer[DestinationDecision]
+    bounds_sent: _containers.RepeatedCompositeFieldContainer[BoundSent]
+    decisions: _containers.RepeatedCompositeFieldContainer[Decision]
     report_age_ms: int
-    refused_reports_total: int
-    bounds_sent: _containers.RepeatedCompositeFieldContainer[_terminal_pb2.Bound]
-    def __init__(self, mac: _Optional[str] = ..., bssid: _Optional[str] = ..., connected: bool = ..., active_sender: bool = ..., exempt: bool = ..., back_end: _Optional[str] = ..., bounds_generation_in_force: _Optional[int] = ..., bounds_generation_sent: _Optional[int] = ..., decisions: _Optional[_Iterable[_Union[DestinationDecision, _Mapping]]] = ..., report_age_ms: _Optional[int] = ..., refused_reports_total: _Optional[int] = ..., bounds_sent: _Optional[_Iterable[_Union[_terminal_pb2.Bound, _Mapping]]] = ...) -> None: ...
+    refused_total: int
+    failures_total: int
+    malformed_inputs_total: int
+    agent_version: str
+    no_bounds: _reason_pb2.Reason
+    def __init__(self, mac: _Optional[str] = ..., name: _Optional[str] = ..., bssid: _Optional[str] = ..., active_sender: bool = ..., exempt: bool = ..., back_end: _Optional[str] = ..., bounds_generation_in_force: _Optional[int] = ..., bounds_generation_sent: _Optional[int] = ..., bounds_sent: _Optional[_Iterable[_Union[BoundSent, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., failures_total: _Optional[int] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., no_bounds: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ...) -> None: ...
 
-class DestinationDecision(_message.Message):
-    __slots__ = ("bound", "policy", "active_senders", "srtt_us", "min_rtt_us", "own_min_rtt_us", "rtt_ratio", "capacity_bps", "reason")
-    BOUND_FIELD_NUMBER: _ClassVar[int]
+class BoundSent(_message.Message):
+    __slots__ = ("destination", "min_segs", "max_segs")
+    DESTINATION_FIELD_NUMBER: _ClassVar[int]
+    MIN_SEGS_FIELD_NUMBER: _ClassVar[int]
+    MAX_SEGS_FIELD_NUMBER: _ClassVar[int]
+    destination: str
+    min_segs: int
+    max_segs: int
+    def __init__(self, destination: _Optional[str] = ..., min_segs: _Optional[int] = ..., max_segs: _Optional[int] = ...) -> None: ...
+
+class Decision(_message.Message):
+    __slots__ = ("destination", "min_segs", "max_segs", "policy", "active_senders", "connections", "srtt_us", "min_rtt_us", "own_min_rtt_us", "rtt_ratio", "capacity_bps", "formula", "notes")
+    DESTINATION_FIELD_NUMBER: _ClassVar[int]
+    MIN_SEGS_FIELD_NUMBER: _ClassVar[int]
+    MAX_SEGS_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_SENDERS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
     SRTT_US_FIELD_NUMBER: _ClassVar[int]
     MIN_RTT_US_FIELD_NUMBER: _ClassVar[int]
     OWN_MIN_RTT_US_FIELD_NUMBER: _ClassVar[int]
     RTT_RATIO_FIELD_NUMBER: _ClassVar[int]
     CAPACITY_BPS_FIELD_NUMBER: _ClassVar[int]
-    REASON_FIELD_NUMBER: _ClassVar[int]
-    bound: _terminal_pb2.Bound
+    FORMULA_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    destination: str
+    min_segs: int
+    max_segs: int
     policy: str
     active_senders: int
+    connections: int
     srtt_us: int
     min_rtt_us: int
     own_min_rtt_us: int
     rtt_ratio: float
     capacity_bps: int
-    reason: str
-    def __init__(self, bound: _Optional[_Union[_terminal_pb2.Bound, _Mapping]] = ..., policy: _Optional[str] = ..., active_senders: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., own_min_rtt_us: _Optional[int] = ..., rtt_ratio: _Optional[float] = ..., capacity_bps: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    formula: str
+    notes: _containers.RepeatedCompositeFieldContainer[_reason_pb2.Reason]
+    def __init__(self, destination: _Optional[str] = ..., min_segs: _Optional[int] = ..., max_segs: _Optional[int] = ..., policy: _Optional[str] = ..., active_senders: _Optional[int] = ..., connections: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., own_min_rtt_us: _Optional[int] = ..., rtt_ratio: _Optional[float] = ..., capacity_bps: _Optional[int] = ..., formula: _Optional[str] = ..., notes: _Optional[_Iterable[_Union[_reason_pb2.Reason, _Mapping]]] = ...) -> None: ...
 
 class ListCellsRequest(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("bssid",)
+    BSSID_FIELD_NUMBER: _ClassVar[int]
+    bssid: str
+    def __init__(self, bssid: _Optional[str] = ...) -> None: ...
 
 class ListCellsResponse(_message.Message):
-    __slots__ = ("cells", "mode", "policy")
+    __slots__ = ("cells",)
     CELLS_FIELD_NUMBER: _ClassVar[int]
-    MODE_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
     cells: _containers.RepeatedCompositeFieldContainer[Cell]
-    mode: Mode
-    policy: str
-    def __init__(self, cells: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ...) -> None: ...
+    def __init__(self, cells: _Optional[_Iterable[_Union[Cell, _Mapping]]] = ...) -> None: ...
 
 class WatchCellsRequest(_message.Message):
     __slots__ = ()
@@ -116,6 +197,50 @@ class WatchCellsResponse(_message.Message):
     CELL_FIELD_NUMBER: _ClassVar[int]
     cell: Cell
     def __init__(self, cell: _Optional[_Union[Cell, _Mapping]] = ...) -> None: ...
+
+class ListStationsRequest(_message.Message):
+    __slots__ = ("bssid",)
+    BSSID_FIELD_NUMBER: _ClassVar[int]
+    bssid: str
+    def __init__(self, bssid: _Optional[str] = ...) -> None: ...
+
+class ListStationsResponse(_message.Message):
+    __slots__ = ("stations",)
+    STATIONS_FIELD_NUMBER: _ClassVar[int]
+    stations: _containers.RepeatedCompositeFieldContainer[StationView]
+    def __init__(self, stations: _Optional[_Iterable[_Union[StationView, _Mapping]]] = ...) -> None: ...
+
+class StationView(_message.Message):
+    __slots__ = ("mac", "ip_addresses", "active_sender", "terminal", "uplink_bps", "signal_dbm", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "tx_retries", "tx_failed", "connected_time_ms")
+    MAC_FIELD_NUMBER: _ClassVar[int]
+    IP_ADDRESSES_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_SENDER_FIELD_NUMBER: _ClassVar[int]
+    TERMINAL_FIELD_NUMBER: _ClassVar[int]
+    UPLINK_BPS_FIELD_NUMBER: _ClassVar[int]
+    SIGNAL_DBM_FIELD_NUMBER: _ClassVar[int]
+    RX_BITRATE_KBPS_FIELD_NUMBER: _ClassVar[int]
+    TX_BITRATE_KBPS_FIELD_NUMBER: _ClassVar[int]
+    RX_AIRTIME_US_FIELD_NUMBER: _ClassVar[int]
+    TX_AIRTIME_US_FIELD_NUMBER: _ClassVar[int]
+    AIRTIME_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TX_RETRIES_FIELD_NUMBER: _ClassVar[int]
+    TX_FAILED_FIELD_NUMBER: _ClassVar[int]
+    CONNECTED_TIME_MS_FIELD_NUMBER: _ClassVar[int]
+    mac: str
+    ip_addresses: _containers.RepeatedScalarFieldContainer[str]
+    active_sender: bool
+    terminal: str
+    uplink_bps: int
+    signal_dbm: int
+    rx_bitrate_kbps: int
+    tx_bitrate_kbps: int
+    rx_airtime_us: int
+    tx_airtime_us: int
+    airtime_source: _access_point_pb2.AirtimeSource
+    tx_retries: int
+    tx_failed: int
+    connected_time_ms: int
+    def __init__(self, mac: _Optional[str] = ..., ip_addresses: _Optional[_Iterable[str]] = ..., active_sender: bool = ..., terminal: _Optional[str] = ..., uplink_bps: _Optional[int] = ..., signal_dbm: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[_access_point_pb2.AirtimeSource, str]] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., connected_time_ms: _Optional[int] = ...) -> None: ...
 
 class ListTerminalsRequest(_message.Message):
     __slots__ = ("bssid",)
@@ -130,20 +255,48 @@ class ListTerminalsResponse(_message.Message):
     def __init__(self, terminals: _Optional[_Iterable[_Union[Terminal, _Mapping]]] = ...) -> None: ...
 
 class ExplainTerminalRequest(_message.Message):
-    __slots__ = ("mac",)
-    MAC_FIELD_NUMBER: _ClassVar[int]
-    mac: str
-    def __init__(self, mac: _Optional[str] = ...) -> None: ...
+    __slots__ = ("terminal",)
+    TERMINAL_FIELD_NUMBER: _ClassVar[int]
+    terminal: str
+    def __init__(self, terminal: _Optional[str] = ...) -> None: ...
 
 class ExplainTerminalResponse(_message.Message):
-    __slots__ = ("terminal", "cell", "no_bounds_reason")
+    __slots__ = ("terminal", "cell", "destinations", "last_trigger")
     TERMINAL_FIELD_NUMBER: _ClassVar[int]
     CELL_FIELD_NUMBER: _ClassVar[int]
-    NO_BOUNDS_REASON_FIELD_NUMBER: _ClassVar[int]
+    DESTINATIONS_FIELD_NUMBER: _ClassVar[int]
+    LAST_TRIGGER_FIELD_NUMBER: _ClassVar[int]
     terminal: Terminal
     cell: Cell
-    no_bounds_reason: str
-    def __init__(self, terminal: _Optional[_Union[Terminal, _Mapping]] = ..., cell: _Optional[_Union[Cell, _Mapping]] = ..., no_bounds_reason: _Optional[str] = ...) -> None: ...
+    destinations: _containers.RepeatedCompositeFieldContainer[DestinationView]
+    last_trigger: _terminal_pb2.TerminalReportTrigger
+    def __init__(self, terminal: _Optional[_Union[Terminal, _Mapping]] = ..., cell: _Optional[_Union[Cell, _Mapping]] = ..., destinations: _Optional[_Iterable[_Union[DestinationView, _Mapping]]] = ..., last_trigger: _Optional[_Union[_terminal_pb2.TerminalReportTrigger, str]] = ...) -> None: ...
+
+class DestinationView(_message.Message):
+    __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "cwnd_segs", "ssthresh_segs", "delivered_bytes", "queued_bytes", "events", "uids")
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_SENDING_FIELD_NUMBER: _ClassVar[int]
+    SRTT_US_FIELD_NUMBER: _ClassVar[int]
+    MIN_RTT_US_FIELD_NUMBER: _ClassVar[int]
+    CWND_SEGS_FIELD_NUMBER: _ClassVar[int]
+    SSTHRESH_SEGS_FIELD_NUMBER: _ClassVar[int]
+    DELIVERED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    QUEUED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    UIDS_FIELD_NUMBER: _ClassVar[int]
+    address: str
+    connections: int
+    connections_sending: int
+    srtt_us: int
+    min_rtt_us: int
+    cwnd_segs: int
+    ssthresh_segs: int
+    delivered_bytes: int
+    queued_bytes: int
+    events: _terminal_pb2.EventCounts
+    uids: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, address: _Optional[str] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., cwnd_segs: _Optional[int] = ..., ssthresh_segs: _Optional[int] = ..., delivered_bytes: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., events: _Optional[_Union[_terminal_pb2.EventCounts, _Mapping]] = ..., uids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class SetModeRequest(_message.Message):
     __slots__ = ("mode",)
@@ -158,12 +311,12 @@ class SetModeResponse(_message.Message):
     def __init__(self, previous_mode: _Optional[_Union[Mode, str]] = ...) -> None: ...
 
 class ExemptTerminalRequest(_message.Message):
-    __slots__ = ("mac", "exempt")
-    MAC_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("name", "exempt")
+    NAME_FIELD_NUMBER: _ClassVar[int]
     EXEMPT_FIELD_NUMBER: _ClassVar[int]
-    mac: str
+    name: str
     exempt: bool
-    def __init__(self, mac: _Optional[str] = ..., exempt: bool = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., exempt: bool = ...) -> None: ...
 
 class ExemptTerminalResponse(_message.Message):
     __slots__ = ("previously_exempt",)

@@ -34,7 +34,12 @@ class OperationsServiceStub(object):
         Args:
             channel: A grpc.Channel.
         """
-        self.ListCells = channel.unary_unary(
+        self.GetController = channel.unary_unary(
+                '/airbound.v1.OperationsService/GetController',
+                request_serializer=airbound_dot_v1_dot_operations__pb2.GetControllerRequest.SerializeToString,
+                response_deserializer=airbound_dot_v1_dot_operations__pb2.GetControllerResponse.FromString,
+                _registered_method=True)
+        self.ListCells = channel.unary_stream(
                 '/airbound.v1.OperationsService/ListCells',
                 request_serializer=airbound_dot_v1_dot_operations__pb2.ListCellsRequest.SerializeToString,
                 response_deserializer=airbound_dot_v1_dot_operations__pb2.ListCellsResponse.FromString,
@@ -44,7 +49,12 @@ class OperationsServiceStub(object):
                 request_serializer=airbound_dot_v1_dot_operations__pb2.WatchCellsRequest.SerializeToString,
                 response_deserializer=airbound_dot_v1_dot_operations__pb2.WatchCellsResponse.FromString,
                 _registered_method=True)
-        self.ListTerminals = channel.unary_unary(
+        self.ListStations = channel.unary_unary(
+                '/airbound.v1.OperationsService/ListStations',
+                request_serializer=airbound_dot_v1_dot_operations__pb2.ListStationsRequest.SerializeToString,
+                response_deserializer=airbound_dot_v1_dot_operations__pb2.ListStationsResponse.FromString,
+                _registered_method=True)
+        self.ListTerminals = channel.unary_stream(
                 '/airbound.v1.OperationsService/ListTerminals',
                 request_serializer=airbound_dot_v1_dot_operations__pb2.ListTerminalsRequest.SerializeToString,
                 response_deserializer=airbound_dot_v1_dot_operations__pb2.ListTerminalsResponse.FromString,
@@ -69,8 +79,16 @@ class OperationsServiceStub(object):
 class OperationsServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
+    def GetController(self, request, context):
+        """GetController returns the controller's mode and counters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListCells(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """ListCells sends the cells in pages.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -82,14 +100,22 @@ class OperationsServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListStations(self, request, context):
+        """ListStations returns the stations of one cell as its access point reported them last.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListTerminals(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """ListTerminals sends the terminals in pages.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExplainTerminal(self, request, context):
-        """ExplainTerminal tells which bounds hold and what each follows from.
+        """ExplainTerminal returns which bounds a terminal has, and what each follows from.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -103,7 +129,7 @@ class OperationsServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ExemptTerminal(self, request, context):
-        """ExemptTerminal takes a terminal out of control, or back in.
+        """ExemptTerminal exempts terminals of a name from control, or ends that.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -112,7 +138,12 @@ class OperationsServiceServicer(object):
 
 def add_OperationsServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'ListCells': grpc.unary_unary_rpc_method_handler(
+            'GetController': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetController,
+                    request_deserializer=airbound_dot_v1_dot_operations__pb2.GetControllerRequest.FromString,
+                    response_serializer=airbound_dot_v1_dot_operations__pb2.GetControllerResponse.SerializeToString,
+            ),
+            'ListCells': grpc.unary_stream_rpc_method_handler(
                     servicer.ListCells,
                     request_deserializer=airbound_dot_v1_dot_operations__pb2.ListCellsRequest.FromString,
                     response_serializer=airbound_dot_v1_dot_operations__pb2.ListCellsResponse.SerializeToString,
@@ -122,7 +153,12 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     request_deserializer=airbound_dot_v1_dot_operations__pb2.WatchCellsRequest.FromString,
                     response_serializer=airbound_dot_v1_dot_operations__pb2.WatchCellsResponse.SerializeToString,
             ),
-            'ListTerminals': grpc.unary_unary_rpc_method_handler(
+            'ListStations': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListStations,
+                    request_deserializer=airbound_dot_v1_dot_operations__pb2.ListStationsRequest.FromString,
+                    response_serializer=airbound_dot_v1_dot_operations__pb2.ListStationsResponse.SerializeToString,
+            ),
+            'ListTerminals': grpc.unary_stream_rpc_method_handler(
                     servicer.ListTerminals,
                     request_deserializer=airbound_dot_v1_dot_operations__pb2.ListTerminalsRequest.FromString,
                     response_serializer=airbound_dot_v1_dot_operations__pb2.ListTerminalsResponse.SerializeToString,
@@ -154,7 +190,7 @@ class OperationsService(object):
     """Missing associated documentation comment in .proto file."""
 
     @staticmethod
-    def ListCells(request,
+    def GetController(request,
             target,
             options=(),
             channel_credentials=None,
@@ -165,6 +201,33 @@ class OperationsService(object):
             timeout=None,
             metadata=None):
         return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/airbound.v1.OperationsService/GetController',
+            airbound_dot_v1_dot_operations__pb2.GetControllerRequest.SerializeToString,
+            airbound_dot_v1_dot_operations__pb2.GetControllerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListCells(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
             request,
             target,
             '/airbound.v1.OperationsService/ListCells',
@@ -208,7 +271,7 @@ class OperationsService(object):
             _registered_method=True)
 
     @staticmethod
-    def ListTerminals(request,
+    def ListStations(request,
             target,
             options=(),
             channel_credentials=None,
@@ -219,6 +282,33 @@ class OperationsService(object):
             timeout=None,
             metadata=None):
         return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/airbound.v1.OperationsService/ListStations',
+            airbound_dot_v1_dot_operations__pb2.ListStationsRequest.SerializeToString,
+            airbound_dot_v1_dot_operations__pb2.ListStationsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTerminals(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
             request,
             target,
             '/airbound.v1.OperationsService/ListTerminals',

@@ -22,38 +22,45 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from airbound.v1 import reason_pb2 as airbound_dot_v1_dot_reason__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61irbound/v1/terminal.proto\x12\x0b\x61irbound.v1\"L\n\x1dTerminalServiceConnectRequest\x12+\n\x06report\x18\x01 \x01(\x0b\x32\x1b.airbound.v1.TerminalReport\"O\n\x1eTerminalServiceConnectResponse\x12-\n\x07\x63ommand\x18\x01 \x01(\x0b\x32\x1c.airbound.v1.TerminalCommand\"\xb3\x02\n\x0eTerminalReport\x12\x0b\n\x03mac\x18\x01 \x01(\t\x12\r\n\x05\x62ssid\x18\x02 \x01(\t\x12\x10\n\x08sequence\x18\x03 \x01(\x04\x12\x14\n\x0cmonotonic_us\x18\x04 \x01(\x04\x12&\n\x08\x62\x61\x63k_end\x18\x05 \x01(\x0b\x32\x14.airbound.v1.BackEnd\x12.\n\x0c\x64\x65stinations\x18\x06 \x03(\x0b\x32\x18.airbound.v1.Destination\x12\x19\n\x11\x62ounds_generation\x18\x07 \x01(\x04\x12\x33\n\x07trigger\x18\x08 \x01(\x0e\x32\".airbound.v1.TerminalReportTrigger\x12\x1e\n\x16malformed_inputs_total\x18\t \x01(\x04\x12\x15\n\ragent_version\x18\n \x01(\t\"\x8c\x01\n\x07\x42\x61\x63kEnd\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x63\x61n_set_max\x18\x02 \x01(\x08\x12\x13\n\x0b\x63\x61n_set_min\x18\x03 \x01(\x08\x12\x1e\n\x16\x63\x61n_select_destination\x18\x04 \x01(\x08\x12\x16\n\x0e\x63\x61n_select_uid\x18\x05 \x01(\x08\x12\x11\n\trules_max\x18\x06 \x01(\r\"\x99\x02\n\x0b\x44\x65stination\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\t\x12\x13\n\x0b\x63onnections\x18\x02 \x01(\r\x12\x1b\n\x13\x63onnections_sending\x18\x03 \x01(\r\x12\x0f\n\x07srtt_us\x18\x04 \x01(\r\x12\x12\n\nmin_rtt_us\x18\x05 \x01(\r\x12\x11\n\tcwnd_segs\x18\x06 \x01(\r\x12\x15\n\rssthresh_segs\x18\x07 \x01(\r\x12\x11\n\tmss_bytes\x18\x08 \x01(\r\x12\x17\n\x0f\x64\x65livered_bytes\x18\t \x01(\x04\x12\x14\n\x0cqueued_bytes\x18\n \x01(\x04\x12(\n\x06\x65vents\x18\x0b \x01(\x0b\x32\x18.airbound.v1.EventCounts\x12\x0c\n\x04uids\x18\x0c \x03(\r\"\x84\x01\n\x0b\x45ventCounts\x12\x18\n\x10local_congestion\x18\x01 \x01(\x04\x12\x15\n\rduplicate_ack\x18\x02 \x01(\x04\x12\x0c\n\x04sack\x18\x03 \x01(\x04\x12\x17\n\x0f\x66\x61st_retransmit\x18\x04 \x01(\x04\x12\x0f\n\x07timeout\x18\x05 \x01(\x04\x12\x0c\n\x04undo\x18\x06 \x01(\x04\"z\n\x0fTerminalCommand\x12,\n\nset_bounds\x18\x01 \x01(\x0b\x32\x16.airbound.v1.SetBoundsH\x00\x12.\n\x0brenew_lease\x18\x02 \x01(\x0b\x32\x17.airbound.v1.RenewLeaseH\x00\x42\t\n\x07\x63ommand\"e\n\tSetBounds\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12\"\n\x06\x62ounds\x18\x02 \x03(\x0b\x32\x12.airbound.v1.Bound\x12\x10\n\x08lease_ms\x18\x03 \x01(\r\x12\x0e\n\x06reason\x18\x04 \x01(\t\"2\n\nRenewLease\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12\x10\n\x08lease_ms\x18\x02 \x01(\r\"s\n\x05\x42ound\x12\r\n\x03\x61ll\x18\x01 \x01(\x08H\x00\x12\x1c\n\x12\x64\x65stination_prefix\x18\x02 \x01(\tH\x00\x12\r\n\x03uid\x18\x03 \x01(\rH\x00\x12\x10\n\x08min_segs\x18\x04 \x01(\r\x12\x10\n\x08max_segs\x18\x05 \x01(\rB\n\n\x08selector*\xec\x01\n\x15TerminalReportTrigger\x12\'\n#TERMINAL_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12$\n TERMINAL_REPORT_TRIGGER_INTERVAL\x10\x01\x12+\n\'TERMINAL_REPORT_TRIGGER_STARTED_SENDING\x10\x02\x12+\n\'TERMINAL_REPORT_TRIGGER_STOPPED_SENDING\x10\x03\x12*\n&TERMINAL_REPORT_TRIGGER_RTT_RATIO_BAND\x10\x04\x32y\n\x0fTerminalService\x12\x66\n\x07\x43onnect\x12*.airbound.v1.TerminalServiceConnectRequest\x1a+.airbound.v1.TerminalServiceConnectResponse(\x01\x30\x01\x42\'Z%airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61irbound/v1/terminal.proto\x12\x0b\x61irbound.v1\x1a\x18\x61irbound/v1/reason.proto\"L\n\x1dTerminalServiceConnectRequest\x12+\n\x06report\x18\x01 \x01(\x0b\x32\x1b.airbound.v1.TerminalReport\"O\n\x1eTerminalServiceConnectResponse\x12-\n\x07\x63ommand\x18\x01 \x01(\x0b\x32\x1c.airbound.v1.TerminalCommand\"\x88\x02\n\x0eTerminalReport\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12\x14\n\x0cmonotonic_us\x18\x03 \x01(\x04\x12!\n\x05\x61gent\x18\x04 \x01(\x0b\x32\x12.airbound.v1.Agent\x12.\n\x0c\x64\x65stinations\x18\x05 \x03(\x0b\x32\x18.airbound.v1.Destination\x12\x19\n\x11\x62ounds_generation\x18\x06 \x01(\x04\x12\x33\n\x07trigger\x18\x07 \x01(\x0e\x32\".airbound.v1.TerminalReportTrigger\x12\x1e\n\x16malformed_inputs_total\x18\x08 \x01(\x04\"@\n\x05\x41gent\x12\x0f\n\x07version\x18\x01 \x01(\t\x12&\n\x08\x62\x61\x63k_end\x18\x02 \x01(\x0b\x32\x14.airbound.v1.BackEnd\"\x8c\x01\n\x07\x42\x61\x63kEnd\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x63\x61n_set_max\x18\x02 \x01(\x08\x12\x13\n\x0b\x63\x61n_set_min\x18\x03 \x01(\x08\x12\x1e\n\x16\x63\x61n_select_destination\x18\x04 \x01(\x08\x12\x16\n\x0e\x63\x61n_select_uid\x18\x05 \x01(\x08\x12\x11\n\trules_max\x18\x06 \x01(\r\"\x99\x02\n\x0b\x44\x65stination\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\x0c\x12\x13\n\x0b\x63onnections\x18\x02 \x01(\r\x12\x1b\n\x13\x63onnections_sending\x18\x03 \x01(\r\x12\x0f\n\x07srtt_us\x18\x04 \x01(\r\x12\x12\n\nmin_rtt_us\x18\x05 \x01(\r\x12\x11\n\tcwnd_segs\x18\x06 \x01(\r\x12\x15\n\rssthresh_segs\x18\x07 \x01(\r\x12\x11\n\tmss_bytes\x18\x08 \x01(\r\x12\x17\n\x0f\x64\x65livered_bytes\x18\t \x01(\x04\x12\x14\n\x0cqueued_bytes\x18\n \x01(\x04\x12(\n\x06\x65vents\x18\x0b \x01(\x0b\x32\x18.airbound.v1.EventCounts\x12\x0c\n\x04uids\x18\x0c \x03(\r\"\x84\x01\n\x0b\x45ventCounts\x12\x18\n\x10local_congestion\x18\x01 \x01(\x04\x12\x15\n\rduplicate_ack\x18\x02 \x01(\x04\x12\x0c\n\x04sack\x18\x03 \x01(\x04\x12\x17\n\x0f\x66\x61st_retransmit\x18\x04 \x01(\x04\x12\x0f\n\x07timeout\x18\x05 \x01(\x04\x12\x0c\n\x04undo\x18\x06 \x01(\x04\"\xae\x01\n\x0fTerminalCommand\x12,\n\nset_bounds\x18\x01 \x01(\x0b\x32\x16.airbound.v1.SetBoundsH\x00\x12.\n\x0brenew_lease\x18\x02 \x01(\x0b\x32\x17.airbound.v1.RenewLeaseH\x00\x12\x32\n\rset_reporting\x18\x03 \x01(\x0b\x32\x19.airbound.v1.SetReportingH\x00\x42\t\n\x07\x63ommand\"\xa8\x01\n\tSetBounds\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12\"\n\x06\x62ounds\x18\x02 \x03(\x0b\x32\x12.airbound.v1.Bound\x12\x10\n\x08lease_ms\x18\x03 \x01(\r\x12#\n\x06reason\x18\x04 \x01(\x0b\x32\x13.airbound.v1.Reason\x12\x16\n\x0e\x61\x63tive_senders\x18\x05 \x01(\r\x12\x14\n\x0c\x63\x61pacity_bps\x18\x06 \x01(\x04\"2\n\nRenewLease\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12\x10\n\x08lease_ms\x18\x02 \x01(\r\"\\\n\x0cSetReporting\x12\x13\n\x0binterval_ms\x18\x01 \x01(\r\x12\x14\n\x0cheartbeat_ms\x18\x02 \x01(\r\x12!\n\x19rtt_ratio_change_permille\x18\x03 \x01(\r\"\x81\x01\n\x05\x42ound\x12\r\n\x03\x61ll\x18\x01 \x01(\x08H\x00\x12*\n\x0b\x64\x65stination\x18\x02 \x01(\x0b\x32\x13.airbound.v1.PrefixH\x00\x12\r\n\x03uid\x18\x03 \x01(\rH\x00\x12\x10\n\x08min_segs\x18\x04 \x01(\r\x12\x10\n\x08max_segs\x18\x05 \x01(\rB\n\n\x08selector\".\n\x06Prefix\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\x0c\x12\x13\n\x0blength_bits\x18\x02 \x01(\r*\x9b\x02\n\x15TerminalReportTrigger\x12\'\n#TERMINAL_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12$\n TERMINAL_REPORT_TRIGGER_INTERVAL\x10\x01\x12+\n\'TERMINAL_REPORT_TRIGGER_STARTED_SENDING\x10\x02\x12+\n\'TERMINAL_REPORT_TRIGGER_STOPPED_SENDING\x10\x03\x12-\n)TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED\x10\x04\x12*\n&TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED\x10\x05\x32y\n\x0fTerminalService\x12\x66\n\x07\x43onnect\x12*.airbound.v1.TerminalServiceConnectRequest\x1a+.airbound.v1.TerminalServiceConnectResponse(\x01\x30\x01\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'airbound.v1.terminal_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
-  _globals['DESCRIPTOR']._serialized_options = b'Z%airbound/proto/airbound/v1;airboundv1'
-  _globals['_TERMINALREPORTTRIGGER']._serialized_start=1471
-  _globals['_TERMINALREPORTTRIGGER']._serialized_end=1707
-  _globals['_TERMINALSERVICECONNECTREQUEST']._serialized_start=43
-  _globals['_TERMINALSERVICECONNECTREQUEST']._serialized_end=119
-  _globals['_TERMINALSERVICECONNECTRESPONSE']._serialized_start=121
-  _globals['_TERMINALSERVICECONNECTRESPONSE']._serialized_end=200
-  _globals['_TERMINALREPORT']._serialized_start=203
-  _globals['_TERMINALREPORT']._serialized_end=510
-  _globals['_BACKEND']._serialized_start=513
-  _globals['_BACKEND']._serialized_end=653
-  _globals['_DESTINATION']._serialized_start=656
-  _globals['_DESTINATION']._serialized_end=937
-  _globals['_EVENTCOUNTS']._serialized_start=940
-  _globals['_EVENTCOUNTS']._serialized_end=1072
-  _globals['_TERMINALCOMMAND']._serialized_start=1074
-  _globals['_TERMINALCOMMAND']._serialized_end=1196
-  _globals['_SETBOUNDS']._serialized_start=1198
-  _globals['_SETBOUNDS']._serialized_end=1299
-  _globals['_RENEWLEASE']._serialized_start=1301
-  _globals['_RENEWLEASE']._serialized_end=1351
-  _globals['_BOUND']._serialized_start=1353
-  _globals['_BOUND']._serialized_end=1468
-  _globals['_TERMINALSERVICE']._serialized_start=1709
-  _globals['_TERMINALSERVICE']._serialized_end=1830
+  _globals['DESCRIPTOR']._serialized_options = b'Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1'
+  _globals['_TERMINALREPORTTRIGGER']._serialized_start=1798
+  _globals['_TERMINALREPORTTRIGGER']._serialized_end=2081
+  _globals['_TERMINALSERVICECONNECTREQUEST']._serialized_start=69
+  _globals['_TERMINALSERVICECONNECTREQUEST']._serialized_end=145
+  _globals['_TERMINALSERVICECONNECTRESPONSE']._serialized_start=147
+  _globals['_TERMINALSERVICECONNECTRESPONSE']._serialized_end=226
+  _globals['_TERMINALREPORT']._serialized_start=229
+  _globals['_TERMINALREPORT']._serialized_end=493
+  _globals['_AGENT']._serialized_start=495
+  _globals['_AGENT']._serialized_end=559
+  _globals['_BACKEND']._serialized_start=562
+  _globals['_BACKEND']._serialized_end=702
+  _globals['_DESTINATION']._serialized_start=705
+  _globals['_DESTINATION']._serialized_end=986
+  _globals['_EVENTCOUNTS']._serialized_start=989
+  _globals['_EVENTCOUNTS']._serialized_end=1121
+  _globals['_TERMINALCOMMAND']._serialized_start=1124
+  _globals['_TERMINALCOMMAND']._serialized_end=1298
+  _globals['_SETBOUNDS']._serialized_start=1301
+  _globals['_SETBOUNDS']._serialized_end=1469
+  _globals['_RENEWLEASE']._serialized_start=1471
+  _globals['_RENEWLEASE']._serialized_end=1521
+  _globals['_SETREPORTING']._serialized_start=1523
+  _globals['_SETREPORTING']._serialized_end=1615
+  _globals['_BOUND']._serialized_start=1618
+  _globals['_BOUND']._serialized_end=1747
+  _globals['_PREFIX']._serialized_start=1749
+  _globals['_PREFIX']._serialized_end=1795
+  _globals['_TERMINALSERVICE']._serialized_start=2083
+  _globals['_TERMINALSERVICE']._serialized_end=2204
 # @@protoc_insertion_point(module_scope)

@@ -1,3 +1,4 @@
+from airbound.v1 import reason_pb2 as _reason_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -13,12 +14,14 @@ class TerminalReportTrigger(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TERMINAL_REPORT_TRIGGER_INTERVAL: _ClassVar[TerminalReportTrigger]
     TERMINAL_REPORT_TRIGGER_STARTED_SENDING: _ClassVar[TerminalReportTrigger]
     TERMINAL_REPORT_TRIGGER_STOPPED_SENDING: _ClassVar[TerminalReportTrigger]
-    TERMINAL_REPORT_TRIGGER_RTT_RATIO_BAND: _ClassVar[TerminalReportTrigger]
+    TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED: _ClassVar[TerminalReportTrigger]
+    TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED: _ClassVar[TerminalReportTrigger]
 TERMINAL_REPORT_TRIGGER_UNSPECIFIED: TerminalReportTrigger
 TERMINAL_REPORT_TRIGGER_INTERVAL: TerminalReportTrigger
 TERMINAL_REPORT_TRIGGER_STARTED_SENDING: TerminalReportTrigger
 TERMINAL_REPORT_TRIGGER_STOPPED_SENDING: TerminalReportTrigger
-TERMINAL_REPORT_TRIGGER_RTT_RATIO_BAND: TerminalReportTrigger
+TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED: TerminalReportTrigger
+TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED: TerminalReportTrigger
 
 class TerminalServiceConnectRequest(_message.Message):
     __slots__ = ("report",)
@@ -33,28 +36,32 @@ class TerminalServiceConnectResponse(_message.Message):
     def __init__(self, command: _Optional[_Union[TerminalCommand, _Mapping]] = ...) -> None: ...
 
 class TerminalReport(_message.Message):
-    __slots__ = ("mac", "bssid", "sequence", "monotonic_us", "back_end", "destinations", "bounds_generation", "trigger", "malformed_inputs_total", "agent_version")
+    __slots__ = ("mac", "sequence", "monotonic_us", "agent", "destinations", "bounds_generation", "trigger", "malformed_inputs_total")
     MAC_FIELD_NUMBER: _ClassVar[int]
-    BSSID_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     MONOTONIC_US_FIELD_NUMBER: _ClassVar[int]
-    BACK_END_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
     DESTINATIONS_FIELD_NUMBER: _ClassVar[int]
     BOUNDS_GENERATION_FIELD_NUMBER: _ClassVar[int]
     TRIGGER_FIELD_NUMBER: _ClassVar[int]
     MALFORMED_INPUTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
-    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
-    mac: str
-    bssid: str
+    mac: bytes
     sequence: int
     monotonic_us: int
-    back_end: BackEnd
+    agent: Agent
     destinations: _containers.RepeatedCompositeFieldContainer[Destination]
     bounds_generation: int
     trigger: TerminalReportTrigger
     malformed_inputs_total: int
-    agent_version: str
-    def __init__(self, mac: _Optional[str] = ..., bssid: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., back_end: _Optional[_Union[BackEnd, _Mapping]] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., bounds_generation: _Optional[int] = ..., trigger: _Optional[_Union[TerminalReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ...) -> None: ...
+    def __init__(self, mac: _Optional[bytes] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., agent: _Optional[_Union[Agent, _Mapping]] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., bounds_generation: _Optional[int] = ..., trigger: _Optional[_Union[TerminalReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ...) -> None: ...
+
+class Agent(_message.Message):
+    __slots__ = ("version", "back_end")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    BACK_END_FIELD_NUMBER: _ClassVar[int]
+    version: str
+    back_end: BackEnd
+    def __init__(self, version: _Optional[str] = ..., back_end: _Optional[_Union[BackEnd, _Mapping]] = ...) -> None: ...
 
 class BackEnd(_message.Message):
     __slots__ = ("name", "can_set_max", "can_set_min", "can_select_destination", "can_select_uid", "rules_max")
@@ -86,7 +93,7 @@ class Destination(_message.Message):
     QUEUED_BYTES_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     UIDS_FIELD_NUMBER: _ClassVar[int]
-    address: str
+    address: bytes
     connections: int
     connections_sending: int
     srtt_us: int
@@ -98,7 +105,7 @@ class Destination(_message.Message):
     queued_bytes: int
     events: EventCounts
     uids: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, address: _Optional[str] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., cwnd_segs: _Optional[int] = ..., ssthresh_segs: _Optional[int] = ..., mss_bytes: _Optional[int] = ..., delivered_bytes: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., events: _Optional[_Union[EventCounts, _Mapping]] = ..., uids: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, address: _Optional[bytes] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., cwnd_segs: _Optional[int] = ..., ssthresh_segs: _Optional[int] = ..., mss_bytes: _Optional[int] = ..., delivered_bytes: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., events: _Optional[_Union[EventCounts, _Mapping]] = ..., uids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class EventCounts(_message.Message):
     __slots__ = ("local_congestion", "duplicate_ack", "sack", "fast_retransmit", "timeout", "undo")
@@ -117,24 +124,30 @@ class EventCounts(_message.Message):
     def __init__(self, local_congestion: _Optional[int] = ..., duplicate_ack: _Optional[int] = ..., sack: _Optional[int] = ..., fast_retransmit: _Optional[int] = ..., timeout: _Optional[int] = ..., undo: _Optional[int] = ...) -> None: ...
 
 class TerminalCommand(_message.Message):
-    __slots__ = ("set_bounds", "renew_lease")
+    __slots__ = ("set_bounds", "renew_lease", "set_reporting")
     SET_BOUNDS_FIELD_NUMBER: _ClassVar[int]
     RENEW_LEASE_FIELD_NUMBER: _ClassVar[int]
+    SET_REPORTING_FIELD_NUMBER: _ClassVar[int]
     set_bounds: SetBounds
     renew_lease: RenewLease
-    def __init__(self, set_bounds: _Optional[_Union[SetBounds, _Mapping]] = ..., renew_lease: _Optional[_Union[RenewLease, _Mapping]] = ...) -> None: ...
+    set_reporting: SetReporting
+    def __init__(self, set_bounds: _Optional[_Union[SetBounds, _Mapping]] = ..., renew_lease: _Optional[_Union[RenewLease, _Mapping]] = ..., set_reporting: _Optional[_Union[SetReporting, _Mapping]] = ...) -> None: ...
 
 class SetBounds(_message.Message):
-    __slots__ = ("generation", "bounds", "lease_ms", "reason")
+    __slots__ = ("generation", "bounds", "lease_ms", "reason", "active_senders", "capacity_bps")
     GENERATION_FIELD_NUMBER: _ClassVar[int]
     BOUNDS_FIELD_NUMBER: _ClassVar[int]
     LEASE_MS_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_SENDERS_FIELD_NUMBER: _ClassVar[int]
+    CAPACITY_BPS_FIELD_NUMBER: _ClassVar[int]
     generation: int
     bounds: _containers.RepeatedCompositeFieldContainer[Bound]
     lease_ms: int
-    reason: str
-    def __init__(self, generation: _Optional[int] = ..., bounds: _Optional[_Iterable[_Union[Bound, _Mapping]]] = ..., lease_ms: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    reason: _reason_pb2.Reason
+    active_senders: int
+    capacity_bps: int
+    def __init__(self, generation: _Optional[int] = ..., bounds: _Optional[_Iterable[_Union[Bound, _Mapping]]] = ..., lease_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., active_senders: _Optional[int] = ..., capacity_bps: _Optional[int] = ...) -> None: ...
 
 class RenewLease(_message.Message):
     __slots__ = ("generation", "lease_ms")
@@ -144,16 +157,34 @@ class RenewLease(_message.Message):
     lease_ms: int
     def __init__(self, generation: _Optional[int] = ..., lease_ms: _Optional[int] = ...) -> None: ...
 
+class SetReporting(_message.Message):
+    __slots__ = ("interval_ms", "heartbeat_ms", "rtt_ratio_change_permille")
+    INTERVAL_MS_FIELD_NUMBER: _ClassVar[int]
+    HEARTBEAT_MS_FIELD_NUMBER: _ClassVar[int]
+    RTT_RATIO_CHANGE_PERMILLE_FIELD_NUMBER: _ClassVar[int]
+    interval_ms: int
+    heartbeat_ms: int
+    rtt_ratio_change_permille: int
+    def __init__(self, interval_ms: _Optional[int] = ..., heartbeat_ms: _Optional[int] = ..., rtt_ratio_change_permille: _Optional[int] = ...) -> None: ...
+
 class Bound(_message.Message):
-    __slots__ = ("all", "destination_prefix", "uid", "min_segs", "max_segs")
+    __slots__ = ("all", "destination", "uid", "min_segs", "max_segs")
     ALL_FIELD_NUMBER: _ClassVar[int]
-    DESTINATION_PREFIX_FIELD_NUMBER: _ClassVar[int]
+    DESTINATION_FIELD_NUMBER: _ClassVar[int]
     UID_FIELD_NUMBER: _ClassVar[int]
     MIN_SEGS_FIELD_NUMBER: _ClassVar[int]
     MAX_SEGS_FIELD_NUMBER: _ClassVar[int]
     all: bool
-    destination_prefix: str
+    destination: Prefix
     uid: int
     min_segs: int
     max_segs: int
-    def __init__(self, all: bool = ..., destination_prefix: _Optional[str] = ..., uid: _Optional[int] = ..., min_segs: _Optional[int] = ..., max_segs: _Optional[int] = ...) -> None: ...
+    def __init__(self, all: bool = ..., destination: _Optional[_Union[Prefix, _Mapping]] = ..., uid: _Optional[int] = ..., min_segs: _Optional[int] = ..., max_segs: _Optional[int] = ...) -> None: ...
+
+class Prefix(_message.Message):
+    __slots__ = ("address", "length_bits")
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_BITS_FIELD_NUMBER: _ClassVar[int]
+    address: bytes
+    length_bits: int
+    def __init__(self, address: _Optional[bytes] = ..., length_bits: _Optional[int] = ...) -> None: ...

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"airbound/phone-agent/apply/applytest"
+	"github.com/airbound/airbound/phone-agent/apply/applytest"
 )
 
 func TestTheFakeInterpretsTheKernelContract(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"os/signal"
 	"syscall"
 
-	"airbound/phone-agent/apply"
-	"airbound/phone-agent/status"
-	"airbound/phone-agent/trace/tracefs"
+	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/status"
+	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
 
 // cleanupCommand works even beside a running agent, which may hang: a phone must never be left clamped.

@@ -11,9 +11,9 @@ import (
 
 	"google.golang.org/grpc"
 
-	"airbound/phone-agent/agent"
-	airboundv1 "airbound/proto/airbound/v1"
-	"airbound/uplink"
+	"github.com/airbound/airbound/phone-agent/agent"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/uplink"
 )
 
 // connection is the uplink's goroutine seen from the agent's.

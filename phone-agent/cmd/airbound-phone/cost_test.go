@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	airboundv1 "airbound/proto/airbound/v1"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // The budget of a phone.

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airbound/phone-agent/status"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/phone-agent/status"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 const (

@@ -15,8 +15,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	"airbound/phone-agent/monitor"
-	airboundv1 "airbound/proto/airbound/v1"
+	"github.com/airbound/airbound/phone-agent/monitor"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // The end-to-end tests run the built program against a real gRPC server on loopback and a directory of regular files that

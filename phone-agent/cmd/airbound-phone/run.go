@@ -16,10 +16,10 @@ import (
 	"syscall"
 	"time"
 
-	"airbound/phone-agent/agent"
-	"airbound/phone-agent/apply"
-	"airbound/phone-agent/status"
-	"airbound/uplink/lossy"
+	"github.com/airbound/airbound/phone-agent/agent"
+	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/status"
+	"github.com/airbound/airbound/uplink/lossy"
 )
 
 const (

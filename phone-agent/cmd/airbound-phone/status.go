@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 
-	"airbound/phone-agent/apply"
-	"airbound/phone-agent/status"
+	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/status"
 )
 
 func statusCommand(_ context.Context, arguments []string, stdout, _ io.Writer) (int, error) {

@@ -17,9 +17,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"airbound/phone-agent/trace"
-	"airbound/phone-agent/trace/recording"
-	"airbound/phone-agent/trace/tracefs"
+	"github.com/airbound/airbound/phone-agent/trace"
+	"github.com/airbound/airbound/phone-agent/trace/recording"
+	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
 
 func traceCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) (int, error) {

@@ -12,8 +12,8 @@ import (
 	"net/netip"
 	"strconv"
 
-	"airbound/phone-agent/trace"
-	"airbound/phone-agent/trace/tracefs"
+	"github.com/airbound/airbound/phone-agent/trace"
+	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
 
 // traceOptions are the flags of `trace`.

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"syscall"
 
-	"airbound/phone-agent/trace"
-	"airbound/phone-agent/trace/tracefs"
+	"github.com/airbound/airbound/phone-agent/trace"
+	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
 
 // ErrAbandoned says that the records could not be written down before there was no more patience.

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"airbound/phone-agent/trace"
-	"airbound/phone-agent/trace/recording"
-	"airbound/phone-agent/trace/tracefs"
-	"airbound/phone-agent/trace/tracefs/tracefstest"
+	"github.com/airbound/airbound/phone-agent/trace"
+	"github.com/airbound/airbound/phone-agent/trace/recording"
+	"github.com/airbound/airbound/phone-agent/trace/tracefs"
+	"github.com/airbound/airbound/phone-agent/trace/tracefs/tracefstest"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"airbound/phone-agent/trace"
+	"github.com/airbound/airbound/phone-agent/trace"
 )
 
 // Instance is a recording.

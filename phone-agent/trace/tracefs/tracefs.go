@@ -15,7 +15,7 @@ import (
 	"strings"
 	"syscall"
 
-	"airbound/phone-agent/trace"
+	"github.com/airbound/airbound/phone-agent/trace"
 )
 
 // Places are where tracefs is mounted; the second since older systems reach it through debugfs only.

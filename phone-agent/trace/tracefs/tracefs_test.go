@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"airbound/phone-agent/trace/tracefs"
-	"airbound/phone-agent/trace/tracefs/tracefstest"
+	"github.com/airbound/airbound/phone-agent/trace/tracefs"
+	"github.com/airbound/airbound/phone-agent/trace/tracefs/tracefstest"
 )
 
 const (

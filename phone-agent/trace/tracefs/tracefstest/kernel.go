@@ -17,8 +17,8 @@ import (
 	"sync"
 	"syscall"
 
-	"airbound/phone-agent/trace"
-	"airbound/phone-agent/trace/tracefs"
+	"github.com/airbound/airbound/phone-agent/trace"
+	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
 
 // Kernel is a fake tracefs below Path.
