@@ -3,7 +3,7 @@
 
 import sys
 
-from airbound.cli import main
+from airbound.operator.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

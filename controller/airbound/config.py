@@ -1,57 +1,103 @@
 # SPDX-License-Identifier: Apache-2.0
 """The configuration file: TOML, strict, frozen.
 
-TOML because the interpreter reads it without further packages, and because its texts are texts: YAML 1.1 takes some
-MAC addresses for numbers in base 60. The tables are the core's parameter classes; an unknown key is an error with
-the nearest known one, a value out of its limits is an error with the limits.
+TOML because the interpreter reads it without further packages, and because a TOML string is always a string: YAML 1.1
+takes some MAC addresses for numbers in base 60. The tables are the core's parameter classes; pydantic checks them. An
+unknown key is an error with the nearest known one, a value out of its limits is an error with the limits.
 """
 
 import dataclasses
 import difflib
+import json
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from airbound.core.parameters import Mode, ParameterError, Parameters, PolicyName
-from airbound.core.reports import ReportRefusedError, checked_mac
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from airbound.core.parameters import Mode, Parameters
 
 LogStyle = Literal["text", "json"]
+
+DEFAULT_LISTEN = "127.0.0.1:50051"
+DEFAULT_OPERATORS = "127.0.0.1:50052"
+PORT_MAX = 65_535
+UNIX = "unix:"
+
+_STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
 class ConfigError(ValueError):
     """What is wrong, in which file, at which key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _endpoint(value: str) -> str:
+    host, colon, port = value.rpartition(":")
+    plain = ":" not in host or (host.startswith("[") and host.endswith("]"))
+    if host and colon and plain and re.fullmatch(r"[0-9]{1,5}", port) and int(port) <= PORT_MAX:
+        return value
+    raise ValueError("expected ADDRESS:PORT, such as 127.0.0.1:50051 or [::1]:50051")
+
+
+def _operator_endpoint(value: str) -> str:
+    if value.startswith(UNIX):
+        if value.startswith(f"{UNIX}/"):
+            return value
+        raise ValueError("expected unix:/PATH, an absolute path")
+    return _endpoint(value)
+
+
+def checked_endpoint(value: str, name: str) -> str:
+    """ADDRESS:PORT (IPv6 addresses in brackets) or, where operators' tools connect to, unix:/PATH.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    try:
+        return _operator_endpoint(value)
+    except ValueError as error:
+        raise ConfigError(f"{name} = {value!r}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class Limits:
+    """What peers may take of the controller."""
+
+    streams_max: Annotated[int, Field(ge=1, le=1_000_000, description="open streams of agents")] = 20_000
+    reports_per_s: Annotated[float, Field(ge=0.1, le=10_000, description="reports of one stream")] = 20.0
+    log_lines_per_s: Annotated[
+        float, Field(ge=1, le=1_000_000, description="lines of the log; more are counted and left out")
+    ] = 100.0
+    log_lines_waiting: Annotated[
+        int, Field(ge=1, le=1_000_000, description="lines that wait for a reader of the log; more are counted, dropped")
+    ] = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class Config:
-    """All that a controller is told at its start. Without a file these defaults hold."""
+    """All that a controller is given at its start; without a file, these defaults."""
 
-    listen: str = "127.0.0.1:50051"
+    listen: Annotated[str, AfterValidator(_endpoint)] = DEFAULT_LISTEN
+    operators: tuple[Annotated[str, AfterValidator(_operator_endpoint)], ...] = (DEFAULT_OPERATORS,)
     log: LogStyle = "text"
-    exempt: tuple[str, ...] = ()
-    parameters: Parameters = dataclasses.field(default_factory=Parameters)
+    mode: Mode = "control"
+    exempt: tuple[Annotated[str, Field(min_length=1, max_length=256)], ...] = ()
+    limits: Limits = Limits()
+    parameters: Parameters = Parameters()
 
 
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "mode": get_args(Mode),
-    "policy": get_args(PolicyName),
-    "log": get_args(LogStyle),
-}
-_TABLES: dict[str, type[Any]] = {
-    field.name: field.default_factory  # type: ignore[misc]  # every one of them is a class
-    for field in dataclasses.fields(Parameters)
-    if field.default_factory is not dataclasses.MISSING
-}
-_KEYS = (*_CHOICES, "listen", "exempt", *_TABLES)
+_CONFIG = TypeAdapter(Config)
+_PARAMETERS = tuple(field.name for field in dataclasses.fields(Parameters))
 
 
 def load(path: Path) -> Config:
     """Read a configuration file.
 
     Raises:
-        ConfigError: the file cannot be read or does not hold a valid configuration.
+        ConfigError: the file cannot be read or is not a valid configuration.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -70,25 +116,51 @@ def parse(text: str, origin: str) -> Config:
         raw = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a number of 5000 digits is a plain ValueError
         raise ConfigError(f"{origin}: not TOML: {error}") from error
-    _refuse_unknown(raw, _KEYS, "", origin)
-    for key, choices in _CHOICES.items():
-        if key in raw and raw[key] not in choices:
-            expected = " or ".join(repr(choice) for choice in choices)
-            raise ConfigError(f"{origin}: {key} = {raw[key]!r}: expected {expected}")
-    tables = {name: _table(name, kind, raw[name], origin) for name, kind in _TABLES.items() if name in raw}
-    chosen = {key: raw[key] for key in ("mode", "policy") if key in raw}
-    config: dict[str, Any] = {"parameters": Parameters(**chosen, **tables)}
-    if "log" in raw:
-        config["log"] = raw["log"]
-    if "listen" in raw:
-        config["listen"] = checked_endpoint(raw["listen"], f"{origin}: listen")
-    if "exempt" in raw:
-        config["exempt"] = _exempt(raw["exempt"], origin)
-    return Config(**config)
+    if "parameters" in raw:
+        raise ConfigError(f"{origin}: unknown key parameters; its tables stand at the top of the file")
+    parameters = {key: raw.pop(key) for key in _PARAMETERS if key in raw}
+    # In JSON's strict mode a table may become a dataclass and a list a tuple, and nothing else changes its type.
+    document = json.dumps({**raw, "parameters": parameters}, default=str)
+    try:
+        return _CONFIG.validate_json(document)
+    except ValidationError as error:
+        raise ConfigError(f"{origin}: {_first(error)}") from error
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong: its key, its value and what would be right."""
+    found = error.errors()[0]
+    location = [str(part) for part in found["loc"]]
+    if location[:1] == ["parameters"]:
+        location = location[1:]
+    key = ".".join(location)
+    if found["type"] == "unexpected_keyword_argument":
+        return f"unknown key {key}; {_hint(location)}"
+    shown = "" if isinstance(found["input"], dict) else f" = {found['input']!r}"
+    message = found["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return f"{key}{shown}: {message}" if key else message
+
+
+def _hint(location: list[str]) -> str:
+    *table, unknown = location
+    known = [*_PARAMETERS, *_names(Config)] if not table else list(_names(_table(table[0])))
+    known = [name for name in known if name != "parameters"]
+    prefix = "".join(f"{part}." for part in table)
+    near = difflib.get_close_matches(unknown, known, n=1)
+    return f"did you mean {prefix}{near[0]}?" if near else f"known keys: {', '.join(sorted(known))}"
+
+
+def _table(name: str) -> Any:
+    of = Config if name == "limits" else Parameters
+    return next(field.default for field in dataclasses.fields(of) if field.name == name)
+
+
+def _names(of: Any) -> Iterable[str]:
+    return (field.name for field in dataclasses.fields(of))
 
 
 def differences(before: Config, after: Config) -> list[str]:
-    """What differs, a line each: `bdp.gain 1.25 -> 2.0`."""
+    """What differs, a line each: `bdp.gain 1.0 -> 2.0`."""
     old, new = _flat(dataclasses.asdict(before)), _flat(dataclasses.asdict(after))
     return [f"{key} {old[key]} -> {new[key]}" for key in old if old[key] != new[key]]
 
@@ -101,44 +173,3 @@ def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[prefix + key] = value
     return flat
-
-
-def checked_endpoint(value: object, name: str) -> str:
-    """ADDRESS:PORT, IPv6 addresses in brackets.
-
-    Raises:
-        ConfigError: it is something else.
-    """
-    if isinstance(value, str):
-        host, colon, port = value.rpartition(":")
-        plain = ":" not in host or (host.startswith("[") and host.endswith("]"))
-        if host and colon and plain and re.fullmatch(r"[0-9]{1,5}", port) and int(port) <= 65535:  # noqa: PLR2004
-            return value
-    raise ConfigError(f"{name} = {value!r}: expected ADDRESS:PORT, such as 127.0.0.1:50051 or [::1]:50051")
-
-
-def _table(name: str, kind: type[Any], raw: object, origin: str) -> Any:
-    if not isinstance(raw, dict):
-        raise ConfigError(f"{origin}: {name} = {raw!r}: expected a table, [{name}]")
-    _refuse_unknown(raw, [field.name for field in dataclasses.fields(kind)], f"{name}.", origin)
-    try:
-        return kind(**raw)
-    except ParameterError as error:
-        raise ConfigError(f"{origin}: {name}.{error}") from error
-
-
-def _exempt(raw: object, origin: str) -> tuple[str, ...]:
-    if not isinstance(raw, list):
-        raise ConfigError(f"{origin}: exempt = {raw!r}: expected a list of MAC addresses")
-    try:
-        return tuple(checked_mac("exempt", mac) for mac in raw)
-    except ReportRefusedError as error:
-        raise ConfigError(f"{origin}: {error}") from error
-
-
-def _refuse_unknown(raw: dict[str, Any], known: Any, prefix: str, origin: str) -> None:
-    for key in raw:
-        if key not in known:
-            near = difflib.get_close_matches(key, list(known), n=1)
-            hint = f"did you mean {prefix}{near[0]}?" if near else f"known keys: {', '.join(sorted(known))}"
-            raise ConfigError(f"{origin}: unknown key {prefix}{key}; {hint}")

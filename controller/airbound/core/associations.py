@@ -1,35 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cell a terminal is joined to: the access points' word counts, the phone's does not."""
+"""Which cell a station is in, by the access points' reports; what a phone reports of its cell does not count."""
 
-from airbound.core.cell import Cell
+from airbound.core.addresses import Mac
+from airbound.core.cell.state import CellState
 
 
 class Associations:
-    """All cells, and which of them report a station."""
+    """Every station that any access point reports, and the cells that do."""
 
     def __init__(self) -> None:
-        self.cells: dict[str, Cell] = {}
-        self._bssids: dict[str, set[str]] = {}
+        self._cells: dict[Mac, CellState | list[CellState]] = {}
 
-    def cell_of(self, mac: str) -> Cell | None:
-        """The cell a station is in. While it roams two may report it: the later association is the true one."""
-        cells = [self.cells[bssid] for bssid in self._bssids.get(mac, ())]
-        return max(cells, key=lambda cell: (cell.stations[mac].associated_at_us, cell.bssid), default=None)
+    def cell_of(self, mac: Mac) -> CellState | None:
+        """The cell that a station is in. While it roams two may report it: it is in the one it joined later."""
+        cells = self._cells.get(mac)
+        if not isinstance(cells, list):
+            return cells
+        return max(cells, key=lambda cell: (cell.stations.by_mac[mac].associated_at_us, cell.bssid))
 
-    def update(self, cell: Cell, stations_before: set[str]) -> None:
-        """Take note of a cell's stations after a report."""
-        self.cells[cell.bssid] = cell
-        for mac in stations_before - cell.stations.keys():
-            self._leave(mac, cell.bssid)
-        for mac in cell.stations:
-            self._bssids.setdefault(mac, set()).add(cell.bssid)
+    def add(self, mac: Mac, cell: CellState) -> None:
+        """A cell reports the station."""
+        cells = self._cells.get(mac)
+        if cells is None:
+            self._cells[mac] = cell
+        elif isinstance(cells, list):
+            if cell not in cells:
+                cells.append(cell)
+        elif cells is not cell:
+            self._cells[mac] = [cells, cell]
 
-    def forget(self, bssid: str) -> None:
-        """Drop a cell."""
-        for mac in self.cells.pop(bssid).stations:
-            self._leave(mac, bssid)
+    def remove(self, mac: Mac, cell: CellState) -> None:
+        """A cell no longer reports the station."""
+        cells = self._cells.get(mac)
+        if cells is cell:
+            del self._cells[mac]
+        elif isinstance(cells, list) and cell in cells:
+            cells.remove(cell)
+            if len(cells) == 1:
+                self._cells[mac] = cells[0]
 
-    def _leave(self, mac: str, bssid: str) -> None:
-        self._bssids[mac].discard(bssid)
-        if not self._bssids[mac]:
-            del self._bssids[mac]
+    def __len__(self) -> int:
+        return len(self._cells)

@@ -1,19 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """From decisions to what, if anything, must be sent to the terminal."""
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from __future__ import annotations
 
-from airbound.core.decisions import Decision
-from airbound.core.effects import Bound
-from airbound.core.reports import BackEnd
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from airbound.core.addresses import address_text
+from airbound.core.decisions import Decision, changes
+from airbound.core.effects import Bound, Effect, Note, RenewLease, SetBounds
+from airbound.core.reasons import Code, Reason
+
+if TYPE_CHECKING:
+    from airbound.core.cell.terminal import Terminal
+    from airbound.core.reports import BackEnd
+    from airbound.core.settings import Settings
 
 REPEATED_AFTER_AT_MOST_US = 60_000_000
+_DOUBLINGS_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The set last sent on the terminal's present stream. Times are the controller's."""
+class Sent:
+    """The set last sent on a terminal's stream. Times are the controller's."""
 
     generation: int
     bounds: tuple[Bound, ...]
@@ -21,7 +30,7 @@ class Held:
     lease_us: int  # what the terminal was last given, whatever is configured now
     set_at_us: int
     renewed_at_us: int
-    repeats: int = 0  # how often the same set had to be sent again because the terminal did not hold it
+    repeats: int = 0  # how often the same set had to be sent again
 
     @property
     def renew_at_us(self) -> int:
@@ -29,43 +38,69 @@ class Held:
         return self.renewed_at_us + self.lease_us // 3
 
 
-def fit_to_back_end(decisions: tuple[Decision, ...], back_end: BackEnd) -> tuple[tuple[Bound, ...], str]:
-    """The bounds as the back end can take them, and why there are none if it can take none at all."""
-    if not back_end.can_set_max:
-        return (), f"the back end {back_end.name!r} cannot set a maximum"
-    bounds = [decision.bound for decision in decisions]
+def fit_to_back_end(decisions: tuple[Decision, ...], back_end: BackEnd) -> tuple[tuple[Bound, ...], list[Reason]]:
+    """The bounds as a back end that can set a maximum takes them, and what it does not take."""
+    bounds = [Bound(decision.destination, *decision.range) for decision in decisions]
     if not back_end.can_set_min:
-        bounds = [replace(bound, min_segs=1) for bound in bounds]
-    if bounds and not back_end.can_select_destination:
-        bounds = [Bound("", min(bound.min_segs for bound in bounds), min(bound.max_segs for bound in bounds))]
-    if back_end.rules_max and len(bounds) > back_end.rules_max:
-        # Those held tightest matter most: they are the nearest servers, where a queue hurts first.
-        bounds = sorted(bounds, key=lambda bound: (bound.max_segs, bound.prefix))[: back_end.rules_max]
-    return tuple(sorted(bounds)), ""
+        bounds = [Bound(bound.address, 1, bound.max_segs) for bound in bounds]
+    if not back_end.can_select_destination and bounds:
+        smallest = Bound(b"", min(bound.min_segs for bound in bounds), min(bound.max_segs for bound in bounds))
+        return (smallest,), []
+    if not back_end.rules_max or len(bounds) <= back_end.rules_max:
+        return tuple(bounds), []
+    # The smallest maxima matter most: they are the nearest servers, where a queue hurts first.
+    bounds.sort(key=lambda bound: (bound.max_segs, bound.address))
+    omitted = [
+        Reason(Code.OMITTED_RULES_MAX, address_text(bound.address), limit=back_end.rules_max)
+        for bound in bounds[back_end.rules_max :]
+    ]
+    return tuple(sorted(bounds[: back_end.rules_max])), omitted
 
 
-def action(
-    held: Held | None,
-    wanted: tuple[Bound, ...],
-    *,
-    in_force_generation: int,
-    reported_at_us: int,
+def command(
+    terminal: Terminal,
+    decisions: tuple[Decision, ...],
+    release: Reason | None,
+    settings: Settings,
     now_us: int,
-) -> Literal["set", "renew", "nothing"]:
-    """What must be sent to a terminal.
+) -> list[Effect]:
+    """What must be sent to a terminal that is to have these decisions' bounds, or none if it is to be released.
 
-    `held` is what was sent on its present stream, `in_force_generation` what it said at `reported_at_us` to be in
-    force. A terminal that still does not hold what it was sent half a lease ago gets it again, each time after twice
-    the wait, at most a minute.
+    A set that the terminal does not report to be in force, half a lease after it was sent, is sent again, each time
+    after twice the wait, at most a minute.
     """
-    if held is None:
-        return "set" if wanted or in_force_generation else "nothing"
-    if wanted != held.bounds:
-        return "set"
-    expected = held.generation if held.bounds else 0
-    patience_us = min(held.lease_us // 2 << min(held.repeats, 16), REPEATED_AFTER_AT_MOST_US)
-    if in_force_generation != expected and reported_at_us - held.set_at_us >= patience_us:
-        return "set"
-    if held.bounds and now_us >= held.renew_at_us:
-        return "renew"
-    return "nothing"
+    bounds = () if release else fit_to_back_end(decisions, terminal.back_end)[0]
+    sent, policy_name = terminal.sent, settings.parameters.policy
+    repeats = 0
+    if sent is None:
+        if not bounds and not terminal.generation_in_force:
+            return []
+        reasons = (release,) if release else changes((), decisions, policy_name)
+    elif bounds != sent.bounds:
+        reasons = (release,) if release else changes(sent.decisions, decisions, policy_name)
+    elif _is_missing(terminal, sent):
+        reasons, repeats = (Reason(Code.REPEATED, before=terminal.generation_in_force),), sent.repeats + 1
+    elif bounds and now_us >= sent.renew_at_us:
+        lease_ms = settings.parameters.safety.lease_ms
+        terminal.sent = replace(sent, lease_us=lease_ms * 1000, renewed_at_us=now_us)
+        return [RenewLease(terminal.stream, sent.generation, lease_ms)]
+    else:
+        return []
+    lease_ms = settings.parameters.safety.lease_ms
+    # Above what is in force as well: an earlier process of the controller may have set that.
+    generation = max(terminal.last_generation, terminal.generation_in_force) + 1
+    in_force = decisions if bounds else ()
+    terminal.sent = Sent(generation, bounds, in_force, lease_ms * 1000, now_us, now_us, repeats)
+    settings.count("sets_total" if bounds else "releases_total", reasons[0].code)
+    senders, capacity_bps = (in_force[0].of.active_senders, in_force[0].of.capacity_bps) if in_force else (0, 0.0)
+    return [
+        SetBounds(terminal.stream, generation, bounds, lease_ms, reasons, senders, capacity_bps),
+        Note("info", "bounds", terminal.name, reasons, bounds),
+    ]
+
+
+def _is_missing(terminal: Terminal, sent: Sent) -> bool:
+    """Whether a terminal reports something else in force than it was sent, and had time enough to apply it."""
+    expected = sent.generation if sent.bounds else 0
+    wait_us = min(sent.lease_us // 2 << min(sent.repeats, _DOUBLINGS_MAX), REPEATED_AFTER_AT_MOST_US)
+    return terminal.generation_in_force != expected and terminal.reported_at_us - sent.set_at_us >= wait_us

@@ -2,16 +2,19 @@
 """What the engine wants done. The edges do it and add nothing."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
+
+from airbound.core.addresses import Address, Mac
+from airbound.core.principals import Stream
+from airbound.core.reasons import Reason
 
 Level = Literal["info", "warning"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Bound:
-    """A cwnd range, in segments, for connections to `prefix`, or for all of them if it is empty."""
+class Bound(NamedTuple):
+    """A cwnd range, in segments, for connections to `address`, or for all of them if it is empty."""
 
-    prefix: str
+    address: Address
     min_segs: int
     max_segs: int
 
@@ -20,37 +23,47 @@ class Bound:
 class SetBounds:
     """Replace every bound of the terminal at the end of `stream`; an empty set restores the kernel's defaults."""
 
-    stream: int
-    mac: str
+    stream: Stream
     generation: int
     bounds: tuple[Bound, ...]
     lease_ms: int
-    reason: str
+    reasons: tuple[Reason, ...]  # the first is the weightiest
+    active_senders: int
+    capacity_bps: float
 
 
 @dataclass(frozen=True, slots=True)
 class RenewLease:
-    """The set of this generation holds for another lease."""
+    """The set of this generation stays in force for another lease."""
 
-    stream: int
-    mac: str
+    stream: Stream
     generation: int
     lease_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class CloseStream:
-    """End a stream: another took its place, or it broke the contract."""
+class SetReporting:
+    """When the terminal is to report: RTT ratio changes of more than this many thousandths at once; 0 for never."""
 
-    stream: int
-    reason: str
+    stream: Stream
+    interval_ms: int
+    heartbeat_ms: int
+    rtt_ratio_change_permille: int
+
+
+@dataclass(frozen=True, slots=True)
+class CloseStream:
+    """End a stream."""
+
+    stream: Stream
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
 class CellChanged:
-    """Whoever watches cells should look again."""
+    """Something that operators see of the cell changed."""
 
-    bssid: str
+    bssid: Mac
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +73,8 @@ class Note:
     level: Level
     what: str
     subject: str
-    why: str
+    reasons: tuple[Reason, ...] = ()
+    bounds: tuple[Bound, ...] | None = None
 
 
-Effect = SetBounds | RenewLease | CloseStream | CellChanged | Note
+Effect = SetBounds | RenewLease | SetReporting | CloseStream | CellChanged | Note

@@ -1,45 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that can happen to the controller. `stream` numbers a connection; a later one has a greater number."""
+"""Everything that can happen to the controller. What a peer does carries the stream, and with it who speaks."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from airbound.core.parameters import Mode, Parameters
-from airbound.core.reports import AccessPointReport, ReportRefusedError, TerminalReport
+from airbound.core.principals import Stream
+from airbound.core.reasons import Reason
+from airbound.core.reports import AccessPointReport, TerminalReport
 
-Kind = Literal["access_point", "terminal"]
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AccessPointReported:
-    """An access point's report arrived on its stream."""
+    """An access point's report arrived."""
 
-    stream: int
+    stream: Stream
     report: AccessPointReport
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TerminalReported:
-    """A terminal's report arrived on its stream."""
+    """A terminal's report arrived."""
 
-    stream: int
+    stream: Stream
     report: TerminalReport
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A report, or an entry of one, did not pass. `key` is the BSSID or MAC it claims to come from."""
+    """A message, or an entry of one, was refused before it became a report. The stream that sent it is charged."""
 
-    kind: Kind
-    key: str
-    error: ReportRefusedError
+    stream: Stream
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
     """A stream ended, whoever ended it."""
 
-    stream: int
+    stream: Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,39 +47,24 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class ModeSet:
-    """An operator chose between observing and controlling."""
+    """An operator or the configuration file chose between observing and controlling."""
 
     mode: Mode
 
 
 @dataclass(frozen=True, slots=True)
 class Exempted:
-    """An operator took a terminal out of control, or back in."""
+    """An operator or the configuration file exempted terminals of a name from control, or ended that."""
 
-    mac: str
+    name: str
     exempt: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Reconfigured:
-    """The configuration file changed. Its mode and its exemptions come as events of their own."""
+    """The configuration file changed."""
 
     parameters: Parameters
 
 
-@dataclass(frozen=True, slots=True)
-class Stopping:
-    """The controller is about to end in good order: every terminal is to be free at once, not at its lease's end."""
-
-
-Event = (
-    AccessPointReported
-    | TerminalReported
-    | Refused
-    | Disconnected
-    | Tick
-    | ModeSet
-    | Exempted
-    | Reconfigured
-    | Stopping
-)
+Event = AccessPointReported | TerminalReported | Refused | Disconnected | Tick | ModeSet | Exempted | Reconfigured

@@ -1,148 +1,171 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every number of the core that somebody may want to change, with its unit, its limits and its reason.
 
-The configuration file's tables are these classes, field by field; the limits are checked wherever one is made.
+The configuration file's tables are these classes, field by field. pydantic checks types and limits whenever one is
+made: a value of another type, out of its limits or not finite is a `pydantic.ValidationError` that names the field.
 """
 
-import dataclasses
-import math
-from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass
 
 Mode = Literal["observe", "control"]
 PolicyName = Literal["paper", "bdp"]
-Generation = Literal["gb", "jb"]
+TableName = Literal["gingerbread", "jelly-bean"]
+
+_STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+FORGET_MS_MAX = 86_400_000
 
 
-class ParameterError(ValueError):
-    """A parameter that cannot hold; says which one, its value and what would be right."""
-
-    def __init__(self, name: str, value: object, expected: str) -> None:
-        super().__init__(f"{name} = {value!r}: expected {expected}")
-        self.name = name
-        self.value = value
-        self.expected = expected
+def _within(low: float, high: float, text: str) -> Any:
+    """A field's limits (inclusive) and one line for a person."""
+    return Field(ge=low, le=high, description=text)
 
 
-def knob(default: Any, text: str, low: float | None = None, high: float | None = None) -> Any:
-    """A dataclass field with its limits (inclusive) and one line for a person."""
-    return dataclasses.field(default=default, metadata={"text": text, "low": low, "high": high})
-
-
-class Checked:
-    """Checks types and limits of every field when the dataclass is made."""
-
-    __slots__ = ()
-
-    def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
-            _check(field, hints[field.name], getattr(self, field.name))
-
-
-def _check(field: dataclasses.Field[Any], hint: Any, value: object) -> None:
-    choices = get_args(hint)
-    if choices:
-        if value not in choices:
-            raise ParameterError(field.name, value, " or ".join(repr(choice) for choice in choices))
-        return
-    if hint is float:
-        # TOML's 1 is as good a number as its 1.0; true is not.
-        finite = not isinstance(value, float) or math.isfinite(value)  # isfinite() of a huge int is an OverflowError
-        if isinstance(value, bool) or not isinstance(value, int | float) or not finite:
-            raise ParameterError(field.name, value, "a finite number")
-    elif type(value) is not hint:
-        names = {int: "a whole number", bool: "true or false", str: "a text"}
-        raise ParameterError(field.name, value, names[hint])
-    low, high = field.metadata["low"], field.metadata["high"]
-    if low is not None and isinstance(value, int | float) and not low <= value <= high:
-        raise ParameterError(field.name, value, f"{low} to {high}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SenderParameters(Checked):
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class SenderParameters:
     """When a station counts as an active sender. Two levels, so that a sender near one of them does not flap."""
 
-    start_bytes_per_s: float = knob(10_000.0, "uplink rate from which a station counts as sending", 1, 1e9)
-    stop_bytes_per_s: float = knob(2_000.0, "uplink rate below which it no longer does", 0, 1e9)
-    min_interval_ms: int = knob(250, "shortest time over which rates are taken", 10, 60_000)
-    link_overhead_bytes: int = knob(34, "802.11 QoS header (26) and LLC/SNAP (8) in each packet's rx_bytes", 0, 200)
+    start_bytes_per_s: Annotated[float, _within(1, 1e9, "uplink rate from which a station counts as sending")] = (
+        10_000.0
+    )
+    stop_bytes_per_s: Annotated[float, _within(0, 1e9, "uplink rate below which it no longer does")] = 2_000.0
+    min_interval_ms: Annotated[int, _within(10, 60_000, "shortest time over which rates are taken")] = 250
+    link_overhead_bytes: Annotated[
+        int, _within(0, 200, "802.11 QoS header (26) and LLC/SNAP (8) in each packet's rx_bytes")
+    ] = 34
 
-    def __post_init__(self) -> None:
-        Checked.__post_init__(self)
+    @model_validator(mode="after")
+    def _levels(self) -> Self:
         if self.stop_bytes_per_s > self.start_bytes_per_s:
-            expected = f"at most start_bytes_per_s = {self.start_bytes_per_s}"
-            raise ParameterError("stop_bytes_per_s", self.stop_bytes_per_s, expected)
+            raise ValueError(f"stop_bytes_per_s is more than start_bytes_per_s = {self.start_bytes_per_s:g}")
+        return self
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SafetyParameters(Checked):
-    """How long anything holds without news. All of it fails open: silence means the kernel's defaults."""
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class SafetyParameters:
+    """How long anything stays in force without news. All of it fails open, to the kernel's defaults."""
 
-    lease_ms: int = knob(6_000, "bounds hold this long unless renewed; renewed every third of it", 1_000, 60_000)
-    cell_stale_ms: int = knob(3_000, "an access point silent for longer releases its cell's bounds", 500, 600_000)
-    terminal_stale_ms: int = knob(5_000, "a terminal silent for longer loses its bounds", 500, 600_000)
-    sending_hold_ms: int = knob(3_000, "a destination stays bounded this long after its last queued byte", 0, 600_000)
-    forget_ms: int = knob(600_000, "cells and terminals silent for longer are forgotten", 1_000, 86_400_000)
+    lease_ms: Annotated[
+        int, _within(1_000, 60_000, "bounds are in force this long unless renewed; renewed every third of it")
+    ] = 6_000
+    cell_stale_ms: Annotated[
+        int, _within(500, 600_000, "an access point that has not reported for longer releases its cell's bounds")
+    ] = 3_000
+    terminal_stale_ms: Annotated[
+        int, _within(500, 600_000, "a terminal with bounds that has not reported for longer loses them")
+    ] = 5_000
+    sending_keep_ms: Annotated[
+        int, _within(0, 600_000, "a destination stays bounded this long after its last queued byte")
+    ] = 3_000
+    forget_ms: Annotated[
+        int, _within(1_000, FORGET_MS_MAX, "a cell that has not been reported for longer is forgotten")
+    ] = 600_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MinRttParameters(Checked):
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class ReportingParameters:
+    """When terminals report."""
+
+    interval_ms: Annotated[int, _within(100, 60_000, "between reports of a terminal that sends or has bounds")] = 1_000
+    heartbeat_ms: Annotated[int, _within(1_000, 600_000, "between reports of any other terminal")] = 10_000
+    rtt_ratio_change: Annotated[
+        float, _within(0, 100, "policy paper: report at once when RTT over minimum RTT moved by more than this share")
+    ] = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class IdentityParameters:
+    """How terminals are joined to cells."""
+
+    match_addresses: Annotated[
+        bool,
+        Field(
+            description="a terminal is joined only if its stream comes from an IP address that the access point reports"
+            " for its MAC; false for networks that translate addresses (NAT) between access point and controller"
+        ),
+    ] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class MinRttParameters:
     """The smallest RTT to a destination, which a phone that starts in a full cell never sees itself."""
 
-    share: bool = knob(True, "use the smallest of all terminals' minima, not only its own")  # noqa: FBT003  # its default
-    max_age_s: int = knob(600, "a minimum not seen again for this long no longer counts", 1, 86_400)
+    share: Annotated[bool, Field(description="use the smallest of all terminals' minima, not only its own")] = True
+    max_age_s: Annotated[int, _within(1, 86_400, "a minimum not reported again for this long no longer counts")] = 600
+    confirm_ratio: Annotated[
+        float, _within(1, 100, "a minimum is confirmed by another terminal's that is at most this many times larger")
+    ] = 2.0
+    unconfirmed_s: Annotated[
+        float, _within(0, 3600, "a minimum that others contradict is shared for at most this long without confirmation")
+    ] = 15.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityParameters(Checked):
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class CapacityParameters:
     """The estimate of a cell's uplink capacity. Timing constants are those of 802.11g's OFDM rates."""
 
-    default_bps: float = knob(20e6, "taken until the first sample", 1e5, 1e11)
-    goodput_per_bitrate: float = knob(0.44, "uplink TCP goodput over the PHY rate: 24 of 54 Mb/s", 0.01, 1)
-    min_bps: float = knob(5e5, "no estimate is below this", 1e4, 1e11)
-    max_bps: float = knob(5e9, "no estimate is above this", 1e5, 1e12)
-    min_utilisation: float = knob(0.1, "an interval less busy than this tells nothing", 0.01, 1)
-    smoothing_s: float = knob(3.0, "time constant of the moving average", 0.1, 600)
-    difs_us: float = knob(28.0, "idle time before each exchange", 0, 1000)
-    slot_us: float = knob(9.0, "back-off slot", 0, 1000)
-    cw_min_slots: int = knob(15, "smallest contention window", 0, 1023)
-    max_filter_s: float = knob(10.0, "without a survey: the highest uplink rate of this long", 1, 600)
-    max_interval_s: float = knob(10.0, "a longer gap between reports is no sample", 1, 600)
+    default_bps: Annotated[float, _within(1e5, 1e11, "until a rate of a station or a sample is known")] = 20e6
+    goodput_per_bitrate: Annotated[float, _within(0.01, 1, "uplink TCP goodput over the PHY rate: 24 of 54 Mb/s")] = (
+        0.44
+    )
+    goodput_per_bitrate_aggregated: Annotated[
+        float, _within(0.01, 1, "the same where frames are aggregated (802.11n and later)")
+    ] = 0.65
+    min_bps: Annotated[float, _within(1e4, 1e11, "no estimate is below this")] = 5e5
+    max_bps: Annotated[float, _within(1e5, 1e12, "no estimate is above this")] = 5e9
+    min_utilisation: Annotated[float, _within(0.01, 1, "an interval less busy than this is no sample")] = 0.1
+    smoothing_s: Annotated[float, _within(0.1, 600, "time constant of the moving averages")] = 3.0
+    change_ratio: Annotated[
+        float, _within(0, 1, "decisions take over a new estimate when it moved by more than this share")
+    ] = 0.05
+    difs_us: Annotated[float, _within(0, 1000, "idle time before each channel access")] = 28.0
+    slot_us: Annotated[float, _within(0, 1000, "back-off slot")] = 9.0
+    cw_min_slots: Annotated[int, _within(0, 1023, "smallest contention window")] = 15
+    aggregate_us: Annotated[
+        float, _within(100, 5_484, "airtime of one channel access of a station whose frames are aggregated")
+    ] = 3_000.0
+    max_filter_s: Annotated[float, _within(1, 600, "without a survey: the highest uplink rate of this long")] = 10.0
+    max_interval_s: Annotated[float, _within(1, 600, "a longer gap between reports is no sample")] = 10.0
 
-    def __post_init__(self) -> None:
-        Checked.__post_init__(self)
+    @model_validator(mode="after")
+    def _range(self) -> Self:
         if self.min_bps > self.max_bps:
-            raise ParameterError("min_bps", self.min_bps, f"at most max_bps = {self.max_bps}")
+            raise ValueError(f"min_bps is more than max_bps = {self.max_bps:g}")
+        return self
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PaperParameters(Checked):
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class PaperParameters:
     """The tables of the source paper."""
 
-    generation: Generation = knob("jb", "TCP generation of the tables: gb caps near 63 segments")  # noqa: RUF009  # a str
+    table: Annotated[
+        TableName, Field(description="Android release whose TCP the table is for: gingerbread ends near 63 segments")
+    ] = "jelly-bean"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BdpParameters(Checked):
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class BdpParameters:
     """The formula: a share of the capacity times the minimum RTT, and a small queue."""
 
-    gain: float = knob(1.25, "maximum over the pure share of the bandwidth-delay product", 0.1, 100)
-    queue_segs: int = knob(3, "queue allowance of a terminal", 0, 1000)
-    min_fraction: float = knob(0.5, "minimum over the pure share: recovery starts from here", 0, 1)
-    floor_segs: int = knob(2, "no bound is below this; one segment stalls on delayed ACKs", 1, 100)
-    change_ratio: float = knob(0.1, "a maximum that moved no more than this is not sent again", 0, 10)
+    gain: Annotated[float, _within(0.1, 100, "maximum over the pure share of the bandwidth-delay product")] = 1.0
+    queue_segs: Annotated[int, _within(0, 1000, "queue allowance of the whole cell")] = 4
+    min_fraction: Annotated[float, _within(0, 1, "minimum over the pure share: recovery starts from here")] = 0.5
+    floor_segs: Annotated[int, _within(1, 100, "no bound is below this; one segment stalls on delayed ACKs")] = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class Parameters:
-    """All of them; what `airbound controller` holds without a configuration file."""
+    """All of them, with the values of a controller that has no configuration file."""
 
-    mode: Mode = "control"
     policy: PolicyName = "bdp"
-    senders: SenderParameters = dataclasses.field(default_factory=SenderParameters)
-    safety: SafetyParameters = dataclasses.field(default_factory=SafetyParameters)
-    min_rtt: MinRttParameters = dataclasses.field(default_factory=MinRttParameters)
-    capacity: CapacityParameters = dataclasses.field(default_factory=CapacityParameters)
-    paper: PaperParameters = dataclasses.field(default_factory=PaperParameters)
-    bdp: BdpParameters = dataclasses.field(default_factory=BdpParameters)
+    senders: SenderParameters = SenderParameters()
+    safety: SafetyParameters = SafetyParameters()
+    reporting: ReportingParameters = ReportingParameters()
+    identity: IdentityParameters = IdentityParameters()
+    min_rtt: MinRttParameters = MinRttParameters()
+    capacity: CapacityParameters = CapacityParameters()
+    paper: PaperParameters = PaperParameters()
+    bdp: BdpParameters = BdpParameters()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An access point and a phone that connect to a real server over real gRPC.
 
-The phone interprets what it is sent: it holds a set under its lease as the contract says, refuses what the contract
+The phone interprets what it is sent: it applies a set under its lease as the contract demands, refuses what it
 forbids, and reports the generation in force. It has no clock of its own; `expire` is the lease's end.
 """
 
@@ -12,7 +12,8 @@ from typing import Any, Self
 import grpc
 import grpc.aio
 
-from airbound.v1 import access_point_pb2, access_point_pb2_grpc, terminal_pb2, terminal_pb2_grpc
+from airbound.core.addresses import address_text, mac_from_text
+from airbound.v1 import access_point_pb2, access_point_pb2_grpc, reason_pb2, terminal_pb2, terminal_pb2_grpc
 
 WAIT_S = 20.0
 
@@ -33,7 +34,7 @@ class Agent:
         raise NotImplementedError
 
     def take(self, response: Any) -> None:
-        """Do what the controller says."""
+        """Do what the controller commands."""
         raise NotImplementedError
 
     async def __aenter__(self) -> Self:
@@ -52,10 +53,10 @@ class Agent:
         await self._call.write(message)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until a condition on what was received holds.
+        """Wait until a condition on what was received is met.
 
         Raises:
-            TimeoutError: it does not come to hold.
+            TimeoutError: it is not met in time.
         """
         async with asyncio.timeout(WAIT_S), self._changed:
             await self._changed.wait_for(condition)
@@ -81,7 +82,7 @@ class FakeAccessPoint(Agent):
         return stub.Connect()
 
     def take(self, response: Any) -> None:
-        """The controller tunes nothing yet."""
+        """The controller sends nothing yet."""
 
     async def report(self, message: access_point_pb2.AccessPointReport) -> None:
         """Send a report under the next sequence number."""
@@ -91,32 +92,41 @@ class FakeAccessPoint(Agent):
 
 
 class FakePhone(Agent):
-    """Holds bounds as a phone agent does."""
+    """Applies bounds as a phone agent does. `bounds` are the ranges in force by destination, "" for all."""
 
     def __init__(self, target: str, mac: str) -> None:
         super().__init__(target)
-        self.mac = mac
+        self.mac = mac_from_text(mac)
         self.bounds: dict[str, tuple[int, int]] = {}
         self.generation = 0
-        self.reason = ""
+        self.reason = reason_pb2.Reason()
         self.sets = 0
         self.renewals = 0
+        self.reporting = terminal_pb2.SetReporting()
         self._stream_generation = 0
+        self._described = False
 
     def _connect(self) -> Any:
-        self._stream_generation = 0
+        self._stream_generation, self._described = 0, False
         stub: Any = terminal_pb2_grpc.TerminalServiceStub(self.channel)
         return stub.Connect()
 
     def take(self, response: Any) -> None:
-        """Hold, release or renew; anything against the contract is an error in the test."""
+        """Apply, release or renew; anything against the contract is an error in the test."""
         command = response.command
-        if command.WhichOneof("command") == "renew_lease":
-            if command.renew_lease.generation == self.generation:
-                self.renewals += 1
-            return
-        new = command.set_bounds
-        if new.generation <= self._stream_generation:
+        match command.WhichOneof("command"):
+            case "renew_lease":
+                if command.renew_lease.generation == self.generation:
+                    self.renewals += 1
+            case "set_reporting":
+                self.reporting = command.set_reporting
+            case "set_bounds":
+                self._apply(command.set_bounds)
+            case other:
+                raise AssertionError(f"{other} is no command")
+
+    def _apply(self, new: terminal_pb2.SetBounds) -> None:
+        if new.generation <= max(self._stream_generation, self.generation):
             raise AssertionError(f"generation {new.generation} does not follow {self._stream_generation}")
         for bound in new.bounds:
             if not 1 <= bound.min_segs <= bound.max_segs:
@@ -124,7 +134,7 @@ class FakePhone(Agent):
         self._stream_generation = new.generation
         self.sets += 1
         self.reason = new.reason
-        self.bounds = {b.destination_prefix: (b.min_segs, b.max_segs) for b in new.bounds}
+        self.bounds = {_selector(bound): (bound.min_segs, bound.max_segs) for bound in new.bounds}
         self.generation = new.generation if new.bounds else 0
 
     def expire(self) -> None:
@@ -134,15 +144,23 @@ class FakePhone(Agent):
     async def report(self, *destinations: terminal_pb2.Destination, monotonic_us: int) -> None:
         """Send a report under the next sequence number."""
         self.sequence += 1
-        back_end = terminal_pb2.BackEnd(
-            name="procfs", can_set_max=True, can_set_min=True, can_select_destination=True, rules_max=256
-        )
         report = terminal_pb2.TerminalReport(
             mac=self.mac,
             sequence=self.sequence,
             monotonic_us=monotonic_us,
-            back_end=back_end,
             destinations=destinations,
             bounds_generation=self.generation,
         )
+        if not self._described:
+            self._described = True
+            back_end = terminal_pb2.BackEnd(
+                name="procfs", can_set_max=True, can_set_min=True, can_select_destination=True, rules_max=256
+            )
+            report.agent.CopyFrom(terminal_pb2.Agent(version="test", back_end=back_end))
         await self.write(terminal_pb2.TerminalServiceConnectRequest(report=report))
+
+
+def _selector(bound: terminal_pb2.Bound) -> str:
+    if bound.WhichOneof("selector") == "all":
+        return ""
+    return f"{address_text(bound.destination.address)}/{bound.destination.length_bits}"

@@ -1,51 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cell in virtual time around the real engine: no network, no clock, the same result every time.
 
-The phones here do what they are told: they hold a set until its lease ends and report the generation in force.
+The phones here do what they are commanded: a set is in force until its lease ends, and its generation is reported.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from airbound.core.addresses import Address, Mac, address_from_text, address_text, mac_from_text
 from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds
 from airbound.core.engine import Engine
 from airbound.core.events import AccessPointReported, Disconnected, Event, TerminalReported, Tick
-from airbound.core.parameters import Parameters
-from airbound.core.reports import AccessPointReport, BackEnd, Destination, Station, Survey, TerminalReport
+from airbound.core.parameters import Mode, Parameters
+from airbound.core.principals import Principal, Role, Stream
+from airbound.core.reasons import Code
+from airbound.core.reports import AccessPointReport, Agent, BackEnd, Destination, Station, Survey, TerminalReport
 
 PAPER = Parameters(policy="paper")
-BSSID = "02:00:00:00:00:01"
-OTHER_BSSID = "02:00:00:00:00:02"
-SERVER = "10.0.4.1"
+BSSID = mac_from_text("02:00:00:00:00:01")
+OTHER_BSSID = mac_from_text("02:00:00:00:00:02")
+SERVER = address_from_text("10.0.4.1")
+OTHER_SERVER = address_from_text("10.0.4.2")
 PACKET_BYTES = 1534  # 1500 of IP and the link's 34
 SECOND_US = 1_000_000
-MIN_TIMER_US = 250_000
+MIN_TIMER_US = 20_000
 
 
-def mac(number: int) -> str:
-    """The address of the numbered phone."""
-    return f"02:00:00:00:01:{number:02x}"
+def mac(number: int) -> Mac:
+    """The MAC address of the numbered phone."""
+    return bytes([2, 0, 0, 0, *(1 + number // 256, number % 256)])
+
+
+def ip(mac_address: Mac) -> Address:
+    """The IP address of a phone."""
+    return bytes([192, 168, *mac_address[4:]])
+
+
+def name(mac_address: Mac) -> str:
+    """What the controller calls the phone: its address."""
+    return address_text(ip(mac_address))
 
 
 @dataclass(slots=True)
 class Phone:
-    """What one phone's agent holds."""
+    """What is in force on one phone, and what its agent was sent."""
 
-    mac: str
-    stream: int
+    mac: Mac
+    stream: Stream | None
     bounds: tuple[Bound, ...] = ()
     generation: int = 0
     expires_at_us: int = 0
     sequence: int = 0
     sets: list[SetBounds] = field(default_factory=list)
     renewals: int = 0
-    closed: bool = False
-    deaf: bool = False  # takes no command, as an agent whose back end fails
+    closed: Code | None = None
+    unresponsive: bool = False  # takes no command, as an agent whose back end fails
+    described: bool = False
 
-    def range(self, address: str = SERVER) -> tuple[int, int] | None:
-        """The range in force for an address; none if the kernel's defaults hold."""
+    def range(self, address: Address = SERVER) -> tuple[int, int] | None:
+        """The range in force for an address; none if the kernel's defaults are."""
         for bound in self.bounds:
-            if bound.prefix.rpartition("/")[0] in {address, ""}:
+            if bound.address in {address, b""}:
                 return bound.min_segs, bound.max_segs
         return None
 
@@ -54,24 +69,27 @@ class Phone:
 class AccessPoint:
     """Counters of one access point's stations."""
 
-    bssid: str
-    stream: int
+    bssid: Mac
+    stream: Stream
     sequence: int = 0
     monotonic_us: int = 5 * SECOND_US
     active_us: int = 0
     busy_us: int = 0
-    packets: dict[str, int] = field(default_factory=dict)
-    joined_us: dict[str, int] = field(default_factory=dict)
+    packets: dict[Mac, int] = field(default_factory=dict)
+    joined_us: dict[Mac, int] = field(default_factory=dict)
 
 
 class Scenario:
     """The engine with access points and phones; every method moves virtual time only where it says so."""
 
-    def __init__(self, parameters: Parameters | None = None, exempt: Iterable[str] = ()) -> None:
-        self.engine = Engine(parameters or Parameters(), exempt)
+    def __init__(
+        self, parameters: Parameters | None = None, exempt: Iterable[str] = (), mode: Mode = "control"
+    ) -> None:
+        self._configured = (parameters or Parameters(), mode, tuple(exempt))
+        self.engine = Engine(*self._configured)
         self.now_us = 1_000 * SECOND_US
-        self.phones: dict[str, Phone] = {}
-        self.access_points: dict[str, AccessPoint] = {}
+        self.phones: dict[Mac, Phone] = {}
+        self.access_points: dict[Mac, AccessPoint] = {}
         self.ticks = 0
         self._streams = 0
 
@@ -81,15 +99,15 @@ class Scenario:
         by_stream = {phone.stream: phone for phone in self.phones.values()}
         for effect in effects:
             if isinstance(effect, SetBounds | RenewLease | CloseStream) and effect.stream in by_stream:
-                self._obey(by_stream[effect.stream], effect)
+                self._command(by_stream[effect.stream], effect)
         return effects
 
-    def _obey(self, phone: Phone, effect: SetBounds | RenewLease | CloseStream) -> None:
+    def _command(self, phone: Phone, effect: SetBounds | RenewLease | CloseStream) -> None:
         if isinstance(effect, CloseStream):
-            phone.closed = True
+            phone.closed = effect.reason.code
         elif isinstance(effect, SetBounds):
             phone.sets.append(effect)
-            if phone.deaf:
+            if phone.unresponsive:
                 return
             phone.bounds, phone.generation = effect.bounds, effect.generation if effect.bounds else 0
             phone.expires_at_us = self.now_us + effect.lease_ms * 1000
@@ -116,26 +134,37 @@ class Scenario:
             if phone.generation and at_us >= phone.expires_at_us:
                 phone.bounds, phone.generation = (), 0
 
-    def new_stream(self) -> int:
-        """The number of a new connection."""
+    def new_stream(self, role: Role, who: str, address: Address = b"") -> Stream:
+        """A new connection."""
         self._streams += 1
-        return self._streams
+        return Stream(self._streams, Principal(role, who), address)
+
+    def restart(self) -> None:
+        """The controller is replaced by a new process; agents connect again when they next report."""
+        self.engine = Engine(*self._configured)
+        for phone in self.phones.values():
+            phone.stream = None
+        for number, point in enumerate(self.access_points.values()):
+            point.stream = self.new_stream("access-point", f"ap{number}")
 
     def access_point(
         self,
-        sending: Mapping[str, float],
-        idle: Iterable[str] = (),
+        sending: Mapping[Mac, float],
+        idle: Iterable[Mac] = (),
         *,
         seconds: float = 1.0,
         busy: float | None = 0.9,
-        bssid: str = BSSID,
+        bssid: Mac = BSSID,
         bitrate_kbps: int = 54_000,
+        addresses: Mapping[Mac, tuple[Address, ...]] | None = None,
     ) -> list[Effect]:
         """Report now: `sending` phones moved so many Mb/s of IP upward in the last `seconds` of the access point's
         clock, `idle` ones nothing, and no other is associated.
         """
-        point = self.access_points.setdefault(bssid, AccessPoint(bssid, 0))
-        point.stream = point.stream or self.new_stream()
+        point = self.access_points.get(bssid)
+        if point is None:
+            stream = self.new_stream("access-point", f"ap{len(self.access_points)}")
+            point = self.access_points[bssid] = AccessPoint(bssid, stream)
         point.sequence += 1
         point.monotonic_us += round(seconds * SECOND_US)
         point.active_us += round(seconds * SECOND_US)
@@ -154,9 +183,9 @@ class Scenario:
                     rx_packets=packets,
                     rx_bytes=packets * PACKET_BYTES,
                     tx_packets=packets // 2,
-                    tx_bytes=packets // 2 * 86,
                     rx_bitrate_kbps=bitrate_kbps,
                     connected_time_ms=(self.now_us - point.joined_us[address]) // 1000,
+                    ip_addresses=(addresses or {}).get(address, (ip(address),)),
                 )
             )
         survey = None if busy is None else Survey(active_us=point.active_us, busy_us=point.busy_us)
@@ -171,27 +200,32 @@ class Scenario:
 
     def terminal(
         self,
-        address: str,
+        address: Mac,
         *destinations: Destination,
         back_end: BackEnd | None = None,
         monotonic_us: int | None = None,
+        comes_from: Address | None = None,
     ) -> list[Effect]:
         """A phone reports now; it connects if it was not connected."""
-        phone = self.phones.get(address)
-        if phone is None or not phone.stream:
-            phone = self.phones[address] = Phone(address, self.new_stream())
+        phone = self.phones.setdefault(address, Phone(address, None))
+        if phone.stream is None:
+            source = ip(address) if comes_from is None else comes_from
+            phone.stream = self.new_stream("terminal", address_text(source), source)
+            phone.described, phone.closed = False, None
         phone.sequence += 1
+        agent = None if phone.described and back_end is None else Agent("test", back_end or BackEnd())
+        phone.described = True
         report = TerminalReport(
             mac=address,
             sequence=phone.sequence,
             monotonic_us=self.now_us if monotonic_us is None else monotonic_us,
             destinations=destinations,
             bounds_generation=phone.generation,
-            back_end=back_end or BackEnd(),
+            agent=agent,
         )
         return self.do(TerminalReported(phone.stream, report))
 
-    def keep_reporting(self, sending: Mapping[str, float], seconds: int) -> None:
+    def keep_reporting(self, sending: Mapping[Mac, float], seconds: int) -> None:
         """So many seconds in which the access point and the phones that send report once each."""
         for _ in range(seconds):
             self.advance(1)
@@ -199,26 +233,27 @@ class Scenario:
             for address in sending:
                 self.terminal(address, upload())
 
-    def no_bounds_reason(self, address: str) -> str:
-        """What operators are told of a phone that has no bounds; empty if it has some.
+    def no_bounds(self, address: Mac) -> Code | None:
+        """Why a phone has no bounds; none if it has some.
 
         Raises:
-            LookupError: the controller knows no such phone.
+            LookupError: no such phone is connected.
         """
-        view = self.engine.terminal(address, self.now_us)
-        if view is None:
-            raise LookupError(address)
-        return view.no_bounds_reason
+        for terminal in self.engine.terminals():
+            if terminal.mac == address:
+                return terminal.no_bounds.code if terminal.no_bounds else None
+        raise LookupError(address)
 
-    def hang_up(self, address: str) -> None:
-        """A phone's stream ends; what it holds, it holds until its lease ends."""
+    def disconnect(self, address: Mac) -> None:
+        """A phone's stream ends; its bounds stay in force until their lease ends."""
         phone = self.phones[address]
-        stream, phone.stream = phone.stream, 0
-        self.do(Disconnected(stream))
+        stream, phone.stream = phone.stream, None
+        if stream is not None:
+            self.do(Disconnected(stream))
 
 
 def upload(
-    srtt_ms: float = 300, min_rtt_ms: float = 256.5, *, address: str = SERVER, connections: int = 1
+    srtt_ms: float = 300, min_rtt_ms: float = 256.5, *, address: Address = SERVER, connections: int = 1
 ) -> Destination:
     """A destination that is sent to."""
     return Destination(
@@ -227,7 +262,6 @@ def upload(
         srtt_us=round(srtt_ms * 1000),
         min_rtt_us=round(min_rtt_ms * 1000),
         mss_bytes=1448,
-        queued_bytes=100_000 if connections else 0,
     )
 
 

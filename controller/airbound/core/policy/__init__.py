@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policies: plain functions of a situation and parameters; out come a range and the reason for it."""
+"""Policies: functions of what is known of a terminal in its cell, and of parameters; the answer is a range."""
 
-from airbound.core.parameters import Parameters
+from collections.abc import Callable
+
+from airbound.core.parameters import Parameters, PolicyName
 from airbound.core.policy import bdp, paper
-from airbound.core.policy.situation import Situation, Verdict
+from airbound.core.policy.types import PolicyInput, Range
 
-__all__ = ["Situation", "Verdict", "decide", "within_tolerance"]
+__all__ = ["Policy", "PolicyInput", "Range", "formula", "policy"]
+
+Policy = Callable[[PolicyInput], Range]
 
 
-def decide(situation: Situation, parameters: Parameters) -> Verdict:
-    """The range for one destination of one terminal by the policy that `parameters` names."""
+def policy(parameters: Parameters) -> Policy:
+    """The policy that the parameters name."""
+    policies: dict[PolicyName, Policy] = {
+        "paper": lambda of: paper.decide(of, parameters.paper.table),
+        "bdp": lambda of: bdp.decide(of, parameters.bdp),
+    }
+    return policies[parameters.policy]
+
+
+def formula(of: PolicyInput, parameters: Parameters) -> str:
+    """How the policy gets from its input to its range: one line for a person, made only when one asks."""
     if parameters.policy == "paper":
-        return paper.decide(situation, parameters.paper.generation)
-    return bdp.decide(situation, parameters.bdp)
-
-
-def within_tolerance(held_max_segs: int, fresh_max_segs: int, parameters: Parameters) -> bool:
-    """Whether a fresh maximum is so near the one in force that sending it would be chatter."""
-    if parameters.policy == "paper":
-        return False
-    return bdp.within_tolerance(held_max_segs, fresh_max_segs, parameters.bdp)
+        return paper.formula(of, parameters.paper.table)
+    return bdp.formula(of, parameters.bdp)

@@ -3,45 +3,51 @@
 senders and capacity C, to a destination at minimum RTT R, in segments of s bytes on the wire:
 
     share = C / n / c x R / 8 / s          what the connection needs to use its part of the air with no queue at all
+    queue = max(1, round(queue_segs / n))  the terminal's part of the queue that the cell may have
     max   = ceil(gain x share) + ceil(queue / c)
     min   = floor(min_fraction x share)
 
-both at least `floor_segs`, and min <= max. The gain leaves room for an estimate that is too low and for others'
-pauses; the queue keeps a short path busy over delayed ACKs and frame retries. The minimum is about half the share, so
-that a phone that lost a segment is back at its share within a few round trips, while n phones at their minimum
-cannot fill a queue. One segment would stall on delayed ACKs, hence the floor of two.
+both at least `floor_segs`, and min <= max. The queue keeps a short path busy over delayed ACKs and frame retries; it
+belongs to the cell, since it is one queue at the access point that all of them fill. The minimum is about half the
+share, so that a phone that lost a segment is back at its share within a few round trips, while n phones at their
+minimum cannot fill a queue. One segment would stall on delayed ACKs, hence the floor of two.
 
-C, n and R are the controller's knowledge: R is the smallest that any phone saw to the destination.
+C, n and R are the controller's knowledge: R is the smallest that the cell's phones saw to the destination.
 """
 
 import math
 
 from airbound.core.parameters import BdpParameters
-from airbound.core.policy.situation import Situation, Verdict
+from airbound.core.policy.types import PolicyInput, Range
 
-SEGMENTS_MAX = 65_535  # the kernel's range
+SEGMENTS_MAX = 65_535  # the kernel's limit
 
 
-def decide(situation: Situation, parameters: BdpParameters) -> Verdict:
+def share_segs(of: PolicyInput) -> float:
+    """A connection's part of the bandwidth-delay product, segments."""
+    return of.capacity_bps / of.active_senders / of.connections * of.min_rtt_us / 8e6 / of.segment_bytes
+
+
+def queue_segs(of: PolicyInput, parameters: BdpParameters) -> int:
+    """A connection's part of the cell's queue, segments; at least one unless the cell is to have none."""
+    if not parameters.queue_segs:
+        return 0
+    return math.ceil(max(1, round(parameters.queue_segs / of.active_senders)) / of.connections)
+
+
+def decide(of: PolicyInput, parameters: BdpParameters) -> Range:
     """The formula above."""
-    n = max(1, situation.active_senders)
-    connections = max(1, situation.connections)
-    bytes_in_flight = situation.capacity_bps / n / connections * situation.min_rtt_us / 8e6
-    share = bytes_in_flight / situation.segment_bytes
-    queue_segs = math.ceil(parameters.queue_segs / connections)
-    max_segs = math.ceil(parameters.gain * share) + queue_segs
-    max_segs = min(max(max_segs, parameters.floor_segs), SEGMENTS_MAX)
-    min_segs = min(max(math.floor(parameters.min_fraction * share), parameters.floor_segs), max_segs)
-    among = f" / {connections} connections" if connections > 1 else ""
-    return Verdict(
-        min_segs,
-        max_segs,
-        f"{situation.capacity_bps / 1e6:.1f} Mb/s / n={n}{among} x min RTT {situation.min_rtt_us / 1000:.1f} ms"
-        f" = {share:.1f} segments; max {parameters.gain:g} x that + {queue_segs},"
-        f" min {parameters.min_fraction:g} x that, at least {parameters.floor_segs}",
+    share = share_segs(of)
+    floor = parameters.floor_segs
+    max_segs = min(max(math.ceil(parameters.gain * share) + queue_segs(of, parameters), floor), SEGMENTS_MAX)
+    return Range(min(max(math.floor(parameters.min_fraction * share), floor), max_segs), max_segs)
+
+
+def formula(of: PolicyInput, parameters: BdpParameters) -> str:
+    """The formula with its values."""
+    among = f" / {of.connections} connections" if of.connections > 1 else ""
+    return (
+        f"{of.capacity_bps / 1e6:.1f} Mb/s / n={of.active_senders}{among} x min RTT {of.min_rtt_us / 1000:.1f} ms"
+        f" = {share_segs(of):.1f} segments; max {parameters.gain:g} x that + {queue_segs(of, parameters)},"
+        f" min {parameters.min_fraction:g} x that, at least {parameters.floor_segs}"
     )
-
-
-def within_tolerance(held_max_segs: int, fresh_max_segs: int, parameters: BdpParameters) -> bool:
-    """A maximum that moved by one segment, or by no more than `change_ratio`, follows noise in the capacity."""
-    return abs(fresh_max_segs - held_max_segs) <= max(1.0, parameters.change_ratio * held_max_segs)

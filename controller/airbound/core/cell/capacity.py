@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The uplink capacity of a cell, in IP bits per second, from what the access point counts.
+
+The trap: bounds limit throughput, so throughput measured under bounds is no capacity; taking it for one lowers the
+bounds, which lowers the throughput, and so on down. What the channel *could* carry follows from how full it was:
+
+    u      = (busy_us + accesses x (DIFS + slot x CWmin / (contenders + 1))) / active_us
+    sample = uplink payload rate / min(1, u)
+
+`busy_us` is the survey's. Each channel access inevitably leaves the channel idle for a DIFS and the smallest of its
+contenders' back-offs (the mean of the smallest of k uniform draws from 0..CWmin is CWmin/(k + 1)). `contenders` are the
+active senders and the access point, which owes them TCP ACKs: those cost air as well, so what comes out is a capacity
+of uplink payload as it is now mixed.
+
+Channel accesses are not packets. Without aggregation (802.11a/b/g) each packet and each downlink retry is one. A
+station of 802.11n or later sends dozens of packets in one access once the channel is full, and capacity is a question
+about a full channel: its packets are charged by the airtime they took, one access for each `aggregate_us` of it.
+
+Assumptions: 802.11g OFDM timing (parameters); other cells' traffic counts as busy and is taken to grow with ours,
+which at part load gives too little and corrects itself as the load rises; uplink collisions are inside `busy_us`.
+
+An interval less busy than `min_utilisation` is no sample. Without a survey there is no u: then the highest uplink rate
+of the last `max_filter_s` stands in, and at least what the PHY rates of the stations that send now should carry; or,
+while no PHY rate is known, `default_bps`. That floor is needed against the trap; it follows the rates, which are
+averaged over `smoothing_s`, so that one frame at a high rate is forgotten within seconds.
+"""
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Literal
+
+from airbound.core.parameters import CapacityParameters
+
+Source = Literal["default", "bitrate", "busy_time", "throughput"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """Differences between two reports of an access point."""
+
+    duration_us: int
+    payload_bytes: int  # uplink
+    frames: int  # both ways, without aggregation: packets and downlink retries, each a channel access
+    aggregated_frames: int = 0  # both ways, of stations that aggregate
+    active_senders: int
+    goodput_bps: float = 0.0  # what the PHY rates of the active senders should carry; 0: no rate is known
+    survey_active_us: int = 0  # 0: no survey
+    survey_busy_us: int = 0
+
+
+def expected_goodput_bps(rates: list[tuple[int, bool]], parameters: CapacityParameters) -> float:
+    """What senders at these PHY rates (kb/s, whether they aggregate) should carry together; 0 if no rate is known.
+
+    Each gets as many channel accesses as the others, so the rates combine as a harmonic mean: the slow ones decide.
+    """
+    known = [
+        kbps * 1e3 * (parameters.goodput_per_bitrate_aggregated if aggregates else parameters.goodput_per_bitrate)
+        for kbps, aggregates in rates
+        if kbps > 0
+    ]
+    return len(known) / sum(1 / bps for bps in known) if known else 0.0
+
+
+def utilisation(interval: Interval, parameters: CapacityParameters) -> float | None:
+    """Share of the interval in which the channel was unavailable to further traffic; none without a survey."""
+    if interval.survey_active_us <= 0:
+        return None
+    contenders = max(1, interval.active_senders) + 1
+    access_us = parameters.difs_us + parameters.slot_us * parameters.cw_min_slots / (contenders + 1)
+    accesses = float(interval.frames)
+    if interval.aggregated_frames:
+        # How much of the busy time was theirs is not known; by frames is near enough for a few per cent of overhead.
+        share = interval.aggregated_frames / (interval.aggregated_frames + interval.frames)
+        accesses += interval.survey_busy_us * share / parameters.aggregate_us
+    return (interval.survey_busy_us + accesses * access_us) / interval.survey_active_us
+
+
+@dataclass(slots=True)
+class CapacityEstimator:
+    """Takes intervals in and gives the estimate. Reading it changes nothing."""
+
+    parameters: CapacityParameters
+    _smoothed_bps: float | None = None
+    _goodput_bps: float = 0.0
+    _rates: deque[tuple[int, float]] = field(default_factory=deque)  # (at_us, bps), falling from oldest to newest
+
+    def observe(self, interval: Interval, now_us: int) -> None:
+        """Take in what happened between two reports."""
+        parameters = self.parameters
+        seconds = interval.duration_us / 1e6
+        if not 0 < seconds <= parameters.max_interval_s:
+            return
+        weight = -math.expm1(-seconds / parameters.smoothing_s)
+        if interval.goodput_bps > 0:
+            step = interval.goodput_bps - self._goodput_bps
+            self._goodput_bps += step * (weight if self._goodput_bps else 1.0)
+        rate_bps = interval.payload_bytes * 8 / seconds
+        self._keep(rate_bps, now_us)
+        used = utilisation(interval, parameters)
+        if used is None or used < parameters.min_utilisation or rate_bps <= 0:
+            return
+        sample = self._limited(rate_bps / min(1.0, used))
+        if self._smoothed_bps is None:
+            self._smoothed_bps = sample
+        else:
+            self._smoothed_bps += weight * (sample - self._smoothed_bps)
+
+    def _keep(self, rate_bps: float, now_us: int) -> None:
+        rates = self._rates
+        while rates and rates[-1][1] <= rate_bps:
+            rates.pop()
+        rates.append((now_us, rate_bps))
+        oldest_us = now_us - self.parameters.max_filter_s * 1e6
+        while rates[0][0] < oldest_us:
+            rates.popleft()
+
+    def estimate(self) -> tuple[float, Source]:
+        """The estimate, bits of IP payload per second, and what it comes from."""
+        if self._smoothed_bps is not None:
+            return self._limited(self._smoothed_bps), "busy_time"
+        floor, source = (
+            (self._goodput_bps, "bitrate") if self._goodput_bps else (self.parameters.default_bps, "default")
+        )
+        highest = self._rates[0][1] if self._rates else 0.0
+        if highest > floor:
+            return self._limited(highest), "throughput"
+        return self._limited(floor), source  # type: ignore[return-value]  # a str of the tuples above
+
+    @property
+    def bps(self) -> float:
+        """The estimate alone."""
+        return self.estimate()[0]
+
+    def _limited(self, bps: float) -> float:
+        return min(max(bps, self.parameters.min_bps), self.parameters.max_bps)

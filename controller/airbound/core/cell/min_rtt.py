@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The smallest minimum RTT to each destination over the terminals of a cell.
+
+A flow that starts in a full cell never sees an empty queue: its own minimum RTT is too large, and so is the window
+that follows from it. Another phone of the cell saw the path when it was idle, and that minimum is a fact of the path.
+It is not shared between cells: 192.168.1.10 is another machine in another house.
+
+One phone must not decide for all. A VPN, a proxy at the access point or a lie reports 0.06 ms for a path of 4 ms, and
+bounds that follow from it would keep the cell nearly still. So a minimum is shared without question only once a second
+terminal confirms it: reports one that is at most `confirm_ratio` times larger. A minimum that nobody confirms but
+others contradict is shared for `unconfirmed_s`. In that time the others are bounded by it, their queues drain, and if
+it is true, their own minima come down and confirm it. If it is false they do not, and it is refuted: it counts for the
+terminal that reports it and for no other, until somebody confirms it.
+
+A terminal's entry is what it reported last; a minimum that has risen because the path became longer is taken over. An
+entry lasts `max_age_s`, whether or not its terminal is still there: that is the memory of the idle path.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from airbound.core.addresses import Address
+from airbound.core.parameters import MinRttParameters
+
+PATHS_MAX = 1024  # destinations of a cell
+WITNESSES_MAX = 32  # entries of a destination; the smallest are kept
+_REFRESH = 16  # an entry's age is known to a sixteenth of max_age_s, so that most reports change nothing
+
+
+@dataclass(slots=True)
+class _Path:
+    """What terminals reported of one destination: by terminal, the minimum RTT and when, microseconds."""
+
+    entries: dict[int, tuple[int, int]] = field(default_factory=dict)
+    refuted: set[int] = field(default_factory=set)
+    contradicted_at_us: int = 0  # since when the smallest is contradicted and not confirmed; 0: it is not
+    shared_us: int = 0
+    oldest_us: int = 0
+
+
+class MinRtt:
+    """Minimum RTTs of one cell by destination. Terminals are told apart by a number."""
+
+    def __init__(self, parameters: MinRttParameters) -> None:
+        self.parameters = parameters
+        self._paths: OrderedDict[Address, _Path] = OrderedDict()  # the longest unreported first
+
+    def observe(self, terminal: int, address: Address, min_rtt_us: int, now_us: int) -> bool:
+        """Take in a terminal's minimum RTT to an address; true if the one that is shared changed.
+
+        `min_rtt_us` of 0 is no sample.
+        """
+        if min_rtt_us <= 0:
+            return False
+        max_age_us = self.parameters.max_age_s * 1_000_000
+        path = self._paths.get(address)
+        if path is None:
+            path = self._paths[address] = _Path()
+            if len(self._paths) > PATHS_MAX:
+                self._paths.popitem(last=False)
+        else:
+            entry = path.entries.get(terminal)
+            if (
+                entry is not None
+                and entry[0] == min_rtt_us
+                and now_us - entry[1] < max_age_us // _REFRESH
+                and not path.contradicted_at_us
+                and now_us - path.oldest_us <= max_age_us
+            ):
+                return False
+        self._paths.move_to_end(address)
+        before = path.shared_us
+        self._take(path, terminal, min_rtt_us, now_us, max_age_us)
+        self._share(path, terminal, now_us)
+        return path.shared_us != before
+
+    @staticmethod
+    def _take(path: _Path, terminal: int, min_rtt_us: int, now_us: int, max_age_us: int) -> None:
+        entries = path.entries
+        entries[terminal] = (min_rtt_us, now_us)
+        for number in [number for number, (_, at_us) in entries.items() if now_us - at_us > max_age_us]:
+            del entries[number]
+            path.refuted.discard(number)
+        if len(entries) > WITNESSES_MAX:
+            largest = max(entries, key=lambda number: entries[number][0])
+            del entries[largest]
+            path.refuted.discard(largest)
+        path.oldest_us = min((at_us for _, at_us in entries.values()), default=now_us)
+
+    def _share(self, path: _Path, reporting: int, now_us: int) -> None:
+        """Find the smallest entry that counts for all; `reporting` is the terminal whose report is being taken in."""
+        parameters = self.parameters
+        ascending = sorted((value, number) for number, (value, _) in path.entries.items())
+        values = [value for value, _ in ascending]
+        for rank, (value, number) in enumerate(ascending):
+            if rank + 1 < len(values) and values[rank + 1] <= value * parameters.confirm_ratio:
+                path.refuted.discard(number)
+                break
+            if number in path.refuted:
+                continue
+            if rank + 1 == len(values):
+                break
+            # Contradicted by all others, confirmed by none.
+            if not path.contradicted_at_us:
+                path.contradicted_at_us = now_us
+            elif reporting != number and now_us - path.contradicted_at_us >= parameters.unconfirmed_s * 1e6:
+                path.refuted.add(number)
+                path.contradicted_at_us = 0
+                continue
+            path.shared_us = value
+            return
+        else:
+            value = 0
+        path.contradicted_at_us = 0
+        path.shared_us = value
+
+    def shared_us(self, address: Address) -> int:
+        """The minimum RTT to the address that counts for every terminal of the cell, microseconds; 0 if none does."""
+        path = self._paths.get(address)
+        return 0 if path is None or not self.parameters.share else path.shared_us
+
+    def expire(self, now_us: int) -> None:
+        """Forget destinations that nobody has reported within `max_age_s`; costs what it forgets."""
+        max_age_us = self.parameters.max_age_s * 1_000_000
+        while self._paths:
+            address, path = next(iter(self._paths.items()))
+            if now_us - max(at_us for _, at_us in path.entries.values()) <= max_age_us:
+                return
+            del self._paths[address]
+
+    def __len__(self) -> int:
+        return len(self._paths)

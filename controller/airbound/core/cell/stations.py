@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stations of one cell by its access point's reports: which are associated, and which of them send.
+
+Counters become rates over at least `min_interval_ms` of the access point's own clock: a report sent at once for an
+association comes a moment after the last one, and one packet in a millisecond is no sender.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from airbound.core.addresses import Mac, mac_text
+from airbound.core.cell.capacity import Interval, expected_goodput_bps
+from airbound.core.parameters import CapacityParameters, SenderParameters
+from airbound.core.reasons import Code, Reason
+from airbound.core.reports import AccessPointReport, Station, Survey
+
+STATION_MAX_BYTES_PER_S = 2e10 / 8  # nearly twice the PHY rate of 802.11be with four streams at 320 MHz, 11.5 Gb/s
+STATION_MAX_PACKETS_PER_S = 2e7  # that, in packets of 125 bytes
+_CONNECTED_TIME_STEP_US = 1_000_000  # connected time is in whole seconds on some drivers
+
+
+@dataclass(slots=True)
+class StationState:
+    """A station and the baseline of its counters. `baseline_us` is the access point's clock, `associated_at_us` the
+    controller's.
+    """
+
+    latest: Station
+    baseline: Station
+    baseline_us: int
+    associated_at_us: int
+    sending: bool = False
+    payload_bytes_per_s: float = 0.0
+    associated_since: bool = False  # since the last differences
+
+
+@dataclass(slots=True)
+class Change:
+    """What a report changed about who is associated."""
+
+    appeared: list[Mac] = field(default_factory=list)  # associated, or associated again
+    gone: list[Mac] = field(default_factory=list)
+    readdressed: list[Mac] = field(default_factory=list)  # other IP addresses than before
+
+
+@dataclass(slots=True)
+class Stations:
+    """All stations of a cell."""
+
+    by_mac: dict[Mac, StationState] = field(default_factory=dict)
+    active_senders: int = 0
+    uplink_bps: float = 0.0
+    busy_ratio: float | None = None
+    measured: bool = False  # whether rates are known: two reports have been compared
+    reassociations_total: int = 0
+    _last_us: int = 0  # the access point's clock at the last report; 0: there was none
+    _baseline_us: int = 0
+    _survey: Survey | None = None
+    _incomplete: bool = False  # a sender came or left within the interval
+
+    def restart(self) -> None:
+        """The access point booted: nothing can be compared with what it reported before."""
+        self.by_mac.clear()
+        self.active_senders, self.uplink_bps, self.busy_ratio, self.measured = 0, 0.0, None, False
+        self._last_us, self._baseline_us, self._survey, self._incomplete = 0, 0, None, False
+
+    def update(self, report: AccessPointReport, now_us: int) -> Change:
+        """Take in who is associated now."""
+        change = Change()
+        before_us, at_us = self._last_us, report.monotonic_us
+        known, self.by_mac = self.by_mac, {}
+        for station in report.stations:
+            mac = station.mac
+            state = known.pop(mac, None)
+            if state is not None:
+                if not _restarted(state.latest, station):
+                    if state.latest.ip_addresses != station.ip_addresses:
+                        change.readdressed.append(mac)
+                    state.latest = station
+                    self.by_mac[mac] = state
+                    continue
+                self.reassociations_total += 1
+                self._incomplete |= state.sending
+            associated_at_us = now_us - station.connected_time_ms * 1000
+            state = StationState(station, station, at_us, associated_at_us)
+            if before_us and station.connected_time_ms * 1000 <= at_us - before_us + _CONNECTED_TIME_STEP_US:
+                # Its counters began at 0 after the last report: all that they count, counts.
+                state.baseline, state.baseline_us, state.associated_since = Station(mac), before_us, True
+            change.appeared.append(mac)
+            self.by_mac[mac] = state
+        for mac, state in known.items():
+            self._incomplete |= state.sending
+            change.gone.append(mac)
+        self._last_us = at_us
+        if not before_us:
+            self._baseline_us, self._survey = at_us, report.survey
+        elif known or change.appeared:
+            self.active_senders = sum(state.sending for state in self.by_mac.values())
+        return change
+
+    def differences(
+        self, report: AccessPointReport, senders: SenderParameters, capacity: CapacityParameters
+    ) -> tuple[Interval | None, list[Reason]]:
+        """Rates since the last differences, if that is long enough ago; what the capacity follows from, unless a sender
+        came or left meanwhile; and counters that moved further than is possible, whose stations are left out.
+        """
+        at_us = report.monotonic_us
+        duration_us = at_us - self._baseline_us
+        shortest_us = senders.min_interval_ms * 1000
+        if duration_us < shortest_us:
+            return None, []
+        overhead, start, stop = senders.link_overhead_bytes, senders.start_bytes_per_s, senders.stop_bytes_per_s
+        payload_bytes = frames = aggregated = active = 0
+        rates = list[tuple[int, bool]]()
+        jumps = list[Reason]()
+        for state in self.by_mac.values():
+            old, new = state.baseline, state.latest
+            elapsed_us = at_us - state.baseline_us
+            elapsed_us = max(elapsed_us, shortest_us)
+            state.baseline, state.baseline_us = new, at_us
+            incomplete, state.associated_since = state.associated_since, False
+            packets, received = new.rx_packets - old.rx_packets, new.rx_bytes - old.rx_bytes
+            sent, retries = new.tx_packets - old.tx_packets, new.tx_retries - old.tx_retries
+            most = STATION_MAX_PACKETS_PER_S * elapsed_us
+            if max(packets, sent, retries) * 1e6 > most or received * 1e6 > STATION_MAX_BYTES_PER_S * elapsed_us:
+                # A driver's error. Taken for traffic it would spoil the cell's capacity for a while.
+                jumps.append(_jump(old, new, elapsed_us))
+                self._incomplete = True
+                active += state.sending
+                continue
+            # A null data frame is all header, so a station that only reports to be awake sends nothing.
+            payload = max(0, received - packets * overhead)
+            state.payload_bytes_per_s = payload * 1e6 / elapsed_us
+            state.sending = state.payload_bytes_per_s >= (stop if state.sending else start)
+            payload_bytes += payload
+            if new.aggregates:
+                aggregated += packets + sent
+            else:
+                frames += packets + sent + retries
+            if state.sending:
+                active += 1
+                self._incomplete |= incomplete
+                rates.append((new.rx_bitrate_kbps, new.aggregates))
+        self.active_senders, self.measured = active, True
+        active_us, busy_us = _survey_difference(self._survey, report.survey)
+        self.uplink_bps = payload_bytes * 8e6 / duration_us
+        self.busy_ratio = busy_us / active_us if active_us else None
+        self._baseline_us, self._survey = at_us, report.survey
+        # The air of a sender that came or left is in the survey, but not all of its bytes are here.
+        complete, self._incomplete = not self._incomplete, False
+        if not complete:
+            return None, jumps
+        interval = Interval(
+            duration_us=duration_us,
+            payload_bytes=payload_bytes,
+            frames=frames,
+            aggregated_frames=aggregated,
+            active_senders=active,
+            goodput_bps=expected_goodput_bps(rates, capacity),
+            survey_active_us=active_us,
+            survey_busy_us=busy_us,
+        )
+        return interval, jumps
+
+    def addresses(self) -> Iterable[Mac]:
+        """Who is associated."""
+        return self.by_mac.keys()
+
+
+def _jump(old: Station, new: Station, elapsed_us: int) -> Reason:
+    """The first counter that moved further than any station can within the time."""
+    limits = {"rx_bytes": STATION_MAX_BYTES_PER_S}
+    limits |= dict.fromkeys(("rx_packets", "tx_packets", "tx_retries"), STATION_MAX_PACKETS_PER_S)
+    for name, per_second in limits.items():
+        before, after = getattr(old, name), getattr(new, name)
+        if (after - before) * 1e6 > per_second * elapsed_us:
+            return Reason(Code.COUNTER_JUMP, f"stations[{mac_text(new.mac)}].{name}", before=before, after=after)
+    raise AssertionError("no counter moved too far")
+
+
+def _restarted(old: Station, new: Station) -> bool:
+    """Counters run from association: one that fell means that the station left and came back between two reports."""
+    return (
+        new.rx_bytes < old.rx_bytes
+        or new.rx_packets < old.rx_packets
+        or new.tx_packets < old.tx_packets
+        or new.tx_retries < old.tx_retries
+        or new.connected_time_ms < old.connected_time_ms
+    )
+
+
+def _survey_difference(old: Survey | None, new: Survey | None) -> tuple[int, int]:
+    """Active and busy time between two surveys; zero if there is nothing to compare or the radio started again."""
+    if old is None or new is None or new.active_us <= old.active_us or new.busy_us < old.busy_us:
+        return 0, 0
+    active_us = new.active_us - old.active_us
+    return active_us, min(active_us, new.busy_us - old.busy_us)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of one terminal, on one stream: its last report, what it sends to, and what it was sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from airbound.core.addresses import is_loopback
+from airbound.core.cell.streams import Reporter
+from airbound.core.reports import NO_AGENT, BackEnd, Destination, TerminalReport
+
+if TYPE_CHECKING:
+    from airbound.core.addresses import Address, Mac
+    from airbound.core.cell.state import CellState
+    from airbound.core.commands import Sent
+    from airbound.core.reasons import Reason
+
+
+class Sending(NamedTuple):
+    """A destination as it was when it last had queued data."""
+
+    destination: Destination
+    at_us: int
+
+
+@dataclass(slots=True, eq=False)
+class Terminal(Reporter):
+    """One agent on one stream. It ends with its stream; the next one starts from what the terminal reports."""
+
+    mac: Mac = b""  # as the terminal reports it; empty before the first report
+    back_end: BackEnd = NO_AGENT.back_end
+    destinations: tuple[Destination, ...] = ()
+    generation_in_force: int = 0
+    sending: dict[Address, Sending] = field(default_factory=dict)
+    cell: CellState | None = None  # the one that it is joined to
+    unplaced: Reason | None = None  # why it is joined to none
+    sent: Sent | None = None
+    no_bounds: Reason | None = None
+    failures_total: int = 0  # decisions that ended in an error of the controller
+    described: bool = False  # whether the agent was told when to report
+    superseded_at_us: int = 0  # when a newer stream claimed its MAC; 0: none did
+    reports_since_superseded: int = 0
+    due_us: int = 0  # of core.deadlines
+
+    @property
+    def name(self) -> str:
+        """Whose terminal it is."""
+        return self.stream.principal.name
+
+    @property
+    def last_generation(self) -> int:
+        """Generation of the last set sent on this stream; 0 if none was."""
+        return self.sent.generation if self.sent else 0
+
+    def accept(self, report: TerminalReport, now_us: int, keep_us: int) -> None:
+        """Take in a report whose order was accepted. A destination that paused is kept for `keep_us`, so that a burst
+        after the pause finds its bound in place.
+        """
+        if report.agent is not None:
+            self.agent_version, self.back_end = report.agent.version, report.agent.back_end
+        self.destinations = report.destinations
+        self.generation_in_force = report.bounds_generation
+        self.malformed_inputs_total = report.malformed_inputs_total
+        if self.superseded_at_us:
+            self.reports_since_superseded += 1
+        sending = {}
+        for destination in report.destinations:
+            if destination.connections_sending and not is_loopback(destination.address):
+                sending[destination.address] = Sending(destination, now_us)
+        for address, entry in self.sending.items():
+            if address not in sending and now_us - entry.at_us <= keep_us:
+                sending[address] = entry
+        self.sending = sending

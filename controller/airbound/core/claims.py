@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which terminal is which station. Streams claim MACs; two live streams that claim one MAC cannot both be right.
+
+A phone that lost its connection comes back on a new stream while the old one still looks open. So the newest claim
+counts, and an older one counts as superseded, unless it goes on reporting: an agent never reports on two streams, thus
+a superseded stream that is heard again belongs to somebody else. (Two reports are waited for, since one may have been
+on its way when the stream was given up.) From then on neither claim counts.
+"""
+
+from airbound.core.addresses import Mac
+from airbound.core.cell.terminal import Terminal
+
+HEARD_AGAIN = 2  # reports
+
+
+def is_live(terminal: Terminal) -> bool:
+    """Whether a claim counts: the newest one does, a superseded one if its stream was heard again."""
+    return not terminal.superseded_at_us or terminal.reports_since_superseded >= HEARD_AGAIN
+
+
+class Claims:
+    """All claims, by MAC, the newest last."""
+
+    def __init__(self) -> None:
+        self._claims: dict[Mac, list[Terminal]] = {}
+
+    def of(self, mac: Mac) -> tuple[Terminal, ...]:
+        """Every terminal that claims a MAC."""
+        return tuple(self._claims.get(mac, ()))
+
+    def owner(self, mac: Mac) -> Terminal | None:
+        """The terminal that is this station; none if nobody claims it, or more than one that is live."""
+        live = [terminal for terminal in self._claims.get(mac, ()) if is_live(terminal)]
+        return live[0] if len(live) == 1 else None
+
+    def rival(self, terminal: Terminal) -> Terminal | None:
+        """Another live claim on the same MAC."""
+        for other in self._claims.get(terminal.mac, ()):
+            if other is not terminal and is_live(other):
+                return other
+        return None
+
+    def add(self, terminal: Terminal, now_us: int) -> list[Terminal]:
+        """The terminal claims its MAC; the terminals that it supersedes by that."""
+        others = self._claims.setdefault(terminal.mac, [])
+        superseded = [other for other in others if not other.superseded_at_us]
+        for other in superseded:
+            other.superseded_at_us, other.reports_since_superseded = now_us, 0
+        others.append(terminal)
+        return superseded
+
+    def remove(self, terminal: Terminal) -> None:
+        """The terminal's claim is over. If only one is left, it counts again."""
+        others = self._claims.get(terminal.mac, [])
+        if terminal in others:
+            others.remove(terminal)
+        if not others:
+            self._claims.pop(terminal.mac, None)
+        elif len(others) == 1:
+            others[0].superseded_at_us = 0
+
+    def __len__(self) -> int:
+        return len(self._claims)

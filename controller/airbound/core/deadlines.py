@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is due when: a heap, so that neither an event nor a tick walks over what is not due.
+
+An item has at most one entry that counts. Moving a deadline later costs nothing until its old time comes: then the item
+is handed out and, being asked, sets its true deadline. Only moving one earlier adds an entry; the old one is skipped.
+"""
+
+import heapq
+import itertools
+from collections.abc import Iterator
+from typing import Protocol
+
+
+class Item(Protocol):
+    """Whatever has a deadline. `due_us` belongs to Deadlines: the time of its entry, 0 if it has none."""
+
+    due_us: int
+
+
+class Deadlines:
+    """A heap of items by the time at which they are due, microseconds of the engine's clock."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Item]] = []
+        self._count = itertools.count()  # between equal times: items are not compared
+
+    def at(self, item: Item, due_us: int) -> None:
+        """Hand the item out by `due_us` at the latest. A time that is later than its present one waits for that."""
+        if item.due_us and item.due_us <= due_us:
+            return
+        item.due_us = due_us
+        heapq.heappush(self._heap, (due_us, next(self._count), item))
+
+    def next_us(self) -> int | None:
+        """The earliest time at which an item may be due; none if there is none."""
+        while self._heap and self._heap[0][0] != self._heap[0][2].due_us:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def due(self, now_us: int) -> Iterator[Item]:
+        """Items whose time has come, each without an entry now. Whoever takes one calls `at` if it goes on."""
+        while self._heap and self._heap[0][0] <= now_us:
+            due_us, _, item = heapq.heappop(self._heap)
+            if due_us == item.due_us:
+                item.due_us = 0
+                yield item
+
+    def forget(self, item: Item) -> None:
+        """The item is gone: its entry is skipped when its time comes."""
+        item.due_us = 0
+
+    def __len__(self) -> int:
+        return len(self._heap)

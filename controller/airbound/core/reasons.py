@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why something was decided, refused, left out or released: a code and values. Text is made where a person reads it
+(`airbound.reason_text`); nothing here or elsewhere tests the truth of a sentence.
+
+The codes, and the values that each has, are those of proto/airbound/v1/reason.proto; a test compares the two.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Code(IntEnum):
+    """The codes of the wire contract, which explains each."""
+
+    UNSPECIFIED = 0
+    # Waiting: nothing is sent.
+    CELL_UNKNOWN = 2
+    CELL_LEARNING = 3
+    NO_RTT_SAMPLE = 4
+    # Released: an empty set is sent.
+    OBSERVE_MODE = 20
+    EXEMPT = 21
+    NOT_SENDING = 22
+    BACK_END_CANNOT_BOUND = 23
+    MAC_CLAIMED_TWICE = 24
+    ADDRESS_MISMATCH = 25
+    LEFT_CELL = 26
+    TERMINAL_STALE = 27
+    CELL_STALE = 28
+    INTERNAL_ERROR = 29
+    # Changed: one set replaces another.
+    STARTED_SENDING = 40
+    STOPPED_SENDING = 41
+    ACTIVE_SENDERS = 42
+    CONNECTIONS = 43
+    CAPACITY = 44
+    MIN_RTT = 45
+    RTT_RATIO = 46
+    POLICY = 47
+    REPEATED = 48
+    # Noted beside a decision.
+    OMITTED_NO_RTT_SAMPLE = 61
+    OMITTED_RULES_MAX = 62
+    # Refused: counted and not used.
+    MALFORMED = 80
+    OUT_OF_RANGE = 81
+    TOO_MANY_ENTRIES = 82
+    DUPLICATE_ENTRY = 83
+    OUT_OF_ORDER = 84
+    COUNTER_JUMP = 85
+    TOO_LARGE = 86
+    RATE_LIMITED = 87
+    OTHER_CELL = 88
+    CELL_CLAIMED = 89
+    TOO_MANY_STREAMS = 90
+    # Closed.
+    REPLACED = 100
+    OUT_OF_ORDER_STREAK = 101
+    STOPPING = 102
+
+
+_WAITING_UP_TO, _RELEASED_UP_TO = 19, 39
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A code and its values. `subject` is what it is about; a value that the code does not have is None."""
+
+    code: Code
+    subject: str = ""
+    before: float | None = None
+    after: float | None = None
+    limit: float | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether too little is known to decide: nothing is sent, and what the terminal has ends with its lease."""
+        return 0 < self.code <= _WAITING_UP_TO
+
+    @property
+    def releases(self) -> bool:
+        """Whether the terminal must have no bounds."""
+        return _WAITING_UP_TO < self.code <= _RELEASED_UP_TO
+
+
+class RefusedError(ValueError):
+    """Input that is not used: `reason` says which field and why. Its text is for a traceback only."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(f"{reason.code.name} {reason.subject}")
+        self.reason = reason

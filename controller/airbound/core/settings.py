@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is the same for all cells: parameters, what operators chose, and counters."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from airbound.core.parameters import Mode, Parameters
+from airbound.core.policy import Policy, policy
+from airbound.core.reasons import Code
+
+
+@dataclass(slots=True)
+class Settings:
+    """One of these is shared by an engine and its cells."""
+
+    parameters: Parameters
+    mode: Mode = "control"
+    exempt: set[str] = field(default_factory=set)  # names of terminals
+    counters: Counter[tuple[str, Code]] = field(default_factory=Counter)
+    policy: Policy = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.policy = policy(self.parameters)
+
+    def reconfigure(self, parameters: Parameters) -> None:
+        """Go on with other parameters."""
+        self.parameters = parameters
+        self.policy = policy(parameters)
+
+    def count(self, name: str, code: Code = Code.UNSPECIFIED) -> None:
+        """Count something that operators are shown."""
+        self.counters[name, code] += 1

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The services that agents connect to: reports in, commands out."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError
+
+from airbound import reason_text
+from airbound.core.events import AccessPointReported, Refused, TerminalReported
+from airbound.core.principals import Role, Stream
+from airbound.core.reasons import Code, Reason
+from airbound.grpc import convert
+from airbound.grpc.principals import plain_text
+from airbound.grpc.session import REPORT_BYTES_MAX, RateLimit, Session, status_of
+from airbound.runtime.runner import Runner
+from airbound.v1 import access_point_pb2, terminal_pb2
+
+ACCESS_POINT_SERVICE = access_point_pb2.DESCRIPTOR.services_by_name["AccessPointService"].full_name
+TERMINAL_SERVICE = terminal_pb2.DESCRIPTOR.services_by_name["TerminalService"].full_name
+
+
+class AgentServices:
+    """Both services on one runner."""
+
+    def __init__(self, runner: Runner, reports_per_s: float) -> None:
+        self._runner = runner
+        self._reports_per_s = reports_per_s
+
+    def handlers(self) -> list[grpc.GenericRpcHandler]:
+        """For a server. Messages are not decoded by grpc: see session.py."""
+        methods = {ACCESS_POINT_SERVICE: self._access_point, TERMINAL_SERVICE: self._terminal}
+        return [
+            grpc.method_handlers_generic_handler(service, {"Connect": grpc.stream_stream_rpc_method_handler(connect)})
+            for service, connect in methods.items()
+        ]
+
+    async def _access_point(self, _: Any, context: Any) -> None:
+        await self._serve("access-point", context, self._access_point_report)
+
+    async def _terminal(self, _: Any, context: Any) -> None:
+        await self._serve("terminal", context, self._terminal_report)
+
+    async def _serve(self, role: Role, context: Any, handle: Callable[[Stream, bytes], None]) -> None:
+        """One stream, from its opening to its end."""
+        runner = self._runner
+        principal, address = plain_text(role, context.peer())
+        refusal = runner.refuse_stream(principal)
+        if refusal is not None:
+            await context.abort(status_of(refusal), reason_text.text(refusal))
+        stream = Stream(runner.next_stream(), principal, address)
+        session = Session(stream, context)
+        limit = RateLimit(self._reports_per_s)
+
+        def take(data: bytes) -> None:
+            if len(data) > REPORT_BYTES_MAX:
+                refuse(Reason(Code.TOO_LARGE, after=len(data), limit=REPORT_BYTES_MAX))
+            elif not limit.take(time.monotonic()):
+                runner.submit(Refused(stream, Reason(Code.RATE_LIMITED, limit=self._reports_per_s)))
+            else:
+                try:
+                    handle(stream, data)
+                except DecodeError:
+                    refuse(Reason(Code.MALFORMED, "message"))
+                else:
+                    session.last_report = data
+
+        def refuse(reason: Reason) -> None:
+            """What cannot be read ends the stream: nobody knows what comes next."""
+            runner.submit(Refused(stream, reason))
+            session.close(reason)
+
+        runner.open(session)
+        try:
+            await session.read(take)
+        finally:
+            runner.close(session)
+
+    def _access_point_report(self, stream: Stream, data: bytes) -> None:
+        message = access_point_pb2.AccessPointServiceConnectRequest.FromString(data)
+        report, refusals = convert.access_point_report(message.report)
+        for reason in refusals:
+            self._runner.submit(Refused(stream, reason))
+        if report is not None:
+            self._runner.report(AccessPointReported(stream, report))
+
+    def _terminal_report(self, stream: Stream, data: bytes) -> None:
+        message = terminal_pb2.TerminalServiceConnectRequest.FromString(data)
+        report, refusals = convert.terminal_report(message.report)
+        for reason in refusals:
+            self._runner.submit(Refused(stream, reason))
+        if report is not None:
+            self._runner.report(TerminalReported(stream, report))

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between the agents' messages and the core's types.
+
+Coming in, everything is checked here and nowhere else. An absurd entry (a station, a destination, a survey) is refused
+alone and the rest of its report counts; a report whose sender or time is absurd is refused whole.
+"""
+
+from typing import TYPE_CHECKING
+
+from airbound.core.addresses import IPV4_OCTETS, Address, is_loopback, is_peer_address, is_station_mac
+from airbound.core.effects import Bound, RenewLease, SetBounds, SetReporting
+from airbound.core.reasons import Code, Reason, RefusedError
+from airbound.core.reports import (
+    BITRATE_MAX_KBPS,
+    CONNECTIONS_MAX,
+    COUNTER_MAX,
+    DESTINATIONS_MAX,
+    FREQUENCY_MAX_MHZ,
+    MSS_MAX_BYTES,
+    MSS_MIN_BYTES,
+    RTT_MAX_US,
+    RTT_MIN_US,
+    SIGNAL_DBM,
+    SSID_MAX_BYTES,
+    STATION_ADDRESSES_MAX,
+    STATIONS_MAX,
+    AccessPointReport,
+    Agent,
+    BackEnd,
+    Destination,
+    Station,
+    Survey,
+    TerminalReport,
+)
+from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAME_MAX_CHARACTERS = 32
+VERSION_MAX_CHARACTERS = 64
+_SHOWN_OCTETS = 20
+
+Command = SetBounds | RenewLease | SetReporting
+
+
+def access_point_report(
+    message: access_point_pb2.AccessPointReport,
+) -> tuple[AccessPointReport | None, list[Reason]]:
+    """The report, unless it is refused, and everything that was refused."""
+    refusals = list[Reason]()
+    try:
+        _check_head(message.bssid, "bssid", message.sequence, message.monotonic_us)
+    except RefusedError as error:
+        return None, [error.reason]
+    ssid, frequency_mhz = message.ssid, message.channel.center_frequency_mhz
+    if len(ssid) > SSID_MAX_BYTES:
+        refusals.append(Reason(Code.OUT_OF_RANGE, "ssid", after=len(ssid), limit=SSID_MAX_BYTES))
+        ssid = b""
+    if frequency_mhz > FREQUENCY_MAX_MHZ:
+        reason = Reason(Code.OUT_OF_RANGE, "channel.center_frequency_mhz", after=frequency_mhz, limit=FREQUENCY_MAX_MHZ)
+        refusals.append(reason)
+        frequency_mhz = 0
+    report = AccessPointReport(
+        bssid=message.bssid,
+        sequence=message.sequence,
+        monotonic_us=message.monotonic_us,
+        stations=_stations(message, refusals),
+        survey=_survey(message, refusals),
+        ssid=ssid,
+        center_frequency_mhz=frequency_mhz,
+        malformed_inputs_total=message.malformed_inputs_total,
+        agent_version=message.agent_version[:VERSION_MAX_CHARACTERS],
+    )
+    return report, refusals
+
+
+def terminal_report(message: terminal_pb2.TerminalReport) -> tuple[TerminalReport | None, list[Reason]]:
+    """The report, unless it is refused, and everything that was refused."""
+    refusals = list[Reason]()
+    mac, sequence, monotonic_us, generation = (
+        message.mac,
+        message.sequence,
+        message.monotonic_us,
+        message.bounds_generation,
+    )
+    try:
+        _check_head(mac, "mac", sequence, monotonic_us)
+        if generation > COUNTER_MAX:
+            _out_of_range("bounds_generation", generation, COUNTER_MAX)
+        agent = _agent(message.agent) if message.HasField("agent") else None
+    except RefusedError as error:
+        return None, [error.reason]
+    destinations = _destinations(message, refusals)
+    malformed = message.malformed_inputs_total
+    return TerminalReport(mac, sequence, monotonic_us, destinations, generation, malformed, agent), refusals
+
+
+def _check_head(mac: bytes, field: str, sequence: int, monotonic_us: int) -> None:
+    if not is_station_mac(mac):
+        _malformed(field, mac)
+    if not 1 <= sequence <= COUNTER_MAX:
+        _out_of_range("sequence", sequence, COUNTER_MAX)
+    if monotonic_us > COUNTER_MAX:
+        _out_of_range("monotonic_us", monotonic_us, COUNTER_MAX)
+
+
+def _malformed(field: str, octets: bytes) -> None:
+    shown = octets[:_SHOWN_OCTETS].hex()
+    rest = "..." if len(octets) > _SHOWN_OCTETS else ""
+    raise RefusedError(Reason(Code.MALFORMED, f"{field} (octets {shown}{rest})"))
+
+
+def _out_of_range(field: str, value: int, limit: int) -> None:
+    raise RefusedError(Reason(Code.OUT_OF_RANGE, field, after=value, limit=limit))
+
+
+def _stations(message: access_point_pb2.AccessPointReport, refusals: list[Reason]) -> tuple[Station, ...]:
+    """The stations by their order; of those with the same MAC the first."""
+    entries: Sequence[access_point_pb2.Station] = message.stations
+    if len(entries) > STATIONS_MAX:
+        refusals.append(Reason(Code.TOO_MANY_ENTRIES, "stations", after=len(entries), limit=STATIONS_MAX))
+        entries = entries[:STATIONS_MAX]
+    stations = dict[bytes, Station]()
+    for index, entry in enumerate(entries):
+        try:
+            station = _station(entry)
+        except RefusedError as error:  # one bad entry must not cost the others
+            refusals.append(_within(f"stations[{index}]", error.reason))
+            continue
+        if stations.setdefault(station.mac, station) is not station:
+            refusals.append(Reason(Code.DUPLICATE_ENTRY, f"stations[{index}].mac"))
+    return tuple(stations.values())
+
+
+def _station(entry: access_point_pb2.Station) -> Station:
+    station = Station(
+        entry.mac,
+        entry.rx_bytes,
+        entry.rx_packets,
+        entry.tx_packets,
+        entry.tx_retries,
+        entry.rx_bitrate_kbps,
+        entry.connected_time_ms,
+        entry.aggregates,
+        tuple(entry.ip_addresses),
+    )
+    if not is_station_mac(station.mac):
+        _malformed("mac", station.mac)
+    if max(station[1:5]) > COUNTER_MAX or station.connected_time_ms > COUNTER_MAX:
+        for field in ("rx_bytes", "rx_packets", "tx_packets", "tx_retries", "connected_time_ms"):
+            if getattr(station, field) > COUNTER_MAX:
+                _out_of_range(field, getattr(station, field), COUNTER_MAX)
+    if station.rx_bitrate_kbps > BITRATE_MAX_KBPS:
+        _out_of_range("rx_bitrate_kbps", station.rx_bitrate_kbps, BITRATE_MAX_KBPS)
+    low, high = SIGNAL_DBM
+    if not low <= entry.signal_dbm <= high:  # 0 if absent
+        raise RefusedError(Reason(Code.OUT_OF_RANGE, "signal_dbm", after=entry.signal_dbm, limit=high))
+    if len(station.ip_addresses) > STATION_ADDRESSES_MAX:
+        _out_of_range("ip_addresses", len(station.ip_addresses), STATION_ADDRESSES_MAX)
+    for address in station.ip_addresses:
+        if not is_peer_address(address):
+            _malformed("ip_addresses", address)
+    return station
+
+
+def _survey(message: access_point_pb2.AccessPointReport, refusals: list[Reason]) -> Survey | None:
+    if not message.HasField("survey"):
+        return None
+    active_us, busy_us = message.survey.active_us, message.survey.busy_us
+    if active_us > COUNTER_MAX or busy_us > active_us:
+        limit = min(active_us, COUNTER_MAX)
+        field, value = ("active_us", active_us) if active_us > COUNTER_MAX else ("busy_us", busy_us)
+        refusals.append(Reason(Code.OUT_OF_RANGE, f"survey.{field}", after=value, limit=limit))
+        return None
+    return Survey(active_us, busy_us)
+
+
+def _agent(message: terminal_pb2.Agent) -> Agent:
+    """A terminal whose back end is not described has one that can do nothing: every flag is false."""
+    back_end = message.back_end
+    name = back_end.name
+    if len(name) > NAME_MAX_CHARACTERS or not name.isprintable():
+        raise RefusedError(Reason(Code.MALFORMED, "agent.back_end.name"))
+    if len(message.version) > VERSION_MAX_CHARACTERS or not message.version.isprintable():
+        raise RefusedError(Reason(Code.MALFORMED, "agent.version"))
+    return Agent(
+        message.version,
+        BackEnd(
+            name=name,
+            can_set_max=back_end.can_set_max,
+            can_set_min=back_end.can_set_min,
+            can_select_destination=back_end.can_select_destination,
+            rules_max=back_end.rules_max,
+        ),
+    )
+
+
+def _destinations(message: terminal_pb2.TerminalReport, refusals: list[Reason]) -> tuple[Destination, ...]:
+    """The destinations by their order; of those with the same address the first."""
+    entries: Sequence[terminal_pb2.Destination] = message.destinations
+    if len(entries) > DESTINATIONS_MAX:
+        reason = Reason(Code.TOO_MANY_ENTRIES, "destinations", after=len(entries), limit=DESTINATIONS_MAX)
+        refusals.append(reason)
+        entries = entries[:DESTINATIONS_MAX]
+    destinations = dict[Address, Destination]()
+    for index, entry in enumerate(entries):
+        try:
+            destination = _destination(entry)
+        except RefusedError as error:
+            refusals.append(_within(f"destinations[{index}]", error.reason))
+            continue
+        if destinations.setdefault(destination.address, destination) is not destination:
+            refusals.append(Reason(Code.DUPLICATE_ENTRY, f"destinations[{index}].address"))
+    return tuple(destinations.values())
+
+
+def _destination(entry: terminal_pb2.Destination) -> Destination:
+    destination = Destination(
+        entry.address, entry.connections_sending, entry.srtt_us, entry.min_rtt_us, entry.mss_bytes
+    )
+    address, connections, srtt_us, min_rtt_us, mss_bytes = destination
+    if not is_peer_address(address):
+        _malformed("address", address)
+    if connections > CONNECTIONS_MAX:
+        _out_of_range("connections_sending", connections, CONNECTIONS_MAX)
+    for field, value_us in (("srtt_us", srtt_us), ("min_rtt_us", min_rtt_us)):
+        if value_us > RTT_MAX_US:
+            _out_of_range(field, value_us, RTT_MAX_US)
+        if 0 < value_us < RTT_MIN_US and not is_loopback(address):
+            raise RefusedError(Reason(Code.OUT_OF_RANGE, field, before=RTT_MIN_US, after=value_us))
+    if mss_bytes > MSS_MAX_BYTES or 0 < mss_bytes < MSS_MIN_BYTES:
+        raise RefusedError(Reason(Code.OUT_OF_RANGE, "mss_bytes", after=mss_bytes, limit=MSS_MAX_BYTES))
+    return destination
+
+
+def _within(where: str, reason: Reason) -> Reason:
+    return Reason(reason.code, f"{where}.{reason.subject}", reason.before, reason.after, reason.limit)
+
+
+def terminal_command(effect: Command) -> bytes:
+    """What goes to a terminal: a TerminalServiceConnectResponse."""
+    if isinstance(effect, RenewLease):
+        renew = terminal_pb2.RenewLease(generation=effect.generation, lease_ms=effect.lease_ms)
+        command = terminal_pb2.TerminalCommand(renew_lease=renew)
+    elif isinstance(effect, SetBounds):
+        set_bounds = terminal_pb2.SetBounds(
+            generation=effect.generation,
+            bounds=[bound(entry) for entry in effect.bounds],
+            lease_ms=effect.lease_ms,
+            reason=reason_message(effect.reasons[0]),
+            active_senders=effect.active_senders,
+            capacity_bps=round(effect.capacity_bps),
+        )
+        command = terminal_pb2.TerminalCommand(set_bounds=set_bounds)
+    else:
+        command = terminal_pb2.TerminalCommand(
+            set_reporting=terminal_pb2.SetReporting(
+                interval_ms=effect.interval_ms,
+                heartbeat_ms=effect.heartbeat_ms,
+                rtt_ratio_change_permille=effect.rtt_ratio_change_permille,
+            )
+        )
+    return terminal_pb2.TerminalServiceConnectResponse(command=command).SerializeToString()
+
+
+def bound(entry: Bound) -> terminal_pb2.Bound:
+    """One bound; without an address it is for every connection."""
+    if not entry.address:
+        return terminal_pb2.Bound(all=True, min_segs=entry.min_segs, max_segs=entry.max_segs)
+    length_bits = 32 if len(entry.address) == IPV4_OCTETS else 128
+    prefix = terminal_pb2.Prefix(address=entry.address, length_bits=length_bits)
+    return terminal_pb2.Bound(destination=prefix, min_segs=entry.min_segs, max_segs=entry.max_segs)
+
+
+def reason_message(reason: Reason) -> reason_pb2.Reason:
+    """A reason on the wire."""
+    return reason_pb2.Reason(
+        code=reason.code.value,  # type: ignore[arg-type]  # the same numbers: tested
+        subject=reason.subject,
+        before=reason.before,
+        after=reason.after,
+        limit=reason.limit,
+    )

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the engine's state to what operators are shown, in one step: the messages are the copies."""
+
+from airbound.core.addresses import Address, address_text, mac_text
+from airbound.core.cell.state import CellState
+from airbound.core.cell.terminal import Terminal
+from airbound.core.commands import fit_to_back_end
+from airbound.core.decisions import Decision
+from airbound.core.parameters import Mode, Parameters
+from airbound.core.policy import formula
+from airbound.core.settings import Settings
+from airbound.grpc.convert import reason_message
+from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
+
+MODES: dict[Mode, operations_pb2.Mode] = {
+    "observe": operations_pb2.MODE_OBSERVE,
+    "control": operations_pb2.MODE_CONTROL,
+}
+_SOURCES = {
+    "default": operations_pb2.CAPACITY_SOURCE_DEFAULT,
+    "bitrate": operations_pb2.CAPACITY_SOURCE_BITRATE,
+    "busy_time": operations_pb2.CAPACITY_SOURCE_BUSY_TIME,
+    "throughput": operations_pb2.CAPACITY_SOURCE_THROUGHPUT,
+}
+
+
+def cell(state: CellState, now_us: int) -> operations_pb2.Cell:
+    """A cell at one moment."""
+    bps, source = state.capacity.estimate()
+    access_point = state.access_point
+    message = operations_pb2.Cell(
+        bssid=state.name,
+        ssid=state.ssid,
+        center_frequency_mhz=state.center_frequency_mhz,
+        stations=len(state.stations.by_mac),
+        active_senders=state.stations.active_senders,
+        terminals=len(state.terminals),
+        uplink_bps=round(state.stations.uplink_bps),
+        capacity_bps=round(bps),
+        capacity_source=_SOURCES[source],
+        report_age_ms=(now_us - state.reported_at_us) // 1000,
+        reassociations_total=state.stations.reassociations_total,
+    )
+    if state.stations.busy_ratio is not None:
+        message.busy_ratio = state.stations.busy_ratio
+    if access_point is not None:
+        message.access_point = access_point.stream.principal.name
+        message.refused_total = access_point.refused_total
+        message.malformed_inputs_total = access_point.malformed_inputs_total
+        message.agent_version = access_point.agent_version
+    return message
+
+
+def terminal(state: Terminal, settings: Settings, now_us: int) -> operations_pb2.Terminal:
+    """A terminal at one moment."""
+    cell_state, sent = state.cell, state.sent
+    decisions = cell_state.computed(state) if cell_state is not None else ()
+    omitted = {reason.subject: reason for reason in fit_to_back_end(decisions, state.back_end)[1]}
+    message = operations_pb2.Terminal(
+        mac=mac_text(state.mac),
+        name=state.name,
+        bssid=cell_state.name if cell_state else "",
+        active_sender=cell_state is not None and cell_state.stations.by_mac[state.mac].sending,
+        exempt=state.name in settings.exempt,
+        back_end=state.back_end.name,
+        bounds_generation_in_force=state.generation_in_force,
+        bounds_generation_sent=state.last_generation,
+        bounds_sent=[
+            operations_pb2.BoundSent(
+                destination=_address(bound.address), min_segs=bound.min_segs, max_segs=bound.max_segs
+            )
+            for bound in (sent.bounds if sent else ())
+        ],
+        decisions=[_decision(decision, settings.parameters) for decision in decisions],
+        report_age_ms=(now_us - state.reported_at_us) // 1000,
+        refused_total=state.refused_total,
+        failures_total=state.failures_total,
+        malformed_inputs_total=state.malformed_inputs_total,
+        agent_version=state.agent_version,
+    )
+    for decision in message.decisions:
+        if decision.destination in omitted:
+            decision.notes.append(reason_message(omitted[decision.destination]))
+    if state.no_bounds is not None:
+        message.no_bounds.CopyFrom(reason_message(state.no_bounds))
+    return message
+
+
+def _decision(decision: Decision, parameters: Parameters) -> operations_pb2.Decision:
+    of = decision.of
+    return operations_pb2.Decision(
+        destination=address_text(decision.destination),
+        min_segs=decision.range.min_segs,
+        max_segs=decision.range.max_segs,
+        policy=parameters.policy,
+        active_senders=of.active_senders,
+        connections=of.connections,
+        srtt_us=of.srtt_us,
+        min_rtt_us=of.min_rtt_us,
+        own_min_rtt_us=decision.own_min_rtt_us,
+        rtt_ratio=of.rtt_ratio,
+        capacity_bps=round(of.capacity_bps) if parameters.policy == "bdp" else 0,
+        formula=formula(of, parameters),
+    )
+
+
+def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> list[operations_pb2.StationView]:
+    """A cell's stations; `report` is the access point's last one, which has what decisions do not need."""
+    reported = {station.mac: station for station in report.stations}
+    views = []
+    for mac, station in sorted(state.stations.by_mac.items()):
+        of = reported.get(mac, access_point_pb2.Station())
+        joined = state.terminals.get(mac)
+        view = operations_pb2.StationView(
+            mac=mac_text(mac),
+            ip_addresses=[address_text(address) for address in station.latest.ip_addresses],
+            active_sender=station.sending,
+            terminal=joined.name if joined else "",
+            uplink_bps=round(station.payload_bytes_per_s * 8),
+            rx_bitrate_kbps=of.rx_bitrate_kbps,
+            tx_bitrate_kbps=of.tx_bitrate_kbps,
+            rx_airtime_us=of.rx_airtime_us,
+            tx_airtime_us=of.tx_airtime_us,
+            airtime_source=of.airtime_source,
+            tx_retries=of.tx_retries,
+            tx_failed=of.tx_failed,
+            connected_time_ms=of.connected_time_ms,
+        )
+        if of.HasField("signal_dbm"):
+            view.signal_dbm = of.signal_dbm
+        views.append(view)
+    return views
+
+
+def destinations(report: terminal_pb2.TerminalReport) -> list[operations_pb2.DestinationView]:
+    """What a terminal reported last of its destinations."""
+    return [
+        operations_pb2.DestinationView(
+            address=_reported_address(of.address),
+            connections=of.connections,
+            connections_sending=of.connections_sending,
+            srtt_us=of.srtt_us,
+            min_rtt_us=of.min_rtt_us,
+            cwnd_segs=of.cwnd_segs,
+            ssthresh_segs=of.ssthresh_segs,
+            delivered_bytes=of.delivered_bytes,
+            queued_bytes=of.queued_bytes,
+            events=of.events,
+            uids=of.uids,
+        )
+        for of in report.destinations
+    ]
+
+
+def _address(address: Address) -> str:
+    return address_text(address) if address else ""
+
+
+def _reported_address(octets: bytes) -> str:
+    """As reported, which may have been refused."""
+    try:
+        return address_text(octets)
+    except ValueError:
+        return octets.hex()

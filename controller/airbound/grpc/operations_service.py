@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service that operators' tools use. Long lists go out in pages, with a turn of the loop between two of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any, TypeVar
+
+import grpc
+
+from airbound import __version__
+from airbound.core.addresses import Mac, mac_from_text, mac_text
+from airbound.core.cell.state import CellState
+from airbound.core.cell.terminal import Terminal
+from airbound.core.reasons import Code
+from airbound.grpc import operations_convert as convert
+from airbound.grpc.operations_convert import MODES
+from airbound.runtime.runner import Runner
+from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, terminal_pb2
+
+Item = TypeVar("Item")
+
+PAGE = 50
+NAME_MAX_CHARACTERS = 256
+
+
+class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
+    """Shows the engine's state and passes on what operators decide. `log_dropped` counts lines that were not logged."""
+
+    def __init__(self, runner: Runner, log_dropped: Callable[[], int] = lambda: 0) -> None:
+        self._runner = runner
+        self._log_dropped = log_dropped
+
+    async def GetController(  # noqa: N802  # the contract's name
+        self, _request: operations_pb2.GetControllerRequest, _context: Any
+    ) -> operations_pb2.GetControllerResponse:
+        """Mode and counters."""
+        runner, engine = self._runner, self._runner.engine
+        counts = {
+            ("commands_total", Code.UNSPECIFIED): runner.commands_total,
+            ("log_lines_dropped_total", Code.UNSPECIFIED): self._log_dropped(),
+            ("reports_total", Code.UNSPECIFIED): runner.reports_total,
+            ("streams", Code.UNSPECIFIED): runner.streams,
+        } | dict(engine.settings.counters)
+        return operations_pb2.GetControllerResponse(
+            version=__version__,
+            mode=MODES[engine.settings.mode],
+            policy=engine.settings.parameters.policy,
+            cells=len(engine.cells),
+            terminals=len(engine.terminals()),
+            exempt=sorted(engine.settings.exempt),
+            counters=[
+                operations_pb2.Counter(
+                    name=name,
+                    code=code.value,  # type: ignore[arg-type]  # the same numbers: tested
+                    value=value,
+                )
+                for (name, code), value in sorted(counts.items())
+            ],
+        )
+
+    async def ListCells(  # noqa: N802
+        self, request: operations_pb2.ListCellsRequest, context: Any
+    ) -> AsyncIterator[operations_pb2.ListCellsResponse]:
+        """Every cell, or one."""
+        engine = self._runner.engine
+        chosen = (
+            [await self._cell(request.bssid, context)]
+            if request.bssid
+            else sorted(engine.cells.values(), key=lambda cell: cell.bssid)
+        )
+        async for page in _pages(chosen):
+            cells = [convert.cell(cell, self._runner.now_us()) for cell in page]
+            yield operations_pb2.ListCellsResponse(cells=cells)
+
+    async def WatchCells(  # noqa: N802
+        self, _request: operations_pb2.WatchCellsRequest, _context: Any
+    ) -> AsyncIterator[operations_pb2.WatchCellsResponse]:
+        """Every cell, then each again whenever it changes."""
+        async for bssids in self._runner.changed_cells():
+            for bssid in bssids:
+                cell = self._runner.engine.cells.get(bssid)
+                if cell is not None:
+                    yield operations_pb2.WatchCellsResponse(cell=convert.cell(cell, self._runner.now_us()))
+
+    async def ListStations(  # noqa: N802
+        self, request: operations_pb2.ListStationsRequest, context: Any
+    ) -> operations_pb2.ListStationsResponse:
+        """The stations of one cell."""
+        cell = await self._cell(request.bssid, context)
+        session = self._runner.session(cell.access_point.stream.number) if cell.access_point else None
+        last = session.last_report if session else b""
+        report = access_point_pb2.AccessPointServiceConnectRequest.FromString(last).report
+        return operations_pb2.ListStationsResponse(stations=convert.stations(cell, report))
+
+    async def ListTerminals(  # noqa: N802
+        self, request: operations_pb2.ListTerminalsRequest, context: Any
+    ) -> AsyncIterator[operations_pb2.ListTerminalsResponse]:
+        """Every terminal, or those joined to one cell."""
+        engine = self._runner.engine
+        if request.bssid:
+            chosen = list((await self._cell(request.bssid, context)).terminals.values())
+        else:
+            chosen = engine.terminals()
+        async for page in _pages(sorted(chosen, key=lambda terminal: terminal.mac)):
+            now_us = self._runner.now_us()
+            terminals = [convert.terminal(terminal, engine.settings, now_us) for terminal in page]
+            yield operations_pb2.ListTerminalsResponse(terminals=terminals)
+
+    async def ExplainTerminal(  # noqa: N802
+        self, request: operations_pb2.ExplainTerminalRequest, context: Any
+    ) -> operations_pb2.ExplainTerminalResponse:
+        """A terminal's bounds and what they follow from."""
+        terminal = await self._terminal(request.terminal, context)
+        now_us = self._runner.now_us()
+        session = self._runner.session(terminal.stream.number)
+        last = session.last_report if session else b""
+        report = terminal_pb2.TerminalServiceConnectRequest.FromString(last).report
+        return operations_pb2.ExplainTerminalResponse(
+            terminal=convert.terminal(terminal, self._runner.engine.settings, now_us),
+            cell=convert.cell(terminal.cell, now_us) if terminal.cell else None,
+            destinations=convert.destinations(report),
+            last_trigger=report.trigger,
+        )
+
+    async def SetMode(  # noqa: N802
+        self, request: operations_pb2.SetModeRequest, context: Any
+    ) -> operations_pb2.SetModeResponse:
+        """Switch between observing and controlling."""
+        for mode, wire in MODES.items():
+            if wire == request.mode:
+                return operations_pb2.SetModeResponse(previous_mode=MODES[self._runner.set_mode(mode)])
+        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"mode = {request.mode}: expected observe or control")
+        raise AssertionError  # abort raises
+
+    async def ExemptTerminal(  # noqa: N802
+        self, request: operations_pb2.ExemptTerminalRequest, context: Any
+    ) -> operations_pb2.ExemptTerminalResponse:
+        """Exempt terminals of a name from control, or end that; none need be connected."""
+        name = request.name
+        if not name or len(name) > NAME_MAX_CHARACTERS or not name.isprintable():
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"name = {name[:NAME_MAX_CHARACTERS]!r}: not a name")
+        previous = self._runner.set_exempt(name, exempt=request.exempt)
+        return operations_pb2.ExemptTerminalResponse(previously_exempt=previous)
+
+    async def _cell(self, text: str, context: Any) -> CellState:
+        bssid = await _mac("bssid", text, context)
+        cell = self._runner.engine.cells.get(bssid)
+        if cell is None:
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"no access point has reported a cell {mac_text(bssid)}")
+            raise AssertionError  # abort raises
+        return cell
+
+    async def _terminal(self, text: str, context: Any) -> Terminal:
+        """The terminal of that name or MAC."""
+        try:
+            mac = mac_from_text(text)
+        except ValueError:
+            mac = b""
+        found = [
+            terminal for terminal in self._runner.engine.terminals() if text == terminal.name or terminal.mac == mac
+        ]
+        if len(found) > 1:
+            which = ", ".join(f"{mac_text(terminal.mac)} ({terminal.name})" for terminal in found[:PAGE])
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"{text!r} is more than one terminal: {which}")
+        if not found:
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"no terminal {text!r} is connected")
+        return found[0]
+
+
+async def _mac(field: str, text: str, context: Any) -> Mac:
+    try:
+        return mac_from_text(text)
+    except ValueError as error:
+        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{field}: {error}")
+        raise
+
+
+async def _pages(items: Iterable[Item]) -> AsyncIterator[list[Item]]:
+    """At least one page, so that an empty list is an answer."""
+    everything = list(items)
+    for start in range(0, max(1, len(everything)), PAGE):
+        yield everything[start : start + PAGE]
+        await asyncio.sleep(0)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gRPC servers: one for agents, one for operators, on addresses of their own. Plain text for now; credentials will
+come in at `_listen`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import grpc.aio
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE, AgentServices
+from airbound.grpc.operations_service import OperationsService
+from airbound.grpc.session import REPORT_BYTES_MAX
+from airbound.runtime.runner import Runner
+from airbound.v1 import operations_pb2, operations_pb2_grpc
+
+OPERATIONS_SERVICE = operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].full_name
+STOP_GRACE_S = 2.0
+CONTROL_DSCP = 48
+
+COMMON_OPTIONS = (
+    # Otherwise two controllers could share the port and each see half of the agents.
+    ("grpc.so_reuseport", 0),
+    # A peer that vanished must not keep a stream for ever.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 15_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+)
+AGENT_OPTIONS = (
+    *COMMON_OPTIONS,
+    # CS6, network control (RFC 4594): where the access point maps it to a category of its own, a command does not wait
+    # behind downloads and the TCP ACKs of uploads. Agents mark their side alike.
+    ("grpc.dscp", CONTROL_DSCP),
+    # What is larger than a report may be is refused by us, who count it, up to this; beyond it by grpc.
+    ("grpc.max_receive_message_length", 4 * REPORT_BYTES_MAX),
+    # An agent has one stream.
+    ("grpc.max_concurrent_streams", 4),
+    # Agents ping a silent controller every 10 s; an access point is sent nothing for hours. By default that many pings
+    # end the connection; faster ones still do.
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+)
+OPERATOR_OPTIONS = (*COMMON_OPTIONS, ("grpc.max_concurrent_streams", 100))
+
+
+class ListenError(OSError):
+    """The address cannot be listened on."""
+
+
+@dataclass(slots=True)
+class ControllerServer:
+    """Servers that run; `port` and `operator_ports` are the real ones where 0 was asked for (1 for a Unix socket)."""
+
+    runner: Runner
+    port: int
+    operator_ports: list[int]
+    _servers: list[grpc.aio.Server]
+    _health: list[Any]
+
+    async def stop(self) -> None:
+        """Report that we are going, then end the streams. Bounds end with their leases."""
+        for servicer in self._health:
+            await servicer.enter_graceful_shutdown()
+        self.runner.stop()
+        for server in self._servers:
+            await server.stop(STOP_GRACE_S)
+
+
+async def start(
+    runner: Runner, operations: OperationsService, listen: str, operators: Sequence[str], reports_per_s: float
+) -> ControllerServer:
+    """Listen for agents on ADDRESS:PORT, for operators on each of ADDRESS:PORT or unix:/PATH.
+
+    Raises:
+        ListenError: an address is taken, not ours, or no address.
+    """
+    agents = grpc.aio.server(options=AGENT_OPTIONS)
+    agents.add_generic_rpc_handlers(AgentServices(runner, reports_per_s).handlers())
+    people = grpc.aio.server(options=OPERATOR_OPTIONS)
+    operations_pb2_grpc.add_OperationsServiceServicer_to_server(operations, people)
+    services = {agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE), people: (OPERATIONS_SERVICE,)}
+    ports = [_listen(agents, listen)], [_listen(people, endpoint) for endpoint in operators]
+    servicers = []
+    for server, names in services.items():
+        servicer = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+        known = (*names, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(known, server)
+        await server.start()
+        for name in ("", *names):
+            await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
+        servicers.append(servicer)
+    return ControllerServer(runner, ports[0][0], ports[1], list(services), servicers)
+
+
+def _listen(server: grpc.aio.Server, endpoint: str) -> int:
+    try:
+        return server.add_insecure_port(endpoint)
+    except RuntimeError as error:
+        raise ListenError(f"cannot listen on {endpoint}: {error}") from error

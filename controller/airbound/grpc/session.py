@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One agent's stream. Reports are read by the handler's own task; commands are written by a task that exists only while
+there is something to write: most streams of most cells have nothing to say.
+
+Messages are bytes here: their size costs nothing to know, and one that cannot be read is ours to count.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from airbound import reason_text
+from airbound.core.effects import RenewLease, SetBounds, SetReporting
+from airbound.core.principals import Stream
+from airbound.core.reasons import Code, Reason
+from airbound.grpc.convert import Command, terminal_command
+
+REPORT_BYTES_MAX = 1 << 20  # an access point with 2007 stations reports some 250 kB
+
+
+class RateLimit:
+    """A token bucket: so many a second, and as many at once as come in two seconds."""
+
+    __slots__ = ("_at_s", "_per_s", "_tokens")
+
+    def __init__(self, per_s: float) -> None:
+        self._per_s = per_s
+        self._tokens = max(1.0, 2 * per_s)
+        self._at_s = 0.0
+
+    def take(self, now_s: float) -> bool:
+        """Whether one more is within the limit."""
+        tokens = min(self._tokens + (now_s - self._at_s) * self._per_s, max(1.0, 2 * self._per_s))
+        self._at_s = now_s
+        if tokens < 1:
+            self._tokens = tokens
+            return False
+        self._tokens = tokens - 1
+        return True
+
+
+class Session:
+    """A stream's two directions, for one event loop."""
+
+    __slots__ = ("_closing", "_context", "_reporting", "_task", "_waiting", "_writer", "last_report", "stream")
+
+    def __init__(self, stream: Stream, context: Any) -> None:
+        self.stream = stream
+        self.last_report = b""  # as it came; operators are shown from it what decisions do not need
+        self._context = context
+        self._task = asyncio.current_task()
+        self._writer: asyncio.Task[None] | None = None
+        self._waiting: SetBounds | RenewLease | None = None
+        self._reporting: SetReporting | None = None
+        self._closing: Reason | None = None
+
+    def send(self, command: Command) -> None:
+        """Have a command written as soon as the stream takes it. A slow reader gets the newest one, not the history: a
+        set replaces whatever waits, and a renewal waits only if no set does.
+        """
+        if self._closing is not None:
+            return
+        if isinstance(command, SetReporting):
+            self._reporting = command
+        elif isinstance(command, SetBounds) or not isinstance(self._waiting, SetBounds):
+            self._waiting = command
+        if self._writer is None:
+            self._writer = asyncio.get_running_loop().create_task(self._write())
+
+    def close(self, reason: Reason) -> None:
+        """End the stream once what waits is written."""
+        if self._closing is None:
+            self._closing = reason
+            if self._writer is None:
+                self._interrupt()
+
+    async def _write(self) -> None:
+        try:
+            while (command := self._reporting or self._waiting) is not None:
+                if command is self._reporting:
+                    self._reporting = None
+                else:
+                    self._waiting = None
+                await self._context.write(terminal_command(command))
+        except (grpc.aio.BaseError, grpc.aio.InternalError, asyncio.CancelledError):
+            self._waiting = self._reporting = None  # the stream is gone; its reader finds out as well
+        finally:
+            self._writer = None
+            if self._closing is not None:
+                self._interrupt()
+
+    def _interrupt(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def read(self, take: Callable[[bytes], None]) -> None:
+        """Hand out what comes in until either side ends the stream; this is the handler's task."""
+        try:
+            while (data := await self._context.read()) is not grpc.aio.EOF:
+                take(data)
+        except asyncio.CancelledError:
+            if self._closing is None or self._task is None:
+                raise  # the client went away, or the server stops
+            self._task.uncancel()
+        finally:
+            self._task = None
+        if self._closing is not None:
+            await self._context.abort(status_of(self._closing), reason_text.text(self._closing))
+
+
+def status_of(reason: Reason) -> grpc.StatusCode:
+    """The gRPC status that a stream ends with."""
+    match reason.code:
+        case Code.MALFORMED | Code.TOO_LARGE:
+            return grpc.StatusCode.INVALID_ARGUMENT
+        case Code.TOO_MANY_STREAMS:
+            return grpc.StatusCode.RESOURCE_EXHAUSTED
+        case _:
+            return grpc.StatusCode.UNAVAILABLE

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of the operations service, for the commands."""
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from airbound.v1 import operations_pb2, operations_pb2_grpc
+
+Result = TypeVar("Result")
+
+_MODES = {"observe": operations_pb2.MODE_OBSERVE, "control": operations_pb2.MODE_CONTROL}
+
+
+class UnreachableError(OSError):
+    """No controller answers there."""
+
+
+class RefusedError(ValueError):
+    """The controller answered, and the answer is no."""
+
+
+class Client:
+    """One connection to a controller; a context manager.
+
+    Every method raises UnreachableError if nobody answers in time, and RefusedError for any other error.
+    """
+
+    def __init__(self, endpoint: str, timeout_s: float) -> None:
+        self._endpoint = endpoint
+        self._timeout_s = timeout_s
+        # A proxy of the environment is for the web; the agents do not use it either.
+        self._channel = grpc.insecure_channel(endpoint, options=[("grpc.enable_http_proxy", 0)])
+        self._stub: Any = operations_pb2_grpc.OperationsServiceStub(self._channel)
+        self._health: Any = health_pb2_grpc.HealthStub(self._channel)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._channel.close()
+
+    def controller(self) -> operations_pb2.GetControllerResponse:
+        """Mode, policy and counters."""
+        answer: operations_pb2.GetControllerResponse = self._call(
+            lambda: self._stub.GetController(operations_pb2.GetControllerRequest(), **self._options)
+        )
+        return answer
+
+    def cells(self, bssid: str = "") -> operations_pb2.ListCellsResponse:
+        """Every cell, or one."""
+        request = operations_pb2.ListCellsRequest(bssid=bssid)
+        return self._merged(lambda: self._stub.ListCells(request, **self._options), operations_pb2.ListCellsResponse())
+
+    def watch_cells(self) -> Iterator[operations_pb2.Cell]:
+        """Every cell, then each again when it changes; without end."""
+        stream = self._call(lambda: self._stub.WatchCells(operations_pb2.WatchCellsRequest()))
+        while True:
+            response = self._call(lambda: next(stream, None))
+            if response is None:
+                return
+            yield response.cell
+
+    def stations(self, bssid: str) -> operations_pb2.ListStationsResponse:
+        """The stations of a cell."""
+        request = operations_pb2.ListStationsRequest(bssid=bssid)
+        answer: operations_pb2.ListStationsResponse = self._call(
+            lambda: self._stub.ListStations(request, **self._options)
+        )
+        return answer
+
+    def terminals(self, bssid: str = "") -> operations_pb2.ListTerminalsResponse:
+        """Every terminal, or those joined to one cell."""
+        request = operations_pb2.ListTerminalsRequest(bssid=bssid)
+        return self._merged(
+            lambda: self._stub.ListTerminals(request, **self._options), operations_pb2.ListTerminalsResponse()
+        )
+
+    def explain(self, terminal: str) -> operations_pb2.ExplainTerminalResponse:
+        """A terminal's bounds and what they follow from."""
+        request = operations_pb2.ExplainTerminalRequest(terminal=terminal)
+        answer: operations_pb2.ExplainTerminalResponse = self._call(
+            lambda: self._stub.ExplainTerminal(request, **self._options)
+        )
+        return answer
+
+    def set_mode(self, mode: str) -> operations_pb2.SetModeResponse:
+        """Set "observe" or "control"."""
+        request = operations_pb2.SetModeRequest(mode=_MODES[mode])
+        answer: operations_pb2.SetModeResponse = self._call(lambda: self._stub.SetMode(request, **self._options))
+        return answer
+
+    def exempt(self, name: str, *, exempt: bool) -> operations_pb2.ExemptTerminalResponse:
+        """Exempt terminals of a name from control, or end that."""
+        request = operations_pb2.ExemptTerminalRequest(name=name, exempt=exempt)
+        answer: operations_pb2.ExemptTerminalResponse = self._call(
+            lambda: self._stub.ExemptTerminal(request, **self._options)
+        )
+        return answer
+
+    def health(self) -> health_pb2.HealthCheckResponse:
+        """What the controller reports of its health."""
+        answer: health_pb2.HealthCheckResponse = self._call(
+            lambda: self._health.Check(health_pb2.HealthCheckRequest(), **self._options)
+        )
+        return answer
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"timeout": self._timeout_s}
+
+    def _merged(self, call: Callable[[], Any], whole: Result) -> Result:
+        """All pages of an answer as one."""
+        message: Any = whole
+        for page in self._call(lambda: list(call())):
+            message.MergeFrom(page)
+        return whole
+
+    def _call(self, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except grpc.RpcError as error:
+            if error.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}:
+                raise UnreachableError(f"no controller answers at {self._endpoint}: {error.details()}") from error
+            raise RefusedError(f"{error.details()} ({error.code().name.lower()})") from error

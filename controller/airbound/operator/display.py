@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of a controller as text for people, or as JSON in the wire's own field names."""
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from google.protobuf import json_format
+from grpc_health.v1 import health_pb2
+
+from airbound import reason_text
+from airbound.core.reasons import Code, Reason
+from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
+
+_CODES = frozenset(code.value for code in Code)
+_MODES = {operations_pb2.MODE_OBSERVE: "observe", operations_pb2.MODE_CONTROL: "control"}
+_SOURCES = {
+    operations_pb2.CAPACITY_SOURCE_DEFAULT: "default",
+    operations_pb2.CAPACITY_SOURCE_BITRATE: "PHY rate",
+    operations_pb2.CAPACITY_SOURCE_BUSY_TIME: "busy time",
+    operations_pb2.CAPACITY_SOURCE_THROUGHPUT: "throughput",
+}
+
+
+def as_json(answer: Any) -> str:
+    """A message as JSON."""
+    return json_format.MessageToJson(
+        answer, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
+
+
+def as_json_line(answer: Any) -> str:
+    """A message as one line of JSON."""
+    return json_format.MessageToJson(
+        answer, preserving_proto_field_name=True, always_print_fields_with_no_presence=True, indent=None
+    )
+
+
+def controller(answer: operations_pb2.GetControllerResponse) -> str:
+    """Mode, sizes, and everything that was counted."""
+    lines = [
+        f"airbound {answer.version}, mode {_mode(answer.mode)}, policy {answer.policy}",
+        f"{answer.cells} cells, {answer.terminals} terminals; exempt: {', '.join(answer.exempt) or 'none'}",
+    ]
+    rows = [(counter.name, _code(counter.code), str(counter.value)) for counter in answer.counters]
+    return "\n".join([*lines, _table(("COUNTER", "CODE", "VALUE"), rows)])
+
+
+def mode(answer: operations_pb2.GetControllerResponse) -> str:
+    """One line."""
+    return f"mode {_mode(answer.mode)}, policy {answer.policy}"
+
+
+def mode_set(answer: operations_pb2.SetModeResponse) -> str:
+    """One line."""
+    return f"was {_mode(answer.previous_mode)}"
+
+
+def exempted(answer: operations_pb2.ExemptTerminalResponse) -> str:
+    """One line."""
+    return f"was {'exempt' if answer.previously_exempt else 'under control'}"
+
+
+def health(answer: health_pb2.HealthCheckResponse) -> str:
+    """One word."""
+    return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
+
+
+_CELL_HEADS = (
+    "CELL", "SSID", "STATIONS", "SENDING", "TERMINALS", "UPLINK", "CAPACITY", "FROM", "BUSY", "AGE", "REFUSED",
+)  # fmt: skip
+
+
+def cells(answer: operations_pb2.ListCellsResponse) -> str:
+    """A table of cells."""
+    return (
+        _table(_CELL_HEADS, [_cell_row(cell) for cell in answer.cells])
+        if answer.cells
+        else ("No access point has reported.")
+    )
+
+
+def cell_line(cell: operations_pb2.Cell) -> str:
+    """One cell in one line, for watching."""
+    return "  ".join(f"{head.lower()} {value}" for head, value in zip(_CELL_HEADS, _cell_row(cell), strict=True))
+
+
+def _cell_row(cell: operations_pb2.Cell) -> tuple[str, ...]:
+    return (
+        cell.bssid,
+        _printable(cell.ssid.decode(errors="replace")),
+        str(cell.stations),
+        str(cell.active_senders),
+        str(cell.terminals),
+        _mbps(cell.uplink_bps),
+        _mbps(cell.capacity_bps),
+        _SOURCES.get(cell.capacity_source, "?"),
+        f"{cell.busy_ratio:.0%}" if cell.HasField("busy_ratio") else "-",
+        _seconds(cell.report_age_ms),
+        str(cell.refused_total),
+    )
+
+
+def stations(answer: operations_pb2.ListStationsResponse) -> str:
+    """A table of a cell's stations."""
+    rows = [
+        (
+            station.mac,
+            " ".join(station.ip_addresses) or "-",
+            station.terminal or "no agent",
+            "sending" if station.active_sender else "idle",
+            _mbps(station.uplink_bps),
+            f"{station.signal_dbm} dBm" if station.HasField("signal_dbm") else "-",
+            f"{station.rx_bitrate_kbps / 1000:g}/{station.tx_bitrate_kbps / 1000:g} Mb/s",
+            _airtime(station),
+            f"{station.tx_retries}/{station.tx_failed}",
+        )
+        for station in answer.stations
+    ]
+    heads = (
+        "STATION",
+        "ADDRESSES",
+        "TERMINAL",
+        "STATE",
+        "UPLINK",
+        "SIGNAL",
+        "RATE UP/DOWN",
+        "AIRTIME",
+        "RETRIES/FAILED",
+    )
+    return _table(heads, rows) if rows else "No station is associated."
+
+
+def _airtime(station: operations_pb2.StationView) -> str:
+    if station.airtime_source == access_point_pb2.AIRTIME_SOURCE_UNSPECIFIED:
+        return "-"
+    estimated = " est." if station.airtime_source == access_point_pb2.AIRTIME_SOURCE_ESTIMATED else ""
+    return f"{station.rx_airtime_us / 1e6:.1f}+{station.tx_airtime_us / 1e6:.1f} s{estimated}"
+
+
+def terminals(answer: operations_pb2.ListTerminalsResponse) -> str:
+    """A table of terminals."""
+    rows = [
+        (
+            terminal.name,
+            terminal.mac,
+            terminal.bssid or "not joined",
+            _state(terminal),
+            _sent_or_computed(terminal),
+            f"{terminal.bounds_generation_in_force}/{terminal.bounds_generation_sent}",
+            _seconds(terminal.report_age_ms),
+            str(terminal.refused_total),
+        )
+        for terminal in answer.terminals
+    ]
+    heads = ("TERMINAL", "MAC", "CELL", "STATE", "BOUNDS", "IN FORCE/SENT", "AGE", "REFUSED")
+    return _table(heads, rows) if rows else "No terminal is connected."
+
+
+def explanation(answer: operations_pb2.ExplainTerminalResponse) -> str:
+    """Everything about one terminal."""
+    terminal = answer.terminal
+    refused = f"{terminal.refused_total} refused here, {terminal.malformed_inputs_total} by its agent"
+    agent = (
+        f"back end {_printable(terminal.back_end) or 'unknown'}, version {_printable(terminal.agent_version) or '?'}"
+    )
+    sent, in_force = terminal.bounds_generation_sent or "none", terminal.bounds_generation_in_force or "none"
+    lines = [
+        f"{_bold('terminal')} {_printable(terminal.name)}, MAC {terminal.mac}: {_state(terminal)}; agent: {agent}",
+        f"last report {_seconds(terminal.report_age_ms)} ago ({_trigger(answer.last_trigger)}); {refused}",
+        f"generation sent {sent}, in force {in_force}",
+    ]
+    if terminal.failures_total:
+        lines.append(f"{terminal.failures_total} decisions ended in an error of the controller")
+    if answer.HasField("cell"):
+        cell = answer.cell
+        lines.append(
+            f"cell {cell.bssid}: n={cell.active_senders} of {cell.stations} stations send,"
+            f" uplink {_mbps(cell.uplink_bps)},"
+            f" capacity {_mbps(cell.capacity_bps)} (from {_SOURCES.get(cell.capacity_source, '?')})"
+        )
+    if terminal.HasField("no_bounds"):
+        lines.append(f"{_bold('no bounds')}: {_reason(terminal.no_bounds)}")
+    if terminal.bounds_sent and any(not _was_sent(decision, terminal) for decision in terminal.decisions):
+        lines.append(f"sent, as its back end can take it: {_bounds(terminal.bounds_sent)}")
+    for decision in terminal.decisions:
+        lines += ["", *_decision(decision, terminal)]
+    if answer.destinations:
+        lines += ["", _destinations(answer.destinations)]
+    return "\n".join(lines)
+
+
+def _decision(decision: operations_pb2.Decision, terminal: operations_pb2.Terminal) -> list[str]:
+    computed_only = "" if _was_sent(decision, terminal) else ", computed, not sent"
+    head = f"{decision.destination} {decision.min_segs}..{decision.max_segs}"
+    return [
+        f"{_bold(head)} segments, policy {decision.policy}, n={decision.active_senders}{computed_only}",
+        f"  RTT {_ms(decision.srtt_us)}, {decision.rtt_ratio:.1f} x min RTT {_ms(decision.min_rtt_us)}",
+        f"  smallest RTT that it saw itself {_ms(decision.own_min_rtt_us)}",
+        f"  {decision.formula}",
+        *(f"  {_reason(note)}" for note in decision.notes),
+    ]
+
+
+def _destinations(views: Iterable[operations_pb2.DestinationView]) -> str:
+    rows = [
+        (
+            view.address,
+            f"{view.connections_sending}/{view.connections}",
+            str(view.cwnd_segs),
+            f"{view.queued_bytes / 1000:.0f} kB",
+            f"{view.delivered_bytes / 1e6:.1f} MB",
+            _events(view.events),
+            ",".join(map(str, view.uids)) or "-",
+        )
+        for view in views
+    ]
+    return _table(("DESTINATION", "SENDING", "CWND", "QUEUED", "DELIVERED", "EVENTS", "UIDS"), rows)
+
+
+def _events(events: terminal_pb2.EventCounts) -> str:
+    counts = [f"{field.name} {value}" for field, value in events.ListFields()]
+    return ", ".join(counts).replace("_", " ") or "none"
+
+
+def _was_sent(decision: operations_pb2.Decision, terminal: operations_pb2.Terminal) -> bool:
+    of = (decision.destination, decision.min_segs, decision.max_segs)
+    return any((sent.destination, sent.min_segs, sent.max_segs) == of for sent in terminal.bounds_sent)
+
+
+def _reason(message: reason_pb2.Reason) -> str:
+    """A reason for a person, also one whose code this program does not know."""
+    if message.code not in _CODES:
+        return f"code {message.code}"
+    values = {name: getattr(message, name) for name in ("before", "after", "limit") if message.HasField(name)}
+    return _printable(reason_text.text(Reason(Code(message.code), message.subject, **values)))
+
+
+def _code(code: int) -> str:
+    if not code:
+        return ""
+    return Code(code).name.lower() if code in _CODES else str(code)
+
+
+def _trigger(trigger: int) -> str:
+    known = trigger in terminal_pb2.TerminalReportTrigger.values()
+    name = terminal_pb2.TerminalReportTrigger.Name(trigger) if known else "?"
+    return name.removeprefix("TERMINAL_REPORT_TRIGGER_").lower().replace("_", " ")
+
+
+def _mode(value: int) -> str:
+    return next((name for mode, name in _MODES.items() if mode == value), "?")
+
+
+def _state(terminal: operations_pb2.Terminal) -> str:
+    words = ["sending" if terminal.active_sender else "idle"]
+    if terminal.exempt:
+        words.append("exempt")
+    return ", ".join(words)
+
+
+def _sent_or_computed(terminal: operations_pb2.Terminal) -> str:
+    if terminal.bounds_sent or not terminal.decisions:
+        return _bounds(terminal.bounds_sent)
+    return f"none (would be {_bounds(terminal.decisions)})"
+
+
+def _bounds(bounds: Iterable[operations_pb2.BoundSent | operations_pb2.Decision]) -> str:
+    return ", ".join(f"{of.destination or 'all'} {of.min_segs}..{of.max_segs}" for of in bounds) or "none"
+
+
+def _mbps(bps: int) -> str:
+    return f"{bps / 1e6:.1f} Mb/s"
+
+
+def _ms(us: int) -> str:
+    return f"{us / 1000:.1f} ms" if us else "none"
+
+
+def _seconds(ms: int) -> str:
+    return f"{ms / 1000:.1f} s"
+
+
+def _printable(text: str) -> str:
+    """What a peer sent may be anything; control sequences must not reach the terminal."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    head = "  ".join(text.ljust(width) for text, width in zip(heads, widths, strict=True)).rstrip()
+    return "\n".join([_bold(head), *lines])
+
+
+def _bold(text: str) -> str:
+    if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
+        return f"\x1b[1m{text}\x1b[0m"
+    return text

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One line of English for a reason: for the log and for the operators' commands. Programs read codes."""
+
+from collections.abc import Callable
+
+from airbound.core.reasons import Code, Reason
+
+_TEXTS: dict[Code, Callable[[Reason], str]] = {
+    Code.CELL_UNKNOWN: lambda _: "no access point reports it as associated yet",
+    Code.CELL_LEARNING: lambda r: f"the access point of {r.subject} has reported only once: rates are not known yet",
+    Code.NO_RTT_SAMPLE: lambda _: "no RTT sample yet",
+    Code.OBSERVE_MODE: lambda _: "observe mode: computed and shown, not applied",
+    Code.EXEMPT: lambda _: "exempt: computed and shown, not applied",
+    Code.NOT_SENDING: lambda _: "it sends nothing",
+    Code.BACK_END_CANNOT_BOUND: lambda r: f"its back end {r.subject!r} cannot set a maximum",
+    Code.MAC_CLAIMED_TWICE: lambda r: (
+        f"{r.subject} reports the same MAC address: which of the two is the station is open"
+    ),
+    Code.ADDRESS_MISMATCH: lambda r: (
+        f"its stream comes from {r.subject}, which is not an address of the station"
+        " ([identity] match_addresses = false allows that)"
+    ),
+    Code.LEFT_CELL: lambda r: f"it left the cell {r.subject}",
+    Code.TERMINAL_STALE: lambda r: f"it has not reported for more than {r.limit:g} s",
+    Code.CELL_STALE: lambda r: f"the access point of {r.subject} has not reported for more than {r.limit:g} s",
+    Code.INTERNAL_ERROR: lambda r: f"an error of the controller: {r.subject}",
+    Code.STARTED_SENDING: lambda r: f"it began to send to {r.subject}",
+    Code.STOPPED_SENDING: lambda r: f"it no longer sends to {r.subject}",
+    Code.ACTIVE_SENDERS: lambda r: f"active senders {r.before:g} -> {r.after:g}",
+    Code.CONNECTIONS: lambda r: f"sending connections {r.before:g} -> {r.after:g}",
+    Code.CAPACITY: lambda r: f"capacity {_mbps(r.before)} -> {_mbps(r.after)} Mb/s",
+    Code.MIN_RTT: lambda r: f"minimum RTT to {r.subject} {_ms(r.before)} -> {_ms(r.after)} ms",
+    Code.RTT_RATIO: lambda r: f"RTT ratio to {r.subject} {r.before:.1f} -> {r.after:.1f}",
+    Code.POLICY: lambda r: f"the policy {r.subject} or a parameter changed".replace("  ", " "),
+    Code.REPEATED: lambda r: f"sent again: the terminal still reports generation {r.before:g}",
+    Code.OMITTED_NO_RTT_SAMPLE: lambda r: f"{r.subject} has no bound: no RTT sample yet",
+    Code.OMITTED_RULES_MAX: lambda r: f"{r.subject} has no bound: the back end takes at most {r.limit:g} rules",
+    Code.MALFORMED: lambda r: f"{r.subject}: not what it must be",
+    Code.OUT_OF_RANGE: lambda r: f"{r.subject} = {_number(r.after)}: out of range{_limit(r)}",
+    Code.TOO_MANY_ENTRIES: lambda r: f"{r.subject}: {r.after:g} entries{_limit(r)}; the rest is ignored",
+    Code.DUPLICATE_ENTRY: lambda r: f"{r.subject}: listed twice",
+    Code.OUT_OF_ORDER: lambda r: f"{r.subject} = {_number(r.after)}: not after {_number(r.before)}",
+    Code.COUNTER_JUMP: lambda r: f"{r.subject} moved from {_number(r.before)} to {_number(r.after)}: not possible",
+    Code.TOO_LARGE: lambda r: f"a message of {_number(r.after)} bytes{_limit(r)}",
+    Code.RATE_LIMITED: lambda r: f"more than {r.limit:g} reports a second",
+    Code.OTHER_CELL: lambda r: f"a stream reports one cell; this one reports {r.subject} as well",
+    Code.CELL_CLAIMED: lambda r: f"the access point {r.subject} reports the same cell",
+    Code.TOO_MANY_STREAMS: lambda r: f"more than {r.limit:g} streams",
+    Code.REPLACED: lambda _: "a newer stream took its place",
+    Code.OUT_OF_ORDER_STREAK: lambda r: f"{r.after:g} reports in a row were out of order",
+    Code.STOPPING: lambda _: "the controller is stopping",
+}
+
+
+def text(reason: Reason) -> str:
+    """One line for a person."""
+    make = _TEXTS.get(reason.code)
+    return make(reason) if make else reason.code.name.lower().replace("_", " ")
+
+
+def _number(value: float | None) -> str:
+    return "?" if value is None else f"{value:.15g}"
+
+
+def _limit(reason: Reason) -> str:
+    return "" if reason.limit is None else f", at most {_number(reason.limit)}"
+
+
+def _ms(microseconds: float | None) -> str:
+    return f"{(microseconds or 0) / 1000:.1f}"
+
+
+def _mbps(bps: float | None) -> str:
+    return f"{(bps or 0) / 1e6:.1f}"

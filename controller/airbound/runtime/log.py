@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The "what and why" log: one line for each thing that happened, as text for people or as JSON for machines.
+
+The event loop only puts records into a bounded queue; a thread makes the text and writes it. A reader that stands still
+costs lines, never a lease. Lines beyond a rate are not made at all. Both losses are counted and logged.
+"""
+
+import json
+import logging
+import logging.handlers
+import queue
+import sys
+import time
+from typing import TextIO
+
+from airbound import reason_text
+from airbound.core.addresses import address_text
+from airbound.core.effects import Bound, Level, Note
+
+_LOGGER = logging.getLogger("airbound")
+_LEVELS: dict[Level, int] = {"info": logging.INFO, "warning": logging.WARNING}
+_BOUNDS_SHOWN = 8
+LOSSES_LOGGED_EVERY_S = 10.0
+
+
+class TextFormatter(logging.Formatter):
+    """`2026-01-31T12:00:00.123Z info bounds 192.0.2.7: why`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        subject = _printable(getattr(record, "subject", ""))
+        head = f"{_time(record)} {record.levelname.lower()} {getattr(record, 'what', record.name)}"
+        why = _one_line(self, record)
+        return f"{head}{' ' if subject else ''}{subject}{': ' if why else ''}{why}"
+
+
+class JsonFormatter(logging.Formatter):
+    """The same as one JSON object, with the reasons' codes and values."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        fields = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "what": getattr(record, "what", record.name),
+            "subject": getattr(record, "subject", ""),
+            "why": _one_line(self, record),
+        }
+        note = getattr(record, "note", None)
+        if note is not None and note.reasons:
+            fields["reasons"] = [
+                {"code": reason.code.name.lower()}
+                | {
+                    name: value
+                    for name in ("subject", "before", "after", "limit")
+                    if (value := getattr(reason, name)) not in {None, ""}
+                }
+                for reason in note.reasons
+            ]
+        return json.dumps(fields)
+
+
+class DroppingQueueHandler(logging.handlers.QueueHandler):
+    """Hands records to a thread as they are; drops and counts those that find the queue full or come too fast."""
+
+    def __init__(self, records: "queue.Queue[logging.LogRecord]", lines_per_s: float) -> None:
+        super().__init__(records)
+        self.dropped_total = 0
+        self._lines_per_s = lines_per_s
+        self._tokens = self._most = max(1.0, 2 * lines_per_s)
+        self._at_s = time.monotonic()
+        self._reported = 0
+        self._reported_at_s = self._at_s
+
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        """Nothing is made here: all that a record holds is immutable, and its text is the thread's work."""
+        return record
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take a record unless it is too many."""
+        now_s = time.monotonic()
+        self._tokens = min(self._most, self._tokens + (now_s - self._at_s) * self._lines_per_s)
+        self._at_s = now_s
+        if self._tokens < 1:
+            self.dropped_total += 1
+            return
+        self._tokens -= 1
+        if self.dropped_total > self._reported and now_s - self._reported_at_s >= LOSSES_LOGGED_EVERY_S:
+            lost, self._reported, self._reported_at_s = self.dropped_total - self._reported, self.dropped_total, now_s
+            why = f"{lost} lines were not logged: too many, or nobody read them"
+            self._put(_record("warning", "log", "", why))
+        self._put(record)
+
+    def _put(self, record: logging.LogRecord) -> None:
+        try:
+            self.enqueue(record)
+        except queue.Full:
+            self.dropped_total += 1
+
+
+class Log:
+    """This process's log while it is set up."""
+
+    def __init__(self, style: str, stream: TextIO | None, lines_per_s: float, lines_waiting: int) -> None:
+        target = logging.StreamHandler(stream or sys.stderr)
+        target.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
+        self._records: queue.Queue[logging.LogRecord] = queue.Queue(lines_waiting)
+        self.handler = DroppingQueueHandler(self._records, lines_per_s)
+        self._listener = logging.handlers.QueueListener(self._records, target)
+        root = logging.getLogger()
+        root.handlers[:] = [self.handler]
+        root.setLevel(logging.INFO)
+        self._listener.start()
+
+    @property
+    def dropped_total(self) -> int:
+        """Lines that were not logged."""
+        return self.handler.dropped_total
+
+    def close(self, timeout_s: float = 1.0) -> None:
+        """Write what waits, but wait no longer than that for a reader that stands still."""
+        deadline_s = time.monotonic() + timeout_s
+        while not self._records.empty() and time.monotonic() < deadline_s:
+            time.sleep(0.005)
+        thread = self._listener._thread  # noqa: SLF001  # stop() would wait for it without end
+        if self._records.empty():
+            self._listener.enqueue_sentinel()
+        if thread is not None:
+            thread.join(max(0.0, deadline_s - time.monotonic()))
+        logging.getLogger().handlers[:] = []
+
+
+def set_up(style: str, stream: TextIO | None = None, *, lines_per_s: float = 1e6, lines_waiting: int = 10_000) -> Log:
+    """Send this process's log to `stream` (the error output) as "text" or "json"."""
+    return Log(style, stream, lines_per_s, lines_waiting)
+
+
+def note(effect: Note) -> None:
+    """Log what the engine notes; the text is made where it is written."""
+    if _LOGGER.isEnabledFor(_LEVELS[effect.level]):
+        extra = {"what": effect.what, "subject": effect.subject, "note": effect}
+        _LOGGER.log(_LEVELS[effect.level], "", extra=extra)
+
+
+def event(level: Level, what: str, subject: str, why: str) -> None:
+    """Log something that happened at the edges."""
+    _LOGGER.log(_LEVELS[level], "%s", why, extra={"what": what, "subject": subject})
+
+
+def _record(level: Level, what: str, subject: str, why: str) -> logging.LogRecord:
+    extra = {"what": what, "subject": subject}
+    return _LOGGER.makeRecord("airbound", _LEVELS[level], "", 0, "%s", (why,), None, extra=extra)
+
+
+def _note_text(of: Note) -> str:
+    parts = [] if of.bounds is None else [_bounds_text(of.bounds)]
+    return ": ".join([*parts, *filter(None, ["; ".join(map(reason_text.text, of.reasons))])])
+
+
+def _bounds_text(bounds: tuple[Bound, ...]) -> str:
+    if not bounds:
+        return "released"
+    shown = [
+        f"{address_text(bound.address) if bound.address else 'all'} {bound.min_segs}..{bound.max_segs}"
+        for bound in bounds[:_BOUNDS_SHOWN]
+    ]
+    more = len(bounds) - _BOUNDS_SHOWN
+    return ", ".join([*shown, f"and {more} more"] if more > 0 else shown)
+
+
+def _time(record: logging.LogRecord) -> str:
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z"
+
+
+def _one_line(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    of = getattr(record, "note", None)
+    text = record.getMessage() if of is None else _note_text(of)
+    if record.exc_info:
+        text = f"{text}: {formatter.formatException(record.exc_info)}"
+    return _printable(text)
+
+
+def _printable(text: str) -> str:
+    """A report's text may be anything; it must not be able to forge a line of the log."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
