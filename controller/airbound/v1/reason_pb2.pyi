@@ -8,7 +8,6 @@ DESCRIPTOR: _descriptor.FileDescriptor
 class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     REASON_CODE_UNSPECIFIED: _ClassVar[ReasonCode]
-    REASON_CODE_NOT_CONNECTED: _ClassVar[ReasonCode]
     REASON_CODE_CELL_UNKNOWN: _ClassVar[ReasonCode]
     REASON_CODE_CELL_LEARNING: _ClassVar[ReasonCode]
     REASON_CODE_NO_RTT_SAMPLE: _ClassVar[ReasonCode]
@@ -31,7 +30,6 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_RTT_RATIO: _ClassVar[ReasonCode]
     REASON_CODE_POLICY: _ClassVar[ReasonCode]
     REASON_CODE_REPEATED: _ClassVar[ReasonCode]
-    REASON_CODE_KEPT_WITHIN_TOLERANCE: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_NO_RTT_SAMPLE: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_RULES_MAX: _ClassVar[ReasonCode]
     REASON_CODE_MALFORMED: _ClassVar[ReasonCode]
@@ -49,7 +47,6 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_OUT_OF_ORDER_STREAK: _ClassVar[ReasonCode]
     REASON_CODE_STOPPING: _ClassVar[ReasonCode]
 REASON_CODE_UNSPECIFIED: ReasonCode
-REASON_CODE_NOT_CONNECTED: ReasonCode
 REASON_CODE_CELL_UNKNOWN: ReasonCode
 REASON_CODE_CELL_LEARNING: ReasonCode
 REASON_CODE_NO_RTT_SAMPLE: ReasonCode
@@ -72,7 +69,6 @@ REASON_CODE_MIN_RTT: ReasonCode
 REASON_CODE_RTT_RATIO: ReasonCode
 REASON_CODE_POLICY: ReasonCode
 REASON_CODE_REPEATED: ReasonCode
-REASON_CODE_KEPT_WITHIN_TOLERANCE: ReasonCode
 REASON_CODE_OMITTED_NO_RTT_SAMPLE: ReasonCode
 REASON_CODE_OMITTED_RULES_MAX: ReasonCode
 REASON_CODE_MALFORMED: ReasonCode

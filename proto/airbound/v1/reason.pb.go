@@ -30,8 +30,6 @@ type ReasonCode int32
 
 const (
 	ReasonCode_REASON_CODE_UNSPECIFIED ReasonCode = 0
-	// No stream of the terminal is open.
-	ReasonCode_REASON_CODE_NOT_CONNECTED ReasonCode = 1
 	// No access point has reported the terminal's MAC since the terminal connected.
 	ReasonCode_REASON_CODE_CELL_UNKNOWN ReasonCode = 2
 	// The access point has reported only once; rates need two reports. subject: the cell.
@@ -76,8 +74,6 @@ const (
 	ReasonCode_REASON_CODE_POLICY ReasonCode = 47
 	// The terminal still reports another generation than it was sent. before: that generation.
 	ReasonCode_REASON_CODE_REPEATED ReasonCode = 48
-	// The range in force is near enough to the computed one. before, after: maximum in force and computed, segments.
-	ReasonCode_REASON_CODE_KEPT_WITHIN_TOLERANCE ReasonCode = 60
 	// The destination has no bound since it has no RTT sample. subject: the destination.
 	ReasonCode_REASON_CODE_OMITTED_NO_RTT_SAMPLE ReasonCode = 61
 	// The destination has no bound since the back end takes no more rules. subject: the destination; limit: rules.
@@ -116,7 +112,6 @@ const (
 var (
 	ReasonCode_name = map[int32]string{
 		0:   "REASON_CODE_UNSPECIFIED",
-		1:   "REASON_CODE_NOT_CONNECTED",
 		2:   "REASON_CODE_CELL_UNKNOWN",
 		3:   "REASON_CODE_CELL_LEARNING",
 		4:   "REASON_CODE_NO_RTT_SAMPLE",
@@ -139,7 +134,6 @@ var (
 		46:  "REASON_CODE_RTT_RATIO",
 		47:  "REASON_CODE_POLICY",
 		48:  "REASON_CODE_REPEATED",
-		60:  "REASON_CODE_KEPT_WITHIN_TOLERANCE",
 		61:  "REASON_CODE_OMITTED_NO_RTT_SAMPLE",
 		62:  "REASON_CODE_OMITTED_RULES_MAX",
 		80:  "REASON_CODE_MALFORMED",
@@ -159,7 +153,6 @@ var (
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":           0,
-		"REASON_CODE_NOT_CONNECTED":         1,
 		"REASON_CODE_CELL_UNKNOWN":          2,
 		"REASON_CODE_CELL_LEARNING":         3,
 		"REASON_CODE_NO_RTT_SAMPLE":         4,
@@ -182,7 +175,6 @@ var (
 		"REASON_CODE_RTT_RATIO":             46,
 		"REASON_CODE_POLICY":                47,
 		"REASON_CODE_REPEATED":              48,
-		"REASON_CODE_KEPT_WITHIN_TOLERANCE": 60,
 		"REASON_CODE_OMITTED_NO_RTT_SAMPLE": 61,
 		"REASON_CODE_OMITTED_RULES_MAX":     62,
 		"REASON_CODE_MALFORMED":             80,
@@ -321,11 +313,10 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xf0\t\n" +
+	"\x06_limit*\xaa\t\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
-	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1d\n" +
-	"\x19REASON_CODE_NOT_CONNECTED\x10\x01\x12\x1c\n" +
+	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REASON_CODE_CELL_UNKNOWN\x10\x02\x12\x1d\n" +
 	"\x19REASON_CODE_CELL_LEARNING\x10\x03\x12\x1d\n" +
 	"\x19REASON_CODE_NO_RTT_SAMPLE\x10\x04\x12\x1c\n" +
@@ -348,7 +339,6 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x15REASON_CODE_RTT_RATIO\x10.\x12\x16\n" +
 	"\x12REASON_CODE_POLICY\x10/\x12\x18\n" +
 	"\x14REASON_CODE_REPEATED\x100\x12%\n" +
-	"!REASON_CODE_KEPT_WITHIN_TOLERANCE\x10<\x12%\n" +
 	"!REASON_CODE_OMITTED_NO_RTT_SAMPLE\x10=\x12!\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x12\x19\n" +
 	"\x15REASON_CODE_MALFORMED\x10P\x12\x1c\n" +
