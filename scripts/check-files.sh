@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks on every file that git knows or would add: the licence line first in sources, the right licence for its folder, no path
-# of some developer's machine, no merge marker, a final newline.
+# Checks on every file that git knows or would add: no path of some developer's machine, no merge marker, a newline at the
+# end. Licences are checked by `reuse lint`.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -20,18 +20,6 @@ while IFS= read -r -d '' file; do
 	[[ -f $file && ! -L $file ]] || continue
 	case $file in
 	*_pb2.py | *_pb2.pyi | *_pb2_grpc.py | LICENSES/*) continue ;;
-	esac
-	case $file in
-	kernel/patches/*) ;; # each patch adds its own licence lines; checkpatch looks at them
-	*.py | *.go | *.c | *.h | *.sh | *.proto | Makefile | Dockerfile | *.toml | lab/kernel/build)
-		licence=Apache-2.0
-		case $file in
-		kernel/*.[ch] | lab/kernel/*.[ch]) licence=GPL-2.0 ;;
-		kernel/* | lab/kernel/*) licence="(GPL-2.0|Apache-2.0)" ;;
-		esac
-		head -n 2 "$file" | grep -qE "SPDX-License-Identifier: $licence" ||
-			complain "$file" "no 'SPDX-License-Identifier: $licence' in the first two lines"
-		;;
 	esac
 	grep -Iq . "$file" || continue # empty or binary
 	while IFS= read -r hit; do
