@@ -23,7 +23,7 @@ while IFS= read -r -d '' file; do
 	esac
 	case $file in
 	kernel/patches/*) ;; # each patch adds its own licence lines; checkpatch looks at them
-	*.py | *.go | *.c | *.h | *.sh | *.proto | Makefile | Dockerfile | *.toml | lab/kernel/build)
+	*.py | *.go | *.c | *.h | *.sh | *.proto | Makefile | Dockerfile | *.toml)
 		licence=Apache-2.0
 		case $file in
 		kernel/*.[ch] | lab/kernel/*.[ch]) licence=GPL-2.0 ;;

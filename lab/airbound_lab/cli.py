@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airbound_lab import machine, results, scenario, tables
+from airbound_lab import host, results, scenario, tables
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.parameters import MODES, QDISCS, RATE_CONTROLS, Parameters
 from airbound_lab.progress import Progress
@@ -55,40 +55,42 @@ def _measure(parameters: Parameters, options: argparse.Namespace, *, trace: bool
     jobs = _positive("jobs", options.jobs) if options.jobs is not None else os.cpu_count() or 1
     if options.json is not None and not options.json.parent.is_dir():
         raise UsageError(f"json: there is no directory {options.json.parent}")
-    machine.check_tools()
-    programs = machine.programs(parameters.modes, trace=trace)
-    kernel = machine.kernel(options.kernel)
+    host.check_tools()
+    programs = host.programs(parameters.modes, trace=trace)
+    kernel = host.kernel(options.kernel)
     limit_s = options.wall_limit_seconds or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * parameters.seconds
     logs = options.logs.resolve() if options.logs else None
     setting = Setting(kernel, programs, jobs, limit_s, logs, trace)
     progress = Progress(sys.stderr, len(parameters.modes) * len(parameters.seeds))
     try:
-        found = run_all(parameters, setting, progress.update, progress.finish, machine.sha256(kernel))
+        found = run_all(parameters, setting, progress.update, progress.finish, host.sha256(kernel))
     finally:
         progress.close()
     if options.json is not None:
         results.save(found, options.json)
-    for hole in tables.holes(found):
-        print(f"airbound-lab: {hole}", file=sys.stderr)
+    for sentence in tables.missing_records(found):
+        print(f"airbound-lab: {sentence}", file=sys.stderr)
     return found
 
 
 def _study(options: argparse.Namespace) -> None:
-    from airbound_lab import plot, study, study_plot
+    from airbound_lab import plot, two_phone_study, two_phone_study_plot
 
     if options.results is not None:
         found = results.load(options.results)
-        if found.parameters.terminals != study.TWO_PHONES.terminals:
+        if found.parameters.terminals != two_phone_study.TWO_PHONES.terminals:
             raise UsageError(f"results: {options.results} is of {found.parameters.terminals} phones, not of two")
     else:
         changes = {"seeds": options.seeds} if options.seeds is not None else {}
-        found = _measure(replace(study.TWO_PHONES, **changes), options, trace=True)
+        found = _measure(replace(two_phone_study.TWO_PHONES, **changes), options, trace=True)
     print(tables.describe(found.parameters))
-    for table in (study.rows(found), study.summary(found)):
+    for table in (two_phone_study.rows(found), two_phone_study.summary(found)):
         print(tables.text(table))
         print()
     if options.directory is not None:
-        for path in plot.save_all({"two-phones": study_plot.two_phones(found)}, options.directory, options.format):
+        for path in plot.save_all(
+            {"two-phones": two_phone_study_plot.two_phones(found)}, options.directory, options.format
+        ):
             print(path)
 
 
@@ -197,7 +199,7 @@ def _add_setting(parser: argparse.ArgumentParser) -> None:
     add("--json", type=Path, metavar="FILE", help="write the results here")
     add("--jobs", type=int, metavar="N", help="guests at a time (default: one per core)")
     add("--logs", type=Path, metavar="DIR", help="keep each run's logs and raw samples here")
-    add("--kernel", metavar="FILE", help="a built lab kernel (default: as lab/kernel/build gives it)")
+    add("--kernel", metavar="FILE", help="a built lab kernel (default: as lab/kernel/build.sh gives it)")
     add("--wall-limit-seconds", type=float, metavar="S", help="give up on a guest that takes longer")
 
 

@@ -128,7 +128,7 @@ def _overview(sets: Sequence[tuple[str, Results]]) -> str:
 
 def _section(name: str, results: Results, pictures: itertools.count[int]) -> str:
     parameters = results.parameters
-    seen = "".join(f"<li>{markup.escape(sentence)}</li>" for sentence in tables.seen(results))
+    findings = "".join(f"<li>{markup.escape(sentence)}</li>" for sentence in tables.findings(results))
     grid = "".join(_picture(plot.svg(plot.phones(results, mode)), pictures, "") for mode in results.modes())
     scenario = ""
     if parameters.scenario not in (built_in("uplink"), built_in("saturation")):
@@ -138,7 +138,7 @@ def _section(name: str, results: Results, pictures: itertools.count[int]) -> str
         [
             f"<h2>{markup.escape(name)}</h2>",
             f'<p class="what">{markup.escape(tables.describe(parameters))}</p>',
-            f"<ul>{seen}</ul>" if seen else "",
+            f"<ul>{findings}</ul>" if findings else "",
             _table(tables.rows(results)),
             _picture(plot.svg(plot.totals(results)), pictures, "wide"),
             f"<details><summary>Goodput of each phone</summary>{_table(tables.phone_rows(results))}</details>",

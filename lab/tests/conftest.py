@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from airbound_lab import machine, measure, topology
+from airbound_lab import host, measure, topology
 from airbound_lab.parameters import Parameters
 from airbound_lab.results import Results, Run
 from airbound_lab.run import Setting, run_all
@@ -54,8 +54,8 @@ class Cell:
 @pytest.fixture(scope="session")
 def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
     """Boots a cell on the lab's kernel; equal requests are run once."""
-    machine.check_tools()
-    kernel = machine.kernel(None)
+    host.check_tools()
+    kernel = host.kernel(None)
     done: dict[str, Cell] = {}
 
     def boot(mode: str, seed: int = 1, *, trace: bool = False, **changes: Any) -> Cell:
@@ -63,7 +63,7 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
         key = json.dumps([parameters.to_json(), mode, seed, trace])
         if key not in done:
             logs = tmp_path_factory.mktemp("cell")
-            programs = machine.programs((mode,), trace=trace)
+            programs = host.programs((mode,), trace=trace)
             setting = Setting(kernel, programs, jobs=1, wall_limit_s=900, logs=logs, trace=trace)
             run = run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
             done[key] = Cell(run, logs / f"{mode}-{seed}")

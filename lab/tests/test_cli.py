@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import cli, machine, results, trace
+from airbound_lab import cli, host, results, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def test_seeds_that_are_none_are_refused(text: str, capsys: pytest.CaptureFixtur
 def test_a_machine_without_the_tools_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(machine.check_tools, "__defaults__", (str(tmp_path),))
+    monkeypatch.setattr(host.check_tools, "__defaults__", (str(tmp_path),))
     assert cli.main(["run"]) == 2
     assert "apt-get install hostapd" in capsys.readouterr().err
 

@@ -31,26 +31,27 @@ def test_a_row_per_mode_in_the_order_asked_for(make_results: Callable[..., Resul
     assert {len(row) for row in rows} == {7}
 
 
-def test_what_is_seen_is_computed_from_the_results(make_results: Callable[..., Results]) -> None:
+def test_findings_are_computed_from_the_results(make_results: Callable[..., Results]) -> None:
     results = make_results(modes=("cubic", "bdp"))
     results.runs[0].total_goodput_mbps, results.runs[0].rtt_mean_ms, results.runs[0].jain = 20.0, 1000.0, 0.9
     results.runs[1].total_goodput_mbps, results.runs[1].rtt_mean_ms, results.runs[1].jain = 15.0, 100.0, 0.99
-    assert tables.seen(results) == [
+    assert tables.findings(results) == [
         "bdp: total 15.0 Mb/s, 25 % below cubic's 20.0; mean RTT 100 ms, 10.0 times below 1000; Jain 0.990 (0.900)."
     ]
     results.runs[1].total_goodput_mbps, results.runs[1].rtt_mean_ms = 20.05, 1010.0
     assert (
-        "total 20.1 Mb/s, as much as cubic's 20.0; mean RTT 1010 ms, about the same as 1000" in tables.seen(results)[0]
+        "total 20.1 Mb/s, as much as cubic's 20.0; mean RTT 1010 ms, about the same as 1000"
+        in tables.findings(results)[0]
     )
 
 
 def test_without_a_mode_to_compare_with_nothing_is_claimed(make_results: Callable[..., Results]) -> None:
-    assert tables.seen(make_results(modes=("bdp", "paper-jb"))) == []
+    assert tables.findings(make_results(modes=("bdp", "paper-jb"))) == []
 
 
-def test_a_history_with_holes_is_told(make_results: Callable[..., Results]) -> None:
+def test_a_trace_with_missing_records_is_reported(make_results: Callable[..., Results]) -> None:
     results = make_results(modes=("cubic", "bdp"), terminals=2)
     results.runs[0].phones[1].trace = PhoneTrace()
     results.runs[1].phones[1].trace = PhoneTrace(lost=12)
-    [hole] = tables.holes(results)
-    assert hole.startswith(f"bdp, seed {results.runs[1].seed}, phone 2: 12 records of its history are lost")
+    [sentence] = tables.missing_records(results)
+    assert sentence.startswith(f"bdp, seed {results.runs[1].seed}, phone 2: 12 records of its history are lost")
