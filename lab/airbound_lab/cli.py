@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from airbound_lab import host, results, scenario, tables
 from airbound_lab.errors import LabError, UsageError
-from airbound_lab.parameters import MODES, QDISCS, RATE_CONTROLS, Parameters
+from airbound_lab.parameters import MODES, QDISCS, RATE_CONTROLS, Parameters, option
 from airbound_lab.progress import Progress
 from airbound_lab.run import Setting, run_all
+from airbound_lab.validation import usage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,8 +82,11 @@ def _study(options: argparse.Namespace) -> None:
         if found.parameters.terminals != two_phone_study.TWO_PHONES.terminals:
             raise UsageError(f"results: {options.results} is of {found.parameters.terminals} phones, not of two")
     else:
-        changes = {"seeds": options.seeds} if options.seeds is not None else {}
-        found = _measure(replace(two_phone_study.TWO_PHONES, **changes), options, trace=True)
+        parameters = two_phone_study.TWO_PHONES
+        if options.seeds is not None:
+            with usage_errors(name=option):
+                parameters = replace(parameters, seeds=options.seeds)
+        found = _measure(parameters, options, trace=True)
     print(tables.describe(found.parameters))
     for table in (two_phone_study.rows(found), two_phone_study.summary(found)):
         print(tables.text(table))
@@ -96,28 +100,30 @@ def _study(options: argparse.Namespace) -> None:
 
 def _parameters(options: argparse.Namespace) -> Parameters:
     delays_ms = options.wired_delays if options.wired_delays is not None else (options.delay_ms,)
-    return Parameters(
-        scenario=scenario.load(options.scenario),
-        terminals=options.terminals,
-        wired_delays_ms=delays_ms,
-        seconds=options.seconds,
-        warmup_seconds=options.warmup_seconds,
-        modes=options.modes,
-        seeds=options.seeds if options.seeds is not None else (options.seed,),
-        rate_control=options.rate_control,
-        ap_rate_control=options.ap_rate_control,
-        qdisc=options.qdisc,
-        queue_packets=options.queue,
-        ap_qdisc=options.ap_qdisc,
-        ap_queue_packets=options.ap_queue,
-        driver_queue_frames=options.driver_queue,
-        ap_driver_queue_frames=options.ap_driver_queue,
-        orphan=options.orphan,
-        retry_limit=options.retry_limit,
-        loss_percent=options.loss,
-        bounds_interval_ms=options.bounds_interval_ms,
-        controller_config=_text(options.controller_config),
-    )
+    chosen, controller_config = scenario.load(options.scenario), _text(options.controller_config)
+    with usage_errors(name=option):
+        return Parameters(
+            scenario=chosen,
+            terminals=options.terminals,
+            wired_delays_ms=delays_ms,
+            seconds=options.seconds,
+            warmup_seconds=options.warmup_seconds,
+            modes=options.modes,
+            seeds=options.seeds if options.seeds is not None else (options.seed,),
+            rate_control=options.rate_control,
+            ap_rate_control=options.ap_rate_control,
+            qdisc=options.qdisc,
+            queue_packets=options.queue,
+            ap_qdisc=options.ap_qdisc,
+            ap_queue_packets=options.ap_queue,
+            driver_queue_frames=options.driver_queue,
+            ap_driver_queue_frames=options.ap_driver_queue,
+            orphan=options.orphan,
+            retry_limit=options.retry_limit,
+            loss_percent=options.loss,
+            bounds_interval_ms=options.bounds_interval_ms,
+            controller_config=controller_config,
+        )
 
 
 def _plot(options: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from airbound_lab import plot, style, tables
-from airbound_lab.parameters import Parameters
+from airbound_lab.parameters import Parameters, option
 from airbound_lab.scenario import built_in
 
 if TYPE_CHECKING:
@@ -79,21 +79,12 @@ def command(parameters: Parameters) -> str:
         words += ["--wired-delays", ",".join(f"{delay_ms:g}" for delay_ms in parameters.wired_delays_ms)]
     words += ["--seconds", str(parameters.seconds), "--warmup-seconds", str(parameters.warmup_seconds)]
     words += ["--seeds", ",".join(str(seed) for seed in parameters.seeds), "--modes", ",".join(parameters.modes)]
-    for option, field in (
-        ("--rate-control", "rate_control"),
-        ("--ap-rate-control", "ap_rate_control"),
-        ("--qdisc", "qdisc"),
-        ("--queue", "queue_packets"),
-        ("--ap-qdisc", "ap_qdisc"),
-        ("--ap-queue", "ap_queue_packets"),
-        ("--driver-queue", "driver_queue_frames"),
-        ("--ap-driver-queue", "ap_driver_queue_frames"),
-        ("--retry-limit", "retry_limit"),
-        ("--loss", "loss_percent"),
-        ("--bounds-interval-ms", "bounds_interval_ms"),
+    for field in (
+        *("rate_control", "ap_rate_control", "qdisc", "queue_packets", "ap_qdisc", "ap_queue_packets"),
+        *("driver_queue_frames", "ap_driver_queue_frames", "retry_limit", "loss_percent", "bounds_interval_ms"),
     ):
         if getattr(parameters, field) != getattr(plain, field):
-            words += [option, str(getattr(parameters, field))]
+            words += [option(field), str(getattr(parameters, field))]
     if parameters.orphan:
         words.append("--orphan")
     if parameters.controller_config is not None:

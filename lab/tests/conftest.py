@@ -7,7 +7,7 @@ import datetime as dt
 import json
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 
 from airbound_lab import host, measure, topology
 from airbound_lab.parameters import Parameters
-from airbound_lab.results import Results, Run
+from airbound_lab.results import PhoneResult, Results, Run
 from airbound_lab.run import Setting, run_all
 
 LAB = Path(__file__).resolve().parents[1]
@@ -131,6 +131,19 @@ def make_results() -> Callable[..., Results]:
             for seed in parameters.seeds:
                 samples = measure.parse(sample_lines(parameters, mode, number + seed / 10))
                 runs.append(measure.figures(topology.build(parameters), mode, seed, samples))
-        return Results(parameters, runs, kernel="0" * 64)
+        return Results(parameters, tuple(runs), kernel="0" * 64)
 
     return make
+
+
+EachPhone = Callable[[int, PhoneResult], PhoneResult]
+
+
+@pytest.fixture(scope="session")
+def each_phone() -> Callable[[Run, EachPhone], Run]:
+    """A run in which each phone is replaced by what a function of its index, from 0, and of the phone returns."""
+
+    def change(run: Run, phone_of: EachPhone) -> Run:
+        return replace(run, phones=tuple(phone_of(index, phone) for index, phone in enumerate(run.phones)))
+
+    return change
