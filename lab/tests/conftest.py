@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +38,25 @@ def traffic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = tmp_path_factory.mktemp("traffic")
     subprocess.run(["make", "-s", "-C", str(LAB / "traffic"), f"BUILD={build}"], check=True)
     return build / "airbound-traffic"
+
+
+@pytest.fixture
+def print_twice(tmp_path: Path) -> Callable[[str], tuple[str, str]]:
+    """What a piece of Python prints in two processes that differ in all that must not matter to a run."""
+
+    def run(code: str) -> tuple[str, str]:
+        outputs = []
+        for number in ("1", "22"):
+            directory = tmp_path / ("elsewhere" * int(number))
+            directory.mkdir()
+            environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(LAB), "PYTHONHASHSEED": number}
+            environment |= {"HOME": str(directory), "TZ": f"UTC{number}", "USER": f"user{number}"}
+            command = [sys.executable, "-c", code]
+            done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=True)
+            outputs.append(done.stdout)
+        return outputs[0], outputs[1]
+
+    return run
 
 
 @dataclass(frozen=True)
