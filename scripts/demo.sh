@@ -21,7 +21,7 @@ run() {
 mkdir -p "$OUT"
 rm -f "$OUT"/*.json "$OUT"/report.html
 step "programs" scripts/build.sh
-step "lab kernel (some minutes the first time)" lab/kernel/build
+step "lab kernel (some minutes the first time)" lab/kernel/build.sh
 results=()
 for rate_control in minstrel aarf; do
 	for delay_ms in 4 256; do

@@ -87,7 +87,7 @@ kernels() {
 	for line in "${kernel_lines[@]}"; do
 		start "$line" kernel_line "$line"
 	done
-	start lab lab/kernel/build
+	start lab lab/kernel/build.sh
 	wait_for_started
 }
 

@@ -10,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airbound_lab import machine, results, scenario, tables
+from airbound_lab import host, results, scenario, tables
 from airbound_lab.errors import LabError, UsageError
-from airbound_lab.parameters import MODES, QDISCS, RATE_CONTROLS, Parameters
+from airbound_lab.parameters import MODES, QDISCS, RATE_CONTROLS, Parameters, option
 from airbound_lab.progress import Progress
 from airbound_lab.run import Setting, run_all
+from airbound_lab.validation import usage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,67 +56,74 @@ def _measure(parameters: Parameters, options: argparse.Namespace, *, trace: bool
     jobs = _positive("jobs", options.jobs) if options.jobs is not None else os.cpu_count() or 1
     if options.json is not None and not options.json.parent.is_dir():
         raise UsageError(f"json: there is no directory {options.json.parent}")
-    machine.check_tools()
-    programs = machine.programs(parameters.modes, trace=trace)
-    kernel = machine.kernel(options.kernel)
+    host.check_tools()
+    programs = host.programs(parameters.modes, trace=trace)
+    kernel = host.kernel(options.kernel)
     limit_s = options.wall_limit_seconds or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * parameters.seconds
     logs = options.logs.resolve() if options.logs else None
     setting = Setting(kernel, programs, jobs, limit_s, logs, trace)
     progress = Progress(sys.stderr, len(parameters.modes) * len(parameters.seeds))
     try:
-        found = run_all(parameters, setting, progress.update, progress.finish, machine.sha256(kernel))
+        found = run_all(parameters, setting, progress.update, progress.finish, host.sha256(kernel))
     finally:
         progress.close()
     if options.json is not None:
         results.save(found, options.json)
-    for hole in tables.holes(found):
-        print(f"airbound-lab: {hole}", file=sys.stderr)
+    for sentence in tables.missing_records(found):
+        print(f"airbound-lab: {sentence}", file=sys.stderr)
     return found
 
 
 def _study(options: argparse.Namespace) -> None:
-    from airbound_lab import plot, study, study_plot
+    from airbound_lab import plot, two_phone_study, two_phone_study_plot
 
     if options.results is not None:
         found = results.load(options.results)
-        if found.parameters.terminals != study.TWO_PHONES.terminals:
+        if found.parameters.terminals != two_phone_study.TWO_PHONES.terminals:
             raise UsageError(f"results: {options.results} is of {found.parameters.terminals} phones, not of two")
     else:
-        changes = {"seeds": options.seeds} if options.seeds is not None else {}
-        found = _measure(replace(study.TWO_PHONES, **changes), options, trace=True)
+        parameters = two_phone_study.TWO_PHONES
+        if options.seeds is not None:
+            with usage_errors(name=option):
+                parameters = replace(parameters, seeds=options.seeds)
+        found = _measure(parameters, options, trace=True)
     print(tables.describe(found.parameters))
-    for table in (study.rows(found), study.summary(found)):
+    for table in (two_phone_study.rows(found), two_phone_study.summary(found)):
         print(tables.text(table))
         print()
     if options.directory is not None:
-        for path in plot.save_all({"two-phones": study_plot.two_phones(found)}, options.directory, options.format):
+        for path in plot.save_all(
+            {"two-phones": two_phone_study_plot.two_phones(found)}, options.directory, options.format
+        ):
             print(path)
 
 
 def _parameters(options: argparse.Namespace) -> Parameters:
     delays_ms = options.wired_delays if options.wired_delays is not None else (options.delay_ms,)
-    return Parameters(
-        scenario=scenario.load(options.scenario),
-        terminals=options.terminals,
-        wired_delays_ms=delays_ms,
-        seconds=options.seconds,
-        warmup_seconds=options.warmup_seconds,
-        modes=options.modes,
-        seeds=options.seeds if options.seeds is not None else (options.seed,),
-        rate_control=options.rate_control,
-        ap_rate_control=options.ap_rate_control,
-        qdisc=options.qdisc,
-        queue_packets=options.queue,
-        ap_qdisc=options.ap_qdisc,
-        ap_queue_packets=options.ap_queue,
-        driver_queue_frames=options.driver_queue,
-        ap_driver_queue_frames=options.ap_driver_queue,
-        orphan=options.orphan,
-        retry_limit=options.retry_limit,
-        loss_percent=options.loss,
-        bounds_interval_ms=options.bounds_interval_ms,
-        controller_config=_text(options.controller_config),
-    )
+    chosen, controller_config = scenario.load(options.scenario), _text(options.controller_config)
+    with usage_errors(name=option):
+        return Parameters(
+            scenario=chosen,
+            terminals=options.terminals,
+            wired_delays_ms=delays_ms,
+            seconds=options.seconds,
+            warmup_seconds=options.warmup_seconds,
+            modes=options.modes,
+            seeds=options.seeds if options.seeds is not None else (options.seed,),
+            rate_control=options.rate_control,
+            ap_rate_control=options.ap_rate_control,
+            qdisc=options.qdisc,
+            queue_packets=options.queue,
+            ap_qdisc=options.ap_qdisc,
+            ap_queue_packets=options.ap_queue,
+            driver_queue_frames=options.driver_queue,
+            ap_driver_queue_frames=options.ap_driver_queue,
+            orphan=options.orphan,
+            retry_limit=options.retry_limit,
+            loss_percent=options.loss,
+            bounds_interval_ms=options.bounds_interval_ms,
+            controller_config=controller_config,
+        )
 
 
 def _plot(options: argparse.Namespace) -> None:
@@ -197,7 +205,7 @@ def _add_setting(parser: argparse.ArgumentParser) -> None:
     add("--json", type=Path, metavar="FILE", help="write the results here")
     add("--jobs", type=int, metavar="N", help="guests at a time (default: one per core)")
     add("--logs", type=Path, metavar="DIR", help="keep each run's logs and raw samples here")
-    add("--kernel", metavar="FILE", help="a built lab kernel (default: as lab/kernel/build gives it)")
+    add("--kernel", metavar="FILE", help="a built lab kernel (default: as lab/kernel/build.sh gives it)")
     add("--wall-limit-seconds", type=float, metavar="S", help="give up on a guest that takes longer")
 
 

@@ -9,6 +9,7 @@ whole run, since a phone that starts in a full cell never sees the true minimum 
 from __future__ import annotations
 
 import json
+import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 MEGA = 1e6
 DIGITS = 6
 """Decimals kept in results: enough for a byte a second, and short enough to read."""
+
+RTT_UNKNOWN_US = 2**32 - 1
+"""The kernel's minimum RTT before the first sample is this or 0."""
 
 
 @dataclass(slots=True)
@@ -70,20 +74,16 @@ def jain(rates: Sequence[float]) -> float | None:
     return sum(rates) ** 2 / (len(rates) * squares) if squares > 0 else None
 
 
-def percentile(values: Sequence[float], share: float) -> float | None:
-    """The value below which a share (0 to 1) of the values lies, linear between neighbours; None of nothing."""
-    if not values:
-        return None
-    ordered = sorted(values)
-    position = share * (len(ordered) - 1)
-    low = int(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
+def p95(values: Sequence[float]) -> float | None:
+    """The value below which 95 % of the values are, linear between neighbours; None of nothing."""
+    if len(values) < 2:  # noqa: PLR2004  (quantiles() needs two)
+        return values[0] if values else None
+    return statistics.quantiles(values, n=20, method="inclusive")[-1]
 
 
 def mean(values: Sequence[float]) -> float | None:
     """Arithmetic mean; None of nothing."""
-    return sum(values) / len(values) if values else None
+    return statistics.fmean(values) if values else None
 
 
 def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
@@ -92,18 +92,18 @@ def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
     base_rtt_ms = _base_rtt_ms(cell, samples)
     sending = {flow.phone for flow in parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
                if flow.stop_ms > parameters.warmup_seconds * 1000}  # fmt: skip
-    phones = [_phone(cell, phone, samples, base_rtt_ms) for phone in cell.phones]
+    phones = tuple(_phone(cell, phone, samples, base_rtt_ms) for phone in cell.phones)
     window = slice(parameters.warmup_seconds, parameters.seconds)
     rtts_ms = [rtt for phone in phones for rtt in phone.series.srtt_ms[window] if rtt is not None]
     ratios = [ratio for phone in phones for ratio in phone.series.rtt_ratio[window] if ratio is not None]
     return Run(
         mode=mode,
         seed=seed,
-        total_goodput_mbps=_short(sum(phone.goodput_mbps for phone in phones)),
-        jain=_maybe_short(jain([p.goodput_mbps for i, p in enumerate(phones, start=1) if i in sending])),
-        rtt_mean_ms=_maybe_short(mean(rtts_ms)),
-        rtt_p95_ms=_maybe_short(percentile(rtts_ms, 0.95)),
-        rtt_ratio=_maybe_short(mean(ratios)),
+        total_goodput_mbps=_rounded(sum(phone.goodput_mbps for phone in phones)),
+        jain=_rounded_if_known(jain([p.goodput_mbps for i, p in enumerate(phones, start=1) if i in sending])),
+        rtt_mean_ms=_rounded_if_known(mean(rtts_ms)),
+        rtt_p95_ms=_rounded_if_known(p95(rtts_ms)),
+        rtt_ratio=_rounded_if_known(mean(ratios)),
         retransmits=sum(phone.retransmits for phone in phones),
         wall_seconds=0.0,
         phones=phones,
@@ -117,8 +117,7 @@ def _base_rtt_ms(cell: Topology, samples: Samples) -> dict[str, float]:
         server = cell.server_of(phone).name
         for line in samples.sent.get(phone.name, {}).values():
             rtt_us = line.get("min_rtt_us", 0)
-            # The kernel says 0 or all ones (in microseconds, 2^32 - 1) before the first sample.
-            if 0 < rtt_us < 2**32 - 1:
+            if 0 < rtt_us < RTT_UNKNOWN_US:
                 smallest[server] = min(smallest.get(server, rtt_us / 1000), rtt_us / 1000)
     return smallest
 
@@ -129,12 +128,11 @@ def _phone(cell: Topology, phone: Phone, samples: Samples, base_rtt_ms: dict[str
     sent = samples.sent.get(phone.name, {})
     total_bytes, counted = [0], 0
     retransmits_total, retransmits_before, retransmits = 0, 0, [0]
-    series = Series()
+    rows: list[dict[str, Any]] = []
     base_ms = base_rtt_ms.get(cell.server_of(phone).name)
     for second in range(1, parameters.seconds + 1):
         counted = received.get(second, counted)
-        series.t_s.append(second)
-        series.goodput_mbps.append(_short((counted - total_bytes[-1]) * 8 / MEGA))
+        goodput_mbps = _rounded((counted - total_bytes[-1]) * 8 / MEGA)
         total_bytes.append(counted)
         line = sent.get(second, {})
         if "retransmits" in line:
@@ -145,25 +143,31 @@ def _phone(cell: Topology, phone: Phone, samples: Samples, base_rtt_ms: dict[str
         retransmits.append(retransmits_total)
         srtt_us = line.get("srtt_us", 0)
         min_rtt_us = line.get("min_rtt_us", 0)
-        series.cwnd_segs.append(line.get("cwnd_segs"))
-        series.bound_min_segs.append(line.get("bound_min_segs") or None)
-        series.bound_max_segs.append(line.get("bound_max_segs") or None)
-        series.srtt_ms.append(srtt_us / 1000 if srtt_us else None)
-        series.min_rtt_ms.append(min_rtt_us / 1000 if 0 < min_rtt_us < 2**32 - 1 else None)
-        series.rtt_ratio.append(_short(srtt_us / 1000 / base_ms) if srtt_us and base_ms else None)
+        rows.append(
+            {
+                "t_s": second,
+                "goodput_mbps": goodput_mbps,
+                "cwnd_segs": line.get("cwnd_segs"),
+                "bound_min_segs": line.get("bound_min_segs") or None,
+                "bound_max_segs": line.get("bound_max_segs") or None,
+                "srtt_ms": srtt_us / 1000 if srtt_us else None,
+                "min_rtt_ms": min_rtt_us / 1000 if 0 < min_rtt_us < RTT_UNKNOWN_US else None,
+                "rtt_ratio": _rounded(srtt_us / 1000 / base_ms) if srtt_us and base_ms else None,
+            }
+        )
     warmup_s, end_s = parameters.warmup_seconds, parameters.seconds
     return PhoneResult(
         wired_delay_ms=parameters.wired_delay_ms(phone.index),
-        goodput_mbps=_short((total_bytes[end_s] - total_bytes[warmup_s]) * 8 / MEGA / (end_s - warmup_s)),
+        goodput_mbps=_rounded((total_bytes[end_s] - total_bytes[warmup_s]) * 8 / MEGA / (end_s - warmup_s)),
         retransmits=retransmits[end_s] - retransmits[warmup_s],
-        series=series,
-        rules=[RulesChange(t_s, rules.splitlines()) for t_s, rules in samples.rules.get(phone.name, [])],
+        series=Series(**{name: tuple(row[name] for row in rows) for name in rows[0]}),
+        rules=tuple(RulesChange(t_s, tuple(rules.splitlines())) for t_s, rules in samples.rules.get(phone.name, [])),
     )
 
 
-def _short(value: float) -> float:
+def _rounded(value: float) -> float:
     return round(value, DIGITS)
 
 
-def _maybe_short(value: float | None) -> float | None:
-    return None if value is None else _short(value)
+def _rounded_if_known(value: float | None) -> float | None:
+    return None if value is None else _rounded(value)

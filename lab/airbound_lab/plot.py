@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import statistics
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -100,7 +101,7 @@ def _bars(axes: Axes, results: Results, field: str, title: str, *, decimals: int
     modes = results.modes()
     for row, mode in enumerate(modes):
         values = sorted(getattr(run, field) or 0.0 for run in results.of_mode(mode))
-        middle = _median(values)
+        middle = statistics.median(values)
         largest = max(largest, values[-1])
         axes.barh(row, middle, height=0.62, color=MODE_COLOURS[mode])
         if len(values) > 1:
@@ -120,11 +121,6 @@ def _bars(axes: Axes, results: Results, field: str, title: str, *, decimals: int
     else:
         axes.set_xlim(0, largest * 1.18)
         axes.xaxis.set_major_locator(MaxNLocator(5))
-
-
-def _median(ordered: Sequence[float]) -> float:
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def _colour(results: Results, phone: PhoneResult) -> str:

@@ -11,7 +11,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from airbound_lab import plot, style, tables
-from airbound_lab.parameters import Parameters
+from airbound_lab.parameters import Parameters, option
 from airbound_lab.scenario import built_in
 
 if TYPE_CHECKING:
@@ -79,21 +79,12 @@ def command(parameters: Parameters) -> str:
         words += ["--wired-delays", ",".join(f"{delay_ms:g}" for delay_ms in parameters.wired_delays_ms)]
     words += ["--seconds", str(parameters.seconds), "--warmup-seconds", str(parameters.warmup_seconds)]
     words += ["--seeds", ",".join(str(seed) for seed in parameters.seeds), "--modes", ",".join(parameters.modes)]
-    for option, field in (
-        ("--rate-control", "rate_control"),
-        ("--ap-rate-control", "ap_rate_control"),
-        ("--qdisc", "qdisc"),
-        ("--queue", "queue_packets"),
-        ("--ap-qdisc", "ap_qdisc"),
-        ("--ap-queue", "ap_queue_packets"),
-        ("--driver-queue", "driver_queue_frames"),
-        ("--ap-driver-queue", "ap_driver_queue_frames"),
-        ("--retry-limit", "retry_limit"),
-        ("--loss", "loss_percent"),
-        ("--bounds-interval-ms", "bounds_interval_ms"),
+    for field in (
+        *("rate_control", "ap_rate_control", "qdisc", "queue_packets", "ap_qdisc", "ap_queue_packets"),
+        *("driver_queue_frames", "ap_driver_queue_frames", "retry_limit", "loss_percent", "bounds_interval_ms"),
     ):
         if getattr(parameters, field) != getattr(plain, field):
-            words += [option, str(getattr(parameters, field))]
+            words += [option(field), str(getattr(parameters, field))]
     if parameters.orphan:
         words.append("--orphan")
     if parameters.controller_config is not None:
@@ -128,7 +119,7 @@ def _overview(sets: Sequence[tuple[str, Results]]) -> str:
 
 def _section(name: str, results: Results, pictures: itertools.count[int]) -> str:
     parameters = results.parameters
-    seen = "".join(f"<li>{markup.escape(sentence)}</li>" for sentence in tables.seen(results))
+    findings = "".join(f"<li>{markup.escape(sentence)}</li>" for sentence in tables.findings(results))
     grid = "".join(_picture(plot.svg(plot.phones(results, mode)), pictures, "") for mode in results.modes())
     scenario = ""
     if parameters.scenario not in (built_in("uplink"), built_in("saturation")):
@@ -138,7 +129,7 @@ def _section(name: str, results: Results, pictures: itertools.count[int]) -> str
         [
             f"<h2>{markup.escape(name)}</h2>",
             f'<p class="what">{markup.escape(tables.describe(parameters))}</p>',
-            f"<ul>{seen}</ul>" if seen else "",
+            f"<ul>{findings}</ul>" if findings else "",
             _table(tables.rows(results)),
             _picture(plot.svg(plot.totals(results)), pictures, "wide"),
             f"<details><summary>Goodput of each phone</summary>{_table(tables.phone_rows(results))}</details>",

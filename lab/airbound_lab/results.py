@@ -1,51 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results file, schema 1: what lab/README.md documents, read with every field checked."""
+"""The results file, schema 1: what lab/README.md documents, read and written with every field checked."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, field
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from airbound_lab import checked
-from airbound_lab import trace as trace_module
+from pydantic import TypeAdapter, model_validator
+from pydantic.dataclasses import dataclass
+
 from airbound_lab.errors import UsageError
-from airbound_lab.parameters import MODES, Parameters
+from airbound_lab.parameters import ModeName, Parameters
+from airbound_lab.trace import PhoneTrace
+from airbound_lab.validation import STRICT, usage_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from airbound_lab.trace import PhoneTrace
-
 SCHEMA = 1
 
-Numbers = list[float]
-MaybeNumbers = list[float | None]
+Numbers = tuple[float, ...]
+MaybeNumbers = tuple[float | None, ...]
+Counts = tuple[int, ...]
+MaybeCounts = tuple[int | None, ...]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class Series:
-    """One phone, second by second; None where there is nothing to say (no flow, no sample, no bound)."""
+    """One phone, second by second; None where there is nothing to report (no flow, no sample, no bound)."""
 
-    t_s: Numbers = field(default_factory=list)
-    goodput_mbps: Numbers = field(default_factory=list)
-    cwnd_segs: MaybeNumbers = field(default_factory=list)
-    bound_min_segs: MaybeNumbers = field(default_factory=list)
-    bound_max_segs: MaybeNumbers = field(default_factory=list)
-    srtt_ms: MaybeNumbers = field(default_factory=list)
-    min_rtt_ms: MaybeNumbers = field(default_factory=list)
-    rtt_ratio: MaybeNumbers = field(default_factory=list)
+    t_s: Counts
+    goodput_mbps: Numbers
+    cwnd_segs: MaybeCounts
+    bound_min_segs: MaybeCounts
+    bound_max_segs: MaybeCounts
+    srtt_ms: MaybeNumbers
+    min_rtt_ms: MaybeNumbers
+    rtt_ratio: MaybeNumbers
+
+    @model_validator(mode="after")
+    def _check_lengths(self) -> Self:
+        for name, values in asdict(self).items():
+            if len(values) != len(self.t_s):
+                raise ValueError(f"{name}: {len(values)} values for {len(self.t_s)} seconds")
+        return self
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class RulesChange:
     """From this moment a phone's kernel had these rules (lines of /proc/net/tcp_cwnd_bounds)."""
 
     t_s: float
-    rules: list[str]
+    rules: tuple[str, ...]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class PhoneResult:
     """One phone over the measured window, and its series over the whole run."""
 
@@ -53,16 +63,16 @@ class PhoneResult:
     goodput_mbps: float
     retransmits: int
     series: Series
-    rules: list[RulesChange] = field(default_factory=list)
+    rules: tuple[RulesChange, ...] = ()
     trace: PhoneTrace | None = None
     """The history of its connections, if the run was asked for one."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class Run:
     """One mode with one seed; every field but the last two follows from the parameters, the mode and the seed."""
 
-    mode: str
+    mode: ModeName
     seed: int
     total_goodput_mbps: float
     jain: float | None
@@ -70,7 +80,7 @@ class Run:
     rtt_p95_ms: float | None
     rtt_ratio: float | None
     retransmits: int
-    phones: list[PhoneResult]
+    phones: tuple[PhoneResult, ...]
     wall_seconds: float
     peak_memory_kib: dict[str, int] = field(default_factory=dict)
 
@@ -82,26 +92,48 @@ class Run:
         return data
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class Results:
     """A set of runs with the parameters that they share."""
 
     parameters: Parameters
-    runs: list[Run]
+    runs: tuple[Run, ...]
     kernel: str = ""
     """SHA-256 of the kernel's program."""
 
+    @model_validator(mode="after")
+    def _check_sizes(self) -> Self:
+        terminals, seconds = self.parameters.terminals, self.parameters.seconds
+        for i, run in enumerate(self.runs):
+            if len(run.phones) != terminals:
+                raise ValueError(f"runs[{i}].phones: {len(run.phones)}, but parameters.terminals is {terminals}")
+            for j, phone in enumerate(run.phones):
+                if (samples := len(phone.series.t_s)) != seconds:
+                    raise ValueError(f"runs[{i}].phones[{j}].series: {samples} samples for {seconds} seconds")
+        return self
+
     def of_mode(self, mode: str) -> list[Run]:
-        """The runs of one mode, one per seed."""
+        """Return the runs of one mode, one per seed."""
         return [run for run in self.runs if run.mode == mode]
 
     def modes(self) -> list[str]:
-        """The modes that there are runs of, in the order in which they were asked for."""
+        """Return the modes that there are runs of, in the order in which they were asked for."""
         return [mode for mode in self.parameters.modes if self.of_mode(mode)]
 
 
+@dataclass(frozen=True, slots=True, config=STRICT)
+class _File:
+    schema: Literal[1]
+    parameters: Parameters
+    runs: tuple[Run, ...]
+    kernel: str = ""
+
+
+_FILE = TypeAdapter(_File)
+
+
 def save(results: Results, path: Path) -> None:
-    """Write a results file."""
+    """Write a results file; UsageError if it cannot be written, ValueError if a number is not finite."""
     data = {
         "schema": SCHEMA,
         "parameters": results.parameters.to_json(),
@@ -110,8 +142,9 @@ def save(results: Results, path: Path) -> None:
     }
     # One number a line is good to read in hundreds of lines, and a waste in the hundred thousands of a trace.
     indent = None if any(phone.trace for run in results.runs for phone in run.phones) else 1
+    text = json.dumps(data, indent=indent, allow_nan=False) + "\n"
     try:
-        path.write_text(json.dumps(data, indent=indent, allow_nan=False) + "\n", encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
@@ -125,71 +158,11 @@ def _plain(run: Run) -> dict[str, Any]:
 
 
 def load(path: Path) -> Results:
-    """Read a results file; UsageError names the file and the field that is wrong."""
+    """Read a results file; UsageError names the file, the key that is wrong, and its value."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_bytes()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise UsageError(f"{path}: not JSON: {error}") from error
-    try:
-        return from_json(data)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from error
-
-
-def from_json(data: object) -> Results:
-    """Check and convert the content of a results file."""
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        found = data.get("schema") if isinstance(data, dict) else None
-        raise UsageError(f"schema is {found!r}, this program reads {SCHEMA}")
-    checked.keys("results", data, {"schema", "parameters", "kernel", "runs"}, {"kernel"})
-    parameters = Parameters.from_json(data["parameters"])
-    runs = [_run(f"runs[{i}]", run) for i, run in enumerate(checked.items("runs", data["runs"]))]
-    for i, run in enumerate(runs):
-        if len(run.phones) != parameters.terminals:
-            raise UsageError(f"runs[{i}].phones: {len(run.phones)}, but parameters.terminals is {parameters.terminals}")
-        for j, phone in enumerate(run.phones):
-            if len(phone.series.t_s) != parameters.seconds:
-                seconds = len(phone.series.t_s)
-                raise UsageError(f"runs[{i}].phones[{j}].series: {seconds} samples for {parameters.seconds} seconds")
-    return Results(parameters, runs, str(data.get("kernel", "")))
-
-
-def _run(where: str, data: Any) -> Run:
-    checked.fields_of(where, data, Run, optional={"peak_memory_kib"})
-    if data["mode"] not in MODES:
-        raise UsageError(f"{where}.mode: {data['mode']!r} is none of {', '.join(MODES)}")
-    values = dict(data)
-    phones = checked.items(f"{where}.phones", data["phones"])
-    values["phones"] = [_phone(f"{where}.phones[{i}]", phone) for i, phone in enumerate(phones)]
-    for name in ("total_goodput_mbps", "wall_seconds", "seed", "retransmits"):
-        checked.number(f"{where}.{name}", data[name])
-    for name in ("jain", "rtt_mean_ms", "rtt_p95_ms", "rtt_ratio"):
-        checked.number(f"{where}.{name}", data[name], none=True)
-    return Run(**values)
-
-
-def _phone(where: str, data: Any) -> PhoneResult:
-    checked.fields_of(where, data, PhoneResult, optional={"rules", "trace"})
-    for name in ("wired_delay_ms", "goodput_mbps", "retransmits"):
-        checked.number(f"{where}.{name}", data[name])
-    rules = []
-    for i, change in enumerate(checked.items(f"{where}.rules", data.get("rules", []))):
-        checked.fields_of(f"{where}.rules[{i}]", change, RulesChange)
-        checked.number(f"{where}.rules[{i}].t_s", change["t_s"])
-        lines = checked.items(f"{where}.rules[{i}].rules", change["rules"])
-        rules.append(RulesChange(change["t_s"], [str(line) for line in lines]))
-    series = _series(f"{where}.series", data["series"])
-    trace = trace_module.from_json(f"{where}.trace", data["trace"]) if "trace" in data else None
-    return PhoneResult(data["wired_delay_ms"], data["goodput_mbps"], data["retransmits"], series, rules, trace)
-
-
-def _series(where: str, data: Any) -> Series:
-    checked.fields_of(where, data, Series)
-    for name, values in data.items():
-        for value in checked.items(f"{where}.{name}", values):
-            checked.number(f"{where}.{name}", value, none=name not in ("t_s", "goodput_mbps"))
-        if len(values) != len(data["t_s"]):
-            raise UsageError(f"{where}.{name}: {len(values)} values for {len(data['t_s'])} seconds")
-    return Series(**data)
+    with usage_errors(str(path)):
+        file = _FILE.validate_json(text)
+        return Results(file.parameters, file.runs, file.kernel)

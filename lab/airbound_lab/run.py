@@ -9,14 +9,17 @@ import shutil
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 from airbound_lab import boot, guest_plan, measure, topology
 from airbound_lab import trace as trace_module
 from airbound_lab.errors import LabError
 from airbound_lab.results import Results, Run
+from airbound_lab.validation import explain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +81,7 @@ def run_all(
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise
-    return Results(parameters, [done[task] for task in tasks], kernel_hash)
+    return Results(parameters, tuple(done[task] for task in tasks), kernel_hash)
 
 
 def run_one(
@@ -108,10 +111,9 @@ def run_one(
         run = _read(directory, parameters, task, trace=setting.trace)
     except LabError as error:
         raise LabError(f"{task}: {error}") from error
-    run.wall_seconds = round(wall_seconds, 1)
     if setting.logs is None:
         shutil.rmtree(directory)
-    return run
+    return replace(run, wall_seconds=round(wall_seconds, 1))
 
 
 def _directory(setting: Setting, task: Task) -> Path:
@@ -129,15 +131,20 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
         samples = measure.parse(lines)
     if samples.errors:
         raise LabError(f"traffic failed: {'; '.join(samples.errors)}; logs: {directory}")
-    cell = topology.build(parameters)
-    run = measure.figures(cell, task.mode, task.seed, samples)
     end = json.loads((directory / "end.json").read_text(encoding="utf-8"))
-    run.peak_memory_kib = end["peak_memory_kib"]
-    if trace:
-        for node, phone in zip(cell.phones, run.phones, strict=True):
-            with (directory / guest_plan.trace_file(node)).open(encoding="utf-8", newline="") as lines:
-                phone.trace = trace_module.parse(lines, end["time_zero_monotonic_us"], parameters.seconds)
-    return run
+    cell = topology.build(parameters)
+    try:
+        run = replace(measure.figures(cell, task.mode, task.seed, samples), peak_memory_kib=end["peak_memory_kib"])
+    except ValidationError as error:
+        raise LabError(f"samples: {explain(error)}; logs: {directory}") from error
+    if not trace:
+        return run
+    phones = []
+    for node, phone in zip(cell.phones, run.phones, strict=True):
+        with (directory / guest_plan.trace_file(node)).open(encoding="utf-8", newline="") as lines:
+            history = trace_module.parse(lines, end["time_zero_monotonic_us"], parameters.seconds)
+        phones.append(replace(phone, trace=history))
+    return replace(run, phones=tuple(phones))
 
 
 def _progress(directory: Path, parameters: Parameters) -> str:

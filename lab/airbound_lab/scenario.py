@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios: what happens when, in virtual time; pure.
+"""Scenarios: what happens when, in virtual time; pure, but for reading a file.
 
 A scenario is a list of actions on a time line whose zero is the moment at which every component is connected:
 
@@ -13,14 +13,16 @@ A scenario is a list of actions on a time line whose zero is the moment at which
 
 from __future__ import annotations
 
-import json
-import math
 import random
-from dataclasses import asdict, dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, TypeAdapter, model_validator
+from pydantic.dataclasses import dataclass
 
 from airbound_lab.errors import UsageError
+from airbound_lab.validation import STRICT, usage_errors
 
 START_SPREAD_S = 0.5
 """Phones that start together start within this time of each other, at random by the seed."""
@@ -28,53 +30,45 @@ START_SPREAD_S = 0.5
 SATURATION_PAYLOAD_BYTES = 1470
 """Payload of the datagrams by which Bianchi's model is checked."""
 
-RATE_MBPS = (0.001, 1000)
-"""Range of the paced rates."""
+ETHERNET_PAYLOAD_BYTES = 1472
+"""The largest UDP payload that is not fragmented."""
 
 Do = Literal["start-traffic", "stop-traffic", "kill", "start"]
+Seconds = Annotated[float, Field(gt=0)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class Action:
     """One thing that happens."""
 
-    at_s: float
+    at_s: Annotated[float, Field(ge=0)]
     do: Do
-    phone: int = 0
+    phone: Annotated[int, Field(ge=0)] = 0
     component: str = ""
     protocol: Literal["tcp", "udp"] = "tcp"
-    rate_mbps: float | None = None
-    payload_bytes: int = SATURATION_PAYLOAD_BYTES
-    on_s: float | None = None
-    off_s: float | None = None
+    rate_mbps: Annotated[float, Field(ge=0.001, le=1000)] | None = None
+    payload_bytes: Annotated[int, Field(ge=1, le=ETHERNET_PAYLOAD_BYTES)] = SATURATION_PAYLOAD_BYTES
+    on_s: Seconds | None = None
+    off_s: Seconds | None = None
+
+    @model_validator(mode="after")
+    def _check_combination(self) -> Self:
+        if self.rate_mbps is not None and self.protocol == "tcp":
+            raise ValueError("rate_mbps is for udp")
+        if (self.on_s is None) != (self.off_s is None):
+            raise ValueError("on_s and off_s belong together")
+        return self
 
     def check(self, terminals: int) -> None:
-        """Refuse an action that cannot be done; the message names the field."""
-        if not isinstance(self.at_s, int | float) or not math.isfinite(self.at_s) or self.at_s < 0:
-            raise UsageError(f"scenario: at_s {self.at_s!r} is not a time")
+        """Raise ValueError if the action cannot be done with this many phones."""
         if self.do in ("start-traffic", "stop-traffic"):
-            if not isinstance(self.phone, int) or not 0 <= self.phone <= terminals:
-                raise UsageError(f"scenario: {self.do}: there is no phone {self.phone!r} of {terminals}")
-        elif self.do in ("kill", "start"):
-            if self.component not in ("controller", "ap", *(f"phone{i}" for i in range(1, terminals + 1))):
-                raise UsageError(f"scenario: {self.do}: there is no component {self.component!r}")
-        else:
-            raise UsageError(f"scenario: cannot do {self.do!r}")
-        if self.protocol not in ("tcp", "udp"):
-            raise UsageError(f"scenario: protocol {self.protocol!r} is neither tcp nor udp")
-        if self.rate_mbps is not None and (
-            self.protocol == "tcp" or not RATE_MBPS[0] <= self.rate_mbps <= RATE_MBPS[1]
-        ):
-            raise UsageError(
-                f"scenario: rate_mbps {self.rate_mbps!r} is for udp, from {RATE_MBPS[0]} to {RATE_MBPS[1]}"
-            )
-        if not 1 <= self.payload_bytes <= SATURATION_PAYLOAD_BYTES + 2:
-            raise UsageError(f"scenario: payload_bytes {self.payload_bytes!r} is not from 1 to 1472")
-        if (self.on_s is None) != (self.off_s is None) or min(self.on_s or 1, self.off_s or 1) <= 0:
-            raise UsageError("scenario: on_s and off_s belong together and are above 0")
+            if self.phone > terminals:
+                raise ValueError(f"{self.do}: there is no phone {self.phone} of {terminals}")
+        elif self.component not in ("controller", "ap", *(f"phone{i}" for i in range(1, terminals + 1))):
+            raise ValueError(f"{self.do}: there is no component {self.component!r}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class Flow:
     """The traffic of one phone from one start to one stop."""
 
@@ -84,7 +78,7 @@ class Flow:
     action: Action
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=STRICT)
 class Scenario:
     """A named time line."""
 
@@ -92,14 +86,17 @@ class Scenario:
     actions: tuple[Action, ...]
 
     def check(self, terminals: int) -> None:
-        """Refuse what cannot be done with this many phones."""
+        """Raise ValueError if the scenario cannot be run with this many phones."""
         if not any(action.do == "start-traffic" for action in self.actions):
-            raise UsageError(f"scenario {self.name}: nobody ever starts to send")
-        for action in self.actions:
-            action.check(terminals)
+            raise ValueError(f"scenario {self.name}: no phone ever starts to send")
+        for number, action in enumerate(self.actions):
+            try:
+                action.check(terminals)
+            except ValueError as error:
+                raise ValueError(f"scenario {self.name}: actions[{number}]: {error}") from error
 
     def saturates(self) -> bool:
-        """Whether a UDP sender is held back by nothing but its socket."""
+        """Whether a UDP sender is limited by nothing but its socket."""
         return any(a.do == "start-traffic" and a.protocol == "udp" and a.rate_mbps is None for a in self.actions)
 
     def flows(self, terminals: int, seconds: int, seed: int) -> list[Flow]:
@@ -108,10 +105,10 @@ class Scenario:
         delay_s = [0.0] + [round(spread.uniform(0, START_SPREAD_S), 3) for _ in range(terminals)]
         flows = []
         for phone in range(1, terminals + 1):
-            mine = [a for a in self.actions if a.do in ("start-traffic", "stop-traffic") and a.phone in (0, phone)]
-            mine.sort(key=lambda action: action.at_s)
+            own = [a for a in self.actions if a.do in ("start-traffic", "stop-traffic") and a.phone in (0, phone)]
+            own.sort(key=lambda action: action.at_s)
             running: Action | None = None
-            for action in [*mine, Action(at_s=float(seconds), do="stop-traffic")]:
+            for action in [*own, Action(at_s=float(seconds), do="stop-traffic")]:
                 if running is not None:
                     start_s = running.at_s + (delay_s[phone] if running.phone == 0 else 0)
                     stop_s = min(action.at_s, float(seconds))
@@ -125,33 +122,17 @@ class Scenario:
         return sorted((a for a in self.actions if a.do in ("kill", "start")), key=lambda action: action.at_s)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the form of scenario files; fields at their defaults are left out."""
-        plain = asdict(Action(at_s=-1, do="start-traffic"))
+        """Return the form of scenario files; fields at their defaults are left out."""
         return {
             "name": self.name,
             "actions": [
-                {k: v for k, v in asdict(a).items() if k in ("at_s", "do") or v != plain[k]} for a in self.actions
+                {field.name: value for field in fields(Action) if (value := getattr(a, field.name)) != field.default}
+                for a in self.actions
             ],
         }
 
-    @classmethod
-    def from_json(cls, data: object) -> Scenario:
-        """Read what to_json gave; raises UsageError that names what is wrong."""
-        if not isinstance(data, dict) or set(data) != {"name", "actions"} or not isinstance(data["actions"], list):
-            raise UsageError("scenario: needs exactly a name and a list of actions")
-        known = {f.name for f in fields(Action)}
-        for number, action in enumerate(data["actions"], start=1):
-            if not isinstance(action, dict):
-                raise UsageError(f"scenario: action {number} is not an object")
-            for key in action:
-                if key not in known:
-                    raise UsageError(f"scenario: action {number}: unknown key {key!r}")
-            for key in ("at_s", "do"):
-                if key not in action:
-                    raise UsageError(f"scenario: action {number}: {key!r} is missing")
-        return cls(str(data["name"]), tuple(Action(**action) for action in data["actions"]))
 
-
+_FILE = TypeAdapter(Scenario)
 _BUILT_IN = {
     "uplink": Scenario("uplink", (Action(at_s=0, do="start-traffic"),)),
     "saturation": Scenario("saturation", (Action(at_s=0, do="start-traffic", protocol="udp"),)),
@@ -159,7 +140,7 @@ _BUILT_IN = {
 
 
 def built_in(name: str) -> Scenario:
-    """Give a scenario by name; UsageError if there is none."""
+    """Return a scenario by name; UsageError if there is none."""
     try:
         return _BUILT_IN[name]
     except KeyError:
@@ -168,11 +149,12 @@ def built_in(name: str) -> Scenario:
 
 
 def load(name_or_path: str) -> Scenario:
-    """Give a built-in scenario, or read a file whose name ends in .json."""
+    """Return a built-in scenario, or read a file whose name ends in .json; UsageError names file, key and value."""
     if not name_or_path.endswith(".json"):
         return built_in(name_or_path)
     try:
-        data = json.loads(Path(name_or_path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"scenario: cannot read {name_or_path}: {error}") from error
-    return Scenario.from_json(data)
+        text = Path(name_or_path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"scenario: cannot read {name_or_path}: {error.strerror}") from error
+    with usage_errors(f"scenario: {name_or_path}"):
+        return _FILE.validate_json(text)

@@ -81,7 +81,7 @@ def describe(parameters: Parameters) -> str:
     )
 
 
-def seen(results: Results) -> list[str]:
+def findings(results: Results) -> list[str]:
     """Say in sentences what the runs show, each mode against the first of them that runs without Airbound."""
     modes = results.modes()
     reference = next((mode for mode in modes if not MODES[mode].has_agents), None)
@@ -126,7 +126,7 @@ def _times(factor: float) -> str:
     return "about the same as"
 
 
-def holes(results: Results) -> list[str]:
+def missing_records(results: Results) -> list[str]:
     """One sentence for each history that is not whole."""
     return [
         f"{run.mode}, seed {run.seed}, phone {number}: {phone.trace.lost} records of its history are lost, the oldest:"

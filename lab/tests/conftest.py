@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from airbound_lab import machine, measure, topology
+from airbound_lab import host, measure, topology
 from airbound_lab.parameters import Parameters
-from airbound_lab.results import Results, Run
+from airbound_lab.results import PhoneResult, Results, Run
 from airbound_lab.run import Setting, run_all
 
 LAB = Path(__file__).resolve().parents[1]
@@ -38,6 +40,25 @@ def traffic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build / "airbound-traffic"
 
 
+@pytest.fixture
+def print_twice(tmp_path: Path) -> Callable[[str], tuple[str, str]]:
+    """What a piece of Python prints in two processes that differ in all that must not matter to a run."""
+
+    def run(code: str) -> tuple[str, str]:
+        outputs = []
+        for number in ("1", "22"):
+            directory = tmp_path / ("elsewhere" * int(number))
+            directory.mkdir()
+            environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(LAB), "PYTHONHASHSEED": number}
+            environment |= {"HOME": str(directory), "TZ": f"UTC{number}", "USER": f"user{number}"}
+            command = [sys.executable, "-c", code]
+            done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=True)
+            outputs.append(done.stdout)
+        return outputs[0], outputs[1]
+
+    return run
+
+
 @dataclass(frozen=True)
 class Cell:
     """One run of a real cell: its figures, and the directory with its logs."""
@@ -54,8 +75,8 @@ class Cell:
 @pytest.fixture(scope="session")
 def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
     """Boots a cell on the lab's kernel; equal requests are run once."""
-    machine.check_tools()
-    kernel = machine.kernel(None)
+    host.check_tools()
+    kernel = host.kernel(None)
     done: dict[str, Cell] = {}
 
     def boot(mode: str, seed: int = 1, *, trace: bool = False, **changes: Any) -> Cell:
@@ -63,7 +84,7 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
         key = json.dumps([parameters.to_json(), mode, seed, trace])
         if key not in done:
             logs = tmp_path_factory.mktemp("cell")
-            programs = machine.programs((mode,), trace=trace)
+            programs = host.programs((mode,), trace=trace)
             setting = Setting(kernel, programs, jobs=1, wall_limit_s=900, logs=logs, trace=trace)
             run = run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
             done[key] = Cell(run, logs / f"{mode}-{seed}")
@@ -131,6 +152,19 @@ def make_results() -> Callable[..., Results]:
             for seed in parameters.seeds:
                 samples = measure.parse(sample_lines(parameters, mode, number + seed / 10))
                 runs.append(measure.figures(topology.build(parameters), mode, seed, samples))
-        return Results(parameters, runs, kernel="0" * 64)
+        return Results(parameters, tuple(runs), kernel="0" * 64)
 
     return make
+
+
+EachPhone = Callable[[int, PhoneResult], PhoneResult]
+
+
+@pytest.fixture(scope="session")
+def each_phone() -> Callable[[Run, EachPhone], Run]:
+    """A run in which each phone is replaced by what a function of its index, from 0, and of the phone returns."""
+
+    def change(run: Run, phone_of: EachPhone) -> Run:
+        return replace(run, phones=tuple(phone_of(index, phone) for index, phone in enumerate(run.phones)))
+
+    return change

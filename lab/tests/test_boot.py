@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from airbound_lab import boot
 from airbound_lab.errors import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def start(tmp_path: Path, script: str, wall_limit_s: float = 60, *, stopped: bool = False) -> float:
@@ -70,7 +74,25 @@ def test_nothing_of_the_users_environment_reaches_the_guest(tmp_path: Path, monk
     assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"PATH", "HOME"}
 
 
-def test_equal_runs_have_equal_command_lines() -> None:
-    first, second = (boot.command_line(Path("/k"), 11, "aarf", "minstrel_ht", seed=3) for _ in range(2))
+PRINT_COMMAND_LINE = """
+from pathlib import Path
+from airbound_lab import boot
+print("\\n".join(boot.command_line(Path("/k"), 11, "aarf", "minstrel_ht", seed=3)))
+"""
+
+
+def test_equal_runs_have_equal_command_lines(print_twice: Callable[[str], tuple[str, str]]) -> None:
+    first, second = print_twice(PRINT_COMMAND_LINE)
     assert first == second
-    assert {"airbound_seed=3", "mac80211_hwsim.radios=11", "mac80211_hwsim.rate_control=aarf", "ro"} <= set(first)
+    words = first.splitlines()
+    assert words[:3] == ["setarch", "-R", "/k"]
+    assert {"airbound_seed=3", "mac80211_hwsim.radios=11", "mac80211_hwsim.rate_control=aarf", "ro"} <= set(words)
+
+
+def test_every_input_of_a_run_is_on_the_command_line() -> None:
+    usual = {"kernel": Path("/k"), "radios": 11, "rate_control": "aarf", "ap_rate_control": "minstrel_ht", "seed": 3}
+    changes = {"kernel": Path("/l"), "radios": 2, "rate_control": "fixed54", "ap_rate_control": "aarf", "seed": 4}
+    line = boot.command_line(**usual)  # type: ignore[arg-type]
+    for name, value in changes.items():
+        other = boot.command_line(**(usual | {name: value}))  # type: ignore[arg-type]
+        assert len([1 for one, two in zip(line, other, strict=True) if one != two]) == 1

@@ -33,7 +33,7 @@ def everybody(phones: int) -> tuple[Action, ...]:
 
 def rules_at(phone: PhoneResult, t_s: float) -> list[str]:
     """The rules in a phone's kernel at a moment."""
-    return [change.rules for change in phone.rules if change.t_s <= t_s][-1]
+    return [list(change.rules) for change in phone.rules if change.t_s <= t_s][-1]
 
 
 def test_the_papers_bounds_stand_in_every_kernel(boot_cell: Callable[..., Cell]) -> None:
@@ -71,7 +71,7 @@ def test_all_kernels_follow_within_300_ms_of_the_report_that_showed_the_change(
     assert len(stamps) == 1
     reported_s = coming_and_going.seconds_of(stamps[0])
     for phone in coming_and_going.run.phones[:2]:
-        after = [c.t_s for c in phone.rules if c.t_s >= reported_s and c.rules == [f"dst 10.0.4.1/32 {rule}"]]
+        after = [c.t_s for c in phone.rules if c.t_s >= reported_s and c.rules == (f"dst 10.0.4.1/32 {rule}",)]
         assert after, f"never {rule}: {phone.rules}"
         assert after[0] - reported_s <= DEADLINE_S
 
@@ -90,10 +90,10 @@ def test_bounds_end_with_the_lease_and_come_back_with_the_controller(boot_cell: 
     cell = boot_cell("bdp", scenario=scenario, terminals=3, seconds=seconds, bounds_interval_ms=100)
     for phone in cell.run.phones:
         assert rules_at(phone, killed_s - 0.1) != []
-        freed_s = next(change.t_s for change in phone.rules if change.t_s > killed_s and change.rules == [])
+        freed_s = next(change.t_s for change in phone.rules if change.t_s > killed_s and not change.rules)
         # The lease was renewed at most a lease before it ends; a look of the sampler comes on top.
         assert killed_s < freed_s <= killed_s + LEASE_S + 0.2
-        assert all(change.rules == [] for change in phone.rules if freed_s <= change.t_s < started_s)
+        assert all(not change.rules for change in phone.rules if freed_s <= change.t_s < started_s)
         # Back-off, and a full cell in between: the way back takes its time, but needs nobody's hand.
         assert rules_at(phone, seconds) != []
         free = phone.series.cwnd_segs[13]

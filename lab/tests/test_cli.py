@@ -1,33 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import cli, machine, results, trace
+from airbound_lab import cli, host, results, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import TraceLines
+    from conftest import EachPhone, TraceLines
 
-    from airbound_lab.results import Results
+    from airbound_lab.results import Results, Run
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--terminals", "0"], "terminals"),
-        (["--modes", "reno"], "'reno'"),
+        (["--terminals", "0"], "--terminals: 0: "),
+        (["--modes", "reno"], "--modes[0]: 'reno': "),
         (["--scenario", "downlink"], "'downlink'"),
         (["--scenario", "/nowhere.json"], "/nowhere.json"),
-        (["--loss", "200"], "loss"),
+        (["--loss", "200"], "--loss: 200.0: "),
         (["--jobs", "0"], "jobs"),
         (["--json", "/nowhere/out.json"], "/nowhere"),
         (["--controller-config", "/nowhere"], "/nowhere"),
-        (["--wired-delays", "4,-1"], "wired-delays"),
+        (["--wired-delays", "4,-1"], "--wired-delays[1]: -1.0: "),
         (["--trace"], "trace: give --json FILE"),
     ],
 )
@@ -49,7 +50,7 @@ def test_seeds_that_are_none_are_refused(text: str, capsys: pytest.CaptureFixtur
 def test_a_machine_without_the_tools_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(machine.check_tools, "__defaults__", (str(tmp_path),))
+    monkeypatch.setattr(host.check_tools, "__defaults__", (str(tmp_path),))
     assert cli.main(["run"]) == 2
     assert "apt-get install hostapd" in capsys.readouterr().err
 
@@ -63,16 +64,18 @@ def test_plot_and_report_of_a_file(make_results: Callable[..., Results], tmp_pat
 
 
 def test_plot_draws_a_history_if_there_is_one(
-    make_results: Callable[..., Results], trace_lines: TraceLines, tmp_path: Path
+    make_results: Callable[..., Results],
+    trace_lines: TraceLines,
+    each_phone: Callable[[Run, EachPhone], Run],
+    tmp_path: Path,
 ) -> None:
     found = make_results(modes=("cubic", "bdp"), terminals=4)
     bounds = {"bound_min_segs": 3, "bound_max_segs": 9}
-    for phone in found.of_mode("bdp")[0].phones[:3]:  # the fourth has no connection
-        lines = trace_lines(
-            (1, "window", {}), (2, "timeout", bounds), (3, "dup_ack", {"ssthresh_segs": 5, "times": 40})
-        )
-        phone.trace = trace.parse(lines, 5_000_000, 6)
-        phone.trace.lost = 12
+    lines = trace_lines((1, "window", {}), (2, "timeout", bounds), (3, "dup_ack", {"ssthresh_segs": 5, "times": 40}))
+    history = replace(trace.parse(lines, 5_000_000, 6), lost=12)
+    # The fourth phone has no connection.
+    traced = each_phone(found.runs[1], lambda i, phone: replace(phone, trace=history if i < 3 else None))
+    found = replace(found, runs=(found.runs[0], traced))
     results.save(found, tmp_path / "out.json")
     assert cli.main(["plot", str(tmp_path / "out.json"), "--directory", str(tmp_path)]) == 0
     drawn = (tmp_path / "trace-bdp.svg").read_text(encoding="utf-8")
@@ -97,4 +100,4 @@ def test_a_results_file_that_is_none_is_refused(
 ) -> None:
     (tmp_path / "out.json").write_text("{}", encoding="utf-8")
     assert cli.main([command, str(tmp_path / "out.json")]) == 2
-    assert "schema is None" in capsys.readouterr().err
+    assert "out.json: 'schema' is missing" in capsys.readouterr().err

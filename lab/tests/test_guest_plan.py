@@ -13,6 +13,7 @@ from airbound_lab.parameters import MODES, Parameters
 from airbound_lab.scenario import Action, Scenario, built_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PROGRAMS = Programs("/b/airbound-traffic", "/b/python", "/b/controller", "/b/airbound-ap", "/b/airbound-phone")
@@ -74,7 +75,7 @@ def test_the_policy_reaches_the_controller() -> None:
     plan = guest_plan.plan(parameters, "paper-gb", 1, PROGRAMS)
     argv = " ".join(plan["components"][0]["argv"])
     assert argv == (
-        "/b/python -m airbound controller --listen 10.0.1.1:50051 --policy paper --generation gb "
+        "/b/python -m airbound controller --listen 10.0.1.1:50051 --policy paper --table gingerbread "
         "--config /run/lab/controller.config"
     )
     assert plan["controller_config"] == "a = 1\n"
@@ -113,6 +114,16 @@ def test_the_medium_is_switched_on_last() -> None:
     }
 
 
-def test_equal_runs_get_equal_orders() -> None:
-    first, second = (json.dumps(guest_plan.plan(Parameters(), "bdp", 1, PROGRAMS)) for _ in range(2))
+PRINT_PLAN = """
+import json
+from airbound_lab import guest_plan, parameters
+programs = guest_plan.Programs(*(f"/b/{name}" for name in ("traffic", "python", "controller", "ap", "phone")))
+cell = parameters.Parameters(terminals=5, wired_delays_ms=(4.0, 64.0, 256.0), controller_config="a = 1")
+print(json.dumps(guest_plan.plan(cell, "bdp", 1, programs, trace=True)))
+"""
+
+
+def test_equal_runs_get_equal_plans(print_twice: Callable[[str], tuple[str, str]]) -> None:
+    first, second = print_twice(PRINT_PLAN)
     assert first == second
+    assert len(json.loads(first)["stations"]) == 5

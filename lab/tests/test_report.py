@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,9 @@ from airbound_lab.scenario import Action, Scenario
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from airbound_lab.results import Results
+    from conftest import EachPhone
+
+    from airbound_lab.results import PhoneResult, Results, Run
 
 VOID = {"meta", "br"}
 
@@ -97,13 +100,17 @@ def test_pictures_are_the_same_every_time(make_results: Callable[..., Results]) 
     assert first == second
 
 
-def test_a_run_without_any_rtt_can_be_drawn(make_results: Callable[..., Results]) -> None:
+def test_a_run_without_any_rtt_can_be_drawn(
+    make_results: Callable[..., Results], each_phone: Callable[[Run, EachPhone], Run]
+) -> None:
     results = make_results(modes=("cubic",))
-    for run in results.runs:
-        run.rtt_mean_ms = run.rtt_p95_ms = run.rtt_ratio = None
-        for phone in run.phones:
-            nothing = [None] * len(phone.series.t_s)
-            phone.series.srtt_ms = phone.series.rtt_ratio = phone.series.cwnd_segs = list(nothing)
+    nothing = (None,) * results.parameters.seconds
+
+    def without_rtt(_: int, phone: PhoneResult) -> PhoneResult:
+        return replace(phone, series=replace(phone.series, srtt_ms=nothing, rtt_ratio=nothing, cwnd_segs=nothing))
+
+    run = replace(each_phone(results.runs[0], without_rtt), rtt_mean_ms=None, rtt_p95_ms=None, rtt_ratio=None)
+    results = replace(results, runs=(run,))
     assert "<svg" in report.html([("udp", results)])
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from airbound_lab import scenario
 from airbound_lab.errors import UsageError
 from airbound_lab.scenario import Action, Scenario
+from airbound_lab.validation import usage_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,41 +62,67 @@ def test_files_are_read_back_as_they_were_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("text", "message"),
     [
-        ([], "name and a list"),
-        ({"name": "x"}, "name and a list"),
-        ({"name": "x", "actions": [3]}, "action 1 is not an object"),
-        ({"name": "x", "actions": [{"at_s": 0}]}, "'do' is missing"),
-        ({"name": "x", "actions": [{"at_s": 0, "do": "kill", "what": 1}]}, "unknown key 'what'"),
+        ("{", "not JSON"),
+        ("[]", "input should be an object"),
+        ('{"name": "x"}', "'actions' is missing"),
+        ('{"name": "x", "actions": {}}', "actions: input should be a valid"),
+        ('{"name": "x", "actions": [3]}', "actions[0]: 3: input should be an object"),
+        ('{"name": "x", "actions": [{"at_s": 0}]}', "actions[0]: 'do' is missing"),
+        ('{"name": "x", "actions": [{"at_s": 0, "do": "kill", "what": 1}]}', "actions[0]: unknown key 'what'"),
+        ('{"name": "x", "actions": [{"at_s": NaN, "do": "kill"}]}', "actions[0].at_s: nan: input should be a finite"),
+        ('{"name": "x", "actions": [{"at_s": 0, "do": "dance"}]}', "actions[0].do: 'dance': input should be"),
     ],
 )
-def test_a_malformed_file_is_refused_by_place(data: object, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
-        Scenario.from_json(data)
+def test_a_malformed_file_is_refused_with_file_key_and_value(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as raised:
+        scenario.load(str(path))
+    assert str(raised.value).startswith(f"scenario: {path}: {message}")
+
+
+def test_a_file_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(UsageError, match=r"cannot read /nowhere\.json: No such file"):
+        scenario.load("/nowhere.json")
 
 
 @pytest.mark.parametrize(
-    ("action", "says"),
+    ("changes", "message"),
     [
-        (Action(-1, "start-traffic"), "not a time"),
-        (Action(float("nan"), "start-traffic"), "not a time"),
-        (Action(0, "start-traffic", phone=4), "no phone 4"),
-        (Action(0, "kill", component="phone4"), "no component 'phone4'"),
-        (Action(0, "dance"), "cannot do 'dance'"),  # type: ignore[arg-type]
-        (Action(0, "start-traffic", protocol="sctp"), "neither tcp nor udp"),  # type: ignore[arg-type]
-        (Action(0, "start-traffic", rate_mbps=1), "is for udp"),
-        (Action(0, "start-traffic", protocol="udp", payload_bytes=1473), "payload_bytes"),
-        (Action(0, "start-traffic", on_s=1), "belong together"),
+        ({"at_s": -1}, "at_s: -1: "),
+        ({"at_s": float("nan")}, "at_s: nan: "),
+        ({"do": "dance"}, "do: 'dance': "),
+        ({"phone": -1}, "phone: -1: "),
+        ({"protocol": "sctp"}, "protocol: 'sctp': "),
+        ({"rate_mbps": 1.0}, "rate_mbps is for udp"),
+        ({"protocol": "udp", "rate_mbps": 0.0}, "rate_mbps: 0.0: "),
+        ({"protocol": "udp", "payload_bytes": 1473}, "payload_bytes: 1473: "),
+        ({"on_s": 1.0}, "on_s and off_s belong together"),
+        ({"on_s": 0.0, "off_s": 1.0}, "on_s: 0.0: "),
     ],
 )
-def test_an_action_that_cannot_be_done_is_refused(action: Action, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
+def test_an_action_with_a_wrong_field_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as raised, usage_errors():
+        Action(**({"at_s": 0, "do": "start-traffic"} | changes))
+    assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (Action(0, "start-traffic", phone=4), "there is no phone 4 of 3"),
+        (Action(0, "kill", component="phone4"), "there is no component 'phone4'"),
+    ],
+)
+def test_an_action_of_a_phone_that_is_not_there_is_refused(action: Action, message: str) -> None:
+    with pytest.raises(ValueError, match=rf"scenario x: actions\[1\]: .*{message}"):
         Scenario("x", (Action(0, "start-traffic"), action)).check(terminals=3)
 
 
-def test_a_scenario_in_which_nobody_sends_is_refused() -> None:
-    with pytest.raises(UsageError, match="nobody"):
+def test_a_scenario_in_which_no_phone_sends_is_refused() -> None:
+    with pytest.raises(ValueError, match="no phone ever starts to send"):
         Scenario("x", (Action(0, "kill", component="ap"),)).check(terminals=1)
 
 

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from airbound_lab import tables
+from airbound_lab.parameters import Parameters
 from airbound_lab.trace import PhoneTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from airbound_lab.results import Results
+    from conftest import EachPhone
+
+    from airbound_lab.results import Results, Run
 
 
 def test_a_figure_over_seeds_is_median_and_range() -> None:
@@ -31,26 +37,56 @@ def test_a_row_per_mode_in_the_order_asked_for(make_results: Callable[..., Resul
     assert {len(row) for row in rows} == {7}
 
 
-def test_what_is_seen_is_computed_from_the_results(make_results: Callable[..., Results]) -> None:
+def of_figures(results: Results, *figures: dict[str, Any]) -> Results:
+    runs = tuple(replace(run, **changes) for run, changes in zip(results.runs, figures, strict=True))
+    return replace(results, runs=runs)
+
+
+def test_findings_are_computed_from_the_results(make_results: Callable[..., Results]) -> None:
+    cubic = {"total_goodput_mbps": 20.0, "rtt_mean_ms": 1000.0, "jain": 0.9}
+    bdp = {"total_goodput_mbps": 15.0, "rtt_mean_ms": 100.0, "jain": 0.99}
     results = make_results(modes=("cubic", "bdp"))
-    results.runs[0].total_goodput_mbps, results.runs[0].rtt_mean_ms, results.runs[0].jain = 20.0, 1000.0, 0.9
-    results.runs[1].total_goodput_mbps, results.runs[1].rtt_mean_ms, results.runs[1].jain = 15.0, 100.0, 0.99
-    assert tables.seen(results) == [
+    assert tables.findings(of_figures(results, cubic, bdp)) == [
         "bdp: total 15.0 Mb/s, 25 % below cubic's 20.0; mean RTT 100 ms, 10.0 times below 1000; Jain 0.990 (0.900)."
     ]
-    results.runs[1].total_goodput_mbps, results.runs[1].rtt_mean_ms = 20.05, 1010.0
-    assert (
-        "total 20.1 Mb/s, as much as cubic's 20.0; mean RTT 1010 ms, about the same as 1000" in tables.seen(results)[0]
+    bdp |= {"total_goodput_mbps": 20.05, "rtt_mean_ms": 1010.0}
+    assert tables.findings(of_figures(results, cubic, bdp)) == [
+        "bdp: total 20.1 Mb/s, as much as cubic's 20.0; mean RTT 1010 ms, about the same as 1000; Jain 0.990 (0.900)."
+    ]
+
+
+@pytest.mark.parametrize(("cubic_ms", "bdp_ms"), [(None, 100.0), (100.0, None), (None, None)])
+def test_without_an_rtt_on_both_sides_no_rtt_is_compared(
+    make_results: Callable[..., Results], cubic_ms: float | None, bdp_ms: float | None
+) -> None:
+    results = of_figures(
+        make_results(modes=("cubic", "bdp")),
+        {"total_goodput_mbps": 20.0, "rtt_mean_ms": cubic_ms, "jain": None},
+        {"total_goodput_mbps": 30.0, "rtt_mean_ms": bdp_ms, "jain": 0.5},
     )
+    assert tables.findings(results) == ["bdp: total 30.0 Mb/s, 50 % above cubic's 20.0."]
 
 
 def test_without_a_mode_to_compare_with_nothing_is_claimed(make_results: Callable[..., Results]) -> None:
-    assert tables.seen(make_results(modes=("bdp", "paper-jb"))) == []
+    assert tables.findings(make_results(modes=("bdp", "paper-jb"))) == []
 
 
-def test_a_history_with_holes_is_told(make_results: Callable[..., Results]) -> None:
+def test_a_set_of_runs_is_described_in_one_line() -> None:
+    one = Parameters(terminals=1, seeds=(7,), seconds=12, warmup_seconds=2, rate_control="aarf")
+    assert tables.describe(one) == "uplink: 1 phone, 4 ms on the wire, aarf; seed 7; 10 s measured after 2 s"
+    several = Parameters(terminals=2, seeds=(1, 2, 5), wired_delays_ms=(4.0, 64.5))
+    assert tables.describe(several) == (
+        "uplink: 2 phones, 4, 64.5 ms on the wire, minstrel; 3 seeds: median [range]; 25 s measured after 5 s"
+    )
+
+
+def test_a_trace_with_missing_records_is_reported(
+    make_results: Callable[..., Results], each_phone: Callable[[Run, EachPhone], Run]
+) -> None:
     results = make_results(modes=("cubic", "bdp"), terminals=2)
-    results.runs[0].phones[1].trace = PhoneTrace()
-    results.runs[1].phones[1].trace = PhoneTrace(lost=12)
-    [hole] = tables.holes(results)
-    assert hole.startswith(f"bdp, seed {results.runs[1].seed}, phone 2: 12 records of its history are lost")
+    runs = (
+        each_phone(results.runs[0], lambda i, phone: replace(phone, trace=PhoneTrace(0, ()) if i else None)),
+        each_phone(results.runs[1], lambda i, phone: replace(phone, trace=PhoneTrace(12, ()) if i else None)),
+    )
+    [sentence] = tables.missing_records(replace(results, runs=runs))
+    assert sentence.startswith(f"bdp, seed {results.runs[1].seed}, phone 2: 12 records")

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from airbound_lab import trace
 from airbound_lab.errors import LabError, UsageError
+from airbound_lab.validation import usage_errors
 
 if TYPE_CHECKING:
     from conftest import TraceLines
@@ -30,10 +33,10 @@ def test_only_changes_are_kept(trace_lines: TraceLines) -> None:
             (0.8, "window", {"cwnd_segs": 9, "ssthresh_segs": 7}),
         )
     ).connections[0]
-    assert connection.cwnd_segs == trace.Track([0.5, 0.7, 0.8], [10, 11, 9])
-    assert connection.ssthresh_segs == trace.Track([0.5, 0.6], [None, 7])
-    assert connection.bound_min_segs == trace.Track([0.5, 0.7, 0.8], [None, 3, None])
-    assert connection.bound_max_segs == trace.Track([0.5, 0.7, 0.8], [None, 9, None])
+    assert connection.cwnd_segs == trace.Track((0.5, 0.7, 0.8), (10, 11, 9))
+    assert connection.ssthresh_segs == trace.Track((0.5, 0.6), (None, 7))
+    assert connection.bound_min_segs == trace.Track((0.5, 0.7, 0.8), (None, 3, None))
+    assert connection.bound_max_segs == trace.Track((0.5, 0.7, 0.8), (None, 9, None))
 
 
 def test_of_several_values_at_one_moment_the_last_is_kept_and_events_add_up(trace_lines: TraceLines) -> None:
@@ -45,41 +48,41 @@ def test_of_several_values_at_one_moment_the_last_is_kept_and_events_add_up(trac
             (2, "timeout", {"cwnd_segs": 1}),
         )
     ).connections[0]
-    assert connection.cwnd_segs == trace.Track([1, 2], [30, 1])
-    assert connection.events["dup_ack"] == trace.Track([1], [3])
-    assert connection.events["timeout"] == trace.Track([2], [1])
+    assert connection.cwnd_segs == trace.Track((1, 2), (30, 1))
+    assert connection.events["dup_ack"] == trace.Track((1,), (3,))
+    assert connection.events["timeout"] == trace.Track((2,), (1,))
     assert connection.events["sack"] == trace.Track()
 
 
 def test_the_queue_is_kept_every_50_ms_at_most(trace_lines: TraceLines) -> None:
     lines = trace_lines(*((n / 1000, "window", {"unsent_bytes": n, "unacked_bytes": 2 * n}) for n in range(0, 200, 10)))
     connection = parsed(lines).connections[0]
-    assert connection.unsent_bytes == trace.Track([0, 0.05, 0.1, 0.15, 0.19], [0, 50, 100, 150, 190])
-    assert connection.unacked_bytes == trace.Track([0, 0.05, 0.1, 0.15, 0.19], [0, 100, 200, 300, 380])
+    assert connection.unsent_bytes == trace.Track((0, 0.05, 0.1, 0.15, 0.19), (0, 50, 100, 150, 190))
+    assert connection.unacked_bytes == trace.Track((0, 0.05, 0.1, 0.15, 0.19), (0, 100, 200, 300, 380))
 
 
-def test_the_queue_before_a_silence_is_as_it_was_last(trace_lines: TraceLines) -> None:
+def test_the_last_queue_before_a_pause_is_kept(trace_lines: TraceLines) -> None:
     full, empty = {"unsent_bytes": 9, "unacked_bytes": 8}, {"unsent_bytes": 0, "unacked_bytes": 0}
     lines = trace_lines((1, "window", full), (1.02, "window", full), (1.04, "window", empty), (3, "window", full))
     connection = parsed(lines).connections[0]
-    assert connection.unsent_bytes == trace.Track([1, 1.04, 3], [9, 0, 9])
-    assert connection.unacked_bytes == trace.Track([1, 1.04, 3], [8, 0, 8])
+    assert connection.unsent_bytes == trace.Track((1, 1.04, 3), (9, 0, 9))
+    assert connection.unacked_bytes == trace.Track((1, 1.04, 3), (8, 0, 8))
 
 
-def test_connections_are_told_apart_by_their_cookie(trace_lines: TraceLines) -> None:
+def test_connections_are_distinguished_by_their_cookie(trace_lines: TraceLines) -> None:
     history = parsed(trace_lines((1, "window", {}), (2, "window", {"cookie": 8}), (3, "window", {"cwnd_segs": 2})))
-    assert [connection.cwnd_segs.t_s for connection in history.connections] == [[1, 3], [2]]
+    assert [connection.cwnd_segs.t_s for connection in history.connections] == [(1, 3), (2,)]
 
 
 def test_the_reset_that_ends_the_flows_is_left_out(trace_lines: TraceLines) -> None:
     lines = trace_lines((9.999999, "window", {}), (10, "window", {"cwnd_segs": 2}))
-    assert parsed(lines).connections[0].cwnd_segs == trace.Track([9.999999], [10])
+    assert parsed(lines).connections[0].cwnd_segs == trace.Track((9.999999,), (10,))
 
 
 def test_lost_records_are_counted(trace_lines: TraceLines) -> None:
     lines = trace_lines((1, "window", {}))
-    holes = ",lost,12" + "," * 15
-    assert parsed([*lines, holes, holes]).lost == 24
+    lost = ",lost,12" + "," * 15
+    assert parsed([*lines, lost, lost]).lost == 24
 
 
 @pytest.mark.parametrize(
@@ -95,47 +98,62 @@ def test_lost_records_are_counted(trace_lines: TraceLines) -> None:
 )
 def test_a_line_that_is_no_record_is_named(trace_lines: TraceLines, line: str) -> None:
     if not line:
-        # An empty line is none for the CSV reader: nothing is lost by it.
+        # The CSV reader skips an empty line.
         assert parsed([*trace_lines((1, "window", {})), line]).lost == 0
         return
     with pytest.raises(LabError, match="trace, line 3"):
         parsed([*trace_lines((1, "window", {})), line])
 
 
+def document(history: trace.PhoneTrace) -> dict[str, Any]:
+    """The trace as a results file has it."""
+    data: dict[str, Any] = json.loads(json.dumps(asdict(history)))
+    return data
+
+
+def read(data: object) -> trace.PhoneTrace:
+    with usage_errors("here"):
+        return TypeAdapter(trace.PhoneTrace).validate_json(json.dumps(data))
+
+
 def test_a_history_is_read_back_as_it_was_written(trace_lines: TraceLines) -> None:
     history = parsed(trace_lines((1, "window", {}), (2, "sack", {"cookie": 8, "ssthresh_segs": 5})))
-    assert trace.from_json("here", asdict(history)) == history
+    assert read(document(history)) == history
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
-        ({"lost": "many"}, "here.lost"),
-        ({"connections": {}}, "here.connections: not a list"),
+        ({"lost": "many"}, "here: lost: 'many': "),
+        ({"lost": -1}, "here: lost: -1: "),
+        ({"connections": {}}, "here: connections: input should be a valid"),
         ({"more": 1}, "here: unknown key 'more'"),
-        ({"connections": [1]}, r"here.connections\[0\]: not an object"),
+        ({"connections": [1]}, "here: connections[0]: 1: input should be an object"),
     ],
 )
-def test_a_wrong_field_is_named(trace_lines: TraceLines, change: dict[str, Any], says: str) -> None:
-    data = asdict(parsed(trace_lines((1, "window", {})))) | change
-    with pytest.raises(UsageError, match=says):
-        trace.from_json("here", data)
+def test_a_wrong_field_is_named(trace_lines: TraceLines, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        read(document(parsed(trace_lines((1, "window", {})))) | change)
+    assert str(raised.value).startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "says"),
+    ("name", "value", "message"),
     [
-        ("cwnd_segs", {"t_s": [1.0], "values": []}, r"cwnd_segs: 0 values for 1 times"),
-        ("cwnd_segs", {"t_s": [None], "values": [1]}, r"cwnd_segs.t_s: None"),
-        ("cwnd_segs", {"t_s": [1.0], "values": ["x"]}, r"cwnd_segs.values: 'x'"),
-        ("events", {}, r"events: 'dup_ack' is missing"),
+        ("cwnd_segs", {"t_s": [1.0], "values": []}, "cwnd_segs: 0 values for 1 times"),
+        ("cwnd_segs", {"t_s": [None], "values": [1]}, "cwnd_segs.t_s[0]: None: "),
+        ("cwnd_segs", {"t_s": [1.0], "values": ["x"]}, "cwnd_segs.values[0]: 'x': "),
+        ("cwnd_segs", {"t_s": [float("nan")], "values": [1]}, "cwnd_segs.t_s[0]: nan: "),
+        ("events", {}, "events: 'local_congestion' is missing"),
+        ("events", {"thought": {"t_s": [], "values": []}}, "events: unknown key 'thought'"),
     ],
 )
-def test_a_wrong_track_is_named(trace_lines: TraceLines, name: str, value: object, says: str) -> None:
-    data = asdict(parsed(trace_lines((1, "window", {}))))
+def test_a_wrong_track_is_named(trace_lines: TraceLines, name: str, value: object, message: str) -> None:
+    data = document(parsed(trace_lines((1, "window", {}))))
     data["connections"][0][name] = value
-    with pytest.raises(UsageError, match=says):
-        trace.from_json("here", data)
+    with pytest.raises(UsageError) as raised:
+        read(data)
+    assert str(raised.value).startswith(f"here: connections[0].{message}")
 
 
 @given(

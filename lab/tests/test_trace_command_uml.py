@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from airbound_lab import boot, machine
+from airbound_lab import boot, host
 
 pytestmark = pytest.mark.uml
 
@@ -23,9 +23,9 @@ WALL_LIMIT_S = 300
 @pytest.fixture(scope="module")
 def scenes() -> dict[str, Any]:
     """What trace_command_guest.py found, by scene."""
-    machine.check_tools()
-    program = machine.programs((), trace=True).phone_agent
-    command = boot.command_line(machine.kernel(None), 0, "fixed54", "fixed54", SEED)
+    host.check_tools()
+    program = host.programs((), trace=True).phone_agent
+    command = boot.command_line(host.kernel(None), 0, "fixed54", "fixed54", SEED)
     command = [word for word in command if not word.startswith("init=")] + [
         f"init={GUEST}",
         f"airbound_phone={program}",

@@ -31,6 +31,8 @@ class Components:
         self._components = {component["name"]: component for component in plan["components"]}
         self._controller = (plan["controller"]["address"], plan["controller"]["port"])
         self._pids: dict[str, int] = {}
+        self.starts = dict.fromkeys(self._components, 0)
+        """How often each was started."""
 
     def start(self, name: str) -> None:
         """Start one that does not run."""
@@ -38,6 +40,7 @@ class Components:
             raise GuestError(f"{name} runs already")
         component = self._components[name]
         self._pids[name] = spawn(name, component["argv"], component["netns"], component["environment"])
+        self.starts[name] += 1
 
     def kill(self, name: str) -> None:
         """Kill one, as a crash does."""

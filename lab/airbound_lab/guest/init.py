@@ -6,6 +6,6 @@ import sys
 
 sys.path[0] = __file__.removesuffix("/airbound_lab/guest/init.py")
 
-from airbound_lab.guest.orders import main  # noqa: E402  (after the path is set)
+from airbound_lab.guest.main import main  # noqa: E402  (after the path is set)
 
 main()

@@ -14,7 +14,7 @@ set -euo pipefail
 
 usage() {
 	cat <<-'HELP'
-		usage: lab/kernel/build [--print-hash | --print-source]
+		usage: lab/kernel/build.sh [--print-hash | --print-source]
 
 		Builds the lab's kernel unless it is built already; the last line printed is its path.
 
@@ -34,7 +34,7 @@ cache=${AIRBOUND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/airbound}/uml
 
 say() { printf '%s\n' "$*" >&2; }
 die() {
-	say "lab/kernel/build: $*"
+	say "lab/kernel/build.sh: $*"
 	exit 2
 }
 
@@ -55,7 +55,7 @@ inputs_hash() {
 		gcc -dumpfullversion
 		cd "$repo"
 		find kernel/patches/6.1 kernel/tests/um kernel/configs/{airbound,kunit}.config \
-			lab/kernel/src lab/kernel/patches lab/kernel/lab.config lab/kernel/build \
+			lab/kernel/src lab/kernel/patches lab/kernel/lab.config lab/kernel/build.sh \
 			-type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
 	} | sha256sum | cut -c1-16
 }

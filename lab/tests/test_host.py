@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airbound_lab import machine
+from airbound_lab import host
 from airbound_lab.errors import UsageError
 
 
@@ -13,7 +13,7 @@ def test_all_missing_tools_are_named_at_once_with_their_packages(tmp_path: Path)
     (tmp_path / "ip").write_text("#!/bin/sh\n", encoding="utf-8")
     (tmp_path / "ip").chmod(0o755)
     with pytest.raises(UsageError) as raised:
-        machine.check_tools(path=str(tmp_path))
+        host.check_tools(path=str(tmp_path))
     message = str(raised.value)
     assert raised.value.exit_status == 2
     assert all(tool in message for tool in ("hostapd", "wpa_supplicant", "iw", "tc", "setarch", "python3"))
@@ -23,22 +23,22 @@ def test_all_missing_tools_are_named_at_once_with_their_packages(tmp_path: Path)
 
 def test_only_what_the_modes_need_must_be_built(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"airbound-traffic; run: make build"):
-        machine.programs(("cubic",), build=tmp_path)
+        host.programs(("cubic",), build=tmp_path)
     (tmp_path / "airbound-traffic").touch(mode=0o755)
-    assert machine.programs(("cubic", "bbr"), build=tmp_path).traffic == str(tmp_path / "airbound-traffic")
+    assert host.programs(("cubic", "bbr"), build=tmp_path).traffic == str(tmp_path / "airbound-traffic")
     with pytest.raises(UsageError, match=r"airbound-ap.*airbound-phone"):
-        machine.programs(("cubic", "bdp"), build=tmp_path)
+        host.programs(("cubic", "bdp"), build=tmp_path)
 
 
 def test_a_kernel_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"no kernel at .*nowhere"):
-        machine.kernel(str(tmp_path / "nowhere"))
-    monkeypatch.setenv(machine.KERNEL_VARIABLE, str(tmp_path))
+        host.kernel(str(tmp_path / "nowhere"))
+    monkeypatch.setenv(host.KERNEL_VARIABLE, str(tmp_path))
     with pytest.raises(UsageError, match="no kernel at"):
-        machine.kernel(None)
+        host.kernel(None)
 
 
 def test_a_given_kernel_wins_over_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "linux").touch(mode=0o755)
-    monkeypatch.setenv(machine.KERNEL_VARIABLE, "/nowhere")
-    assert machine.kernel(str(tmp_path / "linux")) == Path(tmp_path / "linux").resolve()
+    monkeypatch.setenv(host.KERNEL_VARIABLE, "/nowhere")
+    assert host.kernel(str(tmp_path / "linux")) == Path(tmp_path / "linux").resolve()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from airbound_lab import study, trace_plot
+from airbound_lab import trace_plot, two_phone_study
 from airbound_lab.style import STYLE
 from airbound_lab.trace import EVENTS
 
@@ -22,7 +22,7 @@ PANELS = {"goodput": 1.6, "cwnd": 2.4, "first": 0.7, "second": 0.7}
 
 def two_phones(results: Results) -> Figure:
     """Both phones of each example, on the same scales."""
-    runs = study.examples(results)
+    runs = two_phone_study.examples(results)
     kinds = sorted({kind for run in runs for kind in trace_plot.occurring(run)}, key=EVENTS.index)
     seconds = results.parameters.seconds
     with mpl.rc_context(STYLE):
@@ -32,7 +32,7 @@ def two_phones(results: Results) -> Figure:
         )
         for column, run in enumerate(runs):
             goodput, cwnd, *events = (row[column] for row in panels)
-            label, _ = study.classify(run, results.parameters)
+            label, _ = two_phone_study.classify(run, results.parameters)
             goodput.set_title(f"{run.mode}, seed {run.seed}:\n{label}")
             for number, (phone, colour) in enumerate(zip(run.phones, PHONES, strict=True)):
                 goodput.plot(phone.series.t_s, phone.series.goodput_mbps, color=colour, linewidth=1.2)

@@ -92,14 +92,18 @@ def sleep_until(monotonic_ns: int) -> None:
         time.sleep(left_ns / 1e9)
 
 
-def collect(t0_ns: int, components: Components) -> None:
-    """Leave what is only known at the end."""
+def collect(plan: dict[str, Any], t0_ns: int, components: Components) -> None:
+    """Write what is only known at the end."""
+    for station in plan["stations"]:
+        show = ["/sbin/tc", "-s", "qdisc", "show", "dev", station["interface"]]
+        system.run("qdiscs", show, station["name"])
     end = {
         # Where the components' logs stand on the time line of the run.
         "time_zero_s_since_1970": (t0_ns + time.time_ns() - time.monotonic_ns()) / 1e9,
         "time_zero_monotonic_us": t0_ns // 1000,
         "medium": system.read(f"{MEDIUM_PARAMETERS}/dcf_stats"),
         "peak_memory_kib": components.peak_memory_kib(),
+        "starts": components.starts,
     }
     system.write("/run/result/end.json", json.dumps(end))
 
@@ -117,7 +121,7 @@ def main() -> None:
         progress("starting agents")
         components.start_all()
         t0_ns = measure(plan, components, tracers)
-        collect(t0_ns, components)
+        collect(plan, t0_ns, components)
         progress("done")
     except GuestError as error:
         system.write("/run/result/error.txt", str(error))

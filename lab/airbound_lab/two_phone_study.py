@@ -10,6 +10,7 @@ timeout, no local congestion. Two are *equal* if the slower gets at least 90 % o
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -91,11 +92,11 @@ def spans(track: Track, from_s: float, to_s: float) -> list[tuple[float, float]]
 
 def variation(weighted: Sequence[tuple[float, float]]) -> float:
     """Coefficient of variation of (value, weight) pairs; 0 of nothing."""
-    weight = sum(w for _, w in weighted)
-    mean = sum(value * w for value, w in weighted) / weight if weight else 0.0
+    values, weights = [value for value, _ in weighted], [weight for _, weight in weighted]
+    mean = statistics.fmean(values, weights) if any(weights) else 0.0
     if not mean:
         return 0.0
-    return math.sqrt(sum(w * (value - mean) ** 2 for value, w in weighted) / weight) / mean
+    return math.sqrt(statistics.fmean([(value - mean) ** 2 for value in values], weights)) / mean
 
 
 def classify(run: Run, parameters: Parameters) -> tuple[str, list[Steadiness]]:

@@ -69,7 +69,7 @@ def kernel(given: str | None) -> Path:
     """Give the lab kernel's program: as given, or from the environment, or built now if it is not in the cache."""
     chosen = given or os.environ.get(KERNEL_VARIABLE)
     if not chosen:
-        build = REPOSITORY / "lab" / "kernel" / "build"
+        build = REPOSITORY / "lab" / "kernel" / "build.sh"
         result = subprocess.run([str(build)], stdout=subprocess.PIPE, text=True, check=False)
         lines = result.stdout.strip().splitlines()
         if result.returncode != 0 or not lines:
@@ -77,7 +77,9 @@ def kernel(given: str | None) -> Path:
         chosen = lines[-1]
     path = Path(chosen).resolve()
     if not os.access(path, os.X_OK) or not path.is_file():
-        raise UsageError(f"no kernel at {path}; build it with lab/kernel/build, or give --kernel or {KERNEL_VARIABLE}")
+        raise UsageError(
+            f"no kernel at {path}; build it with lab/kernel/build.sh, or give --kernel or {KERNEL_VARIABLE}"
+        )
     return path
 
 
