@@ -24,7 +24,7 @@ format: ## format Go, Python and proto in place
 	@scripts/setup.sh
 	@scripts/format.sh
 
-lint: ## check style, types, walls, contracts and generated code
+lint: ## check style, types, import rules, contracts and generated code
 	@scripts/setup.sh
 	@scripts/lint.sh
 

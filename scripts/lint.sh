@@ -36,13 +36,14 @@ shellcheck_all() {
 	shellcheck -a -x -P SCRIPTDIR scripts/lib.sh "${files[@]}"
 }
 
-step "files: licences, paths, ends" scripts/check-files.sh
+step "files: paths, ends" scripts/check-files.sh
+step "files: licences" reuse lint --quiet
 step "proto: lint" proto_lint
 step "proto: breaking changes" scripts/check-proto-breaking.sh
 step "proto: generated code is current" scripts/generate.sh --check
 step "shell: shellcheck" shellcheck_all
 step "Python: ruff" ruff_all
 step "Python: mypy" mypy_all
-step "Python: walls" lint-imports
+step "Python: import rules" lint-imports
 step "Go: golangci-lint" go_all
 step "C: checkpatch" scripts/check-c.sh
