@@ -47,7 +47,7 @@ demo: ## show what the bounds do: 10 phones, two delays, two rate controls, a re
 	@scripts/setup.sh apt python go
 	@scripts/demo.sh
 
-picture: demo ## draw the README's pictures anew from a demo
+picture: demo ## draw the README's pictures again from a demo
 	@scripts/picture.sh
 
 lab: ## run the lab, e.g. make lab ARGS='run --scenario uplink --terminals 5 --seconds 10'

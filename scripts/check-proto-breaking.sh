@@ -4,9 +4,9 @@
 # Compares proto/ with the contract it replaces, by `buf breaking`. That is proto/ as it was at the first of these:
 #   1. HEAD, if proto/ has uncommitted changes;
 #   2. the merge base of HEAD and origin/main, if HEAD is ahead of it;
-#   3. the parent of the newest commit that changed proto/, so that the check also bites on a main that holds the change.
+#   3. the parent of the newest commit that changed proto/, so that the check also works on a main that has the change already.
 # A commit whose proto/ does not compile was no contract; the one before it counts. A history with no earlier contract
-# (the first commit, a clone with --depth 1) has nothing to break, and the check says so.
+# (the first commit, a clone with --depth 1) has nothing to break, and the check reports that.
 # A break that is meant goes into a commit whose message has a line `Breaking-Proto: why`.
 
 . "$(dirname "$0")/lib.sh"
@@ -41,4 +41,4 @@ for commit in ${replaced:+$(git rev-list "$replaced" -- 'proto/*.proto')}; do
 		exit
 	fi
 done
-echo "this history holds no earlier contract: nothing to break"
+echo "this history has no earlier contract: nothing to break"

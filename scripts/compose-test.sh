@@ -19,7 +19,7 @@ usage() {
 		environment:
 		  COMPOSE   the command (default: `docker compose` if there is one, else `docker-compose`)
 
-		exit status: 0 everything holds, 1 something does not, 2 no engine or wrong usage
+		exit status: 0 passed, 1 failed, 2 no engine or wrong usage
 
 		examples:
 		  scripts/compose-test.sh
@@ -44,7 +44,7 @@ no_engine() {
 	printf 'airbound: %s\n' "$*" >&2
 	exit 2
 }
-docker info >/dev/null 2>&1 || no_engine "no Docker engine answers; 'docker info' says why"
+docker info >/dev/null 2>&1 || no_engine "no Docker engine answers; 'docker info' shows why"
 if [[ -n ${COMPOSE:-} ]]; then
 	read -r -a compose_command <<<"$COMPOSE"
 elif docker compose version >/dev/null 2>&1; then
@@ -64,7 +64,7 @@ refusing_controller() {
 
 scratch=$(mktemp -d)
 chmod 755 "$scratch"
-# Whatever this shell or .env says, the test says what holds.
+# Settings of this shell or of .env do not count here.
 export AIRBOUND_CONFIG=$scratch/controller.toml AIRBOUND_PUBLISH=127.0.0.1:0
 cell=
 container=
@@ -238,7 +238,7 @@ step "docker-compose.yml is valid for ${compose_command[*]} $(compose version --
 step "image of the controller" compose build controller
 step "a wrong configuration is refused" wrong_configuration
 step "a missing configuration is refused" missing_configuration
-step "up, until it says that it is healthy" up
+step "up, until it reports that it is healthy" up
 step "what the controller may not do" locked_down
 step "agents from outside, commands from inside" live_cell
 step "stop" stop
@@ -246,4 +246,4 @@ if [[ -n $with_demo ]]; then
 	step "image of the lab" compose build demo
 	step "two phones, twice (the kernel is built the first time)" lab
 fi
-printf '\ndocker-compose.yml does what it says\n'
+printf '\ndocker-compose.yml works as described\n'

@@ -4,7 +4,7 @@
 # Resolves the Python dependencies again: tools/requirements.in and the two pyproject.toml files into
 # tools/requirements.txt, tools/go-requirements.in into tools/go-requirements.txt, both with hashes.
 #   lock.sh [--upgrade]    without --upgrade, versions already locked stay
-# Needs only some `uv` (the virtualenv holds one).
+# Needs only some `uv` (the virtualenv has one).
 
 . "$(dirname "$0")/lib.sh"
 

@@ -17,7 +17,7 @@ go_test() {
 	CGO_ENABLED=1 go test -race ./...
 }
 
-# Each fuzz target for a moment; CONTRIBUTING.md tells how to hunt for longer.
+# Each fuzz target for a moment; CONTRIBUTING.md shows how to search for longer.
 go_fuzz() {
 	local package target found=0
 	while read -r package; do
@@ -38,7 +38,7 @@ unit() {
 	step "lab tests" pytest lab -m 'not uml'
 }
 
-# What was found good is not looked at again until source, series, options, scripts or compiler change.
+# What passed is not checked again until source, series, options, scripts or compiler change.
 check_series() { # COMMAND...
 	CACHE=$CACHE_DIR/kernel kernel/tests/check-series.sh --line "$@"
 }
@@ -68,7 +68,7 @@ declare -A running
 start() { # NAME COMMAND...: NAME goes before each line that it prints
 	local name=$1
 	shift
-	# In a subshell of its own: wait would tell the status of sed.
+	# In a subshell of its own: wait would return the status of sed.
 	("$@" 2>&1 | sed -u "s/^/$name: /") &
 	running[$!]=$name
 }
