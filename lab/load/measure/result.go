@@ -23,7 +23,10 @@ type Round struct {
 	// Streams that ended though nobody meant them to.
 	BrokenStreams int64 `json:"broken_streams"`
 	// CPU and memory of the server; nil if its process is not known.
-	CPUUS        *float64 `json:"cpu_us"`
+	CPUUS *float64 `json:"cpu_us"`
+	// WaitedRatio is the share of the time in which the server's threads, summed, were ready to run and did not get its
+	// core. Much of it beside little CPU time says that others used the core.
+	WaitedRatio  *float64 `json:"waited_ratio"`
 	RSSBeforeKiB *int64   `json:"rss_before_kib"`
 	RSSAfterKiB  *int64   `json:"rss_after_kib"`
 	Terminals    int      `json:"terminals"`
