@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the programs into build/: airbound-ap, airbound-phone (static, stripped) and the lab's traffic generator.
+# Builds the programs into build/: airbound-ap, airbound-phone (static, stripped), the lab's traffic generator and load
+# generator.
 # A second run on unchanged sources is a hash and nothing more.
 
 . "$(dirname "$0")/lib.sh"
@@ -41,5 +42,12 @@ build_go() {
 	ls -sh build/airbound-ap build/airbound-phone
 }
 
+# The go command itself knows what changed.
+build_load() {
+	mkdir -p build
+	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -o build/ ./lab/load/cmd/airbound-load
+}
+
 step "agents" build_go
+step "load generator" build_load
 step "traffic generator" make -s -C lab/traffic

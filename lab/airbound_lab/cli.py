@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airbound_lab import host, results, scenario, tables
+from airbound_lab import host, load, results, scenario, tables
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.parameters import MODES, QDISCS, RATE_CONTROLS, Parameters, option
 from airbound_lab.progress import Progress
@@ -29,9 +29,13 @@ WALL_LIMIT_PER_SECOND_S = 20
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        options.do(options)
+        if words[:1] == ["load"]:
+            load.execute(words[1:])  # the options are the program's own
+        else:
+            options = _parser().parse_args(words)
+            options.do(options)
     except LabError as error:
         print(f"airbound-lab: {error}", file=sys.stderr)
         return error.exit_status
@@ -147,7 +151,7 @@ def _report(options: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     defaults = Parameters()
     parser = argparse.ArgumentParser(prog="airbound-lab", description="A Wi-Fi cell in a box, in virtual time.")
-    commands = parser.add_subparsers(required=True, metavar="run|plot|study|report")
+    commands = parser.add_subparsers(required=True, metavar="run|plot|study|report|load")
 
     run = commands.add_parser("run", help="boot the cell, measure it, print a table", allow_abbrev=False)
     run.set_defaults(do=_run)
@@ -196,6 +200,8 @@ def _parser() -> argparse.ArgumentParser:
     report.set_defaults(do=_report)
     report.add_argument("results", type=Path, nargs="+", help="what run --json wrote")
     report.add_argument("--out", type=Path, default=Path("report.html"), help="default: report.html")
+
+    commands.add_parser("load", help="load a controller with simulated agents", add_help=False)
     return parser
 
 

@@ -56,6 +56,7 @@ class AgentServices:
         limit = RateLimit(self._reports_per_s)
 
         def take(data: bytes) -> None:
+            runner.reports_total += 1
             if len(data) > REPORT_BYTES_MAX:
                 refuse(Reason(Code.TOO_LARGE, after=len(data), limit=REPORT_BYTES_MAX))
             elif not limit.take(time.monotonic()):
@@ -85,7 +86,7 @@ class AgentServices:
         for reason in refusals:
             self._runner.submit(Refused(stream, reason))
         if report is not None:
-            self._runner.report(AccessPointReported(stream, report))
+            self._runner.submit(AccessPointReported(stream, report))
 
     def _terminal_report(self, stream: Stream, data: bytes) -> None:
         message = terminal_pb2.TerminalServiceConnectRequest.FromString(data)
@@ -93,4 +94,4 @@ class AgentServices:
         for reason in refusals:
             self._runner.submit(Refused(stream, reason))
         if report is not None:
-            self._runner.report(TerminalReported(stream, report))
+            self._runner.submit(TerminalReported(stream, report))

@@ -15,7 +15,7 @@ from typing import Protocol
 from airbound.core.addresses import Mac
 from airbound.core.effects import CellChanged, CloseStream, Effect, Note, RenewLease, SetBounds, SetReporting
 from airbound.core.engine import Engine
-from airbound.core.events import AccessPointReported, Disconnected, Event, Exempted, ModeSet, TerminalReported, Tick
+from airbound.core.events import Disconnected, Event, Exempted, ModeSet, Tick
 from airbound.core.parameters import Mode
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
@@ -75,7 +75,7 @@ class Runner:
         self, engine: Engine, *, streams_max: int = STREAMS_MAX, clock_us: Callable[[], int] = monotonic_us
     ) -> None:
         self.engine = engine
-        self.reports_total = 0
+        self.reports_total = 0  # that arrived, refused ones included
         self.commands_total = 0
         self._streams_max = streams_max
         self._clock_us = clock_us
@@ -128,11 +128,6 @@ class Runner:
         return self._sessions.get(number)
 
     # Events
-
-    def report(self, event: AccessPointReported | TerminalReported) -> None:
-        """Have the engine handle a report."""
-        self.reports_total += 1
-        self.submit(event)
 
     def submit(self, event: Event) -> None:
         """Have the engine handle an event and do what it asks for, now."""

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet_test
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/airbound/airbound/lab/load/cell"
+	"github.com/airbound/airbound/lab/load/controllertest"
+	"github.com/airbound/airbound/lab/load/fleet"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
+)
+
+const secondUS = 1_000_000
+
+func parameters() cell.Parameters {
+	return cell.Parameters{Seed: 3, Cells: 2, TerminalsPerCell: 4, Sending: 1, IntervalUS: secondUS, Destinations: 2}
+}
+
+func start(t *testing.T, controller *controllertest.Controller, cfg fleet.Config) (*fleet.Fleet, context.Context) {
+	t.Helper()
+	cfg.Address, _ = controller.Serve(t)
+	cfg.ConnectPerSecond = 1000
+	f, err := fleet.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- f.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		for _, complaint := range controller.Complaints() {
+			t.Error(complaint)
+		}
+	})
+	return f, ctx
+}
+
+// eventually waits for what must come true; only a failure takes the whole time.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for range 2000 {
+		if condition() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("never came true: %s", what)
+}
+
+func TestBoundsAreExpectedRecognisedAndInForce(t *testing.T) {
+	t.Parallel()
+	p := parameters()
+	p.ChangeEveryUS = 2 * secondUS
+	controller := &controllertest.Controller{}
+	f, ctx := start(t, controller, fleet.Config{Cells: p, ExpectBounds: true})
+	eventually(t, "all connected", func() bool { return f.Counts().Open.Load() == 10 })
+	eventually(t, "all in force", func() bool { return controller.InForce() == 8 })
+	f.Do(ctx, func() { f.SetCounted(true); f.StartChanges() })
+	// Two cells with 4 senders: 2 remain, then 4 again.
+	samples := 0
+	eventually(t, "latencies of a change down and up", func() bool {
+		f.Do(ctx, func() { samples = len(f.Latencies().Samples) })
+		return samples >= 12
+	})
+	f.Do(ctx, func() {
+		if missing := f.Latencies().Missing; missing > 0 {
+			t.Errorf("%d missing", missing)
+		}
+		for _, sample := range f.Latencies().Samples {
+			if sample.LatencyUS <= 0 || sample.LatencyUS > 5*secondUS {
+				t.Errorf("latency %d us", sample.LatencyUS)
+			}
+		}
+	})
+	if refused := f.Counts().Refused.Load(); refused > 0 {
+		t.Errorf("%d commands refused", refused)
+	}
+	for _, trigger := range []airboundv1.TerminalReportTrigger{
+		airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_STARTED_SENDING,
+		airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_STOPPED_SENDING,
+		airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED,
+	} {
+		if controller.Triggers(trigger) == 0 {
+			t.Errorf("no report for %v", trigger)
+		}
+	}
+	eventually(t, "every report counted", func() bool { return controller.Reports() >= f.Counts().Sent()-2 })
+}
+
+func TestRoamingAndReconnecting(t *testing.T) {
+	t.Parallel()
+	p := parameters()
+	p.RoamEveryUS, p.ReconnectEveryUS = 2*secondUS, 2*secondUS
+	controller := &controllertest.Controller{}
+	f, ctx := start(t, controller, fleet.Config{Cells: p, ExpectBounds: true})
+	eventually(t, "all connected", func() bool { return f.Counts().Open.Load() == 10 })
+	f.Do(ctx, f.StartChanges)
+	eventually(t, "reports of stations that join and leave", func() bool {
+		return controller.AccessPointTriggers(airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED) > 3 &&
+			controller.AccessPointTriggers(airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT) > 3
+	})
+	eventually(t, "new streams", func() bool { return controller.Streams() > 20 })
+	if broken := f.Counts().Broken.Load(); broken > 0 {
+		f.Do(ctx, func() { t.Errorf("%d broken: %v", broken, f.Causes()) })
+	}
+}
+
+func TestSaturatedReportsWaitForCredit(t *testing.T) {
+	t.Parallel()
+	p := parameters()
+	controller := &controllertest.Controller{}
+	const outstanding = 500
+	f, ctx := start(t, controller, fleet.Config{Cells: p, Saturate: true, Outstanding: outstanding})
+	eventually(t, "all connected", func() bool { return f.Counts().Open.Load() == 10 })
+	eventually(t, "credit used up", func() bool { return f.Counts().Sent() >= outstanding })
+	f.SetHandled(outstanding)
+	eventually(t, "more sent", func() bool { return f.Counts().Sent() >= 2*outstanding })
+	f.Do(ctx, func() {
+		if sent := f.Counts().Sent(); sent > 2*outstanding+100 {
+			t.Errorf("%d sent with credit for %d", sent, 2*outstanding)
+		}
+	})
+}
+
+func TestLeasesEnd(t *testing.T) {
+	t.Parallel()
+	controller := &controllertest.Controller{LeaseMS: 1000, NoRenewals: true}
+	f, ctx := start(t, controller, fleet.Config{Cells: parameters()})
+	bounded := func() (count int) {
+		f.Do(ctx, func() { count = f.InForce() })
+		return count
+	}
+	eventually(t, "bounds in force", func() bool { return bounded() > 0 })
+	eventually(t, "bounds ended", func() bool { return bounded() == 0 })
+}
+
+func TestAControllerThatIsNotThereIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := netip.MustParseAddrPort(listener.Addr().String())
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := fleet.New(fleet.Config{Address: nobody, Cells: parameters(), ConnectPerSecond: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- f.Run(ctx) }()
+	eventually(t, "two attempts of each", func() bool { return f.Counts().Broken.Load() >= 20 })
+	f.Do(ctx, func() {
+		if f.Causes()["connect: connection refused"] < 20 {
+			t.Errorf("causes are %v", f.Causes())
+		}
+	})
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLargeChange(t *testing.T) {
+	tests := map[string]struct {
+		before, after int
+		want          bool
+	}{
+		"halved": {10, 5, true}, "doubled": {5, 10, true}, "by half": {2, 3, true}, "one more": {9, 10, false},
+		"none left": {1, 0, false}, "the first": {0, 1, true}, "same": {3, 3, false},
+	}
+	for name, test := range tests {
+		if got := fleet.LargeChange(test.before, test.after); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
