@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The services that agents connect to: reports in, commands out."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -59,7 +58,7 @@ class AgentServices:
             runner.reports_total += 1
             if len(data) > REPORT_BYTES_MAX:
                 refuse(Reason(Code.TOO_LARGE, after=len(data), limit=REPORT_BYTES_MAX))
-            elif not limit.take(time.monotonic()):
+            elif not limit.take(runner.now_us() / 1e6):
                 runner.submit(Refused(stream, Reason(Code.RATE_LIMITED, limit=self._reports_per_s)))
             else:
                 try:

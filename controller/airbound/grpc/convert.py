@@ -106,9 +106,13 @@ def _check_head(mac: bytes, field: str, sequence: int, monotonic_us: int) -> Non
 
 
 def _malformed(field: str, octets: bytes) -> None:
+    raise RefusedError(_malformed_octets(field, octets))
+
+
+def _malformed_octets(field: str, octets: bytes) -> Reason:
     shown = octets[:_SHOWN_OCTETS].hex()
     rest = "..." if len(octets) > _SHOWN_OCTETS else ""
-    raise RefusedError(Reason(Code.MALFORMED, f"{field} (octets {shown}{rest})"))
+    return Reason(Code.MALFORMED, f"{field} (octets {shown}{rest})")
 
 
 def _out_of_range(field: str, value: int, limit: int) -> None:
@@ -124,7 +128,7 @@ def _stations(message: access_point_pb2.AccessPointReport, refusals: list[Reason
     stations = dict[bytes, Station]()
     for index, entry in enumerate(entries):
         try:
-            station = _station(entry)
+            station = _station(entry, index, refusals)
         except RefusedError as error:  # one bad entry must not cost the others
             refusals.append(_within(f"stations[{index}]", error.reason))
             continue
@@ -133,7 +137,7 @@ def _stations(message: access_point_pb2.AccessPointReport, refusals: list[Reason
     return tuple(stations.values())
 
 
-def _station(entry: access_point_pb2.Station) -> Station:
+def _station(entry: access_point_pb2.Station, index: int, refusals: list[Reason]) -> Station:
     station = Station(
         entry.mac,
         entry.rx_bytes,
@@ -143,7 +147,7 @@ def _station(entry: access_point_pb2.Station) -> Station:
         entry.rx_bitrate_kbps,
         entry.connected_time_ms,
         entry.aggregates,
-        tuple(entry.ip_addresses),
+        _ip_addresses(entry, index, refusals) if entry.ip_addresses else (),
     )
     if not is_station_mac(station.mac):
         _malformed("mac", station.mac)
@@ -156,12 +160,21 @@ def _station(entry: access_point_pb2.Station) -> Station:
     low, high = SIGNAL_DBM
     if not low <= entry.signal_dbm <= high:  # 0 if absent
         raise RefusedError(Reason(Code.OUT_OF_RANGE, "signal_dbm", after=entry.signal_dbm, limit=high))
-    if len(station.ip_addresses) > STATION_ADDRESSES_MAX:
-        _out_of_range("ip_addresses", len(station.ip_addresses), STATION_ADDRESSES_MAX)
-    for address in station.ip_addresses:
-        if not is_peer_address(address):
-            _malformed("ip_addresses", address)
     return station
+
+
+def _ip_addresses(entry: access_point_pb2.Station, index: int, refusals: list[Reason]) -> tuple[Address, ...]:
+    """Those that are addresses, up to a limit: a station with odd ones, or with very many, sends all the same."""
+    reported = tuple(entry.ip_addresses)
+    field = f"stations[{index}].ip_addresses"
+    if len(reported) > STATION_ADDRESSES_MAX:
+        reason = Reason(Code.TOO_MANY_ENTRIES, field, after=len(reported), limit=STATION_ADDRESSES_MAX)
+        refusals.append(reason)
+        reported = reported[:STATION_ADDRESSES_MAX]
+    known = tuple(filter(is_peer_address, reported))
+    if len(known) < len(reported):  # one refusal for all of them: the number of refusals is bounded by the stations
+        refusals.append(_malformed_octets(field, next(other for other in reported if not is_peer_address(other))))
+    return known
 
 
 def _survey(message: access_point_pb2.AccessPointReport, refusals: list[Reason]) -> Survey | None:

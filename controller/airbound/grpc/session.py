@@ -19,6 +19,7 @@ from airbound.core.reasons import Code, Reason
 from airbound.grpc.convert import Command, terminal_command
 
 REPORT_BYTES_MAX = 1 << 20  # an access point with 2007 stations reports some 250 kB
+CLOSE_WITHIN_S = 1.0  # a peer that does not read has this long to take what waits
 
 
 class RateLimit:
@@ -71,11 +72,11 @@ class Session:
             self._writer = asyncio.get_running_loop().create_task(self._write())
 
     def close(self, reason: Reason) -> None:
-        """End the stream once what waits is written."""
+        """End the stream once what waits is written. Nothing that arrives from now on is handed out."""
         if self._closing is None:
             self._closing = reason
-            if self._writer is None:
-                self._interrupt()
+            if self._task is not None and self._task is not asyncio.current_task():
+                self._task.cancel()
 
     async def _write(self) -> None:
         try:
@@ -89,17 +90,11 @@ class Session:
             self._waiting = self._reporting = None  # the stream is gone; its reader finds out as well
         finally:
             self._writer = None
-            if self._closing is not None:
-                self._interrupt()
-
-    def _interrupt(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
 
     async def read(self, take: Callable[[bytes], None]) -> None:
         """Hand out what comes in until either side ends the stream; this is the handler's task."""
         try:
-            while (data := await self._context.read()) is not grpc.aio.EOF:
+            while self._closing is None and (data := await self._context.read()) is not grpc.aio.EOF:
                 take(data)
         except asyncio.CancelledError:
             if self._closing is None or self._task is None:
@@ -107,8 +102,16 @@ class Session:
             self._task.uncancel()
         finally:
             self._task = None
+            if self._writer is not None:
+                await self._finish(self._writer)
         if self._closing is not None:
             await self._context.abort(status_of(self._closing), reason_text.text(self._closing))
+
+    async def _finish(self, writer: asyncio.Task[None]) -> None:
+        """Have what waits written, if the stream is still open and the peer reads; leave no task behind."""
+        if self._closing is not None:
+            await asyncio.wait([writer], timeout=CLOSE_WITHIN_S)
+        writer.cancel()
 
 
 def status_of(reason: Reason) -> grpc.StatusCode:

@@ -43,10 +43,27 @@ class Agent:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._reader is not None:
-            self._reader.cancel()
-            await asyncio.gather(self._reader, return_exceptions=True)
+        await self._disconnect()
+
+    async def connect_again(self, target: str) -> None:
+        """Leave the stream and open another one, maybe to another controller, as an agent does after an error."""
+        await self._disconnect()
+        self.channel = grpc.aio.insecure_channel(target)
+        self.error, self.ended = None, asyncio.Event()
+        await self.__aenter__()
+
+    async def _disconnect(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.cancel()
+            await asyncio.wait([reader])
         await self.channel.close()
+        if reader is not None and not reader.cancelled():
+            reader.result()  # raises if a command was against the contract
+
+    async def done_writing(self) -> None:
+        """End our half of the stream."""
+        await self._call.done_writing()
 
     async def write(self, message: Any) -> None:
         """Send one request."""
@@ -57,9 +74,12 @@ class Agent:
 
         Raises:
             TimeoutError: it is not met in time.
+            AssertionError: the stream ended and it is not met.
         """
         async with asyncio.timeout(WAIT_S), self._changed:
-            await self._changed.wait_for(condition)
+            await self._changed.wait_for(lambda: condition() or self.ended.is_set())
+        if not condition():
+            raise AssertionError(f"the stream ended: {self.error}")
 
     async def _read(self) -> None:
         responses: AsyncIterator[Any] = self._call
@@ -72,6 +92,8 @@ class Agent:
             self.error = error
         finally:
             self.ended.set()
+            async with self._changed:
+                self._changed.notify_all()
 
 
 class FakeAccessPoint(Agent):

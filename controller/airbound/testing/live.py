@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real server on the loopback interface with an access point and phones, for tests. Only the controller's clock is
+the test's: it stands still unless a test moves it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import Any, Self
+
+import grpc.aio
+
+from airbound.core.addresses import Address, mac_from_text
+from airbound.core.engine import Engine
+from airbound.core.parameters import Mode, Parameters
+from airbound.grpc import server
+from airbound.grpc.operations_service import OperationsService
+from airbound.runtime.runner import Runner
+from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone
+from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, terminal_pb2
+
+LOOPBACK = "127.0.0.1:0"
+BSSID = "02:00:00:00:00:01"
+SERVER = "10.0.4.1/32"
+MACS = [f"02:00:00:00:01:{number:02x}" for number in range(4)]
+IP_BYTES, LINK_BYTES = 1500, 34
+PACKETS_PER_S = 200
+
+
+class LiveController:
+    """A controller, and an access point whose clock moves a second with each report; a context manager."""
+
+    def __init__(
+        self,
+        parameters: Parameters | None = None,
+        *,
+        mode: Mode = "control",
+        exempt: Sequence[str] = (),
+        listen: str = LOOPBACK,
+        operators: Sequence[str] = (LOOPBACK,),
+        streams_max: int = 100,
+        reports_per_s: float = 1000.0,
+    ) -> None:
+        self.now_us = 1_000_000_000
+        self.runner = Runner(
+            Engine(parameters or Parameters(policy="paper"), mode, exempt),
+            streams_max=streams_max,
+            clock_us=lambda: self.now_us,
+        )
+        self.target = listen
+        self.access_point: FakeAccessPoint
+        self.addresses: dict[str, Sequence[Address]] = {}  # what the access point reports of a station's IP addresses
+        self._operators = operators
+        self._reports_per_s = reports_per_s
+        self._packets: dict[str, int] = {}
+        self._second = 0
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        operations = OperationsService(self.runner)
+        self.running = await server.start(self.runner, operations, self.target, self._operators, self._reports_per_s)
+        self._stack.push_async_callback(self.running.stop)
+        self.target = f"{self.target.rpartition(':')[0]}:{self.running.port}"
+        self.access_point = await self._stack.enter_async_context(FakeAccessPoint(self.target))
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stack.__aexit__(*error)  # type: ignore[arg-type]
+
+    @property
+    def operators(self) -> str:
+        """Where operators connect to."""
+        endpoint = self._operators[0]
+        if endpoint.startswith("unix:"):
+            return endpoint
+        return f"{endpoint.rpartition(':')[0]}:{self.running.operator_ports[0]}"
+
+    def ask(self) -> Any:
+        """A stub of the operators' service."""
+        channel = grpc.aio.insecure_channel(self.operators)
+        self._stack.push_async_callback(channel.close)
+        return operations_pb2_grpc.OperationsServiceStub(channel)
+
+    async def phone(self, number: int) -> FakePhone:
+        """Another phone; each call is another stream, also of the same number."""
+        return await self._stack.enter_async_context(FakePhone(self.target, MACS[number]))
+
+    async def report(self, *sending: str, idle: tuple[str, ...] = ()) -> None:
+        """The access point's report a second later, in which these stations have sent."""
+        self._second += 1
+        for mac in sending:
+            self._packets[mac] = self._packets.get(mac, 0) + PACKETS_PER_S
+        stations = [
+            access_point_pb2.Station(
+                mac=mac_from_text(mac),
+                rx_packets=self._packets.get(mac, 0),
+                rx_bytes=self._packets.get(mac, 0) * (IP_BYTES + LINK_BYTES),
+                connected_time_ms=self._second * 1000,
+                ip_addresses=self.addresses.get(mac, ()),
+            )
+            for mac in (*sending, *idle)
+        ]
+        active_us = self._second * 1_000_000
+        message = access_point_pb2.AccessPointReport(
+            bssid=mac_from_text(BSSID),
+            ssid=b"live",
+            monotonic_us=active_us,
+            stations=stations,
+            survey=access_point_pb2.ChannelSurvey(active_us=active_us, busy_us=active_us * 9 // 10),
+        )
+        await self.access_point.report(message)
+
+    async def senders(self, count: int) -> None:
+        """The access point reports twice that so many stations send, and the controller has counted them."""
+        await self.report(*MACS[:count])
+        await self.report(*MACS[:count])
+
+        async def counted() -> bool:
+            return [cell.stations.active_senders for cell in self.runner.engine.cells.values()] == [count]
+
+        await self.until(counted)  # streams are not handled in the order in which they were written to
+
+    async def uploading(self, count: int) -> list[FakePhone]:
+        """So many phones that send and have bounds."""
+        await self.senders(count)
+        phones = [await self.phone(number) for number in range(count)]
+        for phone in phones:
+            await phone.report(upload(), monotonic_us=1)
+        for phone in phones:
+            await phone.until(lambda phone=phone: phone.bounds != {})  # type: ignore[misc]
+        return phones
+
+    async def terminals(self) -> list[operations_pb2.Terminal]:
+        """Every terminal as operators see it."""
+        pages = self.ask().ListTerminals(operations_pb2.ListTerminalsRequest())
+        return [terminal async for page in pages for terminal in page.terminals]
+
+    async def cells(self) -> list[operations_pb2.Cell]:
+        """Every cell as operators see it."""
+        pages = self.ask().ListCells(operations_pb2.ListCellsRequest())
+        return [cell async for page in pages for cell in page.cells]
+
+    async def until(self, condition: Callable[[], Awaitable[bool]]) -> None:
+        """Wait until something is so that no phone is sent.
+
+        Raises:
+            TimeoutError: it is not so in time.
+        """
+        async with asyncio.timeout(WAIT_S):
+            while not await condition():  # noqa: ASYNC110  # it is the controller that is asked
+                await asyncio.sleep(0.01)
+
+
+def upload(
+    srtt_us: int = 300_000, min_rtt_us: int = 256_500, address: bytes = bytes([10, 0, 4, 1])
+) -> terminal_pb2.Destination:
+    """A destination that is sent to."""
+    return terminal_pb2.Destination(
+        address=address,
+        connections=1,
+        connections_sending=1,
+        srtt_us=srtt_us,
+        min_rtt_us=min_rtt_us,
+        mss_bytes=1448,
+    )

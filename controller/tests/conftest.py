@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What asyncio or gRPC logs as an error fails the test: an exception in a callback of the event loop, in a task that
+nobody awaits, or in a servicer goes nowhere else.
+"""
+
+import gc
+import inspect
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+_LOGGERS = ("asyncio", "grpc")
+
+
+class _Errors(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.texts: list[str] = []
+        self._formatter = logging.Formatter("%(name)s: %(message)s")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(self._formatter.format(record))
+
+
+@pytest.fixture(autouse=True)
+def _no_errors_in_the_loop(request: pytest.FixtureRequest) -> Iterator[None]:
+    errors = _Errors()
+    for name in _LOGGERS:
+        logging.getLogger(name).addHandler(errors)
+    yield
+    if inspect.iscoroutinefunction(getattr(request, "function", None)):
+        gc.collect()  # a task's exception is logged once the task is gone
+    for name in _LOGGERS:
+        logging.getLogger(name).removeHandler(errors)
+    if errors.texts:
+        pytest.fail("\n".join(["errors in the event loop:", *errors.texts]), pytrace=False)

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each limit of an agent's stream, over real gRPC, and the counter of what was refused."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from typing import Any, Self
+
+import grpc
+import grpc.aio
+import pytest
+
+from airbound.core.addresses import mac_from_text
+from airbound.core.reasons import Code
+from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE
+from airbound.grpc.session import REPORT_BYTES_MAX
+from airbound.testing.agents import WAIT_S
+from airbound.testing.live import BSSID, MACS, LiveController, upload
+from airbound.v1 import access_point_pb2, terminal_pb2
+
+UNKNOWN_FIELD = 1000  # of the contract's future
+
+
+@pytest.fixture
+async def live() -> AsyncIterator[LiveController]:
+    async with LiveController(reports_per_s=10, streams_max=3) as controller:
+        yield controller
+
+
+class Raw:
+    """A stream of octets, for what no agent of ours sends."""
+
+    def __init__(self, live: LiveController, service: str = TERMINAL_SERVICE) -> None:
+        self.channel = grpc.aio.insecure_channel(live.target)
+        self.call: Any = self.channel.stream_stream(
+            f"/{service}/Connect", request_serializer=bytes, response_deserializer=bytes
+        )()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.call.cancel()
+        await self.channel.close()
+
+    async def end(self) -> tuple[grpc.StatusCode, str]:
+        async with asyncio.timeout(WAIT_S):
+            return await self.call.code(), await self.call.details()
+
+
+def refused(live: LiveController, code: Code) -> int:
+    return live.runner.engine.settings.counters["refused_total", code]
+
+
+async def until_refused(live: LiveController, code: Code, count: int) -> None:
+    async def counted() -> bool:
+        return refused(live, code) >= count
+
+    await live.until(counted)
+    assert refused(live, code) == count
+
+
+def report(sequence: int = 1) -> terminal_pb2.TerminalServiceConnectRequest:
+    return terminal_pb2.TerminalServiceConnectRequest(
+        report=terminal_pb2.TerminalReport(
+            mac=mac_from_text(MACS[0]), sequence=sequence, monotonic_us=sequence, destinations=[upload()]
+        )
+    )
+
+
+def padded(octets: int) -> bytes:
+    """A report of exactly so many octets; the padding is a field that this version does not know."""
+    right = report().SerializeToString()
+    tag = bytes([0xC2, 0x3E])  # field 1000, octets follow
+    length = octets - len(right) - len(tag) - 3
+    head = bytes([length & 0x7F | 0x80, length >> 7 & 0x7F | 0x80, length >> 14])
+    made = right + tag + head + bytes(length)
+    assert len(made) == octets
+    assert terminal_pb2.TerminalServiceConnectRequest.FromString(made).report == report().report
+    return made
+
+
+async def test_a_report_of_the_greatest_size_is_used(live: LiveController) -> None:
+    async with Raw(live) as raw:
+        await raw.call.write(padded(REPORT_BYTES_MAX))
+
+        async def used() -> bool:
+            return len(live.runner.engine.terminals()) == 1
+
+        await live.until(used)
+    assert refused(live, Code.TOO_LARGE) == 0
+
+
+async def test_one_octet_more_ends_its_stream_alone(live: LiveController) -> None:
+    (phone,) = await live.uploading(1)
+    async with Raw(live) as raw:
+        await raw.call.write(padded(REPORT_BYTES_MAX + 1))
+        code, text = await raw.end()
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    assert text == "a message of 1048577 bytes, at most 1048576"
+    assert refused(live, Code.TOO_LARGE) == 1
+    assert (phone.error, live.access_point.error) == (None, None)
+    assert phone.bounds != {}
+
+
+@pytest.mark.parametrize("service", [TERMINAL_SERVICE, ACCESS_POINT_SERVICE])
+@pytest.mark.parametrize("octets", [b"\xff\xff\xff", b"\x0a\xff"], ids=["no tag", "cut off"])
+async def test_what_is_no_message_ends_its_stream_and_is_counted(
+    live: LiveController, service: str, octets: bytes
+) -> None:
+    async with Raw(live, service) as raw:
+        await raw.call.write(octets)
+        assert await raw.end() == (grpc.StatusCode.INVALID_ARGUMENT, "message: not what it must be")
+    assert refused(live, Code.MALFORMED) == 1
+    assert live.access_point.error is None
+
+
+async def test_what_is_refused_is_charged_to_the_stream_that_sent_it(live: LiveController) -> None:
+    async with Raw(live) as raw:
+        await raw.call.write(report().SerializeToString())
+        wrong = report(2)
+        wrong.report.destinations.add(address=b"10.0.4.1")
+        await raw.call.write(wrong.SerializeToString())
+        await until_refused(live, Code.MALFORMED, 1)
+        (terminal,) = live.runner.engine.terminals()
+        assert terminal.refused_total == 1
+        assert len(terminal.destinations) == 1
+
+
+async def test_an_empty_message_is_a_report_of_nobody(live: LiveController) -> None:
+    async with Raw(live) as phone, Raw(live, ACCESS_POINT_SERVICE) as access_point:
+        await phone.call.write(b"")
+        await access_point.call.write(b"")
+        await until_refused(live, Code.MALFORMED, 2)
+    assert live.runner.engine.terminals() == []
+    assert not live.runner.engine.cells
+
+
+@pytest.mark.parametrize("is_phone", [True, False])
+async def test_more_reports_than_a_stream_may_send(live: LiveController, is_phone: bool) -> None:  # noqa: FBT001
+    async def send(sequence: int) -> None:
+        if is_phone:
+            await raw.call.write(report(sequence).SerializeToString())
+        else:
+            message = access_point_pb2.AccessPointReport(bssid=mac_from_text(BSSID), sequence=sequence)
+            request = access_point_pb2.AccessPointServiceConnectRequest(report=message)
+            await raw.call.write(request.SerializeToString())
+
+    async with Raw(live, TERMINAL_SERVICE if is_phone else ACCESS_POINT_SERVICE) as raw:
+        for sequence in range(1, 24):  # twice the rate at once, and three more
+            await send(sequence)
+        await until_refused(live, Code.RATE_LIMITED, 3)
+        assert live.runner.reports_total == 20
+        live.now_us += 1_000_000
+        for sequence in range(24, 36):
+            await send(sequence)
+        await until_refused(live, Code.RATE_LIMITED, 5)
+        assert live.runner.reports_total == 30
+        assert not raw.call.done()
+
+
+async def test_each_stream_has_a_rate_of_its_own(live: LiveController) -> None:
+    async with Raw(live) as greedy, Raw(live) as modest:
+        for sequence in range(1, 26):
+            await greedy.call.write(report(sequence).SerializeToString())
+        await until_refused(live, Code.RATE_LIMITED, 5)
+        await modest.call.write(report().SerializeToString())
+
+        async def used() -> bool:
+            return live.runner.reports_total == 21
+
+        await live.until(used)
+
+
+async def test_more_streams_than_the_controller_takes(live: LiveController) -> None:
+    phones = [await live.phone(number) for number in range(2)]  # the access point's is the third
+
+    async def open_streams() -> bool:
+        return live.runner.streams == 3
+
+    await live.until(open_streams)
+    async with Raw(live) as raw:
+        assert await raw.end() == (grpc.StatusCode.RESOURCE_EXHAUSTED, "more than 3 streams")
+    assert refused(live, Code.TOO_MANY_STREAMS) == 1
+    assert live.runner.streams == 3
+    await phones[0].done_writing()
+    await asyncio.wait_for(phones[0].ended.wait(), WAIT_S)
+
+    async def place() -> bool:
+        return live.runner.streams == 2
+
+    await live.until(place)
+    again = await live.phone(0)
+    await again.report(upload(), monotonic_us=1)
+    await again.until(lambda: again.reporting.interval_ms != 0)
+
+
+async def test_nothing_is_left_of_a_stream_that_ended(live: LiveController) -> None:
+    await live.senders(1)
+
+    async def quiet() -> bool:
+        return live.runner.streams == 1
+
+    before = len(asyncio.all_tasks())
+    for round_trip in range(4):
+        async with Raw(live) as raw:
+            await raw.call.write(report().SerializeToString())
+            await raw.call.read()
+            if round_trip % 2:
+                await raw.call.done_writing()
+                await raw.end()
+            else:
+                raw.call.cancel()
+        await live.until(quiet)
+    assert live.runner.engine.terminals() == []
+    assert live.runner._sessions.keys() == {1}
+
+    async def settled() -> bool:
+        gc.collect()
+        return len(asyncio.all_tasks()) <= before
+
+    await live.until(settled)
+
+
+async def test_a_stream_that_was_refused_leaves_nothing() -> None:
+    async with LiveController(streams_max=1) as live:
+        await live.report()
+        for _ in range(3):
+            async with Raw(live) as raw:
+                await raw.end()
+        assert live.runner.streams == 1

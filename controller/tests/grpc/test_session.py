@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One stream against a peer that reads when the test lets it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+
+from airbound.core.effects import Bound, RenewLease, SetBounds, SetReporting
+from airbound.core.principals import Principal, Stream
+from airbound.core.reasons import Code, Reason
+from airbound.grpc import session as session_module
+from airbound.grpc.session import RateLimit, Session, status_of
+from airbound.v1 import terminal_pb2
+
+STREAM = Stream(1, Principal("terminal", "192.0.2.7"), bytes([192, 0, 2, 7]))
+STOPPING = Reason(Code.STOPPING)
+
+
+class Aborted(grpc.aio.BaseError):
+    """What gRPC raises in a handler that ended its stream."""
+
+
+class FakeContext:
+    """gRPC's side of a stream. A write is done once the peer reads; `release` lets it."""
+
+    def __init__(self) -> None:
+        self.incoming: asyncio.Queue[Any] = asyncio.Queue()
+        self.written: list[terminal_pb2.TerminalCommand] = []
+        self.reads = asyncio.Semaphore(0)
+        self.ended: tuple[grpc.StatusCode, str] | None = None
+
+    async def read(self) -> Any:
+        return await self.incoming.get()
+
+    async def write(self, data: bytes) -> None:
+        await self.reads.acquire()
+        if self.ended is not None:
+            raise grpc.aio.UsageError("RPC already finished")
+        self.written.append(terminal_pb2.TerminalServiceConnectResponse.FromString(data).command)
+
+    async def abort(self, code: grpc.StatusCode, details: str) -> None:
+        self.ended = code, details
+        raise Aborted
+
+    def release(self, writes: int = 100) -> None:
+        for _ in range(writes):
+            self.reads.release()
+
+
+class Handler:
+    """A session in its handler's task."""
+
+    def __init__(self) -> None:
+        self.context = FakeContext()
+        self.taken: list[bytes] = []
+        self.session: Session
+        self.task: asyncio.Task[None]
+
+    async def start(self) -> "Handler":
+        began = asyncio.Event()
+
+        async def handle() -> None:
+            self.session = Session(STREAM, self.context)
+            began.set()
+            await self.session.read(lambda data: self.take(data))  # noqa: PLW0108  # tests replace it
+
+        self.task = asyncio.get_running_loop().create_task(handle())
+        await began.wait()
+        return self
+
+    def take(self, data: bytes) -> None:
+        self.taken.append(data)
+
+    async def end(self) -> tuple[grpc.StatusCode, str] | None:
+        """Wait for the handler's end; the status, none if it just returned."""
+        async with asyncio.timeout(20):
+            await asyncio.wait([self.task])
+        error = None if self.task.cancelled() else self.task.exception()
+        assert error is None or isinstance(error, Aborted)
+        return self.context.ended
+
+
+@pytest.fixture
+async def handler() -> AsyncIterator[Handler]:
+    started = await Handler().start()
+    yield started
+    started.task.cancel()
+    await asyncio.wait([started.task])
+    await turns()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def turns(count: int = 10) -> None:
+    """Let whatever is ready run."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def bounds(generation: int, segs: int = 10) -> SetBounds:
+    reasons = (Reason(Code.ACTIVE_SENDERS, "", 1, 2),)
+    return SetBounds(STREAM, generation, (Bound(b"", segs, segs),), 6000, reasons, 1, 2e7)
+
+
+def renewal(generation: int) -> RenewLease:
+    return RenewLease(STREAM, generation, 6000)
+
+
+def shown(commands: list[terminal_pb2.TerminalCommand]) -> list[tuple[str, int]]:
+    found = []
+    for command in commands:
+        kind = command.WhichOneof("command")
+        found.append((kind, getattr(command, kind).generation if kind != "set_reporting" else 0))
+    return found
+
+
+async def test_a_slow_reader_gets_only_the_newest_set(handler: Handler) -> None:
+    for generation in (1, 2, 3, 4):
+        handler.session.send(bounds(generation))
+        await turns()
+    handler.context.release()
+    await turns()
+    # The first one was on its way when the others came.
+    assert shown(handler.context.written) == [("set_bounds", 1), ("set_bounds", 4)]
+
+
+async def test_a_renewal_does_not_replace_a_waiting_set(handler: Handler) -> None:
+    handler.session.send(bounds(1))
+    await turns()
+    handler.session.send(bounds(2))
+    handler.session.send(renewal(2))
+    handler.context.release()
+    await turns()
+    assert shown(handler.context.written) == [("set_bounds", 1), ("set_bounds", 2)]
+
+
+async def test_a_set_replaces_a_waiting_renewal(handler: Handler) -> None:
+    handler.session.send(bounds(1))
+    await turns()
+    handler.session.send(renewal(1))
+    handler.session.send(bounds(2))
+    handler.context.release()
+    await turns()
+    assert shown(handler.context.written) == [("set_bounds", 1), ("set_bounds", 2)]
+
+
+async def test_of_renewals_the_newest_waits(handler: Handler) -> None:
+    handler.session.send(bounds(1))
+    await turns()
+    handler.session.send(renewal(1))
+    handler.session.send(renewal(2))
+    handler.context.release()
+    await turns()
+    assert shown(handler.context.written) == [("set_bounds", 1), ("renew_lease", 2)]
+
+
+async def test_how_to_report_takes_nobodys_place(handler: Handler) -> None:
+    handler.session.send(bounds(1))
+    await turns()
+    handler.session.send(bounds(2))
+    handler.session.send(SetReporting(STREAM, 1000, 10_000, 0))
+    handler.session.send(SetReporting(STREAM, 2000, 10_000, 0))
+    handler.context.release()
+    await turns()
+    assert shown(handler.context.written) == [("set_bounds", 1), ("set_reporting", 0), ("set_bounds", 2)]
+    assert handler.context.written[1].set_reporting.interval_ms == 2000
+
+
+async def test_a_stream_with_nothing_to_write_has_no_task(handler: Handler) -> None:
+    before = asyncio.all_tasks()
+    handler.context.release()
+    handler.session.send(bounds(1))
+    assert len(asyncio.all_tasks()) == len(before) + 1
+    await turns()
+    assert asyncio.all_tasks() == before
+    handler.session.send(renewal(1))
+    await turns()
+    assert asyncio.all_tasks() == before
+    assert shown(handler.context.written) == [("set_bounds", 1), ("renew_lease", 1)]
+
+
+async def test_what_waits_is_written_before_the_end(handler: Handler) -> None:
+    handler.session.send(bounds(1))
+    await turns()
+    handler.session.send(bounds(2))
+    handler.session.close(STOPPING)
+    handler.session.send(bounds(3))
+    await turns()
+    assert handler.context.ended is None
+    handler.context.release()
+    assert await handler.end() == (grpc.StatusCode.UNAVAILABLE, "the controller is stopping")
+    assert shown(handler.context.written) == [("set_bounds", 1), ("set_bounds", 2)]
+
+
+async def test_the_first_reason_to_close_counts(handler: Handler) -> None:
+    handler.session.close(Reason(Code.REPLACED))
+    handler.session.close(STOPPING)
+    assert await handler.end() == (grpc.StatusCode.UNAVAILABLE, "a newer stream took its place")
+
+
+async def test_a_peer_that_does_not_read_keeps_no_stream(handler: Handler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "CLOSE_WITHIN_S", 0.01)
+    handler.session.send(bounds(1))
+    await turns()
+    handler.session.close(STOPPING)
+    assert await handler.end() == (grpc.StatusCode.UNAVAILABLE, "the controller is stopping")
+    assert handler.context.written == []
+
+
+async def test_a_stream_that_is_to_end_hands_out_nothing_more(handler: Handler) -> None:
+    handler.take = lambda data: (  # type: ignore[method-assign,assignment]
+        handler.taken.append(data),
+        handler.session.close(Reason(Code.MALFORMED, "message")),
+    )
+    handler.session.send(bounds(1))  # which the peer does not read
+    for data in (b"bad", b"next", b"next"):
+        handler.context.incoming.put_nowait(data)
+    await turns()
+    assert handler.taken == [b"bad"]
+    handler.context.release()
+    assert await handler.end() == (grpc.StatusCode.INVALID_ARGUMENT, "message: not what it must be")
+    assert handler.taken == [b"bad"]
+
+
+async def test_a_peer_that_is_done_ends_the_handler(handler: Handler) -> None:
+    handler.session.send(bounds(1))
+    await turns()
+    handler.context.incoming.put_nowait(b"report")
+    handler.context.incoming.put_nowait(grpc.aio.EOF)
+    assert await handler.end() is None
+    assert handler.taken == [b"report"]
+
+
+async def test_a_peer_that_went_away_ends_the_handler(handler: Handler) -> None:
+    handler.session.send(bounds(1))
+    await turns()
+    handler.task.cancel()
+    assert await handler.end() is None
+    assert handler.task.cancelled()
+
+
+async def test_a_stream_that_broke_while_writing_is_no_error_of_ours(handler: Handler) -> None:
+    handler.session.send(bounds(1))
+    await turns()
+    handler.context.ended = grpc.StatusCode.CANCELLED, ""
+    handler.context.release()
+    await turns()
+    assert not handler.task.done()  # its reader finds out by itself
+    assert handler.context.written == []
+
+
+async def test_an_error_in_taking_ends_the_handler_with_it() -> None:
+    handler = await Handler().start()
+
+    def fail(_: bytes) -> None:
+        raise ZeroDivisionError
+
+    handler.take = fail  # type: ignore[method-assign]
+    handler.session.send(bounds(1))
+    handler.context.incoming.put_nowait(b"report")
+    with pytest.raises(ZeroDivisionError):
+        await handler.task
+    await turns()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.mark.parametrize("close_first", [True, False])
+async def test_both_sides_end_it_at_once(handler: Handler, close_first: bool) -> None:  # noqa: FBT001
+    ends: list[Callable[[], object]] = [lambda: handler.session.close(STOPPING), handler.task.cancel]
+    for end in ends if close_first else reversed(ends):
+        end()
+    await handler.end()
+    assert handler.task.done()
+
+
+STATUSES = {
+    Code.MALFORMED: grpc.StatusCode.INVALID_ARGUMENT,
+    Code.TOO_LARGE: grpc.StatusCode.INVALID_ARGUMENT,
+    Code.TOO_MANY_STREAMS: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    Code.STOPPING: grpc.StatusCode.UNAVAILABLE,
+    Code.REPLACED: grpc.StatusCode.UNAVAILABLE,
+    Code.OUT_OF_ORDER_STREAK: grpc.StatusCode.UNAVAILABLE,
+    Code.OTHER_CELL: grpc.StatusCode.UNAVAILABLE,
+}
+
+
+@pytest.mark.parametrize("code", STATUSES)
+def test_the_status_that_a_stream_ends_with(code: Code) -> None:
+    assert status_of(Reason(code)) is STATUSES[code]
+
+
+def test_a_rate_is_limited_to_so_many_a_second_and_twice_as_many_at_once() -> None:
+    limit, now_s = RateLimit(10), 1000.0
+    assert [limit.take(now_s) for _ in range(22)] == [True] * 20 + [False] * 2
+    assert not limit.take(now_s + 0.09)
+    assert limit.take(now_s + 0.11)
+    taken = sum(limit.take(now_s + 1 + hundredth / 100) for hundredth in range(1000))
+    assert 100 <= taken <= 110  # ten seconds
+    assert [limit.take(now_s + 3600) for _ in range(22)] == [True] * 20 + [False] * 2
+
+
+def test_a_rate_below_one_a_second_lets_one_through() -> None:
+    limit = RateLimit(0.1)
+    assert [limit.take(now_s) for now_s in (5.0, 5.0, 14.9, 15.1)] == [True, False, False, True]
+
+
+def test_refused_attempts_cost_nothing() -> None:
+    limit = RateLimit(1)
+    for _ in range(1000):
+        limit.take(100.0)
+    assert limit.take(101.01)
