@@ -102,9 +102,9 @@ class CellState:
 
     def terminal_reported(self, terminal: Terminal, now_us: int) -> list[Effect]:
         """Take in the minimum RTTs of a joined terminal's report; commands for it and for those that share them."""
-        number, changed = terminal.stream.number, list[bytes]()
+        changed = list[bytes]()
         for destination in terminal.destinations:
-            if self.min_rtt.observe(number, destination.address, destination.min_rtt_us, now_us):
+            if self.min_rtt.observe(terminal.name, destination.address, destination.min_rtt_us, now_us):
                 changed.append(destination.address)
         effects = self.decide(terminal, now_us)
         if changed and self.settings.parameters.min_rtt.share:
