@@ -11,9 +11,10 @@ from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.decisions import Decision
 from airbound.core.effects import Note, SetBounds
-from airbound.core.events import Exempted, ModeSet
+from airbound.core.events import Disconnected, Exempted, ModeSet
 from airbound.core.parameters import SafetyParameters
 from airbound.core.reasons import Code, Reason
+from airbound.core.reports import Destination
 from airbound.core.settings import Settings
 from airbound.testing.scenario import (
     BSSID,
@@ -183,6 +184,40 @@ def test_an_idle_controller_needs_no_ticks() -> None:
         scenario.advance(1)
         scenario.access_point({}, idle=[mac(0)])
     assert scenario.ticks == before
+
+
+def test_a_phone_without_an_rtt_sample_keeps_its_bounds_until_their_lease_ends() -> None:
+    """Nothing is renewed, and the lease that is due costs no more than a tick."""
+    scenario = uploading(1)
+    before = scenario.ticks
+    phone = scenario.phones[mac(0)]
+    for second in range(11):
+        assert (phone.range() is None) is (second >= 9)  # three in which a pause is bridged, and the lease
+        scenario.advance(1)
+        scenario.access_point({mac(0): 2.0})
+        scenario.terminal(mac(0), Destination(OTHER_SERVER, connections_sending=1))
+    assert scenario.no_bounds(mac(0)) is Code.NO_RTT_SAMPLE
+    assert all(entry.bounds for entry in phone.sets)
+    assert scenario.ticks - before < 10
+    scenario.terminal(mac(0), upload())
+    assert phone.range() == (250, 555)
+
+
+def test_an_access_point_that_boots_lets_leases_end_and_costs_no_ticks() -> None:
+    scenario = uploading(1)
+    before = scenario.ticks
+    point = scenario.access_points[BSSID]
+    for _ in range(6):
+        scenario.advance(1)
+        point.monotonic_us = 0
+        scenario.do(Disconnected(point.stream))
+        point.stream = scenario.new_stream("access-point", "ap0")
+        scenario.access_point({mac(0): 2.0})
+        scenario.terminal(mac(0), upload())
+    assert scenario.no_bounds(mac(0)) is Code.CELL_LEARNING
+    assert scenario.phones[mac(0)].range() is None
+    assert all(entry.bounds for entry in scenario.phones[mac(0)].sets)
+    assert scenario.ticks - before < 10
 
 
 def test_an_error_of_ours_frees_one_phone_and_concerns_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

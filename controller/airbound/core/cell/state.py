@@ -167,11 +167,12 @@ class CellState:
         if sent is None or not sent.bounds:
             return 0
         safety = self.settings.parameters.safety
-        return min(
-            sent.renew_at_us,
+        stale_at_us = min(
             terminal.reported_at_us + safety.terminal_stale_ms * 1000 + 1,
             self.reported_at_us + safety.cell_stale_ms * 1000 + 1,
         )
+        # A terminal that waits has its lease end: nothing is renewed.
+        return stale_at_us if terminal.no_bounds is not None else min(sent.renew_at_us, stale_at_us)
 
     def changed(self) -> CellChanged:
         """For those who watch."""
