@@ -313,7 +313,7 @@ class Engine:
             if isinstance(item, Terminal):
                 effects += self._terminal_due(item, now_us)
             elif isinstance(item, CellState):
-                self._cell_due(item, now_us)
+                effects += self._cell_due(item, now_us)
         return effects
 
     def _terminal_due(self, terminal: Terminal, now_us: int) -> list[Effect]:
@@ -332,18 +332,20 @@ class Engine:
             self._schedule(terminal)
         return effects
 
-    def _cell_due(self, cell: CellState, now_us: int) -> None:
+    def _cell_due(self, cell: CellState, now_us: int) -> list[Effect]:
         forget_us = self.settings.parameters.safety.forget_ms * 1000
         if now_us - cell.reported_at_us <= forget_us:
             self._deadlines.at(cell, cell.reported_at_us + forget_us + 1)
-            return
+            return []
         del self._cells[cell.bssid]
         if cell.access_point is not None:
             cell.access_point.cell = None
         for mac in cell.stations.addresses():
             self._associations.remove(mac, cell)
+        effects = list[Effect]()
         for terminal in list(cell.terminals.values()):
-            self._place(terminal, now_us)
+            effects += self._place(terminal, now_us)
+        return effects
 
     def _mode_set(self, event: ModeSet, now_us: int) -> list[Effect]:
         self.settings.mode = event.mode

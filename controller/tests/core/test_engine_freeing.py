@@ -175,6 +175,20 @@ def test_cells_are_forgotten_and_terminals_end_with_their_streams() -> None:
     assert scenario.engine.next_deadline_us() is None
 
 
+def test_phones_of_a_cell_that_is_forgotten_are_released() -> None:
+    """Forgotten sooner than stale, as a configuration may have it: what is remembered as sent must be sent."""
+    scenario = uploading(2, replace(PAPER, safety=SafetyParameters(forget_ms=1_000, cell_stale_ms=600_000)))
+    scenario.advance(1.1)
+    assert list(scenario.engine.cells) == []
+    for phone in scenario.phones.values():
+        assert phone.range() is None
+        assert phone.sets[-1].reasons == (Reason(Code.LEFT_CELL, CELL),)
+    for _ in range(2):
+        scenario.advance(0.5)
+        scenario.access_point(dict.fromkeys(scenario.phones, 2.0), seconds=0.5)
+    assert all(phone.range() is not None for phone in scenario.phones.values())
+
+
 def test_an_idle_controller_needs_no_ticks() -> None:
     scenario = uploading(1)
     scenario.disconnect(mac(0))
