@@ -46,6 +46,20 @@ def test_a_phone_that_leaves_the_cell_is_released() -> None:
     assert len(phone.sets) == 2
 
 
+def test_an_access_point_that_stops_reporting_frees_its_cell_without_any_event() -> None:
+    scenario = uploading(3)
+    for _ in range(4):
+        scenario.advance(0.75)
+        for number in range(3):
+            scenario.terminal(mac(number), upload())
+    assert scenario.phones[mac(0)].range() is not None  # exactly 3 s
+    scenario.advance(0.1)
+    assert all(phone.range() is None for phone in scenario.phones.values())
+    assert scenario.phones[mac(0)].sets[-1].reasons == (Reason(Code.CELL_STALE, CELL, limit=3.0),)
+    scenario.access_point(dict.fromkeys(map(mac, range(3)), 2.0))
+    assert all(phone.range() is not None for phone in scenario.phones.values())
+
+
 def test_a_terminal_that_stops_reporting_is_freed() -> None:
     scenario = uploading(2)
     for second in range(6):
