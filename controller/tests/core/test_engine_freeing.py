@@ -227,6 +227,7 @@ def test_a_phone_without_an_rtt_sample_keeps_its_bounds_until_their_lease_ends()
     assert scenario.no_bounds(mac(0)) is Code.NO_RTT_SAMPLE
     assert all(entry.bounds for entry in phone.sets)
     assert scenario.ticks - before < 10
+    scenario.advance(1)
     scenario.terminal(mac(0), upload())
     assert phone.range() == (250, 555)
 
