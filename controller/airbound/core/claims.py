@@ -46,18 +46,19 @@ class Claims:
         superseded = [other for other in others if not other.superseded_at_us]
         for other in superseded:
             other.superseded_at_us, other.reports_since_superseded = now_us, 0
+        terminal.superseded_at_us, terminal.reports_since_superseded = 0, 0  # it may have been, under another MAC
         others.append(terminal)
         return superseded
 
     def remove(self, terminal: Terminal) -> None:
-        """The terminal's claim is over. If only one is left, it counts again."""
+        """The terminal's claim is over. If none of the others counts, the newest does again."""
         others = self._claims.get(terminal.mac, [])
         if terminal in others:
             others.remove(terminal)
         if not others:
             self._claims.pop(terminal.mac, None)
-        elif len(others) == 1:
-            others[0].superseded_at_us = 0
+        elif len(others) == 1 or not any(map(is_live, others)):
+            others[-1].superseded_at_us, others[-1].reports_since_superseded = 0, 0
 
     def __len__(self) -> int:
         return len(self._claims)

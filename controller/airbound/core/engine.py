@@ -77,8 +77,12 @@ class Engine:
         return MappingProxyType(self._cells)
 
     def terminals(self) -> list[Terminal]:
-        """Every terminal that has reported on its stream."""
-        return [reporter for reporter in self._reporters.values() if isinstance(reporter, Terminal) and reporter.mac]
+        """Every terminal that has reported on its stream, unless the stream is being closed."""
+        return [
+            reporter
+            for reporter in self._reporters.values()
+            if isinstance(reporter, Terminal) and reporter.mac and not reporter.closed
+        ]
 
     def reporter(self, stream: Stream) -> AccessPoint | Terminal | None:
         """Who reported on a stream; none before its first report."""
@@ -103,7 +107,7 @@ class Engine:
         try:
             access_point.accept_order(report.sequence, report.monotonic_us, now_us)
         except RefusedError as error:
-            return self._out_of_order(access_point, error.reason)
+            return self._out_of_order(access_point, error.reason, now_us)
         access_point.malformed_inputs_total = report.malformed_inputs_total
         access_point.agent_version = report.agent_version
         return effects + self._cell_reported(access_point, cell, report, now_us)
@@ -138,18 +142,17 @@ class Engine:
         if access_point.cell is not None:
             # If its BSSID really changed, the stream that it opens now may report the new one.
             refusal = Reason(Code.OTHER_CELL, mac_text(bssid))
-            return refusal, [self._close(access_point, refusal)]
+            return refusal, self._close(access_point, refusal, now_us)
         cell = self._cells.get(bssid)
         if cell is None:
             cell = self._cells[bssid] = CellState(bssid, self.settings)
             self._deadlines.at(cell, now_us + self.settings.parameters.safety.forget_ms * 1000 + 1)
-        effects = list[Effect]()
-        before = cell.access_point
+        effects, before = list[Effect](), cell.access_point
         if before is not None:
             stale_us = self.settings.parameters.safety.cell_stale_ms * 1000
             if before.stream.principal != access_point.stream.principal and now_us - before.reported_at_us <= stale_us:
                 return Reason(Code.CELL_CLAIMED, before.stream.principal.name), []
-            effects.append(self._close(before, Reason(Code.REPLACED)))
+            effects = self._close(before, Reason(Code.REPLACED), now_us)
             before.cell = None
         cell.access_point, access_point.cell = access_point, cell
         return None, effects
@@ -166,7 +169,7 @@ class Engine:
         try:
             terminal.accept_order(report.sequence, report.monotonic_us, now_us)
         except RefusedError as error:
-            return self._out_of_order(terminal, error.reason)
+            return self._out_of_order(terminal, error.reason, now_us)
         terminal.accept(report, now_us, self.settings.parameters.safety.sending_keep_ms * 1000)
         effects = list[Effect]()
         if report.mac != terminal.mac:
@@ -207,6 +210,7 @@ class Engine:
     def _withdraw(self, terminal: Terminal) -> None:
         """The terminal's claim is over."""
         self._claims.remove(terminal)
+        self._deadlines.forget(terminal)
         if terminal.cell is not None:
             del terminal.cell.terminals[terminal.mac]
             terminal.cell = None
@@ -280,17 +284,24 @@ class Engine:
             return []  # a broken agent repeats itself every second: the log gets the 1st, 2nd, 4th, 8th, ...
         return [Note("warning", "refused", f"{stream.principal.role} {stream.principal.name}", (reason,))]
 
-    def _out_of_order(self, reporter: AccessPoint | Terminal, reason: Reason) -> list[Effect]:
+    def _out_of_order(self, reporter: AccessPoint | Terminal, reason: Reason, now_us: int) -> list[Effect]:
         effects = self._refuse(reporter, reporter.stream, reason)
         if reporter.out_of_order_streak >= OUT_OF_ORDER_MAX:
             streak = Reason(Code.OUT_OF_ORDER_STREAK, after=reporter.out_of_order_streak)
-            effects.append(self._close(reporter, streak))
+            effects += self._close(reporter, streak, now_us)
         return effects
 
-    def _close(self, reporter: Reporter, reason: Reason) -> CloseStream:
+    def _close(self, reporter: AccessPoint | Terminal, reason: Reason, now_us: int) -> list[Effect]:
+        """End a stream, once: nothing that arrives on it counts from now on, and nothing is sent on it."""
+        if reporter.closed:
+            return []
         reporter.closed = True
         self.settings.count("closed_total", reason.code)
-        return CloseStream(reporter.stream, reason)
+        effects: list[Effect] = [CloseStream(reporter.stream, reason)]
+        if isinstance(reporter, Terminal):
+            self._withdraw(reporter)
+            effects += self._place_claimed(reporter.mac, now_us)
+        return effects
 
     def _disconnected(self, event: Disconnected, now_us: int) -> list[Effect]:
         reporter = self._reporters.pop(event.stream.number, None)
@@ -299,9 +310,10 @@ class Engine:
                 reporter.cell.access_point = None
                 return [Note("info", "disconnected", reporter.cell.name, ())]
         elif isinstance(reporter, Terminal):
-            self._withdraw(reporter)
-            self._deadlines.forget(reporter)
             note = Note("info", "disconnected", reporter.name, ())
+            if reporter.closed:
+                return [note]
+            self._withdraw(reporter)
             return [note, *self._place_claimed(reporter.mac, now_us)]
         return []
 
@@ -313,7 +325,7 @@ class Engine:
             if isinstance(item, Terminal):
                 effects += self._terminal_due(item, now_us)
             elif isinstance(item, CellState):
-                self._cell_due(item, now_us)
+                effects += self._cell_due(item, now_us)
         return effects
 
     def _terminal_due(self, terminal: Terminal, now_us: int) -> list[Effect]:
@@ -322,9 +334,7 @@ class Engine:
             stale_us = self.settings.parameters.safety.terminal_stale_ms * 1000
             silent_since_us = max(terminal.superseded_at_us, terminal.reported_at_us)
             if now_us >= silent_since_us + stale_us:
-                self._withdraw(terminal)
-                effects.append(self._close(terminal, Reason(Code.REPLACED)))
-                return effects + self._place_claimed(terminal.mac, now_us)
+                return self._close(terminal, Reason(Code.REPLACED), now_us)
             self._deadlines.at(terminal, silent_since_us + stale_us)
         cell = terminal.cell
         if cell is not None:
@@ -332,18 +342,20 @@ class Engine:
             self._schedule(terminal)
         return effects
 
-    def _cell_due(self, cell: CellState, now_us: int) -> None:
+    def _cell_due(self, cell: CellState, now_us: int) -> list[Effect]:
         forget_us = self.settings.parameters.safety.forget_ms * 1000
         if now_us - cell.reported_at_us <= forget_us:
             self._deadlines.at(cell, cell.reported_at_us + forget_us + 1)
-            return
+            return []
         del self._cells[cell.bssid]
         if cell.access_point is not None:
             cell.access_point.cell = None
         for mac in cell.stations.addresses():
             self._associations.remove(mac, cell)
+        effects = list[Effect]()
         for terminal in list(cell.terminals.values()):
-            self._place(terminal, now_us)
+            effects += self._place(terminal, now_us)
+        return effects
 
     def _mode_set(self, event: ModeSet, now_us: int) -> list[Effect]:
         self.settings.mode = event.mode

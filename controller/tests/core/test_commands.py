@@ -3,102 +3,190 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from airbound.core.commands import Held, action, fit_to_back_end
-from airbound.core.decisions import Decision, Sending, decide, explain_change, settle
-from airbound.core.effects import Bound
-from airbound.core.parameters import BdpParameters, Parameters
+from airbound.core.addresses import address_from_text
+from airbound.core.cell.terminal import Terminal
+from airbound.core.commands import Sent, command, fit_to_back_end
+from airbound.core.decisions import Decision
+from airbound.core.effects import Bound, Effect, Note, RenewLease, SetBounds
+from airbound.core.parameters import Parameters, SafetyParameters
+from airbound.core.policy import PolicyInput, Range
+from airbound.core.principals import Principal, Stream
+from airbound.core.reasons import Code, Reason
 from airbound.core.reports import BackEnd
-from airbound.testing.scenario import upload
+from airbound.core.settings import Settings
+from airbound.testing.scenario import SECOND_US, SERVER, mac
 
-SECOND_US = 1_000_000
-BOUNDS = (Bound("10.0.4.1/32", 20, 35),)
-HELD = Held(generation=3, bounds=BOUNDS, decisions=(), lease_us=6 * SECOND_US, set_at_us=0, renewed_at_us=0)
-RELEASED = replace(HELD, bounds=())
+STREAM = Stream(1, Principal("terminal", "phone"))
+OF = PolicyInput(
+    active_senders=10, connections=1, srtt_us=300_000, min_rtt_us=256_500, segment_bytes=1500, capacity_bps=20e6
+)
+
+
+def decision(low: int, high: int, address: bytes = SERVER, of: PolicyInput = OF) -> Decision:
+    return Decision(address, Range(low, high), of, of.min_rtt_us)
+
+
+DECISIONS = (decision(20, 35),)
+BOUNDS = (Bound(SERVER, 20, 35),)
+SENT = Sent(generation=3, bounds=BOUNDS, decisions=DECISIONS, lease_us=6 * SECOND_US, set_at_us=0, renewed_at_us=0)
+RELEASED = replace(SENT, bounds=(), decisions=())
+EXEMPT = Reason(Code.EXEMPT)
+
+
+def terminal(sent: Sent | None = None, *, in_force: int = 0, at_us: int = 0) -> Terminal:
+    return Terminal(
+        STREAM, mac=mac(0), back_end=BackEnd(), sent=sent, generation_in_force=in_force, reported_at_us=at_us
+    )
+
+
+def send(phone: Terminal, wanted: tuple[Decision, ...], now_us: int = 0, lease_ms: int = 6_000) -> list[Effect]:
+    settings = Settings(Parameters(safety=SafetyParameters(lease_ms=lease_ms)))
+    return command(phone, wanted, None if wanted else EXEMPT, settings, now_us)
+
+
+def kind(effects: list[Effect]) -> str:
+    [effect] = [effect for effect in effects if not isinstance(effect, Note)] or [None]
+    return {SetBounds: "set", RenewLease: "renew", type(None): "nothing"}[type(effect)]
 
 
 @pytest.mark.parametrize(
-    ("held", "wanted", "in_force", "now_s", "expected"),
+    ("sent", "wanted", "in_force", "now_s", "expected"),
     [
         (None, (), 0, 0, "nothing"),
-        (None, BOUNDS, 0, 0, "set"),
-        (None, (), 7, 0, "set"),  # holds something of somebody else's
-        (HELD, BOUNDS, 3, 1.9, "nothing"),
-        (HELD, BOUNDS, 3, 2, "renew"),
-        (HELD, (), 3, 0, "set"),
-        (HELD, (Bound("10.0.4.1/32", 20, 36),), 3, 0, "set"),
-        (HELD, BOUNDS, 0, 1.9, "nothing"),  # it had no time yet
-        (HELD, BOUNDS, 0, 2.9, "renew"),
-        (HELD, BOUNDS, 0, 3, "set"),
-        (replace(HELD, repeats=1), BOUNDS, 0, 5.9, "renew"),
-        (replace(HELD, repeats=1), BOUNDS, 0, 6, "set"),
-        (replace(HELD, repeats=99), BOUNDS, 0, 59, "renew"),
-        (replace(HELD, repeats=99), BOUNDS, 0, 60, "set"),
+        (None, DECISIONS, 0, 0, "set"),
+        (None, (), 7, 0, "set"),  # an earlier process of the controller set it
+        (None, DECISIONS, 7, 0, "set"),
+        (SENT, DECISIONS, 3, 1.9, "nothing"),
+        (SENT, DECISIONS, 3, 2, "renew"),
+        (SENT, (), 3, 0, "set"),
+        (SENT, (decision(20, 36),), 3, 0, "set"),
+        (SENT, DECISIONS, 0, 1.9, "nothing"),  # it had no time yet
+        (SENT, DECISIONS, 0, 2.9, "renew"),
+        (SENT, DECISIONS, 0, 3, "set"),
+        (replace(SENT, repeats=1), DECISIONS, 0, 5.9, "renew"),
+        (replace(SENT, repeats=1), DECISIONS, 0, 6, "set"),
+        (replace(SENT, repeats=4), DECISIONS, 0, 47.9, "renew"),
+        (replace(SENT, repeats=4), DECISIONS, 0, 48, "set"),
+        (replace(SENT, repeats=5), DECISIONS, 0, 59, "renew"),
+        (replace(SENT, repeats=5), DECISIONS, 0, 60, "set"),
+        (replace(SENT, repeats=10**6), DECISIONS, 0, 59, "renew"),
+        (replace(SENT, repeats=10**6), DECISIONS, 0, 60, "set"),
         (RELEASED, (), 0, 100, "nothing"),
-        (RELEASED, (), 3, 2, "nothing"),
+        (RELEASED, (), 3, 2.9, "nothing"),
         (RELEASED, (), 3, 3, "set"),
-        (RELEASED, BOUNDS, 0, 0, "set"),
+        (RELEASED, DECISIONS, 0, 0, "set"),
     ],
 )
 def test_what_must_be_sent(
-    held: Held | None, wanted: tuple[Bound, ...], in_force: int, now_s: float, expected: str
+    sent: Sent | None, wanted: tuple[Decision, ...], in_force: int, now_s: float, expected: str
 ) -> None:
     now_us = round(now_s * SECOND_US)
-    decided = action(held, wanted, in_force_generation=in_force, reported_at_us=now_us, now_us=now_us)
-    assert decided == expected
+    assert kind(send(terminal(sent, in_force=in_force, at_us=now_us), wanted, now_us)) == expected
 
 
-def decisions(*addresses: str, n: int = 10, capacity_bps: float = 24e6, parameters: Parameters) -> tuple[Decision, ...]:
-    sending = {address: Sending(upload(address=address), 0, now=True) for address in addresses}
-    return decide(sending, {}, n, capacity_bps, parameters)
+def test_a_report_of_before_the_set_says_nothing_about_it() -> None:
+    phone = terminal(SENT, in_force=0, at_us=SECOND_US)
+    assert kind(send(phone, DECISIONS, 4 * SECOND_US)) == "renew"
 
 
-def test_the_tightest_bounds_survive_a_back_end_with_few_rules() -> None:
-    near = Sending(upload(5, 4, address="10.0.9.9"), 0, now=True)
-    far = {f"10.0.0.{number}": Sending(upload(address=f"10.0.0.{number}"), 0, now=True) for number in (1, 2, 3)}
-    made = decide({"10.0.9.9": near, **far}, {}, 10, 24e6, Parameters())
-    bounds, why = fit_to_back_end(made, BackEnd(rules_max=2))
-    assert [bound.prefix for bound in bounds] == ["10.0.0.1/32", "10.0.9.9/32"]
-    assert why == ""
+def test_a_set_is_remembered_as_it_was_sent() -> None:
+    phone = terminal(in_force=41)
+    [effect, note] = send(phone, DECISIONS, 5, lease_ms=9_000)
+    started = (Reason(Code.STARTED_SENDING, "10.0.4.1"),)
+    assert effect == SetBounds(STREAM, 42, BOUNDS, 9_000, started, 10, 20e6)
+    assert note == Note("info", "bounds", "phone", started, BOUNDS)
+    assert phone.sent == Sent(42, BOUNDS, DECISIONS, 9 * SECOND_US, 5, 5, 0)
+    assert phone.sent.renew_at_us == 5 + 3 * SECOND_US
 
 
-def test_settling_keeps_what_noise_moved_and_says_so() -> None:
-    parameters = Parameters()
-    held = decisions("10.0.4.1", parameters=parameters)
-    noisy = decisions("10.0.4.1", capacity_bps=25e6, parameters=parameters)
-    kept = settle(held, noisy, parameters)
-    assert kept[0].bound == held[0].bound != noisy[0].bound
-    assert kept[0].capacity_bps == 25e6
-    assert "kept, near enough" in kept[0].reason
+def test_a_release_is_an_empty_set_with_its_reason() -> None:
+    phone = terminal(SENT, in_force=3)
+    [effect, note] = send(phone, (), 5)
+    assert effect == SetBounds(STREAM, 4, (), 6_000, (EXEMPT,), 0, 0.0)
+    assert note == Note("info", "bounds", "phone", (EXEMPT,), ())
+    assert phone.sent == Sent(4, (), (), 6 * SECOND_US, 5, 5, 0)
 
 
-@pytest.mark.parametrize(("n", "capacity_bps"), [(9, 24e6), (10, 30e6)])
-def test_settling_passes_on_what_matters(n: int, capacity_bps: float) -> None:
-    parameters = Parameters()
-    held = decisions("10.0.4.1", parameters=parameters)
-    fresh = decisions("10.0.4.1", n=n, capacity_bps=capacity_bps, parameters=parameters)
-    assert settle(held, fresh, parameters) == fresh
+def test_a_renewal_gives_the_lease_that_is_configured_now() -> None:
+    phone = terminal(SENT, in_force=3)
+    assert send(phone, DECISIONS, 2 * SECOND_US, lease_ms=9_000) == [RenewLease(STREAM, 3, 9_000)]
+    assert phone.sent == replace(SENT, lease_us=9 * SECOND_US, renewed_at_us=2 * SECOND_US)
 
 
-def test_the_papers_tables_are_never_settled() -> None:
-    parameters = Parameters(policy="paper")
-    held = decisions("10.0.4.1", parameters=parameters)
-    moved = tuple(replace(entry, bound=replace(entry.bound, max_segs=36)) for entry in held)
-    assert settle(moved, held, parameters) == held
+def test_a_repeated_set_says_so_and_waits_for_longer() -> None:
+    phone = terminal(replace(SENT, repeats=1), in_force=2, at_us=6 * SECOND_US)
+    [effect, _] = send(phone, DECISIONS, 6 * SECOND_US)
+    assert isinstance(effect, SetBounds)
+    assert effect.reasons == (Reason(Code.REPEATED, before=2),)
+    assert effect.generation == 4
+    assert phone.sent is not None
+    assert phone.sent.repeats == 2
+    phone.generation_in_force = 4
+    [effect, _] = send(phone, (decision(20, 36),), 7 * SECOND_US)
+    assert phone.sent.repeats == 0
 
 
-def test_a_change_is_explained_by_what_moved() -> None:
-    parameters = Parameters()
-    before = decisions("10.0.4.1", "10.0.5.1", parameters=parameters)
-    after = decisions("10.0.4.1", "10.0.6.1", n=5, parameters=parameters)
-    text = explain_change(before, after)
-    assert "10.0.5.1 no longer sent to" in text
-    assert "10.0.6.1 sent to" in text
-    assert "10.0.4.1: n 10 -> 5;" in text
-    alone = decisions("10.0.4.1", parameters=parameters)
-    faster = decisions("10.0.4.1", capacity_bps=48e6, parameters=parameters)
-    assert explain_change(alone, faster) == "10.0.4.1: capacity 24.0 -> 48.0 Mb/s"
-    paper = decisions("10.0.4.1", parameters=Parameters(policy="paper"))
-    assert explain_change(alone, paper) == "10.0.4.1: policy bdp -> paper"
-    wider = decisions("10.0.4.1", parameters=Parameters(bdp=BdpParameters(gain=10)))
-    assert explain_change(alone, wider).startswith("10.0.4.1: other parameters")
+def test_sets_and_releases_are_counted_by_their_first_reason() -> None:
+    settings, phone = Settings(Parameters()), terminal()
+    command(phone, DECISIONS, None, settings, 0)
+    command(phone, (), EXEMPT, settings, 1)
+    command(phone, DECISIONS, None, settings, 2)
+    assert settings.counters == {("sets_total", Code.STARTED_SENDING): 2, ("releases_total", Code.EXEMPT): 1}
+
+
+ADDRESSES = [address_from_text(f"10.0.0.{number}") for number in range(1, 6)]
+
+
+def test_a_capable_back_end_gets_all() -> None:
+    made = tuple(decision(2, 10 + number, address) for number, address in enumerate(ADDRESSES))
+    bounds, omitted = fit_to_back_end(made, BackEnd())
+    assert bounds == tuple(Bound(entry.destination, *entry.range) for entry in made)
+    assert omitted == []
+
+
+def test_a_back_end_without_minima_gets_one_segment() -> None:
+    made = (decision(20, 35), decision(4, 9, ADDRESSES[0]))
+    bounds, omitted = fit_to_back_end(made, BackEnd(can_set_min=False))
+    assert bounds == (Bound(SERVER, 1, 35), Bound(ADDRESSES[0], 1, 9))
+    assert omitted == []
+
+
+def test_a_back_end_without_destinations_gets_the_smallest_of_each_end() -> None:
+    made = (decision(20, 35), decision(4, 50, ADDRESSES[0]), decision(15, 16, ADDRESSES[1]))
+    assert fit_to_back_end(made, BackEnd(can_select_destination=False)) == ((Bound(b"", 4, 16),), [])
+    both = BackEnd(can_select_destination=False, can_set_min=False)
+    assert fit_to_back_end(made, both) == ((Bound(b"", 1, 16),), [])
+    assert fit_to_back_end((), both) == ((), [])
+
+
+def test_the_smallest_maxima_survive_a_back_end_with_few_rules() -> None:
+    made = tuple(decision(2, high, address) for high, address in zip((9, 3, 9, 9, 4), ADDRESSES, strict=True))
+    bounds, omitted = fit_to_back_end(made, BackEnd(rules_max=3))
+    assert [bound.address for bound in bounds] == [ADDRESSES[0], ADDRESSES[1], ADDRESSES[4]]
+    assert omitted == [Reason(Code.OMITTED_RULES_MAX, subject, limit=3) for subject in ("10.0.0.3", "10.0.0.4")]
+    assert fit_to_back_end(made, BackEnd(rules_max=5))[1] == []
+
+
+RANGES = st.tuples(st.integers(1, 100), st.integers(0, 100)).map(lambda pair: Range(pair[0], sum(pair)))
+
+
+@given(
+    st.lists(RANGES, max_size=5),
+    st.builds(BackEnd, can_set_min=st.booleans(), can_select_destination=st.booleans(), rules_max=st.integers(0, 6)),
+)
+def test_whatever_a_back_end_gets_is_a_range_and_no_wider(ranges: list[Range], back_end: BackEnd) -> None:
+    made = tuple(Decision(address, range_, OF, 0) for address, range_ in zip(ADDRESSES, ranges, strict=False))
+    bounds, omitted = fit_to_back_end(made, back_end)
+    assert bool(bounds) is bool(made)
+    for bound in bounds:
+        assert 1 <= bound.min_segs <= bound.max_segs
+        assert bound.min_segs == 1 or back_end.can_set_min
+        assert all(
+            bound.max_segs <= entry.range.max_segs for entry in made if bound.address in {b"", entry.destination}
+        )
+    if back_end.can_select_destination:
+        assert len(bounds) + len(omitted) == len(made)
+        assert not back_end.rules_max or len(bounds) <= back_end.rules_max

@@ -1,9 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What phones hold, and why, in virtual time: not what messages were sent."""
+"""What is in force on phones, and why, in virtual time: not what messages were sent."""
 
+import pytest
+
+from airbound.core.addresses import Mac, address_from_text
+from airbound.core.cell.state import CellState
+from airbound.core.commands import Sent
+from airbound.core.effects import Bound, SetReporting
 from airbound.core.parameters import MinRttParameters, Parameters
+from airbound.core.reasons import Code, Reason
 from airbound.core.reports import BackEnd, Destination
-from airbound.testing.scenario import OTHER_BSSID, PAPER, Scenario, mac, upload, uploading
+from airbound.testing.scenario import (
+    BSSID,
+    OTHER_BSSID,
+    OTHER_SERVER,
+    PAPER,
+    SERVER,
+    Scenario,
+    mac,
+    upload,
+    uploading,
+)
+
+IPV6 = address_from_text("2001:db8::1")
+
+
+def cell(scenario: Scenario) -> CellState:
+    return scenario.engine.cells[BSSID]
+
+
+def sent(scenario: Scenario, address: Mac) -> Sent:
+    """What a phone was sent last."""
+    [found] = [terminal.sent for terminal in scenario.engine.terminals() if terminal.mac == address]
+    assert found is not None
+    return found
 
 
 def test_every_phone_gets_the_row_of_n() -> None:
@@ -17,7 +47,7 @@ def test_a_change_of_n_reaches_every_phone_without_their_asking() -> None:
     scenario.advance(1)
     scenario.access_point(dict.fromkeys(map(mac, range(5)), 2.0))
     assert [scenario.phones[mac(number)].range() for number in range(4)] == [(100, 150)] * 4
-    assert "n 4 -> 5" in scenario.phones[mac(0)].sets[-1].reason
+    assert scenario.phones[mac(0)].sets[-1].reasons == (Reason(Code.ACTIVE_SENDERS, "", 4, 5),)
     scenario.advance(1)
     scenario.access_point({mac(0): 2.0, mac(1): 2.0}, idle=map(mac, range(2, 5)))
     assert scenario.phones[mac(0)].range() == (300, 300)
@@ -66,18 +96,19 @@ def test_noise_in_the_capacity_is_not_passed_on_but_a_change_is() -> None:
     assert before is not None
     assert after is not None
     assert after[1] < 0.6 * before[1]
-    assert len(scenario.phones[mac(0)].sets) < sets + 12
+    assert sets < len(scenario.phones[mac(0)].sets) < sets + 15
+    assert scenario.phones[mac(0)].sets[-1].reasons[0].code is Code.CAPACITY
 
 
 def test_a_phone_that_no_access_point_reports_gets_nothing() -> None:
     scenario = uploading(1)
     scenario.terminal(mac(9), upload())
     assert scenario.phones[mac(9)].sets == []
-    assert "not joined" in scenario.no_bounds_reason(mac(9))
+    assert scenario.no_bounds(mac(9)) is Code.CELL_UNKNOWN
     scenario.advance(1)
     scenario.access_point({mac(0): 2.0, mac(9): 2.0})
     assert scenario.phones[mac(9)].range() is not None
-    assert scenario.no_bounds_reason(mac(9)) == ""
+    assert scenario.no_bounds(mac(9)) is None
 
 
 def test_an_unjoined_phones_rtt_is_nobodys_business() -> None:
@@ -86,22 +117,6 @@ def test_an_unjoined_phones_rtt_is_nobodys_business() -> None:
     scenario.terminal(mac(9), upload(min_rtt_ms=0.1))
     scenario.terminal(mac(0), upload())
     assert scenario.phones[mac(0)].range() == before
-
-
-def test_a_roaming_phone_belongs_to_its_later_association() -> None:
-    scenario = uploading(2)
-    for _ in range(2):
-        scenario.advance(1)
-        scenario.access_point({mac(0): 2.0, mac(1): 2.0})
-        scenario.access_point({mac(1): 2.0}, bssid=OTHER_BSSID)
-        scenario.terminal(mac(1), upload())
-    view = scenario.engine.terminal(mac(1), scenario.now_us)
-    assert view is not None
-    assert view.bssid == OTHER_BSSID
-    assert scenario.phones[mac(1)].range() == (250, 555)
-    scenario.advance(1)
-    scenario.access_point({mac(0): 2.0})
-    assert scenario.phones[mac(1)].range() == (250, 555)
 
 
 def test_a_late_joiner_gets_the_bound_of_the_true_minimum_rtt() -> None:
@@ -116,9 +131,8 @@ def test_a_late_joiner_gets_the_bound_of_the_true_minimum_rtt() -> None:
         late[share] = scenario.phones[mac(9)].range() or (0, 0)
         if share:
             assert late[share] == scenario.phones[mac(0)].range()
-            view = scenario.engine.terminal(mac(9), scenario.now_us)
-            assert view is not None
-            assert (view.decisions[0].min_rtt_us, view.decisions[0].own_min_rtt_us) == (256_500, 900_000)
+            [decision] = sent(scenario, mac(9)).decisions
+            assert (decision.of.min_rtt_us, decision.own_min_rtt_us) == (256_500, 900_000)
     assert late[False][1] > 3 * late[True][1] > 0
 
 
@@ -142,16 +156,16 @@ def test_a_smaller_minimum_rtt_reaches_the_phones_of_its_cell_and_no_other() -> 
 
 def test_several_destinations_and_connections_share_the_phones_part() -> None:
     scenario = uploading(10)
-    scenario.terminal(mac(0), upload(connections=2), upload(4.5, 4.3, address="2001:db8::1", connections=1))
+    scenario.terminal(mac(0), upload(connections=2), upload(4.5, 4.3, address=IPV6, connections=1))
     phone = scenario.phones[mac(0)]
-    assert [bound.prefix for bound in phone.bounds] == ["10.0.4.1/32", "2001:db8::1/128"]
-    assert phone.range("10.0.4.1") == (6, 11)  # 20/35 over three connections
-    assert phone.range("2001:db8::1") == (2, 2)  # 2/4 over three, not below two
+    assert [bound.address for bound in phone.bounds] == [SERVER, IPV6]
+    assert phone.range(SERVER) == (6, 11)  # 20/35 over three connections
+    assert phone.range(IPV6) == (2, 2)  # 2/4 over three, not below two
 
 
 def test_a_pause_keeps_the_bound_for_a_while_and_takes_nothing_from_others() -> None:
     scenario = uploading(10)
-    other = "10.0.5.1"
+    other = OTHER_SERVER
     scenario.terminal(mac(0), upload(), upload(address=other))
     assert scenario.phones[mac(0)].range() == (10, 17)
     scenario.advance(1)
@@ -168,18 +182,22 @@ def test_a_pause_keeps_the_bound_for_a_while_and_takes_nothing_from_others() -> 
 
 def test_without_an_rtt_there_is_no_bound_yet() -> None:
     scenario = uploading(1)
-    scenario.terminal(mac(0), Destination(address="10.9.9.9", connections_sending=1))
-    assert scenario.phones[mac(0)].range("10.9.9.9") is None
+    scenario.terminal(mac(0), Destination(OTHER_SERVER, connections_sending=1))
+    assert scenario.phones[mac(0)].range(OTHER_SERVER) is None
     fresh = Scenario(PAPER)
-    fresh.access_point({mac(0): 2.0})
-    fresh.terminal(mac(0), Destination(address="10.9.9.9", connections_sending=1))
-    assert fresh.no_bounds_reason(mac(0)) == "no RTT sample yet"
+    for _ in range(2):
+        fresh.advance(1)
+        fresh.access_point({mac(0): 2.0})
+    fresh.terminal(mac(0), Destination(OTHER_SERVER, connections_sending=1))
+    assert fresh.no_bounds(mac(0)) is Code.NO_RTT_SAMPLE
+    assert fresh.phones[mac(0)].sets == []
 
 
 def test_loopback_is_not_over_the_air() -> None:
     scenario = uploading(1)
-    scenario.terminal(mac(0), upload(), upload(0.04, 0.02, address="127.0.0.1"))
-    assert [bound.prefix for bound in scenario.phones[mac(0)].bounds] == ["10.0.4.1/32"]
+    scenario.terminal(mac(0), upload(), upload(0.04, 0.02, address=address_from_text("127.0.0.1")))
+    assert [bound.address for bound in scenario.phones[mac(0)].bounds] == [SERVER]
+    assert sent(scenario, mac(0)).decisions[0].of.connections == 1
 
 
 def test_a_back_end_gets_only_what_it_can_do() -> None:
@@ -187,25 +205,54 @@ def test_a_back_end_gets_only_what_it_can_do() -> None:
     scenario.terminal(mac(0), upload(), back_end=BackEnd(can_set_min=False))
     assert scenario.phones[mac(0)].range() == (1, 555)
     scenario.terminal(mac(0), upload(), back_end=BackEnd(can_select_destination=False))
-    assert [bound.prefix for bound in scenario.phones[mac(0)].bounds] == [""]
-    view = scenario.engine.terminal(mac(0), scenario.now_us)
-    assert view is not None
-    assert ([bound.prefix for bound in view.bounds_sent], view.decisions[0].bound.prefix) == ([""], "10.0.4.1/32")
+    assert [bound.address for bound in scenario.phones[mac(0)].bounds] == [b""]
+    assert [decision.destination for decision in sent(scenario, mac(0)).decisions] == [SERVER]
     scenario.terminal(mac(0), upload(), back_end=BackEnd(name="none", can_set_max=False))
     assert scenario.phones[mac(0)].range() is None
-    assert scenario.no_bounds_reason(mac(0)) == "the back end 'none' cannot set a maximum"
+    assert scenario.no_bounds(mac(0)) is Code.BACK_END_CANNOT_BOUND
+    assert scenario.phones[mac(0)].sets[-1].reasons == (Reason(Code.BACK_END_CANNOT_BOUND, "none"),)
 
 
-def test_a_phone_with_many_destinations_is_told_why_for_a_few() -> None:
+@pytest.mark.parametrize(
+    ("back_end", "bounds"),
+    [
+        (BackEnd(), [Bound(SERVER, 10, 17), Bound(OTHER_SERVER, 2, 2)]),
+        (BackEnd(can_set_min=False), [Bound(SERVER, 1, 17), Bound(OTHER_SERVER, 1, 2)]),
+        (BackEnd(can_select_destination=False), [Bound(b"", 2, 2)]),
+        (BackEnd(can_set_min=False, can_select_destination=False), [Bound(b"", 1, 2)]),
+        (BackEnd(rules_max=1), [Bound(OTHER_SERVER, 2, 2)]),
+    ],
+)
+def test_back_ends_with_several_destinations(back_end: BackEnd, bounds: list[Bound]) -> None:
+    scenario = uploading(10)
+    scenario.terminal(mac(0), upload(), upload(4.5, 4.3, address=OTHER_SERVER), back_end=back_end)
+    assert list(scenario.phones[mac(0)].bounds) == bounds
+
+
+def test_a_phone_with_many_destinations_gets_them_all() -> None:
     scenario = uploading(1)
-    many = [upload(address=f"10.0.5.{host}") for host in range(1, 101)]
+    many = [upload(address=address_from_text(f"10.0.5.{host}")) for host in range(1, 101)]
     scenario.terminal(mac(0), *many)
     last = scenario.phones[mac(0)].sets[-1]
-    assert len(last.bounds) == 101  # with the one it has just stopped sending to
-    assert last.reason.endswith("; and 93 destinations more")
+    assert len(last.bounds) == 101  # with the one that it has just stopped sending to
+    assert {reason.code for reason in last.reasons} == {Code.STARTED_SENDING, Code.CONNECTIONS}
+    assert len(last.reasons) == 101
 
 
-def test_a_reason_begins_with_a_word() -> None:
-    scenario = uploading(1)
-    scenario.terminal(mac(0), upload(), back_end=BackEnd(can_set_min=False))
-    assert scenario.phones[mac(0)].sets[-1].reason.startswith("10.0.4.1: jb class B")
+def test_a_set_has_the_cells_values() -> None:
+    scenario = uploading(3, Parameters())
+    last = scenario.phones[mac(0)].sets[-1]
+    assert (last.active_senders, last.capacity_bps) == (3, cell(scenario).decided_capacity_bps)
+    assert last.lease_ms == 6_000
+    assert last.reasons == (Reason(Code.STARTED_SENDING, "10.0.4.1"),)
+
+
+def test_agents_learn_when_to_report_with_their_first_report() -> None:
+    for parameters, ratio in ((PAPER, 200), (Parameters(), 0)):
+        scenario = Scenario(parameters)
+        effects = scenario.terminal(mac(0), upload())
+        stream = scenario.phones[mac(0)].stream
+        assert [effect for effect in effects if isinstance(effect, SetReporting)] == [
+            SetReporting(stream, interval_ms=1_000, heartbeat_ms=10_000, rtt_ratio_change_permille=ratio)
+        ]
+        assert not any(isinstance(effect, SetReporting) for effect in scenario.terminal(mac(0), upload()))

@@ -1,31 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose word counts: streams, refusals, and what operators see."""
+"""The order of reports, refusals and who is charged with them, ends of streams, and what operators see."""
 
 from dataclasses import replace
 
 import pytest
 
-from airbound.core.effects import CellChanged, CloseStream, Note
-from airbound.core.engine import BEHIND_AT_MOST
-from airbound.core.events import Disconnected, Refused
-from airbound.core.reports import ReportRefusedError
-from airbound.testing.scenario import BSSID, OTHER_BSSID, PAPER, SECOND_US, Scenario, mac, upload, uploading
+from airbound.core.addresses import address_text
+from airbound.core.cell.state import AccessPoint
+from airbound.core.cell.streams import OUT_OF_ORDER_MAX
+from airbound.core.cell.terminal import Terminal
+from airbound.core.effects import CellChanged, CloseStream, Effect, Note
+from airbound.core.events import Disconnected, Exempted, ModeSet, Reconfigured, Refused
+from airbound.core.reasons import Code, Reason
+from airbound.testing.scenario import BSSID, PAPER, SECOND_US, Scenario, ip, mac, upload, uploading
+
+MALFORMED = Reason(Code.MALFORMED, "mac")
 
 
-def test_a_newer_stream_of_the_same_phone_takes_its_place() -> None:
-    scenario = uploading(1)
-    first = scenario.phones.pop(mac(0))
-    scenario.terminal(mac(0), upload())
-    second = scenario.phones[mac(0)]
-    assert second.range() == (250, 555)
-    assert second.sets[-1].generation > first.sets[-1].generation
-    view = scenario.engine.terminal(mac(0), scenario.now_us)
-    assert view is not None
-    assert view.connected
+def terminal_of(scenario: Scenario, number: int = 0) -> Terminal:
+    stream = scenario.phones[mac(number)].stream
+    assert stream is not None
+    reporter = scenario.engine.reporter(stream)
+    assert isinstance(reporter, Terminal)
+    return reporter
 
 
-@pytest.mark.parametrize("stale", ["sequence", "monotonic"])
-def test_stale_terminal_reports_are_refused_and_counted(stale: str) -> None:
+def notes(effects: list[Effect], what: str) -> list[Note]:
+    return [effect for effect in effects if isinstance(effect, Note) and effect.what == what]
+
+
+@pytest.mark.parametrize("stale", ["sequence", "monotonic_us"])
+def test_stale_terminal_reports_are_refused_counted_and_change_nothing(stale: str) -> None:
     scenario = uploading(1)
     before = scenario.phones[mac(0)].range()
     if stale == "sequence":
@@ -33,90 +38,59 @@ def test_stale_terminal_reports_are_refused_and_counted(stale: str) -> None:
         effects = scenario.terminal(mac(0), upload(srtt_ms=9000))
     else:
         effects = scenario.terminal(mac(0), upload(srtt_ms=9000), monotonic_us=1)
-    view = scenario.engine.terminal(mac(0), scenario.now_us)
-    assert view is not None
-    assert view.refused_total == 1
+    assert terminal_of(scenario).refused_total == 1
     assert scenario.phones[mac(0)].range() == before
-    assert [effect.what for effect in effects if isinstance(effect, Note)] == ["refused"]
+    [note] = notes(effects, "refused")
+    assert (note.level, note.subject) == ("warning", "terminal 192.168.1.0")
+    assert [(reason.code, reason.subject) for reason in note.reasons] == [(Code.OUT_OF_ORDER, stale)]
+    assert scenario.engine.settings.counters["refused_total", Code.OUT_OF_ORDER] == 1
 
 
-def test_stale_access_point_reports_are_refused_and_counted() -> None:
+def test_stale_access_point_reports_are_refused_counted_and_change_nothing() -> None:
     scenario = uploading(2)
     scenario.access_points[BSSID].sequence -= 1
     scenario.access_point({mac(0): 2.0})
-    cell = scenario.engine.cell(BSSID, scenario.now_us)
-    assert cell is not None
-    assert (cell.refused_total, cell.active_senders) == (1, 2)
-
-
-def test_a_stream_speaks_for_one_terminal() -> None:
-    scenario = uploading(1)
-    scenario.phones[mac(1)] = replace(scenario.phones[mac(0)], mac=mac(1))
-    effects = scenario.terminal(mac(1), upload())
-    assert scenario.phones[mac(1)].closed
-    assert any(isinstance(effect, Note) and "this stream speaks for" in effect.why for effect in effects)
-    assert scenario.engine.terminal(mac(1), scenario.now_us) is None
-    assert scenario.engine.refused_unattributed_total == 1
+    cell = scenario.engine.cells[BSSID]
+    assert cell.access_point is not None
+    assert (cell.access_point.refused_total, cell.stations.active_senders) == (1, 2)
+    assert scenario.phones[mac(1)].range() is not None
 
 
 def test_refusals_are_counted_every_time_and_logged_ever_more_rarely() -> None:
     scenario = uploading(1)
-    error = ReportRefusedError("srtt_us", -1, "outside 0 to 9")
-    logged = [scenario.do(Refused("terminal", mac(0), error)) for _ in range(100)]
-    view = scenario.engine.terminal(mac(0), scenario.now_us)
-    assert view is not None
-    assert view.refused_total == 100
-    assert sum(len(effects) for effects in logged) == 7
-    first = logged[0][0]
-    assert isinstance(first, Note)
-    assert first.why == "srtt_us = -1: outside 0 to 9 (refusal 1)"
+    stream = scenario.phones[mac(0)].stream
+    assert stream is not None
+    logged = [scenario.do(Refused(stream, MALFORMED)) for _ in range(100)]
+    assert terminal_of(scenario).refused_total == 100
+    assert [number for number, effects in enumerate(logged, 1) if effects] == [1, 2, 4, 8, 16, 32, 64]
+    assert logged[0] == [Note("warning", "refused", "terminal 192.168.1.0", (MALFORMED,))]
 
 
-def test_every_access_point_report_is_news_to_those_who_watch() -> None:
+def test_a_refusal_is_charged_to_the_stream_and_not_to_whom_it_names() -> None:
+    """A stream that sends garbage in the name of another phone raises its own counters."""
+    scenario = uploading(2)
+    attacker, victim = terminal_of(scenario, 1), terminal_of(scenario, 0)
+    scenario.do(Refused(attacker.stream, Reason(Code.OUT_OF_RANGE, "00:11:22:33:44:55")))
+    phone = scenario.phones[mac(1)]
+    scenario.phones[mac(0)], kept = replace(phone, mac=mac(0), sequence=0), scenario.phones[mac(0)]
+    scenario.terminal(mac(0), upload())  # an old report on the attacker's stream, with the victim's MAC
+    scenario.phones[mac(0)] = kept
+    assert (attacker.refused_total, victim.refused_total) == (2, 0)
+    assert attacker.mac == mac(1)
+
+
+def test_refusals_of_a_stream_that_never_reported_are_counted_and_logged_ever_more_rarely() -> None:
     scenario = Scenario(PAPER)
-    assert CellChanged(BSSID) in scenario.access_point({mac(0): 2.0})
-
-
-def test_what_operators_see_of_a_cell() -> None:
-    scenario = uploading(2, mbps=8.0)
-    scenario.advance(0.5)
-    cell = scenario.engine.cell(BSSID, scenario.now_us)
-    assert cell is not None
-    assert (cell.stations, cell.active_senders, cell.terminals) == (2, 2, 2)
-    assert cell.uplink_bps == pytest.approx(16e6, rel=0.001)
-    assert cell.busy_ratio == pytest.approx(0.9)
-    assert cell.capacity_bps == pytest.approx(16e6 / 0.99, rel=0.02)
-    assert cell.report_age_us == SECOND_US // 2
-
-
-def test_an_access_point_whose_bssid_changed_is_believed_on_its_next_stream() -> None:
-    scenario = uploading(1)
-    point = scenario.access_points[OTHER_BSSID] = replace(scenario.access_points[BSSID], bssid=OTHER_BSSID)
-    for _ in range(3):
-        effects = scenario.access_point({mac(0): 2.0}, bssid=OTHER_BSSID)
-        closed = [effect for effect in effects if isinstance(effect, CloseStream)]
-        assert [effect.stream for effect in closed] == [point.stream]
-        assert closed[0].reason == f"this stream speaks for {BSSID}, not for {OTHER_BSSID}"
-    scenario.do(Disconnected(point.stream))
-    point.stream = scenario.new_stream()
-    scenario.access_point({mac(0): 2.0}, bssid=OTHER_BSSID)
-    assert scenario.engine.cell(OTHER_BSSID, scenario.now_us) is not None
-
-
-def test_a_refusal_of_nobody_known_names_no_one() -> None:
-    scenario = Scenario(PAPER)
-    (note,) = scenario.do(Refused("terminal", "me\n" * 1000, ReportRefusedError("mac", "me\n" * 1000, "no address")))
-    assert isinstance(note, Note)
-    assert note.subject == "terminal"
-    assert len(note.why) < 200
-
-
-def test_a_phone_that_hung_up_is_shown_so() -> None:
-    scenario = uploading(1)
-    scenario.hang_up(mac(0))
-    view = scenario.engine.terminal(mac(0), scenario.now_us)
-    assert view is not None
-    assert (view.decisions, view.no_bounds_reason) == ((), "its agent is not connected")
+    logged = 0
+    for _ in range(100):
+        stream = scenario.new_stream("terminal", "10.0.0.9")
+        effects = scenario.do(Refused(stream, MALFORMED))
+        logged += len(effects)
+        assert all(isinstance(effect, Note) and effect.subject == "terminal 10.0.0.9" for effect in effects)
+        assert scenario.engine.reporter(stream) is None
+    assert logged == 7
+    assert scenario.engine.settings.counters["refused_total", Code.MALFORMED] == 100
+    assert scenario.do(Disconnected(stream)) == []
 
 
 @pytest.mark.parametrize("jumped", ["access point", "terminal"])
@@ -124,7 +98,7 @@ def test_a_clock_that_jumped_ahead_costs_a_stream_and_not_the_cell(jumped: str) 
     scenario = uploading(1)
     before = scenario.phones[mac(0)].range()
     closed = list[CloseStream]()
-    for second in range(2 + BEHIND_AT_MOST):
+    for second in range(2 + OUT_OF_ORDER_MAX):
         scenario.advance(0.1)
         if jumped == "access point":
             point = scenario.access_points[BSSID]
@@ -137,13 +111,142 @@ def test_a_clock_that_jumped_ahead_costs_a_stream_and_not_the_cell(jumped: str) 
             effects = scenario.terminal(mac(0), upload(), monotonic_us=2**62 if second == 0 else None)
         closed += [effect for effect in effects if isinstance(effect, CloseStream)]
     [close] = closed
-    assert "5 reports in a row are older" in close.reason
+    assert close.reason == Reason(Code.OUT_OF_ORDER_STREAK, after=5)
     assert scenario.phones[mac(0)].range() == before
+    assert scenario.engine.settings.counters["closed_total", Code.OUT_OF_ORDER_STREAK] == 1
 
 
 def test_a_report_that_comes_twice_costs_no_stream() -> None:
     scenario = uploading(1)
-    for _ in range(3 * BEHIND_AT_MOST):
+    for _ in range(3 * OUT_OF_ORDER_MAX):
         scenario.phones[mac(0)].sequence -= 1
         effects = scenario.terminal(mac(0), upload())
         assert not any(isinstance(effect, CloseStream) for effect in effects)
+
+
+def out_of_order(scenario: Scenario) -> None:
+    """Have the engine close the stream of the first phone."""
+    for _ in range(OUT_OF_ORDER_MAX):
+        scenario.terminal(mac(0), upload(), monotonic_us=1)
+    assert scenario.phones[mac(0)].closed is Code.OUT_OF_ORDER_STREAK
+
+
+def test_nothing_is_sent_on_a_stream_that_was_closed() -> None:
+    scenario = uploading(2)
+    out_of_order(scenario)
+    stream = scenario.phones[mac(0)].stream
+    effects = list[Effect]()
+    for event in (ModeSet("observe"), ModeSet("control"), Reconfigured(PAPER), Exempted("192.168.1.0", exempt=True)):
+        effects += scenario.do(event)
+    for _ in range(8):
+        scenario.advance(1)
+        effects += scenario.access_point({mac(0): 2.0, mac(1): 2.0})
+        effects += scenario.terminal(mac(0), upload())
+    assert [effect for effect in effects if getattr(effect, "stream", None) == stream] == []
+    assert [terminal.mac for terminal in scenario.engine.terminals()] == [mac(1)]
+    assert scenario.phones[mac(0)].range() is None  # its lease has ended
+
+
+def test_a_terminal_whose_stream_was_closed_is_bounded_on_its_next() -> None:
+    scenario = uploading(1)
+    out_of_order(scenario)
+    old = scenario.phones[mac(0)].stream
+    assert old is not None
+    scenario.phones[mac(0)].stream = None
+    scenario.terminal(mac(0), upload())
+    assert scenario.phones[mac(0)].sets[-1].bounds
+    before = scenario.phones[mac(0)].sets[-1]
+    scenario.do(Disconnected(old))
+    scenario.terminal(mac(0), upload())
+    assert scenario.phones[mac(0)].sets[-1] is before
+    scenario.disconnect(mac(0))
+    assert scenario.engine.terminals() == []
+
+
+def test_an_access_point_whose_stream_was_closed_is_closed_once() -> None:
+    scenario = uploading(1)
+    point = scenario.access_points[BSSID]
+    clock_us, point.monotonic_us = point.monotonic_us, 0
+    closed = list[Effect]()
+    for _ in range(OUT_OF_ORDER_MAX):
+        closed += scenario.access_point({mac(0): 2.0}, seconds=0.1)
+    point.monotonic_us, point.stream = clock_us, scenario.new_stream("access-point", "ap0")
+    closed += scenario.access_point({mac(0): 2.0})
+    assert [effect.reason.code for effect in closed if isinstance(effect, CloseStream)] == [Code.OUT_OF_ORDER_STREAK]
+    assert scenario.engine.cells[BSSID].access_point is scenario.engine.reporter(point.stream)
+
+
+def test_every_access_point_report_is_news_to_those_who_watch() -> None:
+    scenario = Scenario(PAPER)
+    for _ in range(2):
+        scenario.advance(1)
+        assert CellChanged(BSSID) in scenario.access_point({mac(0): 2.0})
+
+
+def test_what_is_known_of_a_cell_and_its_terminals() -> None:
+    scenario = uploading(2, mbps=8.0)
+    scenario.advance(0.5)
+    cell = scenario.engine.cells[BSSID]
+    assert (len(cell.stations.by_mac), cell.stations.active_senders, len(cell.terminals)) == (2, 2, 2)
+    assert cell.stations.uplink_bps == pytest.approx(16e6, rel=0.001)
+    assert cell.stations.busy_ratio == pytest.approx(0.9)
+    assert cell.capacity.bps == pytest.approx(16e6 / 0.99, rel=0.02)
+    assert cell.decided_capacity_bps == pytest.approx(cell.capacity.bps, rel=0.05)
+    assert scenario.now_us - cell.reported_at_us == SECOND_US // 2
+    terminal = terminal_of(scenario)
+    assert (terminal.name, terminal.mac, terminal.cell) == (address_text(ip(mac(0))), mac(0), cell)
+    assert scenario.now_us - terminal.reported_at_us == SECOND_US // 2
+    assert terminal.agent_version == "test"
+
+
+def test_a_terminal_in_no_cell_has_none() -> None:
+    scenario = uploading(1)
+    scenario.terminal(mac(9), upload())
+    assert terminal_of(scenario, 9).cell is None
+    assert {terminal.mac for terminal in scenario.engine.terminals()} == {mac(0), mac(9)}
+
+
+def test_a_terminal_that_disconnected_is_gone_at_once() -> None:
+    scenario = uploading(1)
+    stream = scenario.phones[mac(0)].stream
+    assert stream is not None
+    scenario.disconnect(mac(0))
+    assert scenario.engine.reporter(stream) is None
+    assert scenario.engine.terminals() == []
+    assert scenario.engine.cells[BSSID].terminals == {}
+    assert scenario.do(Disconnected(stream)) == []
+
+
+def test_an_access_point_that_disconnects_leaves_its_cell() -> None:
+    scenario = uploading(1)
+    point = scenario.access_points[BSSID]
+    assert isinstance(scenario.engine.reporter(point.stream), AccessPoint)
+    [note] = scenario.do(Disconnected(point.stream))
+    assert note == Note("info", "disconnected", "02:00:00:00:00:01")
+    assert scenario.engine.cells[BSSID].access_point is None
+    assert scenario.phones[mac(0)].range() is not None
+    scenario.advance(3.1)
+    assert scenario.phones[mac(0)].range() is None
+
+
+def test_a_change_of_the_number_of_senders_is_logged() -> None:
+    scenario = uploading(2)
+    scenario.advance(1)
+    [note] = notes(scenario.access_point({mac(0): 2.0}, idle=[mac(1)]), "senders")
+    assert (note.subject, note.reasons) == ("02:00:00:00:00:01", (Reason(Code.ACTIVE_SENDERS, "", 2, 1),))
+    scenario.advance(1)
+    assert notes(scenario.access_point({mac(0): 2.0}, idle=[mac(1)]), "senders") == []
+
+
+def test_a_counter_that_jumped_is_charged_to_the_access_point() -> None:
+    scenario = uploading(2)
+    point = scenario.access_points[BSSID]
+    point.packets[mac(0)] += 10**12
+    scenario.advance(1)
+    [note] = notes(scenario.access_point({mac(0): 2.0, mac(1): 2.0}), "refused")
+    assert note.subject == "access-point ap0"
+    assert note.reasons[0].code is Code.COUNTER_JUMP
+    reporter = scenario.engine.reporter(point.stream)
+    assert reporter is not None
+    assert reporter.refused_total == 1
+    assert scenario.engine.cells[BSSID].stations.active_senders == 2

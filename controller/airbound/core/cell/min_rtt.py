@@ -9,8 +9,11 @@ One phone must not decide for all. A VPN, a proxy at the access point or a lie r
 bounds that follow from it would keep the cell nearly still. So a minimum is shared without question only once a second
 terminal confirms it: reports one that is at most `confirm_ratio` times larger. A minimum that nobody confirms but
 others contradict is shared for `unconfirmed_s`. In that time the others are bounded by it, their queues drain, and if
-it is true, their own minima come down and confirm it. If it is false they do not, and it is refuted: it counts for the
-terminal that reports it and for no other, until somebody confirms it.
+it is true, their own minima come down and confirm it. If it is false they do not, and it is refuted: from then on what
+its terminal reports counts for that terminal and, unless somebody confirms it, for no other. The time runs once: a
+terminal that takes its minimum back and then reports it again is given no more of it.
+
+Terminals are told apart by name, not by stream or MAC: one that connects again is no second witness.
 
 A terminal's entry is what it reported last; a minimum that has risen because the path became longer is taken over. An
 entry lasts `max_age_s`, whether or not its terminal is still there: that is the memory of the idle path.
@@ -31,21 +34,28 @@ _REFRESH = 16  # an entry's age is known to a sixteenth of max_age_s, so that mo
 class _Path:
     """What terminals reported of one destination: by terminal, the minimum RTT and when, microseconds."""
 
-    entries: dict[int, tuple[int, int]] = field(default_factory=dict)
-    refuted: set[int] = field(default_factory=set)
-    contradicted_at_us: int = 0  # since when the smallest is contradicted and not confirmed; 0: it is not
+    entries: dict[str, tuple[int, int]] = field(default_factory=dict)
+    contradicted: dict[str, tuple[int, int]] = field(default_factory=dict)  # the smallest minimum, and since when
+    refuted: set[str] = field(default_factory=set)
+    unconfirmed: str = ""  # the terminal whose contradicted minimum is shared now
     shared_us: int = 0
     oldest_us: int = 0
 
+    def forget(self, terminal: str) -> None:
+        """A terminal's entry no longer counts."""
+        del self.entries[terminal]
+        self.contradicted.pop(terminal, None)
+        self.refuted.discard(terminal)
+
 
 class MinRtt:
-    """Minimum RTTs of one cell by destination. Terminals are told apart by a number."""
+    """Minimum RTTs of one cell by destination."""
 
     def __init__(self, parameters: MinRttParameters) -> None:
         self.parameters = parameters
         self._paths: OrderedDict[Address, _Path] = OrderedDict()  # the longest unreported first
 
-    def observe(self, terminal: int, address: Address, min_rtt_us: int, now_us: int) -> bool:
+    def observe(self, terminal: str, address: Address, min_rtt_us: int, now_us: int) -> bool:
         """Take in a terminal's minimum RTT to an address; true if the one that is shared changed.
 
         `min_rtt_us` of 0 is no sample.
@@ -59,60 +69,57 @@ class MinRtt:
             if len(self._paths) > PATHS_MAX:
                 self._paths.popitem(last=False)
         else:
+            self._paths.move_to_end(address)
             entry = path.entries.get(terminal)
             if (
                 entry is not None
                 and entry[0] == min_rtt_us
                 and now_us - entry[1] < max_age_us // _REFRESH
-                and not path.contradicted_at_us
+                and not path.unconfirmed
                 and now_us - path.oldest_us <= max_age_us
             ):
                 return False
-        self._paths.move_to_end(address)
         before = path.shared_us
         self._take(path, terminal, min_rtt_us, now_us, max_age_us)
         self._share(path, terminal, now_us)
         return path.shared_us != before
 
     @staticmethod
-    def _take(path: _Path, terminal: int, min_rtt_us: int, now_us: int, max_age_us: int) -> None:
+    def _take(path: _Path, terminal: str, min_rtt_us: int, now_us: int, max_age_us: int) -> None:
         entries = path.entries
         entries[terminal] = (min_rtt_us, now_us)
-        for number in [number for number, (_, at_us) in entries.items() if now_us - at_us > max_age_us]:
-            del entries[number]
-            path.refuted.discard(number)
+        for name in [name for name, (_, at_us) in entries.items() if now_us - at_us > max_age_us]:
+            path.forget(name)
         if len(entries) > WITNESSES_MAX:
-            largest = max(entries, key=lambda number: entries[number][0])
-            del entries[largest]
-            path.refuted.discard(largest)
+            # Those that were contradicted are kept first: forgotten, they would be given their time again.
+            path.forget(max(entries, key=lambda name: (name not in path.contradicted, entries[name][0])))
         path.oldest_us = min((at_us for _, at_us in entries.values()), default=now_us)
 
-    def _share(self, path: _Path, reporting: int, now_us: int) -> None:
+    def _share(self, path: _Path, reporting: str, now_us: int) -> None:
         """Find the smallest entry that counts for all; `reporting` is the terminal whose report is being taken in."""
-        parameters = self.parameters
-        ascending = sorted((value, number) for number, (value, _) in path.entries.items())
-        values = [value for value, _ in ascending]
-        for rank, (value, number) in enumerate(ascending):
-            if rank + 1 < len(values) and values[rank + 1] <= value * parameters.confirm_ratio:
-                path.refuted.discard(number)
-                break
-            if number in path.refuted:
+        ratio, unconfirmed_us = self.parameters.confirm_ratio, self.parameters.unconfirmed_s * 1e6
+        ascending = sorted((value, name) for name, (value, _) in path.entries.items())
+        before, path.unconfirmed, path.shared_us = path.unconfirmed, "", 0
+        for rank, (value, name) in enumerate(ascending):
+            last = rank + 1 == len(ascending)
+            smallest_us, since_us = path.contradicted.get(name, (value, now_us))
+            if not last and ascending[rank + 1][0] <= value * ratio:
+                if value <= smallest_us * ratio:
+                    path.contradicted.pop(name, None)
+                    path.refuted.discard(name)
+                path.shared_us = value
+                return
+            if name in path.refuted:
                 continue
-            if rank + 1 == len(values):
-                break
-            # Contradicted by all others, confirmed by none.
-            if not path.contradicted_at_us:
-                path.contradicted_at_us = now_us
-            elif reporting != number and now_us - path.contradicted_at_us >= parameters.unconfirmed_s * 1e6:
-                path.refuted.add(number)
-                path.contradicted_at_us = 0
-                continue
+            if not last:
+                # Contradicted by all others, confirmed by none.
+                path.contradicted[name] = (min(value, smallest_us), since_us)
+                if now_us - since_us >= unconfirmed_us and (reporting != name or before != name):
+                    path.refuted.add(name)
+                    continue
+                path.unconfirmed = name
             path.shared_us = value
             return
-        else:
-            value = 0
-        path.contradicted_at_us = 0
-        path.shared_us = value
 
     def shared_us(self, address: Address) -> int:
         """The minimum RTT to the address that counts for every terminal of the cell, microseconds; 0 if none does."""

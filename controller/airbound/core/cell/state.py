@@ -4,7 +4,8 @@
 Rules of this file:
 - an event of the cell touches this cell alone;
 - a terminal is decided again when its own report came, when something of the cell that decisions follow from changed
-  (active senders, the capacity by more than `change_ratio`, a shared minimum RTT), or when something of it is due;
+  (active senders, the capacity by more than `change_ratio`, a shared minimum RTT), when the access point reports
+  again after it was stale, or when something of it is due;
 - an error in one terminal's decision frees that terminal and concerns no other.
 """
 
@@ -78,6 +79,7 @@ class CellState:
             self.stations.restart()
         else:
             before = None
+        was_stale = now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000
         self.monotonic_us, self.reported_at_us = report.monotonic_us, now_us
         self.ssid, self.center_frequency_mhz = report.ssid, report.center_frequency_mhz
         stations = self.stations
@@ -90,7 +92,7 @@ class CellState:
         if interval is not None:
             self.capacity.observe(interval, now_us)
         self.min_rtt.expire(now_us)
-        return change, self._moved(senders, measured=measured), jumps
+        return change, self._moved(senders, measured=measured) or was_stale, jumps
 
     def _moved(self, senders: int, *, measured: bool) -> bool:
         """Whether what decisions follow from has changed."""
@@ -102,9 +104,9 @@ class CellState:
 
     def terminal_reported(self, terminal: Terminal, now_us: int) -> list[Effect]:
         """Take in the minimum RTTs of a joined terminal's report; commands for it and for those that share them."""
-        number, changed = terminal.stream.number, list[bytes]()
+        changed = list[bytes]()
         for destination in terminal.destinations:
-            if self.min_rtt.observe(number, destination.address, destination.min_rtt_us, now_us):
+            if self.min_rtt.observe(terminal.name, destination.address, destination.min_rtt_us, now_us):
                 changed.append(destination.address)
         effects = self.decide(terminal, now_us)
         if changed and self.settings.parameters.min_rtt.share:
@@ -167,11 +169,12 @@ class CellState:
         if sent is None or not sent.bounds:
             return 0
         safety = self.settings.parameters.safety
-        return min(
-            sent.renew_at_us,
+        stale_at_us = min(
             terminal.reported_at_us + safety.terminal_stale_ms * 1000 + 1,
             self.reported_at_us + safety.cell_stale_ms * 1000 + 1,
         )
+        # A terminal that waits has its lease end: nothing is renewed.
+        return stale_at_us if terminal.no_bounds is not None else min(sent.renew_at_us, stale_at_us)
 
     def changed(self) -> CellChanged:
         """For those who watch."""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.parameters import Generation
-from airbound.core.policy import Situation, paper
+from airbound.core.parameters import TableName
+from airbound.core.policy import PolicyInput, paper
 from airbound.core.policy.paper_tables import BY_RATIO, BY_SENDERS, MaxMin, RttClass
 
 # Copied from the paper's print, max/min.
@@ -39,8 +39,13 @@ TABLE_3 = """
 | 50 | 21/20 | 10 | 11/10 | 50 | 3/2 | 10 | 3/2 |
 """
 
-COLUMNS: tuple[tuple[Generation, RttClass], ...] = (("gb", "A"), ("gb", "B"), ("jb", "A"), ("jb", "B"))
-GENERATIONS = st.sampled_from(("gb", "jb"))
+COLUMNS: tuple[tuple[TableName, RttClass], ...] = (
+    ("gingerbread", "A"),
+    ("gingerbread", "B"),
+    ("jelly-bean", "A"),
+    ("jelly-bean", "B"),
+)
+TABLES = st.sampled_from(("gingerbread", "jelly-bean"))
 
 
 def cells(table: str) -> list[list[str]]:
@@ -52,8 +57,8 @@ def max_min(text: str) -> MaxMin:
     return int(maximum), int(minimum)
 
 
-def situation(n: int = 1, ratio: float = 1.0, min_rtt_us: int = 4_000, connections: int = 1) -> Situation:
-    return Situation(
+def policy_input(n: int = 1, ratio: float = 1.0, min_rtt_us: int = 4_000, connections: int = 1) -> PolicyInput:
+    return PolicyInput(
         active_senders=n,
         connections=connections,
         srtt_us=round(ratio * min_rtt_us),
@@ -81,7 +86,7 @@ def test_tables_have_no_further_rows() -> None:
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_a_ratio_row_applies_up_to_the_next(column: tuple[Generation, RttClass]) -> None:
+def test_a_ratio_row_applies_up_to_the_next(column: tuple[TableName, RttClass]) -> None:
     rows = BY_RATIO[column]
     for row, following in itertools.pairwise(rows):
         assert paper.by_ratio(*column, following[0] - 0.001) == row
@@ -91,7 +96,7 @@ def test_a_ratio_row_applies_up_to_the_next(column: tuple[Generation, RttClass])
 
 @pytest.mark.parametrize(("n", "row"), [(-1, 1), (0, 1), (1, 1), (10, 10), (11, 10), (1000, 10)])
 def test_beyond_the_rows_the_nearest_holds(n: int, row: int) -> None:
-    assert paper.by_senders("jb", "B", n) == BY_SENDERS["jb", "B"][row - 1]
+    assert paper.by_senders("jelly-bean", "B", n) == BY_SENDERS["jelly-bean", "B"][row - 1]
 
 
 @pytest.mark.parametrize(("min_rtt_us", "cls"), [(1, "A"), (99_999, "A"), (100_000, "B"), (256_500, "B")])
@@ -100,52 +105,55 @@ def test_classes_part_at_100_ms(min_rtt_us: int, cls: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("generation", "n", "ratio", "min_rtt_us", "expected"),
+    ("table", "n", "ratio", "min_rtt_us", "expected"),
     [
-        ("jb", 10, 1.0, 256_500, (20, 35)),  # Table 2 is smaller
-        ("jb", 1, 4.0, 256_500, (80, 100)),  # Table 3 is smaller
-        ("jb", 1, 1.0, 256_500, (250, 555)),  # equal maxima: the smaller minimum
-        ("jb", 2, 2.0, 256_500, (100, 300)),  # equal maxima, Table 3 has the smaller minimum
-        ("jb", 1, 45.0, 4_000, (3, 4)),
-        ("gb", 1, 10.5, 4_000, (20, 21)),
-        ("gb", 10, 1.0, 4_000, (1, 2)),
+        ("jelly-bean", 10, 1.0, 256_500, (20, 35)),  # Table 2 is smaller
+        ("jelly-bean", 1, 4.0, 256_500, (80, 100)),  # Table 3 is smaller
+        ("jelly-bean", 1, 1.0, 256_500, (250, 555)),  # equal maxima: the smaller minimum
+        ("jelly-bean", 2, 2.0, 256_500, (100, 300)),  # equal maxima, Table 3 has the smaller minimum
+        ("jelly-bean", 1, 45.0, 4_000, (3, 4)),
+        ("gingerbread", 1, 10.5, 4_000, (20, 21)),
+        ("gingerbread", 10, 1.0, 4_000, (1, 2)),
     ],
 )
 def test_the_smaller_is_adopted(
-    generation: Generation, n: int, ratio: float, min_rtt_us: int, expected: tuple[int, int]
+    table: TableName, n: int, ratio: float, min_rtt_us: int, expected: tuple[int, int]
 ) -> None:
-    verdict = paper.decide(situation(n, ratio, min_rtt_us), generation)
-    assert (verdict.min_segs, verdict.max_segs) == expected
+    assert paper.decide(policy_input(n, ratio, min_rtt_us), table) == expected
 
 
 def test_connections_split_the_range_but_not_below_two() -> None:
-    verdict = paper.decide(situation(10, 1.0, 256_500, connections=4), "jb")
-    assert (verdict.min_segs, verdict.max_segs) == (5, 8)
-    verdict = paper.decide(situation(10, 1.0, 4_000, connections=4), "jb")
-    assert (verdict.min_segs, verdict.max_segs) == (2, 2)
-    verdict = paper.decide(situation(10, 1.0, 4_000, connections=4), "gb")
-    assert (verdict.min_segs, verdict.max_segs) == (1, 2)
+    assert paper.decide(policy_input(10, 1.0, 256_500, connections=4), "jelly-bean") == (5, 8)
+    assert paper.decide(policy_input(10, 1.0, 4_000, connections=4), "jelly-bean") == (2, 2)
+    assert paper.decide(policy_input(10, 1.0, 4_000, connections=4), "gingerbread") == (1, 2)
 
 
-def test_the_reason_names_both_tables_and_the_adopted() -> None:
-    reason = paper.decide(situation(10, 1.2, 256_500), "jb").reason
-    assert "class B" in reason
-    assert "Table 2 n=10 35/20" in reason
-    assert "Table 3 ratio 1.2 (from 1) 555/300" in reason
-    assert "adopted Table 2" in reason
+def test_the_formula_names_both_tables_and_the_adopted() -> None:
+    text = paper.formula(policy_input(10, 1.2, 256_500), "jelly-bean")
+    for part in (
+        "jelly-bean",
+        "class B",
+        "Table 2 n=10 35/20",
+        "Table 3 ratio 1.2 (from 1) 555/300",
+        "adopted Table 2",
+    ):
+        assert part in text
+    assert "connections" not in text
+    other = paper.formula(policy_input(1, 4.0, 256_500, connections=2), "jelly-bean")
+    assert "adopted Table 3 / 2 connections" in other
 
 
 @given(
-    generation=GENERATIONS,
-    n=st.integers(-5, 10_000),
+    table=TABLES,
+    n=st.integers(1, 10_000),
     srtt_us=st.integers(0, 2**40),
     min_rtt_us=st.integers(1, 2**40),
-    connections=st.integers(0, 1000),
+    connections=st.integers(1, 1000),
 )
 def test_bounds_are_ordered_and_never_wider_than_the_tables(
-    generation: Generation, n: int, srtt_us: int, min_rtt_us: int, connections: int
+    table: TableName, n: int, srtt_us: int, min_rtt_us: int, connections: int
 ) -> None:
-    seen = Situation(
+    seen = PolicyInput(
         active_senders=n,
         connections=connections,
         srtt_us=srtt_us,
@@ -153,8 +161,8 @@ def test_bounds_are_ordered_and_never_wider_than_the_tables(
         segment_bytes=1500,
         capacity_bps=1e6,
     )
-    verdict = paper.decide(seen, generation)
+    verdict = paper.decide(seen, table)
     assert 1 <= verdict.min_segs <= verdict.max_segs
     cls = paper.rtt_class(min_rtt_us)
-    assert verdict.max_segs <= paper.by_senders(generation, cls, n)[0]
-    assert verdict.max_segs <= paper.by_ratio(generation, cls, seen.ratio)[1][0]
+    assert verdict.max_segs <= paper.by_senders(table, cls, n)[0]
+    assert verdict.max_segs <= paper.by_ratio(table, cls, seen.rtt_ratio)[1][0]

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airbound.core.cell.capacity import CapacityEstimator, Interval, expected_goodput_bps, utilisation
+from airbound.core.parameters import BdpParameters, CapacityParameters
+from airbound.core.policy import PolicyInput, bdp
+
+SECOND_US = 1_000_000
+PARAMETERS = CapacityParameters()
+
+
+def interval(
+    mbps: float = 0.0,
+    busy: float | None = None,
+    *,
+    frames: int = 0,
+    aggregated: int = 0,
+    n: int = 1,
+    seconds: float = 1.0,
+    goodput_mbps: float = 0.0,
+) -> Interval:
+    return Interval(
+        duration_us=round(seconds * SECOND_US),
+        payload_bytes=round(mbps * 1e6 / 8 * seconds),
+        frames=frames,
+        aggregated_frames=aggregated,
+        active_senders=n,
+        goodput_bps=goodput_mbps * 1e6,
+        survey_active_us=0 if busy is None else round(seconds * SECOND_US),
+        survey_busy_us=0 if busy is None else round(busy * seconds * SECOND_US),
+    )
+
+
+def packets(mbps: float) -> int:
+    """Frames in a second of uplink TCP in segments of 1500 bytes, and an ACK for every other."""
+    return round(mbps * 1e6 / 8 / 1500 * 1.5)
+
+
+class Estimated:
+    """An estimator that is given one interval after another."""
+
+    def __init__(self, *intervals: Interval, parameters: CapacityParameters = PARAMETERS) -> None:
+        self.estimator = CapacityEstimator(parameters)
+        self.now_us = 0
+        self.see(*intervals)
+
+    def see(self, *intervals: Interval) -> "Estimated":
+        for entry in intervals:
+            self.now_us += max(0, entry.duration_us)
+            self.estimator.observe(entry, self.now_us)
+        return self
+
+    @property
+    def mbps(self) -> float:
+        return self.estimator.bps / 1e6
+
+    @property
+    def source(self) -> str:
+        return self.estimator.estimate()[1]
+
+
+def test_utilisation_counts_the_idle_time_that_each_frame_costs() -> None:
+    # Two contenders: 28 us and 15 slots / 3 of 9 us, so 73 us for each of 3000 frames.
+    assert utilisation(interval(20, 0.7, frames=3000), PARAMETERS) == pytest.approx(0.7 + 0.219)
+    # Nobody was seen to send: still two.
+    assert utilisation(interval(20, 0.7, frames=3000, n=0), PARAMETERS) == pytest.approx(0.7 + 0.219)
+    # Eleven: 28 us and 15 / 12 slots.
+    assert utilisation(interval(20, 0.7, frames=3000, n=10), PARAMETERS) == pytest.approx(0.7 + 3000 * 39.25e-6)
+    assert utilisation(interval(20), PARAMETERS) is None
+
+
+def test_utilisation_counts_one_channel_access_for_each_aggregate() -> None:
+    # 0.6 s of aggregates of 3 ms are 200 accesses of 73 us.
+    assert utilisation(interval(200, 0.6, aggregated=25_000), PARAMETERS) == pytest.approx(0.6 + 200 * 73e-6)
+    # Half of the frames, so half of the time, is aggregated: 100 accesses, and each other frame is one.
+    mixed = interval(20, 0.6, frames=1000, aggregated=1000)
+    assert utilisation(mixed, PARAMETERS) == pytest.approx(0.6 + 1100 * 73e-6)
+
+
+@pytest.mark.parametrize(("mbps", "busy"), [(20, 0.06), (40, 0.12), (100, 0.30), (200, 0.60), (300, 0.90)])
+def test_with_aggregation_the_estimate_follows_the_busy_time(mbps: float, busy: float) -> None:
+    """An access for each packet gave 112 Mb/s at 6 % busy, and at 60 % the throughput itself: 802.11ac."""
+    parameters = CapacityParameters(min_utilisation=0.05)
+    seen = Estimated(interval(mbps, busy, aggregated=packets(mbps)), parameters=parameters)
+    assert seen.source == "busy_time"
+    assert seen.mbps == pytest.approx(333.3, rel=0.03)
+    assert seen.mbps > 1.05 * mbps
+
+
+def of_one_access_per_packet(entry: Interval) -> float:
+    """The formula for 802.11g: u = (busy + frames x (DIFS + slot x CWmin / (contenders + 1))) / active."""
+    contenders = max(1, entry.active_senders) + 1
+    access_us = 28.0 + 9.0 * 15 / (contenders + 1)
+    used = (entry.survey_busy_us + entry.frames * access_us) / entry.survey_active_us
+    return entry.payload_bytes * 8e6 / entry.duration_us / min(1.0, used)
+
+
+@given(mbps=st.floats(1, 30), busy=st.floats(0.1, 1), frames=st.integers(0, 10_000), n=st.integers(0, 50))
+def test_without_aggregation_each_frame_is_a_channel_access(*, mbps: float, busy: float, frames: int, n: int) -> None:
+    entry = interval(mbps, busy, frames=frames, n=n)
+    assert Estimated(entry).mbps == pytest.approx(of_one_access_per_packet(entry) / 1e6)
+
+
+def test_half_a_channel_shows_the_whole_capacity() -> None:
+    seen = Estimated(interval(12, 0.5))
+    assert (seen.mbps, seen.source) == (pytest.approx(24), "busy_time")
+
+
+def test_a_full_channel_carries_what_it_carries() -> None:
+    assert Estimated(interval(24, 0.95, frames=3000)).mbps == pytest.approx(24)
+
+
+def test_an_interval_is_a_sample_from_the_smallest_utilisation_on() -> None:
+    assert Estimated(interval(2, 0.1)).source == "busy_time"
+    assert Estimated(interval(2, 0.099)).source == "default"
+    assert Estimated(interval(0, 0.9)).source == "default"  # other cells' traffic alone
+
+
+def test_until_a_sample_the_phy_rates_count_or_the_default() -> None:
+    seen = Estimated(interval(0.2, 0.05))
+    assert (seen.mbps, seen.source) == (20, "default")
+    seen.see(interval(0.2, 0.05, goodput_mbps=8))
+    assert (seen.mbps, seen.source) == (pytest.approx(8), "bitrate")
+    seen.see(interval(12, 0.5, goodput_mbps=8))
+    assert (seen.mbps, seen.source) == (pytest.approx(24), "busy_time")
+
+
+def test_the_goodput_of_phy_rates_is_a_harmonic_mean() -> None:
+    assert expected_goodput_bps([(54_000, False)], PARAMETERS) == pytest.approx(54e6 * 0.44)
+    assert expected_goodput_bps([(866_700, True)], PARAMETERS) == pytest.approx(866.7e6 * 0.65)
+    both = expected_goodput_bps([(54_000, False), (6_000, False), (0, True)], PARAMETERS)
+    assert both == pytest.approx(0.44 * 2 / (1 / 54e6 + 1 / 6e6))
+    assert expected_goodput_bps([], PARAMETERS) == 0
+    assert expected_goodput_bps([(0, False)], PARAMETERS) == 0
+
+
+def test_one_frame_at_a_high_rate_is_forgotten_within_seconds() -> None:
+    """Without a survey it left a floor of 381 Mb/s for ever."""
+    seen = Estimated(interval(4.8, goodput_mbps=563))
+    assert seen.mbps == pytest.approx(563)
+    seen.see(*[interval(4.8, goodput_mbps=10.6)] * 15)
+    assert seen.mbps == pytest.approx(10.6, rel=0.4)
+    seen.see(*[interval(4.8, goodput_mbps=10.6)] * 15)
+    assert (seen.mbps, seen.source) == (pytest.approx(10.6, rel=0.01), "bitrate")
+
+
+def test_a_rate_is_averaged_with_its_time_constant() -> None:
+    seen = Estimated(interval(1, goodput_mbps=20)).see(*[interval(1, goodput_mbps=10)] * 3)
+    assert seen.mbps == pytest.approx(10 + 10 * math.exp(-1))
+    assert seen.see(*[interval(0)] * 60).mbps == pytest.approx(10 + 10 * math.exp(-1))  # nobody sends
+
+
+def test_quiet_intervals_leave_the_estimate() -> None:
+    seen = Estimated(interval(12, 0.5))
+    assert seen.see(*[interval(0, 0.01)] * 100).mbps == pytest.approx(24)
+
+
+def test_smoothing_takes_its_time_constant() -> None:
+    seen = Estimated(interval(20, 1.0)).see(*[interval(10, 1.0)] * 3)
+    assert seen.mbps == pytest.approx(10 + 10 * math.exp(-1))
+
+
+def test_short_and_long_intervals_weigh_alike() -> None:
+    short, long = (
+        Estimated(interval(20, 1.0)).see(*[interval(10, 1.0, seconds=2 / parts)] * parts) for parts in (4, 1)
+    )
+    assert short.mbps == pytest.approx(long.mbps)
+
+
+def test_without_a_survey_the_highest_rate_of_ten_seconds_counts_but_never_less_than_the_floor() -> None:
+    seen = Estimated(*(interval(mbps) for mbps in (5, 31, 28, 5, 5)))
+    assert (seen.mbps, seen.source) == (pytest.approx(31), "throughput")
+    seen.see(*[interval(5)] * 7)  # 12 s
+    assert seen.mbps == pytest.approx(31)
+    assert seen.see(interval(5)).mbps == pytest.approx(28)
+    assert seen.see(interval(5)).mbps == 20
+    assert seen.source == "default"
+
+
+@pytest.mark.parametrize("busy", [None, 0.5])
+def test_the_list_of_rates_is_bounded(busy: float | None) -> None:
+    """With a survey nobody reads it; it grew for as long as rates fell."""
+    seen = Estimated(*(interval(1000 - step / 10, busy) for step in range(5_000)))
+    assert len(seen.estimator._rates) <= PARAMETERS.max_filter_s + 1
+
+
+def test_reading_the_estimate_changes_nothing() -> None:
+    for busy in (None, 0.5):
+        read, unread = (Estimated() for _ in range(2))
+        for step in range(40):
+            entry = interval(30 - step / 2, busy, goodput_mbps=10 + step % 3)
+            read.see(entry)
+            unread.see(entry)
+            before = (read.estimator._smoothed_bps, read.estimator._goodput_bps, list(read.estimator._rates))
+            for _ in range(3):
+                assert read.estimator.estimate()[0] == read.estimator.bps
+            assert (read.estimator._smoothed_bps, read.estimator._goodput_bps, list(read.estimator._rates)) == before
+        assert read.estimator.estimate() == unread.estimator.estimate()
+
+
+@pytest.mark.parametrize(("seconds", "used"), [(-1.0, False), (0.0, False), (10.0, True), (10.1, False)])
+def test_an_interval_of_no_or_too_much_time_is_no_sample(seconds: float, used: bool) -> None:  # noqa: FBT001
+    seen = Estimated(interval(30, 1.0, seconds=seconds, goodput_mbps=99))
+    assert seen.source == ("busy_time" if used else "default")
+
+
+def test_no_estimate_is_outside_of_its_limits() -> None:
+    parameters = CapacityParameters(min_bps=1e6, max_bps=5e6)
+    assert Estimated(parameters=parameters).mbps == 5
+    assert Estimated(interval(30, 1.0), parameters=parameters).mbps == 5
+    assert Estimated(interval(0.01, 1.0), parameters=parameters).mbps == 1
+    assert Estimated(interval(0.01, goodput_mbps=0.01), parameters=parameters).mbps == 1
+
+
+@given(
+    st.lists(
+        st.builds(
+            Interval,
+            duration_us=st.integers(-10, 20 * SECOND_US),
+            payload_bytes=st.integers(0, 2**60),
+            frames=st.integers(0, 2**40),
+            aggregated_frames=st.integers(0, 2**40),
+            active_senders=st.integers(0, 3000),
+            goodput_bps=st.floats(0, 1e15),
+            survey_active_us=st.integers(0, 2**62),
+            survey_busy_us=st.integers(0, 2**62),
+        ),
+        max_size=20,
+    )
+)
+def test_whatever_is_counted_the_estimate_stays_within_its_limits(intervals: list[Interval]) -> None:
+    seen = Estimated()
+    for entry in intervals:
+        seen.see(entry)
+        assert PARAMETERS.min_bps <= seen.estimator.bps <= PARAMETERS.max_bps
+
+
+@given(
+    n=st.integers(1, 30),
+    min_rtt_ms=st.floats(2, 600),
+    data_us=st.floats(250, 3000),
+    ack_us=st.floats(60, 500),
+    idle_error=st.floats(0.5, 1.5),
+    first_estimate_mbps=st.floats(0.5, 100),
+)
+def test_bounds_and_estimate_do_not_spiral_down(
+    *, n: int, min_rtt_ms: float, data_us: float, ack_us: float, idle_error: float, first_estimate_mbps: float
+) -> None:
+    """A cell that carries min(capacity, sum of windows / RTT), bounded by what the estimate says, second by second.
+
+    Wrong timing constants (each frame costs `idle_error` times the idle time assumed) must not make it spiral either.
+    """
+    contenders = n + 1
+    assumed_idle_us = PARAMETERS.difs_us + PARAMETERS.slot_us * PARAMETERS.cw_min_slots / (contenders + 1)
+    packet_us = data_us + ack_us / 2 + 1.5 * idle_error * assumed_idle_us
+    capacity_packets = SECOND_US / packet_us
+    estimator = CapacityEstimator(CapacityParameters(default_bps=first_estimate_mbps * 1e6))
+    packets = 0.0
+    for second in range(60):
+        estimate = estimator.bps
+        seen = PolicyInput(
+            active_senders=n,
+            connections=1,
+            srtt_us=round(min_rtt_ms * 1000),
+            min_rtt_us=round(min_rtt_ms * 1000),
+            segment_bytes=1500,
+            capacity_bps=estimate,
+        )
+        windows = n * bdp.decide(seen, BdpParameters()).max_segs
+        packets = min(capacity_packets, windows / min_rtt_ms * 1000)
+        estimator.observe(
+            Interval(
+                duration_us=SECOND_US,
+                payload_bytes=round(packets * 1500),
+                frames=round(packets * 1.5),
+                active_senders=n,
+                survey_active_us=SECOND_US,
+                survey_busy_us=min(SECOND_US, round(packets * (data_us + ack_us / 2))),
+            ),
+            second * SECOND_US,
+        )
+    assert packets >= 0.95 * capacity_packets
+    assert 0.9 <= estimator.bps / (capacity_packets * 12_000) <= 1.35
+
+
+@given(n=st.integers(1, 30), min_rtt_ms=st.floats(2, 100), first_estimate_mbps=st.floats(0.5, 500))
+def test_bounds_and_estimate_do_not_spiral_down_with_aggregation(
+    *, n: int, min_rtt_ms: float, first_estimate_mbps: float
+) -> None:
+    """The same for a cell that carries 300 Mb/s in aggregates."""
+    capacity_packets = 300e6 / 12_000
+    estimator = CapacityEstimator(CapacityParameters(default_bps=first_estimate_mbps * 1e6))
+    packets_per_s = 0.0
+    for second in range(120):
+        of = PolicyInput(n, 1, round(min_rtt_ms * 1000), round(min_rtt_ms * 1000), 1500, estimator.bps)
+        windows = n * bdp.decide(of, BdpParameters()).max_segs
+        packets_per_s = min(capacity_packets, windows / min_rtt_ms * 1000)
+        entry = Interval(
+            duration_us=SECOND_US,
+            payload_bytes=round(packets_per_s * 1500),
+            frames=0,
+            aggregated_frames=round(packets_per_s * 1.5),
+            active_senders=n,
+            goodput_bps=300e6,
+            survey_active_us=SECOND_US,
+            survey_busy_us=round(0.97 * SECOND_US * packets_per_s / capacity_packets),
+        )
+        estimator.observe(entry, second * SECOND_US)
+    assert packets_per_s >= 0.95 * capacity_packets
+    assert 0.95 <= estimator.bps / 300e6 <= 1.1

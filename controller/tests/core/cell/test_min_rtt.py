@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airbound.core.cell.min_rtt import PATHS_MAX, WITNESSES_MAX, MinRtt
+from airbound.core.parameters import MinRttParameters
+from airbound.testing.scenario import OTHER_SERVER, SECOND_US, SERVER
+
+PARAMETERS = MinRttParameters()
+AGE_US = PARAMETERS.max_age_s * SECOND_US
+UNCONFIRMED_US = round(PARAMETERS.unconfirmed_s * SECOND_US)
+TRUE_US, FALSE_US = 4_000, 60
+
+
+def made_up(number: int) -> bytes:
+    return b"\x0a" + number.to_bytes(3, "big")
+
+
+class Cell:
+    """Terminals of one cell that all send to SERVER and report once a second."""
+
+    def __init__(self, **minima_us: int) -> None:
+        self.table = MinRtt(PARAMETERS)
+        self.minima_us = minima_us
+        self.now_us = SECOND_US
+
+    @property
+    def shared_us(self) -> int:
+        return self.table.shared_us(SERVER)
+
+    def report(self, **minima_us: int) -> bool:
+        self.minima_us.update(minima_us)
+        changed = [self.table.observe(name, SERVER, self.minima_us[name], self.now_us) for name in minima_us]
+        return any(changed)
+
+    def second(self, **minima_us: int) -> int:
+        """A second later; the shared minimum RTT after all have reported."""
+        self.minima_us.update(minima_us)
+        self.now_us += SECOND_US
+        for name, min_rtt_us in self.minima_us.items():
+            self.table.observe(name, SERVER, min_rtt_us, self.now_us)
+        return self.shared_us
+
+
+def test_a_lone_terminals_minimum_counts_for_the_cell_and_its_destination() -> None:
+    cell = Cell()
+    assert cell.shared_us == 0
+    assert cell.report(a=TRUE_US)
+    assert cell.shared_us == TRUE_US
+    assert not cell.report(a=TRUE_US)
+    assert cell.table.shared_us(OTHER_SERVER) == 0
+
+
+def test_zero_is_no_sample() -> None:
+    cell = Cell()
+    assert not cell.report(a=0)
+    assert (cell.shared_us, len(cell.table)) == (0, 0)
+    cell.report(a=TRUE_US)
+    assert not cell.report(a=0)
+    assert cell.shared_us == TRUE_US
+
+
+def test_the_smallest_counts_and_only_a_change_is_one() -> None:
+    cell = Cell()
+    assert cell.report(a=7_000)
+    assert not cell.report(b=9_000)
+    assert cell.report(c=TRUE_US)
+    assert cell.shared_us == TRUE_US
+
+
+def test_sharing_can_be_turned_off() -> None:
+    table = MinRtt(MinRttParameters(share=False))
+    table.observe("a", SERVER, TRUE_US, 1)
+    assert table.shared_us(SERVER) == 0
+
+
+def test_a_confirmed_minimum_stays_whatever_the_others_see() -> None:
+    cell = Cell(a=TRUE_US, b=2 * TRUE_US, c=900_000)
+    for _ in range(60):
+        assert cell.second() == TRUE_US
+
+
+def test_twice_as_much_confirms_and_more_does_not() -> None:
+    confirmed, contradicted = Cell(a=TRUE_US, b=2 * TRUE_US), Cell(a=TRUE_US, b=2 * TRUE_US + 1)
+    for _ in range(20):
+        confirmed.second()
+        contradicted.second()
+    assert confirmed.shared_us == TRUE_US
+    assert contradicted.shared_us == 2 * TRUE_US + 1
+
+
+def test_one_phones_false_minimum_counts_for_the_unconfirmed_time_and_never_again() -> None:
+    cell = Cell(a=TRUE_US, b=TRUE_US + 100, wrong=TRUE_US)
+    assert cell.second() == TRUE_US
+    clamped = 0
+    for _ in range(40):
+        clamped += cell.second(wrong=FALSE_US) == FALSE_US
+    assert clamped == round(PARAMETERS.unconfirmed_s)
+    assert cell.shared_us == TRUE_US
+    for _ in range(3 * PARAMETERS.max_age_s):
+        assert cell.second() == TRUE_US
+
+
+def test_a_false_minimum_that_is_taken_back_and_reported_again_gets_no_more_time() -> None:
+    cell = Cell(a=TRUE_US, b=TRUE_US + 100, wrong=TRUE_US)
+    clamped = 0
+    for second in range(300):
+        clamped += cell.second(wrong=FALSE_US if second % 7 else TRUE_US) == FALSE_US
+    assert 0 < clamped <= round(PARAMETERS.unconfirmed_s)
+    for second in range(300):  # as refuted, another false minimum is no better
+        assert cell.second(wrong=FALSE_US + 20 if second % 7 else TRUE_US) == TRUE_US
+
+
+def test_a_terminal_that_connects_again_is_no_second_witness() -> None:
+    """Its name is the same; a stream's number would not be."""
+    cell = Cell(a=TRUE_US, b=TRUE_US + 100)
+    for _ in range(20):
+        cell.second(wrong=FALSE_US)
+        cell.report(wrong=FALSE_US + 1)
+    assert cell.shared_us == TRUE_US
+
+
+def test_a_true_minimum_that_one_alone_saw_is_confirmed_and_stays() -> None:
+    """Others start in a full cell; bounded by the true minimum, they drain the queue and see it too."""
+    cell = Cell(early=TRUE_US)
+    cell.second()
+    for _ in range(10):
+        assert cell.second(late=900_000, later=950_000) == TRUE_US
+    for _ in range(2 * PARAMETERS.max_age_s):
+        assert cell.second(late=TRUE_US + 500) == TRUE_US
+
+
+def test_a_refuted_minimum_that_is_confirmed_after_all_counts() -> None:
+    cell = Cell(a=TRUE_US, b=900_000)
+    for _ in range(20):
+        cell.second()
+    assert cell.shared_us == 900_000
+    assert cell.second(c=TRUE_US + 1) == TRUE_US
+
+
+def test_a_confirmation_clears_a_terminal() -> None:
+    cell = Cell(a=TRUE_US, b=900_000)
+    for _ in range(20):
+        cell.second()
+    cell.second(c=TRUE_US + 1)
+    assert cell.second(c=900_000) == TRUE_US  # it has its time again
+
+
+def test_a_minimum_is_not_refuted_while_the_others_are_silent() -> None:
+    """They had no chance to see it."""
+    cell = Cell(a=TRUE_US)
+    cell.report(a=TRUE_US, b=900_000)
+    for _ in range(60):
+        cell.now_us += SECOND_US
+        cell.report(a=TRUE_US)
+        assert cell.shared_us == TRUE_US
+    cell.report(b=900_000)
+    assert cell.shared_us == 900_000
+
+
+def test_a_rise_is_taken_over() -> None:
+    cell = Cell(a=TRUE_US, b=TRUE_US)
+    cell.second()
+    assert cell.second(a=7_000, b=8_000) == 7_000
+    assert cell.second(b=7_000, a=30_000) == 7_000
+
+
+def test_nobody_is_left_to_share_when_all_are_refuted() -> None:
+    cell = Cell(a=TRUE_US, b=900_000)
+    for _ in range(20):
+        cell.second()
+    del cell.minima_us["b"]
+    for _ in range(PARAMETERS.max_age_s + 1):
+        cell.second()
+    assert cell.shared_us == 0
+
+
+def test_the_memory_of_an_idle_path_outlives_its_terminal_and_ages_out() -> None:
+    cell = Cell(gone=TRUE_US)
+    cell.second()
+    del cell.minima_us["gone"]
+    start_us = cell.now_us
+    assert cell.second(late=TRUE_US + 200) == TRUE_US
+    while cell.now_us < start_us + AGE_US:
+        assert cell.second() == TRUE_US
+    assert cell.second() == TRUE_US + 200
+
+
+def test_a_minimum_that_is_reported_again_stays() -> None:
+    cell = Cell(a=TRUE_US)
+    for _ in range(2 * PARAMETERS.max_age_s):
+        assert cell.second() == TRUE_US
+
+
+def test_destinations_that_nobody_reports_are_forgotten() -> None:
+    cell = Cell(a=TRUE_US)
+    cell.second()
+    cell.table.observe("a", OTHER_SERVER, TRUE_US, cell.now_us + 5)
+    cell.table.expire(cell.now_us + AGE_US)
+    assert len(cell.table) == 2
+    cell.table.expire(cell.now_us + AGE_US + 1)
+    assert (cell.shared_us, cell.table.shared_us(OTHER_SERVER)) == (0, TRUE_US)
+    cell.table.expire(cell.now_us + 2 * AGE_US)
+    assert len(cell.table) == 0
+
+
+def test_made_up_addresses_do_not_fill_the_memory_and_push_out_the_longest_unreported() -> None:
+    table = MinRtt(PARAMETERS)
+    table.observe("a", SERVER, 10, 1)
+    table.observe("a", OTHER_SERVER, 20, 1)
+    for number in range(PATHS_MAX - 1):
+        table.observe("a", OTHER_SERVER, 20, 2)
+        table.observe("b", made_up(number), 30, 2)
+    assert len(table) == PATHS_MAX
+    assert (table.shared_us(SERVER), table.shared_us(OTHER_SERVER)) == (0, 20)
+
+
+def test_more_terminals_than_witnesses_keep_the_smallest() -> None:
+    cell = Cell(**{f"phone {number}": TRUE_US + number for number in range(WITNESSES_MAX + 20)})
+    for _ in range(3):
+        assert cell.second() == TRUE_US
+    path = cell.table._paths[SERVER]
+    assert sorted(path.entries) == sorted(f"phone {number}" for number in range(WITNESSES_MAX))
+
+
+def test_many_terminals_do_not_push_out_who_was_contradicted() -> None:
+    cell = Cell(**{f"phone {number}": TRUE_US + number for number in range(WITNESSES_MAX)}, wrong=FALSE_US)
+    for _ in range(30):
+        cell.second()
+    for second in range(60):
+        assert cell.second(wrong=FALSE_US if second % 2 else 900_000) == TRUE_US
+
+
+REPORTS = st.lists(
+    st.tuples(
+        st.sampled_from("abcde"),
+        st.sampled_from((60, 100, 300, TRUE_US, TRUE_US + 1, 3 * TRUE_US, 900_000)) | st.integers(1, 10**6),
+        st.integers(0, 30 * SECOND_US) | st.integers(0, AGE_US),
+    ),
+    max_size=60,
+)
+
+
+@given(REPORTS)
+def test_what_is_shared_is_an_entry_or_nothing_and_the_memory_is_bounded(
+    reports: list[tuple[str, int, int]],
+) -> None:
+    table, now_us = MinRtt(PARAMETERS), 1
+    seen: dict[str, tuple[int, int]] = {}
+    for name, min_rtt_us, pause_us in reports:
+        now_us += pause_us
+        before = table.shared_us(SERVER)
+        changed = table.observe(name, SERVER, min_rtt_us, now_us)
+        shared_us = table.shared_us(SERVER)
+        assert changed is (shared_us != before)
+        seen[name] = (min_rtt_us, now_us)
+        live = sorted(value for value, at_us in seen.values() if now_us - at_us <= AGE_US)
+        assert shared_us == 0 or shared_us in live
+        confirmed = [low for low, high in itertools.pairwise(live) if high <= low * PARAMETERS.confirm_ratio]
+        if confirmed:
+            assert 0 < shared_us <= confirmed[0]
+        path = table._paths[SERVER]
+        assert path.contradicted.keys() <= path.entries.keys()
+        assert path.refuted <= path.entries.keys()
+
+
+@given(REPORTS, st.integers(1, 500))
+def test_one_terminal_is_below_the_confirmed_for_its_time_only(
+    reports: list[tuple[str, int, int]], false_us: int
+) -> None:
+    """Two report the truth every second; whatever a third reports, and however often, it decides for 15 s at most."""
+    cell = Cell(first=TRUE_US, second=TRUE_US)
+    below = 0
+    for _, min_rtt_us, _ in [*reports, *reports, *reports]:
+        below += cell.second(third=min(min_rtt_us, false_us) if min_rtt_us % 3 else min_rtt_us) < TRUE_US / 2
+    # One second more: the time is over when one of the two reports.
+    assert below <= round(PARAMETERS.unconfirmed_s) + 1

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airbound.core.addresses import address_from_text
+from airbound.core.cell.capacity import Interval
+from airbound.core.cell.stations import Change, Stations
+from airbound.core.parameters import CapacityParameters, SenderParameters
+from airbound.core.reasons import Code, Reason
+from airbound.core.reports import AccessPointReport, Station, Survey
+from airbound.testing.scenario import BSSID, SECOND_US, mac
+
+START_US = 100 * SECOND_US
+
+
+class Cell:
+    """Stations as an access point reports them; seconds are of its clock, and of the controller's."""
+
+    def __init__(self) -> None:
+        self.stations = Stations()
+        self.interval: Interval | None = None
+        self.jumps: list[Reason] = []
+
+    def report(
+        self, second: float, *stations: Station, survey: Survey | None = None, now_s: float | None = None
+    ) -> Change:
+        report = AccessPointReport(
+            bssid=BSSID,
+            sequence=1,
+            monotonic_us=START_US + round(SECOND_US * second),
+            stations=stations,
+            survey=survey,
+        )
+        now_us = round(SECOND_US * (1000 + (second if now_s is None else now_s)))
+        change = self.stations.update(report, now_us)
+        self.interval, self.jumps = self.stations.differences(report, SenderParameters(), CapacityParameters())
+        return change
+
+    @property
+    def senders(self) -> int:
+        return self.stations.active_senders
+
+    @property
+    def uplink_bps(self) -> float:
+        return self.stations.uplink_bps
+
+
+def station(packets: int, *, number: int = 0, size: int = 1534, connected_s: float = 100, **other: Any) -> Station:
+    return Station(mac(number), packets * size, packets, connected_time_ms=round(connected_s * 1000), **other)
+
+
+PACKETS_1000 = pytest.approx(1_000 * 1_500 * 8)
+
+
+def test_the_first_report_gives_no_rate() -> None:
+    cell = Cell()
+    cell.report(1, station(1_000_000))
+    assert (cell.senders, cell.uplink_bps, cell.stations.measured, cell.interval) == (0, 0, False, None)
+    cell.report(2, station(1_000_000))
+    assert cell.stations.measured
+
+
+def test_headers_are_not_payload() -> None:
+    cell = Cell()
+    cell.report(1, station(1_000))
+    cell.report(2, station(2_000))
+    assert cell.uplink_bps == PACKETS_1000
+
+
+@pytest.mark.parametrize(
+    ("bytes_per_s", "sending"), [([9_999], False), ([10_000], True), ([10_000, 2_000], True), ([10_000, 1_999], False)]
+)
+def test_two_levels_so_that_a_sender_does_not_flap(bytes_per_s: list[int], sending: bool) -> None:  # noqa: FBT001
+    cell, count = Cell(), 0
+    cell.report(0, Station(mac(0)))
+    for second, rate in enumerate(bytes_per_s, 1):
+        count += rate
+        cell.report(second, Station(mac(0), count))
+    assert (cell.senders == 1) is sending
+
+
+def test_null_frames_are_no_sending() -> None:
+    cell = Cell()
+    cell.report(0, station(0, size=26))
+    cell.report(1, station(1_000, size=26))
+    assert cell.senders == 0
+    assert cell.stations.by_mac[mac(0)].payload_bytes_per_s == 0
+
+
+def test_one_packet_in_a_moment_is_no_sender() -> None:
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(0.001, station(1), station(0, number=1))
+    assert cell.senders == 0
+    cell.report(1, station(1), station(0, number=1))
+    assert cell.senders == 0
+
+
+def test_a_moment_after_its_association_a_packet_is_no_sender_either() -> None:
+    """Its rate is over the shortest time at least."""
+    cell = Cell()
+    cell.report(0)
+    cell.report(0.9)
+    cell.report(0.95, station(1, connected_s=0))
+    cell.report(1.2, station(1, connected_s=0.25))
+    assert cell.stations.by_mac[mac(0)].payload_bytes_per_s == pytest.approx(1_500 / 0.3)
+
+
+def test_reports_in_between_do_not_break_the_rate() -> None:
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(0.9, station(900))
+    cell.report(1.0, station(1_000))
+    cell.report(1.1, station(1_100))
+    assert cell.uplink_bps == PACKETS_1000
+    cell.report(2.0, station(2_000))
+    assert cell.uplink_bps == PACKETS_1000
+
+
+@pytest.mark.parametrize(("seconds", "counted"), [(0.2499, False), (0.25, True)])
+def test_the_shortest_time_over_which_rates_are_taken(seconds: float, counted: bool) -> None:  # noqa: FBT001
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(seconds, station(1_000))
+    assert cell.stations.measured is counted
+
+
+def test_a_station_that_just_joined_counts_from_zero() -> None:
+    cell = Cell()
+    cell.report(0)
+    cell.report(1, station(500, connected_s=0))
+    assert cell.senders == 1
+    assert cell.uplink_bps == pytest.approx(500 * 1_500 * 8)
+
+
+@pytest.mark.parametrize(("connected_s", "counts"), [(0, True), (2, True), (2.001, False), (4_000, False)])
+def test_a_station_that_was_there_before_does_not(connected_s: float, counts: bool) -> None:  # noqa: FBT001
+    """Its counters of before are not of this interval; connected time is in whole seconds on some drivers."""
+    cell = Cell()
+    cell.report(0)
+    cell.report(1, station(5_000, connected_s=connected_s))
+    assert (cell.senders, cell.uplink_bps > 0) == ((1, True) if counts else (0, False))
+
+
+@pytest.mark.parametrize("connected_s", [0, 7, 4_000])
+def test_a_station_was_associated_when_the_access_point_says_so(connected_s: float) -> None:
+    cell = Cell()
+    cell.report(1, station(0, connected_s=connected_s), now_s=50)
+    assert cell.stations.by_mac[mac(0)].associated_at_us == round((1000 + 50 - connected_s) * SECOND_US)
+
+
+COUNTERS = ["rx_bytes", "rx_packets", "tx_packets", "tx_retries"]
+FULL = Station(mac(0), 10**9, 10**6, 10**6, 10**4, connected_time_ms=100_000)
+
+
+@pytest.mark.parametrize("fallen", [*COUNTERS, "connected_time_ms"])
+def test_counters_that_fall_mean_a_new_association_and_no_negative_rate(fallen: str) -> None:
+    cell = Cell()
+    cell.report(0, FULL)
+    assert cell.report(1, FULL).appeared == []
+    again = FULL._replace(connected_time_ms=90_000)._replace(**{fallen: 5})  # type: ignore[arg-type]  # all integers
+    assert cell.report(2, again).appeared == [mac(0)]
+    assert cell.stations.reassociations_total == 1
+    assert cell.uplink_bps >= 0
+    cell.report(3, again._replace(connected_time_ms=again.connected_time_ms + 1000))
+    assert (cell.uplink_bps, cell.stations.reassociations_total) == (0, 1)
+
+
+def test_counters_that_stay_mean_the_same_association() -> None:
+    cell = Cell()
+    cell.report(0, FULL)
+    cell.report(1, FULL)
+    assert cell.stations.reassociations_total == 0
+
+
+def test_who_came_who_left_and_who_has_another_address() -> None:
+    cell = Cell()
+    one, other = address_from_text("192.168.1.1"), address_from_text("192.168.1.2")
+    assert cell.report(0, station(0), station(0, number=1)) == Change(appeared=[mac(0), mac(1)])
+    assert cell.report(1, station(0), station(0, number=1)) == Change()
+    assert cell.report(2, station(0, number=1, ip_addresses=(one,)), station(0, number=2)) == Change(
+        appeared=[mac(2)], gone=[mac(0)], readdressed=[mac(1)]
+    )
+    assert cell.report(3, station(0, number=1, ip_addresses=(one, other)), station(0, number=2)) == Change(
+        readdressed=[mac(1)]
+    )
+    assert list(cell.stations.addresses()) == [mac(1), mac(2)]
+
+
+def test_a_sender_that_leaves_is_gone_at_once() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1))
+    cell.report(1, station(1_000), station(1_000, number=1))
+    assert cell.senders == 2
+    cell.report(1.05, station(1_050))
+    assert cell.senders == 1
+
+
+def surveyed(second: int, busy: float = 0.9) -> Survey:
+    return Survey(active_us=(100 + second) * SECOND_US, busy_us=round((100 + second) * SECOND_US * busy))
+
+
+def test_an_interval_has_what_the_capacity_follows_from() -> None:
+    cell = Cell()
+    plain = {"tx_packets": 10, "tx_retries": 3, "rx_bitrate_kbps": 54_000}
+    aggregating = {"tx_packets": 20, "tx_retries": 5, "rx_bitrate_kbps": 866_700, "aggregates": True}
+    idle = {"rx_bitrate_kbps": 6_000}
+    cell.report(0, station(0), station(0, number=1), station(0, number=2), survey=surveyed(0))
+    cell.report(
+        1,
+        station(100, **plain),
+        station(1_000, number=1, **aggregating),
+        station(0, number=2, **idle),
+        survey=surveyed(1),
+    )
+    slow, fast = 54e6 * 0.44, 866.7e6 * 0.65
+    assert cell.interval == Interval(
+        duration_us=SECOND_US,
+        payload_bytes=1_100 * 1_500,
+        frames=113,
+        aggregated_frames=1_020,
+        active_senders=2,
+        goodput_bps=pytest.approx(2 / (1 / slow + 1 / fast)),
+        survey_active_us=SECOND_US,
+        survey_busy_us=900_000,
+    )
+
+
+def test_intervals_in_which_a_sender_came_or_left_are_incomplete() -> None:
+    """Its air is in the survey, but not all of its bytes are in the counters."""
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(1, station(1_000))
+    assert cell.interval is not None
+    cell.report(2, station(1_100), station(900, number=1, connected_s=1))
+    assert (cell.senders, cell.interval) == (2, None)
+    cell.report(3, station(1_200), station(1_800, number=1, connected_s=2))
+    assert cell.interval is not None
+    cell.report(4, station(1_300))
+    assert cell.interval is None
+    cell.report(5, station(1_400))
+    assert cell.interval is not None
+    cell.report(6, station(100, connected_s=1))  # it associated again
+    assert cell.interval is None
+    cell.report(7, station(200, connected_s=2), station(0, number=2, connected_s=1))
+    assert cell.interval is not None  # who came sends nothing
+
+
+def test_a_sender_that_left_between_differences_makes_the_next_incomplete() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1))
+    cell.report(1, station(1_000), station(1_000, number=1))
+    cell.report(1.1, station(1_100))
+    cell.report(2, station(2_000))
+    assert cell.interval is None
+    cell.report(3, station(3_000))
+    assert cell.interval is not None
+
+
+def test_a_survey_that_began_again_gives_no_ratio() -> None:
+    cell = Cell()
+    cell.report(0, station(0), survey=surveyed(50))
+    cell.report(1, station(1_000), survey=surveyed(0))
+    assert cell.stations.busy_ratio is None
+    assert cell.interval is not None
+    assert cell.interval.survey_active_us == 0
+    cell.report(2, station(2_000), survey=surveyed(1))
+    assert cell.stations.busy_ratio == pytest.approx(0.9)
+    cell.report(3, station(3_000))
+    assert cell.stations.busy_ratio is None
+    cell.report(4, station(4_000), survey=surveyed(3))
+    assert cell.stations.busy_ratio is None
+
+
+@pytest.mark.parametrize(
+    ("active_us", "busy_us", "ratio"),
+    [(2_000, 1_500, 0.5), (2_000, 3_000, 1.0), (1_000, 1_500, None), (2_000, 999, None), (2_000, 1_000, 0.0)],
+)
+def test_the_differences_of_surveys(active_us: int, busy_us: int, ratio: float | None) -> None:
+    cell = Cell()
+    cell.report(0, survey=Survey(1_000, 1_000))
+    cell.report(1, survey=Survey(active_us, busy_us))
+    assert cell.stations.busy_ratio == ratio
+
+
+def test_an_access_point_that_booted_is_compared_with_nothing() -> None:
+    cell = Cell()
+    cell.report(50, station(1_000), survey=surveyed(50))
+    cell.report(51, station(2_000), survey=surveyed(51))
+    assert cell.senders == 1
+    cell.stations.restart()
+    assert (cell.senders, cell.uplink_bps, cell.stations.measured, cell.stations.busy_ratio) == (0, 0, False, None)
+    cell.report(1, station(5_000), survey=surveyed(1))
+    assert (cell.senders, cell.stations.measured) == (0, False)
+    cell.report(2, station(5_500), survey=surveyed(2))
+    assert cell.uplink_bps == pytest.approx(500 * 1_500 * 8)
+
+
+def test_a_gap_between_reports_is_bridged() -> None:
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(1, station(1_000))
+    cell.report(3, station(3_000))
+    assert cell.uplink_bps == PACKETS_1000
+
+
+def test_a_counter_that_jumped_is_reported_and_spoils_nothing() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1))
+    cell.report(1, station(1_000), station(0, number=1))
+    cell.report(2, station(2_000), station(2**40, number=1))
+    assert cell.uplink_bps == PACKETS_1000
+    assert cell.senders == 1
+    assert cell.interval is None
+    assert [jump.code for jump in cell.jumps] == [Code.COUNTER_JUMP]
+    cell.report(3, station(3_000), station(2**40 + 500, number=1))
+    assert cell.uplink_bps == pytest.approx(1_500 * 1_500 * 8)
+    assert (cell.senders, cell.jumps) == (2, [])
+
+
+def test_a_sender_whose_counter_jumped_still_counts() -> None:
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(1, station(1_000))
+    cell.report(2, station(2**40))
+    assert cell.senders == 1
+
+
+@pytest.mark.parametrize("counter", COUNTERS)
+def test_every_counter_that_jumps_is_named(counter: str) -> None:
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(1, station(1_000))
+    jumped = station(2_000)._replace(**{counter: 2**40})  # type: ignore[arg-type]  # all integers
+    cell.report(2, jumped)
+    before = getattr(station(1_000), counter)
+    name = f"stations[02:00:00:00:01:00].{counter}"
+    assert cell.jumps == [Reason(Code.COUNTER_JUMP, name, before=before, after=2**40)]
+
+
+@pytest.mark.parametrize(
+    ("counter", "most"), [("rx_bytes", 2_500_000_000), ("rx_packets", 20_000_000), ("tx_packets", 20_000_000)]
+)
+def test_what_a_counter_can_move_in_a_second(counter: str, most: int) -> None:
+    for count, jumps in ((most, 0), (most + 1, 1)):
+        cell = Cell()
+        cell.report(0, Station(mac(0)))
+        cell.report(1, Station(mac(0))._replace(**{counter: count}))  # type: ignore[arg-type]  # all integers
+        assert len(cell.jumps) == jumps
+
+
+COUNTS = st.integers(0, 2**63 - 1)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 5 * SECOND_US),
+            st.lists(
+                st.builds(
+                    Station,
+                    mac=st.sampled_from([mac(number) for number in range(3)]),
+                    rx_bytes=COUNTS,
+                    rx_packets=COUNTS,
+                    tx_packets=COUNTS,
+                    tx_retries=COUNTS,
+                    connected_time_ms=st.integers(0, 10_000),
+                ),
+                max_size=3,
+                unique_by=lambda entry: entry.mac,
+            ),
+        ),
+        max_size=20,
+    )
+)
+def test_no_counters_make_a_negative_rate(reports: list[tuple[int, list[Station]]]) -> None:
+    cell, at_us = Cell(), 0
+    for pause_us, stations in reports:
+        at_us += pause_us
+        change = cell.report(at_us / 1e6, *stations)
+        assert cell.uplink_bps >= 0
+        assert all(state.payload_bytes_per_s >= 0 for state in cell.stations.by_mac.values())
+        assert 0 <= cell.senders <= len(stations)
+        assert cell.senders == sum(state.sending for state in cell.stations.by_mac.values())
+        assert set(cell.stations.addresses()) == {entry.mac for entry in stations}
+        assert set(change.appeared) <= set(cell.stations.addresses())
+        assert not set(change.gone) & set(cell.stations.addresses())

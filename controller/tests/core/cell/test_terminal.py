@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from airbound.core.addresses import address_from_text
+from airbound.core.cell.terminal import Terminal
+from airbound.core.commands import Sent
+from airbound.core.principals import Principal, Stream
+from airbound.core.reports import NO_AGENT, Agent, BackEnd, Destination, TerminalReport
+from airbound.testing.scenario import OTHER_SERVER, SECOND_US, SERVER, mac, upload
+
+KEEP_US = 3 * SECOND_US
+
+
+def terminal() -> Terminal:
+    return Terminal(Stream(1, Principal("terminal", "phone")), mac=mac(0))
+
+
+def report(*destinations: Destination, generation: int = 0, agent: Agent | None = None) -> TerminalReport:
+    return TerminalReport(
+        mac=mac(0),
+        sequence=1,
+        monotonic_us=1,
+        destinations=destinations,
+        bounds_generation=generation,
+        malformed_inputs_total=4,
+        agent=agent,
+    )
+
+
+def test_a_report_is_taken_over() -> None:
+    phone = terminal()
+    assert (phone.name, phone.last_generation, phone.back_end) == ("phone", 0, NO_AGENT.back_end)
+    back_end = BackEnd(name="ebpf")
+    phone.accept(report(upload(), generation=7, agent=Agent("1.2", back_end)), 5, KEEP_US)
+    assert phone.destinations == (upload(),)
+    assert (phone.generation_in_force, phone.malformed_inputs_total) == (7, 4)
+    assert (phone.agent_version, phone.back_end) == ("1.2", back_end)
+    phone.accept(report(), 6, KEEP_US)
+    assert (phone.agent_version, phone.back_end, phone.generation_in_force) == ("1.2", back_end, 0)
+
+
+def test_a_terminal_that_described_nothing_can_do_nothing() -> None:
+    back_end = terminal().back_end
+    assert [back_end.can_set_max, back_end.can_set_min, back_end.can_select_destination] == [False] * 3
+
+
+def test_it_sends_where_data_is_queued_and_not_to_itself() -> None:
+    phone = terminal()
+    loopback = upload(address=address_from_text("127.0.0.1"))
+    phone.accept(report(upload(), loopback, upload(address=OTHER_SERVER, connections=0)), 5, KEEP_US)
+    assert list(phone.sending) == [SERVER]
+    assert phone.sending[SERVER].at_us == 5
+
+
+def test_a_pause_is_bridged_and_no_longer() -> None:
+    phone, busy = terminal(), upload(connections=3)
+    phone.accept(report(busy), 1, KEEP_US)
+    phone.accept(report(upload(connections=0)), 1 + KEEP_US, KEEP_US)
+    assert phone.sending[SERVER] == (busy, 1)
+    phone.accept(report(), 2 + KEEP_US, KEEP_US)
+    assert phone.sending == {}
+
+
+def test_sending_again_counts_as_now() -> None:
+    phone = terminal()
+    phone.accept(report(upload()), 1, KEEP_US)
+    phone.accept(report(upload(connections=2)), 2, KEEP_US)
+    assert phone.sending[SERVER] == (upload(connections=2), 2)
+
+
+def test_reports_count_after_a_newer_stream_only() -> None:
+    phone = terminal()
+    phone.accept(report(), 1, KEEP_US)
+    assert phone.reports_since_superseded == 0
+    phone.superseded_at_us = 2
+    phone.accept(report(), 3, KEEP_US)
+    assert phone.reports_since_superseded == 1
+
+
+def test_the_generation_of_what_was_sent() -> None:
+    phone = terminal()
+    phone.sent = Sent(9, (), (), 1, 0, 0)
+    assert phone.last_generation == 9

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which terminal is which station: rivals for a MAC address, streams that replace streams, addresses of streams."""
+
+from dataclasses import replace
+
+import pytest
+
+from airbound.core.addresses import Address, address_from_text
+from airbound.core.effects import SetBounds
+from airbound.core.events import Reconfigured
+from airbound.core.parameters import IdentityParameters, Parameters
+from airbound.core.reasons import Code, Reason
+from airbound.testing.scenario import PAPER, Phone, Scenario, ip, mac, upload, uploading
+
+OTHER_IP = address_from_text("192.168.9.9")
+IPV6 = address_from_text("2001:db8::7")
+ANY_ADDRESS = replace(PAPER, identity=IdentityParameters(match_addresses=False))
+
+
+class Rivals:
+    """Two agents that report the MAC address of one station."""
+
+    def __init__(self, second_comes_from: Address) -> None:
+        self.scenario = uploading(2, ANY_ADDRESS)
+        self.first = self.scenario.phones[mac(0)]
+        self.second = Phone(mac(0), None)
+        self.comes_from = second_comes_from
+
+    def report(self, which: Phone) -> None:
+        phones = self.scenario.phones
+        phones[mac(0)] = which
+        # The rival keeps an entry, so that its commands reach it.
+        phones[b"rival!"] = self.second if which is self.first else self.first
+        self.scenario.terminal(mac(0), upload(), comes_from=self.comes_from if which is self.second else None)
+
+    def second_long(self, *which: Phone) -> None:
+        self.scenario.advance(1)
+        self.scenario.access_point({mac(0): 2.0, mac(1): 2.0})
+        self.scenario.terminal(mac(1), upload())
+        for phone in which:
+            self.report(phone)
+
+    def reason(self, which: Phone) -> Reason | None:
+        assert which.stream is not None
+        for terminal in self.scenario.engine.terminals():
+            if terminal.stream == which.stream:
+                return terminal.no_bounds
+        raise LookupError
+
+
+@pytest.mark.parametrize("comes_from", [OTHER_IP, ip(mac(0))], ids=["another address", "the same address"])
+def test_two_that_claim_one_mac_are_both_unbounded(comes_from: Address) -> None:
+    rivals = Rivals(comes_from)
+    for _ in range(3):
+        rivals.second_long(rivals.second, rivals.first)
+    for which, other in ((rivals.first, rivals.second), (rivals.second, rivals.first)):
+        assert which.range() is None
+        assert other.stream is not None
+        assert rivals.reason(which) == Reason(Code.MAC_CLAIMED_TWICE, other.stream.principal.name)
+        assert which.closed is None
+    assert rivals.scenario.phones[mac(1)].range() is not None
+    for _ in range(20):
+        rivals.second_long(rivals.first, rivals.second)
+        assert (rivals.first.range(), rivals.second.range()) == (None, None)
+
+
+@pytest.mark.parametrize("leaves", ["first", "second"])
+def test_when_one_of_two_rivals_leaves_the_other_is_bounded_again(leaves: str) -> None:
+    rivals = Rivals(OTHER_IP)
+    for _ in range(3):
+        rivals.second_long(rivals.second, rivals.first)
+    gone, stays = (rivals.first, rivals.second) if leaves == "first" else (rivals.second, rivals.first)
+    rivals.scenario.phones[mac(0)] = gone
+    rivals.scenario.phones[b"rival!"] = stays
+    rivals.scenario.disconnect(mac(0))
+    assert stays.range() == (300, 300)
+    assert rivals.reason(stays) is None
+    rivals.second_long(stays)
+    assert stays.range() == (300, 300)
+
+
+def test_a_rival_that_falls_silent_is_closed_and_the_other_bounded_again() -> None:
+    rivals = Rivals(OTHER_IP)
+    for _ in range(3):
+        rivals.second_long(rivals.second, rivals.first)
+    for _ in range(7):
+        rivals.second_long(rivals.second)
+    assert rivals.first.closed is Code.REPLACED
+    assert rivals.second.range() == (300, 300)
+
+
+def test_a_reconnect_keeps_its_bounds_and_the_old_stream_is_closed() -> None:
+    scenario = uploading(2)
+    old = scenario.phones[mac(0)]
+    scenario.advance(0.5)
+    new = replace(old, stream=None, sets=[])
+    scenario.phones = {mac(0): new, mac(1): scenario.phones[mac(1)], b"before": old}
+    scenario.terminal(mac(0), upload())
+    assert new.range() == (300, 300)
+    [first] = new.sets
+    assert first.generation > old.sets[-1].generation
+    for _ in range(8):
+        scenario.advance(1)
+        scenario.access_point({mac(0): 2.0, mac(1): 2.0})
+        for number in range(2):
+            scenario.terminal(mac(number), upload())
+        assert new.range() == (300, 300)
+    assert old.closed is Code.REPLACED
+    assert all(entry.bounds for entry in new.sets + old.sets)
+    assert {terminal.stream for terminal in scenario.engine.terminals()} == {
+        new.stream,
+        scenario.phones[mac(1)].stream,
+    }
+
+
+def test_the_old_stream_is_closed_after_the_time_in_which_a_terminal_is_stale() -> None:
+    scenario = uploading(1)
+    old = scenario.phones[mac(0)]
+    scenario.phones = {mac(0): Phone(mac(0), None), b"before": old}
+    scenario.advance(0.5)
+    scenario.terminal(mac(0), upload())
+    scenario.advance(4.9)
+    assert old.closed is None
+    scenario.advance(0.2)
+    assert old.closed is Code.REPLACED
+
+
+def test_one_report_that_was_under_way_makes_no_rival() -> None:
+    rivals = Rivals(ip(mac(0)))
+    rivals.second_long(rivals.second)
+    rivals.report(rivals.first)
+    rivals.second_long(rivals.second)
+    assert rivals.second.range() == (300, 300)
+
+
+def test_a_superseded_stream_that_is_disconnected_changes_nothing() -> None:
+    rivals = Rivals(ip(mac(0)))
+    rivals.second_long(rivals.second)
+    sets = len(rivals.second.sets)
+    rivals.scenario.phones[mac(0)], rivals.scenario.phones[b"rival!"] = rivals.first, rivals.second
+    rivals.scenario.disconnect(mac(0))
+    rivals.second_long(rivals.second)
+    assert len(rivals.second.sets) == sets
+    assert rivals.second.closed is None
+
+
+def test_a_terminal_with_another_mac_is_placed_by_it() -> None:
+    scenario = uploading(2, ANY_ADDRESS)
+    phone = scenario.phones[mac(0)]
+    scenario.advance(1)
+    scenario.access_point({mac(1): 2.0, mac(5): 2.0})
+    assert phone.range() is None
+    scenario.phones = {mac(5): replace(phone, mac=mac(5)), mac(1): scenario.phones[mac(1)]}
+    scenario.terminal(mac(5), upload())
+    assert scenario.phones[mac(5)].range() == (300, 300)
+    assert [terminal.mac for terminal in scenario.engine.terminals()] == [mac(5), mac(1)]
+
+
+def test_a_superseded_terminal_with_another_mac_is_placed_at_once() -> None:
+    rivals = Rivals(OTHER_IP)
+    rivals.second_long(rivals.second)
+    scenario = rivals.scenario
+    scenario.access_point({mac(0): 2.0, mac(1): 2.0, mac(5): 2.0})
+    scenario.phones = {mac(5): rivals.first, mac(0): rivals.second}
+    scenario.terminal(mac(5), upload())
+    assert rivals.first.range() is not None
+    assert rivals.second.range() is not None
+    scenario.advance(10)
+    assert rivals.first.closed is None
+
+
+# Addresses
+
+
+def cell_of(addresses: tuple[Address, ...], parameters: Parameters = PAPER) -> Scenario:
+    scenario = Scenario(parameters)
+    report(scenario, addresses)
+    report(scenario, addresses)
+    return scenario
+
+
+def report(scenario: Scenario, addresses: tuple[Address, ...]) -> None:
+    scenario.advance(1)
+    scenario.access_point({mac(0): 2.0}, addresses={mac(0): addresses})
+
+
+def test_a_stream_from_an_address_that_is_not_the_stations_is_not_joined() -> None:
+    scenario = cell_of((ip(mac(0)),))
+    effects = scenario.terminal(mac(0), upload(), comes_from=OTHER_IP)
+    assert not any(isinstance(effect, SetBounds) for effect in effects)
+    [terminal] = scenario.engine.terminals()
+    assert terminal.no_bounds == Reason(Code.ADDRESS_MISMATCH, "192.168.9.9")
+    assert terminal.cell is None
+
+
+@pytest.mark.parametrize(
+    "addresses", [(), (IPV6,), (OTHER_IP,), (ip(mac(0)), OTHER_IP)], ids=["none", "no IPv4", "the only", "one of two"]
+)
+def test_a_stream_is_joined_where_its_address_matches_or_cannot_be_compared(addresses: tuple[Address, ...]) -> None:
+    scenario = cell_of(addresses)
+    scenario.terminal(mac(0), upload(), comes_from=OTHER_IP)
+    assert scenario.phones[mac(0)].range() is not None
+
+
+def test_a_stream_without_an_address_is_joined() -> None:
+    scenario = cell_of((ip(mac(0)),))
+    phone = scenario.phones[mac(0)] = Phone(mac(0), scenario.new_stream("terminal", "unix", b""))
+    scenario.terminal(mac(0), upload())
+    assert phone.range() is not None
+
+
+def test_an_address_that_appears_later_joins_or_parts() -> None:
+    scenario = cell_of((ip(mac(0)),))
+    scenario.terminal(mac(0), upload(), comes_from=OTHER_IP)
+    report(scenario, (ip(mac(0)), OTHER_IP))
+    assert scenario.phones[mac(0)].range() is not None
+    report(scenario, (ip(mac(0)),))
+    phone = scenario.phones[mac(0)]
+    assert phone.range() is None
+    assert phone.sets[-1].reasons == (Reason(Code.ADDRESS_MISMATCH, "192.168.9.9"),)
+    report(scenario, ())
+    assert phone.range() is not None
+
+
+def test_networks_that_translate_addresses_can_be_joined() -> None:
+    scenario = cell_of((ip(mac(0)),), ANY_ADDRESS)
+    scenario.terminal(mac(0), upload(), comes_from=OTHER_IP)
+    assert scenario.phones[mac(0)].range() is not None
+    scenario.do(Reconfigured(PAPER))
+    assert scenario.phones[mac(0)].range() is None
+    assert scenario.no_bounds(mac(0)) is Code.ADDRESS_MISMATCH
+    scenario.do(Reconfigured(ANY_ADDRESS))
+    assert scenario.phones[mac(0)].range() is not None
+
+
+def test_a_stream_that_is_not_joined_shares_no_minimum_rtt() -> None:
+    scenario = uploading(1)
+    before = scenario.phones[mac(0)].range()
+    scenario.advance(1)
+    scenario.access_point({mac(0): 2.0, mac(3): 2.0})
+    scenario.terminal(mac(3), upload(min_rtt_ms=0.06), comes_from=OTHER_IP)
+    scenario.access_point({mac(0): 2.0})
+    scenario.terminal(mac(0), upload())
+    assert scenario.phones[mac(0)].range() == before

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import pytest
+
+from airbound import reason_text
+from airbound.core.reasons import Code, Reason, RefusedError
+from airbound.v1 import reason_pb2
+
+PREFIX = "REASON_CODE_"
+ON_THE_WIRE = {name.removeprefix(PREFIX): number for name, number in reason_pb2.ReasonCode.items()}
+# Said by the operators' edge of what is not there.
+NOT_OF_THE_CORE = {"NOT_CONNECTED", "KEPT_WITHIN_TOLERANCE"}
+
+
+def test_every_code_has_the_name_and_number_of_the_contract() -> None:
+    assert {code.name: code.value for code in Code}.items() <= ON_THE_WIRE.items()
+    assert ON_THE_WIRE.keys() - {code.name for code in Code} == NOT_OF_THE_CORE
+
+
+@pytest.mark.parametrize("code", [code for code in Code if code is not Code.UNSPECIFIED], ids=lambda code: code.name)
+def test_every_code_has_a_text(code: Code) -> None:
+    assert code in reason_text._TEXTS
+    full = reason_text.text(Reason(code, "here", 1.0, 2.0, 3.0))
+    assert full
+    assert "\n" not in full
+
+
+def test_a_code_without_a_text_has_its_name() -> None:
+    assert reason_text.text(Reason(Code.UNSPECIFIED)) == "unspecified"
+
+
+@pytest.mark.parametrize(
+    ("code", "waits", "releases"),
+    [
+        (Code.UNSPECIFIED, False, False),
+        (Code.CELL_UNKNOWN, True, False),
+        (Code.NO_RTT_SAMPLE, True, False),
+        (Code.OBSERVE_MODE, False, True),
+        (Code.INTERNAL_ERROR, False, True),
+        (Code.STARTED_SENDING, False, False),
+        (Code.REPLACED, False, False),
+    ],
+)
+def test_what_a_code_asks_for(code: Code, waits: bool, releases: bool) -> None:  # noqa: FBT001
+    reason = Reason(code)
+    assert (reason.waits, reason.releases) == (waits, releases)
+
+
+def test_the_limits_between_waiting_and_releasing() -> None:
+    """Numbers below 20 wait and those below 40 release, as reason.proto groups them."""
+    for code in Code:
+        assert Reason(code).waits is (0 < code < 20)
+        assert Reason(code).releases is (20 <= code < 40)
+
+
+def test_a_refusal_carries_its_reason() -> None:
+    reason = Reason(Code.OUT_OF_RANGE, "srtt_us", after=-1)
+    assert RefusedError(reason).reason is reason
+    assert "OUT_OF_RANGE" in str(RefusedError(reason))
