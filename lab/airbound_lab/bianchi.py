@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a saturated 802.11 cell carries in theory; pure. The lab's medium is held against it.
+"""What a saturated 802.11 cell carries in theory; pure. The lab's medium is compared with it.
 
 G. Bianchi: Performance Analysis of the IEEE 802.11 Distributed Coordination Function. IEEE JSAC 18(3), 2000;
 with the retry limit of H. Wu et al.: Performance of Reliable Transport Protocol over IEEE 802.11 Wireless LAN.
@@ -27,7 +27,7 @@ class Saturation:
 
     payload_mbps: float
     collision_probability: float
-    """That an attempt meets another one."""
+    """Of an attempt: that it overlaps with another one."""
 
 
 def ofdm_airtime_us(frame_bytes: int, rate_mbps: int) -> float:
@@ -37,7 +37,7 @@ def ofdm_airtime_us(frame_bytes: int, rate_mbps: int) -> float:
 
 
 def attempt_probability(collision_probability: float) -> float:
-    """That a saturated station transmits in a slot: its attempts per frame over the slots they take."""
+    """Probability that a saturated station transmits in a slot: attempts per frame over the slots they take."""
     attempts = slots = 0.0
     reach, window = 1.0, CW_MIN
     for _ in range(ATTEMPTS_MAX):

@@ -24,11 +24,11 @@ START_NS_SINCE_1970 = 1_700_000_000 * 10**9
 
 POLL_S = 0.2
 TAIL_LINES = 15
-PANIC_MARKS = ("Kernel panic", "Oops:", "BUG:", "Segfault with no mm", "general protection fault")
+PANIC_MESSAGES = ("Kernel panic", "Oops:", "BUG:", "Segfault with no mm", "general protection fault")
 
 
 def command_line(kernel: Path, radios: int, rate_control: str, ap_rate_control: str, seed: int) -> list[str]:
-    """Write the command that boots the guest; everything in it is an input of the run."""
+    """Return the command that boots the guest; everything in it is an input of the run."""
     return [
         *("setarch", "-R", str(kernel)),
         *(f"mem={GUEST_MEMORY_MIB}M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={GUEST_INIT}"),
@@ -43,16 +43,16 @@ def command_line(kernel: Path, radios: int, rate_control: str, ap_rate_control: 
 
 
 def boot(
-    command: list[str], directory: Path, wall_limit_s: float, look: Callable[[], None], stopped: Callable[[], bool]
+    command: list[str], directory: Path, wall_limit_s: float, on_poll: Callable[[], None], stopped: Callable[[], bool]
 ) -> float:
-    """Run a guest in its directory until it powers off; return the wall seconds.
+    """Run a guest in its directory until it powers off; return the seconds of wall-clock time.
 
-    `look` is called a few times a second; when `stopped` says so, the guest is ended. Raises LabError with the reason
-    and the end of the console if the guest fails, panics, or is not done within the limit.
+    `on_poll` is called a few times a second; the guest is ended when `stopped` returns True. Raises LabError with the
+    reason and the end of the console if the guest fails, panics, or is not done within the limit.
     """
     began = time.monotonic()
     console = directory / "console.log"
-    # A clean environment: the kernel hands what it does not know to the guest's first process.
+    # A clean environment: the kernel passes every variable that it has no use for to the guest's first process.
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(directory)}
     with console.open("wb") as output:
         guest = subprocess.Popen(
@@ -64,8 +64,8 @@ def boot(
                 if stopped():
                     raise LabError("stopped")
                 if time.monotonic() - began > wall_limit_s:
-                    raise LabError(_explain(f"not done after {wall_limit_s:.0f} s of wall time", directory))
-                look()
+                    raise LabError(_explain(f"not done after {wall_limit_s:.0f} s of wall-clock time", directory))
+                on_poll()
                 try:
                     guest.wait(POLL_S)
                 except subprocess.TimeoutExpired:
@@ -73,9 +73,9 @@ def boot(
         finally:
             if guest.poll() is None:
                 _end(guest)
-    look()
+    on_poll()
     text = console.read_text(encoding="utf-8", errors="replace")
-    if any(mark in text for mark in PANIC_MARKS):
+    if any(message in text for message in PANIC_MESSAGES):
         raise LabError(_explain("the guest's kernel failed", directory))
     error = directory / "error.txt"
     if error.exists():
@@ -86,7 +86,7 @@ def boot(
 
 
 def _end(guest: subprocess.Popen[bytes]) -> None:
-    """End the guest with its processes: they are the kernel's children in a session of their own."""
+    """Kill the guest with its processes: they are children of its kernel, in a session of their own."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(guest.pid, signal.SIGKILL)
     guest.wait()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WALL_LIMIT_BASE_S = 300
 WALL_LIMIT_PER_SECOND_S = 20
-"""A guest that needs more wall time than this, and this per virtual second, hangs."""
+"""A guest is taken to hang after this much wall-clock time, plus this much per virtual second."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     parameters = _parameters(options)
     if options.trace and options.json is None:
-        raise UsageError("trace: give --json FILE as well, the histories go into it")
+        raise UsageError("trace: --json FILE is needed as well, the histories are written there")
     found = _measure(parameters, options, trace=options.trace)
     print(tables.describe(parameters))
     print(tables.text(tables.rows(found)))
@@ -80,7 +80,7 @@ def _study(options: argparse.Namespace) -> None:
     if options.results is not None:
         found = results.load(options.results)
         if found.parameters.terminals != two_phone_study.TWO_PHONES.terminals:
-            raise UsageError(f"results: {options.results} is of {found.parameters.terminals} phones, not of two")
+            raise UsageError(f"results: {options.results} has {found.parameters.terminals} phones, not two")
     else:
         parameters = two_phone_study.TWO_PHONES
         if options.seeds is not None:
@@ -170,9 +170,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--driver-queue", type=int, default=defaults.driver_queue_frames, metavar="N", help="frames (default: 64)")
     add("--ap-driver-queue", type=int, default=defaults.ap_driver_queue_frames, metavar="N", help="the access point's")
     add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
-    add("--retry-limit", type=int, default=0, metavar="N", help="attempts a frame (default: as the rate control asks)")
+    add("--retry-limit", type=int, default=0, metavar="N", help="attempts a frame (default: the rate control decides)")
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
-    add("--bounds-interval-ms", type=int, default=1000, metavar="MS", help="between looks for new rules")
+    add("--bounds-interval-ms", type=int, default=1000, metavar="MS", help="between two readings of a phone's rules")
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     add("--trace", action="store_true", help="record each phone's history of cwnd and events, for plot (needs --json)")
     _add_setting(run)
@@ -185,9 +185,9 @@ def _parser() -> argparse.ArgumentParser:
 
     study = commands.add_parser("study", help="repeat a study of the papers", allow_abbrev=False)
     study.set_defaults(do=_study)
-    study.add_argument("name", choices=("two-phones",), help="two equal phones, 256 ms: who is steady, by the monitor")
+    study.add_argument("name", choices=("two-phones",), help="two equal phones, 256 ms: which are steady")
     study.add_argument("--seeds", type=_seeds, metavar="A..B", help="default: 1..10")
-    study.add_argument("--results", type=Path, metavar="FILE", help="do not run: take what --json wrote")
+    study.add_argument("--results", type=Path, metavar="FILE", help="do not run: read what --json wrote")
     study.add_argument("--directory", type=Path, metavar="DIR", help="draw two-phones.svg there")
     study.add_argument("--format", choices=("svg", "png"), default="svg")
     _add_setting(study)
@@ -200,13 +200,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_setting(parser: argparse.ArgumentParser) -> None:
-    """Add what runs are made with; it has no influence on their figures."""
+    """Add the options that have no influence on the figures."""
     add = parser.add_argument
     add("--json", type=Path, metavar="FILE", help="write the results here")
     add("--jobs", type=int, metavar="N", help="guests at a time (default: one per core)")
     add("--logs", type=Path, metavar="DIR", help="keep each run's logs and raw samples here")
-    add("--kernel", metavar="FILE", help="a built lab kernel (default: as lab/kernel/build.sh gives it)")
-    add("--wall-limit-seconds", type=float, metavar="S", help="give up on a guest that takes longer")
+    add("--kernel", metavar="FILE", help="a built lab kernel (default: what lab/kernel/build.sh builds)")
+    add("--wall-limit-seconds", type=float, metavar="S", help="end a guest that takes longer")
 
 
 def _reals(text: str) -> tuple[float, ...]:

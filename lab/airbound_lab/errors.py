@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors that a person sees; each ends the command with a message and an exit status."""
+"""The errors of the command; each ends it with a message and an exit status."""
 
 from __future__ import annotations
 
 
 class LabError(Exception):
-    """Something the user has to know; the message says what and where. Exit status 1."""
+    """A run failed; the message names what and where. Exit status 1."""
 
     exit_status = 1
 

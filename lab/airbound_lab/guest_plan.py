@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything the guest is told, as one JSON document: what to configure, to start, and when; pure.
+"""The guest's plan, one JSON document: what to configure, what to start, and when; pure.
 
-The guest (guest/init.py) only carries it out. So that equal runs are equal to the digit, nothing may come in here that
-differs between two equal runs: no directory of the run, no time, no process id.
+The guest (guest/main.py) reads its plan and nothing else. For equal runs to be equal to the digit, nothing may be in it
+that differs between them: no directory of the run, no time, no process id.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from airbound_lab import topology as nodes
 from airbound_lab.parameters import MODES, Parameters
 
 RESULT_DIRECTORY = "/run/result"
-"""Where the guest sees the directory that the host gives it."""
+"""The directory of the run, as mounted in the guest."""
 
 BEACON_INTERVAL_TU = 100
 TRACE_BUFFER_KIB = {"phone": 32 << 10, "cell": 256 << 10}
-"""Of the kernel's buffer, at most: 32 MiB hold some 200,000 records, and the guest has memory for 256 MiB of them."""
+"""Largest trace buffers: 32 MiB are some 200,000 records, and the guest has memory for 256 MiB."""
 
 CHANNEL = 6
 FREQUENCY_MHZ = 2437
 
 TCP_BUFFER = {"minimum": 4096, "start": 1 << 20, "maximum": 16 << 20}
-"""Bytes. 16 MiB holds the window of any flow here; a start of 1 MiB saves wake-ups of the sending process."""
+"""Bytes. 16 MiB is enough for the window of any flow here; a start of 1 MiB saves wake-ups of the sending process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Paths on the host, which the guest sees as its own."""
+    """Paths on the host; they are the same in the guest."""
 
     traffic: str
     python: str
@@ -39,7 +39,7 @@ class Programs:
 
 
 def plan(parameters: Parameters, mode: str, seed: int, programs: Programs, *, trace: bool = False) -> dict[str, Any]:
-    """Write the guest's orders for one run; with `trace`, each phone's history is recorded."""
+    """Return the guest's plan for one run; with `trace`, each phone's history is recorded."""
     cell = nodes.build(parameters)
     return {
         "medium": _medium(parameters, seed),
@@ -84,7 +84,7 @@ def plan(parameters: Parameters, mode: str, seed: int, programs: Programs, *, tr
 
 
 def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
-    """Write the plan for airbound-traffic, without its time zero: `T0_NS` stands in its place."""
+    """Return the plan for airbound-traffic; `T0_NS` is to be replaced by time zero."""
     parameters = cell.parameters
     flows = parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
     protocols = sorted({flow.action.protocol for flow in flows})
@@ -120,14 +120,14 @@ def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
 
 
 def trace_file(phone: nodes.Phone) -> str:
-    """Name of the file in the result directory that a phone's history goes to."""
+    """Name of the file with a phone's history, in the result directory."""
     return f"trace-{phone.name}.csv"
 
 
 def _tracers(cell: nodes.Topology, programs: Programs) -> list[dict[str, Any]]:
     """One `airbound-phone trace` in each phone, for its connections to its server.
 
-    They read at the end: reading takes virtual time, and traced phones would not do what they do untraced.
+    They read at the end: reading takes virtual time, and a traced run would differ from an untraced one.
     """
     buffer_kib = min(TRACE_BUFFER_KIB["phone"], TRACE_BUFFER_KIB["cell"] // len(cell.phones))
     return [
@@ -169,7 +169,7 @@ def _sysctls() -> dict[str, str]:
 
 
 def _hostapd() -> str:
-    """802.11g, OFDM rates only, no WMM: the one access category that the model knows."""
+    """802.11g, OFDM rates only, no WMM: the model has one access category."""
     return f"""interface=wlan0
 bridge=br0
 driver=nl80211
@@ -190,7 +190,7 @@ max_num_sta=200
 
 
 def _wpa_supplicant() -> str:
-    """One channel, one network: no time is lost looking elsewhere."""
+    """One channel, one network: no other is scanned."""
     return f"""p2p_disabled=1
 network={{
 	ssid="airbound"
@@ -202,7 +202,7 @@ network={{
 
 
 def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dict[str, Any]]:
-    """Airbound itself, in the order in which it is started."""
+    """Controller and agents, in the order in which they are started."""
     arguments = MODES[mode].controller_arguments
     if arguments is None:
         return []

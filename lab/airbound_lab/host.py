@@ -30,7 +30,7 @@ TOOL_PACKAGES = {
     "hostapd": "hostapd",
     "wpa_supplicant": "wpasupplicant",
 }
-"""Debian's package for each tool. The guest finds them in the same directories as the host does."""
+"""Debian's package for each tool. The tools are in the same directories on the host and in the guest."""
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -66,19 +66,19 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
 
 
 def kernel(given: str | None) -> Path:
-    """Give the lab kernel's program: as given, or from the environment, or built now if it is not in the cache."""
+    """Return the lab kernel's program: the given one, that of the environment, or one built now if none is cached."""
     chosen = given or os.environ.get(KERNEL_VARIABLE)
     if not chosen:
         build = REPOSITORY / "lab" / "kernel" / "build.sh"
         result = subprocess.run([str(build)], stdout=subprocess.PIPE, text=True, check=False)
         lines = result.stdout.strip().splitlines()
         if result.returncode != 0 or not lines:
-            raise LabError(f"{build} failed (status {result.returncode}); see above")
+            raise LabError(f"{build} failed (status {result.returncode}); its messages are above")
         chosen = lines[-1]
     path = Path(chosen).resolve()
     if not os.access(path, os.X_OK) or not path.is_file():
         raise UsageError(
-            f"no kernel at {path}; build it with lab/kernel/build.sh, or give --kernel or {KERNEL_VARIABLE}"
+            f"no kernel at {path}; build it with lab/kernel/build.sh, or set --kernel or {KERNEL_VARIABLE}"
         )
     return path
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the traffic generator's samples to the figures of a run; pure.
 
-The measured window is (warm-up, end]. Goodput is what the receivers got. The RTT figures pool the per-second smoothed
-RTT of all phones' TCP. The RTT ratio is RTT over the smallest RTT that *any* phone saw to the same server during the
-whole run, since a phone that starts in a full cell never sees the true minimum itself.
+The measured window is (warm-up, end]. Goodput is what the receivers got. The RTT figures pool the smoothed RTT of all
+phones' TCP, once a second. The RTT ratio is RTT over the smallest RTT that *any* phone measured to the same server in
+the whole run, since a phone that starts in a full cell never measures the true minimum.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RTT_UNKNOWN_US = 2**32 - 1
 
 @dataclass(slots=True)
 class Samples:
-    """What the generator wrote, by what it is about."""
+    """The generator's samples, by kind."""
 
     received_bytes: dict[str, dict[int, int]] = field(default_factory=dict)
     """By source address, then by second: cumulative bytes."""
@@ -55,7 +55,7 @@ def parse(lines: Iterable[str]) -> Samples:
             t_ms = data["t_ms"]
             if kind == "recv":
                 at = samples.received_bytes.setdefault(data["source"], {})
-                # One phone may be heard by several receivers (TCP and UDP): their bytes add up.
+                # Several receivers (TCP and UDP) may have bytes of one phone: they are added up.
                 at[t_ms // 1000] = at.get(t_ms // 1000, 0) + data["bytes"]
             elif kind == "send":
                 samples.sent.setdefault(name, {})[t_ms // 1000] = data
@@ -69,7 +69,7 @@ def parse(lines: Iterable[str]) -> Samples:
 
 
 def jain(rates: Sequence[float]) -> float | None:
-    """Jain's fairness index: 1 if all are equal, 1/n if one has everything; None if nobody has anything."""
+    """Jain's fairness index: 1 if all rates are equal, 1/n if one has everything; None if all are 0."""
     squares = sum(rate * rate for rate in rates)
     return sum(rates) ** 2 / (len(rates) * squares) if squares > 0 else None
 
@@ -87,7 +87,7 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
-    """Compute everything that is said about one run, but the wall time."""
+    """Compute every figure of one run, but its cost."""
     parameters = cell.parameters
     base_rtt_ms = _base_rtt_ms(cell, samples)
     sending = {flow.phone for flow in parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
@@ -111,7 +111,7 @@ def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
 
 
 def _base_rtt_ms(cell: Topology, samples: Samples) -> dict[str, float]:
-    """The smallest RTT that any phone saw, by server."""
+    """The smallest RTT that any phone measured, by server."""
     smallest: dict[str, float] = {}
     for phone in cell.phones:
         server = cell.server_of(phone).name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws results: the totals by mode, and each phone's second-by-second story of a mode."""
+"""Draws results: the totals by mode, and each phone of a mode, second by second."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def phones(results: Results, mode: str, seed: int | None = None) -> Figure:
 
 
 def svg(figure: Figure) -> str:
-    """Give a figure as SVG text, the same in every run of the program."""
+    """Return a figure as SVG text, the same in every run of the program."""
     out = io.StringIO()
     with mpl.rc_context(STYLE):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
@@ -138,7 +138,7 @@ def _phone(phone: PhoneResult, results: Results, goodput: Axes, cwnd: Axes, rati
 
 
 def _bounds(phones: Sequence[PhoneResult], results: Results, cwnd: Axes) -> None:
-    """Draw each pair of bounds once, however many phones have it: dashes on top of dashes make a line."""
+    """Draw each pair of bounds once, however many phones have it: dashes drawn over dashes look like a line."""
     drawn = []
     for phone in phones:
         series, colour = phone.series, _colour(results, phone)
@@ -153,7 +153,7 @@ def _bounds(phones: Sequence[PhoneResult], results: Results, cwnd: Axes) -> None
 
 
 def _shape(results: Results, goodput: Axes, cwnd: Axes, ratio: Axes) -> None:
-    """Give the panels of all modes of one file the same scales, so that they can be compared by eye."""
+    """Set the same scales for the panels of all modes of one file, so that they can be compared by eye."""
     every = [phone.series for run in results.runs for phone in run.phones]
     goodput.set_title("Throughput of each phone, Mb/s")
     goodput.set_ylim(0, 1.05 * max((max(series.goodput_mbps) for series in every), default=1.0) or 1.0)
@@ -178,7 +178,7 @@ def _shape(results: Results, goodput: Axes, cwnd: Axes, ratio: Axes) -> None:
 
 
 def _plain_log(axis: Axis) -> None:
-    """Decades written as 1, 10, 100: no powers to decode."""
+    """Label decades 1, 10, 100 instead of with powers of ten."""
     axis.set_major_locator(LogLocator(10))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())

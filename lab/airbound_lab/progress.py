@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Shows how far the runs are; called from several threads."""
+    """Shows the state of the runs; called from several threads."""
 
     def __init__(self, stream: TextIO, runs: int) -> None:
         self._stream = stream
@@ -24,14 +24,14 @@ class Progress:
         self._lock = threading.Lock()
 
     def update(self, task: Task, state: str) -> None:
-        """A run got somewhere."""
+        """Show the state of a run."""
         with self._lock:
             if self._under_way.get(task) != state:
                 self._under_way[task] = state
                 self._draw()
 
     def finish(self, task: Task, run: Run) -> None:
-        """A run is done."""
+        """Print a finished run."""
         with self._lock:
             self._done += 1
             self._under_way.pop(task, None)
@@ -39,12 +39,12 @@ class Progress:
             rtt = "" if run.rtt_mean_ms is None else f", RTT {run.rtt_mean_ms:.0f} ms"
             self._stream.write(
                 f"[{self._done}/{self._runs}] {task}: {run.total_goodput_mbps:.2f} Mb/s{rtt} "
-                f"({run.wall_seconds:.0f} s of wall time)\n"
+                f"({run.wall_seconds:.0f} s of wall-clock time)\n"
             )
             self._draw()
 
     def close(self) -> None:
-        """Leave the terminal clean."""
+        """Clear the line."""
         with self._lock:
             self._clear()
 

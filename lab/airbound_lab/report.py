@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One self-contained HTML page of several results files: tables, pictures, and what they show, all computed."""
+"""One self-contained HTML page of several results files: tables, pictures and findings, all computed."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def _introduction(sets: Sequence[tuple[str, Results]]) -> str:
     wall_s = sum(run.wall_seconds for _, results in sets for run in results.runs)
     return (
         f"<p>{runs} runs of a whole Wi-Fi cell (patched kernel, hostapd, phones, agents, controller) in virtual time, "
-        f"{wall_s / 60:.0f} minutes of computing. cubic and bbr run without Airbound; the other modes are policies of "
-        "its controller. RTT ratio is RTT over the smallest RTT that any phone saw. Every figure and sentence here is "
-        "computed from the results.</p>"
+        f"{wall_s / 60:.0f} minutes of wall-clock time. cubic and bbr run without Airbound; the other modes are "
+        "policies of its controller. RTT ratio is RTT over the smallest RTT that any phone measured. Every figure and "
+        "sentence here is computed from the results.</p>"
     )
 
 
@@ -147,13 +147,13 @@ def _table(rows: list[list[str]]) -> str:
 
 
 def _picture(svg: str, pictures: itertools.count[int], kind: str) -> str:
-    """Put a picture into the page: colours that follow the page, and ids that no other picture has."""
+    """Return a picture for the page: with the page's colours, and with ids that no other picture has."""
     for colour, variable in SVG_COLOURS.items():
         svg = svg.replace(colour, variable)
-    mark = f"p{next(pictures)}-"
-    svg = re.sub(r'\bid="', f'id="{mark}', svg)
-    svg = re.sub(r'(href="#|url\(#)', rf"\1{mark}", svg)
-    # The page scales the picture; its own size would not let it shrink.
+    prefix = f"p{next(pictures)}-"
+    svg = re.sub(r'\bid="', f'id="{prefix}', svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\1{prefix}", svg)
+    # The page scales the picture, which a size of its own would prevent.
     head, rest = svg.split(">", 1)
     svg = re.sub(r' (width|height)="[^"]*"', "", head) + ">" + rest
     return f'<figure class="{kind}">{svg}</figure>'

@@ -65,7 +65,7 @@ class PhoneResult:
     series: Series
     rules: tuple[RulesChange, ...] = ()
     trace: PhoneTrace | None = None
-    """The history of its connections, if the run was asked for one."""
+    """The history of its connections, if the run was traced."""
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -117,7 +117,7 @@ class Results:
         return [run for run in self.runs if run.mode == mode]
 
     def modes(self) -> list[str]:
-        """Return the modes that there are runs of, in the order in which they were asked for."""
+        """Return the modes that there are runs of, in the order of the parameters."""
         return [mode for mode in self.parameters.modes if self.of_mode(mode)]
 
 
@@ -140,7 +140,7 @@ def save(results: Results, path: Path) -> None:
         "kernel": results.kernel,
         "runs": [_plain(run) for run in results.runs],
     }
-    # One number a line is good to read in hundreds of lines, and a waste in the hundred thousands of a trace.
+    # One number a line is easy to read, but a trace has hundreds of thousands.
     indent = None if any(phone.trace for run in results.runs for phone in run.phones) else 1
     text = json.dumps(data, indent=indent, allow_nan=False) + "\n"
     try:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from airbound_lab.parameters import Parameters
 
 RATE_CONTROL_NAMES = {"minstrel": "minstrel_ht", "fixed54": "fixed54", "aarf": "aarf"}
-"""Our names and mac80211's."""
+"""The lab's names, and mac80211's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ class Task:
     seed: int
 
     def __str__(self) -> str:
-        """Name it for people."""
+        """Return its name in messages."""
         return f"{self.mode}, seed {self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the runs are made with; has no influence on their figures."""
+    """How the runs are carried out; has no influence on their figures."""
 
     kernel: Path
     programs: Programs
@@ -54,7 +54,7 @@ class Setting:
     logs: Path | None = None
     """Where each run's logs and raw samples are kept; None: those of a failed run only, in a temporary directory."""
     trace: bool = False
-    """Whether the history of each phone is recorded; the figures are the same either way."""
+    """Whether the history of each phone is recorded; the figures are the same with and without."""
 
 
 def run_all(
@@ -64,7 +64,7 @@ def run_all(
     on_done: Callable[[Task, Run], None],
     kernel_hash: str = "",
 ) -> Results:
-    """Make every run of the parameters' modes and seeds, in any order; the results are in the order asked for.
+    """Make every run of the parameters' modes and seeds, in any order; the results are in the order of the parameters.
 
     The first failure stops all and is raised as LabError.
     """
@@ -103,11 +103,11 @@ def run_one(
         seed=task.seed,
     )
 
-    def look() -> None:
+    def on_poll() -> None:
         on_progress(task, _progress(directory, parameters))
 
     try:
-        wall_seconds = boot.boot(command, directory, setting.wall_limit_s, look, stopped)
+        wall_seconds = boot.boot(command, directory, setting.wall_limit_s, on_poll, stopped)
         run = _read(directory, parameters, task, trace=setting.trace)
     except LabError as error:
         raise LabError(f"{task}: {error}") from error
@@ -148,7 +148,7 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
 
 
 def _progress(directory: Path, parameters: Parameters) -> str:
-    """Say how far a guest is."""
+    """Return the state of a guest."""
     path, samples = directory / "progress", directory / "samples.jsonl"
     if not path.exists():
         return "booting"

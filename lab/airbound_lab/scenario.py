@@ -39,7 +39,7 @@ Seconds = Annotated[float, Field(gt=0)]
 
 @dataclass(frozen=True, slots=True, config=STRICT)
 class Action:
-    """One thing that happens."""
+    """One step of a scenario."""
 
     at_s: Annotated[float, Field(ge=0)]
     do: Do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How every picture looks."""
+"""Colours and fonts of all pictures."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def text(table: list[list[str]]) -> str:
 
 
 def describe(parameters: Parameters) -> str:
-    """One line that says what was run."""
+    """One line on what was run."""
     delays = ", ".join(f"{delay_ms:g}" for delay_ms in parameters.wired_delays_ms)
     phones = "1 phone" if parameters.terminals == 1 else f"{parameters.terminals} phones"
     count = len(parameters.seeds)
@@ -82,7 +82,7 @@ def describe(parameters: Parameters) -> str:
 
 
 def findings(results: Results) -> list[str]:
-    """Say in sentences what the runs show, each mode against the first of them that runs without Airbound."""
+    """One sentence per mode, which compares it with the first mode that runs without Airbound."""
     modes = results.modes()
     reference = next((mode for mode in modes if not MODES[mode].has_agents), None)
     if reference is None:
@@ -127,9 +127,9 @@ def _times(factor: float) -> str:
 
 
 def missing_records(results: Results) -> list[str]:
-    """One sentence for each history that is not whole."""
+    """One sentence for each trace that lacks records."""
     return [
-        f"{run.mode}, seed {run.seed}, phone {number}: {phone.trace.lost} records of its history are lost, the oldest:"
+        f"{run.mode}, seed {run.seed}, phone {number}: {phone.trace.lost} records, the oldest, are missing:"
         " the kernel's buffer was too small for so many seconds"
         for run in results.runs
         for number, phone in enumerate(run.phones, start=1)

@@ -34,7 +34,7 @@ SERVER_PORT = 5001
 PREFIX_BITS = 16
 
 NETEM_LIMIT_PACKETS = 1_000_000
-"""netem only delays here: it must never drop."""
+"""netem is there to delay only: it must never drop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Topology:
     parameters: Parameters
 
     def server_of(self, phone: Phone) -> Server:
-        """Give the server that a phone sends to."""
+        """Return the server that a phone sends to."""
         delay_ms = self.parameters.wired_delay_ms(phone.index)
         return next(server for server in self.servers if server.delay_ms == delay_ms)
 

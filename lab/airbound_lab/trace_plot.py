@@ -35,7 +35,7 @@ PANELS = {"cwnd": 3.0, "events": 1.0, "queue": 1.0}
 """Heights of a phone's panels, in parts."""
 
 BINS = 1200
-"""No more is drawn along the time line than a picture of this width shows."""
+"""Ticks drawn along the time line at most: more would not be visible."""
 
 
 def history(results: Results, run: Run) -> Figure:
@@ -57,8 +57,8 @@ def history(results: Results, run: Run) -> Figure:
                 continue
             phone = run.phones[i]
             window(cell[0], phone, results.parameters.seconds)
-            holes = f" ({phone.trace.lost} records lost)" if phone.trace and phone.trace.lost else ""
-            cell[0].set_title(f"phone {i + 1}, {phone.wired_delay_ms:g} ms: cwnd, segments{holes}")
+            missing = f" ({phone.trace.lost} records lost)" if phone.trace and phone.trace.lost else ""
+            cell[0].set_title(f"phone {i + 1}, {phone.wired_delay_ms:g} ms: cwnd, segments{missing}")
             cell[0].set_ylim(0, 1.08 * largest_segs)
             event_rows(cell[1], phone, kinds)
             _queue(cell[2], phone, results.parameters.seconds)
@@ -92,7 +92,7 @@ def top(phone: PhoneResult) -> float:
 
 
 def window(axes: Axes, phone: PhoneResult, seconds: float, *, colour: str | None = None) -> None:
-    """Draw cwnd, ssthresh and the bounds of a phone's connections; with a colour, several phones fit: no ssthresh."""
+    """Draw cwnd, ssthresh and the bounds of a phone's connections; ssthresh only where no colour is given."""
     for connection in phone.trace.connections if phone.trace else []:
         low_t, low = _steps(connection.bound_min_segs, seconds)
         high_t, high = _steps(connection.bound_max_segs, seconds)
@@ -104,7 +104,7 @@ def window(axes: Axes, phone: PhoneResult, seconds: float, *, colour: str | None
 
 
 def event_rows(axes: Axes, phone: PhoneResult, kinds: Sequence[str]) -> None:
-    """Draw one row per kind, a tick per moment, and how often it happened in all."""
+    """Draw one row per kind: a tick per moment, and the total."""
     for row, kind in enumerate(kinds):
         tracks = [connection.events[kind] for connection in (phone.trace.connections if phone.trace else [])]
         moments = sorted({t_s for track in tracks for t_s in track.t_s})
@@ -123,7 +123,7 @@ def event_rows(axes: Axes, phone: PhoneResult, kinds: Sequence[str]) -> None:
 
 
 def shade(axes: Axes, results: Results) -> None:
-    """Shade what is not measured, and give every panel the same time."""
+    """Shade what is not measured, and set the same time axis for every panel."""
     if results.parameters.warmup_seconds:
         axes.axvspan(0, results.parameters.warmup_seconds, color=FAINT, alpha=0.12, linewidth=0)
     axes.set_xlim(0, results.parameters.seconds)
@@ -158,7 +158,7 @@ def _steps(track: Track, seconds: float) -> tuple[list[float], list[float]]:
 
 
 def _thinned(moments: Sequence[float]) -> list[float]:
-    """One moment for each column of pixels."""
+    """Leave out moments that would fall on the same column of pixels."""
     if not moments:
         return []
     width_s = max(moments[-1], 1e-9) / BINS

@@ -33,7 +33,7 @@ def usage_errors(where: str = "", name: Callable[[str], str] = str) -> Iterator[
 
 
 def explain(error: ValidationError, name: Callable[[str], str] = str) -> str:
-    """Word the first error: key, value, and what is wrong with it."""
+    """Return the first error as text: key, value, and what is wrong with it."""
     first = error.errors(include_url=False)[0]
     location = list(first["loc"])
     if location and isinstance(location[0], str):

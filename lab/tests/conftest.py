@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: our own traffic generator, built; made-up results; and the lab's kernel for tests marked uml."""
+"""Fixtures: our own traffic generator, built; synthetic results; and the lab's kernel for tests marked uml."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Cell:
     logs: Path
 
     def seconds_of(self, stamp: str) -> float:
-        """Where a time stamp of a component's log stands on the time line of the run."""
+        """Return a time stamp of a component's log as seconds on the time line of the run."""
         zero: float = json.loads((self.logs / "end.json").read_text(encoding="utf-8"))["time_zero_s_since_1970"]
         return dt.datetime.fromisoformat(stamp).timestamp() - zero
 
@@ -143,10 +143,10 @@ def trace_lines() -> TraceLines:
 
 @pytest.fixture(scope="session")
 def make_results() -> Callable[..., Results]:
-    """Results that went through the real measuring code."""
+    """Results of synthetic samples, computed by the real measuring code."""
 
-    def make(**changes: object) -> Results:
-        parameters = Parameters(**({"terminals": 3, "seconds": 6, "warmup_seconds": 2} | changes))  # type: ignore[arg-type]
+    def make(**changes: Any) -> Results:
+        parameters = Parameters(**({"terminals": 3, "seconds": 6, "warmup_seconds": 2} | changes))
         runs: list[Run] = []
         for number, mode in enumerate(parameters.modes, start=1):
             for seed in parameters.seeds:

@@ -32,14 +32,14 @@ def test_a_guest_that_is_done_is_done(tmp_path: Path) -> None:
     assert start(tmp_path, "printf done > progress") >= 0
 
 
-@pytest.mark.parametrize("mark", boot.PANIC_MARKS)
-def test_a_panic_is_seen_even_if_the_guest_says_it_is_done(tmp_path: Path, mark: str) -> None:
+@pytest.mark.parametrize("message", boot.PANIC_MESSAGES)
+def test_a_panic_is_noticed_even_if_the_guest_reports_done(tmp_path: Path, message: str) -> None:
     with pytest.raises(LabError, match="kernel failed") as raised:
-        start(tmp_path, f"printf done > progress; echo '{mark} here'; echo last words")
-    assert f"| {mark} here\n  | last words" in str(raised.value)
+        start(tmp_path, f"printf done > progress; echo '{message} here'; echo last line")
+    assert f"| {message} here\n  | last line" in str(raised.value)
 
 
-def test_the_guest_says_why_it_failed(tmp_path: Path) -> None:
+def test_the_guests_reason_for_failing_is_reported(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="station sta3 did not associate") as raised:
         start(tmp_path, "printf 'associating 3/9' > progress; printf 'station sta3 did not associate' > error.txt")
     assert "while: associating 3/9" in str(raised.value)
@@ -55,7 +55,7 @@ def test_a_guest_that_hangs_is_ended_with_all_its_processes(tmp_path: Path) -> N
     with pytest.raises(LabError, match="not done after 1 s"):
         start(tmp_path, "sleep 1000 & echo $! > child; wait", wall_limit_s=1)
     child = int((tmp_path / "child").read_text(encoding="utf-8"))
-    # Who is killed is not gone at once; "sleep" by itself would stay for a quarter of an hour.
+    # A killed process is not gone at once; "sleep" by itself would stay for a quarter of an hour.
     deadline_s = time.monotonic() + 60
     while alive(child) and time.monotonic() < deadline_s:
         time.sleep(0.01)
@@ -69,8 +69,8 @@ def test_a_guest_is_ended_when_the_others_failed(tmp_path: Path) -> None:
 
 def test_nothing_of_the_users_environment_reaches_the_guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_THE_HOST", "1")
-    start(tmp_path, "env > seen; printf done > progress")
-    names = {line.split("=")[0] for line in (tmp_path / "seen").read_text(encoding="utf-8").splitlines()}
+    start(tmp_path, "env > environment; printf done > progress")
+    names = {line.split("=")[0] for line in (tmp_path / "environment").read_text(encoding="utf-8").splitlines()}
     assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"PATH", "HOME"}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cell itself: medium, wire, knobs, determinism, and what is said when it cannot be brought up."""
+"""The cell itself: medium, wire, parameters, determinism, and the errors when it cannot be brought up."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_saturation_throughput_is_bianchis(boot_cell: Callable[..., Cell], stati
 
 
 def test_same_seed_same_result_to_the_digit_and_another_seed_differs(boot_cell: Callable[..., Cell]) -> None:
-    # A second phone-to-controller history must be the same as well, hence a mode with agents. The two requests differ
-    # in a name only, which must not matter.
+    # A mode with agents, because what they and the controller exchange must be the same as well. The two requests
+    # differ in a name only, which must not matter.
     first, again = (
         boot_cell("bdp", scenario=Scenario(name, built_in("uplink").actions), terminals=3, **SHORT).run.comparable()
         for name in ("first", "a name that is much longer than the first")
@@ -48,7 +48,7 @@ def test_same_seed_same_result_to_the_digit_and_another_seed_differs(boot_cell: 
 def test_same_result_from_another_place(
     boot_cell: Callable[..., Cell], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # The path of the guest's first program is on the kernel's command line, which the kernel takes for entropy.
+    # The path of the guest's first program is on the kernel's command line, which the kernel uses as entropy.
     here = boot_cell("bdp", terminals=3, **SHORT).run.comparable()
     package = boot.GUEST_INIT.parent
     elsewhere = shutil.copytree(package.parent, tmp_path / "a-path-of-another-length" / package.parent.name)
@@ -115,6 +115,6 @@ def test_a_station_that_cannot_associate_is_named(boot_cell: Callable[..., Cell]
         boot_cell("cubic", terminals=1, loss_percent=99.0, **SHORT)
 
 
-def test_a_controller_that_does_not_start_is_named_with_its_words(boot_cell: Callable[..., Cell]) -> None:
+def test_a_controller_that_does_not_start_is_named_with_its_error(boot_cell: Callable[..., Cell]) -> None:
     with pytest.raises(LabError, match=r"controller ended before it could listen: .*unknown key colour"):
         boot_cell("bdp", terminals=1, controller_config='colour = "red"\n', **SHORT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole chain, from the access point's report to the phones' kernels, as each phone's kernel tells it."""
+"""The whole chain, from the access point's report to the phones' kernels, as read back from each phone's kernel."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.uml
 
-LOOK_MS = 20
+SAMPLE_MS = 20
 LEASE_S = 6.0
 """The controller's default."""
 DEADLINE_S = 0.3
 """From the access point's report to the last phone's kernel."""
 
 
-def everybody(phones: int) -> tuple[Action, ...]:
+def all_phones(phones: int) -> tuple[Action, ...]:
     """All start at nearly one moment."""
     return tuple(Action(0, "start-traffic", phone=i) for i in range(1, phones + 1))
 
@@ -36,7 +36,7 @@ def rules_at(phone: PhoneResult, t_s: float) -> list[str]:
     return [list(change.rules) for change in phone.rules if change.t_s <= t_s][-1]
 
 
-def test_the_papers_bounds_stand_in_every_kernel(boot_cell: Callable[..., Cell]) -> None:
+def test_the_papers_bounds_are_in_every_kernel(boot_cell: Callable[..., Cell]) -> None:
     """Table 2, JB, class B at ten phones: 35/20, and the ratio stays far below where Table 3 is tighter."""
     run = boot_cell("paper-jb", terminals=10, wired_delays_ms=(256.0,), seconds=12).run
     for phone in run.phones:
@@ -48,7 +48,7 @@ def test_the_papers_bounds_stand_in_every_kernel(boot_cell: Callable[..., Cell])
 
 
 def test_generation_gb_has_its_own_table(boot_cell: Callable[..., Cell]) -> None:
-    """Table 2, GB, class B at two phones: 63/62, but Table 3 at ratio 1 says the same."""
+    """Table 2, GB, class B at two phones: 63/62, which Table 3 at ratio 1 has as well."""
     run = boot_cell("paper-gb", terminals=2, wired_delays_ms=(256.0,), seconds=10).run
     assert [rules_at(phone, 10) for phone in run.phones] == [["dst 10.0.4.1/32 62 63"]] * 2
 
@@ -56,10 +56,10 @@ def test_generation_gb_has_its_own_table(boot_cell: Callable[..., Cell]) -> None
 @pytest.fixture(scope="module")
 def coming_and_going(boot_cell: Callable[..., Cell]) -> Cell:
     """Two send all the time; phone 3 from 6 s to 14 s."""
-    actions = (*everybody(2), Action(6, "start-traffic", phone=3), Action(14, "stop-traffic", phone=3))
+    actions = (*all_phones(2), Action(6, "start-traffic", phone=3), Action(14, "stop-traffic", phone=3))
     scenario = Scenario("coming and going", actions)
     delays = {"wired_delays_ms": (256.0,), "terminals": 3}
-    return boot_cell("paper-jb", scenario=scenario, seconds=20, bounds_interval_ms=LOOK_MS, **delays)
+    return boot_cell("paper-jb", scenario=scenario, seconds=20, bounds_interval_ms=SAMPLE_MS, **delays)
 
 
 @pytest.mark.parametrize(("change", "rule"), [("2 -> 3", "250 400"), ("3 -> 2", "300 300")])
@@ -86,21 +86,20 @@ def test_a_phone_that_stopped_is_not_left_clamped(coming_and_going: Cell) -> Non
 def test_bounds_end_with_the_lease_and_come_back_with_the_controller(boot_cell: Callable[..., Cell]) -> None:
     killed_s, started_s, seconds = 6.0, 14.0, 40
     actions = (Action(killed_s, "kill", component="controller"), Action(started_s, "start", component="controller"))
-    scenario = Scenario("kill", (*everybody(3), *actions))
+    scenario = Scenario("kill", (*all_phones(3), *actions))
     cell = boot_cell("bdp", scenario=scenario, terminals=3, seconds=seconds, bounds_interval_ms=100)
     for phone in cell.run.phones:
         assert rules_at(phone, killed_s - 0.1) != []
         freed_s = next(change.t_s for change in phone.rules if change.t_s > killed_s and not change.rules)
-        # The lease was renewed at most a lease before it ends; a look of the sampler comes on top.
+        # The last renewal was before the kill, so the lease ends within LEASE_S of it; and a sampling interval more.
         assert killed_s < freed_s <= killed_s + LEASE_S + 0.2
         assert all(not change.rules for change in phone.rules if freed_s <= change.t_s < started_s)
-        # Back-off, and a full cell in between: the way back takes its time, but needs nobody's hand.
+        # Back-off and a full cell delay the reconnection; nobody has to intervene.
         assert rules_at(phone, seconds) != []
-        free = phone.series.cwnd_segs[13]
-        held = phone.series.cwnd_segs[5]
+        free, bounded = phone.series.cwnd_segs[13], phone.series.cwnd_segs[5]
         assert free is not None
-        assert held is not None
-        assert free > held
+        assert bounded is not None
+        assert free > bounded
 
 
 def test_an_agent_that_crashed_cleans_up_when_it_starts_again(boot_cell: Callable[..., Cell]) -> None:
@@ -109,7 +108,7 @@ def test_an_agent_that_crashed_cleans_up_when_it_starts_again(boot_cell: Callabl
         Action(6, "kill", component="controller"),
         Action(8, "start", component="phone1"),
     )
-    scenario = Scenario("crash", (*everybody(2), *actions))
+    scenario = Scenario("crash", (*all_phones(2), *actions))
     phone = boot_cell("bdp", scenario=scenario, terminals=2, seconds=12, bounds_interval_ms=100).run.phones[0]
     assert rules_at(phone, 7.9) != []
     assert rules_at(phone, 12) == []
@@ -117,13 +116,13 @@ def test_an_agent_that_crashed_cleans_up_when_it_starts_again(boot_cell: Callabl
 
 @pytest.fixture(scope="module")
 def late_joiner(boot_cell: Callable[..., Cell]) -> Callable[[bool], Cell]:
-    """Phone 4 starts at 8 s in a cell that three others have filled, and whose controller holds no one else back."""
+    """Phone 4 starts at 8 s in a cell that three others have filled, and whose controller bounds only phone 4."""
 
     def boot(share: bool) -> Cell:  # noqa: FBT001
-        # The others are exempt: they fill the queues, so that phone 4 never sees the empty path.
+        # The others are exempt: they fill the queues, so that phone 4 never measures the empty path.
         exempt = ", ".join(f'"02:00:00:00:{i:02x}:00"' for i in (1, 2, 3))
         config = f"exempt = [{exempt}]\n[min_rtt]\nshare = {'true' if share else 'false'}\n"
-        scenario = Scenario("late joiner", (*everybody(3), Action(8, "start-traffic", phone=4)))
+        scenario = Scenario("late joiner", (*all_phones(3), Action(8, "start-traffic", phone=4)))
         return boot_cell("bdp", scenario=scenario, terminals=4, seconds=13, controller_config=config)
 
     return boot

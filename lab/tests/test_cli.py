@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["--terminals", "0"], "--terminals: 0: "),
         (["--modes", "reno"], "--modes[0]: 'reno': "),
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
         (["--json", "/nowhere/out.json"], "/nowhere"),
         (["--controller-config", "/nowhere"], "/nowhere"),
         (["--wired-delays", "4,-1"], "--wired-delays[1]: -1.0: "),
-        (["--trace"], "trace: give --json FILE"),
+        (["--trace"], "trace: --json FILE is needed"),
     ],
 )
-def test_a_wrong_request_ends_with_status_2_and_says_why(
-    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+def test_a_wrong_request_ends_with_status_2_and_the_reason(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["run", *arguments]) == 2
-    assert says in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["5..1", "a..b", "1..", "x", ""])
@@ -47,7 +47,7 @@ def test_seeds_that_are_none_are_refused(text: str, capsys: pytest.CaptureFixtur
     assert "--seeds" in capsys.readouterr().err
 
 
-def test_a_machine_without_the_tools_says_what_to_install(
+def test_without_the_tools_the_error_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(host.check_tools, "__defaults__", (str(tmp_path),))

@@ -35,7 +35,7 @@ BUSY = Scenario(
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("scenario", [built_in("uplink"), built_in("saturation"), BUSY], ids=lambda s: s.name)
-def test_the_generator_understands_every_plan(mode: str, scenario: Scenario, traffic: Path, tmp_path: Path) -> None:
+def test_the_generator_accepts_every_plan(mode: str, scenario: Scenario, traffic: Path, tmp_path: Path) -> None:
     cell = topology.build(Parameters(scenario=scenario, terminals=3, wired_delays_ms=(4.0, 64.0), seconds=8))
     plan = tmp_path / "plan"
     plan.write_text(guest_plan.traffic_plan(cell, mode, seed=1).replace("T0_NS", "1000000000"), encoding="utf-8")
@@ -43,7 +43,7 @@ def test_the_generator_understands_every_plan(mode: str, scenario: Scenario, tra
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_a_flow_says_where_when_and_how() -> None:
+def test_a_flow_has_its_address_its_times_and_its_rate() -> None:
     cell = topology.build(Parameters(scenario=BUSY, terminals=3, wired_delays_ms=(4.0, 64.0), seconds=8))
     lines = guest_plan.traffic_plan(cell, "bbr", seed=1).splitlines()
     assert "recv name=server2-udp netns=server2 protocol=udp address=10.0.5.1:5001" in lines

@@ -23,7 +23,7 @@ def test_jain_lies_between_one_nth_and_one(rates: list[float]) -> None:
 
 
 @given(st.floats(0.001, 1000), st.integers(1, 20), st.floats(0.01, 100))
-def test_jain_is_one_for_equals_and_does_not_know_the_unit(rate: float, phones: int, unit: float) -> None:
+def test_jain_is_one_for_equal_rates_and_independent_of_the_unit(rate: float, phones: int, unit: float) -> None:
     assert measure.jain([rate] * phones) == pytest.approx(1)
     assert measure.jain([rate, 2 * rate]) == pytest.approx(measure.jain([rate * unit, 2 * rate * unit]))
 
@@ -82,12 +82,12 @@ def test_the_warm_up_is_not_measured() -> None:
     assert run.retransmits == 3
 
 
-def test_the_ratio_is_over_the_smallest_rtt_that_any_phone_saw_to_the_same_server() -> None:
+def test_the_ratio_is_over_the_smallest_rtt_of_any_phone_to_the_same_server() -> None:
     parameters = Parameters(terminals=3, wired_delays_ms=(4.0, 64.0), seconds=2, warmup_seconds=0)
     samples = measure.parse(
         lines_of(
             *(sent(1, 1, srtt_us=8000, min_rtt_us=4000), sent(1, 2, srtt_us=128_000, min_rtt_us=64_000)),
-            # A late joiner on the same server as phone 1, which never saw the true minimum.
+            # A late joiner on the same server as phone 1, which never measured the true minimum.
             sent(2, 3, srtt_us=80_000, min_rtt_us=40_000),
         )
     )
@@ -107,7 +107,7 @@ def test_a_second_flow_of_a_phone_counts_its_retransmits_from_zero() -> None:
     assert measure.figures(topology.build(parameters), "cubic", 1, samples).retransmits == 10
 
 
-def test_bytes_heard_by_two_receivers_add_up() -> None:
+def test_bytes_of_two_receivers_add_up() -> None:
     parameters = Parameters(terminals=1, seconds=1, warmup_seconds=0)
     samples = measure.parse(lines_of(received(1, 1, 100_000), received(1, 1, 25_000, server="server1-udp")))
     assert measure.figures(topology.build(parameters), "cubic", 1, samples).total_goodput_mbps == pytest.approx(1)
@@ -126,7 +126,7 @@ def test_no_bound_and_no_sample_are_none_and_not_zero() -> None:
     assert series.min_rtt_ms == (None, 4)
 
 
-def test_a_phone_that_never_sends_does_not_count_as_treated_unfairly() -> None:
+def test_a_phone_that_never_sends_does_not_lower_jain() -> None:
     actions = (Action(0, "start-traffic", phone=1), Action(0, "start-traffic", phone=2))
     parameters = Parameters(scenario=Scenario("two", actions), terminals=3, seconds=2, warmup_seconds=0)
     samples = measure.parse(lines_of(received(2, 1, 500), received(2, 2, 500)))

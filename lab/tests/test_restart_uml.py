@@ -43,7 +43,7 @@ TEN_SENDERS = ("dst 10.0.4.1/32 20 35",)
 
 @pytest.fixture(scope="module")
 def restarted(boot_cell: Callable[..., Cell]) -> Cell:
-    """Ten phones with the paper's table, whose bounds stand still as long as the number of senders does."""
+    """Ten phones with the paper's table, whose bounds change only with the number of senders."""
     actions = (
         *(Action(0, "start-traffic", phone=i) for i in range(1, PHONES + 1)),
         Action(KILLED_S, "kill", component="controller"),

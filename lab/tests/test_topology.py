@@ -46,12 +46,12 @@ def test_without_delay_there_is_no_netem() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_bbr_runs_on_fq_unless_told_otherwise(mode: str) -> None:
+def test_bbr_runs_on_fq_unless_another_qdisc_is_given(mode: str) -> None:
     cell = topology.build(Parameters(terminals=1))
     expected = "fq limit 1000" if mode == "bbr" else "pfifo limit 1000"
     assert topology.phone_tc(cell, cell.phones[0], mode) == f"qdisc replace dev wlan1 root {expected}\n"
-    told = topology.build(Parameters(terminals=1, qdisc="fq_codel", queue_packets=70))
-    assert topology.phone_tc(told, told.phones[0], mode) == "qdisc replace dev wlan1 root fq_codel limit 70\n"
+    given = topology.build(Parameters(terminals=1, qdisc="fq_codel", queue_packets=70))
+    assert topology.phone_tc(given, given.phones[0], mode) == "qdisc replace dev wlan1 root fq_codel limit 70\n"
 
 
 def test_the_access_point_queue_is_a_knob_of_its_own() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorded history, against what the rest of the cell says, and the promise that recording changes nothing."""
+"""The recorded history, compared with the generator's samples, and that recording changes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AFTER_S = 0.000_001
 
 
 def at(track: Track, t_s: float) -> int | None:
-    """The value that holds at a moment."""
+    """The value at a moment."""
     return [value for moment, value in zip(track.t_s, track.values, strict=True) if moment <= t_s][-1]
 
 
@@ -41,7 +41,7 @@ def connections_of(run: Run) -> list[ConnectionTrace]:
     return [connection for phone in run.phones if phone.trace for connection in phone.trace.connections]
 
 
-# Not bbr: it draws from the kernel's randomness where in its cycle it begins, and a process that starts draws as well.
+# Not bbr: it begins its cycle at a random phase, and every process that starts uses up random numbers too.
 @pytest.mark.parametrize("mode", ["cubic", "paper-jb", "bdp"])
 def test_a_traced_run_is_the_run_without_a_trace_to_the_digit(boot_cell: Callable[..., Cell], mode: str) -> None:
     plain, traced = (boot_cell(mode, trace=trace, **SHORT, **LOSSY).run for trace in (False, True))
@@ -49,12 +49,12 @@ def test_a_traced_run_is_the_run_without_a_trace_to_the_digit(boot_cell: Callabl
     assert len(connections_of(traced)) == 3
 
 
-def test_the_history_agrees_with_what_the_traffic_generator_saw(boot_cell: Callable[..., Cell]) -> None:
+def test_the_history_agrees_with_the_traffic_generators_samples(boot_cell: Callable[..., Cell]) -> None:
     run = boot_cell("bdp", trace=True, **SHORT, **LOSSY).run
     for phone, connection in zip(run.phones, connections_of(run), strict=True):
         series = phone.series
         for second in range(2, 13):
-            # The generator looks in the course of its second's turn; within a moment of it a value may change.
+            # The generator samples some milliseconds after the second; a value may change meanwhile.
             moments = [second + offset / 1000 for offset in range(-20, 21)]
             for name in ("cwnd_segs", "bound_min_segs", "bound_max_segs"):
                 near = {at(getattr(connection, name), t_s) for t_s in moments}

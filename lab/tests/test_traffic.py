@@ -102,7 +102,7 @@ SEND = "send name=a protocol=tcp address=1.2.3.4:5 start_ms=0 stop_ms=9"
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         ("dance", "line 2: 'dance' is none of clock, recv, send, watch"),
         ("recv name=s protocol=tcp", "line 2: a recv line needs address="),
@@ -131,12 +131,12 @@ SEND = "send name=a protocol=tcp address=1.2.3.4:5 start_ms=0 stop_ms=9"
         ("recv " + "x" * 600, "line 2: longer than"),
     ],
 )
-def test_a_wrong_plan_is_refused_by_line(traffic: Path, tmp_path: Path, line: str, says: str) -> None:
+def test_a_wrong_plan_is_refused_by_line(traffic: Path, tmp_path: Path, line: str, message: str) -> None:
     result = subprocess.run(
         [traffic, "check", write(tmp_path, CLOCK, line)], capture_output=True, text=True, check=False
     )
     assert result.returncode == 2
-    assert says in result.stderr
+    assert message in result.stderr
 
 
 def test_a_plan_without_a_clock_is_refused(traffic: Path, tmp_path: Path) -> None:

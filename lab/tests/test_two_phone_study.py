@@ -102,7 +102,7 @@ def test_an_untraced_run_and_one_with_missing_records_are_refused(
     found = two(([], []), modes=("cubic",))
     run = each_phone(found.runs[0], lambda _, phone: replace(phone, trace=trace.PhoneTrace(3, phone.trace.connections)))
     found = replace(found, runs=(run,))
-    with pytest.raises(UsageError, match="3 records of a trace are lost"):
+    with pytest.raises(UsageError, match="3 records of a trace are missing"):
         two_phone_study.rows(found)
 
 
@@ -133,4 +133,4 @@ def test_a_cell_of_other_than_two_phones_is_refused(
 ) -> None:
     results.save(make_results(terminals=3), tmp_path / "three.json")
     assert cli.main(["study", "two-phones", "--results", str(tmp_path / "three.json")]) == 2
-    assert capsys.readouterr().err.endswith("three.json is of 3 phones, not of two\n")
+    assert capsys.readouterr().err.endswith("three.json has 3 phones, not two\n")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""First process of the guest of test_trace_command_uml.py: runs `airbound-phone trace`, prints what came of it, ends.
+"""First process of the guest of test_trace_command_uml.py: runs `airbound-phone trace`, prints the results, powers off.
 
 The kernel's command line names the program: airbound_phone=PATH.
 """
@@ -23,7 +23,7 @@ from pathlib import Path
 
 TRACEFS = Path("/sys/kernel/tracing")
 PAUSE_S = 1.0
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 UPLOAD_BYTES = 2_000_000
 POWER_OFF = 0x4321FEDC  # LINUX_REBOOT_CMD_POWER_OFF
 
@@ -52,38 +52,38 @@ def upload() -> str:
 
 
 class Recording:
-    """`airbound-phone trace` as a process; what it says on standard error goes to a file."""
+    """`airbound-phone trace` as a process; its standard error goes to a file."""
 
     def __init__(self, program: str, name: str, *arguments: str, stdout: int | None = None) -> None:
-        self.said = Path(f"/run/{name}.err")
+        self.stderr = Path(f"/run/{name}.err")
         self.out = Path(f"/run/{name}.out")
         command = [program, "trace", *arguments]
-        with self.said.open("wb") as said, self.out.open("wb") as out:
-            self.process = subprocess.Popen(command, stdout=out if stdout is None else stdout, stderr=said)
-        while "recording" not in self.said.read_text() and self.process.poll() is None:
+        with self.stderr.open("wb") as stderr, self.out.open("wb") as out:
+            self.process = subprocess.Popen(command, stdout=out if stdout is None else stdout, stderr=stderr)
+        while "recording" not in self.stderr.read_text() and self.process.poll() is None:
             time.sleep(0.01)
 
     def result(self) -> dict[str, object]:
-        status = self.process.wait(PATIENCE_S)
-        return {"status": status, "said": self.said.read_text(), "out": self.out.read_text()}
+        status = self.process.wait(TIMEOUT_S)
+        return {"status": status, "stderr": self.stderr.read_text(), "out": self.out.read_text()}
 
 
 def live_beside_others(program: str) -> dict[str, object]:
-    """Two at once, one of them live and for a time, while another tracer has the kernel's own buffer set its way."""
+    """Two at once, one of them live and for 3 s, while another tracer has options set on the kernel's main buffer."""
     for option, value in (("overwrite", "0"), ("context-info", "0"), ("latency-format", "1")):
         (TRACEFS / "options" / option).write_text(value)
     live = Recording(program, "live", "--json", "--seconds", "3")
-    until_told = Recording(program, "told", "--csv", "--out", "/run/told.csv")
+    until_signal = Recording(program, "until_signal", "--csv", "--out", "/run/records.csv")
     during = instances()
     client = upload()
     time.sleep(PAUSE_S)
     written_while_it_runs = live.out.read_text().count("\n")
     found = {"live": live.result(), "during": during, "client": client, "written_while_it_runs": written_while_it_runs}
     found["after_the_first"] = instances()
-    until_told.process.send_signal(signal.SIGTERM)
-    found["told"] = until_told.result()
-    found["told_csv"] = Path("/run/told.csv").read_text()
-    found["mode_of_csv"] = oct(Path("/run/told.csv").stat().st_mode & 0o777)
+    until_signal.process.send_signal(signal.SIGTERM)
+    found["until_signal"] = until_signal.result()
+    found["csv"] = Path("/run/records.csv").read_text()
+    found["mode_of_csv"] = oct(Path("/run/records.csv").stat().st_mode & 0o777)
     found["options"] = {
         name: (TRACEFS / "options" / name).read_text().strip()
         for name in ("overwrite", "context-info", "latency-format")
@@ -91,9 +91,9 @@ def live_beside_others(program: str) -> dict[str, object]:
     return found
 
 
-def reader_that_has_seen_enough(program: str) -> dict[str, object]:
+def reader_that_closes_the_pipe(program: str) -> dict[str, object]:
     reader, writer = os.pipe()
-    recording = Recording(program, "enough", "--json", stdout=writer)
+    recording = Recording(program, "closed", "--json", stdout=writer)
     os.close(writer)
     os.close(reader)
     upload()
@@ -144,7 +144,7 @@ def main() -> None:
     subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "10ms"], check=True)
     [program] = re.findall(r"airbound_phone=(\S+)", Path("/proc/cmdline").read_text())
     results: dict[str, object] = {}
-    for scene in (live_beside_others, reader_that_has_seen_enough, stuck_output, killed):
+    for scene in (live_beside_others, reader_that_closes_the_pipe, stuck_output, killed):
         results[scene.__name__] = scene(program) | {"left_after": instances()}
     sys.stdout.write("RESULTS " + json.dumps(results) + "\n")
     sys.stdout.flush()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs inside the guest: standard library only, and little of it."""
+"""What runs in the guest: the standard library only, since importing is dear there."""

@@ -21,7 +21,7 @@ ECHO_ATTEMPTS = 5
 
 
 def configure(netns: str, ip_batch: str, tc_batch: str) -> None:
-    """Give a namespace its links, addresses, neighbours and queues."""
+    """Configure a namespace's links, addresses, neighbours and queues."""
     for program, batch in (("ip", ip_batch), ("tc", tc_batch)):
         if batch:
             path = f"/run/lab/{netns or 'ap'}.{program}"
@@ -39,7 +39,7 @@ def wire(plan: dict[str, Any]) -> None:
 
 
 class AccessPoint:
-    """hostapd, and our ear on its control socket."""
+    """hostapd, and a client of its control socket that receives its events."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
         """Start hostapd and attach to its events."""
@@ -57,11 +57,11 @@ class AccessPoint:
         self._events.send(b"ATTACH")
         self._events.settimeout(10)
         if self._events.recv(4096) != b"OK\n":
-            raise GuestError("hostapd refused to attach us to its events")
+            raise GuestError("hostapd refused ATTACH: no events")
         configure("", "", plan["access_point"]["tc"])
 
     def wait_for_station(self, mac: str) -> bool:
-        """Wait until a station is associated; False after a time without it."""
+        """Wait until a station is associated; False after a timeout."""
         deadline = time.monotonic() + ASSOCIATION_TIMEOUT_S
         while (left := deadline - time.monotonic()) > 0:
             self._events.settimeout(left)
@@ -99,12 +99,12 @@ def check_path(station: dict[str, Any]) -> None:
         server.bind((station["server"]["address"], ECHO_PORT))
     with namespace(station["name"]):
         if addresses := read("/proc/thread-self/net/if_inet6"):
-            raise GuestError(f"station {station['name']} has IPv6 and would send on its own: {addresses}")
+            raise GuestError(f"station {station['name']} has IPv6 and would send packets by itself: {addresses}")
         phone = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         phone.bind((station["address"], ECHO_PORT))
     with server, phone:
-        for one in (server, phone):
-            one.settimeout(2)
+        for end in (server, phone):
+            end.settimeout(2)
         for _ in range(ECHO_ATTEMPTS):
             try:
                 phone.sendto(b"?", (station["server"]["address"], ECHO_PORT))

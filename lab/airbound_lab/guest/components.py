@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Airbound's own processes in the guest: started in order, waited for until connected, killed, started again."""
+"""Airbound's own processes in the guest: starting in order, waiting until connected, killing, starting again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT_S = 30.0
 SETTLE_S = 2.0
-"""After the last connection: the first reports have gone up and the cell's state is known."""
+"""After the last connection: time for the first reports, so that the controller knows the cell."""
 
 POLL_S = 0.1
 TCP_ESTABLISHED = "01"
@@ -27,7 +27,7 @@ class Components:
     """The controller and the agents of one run; none in the modes without Airbound."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
-        """Know them, start nothing."""
+        """Read the plan, start nothing."""
         self._components = {component["name"]: component for component in plan["components"]}
         self._controller = (plan["controller"]["address"], plan["controller"]["port"])
         self._pids: dict[str, int] = {}
@@ -35,7 +35,7 @@ class Components:
         """How often each was started."""
 
     def start(self, name: str) -> None:
-        """Start one that does not run."""
+        """Start a component; GuestError if it runs already."""
         if name in self._pids:
             raise GuestError(f"{name} runs already")
         component = self._components[name]
@@ -43,7 +43,7 @@ class Components:
         self.starts[name] += 1
 
     def kill(self, name: str) -> None:
-        """Kill one, as a crash does."""
+        """Kill a component with SIGKILL; GuestError if it does not run."""
         if name not in self._pids:
             raise GuestError(f"{name} does not run")
         pid = self._pids.pop(name)
@@ -65,7 +65,7 @@ class Components:
         time.sleep(SETTLE_S)
 
     def peak_memory_kib(self) -> dict[str, int]:
-        """Give the most resident memory that each running component has had."""
+        """Return the peak resident memory of each running component."""
         peaks = {}
         for name, pid in self._pids.items():
             for line in read(f"/proc/{pid}/status").splitlines():

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -SEB
 # SPDX-License-Identifier: Apache-2.0
-"""Process 1 of the guest. Nothing is installed in there: the package is found beside this file."""
+"""Process 1 of the guest. No package is installed in the guest: this one is found relative to this file."""
 
 import sys
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: PTH102, PTH103, PTH105, PTH110, PTH123
 # pathlib would cost the guest start-up time.
-"""Carries out the orders in /run/result/plan.json (guest_plan.py writes them), leaves the results there, powers off."""
+"""Carries out /run/result/plan.json (guest_plan.py), writes the results beside it, powers off."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def mount_all() -> None:
         system.mount(kind, target)
     for directory in ("/run/netns", "/run/lab", "/run/result"):
         os.mkdir(directory)
-    # The same words in every run; the host's kernel resolves them to the directory in which it was started.
+    # The same path in every run; on the host it is the directory in which the guest was started.
     system.mount("hostfs", "/run/result", options="/proc/self/cwd")
     os.makedirs(system.LOG_DIRECTORY, exist_ok=True)
 
 
 def progress(text: str) -> None:
-    """Tell the host how far we are; it may look at any moment, so never half a text."""
+    """Report the state to the host, which may read it at any moment: replaced as a whole."""
     system.write("/run/result/progress.new", text)
     os.replace("/run/result/progress.new", "/run/result/progress")
 
 
 def set_up(plan: dict[str, Any]) -> None:
-    """Everything up to a cell in which each station reaches its server."""
+    """Bring up a cell in which each station reaches its server."""
     for name, value in plan["medium"].items():
         path = f"{MEDIUM_PARAMETERS}/{name}"
         if not os.path.exists(path):
@@ -79,8 +79,8 @@ def measure(plan: dict[str, Any], components: Components, tracers: Tracers) -> i
             components.start(action["component"])
     _, status = os.waitpid(traffic, 0)
     if status != 0:
-        said = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
-        raise GuestError(f"the traffic generator failed (status {status}): {said}")
+        output = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
+        raise GuestError(f"the traffic generator failed (status {status}): {output}")
     tracers.stop()
     return t0_ns
 
@@ -98,7 +98,7 @@ def collect(plan: dict[str, Any], t0_ns: int, components: Components) -> None:
         show = ["/sbin/tc", "-s", "qdisc", "show", "dev", station["interface"]]
         system.run("qdiscs", show, station["name"])
     end = {
-        # Where the components' logs stand on the time line of the run.
+        # For placing time stamps of the components' logs on the time line of the run.
         "time_zero_s_since_1970": (t0_ns + time.time_ns() - time.monotonic_ns()) / 1e9,
         "time_zero_monotonic_us": t0_ns // 1000,
         "medium": system.read(f"{MEDIUM_PARAMETERS}/dcf_stats"),
@@ -109,7 +109,7 @@ def collect(plan: dict[str, Any], t0_ns: int, components: Components) -> None:
 
 
 def main() -> None:
-    """Carry out the orders, or leave the reason why not; then power off. Process 1 must not end before the machine."""
+    """Carry out the plan, or write why that failed; then power off. Process 1 must not end before the machine."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         mount_all()
@@ -125,6 +125,6 @@ def main() -> None:
         progress("done")
     except GuestError as error:
         system.write("/run/result/error.txt", str(error))
-    except BaseException:  # noqa: BLE001  (whatever it is, the host must learn of it)
+    except BaseException:  # noqa: BLE001  (the host reports whatever it is)
         system.write("/run/result/error.txt", "the guest's own script failed:\n" + traceback.format_exc())
     system.power_off()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: PTH123
 # pathlib would cost the guest start-up time.
-"""System calls that Python 3.11's os module lacks, and starting of processes inside network namespaces."""
+"""System calls that Python 3.11's os module lacks, and processes in network namespaces."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENVIRONMENT = {
 
 
 class GuestError(Exception):
-    """The run cannot go on; the message is for the person who started it."""
+    """The run cannot go on; the message is shown to whoever started it."""
 
 
 def _checked(result: int, what: str) -> None:
@@ -52,18 +52,18 @@ def power_off() -> None:
 
 
 def add_namespace(name: str) -> None:
-    """Make a named network namespace, as `ip netns add` does."""
+    """Create a named network namespace, as `ip netns add` does."""
     home = os.open("/proc/self/ns/net", os.O_RDONLY)
     os.close(os.open(f"/run/netns/{name}", os.O_CREAT | os.O_RDONLY))
-    _checked(_LIBC.unshare(_CLONE_NEWNET), f"cannot make the network namespace {name}")
+    _checked(_LIBC.unshare(_CLONE_NEWNET), f"cannot create the network namespace {name}")
     mount("none", f"/run/netns/{name}", source="/proc/self/ns/net", flags=_MS_BIND)
-    _checked(_LIBC.setns(home, _CLONE_NEWNET), "cannot come back from a network namespace")
+    _checked(_LIBC.setns(home, _CLONE_NEWNET), "cannot leave a network namespace")
     os.close(home)
 
 
 @contextlib.contextmanager
 def namespace(name: str) -> Iterator[None]:
-    """Be inside a named network namespace; the empty name is the one we are in."""
+    """Enter a named network namespace for a while; the empty name is the present one."""
     if not name:
         yield
         return
@@ -74,7 +74,7 @@ def namespace(name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _checked(_LIBC.setns(home, _CLONE_NEWNET), "cannot come back from a network namespace")
+        _checked(_LIBC.setns(home, _CLONE_NEWNET), "cannot leave a network namespace")
         os.close(home)
 
 
@@ -100,9 +100,9 @@ def run(name: str, argv: list[str], netns: str = "") -> None:
     """Run a program to its end; GuestError if it fails."""
     _, status = os.waitpid(spawn(name, argv, netns), 0)
     if status != 0:
-        said = read(f"{LOG_DIRECTORY}/{name}.log").strip()[-500:]
+        output = read(f"{LOG_DIRECTORY}/{name}.log").strip()[-500:]
         where = f" in {netns}" if netns else ""
-        raise GuestError(f"{' '.join(argv)}{where} failed: {said}")
+        raise GuestError(f"{' '.join(argv)}{where} failed: {output}")
 
 
 def exited(pid: int) -> bool:
@@ -114,7 +114,7 @@ def exited(pid: int) -> bool:
 
 
 def read(path: str) -> str:
-    """Give a file's text."""
+    """Return a file's text."""
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.read()
 

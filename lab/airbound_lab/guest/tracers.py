@@ -15,7 +15,7 @@ from airbound_lab.guest.system import GuestError, exited, read, spawn
 
 TRACEFS = "/sys/kernel/tracing"
 START_TIMEOUT_S = 1.0
-"""Of virtual time: they start within the second before time zero."""
+"""Virtual time: they have to start within the second before time zero."""
 
 POLL_S = 0.01
 READY = "airbound-phone trace: recording\n"
@@ -25,7 +25,7 @@ class Tracers:
     """All recorders of a run; none if it is not traced."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
-        """Mount what they need, start nothing."""
+        """Mount tracefs, start nothing."""
         self._tracers = plan["tracers"]
         self._pids: dict[str, int] = {}
         if self._tracers:
@@ -37,22 +37,22 @@ class Tracers:
             self._pids[tracer["name"]] = spawn(tracer["name"], tracer["argv"], tracer["netns"])
         deadline = time.monotonic() + START_TIMEOUT_S
         for name, pid in self._pids.items():
-            while READY not in self._said(name):
+            while READY not in self._output(name):
                 if exited(pid) or time.monotonic() > deadline:
-                    raise GuestError(f"{name} does not record: {self._said(name)}")
+                    raise GuestError(f"{name} does not record: {self._output(name)}")
                 time.sleep(POLL_S)
 
     def stop(self) -> None:
-        """Tell all to write what they recorded, and wait until they have."""
+        """Stop all, and wait until each has written its records."""
         for pid in self._pids.values():
             os.kill(pid, signal.SIGTERM)
         for name, pid in self._pids.items():
             _, status = os.waitpid(pid, 0)
             if status != 0:
-                raise GuestError(f"{name} failed (status {status}): {self._said(name)}")
+                raise GuestError(f"{name} failed (status {status}): {self._output(name)}")
         if self._pids and (left := os.listdir(f"{TRACEFS}/instances")):
             raise GuestError(f"left behind in {TRACEFS}/instances: {', '.join(left)}")
 
     @staticmethod
-    def _said(name: str) -> str:
+    def _output(name: str) -> str:
         return read(f"{system.LOG_DIRECTORY}/{name}.log")[-800:]
