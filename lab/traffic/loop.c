@@ -54,7 +54,7 @@ void loop_init(void)
 {
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (epoll_fd < 0)
-		fatal("cannot make an epoll set: %s", strerror(errno));
+		fatal("cannot create an epoll set: %s", strerror(errno));
 }
 
 void loop_add(int fd, uint32_t epoll_events, struct source *source)
@@ -101,7 +101,7 @@ static void timer_ready(struct source *source, uint32_t epoll_events)
 	uint64_t expirations;
 
 	(void)epoll_events;
-	/* A timer that was set anew since it became ready has nothing to read. */
+	/* A timer that was set again since it became ready has nothing to read. */
 	while (read(timer->fd, &expirations, sizeof(expirations)) == sizeof(expirations))
 		while (expirations--)
 			timer->fire(timer);
@@ -113,7 +113,7 @@ void timer_init(struct timer *timer, void (*fire)(struct timer *timer))
 	timer->fire = fire;
 	timer->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (timer->fd < 0)
-		fatal("cannot make a timer: %s", strerror(errno));
+		fatal("cannot create a timer: %s", strerror(errno));
 	loop_add(timer->fd, EPOLLIN, &timer->source);
 }
 
@@ -154,6 +154,6 @@ void in_netns(const char *netns, void (*fn)(void *argument), void *argument)
 	enter(path);
 	fn(argument);
 	if (setns(home, CLONE_NEWNET))
-		fatal("cannot come back from the network namespace %s: %s", netns, strerror(errno));
+		fatal("cannot leave the network namespace %s: %s", netns, strerror(errno));
 	close(home);
 }

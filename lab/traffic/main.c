@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * airbound-traffic run PLAN	runs a plan; samples as JSON lines on standard output
- * airbound-traffic check PLAN	only reads it
+ * airbound-traffic check PLAN	checks a plan
  *
  * Exit status: 0 done; 1 a flow failed or the plan could not be run; 2 the plan or the command line is wrong.
  */

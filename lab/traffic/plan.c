@@ -8,7 +8,7 @@
  *	      [congestion=NAME] [rate_kbps=N] [payload_bytes=N] [on_ms=N off_ms=N]
  *	watch name=NAME [netns=NAME] interval_ms=N
  *
- * `send` without rate_kbps sends all that its socket takes. `watch` prints /proc/net/tcp_cwnd_bounds whenever it has
+ * `send` without rate_kbps sends all that its socket accepts. `watch` prints /proc/net/tcp_cwnd_bounds whenever it has
  * changed. An unknown key, a key twice, a number out of range: an error that names the line.
  */
 #include <arpa/inet.h>

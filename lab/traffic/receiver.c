@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Receivers: count what arrives, per source address, and throw it away unread (MSG_TRUNC).
+ * Receivers: count the bytes that arrive, per source address, and discard them unread (MSG_TRUNC).
  *
- * Wake-ups cost wall time, not virtual time, so there are few: TCP wakes by SO_RCVLOWAT, UDP is emptied by a timer, and
- * both are emptied before each sample so that a sample misses nothing that had arrived.
+ * Wake-ups cost wall-clock time, though no virtual time, so there are few: TCP wakes by SO_RCVLOWAT, UDP is drained by
+ * a timer, and both are drained before each sample, so that a sample counts all that has arrived.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -144,7 +144,7 @@ static void listen_here(void *argument)
 
 	receiver->fd = socket(AF_INET, (tcp ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (receiver->fd < 0)
-		fatal("%s: cannot make a socket: %s", receiver->item.name, strerror(errno));
+		fatal("%s: cannot create a socket: %s", receiver->item.name, strerror(errno));
 	setsockopt(receiver->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 	if (!tcp && setsockopt(receiver->fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer_bytes, sizeof(buffer_bytes)))
 		setsockopt(receiver->fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof(buffer_bytes));

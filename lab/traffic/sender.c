@@ -2,9 +2,9 @@
 /*
  * Senders: one flow each, from start_ms to stop_ms, optionally on and off in turn.
  *
- * TCP writes whenever its socket has room. UDP sends by a timer when it is paced, otherwise whenever its socket has room
- * (its socket buffer is then what keeps the interface's queue from overflowing). A TCP flow ends with a reset, so that
- * what it had still queued does not go on for seconds after stop_ms.
+ * TCP writes whenever its socket buffer has space. UDP sends by a timer when it is paced, otherwise whenever its socket
+ * buffer has space (the socket buffer then keeps the interface's queue from overflowing). A TCP flow ends with a reset,
+ * so that what is still queued is not sent for seconds after stop_ms.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -21,9 +21,9 @@
 
 #define WRITE_BYTES (256 * 1024)
 #define UDP_BATCH 64
-/* The interface's queue must never run dry between two wake-ups, which come when the buffer is half empty. */
+/* Enough for the interface's queue never to be empty between two wake-ups, at which the buffer is half empty. */
 #define UDP_BUFFER_BYTES (512 * 1024)
-/* On/off traffic: what is still unsent when the flow goes off goes out in the off time, so keep it small. */
+/* On/off traffic: what is unsent when the on time ends is sent in the off time, so this is small. */
 #define ON_OFF_UNSENT_BYTES (64 * 1024)
 
 enum state { WAITING, CONNECTING, ON, OFF, STOPPED, REPORTED };
@@ -37,7 +37,7 @@ struct sender {
 	char local[INET_ADDRSTRLEN + 8];
 	uint64_t next_phase_ms;
 	uint64_t sent_bytes;		/* UDP */
-	struct tcp_info info;		/* the last one read */
+	struct tcp_info info;		/* the latest sample */
 	struct bounds bounds;
 };
 
@@ -76,7 +76,7 @@ static void fill_tcp(struct sender *sender)
 	}
 }
 
-/* Sends up to `datagrams`; returns how many went. */
+/* Sends up to `datagrams`; returns how many were sent. */
 static int send_udp(struct sender *sender, unsigned int datagrams)
 {
 	struct iovec vector = { .iov_base = payload, .iov_len = sender->item.payload_bytes };
@@ -86,7 +86,7 @@ static int send_udp(struct sender *sender, unsigned int datagrams)
 	for (unsigned int i = 0; i < datagrams; i++)
 		message[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &vector, .msg_iovlen = 1 } };
 	sent = sendmmsg(sender->fd, message, datagrams, MSG_NOSIGNAL);
-	/* A receiver that is not there yet answers with ICMP; UDP goes on sending. */
+	/* ECONNREFUSED: there is no receiver yet, and ICMP reported it; UDP continues to send. */
 	if (sent < 0 && errno != EAGAIN && errno != ENOBUFS && errno != ECONNREFUSED) {
 		give_up(sender, "send", errno);
 		return 0;
@@ -96,7 +96,7 @@ static int send_udp(struct sender *sender, unsigned int datagrams)
 	return sent;
 }
 
-/* One batch a turn: where the socket never fills, timers must still get theirs. */
+/* One batch per call: timers must fire even if the socket buffer is never full. */
 static void fill_udp(struct sender *sender)
 {
 	if (sender->state == ON && send_udp(sender, UDP_BATCH) == UDP_BATCH)
@@ -156,7 +156,7 @@ static void open_socket(void *argument)
 	sender->monitor_fd = open("/proc/thread-self/net/tcp_monitor", O_RDONLY | O_CLOEXEC);
 	sender->fd = socket(AF_INET, (sends_tcp(sender) ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (sender->fd < 0)
-		fatal("%s: cannot make a socket: %s", sender->item.name, strerror(errno));
+		fatal("%s: cannot create a socket: %s", sender->item.name, strerror(errno));
 	if (sender->item.congestion[0] && setsockopt(sender->fd, IPPROTO_TCP, TCP_CONGESTION, sender->item.congestion,
 						     (socklen_t)strlen(sender->item.congestion)))
 		fatal("%s: cannot use congestion control %s: %s", sender->item.name, sender->item.congestion,
@@ -207,7 +207,7 @@ static void read_bounds(struct sender *sender)
 	monitor_bounds(text, sender->local, &sender->bounds);
 }
 
-static void look(struct sender *sender)
+static void read_sample(struct sender *sender)
 {
 	socklen_t bytes = sizeof(sender->info);
 
@@ -223,7 +223,7 @@ static void stop(struct sender *sender)
 
 	if (sender->state == CONNECTING)
 		emit_error(sender->item.name, "connect", ETIMEDOUT);
-	look(sender);
+	read_sample(sender);
 	setsockopt(sender->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	close_flow(sender);
 }
@@ -276,9 +276,9 @@ void sender_sample(struct sender *sender, uint64_t t_ms)
 	if (sender->state == WAITING || sender->state == REPORTED || t_ms <= sender->item.start_ms)
 		return;
 	if (sender->state == STOPPED)
-		sender->state = REPORTED;	/* with what was seen when it stopped */
+		sender->state = REPORTED;	/* with the sample of the moment at which it stopped */
 	else
-		look(sender);
+		read_sample(sender);
 	printf("{\"kind\":\"send\",\"name\":\"%s\",\"t_ms\":%llu,", sender->item.name, (unsigned long long)t_ms);
 	if (sends_tcp(sender))
 		printf("\"acked_bytes\":%llu,\"cwnd_segs\":%u,\"ssthresh_segs\":%u,\"srtt_us\":%u,\"min_rtt_us\":%u,"

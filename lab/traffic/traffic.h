@@ -2,8 +2,9 @@
 /*
  * Traffic of the lab: bulk TCP, paced or saturating UDP, on/off; many flows in one process.
  *
- * The lab runs in virtual time, where time passes only while every process sleeps. So nothing in here looks at the clock
- * or polls: every wait is an epoll wait on sockets and on timerfds armed with absolute CLOCK_MONOTONIC times.
+ * The lab runs in virtual time, where time passes only while every process sleeps. So this program never reads the
+ * clock in a loop and never polls: every wait is an epoll wait on sockets and on timerfds with absolute times of
+ * CLOCK_MONOTONIC.
  */
 #ifndef AIRBOUND_TRAFFIC_H
 #define AIRBOUND_TRAFFIC_H
@@ -18,18 +19,18 @@
 
 enum protocol { PROTOCOL_TCP, PROTOCOL_UDP };
 
-/* What one line of a plan asks for; the grammar is in plan.c. */
+/* One line of a plan; the grammar is in plan.c. */
 enum item_kind { ITEM_RECV, ITEM_SEND, ITEM_WATCH };
 
 struct plan_item {
 	enum item_kind kind;
 	char name[NAME_BYTES];
-	char netns[NAME_BYTES];		/* empty: the process's own */
+	char netns[NAME_BYTES];		/* empty: that of the process */
 	enum protocol protocol;
 	struct sockaddr_in address;	/* recv: where to listen; send: where to */
 	char congestion[NAME_BYTES];	/* empty: the namespace's default */
 	uint64_t start_ms, stop_ms;	/* after time zero */
-	uint64_t rate_kbps;		/* UDP payload; 0: as fast as the socket takes it */
+	uint64_t rate_kbps;		/* UDP payload; 0: as fast as the socket accepts it */
 	uint64_t payload_bytes;
 	uint64_t on_ms, off_ms;		/* both 0: always on */
 	uint64_t interval_ms;		/* watch */
@@ -53,7 +54,7 @@ struct source {
 
 void loop_init(void);
 void loop_add(int fd, uint32_t epoll_events, struct source *source);
-/* Calls an edge-triggered source back even if nothing changed, provided that it is ready. */
+/* Calls an edge-triggered source back if it is ready, even if nothing has changed since the last time. */
 void loop_again(int fd, uint32_t epoll_events, struct source *source);
 void loop_run(const bool *done);
 
@@ -68,7 +69,7 @@ void run_time_zero(uint64_t t0_ns);
 void timer_init(struct timer *timer, void (*fire)(struct timer *timer));
 void timer_set_us(struct timer *timer, uint64_t at_us, uint64_t period_us);
 
-/* Runs fn inside a named network namespace (`ip netns`), then comes back. Fatal if there is none of that name. */
+/* Runs fn inside a named network namespace (`ip netns`), then returns to the present one. Fatal if there is none. */
 void in_netns(const char *netns, void (*fn)(void *argument), void *argument);
 
 /* One JSON object per line on standard output. */
@@ -88,7 +89,7 @@ void sender_sample(struct sender *sender, uint64_t t_ms);
 
 void watch_new(const struct plan_item *item);
 
-/* The cwnd range that the kernel says holds for one of its connections. */
+/* The cwnd range in force for a connection, as its kernel reports it. */
 struct bounds {
 	uint64_t min_segs, max_segs;
 };

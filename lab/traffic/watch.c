@@ -15,7 +15,7 @@ struct watch {
 	struct plan_item item;
 	uint64_t t_ms;
 	int fd;
-	bool seen;
+	bool printed;
 	char rules[RULES_BYTES];
 };
 
@@ -28,7 +28,7 @@ static void open_rules(void *argument)
 		fatal("%s: cannot open /proc/net/tcp_cwnd_bounds: %s", watch->item.name, strerror(errno));
 }
 
-/* The grammar of the rules has no character that JSON would have to escape but the newline. */
+/* The newline is the only character in the grammar of the rules that JSON has to escape. */
 static void print_rules(const struct watch *watch)
 {
 	printf("{\"kind\":\"rules\",\"name\":\"%s\",\"t_ms\":%llu,\"rules\":\"", watch->item.name,
@@ -52,9 +52,9 @@ static void watch_fire(struct timer *timer)
 	       (got = pread(watch->fd, rules + bytes, sizeof(rules) - 1 - bytes, (off_t)bytes)) > 0)
 		bytes += (size_t)got;
 	rules[bytes] = 0;
-	if (!watch->seen || strcmp(rules, watch->rules)) {
+	if (!watch->printed || strcmp(rules, watch->rules)) {
 		memcpy(watch->rules, rules, bytes + 1);
-		watch->seen = true;
+		watch->printed = true;
 		print_rules(watch);
 	}
 	watch->t_ms += watch->item.interval_ms;
