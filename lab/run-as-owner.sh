@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Entry point of the lab's image: gives out/ and the cache to the owner of the checkout, becomes that user, and runs the
-# command without any capability. Docker makes a missing out/ as root; without this the results would be root's, or could not be written.
+# Entry point of the lab's image: makes the owner of the checkout the owner of out/ and of the cache, becomes that user,
+# and runs the command without any capability. Docker creates a missing out/ as root; without this the results would
+# belong to root, or could not be written.
 #   run-as-owner.sh COMMAND [ARGUMENT...]
 # The owner is that of /run/airbound-owner, a file of the checkout that docker-compose.yml mounts there.
 set -euo pipefail
@@ -18,6 +19,6 @@ die() {
 uid=$(stat -c %u "$witness") gid=$(stat -c %g "$witness")
 for directory in /airbound/out /var/cache/airbound; do
 	[[ $(stat -c %u:%g "$directory") == "$uid:$gid" ]] || chown -R "$uid:$gid" "$directory" ||
-		die "cannot give $directory to user $uid: results would be lost"
+		die "cannot make user $uid the owner of $directory: results would be lost"
 done
 exec setpriv --reuid "$uid" --regid "$gid" --clear-groups --bounding-set=-all --inh-caps=-all -- "$@"
