@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the lab's kernel, User Mode Linux 6.1 with Airbound's series and the medium, and prints the path of the program.
+# Builds the lab's kernel, User Mode Linux 6.1 with Airbound's series and the medium, and prints the program's path.
 #
 #   Debian's linux-source-6.1
-#     + kernel/tests/um/            User Mode Linux that runs anywhere, the same each time
-#     + kernel/patches/6.1/         bounds and monitor (what a phone gets)
-#     + lab/kernel/src/, patches/   medium, rate controls (the lab's own)
-#     + lab/kernel/lab.config, kernel/configs/ (KUnit is built in, and runs when the boot asks for it)
+#     + kernel/tests/um/            User Mode Linux that runs on any host, the same each time
+#     + kernel/patches/6.1/         bounds and monitor (for phones)
+#     + lab/kernel/src/, patches/   medium, rate controls (for the lab)
+#     + lab/kernel/lab.config, kernel/configs/ (KUnit is built in, and runs if the kernel's command line enables it)
 #
-# The result is cached by the hash of all of these. The tree it was built in stays, so that a change builds what it touches.
+# The result is cached by the hash of all of these. The build tree is kept, so that a change compiles what it touches.
 set -euo pipefail
 
 usage() {
@@ -23,7 +23,7 @@ usage() {
 
 		environment:
 		  AIRBOUND_CACHE           where to build (default: $XDG_CACHE_HOME/airbound or ~/.cache/airbound)
-		  AIRBOUND_KERNEL_TARBALL  kernel source (default: /usr/src/linux-source-6.1.tar.xz, from Debian's linux-source-6.1)
+		  AIRBOUND_KERNEL_TARBALL  kernel source (default: /usr/src/linux-source-6.1.tar.xz, of Debian's package)
 	HELP
 }
 
@@ -32,9 +32,9 @@ repo=$(cd "$here/../.." && pwd)
 tarball=${AIRBOUND_KERNEL_TARBALL:-/usr/src/linux-source-6.1.tar.xz}
 cache=${AIRBOUND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/airbound}/uml
 
-say() { printf '%s\n' "$*" >&2; }
+log() { printf '%s\n' "$*" >&2; }
 die() {
-	say "lab/kernel/build.sh: $*"
+	log "lab/kernel/build.sh: $*"
 	exit 2
 }
 
@@ -48,7 +48,7 @@ check_tools() {
 	[[ -f $tarball ]] || die "no kernel source at $tarball (run 'make setup', or: apt-get install linux-source-6.1)"
 }
 
-# Contents and names of every input, not their dates or the place of the checkout.
+# Contents and names of every input, but not their dates or the path of the checkout.
 inputs_hash() {
 	{
 		sha256sum <"$tarball"
@@ -69,10 +69,10 @@ prepare_source() {
 	local fresh=$cache/fresh patch
 	rm -rf "$fresh"
 	mkdir -p "$fresh"
-	say "unpacking $(basename "$tarball")"
+	log "unpacking $(basename "$tarball")"
 	tar -C "$fresh" --strip-components=1 -xf "$tarball"
 	while read -r patch; do
-		say "applying $patch"
+		log "applying $patch"
 		patch -d "$fresh" -p1 --silent --forward --fuzz=0 --no-backup-if-mismatch <"$repo/$patch" ||
 			die "$patch does not apply"
 	done < <(
@@ -102,7 +102,7 @@ configure() {
 }
 
 compile() {
-	say "compiling (about 6 minutes on two cores the first time), log in $cache/build.log"
+	log "compiling (about 6 minutes on two cores the first time), log in $cache/build.log"
 	make -C "$cache/source" O="$cache/objects" ARCH=um -j"$(nproc)" linux >"$cache/build.log" 2>&1 &
 	local make_pid=$! objects
 	while kill -0 "$make_pid" 2>/dev/null; do
@@ -111,11 +111,11 @@ compile() {
 		if [[ -t 2 ]]; then
 			printf '\r  %s objects' "$objects" >&2
 		elif ((SECONDS % 60 < 5)); then
-			say "  $objects objects"
+			log "  $objects objects"
 		fi
 	done
 	[[ ! -t 2 ]] || printf '\r' >&2
-	# With -j the line that tells why is seldom among the last ones.
+	# With -j the error is seldom among the last lines.
 	wait "$make_pid" || {
 		grep -E -A3 '(error|Error):|\*\*\*|undefined reference' "$cache/build.log" >&2 || tail -20 "$cache/build.log" >&2
 		die "compiling failed, see $cache/build.log"

@@ -145,8 +145,8 @@ def trace_lines() -> TraceLines:
 def make_results() -> Callable[..., Results]:
     """Results of synthetic samples, computed by the real measuring code."""
 
-    def make(**changes: object) -> Results:
-        parameters = Parameters(**({"terminals": 3, "seconds": 6, "warmup_seconds": 2} | changes))  # type: ignore[arg-type]
+    def make(**changes: Any) -> Results:
+        parameters = Parameters(**({"terminals": 3, "seconds": 6, "warmup_seconds": 2} | changes))
         runs: list[Run] = []
         for number, mode in enumerate(parameters.modes, start=1):
             for seed in parameters.seeds:

@@ -67,7 +67,7 @@ def test_all_kernels_follow_within_300_ms_of_the_report_that_showed_the_change(
     coming_and_going: Cell, change: str, rule: str
 ) -> None:
     log = (coming_and_going.logs / "log" / "controller.log").read_text(encoding="utf-8")
-    stamps = re.findall(rf"^(\S+) info senders \S+ n {change}$", log, re.MULTILINE)
+    stamps = re.findall(rf"^(\S+) info senders \S+: active senders {change}$", log, re.MULTILINE)
     assert len(stamps) == 1
     reported_s = coming_and_going.seconds_of(stamps[0])
     for phone in coming_and_going.run.phones[:2]:

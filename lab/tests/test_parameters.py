@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields
 from typing import Any
 
@@ -81,10 +82,11 @@ def test_the_limits_themselves_can_be_run(changes: dict[str, Any]) -> None:
     assert Parameters(**changes)
 
 
-def test_every_parameter_that_the_command_line_sets_has_its_option() -> None:
-    options = {action.dest for action in cli._parser()._subparsers._group_actions[0].choices["run"]._actions}  # type: ignore[union-attr, index]
-    for parameter in fields(Parameters):
-        assert option(parameter.name).removeprefix("--").replace("-", "_") in options
+def test_every_parameter_has_its_option_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["run", "--help"])
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    assert {option(parameter.name) for parameter in fields(Parameters)} <= options
 
 
 def test_phones_take_the_delays_in_turn() -> None:

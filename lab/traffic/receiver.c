@@ -2,8 +2,8 @@
 /*
  * Receivers: count the bytes that arrive, per source address, and discard them unread (MSG_TRUNC).
  *
- * Wake-ups cost wall-clock time, though no virtual time, so there are few: TCP wakes by SO_RCVLOWAT, UDP is drained by a
- * timer, and both are drained before each sample, so that a sample counts all that has arrived.
+ * Wake-ups cost wall-clock time, though no virtual time, so there are few: TCP wakes by SO_RCVLOWAT, UDP is drained by
+ * a timer, and both are drained before each sample, so that a sample counts all that has arrived.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

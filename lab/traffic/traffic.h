@@ -2,8 +2,9 @@
 /*
  * Traffic of the lab: bulk TCP, paced or saturating UDP, on/off; many flows in one process.
  *
- * The lab runs in virtual time, where time passes only while every process sleeps. So this program never reads the clock
- * in a loop and never polls: every wait is an epoll wait on sockets and on timerfds with absolute CLOCK_MONOTONIC times.
+ * The lab runs in virtual time, where time passes only while every process sleeps. So this program never reads the
+ * clock in a loop and never polls: every wait is an epoll wait on sockets and on timerfds with absolute times of
+ * CLOCK_MONOTONIC.
  */
 #ifndef AIRBOUND_TRAFFIC_H
 #define AIRBOUND_TRAFFIC_H

@@ -2,7 +2,7 @@
 /*
  * The medium model in user space.
  *
- *	dcf_model_test check			rules of the model, one line each; exit 1 if one does not hold
+ *	dcf_model_test check			rules of the model, one line each; exit 1 if one is violated
  *	dcf_model_test saturate N SECONDS SEED	N stations that always have a 1470-byte UDP payload for the access point at
  *						54 Mb/s; prints payload Mb/s and collision probability as JSON
  */
@@ -19,11 +19,11 @@
 static int failures;
 static int checks;
 
-static void expect(bool holds, const char *what)
+static void expect(bool ok, const char *what)
 {
 	checks++;
-	printf("%s %d - %s\n", holds ? "ok" : "not ok", checks, what);
-	if (!holds)
+	printf("%s %d - %s\n", ok ? "ok" : "not ok", checks, what);
+	if (!ok)
 		failures++;
 }
 
@@ -36,7 +36,7 @@ static struct dcf_frame data_frame(u32 bytes, u16 rate_100kbps, u8 tries)
 	return f;
 }
 
-/* Runs the model to its next batch of results. */
+/* Runs the model up to its next results. */
 static u32 run_to_results(struct dcf_model *m, u64 *now_ns, struct dcf_result *results)
 {
 	u32 n = 0;
@@ -70,10 +70,10 @@ static void check_idle_channel(void)
 	u64 now_ns = 1000000;
 
 	dcf_init(&m, 1);
-	expect(dcf_next_event_ns(&m) == DCF_NEVER_NS, "nothing to do while nobody has a frame");
+	expect(dcf_next_event_ns(&m) == DCF_NEVER_NS, "nothing to do while no station has a frame");
 	dcf_offer(&m, 0, &f, now_ns);
-	expect(dcf_next_event_ns(&m) - now_ns < DCF_SLOT_NS, "a quiet station sends at the next slot of an idle channel");
-	expect(run_to_results(&m, &now_ns, r) == 1 && r[0].outcome == DCF_DELIVERED && r[0].heard, "and is heard");
+	expect(dcf_next_event_ns(&m) - now_ns < DCF_SLOT_NS, "an idle station sends at the next slot of an idle channel");
+	expect(run_to_results(&m, &now_ns, r) == 1 && r[0].outcome == DCF_DELIVERED && r[0].heard, "and is received");
 	expect(r[0].airtime_ns == 254000 + DCF_SIFS_NS + 34000, "the exchange takes frame, SIFS and ACK");
 	expect(dcf_busy_ns(&m, now_ns) == r[0].airtime_ns, "and the channel was busy for just that long");
 	dcf_offer(&m, 0, &f, now_ns);
@@ -93,7 +93,7 @@ static void check_collision(void)
 	dcf_offer(&m, 1, &fast, now_ns);
 	expect(run_to_results(&m, &now_ns, r) == 2, "two stations that find the channel idle at once collide");
 	expect(r[0].collided && r[1].collided && r[0].outcome == DCF_RETRY && r[1].outcome == DCF_RETRY, "both must retry");
-	expect(!r[0].heard && !r[1].heard, "and nobody hears them");
+	expect(!r[0].heard && !r[1].heard, "and neither frame is received");
 	expect(m.counters.busy_ns == dcf_frame_airtime_ns(1534, 60), "a collision lasts as long as its longest frame");
 	expect(m.station[0].cw == 31 && m.station[1].cw == 31, "the contention window doubles");
 	expect(dcf_next_event_ns(&m) >= now_ns + DCF_SIFS_NS + 50000 + DCF_DIFS_NS, "EIFS follows");
@@ -113,11 +113,11 @@ static void check_chain(void)
 	for (i = 0; i < 3; i++) {
 		expect(dcf_current_rate_100kbps(&m.station[0]) == (i < 2 ? 540 : 60), "the rate follows the chain");
 		run_to_results(&m, &now_ns, r);
-		expect(r[0].outcome == (i < 2 ? DCF_RETRY : DCF_FAILED), "until the chain is used up");
+		expect(r[0].outcome == (i < 2 ? DCF_RETRY : DCF_FAILED), "until the end of the chain");
 	}
-	expect(m.station[0].cw == DCF_CW_MIN, "a frame given up resets the contention window");
+	expect(m.station[0].cw == DCF_CW_MIN, "a dropped frame resets the contention window");
 	expect(m.counters.lost_attempts == 3 && m.counters.collided_attempts == 0, "link loss is not counted as collision");
-	expect(dcf_next_event_ns(&m) == DCF_NEVER_NS, "then the station is silent");
+	expect(dcf_next_event_ns(&m) == DCF_NEVER_NS, "then the station has nothing to send");
 }
 
 static void check_cw_limit(void)
@@ -176,7 +176,7 @@ static void check_backoff_freezes(void)
 	before = m.station[1].backoff_slots;
 	run_to_results(&m, &now_ns, r);
 	expect(r[0].station == 0 && !r[0].collided, "the smaller counter transmits first");
-	expect(m.station[1].backoff_slots == before - 4, "the other keeps what is left of its counter");
+	expect(m.station[1].backoff_slots == before - 4, "the other keeps the rest of its counter");
 }
 
 static void saturate(u32 n, u64 seconds, u64 seed)

@@ -5,17 +5,17 @@
  * M. Lacage, M. H. Manshaei, T. Turletti: IEEE 802.11 Rate Adaptation: A Practical Approach. MSWiM 2004.
  *
  * Two failed attempts in a row lower the rate; ten successes in a row raise it. The first attempt after a rise is a
- * probe: if it fails, the rate falls back at once and the number of successes needed for the next try doubles (at most
- * fifty). A failure is a missing ACK, whatever its cause: a collision looks like a bad channel, which is how phones of
- * about 2011 to 2013 plausibly behaved, and why their cells collapsed when many sent at once.
+ * probe: if it fails, the rate falls back at once and the number of successes needed for the next rise doubles (at most
+ * fifty). A failure is a missing ACK, whatever its cause: a collision is taken for a bad channel. Phones of about 2011
+ * to 2013 plausibly behaved so, which is why their cells collapsed when many sent at once.
  *
- * mac80211 asks for a chain of rates a frame, and a chain can hold just what AARF would do attempt by attempt: two tries
- * at the present rate (one if it is a probe), two at the next lower one, and so on. The chain is published as the
- * station's rate table, so that the driver reads it when the frame comes to the air; the attempts that it reports back
+ * mac80211 expects a chain of rates per frame. A chain can express what AARF does attempt by attempt: two tries at the
+ * present rate (one if it is a probe), two at the next lower one, and so on. The chain is published as the station's
+ * rate table, which the driver reads when the frame is at the head of its queue; the attempts that the driver reports
  * are replayed one by one.
  *
- * Differs from ns-3's AarfWifiManager in having no timer: there fifteen attempts without a fall raise the rate, too,
- * however many of them failed. ARF's timer was meant for idle stations; under load it lets a crowded cell climb again
+ * Differs from ns-3's AarfWifiManager in having no timer: there fifteen attempts without a fall raise the rate as well,
+ * however many of them failed. ARF's timer is for idle stations; under load it raises the rates of a crowded cell again
  * every few frames.
  */
 #include <linux/slab.h>
@@ -37,7 +37,7 @@ struct aarf_sta {
 	u32 failures;			/* consecutive */
 	u32 successes;			/* consecutive */
 	u32 success_threshold;
-	u32 published;			/* what the chain in the rate table was made of */
+	u32 published;			/* the state from which the chain in the rate table was made */
 };
 
 static void change_rate(struct aarf_sta *a, int step)
@@ -72,7 +72,7 @@ static void attempt_failed(struct aarf_sta *a)
 	}
 }
 
-/* Makes the station's rate table the chain that follows from the present state. */
+/* Publishes the chain that follows from the present state as the station's rate table. */
 static void publish_chain(struct ieee80211_hw *hw, struct aarf_sta *a)
 {
 	u32 state = BIT(31) | a->probing << 16 | a->failures << 8 | a->current_rate;
@@ -122,7 +122,7 @@ static void aarf_tx_status(void *priv, struct ieee80211_supported_band *sband, v
 	publish_chain(priv, a);
 }
 
-/* The driver takes the rates from the table; these are for one that does not. */
+/* The driver reads the rates from the table; these are for a driver that does not. */
 static void aarf_get_rate(void *priv, struct ieee80211_sta *sta, void *priv_sta,
 			  struct ieee80211_tx_rate_control *txrc)
 {
@@ -150,7 +150,7 @@ static void aarf_rate_init(void *priv, struct ieee80211_supported_band *sband, s
 		a->rates[j] = i;
 		a->n_rates++;
 	}
-	/* A fresh station starts at the top: the lab's channel is good; what is studied is what collisions do to it. */
+	/* A new station starts at the highest rate: the lab's channel is good, only collisions lower the rate. */
 	a->current_rate = a->n_rates ? a->n_rates - 1 : 0;
 	a->probing = false;
 	a->success_threshold = AARF_SUCCESSES_MIN;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rate control that does not control: every data frame at 54 Mb/s, or at the station's highest rate if it lacks that. The
- * setting in which Bianchi's model holds, and in which a collision costs its air time and nothing more.
+ * A constant rate: every data frame at 54 Mb/s, or at the station's highest rate if it lacks that. Bianchi's model
+ * applies to this setting, in which a collision costs its air time and nothing more.
  */
 #include <net/mac80211.h>
 
@@ -23,7 +23,7 @@ static void fixed54_get_rate(void *priv, struct ieee80211_sta *sta, void *priv_s
 	rate->count = FIXED_TRIES;
 }
 
-/* mac80211 calls it without asking whether it is there */
+/* mac80211 calls it without checking for NULL */
 static void fixed54_tx_status(void *priv, struct ieee80211_supported_band *sband, void *priv_sta,
 			      struct ieee80211_tx_status *st)
 {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * 802.11 DCF in one collision domain. See dcf_model.h for what may come in.
+ * 802.11 DCF in one collision domain. The rules of this file are in dcf_model.h.
  *
- * The channel alternates between idle and busy. An idle period starts with DIFS (EIFS after a collision or a lost frame);
- * its first slot boundary is idle_ref_ns. A station whose counter is b transmits at slot b of the period; a station whose
- * frame came later transmits at the first boundary after that if its counter has run out by then. So with
+ * The channel alternates between idle and busy. An idle period starts with DIFS (EIFS after a collision or a lost
+ * frame); its first slot boundary is idle_ref_ns. A station whose counter is b transmits at slot b of the period; a
+ * station whose frame arrives later transmits at the next boundary if its counter has reached 0 by then. So with
  *
  *	slot(i) = max(backoff_slots(i), ceil((head_since(i) - idle_ref) / slot time))
  *
- * the next transmission is at the smallest slot(i), and all stations that share it collide. Counters keep running while the
- * queue is empty (post-back-off), so a station that has been quiet sends at once on an idle channel.
+ * the next transmission is at the smallest slot(i), and all stations that share it collide. Counters continue while
+ * the queue is empty (post-back-off), so a station that has not sent for a while sends at once on an idle channel.
  *
  * Differs from the standard in
- *  - a frame that comes to an idle channel waits for the next slot boundary (at most 9 us);
- *  - EIFS is applied to every station after a failed exchange, to the colliding senders too (their ACK timeout is within a
- *    few us of it);
+ *  - a frame that arrives on an idle channel waits for the next slot boundary (at most 9 us);
+ *  - EIFS is applied to every station after a failed exchange, to the colliding senders too (their ACK timeout differs
+ *    from it by a few us);
  *  - one access category; no RTS, no fragments, no NAV beyond the exchange itself, propagation takes no time.
  */
 #include "dcf_model.h"
@@ -34,7 +34,7 @@
 #define OFDM_PREAMBLE_NS	20000U	/* 17.3.3: preamble and SIGNAL */
 #define OFDM_SYMBOL_NS		4000U
 #define OFDM_SERVICE_TAIL_BITS	22U	/* SERVICE 16, tail 6 */
-#define ERP_EXTENSION_NS	6000U	/* 18.3.2.4: lets a receiver finish decoding within a SIFS of 10 us */
+#define ERP_EXTENSION_NS	6000U	/* 18.3.2.4: time for a receiver to finish decoding within a SIFS of 10 us */
 #define DSSS_PREAMBLE_NS	192000U	/* 16.2.2: long preamble and header */
 
 static bool rate_is_dsss(u16 rate_100kbps)
@@ -108,7 +108,7 @@ void dcf_offer(struct dcf_model *m, u32 station, const struct dcf_frame *frame, 
 	s->attempts = 0;
 	s->chain_index = 0;
 	s->chain_tries = 0;
-	/* 10.3.4.2: a station that finds the channel busy backs off, also if its last back-off has run out */
+	/* 10.3.4.2: a station that finds the channel busy backs off, even if its last back-off has ended */
 	if (m->busy && !s->on_air && !s->backoff_slots)
 		draw_backoff(m, s);
 	m->stations = max_t(u32, m->stations, station + 1);
@@ -162,7 +162,7 @@ static bool lost_on_link(struct dcf_model *m, const struct dcf_station *s)
 	return s->frame.loss_ppm && random_below(m, 1000000) < s->frame.loss_ppm;
 }
 
-/* All stations whose slot has come go on air; the others' counters stop where they are. */
+/* All stations with this slot transmit; the counters of the others keep their value. */
 static void begin_busy(struct dcf_model *m, u64 slot)
 {
 	struct dcf_station *s;
@@ -192,7 +192,7 @@ static void begin_busy(struct dcf_model *m, u64 slot)
 		if (s->collided) {
 			m->counters.collided_attempts++;
 		} else if (lost_on_link(m, s)) {
-			/* nobody answers: for the sender as good as a collision */
+			/* no ACK: for the sender the same as a collision */
 			s->collided = true;
 			m->counters.lost_attempts++;
 		} else if (s->frame.ack_expected) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * 802.11 DCF in one collision domain, as arithmetic: no kernel, no clock, no frames, only their lengths and rates.
+ * 802.11 DCF in one collision domain, arithmetic only: no kernel, no clock, no frames but their lengths and rates.
  * The same file is compiled into mac80211_hwsim and into a user-space test (lab/kernel/tests).
  *
- * Every station hears every other (no hidden nodes, no capture). Times are nanoseconds of the caller's clock.
+ * Every station receives every other (no hidden nodes, no capture). Times are nanoseconds of the caller's clock.
  *
  * Rules of this file
- *  - The caller owns the queues; the model knows at most one frame per station, the head of its queue.
- *  - Time enters as an argument and never goes back. dcf_next_event_ns() names the next moment at which dcf_advance()
- *    has something to do; the caller may arm one timer with it.
- *  - Randomness comes from the seed given to dcf_init(): same seed and same calls, same outcome.
+ *  - The caller owns the queues; the model has at most one frame per station, the head of its queue.
+ *  - Time is an argument and never decreases. dcf_next_event_ns() returns the next moment at which dcf_advance() has
+ *    something to do; the caller may arm one timer with it.
+ *  - Random numbers come from the seed given to dcf_init(): same seed and same calls, same outcome.
  *
  * Source: IEEE Std 802.11-2016, clauses 10.3.2-10.3.4 (DCF), 17.4.3 (OFDM TXTIME), 18.4.4 (ERP).
  */
@@ -40,13 +40,13 @@ typedef uint64_t u64;
 #define DCF_ACK_BYTES		14U
 #define DCF_FCS_BYTES		4U
 
-/* One step of a rate chain: so many attempts at this rate. */
+/* One step of a rate chain: a number of attempts at a rate. */
 struct dcf_rate {
 	u16 rate_100kbps;
 	u8 tries;
 };
 
-/* What the model needs to know of the frame at the head of a station's queue. */
+/* The frame at the head of a station's queue. */
 struct dcf_frame {
 	u32 bytes;			/* MAC header to FCS, both included */
 	bool ack_expected;		/* individually addressed */
@@ -58,7 +58,7 @@ struct dcf_frame {
 enum dcf_outcome {
 	DCF_RETRY,			/* the station contends again with the same frame */
 	DCF_DELIVERED,			/* acknowledged, or sent where no ACK is expected */
-	DCF_FAILED,			/* the chain is used up */
+	DCF_FAILED,			/* the end of the chain */
 };
 
 /* The end of one station's attempt. */
@@ -115,15 +115,15 @@ void dcf_init(struct dcf_model *m, u64 seed);
 /* The station has a frame to send. It must not be contending already. */
 void dcf_offer(struct dcf_model *m, u32 station, const struct dcf_frame *frame, u64 now_ns);
 
-/* The station has nothing to send any more (its radio is stopped); what is on air goes unheard. */
+/* The station has nothing to send any more (its radio is stopped); a frame on air is not received. */
 void dcf_withdraw(struct dcf_model *m, u32 station);
 
-/* When dcf_advance() is due; DCF_NEVER_NS if nobody contends. */
+/* When dcf_advance() is due; DCF_NEVER_NS if no station contends. */
 u64 dcf_next_event_ns(const struct dcf_model *m);
 
 /*
- * Carries the model past the event that is due at @now_ns, if one is. Returns how many results it wrote to @results
- * (room for DCF_STATIONS_MAX): none when transmissions began, one for each transmitter when they ended.
+ * Processes the event that is due at @now_ns, if one is. Returns how many results it wrote to @results (size
+ * DCF_STATIONS_MAX): none when transmissions began, one for each transmitter when they ended.
  */
 u32 dcf_advance(struct dcf_model *m, u64 now_ns, struct dcf_result *results);
 

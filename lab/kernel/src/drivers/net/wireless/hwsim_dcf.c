@@ -5,11 +5,11 @@
  *	mac80211 -> hwsim_dcf_enqueue -> queue of the radio -> head offered to the model
  *	timer at the model's next event -> attempts end -> deliver to the addressee, tx status, next head
  *
- * The model's event times are used throughout, never the clock at which the timer happened to run. Frames leave the lock
- * before mac80211 sees them, since it may enqueue the next ones from there; and mac80211 sees a frame's status before the next
- * one is offered, so that rate control that works attempt by attempt has learnt from it.
+ * The model's event times are used throughout, never the time at which the timer ran. mac80211 gets frames outside the
+ * lock, since it may enqueue the next ones from that call; and it gets a frame's status before the next frame is
+ * offered, so that a rate control that works attempt by attempt has used it.
  *
- * A frame whose addressee is not there takes one attempt and ends without ACK; the model does not know who listens.
+ * A frame to an absent addressee takes one attempt and ends without ACK; the model has no list of receivers.
  */
 #include <linux/hrtimer.h>
 #include <linux/list.h>
@@ -20,7 +20,7 @@
 #include "dcf_model.h"
 #include "hwsim_dcf.h"
 
-/* The parameters stand beside hwsim's own: mac80211_hwsim.dcf and so on. */
+/* The parameters are named as hwsim's own: mac80211_hwsim.dcf and so on. */
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX "mac80211_hwsim."
 
@@ -76,7 +76,7 @@ struct dcf_queued {
 struct hwsim_dcf_radio {
 	struct ieee80211_hw *hw;
 	int index;
-	bool rates_at_head;		/* rate control by table: the rate is chosen when the frame comes to the air */
+	bool rates_at_head;		/* rate control by table: the rate is chosen at the head of the queue */
 	bool stopped;
 	u32 queue_length;
 	struct list_head queue;
@@ -164,8 +164,8 @@ static void copy_chain(struct dcf_queued *q, const struct ieee80211_tx_rate *rat
 }
 
 /*
- * Firmware that adapts its rate does so attempt by attempt, not when the frame entered the queue. A rate control that
- * publishes a table (rate_control_set_rates) is asked for it here, when the frame has come to the head.
+ * Firmware adapts its rate attempt by attempt, not when a frame is queued. The table that a rate control publishes
+ * (rate_control_set_rates) is therefore read here, when the frame is at the head of the queue.
  */
 static void choose_rates_at_head(struct hwsim_dcf_radio *radio, struct dcf_queued *q)
 {
@@ -241,7 +241,7 @@ void hwsim_dcf_enqueue(struct hwsim_dcf_radio *radio, struct sk_buff *skb, struc
 	q->channel = channel;
 	q->kind = kind;
 	q->ack_expected = !is_multicast_ether_addr(hdr->addr1) && !(info->flags & IEEE80211_TX_CTL_NO_ACK);
-	/* the interface may be gone when the frame is sent, and tx status shares the memory of the rates */
+	/* the interface may be removed before the frame is sent; tx status uses the memory of the rates */
 	copy_chain(q, info->control.rates);
 	info->control.vif = NULL;
 	if (dcf_orphan)
@@ -265,7 +265,7 @@ void hwsim_dcf_enqueue(struct hwsim_dcf_radio *radio, struct sk_buff *skb, struc
 	spin_unlock_bh(&dcf_lock);
 }
 
-/* Books the attempt; moves the frame to @done if it was the last one. */
+/* Counts the attempt; moves the frame to @done if it was the last one. */
 static void end_of_attempt(const struct dcf_result *r, struct list_head *done)
 {
 	struct hwsim_dcf_radio *radio = radios[r->station];
@@ -366,7 +366,7 @@ static void complete_frames(struct list_head *done, u64 now_ns)
 	}
 }
 
-/* Carries the model past one event; false if none is due. */
+/* Processes one event of the model; false if none is due. */
 static bool run_event(void)
 {
 	static struct dcf_result results[DCF_STATIONS_MAX];	/* under dcf_lock */
@@ -451,7 +451,7 @@ struct hwsim_dcf_radio *hwsim_dcf_radio_create(struct ieee80211_hw *hw, int idx)
 
 	spin_lock_bh(&dcf_lock);
 	if (!dcf_ready) {
-		u64 seed = model.rng_state;	/* set on the command line */
+		u64 seed = model.rng_state;	/* from the command line */
 
 		dcf_init(&model, seed);
 		hrtimer_init(&dcf_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The lab's medium between the radios of mac80211_hwsim: frames take air time, collide and are retried (dcf_model.h), and a
- * radio whose queue is full stops mac80211's queues, so that the qdisc backs up as it does above a real driver.
+ * The lab's medium between the radios of mac80211_hwsim: frames take air time, collide and are retried (dcf_model.h).
+ * A radio whose queue is full stops mac80211's queues, so that the qdisc backs up as it does above a real driver.
  */
 #ifndef AIRBOUND_HWSIM_DCF_H
 #define AIRBOUND_HWSIM_DCF_H
@@ -13,34 +13,34 @@ struct hwsim_dcf_radio;
 /* False: hwsim's own medium (frames arrive at once). Module parameter mac80211_hwsim.dcf. */
 bool hwsim_dcf_enabled(void);
 
-/* Name of the rate control for radio @idx: mac80211_hwsim.ap_rate_control for the first, .rate_control for the others. */
+/* Rate control of radio @idx: mac80211_hwsim.ap_rate_control for the first, .rate_control for the others. */
 const char *hwsim_dcf_rate_control(int idx);
 
-/* NULL if there is no memory or no room in the model. */
+/* NULL if there is no memory, or if the model has no station left. */
 struct hwsim_dcf_radio *hwsim_dcf_radio_create(struct ieee80211_hw *hw, int idx);
 void hwsim_dcf_radio_destroy(struct hwsim_dcf_radio *radio);
 
 enum hwsim_dcf_kind {
-	HWSIM_DCF_QUEUED,		/* from mac80211: wants a tx status */
-	HWSIM_DCF_BEACON,		/* from the driver itself: goes before the queue, no tx status */
+	HWSIM_DCF_QUEUED,		/* from mac80211: gets a tx status */
+	HWSIM_DCF_BEACON,		/* from the driver itself: put at the head of the queue, no tx status */
 };
 
 /* Takes over @skb. Called with bottom halves disabled. */
 void hwsim_dcf_enqueue(struct hwsim_dcf_radio *radio, struct sk_buff *skb, struct ieee80211_channel *channel,
 		       enum hwsim_dcf_kind kind);
 
-/* Frees all that is queued. */
+/* Frees all queued frames. */
 void hwsim_dcf_purge(struct hwsim_dcf_radio *radio);
 
-/* Waits until all that is queued has been sent, a second at most. May sleep. */
+/* Waits until all queued frames have been sent, a second at most. May sleep. */
 void hwsim_dcf_flush(struct hwsim_dcf_radio *radio);
 
 /* Channel times since the radio was created: active, busy, receiving, transmitting. */
 void hwsim_dcf_survey(struct hwsim_dcf_radio *radio, struct survey_info *survey);
 
 /*
- * Implemented by mac80211_hwsim: hands a copy of the frame to the radio it is addressed to (to every other radio on the channel
- * if it is a multicast), and returns that radio; NULL if nobody is there or the frame is a multicast.
+ * Implemented by mac80211_hwsim: delivers a copy of the frame to the radio it is addressed to (to every other radio on
+ * the channel if it is a multicast), and returns that radio; NULL if there is none or the frame is a multicast.
  */
 struct ieee80211_hw *mac80211_hwsim_deliver(struct ieee80211_hw *hw, struct sk_buff *skb,
 					    struct ieee80211_channel *channel);
