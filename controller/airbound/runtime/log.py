@@ -11,16 +11,17 @@ import logging.handlers
 import queue
 import sys
 import time
-from typing import TextIO
+from typing import Any, TextIO, cast
 
 from airbound import reason_text
 from airbound.core.addresses import address_text
 from airbound.core.effects import Bound, Level, Note
 
-_LOGGER = logging.getLogger("airbound")
+_LOGGER, _ROOT = logging.getLogger("airbound"), logging.getLogger()
 _LEVELS: dict[Level, int] = {"info": logging.INFO, "warning": logging.WARNING}
 _BOUNDS_SHOWN = 8
 LOSSES_LOGGED_EVERY_S = 10.0
+BATCH_S = 0.05  # how long a line may wait for others
 
 
 class TextFormatter(logging.Formatter):
@@ -60,11 +61,46 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(fields)
 
 
+class Lines:
+    """Records between the event loop and the thread that writes them: bounded, and read in batches. A thread that woke
+    for every record would take the interpreter from the event loop each time.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._records: queue.SimpleQueue[logging.LogRecord | None] = queue.SimpleQueue()
+        self._most = most
+        self._batch = 0
+
+    def put_nowait(self, record: logging.LogRecord | None) -> None:
+        """Take a record.
+
+        Raises:
+            queue.Full: too many wait.
+        """
+        if self._records.qsize() >= self._most:
+            raise queue.Full
+        self._records.put(record)
+
+    def get(self, block: bool = True) -> logging.LogRecord | None:  # noqa: FBT001, FBT002  # QueueListener's call
+        """The next record; waits for more of them before the first of a batch."""
+        if self._batch:
+            self._batch -= 1
+            return self._records.get(block)
+        record = self._records.get(block)
+        time.sleep(BATCH_S)
+        self._batch = self._records.qsize()
+        return record
+
+    def empty(self) -> bool:
+        """Whether nothing waits."""
+        return self._records.empty()
+
+
 class DroppingQueueHandler(logging.handlers.QueueHandler):
     """Hands records to a thread as they are; drops and counts those that find the queue full or come too fast."""
 
-    def __init__(self, records: "queue.Queue[logging.LogRecord]", lines_per_s: float) -> None:
-        super().__init__(records)
+    def __init__(self, lines: Lines, lines_per_s: float) -> None:
+        super().__init__(cast("Any", lines))
         self.dropped_total = 0
         self._lines_per_s = lines_per_s
         self._tokens = self._most = max(1.0, 2 * lines_per_s)
@@ -73,22 +109,31 @@ class DroppingQueueHandler(logging.handlers.QueueHandler):
         self._reported_at_s = self._at_s
 
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
-        """Nothing is made here: all that a record holds is immutable, and its text is the thread's work."""
+        """Nothing is made here: all that a record has is immutable, and its text is the thread's work."""
         return record
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Take a record unless it is too many."""
+    def may_log(self) -> bool:
+        """Whether one more line is within the rate; counted if not."""
         now_s = time.monotonic()
         self._tokens = min(self._most, self._tokens + (now_s - self._at_s) * self._lines_per_s)
         self._at_s = now_s
         if self._tokens < 1:
             self.dropped_total += 1
-            return
+            return False
         self._tokens -= 1
         if self.dropped_total > self._reported and now_s - self._reported_at_s >= LOSSES_LOGGED_EVERY_S:
             lost, self._reported, self._reported_at_s = self.dropped_total - self._reported, self.dropped_total, now_s
             why = f"{lost} lines were not logged: too many, or nobody read them"
             self._put(_record("warning", "log", "", why))
+        return True
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take a record unless it is too many."""
+        if self.may_log():
+            self._put(record)
+
+    def take(self, record: logging.LogRecord) -> None:
+        """Take a record that `may_log` was asked for."""
         self._put(record)
 
     def _put(self, record: logging.LogRecord) -> None:
@@ -104,9 +149,9 @@ class Log:
     def __init__(self, style: str, stream: TextIO | None, lines_per_s: float, lines_waiting: int) -> None:
         target = logging.StreamHandler(stream or sys.stderr)
         target.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
-        self._records: queue.Queue[logging.LogRecord] = queue.Queue(lines_waiting)
-        self.handler = DroppingQueueHandler(self._records, lines_per_s)
-        self._listener = logging.handlers.QueueListener(self._records, target)
+        self._lines = Lines(lines_waiting)
+        self.handler = DroppingQueueHandler(self._lines, lines_per_s)
+        self._listener = logging.handlers.QueueListener(cast("Any", self._lines), target)
         root = logging.getLogger()
         root.handlers[:] = [self.handler]
         root.setLevel(logging.INFO)
@@ -120,10 +165,10 @@ class Log:
     def close(self, timeout_s: float = 1.0) -> None:
         """Write what waits, but wait no longer than that for a reader that stands still."""
         deadline_s = time.monotonic() + timeout_s
-        while not self._records.empty() and time.monotonic() < deadline_s:
+        while not self._lines.empty() and time.monotonic() < deadline_s:
             time.sleep(0.005)
         thread = self._listener._thread  # noqa: SLF001  # stop() would wait for it without end
-        if self._records.empty():
+        if self._lines.empty():
             self._listener.enqueue_sentinel()
         if thread is not None:
             thread.join(max(0.0, deadline_s - time.monotonic()))
@@ -136,10 +181,14 @@ def set_up(style: str, stream: TextIO | None = None, *, lines_per_s: float = 1e6
 
 
 def note(effect: Note) -> None:
-    """Log what the engine notes; the text is made where it is written."""
-    if _LOGGER.isEnabledFor(_LEVELS[effect.level]):
-        extra = {"what": effect.what, "subject": effect.subject, "note": effect}
-        _LOGGER.log(_LEVELS[effect.level], "", extra=extra)
+    """Log what the engine notes; the text is made where it is written. Beyond the rate not even a record is made."""
+    handlers = _ROOT.handlers
+    handler = handlers[0] if handlers else None
+    if isinstance(handler, DroppingQueueHandler):
+        if handler.may_log():
+            handler.take(_record(effect.level, effect.what, effect.subject, "", note=effect))
+    else:
+        _LOGGER.handle(_record(effect.level, effect.what, effect.subject, "", note=effect))
 
 
 def event(level: Level, what: str, subject: str, why: str) -> None:
@@ -147,8 +196,8 @@ def event(level: Level, what: str, subject: str, why: str) -> None:
     _LOGGER.log(_LEVELS[level], "%s", why, extra={"what": what, "subject": subject})
 
 
-def _record(level: Level, what: str, subject: str, why: str) -> logging.LogRecord:
-    extra = {"what": what, "subject": subject}
+def _record(level: Level, what: str, subject: str, why: str, note: Note | None = None) -> logging.LogRecord:
+    extra = {"what": what, "subject": subject, "note": note}
     return _LOGGER.makeRecord("airbound", _LEVELS[level], "", 0, "%s", (why,), None, extra=extra)
 
 

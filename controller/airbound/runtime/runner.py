@@ -2,7 +2,7 @@
 """The engine in an event loop: gives it events with the time, does what it asks for, wakes it at its deadlines.
 
 Everything from a report to the commands that it causes happens in one turn of the loop. There is no periodic timer: the
-one timer is set for the engine's next deadline, at least `TIMER_STEP_S` ahead, so that what is due at nearly the same
+one timer is set for the engine's next deadline, at least `TIMER_STEP_US` ahead, so that what is due at nearly the same
 time is done in one turn.
 """
 
@@ -21,7 +21,8 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.runtime import log
 
-TIMER_STEP_S = 0.02
+TIMER_STEP_US = 20_000
+NEVER_US = 2**63
 STREAMS_MAX = 20_000
 
 
@@ -83,6 +84,7 @@ class Runner:
         self._sessions: dict[int, Session] = {}
         self._watchers: set[CellWatcher] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at_us = NEVER_US  # when the timer goes off, on the engine's clock
         self._stopped = False
 
     def now_us(self) -> int:
@@ -131,10 +133,8 @@ class Runner:
 
     def submit(self, event: Event) -> None:
         """Have the engine handle an event and do what it asks for, now."""
-        effects = self.engine.handle(event, self._clock_us())
-        if effects:
-            for effect in effects:
-                self._do(effect)
+        for effect in self.engine.handle(event, self._clock_us()):
+            self._do(effect)
         self._set_timer()
 
     def set_mode(self, mode: Mode) -> Mode:
@@ -191,21 +191,22 @@ class Runner:
     # Time
 
     def _set_timer(self) -> None:
-        """Set the timer for the engine's next deadline, unless it is set for an earlier time."""
+        """Set the timer for the engine's next deadline, unless it is set for nearly that time or an earlier one."""
         deadline_us = self.engine.next_deadline_us()
-        if deadline_us is None or self._stopped:
+        if deadline_us is None or deadline_us + TIMER_STEP_US >= self._timer_at_us or self._stopped:
             return
-        loop = asyncio.get_running_loop()
-        delay_s = max(TIMER_STEP_S, (deadline_us - self._clock_us()) / 1e6)
+        now_us = self._clock_us()
+        at_us = max(now_us + TIMER_STEP_US, deadline_us)
+        if at_us >= self._timer_at_us:
+            return  # what is overdue must not put the timer off
         if self._timer is not None:
-            if self._timer.when() <= loop.time() + delay_s:
-                return
             self._timer.cancel()
-        self._timer = loop.call_later(delay_s, self._wake)
+        self._timer_at_us = at_us
+        self._timer = asyncio.get_running_loop().call_later((at_us - now_us) / 1e6, self._wake)
 
     def _wake(self) -> None:
         """Do what is due, and sleep until something is again."""
-        self._timer = None
+        self._timer, self._timer_at_us = None, NEVER_US
         try:
             self.submit(Tick())
         finally:
