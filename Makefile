@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build generate format lint test test-unit test-uml test-series demo picture lab clean
+.PHONY: help setup build generate format lint test test-unit test-uml test-series demo picture lab bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,10 @@ lab: ## run the lab, e.g. make lab ARGS='run --scenario uplink --terminals 5 --s
 	@scripts/setup.sh apt python go
 	@scripts/build.sh
 	@.venv/bin/airbound-lab $(ARGS)
+
+bench: ## what the controller costs: the core alone, and under load beside a raw gRPC server (ten minutes)
+	@scripts/setup.sh apt python go
+	@scripts/bench.sh
 
 clean: ## remove what was built here; caches outside the repository stay
 	@rm -rf build out .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the controller costs: the core alone, then the whole controller over gRPC on one core, beside a raw grpc.aio server
+# that answers the same streams and does nothing else.
+#   bench.sh [PART...]    parts: core all-send a-fifth saturated; default all of them
+# BENCH_SECONDS (default 30) is the counted length of each run under load. Quote ratios and medians: machines differ, and
+# the figures are only good while nothing else runs (the load generator reports when it had no core).
+
+. "$(dirname "$0")/lib.sh"
+use_tools
+
+SECONDS_EACH=${BENCH_SECONDS:-30}
+OUT=out/bench
+
+load() { # NAME OPTIONS...
+	local name=$1
+	shift
+	airbound-lab load --seconds "$SECONDS_EACH" --json "$OUT/$name.json" "$@"
+}
+
+mkdir -p "$OUT"
+step "programs" scripts/build.sh
+parts=("$@")
+[[ ${#parts[@]} -gt 0 ]] || parts=(core all-send a-fifth saturated)
+for part in "${parts[@]}"; do
+	case $part in
+	core) step "the core alone" python controller/benchmarks/core.py --json "$OUT/core.json" ;;
+	all-send)
+		step "4,000 terminals that all send, 400 cells" load all-send --cells 400 --terminals 10 --sending 1 --compare-raw
+		;;
+	a-fifth)
+		step "10,000 terminals of which a fifth sends, 1,000 cells" \
+			load a-fifth --cells 1000 --terminals 10 --sending 0.2 --compare-raw
+		;;
+	saturated) step "as many reports as it takes" load saturated --cells 100 --terminals 10 --saturate --compare-raw ;;
+	*) die "bench: unknown part '$part' (core, all-send, a-fifth, saturated)" ;;
+	esac
+done
+printf '\nThe figures are in %s/\n' "$OUT"
