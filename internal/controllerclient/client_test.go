@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package uplink_test
+package controllerclient_test
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,24 +18,32 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/airbound/airbound/internal/controllerclient"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
-	"github.com/airbound/airbound/uplink"
 )
 
 type (
-	request  = airboundv1.AccessPointServiceConnectRequest
-	response = airboundv1.AccessPointServiceConnectResponse
+	request  = airboundv1.TerminalServiceConnectRequest
+	response = airboundv1.TerminalServiceConnectResponse
 )
 
-const patience = 30 * time.Second
+const (
+	timeout = 30 * time.Second
 
-// controller is a real gRPC server that passes on what it receives and sends one command per stream.
+	backoffMin = 5 * time.Millisecond
+	backoffMax = 50 * time.Millisecond
+)
+
+// controller is a real gRPC server that delivers what it receives and sends one command per stream.
 type controller struct {
-	airboundv1.UnimplementedAccessPointServiceServer
+	airboundv1.UnimplementedTerminalServiceServer
 	sequences chan uint64
 	streams   chan struct{}
-	// endAfter ends a stream after so many reports; 0 never does.
-	endAfter int
+	// endAfter ends a stream after so many reports, endAtOnce as soon as it is open.
+	endAfter  int
+	endAtOnce bool
+	// subjectBytes makes the command that long, and more.
+	subjectBytes int
 }
 
 func newController() *controller {
@@ -42,7 +52,13 @@ func newController() *controller {
 
 func (c *controller) Connect(stream grpc.BidiStreamingServer[request, response]) error {
 	c.streams <- struct{}{}
-	command := &airboundv1.AccessPointCommand{ReportIntervalMs: 250}
+	if c.endAtOnce {
+		return nil
+	}
+	bounds := &airboundv1.SetBounds{
+		Generation: 250, Reason: &airboundv1.Reason{Subject: strings.Repeat("x", c.subjectBytes)},
+	}
+	command := &airboundv1.TerminalCommand{Command: &airboundv1.TerminalCommand_SetBounds{SetBounds: bounds}}
 	if err := stream.Send(&response{Command: command}); err != nil {
 		return err
 	}
@@ -66,7 +82,7 @@ func serve(t *testing.T, c *controller, address string, options ...grpc.ServerOp
 		t.Fatal(err)
 	}
 	server := grpc.NewServer(options...)
-	airboundv1.RegisterAccessPointServiceServer(server, c)
+	airboundv1.RegisterTerminalServiceServer(server, c)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -81,7 +97,7 @@ func serve(t *testing.T, c *controller, address string, options ...grpc.ServerOp
 	return listener.Addr().String(), kill
 }
 
-// agent is a running uplink with what it told its owner.
+// agent is a running client with what it received.
 type agent struct {
 	outgoing chan *request
 	commands chan *response
@@ -90,7 +106,7 @@ type agent struct {
 	cancel   context.CancelFunc
 }
 
-func startAgent(t *testing.T, cfg uplink.Config) *agent {
+func startAgent(t *testing.T, cfg controllerclient.Config) *agent {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	a := &agent{
@@ -100,21 +116,23 @@ func startAgent(t *testing.T, cfg uplink.Config) *agent {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	cfg.BackoffMin, cfg.BackoffMax = 5*time.Millisecond, 50*time.Millisecond
+	cfg.BackoffMin, cfg.BackoffMax = backoffMin, backoffMax
 	go func() {
-		a.finished <- uplink.Run(ctx, cfg, openStream, a.outgoing, func(r *response) { a.commands <- r },
-			func(connected bool) { a.states <- connected })
+		a.finished <- controllerclient.Run(ctx, cfg, controllerclient.Stream[request, response]{
+			Open: openStream, Outgoing: a.outgoing, Handle: func(r *response) { a.commands <- r },
+			OnState: func(connected bool) { a.states <- connected },
+		})
 	}()
 	t.Cleanup(a.cancel)
 	return a
 }
 
 func openStream(ctx context.Context, conn *grpc.ClientConn) (grpc.BidiStreamingClient[request, response], error) {
-	return airboundv1.NewAccessPointServiceClient(conn).Connect(ctx)
+	return airboundv1.NewTerminalServiceClient(conn).Connect(ctx)
 }
 
 func report(sequence uint64) *request {
-	return &request{Report: &airboundv1.AccessPointReport{Sequence: sequence}}
+	return &request{Report: &airboundv1.TerminalReport{Sequence: sequence}}
 }
 
 func next[T any](t *testing.T, what string, from <-chan T) T {
@@ -122,8 +140,8 @@ func next[T any](t *testing.T, what string, from <-chan T) T {
 	select {
 	case value := <-from:
 		return value
-	case <-time.After(patience):
-		t.Fatalf("no %s within %v", what, patience)
+	case <-time.After(timeout):
+		t.Fatalf("no %s within %v", what, timeout)
 		panic("unreachable")
 	}
 }
@@ -138,11 +156,11 @@ func expect[T comparable](t *testing.T, what string, from <-chan T, want T) {
 func TestReportsAndCommandsPass(t *testing.T) {
 	c := newController()
 	address, _ := serve(t, c, "127.0.0.1:0")
-	a := startAgent(t, uplink.Config{Address: address})
+	a := startAgent(t, controllerclient.Config{Address: address})
 	expect(t, "state", a.states, true)
 	command := next(t, "command", a.commands)
-	if got := command.GetCommand().GetReportIntervalMs(); got != 250 {
-		t.Fatalf("report interval is %d ms, want 250", got)
+	if got := command.GetCommand().GetSetBounds().GetGeneration(); got != 250 {
+		t.Fatalf("generation is %d, want 250", got)
 	}
 	for sequence := uint64(1); sequence <= 5; sequence++ {
 		a.outgoing <- report(sequence)
@@ -150,14 +168,16 @@ func TestReportsAndCommandsPass(t *testing.T) {
 	}
 }
 
-func TestItsOwnerIsToldWhereItConnectsBeforeTheStreamOpens(t *testing.T) {
+func TestTheRemoteAddressIsReportedBeforeTheStreamOpens(t *testing.T) {
 	address, _ := serve(t, newController(), "127.0.0.1:0")
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	remotes := make(chan netip.AddrPort, 10)
-	a := startAgent(t, uplink.Config{Address: "localhost:" + port, Dialed: func(remote netip.AddrPort) { remotes <- remote }})
+	a := startAgent(t, controllerclient.Config{
+		Address: "localhost:" + port, Dialed: func(remote netip.AddrPort) { remotes <- remote },
+	})
 	expect(t, "state", a.states, true)
 	select {
 	case remote := <-remotes:
@@ -165,14 +185,14 @@ func TestItsOwnerIsToldWhereItConnectsBeforeTheStreamOpens(t *testing.T) {
 			t.Errorf("%v, want %s", remote, address)
 		}
 	default:
-		t.Error("not told")
+		t.Error("not reported")
 	}
 }
 
 func TestReconnectsAfterRestart(t *testing.T) {
 	c := newController()
 	address, kill := serve(t, c, "127.0.0.1:0")
-	a := startAgent(t, uplink.Config{Address: address})
+	a := startAgent(t, controllerclient.Config{Address: address})
 	for restart := range 3 {
 		expect(t, "state", a.states, true)
 		a.outgoing <- report(uint64(restart))
@@ -188,7 +208,7 @@ func TestReconnectsAfterControllerEndsStream(t *testing.T) {
 	c := newController()
 	c.endAfter = 1
 	address, _ := serve(t, c, "127.0.0.1:0")
-	a := startAgent(t, uplink.Config{Address: address})
+	a := startAgent(t, controllerclient.Config{Address: address})
 	for sequence := uint64(1); sequence <= 3; sequence++ {
 		expect(t, "state", a.states, true)
 		a.outgoing <- report(sequence)
@@ -201,24 +221,24 @@ func TestAReportFromBeforeTheStreamIsNotSent(t *testing.T) {
 	c := newController()
 	address, kill := serve(t, c, "127.0.0.1:0")
 	kill()
-	a := startAgent(t, uplink.Config{Address: address})
+	a := startAgent(t, controllerclient.Config{Address: address})
 	for sequence := uint64(1); sequence <= 5; sequence++ {
 		select {
 		case a.outgoing <- report(sequence):
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			t.Fatal("Run does not receive while disconnected")
 		}
 	}
 	serve(t, c, address)
 	expect(t, "state", a.states, true)
-	// A phone that reconnects after it took another MAC address must not be known to the controller by the old one.
+	// A phone that reconnects with another MAC address must not be reported with the old one.
 	a.outgoing <- report(6)
 	expect(t, "sequence", c.sequences, 6)
 }
 
 func TestKeepNewestDropsTheOlder(t *testing.T) {
 	in := make(chan *int)
-	newest, _, stopped := uplink.KeepNewest(t.Context(), in)
+	newest, _, stopped := controllerclient.KeepNewest(t.Context(), in, nil)
 	for value := range 10 {
 		in <- &value
 	}
@@ -230,9 +250,9 @@ func TestKeepNewestDropsTheOlder(t *testing.T) {
 	expectNone(t, newest)
 }
 
-func TestKeepNewestForgetsWhatItIsToldTo(t *testing.T) {
+func TestKeepNewestDropsOnRequest(t *testing.T) {
 	in := make(chan *int)
-	newest, drop, stopped := uplink.KeepNewest(t.Context(), in)
+	newest, drop, stopped := controllerclient.KeepNewest(t.Context(), in, nil)
 	for value := range 100 {
 		in <- &value
 		drop()
@@ -271,7 +291,7 @@ func TestCancelEndsRunWithoutLeaks(t *testing.T) {
 			if !test.reachable {
 				kill()
 			}
-			a := startAgent(t, uplink.Config{Address: address})
+			a := startAgent(t, controllerclient.Config{Address: address})
 			if test.reachable {
 				expect(t, "state", a.states, true)
 			}
@@ -280,7 +300,7 @@ func TestCancelEndsRunWithoutLeaks(t *testing.T) {
 			if err := next(t, "end of Run", a.finished); err != nil {
 				t.Fatalf("Run returned %v, want nil", err)
 			}
-			waitForNoGoroutineOf(t, "github.com/airbound/airbound/uplink.Run", "airbound/uplink.session", "airbound/uplink.keepNewest",
+			waitForNoGoroutineOf(t, "controllerclient.Run[", "controllerclient.session[", "controllerclient.keepNewest[",
 				"grpc.(*ClientConn)", "internal/transport.(*http2Client)")
 		})
 	}
@@ -290,7 +310,7 @@ func TestCancelEndsRunWithoutLeaks(t *testing.T) {
 func waitForNoGoroutineOf(t *testing.T, functions ...string) {
 	t.Helper()
 	var left string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		buffer := make([]byte, 1<<20)
 		stacks := string(buffer[:runtime.Stack(buffer, true)])
 		left = ""
@@ -306,20 +326,19 @@ func waitForNoGoroutineOf(t *testing.T, functions ...string) {
 	t.Fatalf("a goroutine of %s is left", left)
 }
 
-func TestSilentControllerIsNoticed(t *testing.T) {
+func TestAControllerThatStopsRespondingIsNoticed(t *testing.T) {
 	t.Parallel() // grpc-go takes no keepalive under 10 s.
 	c := newController()
 	address, _ := serve(t, c, "127.0.0.1:0")
 	link := newFreezable(t, address)
-	cfg := uplink.WithKeepalive(uplink.Config{Address: link.address}, time.Second, time.Second)
+	cfg := controllerclient.WithKeepalive(controllerclient.Config{Address: link.address}, time.Second, time.Second)
 	a := startAgent(t, cfg)
 	expect(t, "state", a.states, true)
 	link.freeze()
 	expect(t, "state", a.states, false)
 }
 
-// freezable forwards TCP until it is frozen; then it takes bytes no further and closes nothing, as a link that went
-// away does.
+// freezable forwards TCP until it is frozen; then it forwards nothing and closes nothing, like a link that was lost.
 type freezable struct {
 	address string
 	frozen  chan struct{}
@@ -374,19 +393,151 @@ func (f *freezable) forward(to io.Writer, from io.Reader) {
 
 func TestConfigErrors(t *testing.T) {
 	tests := map[string]struct {
-		cfg  uplink.Config
+		cfg  controllerclient.Config
 		want string
 	}{
-		"no address":     {uplink.Config{}, "controller address is empty"},
-		"negative":       {uplink.Config{Address: "127.0.0.1:1", BackoffMin: -1}, "not a range"},
-		"minimum is max": {uplink.Config{Address: "127.0.0.1:1", BackoffMin: 2, BackoffMax: 1}, "not a range"},
+		"no address":     {controllerclient.Config{}, "controller address is empty"},
+		"negative":       {controllerclient.Config{Address: "127.0.0.1:1", BackoffMin: -1}, "not a range"},
+		"minimum is max": {controllerclient.Config{Address: "127.0.0.1:1", BackoffMin: 2, BackoffMax: 1}, "not a range"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := uplink.Run(t.Context(), test.cfg, openStream, nil, func(*response) {}, func(bool) {})
+			stream := controllerclient.Stream[request, response]{Open: openStream}
+			err := controllerclient.Run(t.Context(), test.cfg, stream)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("error is %v, want one with %q", err, test.want)
 			}
 		})
+	}
+}
+
+func TestAMessageThatIsReplacedIsMergedIntoTheNewer(t *testing.T) {
+	in := make(chan *[]int)
+	newest, _, stopped := controllerclient.KeepNewest(t.Context(), in, func(older, newer *[]int) {
+		*newer = append(*newer, *older...)
+	})
+	for value := range 4 {
+		in <- &[]int{value}
+	}
+	close(in)
+	next(t, "end", stopped)
+	if got := *next(t, "value", newest); !slices.Equal(got, []int{3, 2, 1, 0}) {
+		t.Fatalf("got %v, want the newest with what it replaced", got)
+	}
+}
+
+func TestACommandOfMoreThanOneMebibyteBreaksTheStream(t *testing.T) {
+	for name, test := range map[string]struct {
+		subjectBytes int
+		accepted     bool
+	}{
+		"just below": {1<<20 - 100, true},
+		"above":      {1 << 20, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newController()
+			c.subjectBytes = test.subjectBytes
+			address, _ := serve(t, c, "127.0.0.1:0")
+			a := startAgent(t, controllerclient.Config{Address: address})
+			expect(t, "state", a.states, true)
+			if test.accepted {
+				next(t, "command", a.commands)
+				return
+			}
+			expect(t, "state", a.states, false)
+			if len(a.commands) > 0 {
+				t.Error("the command was delivered")
+			}
+		})
+	}
+}
+
+// failed is what the client logs of one attempt that failed.
+var failed = regexp.MustCompile(`level=(\w+) msg="no stream to the controller" .* retry_in=(\S+)`)
+
+// attempt returns level and wait of the next attempt that failed.
+func attempt(t *testing.T, log lines) (level string, wait time.Duration) {
+	t.Helper()
+	for {
+		found := failed.FindStringSubmatch(next(t, "attempt", log))
+		if found == nil {
+			continue
+		}
+		wait, err := time.ParseDuration(found[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found[1], wait
+	}
+}
+
+func startLogged(t *testing.T, address string) (*agent, lines) {
+	t.Helper()
+	log := make(lines, 1000)
+	handler := slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})
+	return startAgent(t, controllerclient.Config{Address: address, Logger: slog.New(handler)}), log
+}
+
+func TestBackOffStartsAgainAfterAStreamThatLasted(t *testing.T) {
+	c := newController()
+	address, kill := serve(t, c, "127.0.0.1:0")
+	kill()
+	a, log := startLogged(t, address)
+	for wait := time.Duration(0); wait < backoffMax/2; {
+		_, wait = attempt(t, log)
+	}
+	_, kill = serve(t, c, address)
+	expect(t, "state", a.states, true)
+	time.Sleep(2 * backoffMax) // The stream lasts.
+	for len(log) > 0 {
+		<-log
+	}
+	kill()
+	if _, wait := attempt(t, log); wait > backoffMin {
+		t.Errorf("after a stream that lasted the client waits %v, want at most %v", wait, backoffMin)
+	}
+}
+
+func TestBackOffGrowsIfTheControllerEndsEveryStreamAtOnce(t *testing.T) {
+	c := newController()
+	c.endAtOnce = true
+	address, _ := serve(t, c, "127.0.0.1:0")
+	_, log := startLogged(t, address)
+	longest := time.Duration(0)
+	for range 6 {
+		_, wait := attempt(t, log)
+		longest = max(longest, wait)
+	}
+	if longest < backoffMax/2 {
+		t.Errorf("the longest of six waits is %v, want %v or more", longest, backoffMax/2)
+	}
+}
+
+func TestACauseIsLoggedAsAWarningOnce(t *testing.T) {
+	c := newController()
+	address, kill := serve(t, c, "127.0.0.1:0")
+	kill()
+	a, log := startLogged(t, address)
+	for i, want := range []string{"WARN", "DEBUG", "DEBUG"} {
+		if level, _ := attempt(t, log); level != want {
+			t.Errorf("attempt %d is logged as %s, want %s", i, level, want)
+		}
+	}
+	_, kill = serve(t, c, address)
+	expect(t, "state", a.states, true)
+	for len(log) > 0 {
+		<-log
+	}
+	kill()
+	if level, _ := attempt(t, log); level != "WARN" {
+		t.Errorf("the end of a stream is logged as %s", level)
+	}
+}
+
+func TestDefaultsOfTheBackOff(t *testing.T) {
+	// A lease is 6 s and renewed every 2 s.
+	const leaseLeft = 4 * time.Second
+	if controllerclient.BackoffMaxDefault > leaseLeft/2 || controllerclient.BackoffMinDefault > 100*time.Millisecond {
+		t.Errorf("from %v to %v", controllerclient.BackoffMinDefault, controllerclient.BackoffMaxDefault)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/airbound/airbound/uplink/backoff"
+	"github.com/airbound/airbound/internal/backoff"
 )
 
 func TestDoublesBetweenItsLimits(t *testing.T) {

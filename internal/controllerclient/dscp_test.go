@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package uplink_test
+package controllerclient_test
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/airbound/airbound/uplink"
+	"github.com/airbound/airbound/internal/controllerclient"
 )
 
-func TestTheStreamIsMarkedAsNetworkControl(t *testing.T) {
+func TestTheConnectionsSocketOptions(t *testing.T) {
 	tests := map[string]struct {
 		address       string
 		level, option int
@@ -25,15 +25,15 @@ func TestTheStreamIsMarkedAsNetworkControl(t *testing.T) {
 			c := newController()
 			address, _ := serve(t, c, test.address)
 			dialled := make(chan *net.TCPConn, 1)
-			dial := uplink.Dial
-			cfg := uplink.WithDial(uplink.Config{Address: address}, func(ctx context.Context, address string) (net.Conn, error) {
+			dial := controllerclient.Dial
+			observe := func(ctx context.Context, address string) (net.Conn, error) {
 				conn, err := dial(ctx, address)
 				if tcp, ok := conn.(*net.TCPConn); ok {
 					dialled <- tcp
 				}
 				return conn, err
-			})
-			a := startAgent(t, cfg)
+			}
+			a := startAgent(t, controllerclient.WithDial(controllerclient.Config{Address: address}, observe))
 			expect(t, "state", a.states, true)
 			socket := next(t, "connection", dialled)
 			const classSelector6, interactive = 0xc0, 6
@@ -42,6 +42,11 @@ func TestTheStreamIsMarkedAsNetworkControl(t *testing.T) {
 			}
 			if got := option(t, socket, unix.SOL_SOCKET, unix.SO_PRIORITY); got != interactive {
 				t.Errorf("priority is %d, want %d", got, interactive)
+			}
+			// The keepalive's timeout: longer, and a lease ends before a controller that is gone is noticed.
+			const userTimeoutMS = 8000
+			if got := option(t, socket, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT); got != userTimeoutMS {
+				t.Errorf("user timeout is %d ms, want %d", got, userTimeoutMS)
 			}
 		})
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lossy has a writer for logs that never keeps its caller waiting: an agent must not stand still, with bounds in
-// the kernel, because nobody reads what it says.
-package lossy
+// Package logdrop has a writer for logs that drops lines instead of blocking its caller: an agent must not stop, with
+// bounds in the kernel, because nobody reads its log.
+package logdrop
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Writer passes lines on from a goroutine of its own. It is safe for concurrent use.
+// Writer writes lines from a goroutine of its own. It is safe for concurrent use.
 type Writer struct {
 	to   io.Writer
 	done chan struct{}
@@ -23,14 +23,14 @@ type Writer struct {
 	closed  bool
 }
 
-// New passes on to `to` and keeps at most so many lines that it has not taken yet.
+// New returns a Writer to `to` that buffers at most linesMax lines.
 func New(to io.Writer, linesMax int) *Writer {
 	w := &Writer{to: to, done: make(chan struct{}), lines: make(chan []byte, linesMax)}
-	go w.pass()
+	go w.write()
 	return w
 }
 
-// Write takes one line, or drops it if too many wait. It always succeeds.
+// Write takes one line, or drops it if the buffer is full. It always succeeds.
 func (w *Writer) Write(line []byte) (int, error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -45,15 +45,15 @@ func (w *Writer) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Close ends it, once what waits is written or the patience is over.
-func (w *Writer) Close(patience time.Duration) {
+// Close returns once the buffer is written or the timeout is over. Later lines are dropped.
+func (w *Writer) Close(timeout time.Duration) {
 	w.mutex.Lock()
 	if !w.closed {
 		w.closed = true
 		close(w.lines)
 	}
 	w.mutex.Unlock()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-w.done:
@@ -61,13 +61,13 @@ func (w *Writer) Close(patience time.Duration) {
 	}
 }
 
-func (w *Writer) pass() {
+func (w *Writer) write() {
 	defer close(w.done)
 	for line := range w.lines {
-		// An error has nobody to be told to.
+		// An error of the log itself cannot be logged.
 		_, _ = w.to.Write(line)
 		if dropped := w.takeDropped(); dropped > 0 {
-			_, _ = fmt.Fprintf(w.to, "lines of the log dropped, since nobody read them: %d\n", dropped)
+			_, _ = fmt.Fprintf(w.to, "log lines dropped, because nobody read them: %d\n", dropped)
 		}
 	}
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package uplink keeps one bidirectional gRPC stream to the controller open for as long as an agent lives.
+// Package controllerclient keeps one bidirectional gRPC stream to the controller open while an agent runs.
 //
-// Reports are cumulative, so the newest one replaces any that waits, and nothing is kept while the controller is away: a
-// report from before the stream may tell of another network, by another address, than the agent is in now.
-package uplink
+// Reports are cumulative, so the newest one replaces any that is waiting to be sent. Nothing is kept while there is no
+// stream: a report from before it may be about another network, with another address, than the agent is in now.
+package controllerclient
 
 import (
 	"context"
@@ -19,19 +19,21 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/airbound/airbound/uplink/backoff"
+	"github.com/airbound/airbound/internal/backoff"
 )
 
-// Defaults of Config. A restarted controller finds its agents back within BackoffMaxDefault.
+// Defaults of Config. BackoffMaxDefault follows from the lease of bounds on a phone: it is 6 s and renewed every 2 s, so at
+// least 4 s of it are left when a controller goes. An agent that tries again every 2 s finds a restarted controller in time
+// for the controller to renew the lease.
 const (
 	BackoffMinDefault = 100 * time.Millisecond
-	BackoffMaxDefault = 5 * time.Second
+	BackoffMaxDefault = 2 * time.Second
 )
 
 // errClosedByController is the cause of a stream that the controller ended without an error.
 var errClosedByController = errors.New("the controller closed the stream")
 
-// Config says where the controller is and how to stay connected to it. Zero values take the defaults.
+// Config is where the controller is and how to stay connected to it. Zero values stand for the defaults.
 type Config struct {
 	// Address is HOST:PORT. Proxies of the environment are not used.
 	Address string
@@ -41,12 +43,12 @@ type Config struct {
 	BackoffMin, BackoffMax time.Duration
 	// Logger takes one line per change of state or of cause; nil takes slog.Default().
 	Logger *slog.Logger
-	// Dialed, unless nil, is told where each connection goes, before its stream opens and from any goroutine.
+	// Dialed, unless nil, is called with the remote address of each connection before its stream opens, from any goroutine.
 	Dialed func(remote netip.AddrPort)
 
-	// keepalive is shorter in tests.
+	// keepalive is shorter in some tests.
 	keepalive keepaliveTimes
-	// dial is watched in tests.
+	// dial is observed in tests.
 	dial dialer
 }
 
@@ -70,17 +72,17 @@ func (cfg Config) withDefaults() (Config, error) {
 		cfg.keepalive = keepaliveDefault
 	}
 	if cfg.dial == nil {
-		cfg.dial = dialMarked
+		cfg.dial = dialWithDSCP
 	}
 	if cfg.Dialed != nil {
-		cfg.dial = telling(cfg.dial, cfg.Dialed)
+		cfg.dial = reporting(cfg.dial, cfg.Dialed)
 	}
 	return cfg, nil
 }
 
 type dialer func(ctx context.Context, address string) (net.Conn, error)
 
-func telling(dial dialer, dialed func(netip.AddrPort)) dialer {
+func reporting(dial dialer, dialed func(netip.AddrPort)) dialer {
 	return func(ctx context.Context, address string) (net.Conn, error) {
 		conn, err := dial(ctx, address)
 		if err == nil {
@@ -92,42 +94,44 @@ func telling(dial dialer, dialed func(netip.AddrPort)) dialer {
 	}
 }
 
-// Run keeps a stream open until ctx ends and then returns nil; its only errors are those of cfg.
-//
-// Run receives from outgoing at all times, connected or not, so a send on it never blocks for long. While the stream does
-// not take more, the newest message replaces the one that waits. What came before a stream was opened is not sent on it:
-// onState(true) asks for a fresh message. handle gets the controller's messages one at a time. onState(true) follows each opening of a stream, onState(false) its end; neither
-// callback is called after Run returned. A closed outgoing means that no more reports follow.
-func Run[Req, Resp any](
-	ctx context.Context,
-	cfg Config,
-	open func(context.Context, *grpc.ClientConn) (grpc.BidiStreamingClient[Req, Resp], error),
-	outgoing <-chan *Req,
-	handle func(*Resp),
-	onState func(connected bool),
-) error {
+// Stream is what an agent sends and receives.
+type Stream[Req, Resp any] struct {
+	// Open opens the stream on a connection.
+	Open func(context.Context, *grpc.ClientConn) (grpc.BidiStreamingClient[Req, Resp], error)
+	// Outgoing is received from at all times, connected or not, so that a send on it never blocks for long. If it is closed,
+	// nothing more is sent.
+	Outgoing <-chan *Req
+	// Merge, unless nil, is called when newer replaces older, which was not sent. It copies into newer what must not be lost.
+	Merge func(older, newer *Req)
+	// Handle gets the controller's messages one at a time.
+	Handle func(*Resp)
+	// OnState(true) follows each opening of a stream, OnState(false) its end. What came through Outgoing before OnState(true)
+	// is not sent on the stream.
+	OnState func(connected bool)
+}
+
+// Run keeps a stream open until ctx ends and then returns nil; its only errors are those of cfg. No callback is called
+// after it returned.
+func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp]) error {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
-		return fmt.Errorf("start uplink: %w", err)
+		return fmt.Errorf("connect to the controller: %w", err)
 	}
-	waiting := keepNewest(ctx, outgoing)
+	waiting := keepNewest(ctx, stream.Outgoing, stream.Merge)
 	defer func() { <-waiting.stopped }()
 
 	wait := backoff.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax}
 	var lastCause string
 	for ctx.Err() == nil {
 		opened := time.Time{}
-		err := session(ctx, cfg, open, waiting, handle, func(connected bool) {
-			if connected {
-				opened = time.Now()
-				cfg.Logger.Info("connected to the controller", "controller", cfg.Address)
-			}
-			onState(connected)
+		err := session(ctx, cfg, &stream, waiting, func() {
+			opened = time.Now()
+			cfg.Logger.Info("connected to the controller", "controller", cfg.Address)
 		})
 		if ctx.Err() != nil {
 			break
 		}
-		// A controller that accepts a stream only to end it is no better than one that refuses the connection.
+		// A controller that ends a stream as soon as it has accepted it is treated as one that refuses the connection.
 		if !opened.IsZero() && time.Since(opened) >= cfg.BackoffMax {
 			wait.Reset()
 		}
@@ -145,14 +149,9 @@ func Run[Req, Resp any](
 	return nil
 }
 
-// session opens one connection with one stream and lives as long as the stream does. It never returns nil.
+// session opens one connection with one stream and returns when the stream ends. It never returns nil.
 func session[Req, Resp any](
-	ctx context.Context,
-	cfg Config,
-	open func(context.Context, *grpc.ClientConn) (grpc.BidiStreamingClient[Req, Resp], error),
-	waiting *newest[Req],
-	handle func(*Resp),
-	onState func(connected bool),
+	ctx context.Context, cfg Config, stream *Stream[Req, Resp], waiting *newest[Req], onOpen func(),
 ) (err error) {
 	conn, err := dial(cfg)
 	if err != nil {
@@ -161,34 +160,35 @@ func session[Req, Resp any](
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := open(ctx, conn)
+	opened, err := stream.Open(ctx, conn)
 	if err != nil {
 		return fmt.Errorf("open stream: %w", err)
 	}
 	waiting.drop()
-	onState(true)
-	defer onState(false)
+	onOpen()
+	stream.OnState(true)
+	defer stream.OnState(false)
 
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		send(ctx, stream, waiting.out)
+		send(ctx, opened, waiting.out)
 	}()
 	defer func() { <-sent }()
 	defer cancel()
 	for {
-		message, err := stream.Recv()
+		message, err := opened.Recv()
 		if errors.Is(err, io.EOF) {
 			return errClosedByController
 		}
 		if err != nil {
 			return fmt.Errorf("receive from stream: %w", err)
 		}
-		handle(message)
+		stream.Handle(message)
 	}
 }
 
-// send writes what comes until the stream breaks. The cause of a break comes out of Recv, not of Send.
+// send writes messages until the stream breaks. Recv returns the cause of that, Send does not.
 func send[Req, Resp any](ctx context.Context, stream grpc.BidiStreamingClient[Req, Resp], outgoing <-chan *Req) {
 	for {
 		select {

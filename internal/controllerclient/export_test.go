@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package uplink
+package controllerclient
 
 import (
 	"context"
@@ -14,17 +14,19 @@ func WithKeepalive(cfg Config, interval, timeout time.Duration) Config {
 	return cfg
 }
 
-// Dial is how a connection is opened if a test does not say otherwise.
-var Dial = dialMarked
+// Dial is how a connection is opened outside of tests.
+var Dial = dialWithDSCP
 
-// WithDial returns cfg with a way of a test to open connections.
+// WithDial returns cfg with another way to open connections.
 func WithDial(cfg Config, dial func(context.Context, string) (net.Conn, error)) Config {
 	cfg.dial = dial
 	return cfg
 }
 
 // KeepNewest is keepNewest for the tests.
-func KeepNewest[T any](ctx context.Context, in <-chan *T) (newest <-chan *T, drop func(), stopped <-chan struct{}) {
-	kept := keepNewest(ctx, in)
+func KeepNewest[T any](
+	ctx context.Context, in <-chan *T, merge func(older, newer *T),
+) (newest <-chan *T, drop func(), stopped <-chan struct{}) {
+	kept := keepNewest(ctx, in, merge)
 	return kept.out, kept.drop, kept.stopped
 }

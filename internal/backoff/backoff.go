@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backoff spaces the attempts to reach something that is away.
+// Package backoff computes the waits between attempts to reach something.
 package backoff
 
 import (
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Backoff doubles from Min to Max, both over 0. Each wait is drawn from the upper half of its step, so that agents that
-// lost the controller together do not return together.
+// Backoff doubles from Min to Max, both above 0. Each wait is a random value of the upper half of its step, so that agents
+// that lost the controller together do not reconnect together.
 type Backoff struct {
 	Min, Max time.Duration
 

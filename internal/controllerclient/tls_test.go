@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package uplink_test
+package controllerclient_test
 
 import (
 	"crypto/ecdsa"
@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"github.com/airbound/airbound/uplink"
+	"github.com/airbound/airbound/internal/controllerclient"
 )
 
 func TestTLS(t *testing.T) {
@@ -26,9 +26,9 @@ func TestTLS(t *testing.T) {
 	c := newController()
 	address, _ := serve(t, c, "127.0.0.1:0", grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
 
-	friend := startAgent(t, uplink.Config{Address: address, TLS: &tls.Config{RootCAs: roots}})
-	expect(t, "state", friend.states, true)
-	friend.outgoing <- report(7)
+	trusted := startAgent(t, controllerclient.Config{Address: address, TLS: &tls.Config{RootCAs: roots}})
+	expect(t, "state", trusted.states, true)
+	trusted.outgoing <- report(7)
 	expect(t, "sequence", c.sequences, 7)
 
 	refused := map[string]struct {
@@ -41,7 +41,7 @@ func TestTLS(t *testing.T) {
 	for name, test := range refused {
 		t.Run(name, func(t *testing.T) {
 			log := make(lines, 1000)
-			a := startAgent(t, uplink.Config{
+			a := startAgent(t, controllerclient.Config{
 				Address: address, TLS: test.client, Logger: slog.New(slog.NewTextHandler(log, nil)),
 			})
 			for !strings.Contains(next(t, "line with "+test.cause, log), test.cause) {
@@ -54,7 +54,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// lines passes on each line that is logged.
+// lines delivers each line that is logged.
 type lines chan string
 
 func (l lines) Write(line []byte) (int, error) {
@@ -70,7 +70,8 @@ func selfSigned(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
