@@ -95,7 +95,7 @@ func TestParseRefuses(t *testing.T) {
 		"unknown state":    {with("ca_state=open", "ca_state=0"), `field ca_state: "0" is none of open, disorder, cwr, recovery, loss`},
 		"no port":          {with("10.0.9.1:443", "10.0.9.1"), `field remote: "10.0.9.1" is not an address and port`},
 		"zone":             {with("10.0.9.1:443", "[fe80::1%wlan0]:1"), `field remote: "[fe80::1%wlan0]:1" is not an address and port`},
-		"cut short":        {event[:len(event)-len("unacked_bytes=14480")-1], "field unacked_bytes is missing"},
+		"truncated":        {event[:len(event)-len("unacked_bytes=14480")-1], "field unacked_bytes is missing"},
 		"loss of nothing":  {"CPU:0 [LOST -1 EVENTS]", `"CPU:0 [LOST -1 EVENTS]" names no event of tcp_monitor`},
 		"loss on no CPU":   {"CPU:x [LOST 1 EVENTS]", `"CPU:x [LOST 1 EVENTS]" names no event of tcp_monitor`},
 		"loss cut short":   {"CPU:0 [LOST 1 EVEN", `"CPU:0 [LOST 1 EVEN" names no event of tcp_monitor`},
@@ -123,9 +123,10 @@ func (k *kept) Write(record *trace.Record) error {
 	return k.err
 }
 
-func TestARecorderTakesPiecesOfAnySize(t *testing.T) {
+func TestARecorderAcceptsPiecesOfAnySize(t *testing.T) {
 	t.Parallel()
-	text := strings.Join([]string{window, "CPU:0 [LOST 5 EVENTS]", "garbage", event, strings.Replace(event, "=10.0.9.1", "=10.0.8.1", 1)}, "\n") + "\ncut"
+	other := strings.Replace(event, "=10.0.9.1", "=10.0.8.1", 1)
+	text := strings.Join([]string{window, "CPU:0 [LOST 5 EVENTS]", "garbage", event, other}, "\n") + "\ncut"
 	for size := 1; size <= len(text); size++ {
 		var out kept
 		recorder := trace.Recorder{Remote: netip.MustParsePrefix("10.0.9.0/24"), Out: &out}
@@ -147,7 +148,7 @@ func TestARecorderTakesPiecesOfAnySize(t *testing.T) {
 		if fmt.Sprint(out.records) != fmt.Sprint(want) {
 			t.Fatalf("pieces of %d: %+v", size, out.records)
 		}
-		if want := (trace.Counts{Records: 2, PassedOver: 1, Refused: 2, Lost: 5}); recorder.Counts != want {
+		if want := (trace.Counts{Records: 2, Skipped: 1, Refused: 2, Lost: 5}); recorder.Counts != want {
 			t.Fatalf("pieces of %d: %+v", size, recorder.Counts)
 		}
 		if want := `["garbage" names no event of tcp_monitor "cut" does not end with a newline]`; fmt.Sprint(recorder.Refusals) != want {
@@ -184,7 +185,7 @@ func TestAWritersErrorEndsTheRecording(t *testing.T) {
 	}
 }
 
-// FuzzRecorder: whatever comes, every line is a record, passed over, or a hole that is counted; and what is kept is sound.
+// FuzzRecorder: every line is a record, skipped, or a gap that is counted; and what is kept is valid.
 func FuzzRecorder(f *testing.F) {
 	f.Add([]byte(window+"\n"+event+"\n"), uint8(1))
 	f.Add([]byte("CPU:0 [LOST 123 EVENTS]\n"+window), uint8(7))
@@ -205,12 +206,12 @@ func FuzzRecorder(f *testing.F) {
 			lines++
 		}
 		counts := recorder.Counts
-		if got := len(out.records) + int(counts.PassedOver); got != lines && len(text) < 16<<10 {
+		if got := len(out.records) + int(counts.Skipped); got != lines && len(text) < 16<<10 {
 			t.Fatalf("%d lines, %d accounted for", lines, got)
 		}
 		for _, record := range out.records {
-			sound := record.Local.IsValid() && recorder.Remote.Contains(record.Remote.Addr()) && record.CAState != "" && record.Event != ""
-			if record.Times == 0 && record.Event != trace.Lost || !record.IsHole() && !sound {
+			valid := record.Local.IsValid() && recorder.Remote.Contains(record.Remote.Addr()) && record.CAState != "" && record.Event != ""
+			if record.Times == 0 && record.Event != trace.Lost || !record.IsGap() && !valid {
 				t.Fatalf("%+v", record)
 			}
 		}

@@ -42,8 +42,8 @@ func TestTheAgentIsSmall(t *testing.T) {
 		connections := make([]string, costDestinations)
 		for i := range connections {
 			queued := (round + i) % 2 * 1000
-			connections[i] = fmt.Sprintf(
-				"1 established 10.0.0.11:%d 10.0.4.%d:5001 10073 open 42 2147483647 10 50 28123 27010 4312 1448 %d 0 0 %d 0 3 0 0 0 0",
+			connections[i] = fmt.Sprintf("1 established 10.0.0.11:%d 10.0.4.%d:5001 10073 open 42 2147483647 10 50 28123 27010 "+
+				"4312 1448 %d 0 0 %d 0 3 0 0 0 0",
 				30000+i, i, queued, round*1000)
 		}
 		p.connections(connections...)

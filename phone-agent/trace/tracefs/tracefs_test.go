@@ -144,13 +144,13 @@ func TestWhatAnotherTracerHasSetIsNotTakenOver(t *testing.T) {
 	}
 }
 
-func TestWhatIsLostWithoutAWord(t *testing.T) {
+func TestLossesThatTheTextDoesNotReport(t *testing.T) {
 	t.Parallel()
 	kernel, root := newKernel(t)
 	kernel.Dropped = 3
 	instance := start(t, root)
-	// What was overwritten (overrun) the text tells.
-	if lost, err := instance.LostUnsaid(); err != nil || lost != 3 {
+	// What was overwritten (overrun) is reported in the text.
+	if lost, err := instance.LostUnreported(); err != nil || lost != 3 {
 		t.Errorf("%d, %v", lost, err)
 	}
 	stats := filepath.Join(kernel.Path, "instances", name, "per_cpu/cpu0/stats")
@@ -158,7 +158,7 @@ func TestWhatIsLostWithoutAWord(t *testing.T) {
 		if err := os.WriteFile(stats, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if lost, err := instance.LostUnsaid(); lost != 0 || (err == nil) != (message == "") ||
+		if lost, err := instance.LostUnreported(); lost != 0 || (err == nil) != (message == "") ||
 			(err != nil && !strings.Contains(err.Error(), message)) {
 			t.Errorf("%q: %d, %v", text, lost, err)
 		}
@@ -166,7 +166,7 @@ func TestWhatIsLostWithoutAWord(t *testing.T) {
 	if err := os.Remove(stats); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := instance.LostUnsaid(); !errors.Is(err, os.ErrNotExist) {
+	if _, err := instance.LostUnreported(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 	if err := instance.Remove(); err != nil {

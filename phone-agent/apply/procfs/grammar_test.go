@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package apply_test
+package procfs_test
 
 import (
+	"bytes"
+	"maps"
 	"net/netip"
 	"slices"
 	"testing"
 
 	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/apply/procfs"
 	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
@@ -28,13 +31,13 @@ func TestTransactionIsInTheGrammar(t *testing.T) {
 	t.Parallel()
 	rules := []bounds.Rule{everything(1, 90), dst("10.0.9.1/32", 10, 20), dst("2001:db8::/48", 3, 3), app(10073, 2, 4)}
 	const want = "flush\nall 1 90\ndst 10.0.9.1/32 10 20\ndst 2001:db8::/48 3 3\nuid 10073 2 4\n"
-	if got := string(apply.FormatTransaction(rules)); got != want {
+	if got := string(procfs.FormatTransaction(rules)); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := string(apply.FormatTransaction(nil)); got != "flush\n" {
+	if got := string(procfs.FormatTransaction(nil)); got != "flush\n" {
 		t.Errorf("no rules: %q", got)
 	}
-	got, err := apply.ParseRules([]byte("all 7 8\n" + want))
+	got, err := procfs.ParseRules([]byte("all 7 8\n" + want))
 	if err != nil || !slices.Equal(got, rules) {
 		t.Errorf("read back %v, %v", got, err)
 	}
@@ -43,7 +46,7 @@ func TestTransactionIsInTheGrammar(t *testing.T) {
 func TestReadingBackRefusesWhatIsNoRule(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"all 1 2":                      "line 1: cut short: it does not end with a newline",
+		"all 1 2":                      "line 1: truncated: it does not end with a newline",
 		"all 1 2\n\n":                  `line 2: "" is not a rule`,
 		"all 1 2\nflush all\n":         `line 2: "flush all" is not a rule`,
 		"all 1 x\n":                    `line 1: "all 1 x" does not end in two numbers`,
@@ -56,9 +59,9 @@ func TestReadingBackRefusesWhatIsNoRule(t *testing.T) {
 		"src 10.0.0.1/32 1 2\n":        `line 1: "src 10.0.0.1/32" is not a selector`,
 		"\x00\x01\x02\n":               `line 1: "\x00\x01\x02" is not a rule`,
 		"1 2 3\n":                      `line 1: "1" is not a selector`,
-		"dst 10.0.0.1/32 1 2\nflush 1": "line 2: cut short: it does not end with a newline",
+		"dst 10.0.0.1/32 1 2\nflush 1": "line 2: truncated: it does not end with a newline",
 	} {
-		if rules, err := apply.ParseRules([]byte(text)); err == nil || err.Error() != want || rules != nil {
+		if rules, err := procfs.ParseRules([]byte(text)); err == nil || err.Error() != want || rules != nil {
 			t.Errorf("%q: %v, %v", text, rules, err)
 		}
 	}
@@ -70,11 +73,11 @@ func FuzzParseRules(f *testing.F) {
 	f.Add([]byte("dst ::ffff:1.2.3.4/128 1 2\nflush\ndst 2001:db8::/48 1 2\n"))
 	f.Add([]byte("dst 1.2.3.4/0  1  2\n\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rules, err := apply.ParseRules(text)
+		rules, err := procfs.ParseRules(text)
 		if err != nil {
 			return
 		}
-		again, err := apply.ParseRules(apply.FormatTransaction(rules))
+		again, err := procfs.ParseRules(procfs.FormatTransaction(rules))
 		if err != nil || !slices.Equal(again, rules) {
 			t.Fatalf("%v became %v, %v", rules, again, err)
 		}
@@ -97,8 +100,46 @@ func TestSameRules(t *testing.T) {
 		{[]bounds.Rule{a, a}, []bounds.Rule{a, b}, false},
 	}
 	for _, test := range tests {
-		if got := apply.SameRules(test.left, test.right); got != test.want {
+		if got := procfs.SameRules(test.left, test.right); got != test.want {
 			t.Errorf("%v and %v: %v", test.left, test.right, got)
 		}
 	}
+}
+
+func TestParseEffects(t *testing.T) {
+	t.Parallel()
+	got, err := procfs.ParseEffects([]byte("dst 10.0.9.1/32 10 20 raised 3 lowered 591\nall 1 2 raised 0 lowered 4294967295\n"))
+	want := map[bounds.Selector]apply.Effect{
+		dst("10.0.9.1/32", 0, 0).Selector: {Raised: 3, Lowered: 591}, everything(0, 0).Selector: {Lowered: 4294967295},
+	}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		"all 1 2\n":                         `line 1: "all 1 2" does not end in "raised N lowered N"`,
+		"all 1 2 raised 1 lowered 2":        "line 1: truncated: it does not end with a newline",
+		"all 1 2 raised -1 lowered 2\n":     `line 1: "all 1 2 raised -1 lowered 2" has counts that are no numbers`,
+		"all 1 2 raised 1 lowered x\n":      `line 1: "all 1 2 raised 1 lowered x" has counts that are no numbers`,
+		"all 1 2 lowered 1 raised 2\n":      `line 1: "all 1 2 lowered 1 raised 2" does not end in "raised N lowered N"`,
+		"raised 1 lowered 2\n":              `line 1: "raised 1 lowered 2" is not a rule`,
+		"all 1 2 raised 1 lowered 2\n\n":    `line 2: "" does not end in "raised N lowered N"`,
+		"src 1 1 2 raised 1 lowered 2\n":    `line 1: "src 1" is not a selector`,
+		"all 1 2 raised 1 lowered 2 more\n": `line 1: "all 1 2 raised 1 lowered 2 more" does not end in "raised N lowered N"`,
+	} {
+		if effects, err := procfs.ParseEffects([]byte(text)); err == nil || err.Error() != want || effects != nil {
+			t.Errorf("%q: %v, %v", text, effects, err)
+		}
+	}
+}
+
+// FuzzParseEffects: every line has an effect, or the text is refused.
+func FuzzParseEffects(f *testing.F) {
+	f.Add([]byte("dst 10.0.9.1/32 10 20 raised 3 lowered 591\nall 1 2 raised 0 lowered 4\n"))
+	f.Add([]byte("uid 7 1 2 raised 18446744073709551616 lowered 1\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		effects, err := procfs.ParseEffects(text)
+		if (err == nil) != (effects != nil) || len(effects) > bytes.Count(text, []byte("\n")) {
+			t.Fatalf("%v, %v", effects, err)
+		}
+	})
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package applytest holds a fake kernel that interprets the grammar of /proc/net/tcp_cwnd_bounds, with its errors.
-package applytest
+// Package procfstest has a fake kernel that interprets the grammar of /proc/net/tcp_cwnd_bounds, with its errors.
+package procfstest
 
 import (
 	"fmt"
@@ -12,25 +12,29 @@ import (
 	"syscall"
 )
 
-// Kernel is a fake /proc/net/tcp_cwnd_bounds. The zero value is a kernel without rules that knows `all` and `dst`.
+// Kernel is a fake procfs.Kernel. The zero value is a kernel without rules that knows `all` and `dst`.
 type Kernel struct {
 	// Whether the kernel knows uid selectors.
 	KnowsUID bool
 	// If set, the next and all later writes or reads fail with it.
 	WriteError error
 	ReadError  error
+	// If set, the counts cannot be read.
+	StatError error
 	// Every transaction that was tried, in order.
 	Transactions []string
 
 	rules []rule
 }
 
-// rulesMax is the kernel contract's.
+// rulesMax is the kernel's limit.
 const rulesMax = 256
 
 type rule struct {
 	selector string
 	min, max uint64
+	// How often it changed a window.
+	raised, lowered uint64
 }
 
 // Read gives the rules in the grammar, one a line.
@@ -45,7 +49,29 @@ func (k *Kernel) Read() ([]byte, error) {
 	return []byte(text.String()), nil
 }
 
-// Write takes a transaction as a whole or not at all: EINVAL if malformed, ERANGE if out of range, ENOSPC if too many.
+// ReadStat returns the rules with their counts.
+func (k *Kernel) ReadStat() ([]byte, error) {
+	if k.StatError != nil {
+		return nil, k.StatError
+	}
+	var text strings.Builder
+	for _, r := range k.rules {
+		fmt.Fprintf(&text, "%s %d %d raised %d lowered %d\n", r.selector, r.min, r.max, r.raised, r.lowered)
+	}
+	return []byte(text.String()), nil
+}
+
+// Limit counts windows that the rule of a selector ("all", "dst 10.0.9.1/32") changed.
+func (k *Kernel) Limit(selector string, raised, lowered uint64) {
+	for i := range k.rules {
+		if k.rules[i].selector == selector {
+			k.rules[i].raised += raised
+			k.rules[i].lowered += lowered
+		}
+	}
+}
+
+// Write applies a transaction as a whole or not at all: EINVAL if malformed, ERANGE if out of range, ENOSPC if too many.
 func (k *Kernel) Write(transaction []byte) error {
 	k.Transactions = append(k.Transactions, string(transaction))
 	if k.WriteError != nil {
@@ -65,7 +91,12 @@ func (k *Kernel) Write(transaction []byte) error {
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(rules, func(r rule) bool { return r.selector == next.selector })
+		same := func(r rule) bool { return r.selector == next.selector }
+		// Counts stay with a selector that is set again, also in a transaction with flush.
+		if at := slices.IndexFunc(k.rules, same); at >= 0 {
+			next.raised, next.lowered = k.rules[at].raised, k.rules[at].lowered
+		}
+		at := slices.IndexFunc(rules, same)
 		switch {
 		case at >= 0:
 			rules[at] = next
@@ -118,5 +149,5 @@ func (k *Kernel) interpret(line string) (rule, error) {
 	if lowest < 1 || highest > 65535 || lowest > highest {
 		return rule{}, syscall.ERANGE
 	}
-	return rule{strings.Join(words[:operands+1], " "), lowest, highest}, nil
+	return rule{selector: strings.Join(words[:operands+1], " "), min: lowest, max: highest}, nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package apply_test
+package procfs_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/apply/procfs"
 	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
@@ -23,7 +23,7 @@ func TestProcFileHoldsTheLastTransaction(t *testing.T) {
 	if err := os.WriteFile(path, []byte("all 1 2\nall 3 4\nall 5 6\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	backEnd := apply.NewProcfs(apply.NewProcFile(root))
+	backEnd := procfs.New(procfs.NewFiles(root))
 	if _, err := backEnd.Up(); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestProcFileHoldsTheLastTransaction(t *testing.T) {
 func TestProcFileIsNeverCreated(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	file := apply.NewProcFile(root)
+	file := procfs.NewFiles(root)
 	if err := file.Write([]byte("flush\n")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("write: %v", err)
 	}
@@ -56,7 +56,7 @@ func TestAWriteThatFailsSaysWhere(t *testing.T) {
 	if err := os.Symlink("/dev/full", filepath.Join(root, "net", "tcp_cwnd_bounds")); err != nil {
 		t.Fatal(err)
 	}
-	err := apply.NewProcFile(root).Write([]byte("flush\n"))
+	err := procfs.NewFiles(root).Write([]byte("flush\n"))
 	var path *fs.PathError
 	if !errors.As(err, &path) || path.Op != "write" {
 		t.Errorf("%v", err)

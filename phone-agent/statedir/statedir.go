@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package status
+// Package statedir is the directory of a running agent: its lock, so that one agent runs, and its state file.
+package statedir
 
 import (
 	"encoding/json"
@@ -11,22 +12,24 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/phone-agent/status"
 )
 
-// Directory is where a running agent keeps its lock and its state. One agent runs per directory.
+// Directory is one agent's directory.
 type Directory struct{ path string }
 
-// NewDirectory touches nothing yet.
-func NewDirectory(path string) Directory { return Directory{path: path} }
+// New opens and creates nothing yet.
+func New(path string) Directory { return Directory{path: path} }
 
 func (d Directory) statePath() string { return filepath.Join(d.path, "state.json") }
 func (d Directory) lockPath() string  { return filepath.Join(d.path, "lock") }
 
-// ErrRunning says that another agent holds the directory.
-var ErrRunning = errors.New("another airbound-phone runs")
+// ErrRunning means that another agent has locked the directory.
+var ErrRunning = errors.New("another airbound-phone is running")
 
-// Lock makes the directory this process's own, creating it if need be. The kernel lets go of the lock when the process
-// ends, however it ends.
+// Lock locks the directory, which is created if it does not exist. The kernel releases the lock when the process ends,
+// however it ends.
 func (d Directory) Lock() (unlock func() error, err error) {
 	if err := os.MkdirAll(d.path, 0o755); err != nil { //nolint:gosec // people who are not root may read the status
 		return nil, fmt.Errorf("create the state directory: %w", err)
@@ -37,8 +40,8 @@ func (d Directory) Lock() (unlock func() error, err error) {
 	}
 	err = unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		if held, askErr := heldByAgent(lock); held || askErr != nil {
-			err = errors.Join(ErrRunning, askErr)
+		if locked, testErr := lockedByAgent(lock); locked || testErr != nil {
+			err = errors.Join(ErrRunning, testErr)
 		}
 	}
 	if err != nil {
@@ -47,17 +50,17 @@ func (d Directory) Lock() (unlock func() error, err error) {
 	return lock.Close, nil
 }
 
-// heldByAgent asks without locking: even a moment's lock could be what an agent that starts now finds. Anybody may read the
-// file and lock it for reading; only an agent locks it for writing.
-func heldByAgent(lock *os.File) (bool, error) {
-	asked := unix.Flock_t{Type: unix.F_RDLCK}
-	if err := unix.FcntlFlock(lock.Fd(), unix.F_OFD_GETLK, &asked); err != nil {
-		return false, fmt.Errorf("ask for the lock's holder: %w", err)
+// lockedByAgent tests the lock without taking it: taking it even briefly could make an agent that is just starting believe
+// that another one runs. Anybody may read the file and lock it for reading; only an agent locks it for writing.
+func lockedByAgent(lock *os.File) (bool, error) {
+	conflicting := unix.Flock_t{Type: unix.F_RDLCK}
+	if err := unix.FcntlFlock(lock.Fd(), unix.F_OFD_GETLK, &conflicting); err != nil {
+		return false, fmt.Errorf("test the lock: %w", err)
 	}
-	return asked.Type != unix.F_UNLCK, nil
+	return conflicting.Type != unix.F_UNLCK, nil
 }
 
-// Running tells whether an agent holds the directory now.
+// Running reports whether an agent has locked the directory.
 func (d Directory) Running() (bool, error) {
 	lock, err := os.Open(d.lockPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,15 +69,15 @@ func (d Directory) Running() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for a running agent: %w", err)
 	}
-	held, err := heldByAgent(lock)
+	locked, err := lockedByAgent(lock)
 	if err := errors.Join(err, lock.Close()); err != nil {
 		return false, fmt.Errorf("look for a running agent: %w", err)
 	}
-	return held, nil
+	return locked, nil
 }
 
 // Save replaces the state file as a whole: a reader sees the old or the new one.
-func (d Directory) Save(state State) error {
+func (d Directory) Save(state status.State) error {
 	text, err := json.Marshal(state)
 	if err != nil {
 		return fmt.Errorf("encode the state: %w", err)
@@ -90,7 +93,7 @@ func (d Directory) Save(state State) error {
 }
 
 // Load reads what the last agent wrote; nil if none did.
-func (d Directory) Load() (*State, error) {
+func (d Directory) Load() (*status.State, error) {
 	text, err := os.ReadFile(d.statePath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // no state is an answer, not an error
@@ -98,7 +101,7 @@ func (d Directory) Load() (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the state file: %w", err)
 	}
-	state, err := ParseState(text)
+	state, err := status.ParseState(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.statePath(), err)
 	}
