@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agent is the access point's agent between its edges: associations of hostapd and samples of the kernel come in,
-// reports go out. Every method gets the time; one goroutine calls them all.
+// Package agent is the access point's agent between its edges: associations of hostapd and samples of the kernel come
+// in, reports go out. Every method gets the time; one goroutine calls them all.
 package agent
 
 import (
@@ -25,8 +25,9 @@ const (
 	triggerLeft     = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT
 )
 
-// SecondReportAfter is the time between the first and the second report of a stream: the controller computes rates from two
-// reports and sends no bounds before. It is long enough for a rate that means something (some 100 frames of one sender).
+// SecondReportAfter is the time between the first and the second report of a stream: the controller computes rates from
+// two reports and sends no bounds before. It is long enough for a rate that means something (some 100 frames of one
+// sender).
 const SecondReportAfter = 300 * time.Millisecond
 
 // Config is what an agent is made of. Every field is needed.
@@ -72,8 +73,8 @@ func (a *Agent) Connected(nowUS int64) {
 // Disconnected ends the stream. Without a controller nothing is sampled.
 func (a *Agent) Disconnected() { a.connected = false }
 
-// Update takes over hostapd's associations. The next Wake reports if a station has joined or left; of several changes that
-// wait, one report is made.
+// Update takes over hostapd's associations. The next Wake reports if a station has joined or left; of several changes
+// that wait, one report is made.
 func (a *Agent) Update(update hostapd.Update) {
 	a.associations = update.Associations
 	switch {

@@ -134,7 +134,15 @@ func TestTheSecondReportOfAStreamFollowsSoon(t *testing.T) {
 			}
 			for i, want := range test.want {
 				if at[i] != want || reports[i].GetTrigger() != interval || reports[i].GetAgentVersion() != "1.2" {
-					t.Errorf("%s, stream %d: report %d at %v is %v, want it at %v", name, stream, i, at[i], reports[i], want)
+					t.Errorf(
+						"%s, stream %d: report %d at %v is %v, want it at %v",
+						name,
+						stream,
+						i,
+						at[i],
+						reports[i],
+						want,
+					)
 				}
 			}
 			c.agent.Disconnected()
@@ -172,7 +180,8 @@ func TestChangesAreReportedAtOnce(t *testing.T) {
 	expect := func(what string, want airboundv1.AccessPointReportTrigger, stations int) {
 		t.Helper()
 		reports, at := c.pass(time.Second)
-		if len(reports) != 1 || reports[0].GetTrigger() != want || len(reports[0].GetStations()) != stations || at[0] != 0 {
+		if len(reports) != 1 || reports[0].GetTrigger() != want || len(reports[0].GetStations()) != stations ||
+			at[0] != 0 {
 			t.Errorf("%s: %v at %v", what, reports, at)
 		}
 	}
@@ -213,7 +222,8 @@ func TestAddressesOfTheStations(t *testing.T) {
 	})
 	c.agent.Connected(c.nowUS)
 	reports, _ := c.pass(0)
-	if got := reports[0].GetStations(); len(got) != 2 || len(got[0].GetIpAddresses()) != 1 || len(got[1].GetIpAddresses()) != 0 {
+	if got := reports[0].GetStations(); len(got) != 2 || len(got[0].GetIpAddresses()) != 1 ||
+		len(got[1].GetIpAddresses()) != 0 {
 		t.Errorf("%v", got)
 	}
 	c.routing.Refuse(unix.EPERM)
@@ -254,7 +264,8 @@ func TestAKernelThatCannotBeReadCostsItsReportOnly(t *testing.T) {
 	c.wireless.Set(nl80211test.Device{Interface: nl80211.Interface{
 		Index: 3, Name: "wlan0", MAC: mac.Address{2}, Type: unix.NL80211_IFTYPE_STATION,
 	}})
-	if reports, _ := c.pass(time.Second); len(reports) > 0 || !strings.Contains(c.log.String(), "wlan0 is not an access point") {
+	reports, _ := c.pass(time.Second)
+	if len(reports) > 0 || !strings.Contains(c.log.String(), "wlan0 is not an access point") {
 		t.Errorf("%v\n%s", reports, c.log.String())
 	}
 }

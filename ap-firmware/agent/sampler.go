@@ -34,7 +34,10 @@ func NewKernel(
 ) *Kernel {
 	return &Kernel{
 		interfaceName: interfaceName,
-		wireless:      connection[*nl80211.Client]{dial: wireless}, routing: connection[*neighbours.Client]{dial: routing},
+		wireless: connection[*nl80211.Client]{
+			dial: wireless,
+		},
+		routing: connection[*neighbours.Client]{dial: routing},
 	}
 }
 
@@ -65,8 +68,8 @@ func (k *Kernel) Addresses(interfaceIndex uint32) (table neighbours.Table, err e
 // Close closes the sockets.
 func (k *Kernel) Close() error { return errors.Join(k.wireless.close(), k.routing.close()) }
 
-// connection opens a socket when it is first used, and another one after an error: a late answer on the old socket would
-// be taken for that of the next request.
+// connection opens a socket when it is first used, and another one after an error: a late answer on the old socket
+// would be taken for that of the next request.
 type connection[C io.Closer] struct {
 	dial   func() (C, error)
 	client C

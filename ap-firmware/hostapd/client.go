@@ -22,8 +22,8 @@ const (
 	stationsMax = 2007
 	// replyTimeout is long for a local socket: hostapd replies from its event loop, within milliseconds.
 	replyTimeout = 3 * time.Second
-	// writeTimeout is how long hostapd's receive queue may stay full. The queue takes ten datagrams or more; a hostapd that
-	// hangs empties it never, and without a timeout a write would not return.
+	// writeTimeout is how long hostapd's receive queue may stay full. The queue takes ten datagrams or more; a hostapd
+	// that hangs empties it never, and without a timeout a write would not return.
 	writeTimeout = 500 * time.Millisecond
 )
 
@@ -42,10 +42,11 @@ type Client struct {
 	malformed func(error)
 }
 
-// Dial connects to the control socket at path. hostapd replies to the sender's address, so the client's socket needs one.
-// It is an abstract one (unix(7)): hostapd often runs as another user (network on OpenWrt) and may not write to a socket
-// file of root, or in a jail with another /tmp; an abstract address has no file and no permissions. Nobody else can use
-// it either: the client's socket is connected, and the kernel takes datagrams for it from hostapd's socket only.
+// Dial connects to the control socket at path. hostapd replies to the sender's address, so the client's socket needs
+// one. It is an abstract one (unix(7)): hostapd often runs as another user (network on OpenWrt) and may not write to a
+// socket file of root, or in a jail with another /tmp; an abstract address has no file and no permissions. Nobody else
+// can use it either: the client's socket is connected, and the kernel takes datagrams for it from hostapd's socket
+// only.
 func Dial(path string, malformed func(error)) (*Client, error) {
 	local := net.UnixAddr{Name: "@airbound-ap-" + rand.Text(), Net: "unixgram"}
 	conn, err := net.DialUnix("unixgram", &local, &net.UnixAddr{Name: path, Net: "unixgram"})

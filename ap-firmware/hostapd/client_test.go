@@ -48,7 +48,8 @@ func TestAStationThatLeavesDuringTheListHidesNoOther(t *testing.T) {
 		server.JoinSilently(fmt.Sprintf("02:00:00:00:02:0%d", i))
 	}
 	server.LeaveWhenListed(1000)
-	if stations, err := client.Stations(t.Context()); err == nil || !strings.Contains(err.Error(), "the current station of the list left") {
+	stations, err = client.Stations(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "the current station of the list left") {
 		t.Errorf("%v, %v", stations, err)
 	}
 }

@@ -11,7 +11,8 @@ import (
 
 func FuzzParseEvent(f *testing.F) {
 	for _, seed := range []string{
-		"<3>AP-STA-CONNECTED 02:00:00:00:01:00", "<3>AP-STA-DISCONNECTED AA:BB:CC:DD:EE:FF", "<3>CTRL-EVENT-TERMINATING ",
+		"<3>AP-STA-CONNECTED 02:00:00:00:01:00", "<3>AP-STA-DISCONNECTED AA:BB:CC:DD:EE:FF",
+		"<3>CTRL-EVENT-TERMINATING ",
 		"<3>AP-STA-CONNECTED", "<3>", "<", "", "OK\n", "<3>AP-STA-CONNECTED 02:00:00:00:01:0\xff",
 	} {
 		f.Add([]byte(seed))
@@ -36,7 +37,9 @@ func FuzzParseEvent(f *testing.F) {
 
 func FuzzParseStation(f *testing.F) {
 	f.Add([]byte(golden(f, "sta-authorized.txt")))
-	for _, seed := range []string{"", "FAIL\n", "02:00:00:00:01:00\nflags=[AUTH]\n", "\nflags=\n", "UNKNOWN COMMAND\n"} {
+	for _, seed := range []string{
+		"", "FAIL\n", "02:00:00:00:01:00\nflags=[AUTH]\n", "\nflags=\n", "UNKNOWN COMMAND\n",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, reply []byte) {

@@ -91,8 +91,8 @@ func ParseEvent(datagram []byte) (Event, error) {
 	return event, nil
 }
 
-// ParseStation parses the reply to STA-FIRST and STA-NEXT. ok is false at the end of the list: an empty reply or, if the
-// station that the command named has left, "FAIL".
+// ParseStation parses the reply to STA-FIRST and STA-NEXT. ok is false at the end of the list: an empty reply or, if
+// the station that the command named has left, "FAIL".
 func ParseStation(reply []byte) (station Station, ok bool, err error) {
 	text := strings.TrimRight(string(reply), "\n")
 	if text == "" || text == "FAIL" {

@@ -40,7 +40,11 @@ func TestParseEvent(t *testing.T) {
 		},
 		"capitals": {
 			"<2>AP-STA-CONNECTED AA:BB:CC:DD:EE:FF\n",
-			hostapd.Event{Kind: hostapd.EventStationJoined, MAC: address("aa:bb:cc:dd:ee:ff"), Name: "AP-STA-CONNECTED"},
+			hostapd.Event{
+				Kind: hostapd.EventStationJoined,
+				MAC:  address("aa:bb:cc:dd:ee:ff"),
+				Name: "AP-STA-CONNECTED",
+			},
 		},
 		"left": {
 			"<3>AP-STA-DISCONNECTED 02:00:00:00:01:00",
@@ -127,7 +131,11 @@ func TestParseStation(t *testing.T) {
 		want  hostapd.Station
 		ok    bool
 	}{
-		"authorized":     {golden(t, "sta-authorized.txt"), hostapd.Station{MAC: address(phone1), Authorized: true}, true},
+		"authorized": {
+			golden(t, "sta-authorized.txt"),
+			hostapd.Station{MAC: address(phone1), Authorized: true},
+			true,
+		},
 		"without a key":  {phone1 + "\nflags=[AUTH][ASSOC]\naid=1\n", hostapd.Station{MAC: address(phone1)}, true},
 		"end of list":    {"", hostapd.Station{}, false},
 		"station left":   {"FAIL\n", hostapd.Station{}, false},

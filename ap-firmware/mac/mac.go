@@ -46,7 +46,7 @@ func Parse(text string) (Address, error) {
 		if digit < 0 {
 			return Address{}, fmt.Errorf("%s: %w", excerpt(text), ErrMalformed)
 		}
-		address[i/3] = address[i/3]<<4 | byte(digit)
+		address[i/3] = address[i/3]<<4 | byte(digit) //nolint:gosec // 0 to 15
 	}
 	return address, nil
 }

@@ -25,8 +25,9 @@ func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"empty": "", "short": "02:00:00:00:01", "long": "02:00:00:00:01:00:", "wrong separator": "02-00-00-00-01-00",
-		"no digit": "02:00:00:00:01:0g", "colon for a digit": "02:00:00:00:01:0:", "space for a digit": "02:00:00:00:01:0 ",
-		"garbage": strings.Repeat("x", 10_000),
+		"no digit": "02:00:00:00:01:0g", "colon for a digit": "02:00:00:00:01:0:",
+		"space for a digit": "02:00:00:00:01:0 ",
+		"garbage":           strings.Repeat("x", 10_000),
 	} {
 		if got, err := mac.Parse(text); !errors.Is(err, mac.ErrMalformed) || !got.IsZero() || len(err.Error()) > 200 {
 			t.Errorf("%s: %v, %v", name, got, err)

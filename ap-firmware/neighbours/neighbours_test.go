@@ -255,7 +255,8 @@ func FuzzParseMaster(f *testing.F) {
 	}
 	f.Add(message)
 	f.Fuzz(func(t *testing.T, message []byte) {
-		if master, err := neighbours.ParseMaster(message); err != nil && (!errors.Is(err, neighbours.ErrMalformed) || master != 0) {
+		master, err := neighbours.ParseMaster(message)
+		if err != nil && (!errors.Is(err, neighbours.ErrMalformed) || master != 0) {
 			t.Fatalf("got %v, %v", master, err)
 		}
 	})

@@ -60,8 +60,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Snapshot reads everything about the named interface. Its index is looked up each time: an interface that was removed and
-// created again has another one.
+// Snapshot reads everything about the named interface. Its index is looked up each time: an interface that was removed
+// and created again has another one.
 func (c *Client) Snapshot(name string) (Snapshot, error) {
 	var snapshot Snapshot
 	var err error

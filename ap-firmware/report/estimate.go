@@ -15,9 +15,9 @@ import (
 //	airtime = frames * preamble + 8 * (bytes + 4 * frames) / rate
 //
 // mac80211 counts the bytes of whole MPDUs without their 4 octets of FCS. Preamble and header of a PPDU take 20 us with
-// OFDM (IEEE 802.11-2020, 17.3.2) and 192 us with DSSS and CCK at long preamble (15.2.2); nothing is added with
-// 802.11n and later, where one preamble serves an aggregate of unknown length. Neither backoff, SIFS nor ACK is included,
-// nor are they in the airtime that mac80211's drivers register. For single frames at a steady rate the estimate is within a
+// OFDM (IEEE 802.11-2020, 17.3.2) and 192 us with DSSS and CCK at long preamble (15.2.2); nothing is added with 802.11n
+// and later, where one preamble serves an aggregate of unknown length. Neither backoff, SIFS nor ACK is included, nor
+// are they in the airtime that mac80211's drivers register. For single frames at a steady rate the estimate is within a
 // few percent of that; with aggregates it is low by the preambles.
 const (
 	preambleOFDMUS = 20
@@ -30,8 +30,8 @@ type airtime struct {
 	source     airboundv1.AirtimeSource
 }
 
-// estimator has one accumulator for each station, and records whether the driver measures. mac80211 reports an airtime of
-// 0 for a driver that measures none, so only a value above 0, of any station, proves that it does.
+// estimator has one accumulator for each station, and records whether the driver measures. mac80211 reports an airtime
+// of 0 for a driver that measures none, so only a value above 0, of any station, proves that it does.
 type estimator struct {
 	stations               map[mac.Address]accumulators
 	measuresRX, measuresTX bool

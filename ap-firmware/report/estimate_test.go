@@ -46,7 +46,12 @@ func TestEstimateOfOneFrame(t *testing.T) {
 			var reporter report.Reporter
 			got := only(t, &reporter, uplink(1, test.bytes, test.rate))
 			if got.GetRxAirtimeUs() != test.wantUS || got.GetAirtimeSource() != estimated {
-				t.Fatalf("got %d us, %v, want %d us, estimated", got.GetRxAirtimeUs(), got.GetAirtimeSource(), test.wantUS)
+				t.Fatalf(
+					"got %d us, %v, want %d us, estimated",
+					got.GetRxAirtimeUs(),
+					got.GetAirtimeSource(),
+					test.wantUS,
+				)
 			}
 		})
 	}
@@ -119,7 +124,13 @@ func TestMeasuredAirtimeIsTaken(t *testing.T) {
 			var reporter report.Reporter
 			got := only(t, &reporter, test.station)
 			if got.GetRxAirtimeUs() != test.wantUS || got.GetAirtimeSource() != test.source {
-				t.Fatalf("got %d us, %v, want %d us, %v", got.GetRxAirtimeUs(), got.GetAirtimeSource(), test.wantUS, test.source)
+				t.Fatalf(
+					"got %d us, %v, want %d us, %v",
+					got.GetRxAirtimeUs(),
+					got.GetAirtimeSource(),
+					test.wantUS,
+					test.source,
+				)
 			}
 		})
 	}
@@ -159,7 +170,8 @@ func TestEstimateOnlyGrows(t *testing.T) {
 			if got < last {
 				t.Fatalf("airtime went back from %d to %d us", last, got)
 			}
-			// At 1 Mb/s a bit takes 1 us, at 1 Gb/s 1/1000. A packet is retried once at most here. Each step truncates 1 us.
+			// At 1 Mb/s a bit takes 1 us, at 1 Gb/s 1/1000. A packet is retried once at most here. Each step truncates
+			// 1 us.
 			highest := uint64(packets+retries)*(192+8*4) + 2*8*bytes
 			if lowest := 8 * bytes / 1000; got > highest || got+50 < lowest {
 				t.Fatalf("airtime of %d packets, %d retries, %d bytes is %d us, want %d to %d",
@@ -178,7 +190,8 @@ func FuzzEstimate(f *testing.F) {
 		var reporter report.Reporter
 		var last uint64
 		for i, station := range []nl80211.Station{
-			uplink(packets1, bytes1, nl80211.Bitrate{Kbps: kbps1}), uplink(packets2, bytes2, nl80211.Bitrate{Kbps: kbps2}),
+			uplink(packets1, bytes1, nl80211.Bitrate{Kbps: kbps1}),
+			uplink(packets2, bytes2, nl80211.Bitrate{Kbps: kbps2}),
 		} {
 			got := only(t, &reporter, station).GetRxAirtimeUs()
 			if got > uint64(i+1)*mostUS {

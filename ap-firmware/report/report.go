@@ -23,8 +23,8 @@ type Sample struct {
 	Kernel      nl80211.Snapshot
 	// Addresses are the stations' IP addresses; nil if they could not be read.
 	Addresses neighbours.Table
-	// IsAuthorized reports whether hostapd has authorized a station; nil while hostapd is not connected. A station that has
-	// left stays in the kernel's table for a moment after hostapd reported its departure.
+	// IsAuthorized reports whether hostapd has authorized a station; nil while hostapd is not connected. A station that
+	// has left stays in the kernel's table for a moment after hostapd reported its departure.
 	IsAuthorized         func(station mac.Address) bool
 	Trigger              airboundv1.AccessPointReportTrigger
 	MalformedInputsTotal uint64

@@ -57,18 +57,48 @@ func TestEveryFieldArrives(t *testing.T) {
 		MalformedInputsTotal: 5,
 	}
 	want := &airboundv1.AccessPointReport{
-		Bssid: []byte{2, 0, 0, 0, 0, 0}, Ssid: []byte{0xff, 'a'}, Interface: "wlan0", Sequence: 1,
+		Bssid:       []byte{2, 0, 0, 0, 0, 0},
+		Ssid:        []byte{0xff, 'a'},
+		Interface:   "wlan0",
+		Sequence:    1,
 		MonotonicUs: 81_234_567,
 		Channel:     &airboundv1.Channel{CenterFrequencyMhz: 5210, WidthMhz: 80},
-		Survey:      &airboundv1.ChannelSurvey{ActiveUs: 10_000_000, BusyUs: 6_000_000, RxUs: 3_000_000, TxUs: 2_000_000},
-		Stations: []*airboundv1.Station{{
-			Mac: []byte{2, 0, 0, 0, 1, 0}, SignalDbm: new(int32(-61)), RxBytes: 1 << 40, TxBytes: 7, RxPackets: 11, TxPackets: 12,
-			TxRetries: 13, TxFailed: 14, RxBitrateKbps: 54_000, TxBitrateKbps: 433_300, RxAirtimeUs: 5_000_000,
-			TxAirtimeUs: 600, AirtimeSource: measured, ConnectedTimeMs: 90_000, Aggregates: true,
-			IpAddresses: [][]byte{{10, 0, 0, 11}, netip.MustParseAddr("fe80::11").AsSlice()},
-		}},
+		Survey: &airboundv1.ChannelSurvey{
+			ActiveUs: 10_000_000,
+			BusyUs:   6_000_000,
+			RxUs:     3_000_000,
+			TxUs:     2_000_000,
+		},
+		Stations: []*airboundv1.Station{
+			{
+				Mac: []byte{
+					2,
+					0,
+					0,
+					0,
+					1,
+					0,
+				},
+				SignalDbm:       new(int32(-61)),
+				RxBytes:         1 << 40,
+				TxBytes:         7,
+				RxPackets:       11,
+				TxPackets:       12,
+				TxRetries:       13,
+				TxFailed:        14,
+				RxBitrateKbps:   54_000,
+				TxBitrateKbps:   433_300,
+				RxAirtimeUs:     5_000_000,
+				TxAirtimeUs:     600,
+				AirtimeSource:   measured,
+				ConnectedTimeMs: 90_000,
+				Aggregates:      true,
+				IpAddresses:     [][]byte{{10, 0, 0, 11}, netip.MustParseAddr("fe80::11").AsSlice()},
+			},
+		},
 		Trigger:              airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED,
-		MalformedInputsTotal: 5, AgentVersion: "1.2.3",
+		MalformedInputsTotal: 5,
+		AgentVersion:         "1.2.3",
 	}
 	reporter := report.Reporter{AgentVersion: "1.2.3"}
 	if got := reporter.Next(in); !proto.Equal(got, want) {
@@ -96,9 +126,17 @@ func TestAbsurdSurveyDoesNotWrap(t *testing.T) {
 	var reporter report.Reporter
 	in := sample()
 	// 2^61 ms * 1000 is 0 in 64 bits.
-	in.Kernel.Survey = &nl80211.Survey{FrequencyMHz: 2437, ActiveMS: new(uint64(1 << 61)), BusyMS: 5, RXMS: math.MaxUint64}
+	in.Kernel.Survey = &nl80211.Survey{
+		FrequencyMHz: 2437,
+		ActiveMS:     new(uint64(1 << 61)),
+		BusyMS:       5,
+		RXMS:         math.MaxUint64,
+	}
 	const most = math.MaxUint64 / 1000 * 1000
-	if got := reporter.Next(in).GetSurvey(); got.GetActiveUs() != most || got.GetRxUs() != most || got.GetBusyUs() != 5000 {
+	if got := reporter.Next(
+		in,
+	).GetSurvey(); got.GetActiveUs() != most || got.GetRxUs() != most ||
+		got.GetBusyUs() != 5000 {
 		t.Fatalf("survey is %v, want %d us at most", got, uint64(most))
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Backoff doubles from Min to Max, both above 0. Each wait is a random value of the upper half of its step, so that agents
-// that lost the controller together do not reconnect together.
+// Backoff doubles from Min to Max, both above 0. Each wait is a random value of the upper half of its step, so that
+// agents that lost the controller together do not reconnect together.
 type Backoff struct {
 	Min, Max time.Duration
 

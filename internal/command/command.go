@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is the command line that both agents have: PROGRAM COMMAND [FLAGS], --help with examples for the program
-// and for each command, --version, and exit codes.
+// Package command is the command line that both agents have: PROGRAM COMMAND [FLAGS], --help with examples for the
+// program and for each command, --version, and exit codes.
 package command
 
 import (
@@ -54,7 +54,8 @@ type Command struct {
 	Run func(ctx context.Context, stdout, stderr io.Writer) (int, error)
 }
 
-// Main runs the program with the process's arguments until it ends or is stopped by SIGTERM, SIGINT or SIGHUP, and exits.
+// Main runs the program with the process's arguments until it ends or is stopped by SIGTERM, SIGINT or SIGHUP, and
+// exits.
 func (p *Program) Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	code := p.Dispatch(ctx, os.Args[1:], os.Stdout, os.Stderr)

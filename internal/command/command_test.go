@@ -19,10 +19,17 @@ func program(defaultCommand string) *command.Program {
 	var size int
 	var fail bool
 	return &command.Program{
-		Name: "airbound-test", Version: "1.2", Summary: "Does nothing.", Default: defaultCommand, ExitCodes: "Exit codes: 0 to 2.",
+		Name:      "airbound-test",
+		Version:   "1.2",
+		Summary:   "Does nothing.",
+		Default:   defaultCommand,
+		ExitCodes: "Exit codes: 0 to 2.",
 		Commands: []command.Command{
 			{
-				Name: "run", Summary: "does it", Notes: "It is done at once.", Examples: []string{"airbound-test run --size 3"},
+				Name:     "run",
+				Summary:  "does it",
+				Notes:    "It is done at once.",
+				Examples: []string{"airbound-test run --size 3"},
 				Flags: func(flags *flag.FlagSet) {
 					flags.IntVar(&size, "size", 1, "a `SIZE`")
 					flags.BoolVar(&fail, "fail", false, "fail")
@@ -42,8 +49,11 @@ func program(defaultCommand string) *command.Program {
 				},
 			},
 			{
-				Name: "other", Summary: "does nothing", Examples: []string{"airbound-test other"}, Flags: func(*flag.FlagSet) {},
-				Run: func(context.Context, io.Writer, io.Writer) (int, error) { return command.ExitOK, nil },
+				Name:     "other",
+				Summary:  "does nothing",
+				Examples: []string{"airbound-test other"},
+				Flags:    func(*flag.FlagSet) {},
+				Run:      func(context.Context, io.Writer, io.Writer) (int, error) { return command.ExitOK, nil },
 			},
 		},
 	}
@@ -57,28 +67,53 @@ func TestDispatch(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		"nothing":            {"", nil, 2, "", "Examples:"},
-		"help":               {"", []string{"--help"}, 0, "  other  does nothing\n", ""},
-		"help has examples":  {"", []string{"help"}, 0, "Examples:\n  airbound-test run --size 3\n  airbound-test other\n", ""},
+		"nothing": {"", nil, 2, "", "Examples:"},
+		"help":    {"", []string{"--help"}, 0, "  other  does nothing\n", ""},
+		"help has examples": {
+			"",
+			[]string{"help"},
+			0,
+			"Examples:\n  airbound-test run --size 3\n  airbound-test other\n",
+			"",
+		},
 		"help has the codes": {"", []string{"-h"}, 0, "Exit codes: 0 to 2.\n", ""},
 		"version":            {"", []string{"--version"}, 0, "airbound-test 1.2\n", ""},
-		"help of a command":  {"", []string{"run", "--help"}, 0, "Usage: airbound-test run [FLAGS]\n\ndoes it\n\nFlags:\n", ""},
-		"its examples":       {"", []string{"run", "-h"}, 0, "\nIt is done at once.\n\nExamples:\n  airbound-test run --size 3\n", ""},
-		"no such command":    {"", []string{"walk"}, 2, "", `airbound-test: no command "walk"; see airbound-test --help`},
-		"empty command":      {"run", []string{""}, 2, "", `no command ""`},
-		"flags alone":        {"run", []string{"--size", "3"}, 7, "xxx", ""},
-		"no default":         {"", []string{"--size", "3"}, 2, "", `no command "--size"`},
-		"unknown flag":       {"", []string{"run", "--frob"}, 2, "", "-frob; see airbound-test run --help"},
-		"stray argument":     {"", []string{"run", "now"}, 2, "", `airbound-test run: unexpected argument "now"; see`},
-		"check":              {"", []string{"run", "--size", "10"}, 2, "", "airbound-test run: --size is above 9\n"},
-		"its own code":       {"", []string{"run", "--size", "2"}, 7, "xx", ""},
-		"error":              {"", []string{"run", "--fail"}, 1, "", "airbound-test run: it failed\n"},
+		"help of a command": {
+			"",
+			[]string{"run", "--help"},
+			0,
+			"Usage: airbound-test run [FLAGS]\n\ndoes it\n\nFlags:\n",
+			"",
+		},
+		"its examples": {
+			"",
+			[]string{"run", "-h"},
+			0,
+			"\nIt is done at once.\n\nExamples:\n  airbound-test run --size 3\n",
+			"",
+		},
+		"no such command": {
+			"",
+			[]string{"walk"},
+			2,
+			"",
+			`airbound-test: no command "walk"; see airbound-test --help`,
+		},
+		"empty command":  {"run", []string{""}, 2, "", `no command ""`},
+		"flags alone":    {"run", []string{"--size", "3"}, 7, "xxx", ""},
+		"no default":     {"", []string{"--size", "3"}, 2, "", `no command "--size"`},
+		"unknown flag":   {"", []string{"run", "--frob"}, 2, "", "-frob; see airbound-test run --help"},
+		"stray argument": {"", []string{"run", "now"}, 2, "", `airbound-test run: unexpected argument "now"; see`},
+		"check":          {"", []string{"run", "--size", "10"}, 2, "", "airbound-test run: --size is above 9\n"},
+		"its own code":   {"", []string{"run", "--size", "2"}, 7, "xx", ""},
+		"error":          {"", []string{"run", "--fail"}, 1, "", "airbound-test run: it failed\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var stdout, stderr bytes.Buffer
-			if code := program(test.defaultCommand).Dispatch(t.Context(), test.arguments, &stdout, &stderr); code != test.code {
+			code := program(test.defaultCommand).Dispatch(t.Context(), test.arguments, &stdout, &stderr)
+			if code != test.code {
 				t.Errorf("code is %d, want %d", code, test.code)
 			}
 			for _, stream := range []struct{ name, got, want string }{

@@ -41,8 +41,8 @@ func (l *Logging) Check() error {
 	return nil
 }
 
-// Open returns a log that never blocks and that survives its reader, and a function that ends it. SIGPIPE is ignored from
-// now on: without that, a write to a standard error that nobody reads any more would end the process.
+// Open returns a log that never blocks and that survives its reader, and a function that ends it. SIGPIPE is ignored
+// from now on: without that, a write to a standard error that nobody reads any more would end the process.
 func (l *Logging) Open(stderr io.Writer) (logger *slog.Logger, end func()) {
 	signal.Ignore(syscall.SIGPIPE)
 	writer := logdrop.New(stderr, logLinesMax)

@@ -22,9 +22,9 @@ import (
 	"github.com/airbound/airbound/internal/backoff"
 )
 
-// Defaults of Config. BackoffMaxDefault follows from the lease of bounds on a phone: it is 6 s and renewed every 2 s, so at
-// least 4 s of it are left when a controller goes. An agent that tries again every 2 s finds a restarted controller in time
-// for the controller to renew the lease.
+// Defaults of Config. BackoffMaxDefault follows from the lease of bounds on a phone: it is 6 s and renewed every 2 s,
+// so at least 4 s of it are left when a controller goes. An agent that tries again every 2 s finds a restarted
+// controller in time for the controller to renew the lease.
 const (
 	BackoffMinDefault = 100 * time.Millisecond
 	BackoffMaxDefault = 2 * time.Second
@@ -43,7 +43,8 @@ type Config struct {
 	BackoffMin, BackoffMax time.Duration
 	// Logger takes one line per change of state or of cause; nil takes slog.Default().
 	Logger *slog.Logger
-	// Dialed, unless nil, is called with the remote address of each connection before its stream opens, from any goroutine.
+	// Dialed, unless nil, is called with the remote address of each connection before its stream opens, from any
+	// goroutine.
 	Dialed func(remote netip.AddrPort)
 
 	// keepalive is shorter in some tests.
@@ -98,15 +99,16 @@ func reporting(dial dialer, dialed func(netip.AddrPort)) dialer {
 type Stream[Req, Resp any] struct {
 	// Open opens the stream on a connection.
 	Open func(context.Context, *grpc.ClientConn) (grpc.BidiStreamingClient[Req, Resp], error)
-	// Outgoing is received from at all times, connected or not, so that a send on it never blocks for long. If it is closed,
-	// nothing more is sent.
+	// Outgoing is received from at all times, connected or not, so that a send on it never blocks for long. If it is
+	// closed, nothing more is sent.
 	Outgoing <-chan *Req
-	// Merge, unless nil, is called when newer replaces older, which was not sent. It copies into newer what must not be lost.
+	// Merge, unless nil, is called when newer replaces older, which was not sent. It copies into newer what must not be
+	// lost.
 	Merge func(older, newer *Req)
 	// Handle gets the controller's messages one at a time.
 	Handle func(*Resp)
-	// OnState(true) follows each opening of a stream, OnState(false) its end. What came through Outgoing before OnState(true)
-	// is not sent on the stream.
+	// OnState(true) follows each opening of a stream, OnState(false) its end. What came through Outgoing before
+	// OnState(true) is not sent on the stream.
 	OnState func(connected bool)
 }
 

@@ -300,8 +300,14 @@ func TestCancelEndsRunWithoutLeaks(t *testing.T) {
 			if err := next(t, "end of Run", a.finished); err != nil {
 				t.Fatalf("Run returned %v, want nil", err)
 			}
-			waitForNoGoroutineOf(t, "controllerclient.Run[", "controllerclient.session[", "controllerclient.keepNewest[",
-				"grpc.(*ClientConn)", "internal/transport.(*http2Client)")
+			waitForNoGoroutineOf(
+				t,
+				"controllerclient.Run[",
+				"controllerclient.session[",
+				"controllerclient.keepNewest[",
+				"grpc.(*ClientConn)",
+				"internal/transport.(*http2Client)",
+			)
 		})
 	}
 }
@@ -396,9 +402,12 @@ func TestConfigErrors(t *testing.T) {
 		cfg  controllerclient.Config
 		want string
 	}{
-		"no address":     {controllerclient.Config{}, "controller address is empty"},
-		"negative":       {controllerclient.Config{Address: "127.0.0.1:1", BackoffMin: -1}, "not a range"},
-		"minimum is max": {controllerclient.Config{Address: "127.0.0.1:1", BackoffMin: 2, BackoffMax: 1}, "not a range"},
+		"no address": {controllerclient.Config{}, "controller address is empty"},
+		"negative":   {controllerclient.Config{Address: "127.0.0.1:1", BackoffMin: -1}, "not a range"},
+		"minimum is max": {
+			controllerclient.Config{Address: "127.0.0.1:1", BackoffMin: 2, BackoffMax: 1},
+			"not a range",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

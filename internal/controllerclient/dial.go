@@ -26,7 +26,8 @@ type keepaliveTimes struct{ time, timeout time.Duration }
 
 // keepaliveDefault detects a controller that no longer responds. A ping is sent after 10 s without a byte from the
 // controller (grpc-go accepts no less). grpc-go also makes the timeout the socket's TCP_USER_TIMEOUT, so an agent that
-// reports every second notices after about 8 s. It is not shorter because a full cell without bounds has an RTT of over 2 s.
+// reports every second notices after about 8 s. It is not shorter because a full cell without bounds has an RTT of over
+// 2 s.
 var keepaliveDefault = keepaliveTimes{time: 10 * time.Second, timeout: 8 * time.Second}
 
 // dial prepares a connection; grpc-go connects when the stream is opened. What an agent does not use is switched off:

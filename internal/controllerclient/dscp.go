@@ -11,12 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reports share the air with the uploads that are to be bounded: in a full cell a report waits for seconds behind data. Two
-// socket options put it first, where a queue on the way evaluates them:
+// Reports share the air with the uploads that are to be bounded: in a full cell a report waits for seconds behind data.
+// Two socket options put it first, where a queue on the way evaluates them:
 //
-//   - DSCP CS6, network control (RFC 4594, 3.1). mac80211 uses the three upper bits as the 802.11 user priority if WMM is on:
-//     6, voice. The controller sets the same on its side.
-//   - SO_PRIORITY 6, interactive, the highest that needs no privilege, for the machine's own qdisc: pfifo_fast's first band.
+// - DSCP CS6, network control (RFC 4594, 3.1). mac80211 uses the three upper bits as the 802.11 user priority if WMM is
+// on:
+//
+//	6, voice. The controller sets the same on its side.
+//
+// - SO_PRIORITY 6, interactive, the highest that needs no privilege, for the machine's own qdisc: pfifo_fast's first
+// band.
 //
 // A report is 1 to 8 kB a second, too little to starve other traffic.
 const (

@@ -60,7 +60,8 @@ func TestAReaderThatIsStuckBlocksNobodyAndLearnsHowManyLinesWereDropped(t *testi
 	}
 	text := <-read
 	kept := strings.Count(text, "line\n")
-	if kept < 3 || kept > 4 || !strings.Contains(text, fmt.Sprintf("dropped, because nobody read them: %d\n", lines-kept)) {
+	if kept < 3 || kept > 4 ||
+		!strings.Contains(text, fmt.Sprintf("dropped, because nobody read them: %d\n", lines-kept)) {
 		t.Errorf("%q", text)
 	}
 }

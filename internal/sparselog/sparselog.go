@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sparselog decides which of many like events are worth a line in the log: the 1st, the 2nd, the 4th, the 8th and
-// so on. An event that recurs with every packet costs at most 64 lines, and its count stays visible.
+// Package sparselog decides which of many like events are worth a line in the log: the 1st, the 2nd, the 4th, the 8th
+// and so on. An event that recurs with every packet costs at most 64 lines, and its count stays visible.
 package sparselog
 
 import (

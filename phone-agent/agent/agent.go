@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package agent is the phone agent between its edges: snapshots of the kernel and commands of the controller come in,
-// reports go out and rules go to the back end. Every method gets the time; none waits, and one goroutine calls them all.
+// reports go out and rules go to the back end. Every method gets the time; none waits, and one goroutine calls them
+// all.
 package agent
 
 import (
@@ -26,8 +27,8 @@ type Config struct {
 	PID        int
 	Controller string
 	Interface  string
-	// Interval is the time between two reports while the terminal sends or has bounds, and between two samples of the kernel
-	// while it does not send.
+	// Interval is the time between two reports while the terminal sends or has bounds, and between two samples of the
+	// kernel while it does not send.
 	Interval time.Duration
 	// Heartbeat is the time between two reports otherwise.
 	Heartbeat time.Duration
@@ -85,8 +86,14 @@ func Start(cfg Config, link Link, nowUS int64) (*Agent, error) {
 		self:  &airboundv1.Agent{Version: cfg.Version, BackEnd: backEndOf(can)},
 		mac:   link.MAC,
 		state: status.State{
-			Schema: status.Schema, Version: cfg.Version, PID: cfg.PID, Controller: cfg.Controller, Interface: cfg.Interface,
-			MAC: link.MAC.String(), BackEnd: can, Reason: "the controller has not set bounds yet",
+			Schema:     status.Schema,
+			Version:    cfg.Version,
+			PID:        cfg.PID,
+			Controller: cfg.Controller,
+			Interface:  cfg.Interface,
+			MAC:        link.MAC.String(),
+			BackEnd:    can,
+			Reason:     "the controller has not set bounds yet",
 		},
 		reporting:    ownReporting(cfg),
 		nextSampleUS: nowUS,
@@ -108,8 +115,8 @@ func backEndOf(can bounds.Capabilities) *airboundv1.BackEnd {
 	}
 }
 
-// leasePollUS is how often the end of a lease is checked. The lease's clock goes on while the machine sleeps, timers do not:
-// a lease that ended in that time is found at most so long after waking up.
+// leasePollUS is how often the end of a lease is checked. The lease's clock goes on while the machine sleeps, timers do
+// not: a lease that ended in that time is found at most so long after waking up.
 const leasePollUS = 1_000_000
 
 // NextWakeUS is when Wake must be called at the latest.

@@ -32,7 +32,8 @@ const (
 	idle  = start + "28123 27010 4312 1448 0 0 0 1234567 0 3 0 0 0 0"
 	busy  = start + "28123 27010 4312 1448 98304 60816 0 1234567 0 3 0 0 0 0"
 	slow  = start + "98123 97010 4312 1448 98304 60816 0 1234567 0 3 0 0 0 0"
-	other = "1 established 10.0.0.11:40999 10.0.9.9:50051 0 open 10 2147483647 0 0 2000 2000 2000 1448 10 0 0 1 0 0 0 0 0 0"
+	other = "1 established 10.0.0.11:40999 10.0.9.9:50051 0 open 10 2147483647 0 0 2000 2000 2000 1448 " +
+		"10 0 0 1 0 0 0 0 0 0"
 )
 
 const (
@@ -131,9 +132,16 @@ func (p *phone) pass(duration time.Duration) (reports []*airboundv1.TerminalRepo
 func (p *phone) set(generation uint64, leaseMS uint32, bounds ...*airboundv1.Bound) {
 	p.agent.Command(p.nowUS, &airboundv1.TerminalCommand{Command: &airboundv1.TerminalCommand_SetBounds{
 		SetBounds: &airboundv1.SetBounds{
-			Generation: generation, LeaseMs: leaseMS, Bounds: bounds,
-			Reason:        &airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_ACTIVE_SENDERS, Before: new(3.0), After: new(5.0)},
-			ActiveSenders: 5, CapacityBps: 20_140_000,
+			Generation: generation,
+			LeaseMs:    leaseMS,
+			Bounds:     bounds,
+			Reason: &airboundv1.Reason{
+				Code:   airboundv1.ReasonCode_REASON_CODE_ACTIVE_SENDERS,
+				Before: new(3.0),
+				After:  new(5.0),
+			},
+			ActiveSenders: 5,
+			CapacityBps:   20_140_000,
 		},
 	}})
 }
@@ -187,7 +195,8 @@ func TestStartCleansUpAfterAnEarlierRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.rulesAre("")
-	if got := p.state(); got.Generation != 0 || got.Reason != "the controller has not set bounds yet" || got.BackEnd.Name != "procfs" {
+	if got := p.state(); got.Generation != 0 || got.Reason != "the controller has not set bounds yet" ||
+		got.BackEnd.Name != "procfs" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -222,7 +231,8 @@ func TestStartFailsOnAKernelThatIsNotPatched(t *testing.T) {
 			t.Parallel()
 			p := newPhone(t)
 			test.spoil(p)
-			if _, err := agent.Start(p.config(), link("02:00:00:00:01:0a"), p.nowUS); err == nil || err.Error() != test.message {
+			_, err := agent.Start(p.config(), link("02:00:00:00:01:0a"), p.nowUS)
+			if err == nil || err.Error() != test.message {
 				t.Errorf("%v", err)
 			}
 		})
@@ -267,7 +277,8 @@ func TestTheAgentIsInTheFirstReportOfAStream(t *testing.T) {
 			if (got != nil) != (i == 0) {
 				t.Errorf("stream %d, report %d: %v", stream, i, got)
 			}
-			if back := got.GetBackEnd(); i == 0 && (got.GetVersion() != "test" || !back.GetCanSelectDestination() || back.GetCanSelectUid()) {
+			if back := got.GetBackEnd(); i == 0 &&
+				(got.GetVersion() != "test" || !back.GetCanSelectDestination() || back.GetCanSelectUid()) {
 				t.Errorf("%v", got)
 			}
 		}
@@ -278,7 +289,8 @@ func TestTheAgentIsInTheFirstReportOfAStream(t *testing.T) {
 	p.connect()
 	p.pass(3 * time.Second)
 	p.monitorError = nil
-	if reports, _ := p.pass(2 * time.Second); len(reports) < 2 || reports[0].GetAgent() == nil || reports[1].GetAgent() != nil {
+	reports, _ := p.pass(2 * time.Second)
+	if len(reports) < 2 || reports[0].GetAgent() == nil || reports[1].GetAgent() != nil {
 		t.Errorf("%v", reports)
 	}
 }
@@ -382,7 +394,8 @@ func TestBoundsThatChangeAreReportedAtOnce(t *testing.T) {
 	p.pass(0)
 	p.kernel.WriteError = syscall.EIO
 	p.set(3, 60_000, all(true, 3, 80))
-	if reports, _ := p.pass(0); len(reports) != 1 || reports[0].GetTrigger() != boundsChanged || reports[0].GetBoundsGeneration() != 0 {
+	reports, _ := p.pass(0)
+	if len(reports) != 1 || reports[0].GetTrigger() != boundsChanged || reports[0].GetBoundsGeneration() != 0 {
 		t.Errorf("a set that failed: %v", reports)
 	}
 	p.kernel.WriteError = nil
@@ -433,11 +446,16 @@ func TestReportingOutOfRangeIsRefused(t *testing.T) {
 	p.connect()
 	p.pass(0)
 	for i, refused := range []*airboundv1.SetReporting{
-		{IntervalMs: 99}, {IntervalMs: 60_001}, {HeartbeatMs: 999}, {HeartbeatMs: 600_001}, {IntervalMs: 5000, HeartbeatMs: 1},
+		{IntervalMs: 99},
+		{IntervalMs: 60_001},
+		{HeartbeatMs: 999},
+		{HeartbeatMs: 600_001},
+		{IntervalMs: 5000, HeartbeatMs: 1},
 		{IntervalMs: 1<<32 - 1},
 	} {
 		p.setReporting(refused)
-		if got := p.state(); got.Counters.CommandsRefused != uint64(i+1) || !strings.Contains(got.LastRefusal, "set_reporting: ") {
+		if got := p.state(); got.Counters.CommandsRefused != uint64(i+1) ||
+			!strings.Contains(got.LastRefusal, "set_reporting: ") {
 			t.Errorf("%v: %+v", refused, got)
 		}
 	}
@@ -445,7 +463,10 @@ func TestReportingOutOfRangeIsRefused(t *testing.T) {
 		t.Errorf("%d reports in 10 s", len(reports))
 	}
 	for _, accepted := range []*airboundv1.SetReporting{
-		nil, {IntervalMs: 100, HeartbeatMs: 1000}, {IntervalMs: 60_000, HeartbeatMs: 600_000}, {RttRatioChangePermille: 1<<32 - 1},
+		nil,
+		{IntervalMs: 100, HeartbeatMs: 1000},
+		{IntervalMs: 60_000, HeartbeatMs: 600_000},
+		{RttRatioChangePermille: 1<<32 - 1},
 	} {
 		p.setReporting(accepted)
 	}

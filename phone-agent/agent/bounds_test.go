@@ -35,8 +35,10 @@ func TestBoundsAreInForceWhileTheLeaseIsRenewed(t *testing.T) {
 	p.pass(time.Microsecond)
 	p.rulesAre("")
 	got := p.state()
-	if got.Generation != 0 || got.Counters.LeasesEnded != 1 || got.Reason != "the lease on generation 1 ended without a renewal" ||
-		got.ReasonCode != "" || got.ActiveSenders != 0 || got.CapacityBPS != 0 {
+	if got.Generation != 0 || got.Counters.LeasesEnded != 1 ||
+		got.Reason != "the lease on generation 1 ended without a renewal" ||
+		got.ReasonCode != "" || got.ActiveSenders != 0 ||
+		got.CapacityBPS != 0 {
 		t.Errorf("%+v", got)
 	}
 	if reports, _ := p.pass(time.Second); len(reports) == 0 || reports[0].GetBoundsGeneration() != 0 {
@@ -143,7 +145,8 @@ func TestRefusedCommandsChangeNothing(t *testing.T) {
 	}
 	p.renew(9, 10_000)
 	reports, _ := p.pass(0)
-	if len(reports) != 1 || reports[0].GetMalformedInputsTotal() != uint64(len(refused)) || reports[0].GetBoundsGeneration() != 1 {
+	if len(reports) != 1 || reports[0].GetMalformedInputsTotal() != uint64(len(refused)) ||
+		reports[0].GetBoundsGeneration() != 1 {
 		t.Errorf("%v", reports)
 	}
 }
@@ -165,7 +168,8 @@ func TestALargeSetIsLoggedInShort(t *testing.T) {
 		many[i] = dst(fmt.Sprintf("10.0.4.%d/32", i), 3, 4)
 	}
 	p.set(1, 10_000, many...)
-	if got := p.log.String(); !strings.Contains(got, "destination 10.0.4.7/32: 3 to 4 segments] and 192 more") || len(got) > 1000 {
+	if got := p.log.String(); !strings.Contains(got, "destination 10.0.4.7/32: 3 to 4 segments] and 192 more") ||
+		len(got) > 1000 {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }
@@ -178,7 +182,8 @@ func TestBoundsThatCannotBeAppliedLeaveTheDefaults(t *testing.T) {
 	p.kernel.WriteError = syscall.EIO
 	p.set(2, 60_000, all(true, 3, 80))
 	got := p.state()
-	if got.Generation != 0 || got.Counters.ApplyFailures != 1 || got.RestoreError == "" || !strings.Contains(got.Reason, "input/output error") {
+	if got.Generation != 0 || got.Counters.ApplyFailures != 1 || got.RestoreError == "" ||
+		!strings.Contains(got.Reason, "input/output error") {
 		t.Errorf("%+v", got)
 	}
 	p.rulesAre("all 2 90\n")

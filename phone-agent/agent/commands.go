@@ -92,7 +92,8 @@ func (a *Agent) expire(nowUS int64) {
 	a.cfg.Logger.Warn("the lease ended, restoring the kernel's defaults", "generation", generation)
 }
 
-// apply brings the set in force into the kernel. If that fails, the kernel's defaults are restored. The next Wake reports.
+// apply brings the set in force into the kernel. If that fails, the kernel's defaults are restored. The next Wake
+// reports.
 func (a *Agent) apply(nowUS int64) {
 	a.saved.due, a.boundsChanged = true, true
 	a.nextSampleUS = nowUS

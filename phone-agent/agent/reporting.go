@@ -73,8 +73,8 @@ func (a *Agent) reportDueUS() int64 {
 	return a.lastReportUS + period.Microseconds()
 }
 
-// samplePeriod is short while anything is being sent. An idle kernel is sampled more often than reported, so that the start
-// of sending is reported soon.
+// samplePeriod is short while anything is being sent. An idle kernel is sampled more often than reported, so that the
+// start of sending is reported soon.
 func (a *Agent) samplePeriod() time.Duration {
 	if a.connected && a.aggregator.Sending() {
 		return min(a.cfg.SampleInterval, a.reporting.interval)

@@ -8,8 +8,8 @@ import (
 	"github.com/airbound/airbound/phone-agent/status"
 )
 
-// The state file is written at once when the bounds in force, or their reason, have changed. Two changes are written later:
-// a renewed lease once half of the lease last written is over, and counters every countersSavedUS.
+// The state file is written at once when the bounds in force, or their reason, have changed. Two changes are written
+// later: a renewed lease once half of the lease last written is over, and counters every countersSavedUS.
 
 const countersSavedUS = 10_000_000
 
@@ -39,8 +39,8 @@ func (a *Agent) save(nowUS int64) {
 	a.state.Generation = inForce.Generation
 	a.state.Rules = append([]bounds.Rule{}, inForce.Rules...) // Never null in JSON.
 	a.state.LeaseEndsUS, a.state.WrittenUS = inForce.DeadlineUS, nowUS
-	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted, which
-	// makes the next try due.
+	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,
+	// which makes the next try due.
 	a.saved = savedState{counters: a.state.Counters, endsUS: inForce.DeadlineUS, atUS: nowUS}
 	err := a.cfg.SaveState(a.state)
 	if err != nil && sparselog.Add(&a.state.Counters.StateWritesFailed, 1) {

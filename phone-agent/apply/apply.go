@@ -17,8 +17,8 @@ var ErrNotSupported = errors.New("the kernel does not support it")
 type BackEnd interface {
 	// Up finds out what the kernel can do. It fails if the kernel cannot bound at all.
 	Up() (bounds.Capabilities, error)
-	// Set makes the rules the only ones in force; none restores the kernel's defaults. Rules that are in force already are
-	// not written again. After an error, the rules from before are in force.
+	// Set makes the rules the only ones in force; none restores the kernel's defaults. Rules that are in force already
+	// are not written again. After an error, the rules from before are in force.
 	Set(rules []bounds.Rule) (Outcome, error)
 	// Live returns the rules in force now, whoever set them. It needs no Up and changes nothing.
 	Live() (Live, error)

@@ -12,11 +12,11 @@ import (
 
 // The rules of this file:
 //
-//   - A SetBounds replaces the whole set, or is refused as a whole; then the set in force stays, under its old lease.
-//   - Generations grow within a stream. A new stream may come from another controller process with other numbers, so its
+// - A SetBounds replaces the whole set, or is refused as a whole; then the set in force stays, under its old lease. -
+// Generations grow within a stream. A new stream may come from another controller process with other numbers, so its
 //     first SetBounds is accepted whatever its generation.
-//   - A RenewLease extends only the set it names; one for another set is ignored, for that set is gone.
-//   - When the lease ends, or the set is empty, or the back end failed, the kernel's defaults are in force: generation 0.
+// - A RenewLease extends only the set it names; one for another set is ignored, for that set is gone. - When the lease
+// ends, or the set is empty, or the back end failed, the kernel's defaults are in force: generation 0.
 
 // InForce is the set in force. With generation 0 it is empty, and the kernel's defaults are in force.
 type InForce struct {

@@ -17,7 +17,13 @@ import (
 const secondUS = 1_000_000
 
 func procfs() bounds.Capabilities {
-	return bounds.Capabilities{Name: "procfs", CanSetMax: true, CanSetMin: true, CanSelectDestination: true, RulesMax: 256}
+	return bounds.Capabilities{
+		Name:                 "procfs",
+		CanSetMax:            true,
+		CanSetMin:            true,
+		CanSelectDestination: true,
+		RulesMax:             256,
+	}
 }
 
 // prefix takes what is valid; octets and lengthBits may be anything.
@@ -28,8 +34,11 @@ func prefix(text string, minSegs, maxSegs uint32) *airboundv1.Bound {
 
 func octets(address []byte, lengthBits, minSegs, maxSegs uint32) *airboundv1.Bound {
 	return &airboundv1.Bound{
-		Selector: &airboundv1.Bound_Destination{Destination: &airboundv1.Prefix{Address: address, LengthBits: lengthBits}},
-		MinSegs:  minSegs, MaxSegs: maxSegs,
+		Selector: &airboundv1.Bound_Destination{
+			Destination: &airboundv1.Prefix{Address: address, LengthBits: lengthBits},
+		},
+		MinSegs: minSegs,
+		MaxSegs: maxSegs,
 	}
 }
 
@@ -110,16 +119,37 @@ func TestRenewals(t *testing.T) {
 		refused    string
 		inForce    string
 	}{
-		"in time":            {9 * secondUS, 7, 10_000, true, "", "7 [all 1 2] until 19"},
-		"shorter":            {secondUS, 7, 1_000, true, "", "7 [all 1 2] until 2"},
-		"of an older set":    {9 * secondUS, 6, 10_000, false, "", "7 [all 1 2] until 10"},
-		"of a later set":     {9 * secondUS, 8, 10_000, false, "", "7 [all 1 2] until 10"},
-		"too late":           {10 * secondUS, 7, 10_000, false, "", "0 [] until 0"},
-		"of no set":          {9 * secondUS, 0, 10_000, false, "renew_lease: generation is 0", "7 [all 1 2] until 10"},
-		"lease too short":    {9 * secondUS, 7, 999, false, "renew_lease: lease_ms 999 is not within 1000 to 60000", "7 [all 1 2] until 10"},
-		"lease too long":     {9 * secondUS, 7, 60_001, false, "renew_lease: lease_ms 60001 is not within 1000 to 60000", "7 [all 1 2] until 10"},
-		"longest lease":      {9 * secondUS, 7, 60_000, true, "", "7 [all 1 2] until 69"},
-		"refused after end":  {11 * secondUS, 7, 0, false, "renew_lease: lease_ms 0 is not within 1000 to 60000", "0 [] until 0"},
+		"in time":         {9 * secondUS, 7, 10_000, true, "", "7 [all 1 2] until 19"},
+		"shorter":         {secondUS, 7, 1_000, true, "", "7 [all 1 2] until 2"},
+		"of an older set": {9 * secondUS, 6, 10_000, false, "", "7 [all 1 2] until 10"},
+		"of a later set":  {9 * secondUS, 8, 10_000, false, "", "7 [all 1 2] until 10"},
+		"too late":        {10 * secondUS, 7, 10_000, false, "", "0 [] until 0"},
+		"of no set":       {9 * secondUS, 0, 10_000, false, "renew_lease: generation is 0", "7 [all 1 2] until 10"},
+		"lease too short": {
+			9 * secondUS,
+			7,
+			999,
+			false,
+			"renew_lease: lease_ms 999 is not within 1000 to 60000",
+			"7 [all 1 2] until 10",
+		},
+		"lease too long": {
+			9 * secondUS,
+			7,
+			60_001,
+			false,
+			"renew_lease: lease_ms 60001 is not within 1000 to 60000",
+			"7 [all 1 2] until 10",
+		},
+		"longest lease": {9 * secondUS, 7, 60_000, true, "", "7 [all 1 2] until 69"},
+		"refused after end": {
+			11 * secondUS,
+			7,
+			0,
+			false,
+			"renew_lease: lease_ms 0 is not within 1000 to 60000",
+			"0 [] until 0",
+		},
 		"exactly before end": {10*secondUS - 1, 7, 1_000, true, "", "7 [all 1 2] until 10"},
 	}
 	for name, test := range tests {
@@ -128,7 +158,8 @@ func TestRenewals(t *testing.T) {
 			lease := bounds.NewLease(procfs())
 			mustSet(t, lease, 0, set(7, 10_000, all(true, 1, 2)))
 			renewed, err := lease.Renew(test.atUS, renewal(test.generation, test.leaseMS))
-			if renewed != test.renewed || (err == nil) != (test.refused == "") || (err != nil && err.Error() != test.refused) {
+			if renewed != test.renewed || (err == nil) != (test.refused == "") ||
+				(err != nil && err.Error() != test.refused) {
 				t.Errorf("renewed %v, %v", renewed, err)
 			}
 			if got := describe(lease.InForce()); got != test.inForce {
@@ -193,23 +224,56 @@ func TestABadSetIsRefusedAsAWhole(t *testing.T) {
 		"endless lease": {
 			set(9, 4294967295, good), "lease_ms 4294967295 is not within 1000 to 60000",
 		},
-		"too many":       {set(9, 10_000, many...), "257 bounds are more than the 256 that back end procfs takes"},
-		"min 0":          {set(9, 10_000, good, prefix("10.0.4.1/32", 0, 2)), "bounds[1]: min_segs 0 is below 1"},
-		"max beyond":     {set(9, 10_000, good, prefix("10.0.4.1/32", 1, 65536)), "bounds[1]: max_segs 65536 is above 65535"},
-		"min above max":  {set(9, 10_000, good, prefix("10.0.4.1/32", 3, 2)), "bounds[1]: min_segs 3 is above max_segs 2"},
-		"all false":      {set(9, 10_000, all(false, 1, 2)), "bounds[0]: selector all is false; it must be true"},
-		"no selector":    {set(9, 10_000, &airboundv1.Bound{MinSegs: 1, MaxSegs: 2}), "bounds[0]: no selector"},
-		"no bound":       {set(9, 10_000, nil), "bounds[0]: no selector"},
-		"uid":            {set(9, 10_000, uid(10073, 1, 2)), "bounds[0]: back end procfs cannot select by uid"},
-		"no prefix":      {set(9, 10_000, noPrefix), "bounds[0]: destination: an address of 0 octets; it must have 4 or 16"},
-		"five octets":    {set(9, 10_000, octets(long[:5], 1, 1, 2)), "bounds[0]: destination: an address of 5 octets; it must have 4 or 16"},
-		"many octets":    {set(9, 10_000, octets(long, 1, 1, 2)), "bounds[0]: destination: an address of 5000 octets; it must have 4 or 16"},
-		"IPv4 beyond":    {set(9, 10_000, octets(long[:4], 33, 1, 2)), "bounds[0]: destination: length_bits 33 is above 32"},
-		"IPv6 beyond":    {set(9, 10_000, octets(long[:16], 129, 1, 2)), "bounds[0]: destination: length_bits 129 is above 128"},
-		"far beyond":     {set(9, 10_000, octets(long[:4], math.MaxUint32, 1, 2)), "bounds[0]: destination: length_bits 4294967295 is above 32"},
-		"host bits":      {set(9, 10_000, prefix("10.0.4.1/24", 1, 2)), "bounds[0]: destination: 10.0.4.1/24 has bits set beyond its length"},
-		"IPv6 host bits": {set(9, 10_000, prefix("2001:db8::1/64", 1, 2)), "bounds[0]: destination: 2001:db8::1/64 has bits set beyond its length"},
-		"IPv4 in IPv6":   {set(9, 10_000, octets(mapped, 128, 1, 2)), "bounds[0]: destination: ::ffff:10.0.4.1 is IPv4 in IPv6; it must be sent as 4 octets"},
+		"too many": {set(9, 10_000, many...), "257 bounds are more than the 256 that back end procfs takes"},
+		"min 0":    {set(9, 10_000, good, prefix("10.0.4.1/32", 0, 2)), "bounds[1]: min_segs 0 is below 1"},
+		"max beyond": {
+			set(9, 10_000, good, prefix("10.0.4.1/32", 1, 65536)),
+			"bounds[1]: max_segs 65536 is above 65535",
+		},
+		"min above max": {
+			set(9, 10_000, good, prefix("10.0.4.1/32", 3, 2)),
+			"bounds[1]: min_segs 3 is above max_segs 2",
+		},
+		"all false":   {set(9, 10_000, all(false, 1, 2)), "bounds[0]: selector all is false; it must be true"},
+		"no selector": {set(9, 10_000, &airboundv1.Bound{MinSegs: 1, MaxSegs: 2}), "bounds[0]: no selector"},
+		"no bound":    {set(9, 10_000, nil), "bounds[0]: no selector"},
+		"uid":         {set(9, 10_000, uid(10073, 1, 2)), "bounds[0]: back end procfs cannot select by uid"},
+		"no prefix": {
+			set(9, 10_000, noPrefix),
+			"bounds[0]: destination: an address of 0 octets; it must have 4 or 16",
+		},
+		"five octets": {
+			set(9, 10_000, octets(long[:5], 1, 1, 2)),
+			"bounds[0]: destination: an address of 5 octets; it must have 4 or 16",
+		},
+		"many octets": {
+			set(9, 10_000, octets(long, 1, 1, 2)),
+			"bounds[0]: destination: an address of 5000 octets; it must have 4 or 16",
+		},
+		"IPv4 beyond": {
+			set(9, 10_000, octets(long[:4], 33, 1, 2)),
+			"bounds[0]: destination: length_bits 33 is above 32",
+		},
+		"IPv6 beyond": {
+			set(9, 10_000, octets(long[:16], 129, 1, 2)),
+			"bounds[0]: destination: length_bits 129 is above 128",
+		},
+		"far beyond": {
+			set(9, 10_000, octets(long[:4], math.MaxUint32, 1, 2)),
+			"bounds[0]: destination: length_bits 4294967295 is above 32",
+		},
+		"host bits": {
+			set(9, 10_000, prefix("10.0.4.1/24", 1, 2)),
+			"bounds[0]: destination: 10.0.4.1/24 has bits set beyond its length",
+		},
+		"IPv6 host bits": {
+			set(9, 10_000, prefix("2001:db8::1/64", 1, 2)),
+			"bounds[0]: destination: 2001:db8::1/64 has bits set beyond its length",
+		},
+		"IPv4 in IPv6": {
+			set(9, 10_000, octets(mapped, 128, 1, 2)),
+			"bounds[0]: destination: ::ffff:10.0.4.1 is IPv4 in IPv6; it must be sent as 4 octets",
+		},
 		"selector repeated": {
 			set(9, 10_000, good, prefix("10.0.4.1/32", 1, 2), good),
 			"bounds[2]: repeats the selector of bounds[0], destination 10.0.9.9/32",
@@ -263,7 +327,10 @@ func TestRulesInJSON(t *testing.T) {
 	t.Parallel()
 	rules := []bounds.Rule{
 		{Selector: bounds.Selector{Kind: bounds.All}, MinSegs: 1, MaxSegs: 2},
-		{Selector: bounds.Selector{Kind: bounds.Destination, Prefix: netip.MustParsePrefix("2001:db8::/48")}, MaxSegs: 4},
+		{
+			Selector: bounds.Selector{Kind: bounds.Destination, Prefix: netip.MustParsePrefix("2001:db8::/48")},
+			MaxSegs:  4,
+		},
 		{Selector: bounds.Selector{Kind: bounds.UID, UID: 10073}, MinSegs: 5},
 	}
 	text, err := json.Marshal(rules)
@@ -276,7 +343,9 @@ func TestRulesInJSON(t *testing.T) {
 	if err := json.Unmarshal(text, &again); err != nil || fmt.Sprint(again) != fmt.Sprint(rules) {
 		t.Errorf("%v, %v", again, err)
 	}
-	for _, selector := range []string{"", "none", "dst 10.0.0.1/32", "destination 10.0.0.1", "uid x", "uid 4294967296", "uid"} {
+	for _, selector := range []string{
+		"", "none", "dst 10.0.0.1/32", "destination 10.0.0.1", "uid x", "uid 4294967296", "uid",
+	} {
 		if err := new(bounds.Selector).UnmarshalText([]byte(selector)); err == nil {
 			t.Errorf("%q is a selector", selector)
 		}

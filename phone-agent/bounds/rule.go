@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package bounds decides which cwnd bounds are in force on a terminal. It is pure: commands and the time come in, the
-// wanted set of rules and the moment it ends come out. Bounds are a lease: without renewal the kernel's defaults return.
+// wanted set of rules and the moment it ends come out. Bounds are a lease: without renewal the kernel's defaults
+// return.
 package bounds
 
 import (

@@ -20,7 +20,12 @@ const (
 // rulesOf checks every bound and returns them as rules, or the error of the first that is wrong.
 func rulesOf(bounds []*airboundv1.Bound, capabilities Capabilities) ([]Rule, error) {
 	if most := capabilities.RulesMax; most > 0 && uint64(len(bounds)) > uint64(most) {
-		return nil, fmt.Errorf("%d bounds are more than the %d that back end %s takes", len(bounds), most, capabilities.Name)
+		return nil, fmt.Errorf(
+			"%d bounds are more than the %d that back end %s takes",
+			len(bounds),
+			most,
+			capabilities.Name,
+		)
 	}
 	rules := make([]Rule, 0, len(bounds))
 	first := make(map[Selector]int, len(bounds))
@@ -84,7 +89,10 @@ func selectorOf(bound *airboundv1.Bound, capabilities Capabilities) (Selector, e
 func prefixOf(message *airboundv1.Prefix) (netip.Prefix, error) {
 	address, ok := netip.AddrFromSlice(message.GetAddress())
 	if !ok {
-		return netip.Prefix{}, fmt.Errorf("destination: an address of %d octets; it must have 4 or 16", len(message.GetAddress()))
+		return netip.Prefix{}, fmt.Errorf(
+			"destination: an address of %d octets; it must have 4 or 16",
+			len(message.GetAddress()),
+		)
 	}
 	if address.Is4In6() {
 		return netip.Prefix{}, fmt.Errorf("destination: %s is IPv4 in IPv6; it must be sent as 4 octets", address)

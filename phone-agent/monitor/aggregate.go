@@ -15,8 +15,8 @@ const (
 	destinationKeptUS = 60_000_000
 	// destinationsTracked limits memory: beyond it, those without a connection are dropped, the longest gone first.
 	destinationsTracked = 1024
-	// snapshotsMissed is in how many snapshots in a row a connection must be missing to count as closed. A line may have
-	// been refused, and a proc file that takes more than one read may skip a connection.
+	// snapshotsMissed is in how many snapshots in a row a connection must be missing to count as closed. A line may
+	// have been refused, and a proc file that takes more than one read may skip a connection.
 	snapshotsMissed = 4
 )
 
@@ -70,8 +70,8 @@ func (t totals) plus(other totals) totals {
 	return totals{bytes: saturatingAdd(t.bytes, other.bytes), events: t.events.plus(other.events)}
 }
 
-// Exclude names remote end points that are no destinations: the controller, to which the agent itself is connected. What
-// is known of connections to them is dropped.
+// Exclude names remote end points that are no destinations: the controller, to which the agent itself is connected.
+// What is known of connections to them is dropped.
 func (a *Aggregator) Exclude(remotes []netip.AddrPort) {
 	a.excluded = make(map[netip.AddrPort]bool, len(remotes))
 	for _, remote := range remotes {
@@ -198,8 +198,9 @@ func (r rtts) ratio() (float64, bool) {
 	return float64(r.srttUS) / float64(r.minRTTUS), r.srttUS > 0 && r.minRTTUS > 0
 }
 
-// RTTRatioMoved reports whether the ratio of smoothed to minimum RTT of a destination that is being sent to differs from
-// that in the last report by more than so many thousandths of it. A destination that had no ratio there does not count.
+// RTTRatioMoved reports whether the ratio of smoothed to minimum RTT of a destination that is being sent to differs
+// from that in the last report by more than so many thousandths of it. A destination that had no ratio there does not
+// count.
 func (a *Aggregator) RTTRatioMoved(permille uint32) bool {
 	for _, known := range a.destinations {
 		// The ratio of an idle connection is old; it is no measure of the air now.

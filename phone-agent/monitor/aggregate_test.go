@@ -21,8 +21,15 @@ const secondUS = 1_000_000
 // connection is an idle established connection; change alters it.
 func connection(local, remote string, change func(*monitor.Connection)) monitor.Connection {
 	c := monitor.Connection{
-		State: "established", CAState: "open", Local: netip.MustParseAddrPort(local), Remote: netip.MustParseAddrPort(remote),
-		CwndSegs: 10, SsthreshSegs: monitor.SsthreshUnset, SRTTUS: 8000, MinRTTUS: 4000, MSSBytes: 1448,
+		State:        "established",
+		CAState:      "open",
+		Local:        netip.MustParseAddrPort(local),
+		Remote:       netip.MustParseAddrPort(remote),
+		CwndSegs:     10,
+		SsthreshSegs: monitor.SsthreshUnset,
+		SRTTUS:       8000,
+		MinRTTUS:     4000,
+		MSSBytes:     1448,
 	}
 	if change != nil {
 		change(&c)
@@ -71,15 +78,35 @@ func TestDestinationSumsItsConnections(t *testing.T) {
 		connection("10.0.0.2:2", "10.0.4.1:443", func(c *monitor.Connection) {
 			c.UID, c.CwndSegs, c.SsthreshSegs, c.SRTTUS, c.MinRTTUS, c.MSSBytes = 10001, 5, 7, 10_000, 4_000, 1400
 			c.UnackedBytes, c.AckedBytes = 25, 500
-			c.Events = monitor.Events{LocalCongestion: 10, DupAck: 20, Sack: 30, FastRetransmit: 40, Timeout: 50, Undo: 60}
+			c.Events = monitor.Events{
+				LocalCongestion: 10,
+				DupAck:          20,
+				Sack:            30,
+				FastRetransmit:  40,
+				Timeout:         50,
+				Undo:            60,
+			}
 		}),
 		connection("10.0.0.2:3", "10.0.4.1:443", func(c *monitor.Connection) {
 			c.UID, c.SsthreshSegs, c.SRTTUS, c.MinRTTUS, c.MSSBytes = 10073, 3, 900_000, 0, 0
 		}),
 	), secondUS)
 	want := &airboundv1.Destination{
-		Address: []byte{10, 0, 4, 1}, Connections: 3, ConnectionsSending: 2, SrttUs: 20_000, MinRttUs: 4_000, CwndSegs: 35,
-		SsthreshSegs: 25, MssBytes: 1400, DeliveredBytes: 1500, QueuedBytes: 175,
+		Address: []byte{
+			10,
+			0,
+			4,
+			1,
+		},
+		Connections:        3,
+		ConnectionsSending: 2,
+		SrttUs:             20_000,
+		MinRttUs:           4_000,
+		CwndSegs:           35,
+		SsthreshSegs:       25,
+		MssBytes:           1400,
+		DeliveredBytes:     1500,
+		QueuedBytes:        175,
 		Events: &airboundv1.EventCounts{
 			LocalCongestion: 11, DuplicateAck: 22, Sack: 33, FastRetransmit: 44, Timeout: 55, Undo: 66,
 		},
@@ -119,7 +146,8 @@ func TestDeliveredOutlivesConnections(t *testing.T) {
 	check := func(step string, bytes, timeouts uint64, connections uint32) {
 		t.Helper()
 		got := only(t, aggregator)
-		if got.GetDeliveredBytes() != bytes || got.GetEvents().GetTimeout() != timeouts || got.GetConnections() != connections {
+		if got.GetDeliveredBytes() != bytes || got.GetEvents().GetTimeout() != timeouts ||
+			got.GetConnections() != connections {
 			t.Errorf("%s: %v", step, got)
 		}
 	}
@@ -175,7 +203,11 @@ func TestWhatWasDeliveredBeforeTheAgentStartedDoesNotCount(t *testing.T) {
 	t.Parallel()
 	var aggregator monitor.Aggregator
 	old := func(bytes, sacks uint64) monitor.Connection {
-		return connection("10.0.0.2:1", "10.0.4.1:80", func(c *monitor.Connection) { c.AckedBytes, c.Events.Sack = bytes, sacks })
+		return connection(
+			"10.0.0.2:1",
+			"10.0.4.1:80",
+			func(c *monitor.Connection) { c.AckedBytes, c.Events.Sack = bytes, sacks },
+		)
 	}
 	if changes := aggregator.Observe(snapshot(old(1e9, 7)), 0); changes.StartedSending {
 		t.Errorf("started by earlier bytes: %+v", changes)
@@ -214,7 +246,8 @@ func TestStartAndStopOfSending(t *testing.T) {
 			}))
 		}
 		changes := aggregator.Observe(snapshot(connections...), int64(second)*secondUS)
-		if changes.StartedSending != step.start || changes.StoppedSending != step.stop || aggregator.Sending() != step.sending {
+		if changes.StartedSending != step.start || changes.StoppedSending != step.stop ||
+			aggregator.Sending() != step.sending {
 			t.Errorf("%s: %+v, sending %v", step.what, changes, aggregator.Sending())
 		}
 	}
@@ -268,7 +301,10 @@ func TestARatioThatWasNotReportedHasNotMoved(t *testing.T) {
 		})}
 		for i := range others {
 			remote := fmt.Sprintf("10.1.%d.%d:80", i/250, i%250)
-			connections = append(connections, connection("10.0.0.2:1", remote, func(c *monitor.Connection) { c.UnackedBytes = 10 }))
+			connections = append(
+				connections,
+				connection("10.0.0.2:1", remote, func(c *monitor.Connection) { c.UnackedBytes = 10 }),
+			)
 		}
 		aggregator.Observe(snapshot(connections...), secondUS)
 	}
@@ -327,7 +363,9 @@ func TestWhatIsExcludedLaterIsDropped(t *testing.T) {
 		connection("10.0.0.2:2", "10.0.8.8:50051", acked(1000)),
 		connection("10.0.0.2:3", "10.0.8.8:443", acked(20)),
 	), secondUS)
-	aggregator.Exclude([]netip.AddrPort{netip.MustParseAddrPort("10.0.9.9:50051"), netip.MustParseAddrPort("10.0.8.8:50051")})
+	aggregator.Exclude(
+		[]netip.AddrPort{netip.MustParseAddrPort("10.0.9.9:50051"), netip.MustParseAddrPort("10.0.8.8:50051")},
+	)
 	aggregator.Observe(snapshot(connection("10.0.0.2:3", "10.0.8.8:443", acked(30))), 2*secondUS)
 	if got := only(t, aggregator); addressOf(got) != "10.0.8.8" || got.GetDeliveredBytes() != 30 {
 		t.Errorf("%v", got)

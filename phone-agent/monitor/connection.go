@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package monitor sums up the kernel's TCP connections to the destinations of a TerminalReport. It is pure: snapshots and
-// the time come in, values go out. A Source (package procfs) reads the kernel.
+// Package monitor sums up the kernel's TCP connections to the destinations of a TerminalReport. It is pure: snapshots
+// and the time come in, values go out. A Source (package procfs) reads the kernel.
 package monitor
 
 import "net/netip"

@@ -89,8 +89,8 @@ func smallestSet(a, b uint32) uint32 {
 	return a
 }
 
-// Report returns the destinations of a report: at most DestinationsReported, those being sent to first, then by queued and
-// by delivered bytes. It remembers their RTTs for RTTRatioMoved. The messages are new at every call.
+// Report returns the destinations of a report: at most DestinationsReported, those being sent to first, then by queued
+// and by delivered bytes. It remembers their RTTs for RTTRatioMoved. The messages are new at every call.
 func (a *Aggregator) Report() []*airboundv1.Destination {
 	known := make([]*destination, 0, len(a.destinations))
 	for _, entry := range a.destinations {

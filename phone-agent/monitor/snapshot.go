@@ -11,8 +11,8 @@ import (
 
 // Source is where snapshots come from: a way to ask the kernel for its TCP connections.
 type Source interface {
-	// Snapshot returns every connection of the network namespace now. An error that wraps ErrMalformed means that the kernel
-	// answered something that cannot be read, any other that it could not be asked.
+	// Snapshot returns every connection of the network namespace now. An error that wraps ErrMalformed means that the
+	// kernel answered something that cannot be read, any other that it could not be asked.
 	Snapshot() (Snapshot, error)
 }
 

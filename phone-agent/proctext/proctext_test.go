@@ -21,15 +21,18 @@ func TestNumber(t *testing.T) {
 		t.Errorf("%d, %v", large, err)
 	}
 	for value, want := range map[string]string{
-		"4294967296": `"4294967296" is not an unsigned decimal of 32 bits`, "-1": `"-1" is not an unsigned decimal of 32 bits`,
-		"+1": `"+1" is not`, "": `"" is not`, "1 ": `"1 " is not`, "0x1": `"0x1" is not`,
+		"4294967296": `"4294967296" is not an unsigned decimal of 32 bits`,
+		"-1":         `"-1" is not an unsigned decimal of 32 bits`,
+		"+1":         `"+1" is not`, "": `"" is not`, "1_0": `"1_0" is not`, "0x1": `"0x1" is not`,
 	} {
 		before := small
-		if err := proctext.Number(&small, value); err == nil || !strings.HasPrefix(err.Error(), want) || small != before {
+		err := proctext.Number(&small, value)
+		if err == nil || !strings.HasPrefix(err.Error(), want) || small != before {
 			t.Errorf("%q: %d, %v", value, small, err)
 		}
 	}
-	if err := proctext.Number(&large, "18446744073709551616"); err == nil || !strings.HasSuffix(err.Error(), "64 bits") {
+	err := proctext.Number(&large, "18446744073709551616")
+	if err == nil || !strings.HasSuffix(err.Error(), "64 bits") {
 		t.Errorf("%d, %v", large, err)
 	}
 }

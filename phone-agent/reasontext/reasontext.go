@@ -37,15 +37,22 @@ func Sentence(reason *airboundv1.Reason) string {
 	case airboundv1.ReasonCode_REASON_CODE_MAC_CLAIMED_TWICE:
 		return about("terminal %s reports the same MAC address", "another terminal reports the same MAC address")
 	case airboundv1.ReasonCode_REASON_CODE_ADDRESS_MISMATCH:
-		return about("the access point reports other IP addresses for this station than %s, where the stream comes from",
-			"the access point reports other IP addresses for this station")
+		return about(
+			"the access point reports other IP addresses for this station than %s, where the stream comes from",
+			"the access point reports other IP addresses for this station",
+		)
 	case airboundv1.ReasonCode_REASON_CODE_LEFT_CELL:
 		return about("the access point of cell %s no longer reports this terminal as associated",
 			"the access point no longer reports this terminal as associated")
 	case airboundv1.ReasonCode_REASON_CODE_TERMINAL_STALE:
 		return "the controller received no report from this terminal" + longerThan(reason.Limit)
 	case airboundv1.ReasonCode_REASON_CODE_CELL_STALE:
-		return about("the access point of cell %s sent no report", "the access point sent no report") + longerThan(reason.Limit)
+		return about(
+			"the access point of cell %s sent no report",
+			"the access point sent no report",
+		) + longerThan(
+			reason.Limit,
+		)
 	case airboundv1.ReasonCode_REASON_CODE_INTERNAL_ERROR:
 		return about("the controller failed to decide: %s", "the controller failed to decide")
 
@@ -70,7 +77,7 @@ func Sentence(reason *airboundv1.Reason) string {
 		if reason.Before == nil {
 			return "sent again: this terminal still reported another generation"
 		}
-		return fmt.Sprintf("sent again: this terminal still reported generation %s", number(reason.GetBefore(), 1))
+		return "sent again: this terminal still reported generation " + number(reason.GetBefore(), 1)
 
 	default:
 		// A code that no set of bounds has, or that is newer than this program.

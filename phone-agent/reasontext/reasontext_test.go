@@ -32,11 +32,20 @@ func TestEveryCodeOfASetHasASentence(t *testing.T) {
 		want   string
 	}{
 		{nil, "the controller gave no reason"},
-		{reason(airboundv1.ReasonCode_REASON_CODE_OBSERVE_MODE, ""), "the controller only observes and sends no bounds"},
+		{
+			reason(airboundv1.ReasonCode_REASON_CODE_OBSERVE_MODE, ""),
+			"the controller only observes and sends no bounds",
+		},
 		{reason(airboundv1.ReasonCode_REASON_CODE_EXEMPT, ""), "an operator exempted this terminal"},
 		{reason(airboundv1.ReasonCode_REASON_CODE_NOT_SENDING, ""), "this terminal sends nothing"},
-		{reason(airboundv1.ReasonCode_REASON_CODE_BACK_END_CANNOT_BOUND, "procfs"), "back end procfs cannot set a maximum"},
-		{reason(airboundv1.ReasonCode_REASON_CODE_MAC_CLAIMED_TWICE, "10.0.0.7"), "terminal 10.0.0.7 reports the same MAC address"},
+		{
+			reason(airboundv1.ReasonCode_REASON_CODE_BACK_END_CANNOT_BOUND, "procfs"),
+			"back end procfs cannot set a maximum",
+		},
+		{
+			reason(airboundv1.ReasonCode_REASON_CODE_MAC_CLAIMED_TWICE, "10.0.0.7"),
+			"terminal 10.0.0.7 reports the same MAC address",
+		},
 		{
 			reason(airboundv1.ReasonCode_REASON_CODE_ADDRESS_MISMATCH, "10.0.0.7"),
 			"the access point reports other IP addresses for this station than 10.0.0.7, where the stream comes from",
@@ -55,8 +64,14 @@ func TestEveryCodeOfASetHasASentence(t *testing.T) {
 			reason(airboundv1.ReasonCode_REASON_CODE_INTERNAL_ERROR, "ValueError in bdp.py"),
 			"the controller failed to decide: ValueError in bdp.py",
 		},
-		{reason(airboundv1.ReasonCode_REASON_CODE_STARTED_SENDING, "10.0.4.1"), "this terminal began to send to 10.0.4.1"},
-		{reason(airboundv1.ReasonCode_REASON_CODE_STOPPED_SENDING, "10.0.4.1"), "this terminal no longer sends to 10.0.4.1"},
+		{
+			reason(airboundv1.ReasonCode_REASON_CODE_STARTED_SENDING, "10.0.4.1"),
+			"this terminal began to send to 10.0.4.1",
+		},
+		{
+			reason(airboundv1.ReasonCode_REASON_CODE_STOPPED_SENDING, "10.0.4.1"),
+			"this terminal no longer sends to 10.0.4.1",
+		},
 		{
 			changed(airboundv1.ReasonCode_REASON_CODE_ACTIVE_SENDERS, "", 3, 5),
 			"the number of active senders in the cell changed from 3 to 5",
@@ -114,8 +129,10 @@ func TestValuesThatAreMissingAreLeftOut(t *testing.T) {
 			&airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_REPEATED},
 			"sent again: this terminal still reported another generation",
 		},
-		{&airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_LEFT_CELL, Subject: "\n"}, "the access point no longer reports " +
-			"this terminal as associated"},
+		{
+			&airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_LEFT_CELL, Subject: "\n"},
+			"the access point no longer reports this terminal as associated",
+		},
 	} {
 		if got := reasontext.Sentence(test.reason); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)

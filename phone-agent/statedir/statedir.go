@@ -50,8 +50,8 @@ func (d Directory) Lock() (unlock func() error, err error) {
 	return lock.Close, nil
 }
 
-// lockedByAgent tests the lock without taking it: taking it even briefly could make an agent that is just starting believe
-// that another one runs. Anybody may read the file and lock it for reading; only an agent locks it for writing.
+// lockedByAgent tests the lock without taking it: taking it even briefly could make an agent that is just starting
+// believe that another one runs. Anybody may read the file and lock it for reading; only an agent locks it for writing.
 func lockedByAgent(lock *os.File) (bool, error) {
 	conflicting := unix.Flock_t{Type: unix.F_RDLCK}
 	if err := unix.FcntlFlock(lock.Fd(), unix.F_OFD_GETLK, &conflicting); err != nil {

@@ -111,11 +111,12 @@ func TestAStateIsReadAsItWasSaved(t *testing.T) {
 func TestAStateFileThatIsNoneIsAnError(t *testing.T) {
 	t.Parallel()
 	for text, message := range map[string]string{
-		"":                       "parse the state file: unexpected end of JSON input",
-		`{"schema":2`:            "parse the state file: unexpected end of JSON input",
-		`{"schema":1}`:           "parse the state file: its schema is 1, this program reads 2",
-		`{}`:                     "parse the state file: its schema is 0, this program reads 2",
-		`{"schema":2,"pid":"x"}`: "parse the state file: json: cannot unmarshal string into Go struct field State.pid of type int",
+		"":             "parse the state file: unexpected end of JSON input",
+		`{"schema":2`:  "parse the state file: unexpected end of JSON input",
+		`{"schema":1}`: "parse the state file: its schema is 1, this program reads 2",
+		`{}`:           "parse the state file: its schema is 0, this program reads 2",
+		`{"schema":2,"pid":"x"}`: "parse the state file: json: cannot unmarshal string into " +
+			"Go struct field State.pid of type int",
 	} {
 		path := t.TempDir()
 		if err := os.WriteFile(filepath.Join(path, "state.json"), []byte(text), 0o600); err != nil {

@@ -75,7 +75,11 @@ func ParseState(text []byte) (State, error) {
 		return State{}, fmt.Errorf("parse the state file: %w", err)
 	}
 	if version.Schema != Schema {
-		return State{}, fmt.Errorf("parse the state file: its schema is %d, this program reads %d", version.Schema, Schema)
+		return State{}, fmt.Errorf(
+			"parse the state file: its schema is %d, this program reads %d",
+			version.Schema,
+			Schema,
+		)
 	}
 	var state State
 	if err := json.Unmarshal(text, &state); err != nil {

@@ -131,7 +131,10 @@ func (v View) describeLive(line printer) {
 	}
 	switch {
 	case v.Differs:
-		line("warning", "these are not the agent's rules: something else changed them; the agent's next set replaces them")
+		line(
+			"warning",
+			"these are not the agent's rules: something else changed them; the agent's next set replaces them",
+		)
 	case !v.Running && len(v.Live) > 0:
 		line("warning", "no agent renews or ends these rules; `airbound-phone cleanup` removes them")
 	}

@@ -73,14 +73,20 @@ func TestTextOfEverythingElse(t *testing.T) {
 		},
 		"killed": {
 			status.NewView(false, running(), one, nil, 102*secondUS),
-			[]string{"not running; it did not stop in order (pid was 42)", "all: 1 to 2 segments", "`airbound-phone cleanup` removes them"},
+			[]string{
+				"not running; it did not stop in order (pid was 42)",
+				"all: 1 to 2 segments",
+				"`airbound-phone cleanup` removes them",
+			},
 			[]string{"lease"},
 		},
 		"no bounds": {
 			status.NewView(true, removed, none, nil, 102*secondUS),
 			[]string{
-				"bounds       none: the kernel's defaults are in force\n", "because      the lease on generation 7 ended without a renewal\n",
-				"10.0.9.9:50051, not connected", "could not be restored, trying again: input/output error",
+				"bounds       none: the kernel's defaults are in force\n",
+				"because      the lease on generation 7 ended without a renewal\n",
+				"10.0.9.9:50051, not connected",
+				"could not be restored, trying again: input/output error",
 			},
 			[]string{"lease  ", "inputs"},
 		},

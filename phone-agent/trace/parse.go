@@ -107,7 +107,10 @@ var (
 		{Name: "local", Set: func(r *Record, v string) error { return proctext.Endpoint(&r.Local, v) }},
 		{Name: "remote", Set: func(r *Record, v string) error { return proctext.Endpoint(&r.Remote, v) }},
 		{Name: "uid", Set: number32(func(r *Record) *uint32 { return &r.UID })},
-		{Name: "ca_state", Set: func(r *Record, v string) error { return proctext.OneOf(&r.CAState, proctext.CAStates, v) }},
+		{
+			Name: "ca_state",
+			Set:  func(r *Record, v string) error { return proctext.OneOf(&r.CAState, proctext.CAStates, v) },
+		},
 		{Name: "cwnd_segs", Set: number32(func(r *Record) *uint32 { return &r.CwndSegs })},
 		{Name: "ssthresh_segs", Set: number32(func(r *Record) *uint32 { return &r.SsthreshSegs })},
 		{Name: "bound_min_segs", Set: number32(func(r *Record) *uint32 { return &r.BoundMinSegs })},

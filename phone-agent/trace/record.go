@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package trace turns the kernel's tcp_monitor trace events into records and records into text, JSON lines or CSV. It is
-// pure: the text of trace_pipe comes in, records go out. It uses no file, socket or clock.
+// Package trace turns the kernel's tcp_monitor trace events into records and records into text, JSON lines or CSV. It
+// is pure: the text of trace_pipe comes in, records go out. It uses no file, socket or clock.
 package trace
 
 import "net/netip"
 
-// Events of a record, beside those that the kernel counts (local_congestion, dup_ack, sack, fast_retransmit, timeout, undo).
+// Events of a record, beside those that the kernel counts (local_congestion, dup_ack, sack, fast_retransmit, timeout,
+// undo).
 const (
 	// Window: the congestion window, ssthresh or the bounds changed.
 	Window = "window"
@@ -17,7 +18,8 @@ const (
 )
 
 // Record is one moment of one connection's history. A window has the values after the change; an event has those before
-// its effects, which follow as windows. Gaps have Event and Times only. The order of the fields is that of CSV and JSON.
+// its effects, which follow as windows. Gaps have Event and Times only. The order of the fields is that of CSV and
+// JSON.
 type Record struct {
 	// CLOCK_MONOTONIC, as time_us of /proc/net/tcp_monitor.
 	TimeUS uint64 `json:"time_us"`

@@ -19,7 +19,8 @@ func NewText(to io.Writer) Writer { return textWriter{to} }
 // NewJSON writes one JSON object a line.
 func NewJSON(to io.Writer) Writer { return jsonWriter{json.NewEncoder(to)} }
 
-// NewCSV writes a header and one record a line (RFC 4180, newlines without carriage return). The caller flushes the buffer.
+// NewCSV writes a header and one record a line (RFC 4180, newlines without carriage return). The caller flushes the
+// buffer.
 func NewCSV(to *bufio.Writer) (Writer, error) {
 	writer := csvWriter{csv.NewWriter(to)} // It uses the buffer as its own.
 	return writer, writer.to.Write(csvColumns)
@@ -95,9 +96,25 @@ func (w csvWriter) Write(r *Record) error {
 		return w.to.Write(row)
 	}
 	return w.to.Write([]string{
-		decimal(r.TimeUS), r.Event, decimal(r.Times), decimal(r.Cookie), r.Local.String(), r.Remote.String(), decimal(r.UID),
-		r.CAState, decimal(r.CwndSegs), decimal(r.SsthreshSegs), decimal(r.BoundMinSegs), decimal(r.BoundMaxSegs),
-		decimal(r.InFlightSegs), decimal(r.SRTTUS), decimal(r.LastRTTUS), decimal(r.MinRTTUS), decimal(r.UnsentBytes),
+		decimal(
+			r.TimeUS,
+		),
+		r.Event,
+		decimal(r.Times),
+		decimal(r.Cookie),
+		r.Local.String(),
+		r.Remote.String(),
+		decimal(r.UID),
+		r.CAState,
+		decimal(r.CwndSegs),
+		decimal(r.SsthreshSegs),
+		decimal(r.BoundMinSegs),
+		decimal(r.BoundMaxSegs),
+		decimal(r.InFlightSegs),
+		decimal(r.SRTTUS),
+		decimal(r.LastRTTUS),
+		decimal(r.MinRTTUS),
+		decimal(r.UnsentBytes),
 		decimal(r.UnackedBytes),
 	})
 }

@@ -20,7 +20,12 @@ func written(t *testing.T, newWriter func(*bufio.Writer) trace.Writer) string {
 	writer := newWriter(buffer)
 	bare := exampleRecord("timeout", 1)
 	bare.SsthreshSegs, bare.BoundMinSegs, bare.BoundMaxSegs, bare.SRTTUS, bare.MinRTTUS = 2, 0, 0, 0, 0
-	records := []trace.Record{exampleRecord(trace.Window, 1), exampleRecord("sack", 3), {Event: trace.Lost, Times: 9}, bare}
+	records := []trace.Record{
+		exampleRecord(trace.Window, 1),
+		exampleRecord("sack", 3),
+		{Event: trace.Lost, Times: 9},
+		bare,
+	}
 	for _, record := range records {
 		if err := writer.Write(&record); err != nil {
 			t.Fatal(err)
@@ -37,10 +42,19 @@ func TestTextIsForPeople(t *testing.T) {
 	got := written(t, func(to *bufio.Writer) trace.Writer { return trace.NewText(to) })
 	const queue = "  min rtt %s  queue 5+14480 B  open\n"
 	const start = "    12.345678  10.0.0.2:5001 > 10.0.9.1:443  "
-	want := start + "window           cwnd 11  ssthresh -  bounds 10..20  in flight 9  srtt 4.0 ms" + fmt.Sprintf(queue, "4.0 ms") +
-		start + "sack x3          cwnd 11  ssthresh -  bounds 10..20  in flight 9  srtt 4.0 ms" + fmt.Sprintf(queue, "4.0 ms") +
+	want := start + "window           cwnd 11  ssthresh -  bounds 10..20  in flight 9  srtt 4.0 ms" + fmt.Sprintf(
+		queue,
+		"4.0 ms",
+	) +
+		start + "sack x3          cwnd 11  ssthresh -  bounds 10..20  in flight 9  srtt 4.0 ms" + fmt.Sprintf(
+		queue,
+		"4.0 ms",
+	) +
 		"--- missing here: 9 lost\n" +
-		start + "timeout          cwnd 11  ssthresh 2  bounds -  in flight 9  srtt -" + fmt.Sprintf(queue, "-")
+		start + "timeout          cwnd 11  ssthresh 2  bounds -  in flight 9  srtt -" + fmt.Sprintf(
+		queue,
+		"-",
+	)
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
@@ -58,7 +72,9 @@ func TestCSVAndJSONAgree(t *testing.T) {
 	if err != nil || len(rows) != 5 {
 		t.Fatalf("%v, %v", rows, err)
 	}
-	decoder := json.NewDecoder(strings.NewReader(written(t, func(to *bufio.Writer) trace.Writer { return trace.NewJSON(to) })))
+	decoder := json.NewDecoder(
+		strings.NewReader(written(t, func(to *bufio.Writer) trace.Writer { return trace.NewJSON(to) })),
+	)
 	decoder.UseNumber()
 	for _, row := range rows[1:] {
 		object := map[string]any{}

@@ -10,8 +10,8 @@ import (
 // version is set by the linker: -ldflags "-X main.version=1.2.3".
 var version = "development"
 
-const summary = `airbound-ap reports an access point's stations, their airtime and the channel to the Airbound controller, once
-a second and at once when a station joins or leaves. It changes nothing on the access point.`
+const summary = `airbound-ap reports an access point's stations, their airtime and the channel to the Airbound
+controller, once a second and at once when a station joins or leaves. It changes nothing on the access point.`
 
 func main() { program().Main() }
 

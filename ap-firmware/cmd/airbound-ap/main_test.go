@@ -27,27 +27,52 @@ func TestDispatch(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		"nothing":          {nil, command.ExitUsage, "", "Examples:"},
-		"help":             {[]string{"--help"}, command.ExitOK, "airbound-ap once --interface wlan0 --json", ""},
-		"version":          {[]string{"--version"}, command.ExitOK, "airbound-ap development", ""},
-		"help of run":      {[]string{"run", "--help"}, command.ExitOK, "-hostapd-control PATH", ""},
-		"examples of run":  {[]string{"run", "--help"}, command.ExitOK, "Examples:\n  airbound-ap --controller", ""},
-		"help of once":     {[]string{"once", "-h"}, command.ExitOK, "Usage: airbound-ap once [FLAGS]", ""},
-		"examples of once": {[]string{"once", "-h"}, command.ExitOK, "Examples:\n  airbound-ap once --interface wlan0\n", ""},
-		"no such command":  {[]string{"watch"}, command.ExitUsage, "", `no command "watch"`},
-		"empty command":    {[]string{""}, command.ExitUsage, "", `no command ""`},
-		"flags alone":      {controller[2:], command.ExitUsage, "", "--controller is missing"},
-		"no interface":     {[]string{"run", "--controller", "127.0.0.1:1"}, command.ExitUsage, "", "--interface is missing"},
-		"no port": {
-			append([]string{"run", "--controller", "127.0.0.1"}, controller[2:]...), command.ExitUsage, "", "is not ADDR:PORT",
+		"nothing":         {nil, command.ExitUsage, "", "Examples:"},
+		"help":            {[]string{"--help"}, command.ExitOK, "airbound-ap once --interface wlan0 --json", ""},
+		"version":         {[]string{"--version"}, command.ExitOK, "airbound-ap development", ""},
+		"help of run":     {[]string{"run", "--help"}, command.ExitOK, "-hostapd-control PATH", ""},
+		"examples of run": {[]string{"run", "--help"}, command.ExitOK, "Examples:\n  airbound-ap --controller", ""},
+		"help of once":    {[]string{"once", "-h"}, command.ExitOK, "Usage: airbound-ap once [FLAGS]", ""},
+		"examples of once": {
+			[]string{"once", "-h"},
+			command.ExitOK,
+			"Examples:\n  airbound-ap once --interface wlan0\n",
+			"",
 		},
-		"unknown flag":     {append(controller, "--frob"), command.ExitUsage, "", "-frob; see airbound-ap run --help"},
-		"stray argument":   {append(controller, "wlan1"), command.ExitUsage, "", `unexpected argument "wlan1"`},
-		"interval too low": {append(controller, "--interval", "99ms"), command.ExitUsage, "", "--interval 99ms is not within"},
+		"no such command": {[]string{"watch"}, command.ExitUsage, "", `no command "watch"`},
+		"empty command":   {[]string{""}, command.ExitUsage, "", `no command ""`},
+		"flags alone":     {controller[2:], command.ExitUsage, "", "--controller is missing"},
+		"no interface": {
+			[]string{"run", "--controller", "127.0.0.1:1"},
+			command.ExitUsage,
+			"",
+			"--interface is missing",
+		},
+		"no port": {
+			append(
+				[]string{"run", "--controller", "127.0.0.1"},
+				controller[2:]...),
+			command.ExitUsage,
+			"",
+			"is not ADDR:PORT",
+		},
+		"unknown flag":   {append(controller, "--frob"), command.ExitUsage, "", "-frob; see airbound-ap run --help"},
+		"stray argument": {append(controller, "wlan1"), command.ExitUsage, "", `unexpected argument "wlan1"`},
+		"interval too low": {
+			append(controller, "--interval", "99ms"),
+			command.ExitUsage,
+			"",
+			"--interval 99ms is not within",
+		},
 		"interval no time": {append(controller, "--interval", "soon"), command.ExitUsage, "", `"soon"`},
 		"log level":        {append(controller, "--log-level", "loud"), command.ExitUsage, "", `"loud"`},
-		"log format":       {append(controller, "--log-format", "xml"), command.ExitUsage, "", `"xml" is neither text nor json`},
-		"once, no name":    {[]string{"once"}, command.ExitUsage, "", "--interface is missing"},
+		"log format": {
+			append(controller, "--log-format", "xml"),
+			command.ExitUsage,
+			"",
+			`"xml" is neither text nor json`,
+		},
+		"once, no name": {[]string{"once"}, command.ExitUsage, "", "--interface is missing"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +142,9 @@ func TestOnce(t *testing.T) {
 	if err := once(t.Context(), options, c.sockets(), logger, &stdout); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"wlan0  BSSID 02:00:00:00:00:00", "busy 40.0 %", phone1.String(), "1.0", "estimated", "10.0.0.11"} {
+	for _, want := range []string{
+		"wlan0  BSSID 02:00:00:00:00:00", "busy 40.0 %", phone1.String(), "1.0", "estimated", "10.0.0.11",
+	} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("table has no %q:\n%s", want, stdout.String())
 		}
@@ -160,7 +187,8 @@ func TestOnceWithoutANeighbourTable(t *testing.T) {
 	if err := once(t.Context(), options, c.sockets(), slog.New(slog.NewTextHandler(&log, nil)), &stdout); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(stdout.String(), phone1.String()) || !strings.Contains(log.String(), "cannot read the stations' IP") {
+	if !strings.Contains(stdout.String(), phone1.String()) ||
+		!strings.Contains(log.String(), "cannot read the stations' IP") {
 		t.Fatalf("%s\n%s", stdout.String(), log.String())
 	}
 }

@@ -94,7 +94,15 @@ func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.L
 		Version: version, Interval: options.interval, Sampler: sampler, RefreshAssociations: watcher.Refresh,
 		Malformed: malformed, Logger: logger,
 	})
-	logger.Info("started", "version", version, "interface", options.interfaceName, "controller", options.controller.Address)
+	logger.Info(
+		"started",
+		"version",
+		version,
+		"interface",
+		options.interfaceName,
+		"controller",
+		options.controller.Address,
+	)
 
 	ctx, cancel := context.WithCancel(ctx)
 	connected, outgoing := make(chan bool), make(chan *request)
@@ -115,7 +123,11 @@ func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.L
 
 // loop is the only goroutine that uses the agent.
 func loop(
-	ctx context.Context, worker *agent.Agent, updates <-chan hostapd.Update, connected <-chan bool, outgoing chan<- *request,
+	ctx context.Context,
+	worker *agent.Agent,
+	updates <-chan hostapd.Update,
+	connected <-chan bool,
+	outgoing chan<- *request,
 ) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

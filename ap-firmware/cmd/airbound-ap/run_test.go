@@ -216,7 +216,8 @@ func TestReportsAtOnceWhenStationsComeAndGo(t *testing.T) {
 	c.startHostapd()
 	c.startAgent()
 	first := c.await(interval)
-	if first.GetSequence() != 1 || mac.Address(first.GetBssid()) != (mac.Address{2}) || first.GetSurvey().GetBusyUs() != 400_000 {
+	if first.GetSequence() != 1 || mac.Address(first.GetBssid()) != (mac.Address{2}) ||
+		first.GetSurvey().GetBusyUs() != 400_000 {
 		t.Fatalf("first report is %v", first)
 	}
 	awaitListed(t, c.hostapd)
@@ -343,7 +344,14 @@ func TestStopLeavesNoGoroutine(t *testing.T) {
 // awaitNoAgent waits until no goroutine of an agent runs; grpc-go's end a moment after their connection.
 func awaitNoAgent(t *testing.T) {
 	t.Helper()
-	ofAgent := []string{"main.run(", "main.loop(", "hostapd.(*Client)", "hostapd.(*Watcher)", "controllerclient.", "http2Client"}
+	ofAgent := []string{
+		"main.run(",
+		"main.loop(",
+		"hostapd.(*Client)",
+		"hostapd.(*Watcher)",
+		"controllerclient.",
+		"http2Client",
+	}
 	buffer := make([]byte, 1<<20)
 	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
 		stacks := string(buffer[:runtime.Stack(buffer, true)])

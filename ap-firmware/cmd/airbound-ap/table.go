@@ -22,14 +22,25 @@ func printTable(stdout io.Writer, message *airboundv1.AccessPointReport) error {
 		net.HardwareAddr(message.GetBssid()), message.GetSsid(), channel.GetCenterFrequencyMhz(), channel.GetWidthMhz())
 	if survey := message.GetSurvey(); survey.GetActiveUs() > 0 {
 		share := func(partUS uint64) float64 { return 100 * float64(partUS) / float64(survey.GetActiveUs()) }
-		fmt.Fprintf(&page, "channel busy %.1f %%, receiving %.1f %%, transmitting %.1f %% of %.0f s\n",
-			share(survey.GetBusyUs()), share(survey.GetRxUs()), share(survey.GetTxUs()), float64(survey.GetActiveUs())/1e6)
+		fmt.Fprintf(
+			&page,
+			"channel busy %.1f %%, receiving %.1f %%, transmitting %.1f %% of %.0f s\n",
+			share(
+				survey.GetBusyUs(),
+			),
+			share(survey.GetRxUs()),
+			share(survey.GetTxUs()),
+			float64(survey.GetActiveUs())/1e6,
+		)
 	} else {
 		fmt.Fprintln(&page, "the driver gives no survey of the channel")
 	}
 	table := tabwriter.NewWriter(&page, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "station\tup MB\tdown MB\tup Mb/s\tdown Mb/s\tup air s\tdown air s\tairtime\tretries\tsignal dBm\t"+
-		"connected s\taggregates\taddresses\t")
+	fmt.Fprintln(
+		table,
+		"station\tup MB\tdown MB\tup Mb/s\tdown Mb/s\tup air s\tdown air s\tairtime\tretries\tsignal dBm\t"+
+			"connected s\taggregates\taddresses\t",
+	)
 	for _, station := range message.GetStations() {
 		signal := "?"
 		if station.SignalDbm != nil {

@@ -58,8 +58,8 @@ func EncodeStation(in nl80211.Station) ([]byte, error) {
 	out.Bytes(unix.NL80211_ATTR_MAC, in.MAC[:])
 	out.Nested(unix.NL80211_ATTR_STA_INFO, func(info *netlink.AttributeEncoder) error {
 		info.Uint32(unix.NL80211_STA_INFO_CONNECTED_TIME, in.ConnectedSeconds)
-		info.Uint32(unix.NL80211_STA_INFO_RX_BYTES, uint32(in.RXBytes)) //nolint:gosec // the kernel truncates it as well
-		info.Uint32(unix.NL80211_STA_INFO_TX_BYTES, uint32(in.TXBytes)) //nolint:gosec // the kernel truncates it as well
+		info.Uint32(unix.NL80211_STA_INFO_RX_BYTES, truncated(in.RXBytes))
+		info.Uint32(unix.NL80211_STA_INFO_TX_BYTES, truncated(in.TXBytes))
 		info.Uint64(unix.NL80211_STA_INFO_RX_BYTES64, in.RXBytes)
 		info.Uint64(unix.NL80211_STA_INFO_TX_BYTES64, in.TXBytes)
 		if in.SignalDBM != nil {
@@ -82,6 +82,9 @@ func EncodeStation(in nl80211.Station) ([]byte, error) {
 	})
 	return encode(out)
 }
+
+// truncated is how the kernel makes 32 bits of a counter.
+func truncated(bytes uint64) uint32 { return uint32(bytes) } //nolint:gosec // see above
 
 func bitrate(in nl80211.Bitrate) func(*netlink.AttributeEncoder) error {
 	return func(rate *netlink.AttributeEncoder) error {

@@ -57,7 +57,8 @@ func (k *Kernel) RefuseSurveys(err syscall.Errno) {
 	k.refusal = err
 }
 
-// Break makes the connection fail, not the kernel, when a request for a command (NL80211_CMD_*) is answered; nil ends that.
+// Break makes the connection fail, not the kernel, when a request for a command (NL80211_CMD_*) is answered; nil ends
+// that.
 func (k *Kernel) Break(command uint8, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -127,8 +128,8 @@ func (k *Kernel) device(attributes []byte) *Device {
 	return nil
 }
 
-// interfaces lists the interfaces. The kernel skips those of other radios if the request names one: a request for all must
-// have no attributes.
+// interfaces lists the interfaces. The kernel skips those of other radios if the request names one: a request for all
+// must have no attributes.
 func (k *Kernel) interfaces(attributes []byte) ([]genetlink.Message, error) {
 	if len(attributes) > 0 {
 		return nil, syscall.EINVAL

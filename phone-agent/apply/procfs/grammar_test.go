@@ -108,7 +108,9 @@ func TestSameRules(t *testing.T) {
 
 func TestParseEffects(t *testing.T) {
 	t.Parallel()
-	got, err := procfs.ParseEffects([]byte("dst 10.0.9.1/32 10 20 raised 3 lowered 591\nall 1 2 raised 0 lowered 4294967295\n"))
+	got, err := procfs.ParseEffects(
+		[]byte("dst 10.0.9.1/32 10 20 raised 3 lowered 591\nall 1 2 raised 0 lowered 4294967295\n"),
+	)
 	want := map[bounds.Selector]apply.Effect{
 		dst("10.0.9.1/32", 0, 0).Selector: {Raised: 3, Lowered: 591}, everything(0, 0).Selector: {Lowered: 4294967295},
 	}
@@ -116,15 +118,15 @@ func TestParseEffects(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for text, want := range map[string]string{
-		"all 1 2\n":                         `line 1: "all 1 2" does not end in "raised N lowered N"`,
-		"all 1 2 raised 1 lowered 2":        "line 1: truncated: it does not end with a newline",
-		"all 1 2 raised -1 lowered 2\n":     `line 1: "all 1 2 raised -1 lowered 2" has counts that are no numbers`,
-		"all 1 2 raised 1 lowered x\n":      `line 1: "all 1 2 raised 1 lowered x" has counts that are no numbers`,
-		"all 1 2 lowered 1 raised 2\n":      `line 1: "all 1 2 lowered 1 raised 2" does not end in "raised N lowered N"`,
-		"raised 1 lowered 2\n":              `line 1: "raised 1 lowered 2" is not a rule`,
-		"all 1 2 raised 1 lowered 2\n\n":    `line 2: "" does not end in "raised N lowered N"`,
-		"src 1 1 2 raised 1 lowered 2\n":    `line 1: "src 1" is not a selector`,
-		"all 1 2 raised 1 lowered 2 more\n": `line 1: "all 1 2 raised 1 lowered 2 more" does not end in "raised N lowered N"`,
+		"all 1 2\n":                      `line 1: "all 1 2" does not end in "raised N lowered N"`,
+		"all 1 2 raised 1 lowered 2":     "line 1: truncated: it does not end with a newline",
+		"all 1 2 raised -1 lowered 2\n":  `line 1: "all 1 2 raised -1 lowered 2" has counts that are no numbers`,
+		"all 1 2 raised 1 lowered x\n":   `line 1: "all 1 2 raised 1 lowered x" has counts that are no numbers`,
+		"all 1 2 lowered 1 raised 2\n":   `line 1: "all 1 2 lowered 1 raised 2" does not end in "raised N lowered N"`,
+		"raised 1 lowered 2\n":           `line 1: "raised 1 lowered 2" is not a rule`,
+		"all 1 2 raised 1 lowered 2\n\n": `line 2: "" does not end in "raised N lowered N"`,
+		"src 1 1 2 raised 1 lowered 2\n": `line 1: "src 1" is not a selector`,
+		"all 1 2 raised 1 lowered 2 x\n": `line 1: "all 1 2 raised 1 lowered 2 x" does not end in "raised N lowered N"`,
 	} {
 		if effects, err := procfs.ParseEffects([]byte(text)); err == nil || err.Error() != want || effects != nil {
 			t.Errorf("%q: %v, %v", text, effects, err)

@@ -53,7 +53,9 @@ func (b *BackEnd) Up() (bounds.Capabilities, error) {
 		return bounds.Capabilities{}, err
 	}
 	if !everything {
-		return bounds.Capabilities{}, errors.New("bring up back end procfs: the kernel does not accept the rule \"all 1 65535\"")
+		return bounds.Capabilities{}, errors.New(
+			"bring up back end procfs: the kernel does not accept the rule \"all 1 65535\"",
+		)
 	}
 	capabilities.CanSetMax, capabilities.CanSetMin = true, true
 	if capabilities.CanSelectDestination, err = b.accepts("dst 192.0.2.1/32 1 65535"); err != nil {
@@ -78,8 +80,8 @@ func (b *BackEnd) accepts(rule string) (bool, error) {
 	}
 }
 
-// Set implements apply.BackEnd. It reads the rules before it writes, to detect an external change, and after it, to check
-// that they are in force.
+// Set implements apply.BackEnd. It reads the rules before it writes, to detect an external change, and after it, to
+// check that they are in force.
 func (b *BackEnd) Set(rules []bounds.Rule) (apply.Outcome, error) {
 	var outcome apply.Outcome
 	now, err := b.rules()
@@ -97,7 +99,11 @@ func (b *BackEnd) Set(rules []bounds.Rule) (apply.Outcome, error) {
 		return outcome, fmt.Errorf("read the rules back: %w", explain(err))
 	}
 	if !SameRules(now, rules) {
-		return outcome, fmt.Errorf("read the rules back: the kernel has %d rules that are not the %d written", len(now), len(rules))
+		return outcome, fmt.Errorf(
+			"read the rules back: the kernel has %d rules that are not the %d written",
+			len(now),
+			len(rules),
+		)
 	}
 	return outcome, nil
 }

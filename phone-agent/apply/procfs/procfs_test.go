@@ -45,7 +45,12 @@ func TestUpProbesTheKernel(t *testing.T) {
 		}
 		got, err := procfs.New(kernel).Up()
 		want := bounds.Capabilities{
-			Name: "procfs", CanSetMax: true, CanSetMin: true, CanSelectDestination: true, CanSelectUID: knowsUID, RulesMax: 256,
+			Name:                 "procfs",
+			CanSetMax:            true,
+			CanSetMin:            true,
+			CanSelectDestination: true,
+			CanSelectUID:         knowsUID,
+			RulesMax:             256,
 		}
 		if err != nil || got != want {
 			t.Errorf("%+v, %v", got, err)
@@ -146,11 +151,13 @@ func TestASetThatFailsLeavesTheRulesFromBefore(t *testing.T) {
 		message string
 	}{
 		"malformed": {
-			[]bounds.Rule{app(10073, 1, 2)}, syscall.EINVAL,
+			[]bounds.Rule{app(10073, 1, 2)},
+			syscall.EINVAL,
 			"write 1 rules: the kernel refuses the transaction as malformed: invalid argument",
 		},
 		"range": {
-			[]bounds.Rule{everything(3, 2)}, syscall.ERANGE,
+			[]bounds.Rule{everything(3, 2)},
+			syscall.ERANGE,
 			"write 1 rules: the kernel refuses a bound as out of range: numerical result out of range",
 		},
 		"too many": {
@@ -296,8 +303,10 @@ func TestLiveWithoutCounts(t *testing.T) {
 		err  error
 		want string
 	}{
-		"no such file": {missing, "the kernel does not count how often rules change windows: open /proc/net/tcp_cwnd_bounds_stat"},
-		"unreadable":   {syscall.EIO, "read how often rules changed windows: input/output error"},
+		"no such file": {
+			missing, "the kernel does not count how often rules change windows: open /proc/net/tcp_cwnd_bounds_stat",
+		},
+		"unreadable": {syscall.EIO, "read how often rules changed windows: input/output error"},
 	} {
 		kernel := &procfstest.Kernel{StatError: test.err}
 		backEnd := up(t, kernel)
@@ -305,7 +314,8 @@ func TestLiveWithoutCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := backEnd.Live()
-		if err != nil || len(got.Rules) != 1 || got.Rules[0].Effect != nil || !strings.HasPrefix(got.NoEffects, test.want) {
+		if err != nil || len(got.Rules) != 1 || got.Rules[0].Effect != nil ||
+			!strings.HasPrefix(got.NoEffects, test.want) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}

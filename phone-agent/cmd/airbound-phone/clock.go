@@ -4,8 +4,8 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// bootTimeUS is CLOCK_BOOTTIME, the clock of leases. It does not stop while the phone sleeps: a lease that ends in that time
-// has ended at the first wake-up.
+// bootTimeUS is CLOCK_BOOTTIME, the clock of leases. It does not stop while the phone sleeps: a lease that ends in that
+// time has ended at the first wake-up.
 func bootTimeUS() int64 { return clockUS(unix.CLOCK_BOOTTIME) }
 
 // monotonicUS is CLOCK_MONOTONIC, the clock of the kernel's monitor and of reports.

@@ -94,8 +94,8 @@ func startClient(
 	return c
 }
 
-// keepAgent keeps the message about the agent, which is in the first report of a stream only, if a newer report replaces
-// that one before it was sent.
+// keepAgent keeps the message about the agent, which is in the first report of a stream only, if a newer report
+// replaces that one before it was sent.
 func keepAgent(older, newer *request) {
 	if newer.GetReport().GetAgent() == nil {
 		newer.Report.Agent = older.GetReport().GetAgent()

@@ -21,9 +21,10 @@ import (
 )
 
 const (
-	lineStart = "81234567 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 10 50 28123 27010 4312 1448 "
-	busyLine  = lineStart + "98304 60816 0 1234567 0 3 0 0 0 0"
-	idleLine  = lineStart + "0 0 0 1234567 0 3 0 0 0 0"
+	lineStart = "81234567 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 10 50 " +
+		"28123 27010 4312 1448 "
+	busyLine = lineStart + "98304 60816 0 1234567 0 3 0 0 0 0"
+	idleLine = lineStart + "0 0 0 1234567 0 3 0 0 0 0"
 )
 
 func TestReportsReachTheControllerAndBoundsTheKernel(t *testing.T) {
@@ -92,7 +93,8 @@ func TestTheControllerGoneTheDefaultsReturn(t *testing.T) {
 	p.awaitTransaction("flush\ndst 10.0.4.1/32 100 150\n")
 	c.server.Stop()
 	p.awaitTransaction("flush\n")
-	if text, code := p.status(); code != 0 || !strings.Contains(text, "the lease on generation 9 ended without a renewal") {
+	if text, code := p.status(); code != 0 ||
+		!strings.Contains(text, "the lease on generation 9 ended without a renewal") {
 		t.Errorf("status %d:\n%s", code, text)
 	}
 
@@ -183,7 +185,14 @@ func TestAnAgentThatCannotStartCleansUpAllTheSame(t *testing.T) {
 		message   string
 	}{
 		"no interface": {
-			append(run, "--interface", "nosuch0"), func(*phone) error { return nil }, "flush\n", "find interface nosuch0",
+			append(
+				run,
+				"--interface",
+				"nosuch0",
+			),
+			func(*phone) error { return nil },
+			"flush\n",
+			"find interface nosuch0",
 		},
 		"no room for the state": {
 			append(run, "--mac", "02:00:00:00:01:0a"),
@@ -264,7 +273,8 @@ func TestCleanup(t *testing.T) {
 	p := newPhone(t)
 	p.writeFile("tcp_cwnd_bounds", "all 1 2\ndst 10.0.4.1/32 3 4\n")
 	output, err := p.command("cleanup").CombinedOutput()
-	if err != nil || string(output) != "The kernel's defaults are in force. Rules removed: 2.\n" || p.rules() != "flush\n" {
+	if err != nil || string(output) != "The kernel's defaults are in force. Rules removed: 2.\n" ||
+		p.rules() != "flush\n" {
 		t.Errorf("%v, %s, rules %q", err, output, p.rules())
 	}
 	if err := os.Remove(filepath.Join(p.root, "net", "tcp_cwnd_bounds")); err != nil {
@@ -306,7 +316,8 @@ func TestErrorsAndExitCodes(t *testing.T) {
 		"no monitor":    {run, "tcp_monitor", 1, "is the kernel patched?"},
 		"no controller": {[]string{"run", "--interface", "lo"}, "", 2, "--controller is missing"},
 		"odd controller": {
-			[]string{"run", "--controller", "nowhere", "--interface", "lo"}, "", 2,
+			[]string{"run", "--controller", "nowhere", "--interface", "lo"},
+			"", 2,
 			`--controller "nowhere" is not ADDR:PORT`,
 		},
 		"no interface": {[]string{"run", "--controller", "127.0.0.1:1"}, "", 2, "--interface is missing"},
@@ -314,17 +325,37 @@ func TestErrorsAndExitCodes(t *testing.T) {
 			[]string{"run", "--controller", "127.0.0.1:1", "--interface", "nosuch0"}, "", 1, "find interface nosuch0",
 		},
 		"no MAC": {
-			[]string{"run", "--controller", "127.0.0.1:1", "--interface", "lo"}, "", 1, "interface lo has no MAC address",
+			[]string{
+				"run",
+				"--controller",
+				"127.0.0.1:1",
+				"--interface",
+				"lo",
+			},
+			"",
+			1,
+			"interface lo has no MAC address",
 		},
 		"odd MAC": {
-			[]string{"run", "--controller", "127.0.0.1:1", "--mac", "02:00"}, "", 2,
+			[]string{"run", "--controller", "127.0.0.1:1", "--mac", "02:00"},
+			"", 2,
 			`--mac "02:00" is not a MAC address of six octets`,
 		},
-		"interval":          {append(run, "--interval", "1ms"), "", 2, "--interval 1ms is not within 100ms to 1m0s"},
-		"heartbeat":         {append(run, "--heartbeat", "11m"), "", 2, "--heartbeat 11m0s is not within 1s to 10m0s"},
-		"sample interval":   {append(run, "--sample-interval", "2s"), "", 2, "--sample-interval 2s is not within 50ms to 1s"},
-		"log format":        {append(run, "--log-format", "xml"), "", 2, `--log-format "xml" is neither text nor json`},
-		"unknown flag":      {append(run, "--color"), "", 2, "flag provided but not defined: -color; see airbound-phone run --help"},
+		"interval":  {append(run, "--interval", "1ms"), "", 2, "--interval 1ms is not within 100ms to 1m0s"},
+		"heartbeat": {append(run, "--heartbeat", "11m"), "", 2, "--heartbeat 11m0s is not within 1s to 10m0s"},
+		"sample interval": {
+			append(run, "--sample-interval", "2s"),
+			"",
+			2,
+			"--sample-interval 2s is not within 50ms to 1s",
+		},
+		"log format": {append(run, "--log-format", "xml"), "", 2, `--log-format "xml" is neither text nor json`},
+		"unknown flag": {
+			append(run, "--color"),
+			"",
+			2,
+			"flag provided but not defined: -color; see airbound-phone run --help",
+		},
 		"stray argument":    {append(run, "now"), "", 2, `unexpected argument "now"`},
 		"unknown command":   {[]string{"start"}, "", 2, `no command "start"`},
 		"status of nothing": {[]string{"status"}, "", 3, ""},
@@ -349,7 +380,8 @@ func TestErrorsAndExitCodes(t *testing.T) {
 			command := exec.Command(path, arguments...)
 			command.Stderr = &stderr
 			_ = command.Run()
-			if code := command.ProcessState.ExitCode(); code != test.code || !strings.Contains(stderr.String(), test.message) {
+			if code := command.ProcessState.ExitCode(); code != test.code ||
+				!strings.Contains(stderr.String(), test.message) {
 				t.Errorf("exit code %d, %s", code, stderr.String())
 			}
 		})
@@ -398,13 +430,16 @@ func TestHelpAndVersion(t *testing.T) {
 			t.Errorf("%s: %v\n%s", arguments, err, output)
 		}
 	}
-	if output, err := exec.Command(path).CombinedOutput(); err == nil || !strings.Contains(string(output), "Exit codes") {
+	if output, err := exec.Command(
+		path,
+	).CombinedOutput(); err == nil ||
+		!strings.Contains(string(output), "Exit codes") {
 		t.Errorf("without a command: %v\n%s", err, output)
 	}
 }
 
-// A write to standard error that nobody reads any more ends a Go program unless it ignores SIGPIPE; this one would leave its
-// rules in the kernel.
+// A write to standard error that nobody reads any more ends a Go program unless it ignores SIGPIPE; this one would
+// leave its rules in the kernel.
 func TestAnAgentWhoseLogIsGoneStillRestoresTheDefaults(t *testing.T) {
 	t.Parallel()
 	p, c := newPhone(t), startController(t, "127.0.0.1:0")
@@ -441,7 +476,8 @@ func TestStatusShowsHowOftenRulesChangedAWindow(t *testing.T) {
 	p := newPhone(t)
 	p.writeFile("tcp_cwnd_bounds", "dst 10.0.4.1/32 10 20\n")
 	p.writeFile("tcp_cwnd_bounds_stat", "dst 10.0.4.1/32 10 20 raised 3 lowered 591\n")
-	const want = "kernel       destination 10.0.4.1/32: 10 to 20 segments; lowered a window 591 times, raised one 3 times\n"
+	const want = "kernel       destination 10.0.4.1/32: 10 to 20 segments; " +
+		"lowered a window 591 times, raised one 3 times\n"
 	if text, code := p.status(); code != 3 || !strings.Contains(text, want) {
 		t.Errorf("status %d:\n%s", code, text)
 	}
@@ -462,7 +498,8 @@ func TestTheLogInJSON(t *testing.T) {
 	}
 	var line struct{ Msg, MAC string }
 	first, _, _ := strings.Cut(log.String(), "\n")
-	if err := json.Unmarshal([]byte(first), &line); err != nil || line.Msg != "started" || line.MAC != "02:00:00:00:01:0a" {
+	err := json.Unmarshal([]byte(first), &line)
+	if err != nil || line.Msg != "started" || line.MAC != "02:00:00:00:01:0a" {
 		t.Errorf("%v, %s", err, log.String())
 	}
 }

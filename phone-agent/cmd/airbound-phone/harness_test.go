@@ -20,8 +20,8 @@ import (
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// The end-to-end tests run the built program against a real gRPC server on loopback and a directory of regular files that
-// stands in for /proc: the rules file then contains the last transaction.
+// The end-to-end tests run the built program against a real gRPC server on loopback and a directory of regular files
+// that stands in for /proc: the rules file then contains the last transaction.
 
 const timeout = 30 * time.Second
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command airbound-phone is the terminal's agent: it reports the phone's TCP senders to the controller and applies the cwnd
-// bounds that the controller sends to the kernel, for as long as their lease lasts.
+// Command airbound-phone is the terminal's agent: it reports the phone's TCP senders to the controller and applies the
+// cwnd bounds that the controller sends to the kernel, for as long as their lease lasts.
 package main
 
 import (
@@ -14,8 +14,8 @@ var version = "development"
 // exitNotRunning is the exit code of `status` if no agent runs.
 const exitNotRunning = 3
 
-const summary = `airbound-phone reports this phone's TCP senders to the Airbound controller and keeps their congestion windows
-within the bounds that the controller leases to it. Without a controller the kernel's defaults are in force.`
+const summary = `airbound-phone reports this phone's TCP senders to the Airbound controller and keeps their congestion
+windows within the bounds that the controller leases to it. Without a controller the kernel's defaults are in force.`
 
 func main() {
 	program := command.Program{

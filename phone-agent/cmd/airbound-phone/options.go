@@ -48,8 +48,12 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.interfaceName, "interface", "",
 		"Wi-Fi `INTERFACE` whose MAC address is reported (required unless --mac is given)")
 	flags.StringVar(&o.macText, "mac", "", "`MAC` address to report instead of the interface's own")
-	flags.DurationVar(&o.interval, "interval", time.Second,
-		"time between two reports while sending or with bounds, and between two samples of an idle kernel, 100ms to 60s")
+	flags.DurationVar(
+		&o.interval,
+		"interval",
+		time.Second,
+		"time between two reports while sending or with bounds, and two samples of an idle kernel, 100ms to 60s",
+	)
 	flags.DurationVar(&o.heartbeat, "heartbeat", 10*time.Second, "time between two reports otherwise, 1s to 10m")
 	flags.DurationVar(&o.sampleInterval, "sample-interval", 250*time.Millisecond,
 		"time between two samples of the kernel while anything is sent, 50ms to --interval")

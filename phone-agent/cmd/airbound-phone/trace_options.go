@@ -29,9 +29,9 @@ type traceOptions struct {
 	readAtEnd bool
 }
 
-const traceNotes = `Records the history of this network namespace's TCP connections: one record for each change of the congestion window,
-ssthresh or bounds, and for each counted event, until the time is over or it is stopped (SIGINT, SIGTERM, SIGHUP).
-Time stamps are CLOCK_MONOTONIC, as time_us of /proc/net/tcp_monitor.`
+const traceNotes = `Records the history of this network namespace's TCP connections: one record for each change of the
+congestion window, ssthresh or bounds, and for each counted event, until the time is over or it is
+stopped (SIGINT, SIGTERM, SIGHUP). Time stamps are CLOCK_MONOTONIC, as time_us of /proc/net/tcp_monitor.`
 
 var traceExamples = []string{
 	"airbound-phone trace",
@@ -59,8 +59,12 @@ func (o *traceOptions) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.out, "out", "", "write to `FILE` instead of standard output")
 	flags.UintVar(&o.bufferKiB, "buffer-kib", bufferKiBDefault,
 		"size of the kernel's buffer for each processor; 1024 are enough for some 6000 records")
-	flags.BoolVar(&o.readAtEnd, "read-at-end", false,
-		"read the kernel's buffer only at the end: nothing wakes up before, and what does not fit is lost, the oldest first")
+	flags.BoolVar(
+		&o.readAtEnd,
+		"read-at-end",
+		false,
+		"read the kernel's buffer only at the end: nothing wakes up before; what does not fit is lost, oldest first",
+	)
 }
 
 func (o *traceOptions) setRemote(text string) error {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// What `trace` records is tested in phone-agent/trace and its packages with a fake kernel and in lab/tests/test_trace_uml.py
-// with a real one; here, its errors.
+// What `trace` records is tested in phone-agent/trace and its packages with a fake kernel and in
+// lab/tests/test_trace_uml.py with a real one; here, its errors.
 
 // traced runs `airbound-phone trace` and returns its exit code and its output.
 func traced(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
@@ -37,8 +37,14 @@ func TestTraceRefusesWrongUsage(t *testing.T) {
 		arguments []string
 		message   string
 	}{
-		"remote":       {[]string{"--remote", "phone"}, `invalid value "phone" for flag -remote: not an address or prefix`},
-		"remote bits":  {[]string{"--remote", "10.0.9.1/24"}, "bits beyond the prefix length; did you mean 10.0.9.0/24?"},
+		"remote": {
+			[]string{"--remote", "phone"},
+			`invalid value "phone" for flag -remote: not an address or prefix`,
+		},
+		"remote bits": {
+			[]string{"--remote", "10.0.9.1/24"},
+			"bits beyond the prefix length; did you mean 10.0.9.0/24?",
+		},
 		"remote zone":  {[]string{"--remote", "fe80::1%wlan0"}, "not an address or prefix"},
 		"uid":          {[]string{"--uid", "4294967296"}, "not a user id"},
 		"seconds":      {[]string{"--seconds", "-1"}, "--seconds -1 is not within 0 and 31622400"},
@@ -71,7 +77,8 @@ func TestTheHelpOfTraceHasExamples(t *testing.T) {
 func TestTraceReportsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	code, _, stderr := traced(t, "--tracefs", "/nowhere")
-	if code != 1 || !strings.Contains(stderr, "no tracefs at /nowhere; mount it with: mount -t tracefs tracefs /nowhere") {
+	if code != 1 ||
+		!strings.Contains(stderr, "no tracefs at /nowhere; mount it with: mount -t tracefs tracefs /nowhere") {
 		t.Errorf("%d, %q", code, stderr)
 	}
 	code, _, stderr = traced(t, "--proc-root", "/nowhere")

@@ -27,7 +27,10 @@ var (
 	// columns are those that a header must name. Others, of a later kernel, may stand between them and are skipped.
 	columns = []column{
 		{Name: "time_us", Set: number64(func(c *monitor.Connection) *uint64 { return &c.TimeUS })},
-		{Name: "state", Set: func(c *monitor.Connection, v string) error { return proctext.OneOf(&c.State, states, v) }},
+		{
+			Name: "state",
+			Set:  func(c *monitor.Connection, v string) error { return proctext.OneOf(&c.State, states, v) },
+		},
 		{Name: "local", Set: func(c *monitor.Connection, v string) error { return proctext.Endpoint(&c.Local, v) }},
 		{Name: "remote", Set: func(c *monitor.Connection, v string) error { return proctext.Endpoint(&c.Remote, v) }},
 		{Name: "uid", Set: number32(func(c *monitor.Connection) *uint32 { return &c.UID })},
@@ -46,10 +49,16 @@ var (
 		{Name: "unacked_bytes", Set: number64(func(c *monitor.Connection) *uint64 { return &c.UnackedBytes })},
 		{Name: "rcvq_bytes", Set: number64(func(c *monitor.Connection) *uint64 { return &c.RcvqBytes })},
 		{Name: "acked_bytes", Set: number64(func(c *monitor.Connection) *uint64 { return &c.AckedBytes })},
-		{Name: "local_congestion", Set: number64(func(c *monitor.Connection) *uint64 { return &c.Events.LocalCongestion })},
+		{
+			Name: "local_congestion",
+			Set:  number64(func(c *monitor.Connection) *uint64 { return &c.Events.LocalCongestion }),
+		},
 		{Name: "dup_ack", Set: number64(func(c *monitor.Connection) *uint64 { return &c.Events.DupAck })},
 		{Name: "sack", Set: number64(func(c *monitor.Connection) *uint64 { return &c.Events.Sack })},
-		{Name: "fast_retransmit", Set: number64(func(c *monitor.Connection) *uint64 { return &c.Events.FastRetransmit })},
+		{
+			Name: "fast_retransmit",
+			Set:  number64(func(c *monitor.Connection) *uint64 { return &c.Events.FastRetransmit }),
+		},
 		{Name: "timeout", Set: number64(func(c *monitor.Connection) *uint64 { return &c.Events.Timeout })},
 		{Name: "undo", Set: number64(func(c *monitor.Connection) *uint64 { return &c.Events.Undo })},
 	}
@@ -67,8 +76,8 @@ func Header() string {
 	return strings.Join(names, " ")
 }
 
-// Parse reads a whole /proc/net/tcp_monitor. A line that is malformed or truncated is refused and counted, and the others
-// are kept. Without a header that names every column nothing can be read, and Parse returns an error.
+// Parse reads a whole /proc/net/tcp_monitor. A line that is malformed or truncated is refused and counted, and the
+// others are kept. Without a header that names every column nothing can be read, and Parse returns an error.
 func Parse(data []byte) (monitor.Snapshot, error) {
 	header, rest, terminated := bytes.Cut(data, []byte("\n"))
 	if !terminated {

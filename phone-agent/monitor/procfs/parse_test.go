@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	example = "81234567 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 10 50 28123 27010 4312 1448 " +
-		"98304 60816 7 1234567 1 3 2 4 5 6"
-	second = "81234567 syn_sent [2001:db8::2]:1024 [2001:db8::1]:443 0 loss 10 2147483647 0 0 0 0 0 536 0 1 0 0 0 0 0 0 1 0"
+	example = "81234567 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 10 50 28123 " +
+		"27010 4312 1448 98304 60816 7 1234567 1 3 2 4 5 6"
+	second = "81234567 syn_sent [2001:db8::2]:1024 [2001:db8::1]:443 0 loss 10 2147483647 0 0 0 0 0 536 " +
+		"0 1 0 0 0 0 0 0 1 0"
 )
 
 var header = procfs.Header()
@@ -40,12 +41,25 @@ func with(column, value string) string {
 
 func exampleConnection() monitor.Connection {
 	return monitor.Connection{
-		TimeUS: 81234567, State: "established",
-		Local: netip.MustParseAddrPort("10.0.0.11:40312"), Remote: netip.MustParseAddrPort("10.0.4.1:5001"),
-		UID: 10073, CAState: "open", CwndSegs: 42, SsthreshSegs: monitor.SsthreshUnset, BoundMinSegs: 10, BoundMaxSegs: 50,
-		SRTTUS: 28123, LastRTTUS: 27010, MinRTTUS: 4312, MSSBytes: 1448,
-		UnsentBytes: 98304, UnackedBytes: 60816, RcvqBytes: 7, AckedBytes: 1234567,
-		Events: monitor.Events{LocalCongestion: 1, DupAck: 3, Sack: 2, FastRetransmit: 4, Timeout: 5, Undo: 6},
+		TimeUS:       81234567,
+		State:        "established",
+		Local:        netip.MustParseAddrPort("10.0.0.11:40312"),
+		Remote:       netip.MustParseAddrPort("10.0.4.1:5001"),
+		UID:          10073,
+		CAState:      "open",
+		CwndSegs:     42,
+		SsthreshSegs: monitor.SsthreshUnset,
+		BoundMinSegs: 10,
+		BoundMaxSegs: 50,
+		SRTTUS:       28123,
+		LastRTTUS:    27010,
+		MinRTTUS:     4312,
+		MSSBytes:     1448,
+		UnsentBytes:  98304,
+		UnackedBytes: 60816,
+		RcvqBytes:    7,
+		AckedBytes:   1234567,
+		Events:       monitor.Events{LocalCongestion: 1, DupAck: 3, Sack: 2, FastRetransmit: 4, Timeout: 5, Undo: 6},
 	}
 }
 
@@ -58,7 +72,8 @@ func TestParseReadsEveryColumn(t *testing.T) {
 	if got := snapshot.Connections[0]; got != exampleConnection() {
 		t.Errorf("got  %+v\nwant %+v", got, exampleConnection())
 	}
-	if got := snapshot.Connections[1]; got.Remote.String() != "[2001:db8::1]:443" || got.State != "syn_sent" || got.CAState != "loss" {
+	if got := snapshot.Connections[1]; got.Remote.String() != "[2001:db8::1]:443" || got.State != "syn_sent" ||
+		got.CAState != "loss" {
 		t.Errorf("second: %+v", got)
 	}
 }
@@ -121,24 +136,56 @@ func TestParseRefusesALineAndKeepsTheOthers(t *testing.T) {
 		"column too few":  {strings.TrimSuffix(example, " 6"), "line 3: 23 columns where the header names 24"},
 		"column too many": {example + " 7", "line 3: 25 columns where the header names 24"},
 		"two spaces":      {strings.Replace(example, " ", "  ", 1), "line 3: 25 columns where the header names 24"},
-		"negative":        {with("cwnd_segs", "-1"), `line 3: column cwnd_segs: "-1" is not an unsigned decimal of 32 bits`},
-		"signed":          {with("cwnd_segs", "+1"), `line 3: column cwnd_segs: "+1" is not an unsigned decimal of 32 bits`},
-		"not a number":    {with("srtt_us", "NaN"), `line 3: column srtt_us: "NaN" is not an unsigned decimal of 32 bits`},
-		"beyond 32 bits":  {with("min_rtt_us", "4294967296"), `line 3: column min_rtt_us: "4294967296" is not an unsigned decimal of 32 bits`},
+		"negative": {
+			with("cwnd_segs", "-1"),
+			`line 3: column cwnd_segs: "-1" is not an unsigned decimal of 32 bits`,
+		},
+		"signed": {
+			with("cwnd_segs", "+1"),
+			`line 3: column cwnd_segs: "+1" is not an unsigned decimal of 32 bits`,
+		},
+		"not a number": {
+			with("srtt_us", "NaN"),
+			`line 3: column srtt_us: "NaN" is not an unsigned decimal of 32 bits`,
+		},
+		"beyond 32 bits": {
+			with("min_rtt_us", "4294967296"),
+			`line 3: column min_rtt_us: "4294967296" is not an unsigned decimal of 32 bits`,
+		},
 		"beyond 64 bits": {
 			with("acked_bytes", "18446744073709551616"),
 			`line 3: column acked_bytes: "18446744073709551616" is not an unsigned decimal of 64 bits`,
 		},
 		"unknown state": {
-			with("state", "time_wait"), `line 3: column state: "time_wait" is none of established, syn_sent, syn_recv, ` +
+			with(
+				"state",
+				"time_wait",
+			),
+			`line 3: column state: "time_wait" is none of established, syn_sent, syn_recv, ` +
 				`fin_wait1, fin_wait2, close_wait, last_ack, closing`,
 		},
-		"unknown ca_state": {with("ca_state", ""), `line 3: column ca_state: "" is none of open, disorder, cwr, recovery, loss`},
-		"no port":          {with("remote", "10.0.4.1"), `line 3: column remote: "10.0.4.1" is not an address and port`},
-		"port beyond":      {with("local", "10.0.4.1:65536"), `line 3: column local: "10.0.4.1:65536" is not an address and port`},
-		"zone":             {with("local", "[fe80::1%wlan0]:1"), `line 3: column local: "[fe80::1%wlan0]:1" is not an address and port`},
+		"unknown ca_state": {
+			with("ca_state", ""),
+			`line 3: column ca_state: "" is none of open, disorder, cwr, recovery, loss`,
+		},
+		"no port": {
+			with("remote", "10.0.4.1"),
+			`line 3: column remote: "10.0.4.1" is not an address and port`,
+		},
+		"port beyond": {
+			with("local", "10.0.4.1:65536"),
+			`line 3: column local: "10.0.4.1:65536" is not an address and port`,
+		},
+		"zone": {
+			with("local", "[fe80::1%wlan0]:1"),
+			`line 3: column local: "[fe80::1%wlan0]:1" is not an address and port`,
+		},
 		"long garbage": {
-			with("undo", strings.Repeat("9", 90)), `line 3: column undo: "` + strings.Repeat("9", 60) + `"... is not an unsigned decimal of 64 bits`,
+			with(
+				"undo",
+				strings.Repeat("9", 90),
+			),
+			`line 3: column undo: "` + strings.Repeat("9", 60) + `"... is not an unsigned decimal of 64 bits`,
 		},
 		"carriage return":   {example + "\r", `line 3: column undo: "6\r" is not an unsigned decimal of 64 bits`},
 		"header once again": {header, `line 3: column time_us: "time_us" is not an unsigned decimal of 64 bits`},
@@ -238,7 +285,8 @@ func TestSnapshotReadsTheFile(t *testing.T) {
 		}
 	}
 	write([]byte("sl local rem\n"))
-	if _, err := file.Snapshot(); !errors.Is(err, monitor.ErrMalformed) || !strings.Contains(err.Error(), "names no column") {
+	if _, err := file.Snapshot(); !errors.Is(err, monitor.ErrMalformed) ||
+		!strings.Contains(err.Error(), "names no column") {
 		t.Errorf("another file: %v", err)
 	}
 	many := []string{header}

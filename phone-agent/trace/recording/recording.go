@@ -26,9 +26,9 @@ type Recording struct {
 	ReadAtEnd bool
 }
 
-// Run records until the context ends, then reads what is left in the kernel's buffer. At the end of the context the kernel
-// stops recording even if the output is stuck; Run then returns ErrAbandoned when abandon is closed. The instance is
-// removed when Run returns, whatever ended it.
+// Run records until the context ends, then reads what is left in the kernel's buffer. At the end of the context the
+// kernel stops recording even if the output is stuck; Run then returns ErrAbandoned when abandon is closed. The
+// instance is removed when Run returns, whatever ended it.
 func (r *Recording) Run(ctx context.Context, abandon <-chan struct{}) error {
 	done := make(chan error, 1)
 	go func() { done <- r.follow(ctx) }()

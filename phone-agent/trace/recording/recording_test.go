@@ -24,8 +24,10 @@ import (
 const (
 	name    = "airbound-77"
 	patient = 30 * time.Second
-	payload = "netns=4026531840 cookie=7 local=10.0.0.2:5001 remote=10.0.9.1:443 uid=10073 ca_state=open cwnd_segs=10 " +
-		"ssthresh_segs=2147483647 bound_min_segs=0 bound_max_segs=0 in_flight_segs=0 srtt_us=0 last_rtt_us=0 min_rtt_us=0 " +
+	payload = "netns=4026531840 cookie=7 local=10.0.0.2:5001 remote=10.0.9.1:443 uid=10073 ca_state=open " +
+		"cwnd_segs=10 " +
+		"ssthresh_segs=2147483647 bound_min_segs=0 bound_max_segs=0 in_flight_segs=0 srtt_us=0 " +
+		"last_rtt_us=0 min_rtt_us=0 " +
 		"unsent_bytes=0 unacked_bytes=0"
 )
 
@@ -72,7 +74,12 @@ func begin(t *testing.T, out *output, readAtEnd bool) (*tracefstest.Kernel, *rec
 	}
 	buffer := bufio.NewWriter(out)
 	recorder := &trace.Recorder{Out: trace.NewJSON(buffer)}
-	return kernel, &recording.Recording{Instance: instance, Recorder: recorder, Flush: buffer.Flush, ReadAtEnd: readAtEnd}
+	return kernel, &recording.Recording{
+		Instance:  instance,
+		Recorder:  recorder,
+		Flush:     buffer.Flush,
+		ReadAtEnd: readAtEnd,
+	}
 }
 
 func happen(t *testing.T, kernel *tracefstest.Kernel) {

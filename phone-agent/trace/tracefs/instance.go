@@ -22,14 +22,15 @@ type Instance struct {
 	pipe   *pipe
 }
 
-// Read waits for the next text and returns it; it is valid until the next call. Nil, and no error, means that Interrupt was
-// called. It may be read once more after Stop.
+// Read waits for the next text and returns it; it is valid until the next call. Nil, and no error, means that Interrupt
+// was called. It may be read once more after Stop.
 func (i *Instance) Read() ([]byte, error) { return i.pipe.wait() }
 
 // Interrupt ends a waiting Read and all later ones. It may be called at any time, from anywhere.
 func (i *Instance) Interrupt() { i.pipe.interrupt() }
 
-// Stop ends the recording. What is in the kernel's buffer remains to be read with Drain. It may be called from anywhere.
+// Stop ends the recording. What is in the kernel's buffer remains to be read with Drain. It may be called from
+// anywhere.
 func (i *Instance) Stop() error { return i.set("tracing_on", "0") }
 
 // Overwritten records appear in the trace as LOST lines. These two losses appear only in the per-CPU stats.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracefs records the kernel's tcp_monitor trace events in an instance of its own below /sys/kernel/tracing: it does
-// not affect other users of tracing, and their settings do not affect it.
+// Package tracefs records the kernel's tcp_monitor trace events in an instance of its own below /sys/kernel/tracing: it
+// does not affect other users of tracing, and their settings do not affect it.
 package tracefs
 
 import (
@@ -55,7 +55,8 @@ type Root struct {
 	kernel Kernel
 }
 
-// Find looks for tracefs in these places, and in it for the monitor's events. The error says what is missing and what to do.
+// Find looks for tracefs in these places, and in it for the monitor's events. The error says what is missing and what
+// to do.
 func Find(places []string, kernel Kernel) (Root, error) {
 	for _, place := range places {
 		root := Root{place, kernel}
@@ -67,22 +68,28 @@ func Find(places []string, kernel Kernel) (Root, error) {
 		}
 		for _, event := range trace.EventNames {
 			if _, err := os.Stat(filepath.Join(place, "events", trace.EventSystem, event)); err != nil {
-				return Root{}, fmt.Errorf("the kernel has no trace event %s: it lacks Airbound's series or CONFIG_EVENT_TRACING: %w",
-					event, err)
+				return Root{}, fmt.Errorf(
+					"the kernel has no trace event %s: it lacks Airbound's series or CONFIG_EVENT_TRACING: %w",
+					event,
+					err,
+				)
 			}
 		}
 		return root, nil
 	}
-	return Root{}, fmt.Errorf("no tracefs at %s; mount it with: mount -t tracefs tracefs %s (or the kernel lacks CONFIG_EVENT_TRACING)",
-		strings.Join(places, " or "), places[0])
+	return Root{}, fmt.Errorf(
+		"no tracefs at %s; mount it with: mount -t tracefs tracefs %s (or the kernel lacks CONFIG_EVENT_TRACING)",
+		strings.Join(places, " or "),
+		places[0],
+	)
 }
 
 func (r Root) instances() string { return filepath.Join(r.path, "instances") }
 
 const instancePrefix = "airbound-"
 
-// instanceNames are those that a process may give its instance: in another PID namespace there may be a process of the same
-// number.
+// instanceNames are those that a process may give its instance: in another PID namespace there may be a process of the
+// same number.
 func instanceNames(pid int) []string {
 	names := []string{instancePrefix + strconv.Itoa(pid)}
 	for i := 1; i < 8; i++ {
@@ -91,8 +98,8 @@ func instanceNames(pid int) []string {
 	return names
 }
 
-// CleanUp removes the instances of recordings that were killed, and returns how many. Those of processes that exist, and
-// those that a process reads, stay.
+// CleanUp removes the instances of recordings that were killed, and returns how many. Those of processes that exist,
+// and those that a process reads, stay.
 func (r Root) CleanUp(ownPID int) (removed int, err error) {
 	entries, err := os.ReadDir(r.instances())
 	if err != nil {
@@ -135,8 +142,9 @@ func (c Config) filter() string {
 	return filter
 }
 
-// A new instance inherits the options of the kernel's own buffer, which another tracer may have set (kernel/trace/trace.c,
-// trace_array_create): whether old or new records are lost when the buffer is full, and the format of a line.
+// A new instance inherits the options of the kernel's own buffer, which another tracer may have set
+// (kernel/trace/trace.c, trace_array_create): whether old or new records are lost when the buffer is full, and the
+// format of a line.
 var options = []struct{ name, value string }{
 	{"overwrite", "1"},
 	{"context-info", "1"},

@@ -90,7 +90,8 @@ func TestARecordingIsOfItsOwnNamespaceAndEndsWithNothingLeft(t *testing.T) {
 	happen(t, kernel, "tcp_monitor_window", mine)
 	instance := start(t, root)
 	for file, want := range map[string]string{"trace_clock": "mono", "buffer_size_kb": "64", "tracing_on": "1"} {
-		if text, err := os.ReadFile(filepath.Join(kernel.Path, "instances", name, file)); err != nil || string(text) != want {
+		text, err := os.ReadFile(filepath.Join(kernel.Path, "instances", name, file))
+		if err != nil || string(text) != want {
 			t.Errorf("%s: %q, %v", file, text, err)
 		}
 	}
@@ -121,8 +122,18 @@ func TestWhatAnotherTracerHasSetIsNotTakenOver(t *testing.T) {
 	t.Parallel()
 	kernel, root := newKernel(t)
 	kernel.Options = map[string]string{
-		"overwrite": "0", "context-info": "0", "raw": "1", "hex": "1", "bin": "1", "verbose": "1", "latency-format": "1",
-		"block": "1", "stacktrace": "1", "userstacktrace": "1", "fields": "1", "record-tgid": "1",
+		"overwrite":      "0",
+		"context-info":   "0",
+		"raw":            "1",
+		"hex":            "1",
+		"bin":            "1",
+		"verbose":        "1",
+		"latency-format": "1",
+		"block":          "1",
+		"stacktrace":     "1",
+		"userstacktrace": "1",
+		"fields":         "1",
+		"record-tgid":    "1",
 	}
 	instance := start(t, root)
 	options := filepath.Join(kernel.Path, "instances", name, "options")
@@ -154,7 +165,9 @@ func TestLossesThatTheTextDoesNotReport(t *testing.T) {
 		t.Errorf("%d, %v", lost, err)
 	}
 	stats := filepath.Join(kernel.Path, "instances", name, "per_cpu/cpu0/stats")
-	for text, message := range map[string]string{"commit overrun: many\n": "per_cpu/cpu0/stats: commit overrun: ", "": ""} {
+	for text, message := range map[string]string{
+		"commit overrun: many\n": "per_cpu/cpu0/stats: commit overrun: ", "": "",
+	} {
 		if err := os.WriteFile(stats, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +217,9 @@ func TestAnInstanceThatCannotBeRemovedRecordsNothing(t *testing.T) {
 	if err := instance.Remove(); !errors.Is(err, syscall.EBUSY) {
 		t.Errorf("%v", err)
 	}
-	for _, file := range []string{"tracing_on", "events/tcp_monitor/tcp_monitor_window/enable", "events/tcp_monitor/tcp_monitor_event/enable"} {
+	for _, file := range []string{
+		"tracing_on", "events/tcp_monitor/tcp_monitor_window/enable", "events/tcp_monitor/tcp_monitor_event/enable",
+	} {
 		if text, err := os.ReadFile(filepath.Join(path, file)); err != nil || string(text) != "0" {
 			t.Errorf("%s: %q, %v", file, text, err)
 		}
@@ -330,7 +345,9 @@ func TestAnInstanceThatSomebodyReadsStays(t *testing.T) {
 
 func TestAStartThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
-	for _, without := range []string{"tracing_on", "trace_clock", "buffer_size_kb", "events/tcp_monitor/tcp_monitor_event/enable"} {
+	for _, without := range []string{
+		"tracing_on", "trace_clock", "buffer_size_kb", "events/tcp_monitor/tcp_monitor_event/enable",
+	} {
 		t.Run(without, func(t *testing.T) {
 			t.Parallel()
 			kernel, root := newKernel(t)
@@ -359,7 +376,10 @@ func TestAMachineWithoutTracingSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	kernel := tracefs.RealKernel()
 	if _, err := tracefs.Find([]string{"/nowhere", "/nowhere/else"}, kernel); err == nil ||
-		!strings.Contains(err.Error(), "no tracefs at /nowhere or /nowhere/else; mount it with: mount -t tracefs tracefs /nowhere") {
+		!strings.Contains(
+			err.Error(),
+			"no tracefs at /nowhere or /nowhere/else; mount it with: mount -t tracefs tracefs /nowhere",
+		) {
 		t.Errorf("%v", err)
 	}
 	unpatched := t.TempDir()

@@ -71,7 +71,8 @@ func (k *Kernel) Limit(selector string, raised, lowered uint64) {
 	}
 }
 
-// Write applies a transaction as a whole or not at all: EINVAL if malformed, ERANGE if out of range, ENOSPC if too many.
+// Write applies a transaction as a whole or not at all: EINVAL if malformed, ERANGE if out of range, ENOSPC if too
+// many.
 func (k *Kernel) Write(transaction []byte) error {
 	k.Transactions = append(k.Transactions, string(transaction))
 	if k.WriteError != nil {
