@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoInterface says that no wireless network interface has the name, in this network namespace.
+// ErrNoInterface means that no wireless interface of this network namespace has the name.
 var ErrNoInterface = errors.New("no such wireless interface")
 
 // Client queries nl80211 of the network namespace that it was made in. It is not safe for concurrent use.
@@ -21,7 +21,7 @@ type Client struct {
 	malformed func(error)
 }
 
-// Snapshot is what the kernel knows of one interface at one time.
+// Snapshot is what the kernel reports of one interface at one time.
 type Snapshot struct {
 	Interface Interface
 	// Survey is that of the channel in use; nil if the driver gives none.

@@ -84,7 +84,7 @@ func TestSurveyOfTheChannel(t *testing.T) {
 		device nl80211test.Device
 		want   *nl80211.Survey
 	}{
-		"marked":     {device(3, "wlan0"), &device(3, "wlan0").Surveys[1]},
+		"in use":     {device(3, "wlan0"), &device(3, "wlan0").Surveys[1]},
 		"unmarked":   {unmarked, &unmarked.Surveys[1]},
 		"unmeasured": {unmeasured, nil},
 		"none":       {none, nil},

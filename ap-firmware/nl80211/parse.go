@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nl80211 reads what the kernel knows of an access point's stations and channel over generic netlink.
+// Package nl80211 reads an access point's stations and channel from the kernel over generic netlink.
 //
 // The files parse*.go are pure: the attributes of one message in, one value out. Names of commands and attributes are
 // those of Linux's include/uapi/linux/nl80211.h. (github.com/mdlayher/wifi reads neither the station flags nor the

@@ -147,9 +147,9 @@ func TestWhoIsAssociated(t *testing.T) {
 		isAuthorized func(mac.Address) bool
 		want         []mac.Address
 	}{
-		"hostapd is away":        {nil, []mac.Address{phone1}},
-		"hostapd knows everyone": {func(mac.Address) bool { return true }, []mac.Address{phone1}},
-		"hostapd knows another":  {func(station mac.Address) bool { return station == phone2 }, nil},
+		"hostapd is away":      {nil, []mac.Address{phone1}},
+		"hostapd has everyone": {func(mac.Address) bool { return true }, []mac.Address{phone1}},
+		"hostapd has another":  {func(station mac.Address) bool { return station == phone2 }, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

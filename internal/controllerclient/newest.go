@@ -4,7 +4,7 @@ package controllerclient
 
 import "context"
 
-// newest is a channel with room for one message, in which the newest replaces the one before. It ends with its context
+// newest is a channel of one message, in which the newest replaces the one before. It ends with its context
 // or its input.
 type newest[T any] struct {
 	out     chan *T

@@ -67,11 +67,11 @@ func (d Directory) Running() (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for a running agent: %w", err)
+		return false, fmt.Errorf("check for a running agent: %w", err)
 	}
 	locked, err := lockedByAgent(lock)
 	if err := errors.Join(err, lock.Close()); err != nil {
-		return false, fmt.Errorf("look for a running agent: %w", err)
+		return false, fmt.Errorf("check for a running agent: %w", err)
 	}
 	return locked, nil
 }

@@ -36,7 +36,7 @@ type Device struct {
 	Stations  []nl80211.Station
 }
 
-// Set replaces everything that the kernel knows.
+// Set replaces all devices of the kernel.
 func (k *Kernel) Set(devices ...Device) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
-func TestProcFileHoldsTheLastTransaction(t *testing.T) {
+func TestTheFileContainsTheLastTransaction(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "net"), 0o700); err != nil {
@@ -35,7 +35,7 @@ func TestProcFileHoldsTheLastTransaction(t *testing.T) {
 	}
 }
 
-func TestProcFileIsNeverCreated(t *testing.T) {
+func TestTheFileIsNeverCreated(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	file := procfs.NewFiles(root)
@@ -47,7 +47,7 @@ func TestProcFileIsNeverCreated(t *testing.T) {
 	}
 }
 
-func TestAWriteThatFailsSaysWhere(t *testing.T) {
+func TestAWriteThatFailsNamesTheFile(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "net"), 0o700); err != nil {

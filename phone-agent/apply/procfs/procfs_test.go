@@ -38,8 +38,8 @@ func inForce(t *testing.T, kernel *procfstest.Kernel, want string) {
 
 func TestUpProbesTheKernel(t *testing.T) {
 	t.Parallel()
-	for _, knowsUID := range []bool{false, true} {
-		kernel := &procfstest.Kernel{KnowsUID: knowsUID}
+	for _, acceptsUID := range []bool{false, true} {
+		kernel := &procfstest.Kernel{AcceptsUID: acceptsUID}
 		if err := kernel.Write([]byte("all 1 2\ndst 10.0.9.1/32 10 20\n")); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestUpProbesTheKernel(t *testing.T) {
 			CanSetMax:            true,
 			CanSetMin:            true,
 			CanSelectDestination: true,
-			CanSelectUID:         knowsUID,
+			CanSelectUID:         acceptsUID,
 			RulesMax:             256,
 		}
 		if err != nil || got != want {

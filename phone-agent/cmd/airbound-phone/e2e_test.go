@@ -194,7 +194,7 @@ func TestAnAgentThatCannotStartCleansUpAllTheSame(t *testing.T) {
 			"flush\n",
 			"find interface nosuch0",
 		},
-		"no room for the state": {
+		"no state directory": {
 			append(run, "--mac", "02:00:00:00:01:0a"),
 			func(p *phone) error { return os.WriteFile(p.stateDir, nil, 0o600) },
 			"flush\n", "create the state directory",

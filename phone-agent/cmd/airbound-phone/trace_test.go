@@ -51,7 +51,7 @@ func TestTraceRefusesWrongUsage(t *testing.T) {
 		"not a number": {[]string{"--seconds", "NaN"}, "--seconds NaN is not within 0 and 31622400"},
 		"two formats":  {[]string{"--json", "--csv"}, "--json and --csv exclude each other"},
 		"buffer":       {[]string{"--buffer-kib", "7"}, "--buffer-kib 7 is not within 8 and 1048576"},
-		"word":         {[]string{"now"}, `unexpected argument "now"`},
+		"argument":     {[]string{"now"}, `unexpected argument "now"`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

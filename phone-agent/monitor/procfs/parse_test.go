@@ -81,10 +81,10 @@ func TestParseReadsEveryColumn(t *testing.T) {
 func TestParseGoesByTheHeader(t *testing.T) {
 	t.Parallel()
 	names, values := strings.Split(header, " "), strings.Split(example, " ")
-	reverse := func(words []string) string {
+	reverse := func(names []string) string {
 		var turned []string
-		for _, word := range slices.Backward(words) {
-			turned = append(turned, word)
+		for _, name := range slices.Backward(names) {
+			turned = append(turned, name)
 		}
 		return strings.Join(turned, " ")
 	}

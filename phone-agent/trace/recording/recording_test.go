@@ -23,7 +23,7 @@ import (
 
 const (
 	name    = "airbound-77"
-	patient = 30 * time.Second
+	timeout = 30 * time.Second
 	payload = "netns=4026531840 cookie=7 local=10.0.0.2:5001 remote=10.0.9.1:443 uid=10073 ca_state=open " +
 		"cwnd_segs=10 " +
 		"ssthresh_segs=2147483647 bound_min_segs=0 bound_max_segs=0 in_flight_segs=0 srtt_us=0 " +
@@ -89,9 +89,9 @@ func happen(t *testing.T, kernel *tracefstest.Kernel) {
 	}
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patient); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("never: " + what)
 		}
@@ -113,7 +113,7 @@ func ended(t *testing.T, kernel *tracefstest.Kernel, done <-chan error) error {
 			t.Errorf("left: %v, %v", names, listErr)
 		}
 		return err
-	case <-time.After(patient):
+	case <-time.After(timeout):
 		t.Fatal("does not end")
 		return nil
 	}

@@ -55,7 +55,7 @@ type Root struct {
 	kernel Kernel
 }
 
-// Find looks for tracefs in these places, and in it for the monitor's events. The error says what is missing and what
+// Find finds tracefs at one of these places, and the monitor's events in it. The error names what is missing and what
 // to do.
 func Find(places []string, kernel Kernel) (Root, error) {
 	for _, place := range places {

@@ -295,7 +295,7 @@ func TestAPipeThatCloses(t *testing.T) {
 	if text, err := instance.Read(); err != nil || text == nil {
 		t.Fatalf("%q, %v", text, err)
 	}
-	// The only writer goes: poll(2) says so for ever, and a reader that did not look would spin.
+	// The only writer closes: poll(2) reports that for ever, and a reader that ignored it would spin.
 	if err := kernel.HangUp(name); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestWhatAKilledRecordingLeftIsRemoved(t *testing.T) {
 	if err != nil || removed != 3 {
 		t.Errorf("%d, %v", removed, err)
 	}
-	// Of a process that lives, of somebody else; our own number was that of a process before us.
+	// Kept: that of a process that exists, and those of other programs. Our own PID was that of a process before us.
 	if got := instances(t, kernel); !slices.Equal(got, []string{"airbound-71", "airbound-x", "mine"}) {
 		t.Errorf("%v", got)
 	}
@@ -372,7 +372,7 @@ func TestAStartThatIsNotAllowed(t *testing.T) {
 	}
 }
 
-func TestAMachineWithoutTracingSaysWhatIsMissing(t *testing.T) {
+func TestTheErrorWithoutTracingNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	kernel := tracefs.RealKernel()
 	if _, err := tracefs.Find([]string{"/nowhere", "/nowhere/else"}, kernel); err == nil ||
@@ -392,7 +392,7 @@ func TestAMachineWithoutTracingSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestTheRealKernelKnowsWhoLives(t *testing.T) {
+func TestTheRealKernelReportsWhichProcessesExist(t *testing.T) {
 	t.Parallel()
 	kernel := tracefs.RealKernel()
 	other := exec.Command("sleep", "60")

@@ -12,10 +12,10 @@ import (
 	"syscall"
 )
 
-// Kernel is a fake procfs.Kernel. The zero value is a kernel without rules that knows `all` and `dst`.
+// Kernel is a fake procfs.Kernel. The zero value is a kernel without rules that accepts `all` and `dst`.
 type Kernel struct {
-	// Whether the kernel knows uid selectors.
-	KnowsUID bool
+	// Whether the kernel accepts uid selectors.
+	AcceptsUID bool
 	// If set, the next and all later writes or reads fail with it.
 	WriteError error
 	ReadError  error
@@ -121,7 +121,7 @@ func (k *Kernel) interpret(line string) (rule, error) {
 		operands = 1
 	case "uid":
 		operands = 1
-		if !k.KnowsUID {
+		if !k.AcceptsUID {
 			return rule{}, syscall.EINVAL
 		}
 	default:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracefstest holds a fake kernel that keeps instances of tracing in a directory of regular files, with a FIFO
+// Package tracefstest has a fake kernel that keeps instances of tracing in a directory of regular files, with a FIFO
 // for trace_pipe: it goes by what is written into them.
 package tracefstest
 
@@ -32,7 +32,7 @@ type Kernel struct {
 	Without string
 	// What another tracer has set for the kernel's own buffer: a new instance takes it over.
 	Options map[string]string
-	// What an instance's stats say was dropped.
+	// How many records an instance's stats report as dropped.
 	Dropped uint64
 
 	// Things happen while a recording ends elsewhere.
@@ -217,7 +217,7 @@ func read(path string) string {
 
 var condition = regexp.MustCompile(`^(netns|uid) == (\d+)$`)
 
-// matches knows of the kernel's filters what a recording uses: equalities, all of which must hold.
+// matches evaluates the part of the kernel's filters that a recording uses: equalities, all of which must be true.
 func matches(filter, payload string) (bool, error) {
 	if filter == "none" {
 		return true, nil
