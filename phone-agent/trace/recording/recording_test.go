@@ -31,16 +31,22 @@ const (
 		"unsent_bytes=0 unacked_bytes=0"
 )
 
-// output keeps what was flushed and can be asked for it meanwhile; as long as it is stuck, nobody comes back from it.
+// output collects what was flushed. While it is stuck, a write blocks; reached then gets a value.
 type output struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
 	err   error
 	stuck chan struct{}
+
+	reached chan struct{}
 }
 
 func (o *output) Write(text []byte) (int, error) {
 	if o.stuck != nil {
+		select {
+		case o.reached <- struct{}{}:
+		default:
+		}
 		<-o.stuck
 	}
 	o.mutex.Lock()
@@ -180,12 +186,18 @@ func TestAFullDiskIsAnError(t *testing.T) {
 
 func TestAStuckOutputNeitherKeepsTheKernelRecordingNorTheProgram(t *testing.T) {
 	t.Parallel()
-	out := output{stuck: make(chan struct{})}
+	out := output{stuck: make(chan struct{}), reached: make(chan struct{}, 1)}
 	kernel, r := begin(t, &out, false)
 	ctx, cancel := context.WithCancel(t.Context())
 	abandon := make(chan struct{})
 	done := running(ctx, r, abandon)
 	happen(t, kernel)
+	// A reader that still waits for text would keep the pipe open, and so the instance.
+	select {
+	case <-out.reached:
+	case <-time.After(timeout):
+		t.Fatal("nothing was written")
+	}
 	cancel()
 	on := filepath.Join(kernel.Path, "instances", name, "tracing_on")
 	eventually(t, "the kernel stops recording", func() bool {
@@ -194,7 +206,7 @@ func TestAStuckOutputNeitherKeepsTheKernelRecordingNorTheProgram(t *testing.T) {
 	})
 	select {
 	case err := <-done:
-		t.Fatalf("gave up by itself: %v", err)
+		t.Fatalf("ended by itself: %v", err)
 	default:
 	}
 	close(abandon)
