@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 use_go
 
-agent_sources=(ap-firmware phone-agent uplink proto go.mod go.sum)
+agent_sources=(ap-firmware phone-agent internal proto go.mod go.sum)
 
 # agent_version: the release, and the commit that last changed the agents, or "modified" instead. Reports carry it, so it is
 # always as long: a commit must not change what the lab's cells measure.
@@ -37,7 +37,8 @@ build_go() {
 		return
 	fi
 	mkdir -p build
-	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.version=$version" -o build/ ./ap-firmware/cmd/airbound-ap ./phone-agent/cmd/airbound-phone
+	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.version=$version" -o build/ \
+		./ap-firmware/cmd/airbound-ap ./phone-agent/cmd/airbound-phone
 	echo "$want" >"$stamp"
 	ls -sh build/airbound-ap build/airbound-phone
 }

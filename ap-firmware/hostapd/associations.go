@@ -2,33 +2,37 @@
 
 package hostapd
 
-import "maps"
+import (
+	"maps"
 
-// Associations is the set of authorized stations as hostapd tells it, or nothing while hostapd is away.
+	"github.com/airbound/airbound/ap-firmware/mac"
+)
+
+// Associations is the set of stations that hostapd has authorized; unknown while hostapd is not connected.
 type Associations struct {
 	known bool
-	macs  map[string]struct{}
+	macs  map[mac.Address]struct{}
 }
 
 // Change is what an update did to the set.
 type Change struct{ Joined, Left bool }
 
-// Known tells whether hostapd's word is to be had.
+// Known reports whether the set is that of a connected hostapd.
 func (a *Associations) Known() bool { return a.known }
 
-// Has tells whether hostapd has authorized the station.
-func (a *Associations) Has(mac string) bool {
-	_, has := a.macs[mac]
+// Has reports whether hostapd has authorized the station.
+func (a *Associations) Has(station mac.Address) bool {
+	_, has := a.macs[station]
 	return has
 }
 
 // Len is the number of authorized stations.
 func (a *Associations) Len() int { return len(a.macs) }
 
-// Apply takes one event into the set. A station that joins again without having left is a new association.
+// Apply updates the set with one event. A station that joins again without having left is a new association.
 func (a *Associations) Apply(event Event) Change {
 	if a.macs == nil {
-		a.macs = map[string]struct{}{}
+		a.macs = map[mac.Address]struct{}{}
 	}
 	switch event.Kind {
 	case EventStationJoined:
@@ -43,10 +47,10 @@ func (a *Associations) Apply(event Event) Change {
 	}
 }
 
-// Replace makes the set that of a station list.
+// Replace sets it to a station list and returns what changed.
 func (a *Associations) Replace(stations []Station) Change {
 	before := a.macs
-	a.known, a.macs = true, make(map[string]struct{}, len(stations))
+	a.known, a.macs = true, make(map[mac.Address]struct{}, len(stations))
 	var change Change
 	for _, station := range stations {
 		if !station.Authorized {
@@ -57,8 +61,8 @@ func (a *Associations) Replace(stations []Station) Change {
 			change.Joined = true
 		}
 	}
-	for mac := range before {
-		change.Left = change.Left || !a.Has(mac)
+	for station := range before {
+		change.Left = change.Left || !a.Has(station)
 	}
 	return change
 }
@@ -68,5 +72,5 @@ func (a *Associations) Clone() Associations {
 	return Associations{known: a.known, macs: maps.Clone(a.macs)}
 }
 
-// Forget says that hostapd is away. The stations are kept, so that the next list shows what changed meanwhile.
+// Forget makes the set unknown: hostapd is gone. The stations are kept, to compare them with the next list.
 func (a *Associations) Forget() { a.known = false }

@@ -5,25 +5,25 @@ package hostapd
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 )
 
 const (
-	// datagramBytesMax is beyond hostapd's own limit of 4096 for replies and events; what is longer is cut.
+	// datagramBytesMax is beyond hostapd's own limit of 4096 for replies and events; what is longer is truncated.
 	datagramBytesMax = 8192
 	// stationsMax ends a list that does not end. 802.11 has 2007 association identifiers.
 	stationsMax = 2007
-	// replyTimeout is long for a local socket; hostapd answers between two events of its loop.
+	// replyTimeout is long for a local socket: hostapd replies from its event loop, within milliseconds.
 	replyTimeout = 3 * time.Second
-	// writeTimeout is how long hostapd's queue may stay full. It holds ten datagrams or more, and a hostapd that hangs
-	// takes none of them: without a limit a write would never return.
+	// writeTimeout is how long hostapd's receive queue may stay full. The queue takes ten datagrams or more; a hostapd
+	// that hangs empties it never, and without a timeout a write would not return.
 	writeTimeout = 500 * time.Millisecond
 )
 
@@ -31,40 +31,34 @@ var errClosed = errors.New("control socket is closed")
 
 // Client is one connection to a control socket. It is not safe for concurrent use.
 type Client struct {
-	conn      *net.UnixConn
-	directory string
+	conn *net.UnixConn
 	// datagrams closes when reading has failed, with the cause in failure.
 	datagrams chan []byte
 	failure   error
 	closed    chan struct{}
-	// pending holds the events that nobody has asked for yet.
+	// pending are the events that were received and not fetched yet.
 	pending []Event
-	// malformed is told of everything that had to be refused.
+	// malformed is called with everything that had to be refused.
 	malformed func(error)
 }
 
-// Dial connects to the control socket at path. hostapd answers to the address of a socket, so the client needs one of
-// its own; it lives in a new directory below runDirectory (empty: the system's for temporary files) until Close.
-func Dial(path, runDirectory string, malformed func(error)) (*Client, error) {
-	directory, err := os.MkdirTemp(runDirectory, "airbound-ap-")
-	if err != nil {
-		return nil, fmt.Errorf("make directory for the client's socket: %w", err)
-	}
-	local := net.UnixAddr{Name: filepath.Join(directory, "client"), Net: "unixgram"}
+// Dial connects to the control socket at path. hostapd replies to the sender's address, so the client's socket needs
+// one. It is an abstract one (unix(7)): hostapd often runs as another user (network on OpenWrt) and may not write to a
+// socket file of root, or in a jail with another /tmp; an abstract address has no file and no permissions. Nobody else
+// can use it either: the client's socket is connected, and the kernel takes datagrams for it from hostapd's socket
+// only.
+func Dial(path string, malformed func(error)) (*Client, error) {
+	local := net.UnixAddr{Name: "@airbound-ap-" + rand.Text(), Net: "unixgram"}
 	conn, err := net.DialUnix("unixgram", &local, &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("connect to hostapd: %w", withoutAddresses(err)), removeDirectory(directory))
+		return nil, fmt.Errorf("connect to hostapd: %w", withoutAddresses(err))
 	}
-	c := &Client{
-		conn: conn, directory: directory, malformed: malformed,
-		datagrams: make(chan []byte, 16), closed: make(chan struct{}),
-	}
+	c := &Client{conn: conn, malformed: malformed, datagrams: make(chan []byte, 16), closed: make(chan struct{})}
 	go c.read()
 	return c, nil
 }
 
-// Close ends the connection and removes the client's socket. It asks hostapd for no more events, without waiting for an
-// answer: hostapd may be gone.
+// Close ends the connection. It sends DETACH without waiting for the reply: hostapd may be gone.
 func (c *Client) Close() error {
 	close(c.closed)
 	detachErr := c.write("DETACH")
@@ -75,28 +69,21 @@ func (c *Client) Close() error {
 	for range c.datagrams {
 		// Until read has ended.
 	}
-	return errors.Join(detachErr, closeErr, removeDirectory(c.directory))
+	return errors.Join(detachErr, closeErr)
 }
 
-// isGone tells whether an error means no more than that hostapd closed its socket.
+// isGone reports whether an error only means that hostapd closed its socket.
 func isGone(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTCONN) || errors.Is(err, syscall.ENOENT)
 }
 
-// withoutAddresses takes the name of the client's socket out of an error. It differs from attempt to attempt, and so
-// would hide that the cause is still the same.
+// withoutAddresses removes the name of the client's socket from an error: it is another one at every attempt, and the
+// watcher compares causes.
 func withoutAddresses(err error) error {
 	if operation, ok := errors.AsType[*net.OpError](err); ok {
 		return operation.Err
 	}
 	return err
-}
-
-func removeDirectory(directory string) error {
-	if err := os.RemoveAll(directory); err != nil {
-		return fmt.Errorf("remove directory of the client's socket: %w", err)
-	}
-	return nil
 }
 
 func (c *Client) read() {
@@ -117,13 +104,13 @@ func (c *Client) read() {
 	}
 }
 
-// Attach asks for events.
+// Attach subscribes to events.
 func (c *Client) Attach(ctx context.Context) error { return c.expect(ctx, "ATTACH", "OK") }
 
-// Ping asks whether hostapd is alive.
+// Ping checks that hostapd responds.
 func (c *Client) Ping(ctx context.Context) error { return c.expect(ctx, "PING", "PONG") }
 
-// Status asks which interfaces hostapd serves here.
+// Status returns which interfaces hostapd serves on this socket.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	reply, err := c.command(ctx, "STATUS")
 	if err != nil {
@@ -132,13 +119,13 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return ParseStatus(reply)
 }
 
-// walksMax is how often a walk is begun anew when the station it stands on leaves.
+// walksMax is how often the list is read again because its current station left.
 const walksMax = 8
 
-// errStationLeft ends a walk in the middle: of the stations behind this one hostapd has said nothing.
-var errStationLeft = errors.New("the station that the walk stood on left")
+// errStationLeft ends a walk in the middle: the stations after this one are not known.
+var errStationLeft = errors.New("the current station of the list left")
 
-// Stations walks hostapd's list, as a whole.
+// Stations returns hostapd's whole list.
 func (c *Client) Stations(ctx context.Context) ([]Station, error) {
 	var stations []Station
 	err := errStationLeft
@@ -169,12 +156,12 @@ func (c *Client) walk(ctx context.Context) ([]Station, error) {
 			return stations, nil
 		}
 		stations = append(stations, station)
-		command = "STA-NEXT " + station.MAC
+		command = "STA-NEXT " + station.MAC.String()
 	}
 	return nil, fmt.Errorf("more than %d: %w", stationsMax-1, ErrMalformed)
 }
 
-// unsolicited takes a datagram that came while no command waited for a reply.
+// unsolicited handles a datagram that arrived while no command was waiting for a reply.
 func (c *Client) unsolicited(datagram []byte) {
 	if IsEvent(datagram) {
 		c.take(datagram)
@@ -183,7 +170,7 @@ func (c *Client) unsolicited(datagram []byte) {
 	c.malformed(fmt.Errorf("reply %q without a command: %w", excerpt(string(datagram)), ErrMalformed))
 }
 
-// events returns the events that have come, oldest first, and forgets them.
+// events returns the events received since the last call, oldest first.
 func (c *Client) events() []Event {
 	events := c.pending
 	c.pending = nil
@@ -218,8 +205,8 @@ func (c *Client) write(command string) error {
 	return err
 }
 
-// command sends a command and waits for its reply. After an error the connection is of no more use: a reply that comes
-// late would be taken for that of the next command.
+// command sends a command and waits for its reply. After an error the connection must be closed: a late reply would be
+// taken for that of the next command.
 func (c *Client) command(ctx context.Context, command string) ([]byte, error) {
 	if err := c.write(command); err != nil {
 		return nil, fmt.Errorf("send %s to hostapd: %w", command, withoutAddresses(err))

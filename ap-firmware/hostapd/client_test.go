@@ -29,7 +29,7 @@ func TestAStationThatLeavesDuringTheListHidesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Kill() })
-	client, err := hostapd.Dial(path, directory, func(err error) { t.Errorf("malformed: %v", err) })
+	client, err := hostapd.Dial(path, func(err error) { t.Errorf("malformed: %v", err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestAStationThatLeavesDuringTheListHidesNoOther(t *testing.T) {
 	stations, err := client.Stations(t.Context())
 	var macs []string
 	for _, station := range stations {
-		macs = append(macs, station.MAC)
+		macs = append(macs, station.MAC.String())
 	}
 	// hostapd's list begins with the latest.
 	if err != nil || !slices.Equal(macs, []string{all[1], all[0]}) {
@@ -48,7 +48,8 @@ func TestAStationThatLeavesDuringTheListHidesNoOther(t *testing.T) {
 		server.JoinSilently(fmt.Sprintf("02:00:00:00:02:0%d", i))
 	}
 	server.LeaveWhenListed(1000)
-	if stations, err := client.Stations(t.Context()); err == nil || !strings.Contains(err.Error(), "the station that the walk stood on left") {
+	stations, err = client.Stations(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "the current station of the list left") {
 		t.Errorf("%v, %v", stations, err)
 	}
 }

@@ -4,17 +4,15 @@ package hostapd_test
 
 import (
 	"errors"
-	"regexp"
 	"testing"
 
 	"github.com/airbound/airbound/ap-firmware/hostapd"
 )
 
-var macForm = regexp.MustCompile(`^([0-9a-f]{2}:){5}[0-9a-f]{2}$`)
-
 func FuzzParseEvent(f *testing.F) {
 	for _, seed := range []string{
-		"<3>AP-STA-CONNECTED 02:00:00:00:01:00", "<3>AP-STA-DISCONNECTED AA:BB:CC:DD:EE:FF", "<3>CTRL-EVENT-TERMINATING ",
+		"<3>AP-STA-CONNECTED 02:00:00:00:01:00", "<3>AP-STA-DISCONNECTED AA:BB:CC:DD:EE:FF",
+		"<3>CTRL-EVENT-TERMINATING ",
 		"<3>AP-STA-CONNECTED", "<3>", "<", "", "OK\n", "<3>AP-STA-CONNECTED 02:00:00:00:01:0\xff",
 	} {
 		f.Add([]byte(seed))
@@ -28,8 +26,8 @@ func FuzzParseEvent(f *testing.F) {
 			return
 		}
 		isAssociation := event.Kind == hostapd.EventStationJoined || event.Kind == hostapd.EventStationLeft
-		if isAssociation != macForm.MatchString(event.MAC) || !isAssociation && event.MAC != "" {
-			t.Fatalf("event %+v has no place for its address", event)
+		if !isAssociation && !event.MAC.IsZero() {
+			t.Fatalf("event %+v has an address", event)
 		}
 		if !hostapd.IsEvent(datagram) || event.Name == "" {
 			t.Fatalf("event %+v from %q", event, datagram)
@@ -39,7 +37,9 @@ func FuzzParseEvent(f *testing.F) {
 
 func FuzzParseStation(f *testing.F) {
 	f.Add([]byte(golden(f, "sta-authorized.txt")))
-	for _, seed := range []string{"", "FAIL\n", "02:00:00:00:01:00\nflags=[AUTH]\n", "\nflags=\n", "UNKNOWN COMMAND\n"} {
+	for _, seed := range []string{
+		"", "FAIL\n", "02:00:00:00:01:00\nflags=[AUTH]\n", "\nflags=\n", "UNKNOWN COMMAND\n",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, reply []byte) {
@@ -47,7 +47,7 @@ func FuzzParseStation(f *testing.F) {
 		if err != nil && (!errors.Is(err, hostapd.ErrMalformed) || ok) {
 			t.Fatalf("got %+v, %v, %v", station, ok, err)
 		}
-		if ok != macForm.MatchString(station.MAC) {
+		if !ok && station != (hostapd.Station{}) {
 			t.Fatalf("station %+v, ok is %v", station, ok)
 		}
 	})

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hostapd talks to hostapd's control socket (hostapd 2.4 and later): which stations it has authorized, and at
-// once when that changes.
+// Package hostapd reads from hostapd's control socket (hostapd 2.4 and later) which stations it has authorized, and
+// changes of that as they happen.
 //
-// The parsers in this file are pure. What comes from the socket is text of another process and is never trusted.
+// The parsers in this file are pure. What the socket delivers is another process's text and is checked.
 package hostapd
 
 import (
@@ -11,42 +11,44 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/airbound/airbound/ap-firmware/mac"
 )
 
 // ErrMalformed is wrapped by every error about what hostapd sent.
 var ErrMalformed = errors.New("malformed hostapd message")
 
-// EventKind tells events apart.
+// EventKind is what an event means here.
 type EventKind int
 
-// Events. hostapd has about a hundred; those that say nothing about associations are EventOther.
+// Events. hostapd has about a hundred; those that do not concern associations are EventOther.
 const (
 	EventOther EventKind = iota
 	// EventStationJoined follows a station's authorization: it may send data from now on.
 	EventStationJoined
 	// EventStationLeft follows disassociation, deauthentication and timeout.
 	EventStationLeft
-	// EventTerminating is hostapd's last word.
+	// EventTerminating is the last event before hostapd exits.
 	EventTerminating
 )
 
 // Event is one unsolicited message.
 type Event struct {
 	Kind EventKind
-	// MAC is the station's; empty unless a station joined or left.
-	MAC string
+	// MAC is the station's; zero unless a station joined or left.
+	MAC mac.Address
 	// Name is hostapd's own, "AP-STA-CONNECTED".
 	Name string
 }
 
 // Station is one entry of hostapd's station list.
 type Station struct {
-	MAC string
-	// Authorized says that the station is associated and, in a protected network, has its keys.
+	MAC mac.Address
+	// Authorized means that the station is associated and, in a protected network, has its keys.
 	Authorized bool
 }
 
-// Status is what the STATUS command tells about the interfaces that one hostapd process serves on a radio.
+// Status is the reply to STATUS: the interfaces that one hostapd process serves on a radio.
 type Status struct {
 	// State is hostapd's interface state; "ENABLED" when the access point is up.
 	State string
@@ -54,7 +56,7 @@ type Status struct {
 	Interfaces []string
 }
 
-// IsEvent tells whether a datagram is an event, "<3>AP-STA-CONNECTED 02:...", and not a reply to a command.
+// IsEvent reports whether a datagram is an event, "<3>AP-STA-CONNECTED 02:...", and not a reply to a command.
 func IsEvent(datagram []byte) bool { return bytes.HasPrefix(datagram, []byte("<")) }
 
 // ParseEvent parses an event. Unknown names are EventOther; only broken framing and broken arguments are errors.
@@ -83,22 +85,22 @@ func ParseEvent(datagram []byte) (Event, error) {
 		return Event{}, fmt.Errorf("parse event %q: no station: %w", excerpt(text), ErrMalformed)
 	}
 	var err error
-	if event.MAC, err = parseMAC(fields[1]); err != nil {
-		return Event{}, fmt.Errorf("parse event %q: %w", excerpt(text), err)
+	if event.MAC, err = mac.Parse(fields[1]); err != nil {
+		return Event{}, fmt.Errorf("parse event %q: %w: %w", excerpt(text), ErrMalformed, err)
 	}
 	return event, nil
 }
 
-// ParseStation parses the reply to STA-FIRST and STA-NEXT. ok is false at the end of the list, which hostapd marks with
-// an empty reply or, if the station that the command named has left, with "FAIL".
+// ParseStation parses the reply to STA-FIRST and STA-NEXT. ok is false at the end of the list: an empty reply or, if
+// the station that the command named has left, "FAIL".
 func ParseStation(reply []byte) (station Station, ok bool, err error) {
 	text := strings.TrimRight(string(reply), "\n")
 	if text == "" || text == "FAIL" {
 		return Station{}, false, nil
 	}
 	lines := strings.Split(text, "\n")
-	if station.MAC, err = parseMAC(lines[0]); err != nil {
-		return Station{}, false, fmt.Errorf("parse station: %w", err)
+	if station.MAC, err = mac.Parse(lines[0]); err != nil {
+		return Station{}, false, fmt.Errorf("parse station: %w: %w", ErrMalformed, err)
 	}
 	flags, found := field(lines[1:], "flags")
 	if !found {
@@ -134,20 +136,7 @@ func field(lines []string, key string) (value string, found bool) {
 	return "", false
 }
 
-// parseMAC takes six hexadecimal octets with colons and returns them in lower case.
-func parseMAC(text string) (string, error) {
-	const form = "00:00:00:00:00:00"
-	mac := strings.ToLower(text)
-	for i := range len(form) {
-		isHex := i < len(mac) && (mac[i] >= '0' && mac[i] <= '9' || mac[i] >= 'a' && mac[i] <= 'f')
-		if len(mac) != len(form) || form[i] == ':' && mac[i] != ':' || form[i] == '0' && !isHex {
-			return "", fmt.Errorf("%q is no MAC address: %w", excerpt(text), ErrMalformed)
-		}
-	}
-	return mac, nil
-}
-
-// excerpt bounds what garbage can put into a log.
+// excerpt limits what garbage can put into a log.
 func excerpt(text string) string {
 	const lengthMax = 64
 	if len(text) > lengthMax {

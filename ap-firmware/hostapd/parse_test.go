@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/airbound/airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/mac"
 )
 
 const (
@@ -19,6 +20,11 @@ const (
 	phone3 = "02:00:00:00:03:00"
 )
 
+func address(text string) mac.Address {
+	parsed, _ := mac.Parse(text) // A wrong one is zero, which no expectation is.
+	return parsed
+}
+
 func TestParseEvent(t *testing.T) {
 	tests := map[string]struct {
 		datagram string
@@ -26,19 +32,23 @@ func TestParseEvent(t *testing.T) {
 	}{
 		"joined": {
 			"<3>AP-STA-CONNECTED 02:00:00:00:01:00",
-			hostapd.Event{Kind: hostapd.EventStationJoined, MAC: phone1, Name: "AP-STA-CONNECTED"},
+			hostapd.Event{Kind: hostapd.EventStationJoined, MAC: address(phone1), Name: "AP-STA-CONNECTED"},
 		},
 		"joined with arguments": {
 			"<3>AP-STA-CONNECTED 02:00:00:00:01:00 keyid=guest",
-			hostapd.Event{Kind: hostapd.EventStationJoined, MAC: phone1, Name: "AP-STA-CONNECTED"},
+			hostapd.Event{Kind: hostapd.EventStationJoined, MAC: address(phone1), Name: "AP-STA-CONNECTED"},
 		},
 		"capitals": {
 			"<2>AP-STA-CONNECTED AA:BB:CC:DD:EE:FF\n",
-			hostapd.Event{Kind: hostapd.EventStationJoined, MAC: "aa:bb:cc:dd:ee:ff", Name: "AP-STA-CONNECTED"},
+			hostapd.Event{
+				Kind: hostapd.EventStationJoined,
+				MAC:  address("aa:bb:cc:dd:ee:ff"),
+				Name: "AP-STA-CONNECTED",
+			},
 		},
 		"left": {
 			"<3>AP-STA-DISCONNECTED 02:00:00:00:01:00",
-			hostapd.Event{Kind: hostapd.EventStationLeft, MAC: phone1, Name: "AP-STA-DISCONNECTED"},
+			hostapd.Event{Kind: hostapd.EventStationLeft, MAC: address(phone1), Name: "AP-STA-DISCONNECTED"},
 		},
 		"terminating": {
 			"<3>CTRL-EVENT-TERMINATING ",
@@ -61,11 +71,11 @@ func TestParseEvent(t *testing.T) {
 
 func TestParseEventsOfARealHostapd(t *testing.T) {
 	want := []hostapd.Event{
-		{Kind: hostapd.EventStationLeft, MAC: phone1, Name: "AP-STA-DISCONNECTED"},
-		{Kind: hostapd.EventStationJoined, MAC: phone1, Name: "AP-STA-CONNECTED"},
+		{Kind: hostapd.EventStationLeft, MAC: address(phone1), Name: "AP-STA-DISCONNECTED"},
+		{Kind: hostapd.EventStationJoined, MAC: address(phone1), Name: "AP-STA-CONNECTED"},
 		{Name: "EAPOL-4WAY-HS-COMPLETED"},
-		{Kind: hostapd.EventStationLeft, MAC: phone1, Name: "AP-STA-DISCONNECTED"},
-		{Kind: hostapd.EventStationLeft, MAC: phone2, Name: "AP-STA-DISCONNECTED"},
+		{Kind: hostapd.EventStationLeft, MAC: address(phone1), Name: "AP-STA-DISCONNECTED"},
+		{Kind: hostapd.EventStationLeft, MAC: address(phone2), Name: "AP-STA-DISCONNECTED"},
 		{Name: "AP-DISABLED"},
 		{Kind: hostapd.EventTerminating, Name: "CTRL-EVENT-TERMINATING"},
 	}
@@ -91,12 +101,12 @@ func TestParseEventRefuses(t *testing.T) {
 		"priority alone":    {"<3>", "no name"},
 		"blanks":            {"<3>   ", "no name"},
 		"no station":        {"<3>AP-STA-CONNECTED", "no station"},
-		"short address":     {"<3>AP-STA-CONNECTED 02:00:00:00:01", `"02:00:00:00:01" is no MAC address`},
-		"long address":      {"<3>AP-STA-CONNECTED 02:00:00:00:01:00:", "is no MAC address"},
-		"wrong separator":   {"<3>AP-STA-DISCONNECTED 02-00-00-00-01-00", "is no MAC address"},
-		"no digit":          {"<3>AP-STA-DISCONNECTED 02:00:00:00:01:0g", "is no MAC address"},
-		"colon for a digit": {"<3>AP-STA-DISCONNECTED 02:00:00:00:01:0:", "is no MAC address"},
-		"binary":            {"<3>AP-STA-CONNECTED \x00\xff\xfe", "is no MAC address"},
+		"short address":     {"<3>AP-STA-CONNECTED 02:00:00:00:01", `"02:00:00:00:01": not a MAC address`},
+		"long address":      {"<3>AP-STA-CONNECTED 02:00:00:00:01:00:", "not a MAC address"},
+		"wrong separator":   {"<3>AP-STA-DISCONNECTED 02-00-00-00-01-00", "not a MAC address"},
+		"no digit":          {"<3>AP-STA-DISCONNECTED 02:00:00:00:01:0g", "not a MAC address"},
+		"colon for a digit": {"<3>AP-STA-DISCONNECTED 02:00:00:00:01:0:", "not a MAC address"},
+		"binary":            {"<3>AP-STA-CONNECTED \x00\xff\xfe", "not a MAC address"},
 		"long garbage":      {strings.Repeat("x", 10_000), "..."},
 	}
 	for name, test := range tests {
@@ -121,11 +131,15 @@ func TestParseStation(t *testing.T) {
 		want  hostapd.Station
 		ok    bool
 	}{
-		"authorized":     {golden(t, "sta-authorized.txt"), hostapd.Station{MAC: phone1, Authorized: true}, true},
-		"without a key":  {phone1 + "\nflags=[AUTH][ASSOC]\naid=1\n", hostapd.Station{MAC: phone1}, true},
+		"authorized": {
+			golden(t, "sta-authorized.txt"),
+			hostapd.Station{MAC: address(phone1), Authorized: true},
+			true,
+		},
+		"without a key":  {phone1 + "\nflags=[AUTH][ASSOC]\naid=1\n", hostapd.Station{MAC: address(phone1)}, true},
 		"end of list":    {"", hostapd.Station{}, false},
 		"station left":   {"FAIL\n", hostapd.Station{}, false},
-		"no other lines": {phone2 + "\nflags=\n", hostapd.Station{MAC: phone2}, true},
+		"no other lines": {phone2 + "\nflags=\n", hostapd.Station{MAC: address(phone2)}, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/airbound/airbound/uplink/backoff"
+	"github.com/airbound/airbound/internal/backoff"
 )
 
 const (
-	// pingInterval bounds how long a hostapd that was killed, and so could say nothing, goes unnoticed.
+	// pingInterval limits how long a hostapd that was killed, and so sent no event, goes unnoticed.
 	pingInterval = 5 * time.Second
 	retryMin     = 100 * time.Millisecond
 	retryMax     = 5 * time.Second
@@ -22,12 +22,12 @@ const (
 
 var (
 	errTerminating  = errors.New("hostapd is terminating")
-	errMissedEvents = errors.New("hostapd's list differs from what its events told")
+	errMissedEvents = errors.New("hostapd's list differs from what its events reported")
 )
 
-// Watcher follows hostapd's associations through restarts of hostapd.
+// Watcher follows hostapd's associations, also over restarts of hostapd.
 type Watcher struct {
-	path, networkInterface, runDirectory string
+	path, networkInterface string
 
 	malformed func(error)
 	logger    *slog.Logger
@@ -43,20 +43,19 @@ type Update struct {
 	Change       Change
 }
 
-// NewWatcher makes a watcher of the control socket at path, which must serve the network interface. The client's own
-// socket goes below runDirectory; empty takes the system's directory for temporary files. malformed is told of every
-// message that had to be refused.
-func NewWatcher(path, networkInterface, runDirectory string, malformed func(error), logger *slog.Logger) *Watcher {
+// NewWatcher makes a watcher of the control socket at path, which must serve the network interface. malformed is called
+// with every message that had to be refused.
+func NewWatcher(path, networkInterface string, malformed func(error), logger *slog.Logger) *Watcher {
 	return &Watcher{
-		path: path, networkInterface: networkInterface, runDirectory: runDirectory, malformed: malformed, logger: logger,
+		path: path, networkInterface: networkInterface, malformed: malformed, logger: logger,
 		refresh: make(chan struct{}, 1), updates: make(chan Update, 16),
 	}
 }
 
-// Updates has one update for each change, and one when hostapd comes or goes.
+// Updates delivers one update for each change, and one when hostapd connects or goes.
 func (w *Watcher) Updates() <-chan Update { return w.updates }
 
-// Refresh asks for hostapd's list again, for when the kernel's differs. It does not wait.
+// Refresh requests that hostapd's list is read again, because the kernel's differs. It does not wait.
 func (w *Watcher) Refresh() {
 	select {
 	case w.refresh <- struct{}{}:
@@ -92,14 +91,14 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// session lives as long as one connection; it never returns nil.
+// session is one connection, until it ends; it never returns nil.
 func (w *Watcher) session(ctx context.Context, established func()) (err error) {
-	client, err := Dial(w.path, w.runDirectory, w.malformed)
+	client, err := Dial(w.path, w.malformed)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	if err := w.introduce(ctx, client); err != nil {
+	if err := w.attach(ctx, client); err != nil {
 		return err
 	}
 	established()
@@ -113,8 +112,8 @@ func (w *Watcher) session(ctx context.Context, established func()) (err error) {
 	}
 }
 
-// introduce attaches before it lists, so that no change falls between the two.
-func (w *Watcher) introduce(ctx context.Context, client *Client) error {
+// attach subscribes before it reads the list, so that no change falls between the two.
+func (w *Watcher) attach(ctx context.Context, client *Client) error {
 	if err := client.Attach(ctx); err != nil {
 		return err
 	}
@@ -134,7 +133,7 @@ func (w *Watcher) introduce(ctx context.Context, client *Client) error {
 	return err
 }
 
-// step waits for one thing to do and does it.
+// step waits for one event and handles it.
 func (w *Watcher) step(ctx context.Context, client *Client, ping <-chan time.Time) error {
 	select {
 	case <-ctx.Done():
@@ -155,8 +154,8 @@ func (w *Watcher) step(ctx context.Context, client *Client, ping <-chan time.Tim
 	return err
 }
 
-// relist compares hostapd's list with what its events told. hostapd stops sending to a client that it could not reach a
-// few times and says nothing about it; only a new connection helps.
+// relist compares hostapd's list with what its events reported. hostapd silently stops sending events to a client that
+// it could not reach a few times; only a new connection helps.
 func (w *Watcher) relist(ctx context.Context, client *Client) error {
 	stations, err := client.Stations(ctx)
 	if err != nil {
@@ -174,7 +173,7 @@ func (w *Watcher) relist(ctx context.Context, client *Client) error {
 	return errMissedEvents
 }
 
-// apply takes events into the set and publishes each change.
+// apply updates the set with events and publishes each change.
 func (w *Watcher) apply(ctx context.Context, events []Event) (changed bool, err error) {
 	for _, event := range events {
 		if event.Kind == EventTerminating {

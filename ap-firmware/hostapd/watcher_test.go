@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,17 +18,17 @@ import (
 	"github.com/airbound/airbound/ap-firmware/hostapd/hostapdtest"
 )
 
-const patience = 30 * time.Second
+const timeout = 30 * time.Second
 
 // bench is a watcher beside a fake hostapd.
 type bench struct {
-	t            *testing.T
-	path         string
-	runDirectory string
-	server       *hostapdtest.Server
-	watcher      *hostapd.Watcher
-	stop         func()
-	last         hostapd.Update
+	t       *testing.T
+	path    string
+	server  *hostapdtest.Server
+	watcher *hostapd.Watcher
+	stop    func()
+	last    hostapd.Update
+	log     syncBuffer
 
 	mu        sync.Mutex
 	malformed []string
@@ -40,11 +41,10 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, path: filepath.Join(directory, "wlan0"), runDirectory: filepath.Join(directory, "run")}
-	if err := os.Mkdir(b.runDirectory, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	b.watcher = hostapd.NewWatcher(b.path, "wlan0", b.runDirectory, b.refuse, slog.New(slog.DiscardHandler))
+	b := &bench{t: t, path: filepath.Join(directory, "wlan0")}
+	b.watcher = hostapd.NewWatcher(b.path, "wlan0", b.refuse, slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+	})))
 	ctx, cancel := context.WithCancel(t.Context())
 	finished := make(chan struct{})
 	go func() {
@@ -63,6 +63,24 @@ func newBench(t *testing.T) *bench {
 		_ = os.RemoveAll(directory)
 	})
 	return b
+}
+
+// syncBuffer is a log that a test reads while the watcher writes.
+type syncBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *syncBuffer) Write(line []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(line)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 func (b *bench) refuse(err error) {
@@ -89,15 +107,15 @@ func (b *bench) start(stations ...string) {
 // await takes updates until one satisfies the condition.
 func (b *bench) await(what string, condition func(hostapd.Update) bool) {
 	b.t.Helper()
-	timeout := time.After(patience)
+	timedOut := time.After(timeout)
 	for {
 		select {
 		case b.last = <-b.watcher.Updates():
 			if condition(b.last) {
 				return
 			}
-		case <-timeout:
-			b.t.Fatalf("no update with %s within %v, last is %+v", what, patience, b.last)
+		case <-timedOut:
+			b.t.Fatalf("no update with %s within %v, last is %+v", what, timeout, b.last)
 		}
 	}
 }
@@ -106,7 +124,7 @@ func (b *bench) awaitStations(macs ...string) {
 	b.t.Helper()
 	b.await("stations "+strings.Join(macs, " "), func(u hostapd.Update) bool {
 		for _, mac := range macs {
-			if !u.Associations.Has(mac) {
+			if !u.Associations.Has(address(mac)) {
 				return false
 			}
 		}
@@ -183,7 +201,7 @@ func TestWatcherCountsGarbageAndGoesOn(t *testing.T) {
 		"<3>AP-STA-CONNECTED 02:00:00:00:02", "<3>", "<", "late reply\n", "", "\x00\xff", strings.Repeat("y", 20_000),
 	}
 	for _, datagram := range garbage {
-		b.server.Say(datagram)
+		b.server.Send(datagram)
 	}
 	b.server.Join(phone2)
 	b.awaitStations(phone1, phone2)
@@ -202,7 +220,7 @@ func TestWatcherFindsMissedEvents(t *testing.T) {
 	b.awaitAway()
 	b.awaitStations(phone1, phone2)
 	if got := b.server.Attached(); got != 2 {
-		t.Fatalf("attached %d times, want 2: the first connection hears no events", got)
+		t.Fatalf("attached %d times, want 2: the first connection gets no events", got)
 	}
 	if got := b.server.Monitors(); got != 1 {
 		t.Fatalf("%d clients are attached, want 1: the first one detached", got)
@@ -228,7 +246,7 @@ func TestWatcherRefusesTheSocketOfAnotherInterface(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); other.Attached() < 2; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(timeout); other.Attached() < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the watcher did not try again")
 		}
@@ -245,26 +263,108 @@ func TestWatcherRefusesTheSocketOfAnotherInterface(t *testing.T) {
 	b.awaitStations(phone2)
 }
 
-func TestStopRemovesTheClientSocket(t *testing.T) {
+func TestStopDetaches(t *testing.T) {
 	b := newBench(t)
 	b.start(phone1)
 	b.awaitStations(phone1)
-	if left, err := os.ReadDir(b.runDirectory); err != nil || len(left) != 1 {
-		t.Fatalf("run directory has %v, %v, want one directory", left, err)
-	}
 	b.stop()
-	if left, err := os.ReadDir(b.runDirectory); err != nil || len(left) != 0 {
-		t.Fatalf("run directory has %v, %v, want nothing", left, err)
-	}
-	for deadline := time.Now().Add(patience); b.server.Monitors() > 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(timeout); b.server.Monitors() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the client is still attached")
 		}
 	}
 }
 
-// A hostapd that was stopped takes nothing from its socket, and once the queue there is full a write to it waits.
-func TestStopsBesideAHostapdThatTakesNothing(t *testing.T) {
+// A hostapd without a station list does not make an empty set of associations the truth.
+func TestAListThatFailsIsNoEmptyList(t *testing.T) {
+	b := newBench(t)
+	b.start(phone1)
+	b.server.RefuseLists()
+	for deadline := time.Now().Add(timeout); b.server.Attached() < 3; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the watcher did not try again")
+		}
+	}
+	b.stop()
+	for {
+		select {
+		case update := <-b.watcher.Updates():
+			if update.Associations.Known() {
+				t.Fatalf("got %+v without a list", update)
+			}
+			continue
+		default:
+		}
+		break
+	}
+}
+
+// line is what the watcher logs of one attempt that failed.
+var line = regexp.MustCompile(`level=(\w+) msg="no associations from hostapd" .* retry_in=(\S+)`)
+
+// attempts returns level and wait of each attempt that failed.
+func (b *bench) attempts() (levels []string, waits []time.Duration) {
+	b.t.Helper()
+	for _, found := range line.FindAllStringSubmatch(b.log.String(), -1) {
+		wait, err := time.ParseDuration(found[2])
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		levels, waits = append(levels, found[1]), append(waits, wait)
+	}
+	return levels, waits
+}
+
+func (b *bench) awaitAttempts(count int) (levels []string, waits []time.Duration) {
+	b.t.Helper()
+	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
+		if levels, waits = b.attempts(); len(levels) >= count {
+			return levels, waits
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("only %d attempts within %v", len(levels), timeout)
+		}
+	}
+}
+
+func TestBackOffStartsAgainAfterASession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, waits := b.awaitAttempts(4) // The fourth wait is 400 to 800 ms.
+	if waits[3] < 400*time.Millisecond {
+		t.Errorf("waits grow as %v", waits)
+	}
+	failed := len(waits)
+	b.start(phone1)
+	b.awaitStations(phone1)
+	if err := b.server.Terminate(); err != nil {
+		t.Fatal(err)
+	}
+	if _, waits = b.awaitAttempts(failed + 1); waits[failed] > 100*time.Millisecond {
+		t.Errorf("after a session the watcher waits %v", waits[failed])
+	}
+}
+
+func TestACauseIsLoggedAsAWarningOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	levels, _ := b.awaitAttempts(3)
+	if want := []string{"WARN", "DEBUG", "DEBUG"}; !slices.Equal(levels[:3], want) {
+		t.Errorf("levels are %v, want %v", levels, want)
+	}
+	failed := len(levels)
+	b.start(phone1)
+	b.awaitStations(phone1)
+	if err := b.server.Terminate(); err != nil {
+		t.Fatal(err)
+	}
+	if levels, _ = b.awaitAttempts(failed + 1); levels[failed] != "WARN" {
+		t.Errorf("the end of a session is logged as %s", levels[failed])
+	}
+}
+
+// A hostapd that was stopped reads nothing from its socket, and once the queue is full a write to it waits.
+func TestStopsBesideAHostapdThatReadsNothing(t *testing.T) {
 	b := newBench(t)
 	b.start("02:00:00:00:01:00")
 	b.awaitStations("02:00:00:00:01:00")
@@ -280,7 +380,7 @@ func TestStopsBesideAHostapdThatTakesNothing(t *testing.T) {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(patience):
-		t.Fatalf("the watcher did not end within %v", patience)
+	case <-time.After(timeout):
+		t.Fatalf("the watcher did not end within %v", timeout)
 	}
 }

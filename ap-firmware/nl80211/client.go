@@ -5,39 +5,32 @@ package nl80211
 import (
 	"errors"
 	"fmt"
-	"syscall"
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
 )
 
-// NL80211_CMD_*.
-const (
-	cmdGetInterface = 5
-	cmdGetStation   = 17
-	cmdGetSurvey    = 50
-)
-
-// ErrNoInterface says that no wireless network interface has the name, in this network namespace.
+// ErrNoInterface means that no wireless interface of this network namespace has the name.
 var ErrNoInterface = errors.New("no such wireless interface")
 
-// Client asks the nl80211 of the network namespace that it was made in. It is not safe for concurrent use.
+// Client queries nl80211 of the network namespace that it was made in. It is not safe for concurrent use.
 type Client struct {
 	conn      *genetlink.Conn
 	family    genetlink.Family
 	malformed func(error)
 }
 
-// Snapshot is one look at one interface.
+// Snapshot is what the kernel reports of one interface at one time.
 type Snapshot struct {
 	Interface Interface
 	// Survey is that of the channel in use; nil if the driver gives none.
 	Survey *Survey
-	// Stations has everyone in the kernel's table, in its order.
+	// Stations is the kernel's table, in its order.
 	Stations []Station
 }
 
-// Dial opens a socket. malformed is told of every message that had to be refused.
+// Dial opens a socket. malformed is called with every message that had to be refused.
 func Dial(malformed func(error)) (*Client, error) {
 	conn, err := genetlink.Dial(nil)
 	if err != nil {
@@ -67,33 +60,33 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Look asks for everything about the named interface. The index is looked up each time: an interface that was made anew
-// has another one.
-func (c *Client) Look(name string) (Snapshot, error) {
+// Snapshot reads everything about the named interface. Its index is looked up each time: an interface that was removed
+// and created again has another one.
+func (c *Client) Snapshot(name string) (Snapshot, error) {
 	var snapshot Snapshot
 	var err error
 	if snapshot.Interface, err = c.findInterface(name); err != nil {
 		return Snapshot{}, err
 	}
 	index := snapshot.Interface.Index
-	surveys, err := dump(c, cmdGetSurvey, index, ParseSurvey)
+	surveys, err := dump(c, unix.NL80211_CMD_GET_SURVEY, index, ParseSurvey)
 	switch {
-	case err == nil, errors.Is(err, syscall.EOPNOTSUPP):
+	case err == nil, errors.Is(err, unix.EOPNOTSUPP):
 		// A driver without a survey is no error.
 	case answered(err):
-		// The survey is a help; stations and channel are worth a report without it.
+		// Stations and channel are worth a report without a survey.
 		c.malformed(fmt.Errorf("get survey of %s: %w", name, err))
 	default:
 		return Snapshot{}, fmt.Errorf("get survey of %s: %w", name, err)
 	}
 	snapshot.Survey = inUse(surveys, snapshot.Interface.FrequencyMHz)
-	if snapshot.Stations, err = dump(c, cmdGetStation, index, ParseStation); err != nil {
+	if snapshot.Stations, err = dump(c, unix.NL80211_CMD_GET_STATION, index, ParseStation); err != nil {
 		return Snapshot{}, fmt.Errorf("get stations of %s: %w", name, err)
 	}
 	return snapshot, nil
 }
 
-// answered tells whether the kernel itself said no, in a message, and the connection is all right.
+// answered reports whether the error is the kernel's answer, so that the connection is intact.
 func answered(err error) bool {
 	var operation *netlink.OpError
 	for errors.As(err, &operation) {
@@ -107,7 +100,7 @@ func answered(err error) bool {
 
 func (c *Client) findInterface(name string) (Interface, error) {
 	const ofAll = 0
-	interfaces, err := dump(c, cmdGetInterface, ofAll, ParseInterface)
+	interfaces, err := dump(c, unix.NL80211_CMD_GET_INTERFACE, ofAll, ParseInterface)
 	if err != nil {
 		return Interface{}, fmt.Errorf("list wireless interfaces: %w", err)
 	}
@@ -119,7 +112,7 @@ func (c *Client) findInterface(name string) (Interface, error) {
 	return Interface{}, fmt.Errorf("find %s in this network namespace: %w", name, ErrNoInterface)
 }
 
-// inUse prefers the driver's own mark; some drivers set none.
+// inUse prefers the survey that the driver reports as in use; some drivers report none as such.
 func inUse(surveys []Survey, frequencyMHz uint32) *Survey {
 	var ofFrequency *Survey
 	for i := range surveys {
@@ -134,12 +127,12 @@ func inUse(surveys []Survey, frequencyMHz uint32) *Survey {
 	return ofFrequency
 }
 
-// dump asks for a list and parses each message alone, so that a broken one costs no other.
+// dump requests a list and parses each message by itself, so that a malformed one costs no other.
 func dump[T any](c *Client, command uint8, interfaceIndex uint32, parse func([]byte) (T, error)) ([]T, error) {
 	request := genetlink.Message{Header: genetlink.Header{Command: command, Version: c.family.Version}}
 	if interfaceIndex != 0 {
 		attributes := netlink.NewAttributeEncoder()
-		attributes.Uint32(attrIfindex, interfaceIndex)
+		attributes.Uint32(unix.NL80211_ATTR_IFINDEX, interfaceIndex)
 		var err error
 		if request.Data, err = attributes.Encode(); err != nil {
 			return nil, fmt.Errorf("encode request: %w", err)
@@ -147,7 +140,7 @@ func dump[T any](c *Client, command uint8, interfaceIndex uint32, parse func([]b
 	}
 	messages, err := c.conn.Execute(request, c.family.ID, netlink.Request|netlink.Dump)
 	if err != nil {
-		return nil, fmt.Errorf("ask the kernel: %w", err)
+		return nil, fmt.Errorf("query the kernel: %w", err)
 	}
 	list := make([]T, 0, len(messages))
 	for _, message := range messages {

@@ -5,9 +5,13 @@ package nl80211_test
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/ap-firmware/mac"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/nl80211/nl80211test"
 )
@@ -15,7 +19,7 @@ import (
 func device(index uint32, name string) nl80211test.Device {
 	return nl80211test.Device{
 		Interface: nl80211.Interface{
-			Index: index, Name: name, MAC: "02:00:00:00:00:00", SSID: []byte("cell"), Type: nl80211.TypeAP,
+			Index: index, Name: name, MAC: mac.Address{2}, SSID: []byte("cell"), Type: unix.NL80211_IFTYPE_AP,
 			FrequencyMHz: 5180, CenterFrequencyMHz: 5210, WidthMHz: 80,
 		},
 		Surveys: []nl80211.Survey{
@@ -24,7 +28,7 @@ func device(index uint32, name string) nl80211test.Device {
 		},
 		Stations: []nl80211.Station{
 			{MAC: phone1, Associated: true, RXBytes: 1 << 40},
-			{MAC: "02:00:00:00:02:00"},
+			{MAC: mac.Address{2, 0, 0, 0, 2, 0}},
 		},
 	}
 }
@@ -44,27 +48,27 @@ func connect(t *testing.T, kernel *nl80211test.Kernel) (client *nl80211.Client, 
 	return client, malformed
 }
 
-func TestLook(t *testing.T) {
+func TestSnapshot(t *testing.T) {
 	var kernel nl80211test.Kernel
 	first, second := device(3, "wlan0"), device(4, "wlan1")
 	second.Stations = nil
 	kernel.Set(first, second)
 	client, _ := connect(t, &kernel)
-	got, err := client.Look("wlan0")
+	got, err := client.Snapshot("wlan0")
 	want := nl80211.Snapshot{Interface: first.Interface, Survey: &first.Surveys[1], Stations: first.Stations}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %+v, %v, want %+v", got, err, want)
 	}
-	if got, err = client.Look("wlan1"); err != nil || got.Interface.Index != 4 || len(got.Stations) != 0 {
+	if got, err = client.Snapshot("wlan1"); err != nil || got.Interface.Index != 4 || len(got.Stations) != 0 {
 		t.Fatalf("got %+v, %v, want the empty wlan1", got, err)
 	}
-	first.Interface.Index = 9 // Made anew.
+	first.Interface.Index = 9 // Removed and created again.
 	kernel.Set(first)
-	if got, err = client.Look("wlan0"); err != nil || got.Interface.Index != 9 || len(got.Stations) != 2 {
+	if got, err = client.Snapshot("wlan0"); err != nil || got.Interface.Index != 9 || len(got.Stations) != 2 {
 		t.Fatalf("got %+v, %v, want index 9", got, err)
 	}
 	kernel.Set()
-	if _, err = client.Look("wlan0"); !errors.Is(err, nl80211.ErrNoInterface) {
+	if _, err = client.Snapshot("wlan0"); !errors.Is(err, nl80211.ErrNoInterface) {
 		t.Fatalf("error is %v, want no such interface", err)
 	}
 }
@@ -80,7 +84,7 @@ func TestSurveyOfTheChannel(t *testing.T) {
 		device nl80211test.Device
 		want   *nl80211.Survey
 	}{
-		"marked":     {device(3, "wlan0"), &device(3, "wlan0").Surveys[1]},
+		"in use":     {device(3, "wlan0"), &device(3, "wlan0").Surveys[1]},
 		"unmarked":   {unmarked, &unmarked.Surveys[1]},
 		"unmeasured": {unmeasured, nil},
 		"none":       {none, nil},
@@ -90,7 +94,7 @@ func TestSurveyOfTheChannel(t *testing.T) {
 			var kernel nl80211test.Kernel
 			kernel.Set(test.device)
 			client, _ := connect(t, &kernel)
-			got, err := client.Look("wlan0")
+			got, err := client.Snapshot("wlan0")
 			if err != nil || !reflect.DeepEqual(got.Survey, test.want) {
 				t.Fatalf("got %+v, %v, want %+v", got.Survey, err, test.want)
 			}
@@ -99,14 +103,14 @@ func TestSurveyOfTheChannel(t *testing.T) {
 }
 
 func TestStationsAreSeenWithoutASurvey(t *testing.T) {
-	// A driver that has none, and one that cannot tell just now: that is counted.
+	// A driver that has none, and one that cannot answer now: that is counted.
 	for refusal, counted := range map[syscall.Errno]int{syscall.EOPNOTSUPP: 0, syscall.EBUSY: 1, syscall.EIO: 1} {
 		t.Run(refusal.Error(), func(t *testing.T) {
 			var kernel nl80211test.Kernel
 			kernel.Set(device(3, "wlan0"))
 			kernel.RefuseSurveys(refusal)
 			client, malformed := connect(t, &kernel)
-			got, err := client.Look("wlan0")
+			got, err := client.Snapshot("wlan0")
 			if err != nil || got.Survey != nil || len(got.Stations) != 2 {
 				t.Fatalf("got %+v, %v, want stations and no survey", got, err)
 			}
@@ -122,11 +126,33 @@ func TestABrokenMessageCostsNoOther(t *testing.T) {
 	kernel.Set(device(3, "wlan0"))
 	kernel.SetGarbage([]byte{1}, nil, golden(t, "station-80211g.bin")[:500])
 	client, malformed := connect(t, &kernel)
-	got, err := client.Look("wlan0")
+	got, err := client.Snapshot("wlan0")
 	if err != nil || len(got.Stations) != 2 {
 		t.Fatalf("got %+v, %v, want the two whole stations", got, err)
 	}
 	if len(*malformed) != 3 {
 		t.Fatalf("refused %v, want three messages", *malformed)
+	}
+}
+
+// A connection that breaks is no answer of the kernel: neither "no survey" nor "no such interface".
+func TestABrokenConnectionIsAnError(t *testing.T) {
+	broken := errors.New("connection reset")
+	for command, names := range map[uint8]string{
+		unix.NL80211_CMD_GET_INTERFACE: "list wireless interfaces",
+		unix.NL80211_CMD_GET_SURVEY:    "get survey of wlan0",
+		unix.NL80211_CMD_GET_STATION:   "get stations of wlan0",
+	} {
+		var kernel nl80211test.Kernel
+		kernel.Set(device(3, "wlan0"))
+		kernel.Break(command, broken)
+		client, malformed := connect(t, &kernel)
+		got, err := client.Snapshot("wlan0")
+		if !errors.Is(err, broken) || errors.Is(err, nl80211.ErrNoInterface) || !strings.Contains(err.Error(), names) {
+			t.Errorf("%s: %+v, %v", names, got, err)
+		}
+		if len(*malformed) > 0 {
+			t.Errorf("%s: refused %v", names, *malformed)
+		}
 	}
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nl80211 reads what the kernel knows of an access point's stations and channel over generic netlink.
+// Package nl80211 reads an access point's stations and channel from the kernel over generic netlink.
 //
 // The files parse*.go are pure: the attributes of one message in, one value out. Names of commands and attributes are
-// those of Linux's include/uapi/linux/nl80211.h. (github.com/mdlayher/wifi reads neither RX_DURATION nor TX_DURATION.)
+// those of Linux's include/uapi/linux/nl80211.h. (github.com/mdlayher/wifi reads neither the station flags nor the
+// durations, and does not check the length of an attribute.)
 package nl80211
 
 import (
@@ -11,38 +12,22 @@ import (
 	"fmt"
 
 	"github.com/mdlayher/netlink"
+
+	"github.com/airbound/airbound/ap-firmware/mac"
 )
 
 // ErrMalformed is wrapped by every error about a message that the kernel sent.
 var ErrMalformed = errors.New("malformed nl80211 message")
 
-// NL80211_ATTR_*.
-const (
-	attrIfindex      = 3
-	attrIfname       = 4
-	attrIftype       = 5
-	attrMAC          = 6
-	attrStaInfo      = 21
-	attrWiphyFreq    = 38
-	attrSSID         = 52
-	attrSurveyInfo   = 84
-	attrChannelWidth = 159
-	attrCenterFreq1  = 160
-)
-
 func malformed(what string, err error) error {
 	return fmt.Errorf("parse %s: %w: %w", what, ErrMalformed, err)
 }
 
-// decodeMAC stores six octets as text, lower case with colons.
-func decodeMAC(mac *string) func([]byte) error {
-	return func(octets []byte) error {
-		if len(octets) != 6 {
-			return fmt.Errorf("MAC address has %d octets", len(octets))
-		}
-		*mac = fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x",
-			octets[0], octets[1], octets[2], octets[3], octets[4], octets[5])
-		return nil
+// decodeMAC stores six octets.
+func decodeMAC(address *mac.Address) func([]byte) error {
+	return func(octets []byte) (err error) {
+		*address, err = mac.FromOctets(octets)
+		return err
 	}
 }
 

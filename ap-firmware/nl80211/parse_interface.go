@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/ap-firmware/mac"
 )
 
 // Interface is one wireless network interface.
@@ -13,10 +16,10 @@ type Interface struct {
 	Index uint32
 	Name  string
 	// MAC is the BSSID if the interface is an access point.
-	MAC string
+	MAC mac.Address
 	// SSID is empty while no BSS is up.
 	SSID []byte
-	// Type is NL80211_IFTYPE_*; see TypeAP.
+	// Type is one of NL80211_IFTYPE_*.
 	Type uint32
 	// FrequencyMHz is the primary channel's; 0 while there is none.
 	FrequencyMHz uint32
@@ -25,11 +28,14 @@ type Interface struct {
 	WidthMHz           uint32
 }
 
-// TypeAP is NL80211_IFTYPE_AP.
-const TypeAP = 3
-
-// widthsMHz is indexed by NL80211_CHAN_WIDTH_*. 80+80 MHz counts with both halves.
-var widthsMHz = [...]uint32{20, 20, 40, 80, 160, 160, 5, 10, 1, 2, 4, 8, 16, 320}
+// widthsMHz is indexed by NL80211_CHAN_WIDTH_*. For 80+80 MHz both halves count.
+var widthsMHz = [...]uint32{
+	unix.NL80211_CHAN_WIDTH_20_NOHT: 20, unix.NL80211_CHAN_WIDTH_20: 20, unix.NL80211_CHAN_WIDTH_40: 40,
+	unix.NL80211_CHAN_WIDTH_80: 80, unix.NL80211_CHAN_WIDTH_80P80: 160, unix.NL80211_CHAN_WIDTH_160: 160,
+	unix.NL80211_CHAN_WIDTH_5: 5, unix.NL80211_CHAN_WIDTH_10: 10, unix.NL80211_CHAN_WIDTH_1: 1,
+	unix.NL80211_CHAN_WIDTH_2: 2, unix.NL80211_CHAN_WIDTH_4: 4, unix.NL80211_CHAN_WIDTH_8: 8,
+	unix.NL80211_CHAN_WIDTH_16: 16, unix.NL80211_CHAN_WIDTH_320: 320,
+}
 
 // ParseInterface parses the attributes of an NL80211_CMD_NEW_INTERFACE.
 func ParseInterface(attributes []byte) (Interface, error) {
@@ -43,21 +49,21 @@ func ParseInterface(attributes []byte) (Interface, error) {
 	)
 	for decoder.Next() {
 		switch decoder.Type() {
-		case attrIfindex:
+		case unix.NL80211_ATTR_IFINDEX:
 			parsed.Index = decoder.Uint32()
-		case attrIfname:
+		case unix.NL80211_ATTR_IFNAME:
 			parsed.Name = decoder.String()
-		case attrMAC:
+		case unix.NL80211_ATTR_MAC:
 			decoder.Do(decodeMAC(&parsed.MAC))
-		case attrSSID:
+		case unix.NL80211_ATTR_SSID:
 			parsed.SSID = decoder.Bytes()
-		case attrIftype:
+		case unix.NL80211_ATTR_IFTYPE:
 			parsed.Type = decoder.Uint32()
-		case attrWiphyFreq:
+		case unix.NL80211_ATTR_WIPHY_FREQ:
 			parsed.FrequencyMHz = decoder.Uint32()
-		case attrCenterFreq1:
+		case unix.NL80211_ATTR_CENTER_FREQ1:
 			parsed.CenterFrequencyMHz = decoder.Uint32()
-		case attrChannelWidth:
+		case unix.NL80211_ATTR_CHANNEL_WIDTH:
 			width = decoder.Uint32()
 		}
 	}

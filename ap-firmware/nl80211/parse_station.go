@@ -9,63 +9,40 @@ import (
 	"math"
 
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/ap-firmware/mac"
 )
 
 // Station is one entry of the kernel's station table. Directions are the access point's: RX is uplink.
 type Station struct {
-	MAC string
+	MAC mac.Address
 	// Associated is false for a station that is only authenticated.
 	Associated bool
-	// SignalDBM is nil if the driver does not tell.
+	// SignalDBM is nil if the driver does not report it.
 	SignalDBM            *int8
 	RXBytes, TXBytes     uint64
 	RXPackets, TXPackets uint32
 	TXRetries, TXFailed  uint32
 	RXBitrate, TXBitrate Bitrate
-	// RXAirtimeUS and TXAirtimeUS are nil if the driver does not tell. mac80211 says 0 for a driver that does not know.
+	// RXAirtimeUS and TXAirtimeUS are nil if the driver does not report them. mac80211 reports 0 for a driver that does
+	// not measure.
 	RXAirtimeUS, TXAirtimeUS *uint64
 	ConnectedSeconds         uint32
 }
 
-// Bitrate is that of the last frame; zero if the driver does not tell.
+// Bitrate is that of the last frame; zero if the driver does not report it.
 type Bitrate struct {
 	Kbps uint32
-	// Aggregated marks a rate of 802.11n or later, whose frames travel in aggregates.
+	// Aggregated is set for a rate of 802.11n or later (HT, VHT, HE, EHT), whose frames may be aggregated.
 	Aggregated bool
 }
 
-// NL80211_STA_INFO_*.
-const (
-	staRXBytes       = 2
-	staTXBytes       = 3
-	staSignal        = 7
-	staTXBitrate     = 8
-	staRXPackets     = 9
-	staTXPackets     = 10
-	staTXRetries     = 11
-	staTXFailed      = 12
-	staRXBitrate     = 14
-	staConnectedTime = 16
-	staFlags         = 17
-	staRXBytes64     = 23
-	staTXBytes64     = 24
-	staRXDuration    = 32
-	staTXDuration    = 39
-)
-
-// NL80211_RATE_INFO_*. A rate is in units of 100 kb/s.
-const (
-	rateBitrate   = 1
-	rateMCS       = 2
-	rateBitrate32 = 5
-	rateVHTMCS    = 6
-	rateHEMCS     = 13
-	rateEHTMCS    = 19
-	rateUnitKbps  = 100
-)
+// rateUnitKbps is the unit of NL80211_RATE_INFO_BITRATE.
+const rateUnitKbps = 100
 
 // flagAssociated is the bit of NL80211_STA_FLAG_ASSOCIATED.
-const flagAssociated = 1 << 7
+const flagAssociated = 1 << unix.NL80211_STA_FLAG_ASSOCIATED
 
 // ParseStation parses the attributes of an NL80211_CMD_NEW_STATION.
 func ParseStation(attributes []byte) (Station, error) {
@@ -73,20 +50,20 @@ func ParseStation(attributes []byte) (Station, error) {
 	if err != nil {
 		return Station{}, malformed("station", err)
 	}
-	// A driver that tells no flags lists none but associated stations.
+	// A driver that reports no flags lists only associated stations.
 	parsed := Station{Associated: true}
 	for decoder.Next() {
 		switch decoder.Type() {
-		case attrMAC:
+		case unix.NL80211_ATTR_MAC:
 			decoder.Do(decodeMAC(&parsed.MAC))
-		case attrStaInfo:
+		case unix.NL80211_ATTR_STA_INFO:
 			decoder.Nested(nested(parsed.decode))
 		}
 	}
 	if err := decoder.Err(); err != nil {
-		return Station{}, malformed("station "+parsed.MAC, err)
+		return Station{}, malformed("station "+parsed.MAC.String(), err)
 	}
-	if parsed.MAC == "" {
+	if parsed.MAC.IsZero() {
 		return Station{}, malformed("station", errors.New("no MAC address"))
 	}
 	return parsed, nil
@@ -96,42 +73,42 @@ func (s *Station) decode(info *netlink.AttributeDecoder) {
 	var has64 struct{ rx, tx bool }
 	for info.Next() {
 		switch info.Type() {
-		case staRXBytes64:
+		case unix.NL80211_STA_INFO_RX_BYTES64:
 			s.RXBytes, has64.rx = info.Uint64(), true
-		case staTXBytes64:
+		case unix.NL80211_STA_INFO_TX_BYTES64:
 			s.TXBytes, has64.tx = info.Uint64(), true
-		case staRXBytes: // 32 bits: wraps after 4 GiB.
+		case unix.NL80211_STA_INFO_RX_BYTES: // 32 bits: wraps after 4 GiB.
 			if bytes := info.Uint32(); !has64.rx {
 				s.RXBytes = uint64(bytes)
 			}
-		case staTXBytes:
+		case unix.NL80211_STA_INFO_TX_BYTES:
 			if bytes := info.Uint32(); !has64.tx {
 				s.TXBytes = uint64(bytes)
 			}
-		case staRXPackets:
+		case unix.NL80211_STA_INFO_RX_PACKETS:
 			s.RXPackets = info.Uint32()
-		case staTXPackets:
+		case unix.NL80211_STA_INFO_TX_PACKETS:
 			s.TXPackets = info.Uint32()
-		case staTXRetries:
+		case unix.NL80211_STA_INFO_TX_RETRIES:
 			s.TXRetries = info.Uint32()
-		case staTXFailed:
+		case unix.NL80211_STA_INFO_TX_FAILED:
 			s.TXFailed = info.Uint32()
-		case staSignal:
+		case unix.NL80211_STA_INFO_SIGNAL:
 			signalDBM := info.Int8()
 			s.SignalDBM = &signalDBM
-		case staRXBitrate:
+		case unix.NL80211_STA_INFO_RX_BITRATE:
 			info.Nested(nested(s.RXBitrate.decode))
-		case staTXBitrate:
+		case unix.NL80211_STA_INFO_TX_BITRATE:
 			info.Nested(nested(s.TXBitrate.decode))
-		case staRXDuration:
+		case unix.NL80211_STA_INFO_RX_DURATION:
 			airtimeUS := info.Uint64()
 			s.RXAirtimeUS = &airtimeUS
-		case staTXDuration:
+		case unix.NL80211_STA_INFO_TX_DURATION:
 			airtimeUS := info.Uint64()
 			s.TXAirtimeUS = &airtimeUS
-		case staConnectedTime:
+		case unix.NL80211_STA_INFO_CONNECTED_TIME:
 			s.ConnectedSeconds = info.Uint32()
-		case staFlags:
+		case unix.NL80211_STA_INFO_STA_FLAGS:
 			info.Do(s.decodeFlags)
 		}
 	}
@@ -152,11 +129,12 @@ func (b *Bitrate) decode(info *netlink.AttributeDecoder) {
 	var units uint32
 	for info.Next() {
 		switch info.Type() {
-		case rateBitrate: // 16 bits: absent above 6.5 Gb/s.
+		case unix.NL80211_RATE_INFO_BITRATE: // 16 bits: absent above 6.5 Gb/s.
 			units = max(units, uint32(info.Uint16()))
-		case rateBitrate32:
+		case unix.NL80211_RATE_INFO_BITRATE32:
 			units = max(units, info.Uint32())
-		case rateMCS, rateVHTMCS, rateHEMCS, rateEHTMCS:
+		case unix.NL80211_RATE_INFO_MCS, unix.NL80211_RATE_INFO_VHT_MCS, unix.NL80211_RATE_INFO_HE_MCS,
+			unix.NL80211_RATE_INFO_EHT_MCS:
 			b.Aggregated = true
 		}
 	}

@@ -6,27 +6,18 @@ import (
 	"errors"
 
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // Survey is one channel of the radio.
 type Survey struct {
 	FrequencyMHz uint32
-	// InUse marks the channel that the radio is on.
+	// InUse is set for the channel that the radio is on.
 	InUse bool
 	// ActiveMS is nil if the driver does not measure. The others are parts of it, cumulative like it.
 	ActiveMS           *uint64
 	BusyMS, RXMS, TXMS uint64
 }
-
-// NL80211_SURVEY_INFO_*.
-const (
-	surveyFrequency = 1
-	surveyInUse     = 3
-	surveyTime      = 4
-	surveyTimeBusy  = 5
-	surveyTimeRX    = 7
-	surveyTimeTX    = 8
-)
 
 // ParseSurvey parses the attributes of an NL80211_CMD_NEW_SURVEY_RESULTS.
 func ParseSurvey(attributes []byte) (Survey, error) {
@@ -36,7 +27,7 @@ func ParseSurvey(attributes []byte) (Survey, error) {
 	}
 	var parsed Survey
 	for decoder.Next() {
-		if decoder.Type() == attrSurveyInfo {
+		if decoder.Type() == unix.NL80211_ATTR_SURVEY_INFO {
 			decoder.Nested(nested(parsed.decode))
 		}
 	}
@@ -52,18 +43,18 @@ func ParseSurvey(attributes []byte) (Survey, error) {
 func (s *Survey) decode(info *netlink.AttributeDecoder) {
 	for info.Next() {
 		switch info.Type() {
-		case surveyFrequency:
+		case unix.NL80211_SURVEY_INFO_FREQUENCY:
 			s.FrequencyMHz = info.Uint32()
-		case surveyInUse:
+		case unix.NL80211_SURVEY_INFO_IN_USE:
 			s.InUse = info.Flag()
-		case surveyTime:
+		case unix.NL80211_SURVEY_INFO_TIME:
 			activeMS := info.Uint64()
 			s.ActiveMS = &activeMS
-		case surveyTimeBusy:
+		case unix.NL80211_SURVEY_INFO_TIME_BUSY:
 			s.BusyMS = info.Uint64()
-		case surveyTimeRX:
+		case unix.NL80211_SURVEY_INFO_TIME_RX:
 			s.RXMS = info.Uint64()
-		case surveyTimeTX:
+		case unix.NL80211_SURVEY_INFO_TIME_TX:
 			s.TXMS = info.Uint64()
 		}
 	}

@@ -11,12 +11,14 @@ import (
 	"testing"
 
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
 
+	"github.com/airbound/airbound/ap-firmware/mac"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/nl80211/nl80211test"
 )
 
-const phone1 = "02:00:00:00:01:00"
+var phone1 = mac.Address{2, 0, 0, 0, 1, 0}
 
 func TestParseStationOfARealKernel(t *testing.T) {
 	tests := map[string]nl80211.Station{
@@ -52,7 +54,7 @@ func TestParseStationOfARealKernel(t *testing.T) {
 
 func TestParseInterfaceOfARealKernel(t *testing.T) {
 	want := nl80211.Interface{
-		Index: 3, Name: "wlan0", MAC: "02:00:00:00:00:00", SSID: []byte("airbound"), Type: nl80211.TypeAP,
+		Index: 3, Name: "wlan0", MAC: mac.Address{2}, SSID: []byte("airbound"), Type: unix.NL80211_IFTYPE_AP,
 		FrequencyMHz: 2437, CenterFrequencyMHz: 2437, WidthMHz: 20,
 	}
 	got, err := nl80211.ParseInterface(golden(t, "interface.bin"))
@@ -82,26 +84,26 @@ func TestParseStationOfAPoorDriver(t *testing.T) {
 		},
 		"counters of 32 bits": {
 			func(info *netlink.AttributeEncoder) error {
-				info.Uint32(2, 7)
-				info.Uint32(3, 8)
+				info.Uint32(unix.NL80211_STA_INFO_RX_BYTES, 7)
+				info.Uint32(unix.NL80211_STA_INFO_TX_BYTES, 8)
 				return nil
 			},
 			nl80211.Station{MAC: phone1, Associated: true, RXBytes: 7, TXBytes: 8},
 		},
 		"counters of 64 bits before those of 32": {
 			func(info *netlink.AttributeEncoder) error {
-				info.Uint64(23, 1<<32+7)
-				info.Uint64(24, 1<<33+8)
-				info.Uint32(2, 7)
-				info.Uint32(3, 8)
+				info.Uint64(unix.NL80211_STA_INFO_RX_BYTES64, 1<<32+7)
+				info.Uint64(unix.NL80211_STA_INFO_TX_BYTES64, 1<<33+8)
+				info.Uint32(unix.NL80211_STA_INFO_RX_BYTES, 7)
+				info.Uint32(unix.NL80211_STA_INFO_TX_BYTES, 8)
 				return nil
 			},
 			nl80211.Station{MAC: phone1, Associated: true, RXBytes: 1<<32 + 7, TXBytes: 1<<33 + 8},
 		},
 		"a rate beyond every unit": {
 			func(info *netlink.AttributeEncoder) error {
-				info.Nested(14, func(rate *netlink.AttributeEncoder) error {
-					rate.Uint32(5, 0xffffffff)
+				info.Nested(unix.NL80211_STA_INFO_RX_BITRATE, func(rate *netlink.AttributeEncoder) error {
+					rate.Uint32(unix.NL80211_RATE_INFO_BITRATE32, 0xffffffff)
 					return nil
 				})
 				return nil
@@ -110,14 +112,14 @@ func TestParseStationOfAPoorDriver(t *testing.T) {
 		},
 		"authenticated only": {
 			func(info *netlink.AttributeEncoder) error {
-				info.Bytes(17, []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})
+				info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS, []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})
 				return nil
 			},
 			nl80211.Station{MAC: phone1},
 		},
 		"does not know what is associated": {
 			func(info *netlink.AttributeEncoder) error {
-				info.Bytes(17, make([]byte, 8))
+				info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS, make([]byte, 8))
 				return nil
 			},
 			nl80211.Station{MAC: phone1, Associated: true},
@@ -137,8 +139,14 @@ func TestParsersRefuse(t *testing.T) {
 	station := func(attributes []byte) error { _, err := nl80211.ParseStation(attributes); return err }
 	survey := func(attributes []byte) error { _, err := nl80211.ParseSurvey(attributes); return err }
 	networkInterface := func(attributes []byte) error { _, err := nl80211.ParseInterface(attributes); return err }
-	wrongFlags := func(info *netlink.AttributeEncoder) error { info.Bytes(17, make([]byte, 4)); return nil }
-	shortCounter := func(info *netlink.AttributeEncoder) error { info.Bytes(23, make([]byte, 4)); return nil }
+	wrongFlags := func(info *netlink.AttributeEncoder) error {
+		info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS, make([]byte, 4))
+		return nil
+	}
+	shortCounter := func(info *netlink.AttributeEncoder) error {
+		info.Bytes(unix.NL80211_STA_INFO_RX_BYTES64, make([]byte, 4))
+		return nil
+	}
 	tests := map[string]struct {
 		parse      func([]byte) error
 		attributes []byte
@@ -147,16 +155,25 @@ func TestParsersRefuse(t *testing.T) {
 		"station without address": {station, nil, "no MAC address"},
 		"station cut":             {station, golden(t, "station-80211g.bin")[:1001], "parse station"},
 		"station header cut":      {station, []byte{1, 2, 3}, "parse station"},
-		"station of five octets":  {station, attribute(t, 6, make([]byte, 5)), "5 octets"},
-		"flags of four bytes":     {station, stationWith(t, wrongFlags), "parse station " + phone1},
-		"counter of four bytes":   {station, stationWith(t, shortCounter), "parse station " + phone1},
-		"survey empty":            {survey, nil, "no frequency"},
-		"survey cut":              {survey, golden(t, "survey.bin")[:33], "parse survey"},
-		"interface cut":           {networkInterface, golden(t, "interface.bin")[:50], "parse interface"},
-		"interface index short":   {networkInterface, attribute(t, 3, []byte{1}), "parse interface"},
+		"station of five octets": {
+			station,
+			attribute(t, unix.NL80211_ATTR_MAC, make([]byte, 5)),
+			"5 octets: not a MAC address",
+		},
+		"flags of four bytes":   {station, stationWith(t, wrongFlags), "parse station " + phone1.String()},
+		"counter of four bytes": {station, stationWith(t, shortCounter), "parse station " + phone1.String()},
+		"survey empty":          {survey, nil, "no frequency"},
+		"survey cut":            {survey, golden(t, "survey.bin")[:33], "parse survey"},
+		"interface cut":         {networkInterface, golden(t, "interface.bin")[:50], "parse interface"},
+		"interface index short": {
+			networkInterface,
+			attribute(t, unix.NL80211_ATTR_IFINDEX, []byte{1}),
+			"parse interface",
+		},
 		"unknown width": {
 			networkInterface,
-			append(attribute(t, 38, []byte{1, 0, 0, 0}), attribute(t, 159, []byte{99, 0, 0, 0})...),
+			append(attribute(t, unix.NL80211_ATTR_WIPHY_FREQ, []byte{1, 0, 0, 0}),
+				attribute(t, unix.NL80211_ATTR_CHANNEL_WIDTH, []byte{99, 0, 0, 0})...),
 			"width",
 		},
 	}
@@ -171,7 +188,7 @@ func TestParsersRefuse(t *testing.T) {
 }
 
 func TestInterfaceThatIsDown(t *testing.T) {
-	got, err := nl80211.ParseInterface(attribute(t, 4, []byte("wlan0\x00")))
+	got, err := nl80211.ParseInterface(attribute(t, unix.NL80211_ATTR_IFNAME, []byte("wlan0\x00")))
 	if want := (nl80211.Interface{Name: "wlan0"}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %+v, %v, want %+v", got, err, want)
 	}
@@ -248,11 +265,35 @@ func attribute(tb testing.TB, kind uint16, value []byte) []byte {
 func stationWith(tb testing.TB, info func(*netlink.AttributeEncoder) error) []byte {
 	tb.Helper()
 	encoder := netlink.NewAttributeEncoder()
-	encoder.Bytes(6, []byte{2, 0, 0, 0, 1, 0})
-	encoder.Nested(21, info)
+	encoder.Bytes(unix.NL80211_ATTR_MAC, []byte{2, 0, 0, 0, 1, 0})
+	encoder.Nested(unix.NL80211_ATTR_STA_INFO, info)
 	attributes, err := encoder.Encode()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return attributes
+}
+
+func TestARateOf80211nOrLaterMayBeAggregated(t *testing.T) {
+	for name, test := range map[string]struct {
+		attribute uint16
+		want      bool
+	}{
+		"HT":     {unix.NL80211_RATE_INFO_MCS, true},
+		"VHT":    {unix.NL80211_RATE_INFO_VHT_MCS, true},
+		"HE":     {unix.NL80211_RATE_INFO_HE_MCS, true},
+		"EHT":    {unix.NL80211_RATE_INFO_EHT_MCS, true},
+		"legacy": {unix.NL80211_RATE_INFO_SHORT_GI, false},
+	} {
+		got, err := nl80211.ParseStation(stationWith(t, func(info *netlink.AttributeEncoder) error {
+			info.Nested(unix.NL80211_STA_INFO_TX_BITRATE, func(rate *netlink.AttributeEncoder) error {
+				rate.Uint8(test.attribute, 7)
+				return nil
+			})
+			return nil
+		}))
+		if err != nil || got.TXBitrate.Aggregated != test.want {
+			t.Errorf("%s: %+v, %v", name, got.TXBitrate, err)
+		}
+	}
 }

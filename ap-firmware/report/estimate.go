@@ -3,20 +3,21 @@
 package report
 
 import (
+	"github.com/airbound/airbound/ap-firmware/mac"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// Airtime of a driver that measures none is estimated from what moved since the last look, at the rate of now:
+// Airtime of a driver that measures none is estimated from what moved since the last sample, at the current rate:
 //
 //	frames  = packets + retries                        (retries: downlink only, the uplink's are not visible)
 //	bytes   = payload * frames / packets               (a retry is as long as the mean packet)
 //	airtime = frames * preamble + 8 * (bytes + 4 * frames) / rate
 //
-// mac80211's byte counters hold whole MPDUs without their 4 octets of FCS. Preamble and header of a PPDU take 20 us with
-// OFDM (IEEE 802.11-2020, 17.3.2) and 192 us with DSSS and CCK at long preamble (15.2.2); nothing is added with
-// 802.11n and later, where one preamble serves an aggregate of unknown length. Neither backoff, SIFS nor ACK is in it, as
-// neither is in the airtime that mac80211's drivers register. For single frames at a steady rate the estimate is within a
+// mac80211 counts the bytes of whole MPDUs without their 4 octets of FCS. Preamble and header of a PPDU take 20 us with
+// OFDM (IEEE 802.11-2020, 17.3.2) and 192 us with DSSS and CCK at long preamble (15.2.2); nothing is added with 802.11n
+// and later, where one preamble serves an aggregate of unknown length. Neither backoff, SIFS nor ACK is included, nor
+// are they in the airtime that mac80211's drivers register. For single frames at a steady rate the estimate is within a
 // few percent of that; with aggregates it is low by the preambles.
 const (
 	preambleOFDMUS = 20
@@ -29,16 +30,16 @@ type airtime struct {
 	source     airboundv1.AirtimeSource
 }
 
-// estimator has one accumulator for each station, and has learnt whether the driver measures. mac80211 tells an airtime
-// of 0 for a driver that measures none, so only a value over 0, of whichever station, proves that it does.
+// estimator has one accumulator for each station, and records whether the driver measures. mac80211 reports an airtime
+// of 0 for a driver that measures none, so only a value above 0, of any station, proves that it does.
 type estimator struct {
-	stations               map[string]accumulators
+	stations               map[mac.Address]accumulators
 	measuresRX, measuresTX bool
 }
 
 type accumulators struct{ rx, tx accumulator }
 
-// accumulator holds what one direction of one station had at the last look that could be taken into account.
+// accumulator is what one direction of one station had in the last sample that could be used.
 type accumulator struct {
 	bytes            uint64
 	packets, retries uint32
@@ -53,18 +54,18 @@ type direction struct {
 	measuredUS       *uint64
 }
 
-// next returns the airtimes in the order of the stations and forgets the stations that are gone.
+// next returns the airtimes in the order of the stations and drops the stations that are gone.
 func (e *estimator) next(stations []nl80211.Station) []airtime {
 	for i := range stations {
 		e.measuresRX = e.measuresRX || isPositive(stations[i].RXAirtimeUS)
 		e.measuresTX = e.measuresTX || isPositive(stations[i].TXAirtimeUS)
 	}
-	airtimes, now := make([]airtime, len(stations)), make(map[string]accumulators, len(stations))
+	airtimes, now := make([]airtime, len(stations)), make(map[mac.Address]accumulators, len(stations))
 	for i := range stations {
 		each := &stations[i]
 		rx := direction{each.RXBytes, each.RXPackets, 0, each.RXBitrate, each.RXAirtimeUS}
 		tx := direction{each.TXBytes, each.TXPackets, each.TXRetries, each.TXBitrate, each.TXAirtimeUS}
-		// A driver that tells one rate only has about the same in both directions.
+		// For a driver that reports one rate only, it is used for both directions.
 		if rx.rate.Kbps == 0 {
 			rx.rate = tx.rate
 		}
@@ -101,8 +102,8 @@ func (e *estimator) choose(rx, tx direction, estimated accumulators) airtime {
 
 func isPositive(us *uint64) bool { return us != nil && *us > 0 }
 
-// next adds what moved. Counters that went back belong to a new association. What moves while no rate is known is
-// accounted for when one is.
+// next adds what moved. Counters that decreased belong to a new association. What moves while no rate is known is added
+// once one is.
 func (a accumulator) next(now direction) accumulator {
 	if now.bytes < a.bytes || now.packets < a.packets || now.retries < a.retries {
 		a = accumulator{}
@@ -128,7 +129,7 @@ func (d direction) estimateUS() uint64 {
 	return uint64(min(us, airtimeUSMax))
 }
 
-// airtimeUSMax is 31 years: no link brings it, garbage does.
+// airtimeUSMax is 31 years: only wrong counters lead to it.
 const airtimeUSMax = 1e15
 
 func preambleUS(rate nl80211.Bitrate) float64 {

@@ -46,7 +46,12 @@ func TestEstimateOfOneFrame(t *testing.T) {
 			var reporter report.Reporter
 			got := only(t, &reporter, uplink(1, test.bytes, test.rate))
 			if got.GetRxAirtimeUs() != test.wantUS || got.GetAirtimeSource() != estimated {
-				t.Fatalf("got %d us, %v, want %d us, estimated", got.GetRxAirtimeUs(), got.GetAirtimeSource(), test.wantUS)
+				t.Fatalf(
+					"got %d us, %v, want %d us, estimated",
+					got.GetRxAirtimeUs(),
+					got.GetAirtimeSource(),
+					test.wantUS,
+				)
 			}
 		})
 	}
@@ -108,18 +113,24 @@ func TestMeasuredAirtimeIsTaken(t *testing.T) {
 		wantUS  uint64
 		source  airboundv1.AirtimeSource
 	}{
-		"both":                           {with(some, some), 333, measured},
-		"the driver does not measure":    {with(zero, zero), 220, estimated},
-		"the driver does not tell":       {with(nil, nil), 220, estimated},
-		"the driver tells uplink only":   {with(some, nil), 333, estimated},
-		"the driver tells downlink only": {with(nil, some), 220, estimated},
+		"both":                             {with(some, some), 333, measured},
+		"the driver does not measure":      {with(zero, zero), 220, estimated},
+		"the driver does not report":       {with(nil, nil), 220, estimated},
+		"the driver reports uplink only":   {with(some, nil), 333, estimated},
+		"the driver reports downlink only": {with(nil, some), 220, estimated},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var reporter report.Reporter
 			got := only(t, &reporter, test.station)
 			if got.GetRxAirtimeUs() != test.wantUS || got.GetAirtimeSource() != test.source {
-				t.Fatalf("got %d us, %v, want %d us, %v", got.GetRxAirtimeUs(), got.GetAirtimeSource(), test.wantUS, test.source)
+				t.Fatalf(
+					"got %d us, %v, want %d us, %v",
+					got.GetRxAirtimeUs(),
+					got.GetAirtimeSource(),
+					test.wantUS,
+					test.source,
+				)
 			}
 		})
 	}
@@ -127,16 +138,17 @@ func TestMeasuredAirtimeIsTaken(t *testing.T) {
 
 func TestADriverThatMeasuredOnceMeasuresAlways(t *testing.T) {
 	var reporter report.Reporter
-	busy, silent := uplink(9, 9000, nl80211.Bitrate{Kbps: 54_000}), nl80211.Station{MAC: phone2, Associated: true}
+	busy, idle := uplink(9, 9000, nl80211.Bitrate{Kbps: 54_000}), nl80211.Station{MAC: phone2, Associated: true}
 	busy.RXAirtimeUS, busy.TXAirtimeUS = new(uint64(1)), new(uint64(1))
-	silent.RXAirtimeUS, silent.TXAirtimeUS = new(uint64(0)), new(uint64(0))
+	idle.RXAirtimeUS, idle.TXAirtimeUS = new(uint64(0)), new(uint64(0))
 	reporter.Next(sample(busy))
-	if got := only(t, &reporter, silent); got.GetAirtimeSource() != measured {
+	if got := only(t, &reporter, idle); got.GetAirtimeSource() != measured {
 		t.Fatalf("a station that has sent nothing is %v, want measured", got.GetAirtimeSource())
 	}
 }
 
-// Whatever the counters do, an estimate never goes back while they go on, and never beyond what 1 kb/s would take.
+// Whatever the counters do, an estimate never decreases while they grow, and is within what the slowest and the fastest
+// rate would take.
 func TestEstimateOnlyGrows(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -148,15 +160,22 @@ func TestEstimateOnlyGrows(t *testing.T) {
 			packets += moved
 			retries += random.Uint32N(moved + 1)
 			bytes += uint64(moved) * random.Uint64N(2000)
-			rate := nl80211.Bitrate{Kbps: random.Uint32N(1_000_000), Aggregated: random.IntN(2) == 0}
+			const slowestKbps, fastestKbps = 1000, 1_000_000
+			rate := nl80211.Bitrate{
+				Kbps: slowestKbps + random.Uint32N(fastestKbps-slowestKbps), Aggregated: random.IntN(2) == 0,
+			}
 			got := only(t, &reporter, nl80211.Station{
 				MAC: phone1, Associated: true, TXPackets: packets, TXRetries: retries, TXBytes: bytes, TXBitrate: rate,
 			}).GetTxAirtimeUs()
 			if got < last {
 				t.Fatalf("airtime went back from %d to %d us", last, got)
 			}
-			if limit := uint64(packets+retries)*192 + 2*8000*(bytes+8*uint64(packets)); got > limit {
-				t.Fatalf("airtime of %d packets, %d retries, %d bytes is %d us", packets, retries, bytes, got)
+			// At 1 Mb/s a bit takes 1 us, at 1 Gb/s 1/1000. A packet is retried once at most here. Each step truncates
+			// 1 us.
+			highest := uint64(packets+retries)*(192+8*4) + 2*8*bytes
+			if lowest := 8 * bytes / 1000; got > highest || got+50 < lowest {
+				t.Fatalf("airtime of %d packets, %d retries, %d bytes is %d us, want %d to %d",
+					packets, retries, bytes, got, lowest, highest)
 			}
 			last = got
 		}
@@ -167,14 +186,21 @@ func FuzzEstimate(f *testing.F) {
 	f.Add(uint32(1), uint64(1500), uint32(54_000), uint32(2), uint64(3000), uint32(0))
 	f.Add(uint32(0), uint64(1<<63), uint32(1), uint32(1<<31), uint64(1<<64-1), uint32(1<<32-1))
 	f.Fuzz(func(t *testing.T, packets1 uint32, bytes1 uint64, kbps1, packets2 uint32, bytes2 uint64, kbps2 uint32) {
-		const yearsUS = 3e15
+		const mostUS = 1e15 // of one report
 		var reporter report.Reporter
-		for _, station := range []nl80211.Station{
-			uplink(packets1, bytes1, nl80211.Bitrate{Kbps: kbps1}), uplink(packets2, bytes2, nl80211.Bitrate{Kbps: kbps2}),
+		var last uint64
+		for i, station := range []nl80211.Station{
+			uplink(packets1, bytes1, nl80211.Bitrate{Kbps: kbps1}),
+			uplink(packets2, bytes2, nl80211.Bitrate{Kbps: kbps2}),
 		} {
-			if got := only(t, &reporter, station).GetRxAirtimeUs(); got > yearsUS {
+			got := only(t, &reporter, station).GetRxAirtimeUs()
+			if got > uint64(i+1)*mostUS {
 				t.Fatalf("airtime of %+v is %d us", station, got)
 			}
+			if grows := packets2 >= packets1 && bytes2 >= bytes1; grows && got < last {
+				t.Fatalf("airtime went back from %d to %d us", last, got)
+			}
+			last = got
 		}
 	})
 }

@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report makes the controller's AccessPointReport of what the kernel and hostapd tell.
+// Package report makes AccessPointReports of what the kernel and hostapd report.
 //
 // It is pure: samples in, messages out; the time is part of the sample.
 package report
 
 import (
 	"math"
+	"net/netip"
+	"slices"
 
+	"github.com/airbound/airbound/ap-firmware/mac"
+	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// Sample is one look at one BSS.
+// Sample is one sample of one BSS.
 type Sample struct {
-	// MonotonicUS is when the kernel was asked.
+	// MonotonicUS is when the kernel was read, CLOCK_MONOTONIC.
 	MonotonicUS uint64
 	Kernel      nl80211.Snapshot
-	// IsAuthorized is hostapd's word about a station; nil while hostapd is away. A station that has left stays in the
-	// kernel's table for a moment after hostapd told so.
-	IsAuthorized         func(mac string) bool
+	// Addresses are the stations' IP addresses; nil if they could not be read.
+	Addresses neighbours.Table
+	// IsAuthorized reports whether hostapd has authorized a station; nil while hostapd is not connected. A station that
+	// has left stays in the kernel's table for a moment after hostapd reported its departure.
+	IsAuthorized         func(station mac.Address) bool
 	Trigger              airboundv1.AccessPointReportTrigger
 	MalformedInputsTotal uint64
 }
 
-// Reporter makes the reports of one agent's life. The zero value with a version is ready.
+// Reporter makes the reports of one run of an agent. The zero value with a version is ready.
 type Reporter struct {
 	AgentVersion string
 
@@ -39,7 +45,7 @@ func (r *Reporter) Next(sample Sample) *airboundv1.AccessPointReport {
 	airtimes := r.airtime.next(stations)
 	kernel := sample.Kernel.Interface
 	report := &airboundv1.AccessPointReport{
-		Bssid: kernel.MAC, Ssid: kernel.SSID, Interface: kernel.Name,
+		Bssid: kernel.MAC[:], Ssid: kernel.SSID, Interface: kernel.Name,
 		Sequence: r.sequence, MonotonicUs: sample.MonotonicUS,
 		Channel:  &airboundv1.Channel{CenterFrequencyMhz: kernel.CenterFrequencyMHz, WidthMhz: kernel.WidthMHz},
 		Survey:   survey(sample.Kernel.Survey),
@@ -47,12 +53,12 @@ func (r *Reporter) Next(sample Sample) *airboundv1.AccessPointReport {
 		Trigger:  sample.Trigger, MalformedInputsTotal: sample.MalformedInputsTotal, AgentVersion: r.AgentVersion,
 	}
 	for i := range stations {
-		report.Stations[i] = station(&stations[i], airtimes[i])
+		report.Stations[i] = station(&stations[i], airtimes[i], sample.Addresses[stations[i].MAC])
 	}
 	return report
 }
 
-// associated drops who is only authenticated, who has no keys yet, and who has left.
+// associated leaves out stations that are only authenticated, that have no keys yet, and that have left.
 func associated(sample Sample) []nl80211.Station {
 	stations := make([]nl80211.Station, 0, len(sample.Kernel.Stations))
 	for _, each := range sample.Kernel.Stations {
@@ -77,16 +83,21 @@ func usOfMS(ms uint64) uint64 {
 	return min(ms, math.MaxUint64/usPerMS) * usPerMS
 }
 
-func station(in *nl80211.Station, air airtime) *airboundv1.Station {
+func station(in *nl80211.Station, air airtime, addresses []netip.Addr) *airboundv1.Station {
 	const msPerSecond = 1000
 	out := &airboundv1.Station{
-		Mac:     in.MAC,
+		Mac:     slices.Clone(in.MAC[:]),
 		RxBytes: in.RXBytes, TxBytes: in.TXBytes,
 		RxPackets: uint64(in.RXPackets), TxPackets: uint64(in.TXPackets),
 		TxRetries: uint64(in.TXRetries), TxFailed: uint64(in.TXFailed),
 		RxBitrateKbps: in.RXBitrate.Kbps, TxBitrateKbps: in.TXBitrate.Kbps,
 		RxAirtimeUs: air.rxUS, TxAirtimeUs: air.txUS, AirtimeSource: air.source,
 		ConnectedTimeMs: uint64(in.ConnectedSeconds) * msPerSecond,
+		Aggregates:      in.RXBitrate.Aggregated || in.TXBitrate.Aggregated,
+		IpAddresses:     make([][]byte, len(addresses)),
+	}
+	for i, address := range addresses {
+		out.IpAddresses[i] = address.AsSlice()
 	}
 	if in.SignalDBM != nil {
 		signalDBM := int32(*in.SignalDBM)

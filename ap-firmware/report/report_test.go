@@ -4,21 +4,27 @@ package report_test
 
 import (
 	"math"
+	"net/netip"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/airbound/airbound/ap-firmware/mac"
+	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/report"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 const (
-	phone1 = "02:00:00:00:01:00"
-	phone2 = "02:00:00:00:02:00"
-
 	measured  = airboundv1.AirtimeSource_AIRTIME_SOURCE_MEASURED
 	estimated = airboundv1.AirtimeSource_AIRTIME_SOURCE_ESTIMATED
+)
+
+var (
+	phone1 = mac.Address{2, 0, 0, 0, 1, 0}
+	phone2 = mac.Address{2, 0, 0, 0, 2, 0}
 )
 
 func sample(stations ...nl80211.Station) report.Sample {
@@ -30,7 +36,7 @@ func TestEveryFieldArrives(t *testing.T) {
 		MonotonicUS: 81_234_567,
 		Kernel: nl80211.Snapshot{
 			Interface: nl80211.Interface{
-				Index: 3, Name: "wlan0", MAC: "02:00:00:00:00:00", SSID: []byte{0xff, 'a'}, Type: nl80211.TypeAP,
+				Index: 3, Name: "wlan0", MAC: mac.Address{2}, SSID: []byte{0xff, 'a'}, Type: unix.NL80211_IFTYPE_AP,
 				FrequencyMHz: 5180, CenterFrequencyMHz: 5210, WidthMHz: 80,
 			},
 			Survey: &nl80211.Survey{
@@ -43,20 +49,56 @@ func TestEveryFieldArrives(t *testing.T) {
 				RXAirtimeUS: new(uint64(5_000_000)), TXAirtimeUS: new(uint64(600)), ConnectedSeconds: 90,
 			}},
 		},
+		Addresses: neighbours.Table{
+			phone1: {netip.MustParseAddr("10.0.0.11"), netip.MustParseAddr("fe80::11")},
+			phone2: {netip.MustParseAddr("10.0.0.12")},
+		},
 		Trigger:              airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED,
 		MalformedInputsTotal: 5,
 	}
 	want := &airboundv1.AccessPointReport{
-		Bssid: "02:00:00:00:00:00", Ssid: []byte{0xff, 'a'}, Interface: "wlan0", Sequence: 1, MonotonicUs: 81_234_567,
-		Channel: &airboundv1.Channel{CenterFrequencyMhz: 5210, WidthMhz: 80},
-		Survey:  &airboundv1.ChannelSurvey{ActiveUs: 10_000_000, BusyUs: 6_000_000, RxUs: 3_000_000, TxUs: 2_000_000},
-		Stations: []*airboundv1.Station{{
-			Mac: phone1, SignalDbm: new(int32(-61)), RxBytes: 1 << 40, TxBytes: 7, RxPackets: 11, TxPackets: 12,
-			TxRetries: 13, TxFailed: 14, RxBitrateKbps: 54_000, TxBitrateKbps: 433_300, RxAirtimeUs: 5_000_000,
-			TxAirtimeUs: 600, AirtimeSource: measured, ConnectedTimeMs: 90_000,
-		}},
+		Bssid:       []byte{2, 0, 0, 0, 0, 0},
+		Ssid:        []byte{0xff, 'a'},
+		Interface:   "wlan0",
+		Sequence:    1,
+		MonotonicUs: 81_234_567,
+		Channel:     &airboundv1.Channel{CenterFrequencyMhz: 5210, WidthMhz: 80},
+		Survey: &airboundv1.ChannelSurvey{
+			ActiveUs: 10_000_000,
+			BusyUs:   6_000_000,
+			RxUs:     3_000_000,
+			TxUs:     2_000_000,
+		},
+		Stations: []*airboundv1.Station{
+			{
+				Mac: []byte{
+					2,
+					0,
+					0,
+					0,
+					1,
+					0,
+				},
+				SignalDbm:       new(int32(-61)),
+				RxBytes:         1 << 40,
+				TxBytes:         7,
+				RxPackets:       11,
+				TxPackets:       12,
+				TxRetries:       13,
+				TxFailed:        14,
+				RxBitrateKbps:   54_000,
+				TxBitrateKbps:   433_300,
+				RxAirtimeUs:     5_000_000,
+				TxAirtimeUs:     600,
+				AirtimeSource:   measured,
+				ConnectedTimeMs: 90_000,
+				Aggregates:      true,
+				IpAddresses:     [][]byte{{10, 0, 0, 11}, netip.MustParseAddr("fe80::11").AsSlice()},
+			},
+		},
 		Trigger:              airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED,
-		MalformedInputsTotal: 5, AgentVersion: "1.2.3",
+		MalformedInputsTotal: 5,
+		AgentVersion:         "1.2.3",
 	}
 	reporter := report.Reporter{AgentVersion: "1.2.3"}
 	if got := reporter.Next(in); !proto.Equal(got, want) {
@@ -67,7 +109,7 @@ func TestEveryFieldArrives(t *testing.T) {
 	}
 }
 
-func TestWhatTheDriverDoesNotTellIsAbsent(t *testing.T) {
+func TestWhatTheDriverDoesNotReportIsAbsent(t *testing.T) {
 	var reporter report.Reporter
 	got := reporter.Next(sample(nl80211.Station{MAC: phone1, Associated: true}))
 	if got.GetSurvey() != nil || got.GetStations()[0].SignalDbm != nil {
@@ -83,21 +125,31 @@ func TestWhatTheDriverDoesNotTellIsAbsent(t *testing.T) {
 func TestAbsurdSurveyDoesNotWrap(t *testing.T) {
 	var reporter report.Reporter
 	in := sample()
-	in.Kernel.Survey = &nl80211.Survey{FrequencyMHz: 2437, ActiveMS: new(uint64(math.MaxUint64)), BusyMS: 5}
-	if got := reporter.Next(in).GetSurvey(); got.GetActiveUs() < got.GetBusyUs() {
-		t.Fatalf("survey %v wrapped", got)
+	// 2^61 ms * 1000 is 0 in 64 bits.
+	in.Kernel.Survey = &nl80211.Survey{
+		FrequencyMHz: 2437,
+		ActiveMS:     new(uint64(1 << 61)),
+		BusyMS:       5,
+		RXMS:         math.MaxUint64,
+	}
+	const most = math.MaxUint64 / 1000 * 1000
+	if got := reporter.Next(
+		in,
+	).GetSurvey(); got.GetActiveUs() != most || got.GetRxUs() != most ||
+		got.GetBusyUs() != 5000 {
+		t.Fatalf("survey is %v, want %d us at most", got, uint64(most))
 	}
 }
 
 func TestWhoIsAssociated(t *testing.T) {
 	stations := []nl80211.Station{{MAC: phone1, Associated: true}, {MAC: phone2}}
 	tests := map[string]struct {
-		isAuthorized func(string) bool
-		want         []string
+		isAuthorized func(mac.Address) bool
+		want         []mac.Address
 	}{
-		"hostapd is away":        {nil, []string{phone1}},
-		"hostapd knows everyone": {func(string) bool { return true }, []string{phone1}},
-		"hostapd knows another":  {func(mac string) bool { return mac == phone2 }, nil},
+		"hostapd is away":      {nil, []mac.Address{phone1}},
+		"hostapd has everyone": {func(mac.Address) bool { return true }, []mac.Address{phone1}},
+		"hostapd has another":  {func(station mac.Address) bool { return station == phone2 }, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -105,9 +157,27 @@ func TestWhoIsAssociated(t *testing.T) {
 			in := sample(stations...)
 			in.IsAuthorized = test.isAuthorized
 			got := reporter.Next(in).GetStations()
-			if len(got) != len(test.want) || len(got) == 1 && got[0].GetMac() != test.want[0] {
+			if len(got) != len(test.want) || len(got) == 1 && mac.Address(got[0].GetMac()) != test.want[0] {
 				t.Fatalf("got %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+func TestAStationAggregatesIfEitherOfItsRatesIsOf80211nOrLater(t *testing.T) {
+	later := nl80211.Bitrate{Kbps: 65_000, Aggregated: true}
+	for name, test := range map[string]struct {
+		rx, tx nl80211.Bitrate
+		want   bool
+	}{
+		"neither":  {nl80211.Bitrate{Kbps: 54_000}, nl80211.Bitrate{}, false},
+		"uplink":   {later, nl80211.Bitrate{Kbps: 6_000}, true},
+		"downlink": {nl80211.Bitrate{Kbps: 6_000}, later, true},
+	} {
+		var reporter report.Reporter
+		station := nl80211.Station{MAC: phone1, Associated: true, RXBitrate: test.rx, TXBitrate: test.tx}
+		if got := reporter.Next(sample(station)).GetStations()[0]; got.GetAggregates() != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

@@ -4,18 +4,22 @@ package agent_test
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/airbound/airbound/phone-agent/agent"
-	"github.com/airbound/airbound/phone-agent/apply"
-	"github.com/airbound/airbound/phone-agent/apply/applytest"
+	"github.com/airbound/airbound/phone-agent/apply/procfs"
+	"github.com/airbound/airbound/phone-agent/apply/procfs/procfstest"
 	"github.com/airbound/airbound/phone-agent/monitor"
+	monitorprocfs "github.com/airbound/airbound/phone-agent/monitor/procfs"
 	"github.com/airbound/airbound/phone-agent/status"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -24,26 +28,29 @@ const (
 	millisecondUS = 1_000
 	secondUS      = 1_000_000
 
-	idle  = "1 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 0 0 28123 27010 4312 1448 0 0 0 1234567 0 3 0 0 0 0"
-	busy  = "1 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 0 0 28123 27010 4312 1448 98304 60816 0 1234567 0 3 0 0 0 0"
-	slow  = "1 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 0 0 98123 97010 4312 1448 98304 60816 0 1234567 0 3 0 0 0 0"
-	other = "1 established 10.0.0.11:40999 10.0.9.9:50051 0 open 10 2147483647 0 0 2000 2000 2000 1448 10 0 0 1 0 0 0 0 0 0"
+	start = "1 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 0 0 "
+	idle  = start + "28123 27010 4312 1448 0 0 0 1234567 0 3 0 0 0 0"
+	busy  = start + "28123 27010 4312 1448 98304 60816 0 1234567 0 3 0 0 0 0"
+	slow  = start + "98123 97010 4312 1448 98304 60816 0 1234567 0 3 0 0 0 0"
+	other = "1 established 10.0.0.11:40999 10.0.9.9:50051 0 open 10 2147483647 0 0 2000 2000 2000 1448 " +
+		"10 0 0 1 0 0 0 0 0 0"
 )
 
 const (
 	interval       = airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_INTERVAL
 	startedSending = airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_STARTED_SENDING
 	stoppedSending = airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_STOPPED_SENDING
-	rttRatioBand   = airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_RTT_RATIO_BAND
+	rttRatio       = airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED
+	boundsChanged  = airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED
 )
 
 // phone is an agent with a fake kernel and a clock of its own.
 type phone struct {
 	t      *testing.T
 	agent  *agent.Agent
-	kernel *applytest.Kernel
+	kernel *procfstest.Kernel
 	nowUS  int64
-	// The monitor's text, or why it cannot be read.
+	// The text of /proc/net/tcp_monitor, or why it cannot be read.
 	monitor      string
 	monitorError error
 	samples      int
@@ -54,7 +61,7 @@ type phone struct {
 
 func newPhone(t *testing.T) *phone {
 	t.Helper()
-	p := &phone{t: t, kernel: &applytest.Kernel{}, nowUS: 100 * secondUS}
+	p := &phone{t: t, kernel: &procfstest.Kernel{}, nowUS: 100 * secondUS}
 	p.connections()
 	var err error
 	if p.agent, err = agent.Start(p.config(), link("02:00:00:00:01:0a"), p.nowUS); err != nil {
@@ -67,12 +74,8 @@ func newPhone(t *testing.T) *phone {
 func (p *phone) config() agent.Config {
 	return agent.Config{
 		Version: "test", PID: 42, Controller: "10.0.9.9:50051", Interface: "wlan1",
-		Interval: time.Second, SampleInterval: 250 * time.Millisecond,
-		ReadMonitor: func() ([]byte, error) {
-			p.samples++
-			return []byte(p.monitor), p.monitorError
-		},
-		BackEnd: apply.NewProcfs(p.kernel),
+		Interval: time.Second, Heartbeat: 10 * time.Second, SampleInterval: 250 * time.Millisecond,
+		Monitor: p, BackEnd: procfs.New(p.kernel),
 		SaveState: func(state status.State) error {
 			p.states = append(p.states, state)
 			return p.saveError
@@ -81,8 +84,21 @@ func (p *phone) config() agent.Config {
 	}
 }
 
+// Snapshot makes the phone its own monitor.Source.
+func (p *phone) Snapshot() (monitor.Snapshot, error) {
+	p.samples++
+	if p.monitorError != nil {
+		return monitor.Snapshot{}, p.monitorError
+	}
+	snapshot, err := monitorprocfs.Parse([]byte(p.monitor))
+	if err != nil {
+		return snapshot, fmt.Errorf("%w: %w", monitor.ErrMalformed, err)
+	}
+	return snapshot, nil
+}
+
 func (p *phone) connections(lines ...string) {
-	p.monitor = strings.Join(append([]string{strings.Join(monitor.Columns, " ")}, lines...), "\n") + "\n"
+	p.monitor = strings.Join(append([]string{monitorprocfs.Header()}, lines...), "\n") + "\n"
 }
 
 func (p *phone) connect() {
@@ -90,7 +106,8 @@ func (p *phone) connect() {
 }
 
 func link(mac string) agent.Link {
-	return agent.Link{MAC: mac, Controllers: []netip.AddrPort{netip.MustParseAddrPort("10.0.9.9:50051")}}
+	address, _ := net.ParseMAC(mac) // A wrong one is nil, which no expectation is.
+	return agent.Link{MAC: address, Controllers: []netip.AddrPort{netip.MustParseAddrPort("10.0.9.9:50051")}}
 }
 
 // pass lets time pass, waking the agent when it wants to be woken, and returns the reports with their times.
@@ -114,7 +131,18 @@ func (p *phone) pass(duration time.Duration) (reports []*airboundv1.TerminalRepo
 
 func (p *phone) set(generation uint64, leaseMS uint32, bounds ...*airboundv1.Bound) {
 	p.agent.Command(p.nowUS, &airboundv1.TerminalCommand{Command: &airboundv1.TerminalCommand_SetBounds{
-		SetBounds: &airboundv1.SetBounds{Generation: generation, LeaseMs: leaseMS, Bounds: bounds, Reason: "n 5"},
+		SetBounds: &airboundv1.SetBounds{
+			Generation: generation,
+			LeaseMs:    leaseMS,
+			Bounds:     bounds,
+			Reason: &airboundv1.Reason{
+				Code:   airboundv1.ReasonCode_REASON_CODE_ACTIVE_SENDERS,
+				Before: new(3.0),
+				After:  new(5.0),
+			},
+			ActiveSenders: 5,
+			CapacityBps:   20_140_000,
+		},
 	}})
 }
 
@@ -124,18 +152,28 @@ func (p *phone) renew(generation uint64, leaseMS uint32) {
 	}})
 }
 
+func (p *phone) setReporting(command *airboundv1.SetReporting) {
+	p.agent.Command(p.nowUS, &airboundv1.TerminalCommand{Command: &airboundv1.TerminalCommand_SetReporting{
+		SetReporting: command,
+	}})
+}
+
 func (p *phone) state() status.State { return p.states[len(p.states)-1] }
 
-func (p *phone) holds(want string) {
+func (p *phone) rulesAre(want string) {
 	p.t.Helper()
 	if got, err := p.kernel.Read(); err != nil || string(got) != want {
-		p.t.Errorf("the kernel holds %q, %v; want %q", got, err, want)
+		p.t.Errorf("rules are %q, %v; want %q", got, err, want)
 	}
 }
 
 func dst(prefix string, minSegs, maxSegs uint32) *airboundv1.Bound {
+	parsed := netip.MustParsePrefix(prefix)
 	return &airboundv1.Bound{
-		Selector: &airboundv1.Bound_DestinationPrefix{DestinationPrefix: prefix}, MinSegs: minSegs, MaxSegs: maxSegs,
+		Selector: &airboundv1.Bound_Destination{Destination: &airboundv1.Prefix{
+			Address: parsed.Addr().AsSlice(), LengthBits: uint32(parsed.Bits()),
+		}},
+		MinSegs: minSegs, MaxSegs: maxSegs,
 	}
 }
 
@@ -147,7 +185,7 @@ func uid(id, minSegs, maxSegs uint32) *airboundv1.Bound {
 	return &airboundv1.Bound{Selector: &airboundv1.Bound_Uid{Uid: id}, MinSegs: minSegs, MaxSegs: maxSegs}
 }
 
-func TestStartCleansUpAnEarlierLife(t *testing.T) {
+func TestStartCleansUpAfterAnEarlierRun(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
 	if err := p.kernel.Write([]byte("all 1 2\n")); err != nil {
@@ -156,8 +194,9 @@ func TestStartCleansUpAnEarlierLife(t *testing.T) {
 	if _, err := agent.Start(p.config(), link("02:00:00:00:01:0a"), p.nowUS); err != nil {
 		t.Fatal(err)
 	}
-	p.holds("")
-	if got := p.state(); got.Generation != 0 || got.Reason != "the controller has not set bounds yet" || got.BackEnd.Name != "procfs" {
+	p.rulesAre("")
+	if got := p.state(); got.Generation != 0 || got.Reason != "the controller has not set bounds yet" ||
+		got.BackEnd.Name != "procfs" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -171,19 +210,20 @@ func TestStartFailsOnAKernelThatIsNotPatched(t *testing.T) {
 	}{
 		"no rules": {
 			func(p *phone) { p.kernel.WriteError, p.kernel.ReadError = missing, missing },
-			"bring up back end procfs: the kernel is not patched: open /proc/net/x: no such file or directory",
+			"bring up back end procfs: the kernel is not patched: the kernel does not support it: " +
+				"open /proc/net/x: no such file or directory",
 		},
 		"rules cannot be restored": {
 			func(p *phone) { p.kernel.WriteError = syscall.EIO },
-			"clean up after an earlier life: restore the kernel's defaults: input/output error",
+			"clean up after an earlier run: restore the kernel's defaults: input/output error",
 		},
 		"no monitor": {
 			func(p *phone) { p.monitorError = missing },
-			"read the kernel's monitor (is the kernel patched?): open /proc/net/x: no such file or directory",
+			"read the kernel's monitor: open /proc/net/x: no such file or directory",
 		},
 		"another monitor": {
 			func(p *phone) { p.monitor = "sl local rem\n" },
-			"read the kernel's monitor: line 1: the header names no column time_us",
+			"read the kernel's monitor: malformed monitor data: line 1: the header names no column time_us",
 		},
 	}
 	for name, test := range tests {
@@ -191,48 +231,79 @@ func TestStartFailsOnAKernelThatIsNotPatched(t *testing.T) {
 			t.Parallel()
 			p := newPhone(t)
 			test.spoil(p)
-			if _, err := agent.Start(p.config(), link("02:00:00:00:01:0a"), p.nowUS); err == nil || err.Error() != test.message {
+			_, err := agent.Start(p.config(), link("02:00:00:00:01:0a"), p.nowUS)
+			if err == nil || err.Error() != test.message {
 				t.Errorf("%v", err)
 			}
 		})
 	}
 }
 
-func TestReportsComeOnceAnInterval(t *testing.T) {
+func TestAnIdlePhoneSendsHeartbeats(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
 	p.connections(idle, other)
-	if reports, _ := p.pass(5 * time.Second); len(reports) != 0 {
+	if reports, _ := p.pass(25 * time.Second); len(reports) != 0 {
 		t.Errorf("reports without a controller: %v", reports)
 	}
 	p.connect()
-	reports, atUS := p.pass(3 * time.Second)
-	if len(reports) != 4 || atUS[0] != 105*secondUS || atUS[3] != 108*secondUS {
-		t.Fatalf("%d reports at %v", len(reports), atUS)
+	reports, atUS := p.pass(30 * time.Second)
+	if want := []int64{125 * secondUS, 135 * secondUS, 145 * secondUS, 155 * secondUS}; !slices.Equal(atUS, want) {
+		t.Fatalf("reports at %v, want %v", atUS, want)
 	}
 	for i, report := range reports {
-		if report.GetSequence() != uint64(i+1) || report.GetMac() != "02:00:00:00:01:0b" || report.GetTrigger() != interval {
+		if report.GetSequence() != uint64(i+1) || report.GetTrigger() != interval ||
+			!bytes.Equal(report.GetMac(), []byte{2, 0, 0, 0, 1, 0xb}) {
 			t.Errorf("%v", report)
 		}
-		if got := report.GetDestinations(); len(got) != 1 || got[0].GetAddress() != "10.0.4.1" {
+		if got := report.GetDestinations(); len(got) != 1 || !bytes.Equal(got[0].GetAddress(), []byte{10, 0, 4, 1}) {
 			t.Errorf("destinations %v", got)
 		}
 	}
-	if got := reports[0]; got.GetAgentVersion() != "test" || !got.GetBackEnd().GetCanSelectDestination() || got.GetBackEnd().GetCanSelectUid() {
-		t.Errorf("%v", got)
+}
+
+func TestTheAgentIsInTheFirstReportOfAStream(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connections(busy)
+	for stream := range 2 {
+		p.connect()
+		reports, _ := p.pass(5 * time.Second)
+		if len(reports) != 6 {
+			t.Fatalf("%d reports", len(reports))
+		}
+		for i, report := range reports {
+			got := report.GetAgent()
+			if (got != nil) != (i == 0) {
+				t.Errorf("stream %d, report %d: %v", stream, i, got)
+			}
+			if back := got.GetBackEnd(); i == 0 &&
+				(got.GetVersion() != "test" || !back.GetCanSelectDestination() || back.GetCanSelectUid()) {
+				t.Errorf("%v", got)
+			}
+		}
+		p.agent.Disconnected(p.nowUS)
+	}
+	// The kernel cannot be read at first: the first report that is sent has it.
+	p.monitorError = syscall.EIO
+	p.connect()
+	p.pass(3 * time.Second)
+	p.monitorError = nil
+	reports, _ := p.pass(2 * time.Second)
+	if len(reports) < 2 || reports[0].GetAgent() == nil || reports[1].GetAgent() != nil {
+		t.Errorf("%v", reports)
 	}
 }
 
-func TestAnIdlePhoneIsLookedAtOnceAnInterval(t *testing.T) {
+func TestHowOftenTheKernelIsSampled(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
 	p.connect()
 	p.connections(idle)
 	p.pass(time.Second)
 	p.samples = 0
-	p.pass(10 * time.Second)
-	if p.samples != 10 {
-		t.Errorf("%d samples of an idle kernel in 10 s", p.samples)
+	if reports, _ := p.pass(10 * time.Second); p.samples != 10 || len(reports) != 1 {
+		t.Errorf("%d samples and %d reports of an idle kernel in 10 s", p.samples, len(reports))
 	}
 	p.connections(busy)
 	p.pass(time.Second)
@@ -249,29 +320,162 @@ func TestAnIdlePhoneIsLookedAtOnceAnInterval(t *testing.T) {
 	}
 }
 
-func TestChangesAreReportedAtTheNextLook(t *testing.T) {
+func TestAPhoneWithBoundsReportsEveryInterval(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connect()
+	p.connections(idle)
+	p.pass(time.Second)
+	p.set(1, 60_000, all(true, 2, 90))
+	if reports, _ := p.pass(10 * time.Second); len(reports) != 11 {
+		t.Errorf("%d reports of an idle phone with bounds in 10 s", len(reports))
+	}
+	p.set(2, 60_000)
+	if reports, _ := p.pass(25 * time.Second); len(reports) != 3 || reports[0].GetTrigger() != boundsChanged {
+		t.Errorf("without bounds in 25 s: %v", reports)
+	}
+}
+
+// expectOne passes time and expects one report, at a time since the phone's start.
+func (p *phone) expectOne(what string, wait time.Duration, want airboundv1.TerminalReportTrigger, at time.Duration) {
+	p.t.Helper()
+	reports, atUS := p.pass(wait)
+	if len(reports) != 1 || reports[0].GetTrigger() != want || atUS[0] != (100*time.Second+at).Microseconds() {
+		p.t.Errorf("%s: %v at %v", what, reports, atUS)
+	}
+}
+
+func TestChangesAreReportedAtTheNextSample(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
 	p.connections(idle)
 	p.connect()
 	p.pass(500 * time.Millisecond)
-	expect := func(what string, wait time.Duration, want airboundv1.TerminalReportTrigger, at time.Duration) {
-		t.Helper()
-		reports, atUS := p.pass(wait)
-		if len(reports) != 1 || reports[0].GetTrigger() != want || atUS[0] != (100*time.Second+at).Microseconds() {
-			t.Errorf("%s: %v at %v", what, reports, atUS)
-		}
-	}
 	p.connections(busy)
-	expect("started", 500*time.Millisecond, startedSending, time.Second)
+	p.expectOne("started", 500*time.Millisecond, startedSending, time.Second)
 	p.connections(slow)
-	expect("RTT grew", 300*time.Millisecond, rttRatioBand, 1250*time.Millisecond)
-	expect("nothing new until the interval is over", time.Second, interval, 2250*time.Millisecond)
+	p.expectOne("RTT grew, which is off", time.Second, interval, 2*time.Second)
 	p.connections(idle)
-	expect("stopped", 300*time.Millisecond, stoppedSending, 2500*time.Millisecond)
+	p.expectOne("stopped", 300*time.Millisecond, stoppedSending, 2250*time.Millisecond)
 }
 
-func TestNothingIsSaidOfAKernelThatCannotBeRead(t *testing.T) {
+func TestTheRTTRatioTrigger(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connections(busy)
+	p.connect()
+	p.setReporting(&airboundv1.SetReporting{RttRatioChangePermille: 250})
+	p.pass(500 * time.Millisecond)
+	p.connections(slow)
+	p.expectOne("RTT grew", 250*time.Millisecond, rttRatio, 750*time.Millisecond)
+	p.expectOne("nothing new until the interval is over", time.Second, interval, 1750*time.Millisecond)
+	p.connections(busy)
+	p.expectOne("RTT fell", 250*time.Millisecond, rttRatio, 2*time.Second)
+	p.connections(slow, strings.Replace(busy, "10.0.4.1", "10.0.4.2", 1))
+	p.expectOne("two changes at once", 250*time.Millisecond, startedSending, 2250*time.Millisecond)
+	p.setReporting(&airboundv1.SetReporting{})
+	p.connections(busy)
+	p.expectOne("switched off", time.Second, stoppedSending, 2500*time.Millisecond)
+}
+
+func TestBoundsThatChangeAreReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connections(idle)
+	p.connect()
+	p.pass(500 * time.Millisecond)
+	p.set(1, 2_000, all(true, 2, 90))
+	p.expectOne("a set", 100*time.Millisecond, boundsChanged, 500*time.Millisecond)
+	p.renew(1, 2_000)
+	p.expectOne("a renewal is none", time.Second, interval, 1500*time.Millisecond)
+	p.expectOne("nor is time", 999*time.Millisecond, interval, 2500*time.Millisecond)
+	p.expectOne("the lease's end", 2*time.Millisecond, boundsChanged, 2600*time.Millisecond)
+	p.set(2, 60_000, all(true, 2, 90))
+	p.pass(0)
+	p.kernel.WriteError = syscall.EIO
+	p.set(3, 60_000, all(true, 3, 80))
+	reports, _ := p.pass(0)
+	if len(reports) != 1 || reports[0].GetTrigger() != boundsChanged || reports[0].GetBoundsGeneration() != 0 {
+		t.Errorf("a set that failed: %v", reports)
+	}
+	p.kernel.WriteError = nil
+	p.set(3, 60_000, all(true, 3, 80)) // refused
+	if reports, _ := p.pass(0); len(reports) != 0 {
+		t.Errorf("a refused set: %v", reports)
+	}
+	p.agent.Disconnected(p.nowUS)
+	p.set(4, 60_000)
+	p.connect()
+	if reports, _ := p.pass(0); len(reports) != 1 || reports[0].GetTrigger() != interval {
+		t.Errorf("a new stream: %v", reports)
+	}
+}
+
+func TestReportingIsInForceUntilTheStreamEnds(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connections(busy)
+	p.connect()
+	count := func(what string, want int) {
+		t.Helper()
+		if reports, _ := p.pass(10 * time.Second); len(reports) != want {
+			t.Errorf("%s: %d reports in 10 s, want %d", what, len(reports), want)
+		}
+	}
+	count("the agent's own", 11)
+	p.setReporting(&airboundv1.SetReporting{IntervalMs: 100, HeartbeatMs: 1000})
+	count("a short interval", 100)
+	p.setReporting(&airboundv1.SetReporting{IntervalMs: 5000})
+	count("a long interval", 2)
+	p.setReporting(&airboundv1.SetReporting{HeartbeatMs: 2000})
+	count("0 is the agent's own", 10)
+	p.connections(idle)
+	p.pass(time.Second)
+	count("a short heartbeat", 5)
+	p.setReporting(&airboundv1.SetReporting{HeartbeatMs: 600_000})
+	count("a long heartbeat", 0)
+	p.agent.Disconnected(p.nowUS)
+	p.connect()
+	count("a new stream has the agent's own again", 2)
+}
+
+func TestReportingOutOfRangeIsRefused(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connections(busy)
+	p.connect()
+	p.pass(0)
+	for i, refused := range []*airboundv1.SetReporting{
+		{IntervalMs: 99},
+		{IntervalMs: 60_001},
+		{HeartbeatMs: 999},
+		{HeartbeatMs: 600_001},
+		{IntervalMs: 5000, HeartbeatMs: 1},
+		{IntervalMs: 1<<32 - 1},
+	} {
+		p.setReporting(refused)
+		if got := p.state(); got.Counters.CommandsRefused != uint64(i+1) ||
+			!strings.Contains(got.LastRefusal, "set_reporting: ") {
+			t.Errorf("%v: %+v", refused, got)
+		}
+	}
+	if reports, _ := p.pass(10 * time.Second); len(reports) != 10 || reports[0].GetMalformedInputsTotal() != 6 {
+		t.Errorf("%d reports in 10 s", len(reports))
+	}
+	for _, accepted := range []*airboundv1.SetReporting{
+		nil,
+		{IntervalMs: 100, HeartbeatMs: 1000},
+		{IntervalMs: 60_000, HeartbeatMs: 600_000},
+		{RttRatioChangePermille: 1<<32 - 1},
+	} {
+		p.setReporting(accepted)
+	}
+	if got := p.state().Counters.CommandsRefused; got != 6 {
+		t.Errorf("%d refused", got)
+	}
+}
+
+func TestNoReportOfAKernelThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
 	p.connect()
@@ -286,12 +490,12 @@ func TestNothingIsSaidOfAKernelThatCannotBeRead(t *testing.T) {
 		t.Errorf("%v", reports)
 	}
 	p.connections(idle)
-	reports, _ := p.pass(time.Second)
+	reports, _ := p.pass(10 * time.Second)
 	if len(reports) != 1 || reports[0].GetMalformedInputsTotal() != 3 {
 		t.Errorf("%v", reports)
 	}
-	if got := strings.Count(p.log.String(), "cannot read the kernel's monitor"); got != 2 {
-		t.Errorf("three failures were logged %d times", got)
+	if got := strings.Count(p.log.String(), `level=ERROR msg="cannot read the kernel's monitor" error=`); got != 2 {
+		t.Errorf("three failures were logged %d times\n%s", got, p.log.String())
 	}
 }
 

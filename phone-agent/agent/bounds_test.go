@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/airbound/airbound/phone-agent/agent"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-func TestBoundsHoldWhileTheLeaseIsRenewed(t *testing.T) {
+func TestBoundsAreInForceWhileTheLeaseIsRenewed(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
 	p.connections(busy)
@@ -24,16 +25,20 @@ func TestBoundsHoldWhileTheLeaseIsRenewed(t *testing.T) {
 	for range 60 {
 		p.pass(time.Second)
 		p.renew(1, 3_000)
-		p.holds("dst 10.0.4.1/32 10 20\n")
+		p.rulesAre("dst 10.0.4.1/32 10 20\n")
 	}
 	if got := len(p.kernel.Transactions); got != 1 {
 		t.Errorf("%d transactions for one set renewed for a minute", got)
 	}
 	p.pass(3*time.Second - time.Microsecond)
-	p.holds("dst 10.0.4.1/32 10 20\n")
+	p.rulesAre("dst 10.0.4.1/32 10 20\n")
 	p.pass(time.Microsecond)
-	p.holds("")
-	if got := p.state(); got.Generation != 0 || got.Counters.LeasesEnded != 1 || got.Reason != "the lease on generation 1 ended without a renewal" {
+	p.rulesAre("")
+	got := p.state()
+	if got.Generation != 0 || got.Counters.LeasesEnded != 1 ||
+		got.Reason != "the lease on generation 1 ended without a renewal" ||
+		got.ReasonCode != "" || got.ActiveSenders != 0 ||
+		got.CapacityBPS != 0 {
 		t.Errorf("%+v", got)
 	}
 	if reports, _ := p.pass(time.Second); len(reports) == 0 || reports[0].GetBoundsGeneration() != 0 {
@@ -51,7 +56,7 @@ func TestRenewalsWriteTheStateFileEverySecondTime(t *testing.T) {
 		p.pass(time.Second)
 		p.renew(1, 3_000)
 		if got := p.state(); got.Generation != 1 || got.LeaseEndsUS <= p.nowUS+secondUS {
-			t.Fatalf("the state file says the lease ends at %d; it is %d", got.LeaseEndsUS, p.nowUS)
+			t.Fatalf("in the state file the lease ends at %d; it is %d", got.LeaseEndsUS, p.nowUS)
 		}
 	}
 	if got := len(p.states) - before; got != 30 {
@@ -67,17 +72,17 @@ func TestTheLeaseOutlivesTheControllerAndNotByLong(t *testing.T) {
 	p.pass(2 * time.Second)
 	p.agent.Disconnected(p.nowUS)
 	p.pass(7 * time.Second)
-	p.holds("all 2 90\n")
+	p.rulesAre("all 2 90\n")
 	p.pass(time.Second)
-	p.holds("")
+	p.rulesAre("")
 
 	p.connect()
 	p.set(1, 10_000, all(true, 3, 80))
-	p.holds("all 3 80\n")
+	p.rulesAre("all 3 80\n")
 	p.agent.Disconnected(p.nowUS)
 	p.connect()
 	p.set(1, 10_000, all(true, 4, 70))
-	p.holds("all 4 70\n")
+	p.rulesAre("all 4 70\n")
 }
 
 func TestALeaseThatEndedUnnoticedEndsBeforeACommand(t *testing.T) {
@@ -87,20 +92,21 @@ func TestALeaseThatEndedUnnoticedEndsBeforeACommand(t *testing.T) {
 	p.set(5, 10_000, all(true, 2, 90))
 	p.nowUS += 11 * secondUS // the phone slept
 	p.renew(5, 10_000)
-	p.holds("")
+	p.rulesAre("")
 	if got := p.state(); got.Counters.LeasesEnded != 1 || got.Generation != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestAnEmptySetLiftsTheBounds(t *testing.T) {
+func TestAnEmptySetRemovesTheBounds(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
 	p.connect()
 	p.set(1, 10_000, all(true, 2, 90))
 	p.set(2, 10_000)
-	p.holds("")
-	if got := p.state(); got.Generation != 0 || got.Reason != "the controller lifted all bounds with generation 2" || got.LeaseEndsUS != 0 {
+	p.rulesAre("")
+	const want = "the controller removed all bounds: the number of active senders in the cell changed from 3 to 5"
+	if got := p.state(); got.Generation != 0 || got.Reason != want || got.LeaseEndsUS != 0 || got.Rules == nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -114,7 +120,7 @@ func TestRefusedCommandsChangeNothing(t *testing.T) {
 		func() { p.set(2, 10_000, all(false, 2, 90)) },
 		func() { p.set(2, 10_000, all(true, 0, 90)) },
 		func() { p.set(2, 10_000, uid(10073, 1, 2)) },
-		func() { p.set(2, 10_000, dst("nowhere", 1, 2)) },
+		func() { p.set(2, 10_000, dst("10.0.4.1/24", 1, 2)) },
 		func() { p.set(2, 10_000, &airboundv1.Bound{MinSegs: 1, MaxSegs: 2}) },
 		func() { p.set(2, 10_000, nil) },
 		func() { p.set(1, 10_000) },
@@ -131,14 +137,16 @@ func TestRefusedCommandsChangeNothing(t *testing.T) {
 	for i, refuse := range refused {
 		refuse()
 		got := p.state()
-		if got.Counters.CommandsRefused != uint64(i+1) || !strings.HasPrefix(got.LastRefusal, "command: ") || got.Reason != "n 5" {
+		if got.Counters.CommandsRefused != uint64(i+1) || !strings.HasPrefix(got.LastRefusal, "command: ") ||
+			got.ReasonCode != "REASON_CODE_ACTIVE_SENDERS" || got.ActiveSenders != 5 || got.CapacityBPS != 20_140_000 {
 			t.Errorf("%d: %+v", i, got)
 		}
-		p.holds("all 2 90\n")
+		p.rulesAre("all 2 90\n")
 	}
 	p.renew(9, 10_000)
 	reports, _ := p.pass(0)
-	if len(reports) != 1 || reports[0].GetMalformedInputsTotal() != uint64(len(refused)) || reports[0].GetBoundsGeneration() != 1 {
+	if len(reports) != 1 || reports[0].GetMalformedInputsTotal() != uint64(len(refused)) ||
+		reports[0].GetBoundsGeneration() != 1 {
 		t.Errorf("%v", reports)
 	}
 }
@@ -148,7 +156,7 @@ func TestEverySelectorReachesTheKernel(t *testing.T) {
 	p := newPhone(t)
 	p.connect()
 	p.set(1, 10_000, all(true, 2, 90), dst("10.0.4.1/32", 3, 4), dst("2001:db8::/48", 5, 6))
-	p.holds("all 2 90\ndst 10.0.4.1/32 3 4\ndst 2001:db8::/48 5 6\n")
+	p.rulesAre("all 2 90\ndst 10.0.4.1/32 3 4\ndst 2001:db8::/48 5 6\n")
 }
 
 func TestALargeSetIsLoggedInShort(t *testing.T) {
@@ -160,7 +168,8 @@ func TestALargeSetIsLoggedInShort(t *testing.T) {
 		many[i] = dst(fmt.Sprintf("10.0.4.%d/32", i), 3, 4)
 	}
 	p.set(1, 10_000, many...)
-	if got := p.log.String(); !strings.Contains(got, "dst 10.0.4.7/32 3 4] and 192 more") || len(got) > 1000 {
+	if got := p.log.String(); !strings.Contains(got, "destination 10.0.4.7/32: 3 to 4 segments] and 192 more") ||
+		len(got) > 1000 {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }
@@ -173,25 +182,26 @@ func TestBoundsThatCannotBeAppliedLeaveTheDefaults(t *testing.T) {
 	p.kernel.WriteError = syscall.EIO
 	p.set(2, 60_000, all(true, 3, 80))
 	got := p.state()
-	if got.Generation != 0 || got.Counters.ApplyFailures != 1 || got.RestoreError == "" || !strings.Contains(got.Reason, "input/output error") {
+	if got.Generation != 0 || got.Counters.ApplyFailures != 1 || got.RestoreError == "" ||
+		!strings.Contains(got.Reason, "input/output error") {
 		t.Errorf("%+v", got)
 	}
-	p.holds("all 2 90\n")
+	p.rulesAre("all 2 90\n")
 	p.pass(5 * time.Second)
 	p.kernel.WriteError = nil
 	p.pass(time.Second)
-	p.holds("")
+	p.rulesAre("")
 	if got := p.state(); got.RestoreError != "" || got.Counters.DefaultsNotRestored < 5 {
 		t.Errorf("%+v", got)
 	}
-	if reports, _ := p.pass(time.Second); len(reports) != 1 || reports[0].GetBoundsGeneration() != 0 {
+	if reports, _ := p.pass(10 * time.Second); len(reports) != 1 || reports[0].GetBoundsGeneration() != 0 {
 		t.Errorf("%v", reports)
 	}
 	p.set(3, 60_000, all(true, 3, 80))
-	p.holds("all 3 80\n")
+	p.rulesAre("all 3 80\n")
 }
 
-func TestSomeoneElsesRulesAreLeftUntilTheNextSet(t *testing.T) {
+func TestRulesChangedExternallyStayUntilTheNextSet(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
 	p.connect()
@@ -201,10 +211,10 @@ func TestSomeoneElsesRulesAreLeftUntilTheNextSet(t *testing.T) {
 	}
 	p.pass(3 * time.Second)
 	p.renew(1, 60_000)
-	p.holds("all 5 6\n")
+	p.rulesAre("all 5 6\n")
 	p.set(2, 60_000, all(true, 2, 90))
-	p.holds("all 2 90\n")
-	if got := p.state(); got.Counters.ForeignChanges != 1 {
+	p.rulesAre("all 2 90\n")
+	if got := p.state(); got.Counters.ExternalChanges != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -217,7 +227,7 @@ func TestStopRestoresTheDefaults(t *testing.T) {
 	if err := p.agent.Stop(p.nowUS); err != nil {
 		t.Fatal(err)
 	}
-	p.holds("")
+	p.rulesAre("")
 	if got := p.state(); !got.Stopped || got.Generation != 0 || got.Connected || len(got.Rules) != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -242,8 +252,64 @@ func TestAStateFileThatCannotBeWrittenHarmsNothing(t *testing.T) {
 	}
 	p.saveError = nil
 	p.pass(10 * time.Second)
-	p.holds("all 2 90\n")
+	p.rulesAre("all 2 90\n")
 	if got := p.state(); got.Counters.StateWritesFailed != 3 || got.Generation != 1 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Timers stop while the machine sleeps, the lease's clock does not.
+func TestALeaseIsCheckedEverySecondWhateverTheIntervals(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	config := p.config()
+	config.Interval, config.Heartbeat = time.Minute, 10*time.Minute
+	var err error
+	if p.agent, err = agent.Start(config, link("02:00:00:00:01:0a"), p.nowUS); err != nil {
+		t.Fatal(err)
+	}
+	p.connect()
+	p.set(1, 60_000, all(true, 2, 90))
+	p.agent.Disconnected(p.nowUS)
+	p.pass(time.Second)
+	if wait := p.agent.NextWakeUS(p.nowUS) - p.nowUS; wait <= 0 || wait > secondUS {
+		t.Errorf("the next wake is in %d us", wait)
+	}
+	p.nowUS += 3600 * secondUS // the phone slept, and the timer is set for what it was
+	if report := p.agent.Wake(p.nowUS); report != nil {
+		t.Errorf("%v", report)
+	}
+	p.rulesAre("")
+	if wait := p.agent.NextWakeUS(p.nowUS) - p.nowUS; wait <= secondUS {
+		t.Errorf("without bounds the next wake is in %d us", wait)
+	}
+}
+
+func TestAStateFileThatCannotBeWrittenIsLogged(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.saveError = syscall.ENOSPC
+	for generation := range uint64(5) {
+		p.connect()
+		p.set(generation+1, 60_000, all(true, 2, 90))
+	}
+	got := strings.Count(p.log.String(), `level=WARN msg="cannot write the state file" error="no space left on device"`)
+	if got != 4 { // Of ten failures the 1st, 2nd, 4th and 8th.
+		t.Errorf("logged %d times:\n%s", got, p.log.String())
+	}
+}
+
+func TestTheReasonOfBoundsIsLogged(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connect()
+	p.set(1, 60_000, all(true, 2, 90))
+	for _, want := range []string{
+		`reason="the number of active senders in the cell changed from 3 to 5"`, "code=REASON_CODE_ACTIVE_SENDERS",
+		"active_senders=5", "capacity_bps=20140000", `rules="[all: 2 to 90 segments]"`,
+	} {
+		if !strings.Contains(p.log.String(), want) {
+			t.Errorf("no %s in\n%s", want, p.log.String())
+		}
 	}
 }

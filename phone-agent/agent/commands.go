@@ -6,58 +6,74 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/airbound/airbound/internal/sparselog"
 	"github.com/airbound/airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/reasontext"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// Command takes a command of the controller. One that is refused is counted and changes nothing.
+// Command executes a command of the controller. One that is refused is counted and changes nothing.
 func (a *Agent) Command(nowUS int64, command *airboundv1.TerminalCommand) {
 	a.expire(nowUS)
-	if err := a.obey(nowUS, command); err != nil {
+	if err := a.execute(nowUS, command); err != nil {
 		a.state.LastRefusal = "command: " + err.Error()
 		a.saved.due = true
-		if count(&a.state.Counters.CommandsRefused, 1) {
+		if sparselog.Add(&a.state.Counters.CommandsRefused, 1) {
 			a.cfg.Logger.Warn("refused a command", "total", a.state.Counters.CommandsRefused, "error", err)
 		}
 	}
 	a.save(nowUS)
 }
 
-func (a *Agent) obey(nowUS int64, command *airboundv1.TerminalCommand) error {
+func (a *Agent) execute(nowUS int64, command *airboundv1.TerminalCommand) error {
 	switch command := command.GetCommand().(type) {
 	case *airboundv1.TerminalCommand_SetBounds:
-		if err := a.lease.Set(nowUS, setOf(command.SetBounds)); err != nil {
-			return err
-		}
-		held := a.lease.Held()
-		a.state.Reason = held.Reason
-		if held.Generation == 0 {
-			a.state.Reason = fmt.Sprintf("the controller lifted all bounds with generation %d", command.SetBounds.GetGeneration())
-		}
-		a.cfg.Logger.Info("new bounds", "generation", held.Generation, "rules", shown(held.Rules), "lease_ms", held.LeaseMS,
-			"reason", a.state.Reason)
-		a.apply()
-		return nil
+		return a.setBounds(nowUS, command.SetBounds)
 	case *airboundv1.TerminalCommand_RenewLease:
-		renewed, err := a.lease.Renew(nowUS, command.RenewLease.GetGeneration(), command.RenewLease.GetLeaseMs())
+		renewed, err := a.lease.Renew(nowUS, command.RenewLease)
 		switch {
 		case err != nil:
 			return err
 		case renewed:
 			a.renewed(nowUS)
 		default:
-			a.state.Counters.RenewalsPassedOver++
+			a.state.Counters.RenewalsIgnored++
 		}
 		return nil
+	case *airboundv1.TerminalCommand_SetReporting:
+		return a.setReporting(nowUS, command.SetReporting)
 	default:
-		return errors.New("neither set_bounds nor renew_lease")
+		return errors.New("not a command of this contract")
 	}
 }
 
-// rulesLogged keeps a set of hundreds of rules from filling the log; `status` tells them all.
+func (a *Agent) setBounds(nowUS int64, command *airboundv1.SetBounds) error {
+	if err := a.lease.Set(nowUS, command); err != nil {
+		return err
+	}
+	inForce, sentence := a.lease.InForce(), reasontext.Sentence(command.GetReason())
+	if inForce.Generation == 0 {
+		sentence = "the controller removed all bounds: " + sentence
+	}
+	a.explain(sentence)
+	a.state.ReasonCode = command.GetReason().GetCode().String()
+	a.state.ActiveSenders, a.state.CapacityBPS = command.GetActiveSenders(), command.GetCapacityBps()
+	a.cfg.Logger.Info("new bounds", "generation", command.GetGeneration(), "rules", shortened(inForce.Rules),
+		"lease_ms", inForce.LeaseMS, "reason", sentence, "code", a.state.ReasonCode,
+		"active_senders", command.GetActiveSenders(), "capacity_bps", command.GetCapacityBps())
+	a.apply(nowUS)
+	return nil
+}
+
+// explain replaces the reason, with one of the agent's own.
+func (a *Agent) explain(reason string) {
+	a.state.Reason, a.state.ReasonCode, a.state.ActiveSenders, a.state.CapacityBPS = reason, "", 0, 0
+}
+
+// rulesLogged keeps a set of hundreds of rules from filling the log; `status` shows them all.
 const rulesLogged = 8
 
-func shown(rules []bounds.Rule) string {
+func shortened(rules []bounds.Rule) string {
 	if len(rules) <= rulesLogged {
 		return fmt.Sprint(rules)
 	}
@@ -66,23 +82,25 @@ func shown(rules []bounds.Rule) string {
 
 // expire restores the kernel's defaults if the lease has ended.
 func (a *Agent) expire(nowUS int64) {
-	generation := a.lease.Held().Generation
+	generation := a.lease.InForce().Generation
 	if !a.lease.Expire(nowUS) {
 		return
 	}
 	a.state.Counters.LeasesEnded++
-	a.state.Reason = fmt.Sprintf("the lease on generation %d ended without a renewal", generation)
-	a.apply()
-	a.cfg.Logger.Warn("the lease ended, the kernel's defaults return", "generation", generation)
+	a.explain(fmt.Sprintf("the lease on generation %d ended without a renewal", generation))
+	a.apply(nowUS)
+	a.cfg.Logger.Warn("the lease ended, restoring the kernel's defaults", "generation", generation)
 }
 
-// apply brings the set in force into the kernel. If that fails, the kernel's defaults are what is left to want.
-func (a *Agent) apply() {
-	a.saved.due = true
-	outcome, err := a.cfg.BackEnd.Set(a.lease.Held().Rules)
-	if outcome.ForeignChange {
-		a.state.Counters.ForeignChanges++
-		a.cfg.Logger.Warn("someone else had changed the kernel's rules")
+// apply brings the set in force into the kernel. If that fails, the kernel's defaults are restored. The next Wake
+// reports.
+func (a *Agent) apply(nowUS int64) {
+	a.saved.due, a.boundsChanged = true, true
+	a.nextSampleUS = nowUS
+	outcome, err := a.cfg.BackEnd.Set(a.lease.InForce().Rules)
+	if outcome.ExternalChange {
+		a.state.Counters.ExternalChanges++
+		a.cfg.Logger.Warn("something else had changed the kernel's rules")
 	}
 	if err == nil {
 		a.state.Counters.SetsApplied++
@@ -90,7 +108,7 @@ func (a *Agent) apply() {
 		return
 	}
 	a.state.Counters.ApplyFailures++
-	a.state.Reason = "applying bounds failed: " + err.Error()
+	a.explain("applying bounds failed: " + err.Error())
 	a.cfg.Logger.Error("cannot apply bounds, restoring the kernel's defaults", "error", err)
 	a.lease.Drop()
 	a.restore()
@@ -100,7 +118,7 @@ func (a *Agent) restore() {
 	a.saved.due = true
 	if err := a.cfg.BackEnd.CleanUp(); err != nil {
 		a.state.RestoreError = err.Error()
-		if count(&a.state.Counters.DefaultsNotRestored, 1) {
+		if sparselog.Add(&a.state.Counters.DefaultsNotRestored, 1) {
 			a.cfg.Logger.Error("cannot restore the kernel's defaults, will try again", "error", err)
 		}
 		return
@@ -108,7 +126,7 @@ func (a *Agent) restore() {
 	a.state.RestoreError = ""
 }
 
-// retryRestore keeps trying to give the phone back its defaults, at the pace of the samples.
+// retryRestore tries again to restore the kernel's defaults, at every sample.
 func (a *Agent) retryRestore() {
 	if a.state.RestoreError != "" {
 		a.restore()

@@ -2,14 +2,18 @@
 
 package agent
 
-import "github.com/airbound/airbound/phone-agent/status"
+import (
+	"github.com/airbound/airbound/internal/sparselog"
+	"github.com/airbound/airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/status"
+)
 
-// The state file is written at once when what holds, or why, has changed. Two things change without being worth a write
-// each: a renewed lease is written once half of the lease last written is over, and counters every countersSavedUS.
+// The state file is written at once when the bounds in force, or their reason, have changed. Two changes are written
+// later: a renewed lease once half of the lease last written is over, and counters every countersSavedUS.
 
 const countersSavedUS = 10_000_000
 
-// savedState is what the state file says.
+// savedState is what is in the state file.
 type savedState struct {
 	// Whether it must be written now.
 	due      bool
@@ -18,26 +22,28 @@ type savedState struct {
 	atUS     int64
 }
 
-// renewed asks for the state file to be written if the lease it tells of is half over.
+// renewed makes the state file be written if the lease in it is half over.
 func (a *Agent) renewed(nowUS int64) {
-	leaseUS := int64(a.lease.Held().LeaseMS) * 1000
+	leaseUS := int64(a.lease.InForce().LeaseMS) * 1000
 	if a.saved.endsUS-nowUS < leaseUS/2 {
 		a.saved.due = true
 	}
 }
 
 func (a *Agent) save(nowUS int64) {
-	held := a.lease.Held()
+	inForce := a.lease.InForce()
 	countersOld := a.state.Counters != a.saved.counters && nowUS-a.saved.atUS >= countersSavedUS
 	if !a.saved.due && !countersOld {
 		return
 	}
-	a.state.Generation, a.state.Rules = held.Generation, status.Rules(held.Rules)
-	a.state.LeaseEndsUS, a.state.WrittenUS = held.DeadlineUS, nowUS
-	// After a failure as well: a full disk is not worth a try at every sample. The failure counted makes the next one.
-	a.saved = savedState{counters: a.state.Counters, endsUS: held.DeadlineUS, atUS: nowUS}
+	a.state.Generation = inForce.Generation
+	a.state.Rules = append([]bounds.Rule{}, inForce.Rules...) // Never null in JSON.
+	a.state.LeaseEndsUS, a.state.WrittenUS = inForce.DeadlineUS, nowUS
+	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,
+	// which makes the next try due.
+	a.saved = savedState{counters: a.state.Counters, endsUS: inForce.DeadlineUS, atUS: nowUS}
 	err := a.cfg.SaveState(a.state)
-	if err != nil && count(&a.state.Counters.StateWritesFailed, 1) {
-		a.cfg.Logger.Warn("cannot write the state file", "error", err)
+	if err != nil && sparselog.Add(&a.state.Counters.StateWritesFailed, 1) {
+		a.cfg.Logger.Warn("cannot write the state file", "error", err, "total", a.state.Counters.StateWritesFailed)
 	}
 }

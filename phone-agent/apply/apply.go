@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply carries a set of rules into a kernel. A back end is one way to do so.
+// Package apply is the interface between the agent and a kernel that can bound the congestion window. A back end is one
+// way to do so; each has a package of its own.
 package apply
 
-import "github.com/airbound/airbound/phone-agent/bounds"
+import (
+	"errors"
+
+	"github.com/airbound/airbound/phone-agent/bounds"
+)
+
+// ErrNotSupported is wrapped by errors of a back end about a kernel that does not have what the back end needs.
+var ErrNotSupported = errors.New("the kernel does not support it")
 
 // BackEnd is one way to bound the kernel's cwnd. It is not safe for use by several goroutines.
 type BackEnd interface {
-	// Up finds out what the kernel can do. It fails if the kernel cannot do it at all.
+	// Up finds out what the kernel can do. It fails if the kernel cannot bound at all.
 	Up() (bounds.Capabilities, error)
-	// Set makes the rules the only ones that hold; none restores the kernel's defaults. Rules that hold already are not
-	// written again. After an error, what held before holds.
+	// Set makes the rules the only ones in force; none restores the kernel's defaults. Rules that are in force already
+	// are not written again. After an error, the rules from before are in force.
 	Set(rules []bounds.Rule) (Outcome, error)
+	// Live returns the rules in force now, whoever set them. It needs no Up and changes nothing.
+	Live() (Live, error)
 	// Close restores the kernel's defaults.
 	Close() error
-	// CleanUp restores the kernel's defaults after an agent that could not, whether or not Up was called. A kernel
-	// without the interface has nothing to clean up.
+	// CleanUp restores the kernel's defaults after an agent that could not, whether or not Up was called. On a kernel
+	// without the interface it does nothing.
 	CleanUp() error
 }
 
@@ -23,6 +33,38 @@ type BackEnd interface {
 type Outcome struct {
 	// Whether anything was written.
 	Wrote bool
-	// Whether the kernel held other rules than this back end had left there: someone else changed them.
-	ForeignChange bool
+	// Whether other rules were in force than this back end had set: something else changed them.
+	ExternalChange bool
+}
+
+// Live is what is in force in the kernel.
+type Live struct {
+	Rules []LiveRule
+	// Why no rule has an Effect; empty if they have.
+	NoEffects string
+}
+
+// LiveRule is a rule in force.
+type LiveRule struct {
+	bounds.Rule
+
+	// Nil if the kernel does not count.
+	Effect *Effect `json:"effect,omitempty"`
+}
+
+// Effect is how often a rule changed a connection's window since it was set; renewed and repeated sets do not reset it.
+type Effect struct {
+	// Windows raised to the minimum.
+	Raised uint64 `json:"raised_total"`
+	// Windows lowered to the maximum.
+	Lowered uint64 `json:"lowered_total"`
+}
+
+// RulesOf returns the rules alone.
+func (l Live) RulesOf() []bounds.Rule {
+	rules := make([]bounds.Rule, len(l.Rules))
+	for i, live := range l.Rules {
+		rules[i] = live.Rule
+	}
+	return rules
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/airbound/airbound/phone-agent/bounds"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // commands reads a sequence of commands out of fuzz bytes.
@@ -28,17 +29,27 @@ func (c *commands) number(most uint32) uint32 {
 	return n % most
 }
 
-func (c *commands) bound() bounds.Bound {
+func (c *commands) bound() *airboundv1.Bound {
 	prefixes := []string{
-		"10.0.4.1/32", "10.0.4.2/32", "10.0.0.0/8", "0.0.0.0/0", "2001:db8::/48", "10.0.4.1/8", "10.0.4.1/99", "", "::ffff:10.0.0.0/104",
+		"10.0.4.1/32", "10.0.4.2/32", "10.0.0.0/8", "0.0.0.0/0", "2001:db8::/48", "10.0.4.1/8", "::ffff:10.0.0.0/104",
 	}
-	return bounds.Bound{
-		Kind: bounds.SelectorKind(c.number(5)), All: c.number(4) > 0, Prefix: prefixes[c.number(1000)%9], UID: c.number(3),
-		MinSegs: c.number(100), MaxSegs: c.number(70_000),
+	kind, chosen := c.number(6), c.number(1000)
+	minSegs, maxSegs := c.number(100), c.number(70_000)
+	switch kind {
+	case 0:
+		return all(chosen > 100, minSegs, maxSegs)
+	case 1:
+		return uid(chosen%3, minSegs, maxSegs)
+	case 2:
+		return &airboundv1.Bound{MinSegs: minSegs, MaxSegs: maxSegs}
+	case 3:
+		return octets(make([]byte, chosen%20), c.number(200), minSegs, maxSegs)
+	default:
+		return prefix(prefixes[chosen%uint32(len(prefixes))], minSegs, maxSegs)
 	}
 }
 
-// FuzzLease: whatever the commands, what holds is sound and leased, and a refusal changes nothing.
+// FuzzLease: whatever the commands, the set in force is valid and leased, and a refusal changes nothing.
 func FuzzLease(f *testing.F) {
 	// Enough seeds to make the plain test run a property test of its own.
 	random := rand.New(rand.NewPCG(3, 5))
@@ -59,7 +70,7 @@ func FuzzLease(f *testing.F) {
 		for len(c.rest) > 0 {
 			nowUS += int64(c.number(20_000)) * 1000
 			lease.Expire(nowUS)
-			before := lease.Held()
+			before := lease.InForce()
 			var err error
 			switch c.number(4) {
 			case 0:
@@ -67,17 +78,17 @@ func FuzzLease(f *testing.F) {
 			case 1:
 				var renewed bool
 				generation := uint64(c.number(10))
-				renewed, err = lease.Renew(nowUS, generation, c.number(70_000))
+				renewed, err = lease.Renew(nowUS, renewal(generation, c.number(70_000)))
 				if renewed {
 					renewedAtUS = nowUS
 					if generation != before.Generation {
-						t.Fatalf("renewed %d while %d held", generation, before.Generation)
+						t.Fatalf("renewed %d while %d was in force", generation, before.Generation)
 					}
-				} else if !reflect.DeepEqual(lease.Held(), before) {
-					t.Fatal("a renewal that did not renew changed what holds")
+				} else if !reflect.DeepEqual(lease.InForce(), before) {
+					t.Fatal("a renewal that did not renew changed the set in force")
 				}
 			default:
-				command := bounds.Set{Generation: uint64(c.number(10)), LeaseMS: c.number(70_000)}
+				command := set(uint64(c.number(10)), c.number(70_000))
 				for range c.number(7) % 7 {
 					command.Bounds = append(command.Bounds, c.bound())
 				}
@@ -85,38 +96,38 @@ func FuzzLease(f *testing.F) {
 					renewedAtUS = nowUS
 				}
 			}
-			if err != nil && !reflect.DeepEqual(lease.Held(), before) {
-				t.Fatalf("refused (%v) and yet changed: %+v, before %+v", err, lease.Held(), before)
+			if err != nil && !reflect.DeepEqual(lease.InForce(), before) {
+				t.Fatalf("refused (%v) and yet changed: %+v, before %+v", err, lease.InForce(), before)
 			}
-			check(t, lease.Held(), can, nowUS, renewedAtUS)
+			check(t, lease.InForce(), can, nowUS, renewedAtUS)
 		}
-		if held := lease.Held(); held.Generation != 0 {
+		if inForce := lease.InForce(); inForce.Generation != 0 {
 			lease.Expire(renewedAtUS + int64(bounds.LeaseMaxMS)*1000)
-			if lease.Held().Generation != 0 {
-				t.Fatalf("clamped beyond the longest lease: %+v", held)
+			if lease.InForce().Generation != 0 {
+				t.Fatalf("clamped beyond the longest lease: %+v", inForce)
 			}
 		}
 	})
 }
 
-func check(t *testing.T, held bounds.Held, can bounds.Capabilities, nowUS, renewedAtUS int64) {
+func check(t *testing.T, inForce bounds.InForce, can bounds.Capabilities, nowUS, renewedAtUS int64) {
 	t.Helper()
-	if held.Generation == 0 {
-		if !reflect.DeepEqual(held, bounds.Held{}) {
-			t.Fatalf("generation 0 holds %+v", held)
+	if inForce.Generation == 0 {
+		if !reflect.DeepEqual(inForce, bounds.InForce{}) {
+			t.Fatalf("generation 0 has %+v", inForce)
 		}
 		return
 	}
-	if len(held.Rules) == 0 || (can.RulesMax > 0 && len(held.Rules) > int(can.RulesMax)) {
-		t.Fatalf("%d rules of at most %d", len(held.Rules), can.RulesMax)
+	if len(inForce.Rules) == 0 || (can.RulesMax > 0 && len(inForce.Rules) > int(can.RulesMax)) {
+		t.Fatalf("%d rules of at most %d", len(inForce.Rules), can.RulesMax)
 	}
-	if held.DeadlineUS <= nowUS || held.DeadlineUS > renewedAtUS+bounds.LeaseMaxMS*1000 {
-		t.Fatalf("deadline %d, now %d, renewed at %d", held.DeadlineUS, nowUS, renewedAtUS)
+	if inForce.DeadlineUS <= nowUS || inForce.DeadlineUS > renewedAtUS+bounds.LeaseMaxMS*1000 {
+		t.Fatalf("deadline %d, now %d, renewed at %d", inForce.DeadlineUS, nowUS, renewedAtUS)
 	}
 	seen := map[bounds.Selector]bool{}
-	for _, rule := range held.Rules {
+	for _, rule := range inForce.Rules {
 		if rule.MinSegs < 1 || rule.MinSegs > rule.MaxSegs || rule.MaxSegs > 65535 || seen[rule.Selector] {
-			t.Fatalf("rule %v of %v", rule, held.Rules)
+			t.Fatalf("rule %v of %v", rule, inForce.Rules)
 		}
 		seen[rule.Selector] = true
 		switch rule.Selector.Kind {

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bounds decides which cwnd bounds a terminal holds. It is pure: commands and the time come in, the wanted set
-// of rules and the moment it ends come out. Bounds are a lease: silence restores the kernel's defaults.
+// Package bounds decides which cwnd bounds are in force on a terminal. It is pure: commands and the time come in, the
+// wanted set of rules and the moment it ends come out. Bounds are a lease: without renewal the kernel's defaults
+// return.
 package bounds
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
+	"strconv"
+	"strings"
 )
 
 // Rule is one cwnd range and the connections it is for.
 type Rule struct {
-	Selector Selector
-	MinSegs  uint32
-	MaxSegs  uint32
+	Selector Selector `json:"selector"`
+	MinSegs  uint32   `json:"min_segs"`
+	MaxSegs  uint32   `json:"max_segs"`
 }
 
-// String gives the rule in the grammar of /proc/net/tcp_cwnd_bounds.
-func (r Rule) String() string { return fmt.Sprintf("%s %d %d", r.Selector, r.MinSegs, r.MaxSegs) }
+func (r Rule) String() string {
+	return fmt.Sprintf("%s: %d to %d segments", r.Selector, r.MinSegs, r.MaxSegs)
+}
 
-// Selector says which connections a rule matches. It is comparable.
+// Selector is which connections a rule matches. It is comparable.
 type Selector struct {
 	Kind SelectorKind
 	// For Destination: masked, never an IPv4-mapped IPv6 prefix.
@@ -31,7 +36,7 @@ type Selector struct {
 // SelectorKind is what a selector goes by.
 type SelectorKind int
 
-// The kinds of selector that the wire knows.
+// The kinds of selector of the contract.
 const (
 	None SelectorKind = iota
 	All
@@ -39,32 +44,78 @@ const (
 	UID
 )
 
-// String gives the selector in the grammar of /proc/net/tcp_cwnd_bounds.
+// String returns "all", "destination 10.0.4.0/24" or "uid 10073".
 func (s Selector) String() string {
 	switch s.Kind {
 	case All:
 		return "all"
 	case Destination:
-		return "dst " + s.Prefix.String()
+		return "destination " + s.Prefix.String()
 	case UID:
-		return fmt.Sprintf("uid %d", s.UID)
+		return "uid " + strconv.FormatUint(uint64(s.UID), 10)
 	case None:
 	}
 	return "none"
 }
 
-// Capabilities is what a back end can do; the fields are those of airboundv1.BackEnd.
-type Capabilities struct {
-	Name                 string
-	CanSetMax            bool
-	CanSetMin            bool
-	CanSelectDestination bool
-	CanSelectUID         bool
-	// Most rules at once; 0 for no limit.
-	RulesMax uint32
+// MarshalText implements encoding.TextMarshaler with String.
+func (s Selector) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Selector) UnmarshalText(text []byte) error {
+	kind, value, _ := strings.Cut(string(text), " ")
+	switch kind {
+	case "all":
+		*s = Selector{Kind: All}
+		return nil
+	case "destination":
+		prefix, err := netip.ParsePrefix(value)
+		if err != nil {
+			return fmt.Errorf("parse selector: %w", err)
+		}
+		*s = Selector{Kind: Destination, Prefix: prefix}
+		return nil
+	case "uid":
+		uid, err := strconv.ParseUint(value, 10, 32)
+		if err != nil {
+			return fmt.Errorf("parse selector: %w", err)
+		}
+		*s = Selector{Kind: UID, UID: uint32(uid)}
+		return nil
+	}
+	return errors.New("parse selector: neither all, destination nor uid")
 }
 
-// Limits of a range, in segments. The kernel's cwnd is at least 1; 65535 is what the kernel contract allows.
+// Capabilities is what a back end can do; the fields are those of airboundv1.BackEnd.
+type Capabilities struct {
+	Name                 string `json:"name"`
+	CanSetMax            bool   `json:"can_set_max"`
+	CanSetMin            bool   `json:"can_set_min"`
+	CanSelectDestination bool   `json:"can_select_destination"`
+	CanSelectUID         bool   `json:"can_select_uid"`
+	// Most rules at once; 0 for no limit.
+	RulesMax uint32 `json:"rules_max"`
+}
+
+// String lists what the back end can do.
+func (c Capabilities) String() string {
+	var can []string
+	for _, ability := range []struct {
+		has  bool
+		name string
+	}{{c.CanSetMax, "max"}, {c.CanSetMin, "min"}, {c.CanSelectDestination, "destination"}, {c.CanSelectUID, "uid"}} {
+		if ability.has {
+			can = append(can, ability.name)
+		}
+	}
+	text := fmt.Sprintf("%s (%s", c.Name, strings.Join(can, ", "))
+	if c.RulesMax > 0 {
+		text += fmt.Sprintf("; at most %d rules", c.RulesMax)
+	}
+	return text + ")"
+}
+
+// Limits of a range, in segments. The kernel's cwnd is at least 1; 65535 is the kernel's limit of a rule.
 const (
 	SegsMin = 1
 	SegsMax = 65535

@@ -7,31 +7,9 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"strconv"
-	"strings"
-	"unicode"
+
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
-
-// Set is a SetBounds command as the wire gave it: nothing in it is checked yet.
-type Set struct {
-	Generation uint64
-	Bounds     []Bound
-	LeaseMS    uint32
-	Reason     string
-}
-
-// Bound is one bound as the wire gave it.
-type Bound struct {
-	Kind SelectorKind
-	// For All; must be true.
-	All bool
-	// For Destination.
-	Prefix string
-	// For UID.
-	UID     uint32
-	MinSegs uint32
-	MaxSegs uint32
-}
 
 // Limits of a lease.
 const (
@@ -39,20 +17,25 @@ const (
 	LeaseMaxMS = 60_000
 )
 
-// rules checks every bound and returns them as rules, or the error of the first that is wrong.
-func (s Set) rules(capabilities Capabilities) ([]Rule, error) {
-	if most := capabilities.RulesMax; most > 0 && uint64(len(s.Bounds)) > uint64(most) {
-		return nil, fmt.Errorf("%d bounds are more than the %d that back end %s takes", len(s.Bounds), most, capabilities.Name)
+// rulesOf checks every bound and returns them as rules, or the error of the first that is wrong.
+func rulesOf(bounds []*airboundv1.Bound, capabilities Capabilities) ([]Rule, error) {
+	if most := capabilities.RulesMax; most > 0 && uint64(len(bounds)) > uint64(most) {
+		return nil, fmt.Errorf(
+			"%d bounds are more than the %d that back end %s takes",
+			len(bounds),
+			most,
+			capabilities.Name,
+		)
 	}
-	rules := make([]Rule, 0, len(s.Bounds))
-	first := make(map[Selector]int, len(s.Bounds))
-	for i, bound := range s.Bounds {
-		rule, err := bound.rule(capabilities)
+	rules := make([]Rule, 0, len(bounds))
+	first := make(map[Selector]int, len(bounds))
+	for i, bound := range bounds {
+		rule, err := ruleOf(bound, capabilities)
 		if err != nil {
 			return nil, fmt.Errorf("bounds[%d]: %w", i, err)
 		}
 		if before, repeated := first[rule.Selector]; repeated {
-			return nil, fmt.Errorf("bounds[%d]: repeats the selector %s of bounds[%d]", i, rule.Selector, before)
+			return nil, fmt.Errorf("bounds[%d]: repeats the selector of bounds[%d], %s", i, before, rule.Selector)
 		}
 		first[rule.Selector] = i
 		rules = append(rules, rule)
@@ -60,61 +43,66 @@ func (s Set) rules(capabilities Capabilities) ([]Rule, error) {
 	return rules, nil
 }
 
-func (b Bound) rule(capabilities Capabilities) (Rule, error) {
-	selector, err := b.selector(capabilities)
+func ruleOf(bound *airboundv1.Bound, capabilities Capabilities) (Rule, error) {
+	selector, err := selectorOf(bound, capabilities)
 	if err != nil {
 		return Rule{}, err
 	}
+	lowest, highest := bound.GetMinSegs(), bound.GetMaxSegs()
 	switch {
-	case b.MinSegs < SegsMin:
-		return Rule{}, fmt.Errorf("min_segs %d is below %d", b.MinSegs, SegsMin)
-	case b.MaxSegs > SegsMax:
-		return Rule{}, fmt.Errorf("max_segs %d is above %d", b.MaxSegs, SegsMax)
-	case b.MinSegs > b.MaxSegs:
-		return Rule{}, fmt.Errorf("min_segs %d is above max_segs %d", b.MinSegs, b.MaxSegs)
+	case lowest < SegsMin:
+		return Rule{}, fmt.Errorf("min_segs %d is below %d", lowest, SegsMin)
+	case highest > SegsMax:
+		return Rule{}, fmt.Errorf("max_segs %d is above %d", highest, SegsMax)
+	case lowest > highest:
+		return Rule{}, fmt.Errorf("min_segs %d is above max_segs %d", lowest, highest)
 	}
-	return Rule{Selector: selector, MinSegs: b.MinSegs, MaxSegs: b.MaxSegs}, nil
+	return Rule{Selector: selector, MinSegs: lowest, MaxSegs: highest}, nil
 }
 
-func (b Bound) selector(capabilities Capabilities) (Selector, error) {
-	switch b.Kind {
-	case All:
-		if !b.All {
+func selectorOf(bound *airboundv1.Bound, capabilities Capabilities) (Selector, error) {
+	switch selector := bound.GetSelector().(type) {
+	case *airboundv1.Bound_All:
+		if !selector.All {
 			return Selector{}, errors.New("selector all is false; it must be true")
 		}
 		return Selector{Kind: All}, nil
-	case Destination:
+	case *airboundv1.Bound_Destination:
 		if !capabilities.CanSelectDestination {
 			return Selector{}, fmt.Errorf("back end %s cannot select by destination", capabilities.Name)
 		}
-		prefix, err := parsePrefix(b.Prefix)
+		prefix, err := prefixOf(selector.Destination)
 		return Selector{Kind: Destination, Prefix: prefix}, err
-	case UID:
+	case *airboundv1.Bound_Uid:
 		if !capabilities.CanSelectUID {
 			return Selector{}, fmt.Errorf("back end %s cannot select by uid", capabilities.Name)
 		}
-		if b.UID == math.MaxUint32 {
-			return Selector{}, fmt.Errorf("uid %d is nobody's: the kernel's range ends below it", b.UID)
+		if selector.Uid == math.MaxUint32 {
+			return Selector{}, fmt.Errorf("uid %d is no user's: the kernel's range ends below it", selector.Uid)
 		}
-		return Selector{Kind: UID, UID: b.UID}, nil
-	case None:
+		return Selector{Kind: UID, UID: selector.Uid}, nil
+	default:
+		return Selector{}, errors.New("no selector")
 	}
-	return Selector{}, errors.New("no selector")
 }
 
-// textMax bounds what text of a command is kept or quoted.
-const textMax = 256
-
-func parsePrefix(text string) (netip.Prefix, error) {
-	shown := strconv.Quote(text[:min(len(text), textMax)])
-	prefix, err := netip.ParsePrefix(text)
-	switch {
-	case err != nil:
-		return netip.Prefix{}, fmt.Errorf("destination_prefix %s is not an address and prefix length", shown)
-	case prefix.Addr().Is4In6():
-		return netip.Prefix{}, fmt.Errorf("destination_prefix %s is IPv4 in IPv6; write it as IPv4", shown)
-	case prefix != prefix.Masked():
-		return netip.Prefix{}, fmt.Errorf("destination_prefix %s has bits set beyond its length", shown)
+func prefixOf(message *airboundv1.Prefix) (netip.Prefix, error) {
+	address, ok := netip.AddrFromSlice(message.GetAddress())
+	if !ok {
+		return netip.Prefix{}, fmt.Errorf(
+			"destination: an address of %d octets; it must have 4 or 16",
+			len(message.GetAddress()),
+		)
+	}
+	if address.Is4In6() {
+		return netip.Prefix{}, fmt.Errorf("destination: %s is IPv4 in IPv6; it must be sent as 4 octets", address)
+	}
+	if length := message.GetLengthBits(); length > uint32(address.BitLen()) { //nolint:gosec // 32 or 128
+		return netip.Prefix{}, fmt.Errorf("destination: length_bits %d is above %d", length, address.BitLen())
+	}
+	prefix := netip.PrefixFrom(address, int(message.GetLengthBits()))
+	if prefix != prefix.Masked() {
+		return netip.Prefix{}, fmt.Errorf("destination: %s has bits set beyond its length", prefix)
 	}
 	return prefix, nil
 }
@@ -124,18 +112,4 @@ func checkLease(leaseMS uint32) error {
 		return fmt.Errorf("lease_ms %d is not within %d to %d", leaseMS, LeaseMinMS, LeaseMaxMS)
 	}
 	return nil
-}
-
-// oneLine makes text of the wire fit for a terminal: no control characters, and not long.
-func oneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(text, "?"))
-	if len(text) > textMax {
-		text = strings.ToValidUTF8(text[:textMax], "")
-	}
-	return strings.TrimSpace(text)
 }

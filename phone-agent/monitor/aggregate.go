@@ -5,6 +5,7 @@ package monitor
 import (
 	"cmp"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 )
@@ -12,18 +13,17 @@ import (
 const (
 	// destinationKeptUS is how long a destination stays in the report after its last connection is gone.
 	destinationKeptUS = 60_000_000
-	// destinationsTracked bounds memory: beyond it, those without a connection go first, the longest gone first.
+	// destinationsTracked limits memory: beyond it, those without a connection are dropped, the longest gone first.
 	destinationsTracked = 1024
-	// snapshotsMissed is how many snapshots in a row a connection may be missing from before it counts as closed. A line
-	// may have been refused, and a proc file that takes more than one read may skip a connection.
+	// snapshotsMissed is in how many snapshots in a row a connection must be missing to count as closed. A line may
+	// have been refused, and a proc file that takes more than one read may skip a connection.
 	snapshotsMissed = 4
 )
 
-// Changes says what a snapshot brought that the controller should hear of at once.
+// Changes are the changes since the snapshot before that are reported at once.
 type Changes struct {
 	StartedSending bool
 	StoppedSending bool
-	RTTRatioBand   bool
 }
 
 // Aggregator follows the connections of a terminal from snapshot to snapshot and sums them up by destination address.
@@ -31,7 +31,7 @@ type Changes struct {
 type Aggregator struct {
 	destinations map[netip.Addr]*destination
 	excluded     map[netip.AddrPort]bool
-	// The agent's life began with the first snapshot: what connections had carried before does not count.
+	// False before the first snapshot: what connections had delivered by then does not count.
 	begun bool
 }
 
@@ -44,14 +44,15 @@ type destination struct {
 	// As of the last snapshot.
 	view     view
 	sending  bool
-	band     int
 	lastSeen int64
+	// The RTTs in the last report; 0 if they were not in it.
+	reported rtts
 }
 
 // flow identifies a connection.
 type flow struct{ local, remote netip.AddrPort }
 
-// tracked is one connection with what it carried before the agent began.
+// tracked is one connection, with what it had delivered before the first snapshot.
 type tracked struct {
 	last    Connection
 	base    totals
@@ -69,12 +70,12 @@ func (t totals) plus(other totals) totals {
 	return totals{bytes: saturatingAdd(t.bytes, other.bytes), events: t.events.plus(other.events)}
 }
 
-// Exclude names remote end points that are no destinations: the controller that the agent itself talks to. What is
-// already known of connections to them is forgotten.
+// Exclude names remote end points that are no destinations: the controller, to which the agent itself is connected.
+// What is known of connections to them is dropped.
 func (a *Aggregator) Exclude(remotes []netip.AddrPort) {
 	a.excluded = make(map[netip.AddrPort]bool, len(remotes))
 	for _, remote := range remotes {
-		// The kernel's monitor names no zone.
+		// Addresses of the kernel's monitor have no zone.
 		remote = netip.AddrPortFrom(remote.Addr().Unmap().WithZone(""), remote.Port())
 		a.excluded[remote] = true
 		if known := a.destinations[remote.Addr()]; known != nil {
@@ -86,7 +87,7 @@ func (a *Aggregator) Exclude(remotes []netip.AddrPort) {
 	}
 }
 
-// Observe takes in a snapshot. nowUS is any clock that does not go back.
+// Observe updates the destinations with a snapshot. nowUS is any clock that does not go back.
 func (a *Aggregator) Observe(snapshot Snapshot, nowUS int64) Changes {
 	if a.destinations == nil {
 		a.destinations = make(map[netip.Addr]*destination)
@@ -112,7 +113,7 @@ func (a *Aggregator) Observe(snapshot Snapshot, nowUS int64) Changes {
 	return changes
 }
 
-// Sending tells whether any destination is being sent to.
+// Sending reports whether any destination is being sent to.
 func (a *Aggregator) Sending() bool {
 	for _, known := range a.destinations {
 		if known.sending {
@@ -122,7 +123,7 @@ func (a *Aggregator) Sending() bool {
 	return false
 }
 
-// take files one connection. Loopback never crosses the air and is left out.
+// take adds one connection. Loopback is left out: it does not use the air.
 func (a *Aggregator) take(connection *Connection, nowUS int64) {
 	remote := connection.Remote
 	if a.excluded[remote] || remote.Addr().IsLoopback() || remote.Addr().IsUnspecified() {
@@ -141,7 +142,7 @@ func (d *destination) take(connection *Connection, before bool) {
 	key := flow{connection.Local, connection.Remote}
 	same := d.connections[key]
 	if same != nil && (connection.AckedBytes < same.last.AckedBytes || !connection.Events.atLeast(same.last.Events)) {
-		// The four-tuple was used again: counters of one connection never go back.
+		// The four-tuple was reused: counters of one connection never decrease.
 		d.closed = d.closed.plus(same.carried())
 		same = nil
 	}
@@ -153,12 +154,12 @@ func (d *destination) take(connection *Connection, before bool) {
 		}
 		d.connections[key] = same
 	}
-	// The kernel counts the SYN as one acknowledged byte; a handshake is not yet sending.
+	// The kernel counts the SYN as one acknowledged byte; a handshake is not sending yet.
 	same.grew = connection.AckedBytes > max(same.last.AckedBytes, 1)
 	same.last, same.present, same.missed = *connection, true, 0
 }
 
-// carried is what the connection delivered in the agent's life.
+// carried is what the connection has delivered since the first snapshot.
 func (t *tracked) carried() totals {
 	return totals{t.last.AckedBytes - t.base.bytes, t.last.Events.minus(t.base.events)}
 }
@@ -176,7 +177,7 @@ func (d *destination) foldClosed() {
 	}
 }
 
-// refresh computes the view after a snapshot and notes what changed.
+// refresh computes the view after a snapshot and records what changed.
 func (d *destination) refresh(changes *Changes) {
 	d.view = d.summarise()
 	sending := d.view.connectionsSending > 0 || d.view.grew
@@ -187,17 +188,37 @@ func (d *destination) refresh(changes *Changes) {
 		changes.StoppedSending = true
 	}
 	d.sending = sending
-	if !sending {
-		// The ratio of an idle connection is old; it says nothing about the air now.
-		return
-	}
-	if band := bandOf(d.view.srttUS, d.view.minRTTUS, d.band); band != d.band {
-		d.band = band
-		changes.RTTRatioBand = true
-	}
 }
 
-// shrink drops the longest gone of the destinations that have no connection.
+// rtts are the two RTTs of a destination.
+type rtts struct{ srttUS, minRTTUS uint32 }
+
+// ratio returns smoothed RTT over minimum RTT, and whether there are samples of both.
+func (r rtts) ratio() (float64, bool) {
+	return float64(r.srttUS) / float64(r.minRTTUS), r.srttUS > 0 && r.minRTTUS > 0
+}
+
+// RTTRatioMoved reports whether the ratio of smoothed to minimum RTT of a destination that is being sent to differs
+// from that in the last report by more than so many thousandths of it. A destination that had no ratio there does not
+// count.
+func (a *Aggregator) RTTRatioMoved(permille uint32) bool {
+	for _, known := range a.destinations {
+		// The ratio of an idle connection is old; it is no measure of the air now.
+		if known.sending && known.ratioMoved(permille) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *destination) ratioMoved(permille uint32) bool {
+	const whole = 1000
+	now, known := rtts{d.view.srttUS, d.view.minRTTUS}.ratio()
+	before, wasKnown := d.reported.ratio()
+	return known && wasKnown && math.Abs(now-before)*whole > float64(permille)*before
+}
+
+// shrink drops those of the destinations without a connection that are gone longest.
 func (a *Aggregator) shrink() {
 	surplus := len(a.destinations) - destinationsTracked
 	if surplus <= 0 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package monitor turns the kernel's /proc/net/tcp_monitor into the destinations of a TerminalReport. It is pure: bytes
-// and the time come in, values go out. No file, socket or clock is touched here.
+// Package monitor sums up the kernel's TCP connections to the destinations of a TerminalReport. It is pure: snapshots
+// and the time come in, values go out. A Source (package procfs) reads the kernel.
 package monitor
 
 import "net/netip"
 
-// Connection is one line of /proc/net/tcp_monitor: one TCP connection of the network namespace, now.
+// Connection is one TCP connection of the network namespace; the fields are the columns of /proc/net/tcp_monitor.
 type Connection struct {
-	// When the kernel wrote the line, CLOCK_MONOTONIC.
+	// When the kernel read the connection, CLOCK_MONOTONIC.
 	TimeUS uint64
 	// established, syn_sent, syn_recv, fin_wait1, fin_wait2, close_wait, last_ack or closing.
 	State  string
@@ -20,7 +20,7 @@ type Connection struct {
 	CwndSegs uint32
 	// SsthreshUnset while no loss has set it.
 	SsthreshSegs uint32
-	// 0: no bound holds.
+	// 0: no bound is in force.
 	BoundMinSegs uint32
 	BoundMaxSegs uint32
 	// 0: no sample yet.
@@ -49,7 +49,7 @@ type Events struct {
 	Undo            uint64
 }
 
-// QueuedBytes is what the connection has accepted from its application and the other end has not acknowledged.
+// QueuedBytes is what the application has written and the other end has not acknowledged.
 func (c *Connection) QueuedBytes() uint64 { return saturatingAdd(c.UnsentBytes, c.UnackedBytes) }
 
 func (e Events) plus(other Events) Events {
@@ -80,7 +80,7 @@ func (e Events) atLeast(other Events) bool {
 		e.FastRetransmit >= other.FastRetransmit && e.Timeout >= other.Timeout && e.Undo >= other.Undo
 }
 
-// saturatingAdd keeps a sum of counters that the kernel got wrong from wrapping to a small number.
+// saturatingAdd keeps a sum of wrong counters from wrapping to a small number.
 func saturatingAdd(a, b uint64) uint64 {
 	if sum := a + b; sum >= a {
 		return sum

@@ -81,7 +81,7 @@ func (m *mean) value() uint32 {
 	return uint32(m.sum / m.count) //nolint:gosec // a mean of 32-bit values fits 32 bits
 }
 
-// smallestSet takes 0 for "not known".
+// smallestSet returns the smaller; 0 stands for "not known".
 func smallestSet(a, b uint32) uint32 {
 	if a == 0 || (b != 0 && b < a) {
 		return b
@@ -89,25 +89,27 @@ func smallestSet(a, b uint32) uint32 {
 	return a
 }
 
-// Destinations returns what a report says now: at most DestinationsReported entries, those being sent to first, then by
-// queued and by delivered bytes. The messages are new at every call.
-func (a *Aggregator) Destinations() []*airboundv1.Destination {
+// Report returns the destinations of a report: at most DestinationsReported, those being sent to first, then by queued
+// and by delivered bytes. It remembers their RTTs for RTTRatioMoved. The messages are new at every call.
+func (a *Aggregator) Report() []*airboundv1.Destination {
 	known := make([]*destination, 0, len(a.destinations))
 	for _, entry := range a.destinations {
 		known = append(known, entry)
+		entry.reported = rtts{}
 	}
 	slices.SortFunc(known, moreActive)
 	known = known[:min(len(known), DestinationsReported)]
 	messages := make([]*airboundv1.Destination, len(known))
 	for i, entry := range known {
 		messages[i] = entry.message()
+		entry.reported = rtts{entry.view.srttUS, entry.view.minRTTUS}
 	}
 	return messages
 }
 
 func moreActive(x, y *destination) int {
 	return cmp.Or(
-		compareBool(y.sending, x.sending),
+		cmp.Compare(rank(y.sending), rank(x.sending)),
 		cmp.Compare(y.view.queuedBytes, x.view.queuedBytes),
 		cmp.Compare(y.view.connections, x.view.connections),
 		cmp.Compare(y.view.total.bytes, x.view.total.bytes),
@@ -115,21 +117,17 @@ func moreActive(x, y *destination) int {
 	)
 }
 
-func compareBool(x, y bool) int {
-	switch {
-	case x == y:
-		return 0
-	case x:
+func rank(sending bool) int {
+	if sending {
 		return 1
-	default:
-		return -1
 	}
+	return 0
 }
 
 func (d *destination) message() *airboundv1.Destination {
 	v := &d.view
 	return &airboundv1.Destination{
-		Address:            d.address.String(),
+		Address:            d.address.AsSlice(),
 		Connections:        v.connections,
 		ConnectionsSending: v.connectionsSending,
 		SrttUs:             v.srttUS,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status is what `airbound-phone status` tells: the state that the running agent writes to its state
-// directory, the rules that the kernel holds, and how both read to a person.
+// Package status is what `airbound-phone status` shows: the state that the running agent writes to its state directory,
+// the rules in force in the kernel, and both as text.
 package status
 
 import (
@@ -12,51 +12,39 @@ import (
 )
 
 // Schema is the version of State's JSON. A reader refuses another.
-const Schema = 1
+const Schema = 2
 
-// State is the running agent's own account of what holds and why. Times are on CLOCK_BOOTTIME, which every process sees
-// alike and which does not stop while the phone sleeps.
+// State is the running agent's account of what is in force and why. Times are on CLOCK_BOOTTIME, which is the same for
+// every process and which does not stop while the phone sleeps.
 type State struct {
 	Schema    int    `json:"schema"`
 	Version   string `json:"version"`
 	PID       int    `json:"pid"`
 	WrittenUS int64  `json:"written_boottime_us"`
 	// Set by the last write of an agent that ended in order.
-	Stopped    bool    `json:"stopped"`
-	Controller string  `json:"controller"`
-	Connected  bool    `json:"connected"`
-	Interface  string  `json:"interface,omitempty"`
-	MAC        string  `json:"mac"`
-	BackEnd    BackEnd `json:"back_end"`
-	// 0 while the kernel's defaults hold.
-	Generation uint64 `json:"bounds_generation"`
-	Rules      []Rule `json:"rules"`
-	// Why these bounds hold, or why none do.
+	Stopped    bool                `json:"stopped"`
+	Controller string              `json:"controller"`
+	Connected  bool                `json:"connected"`
+	Interface  string              `json:"interface,omitempty"`
+	MAC        string              `json:"mac"`
+	BackEnd    bounds.Capabilities `json:"back_end"`
+	// 0 while the kernel's defaults are in force.
+	Generation uint64        `json:"bounds_generation"`
+	Rules      []bounds.Rule `json:"rules"`
+	// Why these bounds are in force, or why none are, for a person.
 	Reason string `json:"reason"`
-	// The lease holds at least until then; renewals are not all written down. 0 without bounds.
+	// The controller's code, such as "REASON_CODE_ACTIVE_SENDERS"; empty if the reason is the agent's own.
+	ReasonCode string `json:"reason_code,omitempty"`
+	// What the bounds were computed from; 0 without bounds.
+	ActiveSenders uint32 `json:"active_senders"`
+	CapacityBPS   uint64 `json:"capacity_bps"`
+	// The lease ends at this time or later: not every renewal is written. 0 without bounds.
 	LeaseEndsUS int64 `json:"lease_ends_boottime_us"`
-	// Why the kernel's defaults could not be restored; tried again until they are.
+	// Why the kernel's defaults could not be restored; the agent tries again until they are.
 	RestoreError string   `json:"restore_error,omitempty"`
 	Counters     Counters `json:"counters"`
 	// The last input that was refused.
 	LastRefusal string `json:"last_refusal,omitempty"`
-}
-
-// BackEnd says how bounds reach the kernel and what it can do.
-type BackEnd struct {
-	Name                 string `json:"name"`
-	CanSetMax            bool   `json:"can_set_max"`
-	CanSetMin            bool   `json:"can_set_min"`
-	CanSelectDestination bool   `json:"can_select_destination"`
-	CanSelectUID         bool   `json:"can_select_uid"`
-	RulesMax             uint32 `json:"rules_max"`
-}
-
-// Rule is one rule; its selector is in the grammar of /proc/net/tcp_cwnd_bounds.
-type Rule struct {
-	Selector string `json:"selector"`
-	MinSegs  uint32 `json:"min_segs"`
-	MaxSegs  uint32 `json:"max_segs"`
 }
 
 // Counters count since the agent started.
@@ -64,11 +52,11 @@ type Counters struct {
 	MonitorLinesRefused uint64 `json:"monitor_lines_refused_total"`
 	MonitorReadsFailed  uint64 `json:"monitor_reads_failed_total"`
 	CommandsRefused     uint64 `json:"commands_refused_total"`
-	RenewalsPassedOver  uint64 `json:"renewals_passed_over_total"`
+	RenewalsIgnored     uint64 `json:"renewals_ignored_total"`
 	SetsApplied         uint64 `json:"sets_applied_total"`
 	ApplyFailures       uint64 `json:"apply_failures_total"`
 	LeasesEnded         uint64 `json:"leases_ended_total"`
-	ForeignChanges      uint64 `json:"foreign_changes_total"`
+	ExternalChanges     uint64 `json:"external_changes_total"`
 	StateWritesFailed   uint64 `json:"state_writes_failed_total"`
 	ControllerConnected uint64 `json:"controller_connected_total"`
 	DefaultsNotRestored uint64 `json:"defaults_not_restored_total"`
@@ -77,23 +65,25 @@ type Counters struct {
 // Malformed is the wire's malformed_inputs_total.
 func (c Counters) Malformed() uint64 { return c.MonitorLinesRefused + c.CommandsRefused }
 
-// Rules puts rules into the form that a State and the report of `status` show.
-func Rules(rules []bounds.Rule) []Rule {
-	shown := make([]Rule, len(rules))
-	for i, rule := range rules {
-		shown[i] = Rule{Selector: rule.Selector.String(), MinSegs: rule.MinSegs, MaxSegs: rule.MaxSegs}
-	}
-	return shown
-}
-
 // ParseState reads a state file.
 func ParseState(text []byte) (State, error) {
+	// The version first: the fields of another one may not parse.
+	var version struct {
+		Schema int `json:"schema"`
+	}
+	if err := json.Unmarshal(text, &version); err != nil {
+		return State{}, fmt.Errorf("parse the state file: %w", err)
+	}
+	if version.Schema != Schema {
+		return State{}, fmt.Errorf(
+			"parse the state file: its schema is %d, this program reads %d",
+			version.Schema,
+			Schema,
+		)
+	}
 	var state State
 	if err := json.Unmarshal(text, &state); err != nil {
 		return State{}, fmt.Errorf("parse the state file: %w", err)
-	}
-	if state.Schema != Schema {
-		return State{}, fmt.Errorf("parse the state file: its schema is %d, this program reads %d", state.Schema, Schema)
 	}
 	return state, nil
 }

@@ -8,25 +8,31 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/reasontext"
 )
 
-// View is everything `airbound-phone status` knows.
+// View is everything `airbound-phone status` shows.
 type View struct {
 	Running bool `json:"running"`
 	// Nil if no agent ever wrote one here.
 	State *State `json:"state"`
-	// What the kernel holds now; nil if it could not be read, and then LiveError says why.
-	Live      []Rule `json:"live_rules"`
-	LiveError string `json:"live_rules_error,omitempty"`
+	// The rules in force in the kernel; nil if they could not be read, and then LiveError is why.
+	Live      []apply.LiveRule `json:"live_rules"`
+	LiveError string           `json:"live_rules_error,omitempty"`
+	// Why the rules have no counts of how often they changed a window.
+	NoEffects string `json:"no_effects,omitempty"`
 	// At least this much of the lease is left; 0 without bounds.
 	LeaseLeftMS int64 `json:"lease_left_ms"`
-	// Whether the kernel holds other rules than the agent set.
+	// Whether other rules are in force than the agent set.
 	Differs bool `json:"live_rules_differ"`
 }
 
 // NewView puts the parts together. nowUS is CLOCK_BOOTTIME.
-func NewView(running bool, state *State, live []Rule, liveErr error, nowUS int64) View {
-	view := View{Running: running, State: state, Live: live}
+func NewView(running bool, state *State, live apply.Live, liveErr error, nowUS int64) View {
+	view := View{Running: running, State: state, Live: live.Rules, NoEffects: live.NoEffects}
 	if liveErr != nil {
 		view.Live, view.LiveError = nil, liveErr.Error()
 	}
@@ -36,12 +42,12 @@ func NewView(running bool, state *State, live []Rule, liveErr error, nowUS int64
 	if state.Generation != 0 {
 		view.LeaseLeftMS = max(0, (state.LeaseEndsUS-nowUS)/1000)
 	}
-	view.Differs = liveErr == nil && !sameRules(live, state.Rules)
+	view.Differs = liveErr == nil && !sameRules(live.RulesOf(), state.Rules)
 	return view
 }
 
-func sameRules(a, b []Rule) bool {
-	order := func(x, y Rule) int { return cmp.Compare(x.Selector, y.Selector) }
+func sameRules(a, b []bounds.Rule) bool {
+	order := func(x, y bounds.Rule) int { return cmp.Compare(x.String(), y.String()) }
 	return slices.Equal(slices.SortedFunc(slices.Values(a), order), slices.SortedFunc(slices.Values(b), order))
 }
 
@@ -82,41 +88,26 @@ func (s *State) describe(line printer) {
 	line("terminal", "%s", strings.TrimSpace(s.MAC+" "+s.Interface))
 	line("back end", "%s", s.BackEnd)
 	if s.Generation == 0 {
-		line("bounds", "none: the kernel's defaults hold")
+		line("bounds", "none: the kernel's defaults are in force")
 	} else {
-		line("bounds", "generation %d, %s", s.Generation, counted(len(s.Rules), "rule"))
+		line("bounds", "generation %d, %s", s.Generation, counted(uint64(len(s.Rules)), "rule"))
 	}
 	if s.Reason != "" {
 		line("because", "%s", s.Reason)
+	}
+	if inputs := reasontext.Inputs(s.ActiveSenders, s.CapacityBPS); inputs != "" {
+		line("inputs", "%s", inputs)
 	}
 	if s.RestoreError != "" {
 		line("warning", "the kernel's defaults could not be restored, trying again: %s", s.RestoreError)
 	}
 	c := s.Counters
-	line("refused", "%s, %s", counted(int(c.MonitorLinesRefused), "monitor line"), counted(int(c.CommandsRefused), "command")) //nolint:gosec // shown only
+	line("refused", "%s, %s", counted(c.MonitorLinesRefused, "monitor line"), counted(c.CommandsRefused, "command"))
 	if s.LastRefusal != "" {
 		line("", "last: %s", s.LastRefusal)
 	}
-	line("since start", "%d sets applied, %d failed; %d leases ended; %d renewals passed over; %d changes by others",
-		c.SetsApplied, c.ApplyFailures, c.LeasesEnded, c.RenewalsPassedOver, c.ForeignChanges)
-}
-
-// String tells a back end's abilities.
-func (b BackEnd) String() string {
-	var can []string
-	for _, ability := range []struct {
-		has  bool
-		name string
-	}{{b.CanSetMax, "max"}, {b.CanSetMin, "min"}, {b.CanSelectDestination, "dst"}, {b.CanSelectUID, "uid"}} {
-		if ability.has {
-			can = append(can, ability.name)
-		}
-	}
-	text := fmt.Sprintf("%s (%s", b.Name, strings.Join(can, ", "))
-	if b.RulesMax > 0 {
-		text += fmt.Sprintf("; at most %d rules", b.RulesMax)
-	}
-	return text + ")"
+	line("since start", "%d sets applied, %d failed; %d leases ended; %d renewals ignored; %d external changes",
+		c.SetsApplied, c.ApplyFailures, c.LeasesEnded, c.RenewalsIgnored, c.ExternalChanges)
 }
 
 func (v View) describeLive(line printer) {
@@ -124,24 +115,39 @@ func (v View) describeLive(line printer) {
 	case v.LiveError != "":
 		line("kernel", "unknown: %s", v.LiveError)
 	case len(v.Live) == 0:
-		line("kernel", "holds no rule")
+		line("kernel", "no rule in force")
 	}
-	for i, rule := range v.Live {
-		label := ""
-		if i == 0 {
-			label = "kernel"
+	label := "kernel"
+	for _, rule := range v.Live {
+		text := rule.String()
+		if effect := rule.Effect; effect != nil {
+			text += fmt.Sprintf("; lowered a window %s, raised one %s", times(effect.Lowered), times(effect.Raised))
 		}
-		line(label, "%s: %d to %d segments", rule.Selector, rule.MinSegs, rule.MaxSegs)
+		line(label, "%s", text)
+		label = ""
+	}
+	if v.NoEffects != "" && len(v.Live) > 0 {
+		line("", "how often they changed a window is unknown: %s", v.NoEffects)
 	}
 	switch {
 	case v.Differs:
-		line("warning", "these are not the agent's rules: someone else changed them; the agent's next set replaces them")
+		line(
+			"warning",
+			"these are not the agent's rules: something else changed them; the agent's next set replaces them",
+		)
 	case !v.Running && len(v.Live) > 0:
-		line("warning", "no agent watches over these rules; `airbound-phone cleanup` removes them")
+		line("warning", "no agent renews or ends these rules; `airbound-phone cleanup` removes them")
 	}
 }
 
-func counted(n int, noun string) string {
+func times(count uint64) string {
+	if count == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", count)
+}
+
+func counted(n uint64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

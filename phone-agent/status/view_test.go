@@ -3,29 +3,35 @@
 package status_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/bounds"
 	"github.com/airbound/airbound/phone-agent/status"
 )
 
 func TestTextOfARunningAgent(t *testing.T) {
 	t.Parallel()
 	state := running()
-	live := []status.Rule{state.Rules[1], state.Rules[0]}
+	live := apply.Live{Rules: []apply.LiveRule{
+		{Rule: toAll, Effect: &apply.Effect{Raised: 1, Lowered: 591}}, {Rule: toServer, Effect: &apply.Effect{}},
+	}}
 	const want = `agent        running, pid 42, version 1.2
 controller   10.0.9.9:50051, connected
 terminal     02:00:00:00:01:0a wlan1
-back end     procfs (max, min, dst; at most 256 rules)
+back end     procfs (max, min, destination; at most 256 rules)
 bounds       generation 7, 2 rules
-because      n 5, paper JB
+because      this terminal began to send to 10.0.4.1
+inputs       active senders 5, capacity 20.1 Mb/s
 refused      1 monitor line, 2 commands
              last: command: set_bounds: generation is 0
-since start  3 sets applied, 0 failed; 4 leases ended; 0 renewals passed over; 0 changes by others
+since start  3 sets applied, 0 failed; 4 leases ended; 0 renewals ignored; 0 external changes
 lease        at least 5.5 s left
-kernel       all: 2 to 90 segments
-             dst 10.0.4.1/32: 10 to 20 segments
+kernel       all: 2 to 90 segments; lowered a window 591 times, raised one once
+             destination 10.0.4.1/32: 10 to 20 segments; lowered a window 0 times, raised one 0 times
 `
 	if got := status.NewView(true, state, live, nil, 102*secondUS+secondUS/2).Text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -34,52 +40,63 @@ kernel       all: 2 to 90 segments
 
 func TestTextOfEverythingElse(t *testing.T) {
 	t.Parallel()
-	lifted := running()
-	lifted.Generation, lifted.Rules, lifted.LeaseEndsUS, lifted.Connected = 0, nil, 0, false
-	lifted.Reason, lifted.RestoreError = "the lease on generation 7 ended without a renewal", "input/output error"
+	removed := running()
+	removed.Generation, removed.Rules, removed.LeaseEndsUS, removed.Connected = 0, nil, 0, false
+	removed.ActiveSenders, removed.CapacityBPS = 0, 0
+	removed.Reason, removed.RestoreError = "the lease on generation 7 ended without a renewal", "input/output error"
 	stopped := running()
 	stopped.Stopped = true
-	one := []status.Rule{{Selector: "all", MinSegs: 1, MaxSegs: 2}}
+	none := apply.Live{}
+	one := apply.Live{Rules: []apply.LiveRule{{Rule: bounds.Rule{
+		Selector: bounds.Selector{Kind: bounds.All}, MinSegs: 1, MaxSegs: 2,
+	}}}, NoEffects: "the kernel does not count"}
+	both := apply.Live{Rules: []apply.LiveRule{{Rule: toAll}, {Rule: toServer}}}
 	tests := map[string]struct {
 		view  status.View
 		parts []string
 		not   []string
 	}{
-		"nobody was ever here": {
-			status.NewView(false, nil, nil, errors.New("the kernel is not patched"), 0),
+		"never started": {
+			status.NewView(false, nil, none, errors.New("the kernel is not patched"), 0),
 			[]string{"agent        not running\n", "kernel       unknown: the kernel is not patched\n"},
 			[]string{"warning", "lease"},
 		},
 		"starting": {
-			status.NewView(true, nil, nil, nil, 0),
-			[]string{"running; it has not written its state yet", "kernel       holds no rule\n"},
+			status.NewView(true, nil, none, nil, 0),
+			[]string{"running; it has not written its state yet", "kernel       no rule in force\n"},
 			[]string{"warning"},
 		},
 		"stopped": {
-			status.NewView(false, stopped, nil, nil, 102*secondUS),
-			[]string{"not running; it stopped in order", "holds no rule"},
+			status.NewView(false, stopped, none, nil, 102*secondUS),
+			[]string{"not running; it stopped in order", "no rule in force"},
 			[]string{"warning", "lease"},
 		},
 		"killed": {
 			status.NewView(false, running(), one, nil, 102*secondUS),
-			[]string{"not running; it did not stop in order (pid was 42)", "all: 1 to 2 segments", "`airbound-phone cleanup` removes them"},
+			[]string{
+				"not running; it did not stop in order (pid was 42)",
+				"all: 1 to 2 segments",
+				"`airbound-phone cleanup` removes them",
+			},
 			[]string{"lease"},
 		},
 		"no bounds": {
-			status.NewView(true, lifted, nil, nil, 102*secondUS),
+			status.NewView(true, removed, none, nil, 102*secondUS),
 			[]string{
-				"bounds       none: the kernel's defaults hold\n", "because      the lease on generation 7 ended without a renewal\n",
-				"10.0.9.9:50051, not connected", "could not be restored, trying again: input/output error",
+				"bounds       none: the kernel's defaults are in force\n",
+				"because      the lease on generation 7 ended without a renewal\n",
+				"10.0.9.9:50051, not connected",
+				"could not be restored, trying again: input/output error",
 			},
-			[]string{"lease  "},
+			[]string{"lease  ", "inputs"},
 		},
-		"changed by someone else": {
+		"changed by something else": {
 			status.NewView(true, running(), one, nil, 102*secondUS),
-			[]string{"someone else changed them"},
+			[]string{"something else changed them", "changed a window is unknown: the kernel does not count"},
 			nil,
 		},
 		"lease over": {
-			status.NewView(true, running(), running().Rules, nil, 200*secondUS),
+			status.NewView(true, running(), both, nil, 200*secondUS),
 			[]string{"generation 7"},
 			[]string{"lease  ", "warning"},
 		},
@@ -99,5 +116,16 @@ func TestTextOfEverythingElse(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestJSONOfAView(t *testing.T) {
+	t.Parallel()
+	live := apply.Live{Rules: []apply.LiveRule{{Rule: toServer, Effect: &apply.Effect{Raised: 3, Lowered: 591}}}}
+	text, err := json.Marshal(status.NewView(false, nil, live, nil, 0))
+	const want = `"live_rules":[{"selector":"destination 10.0.4.1/32","min_segs":10,"max_segs":20,` +
+		`"effect":{"raised_total":3,"lowered_total":591}}]`
+	if err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("%s, %v", text, err)
 	}
 }

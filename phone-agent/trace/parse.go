@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/airbound/airbound/phone-agent/proctext"
 )
 
 const (
@@ -19,10 +20,10 @@ const (
 	eventMarker = ": " + system + "_"
 )
 
-// EventNames are the kernel's two trace events, EventSystem the folder that they are in.
+// EventNames are the kernel's two trace events.
 var EventNames = []string{windowName, eventName}
 
-// EventSystem is the folder of EventNames below tracefs's events.
+// EventSystem is the directory of EventNames below tracefs's events.
 const EventSystem = system
 
 // ParseLine reads one line of trace_pipe, without its newline.
@@ -30,18 +31,18 @@ const EventSystem = system
 //	<comm>-<pid>  [000] ..s1.  12.345678: tcp_monitor_window: netns=4026531840 cookie=1 ...
 //	CPU:0 [LOST 123 EVENTS]
 //
-// A process may call itself anything, so the line is read from its right end: nothing of the payload looks like the marker.
+// A process may have any name, so the line is read from its right end: the payload cannot contain the marker.
 func ParseLine(line string) (Record, error) {
 	if times, lost := parseLost(line); lost {
 		return Record{Event: Lost, Times: times}, nil
 	}
 	at := strings.LastIndex(line, eventMarker)
 	if at < 0 {
-		return Record{}, fmt.Errorf("%s names no event of %s", quoted(line), system)
+		return Record{}, fmt.Errorf("%s names no event of %s", proctext.Quoted(line), system)
 	}
 	name, payload, found := strings.Cut(line[at+len(": "):], ": ")
 	if !found || !slices.Contains(EventNames, name) {
-		return Record{}, fmt.Errorf("%s is no event of %s", quoted(name), system)
+		return Record{}, fmt.Errorf("%s is no event of %s", proctext.Quoted(name), system)
 	}
 	record := Record{Event: Window, Times: 1}
 	var err error
@@ -75,53 +76,61 @@ func parseLost(line string) (times uint64, lost bool) {
 	return times, found && err == nil
 }
 
-// parseTime reads seconds with six decimals, which is how clocks in nanoseconds are printed.
+// parseTime reads seconds with six decimals, the format of clocks in nanoseconds.
 func parseTime(text string) (uint64, error) {
 	seconds, microseconds, found := strings.Cut(text, ".")
 	whole, errWhole := strconv.ParseUint(seconds, 10, 64)
 	fraction, errFraction := strconv.ParseUint(microseconds, 10, 64)
-	if !found || len(microseconds) != len("000000") || errWhole != nil || errFraction != nil || whole > math.MaxUint64/1_000_000-1 {
-		return 0, fmt.Errorf("%s is not a time in seconds with six decimals", quoted(text))
+	const usPerSecond, decimals = 1_000_000, 6
+	if !found || len(microseconds) != decimals || errWhole != nil || errFraction != nil ||
+		whole > math.MaxUint64/usPerSecond-1 {
+		return 0, fmt.Errorf("%s is not a time in seconds with six decimals", proctext.Quoted(text))
 	}
-	return whole*1_000_000 + fraction, nil
+	return whole*usPerSecond + fraction, nil
 }
 
-// field is one NAME=VALUE of a payload.
-type field struct {
-	name string
-	set  func(record *Record, value string) error
+type field = proctext.Field[Record]
+
+func number32(part func(*Record) *uint32) func(*Record, string) error {
+	return func(r *Record, value string) error { return proctext.Number(part(r), value) }
+}
+
+func number64(part func(*Record) *uint64) func(*Record, string) error {
+	return func(r *Record, value string) error { return proctext.Number(part(r), value) }
 }
 
 var (
-	// What both events tell. Others, of a later kernel, may stand between them and are passed over.
+	// fields are those of both events. Others, of a later kernel, may stand between them and are skipped.
 	fields = []field{
-		{"netns", func(_ *Record, v string) error { var netns uint32; return number(&netns, v) }},
-		{"cookie", func(r *Record, v string) error { return number(&r.Cookie, v) }},
-		{"local", func(r *Record, v string) error { return endpoint(&r.Local, v) }},
-		{"remote", func(r *Record, v string) error { return endpoint(&r.Remote, v) }},
-		{"uid", func(r *Record, v string) error { return number(&r.UID, v) }},
-		{"ca_state", func(r *Record, v string) error { return oneOf(&r.CAState, caStates, v) }},
-		{"cwnd_segs", func(r *Record, v string) error { return number(&r.CwndSegs, v) }},
-		{"ssthresh_segs", func(r *Record, v string) error { return number(&r.SsthreshSegs, v) }},
-		{"bound_min_segs", func(r *Record, v string) error { return number(&r.BoundMinSegs, v) }},
-		{"bound_max_segs", func(r *Record, v string) error { return number(&r.BoundMaxSegs, v) }},
-		{"in_flight_segs", func(r *Record, v string) error { return number(&r.InFlightSegs, v) }},
-		{"srtt_us", func(r *Record, v string) error { return number(&r.SRTTUS, v) }},
-		{"last_rtt_us", func(r *Record, v string) error { return number(&r.LastRTTUS, v) }},
-		{"min_rtt_us", func(r *Record, v string) error { return number(&r.MinRTTUS, v) }},
-		{"unsent_bytes", func(r *Record, v string) error { return number(&r.UnsentBytes, v) }},
-		{"unacked_bytes", func(r *Record, v string) error { return number(&r.UnackedBytes, v) }},
+		{Name: "netns", Set: func(_ *Record, v string) error { var netns uint32; return proctext.Number(&netns, v) }},
+		{Name: "cookie", Set: number64(func(r *Record) *uint64 { return &r.Cookie })},
+		{Name: "local", Set: func(r *Record, v string) error { return proctext.Endpoint(&r.Local, v) }},
+		{Name: "remote", Set: func(r *Record, v string) error { return proctext.Endpoint(&r.Remote, v) }},
+		{Name: "uid", Set: number32(func(r *Record) *uint32 { return &r.UID })},
+		{
+			Name: "ca_state",
+			Set:  func(r *Record, v string) error { return proctext.OneOf(&r.CAState, proctext.CAStates, v) },
+		},
+		{Name: "cwnd_segs", Set: number32(func(r *Record) *uint32 { return &r.CwndSegs })},
+		{Name: "ssthresh_segs", Set: number32(func(r *Record) *uint32 { return &r.SsthreshSegs })},
+		{Name: "bound_min_segs", Set: number32(func(r *Record) *uint32 { return &r.BoundMinSegs })},
+		{Name: "bound_max_segs", Set: number32(func(r *Record) *uint32 { return &r.BoundMaxSegs })},
+		{Name: "in_flight_segs", Set: number32(func(r *Record) *uint32 { return &r.InFlightSegs })},
+		{Name: "srtt_us", Set: number32(func(r *Record) *uint32 { return &r.SRTTUS })},
+		{Name: "last_rtt_us", Set: number32(func(r *Record) *uint32 { return &r.LastRTTUS })},
+		{Name: "min_rtt_us", Set: number32(func(r *Record) *uint32 { return &r.MinRTTUS })},
+		{Name: "unsent_bytes", Set: number64(func(r *Record) *uint64 { return &r.UnsentBytes })},
+		{Name: "unacked_bytes", Set: number64(func(r *Record) *uint64 { return &r.UnackedBytes })},
 	}
 	eventFields = append([]field{
-		{"event", func(r *Record, v string) error { return oneOf(&r.Event, events, v) }},
-		{"times", times},
+		{Name: "event", Set: func(r *Record, v string) error { return proctext.OneOf(&r.Event, events, v) }},
+		{Name: "times", Set: times},
 	}, fields...)
-	caStates = []string{"open", "disorder", "cwr", "recovery", "loss"}
-	events   = []string{"local_congestion", "dup_ack", "sack", "fast_retransmit", "timeout", "undo"}
+	events = []string{"local_congestion", "dup_ack", "sack", "fast_retransmit", "timeout", "undo"}
 )
 
 func times(r *Record, value string) error {
-	if err := number(&r.Times, value); err != nil {
+	if err := proctext.Number(&r.Times, value); err != nil {
 		return err
 	}
 	if r.Times == 0 {
@@ -130,15 +139,15 @@ func times(r *Record, value string) error {
 	return nil
 }
 
-// setAll takes every wanted field exactly once.
+// setAll parses a payload, which must have every wanted field exactly once.
 func (r *Record) setAll(wanted []field, payload string) error {
 	var seen uint32
 	for text := range strings.SplitSeq(payload, " ") {
 		name, value, found := strings.Cut(text, "=")
 		if !found {
-			return fmt.Errorf("%s is not NAME=VALUE", quoted(text))
+			return fmt.Errorf("%s is not NAME=VALUE", proctext.Quoted(text))
 		}
-		i := slices.IndexFunc(wanted, func(f field) bool { return f.name == name })
+		i := slices.IndexFunc(wanted, func(f field) bool { return f.Name == name })
 		if i < 0 {
 			continue
 		}
@@ -146,56 +155,14 @@ func (r *Record) setAll(wanted []field, payload string) error {
 			return fmt.Errorf("field %s: twice", name)
 		}
 		seen |= 1 << i
-		if err := wanted[i].set(r, value); err != nil {
+		if err := wanted[i].Set(r, value); err != nil {
 			return fmt.Errorf("field %s: %w", name, err)
 		}
 	}
 	for i, f := range wanted {
 		if seen&(1<<i) == 0 {
-			return fmt.Errorf("field %s is missing", f.name)
+			return fmt.Errorf("field %s is missing", f.Name)
 		}
 	}
 	return nil
-}
-
-// oneOf takes the name out of the table, so that a record kept does not keep the line.
-func oneOf(to *string, names []string, value string) error {
-	i := slices.Index(names, value)
-	if i < 0 {
-		return fmt.Errorf("%s is none of %s", quoted(value), strings.Join(names, ", "))
-	}
-	*to = names[i]
-	return nil
-}
-
-func endpoint(to *netip.AddrPort, value string) error {
-	parsed, err := netip.ParseAddrPort(value)
-	if err != nil || parsed.Addr().Zone() != "" {
-		return fmt.Errorf("%s is not an address and port", quoted(value))
-	}
-	*to = netip.AddrPortFrom(parsed.Addr().Unmap(), parsed.Port())
-	return nil
-}
-
-func number[T uint32 | uint64](to *T, value string) error {
-	bits := 64
-	if uint64(^T(0)) == math.MaxUint32 {
-		bits = 32
-	}
-	parsed, err := strconv.ParseUint(value, 10, bits)
-	if err != nil {
-		return fmt.Errorf("%s is not an unsigned decimal of %d bits", quoted(value), bits)
-	}
-	*to = T(parsed)
-	return nil
-}
-
-// quotedMax keeps one long line of garbage from filling the terminal.
-const quotedMax = 60
-
-func quoted(value string) string {
-	if len(value) > quotedMax {
-		return strconv.Quote(value[:quotedMax]) + "..."
-	}
-	return strconv.Quote(value)
 }

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	payload = "netns=4026531840 cookie=7 local=10.0.0.2:5001 remote=10.0.9.1:443 uid=10073 ca_state=open cwnd_segs=11 " +
+	payload = "netns=4026531840 cookie=7 local=10.0.0.2:5001 remote=10.0.9.1:443 uid=10073 ca_state=open " +
+		"cwnd_segs=11 " +
 		"ssthresh_segs=2147483647 bound_min_segs=10 bound_max_segs=20 in_flight_segs=9 srtt_us=4012 last_rtt_us=4100 " +
 		"min_rtt_us=3990 unsent_bytes=5 unacked_bytes=14480"
 	head   = "          <idle>-0       [000] ..s1.    12.345678: "
@@ -36,14 +37,23 @@ func TestParseReadsEveryField(t *testing.T) {
 		line string
 		want trace.Record
 	}{
-		"window":           {window, exampleRecord(trace.Window, 1)},
-		"event":            {event, exampleRecord("dup_ack", 3)},
-		"lost":             {"CPU:0 [LOST 123 EVENTS]", trace.Record{Event: trace.Lost, Times: 123}},
-		"lost, uncounted":  {"CPU:11 [LOST EVENTS]", trace.Record{Event: trace.Lost, Times: 1}},
-		"name with colons": {"a: tcp_monitor_-12 [001] d.s2. 12.345678: tcp_monitor_window: " + payload, exampleRecord(trace.Window, 1)},
-		"name like a loss": {"CPU:0 [LOST 1 E-12 [001] d.s2. 12.345678: tcp_monitor_window: " + payload, exampleRecord(trace.Window, 1)},
-		"later kernel":     {window + " pacing_mbps=7", exampleRecord(trace.Window, 1)},
-		"IPv4 in IPv6":     {strings.Replace(window, "=10.0.9.1:443", "=[::ffff:10.0.9.1]:443", 1), exampleRecord(trace.Window, 1)},
+		"window":          {window, exampleRecord(trace.Window, 1)},
+		"event":           {event, exampleRecord("dup_ack", 3)},
+		"lost":            {"CPU:0 [LOST 123 EVENTS]", trace.Record{Event: trace.Lost, Times: 123}},
+		"lost, uncounted": {"CPU:11 [LOST EVENTS]", trace.Record{Event: trace.Lost, Times: 1}},
+		"name with colons": {
+			"a: tcp_monitor_-12 [001] d.s2. 12.345678: tcp_monitor_window: " + payload,
+			exampleRecord(trace.Window, 1),
+		},
+		"name like a loss": {
+			"CPU:0 [LOST 1 E-12 [001] d.s2. 12.345678: tcp_monitor_window: " + payload,
+			exampleRecord(trace.Window, 1),
+		},
+		"later kernel": {window + " pacing_mbps=7", exampleRecord(trace.Window, 1)},
+		"IPv4 in IPv6": {
+			strings.Replace(window, "=10.0.9.1:443", "=[::ffff:10.0.9.1]:443", 1),
+			exampleRecord(trace.Window, 1),
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -73,33 +83,63 @@ func TestParseRefuses(t *testing.T) {
 		return strings.Replace(event, old, other, 1)
 	}
 	tests := map[string]struct{ line, message string }{
-		"empty":            {"", `"" names no event of tcp_monitor`},
-		"too big":          {"[LINE TOO BIG]", `"[LINE TOO BIG]" names no event of tcp_monitor`},
-		"another event":    {head + "sched_switch: prev_comm=x", `"` + (head + "sched_switch: prev_comm=x")[:60] + `"... names no event of tcp_monitor`},
-		"unknown monitor":  {with("tcp_monitor_event", "tcp_monitor_loss"), `"tcp_monitor_loss" is no event of tcp_monitor`},
-		"cut after name":   {head + "tcp_monitor_window:", `"tcp_monitor_window:" is no event of tcp_monitor`},
-		"other clock":      {with("12.345678", "12345678"), `"12345678" is not a time in seconds with six decimals`},
-		"time cut":         {with("12.345678", "12.34567"), `"12.34567" is not a time in seconds with six decimals`},
-		"time too long":    {with("12.345678", "18446744073709.551616"), `"18446744073709.551616" is not a time in seconds with six decimals`},
-		"signed time":      {with("12.345678", "-1.345678"), `"-1.345678" is not a time in seconds with six decimals`},
-		"no such event":    {with("dup_ack", "window"), `field event: "window" is none of local_congestion, dup_ack, sack, fast_retransmit, timeout, undo`},
-		"never":            {with("times=3", "times=0"), "field times: 0 times is no event"},
-		"event missing":    {with("event=dup_ack ", ""), "field event is missing"},
-		"field missing":    {with("cookie=7 ", ""), "field cookie is missing"},
-		"field twice":      {with("cookie=7", "cookie=7 cookie=8"), "field cookie: twice"},
-		"no value":         {with("cookie=7", "cookie"), `"cookie" is not NAME=VALUE`},
-		"two spaces":       {with("cookie=7 ", "cookie=7  "), `"" is not NAME=VALUE`},
-		"negative":         {with("cwnd_segs=11", "cwnd_segs=-1"), `field cwnd_segs: "-1" is not an unsigned decimal of 32 bits`},
-		"beyond 32 bits":   {with("netns=4026531840", "netns=4294967296"), `field netns: "4294967296" is not an unsigned decimal of 32 bits`},
-		"beyond 64 bits":   {with("cookie=7", "cookie=18446744073709551616"), `field cookie: "18446744073709551616" is not an unsigned decimal of 64 bits`},
-		"unknown state":    {with("ca_state=open", "ca_state=0"), `field ca_state: "0" is none of open, disorder, cwr, recovery, loss`},
-		"no port":          {with("10.0.9.1:443", "10.0.9.1"), `field remote: "10.0.9.1" is not an address and port`},
-		"zone":             {with("10.0.9.1:443", "[fe80::1%wlan0]:1"), `field remote: "[fe80::1%wlan0]:1" is not an address and port`},
-		"cut short":        {event[:len(event)-len("unacked_bytes=14480")-1], "field unacked_bytes is missing"},
-		"loss of nothing":  {"CPU:0 [LOST -1 EVENTS]", `"CPU:0 [LOST -1 EVENTS]" names no event of tcp_monitor`},
-		"loss on no CPU":   {"CPU:x [LOST 1 EVENTS]", `"CPU:x [LOST 1 EVENTS]" names no event of tcp_monitor`},
-		"loss cut short":   {"CPU:0 [LOST 1 EVEN", `"CPU:0 [LOST 1 EVEN" names no event of tcp_monitor`},
-		"garbage is short": {head + "tcp_monitor_" + strings.Repeat("x", 90) + ": ", `"tcp_monitor_` + strings.Repeat("x", 48) + `"... is no event of tcp_monitor`},
+		"empty":   {"", `"" names no event of tcp_monitor`},
+		"too big": {"[LINE TOO BIG]", `"[LINE TOO BIG]" names no event of tcp_monitor`},
+		"another event": {
+			head + "sched_switch: prev_comm=x",
+			`"` + (head + "sched_switch: prev_comm=x")[:60] + `"... names no event of tcp_monitor`,
+		},
+		"unknown monitor": {
+			with("tcp_monitor_event", "tcp_monitor_loss"),
+			`"tcp_monitor_loss" is no event of tcp_monitor`,
+		},
+		"cut after name": {head + "tcp_monitor_window:", `"tcp_monitor_window:" is no event of tcp_monitor`},
+		"other clock":    {with("12.345678", "12345678"), `"12345678" is not a time in seconds with six decimals`},
+		"time cut":       {with("12.345678", "12.34567"), `"12.34567" is not a time in seconds with six decimals`},
+		"time too long": {
+			with("12.345678", "18446744073709.551616"),
+			`"18446744073709.551616" is not a time in seconds with six decimals`,
+		},
+		"signed time": {with("12.345678", "-1.345678"), `"-1.345678" is not a time in seconds with six decimals`},
+		"no such event": {
+			with("dup_ack", "window"),
+			`field event: "window" is none of local_congestion, dup_ack, sack, fast_retransmit, timeout, undo`,
+		},
+		"never":         {with("times=3", "times=0"), "field times: 0 times is no event"},
+		"event missing": {with("event=dup_ack ", ""), "field event is missing"},
+		"field missing": {with("cookie=7 ", ""), "field cookie is missing"},
+		"field twice":   {with("cookie=7", "cookie=7 cookie=8"), "field cookie: twice"},
+		"no value":      {with("cookie=7", "cookie"), `"cookie" is not NAME=VALUE`},
+		"two spaces":    {with("cookie=7 ", "cookie=7  "), `"" is not NAME=VALUE`},
+		"negative": {
+			with("cwnd_segs=11", "cwnd_segs=-1"),
+			`field cwnd_segs: "-1" is not an unsigned decimal of 32 bits`,
+		},
+		"beyond 32 bits": {
+			with("netns=4026531840", "netns=4294967296"),
+			`field netns: "4294967296" is not an unsigned decimal of 32 bits`,
+		},
+		"beyond 64 bits": {
+			with("cookie=7", "cookie=18446744073709551616"),
+			`field cookie: "18446744073709551616" is not an unsigned decimal of 64 bits`,
+		},
+		"unknown state": {
+			with("ca_state=open", "ca_state=0"),
+			`field ca_state: "0" is none of open, disorder, cwr, recovery, loss`,
+		},
+		"no port": {with("10.0.9.1:443", "10.0.9.1"), `field remote: "10.0.9.1" is not an address and port`},
+		"zone": {
+			with("10.0.9.1:443", "[fe80::1%wlan0]:1"),
+			`field remote: "[fe80::1%wlan0]:1" is not an address and port`,
+		},
+		"truncated":       {event[:len(event)-len("unacked_bytes=14480")-1], "field unacked_bytes is missing"},
+		"loss of nothing": {"CPU:0 [LOST -1 EVENTS]", `"CPU:0 [LOST -1 EVENTS]" names no event of tcp_monitor`},
+		"loss on no CPU":  {"CPU:x [LOST 1 EVENTS]", `"CPU:x [LOST 1 EVENTS]" names no event of tcp_monitor`},
+		"loss cut short":  {"CPU:0 [LOST 1 EVEN", `"CPU:0 [LOST 1 EVEN" names no event of tcp_monitor`},
+		"garbage is short": {
+			head + "tcp_monitor_" + strings.Repeat("x", 90) + ": ",
+			`"tcp_monitor_` + strings.Repeat("x", 48) + `"... is no event of tcp_monitor`,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -123,9 +163,10 @@ func (k *kept) Write(record *trace.Record) error {
 	return k.err
 }
 
-func TestARecorderTakesPiecesOfAnySize(t *testing.T) {
+func TestARecorderAcceptsPiecesOfAnySize(t *testing.T) {
 	t.Parallel()
-	text := strings.Join([]string{window, "CPU:0 [LOST 5 EVENTS]", "garbage", event, strings.Replace(event, "=10.0.9.1", "=10.0.8.1", 1)}, "\n") + "\ncut"
+	other := strings.Replace(event, "=10.0.9.1", "=10.0.8.1", 1)
+	text := strings.Join([]string{window, "CPU:0 [LOST 5 EVENTS]", "garbage", event, other}, "\n") + "\ncut"
 	for size := 1; size <= len(text); size++ {
 		var out kept
 		recorder := trace.Recorder{Remote: netip.MustParsePrefix("10.0.9.0/24"), Out: &out}
@@ -147,10 +188,12 @@ func TestARecorderTakesPiecesOfAnySize(t *testing.T) {
 		if fmt.Sprint(out.records) != fmt.Sprint(want) {
 			t.Fatalf("pieces of %d: %+v", size, out.records)
 		}
-		if want := (trace.Counts{Records: 2, PassedOver: 1, Refused: 2, Lost: 5}); recorder.Counts != want {
+		if want := (trace.Counts{Records: 2, Skipped: 1, Refused: 2, Lost: 5}); recorder.Counts != want {
 			t.Fatalf("pieces of %d: %+v", size, recorder.Counts)
 		}
-		if want := `["garbage" names no event of tcp_monitor "cut" does not end with a newline]`; fmt.Sprint(recorder.Refusals) != want {
+		if want := `["garbage" names no event of tcp_monitor "cut" does not end with a newline]`; fmt.Sprint(
+			recorder.Refusals,
+		) != want {
 			t.Fatalf("pieces of %d: %v", size, recorder.Refusals)
 		}
 	}
@@ -184,7 +227,7 @@ func TestAWritersErrorEndsTheRecording(t *testing.T) {
 	}
 }
 
-// FuzzRecorder: whatever comes, every line is a record, passed over, or a hole that is counted; and what is kept is sound.
+// FuzzRecorder: every line is a record, skipped, or a gap that is counted; and what is kept is valid.
 func FuzzRecorder(f *testing.F) {
 	f.Add([]byte(window+"\n"+event+"\n"), uint8(1))
 	f.Add([]byte("CPU:0 [LOST 123 EVENTS]\n"+window), uint8(7))
@@ -205,12 +248,13 @@ func FuzzRecorder(f *testing.F) {
 			lines++
 		}
 		counts := recorder.Counts
-		if got := len(out.records) + int(counts.PassedOver); got != lines && len(text) < 16<<10 {
+		if got := len(out.records) + int(counts.Skipped); got != lines && len(text) < 16<<10 {
 			t.Fatalf("%d lines, %d accounted for", lines, got)
 		}
 		for _, record := range out.records {
-			sound := record.Local.IsValid() && recorder.Remote.Contains(record.Remote.Addr()) && record.CAState != "" && record.Event != ""
-			if record.Times == 0 && record.Event != trace.Lost || !record.IsHole() && !sound {
+			valid := record.Local.IsValid() && recorder.Remote.Contains(record.Remote.Addr()) && record.CAState != "" &&
+				record.Event != ""
+			if record.Times == 0 && record.Event != trace.Lost || !record.IsGap() && !valid {
 				t.Fatalf("%+v", record)
 			}
 		}

@@ -1,52 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package trace turns the kernel's tcp_monitor trace events into records and records into text, JSON lines or CSV. It is
-// pure: the text of trace_pipe comes in, records go out. No file, socket or clock is touched here.
+// Package trace turns the kernel's tcp_monitor trace events into records and records into text, JSON lines or CSV. It
+// is pure: the text of trace_pipe comes in, records go out. It uses no file, socket or clock.
 package trace
 
 import "net/netip"
 
-// What a record tells, beside the events that the kernel counts (local_congestion, dup_ack, sack, fast_retransmit,
-// timeout, undo).
+// Events of a record, beside those that the kernel counts (local_congestion, dup_ack, sack, fast_retransmit, timeout,
+// undo).
 const (
 	// Window: the congestion window, ssthresh or the bounds changed.
 	Window = "window"
-	// Lost: a hole. The kernel overwrote records before they were read; Times tells how many, 1 if it does not know.
+	// Lost: a gap. The kernel overwrote Times records before they were read, 1 if the number is not known.
 	Lost = "lost"
-	// Refused: a hole. A line of the kernel's was none that can be read.
+	// Refused: a gap. A line of the kernel could not be read.
 	Refused = "refused"
 )
 
-// Record is one moment of one connection's history. A window's values are those after the change; those of an event are what
-// it found, and what it does to them follows as windows. Holes have Event and Times only.
+// Record is one moment of one connection's history. A window has the values after the change; an event has those before
+// its effects, which follow as windows. Gaps have Event and Times only. The order of the fields is that of CSV and
+// JSON.
 type Record struct {
 	// CLOCK_MONOTONIC, as time_us of /proc/net/tcp_monitor.
-	TimeUS uint64
-	Event  string
+	TimeUS uint64 `json:"time_us"`
+	Event  string `json:"event"`
 	// How often the event happened at this moment; 1 for a window.
-	Times uint64
+	Times uint64 `json:"times"`
 	// The socket's cookie: unique per connection.
-	Cookie uint64
-	Local  netip.AddrPort
-	Remote netip.AddrPort
-	UID    uint32
+	Cookie uint64         `json:"cookie"`
+	Local  netip.AddrPort `json:"local"`
+	Remote netip.AddrPort `json:"remote"`
+	UID    uint32         `json:"uid"`
 	// open, disorder, cwr, recovery or loss.
-	CAState  string
-	CwndSegs uint32
+	CAState  string `json:"ca_state"`
+	CwndSegs uint32 `json:"cwnd_segs"`
 	// monitor.SsthreshUnset while no loss has set it.
-	SsthreshSegs uint32
-	// 0: no bound holds.
-	BoundMinSegs uint32
-	BoundMaxSegs uint32
-	InFlightSegs uint32
+	SsthreshSegs uint32 `json:"ssthresh_segs"`
+	// 0: no bound is in force.
+	BoundMinSegs uint32 `json:"bound_min_segs"`
+	BoundMaxSegs uint32 `json:"bound_max_segs"`
+	InFlightSegs uint32 `json:"in_flight_segs"`
 	// 0: no sample yet.
-	SRTTUS      uint32
-	LastRTTUS   uint32
-	MinRTTUS    uint32
-	UnsentBytes uint64
+	SRTTUS      uint32 `json:"srtt_us"`
+	LastRTTUS   uint32 `json:"last_rtt_us"`
+	MinRTTUS    uint32 `json:"min_rtt_us"`
+	UnsentBytes uint64 `json:"unsent_bytes"`
 	// Sent and not acknowledged.
-	UnackedBytes uint64
+	UnackedBytes uint64 `json:"unacked_bytes"`
 }
 
-// IsHole tells whether the record stands for what is missing.
-func (r *Record) IsHole() bool { return r.Event == Lost || r.Event == Refused }
+// IsGap reports whether the record stands for records that are missing.
+func (r *Record) IsGap() bool { return r.Event == Lost || r.Event == Refused }

@@ -5,6 +5,8 @@ package trace
 import (
 	"bytes"
 	"net/netip"
+
+	"github.com/airbound/airbound/phone-agent/proctext"
 )
 
 // Writer takes records in the order of their time.
@@ -12,19 +14,19 @@ type Writer interface {
 	Write(record *Record) error
 }
 
-// Counts are what a recording came to.
+// Counts are the totals of a recording.
 type Counts struct {
-	// Written, holes not included.
+	// Written, gaps not included.
 	Records uint64
-	// Of connections that were not asked for.
-	PassedOver uint64
+	// Of connections that were not selected.
+	Skipped uint64
 	// Lines that could not be read.
 	Refused uint64
 	// Overwritten in the kernel's buffer before they were read.
 	Lost uint64
 }
 
-// Recorder turns the text of trace_pipe, in pieces of any size, into records of the connections that are asked for.
+// Recorder turns the text of trace_pipe, in pieces of any size, into records of the selected connections.
 type Recorder struct {
 	// Remote selects by remote address; the zero prefix is every address.
 	Remote netip.Prefix
@@ -38,13 +40,11 @@ type Recorder struct {
 }
 
 const (
-	// refusalsKept bounds what a file full of garbage makes the agent remember; all are counted.
-	refusalsKept = 4
-	// lineBytesMax is more than the kernel gives out at a time (a page).
+	// lineBytesMax is more than the kernel returns at a time (a page).
 	lineBytesMax = 16 << 10
 )
 
-// Feed takes the next piece. The error is the writer's.
+// Feed parses the next piece. The error is the writer's.
 func (r *Recorder) Feed(piece []byte) error {
 	for {
 		line, rest, whole := bytes.Cut(piece, []byte("\n"))
@@ -66,7 +66,7 @@ func (r *Recorder) Feed(piece []byte) error {
 	}
 }
 
-// Lose makes a hole of records of which the text says nothing. Where they are missing nobody knows.
+// Lose writes a gap for lost records that the text does not report; at which place they are missing is not known.
 func (r *Recorder) Lose(times uint64) error {
 	if times == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (r *Recorder) Lose(times uint64) error {
 	return r.Out.Write(&Record{Event: Lost, Times: times})
 }
 
-// Finish refuses what is left of a line that was cut short.
+// Finish refuses what is left of a truncated line.
 func (r *Recorder) Finish() error {
 	if len(r.partial) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func (r *Recorder) Finish() error {
 }
 
 func (r *Recorder) flushPartial() error {
-	reason := quoted(string(r.partial)) + " does not end with a newline"
+	reason := proctext.Quoted(string(r.partial)) + " does not end with a newline"
 	r.partial = r.partial[:0]
 	return r.refuse(reason)
 }
@@ -97,7 +97,7 @@ func (r *Recorder) take(line string) error {
 	case record.Event == Lost:
 		r.Counts.Lost += record.Times
 	case r.Remote.IsValid() && !r.Remote.Contains(record.Remote.Addr()):
-		r.Counts.PassedOver++
+		r.Counts.Skipped++
 		return nil
 	default:
 		r.Counts.Records++
@@ -107,7 +107,7 @@ func (r *Recorder) take(line string) error {
 
 func (r *Recorder) refuse(reason string) error {
 	r.Counts.Refused++
-	if len(r.Refusals) < refusalsKept {
+	if len(r.Refusals) < proctext.RefusalsKept {
 		r.Refusals = append(r.Refusals, reason)
 	}
 	return r.Out.Write(&Record{Event: Refused, Times: 1})

@@ -3,11 +3,12 @@
 package trace
 
 import (
+	"bufio"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/airbound/airbound/phone-agent/monitor"
 )
@@ -18,16 +19,17 @@ func NewText(to io.Writer) Writer { return textWriter{to} }
 // NewJSON writes one JSON object a line.
 func NewJSON(to io.Writer) Writer { return jsonWriter{json.NewEncoder(to)} }
 
-// NewCSV writes a header and one record a line (RFC 4180, newlines without carriage return). No value needs quotes.
-func NewCSV(to io.Writer) (Writer, error) {
-	_, err := fmt.Fprintln(to, strings.Join(csvColumns, ","))
-	return csvWriter{to}, err
+// NewCSV writes a header and one record a line (RFC 4180, newlines without carriage return). The caller flushes the
+// buffer.
+func NewCSV(to *bufio.Writer) (Writer, error) {
+	writer := csvWriter{csv.NewWriter(to)} // It uses the buffer as its own.
+	return writer, writer.to.Write(csvColumns)
 }
 
 type textWriter struct{ to io.Writer }
 
 func (w textWriter) Write(r *Record) error {
-	if r.IsHole() {
+	if r.IsGap() {
 		_, err := fmt.Fprintf(w.to, "--- missing here: %d %s\n", r.Times, r.Event)
 		return err
 	}
@@ -35,10 +37,11 @@ func (w textWriter) Write(r *Record) error {
 	if r.Times > 1 {
 		event = fmt.Sprintf("%s x%d", event, r.Times)
 	}
-	_, err := fmt.Fprintf(w.to, "%6d.%06d  %s > %s  %-15s  cwnd %d  ssthresh %s  bounds %s  in flight %d  srtt %s  min rtt %s  queue %d+%d B  %s\n",
+	_, err := fmt.Fprintf(w.to, "%6d.%06d  %s > %s  %-15s  cwnd %d  ssthresh %s  bounds %s  in flight %d  srtt %s"+
+		"  min rtt %s  queue %d+%d B  %s\n",
 		r.TimeUS/1_000_000, r.TimeUS%1_000_000, r.Local, r.Remote, event, r.CwndSegs, ssthresh(r.SsthreshSegs),
-		bounds(r.BoundMinSegs, r.BoundMaxSegs), r.InFlightSegs, milliseconds(r.SRTTUS), milliseconds(r.MinRTTUS), r.UnsentBytes,
-		r.UnackedBytes, r.CAState)
+		bounds(r.BoundMinSegs, r.BoundMaxSegs), r.InFlightSegs, milliseconds(r.SRTTUS), milliseconds(r.MinRTTUS),
+		r.UnsentBytes, r.UnackedBytes, r.CAState)
 	return err
 }
 
@@ -65,57 +68,55 @@ func milliseconds(us uint32) string {
 
 type jsonWriter struct{ to *json.Encoder }
 
-// jsonHole and jsonRecord are Record with the names and the order of CSV.
-type jsonHole struct {
+// gap is the Record of a gap.
+type gap struct {
 	Event string `json:"event"`
 	Times uint64 `json:"times"`
 }
 
-type jsonRecord struct {
-	TimeUS       uint64 `json:"time_us"`
-	Event        string `json:"event"`
-	Times        uint64 `json:"times"`
-	Cookie       uint64 `json:"cookie"`
-	Local        string `json:"local"`
-	Remote       string `json:"remote"`
-	UID          uint32 `json:"uid"`
-	CAState      string `json:"ca_state"`
-	CwndSegs     uint32 `json:"cwnd_segs"`
-	SsthreshSegs uint32 `json:"ssthresh_segs"`
-	BoundMinSegs uint32 `json:"bound_min_segs"`
-	BoundMaxSegs uint32 `json:"bound_max_segs"`
-	InFlightSegs uint32 `json:"in_flight_segs"`
-	SRTTUS       uint32 `json:"srtt_us"`
-	LastRTTUS    uint32 `json:"last_rtt_us"`
-	MinRTTUS     uint32 `json:"min_rtt_us"`
-	UnsentBytes  uint64 `json:"unsent_bytes"`
-	UnackedBytes uint64 `json:"unacked_bytes"`
-}
-
 func (w jsonWriter) Write(r *Record) error {
-	if r.IsHole() {
-		return w.to.Encode(jsonHole{r.Event, r.Times})
+	if r.IsGap() {
+		return w.to.Encode(gap{r.Event, r.Times})
 	}
-	return w.to.Encode(jsonRecord{
-		r.TimeUS, r.Event, r.Times, r.Cookie, r.Local.String(), r.Remote.String(), r.UID, r.CAState, r.CwndSegs, r.SsthreshSegs,
-		r.BoundMinSegs, r.BoundMaxSegs, r.InFlightSegs, r.SRTTUS, r.LastRTTUS, r.MinRTTUS, r.UnsentBytes, r.UnackedBytes,
-	})
+	return w.to.Encode(r)
 }
 
-type csvWriter struct{ to io.Writer }
+type csvWriter struct{ to *csv.Writer }
 
 var csvColumns = []string{
-	"time_us", "event", "times", "cookie", "local", "remote", "uid", "ca_state", "cwnd_segs", "ssthresh_segs", "bound_min_segs",
-	"bound_max_segs", "in_flight_segs", "srtt_us", "last_rtt_us", "min_rtt_us", "unsent_bytes", "unacked_bytes",
+	"time_us", "event", "times", "cookie", "local", "remote", "uid", "ca_state", "cwnd_segs", "ssthresh_segs",
+	"bound_min_segs", "bound_max_segs", "in_flight_segs", "srtt_us", "last_rtt_us", "min_rtt_us", "unsent_bytes",
+	"unacked_bytes",
 }
 
 func (w csvWriter) Write(r *Record) error {
-	if r.IsHole() {
-		_, err := fmt.Fprintf(w.to, ",%s,%d%s\n", r.Event, r.Times, strings.Repeat(",", len(csvColumns)-3))
-		return err
+	if r.IsGap() {
+		row := make([]string, len(csvColumns))
+		row[1], row[2] = r.Event, decimal(r.Times)
+		return w.to.Write(row)
 	}
-	_, err := fmt.Fprintf(w.to, "%d,%s,%d,%d,%s,%s,%d,%s,%d,%d,%d,%d,%d,%d,%d,%d,%d,%d\n",
-		r.TimeUS, r.Event, r.Times, r.Cookie, r.Local, r.Remote, r.UID, r.CAState, r.CwndSegs, r.SsthreshSegs,
-		r.BoundMinSegs, r.BoundMaxSegs, r.InFlightSegs, r.SRTTUS, r.LastRTTUS, r.MinRTTUS, r.UnsentBytes, r.UnackedBytes)
-	return err
+	return w.to.Write([]string{
+		decimal(
+			r.TimeUS,
+		),
+		r.Event,
+		decimal(r.Times),
+		decimal(r.Cookie),
+		r.Local.String(),
+		r.Remote.String(),
+		decimal(r.UID),
+		r.CAState,
+		decimal(r.CwndSegs),
+		decimal(r.SsthreshSegs),
+		decimal(r.BoundMinSegs),
+		decimal(r.BoundMaxSegs),
+		decimal(r.InFlightSegs),
+		decimal(r.SRTTUS),
+		decimal(r.LastRTTUS),
+		decimal(r.MinRTTUS),
+		decimal(r.UnsentBytes),
+		decimal(r.UnackedBytes),
+	})
 }
+
+func decimal[T uint32 | uint64](value T) string { return strconv.FormatUint(uint64(value), 10) }

@@ -3,44 +3,66 @@
 package trace_test
 
 import (
+	"bufio"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/airbound/airbound/phone-agent/trace"
 )
 
-func written(t *testing.T, newWriter func(*strings.Builder) trace.Writer) string {
+func written(t *testing.T, newWriter func(*bufio.Writer) trace.Writer) string {
 	t.Helper()
 	var text strings.Builder
-	writer := newWriter(&text)
+	buffer := bufio.NewWriter(&text)
+	writer := newWriter(buffer)
 	bare := exampleRecord("timeout", 1)
 	bare.SsthreshSegs, bare.BoundMinSegs, bare.BoundMaxSegs, bare.SRTTUS, bare.MinRTTUS = 2, 0, 0, 0, 0
-	for _, record := range []trace.Record{exampleRecord(trace.Window, 1), exampleRecord("sack", 3), {Event: trace.Lost, Times: 9}, bare} {
+	records := []trace.Record{
+		exampleRecord(trace.Window, 1),
+		exampleRecord("sack", 3),
+		{Event: trace.Lost, Times: 9},
+		bare,
+	}
+	for _, record := range records {
 		if err := writer.Write(&record); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := buffer.Flush(); err != nil {
+		t.Fatal(err)
 	}
 	return text.String()
 }
 
 func TestTextIsForPeople(t *testing.T) {
 	t.Parallel()
-	got := written(t, func(to *strings.Builder) trace.Writer { return trace.NewText(to) })
-	const want = `    12.345678  10.0.0.2:5001 > 10.0.9.1:443  window           cwnd 11  ssthresh -  bounds 10..20  in flight 9  srtt 4.0 ms  min rtt 4.0 ms  queue 5+14480 B  open
-    12.345678  10.0.0.2:5001 > 10.0.9.1:443  sack x3          cwnd 11  ssthresh -  bounds 10..20  in flight 9  srtt 4.0 ms  min rtt 4.0 ms  queue 5+14480 B  open
---- missing here: 9 lost
-    12.345678  10.0.0.2:5001 > 10.0.9.1:443  timeout          cwnd 11  ssthresh 2  bounds -  in flight 9  srtt -  min rtt -  queue 5+14480 B  open
-`
+	got := written(t, func(to *bufio.Writer) trace.Writer { return trace.NewText(to) })
+	const queue = "  min rtt %s  queue 5+14480 B  open\n"
+	const start = "    12.345678  10.0.0.2:5001 > 10.0.9.1:443  "
+	want := start + "window           cwnd 11  ssthresh -  bounds 10..20  in flight 9  srtt 4.0 ms" + fmt.Sprintf(
+		queue,
+		"4.0 ms",
+	) +
+		start + "sack x3          cwnd 11  ssthresh -  bounds 10..20  in flight 9  srtt 4.0 ms" + fmt.Sprintf(
+		queue,
+		"4.0 ms",
+	) +
+		"--- missing here: 9 lost\n" +
+		start + "timeout          cwnd 11  ssthresh 2  bounds -  in flight 9  srtt -" + fmt.Sprintf(
+		queue,
+		"-",
+	)
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
-func TestCSVAndJSONSayTheSame(t *testing.T) {
+func TestCSVAndJSONAgree(t *testing.T) {
 	t.Parallel()
-	rows, err := csv.NewReader(strings.NewReader(written(t, func(to *strings.Builder) trace.Writer {
+	rows, err := csv.NewReader(strings.NewReader(written(t, func(to *bufio.Writer) trace.Writer {
 		writer, err := trace.NewCSV(to)
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +72,9 @@ func TestCSVAndJSONSayTheSame(t *testing.T) {
 	if err != nil || len(rows) != 5 {
 		t.Fatalf("%v, %v", rows, err)
 	}
-	decoder := json.NewDecoder(strings.NewReader(written(t, func(to *strings.Builder) trace.Writer { return trace.NewJSON(to) })))
+	decoder := json.NewDecoder(
+		strings.NewReader(written(t, func(to *bufio.Writer) trace.Writer { return trace.NewJSON(to) })),
+	)
 	decoder.UseNumber()
 	for _, row := range rows[1:] {
 		object := map[string]any{}
@@ -58,15 +82,15 @@ func TestCSVAndJSONSayTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, column := range rows[0] {
-			var said string
+			var text string
 			switch value := object[column].(type) {
 			case json.Number:
-				said = value.String()
+				text = value.String()
 			case string:
-				said = value
+				text = value
 			}
-			if said != row[i] {
-				t.Errorf("%s: JSON says %q, CSV %q", column, said, row[i])
+			if text != row[i] {
+				t.Errorf("%s: JSON has %q, CSV %q", column, text, row[i])
 			}
 			delete(object, column)
 		}
@@ -75,6 +99,6 @@ func TestCSVAndJSONSayTheSame(t *testing.T) {
 		}
 	}
 	if got, want := strings.Join(rows[3], ","), ",lost,9,,,,,,,,,,,,,,,"; got != want {
-		t.Errorf("hole: %s", got)
+		t.Errorf("gap: %s", got)
 	}
 }

@@ -6,10 +6,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/ap-firmware/mac"
+	"github.com/airbound/airbound/ap-firmware/neighbours"
+	"github.com/airbound/airbound/internal/command"
 )
 
 func TestDispatch(t *testing.T) {
@@ -19,30 +27,57 @@ func TestDispatch(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		"nothing":          {nil, exitUsage, "", "Examples:"},
-		"help":             {[]string{"--help"}, exitOK, "airbound-ap once --interface wlan0 --json", ""},
-		"version":          {[]string{"--version"}, exitOK, "airbound-ap development", ""},
-		"help of run":      {[]string{"run", "--help"}, exitOK, "-hostapd-control PATH", ""},
-		"examples of run":  {[]string{"run", "--help"}, exitOK, "Examples:\n  airbound-ap run --controller", ""},
-		"help of once":     {[]string{"once", "-h"}, exitOK, "Usage: airbound-ap once", ""},
-		"examples of once": {[]string{"once", "-h"}, exitOK, "Examples:\n  airbound-ap once --interface wlan0\n", ""},
-		"no such command":  {[]string{"watch"}, exitUsage, "", `no command "watch"`},
-		"empty command":    {[]string{""}, exitUsage, "", `no command ""`},
-		"flags alone":      {controller[2:], exitUsage, "", "--controller is missing"},
-		"no interface":     {[]string{"run", "--controller", "127.0.0.1:1"}, exitUsage, "", "--interface is missing"},
-		"no port":          {append([]string{"run", "--controller", "127.0.0.1"}, controller[2:]...), exitUsage, "", "is not ADDR:PORT"},
-		"unknown flag":     {append(controller, "--frob"), exitUsage, "", "-frob; see airbound-ap run --help"},
-		"stray argument":   {append(controller, "wlan1"), exitUsage, "", `unexpected argument "wlan1"`},
-		"interval too low": {append(controller, "--interval", "99ms"), exitUsage, "", "--interval 99ms is not within"},
-		"interval no time": {append(controller, "--interval", "soon"), exitUsage, "", `"soon"`},
-		"log level":        {append(controller, "--log-level", "loud"), exitUsage, "", `"loud"`},
-		"log format":       {append(controller, "--log-format", "xml"), exitUsage, "", `"xml" is neither text nor json`},
-		"once, no name":    {[]string{"once"}, exitUsage, "", "--interface is missing"},
+		"nothing":         {nil, command.ExitUsage, "", "Examples:"},
+		"help":            {[]string{"--help"}, command.ExitOK, "airbound-ap once --interface wlan0 --json", ""},
+		"version":         {[]string{"--version"}, command.ExitOK, "airbound-ap development", ""},
+		"help of run":     {[]string{"run", "--help"}, command.ExitOK, "-hostapd-control PATH", ""},
+		"examples of run": {[]string{"run", "--help"}, command.ExitOK, "Examples:\n  airbound-ap --controller", ""},
+		"help of once":    {[]string{"once", "-h"}, command.ExitOK, "Usage: airbound-ap once [FLAGS]", ""},
+		"examples of once": {
+			[]string{"once", "-h"},
+			command.ExitOK,
+			"Examples:\n  airbound-ap once --interface wlan0\n",
+			"",
+		},
+		"no such command": {[]string{"watch"}, command.ExitUsage, "", `no command "watch"`},
+		"empty command":   {[]string{""}, command.ExitUsage, "", `no command ""`},
+		"flags alone":     {controller[2:], command.ExitUsage, "", "--controller is missing"},
+		"no interface": {
+			[]string{"run", "--controller", "127.0.0.1:1"},
+			command.ExitUsage,
+			"",
+			"--interface is missing",
+		},
+		"no port": {
+			append(
+				[]string{"run", "--controller", "127.0.0.1"},
+				controller[2:]...),
+			command.ExitUsage,
+			"",
+			"is not ADDR:PORT",
+		},
+		"unknown flag":   {append(controller, "--frob"), command.ExitUsage, "", "-frob; see airbound-ap run --help"},
+		"stray argument": {append(controller, "wlan1"), command.ExitUsage, "", `unexpected argument "wlan1"`},
+		"interval too low": {
+			append(controller, "--interval", "99ms"),
+			command.ExitUsage,
+			"",
+			"--interval 99ms is not within",
+		},
+		"interval no time": {append(controller, "--interval", "soon"), command.ExitUsage, "", `"soon"`},
+		"log level":        {append(controller, "--log-level", "loud"), command.ExitUsage, "", `"loud"`},
+		"log format": {
+			append(controller, "--log-format", "xml"),
+			command.ExitUsage,
+			"",
+			`"xml" is neither text nor json`,
+		},
+		"once, no name": {[]string{"once"}, command.ExitUsage, "", "--interface is missing"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			code := dispatch(t.Context(), test.arguments, &stdout, &stderr)
+			code := program().Dispatch(t.Context(), test.arguments, &stdout, &stderr)
 			if code != test.code {
 				t.Errorf("code is %d, want %d", code, test.code)
 			}
@@ -58,20 +93,12 @@ func TestDispatch(t *testing.T) {
 }
 
 func TestHostapdControlFollowsTheInterface(t *testing.T) {
-	options, err := parseRunOptions([]string{"--controller", "[::1]:50051", "--interface", "phy0-ap0"}, nil)
+	var options runOptions
+	flags := flag.NewFlagSet("run", flag.ContinueOnError)
+	options.register(flags)
+	err := errors.Join(flags.Parse([]string{"--controller", "[::1]:50051", "--interface", "phy0-ap0"}), options.check())
 	if err != nil || options.hostapdControl != "/run/hostapd/phy0-ap0" || options.interval != time.Second {
 		t.Fatalf("got %+v, %v", options, err)
-	}
-}
-
-func TestLogFormats(t *testing.T) {
-	for format, want := range map[string]string{"text": "msg=hello", "json": `"msg":"hello"`} {
-		var log bytes.Buffer
-		options := runOptions{logFormat: format}
-		options.logger(&log).Info("hello")
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("%s log is %q, want %q in it", format, log.String(), want)
-		}
 	}
 }
 
@@ -82,29 +109,42 @@ func TestOnce(t *testing.T) {
 	var stdout, log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	options := onceOptions{bssOptions: c.options.bssOptions, json: true}
-	if err := once(t.Context(), options, c.dial, logger, &stdout); err != nil {
+	c.routing.Set(neighbours.Neighbour{
+		InterfaceIndex: 3, MAC: phone1, IP: netip.MustParseAddr("10.0.0.11"), State: unix.NUD_REACHABLE,
+	})
+	if err := once(t.Context(), options, c.sockets(), logger, &stdout); err != nil {
 		t.Fatal(err)
 	}
 	var report struct {
-		Bssid    string
-		Stations []map[string]any
+		Bssid    []byte
+		Stations []struct {
+			MAC           []byte
+			RXBytes       string   `json:"rx_bytes"`
+			AirtimeSource string   `json:"airtime_source"`
+			Addresses     [][]byte `json:"ip_addresses"`
+		}
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
 		t.Fatal(err)
 	}
-	if report.Bssid != "02:00:00:00:00:00" || len(report.Stations) != 1 || report.Stations[0]["mac"] != phone1 ||
-		report.Stations[0]["rx_bytes"] != "1000000" || report.Stations[0]["airtime_source"] != "AIRTIME_SOURCE_ESTIMATED" {
+	if mac.Address(report.Bssid) != (mac.Address{2}) || len(report.Stations) != 1 {
 		t.Fatalf("report is %+v", report)
+	}
+	if got := report.Stations[0]; mac.Address(got.MAC) != phone1 || got.RXBytes != "1000000" ||
+		got.AirtimeSource != "AIRTIME_SOURCE_ESTIMATED" || len(got.Addresses) != 1 {
+		t.Fatalf("station is %+v", got)
 	}
 	if log.Len() > 0 {
 		t.Fatalf("log is %q, want nothing", log.String())
 	}
 	stdout.Reset()
 	options.json = false
-	if err := once(t.Context(), options, c.dial, logger, &stdout); err != nil {
+	if err := once(t.Context(), options, c.sockets(), logger, &stdout); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"wlan0  BSSID 02:00:00:00:00:00", "busy 40.0 %", phone1, "1.0", "estimated"} {
+	for _, want := range []string{
+		"wlan0  BSSID 02:00:00:00:00:00", "busy 40.0 %", phone1.String(), "1.0", "estimated", "10.0.0.11",
+	} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("table has no %q:\n%s", want, stdout.String())
 		}
@@ -116,13 +156,13 @@ func TestOnceWithoutHostapd(t *testing.T) {
 	c.setStations(phone1, phone2)
 	var stdout, log bytes.Buffer
 	options := onceOptions{bssOptions: c.options.bssOptions}
-	if err := once(t.Context(), options, c.dial, slog.New(slog.NewTextHandler(&log, nil)), &stdout); err != nil {
+	if err := once(t.Context(), options, c.sockets(), slog.New(slog.NewTextHandler(&log, nil)), &stdout); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(stdout.String(), phone1) || !strings.Contains(stdout.String(), phone2) {
+	if !strings.Contains(stdout.String(), phone1.String()) || !strings.Contains(stdout.String(), phone2.String()) {
 		t.Fatalf("table has not both stations:\n%s", stdout.String())
 	}
-	if !strings.Contains(log.String(), "hostapd does not tell") {
+	if !strings.Contains(log.String(), "no associations from hostapd") {
 		t.Fatalf("log is %q, want a warning", log.String())
 	}
 }
@@ -131,27 +171,24 @@ func TestOnceWithoutTheInterface(t *testing.T) {
 	c := newCell(t)
 	var stdout bytes.Buffer
 	options := onceOptions{bssOptions: c.options.bssOptions}
-	err := once(t.Context(), options, c.dial, slog.New(slog.DiscardHandler), &stdout)
+	err := once(t.Context(), options, c.sockets(), slog.New(slog.DiscardHandler), &stdout)
 	if err == nil || !strings.Contains(err.Error(), "wlan0") || stdout.Len() > 0 {
 		t.Fatalf("error is %v, output %q, want an error that names wlan0", err, stdout.String())
 	}
 }
 
-func TestMalformedInputsAreLoggedNowAndThen(t *testing.T) {
-	var log bytes.Buffer
-	now := time.Unix(1000, 0)
-	inputs := malformedInputs{
-		logger: slog.New(slog.NewTextHandler(&log, nil)), now: func() time.Time { return now },
+func TestOnceWithoutANeighbourTable(t *testing.T) {
+	c := newCell(t)
+	c.setStations(phone1)
+	c.startHostapd(phone1)
+	c.routing.Refuse(unix.EPERM)
+	var stdout, log bytes.Buffer
+	options := onceOptions{bssOptions: c.options.bssOptions}
+	if err := once(t.Context(), options, c.sockets(), slog.New(slog.NewTextHandler(&log, nil)), &stdout); err != nil {
+		t.Fatal(err)
 	}
-	for range 100 {
-		inputs.add(errors.New("garbage"))
-	}
-	if got := strings.Count(log.String(), "\n"); got != 1 || inputs.count() != 100 {
-		t.Fatalf("logged %d lines and counted %d, want 1 and 100", got, inputs.count())
-	}
-	now = now.Add(malformedLogInterval)
-	inputs.add(errors.New("more"))
-	if got := log.String(); !strings.Contains(got, "error=more total=101 unlogged_before=99") {
-		t.Fatalf("log is %q", got)
+	if !strings.Contains(stdout.String(), phone1.String()) ||
+		!strings.Contains(log.String(), "cannot read the stations' IP") {
+		t.Fatalf("%s\n%s", stdout.String(), log.String())
 	}
 }

@@ -7,54 +7,69 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
-	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/airbound/airbound/ap-firmware/hostapd"
-	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/report"
+	"github.com/airbound/airbound/internal/command"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-func onceCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) (int, error) {
-	options, err := parseOnceOptions(arguments, stdout)
-	if err != nil {
-		return exitUsage, err
+func onceCommand() command.Command {
+	var options onceOptions
+	return command.Command{
+		Name: "once", Summary: "print one report and exit, without a controller",
+		Examples: []string{"airbound-ap once --interface wlan0", "airbound-ap once --interface wlan0 --json"},
+		Flags:    options.register, Check: options.check,
+		Run: func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+			if err := once(ctx, options, realKernel(), slog.New(slog.NewTextHandler(stderr, nil)), stdout); err != nil {
+				return command.ExitError, err
+			}
+			return command.ExitOK, nil
+		},
 	}
-	logger := slog.New(slog.NewTextHandler(stderr, nil))
-	if err := once(ctx, options, dialKernel, logger, stdout); err != nil {
-		return exitError, err
-	}
-	return exitOK, nil
 }
 
-// once prints what the agent would report now. Without hostapd it prints the kernel's word alone.
-func once(
-	ctx context.Context, options onceOptions, dial func(malformed func(error)) (*nl80211.Client, error),
-	logger *slog.Logger, stdout io.Writer,
-) (err error) {
-	malformed := &malformedInputs{logger: logger, now: time.Now}
-	associations, err := askHostapd(ctx, options.bssOptions, malformed)
+// onceOptions are the flags of `once`.
+type onceOptions struct {
+	bssOptions
+
+	json bool
+}
+
+func (o *onceOptions) register(flags *flag.FlagSet) {
+	o.bssOptions.register(flags)
+	flags.BoolVar(&o.json, "json", false,
+		"print the report in protobuf's JSON form, with addresses as base64, as the controller would receive it")
+}
+
+// once prints what the agent would report now. Without hostapd, the kernel alone decides which stations are associated.
+func once(ctx context.Context, options onceOptions, kernel sockets, logger *slog.Logger, stdout io.Writer) (err error) {
+	malformed, refuse := malformedInputs(logger)
+	associations, err := queryHostapd(ctx, options.bssOptions, refuse)
 	if err != nil {
-		logger.Warn("hostapd does not tell who is associated", "socket", options.hostapdControl, "error", err)
+		logger.Warn("no associations from hostapd", "socket", options.hostapdControl, "error", err)
 	}
-	bss := &kernel{
-		interfaceName: options.interfaceName,
-		dial:          func() (*nl80211.Client, error) { return dial(malformed.add) },
-	}
-	defer func() { err = errors.Join(err, bss.close()) }()
-	snapshot, err := bss.look()
+	sampler := kernel.sampler(options.interfaceName, refuse)
+	defer func() { err = errors.Join(err, sampler.Close()) }()
+	snapshot, err := sampler.Snapshot()
 	if err != nil {
 		return err
 	}
+	addresses, err := sampler.Addresses(snapshot.Interface.Index)
+	if err != nil {
+		logger.Warn("cannot read the stations' IP addresses", "error", err)
+	}
 	sample := report.Sample{
-		MonotonicUS: monotonicUS(), Kernel: snapshot, MalformedInputsTotal: malformed.count(),
-		Trigger: airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_INTERVAL,
+		MonotonicUS: uint64(max(monotonicUS(), 0)), Kernel: snapshot, Addresses: addresses,
+		MalformedInputsTotal: malformed.Total(),
+		Trigger:              airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_INTERVAL,
 	}
 	if associations.Known() {
 		sample.IsAuthorized = associations.Has
@@ -67,9 +82,11 @@ func once(
 	return printTable(stdout, message)
 }
 
-func askHostapd(ctx context.Context, options bssOptions, malformed *malformedInputs) (_ hostapd.Associations, err error) {
+func queryHostapd(
+	ctx context.Context, options bssOptions, malformed func(error),
+) (_ hostapd.Associations, err error) {
 	var associations hostapd.Associations
-	client, err := hostapd.Dial(options.hostapdControl, options.runDirectory, malformed.add)
+	client, err := hostapd.Dial(options.hostapdControl, malformed)
 	if err != nil {
 		return associations, err
 	}
@@ -89,7 +106,7 @@ func askHostapd(ctx context.Context, options bssOptions, malformed *malformedInp
 	return associations, nil
 }
 
-// printJSON indents by itself: protojson's own white space differs from build to build, on purpose.
+// printJSON indents by itself: protojson deliberately varies its white space from build to build.
 func printJSON(stdout io.Writer, message *airboundv1.AccessPointReport) error {
 	options := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}
 	compact, err := options.Marshal(message)

@@ -7,21 +7,28 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os/signal"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"sync"
-	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 
+	"github.com/airbound/airbound/ap-firmware/agent"
 	"github.com/airbound/airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
-	"github.com/airbound/airbound/ap-firmware/report"
+	"github.com/airbound/airbound/internal/command"
+	"github.com/airbound/airbound/internal/controllerclient"
+	"github.com/airbound/airbound/internal/sparselog"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
-	"github.com/airbound/airbound/uplink"
-	"github.com/airbound/airbound/uplink/lossy"
+)
+
+type (
+	request  = airboundv1.AccessPointServiceConnectRequest
+	response = airboundv1.AccessPointServiceConnectResponse
 )
 
 // Access points have little memory. The limit is that of heap and stacks.
@@ -30,73 +37,153 @@ const (
 	gcPercent        = 50
 )
 
-// What waits for a reader of the log, and how long the agent's end does.
-const (
-	logLinesMax = 256
-	logPatience = time.Second
-)
-
-func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) (int, error) {
-	options, err := parseRunOptions(arguments, stdout)
-	if err != nil {
-		return exitUsage, err
+func runCommand() command.Command {
+	var options runOptions
+	return command.Command{
+		Name: "run", Summary: "report until stopped (SIGTERM, SIGINT or SIGHUP); may be left out",
+		Examples: []string{
+			"airbound-ap --controller 192.0.2.1:50051 --interface wlan0",
+			"airbound-ap run --controller 192.0.2.1:50051 --interface wlan0 --hostapd-control /var/run/hostapd/wlan0",
+		},
+		Flags: options.register, Check: options.check,
+		Run: func(ctx context.Context, _, stderr io.Writer) (int, error) {
+			debug.SetMemoryLimit(memoryLimitBytes)
+			debug.SetGCPercent(gcPercent)
+			runtime.GOMAXPROCS(1) // A report a second needs no second thread.
+			logger, end := options.logging.Open(stderr)
+			defer end()
+			if err := run(ctx, options, realKernel(), logger); err != nil {
+				return command.ExitError, err
+			}
+			return command.ExitOK, nil
+		},
 	}
-	debug.SetMemoryLimit(memoryLimitBytes)
-	debug.SetGCPercent(gcPercent)
-	runtime.GOMAXPROCS(1)          // A sliver of work a second needs no second thread.
-	signal.Ignore(syscall.SIGPIPE) // Whoever read the log may end before the agent.
-	log := lossy.New(stderr, logLinesMax)
-	defer log.Close(logPatience)
-	if err := run(ctx, options, dialKernel, options.logger(log)); err != nil {
-		return exitError, err
-	}
-	return exitOK, nil
 }
 
-func dialKernel(malformed func(error)) (*nl80211.Client, error) { return nl80211.Dial(malformed) }
+// sockets are the two ways into the kernel; tests have others.
+type sockets struct {
+	wireless func(malformed func(error)) (*nl80211.Client, error)
+	routing  func(malformed func(error)) (*neighbours.Client, error)
+}
 
-// run is the agent's life. It returns when ctx ends and nothing is left behind.
-func run(
-	ctx context.Context, options runOptions, dial func(malformed func(error)) (*nl80211.Client, error), logger *slog.Logger,
-) (err error) {
-	malformed := &malformedInputs{logger: logger, now: time.Now}
-	bss := &kernel{
-		interfaceName: options.interfaceName,
-		dial:          func() (*nl80211.Client, error) { return dial(malformed.add) },
+func realKernel() sockets { return sockets{wireless: nl80211.Dial, routing: neighbours.Dial} }
+
+func (s sockets) sampler(interfaceName string, malformed func(error)) *agent.Kernel {
+	return agent.NewKernel(interfaceName,
+		func() (*nl80211.Client, error) { return s.wireless(malformed) },
+		func() (*neighbours.Client, error) { return s.routing(malformed) })
+}
+
+// malformedInputs counts input that was refused, and logs some of it.
+func malformedInputs(logger *slog.Logger) (count *sparselog.Counter, add func(error)) {
+	count = &sparselog.Counter{}
+	return count, func(err error) {
+		if total, due := count.Add(); due {
+			logger.Warn("refused malformed input", "error", err, "total", total)
+		}
 	}
-	defer func() { err = errors.Join(err, bss.close()) }()
-	watcher := hostapd.NewWatcher(options.hostapdControl, options.interfaceName, options.runDirectory, malformed.add, logger)
-	connected := make(chan bool)
-	commands := make(chan *airboundv1.AccessPointCommand)
-	outgoing := make(chan *request)
-	worker := &agent{
-		look: bss.look, updates: watcher.Updates(), refreshHostapd: watcher.Refresh,
-		connected: connected, commands: commands, outgoing: outgoing,
-		reporter: report.Reporter{AgentVersion: version}, malformed: malformed, monotonicUS: monotonicUS,
-		interval: options.interval, logger: logger,
-	}
-	logger.Info("started", "version", version, "interface", options.interfaceName, "controller", options.controller)
+}
+
+// run runs the agent until ctx ends.
+func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.Logger) (err error) {
+	malformed, refuse := malformedInputs(logger)
+	sampler := kernel.sampler(options.interfaceName, refuse)
+	defer func() { err = errors.Join(err, sampler.Close()) }()
+	watcher := hostapd.NewWatcher(options.hostapdControl, options.interfaceName, refuse, logger)
+	worker := agent.New(agent.Config{
+		Version: version, Interval: options.interval, Sampler: sampler, RefreshAssociations: watcher.Refresh,
+		Malformed: malformed, Logger: logger,
+	})
+	logger.Info(
+		"started",
+		"version",
+		version,
+		"interface",
+		options.interfaceName,
+		"controller",
+		options.controller.Address,
+	)
 
 	ctx, cancel := context.WithCancel(ctx)
+	connected, outgoing := make(chan bool), make(chan *request)
 	var group sync.WaitGroup
 	group.Go(func() { watcher.Run(ctx) })
-	group.Go(func() { worker.run(ctx) })
-	err = uplink.Run(ctx, uplink.Config{Address: options.controller, Logger: logger}, openStream, outgoing,
-		func(message *response) { pass(ctx, commands, message.GetCommand()) },
-		func(isConnected bool) { pass(ctx, connected, isConnected) })
+	group.Go(func() { loop(ctx, worker, watcher.Updates(), connected, outgoing) })
+	config := controllerclient.Config{Address: options.controller.Address, Logger: logger}
+	err = controllerclient.Run(ctx, config, controllerclient.Stream[request, response]{
+		Open: openStream, Outgoing: outgoing,
+		Handle:  func(*response) {}, // The contract has no command for an access point.
+		OnState: func(isConnected bool) { send(ctx, connected, isConnected) },
+	})
 	cancel()
 	group.Wait()
 	logger.Info("stopped")
 	return err
 }
 
+// loop is the only goroutine that uses the agent.
+func loop(
+	ctx context.Context,
+	worker *agent.Agent,
+	updates <-chan hostapd.Update,
+	connected <-chan bool,
+	outgoing chan<- *request,
+) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case isConnected := <-connected:
+			if isConnected {
+				worker.Connected(monotonicUS())
+			} else {
+				worker.Disconnected()
+			}
+		case update := <-updates:
+			worker.Update(update)
+			drain(worker, updates)
+		case <-timer.C:
+		}
+		if report := worker.Wake(monotonicUS()); report != nil {
+			send(ctx, outgoing, &request{Report: report})
+		}
+		if next := worker.NextWakeUS(); next != math.MaxInt64 {
+			timer.Reset(time.Duration(next-monotonicUS()) * time.Microsecond)
+		} else {
+			timer.Stop()
+		}
+	}
+}
+
+// drain takes every update that waits, so that many stations that join at once cost one report.
+func drain(worker *agent.Agent, updates <-chan hostapd.Update) {
+	for {
+		select {
+		case update := <-updates:
+			worker.Update(update)
+		default:
+			return
+		}
+	}
+}
+
 func openStream(ctx context.Context, conn *grpc.ClientConn) (grpc.BidiStreamingClient[request, response], error) {
 	return airboundv1.NewAccessPointServiceClient(conn).Connect(ctx)
 }
 
-func pass[T any](ctx context.Context, to chan<- T, value T) {
+func send[T any](ctx context.Context, to chan<- T, value T) {
 	select {
 	case to <- value:
 	case <-ctx.Done():
 	}
+}
+
+func monotonicUS() int64 {
+	var now unix.Timespec
+	// Fails only for a clock that the kernel does not have.
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
+	const nsPerUS = 1000
+	return now.Nano() / nsPerUS
 }

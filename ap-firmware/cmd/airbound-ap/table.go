@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -16,27 +18,41 @@ import (
 func printTable(stdout io.Writer, message *airboundv1.AccessPointReport) error {
 	var page bytes.Buffer
 	channel := message.GetChannel()
-	fmt.Fprintf(&page, "%s  BSSID %s  SSID %q  %d MHz, %d MHz wide\n", message.GetInterface(), message.GetBssid(),
-		message.GetSsid(), channel.GetCenterFrequencyMhz(), channel.GetWidthMhz())
+	fmt.Fprintf(&page, "%s  BSSID %s  SSID %q  %d MHz, %d MHz wide\n", message.GetInterface(),
+		net.HardwareAddr(message.GetBssid()), message.GetSsid(), channel.GetCenterFrequencyMhz(), channel.GetWidthMhz())
 	if survey := message.GetSurvey(); survey.GetActiveUs() > 0 {
 		share := func(partUS uint64) float64 { return 100 * float64(partUS) / float64(survey.GetActiveUs()) }
-		fmt.Fprintf(&page, "channel busy %.1f %%, receiving %.1f %%, transmitting %.1f %% of %.0f s\n",
-			share(survey.GetBusyUs()), share(survey.GetRxUs()), share(survey.GetTxUs()), float64(survey.GetActiveUs())/1e6)
+		fmt.Fprintf(
+			&page,
+			"channel busy %.1f %%, receiving %.1f %%, transmitting %.1f %% of %.0f s\n",
+			share(
+				survey.GetBusyUs(),
+			),
+			share(survey.GetRxUs()),
+			share(survey.GetTxUs()),
+			float64(survey.GetActiveUs())/1e6,
+		)
 	} else {
 		fmt.Fprintln(&page, "the driver gives no survey of the channel")
 	}
 	table := tabwriter.NewWriter(&page, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "station\tup MB\tdown MB\tup Mb/s\tdown Mb/s\tup air s\tdown air s\tairtime\tretries\tsignal dBm\tconnected s\t")
+	fmt.Fprintln(
+		table,
+		"station\tup MB\tdown MB\tup Mb/s\tdown Mb/s\tup air s\tdown air s\tairtime\tretries\tsignal dBm\t"+
+			"connected s\taggregates\taddresses\t",
+	)
 	for _, station := range message.GetStations() {
 		signal := "?"
 		if station.SignalDbm != nil {
 			signal = strconv.Itoa(int(station.GetSignalDbm()))
 		}
-		fmt.Fprintf(table, "%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.2f\t%.2f\t%s\t%d\t%s\t%d\t\n", station.GetMac(),
+		fmt.Fprintf(table, "%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.2f\t%.2f\t%s\t%d\t%s\t%d\t%s\t%s\t\n",
+			net.HardwareAddr(station.GetMac()),
 			float64(station.GetRxBytes())/1e6, float64(station.GetTxBytes())/1e6,
 			float64(station.GetRxBitrateKbps())/1e3, float64(station.GetTxBitrateKbps())/1e3,
 			float64(station.GetRxAirtimeUs())/1e6, float64(station.GetTxAirtimeUs())/1e6,
-			sourceName(station.GetAirtimeSource()), station.GetTxRetries(), signal, station.GetConnectedTimeMs()/1e3)
+			sourceName(station.GetAirtimeSource()), station.GetTxRetries(), signal, station.GetConnectedTimeMs()/1e3,
+			yesOrNo(station.GetAggregates()), addressList(station.GetIpAddresses()))
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("lay out report: %w", err)
@@ -45,6 +61,21 @@ func printTable(stdout io.Writer, message *airboundv1.AccessPointReport) error {
 		return fmt.Errorf("print report: %w", err)
 	}
 	return nil
+}
+
+func yesOrNo(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "no"
+}
+
+func addressList(addresses [][]byte) string {
+	texts := make([]string, len(addresses))
+	for i, octets := range addresses {
+		texts[i] = net.IP(octets).String()
+	}
+	return strings.Join(texts, " ")
 }
 
 func sourceName(source airboundv1.AirtimeSource) string {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hostapdtest has a hostapd that has a control socket and stations but no radio. It interprets commands as
-// hostapd 2.10 does.
+// Package hostapdtest is a fake hostapd: a control socket and stations, but no radio. It interprets commands as hostapd
+// 2.10 does.
 package hostapdtest
 
 import (
@@ -31,6 +31,7 @@ type Server struct {
 	attached int
 	listed   int
 	mute     bool
+	listless bool
 	leaving  int
 }
 
@@ -53,7 +54,7 @@ func Start(path, networkInterface string, stations ...string) (*Server, error) {
 	return s, nil
 }
 
-// Join associates and authorizes a station and tells so.
+// Join associates and authorizes a station and sends the event.
 func (s *Server) Join(mac string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +76,7 @@ func (s *Server) Associate(mac string) {
 	s.add(station{mac: mac})
 }
 
-// Leave takes a station out and tells so.
+// Leave removes a station and sends the event.
 func (s *Server) Leave(mac string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,29 +84,36 @@ func (s *Server) Leave(mac string) {
 	s.event("AP-STA-DISCONNECTED " + mac)
 }
 
-// LeaveWhenListed takes the next so many stations out, silently, as soon as a list has come to them.
+// LeaveWhenListed removes the next so many stations, without events, as soon as a list has reached them.
 func (s *Server) LeaveWhenListed(stations int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leaving = stations
 }
 
-// Say sends raw bytes to everyone who is attached.
-func (s *Server) Say(datagram string) {
+// Send sends raw bytes to every attached client.
+func (s *Server) Send(datagram string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.say(datagram)
+	s.send(datagram)
 }
 
-// Mute makes the server take commands and answer none, as a process that hangs does.
+// RefuseLists makes the server answer STA-FIRST and STA-NEXT as a hostapd built without CONFIG_CTRL_IFACE_MIB does.
+func (s *Server) RefuseLists() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listless = true
+}
+
+// Mute makes the server read commands and reply to none.
 func (s *Server) Mute() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mute = true
 }
 
-// Freeze makes the server take nothing more, and fills its queue: every further write to it waits, as to a process that
-// was stopped for long.
+// Freeze makes the server stop reading, and fills its queue: every further write to it waits, as to a process that was
+// stopped for long.
 func (s *Server) Freeze() error {
 	if err := s.conn.SetReadDeadline(time.Now()); err != nil {
 		return fmt.Errorf("stop reading: %w", err)
@@ -148,7 +156,7 @@ func (s *Server) Monitors() int {
 	return len(s.monitors)
 }
 
-// Terminate ends the server as SIGTERM ends hostapd: it tells so and removes its socket.
+// Terminate ends the server as SIGTERM ends hostapd: it sends the event and removes its socket.
 func (s *Server) Terminate() error {
 	s.mu.Lock()
 	s.event("CTRL-EVENT-TERMINATING ")
@@ -156,7 +164,7 @@ func (s *Server) Terminate() error {
 	return s.Kill()
 }
 
-// Kill ends the server without a word.
+// Kill ends the server without an event.
 func (s *Server) Kill() error {
 	err := s.conn.Close()
 	<-s.ended
@@ -179,7 +187,7 @@ func (s *Server) serve() {
 		}
 		s.mu.Lock()
 		if reply := s.reply(string(buffer[:n]), from); !s.mute {
-			// A client that is gone does not hear its reply; hostapd does not mind either.
+			// A client that is gone gets no reply; hostapd ignores that as well.
 			_, _ = s.conn.WriteToUnix([]byte(reply), from)
 		}
 		s.mu.Unlock()
@@ -188,6 +196,9 @@ func (s *Server) serve() {
 
 func (s *Server) reply(command string, from *net.UnixAddr) string {
 	name, argument, _ := strings.Cut(command, " ")
+	if s.listless && strings.HasPrefix(name, "STA-") {
+		return "UNKNOWN COMMAND\n"
+	}
 	switch name {
 	case "PING":
 		return "PONG\n"
@@ -252,9 +263,9 @@ func (s *Server) index(mac string) int {
 	return slices.IndexFunc(s.stations, func(each station) bool { return each.mac == mac })
 }
 
-func (s *Server) event(text string) { s.say("<3>" + text) }
+func (s *Server) event(text string) { s.send("<3>" + text) }
 
-func (s *Server) say(datagram string) {
+func (s *Server) send(datagram string) {
 	for _, monitor := range s.monitors {
 		_, _ = s.conn.WriteToUnix([]byte(datagram), monitor)
 	}

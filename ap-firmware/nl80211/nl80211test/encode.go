@@ -7,89 +7,93 @@ import (
 	"slices"
 
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 )
 
-// widthsMHz is indexed by NL80211_CHAN_WIDTH_*; 0 takes no part, since 80+80 reads as 160.
+// widthsMHz is indexed by NL80211_CHAN_WIDTH_*; 0 stands for those that are read as the width of another one.
 var widthsMHz = []uint32{0, 20, 40, 80, 0, 160, 5, 10, 1, 2, 4, 8, 16, 320}
 
 func encodeInterface(in nl80211.Interface) ([]byte, error) {
 	out := netlink.NewAttributeEncoder()
-	out.Uint32(3, in.Index)
-	out.String(4, in.Name)
-	out.Uint32(5, in.Type)
-	out.Bytes(6, macOctets(in.MAC))
+	out.Uint32(unix.NL80211_ATTR_IFINDEX, in.Index)
+	out.String(unix.NL80211_ATTR_IFNAME, in.Name)
+	out.Uint32(unix.NL80211_ATTR_IFTYPE, in.Type)
+	out.Bytes(unix.NL80211_ATTR_MAC, in.MAC[:])
 	if len(in.SSID) > 0 {
-		out.Bytes(52, in.SSID)
+		out.Bytes(unix.NL80211_ATTR_SSID, in.SSID)
 	}
 	if in.FrequencyMHz != 0 {
 		width := slices.Index(widthsMHz, in.WidthMHz)
 		if width < 0 {
 			return nil, fmt.Errorf("interface %s: no channel is %d MHz wide", in.Name, in.WidthMHz)
 		}
-		out.Uint32(38, in.FrequencyMHz)
-		out.Uint32(159, uint32(width)) //nolint:gosec // an index
-		out.Uint32(160, in.CenterFrequencyMHz)
+		out.Uint32(unix.NL80211_ATTR_WIPHY_FREQ, in.FrequencyMHz)
+		out.Uint32(unix.NL80211_ATTR_CHANNEL_WIDTH, uint32(width)) //nolint:gosec // an index
+		out.Uint32(unix.NL80211_ATTR_CENTER_FREQ1, in.CenterFrequencyMHz)
 	}
 	return encode(out)
 }
 
 func encodeSurvey(in nl80211.Survey) ([]byte, error) {
 	out := netlink.NewAttributeEncoder()
-	out.Nested(84, func(info *netlink.AttributeEncoder) error {
-		info.Uint32(1, in.FrequencyMHz)
-		info.Flag(3, in.InUse)
+	out.Nested(unix.NL80211_ATTR_SURVEY_INFO, func(info *netlink.AttributeEncoder) error {
+		info.Uint32(unix.NL80211_SURVEY_INFO_FREQUENCY, in.FrequencyMHz)
+		info.Flag(unix.NL80211_SURVEY_INFO_IN_USE, in.InUse)
 		if in.ActiveMS != nil {
-			info.Uint64(4, *in.ActiveMS)
-			info.Uint64(5, in.BusyMS)
-			info.Uint64(7, in.RXMS)
-			info.Uint64(8, in.TXMS)
+			info.Uint64(unix.NL80211_SURVEY_INFO_TIME, *in.ActiveMS)
+			info.Uint64(unix.NL80211_SURVEY_INFO_TIME_BUSY, in.BusyMS)
+			info.Uint64(unix.NL80211_SURVEY_INFO_TIME_RX, in.RXMS)
+			info.Uint64(unix.NL80211_SURVEY_INFO_TIME_TX, in.TXMS)
 		}
 		return nil
 	})
 	return encode(out)
 }
 
-// EncodeStation is what the kernel sends for a station, with 32-bit copies of its byte counters.
+// EncodeStation returns what the kernel sends for a station, with 32-bit copies of its byte counters.
 func EncodeStation(in nl80211.Station) ([]byte, error) {
 	out := netlink.NewAttributeEncoder()
-	out.Bytes(6, macOctets(in.MAC))
-	out.Nested(21, func(info *netlink.AttributeEncoder) error {
-		info.Uint32(16, in.ConnectedSeconds)
-		info.Uint32(2, uint32(in.RXBytes)) //nolint:gosec // the kernel cuts it as well
-		info.Uint32(3, uint32(in.TXBytes)) //nolint:gosec // the kernel cuts it as well
-		info.Uint64(23, in.RXBytes)
-		info.Uint64(24, in.TXBytes)
+	out.Bytes(unix.NL80211_ATTR_MAC, in.MAC[:])
+	out.Nested(unix.NL80211_ATTR_STA_INFO, func(info *netlink.AttributeEncoder) error {
+		info.Uint32(unix.NL80211_STA_INFO_CONNECTED_TIME, in.ConnectedSeconds)
+		info.Uint32(unix.NL80211_STA_INFO_RX_BYTES, truncated(in.RXBytes))
+		info.Uint32(unix.NL80211_STA_INFO_TX_BYTES, truncated(in.TXBytes))
+		info.Uint64(unix.NL80211_STA_INFO_RX_BYTES64, in.RXBytes)
+		info.Uint64(unix.NL80211_STA_INFO_TX_BYTES64, in.TXBytes)
 		if in.SignalDBM != nil {
-			info.Int8(7, *in.SignalDBM)
+			info.Int8(unix.NL80211_STA_INFO_SIGNAL, *in.SignalDBM)
 		}
-		info.Nested(8, bitrate(in.TXBitrate))
-		info.Nested(14, bitrate(in.RXBitrate))
-		info.Uint32(9, in.RXPackets)
-		info.Uint32(10, in.TXPackets)
-		info.Uint32(11, in.TXRetries)
-		info.Uint32(12, in.TXFailed)
+		info.Nested(unix.NL80211_STA_INFO_TX_BITRATE, bitrate(in.TXBitrate))
+		info.Nested(unix.NL80211_STA_INFO_RX_BITRATE, bitrate(in.RXBitrate))
+		info.Uint32(unix.NL80211_STA_INFO_RX_PACKETS, in.RXPackets)
+		info.Uint32(unix.NL80211_STA_INFO_TX_PACKETS, in.TXPackets)
+		info.Uint32(unix.NL80211_STA_INFO_TX_RETRIES, in.TXRetries)
+		info.Uint32(unix.NL80211_STA_INFO_TX_FAILED, in.TXFailed)
 		if in.RXAirtimeUS != nil {
-			info.Uint64(32, *in.RXAirtimeUS)
+			info.Uint64(unix.NL80211_STA_INFO_RX_DURATION, *in.RXAirtimeUS)
 		}
 		if in.TXAirtimeUS != nil {
-			info.Uint64(39, *in.TXAirtimeUS)
+			info.Uint64(unix.NL80211_STA_INFO_TX_DURATION, *in.TXAirtimeUS)
 		}
-		info.Bytes(17, stationFlags(in.Associated))
+		info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS, stationFlags(in.Associated))
 		return nil
 	})
 	return encode(out)
 }
+
+// truncated is how the kernel makes 32 bits of a counter.
+func truncated(bytes uint64) uint32 { return uint32(bytes) } //nolint:gosec // see above
 
 func bitrate(in nl80211.Bitrate) func(*netlink.AttributeEncoder) error {
 	return func(rate *netlink.AttributeEncoder) error {
-		rate.Uint32(5, in.Kbps/100)
+		rate.Uint32(unix.NL80211_RATE_INFO_BITRATE32, in.Kbps/100)
 		if in.Kbps/100 <= 0xffff {
-			rate.Uint16(1, uint16(in.Kbps/100)) //nolint:gosec // fits
+			rate.Uint16(unix.NL80211_RATE_INFO_BITRATE, uint16(in.Kbps/100)) //nolint:gosec // fits
 		}
 		if in.Aggregated {
-			rate.Uint8(2, 7)
+			rate.Uint8(unix.NL80211_RATE_INFO_MCS, 7)
 		}
 		return nil
 	}

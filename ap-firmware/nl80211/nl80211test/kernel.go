@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nl80211test has a kernel with nl80211 but without radios. It interprets the requests that it gets.
+// Package nl80211test is a fake kernel with nl80211 but without radios. It interprets the requests that it gets.
 package nl80211test
 
 import (
@@ -13,6 +13,7 @@ import (
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/genetlink/genltest"
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 )
@@ -24,6 +25,7 @@ type Kernel struct {
 	mu      sync.Mutex
 	devices []Device
 	refusal syscall.Errno
+	broken  map[uint8]error
 	garbage [][]byte
 }
 
@@ -34,7 +36,7 @@ type Device struct {
 	Stations  []nl80211.Station
 }
 
-// Set replaces everything that the kernel knows.
+// Set replaces all devices of the kernel.
 func (k *Kernel) Set(devices ...Device) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -48,11 +50,22 @@ func (k *Kernel) SetGarbage(attributes ...[]byte) {
 	k.garbage = attributes
 }
 
-// RefuseSurveys makes the driver answer so; EOPNOTSUPP is that of one that has none.
+// RefuseSurveys makes the driver answer with an error; EOPNOTSUPP is that of one that has none.
 func (k *Kernel) RefuseSurveys(err syscall.Errno) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.refusal = err
+}
+
+// Break makes the connection fail, not the kernel, when a request for a command (NL80211_CMD_*) is answered; nil ends
+// that.
+func (k *Kernel) Break(command uint8, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.broken == nil {
+		k.broken = map[uint8]error{}
+	}
+	k.broken[command] = err
 }
 
 // Dial connects to the kernel.
@@ -67,27 +80,29 @@ func (k *Kernel) answer(request genetlink.Message, header netlink.Message) ([]ge
 	if wanted := netlink.Request | netlink.Dump; header.Header.Flags&wanted != wanted {
 		return nil, syscall.EINVAL
 	}
-	const newInterface, newStation, newSurvey = 7, 19, 51
-	if request.Header.Command == 5 {
-		return k.interfaces(newInterface)
+	if err := k.broken[request.Header.Command]; err != nil {
+		return nil, err
+	}
+	if request.Header.Command == unix.NL80211_CMD_GET_INTERFACE {
+		return k.interfaces(request.Data)
 	}
 	device := k.device(request.Data)
 	if device == nil {
 		return nil, syscall.ENODEV
 	}
 	switch request.Header.Command {
-	case 17:
-		messages, err := encodeAll(newStation, device.Stations, EncodeStation)
+	case unix.NL80211_CMD_GET_STATION:
+		messages, err := encodeAll(unix.NL80211_CMD_NEW_STATION, device.Stations, EncodeStation)
 		for _, attributes := range k.garbage {
-			messages = append(messages, message(newStation, attributes))
+			messages = append(messages, message(unix.NL80211_CMD_NEW_STATION, attributes))
 		}
 		return orEOF(messages, err)
-	case 50:
+	case unix.NL80211_CMD_GET_SURVEY:
 		if k.refusal != 0 {
-			// genltest cannot refuse a dump: the connection makes this of the kernel's message.
+			// genltest cannot refuse a dump: this is what a connection makes of the kernel's refusal.
 			return nil, &netlink.OpError{Op: "receive", Err: k.refusal, Sequence: header.Header.Sequence}
 		}
-		return orEOF(encodeAll(newSurvey, device.Surveys, encodeSurvey))
+		return orEOF(encodeAll(unix.NL80211_CMD_NEW_SURVEY_RESULTS, device.Surveys, encodeSurvey))
 	default:
 		return nil, syscall.EOPNOTSUPP
 	}
@@ -100,7 +115,7 @@ func (k *Kernel) device(attributes []byte) *Device {
 		return nil
 	}
 	for decoder.Next() {
-		if decoder.Type() != 3 {
+		if decoder.Type() != unix.NL80211_ATTR_IFINDEX {
 			continue
 		}
 		index := decoder.Uint32()
@@ -113,12 +128,17 @@ func (k *Kernel) device(attributes []byte) *Device {
 	return nil
 }
 
-func (k *Kernel) interfaces(command uint8) ([]genetlink.Message, error) {
+// interfaces lists the interfaces. The kernel skips those of other radios if the request names one: a request for all
+// must have no attributes.
+func (k *Kernel) interfaces(attributes []byte) ([]genetlink.Message, error) {
+	if len(attributes) > 0 {
+		return nil, syscall.EINVAL
+	}
 	list := make([]nl80211.Interface, len(k.devices))
 	for i := range k.devices {
 		list[i] = k.devices[i].Interface
 	}
-	return orEOF(encodeAll(command, list, encodeInterface))
+	return orEOF(encodeAll(unix.NL80211_CMD_NEW_INTERFACE, list, encodeInterface))
 }
 
 func encodeAll[T any](command uint8, list []T, encode func(T) ([]byte, error)) ([]genetlink.Message, error) {
@@ -137,7 +157,7 @@ func message(command uint8, attributes []byte) genetlink.Message {
 	return genetlink.Message{Header: genetlink.Header{Command: command, Version: family.Version}, Data: attributes}
 }
 
-// orEOF ends an empty dump as genltest wants it.
+// orEOF ends an empty dump as genltest requires it.
 func orEOF(messages []genetlink.Message, err error) ([]genetlink.Message, error) {
 	if err == nil && len(messages) == 0 {
 		return nil, io.EOF
@@ -145,17 +165,13 @@ func orEOF(messages []genetlink.Message, err error) ([]genetlink.Message, error)
 	return messages, err
 }
 
-func macOctets(mac string) []byte {
-	octets := make([]byte, 6)
-	// A MAC that is no MAC becomes a wrong one, which the test that set it will see.
-	_, _ = fmt.Sscanf(mac, "%02x:%02x:%02x:%02x:%02x:%02x",
-		&octets[0], &octets[1], &octets[2], &octets[3], &octets[4], &octets[5])
-	return octets
-}
-
 // stationFlags is struct nl80211_sta_flag_update with AUTHORIZED, AUTHENTICATED and ASSOCIATED in its mask.
 func stationFlags(associated bool) []byte {
-	const authorized, authenticated, isAssociated = 1 << 1, 1 << 5, 1 << 7
+	const (
+		authorized    = 1 << unix.NL80211_STA_FLAG_AUTHORIZED
+		authenticated = 1 << unix.NL80211_STA_FLAG_AUTHENTICATED
+		isAssociated  = 1 << unix.NL80211_STA_FLAG_ASSOCIATED
+	)
 	set := uint32(authenticated)
 	if associated {
 		set |= authorized | isAssociated

@@ -2,12 +2,10 @@
 
 package main
 
-import (
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
-// bootTimeUS is CLOCK_BOOTTIME. Leases run on it, since it does not stop while the phone sleeps: a lease that ended
-// meanwhile is found ended at the first wake-up.
+// bootTimeUS is CLOCK_BOOTTIME, the clock of leases. It does not stop while the phone sleeps: a lease that ends in that
+// time has ended at the first wake-up.
 func bootTimeUS() int64 { return clockUS(unix.CLOCK_BOOTTIME) }
 
 // monotonicUS is CLOCK_MONOTONIC, the clock of the kernel's monitor and of reports.

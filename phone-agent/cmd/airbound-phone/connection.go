@@ -11,28 +11,33 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/airbound/airbound/internal/controllerclient"
 	"github.com/airbound/airbound/phone-agent/agent"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
-	"github.com/airbound/airbound/uplink"
 )
 
-// connection is the uplink's goroutine seen from the agent's.
+type (
+	request  = airboundv1.TerminalServiceConnectRequest
+	response = airboundv1.TerminalServiceConnectResponse
+)
+
+// connection is the controller client's goroutine as the agent's goroutine sees it.
 type connection struct {
-	// What happened, as a call for the agent's goroutine to make.
+	// Calls that the agent's goroutine is to make.
 	events chan func(nowUS int64)
-	// Closed when the uplink has ended; err then says why.
+	// Closed when the client has ended; err is why.
 	ended chan struct{}
 	err   error
 
-	ctx      context.Context //nolint:containedctx // the connection's own life, ended by wait
+	ctx      context.Context //nolint:containedctx // ended by wait
 	cancel   context.CancelFunc
-	outgoing chan *airboundv1.TerminalServiceConnectRequest
+	outgoing chan *request
 
 	mutex   sync.Mutex
 	remotes []netip.AddrPort
 }
 
-// remotesMax is how many addresses of the controller are remembered: connections to earlier ones linger for a while.
+// remotesMax is how many addresses of the controller are remembered: connections to earlier ones stay for a while.
 const remotesMax = 8
 
 func (c *connection) dialed(remote netip.AddrPort) {
@@ -53,57 +58,65 @@ func (c *connection) controllers() []netip.AddrPort {
 	return slices.Clone(c.remotes)
 }
 
-func startUplink(
+func startClient(
 	ctx context.Context, options runOptions, phone *agent.Agent, link agent.Link, logger *slog.Logger,
 ) *connection {
 	c := &connection{
 		events:   make(chan func(int64)),
 		ended:    make(chan struct{}),
-		outgoing: make(chan *airboundv1.TerminalServiceConnectRequest),
+		outgoing: make(chan *request),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	onState := func(connected bool) {
 		if !connected {
-			c.tell(phone.Disconnected)
+			c.post(phone.Disconnected)
 			return
 		}
-		if mac, err := macOf(options); err != nil {
-			logger.Warn("cannot tell who this terminal is now", "error", err, "mac", link.MAC)
+		if mac, err := options.currentMAC(); err != nil {
+			logger.Warn("cannot read the MAC address, reporting the last one", "error", err, "mac", link.MAC.String())
 		} else {
 			link.MAC = mac
 		}
 		link.Controllers = c.controllers()
 		now := link
-		c.tell(func(nowUS int64) { phone.Connected(nowUS, now) })
+		c.post(func(nowUS int64) { phone.Connected(nowUS, now) })
 	}
-	handle := func(message *airboundv1.TerminalServiceConnectResponse) {
-		c.tell(func(nowUS int64) { phone.Command(nowUS, message.GetCommand()) })
+	handle := func(message *response) {
+		c.post(func(nowUS int64) { phone.Command(nowUS, message.GetCommand()) })
 	}
 	go func() {
 		defer close(c.ended)
-		config := uplink.Config{Address: options.controller, Logger: logger, Dialed: c.dialed}
-		c.err = uplink.Run(c.ctx, config, openStream, c.outgoing, handle, onState)
+		config := controllerclient.Config{Address: options.controller.Address, Logger: logger, Dialed: c.dialed}
+		c.err = controllerclient.Run(c.ctx, config, controllerclient.Stream[request, response]{
+			Open: openStream, Outgoing: c.outgoing, Merge: keepAgent, Handle: handle, OnState: onState,
+		})
 	}()
 	return c
 }
 
-func openStream(ctx context.Context, client *grpc.ClientConn) (
-	grpc.BidiStreamingClient[airboundv1.TerminalServiceConnectRequest, airboundv1.TerminalServiceConnectResponse], error,
-) {
+// keepAgent keeps the message about the agent, which is in the first report of a stream only, if a newer report
+// replaces that one before it was sent.
+func keepAgent(older, newer *request) {
+	if newer.GetReport().GetAgent() == nil {
+		newer.Report.Agent = older.GetReport().GetAgent()
+	}
+}
+
+func openStream(ctx context.Context, client *grpc.ClientConn) (grpc.BidiStreamingClient[request, response], error) {
 	return airboundv1.NewTerminalServiceClient(client).Connect(ctx)
 }
 
-func (c *connection) tell(what func(nowUS int64)) {
+func (c *connection) post(what func(nowUS int64)) {
 	select {
 	case c.events <- what:
 	case <-c.ctx.Done():
 	}
 }
 
-// send never blocks for long: the uplink takes a report at all times.
+// send never blocks for long: the client receives reports at all times.
 func (c *connection) send(report *airboundv1.TerminalReport) {
 	select {
-	case c.outgoing <- &airboundv1.TerminalServiceConnectRequest{Report: report}:
+	case c.outgoing <- &request{Report: report}:
 	case <-c.ended:
 	case <-c.ctx.Done():
 	}

@@ -43,8 +43,13 @@ func TestTheAgentIsSmall(t *testing.T) {
 		for i := range connections {
 			queued := (round + i) % 2 * 1000
 			connections[i] = fmt.Sprintf(
-				"1 established 10.0.0.11:%d 10.0.4.%d:5001 10073 open 42 2147483647 10 50 28123 27010 4312 1448 %d 0 0 %d 0 3 0 0 0 0",
-				30000+i, i, queued, round*1000)
+				"1 established 10.0.0.11:%d 10.0.4.%d:5001 10073 open 42 2147483647 10 50 28123 27010 "+
+					"4312 1448 %d 0 0 %d 0 3 0 0 0 0",
+				30000+i,
+				i,
+				queued,
+				round*1000,
+			)
 		}
 		p.connections(connections...)
 		c.report(t, "all destinations", func(report *airboundv1.TerminalReport) bool {
@@ -56,7 +61,12 @@ func TestTheAgentIsSmall(t *testing.T) {
 		}
 	}
 	resident := statusKB(t, agent.Process.Pid, "VmHWM")
-	t.Logf("binary %d bytes; resident at most %d kB, now %d kB", info.Size(), resident, statusKB(t, agent.Process.Pid, "VmRSS"))
+	t.Logf(
+		"binary %d bytes; resident at most %d kB, now %d kB",
+		info.Size(),
+		resident,
+		statusKB(t, agent.Process.Pid, "VmRSS"),
+	)
 	if info.Size() >= binaryBytesMax {
 		t.Errorf("the binary has %d bytes, at least %d", info.Size(), binaryBytesMax)
 	}

@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -15,13 +16,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/airbound/airbound/phone-agent/status"
+	"github.com/airbound/airbound/phone-agent/statedir"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 const (
-	busyLine = "81234567 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 10 50 28123 27010 4312 1448 98304 60816 0 1234567 0 3 0 0 0 0"
-	idleLine = "81334567 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 10 50 28123 27010 4312 1448 0 0 0 1234567 0 3 0 0 0 0"
+	lineStart = "81234567 established 10.0.0.11:40312 10.0.4.1:5001 10073 open 42 2147483647 10 50 " +
+		"28123 27010 4312 1448 "
+	busyLine = lineStart + "98304 60816 0 1234567 0 3 0 0 0 0"
+	idleLine = lineStart + "0 0 0 1234567 0 3 0 0 0 0"
 )
 
 func TestReportsReachTheControllerAndBoundsTheKernel(t *testing.T) {
@@ -30,30 +33,41 @@ func TestReportsReachTheControllerAndBoundsTheKernel(t *testing.T) {
 	agent := p.start(c.address)
 	stream := c.stream(t)
 	first := c.report(t, "first", func(*airboundv1.TerminalReport) bool { return true })
-	if first.GetMac() != "02:00:00:00:01:0a" || first.GetBackEnd().GetName() != "procfs" || first.GetBackEnd().GetRulesMax() != 256 {
+	backEnd := first.GetAgent().GetBackEnd()
+	if !bytes.Equal(first.GetMac(), []byte{2, 0, 0, 0, 1, 0xa}) || first.GetAgent().GetVersion() != "e2e" ||
+		backEnd.GetName() != "procfs" || backEnd.GetRulesMax() != 256 {
 		t.Errorf("first report: %v", first)
 	}
 	p.connections(busyLine, strings.Replace(busyLine, "10.0.4.1:5001", c.address, 1))
 	started := c.report(t, "started sending", func(report *airboundv1.TerminalReport) bool {
 		return report.GetTrigger() == airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_STARTED_SENDING
 	})
-	if got := started.GetDestinations(); len(got) != 1 || got[0].GetAddress() != "10.0.4.1" || got[0].GetQueuedBytes() != 98304+60816 {
+	if got := started.GetDestinations(); len(got) != 1 || !bytes.Equal(got[0].GetAddress(), []byte{10, 0, 4, 1}) ||
+		got[0].GetQueuedBytes() != 98304+60816 {
 		t.Errorf("destinations: %v", got)
 	}
 	if err := stream.Send(setBounds(1, 60_000, destination("10.0.4.1/32", 100, 150))); err != nil {
 		t.Fatal(err)
 	}
 	const wanted = "flush\ndst 10.0.4.1/32 100 150\n"
-	p.eventuallyHolds(wanted)
-	c.report(t, "generation 1 in force", func(report *airboundv1.TerminalReport) bool { return report.GetBoundsGeneration() == 1 })
+	p.awaitTransaction(wanted)
+	c.report(t, "generation 1 in force at once", func(report *airboundv1.TerminalReport) bool {
+		return report.GetBoundsGeneration() == 1 &&
+			report.GetTrigger() == airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED
+	})
 	p.connections(idleLine)
 	c.report(t, "stopped sending", func(report *airboundv1.TerminalReport) bool {
 		return report.GetTrigger() == airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_STOPPED_SENDING
 	})
 
 	text, code := p.status()
-	if code != 0 || !strings.Contains(text, "n 5, paper JB") || !strings.Contains(text, "dst 10.0.4.1/32: 100 to 150 segments") {
-		t.Errorf("status %d:\n%s", code, text)
+	for _, want := range []string{
+		"because      this terminal began to send to 10.0.4.1\ninputs       active senders 5\n",
+		"destination 10.0.4.1/32: 100 to 150 segments\n", "the kernel does not count how often rules change windows",
+	} {
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("status %d, no %q in\n%s", code, want, text)
+		}
 	}
 	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -62,7 +76,7 @@ func TestReportsReachTheControllerAndBoundsTheKernel(t *testing.T) {
 		t.Errorf("the agent ended with %v", err)
 	}
 	if got := p.rules(); got != "flush\n" {
-		t.Errorf("after SIGTERM the kernel was last told %q", got)
+		t.Errorf("after SIGTERM the last transaction is %q", got)
 	}
 	if text, code := p.status(); code != 3 || !strings.Contains(text, "stopped in order") {
 		t.Errorf("status %d:\n%s", code, text)
@@ -76,21 +90,24 @@ func TestTheControllerGoneTheDefaultsReturn(t *testing.T) {
 	if err := c.stream(t).Send(setBounds(9, 1_000, destination("10.0.4.1/32", 100, 150))); err != nil {
 		t.Fatal(err)
 	}
-	p.eventuallyHolds("flush\ndst 10.0.4.1/32 100 150\n")
+	p.awaitTransaction("flush\ndst 10.0.4.1/32 100 150\n")
 	c.server.Stop()
-	p.eventuallyHolds("flush\n")
-	if text, code := p.status(); code != 0 || !strings.Contains(text, "the lease on generation 9 ended without a renewal") {
+	p.awaitTransaction("flush\n")
+	if text, code := p.status(); code != 0 ||
+		!strings.Contains(text, "the lease on generation 9 ended without a renewal") {
 		t.Errorf("status %d:\n%s", code, text)
 	}
 
-	// Another controller process counts anew; its bounds come without touching the agent.
+	// Another controller process has generations of its own; its bounds are applied without restarting the agent.
 	again := startController(t, c.address)
 	stream := again.stream(t)
-	again.report(t, "no bounds in force", func(report *airboundv1.TerminalReport) bool { return report.GetBoundsGeneration() == 0 })
+	again.report(t, "no bounds in force", func(report *airboundv1.TerminalReport) bool {
+		return report.GetBoundsGeneration() == 0
+	})
 	if err := stream.Send(setBounds(1, 60_000, destination("10.0.4.1/32", 90, 95))); err != nil {
 		t.Fatal(err)
 	}
-	p.eventuallyHolds("flush\ndst 10.0.4.1/32 90 95\n")
+	p.awaitTransaction("flush\ndst 10.0.4.1/32 90 95\n")
 }
 
 func TestRenewalsKeepBoundsBeyondTheirLease(t *testing.T) {
@@ -106,14 +123,16 @@ func TestRenewalsKeepBoundsBeyondTheirLease(t *testing.T) {
 	}
 	// Six reports are more than the 2 s of the first lease.
 	for range 6 {
-		c.report(t, "generation 1 in force", func(report *airboundv1.TerminalReport) bool { return report.GetBoundsGeneration() == 1 })
+		c.report(t, "generation 1 in force", func(report *airboundv1.TerminalReport) bool {
+			return report.GetBoundsGeneration() == 1
+		})
 	}
 	text, code := p.status("--json")
 	var view struct {
 		Running bool
 		State   struct {
 			Generation uint64 `json:"bounds_generation"`
-			Reason     string
+			Code       string `json:"reason_code"`
 		}
 		Live        []struct{ Selector string } `json:"live_rules"`
 		LeaseLeftMS int64                       `json:"lease_left_ms"`
@@ -121,7 +140,8 @@ func TestRenewalsKeepBoundsBeyondTheirLease(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &view); err != nil || code != 0 {
 		t.Fatalf("status %d, %v:\n%s", code, err, text)
 	}
-	if !view.Running || view.State.Generation != 1 || view.State.Reason != "n 5, paper JB" || len(view.Live) != 1 || view.LeaseLeftMS < 10_000 {
+	if !view.Running || view.State.Generation != 1 || view.State.Code != "REASON_CODE_STARTED_SENDING" ||
+		len(view.Live) != 1 || view.LeaseLeftMS < 10_000 {
 		t.Errorf("%+v", view)
 	}
 }
@@ -134,25 +154,26 @@ func TestAnAgentThatWasKilledIsCleanedUpAfter(t *testing.T) {
 		t.Fatal(err)
 	}
 	const clamped = "flush\ndst 10.0.4.1/32 100 150\n"
-	p.eventuallyHolds(clamped)
+	p.awaitTransaction(clamped)
 	if err := agent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = agent.Wait()
-	if text, code := p.status(); code != 3 || !strings.Contains(text, "did not stop in order") || !strings.Contains(text, "airbound-phone cleanup") {
+	if text, code := p.status(); code != 3 || !strings.Contains(text, "did not stop in order") ||
+		!strings.Contains(text, "airbound-phone cleanup") {
 		t.Errorf("status %d:\n%s", code, text)
 	}
 	if got := p.rules(); got != clamped {
-		t.Fatalf("the kernel holds %q: there is nothing to clean up", got)
+		t.Fatalf("rules are %q: there is nothing to clean up", got)
 	}
 	p.start(c.address)
 	c.stream(t)
 	if strings.Contains(p.rules(), "dst 10.0.4.1") {
-		t.Errorf("the kernel still holds %q", p.rules())
+		t.Errorf("rules are still %q", p.rules())
 	}
 }
 
-// At boot, or with Wi-Fi off, there may be no interface yet; a full or read-only disk has no room for a state.
+// At boot, or with Wi-Fi off, there may be no interface yet; a full or read-only disk takes no state file.
 func TestAnAgentThatCannotStartCleansUpAllTheSame(t *testing.T) {
 	t.Parallel()
 	const clamped = "dst 10.0.4.1/32 100 150\n"
@@ -164,20 +185,28 @@ func TestAnAgentThatCannotStartCleansUpAllTheSame(t *testing.T) {
 		message   string
 	}{
 		"no interface": {
-			append(run, "--interface", "nosuch0"), func(*phone) error { return nil }, "flush\n", "find interface nosuch0",
+			append(
+				run,
+				"--interface",
+				"nosuch0",
+			),
+			func(*phone) error { return nil },
+			"flush\n",
+			"find interface nosuch0",
 		},
-		"no room for the state": {
-			append(run, "--mac", "02:00:00:00:01:0a"), func(p *phone) error { return os.WriteFile(p.stateDir, nil, 0o600) },
+		"no state directory": {
+			append(run, "--mac", "02:00:00:00:01:0a"),
+			func(p *phone) error { return os.WriteFile(p.stateDir, nil, 0o600) },
 			"flush\n", "create the state directory",
 		},
 		"another agent runs": {
 			append(run, "--mac", "02:00:00:00:01:0a"),
 			func(p *phone) error {
-				unlock, err := status.NewDirectory(p.stateDir).Lock()
+				unlock, err := statedir.New(p.stateDir).Lock()
 				p.t.Cleanup(func() { _ = unlock() })
 				return err
 			},
-			clamped, "another airbound-phone runs",
+			clamped, "another airbound-phone is running",
 		},
 	}
 	for name, test := range tests {
@@ -194,7 +223,7 @@ func TestAnAgentThatCannotStartCleansUpAllTheSame(t *testing.T) {
 				t.Errorf("exit %d: %s", code, output)
 			}
 			if got := p.rules(); got != test.rules {
-				t.Errorf("the kernel holds %q, want %q", got, test.rules)
+				t.Errorf("rules are %q, want %q", got, test.rules)
 			}
 		})
 	}
@@ -222,8 +251,8 @@ func TestALogThatNobodyReadsDoesNotKeepThePhoneClamped(t *testing.T) {
 	if err := c.stream(t).Send(setBounds(1, 1_000, destination("10.0.4.1/32", 100, 150))); err != nil {
 		t.Fatal(err)
 	}
-	p.eventuallyHolds("flush\ndst 10.0.4.1/32 100 150\n")
-	p.eventuallyHolds("flush\n")
+	p.awaitTransaction("flush\ndst 10.0.4.1/32 100 150\n")
+	p.awaitTransaction("flush\n")
 	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +263,7 @@ func TestALogThatNobodyReadsDoesNotKeepThePhoneClamped(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Error("SIGTERM does not end it")
 	}
 }
@@ -244,13 +273,15 @@ func TestCleanup(t *testing.T) {
 	p := newPhone(t)
 	p.writeFile("tcp_cwnd_bounds", "all 1 2\ndst 10.0.4.1/32 3 4\n")
 	output, err := p.command("cleanup").CombinedOutput()
-	if err != nil || string(output) != "The kernel's defaults hold. Rules removed: 2.\n" || p.rules() != "flush\n" {
+	if err != nil || string(output) != "The kernel's defaults are in force. Rules removed: 2.\n" ||
+		p.rules() != "flush\n" {
 		t.Errorf("%v, %s, rules %q", err, output, p.rules())
 	}
 	if err := os.Remove(filepath.Join(p.root, "net", "tcp_cwnd_bounds")); err != nil {
 		t.Fatal(err)
 	}
-	if output, err := p.command("cleanup").CombinedOutput(); err != nil || !strings.HasPrefix(string(output), "Nothing to clean up") {
+	output, err = p.command("cleanup").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(output), "Nothing to clean up") {
 		t.Errorf("%v, %s", err, output)
 	}
 }
@@ -262,17 +293,17 @@ func TestCleanupBesideARunningAgent(t *testing.T) {
 	if err := c.stream(t).Send(setBounds(1, 60_000, destination("10.0.4.1/32", 100, 150))); err != nil {
 		t.Fatal(err)
 	}
-	p.eventuallyHolds("flush\ndst 10.0.4.1/32 100 150\n")
+	p.awaitTransaction("flush\ndst 10.0.4.1/32 100 150\n")
 	output, err := p.command("cleanup").CombinedOutput()
 	if err != nil || !strings.Contains(string(output), "An agent is running") || p.rules() != "flush\n" {
 		t.Errorf("%v, %s, rules %q", err, output, p.rules())
 	}
-	if text, code := p.status(); code != 0 || !strings.Contains(text, "someone else changed them") {
+	if text, code := p.status(); code != 0 || !strings.Contains(text, "something else changed them") {
 		t.Errorf("status %d:\n%s", code, text)
 	}
 }
 
-func TestWhatCannotRunSaysWhy(t *testing.T) {
+func TestErrorsAndExitCodes(t *testing.T) {
 	t.Parallel()
 	run := []string{"run", "--controller", "127.0.0.1:1", "--mac", "02:00:00:00:01:0a"}
 	tests := map[string]struct {
@@ -281,17 +312,50 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 		code      int
 		message   string
 	}{
-		"not patched":       {run, "tcp_cwnd_bounds", 1, "the kernel is not patched"},
-		"no monitor":        {run, "tcp_monitor", 1, "is the kernel patched?"},
-		"no controller":     {[]string{"run", "--interface", "lo"}, "", 2, "--controller is missing"},
-		"odd controller":    {[]string{"run", "--controller", "nowhere", "--interface", "lo"}, "", 2, `--controller "nowhere" is not ADDR:PORT`},
-		"no interface":      {[]string{"run", "--controller", "127.0.0.1:1"}, "", 2, "--interface is missing"},
-		"unknown interface": {[]string{"run", "--controller", "127.0.0.1:1", "--interface", "nosuch0"}, "", 1, "find interface nosuch0"},
-		"no MAC":            {[]string{"run", "--controller", "127.0.0.1:1", "--interface", "lo"}, "", 1, "interface lo has no MAC address"},
-		"odd MAC":           {[]string{"run", "--controller", "127.0.0.1:1", "--mac", "02:00"}, "", 2, `--mac "02:00" is not a MAC address of six octets`},
-		"interval":          {append(run, "--interval", "1ms"), "", 2, "--interval 1ms is not within 100ms to 1m0s"},
-		"sample interval":   {append(run, "--sample-interval", "2s"), "", 2, "--sample-interval 2s is not within 50ms and --interval 1s"},
-		"unknown flag":      {append(run, "--color"), "", 2, "flag provided but not defined: -color; see airbound-phone run --help"},
+		"not patched":   {run, "tcp_cwnd_bounds", 1, "the kernel is not patched"},
+		"no monitor":    {run, "tcp_monitor", 1, "is the kernel patched?"},
+		"no controller": {[]string{"run", "--interface", "lo"}, "", 2, "--controller is missing"},
+		"odd controller": {
+			[]string{"run", "--controller", "nowhere", "--interface", "lo"},
+			"", 2,
+			`--controller "nowhere" is not ADDR:PORT`,
+		},
+		"no interface": {[]string{"run", "--controller", "127.0.0.1:1"}, "", 2, "--interface is missing"},
+		"unknown interface": {
+			[]string{"run", "--controller", "127.0.0.1:1", "--interface", "nosuch0"}, "", 1, "find interface nosuch0",
+		},
+		"no MAC": {
+			[]string{
+				"run",
+				"--controller",
+				"127.0.0.1:1",
+				"--interface",
+				"lo",
+			},
+			"",
+			1,
+			"interface lo has no MAC address",
+		},
+		"odd MAC": {
+			[]string{"run", "--controller", "127.0.0.1:1", "--mac", "02:00"},
+			"", 2,
+			`--mac "02:00" is not a MAC address of six octets`,
+		},
+		"interval":  {append(run, "--interval", "1ms"), "", 2, "--interval 1ms is not within 100ms to 1m0s"},
+		"heartbeat": {append(run, "--heartbeat", "11m"), "", 2, "--heartbeat 11m0s is not within 1s to 10m0s"},
+		"sample interval": {
+			append(run, "--sample-interval", "2s"),
+			"",
+			2,
+			"--sample-interval 2s is not within 50ms to 1s",
+		},
+		"log format": {append(run, "--log-format", "xml"), "", 2, `--log-format "xml" is neither text nor json`},
+		"unknown flag": {
+			append(run, "--color"),
+			"",
+			2,
+			"flag provided but not defined: -color; see airbound-phone run --help",
+		},
 		"stray argument":    {append(run, "now"), "", 2, `unexpected argument "now"`},
 		"unknown command":   {[]string{"start"}, "", 2, `no command "start"`},
 		"status of nothing": {[]string{"status"}, "", 3, ""},
@@ -309,12 +373,15 @@ func TestWhatCannotRunSaysWhy(t *testing.T) {
 			}
 			// Places first: flags end at a stray argument.
 			path := p.command().Path
-			arguments := append([]string{test.arguments[0], "--proc-root", p.root, "--state-dir", p.stateDir}, test.arguments[1:]...)
+			arguments := append([]string{
+				test.arguments[0], "--proc-root", p.root, "--state-dir", p.stateDir,
+			}, test.arguments[1:]...)
 			var stderr strings.Builder
 			command := exec.Command(path, arguments...)
 			command.Stderr = &stderr
 			_ = command.Run()
-			if code := command.ProcessState.ExitCode(); code != test.code || !strings.Contains(stderr.String(), test.message) {
+			if code := command.ProcessState.ExitCode(); code != test.code ||
+				!strings.Contains(stderr.String(), test.message) {
 				t.Errorf("exit code %d, %s", code, stderr.String())
 			}
 		})
@@ -327,7 +394,7 @@ func TestOneAgentPerStateDirectory(t *testing.T) {
 	p.start(c.address)
 	c.stream(t)
 	output, err := p.command("run", "--controller", c.address, "--mac", "02:00:00:00:01:0b").CombinedOutput()
-	if err == nil || !strings.Contains(string(output), "another airbound-phone runs") {
+	if err == nil || !strings.Contains(string(output), "another airbound-phone is running") {
 		t.Errorf("%v, %s", err, output)
 	}
 }
@@ -356,20 +423,24 @@ func TestHelpAndVersion(t *testing.T) {
 		"run --help":     "Usage: airbound-phone run [FLAGS]",
 		"status --help":  "print JSON",
 		"cleanup --help": "-proc-root",
+		"run -h":         "Examples:\n  airbound-phone run --controller",
 	} {
 		output, err := exec.Command(path, strings.Fields(arguments)...).Output()
 		if err != nil || !strings.Contains(string(output), want) {
 			t.Errorf("%s: %v\n%s", arguments, err, output)
 		}
 	}
-	if output, err := exec.Command(path).CombinedOutput(); err == nil || !strings.Contains(string(output), "Exit codes") {
+	if output, err := exec.Command(
+		path,
+	).CombinedOutput(); err == nil ||
+		!strings.Contains(string(output), "Exit codes") {
 		t.Errorf("without a command: %v\n%s", err, output)
 	}
 }
 
-// A write to standard error that nobody reads any more kills a Go program, unless it says otherwise; this one would leave
-// its rules in the kernel.
-func TestAnAgentWhoseLogIsGoneStillFreesThePhone(t *testing.T) {
+// A write to standard error that nobody reads any more ends a Go program unless it ignores SIGPIPE; this one would
+// leave its rules in the kernel.
+func TestAnAgentWhoseLogIsGoneStillRestoresTheDefaults(t *testing.T) {
 	t.Parallel()
 	p, c := newPhone(t), startController(t, "127.0.0.1:0")
 	reader, writer, err := os.Pipe()
@@ -385,7 +456,9 @@ func TestAnAgentWhoseLogIsGoneStillFreesThePhone(t *testing.T) {
 		if err := stream.Send(setBounds(generation, 60_000, destination("10.0.4.1/32", 100, 150))); err != nil {
 			t.Fatal(err)
 		}
-		c.report(t, "a set in force", func(report *airboundv1.TerminalReport) bool { return report.GetBoundsGeneration() == generation })
+		c.report(t, "a set in force", func(report *airboundv1.TerminalReport) bool {
+			return report.GetBoundsGeneration() == generation
+		})
 	}
 	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -394,6 +467,39 @@ func TestAnAgentWhoseLogIsGoneStillFreesThePhone(t *testing.T) {
 		t.Errorf("the agent ended with %v", err)
 	}
 	if got := p.rules(); got != "flush\n" {
-		t.Errorf("after SIGTERM the kernel was last told %q", got)
+		t.Errorf("after SIGTERM the last transaction is %q", got)
+	}
+}
+
+func TestStatusShowsHowOftenRulesChangedAWindow(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.writeFile("tcp_cwnd_bounds", "dst 10.0.4.1/32 10 20\n")
+	p.writeFile("tcp_cwnd_bounds_stat", "dst 10.0.4.1/32 10 20 raised 3 lowered 591\n")
+	const want = "kernel       destination 10.0.4.1/32: 10 to 20 segments; " +
+		"lowered a window 591 times, raised one 3 times\n"
+	if text, code := p.status(); code != 3 || !strings.Contains(text, want) {
+		t.Errorf("status %d:\n%s", code, text)
+	}
+}
+
+func TestTheLogInJSON(t *testing.T) {
+	t.Parallel()
+	p, c := newPhone(t), startController(t, "127.0.0.1:0")
+	agent := p.command("run", "--controller", c.address, "--mac", "02:00:00:00:01:0A", "--log-format", "json")
+	var log strings.Builder
+	agent.Stderr = &log
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c.stream(t)
+	if err := errors.Join(agent.Process.Signal(syscall.SIGTERM), agent.Wait()); err != nil {
+		t.Error(err)
+	}
+	var line struct{ Msg, MAC string }
+	first, _, _ := strings.Cut(log.String(), "\n")
+	err := json.Unmarshal([]byte(first), &line)
+	if err != nil || line.Msg != "started" || line.MAC != "02:00:00:00:01:0a" {
+		t.Errorf("%v, %s", err, log.String())
 	}
 }

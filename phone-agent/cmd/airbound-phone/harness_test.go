@@ -5,6 +5,7 @@ package main_test
 import (
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,14 +16,14 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/airbound/airbound/phone-agent/monitor"
+	"github.com/airbound/airbound/phone-agent/monitor/procfs"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// The end-to-end tests run the built program against a real gRPC server on loopback and a directory of regular files that
-// stands in for /proc: the rules file then holds the last transaction.
+// The end-to-end tests run the built program against a real gRPC server on loopback and a directory of regular files
+// that stands in for /proc: the rules file then contains the last transaction.
 
-const patience = 30 * time.Second
+const timeout = 30 * time.Second
 
 // binary is built once for all tests.
 var binary = sync.OnceValues(func() (string, error) {
@@ -37,24 +38,29 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, build.Run()
 })
 
-// eventually waits until a condition holds; how long that takes does not matter to any test.
-func eventually(t *testing.T, what string, holds func() bool) {
+// eventually waits until a condition is true; no test depends on how long that takes.
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if holds() {
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if condition() {
 			return
 		}
 	}
 	t.Fatalf("never: %s", what)
 }
 
-// controller is a TerminalService that keeps what it is told and says what the test says.
+type (
+	request  = airboundv1.TerminalServiceConnectRequest
+	response = airboundv1.TerminalServiceConnectResponse
+)
+
+// controller is a TerminalService that records reports and sends what the test sends.
 type controller struct {
 	airboundv1.UnimplementedTerminalServiceServer
 	address string
 	server  *grpc.Server
 	reports chan *airboundv1.TerminalReport
-	streams chan grpc.BidiStreamingServer[airboundv1.TerminalServiceConnectRequest, airboundv1.TerminalServiceConnectResponse]
+	streams chan grpc.BidiStreamingServer[request, response]
 }
 
 func startController(t *testing.T, address string) *controller {
@@ -67,7 +73,7 @@ func startController(t *testing.T, address string) *controller {
 		address: listener.Addr().String(),
 		server:  grpc.NewServer(),
 		reports: make(chan *airboundv1.TerminalReport, 10000),
-		streams: make(chan grpc.BidiStreamingServer[airboundv1.TerminalServiceConnectRequest, airboundv1.TerminalServiceConnectResponse], 100),
+		streams: make(chan grpc.BidiStreamingServer[request, response], 100),
 	}
 	airboundv1.RegisterTerminalServiceServer(c.server, c)
 	go func() { _ = c.server.Serve(listener) }()
@@ -76,7 +82,7 @@ func startController(t *testing.T, address string) *controller {
 }
 
 func (c *controller) Connect(
-	stream grpc.BidiStreamingServer[airboundv1.TerminalServiceConnectRequest, airboundv1.TerminalServiceConnectResponse],
+	stream grpc.BidiStreamingServer[request, response],
 ) error {
 	c.streams <- stream
 	for {
@@ -89,22 +95,23 @@ func (c *controller) Connect(
 }
 
 // stream waits for the agent to connect.
-func (c *controller) stream(t *testing.T) grpc.BidiStreamingServer[
-	airboundv1.TerminalServiceConnectRequest, airboundv1.TerminalServiceConnectResponse] {
+func (c *controller) stream(t *testing.T) grpc.BidiStreamingServer[request, response] {
 	t.Helper()
 	select {
 	case stream := <-c.streams:
 		return stream
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatal("the agent never connected")
 		return nil
 	}
 }
 
-// report waits for a report that is as wanted.
-func (c *controller) report(t *testing.T, what string, wanted func(*airboundv1.TerminalReport) bool) *airboundv1.TerminalReport {
+// report waits for a report that matches.
+func (c *controller) report(
+	t *testing.T, what string, wanted func(*airboundv1.TerminalReport) bool,
+) *airboundv1.TerminalReport {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	for {
 		select {
 		case report := <-c.reports:
@@ -149,7 +156,7 @@ func (p *phone) writeFile(name, text string) {
 // connections replaces the monitor's content as a whole.
 func (p *phone) connections(lines ...string) {
 	p.t.Helper()
-	lines = append([]string{strings.Join(monitor.Columns, " ")}, lines...)
+	lines = append([]string{procfs.Header()}, lines...)
 	p.writeFile("tcp_monitor", strings.Join(lines, "\n")+"\n")
 }
 
@@ -162,10 +169,10 @@ func (p *phone) rules() string {
 	return string(text)
 }
 
-// eventuallyHolds waits until this is the last transaction that the kernel was given.
-func (p *phone) eventuallyHolds(want string) {
+// awaitTransaction waits until this is the last transaction that was written to the kernel.
+func (p *phone) awaitTransaction(want string) {
 	p.t.Helper()
-	eventually(p.t, "the kernel was last given "+want, func() bool { return p.rules() == want })
+	eventually(p.t, "the last transaction is "+want, func() bool { return p.rules() == want })
 }
 
 func (p *phone) command(arguments ...string) *exec.Cmd {
@@ -186,7 +193,8 @@ func (p *phone) start(controller string) *exec.Cmd {
 
 func (p *phone) startWithLog(controller string, log io.Writer) *exec.Cmd {
 	p.t.Helper()
-	agent := p.command("run", "--controller", controller, "--mac", "02:00:00:00:01:0A", "--sample-interval", "100ms", "--interval", "500ms")
+	agent := p.command("run", "--controller", controller, "--mac", "02:00:00:00:01:0A",
+		"--sample-interval", "100ms", "--interval", "500ms", "--heartbeat", "1s")
 	agent.Stderr = log
 	if err := agent.Start(); err != nil {
 		p.t.Fatal(err)
@@ -200,7 +208,7 @@ func (p *phone) startWithLog(controller string, log io.Writer) *exec.Cmd {
 	return agent
 }
 
-// status runs the program's own status and returns what it says and its exit code.
+// status runs the program's own status and returns its output and its exit code.
 func (p *phone) status(arguments ...string) (string, int) {
 	p.t.Helper()
 	command := p.command(append([]string{"status"}, arguments...)...)
@@ -211,22 +219,29 @@ func (p *phone) status(arguments ...string) (string, int) {
 	return string(text), command.ProcessState.ExitCode()
 }
 
-func setBounds(generation uint64, leaseMS uint32, bounds ...*airboundv1.Bound) *airboundv1.TerminalServiceConnectResponse {
-	return &airboundv1.TerminalServiceConnectResponse{Command: &airboundv1.TerminalCommand{
+func setBounds(generation uint64, leaseMS uint32, bounds ...*airboundv1.Bound) *response {
+	return &response{Command: &airboundv1.TerminalCommand{
 		Command: &airboundv1.TerminalCommand_SetBounds{SetBounds: &airboundv1.SetBounds{
-			Generation: generation, LeaseMs: leaseMS, Bounds: bounds, Reason: "n 5, paper JB",
+			Generation: generation, LeaseMs: leaseMS, Bounds: bounds, ActiveSenders: 5,
+			Reason: &airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_STARTED_SENDING, Subject: "10.0.4.1"},
 		}},
 	}}
 }
 
-func renewal(generation uint64, leaseMS uint32) *airboundv1.TerminalServiceConnectResponse {
-	return &airboundv1.TerminalServiceConnectResponse{Command: &airboundv1.TerminalCommand{
-		Command: &airboundv1.TerminalCommand_RenewLease{RenewLease: &airboundv1.RenewLease{Generation: generation, LeaseMs: leaseMS}},
+func renewal(generation uint64, leaseMS uint32) *response {
+	return &response{Command: &airboundv1.TerminalCommand{
+		Command: &airboundv1.TerminalCommand_RenewLease{
+			RenewLease: &airboundv1.RenewLease{Generation: generation, LeaseMs: leaseMS},
+		},
 	}}
 }
 
 func destination(prefix string, minSegs, maxSegs uint32) *airboundv1.Bound {
+	parsed := netip.MustParsePrefix(prefix)
 	return &airboundv1.Bound{
-		Selector: &airboundv1.Bound_DestinationPrefix{DestinationPrefix: prefix}, MinSegs: minSegs, MaxSegs: maxSegs,
+		Selector: &airboundv1.Bound_Destination{Destination: &airboundv1.Prefix{
+			Address: parsed.Addr().AsSlice(), LengthBits: uint32(parsed.Bits()),
+		}},
+		MinSegs: minSegs, MaxSegs: maxSegs,
 	}
 }

@@ -3,16 +3,18 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"time"
+
+	"github.com/airbound/airbound/internal/command"
+	"github.com/airbound/airbound/phone-agent/agent"
 )
 
-// places are what every command needs to find.
+// places are the directories that most commands use.
 type places struct {
 	procRoot string
 	stateDir string
@@ -20,89 +22,83 @@ type places struct {
 
 func (p *places) register(flags *flag.FlagSet) {
 	flags.StringVar(&p.procRoot, "proc-root", "/proc", "`DIR` where the proc file system is")
-	flags.StringVar(&p.stateDir, "state-dir", "/run/airbound-phone", "`DIR` of the running agent's lock and state; one agent per directory")
+	flags.StringVar(&p.stateDir, "state-dir", "/run/airbound-phone",
+		"`DIR` of the running agent's lock and state; one agent per directory")
 }
 
 // runOptions are the flags of `run`.
 type runOptions struct {
 	places
-	controller     string
+	controller     command.Controller
 	interfaceName  string
-	mac            string
+	macText        string
+	mac            net.HardwareAddr
 	interval       time.Duration
+	heartbeat      time.Duration
 	sampleInterval time.Duration
-	logLevel       slog.Level
+	logging        command.Logging
 }
 
-// Limits of the two intervals: shorter costs the battery, longer leaves the controller blind.
-const (
-	intervalMin       = 100 * time.Millisecond
-	intervalMax       = 60 * time.Second
-	sampleIntervalMin = 50 * time.Millisecond
-)
+// sampleIntervalMin limits what the agent costs of the battery.
+const sampleIntervalMin = 50 * time.Millisecond
 
-func parseRunOptions(arguments []string, stdout io.Writer) (runOptions, error) {
-	var options runOptions
-	flags := newFlags("run")
-	options.register(flags)
-	flags.StringVar(&options.controller, "controller", "", "`ADDR:PORT` of the controller (required)")
-	flags.StringVar(&options.interfaceName, "interface", "", "Wi-Fi `INTERFACE` whose MAC address names this terminal (required unless --mac is given)")
-	flags.StringVar(&options.mac, "mac", "", "`MAC` address to report instead of the interface's own")
-	flags.DurationVar(&options.interval, "interval", time.Second, "longest time between two reports, and between two looks at an idle kernel")
-	flags.DurationVar(&options.sampleInterval, "sample-interval", 250*time.Millisecond, "time between two looks at the kernel while anything is sent")
-	flags.TextVar(&options.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
-	if err := parse(flags, arguments, stdout); err != nil {
-		return options, err
-	}
-	return options, options.check()
+func (o *runOptions) register(flags *flag.FlagSet) {
+	o.places.register(flags)
+	o.controller.Flags(flags)
+	flags.StringVar(&o.interfaceName, "interface", "",
+		"Wi-Fi `INTERFACE` whose MAC address is reported (required unless --mac is given)")
+	flags.StringVar(&o.macText, "mac", "", "`MAC` address to report instead of the interface's own")
+	flags.DurationVar(
+		&o.interval,
+		"interval",
+		time.Second,
+		"time between two reports while sending or with bounds, and two samples of an idle kernel, 100ms to 60s",
+	)
+	flags.DurationVar(&o.heartbeat, "heartbeat", 10*time.Second, "time between two reports otherwise, 1s to 10m")
+	flags.DurationVar(&o.sampleInterval, "sample-interval", 250*time.Millisecond,
+		"time between two samples of the kernel while anything is sent, 50ms to --interval")
+	o.logging.Flags(flags)
 }
 
 func (o *runOptions) check() error {
-	if o.controller == "" {
-		return errors.New("--controller is missing")
-	}
-	if _, port, err := net.SplitHostPort(o.controller); err != nil || port == "" {
-		return fmt.Errorf("--controller %q is not ADDR:PORT", o.controller)
-	}
-	if o.interfaceName == "" && o.mac == "" {
-		return errors.New("--interface is missing")
-	}
-	if o.mac != "" {
-		hardware, err := net.ParseMAC(o.mac)
-		if err != nil || len(hardware) != 6 {
-			return fmt.Errorf("--mac %q is not a MAC address of six octets", o.mac)
+	return cmp.Or(
+		o.controller.Check(),
+		o.checkMAC(),
+		command.CheckWithin("interval", o.interval, agent.IntervalMin, agent.IntervalMax),
+		command.CheckWithin("heartbeat", o.heartbeat, agent.HeartbeatMin, agent.HeartbeatMax),
+		command.CheckWithin("sample-interval", o.sampleInterval, sampleIntervalMin, o.interval),
+		o.logging.Check(),
+	)
+}
+
+func (o *runOptions) checkMAC() error {
+	if o.macText == "" {
+		if o.interfaceName == "" {
+			return errors.New("--interface is missing")
 		}
-		o.mac = hardware.String()
+		return nil
 	}
-	if o.interval < intervalMin || o.interval > intervalMax {
-		return fmt.Errorf("--interval %v is not within %v to %v", o.interval, intervalMin, intervalMax)
-	}
-	if o.sampleInterval < sampleIntervalMin || o.sampleInterval > o.interval {
-		return fmt.Errorf("--sample-interval %v is not within %v and --interval %v", o.sampleInterval, sampleIntervalMin, o.interval)
+	var err error
+	if o.mac, err = net.ParseMAC(o.macText); err != nil || len(o.mac) != macOctets {
+		return fmt.Errorf("--mac %q is not a MAC address of six octets", o.macText)
 	}
 	return nil
 }
 
-// newFlags makes a flag set that prints nothing by itself; parse says what there is to say.
-func newFlags(name string) *flag.FlagSet {
-	flags := flag.NewFlagSet(name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	return flags
-}
+// macOctets is the length of a Wi-Fi interface's address.
+const macOctets = 6
 
-func parse(flags *flag.FlagSet, arguments []string, stdout io.Writer) error {
-	err := flags.Parse(arguments)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(stdout, "Usage: airbound-phone %s [FLAGS]\n", flags.Name())
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		return err
+// currentMAC returns the terminal's MAC address.
+func (o *runOptions) currentMAC() (net.HardwareAddr, error) {
+	if o.mac != nil {
+		return o.mac, nil
 	}
-	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
+	found, err := net.InterfaceByName(o.interfaceName)
 	if err != nil {
-		return fmt.Errorf("%w; see airbound-phone %s --help", err, flags.Name())
+		return nil, fmt.Errorf("find interface %s: %w", o.interfaceName, err)
 	}
-	return nil
+	if len(found.HardwareAddr) != macOctets {
+		return nil, fmt.Errorf("interface %s has no MAC address", o.interfaceName)
+	}
+	return found.HardwareAddr, nil
 }

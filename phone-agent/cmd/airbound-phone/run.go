@@ -10,94 +10,85 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"syscall"
 	"time"
 
+	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/phone-agent/agent"
-	"github.com/airbound/airbound/phone-agent/apply"
-	"github.com/airbound/airbound/phone-agent/status"
-	"github.com/airbound/airbound/uplink/lossy"
+	"github.com/airbound/airbound/phone-agent/monitor/procfs"
+	"github.com/airbound/airbound/phone-agent/statedir"
 )
 
 const (
-	// The agent lives in less than 20 MB. The limit is the Go heap's and stacks'; the program's text comes on top.
+	// The agent needs less than 20 MB. The limit is that of the Go heap and stacks; the program's text is not in it.
 	memoryLimitBytes = 12 << 20
 	gcPercent        = 50
 )
 
-// What waits for a reader of the log, and how long the agent's end does.
-const (
-	logLinesMax = 256
-	logPatience = time.Second
-)
-
-func runCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) (int, error) {
-	options, err := parseRunOptions(arguments, stdout)
-	if err != nil {
-		return exitUsage, err
+func runCommand() command.Command {
+	var options runOptions
+	return command.Command{
+		Name: "run", Summary: "run the agent until it is stopped (SIGTERM, SIGINT or SIGHUP)",
+		Examples: []string{"airbound-phone run --controller 192.0.2.1:50051 --interface wlan0"},
+		Flags:    options.register, Check: options.check,
+		Run: func(ctx context.Context, _, stderr io.Writer) (int, error) {
+			debug.SetMemoryLimit(memoryLimitBytes)
+			debug.SetGCPercent(gcPercent)
+			// More threads would only cost memory and wake-ups.
+			runtime.GOMAXPROCS(1)
+			logger, end := options.logging.Open(stderr)
+			defer end()
+			if err := run(ctx, options, logger); err != nil {
+				return command.ExitError, err
+			}
+			return command.ExitOK, nil
+		},
 	}
-	debug.SetMemoryLimit(memoryLimitBytes)
-	debug.SetGCPercent(gcPercent)
-	// There is never more than a sliver of work; more threads would only cost memory and wake-ups.
-	runtime.GOMAXPROCS(1)
-	// Whoever read the log may end before the agent, which must live to free the phone.
-	signal.Ignore(syscall.SIGPIPE)
-	log := lossy.New(stderr, logLinesMax)
-	defer log.Close(logPatience)
-	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: options.logLevel}))
-	if err := run(ctx, options, logger); err != nil {
-		return exitError, err
-	}
-	return exitOK, nil
 }
 
-// run is the agent's life. Whatever ends it, the kernel's defaults are back when it returns.
+// run runs the agent until ctx ends. Whatever ends it, the kernel's defaults are restored when it returns.
 func run(ctx context.Context, options runOptions, logger *slog.Logger) (err error) {
-	directory := status.NewDirectory(options.stateDir)
+	directory := statedir.New(options.stateDir)
 	unlock, err := directory.Lock()
-	if errors.Is(err, status.ErrRunning) {
+	if errors.Is(err, statedir.ErrRunning) {
 		return err
 	}
 	if err == nil {
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
-	// Before anything else can fail: an agent that cannot start must not leave what an earlier life left.
-	backEnd := apply.NewProcfs(apply.NewProcFile(options.procRoot))
+	// Before anything else can fail: an agent that cannot start must not leave the rules of an earlier one in force.
+	backEnd := newBackEnd(options.procRoot)
 	if err := errors.Join(err, backEnd.CleanUp()); err != nil {
 		return err
 	}
 	link := agent.Link{}
-	if link.MAC, err = macOf(options); err != nil {
+	if link.MAC, err = options.currentMAC(); err != nil {
 		return err
 	}
 	phone, err := agent.Start(agent.Config{
-		Version: version, PID: os.Getpid(), Controller: options.controller, Interface: options.interfaceName,
-		Interval: options.interval, SampleInterval: options.sampleInterval,
-		ReadMonitor: newMonitorFile(options.procRoot).read,
-		BackEnd:     backEnd,
-		SaveState:   directory.Save, Logger: logger,
+		Version: version, PID: os.Getpid(), Controller: options.controller.Address, Interface: options.interfaceName,
+		Interval: options.interval, Heartbeat: options.heartbeat, SampleInterval: options.sampleInterval,
+		Monitor: procfs.New(options.procRoot), BackEnd: backEnd, SaveState: directory.Save, Logger: logger,
 	}, link, bootTimeUS())
 	if err != nil {
 		return err
 	}
-	logger.Info("started", "version", version, "mac", link.MAC, "controller", options.controller)
-	connection := startUplink(ctx, options, phone, link, logger)
+	logger.Info("started", "version", version, "mac", link.MAC.String(), "controller", options.controller.Address)
+	connection := startClient(ctx, options, phone, link, logger)
 	defer connection.wait()
-	// Before the connection is waited for: the phone's own good comes first.
+	// Before the connection is closed, which may take time.
 	defer func() {
 		if stopErr := stop(phone); stopErr != nil {
 			err = errors.Join(err, fmt.Errorf("stop: %w", stopErr))
 			return
 		}
-		logger.Info("stopped, the kernel's defaults hold")
+		logger.Info("stopped, the kernel's defaults are in force")
 	}()
 	return loop(ctx, phone, connection)
 }
 
-// loop is the only goroutine that touches the agent. It sleeps until something is due or something happens.
+// loop is the only goroutine that uses the agent. It sleeps until something is due or something happens.
 func loop(ctx context.Context, phone *agent.Agent, connection *connection) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -107,8 +98,8 @@ func loop(ctx context.Context, phone *agent.Agent, connection *connection) error
 			return nil
 		case <-connection.ended:
 			return connection.err
-		case happen := <-connection.events:
-			happen(bootTimeUS())
+		case call := <-connection.events:
+			call(bootTimeUS())
 		case <-timer.C:
 		}
 		if report := phone.Wake(bootTimeUS()); report != nil {

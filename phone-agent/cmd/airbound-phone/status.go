@@ -5,40 +5,48 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 
-	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/internal/command"
+	"github.com/airbound/airbound/phone-agent/statedir"
 	"github.com/airbound/airbound/phone-agent/status"
 )
 
-func statusCommand(_ context.Context, arguments []string, stdout, _ io.Writer) (int, error) {
+func statusCommand() command.Command {
 	var where places
 	var asJSON bool
-	flags := newFlags("status")
-	where.register(flags)
-	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	if err := parse(flags, arguments, stdout); err != nil {
-		return exitUsage, err
+	return command.Command{
+		Name: "status", Summary: "show which bounds are in force now, why, and how often they changed a window",
+		Examples: []string{"airbound-phone status", "airbound-phone status --json"},
+		Flags: func(flags *flag.FlagSet) {
+			where.register(flags)
+			flags.BoolVar(&asJSON, "json", false, "print JSON")
+		},
+		Run: func(_ context.Context, stdout, _ io.Writer) (int, error) { return printStatus(where, asJSON, stdout) },
 	}
-	directory := status.NewDirectory(where.stateDir)
+}
+
+func printStatus(where places, asJSON bool, stdout io.Writer) (int, error) {
+	directory := statedir.New(where.stateDir)
 	running, err := directory.Running()
 	if err != nil {
-		return exitError, err
+		return command.ExitError, err
 	}
 	state, err := directory.Load()
 	if err != nil {
-		return exitError, err
+		return command.ExitError, err
 	}
-	live, liveErr := liveRules(where.procRoot)
+	live, liveErr := newBackEnd(where.procRoot).Live()
 	view := status.NewView(running, state, live, liveErr, bootTimeUS())
 	if err := printView(stdout, view, asJSON); err != nil {
-		return exitError, fmt.Errorf("print the status: %w", err)
+		return command.ExitError, fmt.Errorf("print the status: %w", err)
 	}
 	if !running {
 		return exitNotRunning, nil
 	}
-	return exitOK, nil
+	return command.ExitOK, nil
 }
 
 func printView(stdout io.Writer, view status.View, asJSON bool) error {
@@ -49,16 +57,4 @@ func printView(stdout io.Writer, view status.View, asJSON bool) error {
 	encoder := json.NewEncoder(stdout)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(view)
-}
-
-func liveRules(procRoot string) ([]status.Rule, error) {
-	text, err := apply.NewProcFile(procRoot).Read()
-	if err != nil {
-		return nil, err
-	}
-	rules, err := apply.ParseRules(text)
-	if err != nil {
-		return nil, fmt.Errorf("parse the kernel's rules: %w", err)
-	}
-	return status.Rules(rules), nil
 }

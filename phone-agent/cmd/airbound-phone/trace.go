@@ -17,26 +17,30 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/phone-agent/trace"
 	"github.com/airbound/airbound/phone-agent/trace/recording"
 	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
 
-func traceCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) (int, error) {
-	options, err := parseTraceOptions(arguments, stdout)
-	if err != nil {
-		return exitUsage, err
+func traceCommand() command.Command {
+	var options traceOptions
+	return command.Command{
+		Name: "trace", Summary: "record the history of connections: each change of their windows, each event",
+		Notes: traceNotes, Examples: traceExamples, Flags: options.register, Check: options.check,
+		Run: func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+			debug.SetMemoryLimit(memoryLimitBytes)
+			// `trace | head` must not end the program before its instance is removed.
+			signal.Ignore(syscall.SIGPIPE)
+			if err := record(ctx, options, stdout, stderr); err != nil {
+				return command.ExitError, err
+			}
+			return command.ExitOK, nil
+		},
 	}
-	debug.SetMemoryLimit(memoryLimitBytes)
-	// `trace | head` must not end the program before its instance is gone.
-	signal.Ignore(syscall.SIGPIPE)
-	if err := record(ctx, options, stdout, stderr); err != nil {
-		return exitError, err
-	}
-	return exitOK, nil
 }
 
-// record is the recording from its start to its end. Whatever ends it, its instance of tracing is gone when it returns.
+// record records from start to end. Whatever ends it, its instance of tracing is removed when it returns.
 func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer) (err error) {
 	var self unix.Stat_t
 	if err := unix.Stat(filepath.Join(options.procRoot, "self", "ns", "net"), &self); err != nil {
@@ -56,7 +60,7 @@ func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer)
 	file := stdout
 	var out *os.File
 	if options.out != "" {
-		// Remote addresses of every user are nobody else's business.
+		// Remote addresses of every user are private.
 		if out, err = os.OpenFile(options.out, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
 			return fmt.Errorf("write the records: %w", err)
 		}
@@ -64,7 +68,7 @@ func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer)
 		file = out
 	}
 	instance, err := root.Start(tracefs.Config{
-		PID: os.Getpid(), Netns: uint32(self.Ino), UID: options.uid, //nolint:gosec // the kernel numbers namespaces in 32 bits
+		PID: os.Getpid(), Netns: uint32(self.Ino), UID: options.uid, //nolint:gosec // namespaces have 32-bit numbers
 		BufferKiB: uint32(options.bufferKiB), //nolint:gosec // checked
 	})
 	if err != nil {
@@ -77,19 +81,21 @@ func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer)
 	}
 	fmt.Fprintln(stderr, "airbound-phone trace: recording")
 	recorder := trace.Recorder{Remote: options.remote, Out: writer}
-	running := recording.Recording{Instance: instance, Recorder: &recorder, Flush: buffer.Flush, ReadAtEnd: options.readAtEnd}
+	running := recording.Recording{
+		Instance: instance, Recorder: &recorder, Flush: buffer.Flush, ReadAtEnd: options.readAtEnd,
+	}
 	ctx, abandon, release := limits(ctx, options.seconds)
 	defer release()
 	err = running.Run(ctx, abandon)
 	if errors.Is(err, recording.ErrAbandoned) {
-		// The recorder is still being written to.
+		// Its goroutine still writes to the recorder.
 		return err
 	}
 	summarize(stderr, &recorder, options.bufferKiB)
 	return err
 }
 
-// begin empties the file only now that there will be records: an earlier history survives a recording that cannot start.
+// begin truncates the file only when recording has started: an earlier history survives a recording that cannot start.
 func begin(out *os.File, buffer *bufio.Writer, options traceOptions) (trace.Writer, error) {
 	if out != nil {
 		info, err := out.Stat()
@@ -129,8 +135,8 @@ func limits(ctx context.Context, seconds float64) (limited context.Context, aban
 
 func summarize(stderr io.Writer, recorder *trace.Recorder, bufferKiB uint) {
 	counts := recorder.Counts
-	fmt.Fprintf(stderr, "airbound-phone trace: %d records; %d of other remotes passed over; %d lost; %d lines refused\n",
-		counts.Records, counts.PassedOver, counts.Lost, counts.Refused)
+	fmt.Fprintf(stderr, "airbound-phone trace: %d records; %d of other remotes skipped; %d lost; %d lines refused\n",
+		counts.Records, counts.Skipped, counts.Lost, counts.Refused)
 	if counts.Lost > 0 {
 		fmt.Fprintf(stderr, "airbound-phone trace: the kernel's buffer was too small: try --buffer-kib %d, or --uid\n",
 			min(bufferKiB*4, bufferKiBMax))

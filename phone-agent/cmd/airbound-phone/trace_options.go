@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"net/netip"
 	"strconv"
@@ -30,18 +29,17 @@ type traceOptions struct {
 	readAtEnd bool
 }
 
-const traceExamples = `
-Records the history of this network namespace's TCP connections: one record for each change of the congestion window,
-ssthresh or bounds, and for each counted event, until the time is over or it is stopped (SIGINT, SIGTERM, SIGHUP).
-Time stamps are CLOCK_MONOTONIC, as time_us of /proc/net/tcp_monitor.
+const traceNotes = `Records the history of this network namespace's TCP connections: one record for each change of the
+congestion window, ssthresh or bounds, and for each counted event, until the time is over or it is
+stopped (SIGINT, SIGTERM, SIGHUP). Time stamps are CLOCK_MONOTONIC, as time_us of /proc/net/tcp_monitor.`
 
-Examples:
-  airbound-phone trace
-  airbound-phone trace --seconds 30 --remote 192.0.2.7 --csv --out history.csv
-  airbound-phone trace --uid 10073 --remote 2001:db8::/32 --json | jq 'select(.event == "timeout")'
-`
+var traceExamples = []string{
+	"airbound-phone trace",
+	"airbound-phone trace --seconds 30 --remote 192.0.2.7 --csv --out history.csv",
+	`airbound-phone trace --uid 10073 --remote 2001:db8::/32 --json | jq 'select(.event == "timeout")'`,
+}
 
-// Limits of the buffer: the kernel rounds up to two pages, and a phone has better uses for more than a gigabyte.
+// Limits of the buffer: the kernel rounds up to two pages, and more than a gigabyte is too much for a phone.
 const (
 	bufferKiBMin     = 8
 	bufferKiBMax     = 1 << 20
@@ -49,28 +47,24 @@ const (
 	secondsMax       = 366 * 24 * 3600
 )
 
-func parseTraceOptions(arguments []string, stdout io.Writer) (traceOptions, error) {
-	var options traceOptions
-	flags := newFlags("trace")
-	flags.StringVar(&options.procRoot, "proc-root", "/proc", "`DIR` where the proc file system is")
-	flags.StringVar(&options.tracefs, "tracefs", "", "`DIR` where tracefs is mounted (default "+tracefs.Places[0]+", or "+tracefs.Places[1]+")")
-	flags.Float64Var(&options.seconds, "seconds", 0, "stop after so many seconds (default: when told to)")
-	flags.Func("remote", "only connections to this address or `PREFIX`", options.setRemote)
-	flags.Func("uid", "only connections of this `UID`", options.setUID)
-	flags.BoolVar(&options.asJSON, "json", false, "write one JSON object a line")
-	flags.BoolVar(&options.asCSV, "csv", false, "write CSV")
-	flags.StringVar(&options.out, "out", "", "write to `FILE` instead of standard output")
-	flags.UintVar(&options.bufferKiB, "buffer-kib", bufferKiBDefault, "of the kernel's buffer, for each processor; 1024 hold some 6000 records")
-	flags.BoolVar(&options.readAtEnd, "read-at-end", false,
-		"read the kernel's buffer only at the end: nothing wakes up meanwhile, and what does not fit is lost, the oldest first")
-	err := parse(flags, arguments, stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, traceExamples)
-	}
-	if err != nil {
-		return options, err
-	}
-	return options, options.check()
+func (o *traceOptions) register(flags *flag.FlagSet) {
+	flags.StringVar(&o.procRoot, "proc-root", "/proc", "`DIR` where the proc file system is")
+	flags.StringVar(&o.tracefs, "tracefs", "",
+		"`DIR` where tracefs is mounted (default "+tracefs.Places[0]+", or "+tracefs.Places[1]+")")
+	flags.Float64Var(&o.seconds, "seconds", 0, "stop after so many seconds (default: when stopped by a signal)")
+	flags.Func("remote", "only connections to this address or `PREFIX`", o.setRemote)
+	flags.Func("uid", "only connections of this `UID`", o.setUID)
+	flags.BoolVar(&o.asJSON, "json", false, "write one JSON object a line")
+	flags.BoolVar(&o.asCSV, "csv", false, "write CSV")
+	flags.StringVar(&o.out, "out", "", "write to `FILE` instead of standard output")
+	flags.UintVar(&o.bufferKiB, "buffer-kib", bufferKiBDefault,
+		"size of the kernel's buffer for each processor; 1024 are enough for some 6000 records")
+	flags.BoolVar(
+		&o.readAtEnd,
+		"read-at-end",
+		false,
+		"read the kernel's buffer only at the end: nothing wakes up before; what does not fit is lost, oldest first",
+	)
 }
 
 func (o *traceOptions) setRemote(text string) error {
@@ -83,7 +77,7 @@ func (o *traceOptions) setRemote(text string) error {
 		return errors.New("not an address or prefix")
 	}
 	if prefix != prefix.Masked() {
-		return fmt.Errorf("bits beyond the prefix length; %s was meant?", prefix.Masked())
+		return fmt.Errorf("bits beyond the prefix length; did you mean %s?", prefix.Masked())
 	}
 	o.remote = prefix
 	return nil
@@ -92,7 +86,7 @@ func (o *traceOptions) setRemote(text string) error {
 func (o *traceOptions) setUID(text string) error {
 	uid, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
-		return errors.New("not a user's number")
+		return errors.New("not a user id")
 	}
 	number := uint32(uid)
 	o.uid = &number

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recording carries records from an instance of tracing to whoever wants them, from the start to the end of a
-// recording.
+// Package recording copies records from an instance of tracing to the output, from the start to the end of a recording.
 package recording
 
 import (
@@ -14,22 +13,22 @@ import (
 	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
 
-// ErrAbandoned says that the records could not be written down before there was no more patience.
-var ErrAbandoned = errors.New("the output takes nothing: given up, records are missing")
+// ErrAbandoned means that the output blocked and the user did not wait for it.
+var ErrAbandoned = errors.New("the output is blocked: stopped, records are missing")
 
-// Recording is one that Instance has begun.
+// Recording is a recording that Instance has started.
 type Recording struct {
 	Instance *tracefs.Instance
 	Recorder *trace.Recorder
-	// Flush passes on what Recorder has written.
+	// Flush writes what Recorder has buffered.
 	Flush func() error
 	// ReadAtEnd leaves everything in the kernel's buffer until the end.
 	ReadAtEnd bool
 }
 
-// Run records until the context ends, then reads what is left in the kernel's buffer. At the end of the context the kernel
-// stops recording even if the output is stuck; Run then returns ErrAbandoned when abandon is closed. The instance is gone
-// when Run returns, whatever ended it.
+// Run records until the context ends, then reads what is left in the kernel's buffer. At the end of the context the
+// kernel stops recording even if the output is stuck; Run then returns ErrAbandoned when abandon is closed. The
+// instance is removed when Run returns, whatever ended it.
 func (r *Recording) Run(ctx context.Context, abandon <-chan struct{}) error {
 	done := make(chan error, 1)
 	go func() { done <- r.follow(ctx) }()
@@ -37,11 +36,11 @@ func (r *Recording) Run(ctx context.Context, abandon <-chan struct{}) error {
 	select {
 	case err = <-done:
 		if errors.Is(err, syscall.EPIPE) {
-			// Whoever read has seen enough.
+			// The reader of the output has ended, which is no error.
 			err = nil
 		}
 	case <-abandon:
-		// What follow is stuck in cannot be ended, except with the process.
+		// The write that blocks follow ends only with the process.
 		err = ErrAbandoned
 	}
 	return errors.Join(err, r.Instance.Remove())
@@ -88,7 +87,7 @@ func (r *Recording) take(text []byte) error {
 
 func (r *Recording) finish() error {
 	err := r.Recorder.Finish()
-	lost, countErr := r.Instance.LostUnsaid()
+	lost, countErr := r.Instance.LostUnreported()
 	if err = errors.Join(err, countErr, r.Recorder.Lose(lost), r.Flush()); err != nil {
 		return fmt.Errorf("end the recording: %w", err)
 	}

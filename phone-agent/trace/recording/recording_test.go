@@ -23,22 +23,30 @@ import (
 
 const (
 	name    = "airbound-77"
-	patient = 30 * time.Second
-	payload = "netns=4026531840 cookie=7 local=10.0.0.2:5001 remote=10.0.9.1:443 uid=10073 ca_state=open cwnd_segs=10 " +
-		"ssthresh_segs=2147483647 bound_min_segs=0 bound_max_segs=0 in_flight_segs=0 srtt_us=0 last_rtt_us=0 min_rtt_us=0 " +
+	timeout = 30 * time.Second
+	payload = "netns=4026531840 cookie=7 local=10.0.0.2:5001 remote=10.0.9.1:443 uid=10073 ca_state=open " +
+		"cwnd_segs=10 " +
+		"ssthresh_segs=2147483647 bound_min_segs=0 bound_max_segs=0 in_flight_segs=0 srtt_us=0 " +
+		"last_rtt_us=0 min_rtt_us=0 " +
 		"unsent_bytes=0 unacked_bytes=0"
 )
 
-// output keeps what was flushed and can be asked for it meanwhile; as long as it is stuck, nobody comes back from it.
+// output collects what was flushed. While it is stuck, a write blocks; reached then gets a value.
 type output struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
 	err   error
 	stuck chan struct{}
+
+	reached chan struct{}
 }
 
 func (o *output) Write(text []byte) (int, error) {
 	if o.stuck != nil {
+		select {
+		case o.reached <- struct{}{}:
+		default:
+		}
 		<-o.stuck
 	}
 	o.mutex.Lock()
@@ -72,7 +80,12 @@ func begin(t *testing.T, out *output, readAtEnd bool) (*tracefstest.Kernel, *rec
 	}
 	buffer := bufio.NewWriter(out)
 	recorder := &trace.Recorder{Out: trace.NewJSON(buffer)}
-	return kernel, &recording.Recording{Instance: instance, Recorder: recorder, Flush: buffer.Flush, ReadAtEnd: readAtEnd}
+	return kernel, &recording.Recording{
+		Instance:  instance,
+		Recorder:  recorder,
+		Flush:     buffer.Flush,
+		ReadAtEnd: readAtEnd,
+	}
 }
 
 func happen(t *testing.T, kernel *tracefstest.Kernel) {
@@ -82,9 +95,9 @@ func happen(t *testing.T, kernel *tracefstest.Kernel) {
 	}
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patient); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(timeout); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("never: " + what)
 		}
@@ -106,7 +119,7 @@ func ended(t *testing.T, kernel *tracefstest.Kernel, done <-chan error) error {
 			t.Errorf("left: %v, %v", names, listErr)
 		}
 		return err
-	case <-time.After(patient):
+	case <-time.After(timeout):
 		t.Fatal("does not end")
 		return nil
 	}
@@ -173,12 +186,18 @@ func TestAFullDiskIsAnError(t *testing.T) {
 
 func TestAStuckOutputNeitherKeepsTheKernelRecordingNorTheProgram(t *testing.T) {
 	t.Parallel()
-	out := output{stuck: make(chan struct{})}
+	out := output{stuck: make(chan struct{}), reached: make(chan struct{}, 1)}
 	kernel, r := begin(t, &out, false)
 	ctx, cancel := context.WithCancel(t.Context())
 	abandon := make(chan struct{})
 	done := running(ctx, r, abandon)
 	happen(t, kernel)
+	// A reader that still waits for text would keep the pipe open, and so the instance.
+	select {
+	case <-out.reached:
+	case <-time.After(timeout):
+		t.Fatal("nothing was written")
+	}
 	cancel()
 	on := filepath.Join(kernel.Path, "instances", name, "tracing_on")
 	eventually(t, "the kernel stops recording", func() bool {
@@ -187,7 +206,7 @@ func TestAStuckOutputNeitherKeepsTheKernelRecordingNorTheProgram(t *testing.T) {
 	})
 	select {
 	case err := <-done:
-		t.Fatalf("gave up by itself: %v", err)
+		t.Fatalf("ended by itself: %v", err)
 	default:
 	}
 	close(abandon)

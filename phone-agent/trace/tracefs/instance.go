@@ -22,21 +22,22 @@ type Instance struct {
 	pipe   *pipe
 }
 
-// Read waits for the next text and returns it; it is good until the next call. Nil, and no error, means that Interrupt was
-// called. It may be read once more after Stop.
+// Read waits for the next text and returns it; it is valid until the next call. Nil, and no error, means that Interrupt
+// was called. It may be read once more after Stop.
 func (i *Instance) Read() ([]byte, error) { return i.pipe.wait() }
 
 // Interrupt ends a waiting Read and all later ones. It may be called at any time, from anywhere.
 func (i *Instance) Interrupt() { i.pipe.interrupt() }
 
-// Stop ends the recording. What is in the kernel's buffer remains to be read with Drain. It may be called from anywhere.
+// Stop ends the recording. What is in the kernel's buffer remains to be read with Drain. It may be called from
+// anywhere.
 func (i *Instance) Stop() error { return i.set("tracing_on", "0") }
 
-// The kernel tells of what it overwrites in the text; of these it tells here only.
-var unsaid = []string{"commit overrun", "dropped events"}
+// Overwritten records appear in the trace as LOST lines. These two losses appear only in the per-CPU stats.
+var unreported = []string{"commit overrun", "dropped events"}
 
-// LostUnsaid counts the records that were lost without a word in the text.
-func (i *Instance) LostUnsaid() (uint64, error) {
+// LostUnreported counts the records that were lost and that the text does not report.
+func (i *Instance) LostUnreported() (uint64, error) {
 	files, err := filepath.Glob(filepath.Join(i.path, "per_cpu", "cpu*", "stats"))
 	if err != nil || len(files) == 0 {
 		return 0, fmt.Errorf("count what was lost: no per_cpu/cpu*/stats (%w)", errors.Join(err, fs.ErrNotExist))
@@ -49,7 +50,7 @@ func (i *Instance) LostUnsaid() (uint64, error) {
 		}
 		for line := range strings.Lines(string(text)) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-			if !slices.Contains(unsaid, name) {
+			if !slices.Contains(unreported, name) {
 				continue
 			}
 			count, err := strconv.ParseUint(value, 10, 64)
@@ -65,9 +66,9 @@ func (i *Instance) LostUnsaid() (uint64, error) {
 // Drain returns the next text without waiting, nil if there is no more.
 func (i *Instance) Drain() ([]byte, error) { return i.pipe.read() }
 
-// Remove ends the instance with everything in it. If somebody holds a file of it open it stays, but records nothing.
+// Remove removes the instance with everything in it. If a process has a file of it open it stays, but records nothing.
 func (i *Instance) Remove() error {
-	// Both are told by Rmdir's failure, if at all.
+	// If one of these fails, so does Rmdir.
 	_ = i.Stop()
 	for _, event := range trace.EventNames {
 		_ = i.set(filepath.Join("events", trace.EventSystem, event, "enable"), "0")
@@ -83,7 +84,7 @@ func (i *Instance) Remove() error {
 	return err
 }
 
-// set writes a setting with one write(2). The file is truncated for the sake of regular files that stand in for tracefs.
+// set writes a setting with one write(2). The file is truncated for tests with regular files.
 func (i *Instance) set(name, value string) error {
 	file, err := os.OpenFile(filepath.Join(i.path, name), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe reads trace_pipe. It waits in poll(2), where the process can be woken to stop. os.File could wait as well, but
-// would not read what is left once it has been told to give up.
+// pipe reads trace_pipe. It waits in poll(2), which an eventfd can interrupt. os.File could wait as well, but after its
+// deadline it would not read what is left.
 type pipe struct {
 	path   string
 	file   int
 	buffer []byte
 
-	// interrupt may come while or after the pipe is closed, and so may a reader that was given up.
+	// interrupt may be called while or after the pipe is closed, and so may read, by a reader that was abandoned.
 	mutex  sync.Mutex
 	wake   int
 	closed bool
 }
 
-// The kernel gives out at most a page at a time.
+// The kernel returns at most a page at a time.
 const pipeBytes = 64 << 10
 
 func openPipe(path string) (*pipe, error) {

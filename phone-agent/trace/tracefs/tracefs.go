@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracefs records the kernel's tcp_monitor trace events in an instance of its own below /sys/kernel/tracing: other
-// users of the kernel's tracing see nothing of it, nothing of theirs is changed, and nothing that they set is taken over.
+// Package tracefs records the kernel's tcp_monitor trace events in an instance of its own below /sys/kernel/tracing: it
+// does not affect other users of tracing, and their settings do not affect it.
 package tracefs
 
 import (
@@ -21,12 +21,12 @@ import (
 // Places are where tracefs is mounted; the second since older systems reach it through debugfs only.
 var Places = []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}
 
-// Kernel is what a directory of instances answers to; tests have one that is none.
+// Kernel are the calls that work on a directory of instances; tests have others.
 type Kernel struct {
-	// Mkdir makes an instance, Rmdir ends it with everything in it.
+	// Mkdir makes an instance, Rmdir removes it with everything in it.
 	Mkdir func(path string) error
 	Rmdir func(path string) error
-	// Alive tells whether a process lives and is one of this program.
+	// Alive reports whether a process exists and runs this program.
 	Alive func(pid int) bool
 }
 
@@ -39,7 +39,7 @@ func RealKernel() Kernel {
 	}
 }
 
-// sameProgram goes by the name as well: the numbers of processes are used again, and threads have some, too.
+// sameProgram compares the names as well: process numbers are reused, and threads have some, too.
 func sameProgram(pid int) bool {
 	own, err := os.ReadFile("/proc/self/comm")
 	if err != nil {
@@ -49,13 +49,14 @@ func sameProgram(pid int) bool {
 	return err == nil && bytes.Equal(own, other)
 }
 
-// Root is a mounted tracefs that knows the monitor's events.
+// Root is a mounted tracefs that has the monitor's events.
 type Root struct {
 	path   string
 	kernel Kernel
 }
 
-// Find looks for tracefs in these places, and in it for the monitor's events. The error says what is missing and what to do.
+// Find finds tracefs at one of these places, and the monitor's events in it. The error names what is missing and what
+// to do.
 func Find(places []string, kernel Kernel) (Root, error) {
 	for _, place := range places {
 		root := Root{place, kernel}
@@ -67,20 +68,27 @@ func Find(places []string, kernel Kernel) (Root, error) {
 		}
 		for _, event := range trace.EventNames {
 			if _, err := os.Stat(filepath.Join(place, "events", trace.EventSystem, event)); err != nil {
-				return Root{}, fmt.Errorf("the kernel has no trace event %s: it lacks Airbound's series or CONFIG_EVENT_TRACING: %w", event, err)
+				return Root{}, fmt.Errorf(
+					"the kernel has no trace event %s: it lacks Airbound's series or CONFIG_EVENT_TRACING: %w",
+					event,
+					err,
+				)
 			}
 		}
 		return root, nil
 	}
-	return Root{}, fmt.Errorf("no tracefs at %s; mount it with: mount -t tracefs tracefs %s (or the kernel lacks CONFIG_EVENT_TRACING)",
-		strings.Join(places, " or "), places[0])
+	return Root{}, fmt.Errorf(
+		"no tracefs at %s; mount it with: mount -t tracefs tracefs %s (or the kernel lacks CONFIG_EVENT_TRACING)",
+		strings.Join(places, " or "),
+		places[0],
+	)
 }
 
 func (r Root) instances() string { return filepath.Join(r.path, "instances") }
 
 const instancePrefix = "airbound-"
 
-// instanceNames are those that a process may give its instance: in another namespace of processes there may be one of the
+// instanceNames are those that a process may give its instance: in another PID namespace there may be a process of the
 // same number.
 func instanceNames(pid int) []string {
 	names := []string{instancePrefix + strconv.Itoa(pid)}
@@ -90,12 +98,12 @@ func instanceNames(pid int) []string {
 	return names
 }
 
-// CleanUp ends what recordings that were killed left behind, and returns how many. Those of processes that live, and those
-// that somebody reads, stay.
+// CleanUp removes the instances of recordings that were killed, and returns how many. Those of processes that exist,
+// and those that a process reads, stay.
 func (r Root) CleanUp(ownPID int) (removed int, err error) {
 	entries, err := os.ReadDir(r.instances())
 	if err != nil {
-		return 0, fmt.Errorf("look for instances that were left behind: %w", err)
+		return 0, fmt.Errorf("list instances that were left behind: %w", err)
 	}
 	for _, entry := range entries {
 		number, named := strings.CutPrefix(entry.Name(), instancePrefix)
@@ -122,7 +130,7 @@ type Config struct {
 	Netns uint32
 	// Nil: every user.
 	UID *uint32
-	// Of the kernel's buffer, for each processor.
+	// Size of the kernel's buffer for each processor.
 	BufferKiB uint32
 }
 
@@ -134,8 +142,9 @@ func (c Config) filter() string {
 	return filter
 }
 
-// A new instance takes over the options of the kernel's own buffer, which another tracer may have set (kernel/trace/trace.c,
-// trace_array_create): whether old or new records are lost when the buffer is full, and what a line looks like.
+// A new instance inherits the options of the kernel's own buffer, which another tracer may have set
+// (kernel/trace/trace.c, trace_array_create): whether old or new records are lost when the buffer is full, and the
+// format of a line.
 var options = []struct{ name, value string }{
 	{"overwrite", "1"},
 	{"context-info", "1"},
@@ -187,8 +196,9 @@ func (r Root) Start(config Config) (_ *Instance, err error) {
 		}...)
 	}
 	for _, option := range options {
-		// One that this kernel does not have is not in force.
-		if err := instance.set(filepath.Join("options", option.name), option.value); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		// An option that this kernel does not have is not set.
+		err := instance.set(filepath.Join("options", option.name), option.value)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
@@ -203,7 +213,7 @@ func (r Root) Start(config Config) (_ *Instance, err error) {
 	return instance, instance.set("tracing_on", "1")
 }
 
-// retried repeats a system call that a signal interrupted before it did anything, and says in its error what was called.
+// retried repeats a system call that a signal interrupted before it did anything, and names it in its error.
 func retried(operation, path string, call func(path string) error) error {
 	for {
 		err := call(path)

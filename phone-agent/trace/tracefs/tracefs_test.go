@@ -90,7 +90,8 @@ func TestARecordingIsOfItsOwnNamespaceAndEndsWithNothingLeft(t *testing.T) {
 	happen(t, kernel, "tcp_monitor_window", mine)
 	instance := start(t, root)
 	for file, want := range map[string]string{"trace_clock": "mono", "buffer_size_kb": "64", "tracing_on": "1"} {
-		if text, err := os.ReadFile(filepath.Join(kernel.Path, "instances", name, file)); err != nil || string(text) != want {
+		text, err := os.ReadFile(filepath.Join(kernel.Path, "instances", name, file))
+		if err != nil || string(text) != want {
 			t.Errorf("%s: %q, %v", file, text, err)
 		}
 	}
@@ -121,8 +122,18 @@ func TestWhatAnotherTracerHasSetIsNotTakenOver(t *testing.T) {
 	t.Parallel()
 	kernel, root := newKernel(t)
 	kernel.Options = map[string]string{
-		"overwrite": "0", "context-info": "0", "raw": "1", "hex": "1", "bin": "1", "verbose": "1", "latency-format": "1",
-		"block": "1", "stacktrace": "1", "userstacktrace": "1", "fields": "1", "record-tgid": "1",
+		"overwrite":      "0",
+		"context-info":   "0",
+		"raw":            "1",
+		"hex":            "1",
+		"bin":            "1",
+		"verbose":        "1",
+		"latency-format": "1",
+		"block":          "1",
+		"stacktrace":     "1",
+		"userstacktrace": "1",
+		"fields":         "1",
+		"record-tgid":    "1",
 	}
 	instance := start(t, root)
 	options := filepath.Join(kernel.Path, "instances", name, "options")
@@ -144,21 +155,23 @@ func TestWhatAnotherTracerHasSetIsNotTakenOver(t *testing.T) {
 	}
 }
 
-func TestWhatIsLostWithoutAWord(t *testing.T) {
+func TestLossesThatTheTextDoesNotReport(t *testing.T) {
 	t.Parallel()
 	kernel, root := newKernel(t)
 	kernel.Dropped = 3
 	instance := start(t, root)
-	// What was overwritten (overrun) the text tells.
-	if lost, err := instance.LostUnsaid(); err != nil || lost != 3 {
+	// What was overwritten (overrun) is reported in the text.
+	if lost, err := instance.LostUnreported(); err != nil || lost != 3 {
 		t.Errorf("%d, %v", lost, err)
 	}
 	stats := filepath.Join(kernel.Path, "instances", name, "per_cpu/cpu0/stats")
-	for text, message := range map[string]string{"commit overrun: many\n": "per_cpu/cpu0/stats: commit overrun: ", "": ""} {
+	for text, message := range map[string]string{
+		"commit overrun: many\n": "per_cpu/cpu0/stats: commit overrun: ", "": "",
+	} {
 		if err := os.WriteFile(stats, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if lost, err := instance.LostUnsaid(); lost != 0 || (err == nil) != (message == "") ||
+		if lost, err := instance.LostUnreported(); lost != 0 || (err == nil) != (message == "") ||
 			(err != nil && !strings.Contains(err.Error(), message)) {
 			t.Errorf("%q: %d, %v", text, lost, err)
 		}
@@ -166,7 +179,7 @@ func TestWhatIsLostWithoutAWord(t *testing.T) {
 	if err := os.Remove(stats); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := instance.LostUnsaid(); !errors.Is(err, os.ErrNotExist) {
+	if _, err := instance.LostUnreported(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 	if err := instance.Remove(); err != nil {
@@ -204,7 +217,9 @@ func TestAnInstanceThatCannotBeRemovedRecordsNothing(t *testing.T) {
 	if err := instance.Remove(); !errors.Is(err, syscall.EBUSY) {
 		t.Errorf("%v", err)
 	}
-	for _, file := range []string{"tracing_on", "events/tcp_monitor/tcp_monitor_window/enable", "events/tcp_monitor/tcp_monitor_event/enable"} {
+	for _, file := range []string{
+		"tracing_on", "events/tcp_monitor/tcp_monitor_window/enable", "events/tcp_monitor/tcp_monitor_event/enable",
+	} {
 		if text, err := os.ReadFile(filepath.Join(path, file)); err != nil || string(text) != "0" {
 			t.Errorf("%s: %q, %v", file, text, err)
 		}
@@ -280,7 +295,7 @@ func TestAPipeThatCloses(t *testing.T) {
 	if text, err := instance.Read(); err != nil || text == nil {
 		t.Fatalf("%q, %v", text, err)
 	}
-	// The only writer goes: poll(2) says so for ever, and a reader that did not look would spin.
+	// The only writer closes: poll(2) reports that for ever, and a reader that ignored it would spin.
 	if err := kernel.HangUp(name); err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +321,7 @@ func TestWhatAKilledRecordingLeftIsRemoved(t *testing.T) {
 	if err != nil || removed != 3 {
 		t.Errorf("%d, %v", removed, err)
 	}
-	// Of a process that lives, of somebody else; our own number was that of a process before us.
+	// Kept: that of a process that exists, and those of other programs. Our own PID was that of a process before us.
 	if got := instances(t, kernel); !slices.Equal(got, []string{"airbound-71", "airbound-x", "mine"}) {
 		t.Errorf("%v", got)
 	}
@@ -330,7 +345,9 @@ func TestAnInstanceThatSomebodyReadsStays(t *testing.T) {
 
 func TestAStartThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
-	for _, without := range []string{"tracing_on", "trace_clock", "buffer_size_kb", "events/tcp_monitor/tcp_monitor_event/enable"} {
+	for _, without := range []string{
+		"tracing_on", "trace_clock", "buffer_size_kb", "events/tcp_monitor/tcp_monitor_event/enable",
+	} {
 		t.Run(without, func(t *testing.T) {
 			t.Parallel()
 			kernel, root := newKernel(t)
@@ -355,11 +372,14 @@ func TestAStartThatIsNotAllowed(t *testing.T) {
 	}
 }
 
-func TestAMachineWithoutTracingSaysWhatIsMissing(t *testing.T) {
+func TestTheErrorWithoutTracingNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	kernel := tracefs.RealKernel()
 	if _, err := tracefs.Find([]string{"/nowhere", "/nowhere/else"}, kernel); err == nil ||
-		!strings.Contains(err.Error(), "no tracefs at /nowhere or /nowhere/else; mount it with: mount -t tracefs tracefs /nowhere") {
+		!strings.Contains(
+			err.Error(),
+			"no tracefs at /nowhere or /nowhere/else; mount it with: mount -t tracefs tracefs /nowhere",
+		) {
 		t.Errorf("%v", err)
 	}
 	unpatched := t.TempDir()
@@ -372,7 +392,7 @@ func TestAMachineWithoutTracingSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestTheRealKernelKnowsWhoLives(t *testing.T) {
+func TestTheRealKernelReportsWhichProcessesExist(t *testing.T) {
 	t.Parallel()
 	kernel := tracefs.RealKernel()
 	other := exec.Command("sleep", "60")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracefstest holds a fake kernel that keeps instances of tracing in a directory of regular files, with a FIFO for
-// trace_pipe: it goes by what is written into them.
+// Package tracefstest has a fake kernel that keeps instances of tracing in a directory of regular files, with a FIFO
+// for trace_pipe: it goes by what is written into them.
 package tracefstest
 
 import (
@@ -32,7 +32,7 @@ type Kernel struct {
 	Without string
 	// What another tracer has set for the kernel's own buffer: a new instance takes it over.
 	Options map[string]string
-	// What an instance's stats say was dropped.
+	// How many records an instance's stats report as dropped.
 	Dropped uint64
 
 	// Things happen while a recording ends elsewhere.
@@ -65,7 +65,11 @@ func (k *Kernel) mkdir(path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		return err
 	}
-	files := map[string]string{"tracing_on": "1\n", "trace_clock": "[local] global counter uptime perf mono\n", "buffer_size_kb": "1408\n"}
+	files := map[string]string{
+		"tracing_on":     "1\n",
+		"trace_clock":    "[local] global counter uptime perf mono\n",
+		"buffer_size_kb": "1408\n",
+	}
 	for _, event := range trace.EventNames {
 		directory := filepath.Join("events", trace.EventSystem, event)
 		if err := os.MkdirAll(filepath.Join(path, directory), 0o700); err != nil {
@@ -94,7 +98,9 @@ func (k *Kernel) mkdir(path string) error {
 // optionFiles are those of Linux 6.1, which has no "fields".
 func (k *Kernel) optionFiles() map[string]string {
 	files := map[string]string{}
-	for _, name := range []string{"raw", "hex", "bin", "verbose", "latency-format", "block", "stacktrace", "userstacktrace"} {
+	for _, name := range []string{
+		"raw", "hex", "bin", "verbose", "latency-format", "block", "stacktrace", "userstacktrace",
+	} {
 		files["options/"+name] = "0\n"
 	}
 	files["options/overwrite"], files["options/context-info"] = "1\n", "1\n"
@@ -135,8 +141,8 @@ func (k *Kernel) Instances() ([]string, error) {
 	return names, err
 }
 
-// Happen lets an event of tcp_monitor happen: every instance that records, has it enabled and lets it through its filter
-// gets the line. The payload is what follows "tcp_monitor_window: ".
+// Happen lets an event of tcp_monitor happen: every instance that records, has it enabled and lets it through its
+// filter gets the line. The payload is what follows "tcp_monitor_window: ".
 func (k *Kernel) Happen(event, payload string) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -151,7 +157,8 @@ func (k *Kernel) Happen(event, payload string) error {
 		if err != nil {
 			return err
 		}
-		if read(filepath.Join(path, "tracing_on")) != "1" || read(filepath.Join(directory, "enable")) != "1" || !passes {
+		if read(filepath.Join(path, "tracing_on")) != "1" || read(filepath.Join(directory, "enable")) != "1" ||
+			!passes {
 			continue
 		}
 		if read(filepath.Join(path, "trace_clock")) != "mono" {
@@ -174,7 +181,8 @@ func (k *Kernel) print(instance, text string) error {
 	writer, open := k.writers[path]
 	if !open {
 		var err error
-		if writer, err = syscall.Open(filepath.Join(path, "trace_pipe"), syscall.O_WRONLY|syscall.O_NONBLOCK, 0); err != nil {
+		writer, err = syscall.Open(filepath.Join(path, "trace_pipe"), syscall.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
 			return err
 		}
 		k.writers[path] = writer
@@ -209,7 +217,7 @@ func read(path string) string {
 
 var condition = regexp.MustCompile(`^(netns|uid) == (\d+)$`)
 
-// matches knows of the kernel's filters what a recording uses: equalities, all of which must hold.
+// matches evaluates the part of the kernel's filters that a recording uses: equalities, all of which must be true.
 func matches(filter, payload string) (bool, error) {
 	if filter == "none" {
 		return true, nil

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package agent is the access point's agent between its edges: associations of hostapd and samples of the kernel come
+// in, reports go out. Every method gets the time; one goroutine calls them all.
+package agent
+
+import (
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/airbound/airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/mac"
+	"github.com/airbound/airbound/ap-firmware/neighbours"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/report"
+	"github.com/airbound/airbound/internal/sparselog"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
+)
+
+const (
+	triggerNone     = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED
+	triggerInterval = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_INTERVAL
+	triggerJoined   = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED
+	triggerLeft     = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT
+)
+
+// SecondReportAfter is the time between the first and the second report of a stream: the controller computes rates from
+// two reports and sends no bounds before. It is long enough for a rate that means something (some 100 frames of one
+// sender).
+const SecondReportAfter = 300 * time.Millisecond
+
+// Config is what an agent is made of. Every field is needed.
+type Config struct {
+	Version string
+	// Interval is the time between two reports.
+	Interval time.Duration
+	Sampler  Sampler
+	// RefreshAssociations requests hostapd's list again; called when it differs from the kernel's table.
+	RefreshAssociations func()
+	// Malformed counts input that was refused.
+	Malformed *sparselog.Counter
+	Logger    *slog.Logger
+}
+
+// Agent is the agent of one BSS.
+type Agent struct {
+	cfg          Config
+	reporter     report.Reporter
+	associations hostapd.Associations
+	connected    bool
+	// pending is what has happened and is not reported yet.
+	pending airboundv1.AccessPointReportTrigger
+	// nextReportUS is when a report is due even if nothing happens.
+	nextReportUS int64
+	secondIsDue  bool
+
+	lastSampleError string
+	addressesFailed uint64
+}
+
+// New makes an agent without a controller.
+func New(cfg Config) *Agent {
+	return &Agent{cfg: cfg, reporter: report.Reporter{AgentVersion: cfg.Version}}
+}
+
+// Connected begins a stream to the controller. The next Wake reports.
+func (a *Agent) Connected(nowUS int64) {
+	a.connected, a.secondIsDue = true, true
+	a.pending, a.nextReportUS = triggerNone, nowUS
+}
+
+// Disconnected ends the stream. Without a controller nothing is sampled.
+func (a *Agent) Disconnected() { a.connected = false }
+
+// Update takes over hostapd's associations. The next Wake reports if a station has joined or left; of several changes
+// that wait, one report is made.
+func (a *Agent) Update(update hostapd.Update) {
+	a.associations = update.Associations
+	switch {
+	case update.Change.Joined:
+		a.pending = triggerJoined
+	case update.Change.Left && a.pending == triggerNone:
+		a.pending = triggerLeft
+	}
+}
+
+// NextWakeUS is when Wake must be called at the latest; math.MaxInt64 while there is no controller.
+func (a *Agent) NextWakeUS() int64 {
+	switch {
+	case !a.connected:
+		return math.MaxInt64
+	case a.pending != triggerNone:
+		return 0
+	default:
+		return a.nextReportUS
+	}
+}
+
+// Wake returns a report if one is due. nowUS is CLOCK_MONOTONIC.
+func (a *Agent) Wake(nowUS int64) *airboundv1.AccessPointReport {
+	trigger := a.pending
+	a.pending = triggerNone
+	if !a.connected {
+		return nil
+	}
+	if nowUS >= a.nextReportUS {
+		a.scheduleNext(nowUS)
+		if trigger == triggerNone {
+			trigger = triggerInterval
+		}
+	}
+	if trigger == triggerNone {
+		return nil
+	}
+	return a.report(nowUS, trigger)
+}
+
+func (a *Agent) scheduleNext(nowUS int64) {
+	period := a.cfg.Interval
+	if a.secondIsDue {
+		period, a.secondIsDue = min(period, SecondReportAfter), false
+	}
+	a.nextReportUS += period.Microseconds()
+	if a.nextReportUS <= nowUS { // After a suspend: one report, not all that were missed.
+		a.nextReportUS = nowUS + period.Microseconds()
+	}
+}
+
+func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger) *airboundv1.AccessPointReport {
+	snapshot, err := a.cfg.Sampler.Snapshot()
+	if err != nil {
+		if text := err.Error(); text != a.lastSampleError {
+			a.cfg.Logger.Warn("cannot read the BSS", "error", err)
+			a.lastSampleError = text
+		}
+		return nil
+	}
+	a.lastSampleError = ""
+	if trigger == triggerInterval && a.differs(snapshot.Stations) {
+		a.cfg.RefreshAssociations()
+	}
+	return a.reporter.Next(report.Sample{
+		MonotonicUS: uint64(max(nowUS, 0)), Kernel: snapshot, Addresses: a.addresses(snapshot.Interface.Index),
+		IsAuthorized: a.isAuthorized(), Trigger: trigger, MalformedInputsTotal: a.cfg.Malformed.Total(),
+	})
+}
+
+// addresses returns nil if the neighbour table could not be read: a report without addresses is better than none.
+func (a *Agent) addresses(interfaceIndex uint32) neighbours.Table {
+	table, err := a.cfg.Sampler.Addresses(interfaceIndex)
+	if err != nil {
+		if sparselog.Add(&a.addressesFailed, 1) {
+			a.cfg.Logger.Warn("cannot read the stations' IP addresses", "error", err, "total", a.addressesFailed)
+		}
+		return nil
+	}
+	return table
+}
+
+func (a *Agent) isAuthorized() func(mac.Address) bool {
+	if !a.associations.Known() {
+		return nil
+	}
+	return a.associations.Has
+}
+
+// differs reports whether the kernel's associated stations are others than hostapd's.
+func (a *Agent) differs(stations []nl80211.Station) bool {
+	if !a.associations.Known() {
+		return false
+	}
+	common := 0
+	for i := range stations {
+		switch {
+		case !stations[i].Associated:
+		case a.associations.Has(stations[i].MAC):
+			common++
+		default:
+			return true
+		}
+	}
+	return common != a.associations.Len()
+}

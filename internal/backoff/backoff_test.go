@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package backoff_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/airbound/airbound/internal/backoff"
+)
+
+func TestDoublesBetweenItsLimits(t *testing.T) {
+	b := backoff.Backoff{Min: 100 * time.Millisecond, Max: 5 * time.Second}
+	stepsMS := []int{100, 200, 400, 800, 1600, 3200, 5000, 5000}
+	for round := range 2 {
+		for i, ms := range stepsMS {
+			step := time.Duration(ms) * time.Millisecond
+			if got := b.Next(); got < step/2 || got > step {
+				t.Fatalf("round %d, wait %d is %v, want %v to %v", round, i, got, step/2, step)
+			}
+		}
+		b.Reset()
+	}
+}
+
+func TestOneNanosecond(t *testing.T) {
+	b := backoff.Backoff{Min: 1, Max: 1}
+	if got := b.Next(); got > 1 {
+		t.Fatalf("wait is %v, want at most 1ns", got)
+	}
+}
+
+func TestSleepEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	started := time.Now()
+	backoff.Sleep(ctx, time.Hour)
+	if slept := time.Since(started); slept > time.Minute {
+		t.Fatalf("slept %v after the context ended", slept)
+	}
+}

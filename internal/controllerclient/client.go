@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controllerclient keeps one bidirectional gRPC stream to the controller open while an agent runs.
+//
+// Reports are cumulative, so the newest one replaces any that is waiting to be sent. Nothing is kept while there is no
+// stream: a report from before it may be about another network, with another address, than the agent is in now.
+package controllerclient
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/airbound/airbound/internal/backoff"
+)
+
+// Defaults of Config. BackoffMaxDefault follows from the lease of bounds on a phone: it is 6 s and renewed every 2 s,
+// so at least 4 s of it are left when a controller goes. An agent that tries again every 2 s finds a restarted
+// controller in time for the controller to renew the lease.
+const (
+	BackoffMinDefault = 100 * time.Millisecond
+	BackoffMaxDefault = 2 * time.Second
+)
+
+// errClosedByController is the cause of a stream that the controller ended without an error.
+var errClosedByController = errors.New("the controller closed the stream")
+
+// Config is where the controller is and how to stay connected to it. Zero values stand for the defaults.
+type Config struct {
+	// Address is HOST:PORT. Proxies of the environment are not used.
+	Address string
+	// TLS is the client's configuration; nil connects in plain text.
+	TLS *tls.Config
+	// BackoffMin and BackoffMax are the first and the longest wait between two attempts.
+	BackoffMin, BackoffMax time.Duration
+	// Logger takes one line per change of state or of cause; nil takes slog.Default().
+	Logger *slog.Logger
+	// Dialed, unless nil, is called with the remote address of each connection before its stream opens, from any
+	// goroutine.
+	Dialed func(remote netip.AddrPort)
+
+	// keepalive is shorter in some tests.
+	keepalive keepaliveTimes
+	// dial is observed in tests.
+	dial dialer
+}
+
+func (cfg Config) withDefaults() (Config, error) {
+	if cfg.Address == "" {
+		return cfg, errors.New("controller address is empty")
+	}
+	if cfg.BackoffMin == 0 {
+		cfg.BackoffMin = BackoffMinDefault
+	}
+	if cfg.BackoffMax == 0 {
+		cfg.BackoffMax = max(BackoffMaxDefault, cfg.BackoffMin)
+	}
+	if cfg.BackoffMin < 0 || cfg.BackoffMax < cfg.BackoffMin {
+		return cfg, fmt.Errorf("back-off from %v to %v is not a range", cfg.BackoffMin, cfg.BackoffMax)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.keepalive == (keepaliveTimes{}) {
+		cfg.keepalive = keepaliveDefault
+	}
+	if cfg.dial == nil {
+		cfg.dial = dialWithDSCP
+	}
+	if cfg.Dialed != nil {
+		cfg.dial = reporting(cfg.dial, cfg.Dialed)
+	}
+	return cfg, nil
+}
+
+type dialer func(ctx context.Context, address string) (net.Conn, error)
+
+func reporting(dial dialer, dialed func(netip.AddrPort)) dialer {
+	return func(ctx context.Context, address string) (net.Conn, error) {
+		conn, err := dial(ctx, address)
+		if err == nil {
+			if remote, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+				dialed(remote.AddrPort())
+			}
+		}
+		return conn, err
+	}
+}
+
+// Stream is what an agent sends and receives.
+type Stream[Req, Resp any] struct {
+	// Open opens the stream on a connection.
+	Open func(context.Context, *grpc.ClientConn) (grpc.BidiStreamingClient[Req, Resp], error)
+	// Outgoing is received from at all times, connected or not, so that a send on it never blocks for long. If it is
+	// closed, nothing more is sent.
+	Outgoing <-chan *Req
+	// Merge, unless nil, is called when newer replaces older, which was not sent. It copies into newer what must not be
+	// lost.
+	Merge func(older, newer *Req)
+	// Handle gets the controller's messages one at a time.
+	Handle func(*Resp)
+	// OnState(true) follows each opening of a stream, OnState(false) its end. What came through Outgoing before
+	// OnState(true) is not sent on the stream.
+	OnState func(connected bool)
+}
+
+// Run keeps a stream open until ctx ends and then returns nil; its only errors are those of cfg. No callback is called
+// after it returned.
+func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp]) error {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return fmt.Errorf("connect to the controller: %w", err)
+	}
+	waiting := keepNewest(ctx, stream.Outgoing, stream.Merge)
+	defer func() { <-waiting.stopped }()
+
+	wait := backoff.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax}
+	var lastCause string
+	for ctx.Err() == nil {
+		opened := time.Time{}
+		err := session(ctx, cfg, &stream, waiting, func() {
+			opened = time.Now()
+			cfg.Logger.Info("connected to the controller", "controller", cfg.Address)
+		})
+		if ctx.Err() != nil {
+			break
+		}
+		// A controller that ends a stream as soon as it has accepted it is treated as one that refuses the connection.
+		if !opened.IsZero() && time.Since(opened) >= cfg.BackoffMax {
+			wait.Reset()
+		}
+		delay := wait.Next()
+		level := slog.LevelWarn
+		if cause := err.Error(); cause == lastCause && opened.IsZero() {
+			level = slog.LevelDebug
+		} else {
+			lastCause = cause
+		}
+		cfg.Logger.Log(ctx, level, "no stream to the controller", "controller", cfg.Address, "error", err,
+			"retry_in", delay.Round(time.Millisecond))
+		backoff.Sleep(ctx, delay)
+	}
+	return nil
+}
+
+// session opens one connection with one stream and returns when the stream ends. It never returns nil.
+func session[Req, Resp any](
+	ctx context.Context, cfg Config, stream *Stream[Req, Resp], waiting *newest[Req], onOpen func(),
+) (err error) {
+	conn, err := dial(cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	opened, err := stream.Open(ctx, conn)
+	if err != nil {
+		return fmt.Errorf("open stream: %w", err)
+	}
+	waiting.drop()
+	onOpen()
+	stream.OnState(true)
+	defer stream.OnState(false)
+
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		send(ctx, opened, waiting.out)
+	}()
+	defer func() { <-sent }()
+	defer cancel()
+	for {
+		message, err := opened.Recv()
+		if errors.Is(err, io.EOF) {
+			return errClosedByController
+		}
+		if err != nil {
+			return fmt.Errorf("receive from stream: %w", err)
+		}
+		stream.Handle(message)
+	}
+}
+
+// send writes messages until the stream breaks. Recv returns the cause of that, Send does not.
+func send[Req, Resp any](ctx context.Context, stream grpc.BidiStreamingClient[Req, Resp], outgoing <-chan *Req) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case message := <-outgoing:
+			if stream.Send(message) != nil {
+				return
+			}
+		}
+	}
+}

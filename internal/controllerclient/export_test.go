@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllerclient
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// WithKeepalive returns cfg with keepalive times of a test.
+func WithKeepalive(cfg Config, interval, timeout time.Duration) Config {
+	cfg.keepalive = keepaliveTimes{time: interval, timeout: timeout}
+	return cfg
+}
+
+// Dial is how a connection is opened outside of tests.
+var Dial = dialWithDSCP
+
+// WithDial returns cfg with another way to open connections.
+func WithDial(cfg Config, dial func(context.Context, string) (net.Conn, error)) Config {
+	cfg.dial = dial
+	return cfg
+}
+
+// KeepNewest is keepNewest for the tests.
+func KeepNewest[T any](
+	ctx context.Context, in <-chan *T, merge func(older, newer *T),
+) (newest <-chan *T, drop func(), stopped <-chan struct{}) {
+	kept := keepNewest(ctx, in, merge)
+	return kept.out, kept.drop, kept.stopped
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package reasontext makes a sentence for a person from the code and the values of a Reason. It is pure.
+package reasontext
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
+)
+
+// Sentence returns why a set of bounds replaced the one before. It is one printable line.
+func Sentence(reason *airboundv1.Reason) string {
+	subject := clean(reason.GetSubject())
+	about := func(format, without string) string {
+		if subject == "" {
+			return without
+		}
+		return fmt.Sprintf(format, subject)
+	}
+	switch reason.GetCode() {
+	case airboundv1.ReasonCode_REASON_CODE_UNSPECIFIED:
+		return "the controller gave no reason"
+
+	case airboundv1.ReasonCode_REASON_CODE_OBSERVE_MODE:
+		return "the controller only observes and sends no bounds"
+	case airboundv1.ReasonCode_REASON_CODE_EXEMPT:
+		return "an operator exempted this terminal"
+	case airboundv1.ReasonCode_REASON_CODE_NOT_SENDING:
+		return "this terminal sends nothing"
+	case airboundv1.ReasonCode_REASON_CODE_BACK_END_CANNOT_BOUND:
+		return about("back end %s cannot set a maximum", "the back end cannot set a maximum")
+	case airboundv1.ReasonCode_REASON_CODE_MAC_CLAIMED_TWICE:
+		return about("terminal %s reports the same MAC address", "another terminal reports the same MAC address")
+	case airboundv1.ReasonCode_REASON_CODE_ADDRESS_MISMATCH:
+		return about(
+			"the access point reports other IP addresses for this station than %s, where the stream comes from",
+			"the access point reports other IP addresses for this station",
+		)
+	case airboundv1.ReasonCode_REASON_CODE_LEFT_CELL:
+		return about("the access point of cell %s no longer reports this terminal as associated",
+			"the access point no longer reports this terminal as associated")
+	case airboundv1.ReasonCode_REASON_CODE_TERMINAL_STALE:
+		return "the controller received no report from this terminal" + longerThan(reason.Limit)
+	case airboundv1.ReasonCode_REASON_CODE_CELL_STALE:
+		return about(
+			"the access point of cell %s sent no report",
+			"the access point sent no report",
+		) + longerThan(
+			reason.Limit,
+		)
+	case airboundv1.ReasonCode_REASON_CODE_INTERNAL_ERROR:
+		return about("the controller failed to decide: %s", "the controller failed to decide")
+
+	case airboundv1.ReasonCode_REASON_CODE_STARTED_SENDING:
+		return about("this terminal began to send to %s", "this terminal began to send")
+	case airboundv1.ReasonCode_REASON_CODE_STOPPED_SENDING:
+		return about("this terminal no longer sends to %s", "this terminal no longer sends to a destination")
+	case airboundv1.ReasonCode_REASON_CODE_ACTIVE_SENDERS:
+		return "the number of active senders in the cell changed" + change(reason, "", 1)
+	case airboundv1.ReasonCode_REASON_CODE_CONNECTIONS:
+		return "the number of this terminal's sending connections changed" + change(reason, "", 1)
+	case airboundv1.ReasonCode_REASON_CODE_CAPACITY:
+		return "the cell's capacity changed" + change(reason, " Mb/s", 1e6)
+	case airboundv1.ReasonCode_REASON_CODE_MIN_RTT:
+		return about("the minimum RTT to %s changed", "the minimum RTT changed") + change(reason, " ms", 1e3)
+	case airboundv1.ReasonCode_REASON_CODE_RTT_RATIO:
+		return about("the RTT ratio (smoothed / minimum) to %s changed", "the RTT ratio (smoothed / minimum) changed") +
+			change(reason, "", 1)
+	case airboundv1.ReasonCode_REASON_CODE_POLICY:
+		return about("policy %s or a parameter of it was changed", "the policy or a parameter of it was changed")
+	case airboundv1.ReasonCode_REASON_CODE_REPEATED:
+		if reason.Before == nil {
+			return "sent again: this terminal still reported another generation"
+		}
+		return "sent again: this terminal still reported generation " + number(reason.GetBefore(), 1)
+
+	default:
+		// A code that no set of bounds has, or that is newer than this program.
+		return about("reason "+reason.GetCode().String()+": %s", "reason "+reason.GetCode().String())
+	}
+}
+
+// Inputs returns what bounds were computed from, "" if that is not known.
+func Inputs(activeSenders uint32, capacityBPS uint64) string {
+	var parts []string
+	if activeSenders > 0 {
+		parts = append(parts, "active senders "+strconv.FormatUint(uint64(activeSenders), 10))
+	}
+	if capacityBPS > 0 {
+		parts = append(parts, "capacity "+number(float64(capacityBPS), 1e6)+" Mb/s")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func change(reason *airboundv1.Reason, unit string, perUnit float64) string {
+	var text string
+	if reason.Before != nil {
+		text += " from " + number(reason.GetBefore(), perUnit) + unit
+	}
+	if reason.After != nil {
+		text += " to " + number(reason.GetAfter(), perUnit) + unit
+	}
+	return text
+}
+
+func longerThan(seconds *float64) string {
+	if seconds == nil {
+		return " for too long"
+	}
+	return " for " + number(*seconds, 1) + " s"
+}
+
+// number rounds to one decimal, and leaves out a decimal of 0.
+func number(value, perUnit float64) string {
+	const tenths, largestExact = 10, 1 << 53
+	value /= perUnit
+	if math.Abs(value) > largestExact {
+		return strconv.FormatFloat(value, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(math.Round(value*tenths)/tenths, 'f', -1, 64)
+}
+
+// subjectBytesMax is longer than any name, address or prefix.
+const subjectBytesMax = 128
+
+// clean makes text of the wire fit for a terminal: no control characters, and not long.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, strings.ToValidUTF8(text, "?"))
+	if len(text) > subjectBytesMax {
+		text = strings.ToValidUTF8(text[:subjectBytesMax], "")
+	}
+	return strings.TrimSpace(text)
+}
