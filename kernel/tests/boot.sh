@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# How a kernel is booted here. Sourced, never run.
+# Functions that boot a kernel. Only for sourcing.
 
-# What a kernel says when something is wrong with it.
-# shellcheck disable=SC2034 # for those who source this
+# Messages of a kernel that has detected an error.
+# shellcheck disable=SC2034 # used by the scripts that source this file
 alarms='BUG:|WARNING:|Call Trace|Kernel panic|refcount_t:|unreferenced object|suspected memory leak|rcu: INFO'
 
-# Boots KERNEL with guest/init.sh as its init, which runs TESTS ("none", "all", "flow,CC,RTT_MS" or names and commas); its
-# console is standard output.
+# Boots KERNEL with guest/init.sh as its init, which runs TESTS ("none", "all", "flow,CC,RTT_MS" or names separated by
+# commas). The console is standard output.
 boot_guest() { # KERNEL SECONDS MEMORY SEED TESTS [PARAMETER...]
 	if is_arm64 "$1"; then
 		boot_arm64 "$@"
@@ -17,8 +17,8 @@ boot_guest() { # KERNEL SECONDS MEMORY SEED TESTS [PARAMETER...]
 	fi
 }
 
-# In virtual time. Nothing of the host leaks in but its files: addresses are fixed, the clock begins at the same moment, and
-# um/ draws all randomness from the seed. So the same seed is the same run.
+# In virtual time. The guest depends on the host's files only: addresses are fixed, the clock starts at a fixed time,
+# and um/ derives all randomness from the seed. The same seed therefore gives the same run.
 boot_uml() { # as boot_guest
 	timeout "$2" setarch -R "$(realpath "$1")" "mem=$3" root=none rootfstype=hostfs rootflags=/ ro \
 		"init=$(dirname "${BASH_SOURCE[0]}")/guest/init.sh" "airbound.tests=$5" "${@:6}" \
@@ -31,14 +31,15 @@ is_arm64() { # KERNEL
 	[ "$(dd if="$1" bs=1 skip=56 count=4 status=none | tr -d '\0')" = ARMd ]
 }
 
-# In an emulator, on the files of GUEST_USERLAND (arm64/userland.sh) and the tests; all in memory, hence 1 GB whatever MEMORY
-# says. With one processor (BOOT_TEST_CPUS) in virtual time: one instruction is a nanosecond and waiting takes none.
+# In an emulator, with the files of GUEST_USERLAND (arm64/userland.sh) and the tests. All files are in memory, so MEMORY
+# is ignored and the guest has 1 GB. One processor (BOOT_TEST_CPUS) runs in virtual time: an instruction takes a
+# nanosecond, waiting takes no time.
 boot_arm64() { # as boot_guest
 	local tests files machine
 	tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 	files=$(mktemp)
 	{
-		cat "${GUEST_USERLAND:?is the path that arm64/userland.sh prints}"
+		cat "${GUEST_USERLAND:?must be the path that arm64/userland.sh prints}"
 		arm64_tests "$tests"
 	} >"$files"
 	machine=(-accel "tcg,thread=single" -icount "shift=0,sleep=off")
@@ -51,7 +52,7 @@ boot_arm64() { # as boot_guest
 	rm "$files"
 }
 
-# The tests as an archive, at the same place as on the host.
+# The tests as an archive, with the same path as on the host.
 arm64_tests() { # DIR
 	local parent=$1
 	{

@@ -1,12 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Checks the patch series of a kernel line; `check-series.sh --help` tells how. What it does is in series/.
-set -euo pipefail
-shopt -s inherit_errexit
+# Checks the patch series of a kernel line. `check-series.sh --help` lists the commands; their code is in series/.
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-lines=(6.1 6.12)
+# shellcheck source=SCRIPTDIR/series/prelude.sh
+. "$(dirname "$0")/series/prelude.sh"
 
 usage() {
 	cat <<-'HELP'
@@ -14,31 +12,31 @@ usage() {
 
 		Checks patches/LINE, the series for Linux LINE (6.1 or 6.12).
 
-		of one line, or of all of them in turn when there is no --line:
-		  apply          each patch applies, without fuzz
-		  checkpatch     each patch is clean with --strict
-		  setters        no write of cwnd or ssthresh passes its setter
-		  same-code      files that all lines are meant to share are the same in each
+		commands for the line given, or for all lines without --line:
+		  apply          each patch applies without fuzz
+		  checkpatch     each patch is clean with checkpatch --strict
+		  setters        cwnd and ssthresh are written by their setters only
+		  same-code      the files that all lines share are identical
 
-		of the line given:
-		  ci             what every change is tested with: same-code, apply, setters, compile-each, build, kunit
-		  all            what a change of the series is tested with: ci, build-each, options, sparse, arm64, sizes
-		  compile-each   after each patch the files that the series touches compile without warnings; builds the kernels
-		                 without and with the series on the way
+		commands for the line given:
+		  ci             run for every change: same-code, apply, setters, compile-each, build, kunit
+		  all            run for a change of the series: ci, build-each, options, sparse, arm64, sizes
+		  compile-each   after each patch the files that the series changes compile without warnings; also builds the
+		                 kernels without and with the series
 		  build          builds the whole series for User Mode Linux; prints the path of the kernel
 		  build-base     the same for the unpatched source
-		  build-each     after each patch: builds, boots, passes KUnit
+		  build-each     after each patch the kernel builds, boots and passes KUnit
 		  options        net/ compiles with each combination of the series' options
 		  sparse         the series adds no sparse warning
-		  arm64          net/ cross-compiles for arm64 with Android's options, and calls what the series adds
-		  build-arm64    the series for arm64 with Android's options, small, for the emulator; prints the path of the Image
-		  arm64-image    the whole arm64 Image; prints its path (takes half an hour and more on two cores)
-		  sizes          what the series adds to each socket, x86-64 and arm64
+		  arm64          net/ cross-compiles for arm64 with Android's options and calls the new functions
+		  build-arm64    a small arm64 kernel with Android's options for the emulator; prints the path of the Image
+		  arm64-image    the whole arm64 Image; prints its path (takes half an hour or more on two cores)
+		  sizes          bytes that the series adds to each socket, x86-64 and arm64
 
-		of a kernel that is built:
+		command for a built kernel:
 		  kunit LINUX    boots it and runs KUnit in it
 
-		A result is kept and told again as long as source, series, options, these scripts and the compiler are the same.
+		A result is cached until the source, the series, the options, these scripts or the compiler change.
 
 		examples:
 		  check-series.sh checkpatch
@@ -47,32 +45,12 @@ usage() {
 		  AGAIN=1 check-series.sh --line 6.1 arm64
 
 		environment:
-		  CACHE     where to build (default: airbound/kernel in $XDG_CACHE_HOME or ~/.cache; takes 4 GB)
-		  JOBS      of make (default: 2)
-		  AGAIN     1: do not believe what was found before
-		  SERIES    with --line: another folder than patches/LINE
-		  TARBALL   with --line: another source than /usr/src/linux-source-LINE.tar.xz
+		  CACHE     build directory (default: airbound/kernel in $XDG_CACHE_HOME or ~/.cache; takes 4 GB)
+		  JOBS      parallel jobs of make (default: 2)
+		  AGAIN     1: ignore cached results
+		  SERIES    with --line: a folder other than patches/LINE
+		  TARBALL   with --line: a source other than /usr/src/linux-source-LINE.tar.xz
 	HELP
-}
-
-# shellcheck source=SCRIPTDIR/boot.sh
-. "$here/boot.sh"
-# shellcheck source=SCRIPTDIR/series/tree.sh
-. "$here/series/tree.sh"
-# shellcheck source=SCRIPTDIR/series/make.sh
-. "$here/series/make.sh"
-# shellcheck source=SCRIPTDIR/series/style.sh
-. "$here/series/style.sh"
-# shellcheck source=SCRIPTDIR/series/uml.sh
-. "$here/series/uml.sh"
-# shellcheck source=SCRIPTDIR/series/arm64.sh
-. "$here/series/arm64.sh"
-# shellcheck source=SCRIPTDIR/series/sizes.sh
-. "$here/series/sizes.sh"
-
-fail() {
-	echo "FAIL: ${line:+$line: }$*" >&2
-	exit 1
 }
 
 misused() {
@@ -116,7 +94,6 @@ cmd_all() {
 	once sizes cmd_sizes
 }
 
-line=
 command=
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -126,10 +103,10 @@ while [ $# -gt 0 ]; do
 		;;
 	--line)
 		line=${2:-}
-		[[ " ${lines[*]} " == *" $line "* ]] || misused "no line '$line'; there are: ${lines[*]}"
+		[[ " ${lines[*]} " == *" $line "* ]] || misused "unknown line '$line'; the lines are ${lines[*]}"
 		shift
 		;;
-	-*) misused "no option '$1'" ;;
+	-*) misused "unknown option '$1'" ;;
 	*)
 		command=$1
 		shift
@@ -139,10 +116,10 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
-[ -n "$line" ] || [ -z "${SERIES:-}${TARBALL:-}" ] || misused "SERIES and TARBALL are of one line: which?"
+[ -n "$line" ] || [ -z "${SERIES:-}${TARBALL:-}" ] || misused "SERIES and TARBALL need --line"
 case $command in
 kunit) [ $# -eq 1 ] || misused "kunit needs the path of one kernel" ;;
-*) [ $# -eq 0 ] || misused "'$1' after the command" ;;
+*) [ $# -eq 0 ] || misused "unexpected argument '$1'" ;;
 esac
 case $command in
 apply | setters | checkpatch) on_each_line "cmd_$command" ;;
@@ -155,6 +132,6 @@ arm64-image) on_one_line cmd_arm64_image ;;
 compile-each | build-each) on_one_line once "$command" "cmd_${command//-/_}" ;;
 sparse | options | arm64 | sizes) on_one_line once "$command" "cmd_$command" ;;
 kunit) cmd_kunit "$1" ;;
-'') misused "what is to be done?" ;;
-*) misused "no command '$command'" ;;
+'') misused "no command given" ;;
+*) misused "unknown command '$command'" ;;
 esac

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Compare the samples of guest/flow.py of two kernels: compare_flows.py BASE PATCHED.
 
-All that TCP_INFO tells is the same in each sample, byte by byte: windows, RTTs, rates, counts and queues. Status 1 when
-it is not, 2 when there is nothing to compare.
+Each sample of TCP_INFO (windows, RTTs, rates, counts and queues) must be the same, byte by byte. Status 1 if one
+differs, 2 if samples are missing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 SAMPLES = 200
 
-# What a difference is called, by its offset in struct tcp_info (include/uapi/linux/tcp.h).
+# Names of fields by their offset in struct tcp_info (include/uapi/linux/tcp.h).
 NAMES = {
     24: "unacked",
     36: "retrans",

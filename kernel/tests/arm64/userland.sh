@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Makes the root of an arm64 guest out of Debian's packages, for the machine has only programs of its own architecture: an
-# archive that the kernel unpacks into memory. The packages are those that the apt of this machine finds for arm64, with
-# lists and a cache of their own; nothing is installed. Prints the archive's path. It is kept until this file changes.
+# Builds the root file system of an arm64 guest from Debian's arm64 packages, as an archive that the kernel unpacks into
+# memory. The packages are those that this machine's apt finds for arm64, with separate lists and a separate cache;
+# nothing is installed. Prints the path of the archive, which is cached until this file changes.
 #
-#   userland.sh DIR        DIR: where to keep it
+#   userland.sh DIR        DIR: the folder of the archive
 set -euo pipefail
 shopt -s inherit_errexit
 
-# What guest/init.sh and the tests call, and what these ask for.
+# The programs that guest/init.sh and the tests call; apt adds their dependencies.
 packages=(bash coreutils ethtool grep iproute2 mount procps python3 sed util-linux)
 
 fail() {
@@ -17,14 +17,14 @@ fail() {
 	exit 1
 }
 
-[ $# -eq 1 ] || fail "takes the folder to keep it in"
+[ $# -eq 1 ] || fail "needs one argument, the folder of the archive"
 archive=$1/userland-arm64-$(sha256sum <"${BASH_SOURCE[0]}" | cut -c1-16).cpio
 if [ -e "$archive" ]; then
 	echo "$archive"
 	exit 0
 fi
 for program in apt-get dpkg-deb cpio; do
-	command -v "$program" >/dev/null || fail "no $program"
+	command -v "$program" >/dev/null || fail "$program is not installed"
 done
 
 tmp=$(mktemp -d)
@@ -41,9 +41,10 @@ Dir::State::status "$tmp/status";
 Dir::Cache "$tmp/cache";
 CONF
 export APT_CONFIG=$tmp/apt.conf
-echo "fetching arm64 packages: ${packages[*]} and what they need" >&2
+echo "fetching arm64 packages: ${packages[*]} and their dependencies" >&2
 apt-get -qq update >&2
-apt-get -qq install -y --download-only "${packages[@]}" >"$tmp/apt.log" 2>&1 || fail "no packages: $(tail -3 "$tmp/apt.log")"
+apt-get -qq install -y --download-only "${packages[@]}" >"$tmp/apt.log" 2>&1 ||
+	fail "cannot fetch the packages: $(tail -3 "$tmp/apt.log")"
 for package in "$tmp"/cache/archives/*.deb; do
 	dpkg-deb -x "$package" "$tmp/root"
 done
@@ -52,7 +53,7 @@ cd "$tmp/root"
 rm -rf usr/share/{bash-completion,doc,i18n,info,locale,man,perl,zoneinfo} usr/lib/aarch64-linux-gnu/{gconv,perl}
 mkdir -p dev proc run sys tmp
 ln -s bash bin/sh
-new=$(mktemp "$archive.XXXXXX") # another line's test may be making the same one
+new=$(mktemp "$archive.XXXXXX") # the test of another line may build the same archive
 find . -print0 | LC_ALL=C sort -z | cpio --quiet -0 -o -H newc -R 0:0 >"$new"
 mv "$new" "$archive"
 echo "$archive"

@@ -1,46 +1,35 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the series costs a sender: instructions that are executed for it in the kernel per acknowledged segment, with the
-# series against without it. Both kernels are x86-64 with the same options and compiler. They run in qemu's emulator,
-# where time is the number of instructions executed. When its timers fire still depends on the host by a few instructions,
-# so the unpatched kernel is counted twice: how far it is from itself says what a difference means.
+# Measures the cost of the series for a sender: instructions that the kernel executes for it per acknowledged segment,
+# with the series and without. Both kernels are x86-64 with the same options and compiler. They run in qemu's emulator,
+# where time is the number of instructions executed. When its timers fire still depends on the host by a few
+# instructions, so the unpatched kernel is counted twice: the difference between these two counts is the noise.
 #
 #   cost.sh [--json] [--repeats N] [--megabytes N] [--keep DIR] [--line LINE]
 #
 #   --json         the table and the functions as JSON
-#   --repeats N    uploads of each kind, each begun at another moment (default 3)
-#   --megabytes N  bytes of an upload (default 24)
-#   --keep DIR     leave the counts there; report.py reads them again
+#   --repeats N    uploads of each kind, each with another start time (default 3)
+#   --megabytes N  size of an upload (default 24)
+#   --keep DIR     keep the counts there; report.py can read them again
 #   --line LINE    the kernel line (default 6.1)
 #
-# guest_work.py says what is uploaded in which states of the kernel, report.py what the limits are. Status 1 if one is
-# exceeded. Needs qemu-system-x86, cpio and what building a kernel needs. CACHE and JOBS as in check-series.sh.
+# guest_work.py defines the uploads and the states of the kernel, report.py the limits. Status 1 if a limit is exceeded.
+# Needs qemu-system-x86, cpio and the tools for building a kernel. CACHE and JOBS as in check-series.sh.
 #
 # example:
 #   kernel/tests/cost/cost.sh --keep /tmp/cost && kernel/tests/cost/report.py --json /tmp/cost
-set -euo pipefail
-shopt -s inherit_errexit
 
-cost=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-here=$(dirname "$cost")
-cases=none,one,full-no-match,full,full-bites,full-changes,traced
+# shellcheck source=SCRIPTDIR/../series/prelude.sh
+. "$(dirname "$0")/../series/prelude.sh"
 
-fail() {
-	echo "FAIL: $*" >&2
-	exit 1
-}
-
-# shellcheck source=SCRIPTDIR/../series/tree.sh
-. "$here/series/tree.sh"
-# shellcheck source=SCRIPTDIR/../series/make.sh
-. "$here/series/make.sh"
-
+cost=$here/cost
+cases=none,one,full-no-match,full,full-limits,full-changes,traced
 kernel_line=6.1 repeats=3 megabytes=24 keep='' report=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	-h | --help)
-		sed -n '4,22s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+		print_help
 		exit 0
 		;;
 	--json) report+=(--json) ;;
@@ -49,14 +38,14 @@ while [ $# -gt 0 ]; do
 	--keep) keep=$2 && shift ;;
 	--line) kernel_line=$2 && shift ;;
 	*)
-		echo "cost.sh: no option '$1'; try 'cost.sh --help'" >&2
+		echo "cost.sh: unknown option '$1'; try 'cost.sh --help'" >&2
 		exit 2
 		;;
 	esac
 	shift
 done
 for program in qemu-system-x86_64 cpio ethtool; do
-	command -v "$program" >/dev/null || fail "no $program"
+	command -v "$program" >/dev/null || fail "$program is not installed"
 done
 
 save() { # OBJECTS DIR
@@ -64,7 +53,7 @@ save() { # OBJECTS DIR
 	cp "$1/System.map" "$1/arch/x86/boot/bzImage" "$2/"
 }
 
-# One tree, built without the series and then with it: only what the series changes is compiled twice.
+# One tree, built without the series and then with it: only changed files are compiled twice.
 build_kernels() { # DIR
 	local tree objects=$work/objects-cost
 	arch=x86_64
@@ -84,15 +73,16 @@ build_kernels() { # DIR
 	mv "$1.new" "$1"
 }
 
-# Time is counted in instructions, one a nanosecond, and idling takes none: the guest sees next to nothing of the host.
+# An instruction takes a nanosecond and idling takes no time, so the guest depends very little on the host.
 count() { # KERNEL DIR CASES
+	local parameters="console=ttyS0 quiet panic=-1 norandmaps tsc_early_khz=1000000 nolapic"
 	mkdir -p "$2"
 	cp "$1/System.map" "$2/"
 	sort "$2/System.map" | awk -f "$cost/hooks.awk" >"$2/hooks"
 	nice timeout 3600 qemu-system-x86_64 -accel tcg,thread=single -icount shift=0,sleep=off -cpu qemu64 -m 512 \
 		-seed 1 -nodefaults -no-user-config -display none -no-reboot -rtc base=2026-01-01,clock=vm -serial stdio \
 		-kernel "$1/bzImage" -initrd "$tmp/initramfs" \
-		-append "console=ttyS0 quiet panic=-1 norandmaps tsc_early_khz=1000000 nolapic CASES=$3 REPEATS=$repeats MEGABYTES=$megabytes" \
+		-append "$parameters CASES=$3 REPEATS=$repeats MEGABYTES=$megabytes" \
 		-plugin "$tmp/count_insns.so,out=$2/counts,hooks=$2/hooks" </dev/null >"$2/console"
 }
 
@@ -103,7 +93,7 @@ if [ ! -e "$kernels" ]; then
 	rm -rf "$work"/cost-*
 	build_kernels "$kernels"
 fi
-exec 8>&- # others may build while this counts
+exec 8>&- # allow other builds while this counts
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -112,7 +102,7 @@ gcc -O2 -Wall -Werror -shared -fPIC -fvisibility=hidden -o "$tmp/count_insns.so"
 "$cost/initramfs.sh" "$tmp/initramfs"
 echo "counting the unpatched kernel" >&2
 count "$kernels/base" "$keep/base" none
-echo "counting it once more" >&2
+echo "counting it again" >&2
 count "$kernels/base" "$keep/again" none
 echo "counting the patched kernel" >&2
 count "$kernels/patched" "$keep/patched" "$cases"

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A plugin for qemu's TCG that counts the instructions which a guest with one
- * processor executes in its kernel, for a TCP sender and for the rest apart.
+ * processor executes in its kernel, separately for a TCP sender and the rest.
  *
  *	-plugin count_insns.so,out=FILE,hooks=FILE
  *
- * It counts between two marks in user space. A mark is a nop that no compiler
- * makes: nopw (MARK | phase)(%rax,%rax); a phase of 0 ends the count.
+ * It counts between two marks in user space. A mark is a nop that compilers do
+ * not generate: nopw (MARK | phase)(%rax,%rax); a phase of 0 ends the count.
  *
- * Both ends of the connections are in one kernel. Whom an instruction is for
- * follows from the functions that run near it. What the kernel executes is cut
- * into spans: a system call until the next one or the next task, within it a
- * softirq from one of its actions to the next, and within that a received
- * packet. A span in which a function ran that only a sender of data needs is the
- * sender's, with all that it executed, unless another function claims it for the
- * rest; so is the receive action around the sender's packets. All other spans
- * are the rest's.
+ * Both ends of the connections are in one kernel. The owner of an instruction
+ * is derived from the functions that run near it. The execution of the kernel
+ * is divided into spans: a system call until the next one or the next task,
+ * within it a softirq from one of its actions to the next, and within that a
+ * received packet. A span belongs to the sender if it ran a function that only
+ * a sender of data calls, unless it also ran a function of kind "other"; so
+ * does the receive action around the sender's packets. All other spans belong
+ * to the rest.
  *
  * Lines of hooks: KIND FIRST END, addresses of a function's first byte and of
- * what follows it; KIND is "span" (another span of a task), "softirq", "vector"
- * (another span of a softirq), "packet", "sender" or "other" (whom it is for).
+ * the byte after its last one; KIND is "span" (starts another span of a task),
+ * "softirq", "vector" (starts another span of a softirq), "packet", "sender" or
+ * "other" (the owner).
  *
- * out has for each phase
+ * Lines of out for each phase:
  *	phase PHASE
- *	kernel ADDRESS INSTRUCTIONS SENDER OTHER	how often a block ran
+ *	kernel ADDRESS INSTRUCTIONS SENDER OTHER	executions of a block
  *	end
  */
 #include <inttypes.h>
@@ -31,7 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is used here of qemu-plugin.h, version 1, which Debian does not pack. */
+/* The used part of qemu-plugin.h, version 1, which Debian does not package. */
 typedef uint64_t qemu_plugin_id_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
@@ -76,7 +77,7 @@ struct block {
 	uint64_t	address;
 	uint64_t	instructions;
 	enum kind	enters;		/* the function that it is the first block of */
-	int		leaves;		/* depth that a ret at its end goes back from */
+	int		leaves;		/* depth that a ret at its end leaves */
 	uint64_t	times[OWNERS];
 	uint64_t	pending[DEPTHS];	/* in the open span of a depth */
 };
@@ -84,7 +85,7 @@ struct block {
 struct span {
 	struct block	**blocks;
 	size_t		count;
-	size_t		room;
+	size_t		capacity;
 	bool		sender;
 	bool		other;
 };
@@ -94,7 +95,7 @@ static size_t hook_count;
 static struct block *blocks;
 static struct span open_spans[DEPTHS];
 static int depth;
-static int leaving;	/* the block before ends the span of this depth */
+static int leaving;	/* the previous block ended the span of this depth */
 static unsigned long phase;
 static FILE *out;
 
@@ -124,10 +125,10 @@ static void add_to_span(struct block *block)
 	struct span *span = &open_spans[depth];
 
 	if (!block->pending[depth]++) {
-		if (span->count == span->room) {
-			span->room = 2 * span->room + 1024;
+		if (span->count == span->capacity) {
+			span->capacity = 2 * span->capacity + 1024;
 			span->blocks = realloc(span->blocks,
-					       span->room * sizeof(*span->blocks)) ?:
+					       span->capacity * sizeof(*span->blocks)) ?:
 				       fail("no memory");
 		}
 		span->blocks[span->count++] = block;
@@ -140,7 +141,7 @@ static void leave(void)
 
 	while (depth >= leaving)
 		close_span(depth--);
-	/* The softirq that a packet came in shares its owner. */
+	/* The softirq that received a packet has the packet's owner. */
 	if (leaving == PACKET && sender && depth == SOFTIRQ)
 		open_spans[SOFTIRQ].sender = true;
 	else if (leaving == PACKET && depth == SOFTIRQ)
@@ -216,14 +217,14 @@ static void write_counts(void)
 
 static void mark_runs(unsigned int vcpu, void *data)
 {
-	unsigned long wanted = (uintptr_t)data;
+	unsigned long next = (uintptr_t)data;
 
 	(void)vcpu;
-	if (phase && wanted)
-		fail("a phase begins before the last one ended");
+	if (phase && next)
+		fail("a phase starts before the last one ended");
 	if (phase)
 		write_counts();
-	phase = wanted;
+	phase = next;
 }
 
 /* The phase of a mark, -1 for any other instruction. */
@@ -231,13 +232,13 @@ static long phase_of(const struct qemu_plugin_insn *insn)
 {
 	static const uint8_t nopw[] = { 0x0f, 0x1f, 0x84, 0x00 };
 	const uint8_t *data = qemu_plugin_insn_data(insn);
-	uint32_t word;
+	uint32_t mark;
 
-	if (qemu_plugin_insn_size(insn) != sizeof(nopw) + sizeof(word) ||
+	if (qemu_plugin_insn_size(insn) != sizeof(nopw) + sizeof(mark) ||
 	    memcmp(data, nopw, sizeof(nopw)))
 		return -1;
-	memcpy(&word, data + sizeof(nopw), sizeof(word));
-	return (word & MARK_MASK) == MARK ? (long)(word & ~MARK_MASK) : -1;
+	memcpy(&mark, data + sizeof(nopw), sizeof(mark));
+	return (mark & MARK_MASK) == MARK ? (long)(mark & ~MARK_MASK) : -1;
 }
 
 static bool ends_in_ret(const struct qemu_plugin_tb *tb)
@@ -313,7 +314,7 @@ static void read_hooks(const char *path)
 				fail("unknown kind of hook");
 	}
 	if (!feof(in) || !hook_count)
-		fail("bad hooks");
+		fail("invalid hooks");
 	fclose(in);
 }
 
@@ -322,8 +323,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc,
 {
 	(void)info;
 	if (argc != 2 || strncmp(argv[0], "out=", 4) || strncmp(argv[1], "hooks=", 6))
-		fail("wants out=FILE,hooks=FILE");
-	out = fopen(argv[0] + 4, "w") ?: fail("cannot write there");
+		fail("the arguments must be out=FILE,hooks=FILE");
+	out = fopen(argv[0] + 4, "w") ?: fail("cannot write the output file");
 	read_hooks(argv[1] + 6);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, block_is_translated);
 	return 0;

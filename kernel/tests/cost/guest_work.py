@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The work whose instructions are counted: uploads of a fixed number of bytes. Runs as root in the guest of cost.sh.
+"""The workload of cost.sh: uploads of a fixed number of bytes. Runs as root in its guest.
 
     guest_work.py CASES REPEATS MEGABYTES
 
@@ -10,8 +10,8 @@ CASES is a list of CASE names, separated by commas. The topology:
     no qdisc                netem: delay  netem: rate, delay,     no qdisc
                                                  limit
 
-All of it is on one processor; count_insns.c tells the phone's instructions from the others'. The phone has no qdisc and
-its driver is two pointers: what a real one takes would only hide what the series adds.
+Everything runs on one processor; count_insns.c separates the phone's instructions from the others. The phone has no
+qdisc and a trivial driver: the instructions of real ones would only make the cost of the series less visible.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ CASES = {
     "one": Case(rules="all 1 65535\n"),
     "full-no-match": Case(rules=OTHERS),
     "full": Case(rules=OTHERS + "all 1 65535\n"),
-    "full-bites": Case(rules=OTHERS + "all 1 150\n"),
+    "full-limits": Case(rules=OTHERS + "all 1 150\n"),
     "full-changes": Case(rules=OTHERS + "all 1 65535\n", changes_per_s=10),
     "traced": Case(traced=True),
 }
@@ -77,7 +77,7 @@ def marker() -> Callable[[int], None]:
 
 
 def enter(name: str | None) -> None:
-    """Go into a network namespace; None is the one that the guest began in."""
+    """Enter a network namespace; None is the initial one."""
     with open(f"/run/netns/{name}" if name else "/proc/1/ns/net") as file:
         if _libc.setns(file.fileno(), CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), f"cannot enter {name}")
@@ -90,7 +90,7 @@ def trace(switch: str) -> None:
 
 @dataclass(slots=True)
 class Cell:
-    """The three namespaces; made anew for each upload, so that none learns from the one before."""
+    """The three namespaces, created for each upload, so that no state (tcp_metrics) is left from an earlier one."""
 
     limit: int
     _names: tuple[str, ...] = field(default=("phone", "ap", "server"))
@@ -118,7 +118,7 @@ class Cell:
 
 
 def in_child(work: Callable[[], None]) -> int:
-    """Run in a process of its own: threads of Python would wait for one another."""
+    """Run in a child process: threads of Python would block each other."""
     child = os.fork()
     if child:
         return child
@@ -187,7 +187,7 @@ def connect(cc: str, rules: str) -> tuple[socket.socket, int]:
 
 
 def upload(cc: str, case: Case, megabytes: int, mark: Callable[[int], None], phase: int) -> Sent:
-    """One upload in the namespaces that are there; counted from after the handshake until all is acknowledged."""
+    """One upload in the existing namespaces, counted from after the handshake until everything is acknowledged."""
     sock, receiver = connect(cc, case.rules)
     changer = in_child(lambda: change_rules(case)) if case.changes_per_s else None
     if case.traced:
@@ -221,7 +221,7 @@ def main(names: str, repeats: int, megabytes: int) -> None:
                 for name in names.split(","):
                     phase += 1
                     with Cell(limit):
-                        # Another moment to begin: what depends on it shows as a spread between repeats.
+                        # Vary the start time: its influence is visible as the spread between repeats.
                         time.sleep(0.1 + 0.00137 * repeat)
                         sent = upload(cc, CASES[name], megabytes, mark, phase)
                     print(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# From a System.map: the hooks of count_insns.c.
+# Makes the hooks of count_insns.c from a System.map.
 #
-# Only who sends data gets to tcp_sendmsg_locked, to tcp_write_xmit or, in tcp_ack with something outstanding, to
-# tcp_rate_gen; tcp_tsq_handler and tcp_write_timer_handler are its tasklet and its timer. What
-# receives, forwards or delays is claimed for the rest where it could share a span with a sender.
+# Only a sender of data calls tcp_sendmsg_locked, tcp_write_xmit or, in tcp_ack with data outstanding, tcp_rate_gen;
+# tcp_tsq_handler and tcp_write_timer_handler are its tasklet and its timer. Functions that receive, forward or delay
+# are "other" where they could share a span with a sender.
 BEGIN {
 	kind["do_syscall_64"] = "span"
 	kind["finish_task_switch"] = "span"
@@ -28,7 +28,7 @@ BEGIN {
 	kind["netem_dequeue"] = "other"
 }
 
-# The compiler's copies of a function have a suffix; what it split off is called from within.
+# The compiler adds suffixes to copies of a function; parts that it split off are called from the function.
 {
 	name = $3
 	sub(/\.(isra|constprop|part).*/, "", name)

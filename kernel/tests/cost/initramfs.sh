@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Makes the guest of cost.sh from the host's own programs: Python with the modules that guest_work.py imports, ip, tc,
-# ethtool, a shell, and the libraries of all of them.
+# Builds the initramfs of cost.sh from the host's programs: Python with the modules that guest_work.py imports, ip, tc,
+# ethtool, a shell, and their libraries.
 #
 #   initramfs.sh FILE
 set -euo pipefail
@@ -30,7 +30,7 @@ add_with_libraries() { # PROGRAM
 	add "$1" "${libraries[@]}"
 }
 
-# The modules that are loaded once guest_work.py is; Python itself loads the encodings when it starts.
+# The modules that guest_work.py imports, and the encodings that Python loads at its start.
 mapfile -t modules < <(/usr/bin/python3 -I -S -B -c '
 import encodings.ascii, encodings.idna, encodings.utf_8, importlib.util, os, runpy, sys
 sys.path.insert(0, sys.argv[1])
@@ -65,7 +65,7 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs run /run
 mount -t tracefs tracefs /sys/kernel/tracing
-# The kernel puts what it does not know of its command line into the environment.
+# The kernel passes unknown parameters of its command line to init as environment.
 python3 -I -S /guest_work.py "$CASES" "$REPEATS" "$MEGABYTES"
 echo "guest ends"
 exec python3 -I -S -c 'import ctypes; ctypes.CDLL(None).reboot(0x1234567)'

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the series costs a sender, from the instructions that cost.sh had counted.
+"""The cost of the series for a sender, from the instructions counted by cost.sh.
 
     report.py [--json] FOLDER
 
-FOLDER has `base`, `again` (the unpatched kernel, twice) and `patched`, each with `console` (what guest_work.py wrote),
-`counts` (what count_insns.c wrote) and `System.map`. Status 1 when a limit is not kept, or when the unpatched kernel is
-so far from itself that it says nothing.
+FOLDER has `base`, `again` (the unpatched kernel, twice) and `patched`, each with `console` (output of guest_work.py),
+`counts` (output of count_insns.c) and `System.map`. Status 1 if a limit is exceeded, or if the two counts of the
+unpatched kernel differ too much for a comparison.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ BASE_CASE = "none"
 AGAIN = "unpatched again"
 NOISE = 0.004  # of the mean of a case's uploads
 # Ratio to the unpatched kernel that must not be exceeded.
-LIMITS = {"none": 1.01, "one": 1.03, "full-no-match": 1.03, "full": 1.03, "full-bites": 1.03, "full-changes": 1.03}
-# Moving the payload and clearing pages: one instruction of today's processors, some hundred in the emulated one.
+LIMITS = {"none": 1.01, "one": 1.03, "full-no-match": 1.03, "full": 1.03, "full-limits": 1.03, "full-changes": 1.03}
+# Copying the payload and clearing pages: one instruction on a current processor, some hundred in the emulator.
 COPIES = re.compile(r"^_*(copy_user|copy_from_user|memcpy|memmove|memset|clear_page|csum_partial|rep_)")
 WORK = re.compile(
     r"^work (?P<phase>\d+) (?P<cc>\S+) (?P<path>\S+) (?P<case>\S+) (?P<repeat>\d+)"
@@ -56,7 +56,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A state of the patched kernel against the unpatched one without rules."""
+    """A state of the patched kernel, compared with the unpatched kernel without rules."""
 
     cc: str
     path: str
@@ -71,7 +71,7 @@ class Row:
     limit: float | None
 
     @property
-    def kept(self) -> bool:
+    def within_limit(self) -> bool:
         if self.case == AGAIN:
             return max(abs(self.ratio - 1), abs(self.ratio_without_copies - 1)) <= NOISE
         return self.limit is None or max(self.ratio, self.ratio_without_copies) <= self.limit
@@ -95,7 +95,7 @@ class Symbols:
 
 
 def read_counts(lines: Iterable[str], symbols: Symbols) -> dict[int, Counter[str]]:
-    """The sender's instructions by function for each phase; ValueError when a phase is cut short."""
+    """The sender's instructions by function for each phase; ValueError if a phase is truncated."""
     phases: dict[int, Counter[str]] = {}
     phase = None
     for line in lines:
@@ -115,7 +115,7 @@ def read_counts(lines: Iterable[str], symbols: Symbols) -> dict[int, Counter[str
 
 
 def read_uploads(folder: Path) -> list[Upload]:
-    """All uploads of one kernel; ValueError when the guest did not come to its end."""
+    """All uploads of one kernel; ValueError if the guest did not finish."""
     console = (folder / "console").read_text(errors="replace").splitlines()
     if "work done" not in (line.strip() for line in console):
         raise ValueError(
@@ -176,7 +176,7 @@ def row(cc: str, path: str, case: str, group: list[Upload], reference: list[Uplo
 
 
 def differences(base: list[Upload], patched: list[Upload]) -> list[tuple[str, float]]:
-    """Instructions per segment that a function took more (or less) than in the unpatched kernel, largest first."""
+    """Differences to the unpatched kernel in instructions per segment of each function, largest first."""
 
     def per_seg(group: list[Upload]) -> Counter[str]:
         total: Counter[str] = Counter()
@@ -200,7 +200,7 @@ def table(rows: list[Row]) -> Iterator[str]:
         yield (
             f"{name:<32}{r.per_seg:>10.1f}{r.ratio:>9.4f}{r.ratio_without_copies:>15.4f}{r.spread:>10.2%} "
             f"{r.acks_per_seg:>9.3f}{r.retransmits:>10.1f}"
-            + ("" if r.kept else f"  exceeds {r.limit}" if r.limit else "  too far from itself")
+            + ("" if r.within_limit else f"  exceeds {r.limit}" if r.limit else "  too noisy")
         )
 
 
@@ -228,14 +228,17 @@ def main() -> int:
     }
     if args.json:
         print(
-            json.dumps({"rows": [asdict(r) | {"kept": r.kept} for r in unpatched + rows], "functions": where}, indent=1)
+            json.dumps(
+                {"rows": [asdict(r) | {"within_limit": r.within_limit} for r in unpatched + rows], "functions": where},
+                indent=1,
+            )
         )
     else:
         print("\n".join(table(unpatched + rows)))
-        print("\nfunctions that took more or less, instructions per segment:")
+        print("\nfunctions with the largest differences, in instructions per segment:")
         for name, functions in where.items():
             print(f"{name}: " + ", ".join(f"{function} {change:+.1f}" for function, change in functions))
-    return 0 if all(r.kept for r in unpatched + rows) else 1
+    return 0 if all(r.within_limit for r in unpatched + rows) else 1
 
 
 if __name__ == "__main__":

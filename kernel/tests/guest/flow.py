@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One upload, printed sample by sample: the same on every kernel that behaves the same.
+"""One upload, printed sample by sample; identical on kernels that behave the same.
 
     flow.py CONGESTION_CONTROL RTT_MS
 
-In virtual time a run is a function of the kernel, of the seed and of this program alone. There is no random loss: the
-queue of the bottleneck is short, so that the sender meets loss and recovery all the same. One boot runs one upload.
+In virtual time a run depends only on the kernel, the seed and this program. There is no random loss, but the queue of
+the bottleneck is short, so that loss and recovery occur. One boot runs one upload.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import time
 
 from support import Link, sleep_until_s
 
-TCP_INFO_BYTES = 512  # more than any kernel has; it gives what it has
+TCP_INFO_BYTES = 512  # more than any kernel returns
 
 
 def main(cc: str, rtt_ms: int) -> None:
-    # Printed at the end: the console waits for the host, which is not in virtual time.
+    # Printed at the end, because writing to the console takes host time.
     lines = []
-    with Link(rate_mbit=20, rtt_ms=rtt_ms, limit=100, quiet=True) as link:
+    with Link(rate_mbit=20, rtt_ms=rtt_ms, limit=100, tcp_only=True) as link:
         listener = link.listen()
-        # Two kernels may take a different time to boot.
+        # Start at a fixed time: two kernels may take different times to boot.
         sleep_until_s(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 10**9 + 2)
         sock, peer = link.dial(listener, cc=cc)
         link.upload(sock, peer)

@@ -18,7 +18,7 @@ _LINE = re.compile(r" (?P<s>\d+)\.(?P<us>\d{6}): (?P<name>tcp_monitor_\w+): (?P<
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One trace event; numbers as numbers, the rest as it was printed."""
+    """One trace event. Fields are text as printed; indexing converts to a number."""
 
     time_us: int  # CLOCK_MONOTONIC, rounded
     name: str  # "window" or "event"
@@ -28,18 +28,18 @@ class Entry:
         return int(self.text[key])
 
     @property
-    def lost(self) -> bool:
+    def in_loss(self) -> bool:
         return self.text["ca_state"] == "loss"
 
 
 @dataclass(slots=True)
 class History:
-    """What was recorded, in the order of time; filled when recording ends."""
+    """The recorded entries in order of time; filled when recording ends."""
 
     entries: list[Entry] = field(default_factory=list)
 
     def connections(self) -> dict[str, list[Entry]]:
-        """By cookie, in the order of their first entries."""
+        """Entries by cookie, in the order of the first entries."""
         by_cookie: dict[str, list[Entry]] = {}
         for entry in self.entries:
             by_cookie.setdefault(entry.text["cookie"], []).append(entry)
@@ -67,7 +67,7 @@ def parse(text: str) -> list[Entry]:
 
 @contextlib.contextmanager
 def recorded(at: str) -> Iterator[History]:
-    """Record the connections of one namespace; AssertionError if the buffer was too small for them."""
+    """Record the connections of one namespace; AssertionError if the buffer was too small."""
     if not os.path.exists(f"{TRACEFS}/trace"):
         sh(f"mount -t tracefs tracefs {TRACEFS}")
     with namespace(at):
@@ -88,7 +88,7 @@ def recorded(at: str) -> Iterator[History]:
             text = file.read()
         _write("events/tcp_monitor/filter", "0")
         _write("buffer_size_kb", "1")
-    for nothing in ("overrun: 0", "dropped events: 0"):
-        if nothing not in stats.splitlines():
+    for expected in ("overrun: 0", "dropped events: 0"):
+        if expected not in stats.splitlines():
             raise AssertionError(f"the ring buffer lost entries:\n{stats}")
     history.entries = parse(text)

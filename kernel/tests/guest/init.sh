@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# PID 1 of the User Mode Linux guest: makes it habitable, runs the tests named
-# on the kernel command line (airbound.tests=: names, "all", "none" for a boot
-# alone, "flow,CC,RTT_MS" for flow.py) and powers off. The host's file system is
-# the root, read-only.
+# PID 1 of the guest: mounts file systems, runs the tests of the kernel command line (airbound.tests=: names, "all",
+# "none" for a boot without tests, "flow,CC,RTT_MS" for flow.py) and powers off. In User Mode Linux, the root is the
+# host's file system, read-only.
 set -uo pipefail
 
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
-# The host's /tmp stays visible: these files may be in there.
+# The host's /tmp stays visible because it may contain these files.
 mount -t tmpfs tmpfs /run
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=/run TMPDIR=/run PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0
@@ -26,7 +25,7 @@ elif [ "$tests" != none ]; then
 	# shellcheck disable=SC2086  # several names separated by commas
 	python3 -m unittest -v ${tests//,/ } 2>&1
 	echo "guest tests ended with status $?"
-	# Under debug/debug.config: what the tests left behind. It wants to see an object lost twice.
+	# With debug/debug.config: memory that the tests leaked. kmemleak reports an object after the second scan.
 	mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
 	if [ -e /sys/kernel/debug/kmemleak ]; then
 		for _ in first second; do
@@ -39,5 +38,5 @@ elif [ "$tests" != none ]; then
 fi
 echo "guest powers off"
 sync
-# Not every Debian has poweroff(8). LINUX_REBOOT_CMD_POWER_OFF of reboot(2).
+# Not every Debian system has poweroff(8). LINUX_REBOOT_CMD_POWER_OFF of reboot(2).
 python3 -c 'import ctypes; ctypes.CDLL(None).reboot(0x4321fedc)'

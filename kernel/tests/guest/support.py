@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Namespaces, links, connections and the two proc files, for the guest tests.
 
-Topology of `Link`, made anew for each test that wants one:
+Topology of `Link`, created for each test that uses it:
 
     namespace "phone"                        namespace "server"
     phone0 10.9.0.1  2001:db8:9::1 ---veth--- server0 10.9.0.2  2001:db8:9::2
@@ -35,13 +35,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def sh(command: str) -> str:
-    """Run a command; its output, or CalledProcessError."""
+    """Run a command and return its output, or raise CalledProcessError."""
     return subprocess.run(command, shell=True, check=True, text=True, capture_output=True).stdout
 
 
 @contextlib.contextmanager
 def namespace(name: str | None) -> Iterator[None]:
-    """Enter a network namespace with this thread; None stays where it is."""
+    """Enter a network namespace with this thread; None for the current one."""
     if name is None:
         yield
         return
@@ -55,7 +55,7 @@ def namespace(name: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def user(uid: int) -> Iterator[None]:
-    """Be somebody else to the file system, which is who a new socket belongs to; this thread only."""
+    """Change the file system UID of this thread, which is the owner of new sockets."""
     before = _libc.setfsuid(uid)
     try:
         yield
@@ -70,7 +70,7 @@ def _setns(fd: int) -> None:
 
 
 def write_bounds(text: str | bytes, *, at: str | None = None) -> None:
-    """One transaction: one write(); OSError when the kernel refuses it."""
+    """Write one transaction with one write(); OSError if the kernel refuses it."""
     data = text.encode() if isinstance(text, str) else text
     with namespace(at):
         fd = os.open(BOUNDS, os.O_WRONLY)
@@ -88,7 +88,7 @@ def read_bounds(*, at: str | None = None) -> str:
 
 
 def statistics(*, at: str | None = None) -> dict[str, tuple[int, int]]:
-    """By the text of the rule, how many writes of a window it raised and how many it lowered."""
+    """By the text of the rule, the numbers of window writes that it raised and lowered."""
     with namespace(at), open(STATISTICS) as file:
         lines = file.read().splitlines()
     counts = {}
@@ -101,7 +101,7 @@ def statistics(*, at: str | None = None) -> dict[str, tuple[int, int]]:
 
 
 def refusal(text: str | bytes, *, at: str | None = None) -> str:
-    """The name of the error a transaction is refused with, "accepted" if none."""
+    """The name of the error of a transaction, "accepted" if none."""
     try:
         write_bounds(text, at=at)
     except OSError as error:
@@ -157,22 +157,22 @@ class TcpInfo:
 
 
 def bbr_cwnd_gain(sock: socket.socket) -> int:
-    """Of struct tcp_bbr_info, in 1/256: 256 only in PROBE_RTT."""
+    """cwnd_gain of struct tcp_bbr_info, in 1/256: 256 only in PROBE_RTT."""
     raw = sock.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, 20)
     return int.from_bytes(raw[16:20], "little")
 
 
 def wait_until(condition: Callable[[], bool], *, seconds: float, what: str) -> None:
-    """Poll in virtual time, which waiting costs nothing of; AssertionError when it does not come."""
+    """Poll in virtual time; AssertionError after `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"did not happen in {seconds} s: {what}")
+            raise AssertionError(f"not within {seconds} s: {what}")
         time.sleep(0.002)
 
 
 def disconnect(sock: socket.socket) -> None:
-    """Connect to AF_UNSPEC: the connection is over, and the socket can go elsewhere."""
+    """Connect to AF_UNSPEC: ends the connection; the socket can be connected again."""
     if _libc.connect(sock.fileno(), (ctypes.c_char * 16)(), 16):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -183,17 +183,17 @@ class _Timespec(ctypes.Structure):
 
 
 def sleep_until_s(monotonic_s: int) -> None:
-    """Sleep until CLOCK_MONOTONIC shows a whole second, exactly so in virtual time."""
+    """Sleep until CLOCK_MONOTONIC reaches this second, exactly so in virtual time."""
     timer_abstime = 1
     _libc.clock_nanosleep(time.CLOCK_MONOTONIC, timer_abstime, ctypes.byref(_Timespec(monotonic_s, 0)), None)
 
 
 class Link:
-    """The phone, the server and the wire between them; a context manager."""
+    """The phone, the server and the link between them; a context manager."""
 
-    def __init__(self, *, rate_mbit: int = 20, rtt_ms: int = 40, limit: int = 2000, quiet: bool = False) -> None:
+    def __init__(self, *, rate_mbit: int = 20, rtt_ms: int = 40, limit: int = 2000, tcp_only: bool = False) -> None:
         self._delay_ms, self._rate_mbit, self._limit = rtt_ms // 2, rate_mbit, limit
-        self._quiet = quiet
+        self._tcp_only = tcp_only
         self._sockets: list[socket.socket] = []
 
     def __enter__(self) -> Self:
@@ -206,18 +206,18 @@ class Link:
             "ip -n phone addr add 10.9.0.1/16 dev phone0; ip -n phone addr add 2001:db8:9::1/64 nodad dev phone0;"
             "ip -n server addr add 10.9.0.2/16 dev server0; ip -n server addr add 10.9.1.2/16 dev server0;"
             "ip -n server addr add 2001:db8:9::2/64 nodad dev server0;"
-            # Segments of one MSS each: what is in flight can be counted.
+            # Segments of one MSS each, so that segments in flight can be counted.
             "ip netns exec phone ethtool -K phone0 tso off gso off gro off >/dev/null;"
             "ip netns exec server ethtool -K server0 tso off gso off gro off >/dev/null"
         )
-        if self._quiet:
-            self._silence()
+        if self._tcp_only:
+            self._disable_background_traffic()
         self.shape("phone")
         self.shape("server")
         return self
 
-    def _silence(self) -> None:
-        """Nothing but TCP on the wire: IPv6 and ARP send at times that the kernel draws by lot."""
+    def _disable_background_traffic(self) -> None:
+        """Disable IPv6 and ARP, which send at random times."""
         for end, other, mac, address in (
             ("phone", "server", "02:00:00:00:00:01", "10.9.0.1"),
             ("server", "phone", "02:00:00:00:00:02", SERVER4),
@@ -271,7 +271,7 @@ class Link:
         return sock, peer
 
     def upload(self, sock: socket.socket, peer: socket.socket) -> None:
-        """Send without end from one socket and read from the other, in two threads, until they are closed."""
+        """Send from one socket and read from the other, in two threads, until they are closed."""
 
         def send() -> None:
             with contextlib.suppress(OSError):

@@ -92,7 +92,7 @@ class Grammar(unittest.TestCase):
                     self.assertEqual(refusal(text), error)
                     self.assertEqual(read_bounds(), "all 7 8\n")
 
-    def test_one_bad_line_undoes_the_whole_transaction(self) -> None:
+    def test_one_invalid_line_refuses_the_whole_transaction(self) -> None:
         write_bounds("all 7 8\n")
         for last in ("rubbish\n", "all 9 1\n", "dst 10.0.0.1/99 1 2\n", "all 1 2"):
             with self.subTest(last):
@@ -186,7 +186,7 @@ class Permissions(unittest.TestCase):
         self.assertIn("Operation not permitted", caught.exception.stderr)
         self.assertEqual(read_bounds(), "")
 
-    def test_root_of_its_own_user_namespace_rules_only_its_own_network(self) -> None:
+    def test_root_of_a_user_namespace_controls_only_its_own_network(self) -> None:
         out = sh(f"unshare --user --map-root-user --net sh -c 'echo all 1 2 > {BOUNDS}; cat {BOUNDS}'")
         self.assertEqual(out, "all 1 2\n")
         self.assertEqual(read_bounds(), "")
@@ -197,7 +197,7 @@ class Namespaces(unittest.TestCase):
         sh("ip netns add one; ip netns add two")
         self.addCleanup(sh, "ip netns del two; test ! -e /run/netns/one || ip netns del one")
 
-    def test_each_has_rules_of_its_own(self) -> None:
+    def test_each_namespace_has_its_own_rules(self) -> None:
         write_bounds("all 1 2\n", at="one")
         write_bounds("all 3 4\n", at="two")
         self.assertEqual(read_bounds(at="one"), "all 1 2\n")
@@ -206,13 +206,13 @@ class Namespaces(unittest.TestCase):
         write_bounds("flush\n", at="one")
         self.assertEqual(read_bounds(at="two"), "all 3 4\n")
 
-    def test_a_new_one_starts_empty(self) -> None:
+    def test_a_new_namespace_has_no_rules(self) -> None:
         write_bounds("all 1 2\n")
         self.addCleanup(write_bounds, "flush\n")
         sh("ip netns del one; ip netns add one")
         self.assertEqual(read_bounds(at="one"), "")
 
-    def test_a_descriptor_stays_with_the_one_it_was_opened_in(self) -> None:
+    def test_a_descriptor_keeps_the_namespace_it_was_opened_in(self) -> None:
         with namespace("one"):
             fd = os.open(BOUNDS, os.O_WRONLY)
         self.addCleanup(os.close, fd)
@@ -221,12 +221,14 @@ class Namespaces(unittest.TestCase):
         self.assertEqual(read_bounds(at="one"), "all 1 2\n")
         self.assertEqual(read_bounds(at="two"), "")
 
-    def test_rules_go_with_it(self) -> None:
+    def test_rules_are_removed_with_the_namespace(self) -> None:
         for _ in range(30):
             sh("ip netns del one; ip netns add one")
+            self.assertEqual(read_bounds(at="one"), "")
             write_bounds(FULL_TABLE, at="one")
+            self.assertEqual(read_bounds(at="one"), FULL_TABLE)
 
-    def test_a_descriptor_does_not_outlive_it(self) -> None:
+    def test_a_descriptor_fails_after_its_namespace_was_deleted(self) -> None:
         with namespace("one"):
             fd = os.open(BOUNDS, os.O_WRONLY)
         self.addCleanup(os.close, fd)

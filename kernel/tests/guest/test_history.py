@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What must hold for every single write of a window, seen in the trace instead of in samples."""
+"""Invariants of every single write of a window, from the trace instead of samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support import CONGESTION_CONTROLS, Link, TcpInfo, monitor_of, sh, wait_unt
 
 NOT_SET = 2147483647
 SO_MAX_PACING_RATE = 47
-PACE_BYTES_PER_S = 125_000  # a third of what a window of 10 gives
+PACE_BYTES_PER_S = 125_000  # a third of the rate of a window of 10
 
 
 def windows(entries: list[Entry]) -> list[Entry]:
@@ -31,30 +31,30 @@ def bounds(entry: Entry) -> tuple[int, int]:
 
 
 class Invariants(unittest.TestCase):
-    """The bounds hold at each write: the maximum always, the minimum outside the recovery from a timeout."""
+    """Each write is within the bounds: of the maximum always, of the minimum except in RTO recovery."""
 
     def assert_within_bounds(self, entries: list[Entry]) -> int:
-        """Of one connection. Returns how many writes below the minimum a timeout excused."""
-        timeout, recovering, excused = False, False, 0
+        """Check one connection. Returns the number of writes below the minimum, all of them in RTO recovery."""
+        timeout, recovering, below_minimum = False, False, 0
         for entry in entries:
             if entry.name == "event":
                 timeout |= entry.text["event"] == "timeout"
                 continue
-            if entry.lost:
+            if entry.in_loss:
                 recovering = True
-            elif recovering:  # before, it is what a timeout changes first: ssthresh
+            elif recovering:  # not before: a timeout changes ssthresh first, outside of the state
                 timeout, recovering = False, False
             if not entry["bound_max_segs"]:
                 continue
             self.assertLessEqual(entry["cwnd_segs"], entry["bound_max_segs"], entry)
             if entry["cwnd_segs"] < entry["bound_min_segs"]:
-                self.assertTrue(entry.lost, entry)
-                self.assertTrue(timeout, f"below the minimum without a timeout before: {entry}")
-                excused += 1
-        return excused
+                self.assertTrue(entry.in_loss, entry)
+                self.assertTrue(timeout, f"below the minimum without a preceding timeout: {entry}")
+                below_minimum += 1
+        return below_minimum
 
     def record(self, cc: str, rtt_ms: int, loss: str, *, seconds: int = 20) -> list[Entry]:
-        """One upload whose bounds change on its way: none, tight, wide, a point, none."""
+        """One upload whose bounds change: none, narrow, wide, min equal to max, none."""
         with Link(rtt_ms=rtt_ms, rate_mbit=20) as link, recorded("phone") as history:
             link.shape("phone", f"loss {loss}")
             sock, peer = link.dial(link.listen(), cc=cc)
@@ -93,16 +93,16 @@ class Invariants(unittest.TestCase):
             [entries] = history.connections().values()
             self.assertGreaterEqual(self.assert_within_bounds(entries), 3)
 
-    def test_an_undo_does_not_lift_the_window_over_the_maximum(self) -> None:
-        # A queue of 150 packets: round trips stay below 160 ms, so that ACKs 600 ms late are later than any timeout.
+    def test_an_undo_does_not_raise_the_window_above_the_maximum(self) -> None:
+        # With a queue of 150 packets round trips stay below 160 ms, so a delay of 600 ms causes a timeout.
         for cc in CONGESTION_CONTROLS:
             with self.subTest(cc), Link(rtt_ms=40, limit=150) as link, recorded("phone") as history:
                 sock, peer = link.dial(link.listen(), cc=cc)
                 link.upload(sock, peer)
                 for _ in range(3):
                     write_bounds("flush\n", at="phone")
-                    time.sleep(1)  # a window above the maximum to come is what an undo would restore
-                    link.delay("server", 600)  # the ACKs come late: a timeout for nothing
+                    time.sleep(1)  # the window grows above the later maximum; an undo would restore it
+                    link.delay("server", 600)  # late ACKs cause a spurious timeout
                     time.sleep(0.4)
                     write_bounds("all 5 12\n", at="phone")
                     time.sleep(1)
@@ -113,7 +113,7 @@ class Invariants(unittest.TestCase):
             kinds = [entry.text["event"] for entry in entries if entry.name == "event"]
             self.assertIn("undo", kinds)
 
-    def test_a_paced_connection_keeps_its_pace_and_its_bounds(self) -> None:
+    def test_a_paced_connection_keeps_its_rate_and_its_bounds(self) -> None:
         for cc in CONGESTION_CONTROLS:
             with self.subTest(cc), Link(rtt_ms=40) as link, recorded("phone") as history:
                 write_bounds("all 10 20\n", at="phone")
@@ -129,9 +129,9 @@ class Invariants(unittest.TestCase):
 
 
 class Changes(unittest.TestCase):
-    """Each change of the rules is in force at every connection within one round trip: at its next ACK."""
+    """Each change of the rules applies to every connection within one round trip: at its next ACK."""
 
-    def test_a_thousand_changes_are_each_in_force_within_a_round_trip(self) -> None:
+    def test_each_of_a_thousand_changes_applies_within_a_round_trip(self) -> None:
         changes: list[tuple[int, int, int, int]] = []
         with Link(rtt_ms=10, rate_mbit=10) as link, recorded("phone") as history:
             listener = link.listen()
@@ -142,27 +142,27 @@ class Changes(unittest.TestCase):
             for i in range(1000):
                 low = 2 + i % 7
                 high = low + i % 3
-                begun_us = now_us()
+                started_us = now_us()
                 write_bounds(f"flush\nall {low} {high}\n", at="phone")
-                changes.append((begun_us, now_us(), low, high))
+                changes.append((started_us, now_us(), low, high))
                 time.sleep(0.1)
         connections = history.connections()
         self.assertEqual(len(connections), len(CONGESTION_CONTROLS))
         for entries in connections.values():
-            obeyed = iter(windows(entries))
-            for begun_us, done_us, low, high in changes:
-                # A connection takes each change over once, in their order.
-                entry = next(e for e in obeyed if bounds(e) == (low, high) and e.time_us >= begun_us)
-                # Until the write is done, a segment may be sent under the old rules; its ACK comes a round trip later.
+            applied = iter(windows(entries))
+            for started_us, done_us, low, high in changes:
+                # A connection applies each change once, in order.
+                entry = next(e for e in applied if bounds(e) == (low, high) and e.time_us >= started_us)
+                # Until the write returns, a segment may be sent under the old rules; its ACK is a round trip later.
                 # Both are differences of times in whole microseconds, so each may be off by one.
                 self.assertLessEqual(entry.time_us - done_us, entry["last_rtt_us"] + 2, entry)
                 self.assertLessEqual(entry["cwnd_segs"], high, entry)
-                if not entry.lost:
+                if not entry.in_loss:
                     self.assertGreaterEqual(entry["cwnd_segs"], low, entry)
 
 
-class Truth(unittest.TestCase):
-    """The trace says what the socket says."""
+class Accuracy(unittest.TestCase):
+    """The trace agrees with the socket."""
 
     def test_one_entry_for_each_change(self) -> None:
         with Link(rtt_ms=40) as link, recorded("phone") as history:
@@ -175,7 +175,7 @@ class Truth(unittest.TestCase):
         self.assertEqual({entry.text["local"] for entry in history.entries}, {f"{local[0]}:{local[1]}"})
         seen = windows(history.entries)
         self.assertEqual((seen[0]["cwnd_segs"], seen[0]["ssthresh_segs"]), (10, NOT_SET))
-        # No loss in slow start: the window goes up by the one or two segments of each ACK, and each step is there.
+        # No loss in slow start: each ACK raises the window by one or two segments, and each step is recorded.
         steps = [entry["cwnd_segs"] for entry in seen]
         self.assertLessEqual({after - before for before, after in itertools.pairwise(steps)}, {1, 2})
         self.assertGreaterEqual(steps[-1], last)
@@ -194,8 +194,8 @@ class Truth(unittest.TestCase):
                 self.assertEqual(sum(a != b for a, b in zip(before, after, strict=True)), 1, (before, after))
             self.assertGreater(len({ssthresh for _, ssthresh in values}), 1, "a slow start ends")
 
-    def test_a_first_window_is_told_once_with_what_it_begins_with(self) -> None:
-        """Also with an ssthresh that is remembered from the connection before it (tcp_metrics)."""
+    def test_the_first_window_is_reported_once_with_its_initial_values(self) -> None:
+        """Also with an ssthresh saved from the previous connection (tcp_metrics)."""
         with Link(rtt_ms=40) as link, recorded("phone") as history:
             sh("ip netns exec phone sysctl -qw net.ipv4.tcp_no_ssthresh_metrics_save=0")
             listener = link.listen()
@@ -205,7 +205,7 @@ class Truth(unittest.TestCase):
             time.sleep(5)
             link.shape("phone")
             sock.shutdown(socket.SHUT_WR)
-            time.sleep(30)  # until what is in the send buffer is through
+            time.sleep(30)  # until the send buffer is acknowledged
             peer.shutdown(socket.SHUT_WR)
             time.sleep(1)
             write_bounds("all 12 30\n", at="phone")
@@ -216,7 +216,7 @@ class Truth(unittest.TestCase):
         self.assertEqual((entry["cwnd_segs"], bounds(entry)), (12, (12, 30)))
         self.assertLess(entry["ssthresh_segs"], NOT_SET)
 
-    def test_the_passive_side_begins_with_its_window(self) -> None:
+    def test_the_passive_side_reports_its_first_window(self) -> None:
         with Link() as link, recorded("server") as history:
             listener = link.listen()
             sock, _ = link.dial(listener)
@@ -229,16 +229,16 @@ class Truth(unittest.TestCase):
         with Link(rtt_ms=40) as link, recorded("phone") as history:
             listener = link.listen()
             link.shape("phone", "loss 100%")
-            heal = threading.Timer(0.5, link.shape, ["phone"])
-            heal.start()
+            restore = threading.Timer(0.5, link.shape, ["phone"])
+            restore.start()
             link.dial(listener)
-            heal.join()
+            restore.join()
         seen = [(entry.name, entry.text.get("event"), entry["cwnd_segs"]) for entry in history.entries]
         self.assertEqual(seen[-1], ("window", None, 10))
         self.assertIn(("event", "timeout"), {entry[:2] for entry in seen[:-1]})
         self.assertEqual({entry[0] for entry in seen[:-1]}, {"event"})
 
-    def test_the_counts_of_the_monitor_are_the_events_of_the_trace(self) -> None:
+    def test_the_counts_of_the_monitor_equal_the_events_of_the_trace(self) -> None:
         with Link(rtt_ms=40) as link, recorded("phone") as history:
             link.shape("phone", "loss 3%")
             sock, peer = link.dial(link.listen())
@@ -267,7 +267,7 @@ class Truth(unittest.TestCase):
             to = listener.getsockname()[1]
         ends = [(entries[0].text["local"], entries[0].text["remote"]) for entries in history.connections().values()]
         self.assertEqual(
-            ends,  # the server's own ends are in another namespace
+            ends,  # the server's sockets are in another namespace
             [
                 (f"10.9.0.1:{ports[0]}", f"10.9.0.2:{to}"),
                 (f"[2001:db8:9::1]:{ports[1]}", f"[2001:db8:9::2]:{to}"),

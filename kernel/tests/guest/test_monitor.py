@@ -30,7 +30,7 @@ class Monitor(unittest.TestCase):
         self.addCleanup(self.link.__exit__)
         self.listener = self.link.listen()
 
-    def test_header_and_lines_are_of_the_documented_form(self) -> None:
+    def test_header_and_lines_have_the_documented_format(self) -> None:
         for address, family in ((SERVER4, socket.AF_INET), (SERVER6, socket.AF_INET6)):
             self.link.dial(self.listener, address, family=family)
         with namespace("phone"), open(MONITOR) as file:
@@ -93,7 +93,7 @@ class Monitor(unittest.TestCase):
         peer.recv(400)
         [row] = [row for row in monitor(at="server") if row["remote"].endswith(f":{sock.getsockname()[1]}")]
         self.assertEqual(row["rcvq_bytes"], "600")
-        self.assertEqual(row["acked_bytes"], "0", "who accepts does not count its SYN")
+        self.assertEqual(row["acked_bytes"], "0", "the accepting side does not count its SYN")
         sock.shutdown(socket.SHUT_WR)
         self.assertEqual(monitor_of(sock, at="phone")["unacked_bytes"], "1", "a FIN")
         time.sleep(0.2)
@@ -105,7 +105,7 @@ class Monitor(unittest.TestCase):
         os.fchown(sock.fileno(), 10073, -1)
         self.assertEqual(monitor_of(sock, at="phone")["uid"], "10073")
 
-    def test_states_with_a_line_and_without(self) -> None:
+    def test_which_states_have_a_line(self) -> None:
         self.link.shape("server", "loss 100%")
         with namespace("phone"):
             lost = socket.socket()
@@ -146,7 +146,7 @@ class Monitor(unittest.TestCase):
         ports = {line.split()[2].rpartition(":")[2] for line in text.splitlines()[1:]}
         self.assertEqual(ports, {str(sock.getsockname()[1]) for sock, _ in pairs})
 
-    def test_a_reused_socket_begins_anew(self) -> None:
+    def test_a_reused_socket_starts_with_zero_counts(self) -> None:
         sock, _peer = self.link.dial(self.listener)
         self.link.shape("phone", "loss 100%")
         sock.send(b"x")
@@ -162,7 +162,7 @@ class Monitor(unittest.TestCase):
 
 
 class Events(unittest.TestCase):
-    """Each counter moves when, and only when, its event is made to happen."""
+    """Each counter increases if, and only if, its event occurs."""
 
     def setUp(self) -> None:
         self.link = Link(rtt_ms=40)
@@ -174,7 +174,7 @@ class Events(unittest.TestCase):
         row = monitor_of(self.sock, at="phone")
         return {name: int(row[name]) for name in HEADER.split()[-6:]}
 
-    def test_none_on_a_quiet_path(self) -> None:
+    def test_no_events_without_loss(self) -> None:
         for _ in range(20):
             self.sock.send(bytes(3000))
             time.sleep(0.1)
@@ -204,7 +204,7 @@ class Events(unittest.TestCase):
     def test_undo_of_a_spurious_timeout(self) -> None:
         self.link.upload(self.sock, self.peer)
         time.sleep(1)
-        # The data is late, not lost: the ACK of the original undoes the cut.
+        # The data is late, not lost: the ACK of the original undoes the reduction.
         self.link.delay("phone", 1500)
         time.sleep(2)
         counts = self.counts()

@@ -26,14 +26,14 @@ class Owner(unittest.TestCase):
             sock, _ = self.link.dial(self.listener, address, family=family)
         return sock
 
-    def test_rules_choose_by_owner(self) -> None:
+    def test_rules_select_by_owner(self) -> None:
         write_bounds(f"uid {APP} 4 6\n", at="phone")
         for uid, cwnd in ((APP, 6), (OTHER_APP, 10), (0, 10)):
             with self.subTest(uid=uid):
                 self.assertEqual(TcpInfo.of(self.dial(uid)).cwnd_segs, cwnd)
                 self.assertEqual(TcpInfo.of(self.dial(uid, SERVER6, socket.AF_INET6)).cwnd_segs, cwnd)
 
-    def test_the_smallest_limits_of_all_selectors_hold(self) -> None:
+    def test_the_smallest_limits_of_all_selectors_apply(self) -> None:
         write_bounds(f"all 8 50\nuid {APP} 4 9\ndst {SERVER4}/32 2 60\n", at="phone")
         for uid, bounds in ((APP, ("2", "9")), (OTHER_APP, ("2", "50"))):
             sock = self.dial(uid)
@@ -41,11 +41,11 @@ class Owner(unittest.TestCase):
             self.assertEqual((row["bound_min_segs"], row["bound_max_segs"]), bounds)
             self.assertEqual(row["uid"], str(uid))
 
-    def test_an_existing_connection_obeys_a_rule_for_its_owner(self) -> None:
+    def test_a_rule_for_the_owner_applies_to_an_existing_connection(self) -> None:
         with user(APP):
             sock, peer = self.link.dial(self.listener)
         self.link.upload(sock, peer)
-        wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 40, seconds=5, what="cwnd grows freely")
+        wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 40, seconds=5, what="cwnd grows")
         write_bounds(f"uid {OTHER_APP} 2 3\n", at="phone")
         time.sleep(0.5)
         self.assertGreater(TcpInfo.of(sock).cwnd_segs, 3)
@@ -53,7 +53,7 @@ class Owner(unittest.TestCase):
         time.sleep(TcpInfo.of(sock).rtt_us / 1e6 + 0.01)
         self.assertLessEqual(TcpInfo.of(sock).cwnd_segs, 3)
 
-    def test_what_is_left_of_a_closed_connection_still_belongs_to_its_owner(self) -> None:
+    def test_a_closed_connection_with_data_left_keeps_its_owner(self) -> None:
         write_bounds(f"uid {APP} 2 2\nuid 0 30 40\n", at="phone")
         sock = self.dial(APP)
         port = sock.getsockname()[1]
@@ -65,8 +65,8 @@ class Owner(unittest.TestCase):
         self.assertGreater(int(row["unsent_bytes"]), 0)
         self.assertEqual((row["uid"], row["cwnd_segs"]), (str(APP), "2"))
 
-    def test_owners_are_numbers_of_the_user_namespace_of_the_network(self) -> None:
-        # In the new namespaces 0 is whom the host knows as 1000.
+    def test_owners_are_user_ids_in_the_user_namespace_of_the_network(self) -> None:
+        # UID 0 in the new namespaces is 1000 on the host.
         with tempfile.NamedTemporaryFile("w") as program:
             program.write(
                 "import socket\n"
@@ -78,13 +78,13 @@ class Owner(unittest.TestCase):
             program.flush()
             os.chmod(program.name, 0o644)
             printed = sh(
-                # One after the other: the network's files belong to who was root when it was made.
+                # Two calls: the files of the network namespace belong to the user who was root when it was created.
                 "setpriv --reuid 1000 --regid 1000 --clear-groups unshare -Ur unshare -n"
                 f" sh -c 'ip link set lo up; exec python3 {program.name}'"
             )
         self.assertEqual(printed.strip(), "3")
 
-    def test_a_rule_for_nobody_matches_nothing(self) -> None:
+    def test_a_rule_for_an_unused_uid_matches_nothing(self) -> None:
         write_bounds("uid 4294967294 2 3\n", at="phone")
         self.assertEqual(TcpInfo.of(self.dial(APP)).cwnd_segs, 10)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""/proc/net/tcp_cwnd_bounds_stat: how often each rule moves a window."""
+"""/proc/net/tcp_cwnd_bounds_stat: how often each rule changes a window."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Statistics(unittest.TestCase):
         self.addCleanup(self.link.__exit__)
         self.listener = self.link.listen()
 
-    def test_no_rule_no_line_and_a_new_rule_has_done_nothing(self) -> None:
+    def test_there_is_a_line_per_rule_and_counts_start_at_zero(self) -> None:
         self.assertEqual(statistics(at="phone"), {})
         write_bounds("all 1 65535\ndst 10.9.0.0/16 10 20\nuid 7 3 4\n", at="phone")
         self.assertEqual(
@@ -26,21 +26,21 @@ class Statistics(unittest.TestCase):
         self.assertEqual(statistics(at="server"), {})
 
     def test_the_first_window_counts_once(self) -> None:
-        for rule, moved in (("all 30 40", (1, 0)), ("all 2 5", (0, 1)), ("all 10 10", (0, 0))):
+        for rule, counts in (("all 30 40", (1, 0)), ("all 2 5", (0, 1)), ("all 10 10", (0, 0))):
             with self.subTest(rule):
                 write_bounds("flush\n", at="phone")
                 write_bounds(rule + "\n", at="phone")
                 self.link.dial(self.listener)
-                self.assertEqual(statistics(at="phone")[rule], moved)
+                self.assertEqual(statistics(at="phone")[rule], counts)
 
-    def test_counts_are_of_the_rule_that_the_bound_is_from(self) -> None:
+    def test_a_write_counts_for_the_rule_that_sets_the_bound(self) -> None:
         write_bounds(f"all 12 100\ndst {SERVER4}/32 15 20\ndst 10.10.0.0/16 1 1\n", at="phone")
         sock, peer = self.link.dial(self.listener)
         self.link.upload(sock, peer)
         time.sleep(2)
         counts = statistics(at="phone")
-        self.assertGreater(counts["all 12 100"][0], 0)  # it would have begun with 10
-        self.assertGreater(counts[f"dst {SERVER4}/32 15 20"][1], 10)  # CUBIC wants more than 20
+        self.assertGreater(counts["all 12 100"][0], 0)  # the initial window is 10 without rules
+        self.assertGreater(counts[f"dst {SERVER4}/32 15 20"][1], 10)  # CUBIC alone exceeds 20
         self.assertEqual((counts["all 12 100"][1], counts[f"dst {SERVER4}/32 15 20"][0]), (0, 0))
         self.assertEqual(counts["dst 10.10.0.0/16 1 1"], (0, 0))
 

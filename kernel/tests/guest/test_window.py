@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Real connections obey the rules: at once, in both directions, with every congestion control."""
+"""Rules applied to real connections: at once, in both directions, with every congestion control."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ class Window(unittest.TestCase):
         outside_loss = [info.cwnd_segs for info in taken if info.ca_state != CA_LOSS]
         self.assertGreaterEqual(min(outside_loss), low)
 
-    def test_an_existing_connection_obeys_within_a_round_trip_and_is_free_after_flush(self) -> None:
+    def test_rules_apply_to_an_existing_connection_within_a_round_trip_and_until_flush(self) -> None:
         for cc in CONGESTION_CONTROLS:
             with self.subTest(cc), Link(rtt_ms=40, rate_mbit=40) as link:
                 sock, peer = link.dial(link.listen(), cc=cc)
                 link.upload(sock, peer)
-                wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 60, seconds=5, what="cwnd grows freely")
+                wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 60, seconds=5, what="cwnd grows")
 
                 write_bounds("all 10 20\n", at="phone")
                 time.sleep(TcpInfo.of(sock).rtt_us / 1e6 + 0.01)
                 self.assert_within(samples(sock, seconds=2), 10, 20)
 
-                # An ACK is on its way every millisecond: the raised minimum needs no more.
+                # An ACK arrives every millisecond; a raised minimum applies at the next one.
                 write_bounds("flush\nall 50 60\n", at="phone")
                 time.sleep(0.05)
                 self.assert_within(samples(sock, seconds=1), 50, 60)
 
                 write_bounds("flush\n", at="phone")
-                wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 80, seconds=30, what="cwnd is free again")
+                wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 80, seconds=30, what="cwnd grows again")
 
-    def test_a_new_connection_obeys_from_its_first_window(self) -> None:
+    def test_rules_apply_to_a_new_connection_from_its_first_window(self) -> None:
         link = self.link(rtt_ms=100)
         listener = link.listen()
         for rule, cwnd in (("all 3 3\n", 3), ("all 30 40\n", 30), ("all 5 20\n", 10), ("all 2 9\n", 9)):
@@ -77,7 +77,7 @@ class Window(unittest.TestCase):
                 time.sleep(0.05)  # half a round trip: no ACK yet
                 self.assertEqual(TcpInfo.of(sock).unacked_segs, cwnd)
 
-    def test_the_passive_side_obeys_its_own_namespace(self) -> None:
+    def test_the_passive_side_uses_the_rules_of_its_own_namespace(self) -> None:
         link = self.link(rtt_ms=100)
         write_bounds("all 3 3\n", at="server")
         _, peer = link.dial(link.listen())
@@ -86,7 +86,7 @@ class Window(unittest.TestCase):
         time.sleep(0.2)
         self.assert_within(samples(peer, seconds=1), 3, 3)
 
-    def test_a_reused_socket_forgets_the_bounds_of_its_old_destination(self) -> None:
+    def test_a_reused_socket_drops_the_bounds_of_its_old_destination(self) -> None:
         link = self.link()
         write_bounds("dst 10.9.1.0/24 2 2\n", at="phone")
         sock, _ = link.dial(link.listen(), SERVER4_OTHER)
@@ -95,7 +95,7 @@ class Window(unittest.TestCase):
         sock.connect((SERVER4, link.listen().getsockname()[1]))
         self.assertEqual(TcpInfo.of(sock).cwnd_segs, 10)
 
-    def test_rules_choose_by_destination(self) -> None:
+    def test_rules_select_by_destination(self) -> None:
         link = self.link()
         listener = link.listen()
         write_bounds("all 8 50\ndst 10.9.0.2/32 4 6\ndst ::/0 20 30\n", at="phone")
@@ -113,7 +113,7 @@ class Window(unittest.TestCase):
         sock, _ = link.dial(listener, SERVER6, family=socket.AF_INET6)
         self.assertEqual(TcpInfo.of(sock).cwnd_segs, 20)
 
-    def test_an_idle_connection_obeys_before_its_next_data(self) -> None:
+    def test_rules_apply_to_an_idle_connection_before_its_next_data(self) -> None:
         for cc in CONGESTION_CONTROLS:
             with self.subTest(cc), Link(rtt_ms=100) as link:
                 sock, peer = link.dial(link.listen(), cc=cc)
@@ -135,10 +135,10 @@ class Window(unittest.TestCase):
         time.sleep(1)
         self.assertLessEqual(TcpInfo.of(sock).unacked_segs, 2)
         write_bounds("flush\nall 40 50\n", at="phone")
-        time.sleep(0.21)  # the next ACK is here within a round trip
+        time.sleep(0.21)  # the next ACK arrives within a round trip
         self.assertGreaterEqual(TcpInfo.of(sock).unacked_segs, 40)
 
-    def test_the_minimum_is_lifted_in_rto_recovery_only(self) -> None:
+    def test_only_in_rto_recovery_the_minimum_does_not_apply(self) -> None:
         for cc in CONGESTION_CONTROLS:
             with self.subTest(cc), Link(rtt_ms=40) as link:
                 write_bounds("all 10 20\n", at="phone")
@@ -153,7 +153,7 @@ class Window(unittest.TestCase):
                 taken = samples(sock, seconds=2)
                 self.assert_within(taken, 10, 20)
 
-    def test_bounds_hold_under_loss(self) -> None:
+    def test_bounds_apply_under_loss(self) -> None:
         for cc in CONGESTION_CONTROLS:
             with self.subTest(cc), Link(rtt_ms=40) as link:
                 link.shape("phone", "loss 2%")
@@ -164,7 +164,7 @@ class Window(unittest.TestCase):
                 self.assertGreater(taken[-1].retransmits, 10)
                 self.assert_within(taken, 10, 20)
 
-    def test_bounds_hold_across_a_change_of_congestion_control(self) -> None:
+    def test_bounds_apply_after_a_change_of_congestion_control(self) -> None:
         link = self.link(rtt_ms=40)
         write_bounds("all 10 20\n", at="phone")
         sock, peer = link.dial(link.listen())
@@ -182,7 +182,7 @@ class Window(unittest.TestCase):
         self.assert_within(samples(sock, seconds=0.1), 20, 60)
         wait_until(lambda: bbr_cwnd_gain(sock) != 256, seconds=2, what="BBR leaves PROBE_RTT")
 
-    def test_application_limits_do_not_take_the_window_below_the_minimum(self) -> None:
+    def test_an_application_limited_sender_keeps_the_minimum(self) -> None:
         link = self.link(rtt_ms=20)
         write_bounds("all 30 60\n", at="phone")
         sock, peer = link.dial(link.listen())
@@ -192,7 +192,7 @@ class Window(unittest.TestCase):
             time.sleep(0.3)
             self.assertGreaterEqual(TcpInfo.of(sock).cwnd_segs, 30)
 
-    def test_a_small_send_buffer_or_receive_window_wins_over_the_minimum(self) -> None:
+    def test_a_small_receive_window_limits_a_sender_below_the_minimum(self) -> None:
         link = self.link(rtt_ms=40)
         write_bounds("all 200 300\n", at="phone")
         listener = link.listen()
@@ -203,14 +203,14 @@ class Window(unittest.TestCase):
         self.assert_within(taken, 200, 300)
         self.assertLess(max(info.unacked_segs for info in taken), 30)
 
-    def test_another_namespaces_rules_do_not_matter(self) -> None:
+    def test_rules_of_another_namespace_have_no_effect(self) -> None:
         link = self.link(rtt_ms=40)
         write_bounds("all 2 3\n", at="server")
         write_bounds("all 2 3\n")
         self.addCleanup(write_bounds, "flush\n")
         sock, peer = link.dial(link.listen())
         link.upload(sock, peer)
-        wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 30, seconds=10, what="cwnd grows freely")
+        wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 30, seconds=10, what="cwnd grows")
 
     def test_the_monitor_shows_the_bounds_in_force(self) -> None:
         link = self.link()

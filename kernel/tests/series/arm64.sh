@@ -1,34 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The series cross-compiled for arm64 with the options that Android's kernels have (configs/android.config says which, and
-# configs/android-LINE.config what only one line takes).
+# The series cross-compiled for arm64 with the options of Android's kernels: configs/android.config for all lines,
+# configs/android-LINE.config for one.
 
 configure_arm64() { # TREE OBJECTS DEFCONFIG FRAGMENT...: with these fragments and Android's
-	local configs=$here/../configs fragments=()
+	local configs=$here/../configs fragment fragments=()
 	command -v aarch64-linux-gnu-gcc >/dev/null || fail "gcc-aarch64-linux-gnu is not installed"
-	mapfile -t fragments < <(ls "$configs"/android.config "$configs/android-$line.config" "$configs/airbound.config" 2>/dev/null)
+	for fragment in android "android-$line" airbound; do
+		[ ! -e "$configs/$fragment.config" ] || fragments+=("$configs/$fragment.config")
+	done
 	fragments+=("${@:4}")
 	configure "$1" "$2" "$3" "${fragments[@]}"
 	check_options "$2" "${fragments[@]}"
 }
 
-# OBJECT KIND SYMBOL as nm has them: T or D where the series defines it, U where TCP uses it.
+# OBJECT KIND SYMBOL as printed by nm: T or D where the series defines it, U where TCP uses it.
 arm64_symbols() {
 	cat <<-'SYMBOLS'
 		tcp_cwnd_rules.o T tcp_cwnd_rules_apply
 		tcp_cwnd_rules.o T tcp_cwnd_rules_bounds
 		tcp_cwnd_bounds.o T tcp_cwnd_bounds_lookup
-		tcp_cwnd_bounds.o T __tcp_cwnd_bounds_obey
+		tcp_cwnd_bounds.o T __tcp_cwnd_bounds_enforce
 		tcp_cwnd_bounds.o T __tcp_cwnd_bounds_count
 		tcp_monitor.o T __tcp_monitor_trace_event
 		tcp_monitor.o T __tcp_monitor_trace_window
 		tcp_monitor.o D __tracepoint_tcp_monitor_event
 		tcp_monitor.o D __tracepoint_tcp_monitor_window
 		tcp_input.o U tcp_cwnd_bounds_lookup
-		tcp_input.o U __tcp_cwnd_bounds_obey
+		tcp_input.o U __tcp_cwnd_bounds_enforce
 		tcp_input.o U __tcp_monitor_trace_event
-		tcp_output.o U __tcp_cwnd_bounds_obey
+		tcp_output.o U __tcp_cwnd_bounds_enforce
 		tcp_cong.o U __tcp_cwnd_bounds_count
 		tcp_cong.o U __tcp_monitor_trace_window
 		tcp_cubic.o U __tcp_monitor_trace_window
@@ -51,11 +53,11 @@ cmd_arm64() {
 	configure_arm64 "$tree" "$objects" defconfig
 	compile "$tree" "$objects" "${net_dirs[@]}"
 	check_symbols "$objects/net/ipv4"
-	echo "PASS: $line: net/ compiles for arm64, $(arm64_symbols | wc -l) symbols are where they belong"
+	echo "PASS: $line: net/ compiles for arm64, $(arm64_symbols | wc -l) symbols are defined and used as expected"
 	remove_tree arm64
 }
 
-# A small kernel for the emulator, in which the tests of guest/ run.
+# A small kernel for the emulator, to run the tests of guest/.
 cmd_build_arm64() {
 	local arch=arm64 tree objects=$work/objects-guest-arm64 image
 	image=$work/kernels/guest-arm64-$(inputs guest-arm64)/Image
@@ -71,7 +73,7 @@ cmd_build_arm64() {
 	echo "$image"
 }
 
-# Takes so long that one that was interrupted is gone on with.
+# Takes long, so an interrupted build is continued.
 cmd_arm64_image() {
 	local tree=$work/tree-arm64-image objects=$work/objects-arm64-image arch=arm64 image symbol
 	image=$work/kernels/arm64-$(inputs arm64-image)/Image

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The kernel's own make, for one architecture after the other.
+# Calls of the kernel's make for each architecture.
 
-arch=um # what kmake builds for; a command that builds for another has it as a local
+arch=um # the architecture of kmake; a command for another one sets it as a local variable
 jobs=${JOBS:-2}
 
 kmake() { # TREE OBJECTS TARGET...
@@ -14,16 +14,16 @@ kmake() { # TREE OBJECTS TARGET...
 	nice make -s -C "$1" O="$2" ARCH="$arch" CROSS_COMPILE="$cross" "${@:3}"
 }
 
-# Leaves in OBJECTS the configuration that DEFCONFIG and the fragments make.
+# Writes the configuration of DEFCONFIG and the fragments to OBJECTS.
 configure() { # TREE OBJECTS DEFCONFIG FRAGMENT...
 	local tree=$1 objects=$2 log=$2/config.log
-	kmake "$tree" "$objects" "$3" >"$log" 2>&1 || fail "no configuration: $(tail -3 "$log")"
+	kmake "$tree" "$objects" "$3" >"$log" 2>&1 || fail "cannot configure: $(tail -3 "$log")"
 	shift 3
 	(cd "$tree" && scripts/kconfig/merge_config.sh -m -O "$objects" "$objects/.config" "$@" >>"$log" 2>&1)
 	kmake "$tree" "$objects" olddefconfig >>"$log" 2>&1
 }
 
-# An option that is misspelt, or that another one forbids, disappears without a word.
+# Kconfig drops options that are misspelt or excluded by others without an error.
 check_options() { # OBJECTS FRAGMENT...
 	local option objects=$1 refused=()
 	shift
@@ -33,14 +33,14 @@ check_options() { # OBJECTS FRAGMENT...
 		*) grep -qxF "$option" "$objects/.config" ;;
 		esac || refused+=("$option")
 	done < <(grep -h '^CONFIG_' "$@")
-	[ ${#refused[@]} -eq 0 ] || fail "the configuration does not take ${refused[*]}"
+	[ ${#refused[@]} -eq 0 ] || fail "not in the configuration: ${refused[*]}"
 }
 
-# The kernel's own warnings are as fatal as errors.
+# Warnings in the kernel's own network code are errors.
 compile() { # TREE OBJECTS TARGET...
 	local log=$2/build.log
 	kmake "$1" "$2" -j"$jobs" "${@:3}" >"$log" 2>&1 || {
-		# With -j the line that tells why is seldom among the last ones.
+		# With -j the error is seldom among the last lines.
 		grep -E -A3 '(error|Error):|\*\*\*|undefined reference' "$log" >&2 || tail -30 "$log" >&2
 		fail "does not build; see $log"
 	}

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the series adds to each socket, asked of the compiler.
+# The bytes that the series adds to each socket, computed by the compiler.
 
 size_types=("struct tcp_sock" "struct tcp6_sock" "struct netns_ipv4")
 
-# SIZE_TYPE BYTES; as kernel/bounds.c does, by way of the assembler's text: no debugger, and nothing to run.
+# Prints SIZE_TYPE BYTES, from the assembler's text as in kernel/bounds.c: needs no debugger and runs nothing.
 sizes_in() { # TREE OBJECTS
 	kmake "$1" "$2" olddefconfig
 	kmake "$1" "$2" -j"$jobs" net/ipv4/airbound_sizes.s >"$2/build.log" 2>&1 ||
-		fail "$arch: cannot ask for sizes: $(tail -3 "$2/build.log")"
+		fail "$arch: cannot compute sizes: $(tail -3 "$2/build.log")"
 	sed -nE 's/.*->SIZE_(\w+) [$#]?([0-9]+) .*/\1 \2/p' "$2/net/ipv4/airbound_sizes.s"
 }
 
-add_question() { # TREE
+add_size_source() { # TREE
 	local type
 	{
 		printf '#include <linux/kbuild.h>\n#include <linux/ipv6.h>\n#include <linux/tcp.h>\n#include <net/net_namespace.h>\n'
@@ -30,13 +30,13 @@ cmd_sizes() {
 	local tree arch objects=$work/objects-sizes before with without type bytes more
 	for arch in x86_64 arm64; do
 		tree=$(fresh_tree sizes)
-		add_question "$tree"
+		add_size_source "$tree"
 		configure "$tree" "$objects" defconfig
 		before=$(sizes_in "$tree" "$objects")
-		[ "$(wc -l <<<"$before")" -eq ${#size_types[@]} ] || fail "$arch: the compiler told no sizes"
+		[ "$(wc -l <<<"$before")" -eq ${#size_types[@]} ] || fail "$arch: no sizes in the compiler's output"
 		apply_all "$tree"
 		without=$(sizes_in "$tree" "$objects")
-		[ "$without" = "$before" ] || fail "$arch: switched off, the series leaves something: $before, $without"
+		[ "$without" = "$before" ] || fail "$arch: without its options the series changes sizes: $before, $without"
 		configure "$tree" "$objects" defconfig "$here/../configs/airbound.config"
 		with=$(sizes_in "$tree" "$objects")
 		check_options "$objects" "$here/../configs/airbound.config"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What is found out by reading and by sparse, without running anything.
+# Checks of the source by patch, grep, checkpatch and sparse; nothing is run.
 
-# What the kernel lines share to the byte: all that is new. Where TCP differs, the hooks in it do.
+# The new files, identical in all kernel lines. Only the changes of existing files differ between lines.
 shared_files=(
 	include/net/tcp_cwnd_bounds.h
 	include/net/tcp_monitor.h
@@ -12,6 +12,7 @@ shared_files=(
 	net/ipv4/tcp_cwnd_bounds_test.c
 	net/ipv4/tcp_cwnd_rules.c
 	net/ipv4/tcp_cwnd_rules.h
+	net/ipv4/tcp_cwnd_rules_test.c
 	net/ipv4/tcp_monitor.c
 )
 
@@ -23,8 +24,8 @@ cmd_apply() {
 	echo "PASS: $line: $(patches | wc -l) patches apply"
 }
 
-# What the bounds hold and the trace tells is what goes through the setters of tcp.h. tcp_init_metrics() may store: it comes
-# before the first window. The trace events of TCP have fields of these names.
+# Bounds and tracepoints depend on the setters of tcp.h. Exceptions: tcp_init_metrics() runs before the first window,
+# and the trace events of TCP have fields of these names.
 cmd_setters() {
 	local tree stray
 	tree=$(fresh_tree setters)
@@ -33,22 +34,22 @@ cmd_setters() {
 		'(->|\.)snd_(cwnd|ssthresh)[[:space:]]*(\+\+|--|([-+*/%&|^]|<<|>>)?=([^=]|$))' "$tree"/{net,include} |
 		grep -vE '/(include/net/tcp\.h|net/ipv4/tcp_metrics\.c|include/trace/events/tcp\.h):|:[[:space:]]*/?\*' || true)
 	remove_tree setters
-	[ -z "$stray" ] || fail "written past its setter: $stray"
-	echo "PASS: $line: every write of cwnd and ssthresh is a setter's"
+	[ -z "$stray" ] || fail "written without the setter: $stray"
+	echo "PASS: $line: cwnd and ssthresh are written by their setters only"
 }
 
 cmd_checkpatch() {
 	local name base
 	base=$(base_tree)
 	for name in $(patches); do
-		# UNKNOWN_COMMIT_ID: the kernel's history, to look up commits that a patch names, is not here.
+		# UNKNOWN_COMMIT_ID: looking up the commits that a patch names needs the kernel's history.
 		"$base/scripts/checkpatch.pl" --strict --no-tree --quiet --ignore UNKNOWN_COMMIT_ID "$series/$name" ||
-			fail "$name is not clean"
+			fail "$name is not checkpatch --strict clean"
 	done
 	echo "PASS: $line: $(patches | wc -l) patches are checkpatch --strict clean"
 }
 
-# Needs no source: the shared files are all new in the series.
+# Needs no kernel source, because the series adds all shared files.
 cmd_same_code() {
 	local each file name dir include=()
 	dir=$(mktemp -d)
@@ -71,8 +72,8 @@ cmd_same_code() {
 	echo "PASS: ${lines[*]} have the same ${#shared_files[@]} new files"
 }
 
-# Sparse's words on the files that the series touches, without line numbers.
-sparse_words() { # TREE OBJECTS
+# Sparse's messages for the files that the series changes, without line numbers.
+sparse_messages() { # TREE OBJECTS
 	local present
 	mapfile -t present < <(series_objects "$1")
 	configure_uml "$1" "$2"
@@ -85,10 +86,10 @@ cmd_sparse() {
 	local tree
 	command -v sparse >/dev/null || fail "sparse is not installed"
 	tree=$(fresh_tree sparse)
-	sparse_words "$tree" "$work/objects-sparse" >"$work/sparse-before"
+	sparse_messages "$tree" "$work/objects-sparse" >"$work/sparse-before"
 	tree=$(fresh_tree sparse)
 	apply_all "$tree"
-	sparse_words "$tree" "$work/objects-sparse" >"$work/sparse-after"
+	sparse_messages "$tree" "$work/objects-sparse" >"$work/sparse-after"
 	remove_tree sparse
 	if comm -13 "$work/sparse-before" "$work/sparse-after" | grep . >&2; then
 		fail "new sparse warnings, above"

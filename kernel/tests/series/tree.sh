@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# A line's source, trees made of it, and what was found out about it before.
+# The source of a line, trees made from it, and cached results.
 
+lines=(6.1 6.12)
 cache=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/airbound/kernel}
 
 use_line() { # LINE
@@ -15,11 +16,11 @@ use_line() { # LINE
 	mkdir -p "$work/good" "$work/kernels"
 }
 
-# Two runs would build in one another's trees.
+# Prevents two runs in the same tree.
 lock_line() {
 	exec 8>"$work/lock"
 	flock -n 8 || {
-		echo "waiting for another check of $line" >&2
+		echo "waiting for another check of $line to end" >&2
 		flock 8
 	}
 }
@@ -28,7 +29,7 @@ patches() { # [FOLDER]
 	grep -vE '^(#|$)' "${1:-$series}/series"
 }
 
-# The objects of the files that the series touches, as far as they are there: a patch not yet applied may bring some.
+# The objects of the files that the series changes and that exist; patches not yet applied add others.
 series_objects() { # TREE
 	local object
 	while read -r object; do
@@ -36,7 +37,7 @@ series_objects() { # TREE
 	done < <(sed -n 's|^+++ b/\(net/.*\)\.c$|\1.o|p' "$series"/*.patch | sort -u)
 }
 
-# The unpacked source, never changed; trees are hard links of it.
+# The unpacked source, never changed. Trees are hard links of it.
 base_tree() {
 	local base
 	base=$cache/base-$(sha256sum "$tarball" | cut -c1-16)
@@ -50,9 +51,9 @@ base_tree() {
 	echo "$base"
 }
 
-# A tree of hard links, with um/ if it is for User Mode Linux, and nothing where it is to be built. patch(1) replaces files,
-# so the base stays as it is. What an earlier tree was built to goes with it: here a file that was patched then has its
-# old date again, and make would take its objects for current.
+# A tree of hard links, with um/ if it is for User Mode Linux, and an empty object directory. patch(1) replaces files,
+# so the base does not change. Objects of an earlier tree are removed: a file patched there has its old date again in
+# this tree, and make would consider its object current.
 fresh_tree() { # NAME
 	local base
 	base=$(base_tree)
@@ -84,7 +85,7 @@ apply_all() { # TREE
 	apply_folder "$series" "$1"
 }
 
-# What decides NAME beside what decides everything.
+# The inputs of NAME beyond those common to all names.
 inputs_only_of() { # NAME
 	case $1 in
 	arm64 | arm64-image | sizes) echo series/arm64.sh series/sizes.sh ../configs ;;
@@ -93,7 +94,7 @@ inputs_only_of() { # NAME
 	esac
 }
 
-# One word for all that decides what NAME, a kernel or a command, comes to.
+# A hash of everything that the result of NAME, a kernel or a command, depends on.
 inputs() { # NAME
 	local only
 	read -r -a only < <(inputs_only_of "$1" && echo)
@@ -109,7 +110,7 @@ inputs() { # NAME
 	} | sha256sum | cut -c1-16
 }
 
-# Runs COMMAND, unless it came to a good end with the same inputs before: then tells again what it printed.
+# Runs COMMAND, or prints its cached output if it passed with the same inputs before.
 once() { # NAME COMMAND...
 	local name=$1 record
 	shift
@@ -119,6 +120,6 @@ once() { # NAME COMMAND...
 		"$@" | tee "$work/good/.$name"
 		mv "$work/good/.$name" "$record"
 	else
-		sed 's/$/ (found before)/' "$record"
+		sed 's/$/ (cached)/' "$record"
 	fi
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The series built for User Mode Linux, and booted.
+# Builds the series for User Mode Linux and boots it.
 
 net_dirs=(net/core/ net/ipv4/ net/ipv6/)
 guest_fragments=("$here/guest.config" "$here/../configs/airbound.config" "$here/../configs/kunit.config")
@@ -15,8 +15,8 @@ kernel_path() { # NAME
 	echo "$work/kernels/$1-$(inputs "$1")/linux"
 }
 
-# Builds once and keeps the kernel by its inputs; prints its path.
-kernel_of() { # NAME PREPARE: PREPARE patches the tree that it is given
+# Builds the kernel unless one with the same inputs is cached; prints its path.
+kernel_of() { # NAME PREPARE: PREPARE is called with the tree and patches it
 	local name=$1 prepare=$2 tree objects=$work/objects-$1 kernel
 	kernel=$(kernel_path "$name")
 	if [ ! -x "$kernel" ] || [ -n "${AGAIN:-}" ]; then
@@ -32,7 +32,7 @@ kernel_of() { # NAME PREPARE: PREPARE patches the tree that it is given
 	echo "$kernel"
 }
 
-# Of each name the last few that were asked for stay: one may be in use.
+# Keeps the most recently used kernels of each name: one may be running.
 keep_kernel() { # FROM TO
 	local folder
 	folder=$(dirname "$2")
@@ -51,8 +51,8 @@ cmd_build_base() {
 	kernel_of base true
 }
 
-# Between the unpatched kernel and the patched one, which come out of it as well, the files that the series touches, whether
-# the options have them or not: most of what a patch can break, in a fraction of the time of whole builds.
+# Builds the unpatched kernel, then after each patch all files that the series changes, whether enabled or not, then the
+# patched kernel. Finds most build errors of a single patch in a fraction of the time of whole builds.
 cmd_compile_each() {
 	local tree name files objects=$work/objects-each
 	tree=$(fresh_tree each)
@@ -71,24 +71,33 @@ cmd_compile_each() {
 	compile "$tree" "$objects" linux
 	keep_kernel "$objects/linux" "$(kernel_path series)"
 	remove_tree each
-	echo "PASS: $line: what the series touches compiles after each of $(patches | wc -l) patches, and the whole builds"
+	echo "PASS: $line: the changed files compile after each of $(patches | wc -l) patches, and the whole kernel builds"
 }
 
 cmd_build_each() {
-	local tree name objects=$work/objects-each
+	local tree name suites objects=$work/objects-each
 	tree=$(fresh_tree each)
 	for name in $(patches); do
 		apply_patch "$tree" "$series/$name"
 		configure_uml "$tree" "$objects"
 		compile "$tree" "$objects" linux
-		cmd_kunit "$objects/linux" >&2
+		mapfile -t suites < <(added_suites "$tree")
+		cmd_kunit "$objects/linux" "${suites[@]}" >&2
 		echo "builds and boots: $name" >&2
 	done
 	remove_tree each
 	echo "PASS: $line: each of $(patches | wc -l) patches builds, boots and passes KUnit"
 }
 
-# Without both options, then nothing of the series may be left in an object; and each without the other one.
+# The KUnit suites in TREE, in the order of kunit_suites.
+added_suites() { # TREE
+	local suite
+	for suite in "${kunit_suites[@]}"; do
+		[ ! -e "$1/net/ipv4/${suite}_test.c" ] || echo "$suite"
+	done
+}
+
+# Without both options, no object may contain a symbol of the series; and with each option alone.
 cmd_options() {
 	local tree option left objects=$work/objects-options
 	tree=$(fresh_tree options)
@@ -99,8 +108,8 @@ cmd_options() {
 	done
 	compile_options "$tree" "$objects" "neither"
 	left=$(find "$objects/net" -name '*.o' -exec nm -A {} + 2>/dev/null |
-		grep -E 'tcp_cwnd_(rule|bounds|in_bounds|below_max)|tcp_monitor' || true)
-	[ -z "$left" ] || fail "without its options the series leaves: $left"
+		grep -E 'tcp_cwnd_(rule|bounds|clamp_to|within_bounds)|tcp_monitor' || true)
+	[ -z "$left" ] || fail "symbols of the series without its options: $left"
 	"$tree/scripts/config" --file "$objects/.config" --enable TCP_MONITOR
 	compile_options "$tree" "$objects" "TCP_MONITOR alone"
 	"$tree/scripts/config" --file "$objects/.config" --disable TCP_MONITOR --enable TCP_CWND_BOUNDS
@@ -115,20 +124,26 @@ compile_options() { # TREE OBJECTS WHICH
 	echo "compiles: $3" >&2
 }
 
-# KUnit prints KTAP; a suite counts as run only by its own "ok" and totals.
-cmd_kunit() { # LINUX
-	local log status=0 totals
+kunit_suites=(tcp_cwnd_rules tcp_cwnd_bounds)
+
+# KUnit prints KTAP. Each SUITE must end with "ok" and with totals that have neither failures nor skips.
+cmd_kunit() { # LINUX [SUITE...]: default all suites
+	local log suite suites=("${@:2}") status=0 totals
+	[ ${#suites[@]} -gt 0 ] || suites=("${kunit_suites[@]}")
 	[ -x "$1" ] || fail "kunit needs the path of a kernel"
 	log=$(mktemp)
-	boot_guest "$1" 300 256M 1 none kunit.enable=1 'kunit.filter_glob=tcp_cwnd_bounds*' >"$log" || true
-	totals=$(grep -E '^# Totals: ' "$log" || grep -E '^# tcp_cwnd_bounds: ' "$log" || true)
-	grep -qE '^ok [0-9]+ tcp_cwnd_bounds' "$log" || status=1
+	boot_guest "$1" 300 256M 1 none kunit.enable=1 'kunit.filter_glob=tcp_cwnd_*' >"$log" || true
+	totals=$(grep -E '^# Totals: ' "$log" || true)
+	for suite in "${suites[@]}"; do
+		grep -qE "^ok [0-9]+ $suite\$" "$log" || status=1
+	done
+	[ "$(grep -cE 'pass:[1-9][0-9]* fail:0 skip:0' <<<"$totals")" -eq ${#suites[@]} ] || status=1
 	! grep -qE '(^|[[:space:]])not ok ' "$log" || status=1
 	! grep -qE "$alarms" "$log" || status=1
 	grep -q '^guest powers off' "$log" || status=1
-	grep -qE 'pass:[1-9][0-9]* fail:0 skip:0' <<<"$totals" || status=1
 	[ "$status" -eq 0 ] || grep -vE '^ +ok ' "$log" >&2
 	rm -f "$log"
 	[ "$status" -eq 0 ] || fail "KUnit"
-	echo "PASS: ${line:+$line: }KUnit ${totals#\# }"
+	paste -d ' ' <(printf '%s\n' "${suites[@]}") - <<<"${totals//\# Totals: /}" |
+		sed "s/^/PASS: ${line:+$line: }KUnit /"
 }

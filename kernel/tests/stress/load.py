@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Writers, readers, connections, namespaces and tracing, all at once, and what they must find."""
+"""Concurrent writers, readers, connections, namespaces and tracing, with checks of everything that they read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TRACE_LINE = re.compile(
 
 
 def mount_kernel_file_systems() -> None:
-    """Tracing, and what a kernel with debug/debug.config has."""
+    """Mount tracefs, and debugfs if the kernel has it (debug/debug.config)."""
     with open("/proc/filesystems") as file:
         known = file.read().split()
     for kind, at in (("tracefs", TRACEFS), ("debugfs", DEBUGFS)):
@@ -42,7 +42,7 @@ def mount_kernel_file_systems() -> None:
 
 
 def write(fd: int, data: bytes) -> str:
-    """The name of the error, "" if there was none."""
+    """The name of the error, "" if none."""
     try:
         written = os.write(fd, data)
     except OSError as error:
@@ -65,13 +65,13 @@ def read_in_pieces(fd: int, sizes: Callable[[], int]) -> bytes:
 
 
 class Load:
-    """Everything at once. Each worker has a lot of its own, so that the order of the workers is part of the run."""
+    """All workers at once. Each has its own random numbers; their order also depends on the run."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._failures: list[str] = []
-        self._over = threading.Event()
-        # All that a namespace's file may say: the results of the transactions that were ever begun.
+        self._stop = threading.Event()
+        # All texts that a namespace's file may contain: the results of all transactions started so far.
         self._tables = {"phone": {""}, "server": {""}}
         self.accepted = 0
         self.lines_read = 0
@@ -98,13 +98,13 @@ class Load:
                     lambda r: self._read_statistics(r, "phone"),
                     lambda r: self._read_monitor(r, "phone"),
                     self._trace,
-                    self._come_and_go,
+                    self._replace_namespaces,
                     lambda r: self._connect(r, link),
                 )
             ]
             for thread in finite:
                 thread.join()
-            self._over.set()
+            self._stop.set()
             for thread in endless:
                 thread.join()
         if self._failures:
@@ -112,30 +112,30 @@ class Load:
 
     def _start(self, work: Callable[[random.Random], None]) -> threading.Thread:
         self._seed += 1
-        lot = random.Random(self._seed)
+        rng = random.Random(self._seed)
 
         def guarded() -> None:
             try:
-                work(lot)
-            except Exception:  # noqa: BLE001  whatever it is, the main thread tells it
+                work(rng)
+            except Exception:  # noqa: BLE001  any failure is reported by the main thread
                 self._failures.append(traceback.format_exc())
-                self._over.set()
+                self._stop.set()
 
         thread = threading.Thread(target=guarded, daemon=True)
         thread.start()
         return thread
 
-    def _pauses(self, lot: random.Random) -> bool:
-        """Let the others run; whether to go on."""
-        time.sleep(lot.random() * 0.004)
-        return not self._over.is_set()
+    def _continue(self, rng: random.Random) -> bool:
+        """Let other workers run; return whether to continue."""
+        time.sleep(rng.random() * 0.004)
+        return not self._stop.is_set()
 
-    def _write(self, lot: random.Random, end: str, rounds: int) -> None:
-        generator = Generator(lot.getrandbits(32))
+    def _write(self, rng: random.Random, end: str, rounds: int) -> None:
+        generator = Generator(rng.getrandbits(32))
         tables = self._tables[end]
         fd = open_at(BOUNDS, os.O_WRONLY, end)
         for _ in range(rounds):
-            # Others write as well: the result is known only of a transaction that begins with nothing.
+            # Others write as well: the result is known only for a transaction that starts with flush.
             data = b"flush\n" + generator.any()
             expected = ""
             try:
@@ -144,7 +144,7 @@ class Load:
             except RefusedError as error:
                 expected = str(error)
             self._expect(write(fd, data), expected, data)
-            if not self._pauses(lot):
+            if not self._continue(rng):
                 break
         os.close(fd)
 
@@ -152,28 +152,28 @@ class Load:
         if found != expected:
             raise AssertionError(f"{data!r}: {found or 'accepted'}, not {expected or 'accepted'}")
 
-    def _read_bounds(self, lot: random.Random, end: str) -> None:
+    def _read_bounds(self, rng: random.Random, end: str) -> None:
         tables = self._tables[end]
         kept = open_at(BOUNDS, os.O_RDONLY, end)
-        while self._pauses(lot):
+        while self._continue(rng):
             fd = open_at(BOUNDS, os.O_RDONLY, end)
-            text = read_in_pieces(fd, lambda: lot.choice([1, 7, 100, 4096, 20000])).decode()
+            text = read_in_pieces(fd, lambda: rng.choice([1, 7, 100, 4096, 20000])).decode()
             os.close(fd)
             if text not in tables:
                 raise AssertionError(f"{end}: no transaction has this result: {text!r}")
-            at = lot.choice([0, 1, lot.randrange(20000), len(text)])
-            piece = os.pread(kept, lot.choice([1, 7, 100, 4096]), at).decode()
+            at = rng.choice([0, 1, rng.randrange(20000), len(text)])
+            piece = os.pread(kept, rng.choice([1, 7, 100, 4096]), at).decode()
             if not any(table[at : at + len(piece)] == piece for table in tuple(tables)):
                 raise AssertionError(f"{end}: at {at} no transaction has {piece!r}")
             self.lines_read += text.count("\n")
         os.close(kept)
 
-    def _read_statistics(self, lot: random.Random, end: str) -> None:
+    def _read_statistics(self, rng: random.Random, end: str) -> None:
         tables = self._tables[end]
-        while self._pauses(lot):
+        while self._continue(rng):
             fd = open_at(STATISTICS, os.O_RDONLY, end)
-            text = read_in_pieces(fd, lambda: lot.choice([13, 100, 4096, 60000])).decode()
-            os.pread(fd, 100, lot.randrange(30000))
+            text = read_in_pieces(fd, lambda: rng.choice([13, 100, 4096, 60000])).decode()
+            os.pread(fd, 100, rng.randrange(30000))
             os.close(fd)
             rules = ""
             for line in text.splitlines():
@@ -184,13 +184,13 @@ class Load:
             if rules not in tables:
                 raise AssertionError(f"statistics: no transaction has this result: {rules!r}")
 
-    def _read_monitor(self, lot: random.Random, end: str) -> None:
+    def _read_monitor(self, rng: random.Random, end: str) -> None:
         kept = open_at(MONITOR, os.O_RDONLY, end)
-        while self._pauses(lot):
+        while self._continue(rng):
             fd = open_at(MONITOR, os.O_RDONLY, end)
-            header, *lines = read_in_pieces(fd, lambda: lot.choice([50, 300, 4096, 60000])).decode().splitlines()
+            header, *lines = read_in_pieces(fd, lambda: rng.choice([50, 300, 4096, 60000])).decode().splitlines()
             os.close(fd)
-            os.pread(kept, lot.choice([1, 100, 4096]), lot.choice([0, 100, lot.randrange(10000)]))
+            os.pread(kept, rng.choice([1, 100, 4096]), rng.choice([0, 100, rng.randrange(10000)]))
             if not header.startswith("time_us state local remote "):
                 raise AssertionError(f"monitor: {header!r}")
             for line in lines:
@@ -203,16 +203,16 @@ class Load:
             self.lines_read += len(lines)
         os.close(kept)
 
-    def _trace(self, lot: random.Random) -> None:
-        """Switch the tracepoints on and off, together and each for itself, and read what they wrote."""
+    def _trace(self, rng: random.Random) -> None:
+        """Switch the tracepoints on and off, together and separately, and read the trace."""
         switches = [
             f"{TRACEFS}/events/tcp_monitor/{name}enable" for name in ("", "tcp_monitor_window/", "tcp_monitor_event/")
         ]
-        while self._pauses(lot):
-            with open(lot.choice(switches), "w") as file:
-                file.write(lot.choice("01"))
-            time.sleep(lot.random() * 0.05)
-            if lot.random() < 0.1:
+        while self._continue(rng):
+            with open(rng.choice(switches), "w") as file:
+                file.write(rng.choice("01"))
+            time.sleep(rng.random() * 0.05)
+            if rng.random() < 0.1:
                 with open(f"{TRACEFS}/trace") as file:
                     lines = [line for line in file.read().splitlines() if not line.startswith("#")]
                 for line in lines:
@@ -224,30 +224,30 @@ class Load:
         with open(switches[0], "w") as file:
             file.write("0")
 
-    def _connect(self, lot: random.Random, link: Link) -> None:
-        """Short connections: some closed in order, some reset with data on the way, some left to the kernel."""
+    def _connect(self, rng: random.Random, link: Link) -> None:
+        """Short connections: closed normally, reset with data in flight, or closed with data left to send."""
         listener = link.listen()
-        while self._pauses(lot):
-            sock, peer = link.dial(listener, cc=lot.choice(["cubic", "bbr", "reno"]))
+        while self._continue(rng):
+            sock, peer = link.dial(listener, cc=rng.choice(["cubic", "bbr", "reno"]))
             with contextlib.suppress(OSError):
                 sock.setblocking(False)
-                sock.send(bytes(lot.choice([1, 3000, 200000])))
-            if lot.random() < 0.3:
+                sock.send(bytes(rng.choice([1, 3000, 200000])))
+            if rng.random() < 0.3:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes([1, 0, 0, 0, 0, 0, 0, 0]))
-            time.sleep(lot.random() * 0.02)
-            for end in lot.sample([sock, peer], 2):
+            time.sleep(rng.random() * 0.02)
+            for end in rng.sample([sock, peer], 2):
                 end.close()
 
-    def _come_and_go(self, lot: random.Random) -> None:
-        """Namespaces with rules and connections, removed with the connections in them and files held open."""
-        generator = Generator(lot.getrandbits(32))
+    def _replace_namespaces(self, rng: random.Random) -> None:
+        """Namespaces with rules, deleted while they have connections and open files."""
+        generator = Generator(rng.getrandbits(32))
         number = 0
-        while self._pauses(lot):
+        while self._continue(rng):
             number += 1
-            name = f"passing{number}"
+            name = f"short{number}"
             sh(f"ip netns add {name}; ip -n {name} link set lo up")
             fd = open_at(BOUNDS, os.O_RDWR, name)
-            self._expect(write(fd, generator.good()), "", b"in a new namespace")
+            self._expect(write(fd, generator.valid()), "", b"in a new namespace")
             with namespace(name):
                 listener = socket.create_server(("127.0.0.1", 0))
                 socks = [socket.create_connection(listener.getsockname()) for _ in range(3)]
@@ -255,20 +255,20 @@ class Load:
             for sock in socks:
                 with contextlib.suppress(BlockingIOError):
                     sock.setblocking(False)
-                    sock.send(bytes(lot.randrange(1 << 20)))
-            self._expect(write(fd, generator.good()), "", b"with connections")
+                    sock.send(bytes(rng.randrange(1 << 20)))
+            self._expect(write(fd, generator.valid()), "", b"with connections")
             sh(f"ip netns del {name}")
-            for sock in lot.sample([*socks, *peers, listener], 7):
+            for sock in rng.sample([*socks, *peers, listener], 7):
                 sock.close()
-            # The namespace ends when the kernel gets to it; from then on the open file has nothing behind it.
-            wait_until(lambda fd=fd: write(fd, generator.good()) == "EIO", seconds=60, what=f"the end of {name}")
-            self._expect_gone(fd)
+            # The kernel deletes the namespace later; from then on, the open file returns EIO.
+            wait_until(lambda fd=fd: write(fd, generator.valid()) == "EIO", seconds=60, what=f"deletion of {name}")
+            self._expect_deleted(fd)
             os.close(fd)
 
-    def _expect_gone(self, fd: int) -> None:
+    def _expect_deleted(self, fd: int) -> None:
         try:
             os.pread(fd, 100, 0)
         except OSError as error:
             if error.errno == errno.EIO:
                 return
-        raise AssertionError("a file of a namespace that is gone can be read")
+        raise AssertionError("a file of a deleted namespace can be read")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each allocation of a transaction fails once: it is carried out as a whole or says ENOMEM and changes nothing.
+"""Each allocation of a transaction fails once: the transaction is applied as a whole, or returns ENOMEM unapplied.
 
-Needs debug/debug.config. The debug options allocate for themselves in the same system call, and do without: then the
+Needs debug/debug.config. The debug options also allocate in the same system call and tolerate a failure: then the
 transaction is accepted.
 """
 
@@ -25,11 +25,11 @@ FAIL_NTH = "/proc/thread-self/fail-nth"
 class Write(enum.Enum):
     REFUSED = enum.auto()  # ENOMEM
     ACCEPTED = enum.auto()
-    UNDISTURBED = enum.auto()  # accepted, and there was no such allocation
+    NO_FAILURE = enum.auto()  # accepted; there was no nth allocation
 
 
 def write_without(nth: int, data: bytes, fd: int) -> Write:
-    """Write with the nth allocation of this thread failing."""
+    """Write while the nth allocation of this thread fails."""
     control = os.open(FAIL_NTH, os.O_RDWR)
     try:
         os.write(control, str(nth).encode())
@@ -44,7 +44,7 @@ def write_without(nth: int, data: bytes, fd: int) -> Write:
         os.pwrite(control, b"0", 0)
     finally:
         os.close(control)
-    return Write.UNDISTURBED if left else result
+    return Write.NO_FAILURE if left else result
 
 
 def state() -> tuple[bytes, bytes]:
@@ -60,13 +60,13 @@ def state() -> tuple[bytes, bytes]:
 class FailingAllocations(unittest.TestCase):
     def setUp(self) -> None:
         mount_kernel_file_systems()
-        # Sleeping allocations as well, and no trace of each for the log.
+        # Also for allocations that may sleep; no call trace of each in the log.
         for name, value in (("ignore-gfp-wait", "N"), ("verbose", "0")):
             with open(f"{FAILSLAB}/{name}", "w") as file:
                 file.write(value)
 
     def refusals(self, data: bytes, prepare: Callable[[], None]) -> int:
-        """How many single allocations the transaction cannot do without."""
+        """The number of allocations whose failure refuses the transaction."""
         refused = 0
         for nth in itertools.count(1):
             prepare()
@@ -79,7 +79,7 @@ class FailingAllocations(unittest.TestCase):
                 self.assertEqual(state(), before, f"allocation {nth}")
             else:
                 self.assertEqual(state()[0], text_of(apply({}, data)).encode(), f"allocation {nth}")
-            if result is Write.UNDISTURBED:
+            if result is Write.NO_FAILURE:
                 break
         return refused
 
@@ -88,13 +88,13 @@ class FailingAllocations(unittest.TestCase):
             listener = link.listen()
 
             def prepare() -> None:
-                """A rule that the transaction is to remove, with counts that must not be lost when it does not."""
+                """Set a rule that the transaction removes, with counts that must remain if it is refused."""
                 write_bounds(f"flush\ndst {SERVER4}/32 30 40\n", at="phone")
                 link.dial(listener)
                 self.assertRegex(state()[1].decode(), r"raised [1-9]")
 
             self.assertNotIn(f"dst {SERVER4}/32", text_of(apply({}, Generator(1).full())))
-            # The draft and the table; a text of this size is made of pages.
+            # The draft and the table; a text of this size is allocated in pages.
             self.assertGreaterEqual(self.refusals(Generator(1).full(), prepare), 2)
 
     def test_the_first_table_of_a_namespace(self) -> None:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Random transactions one by one, and everything that uses the files at once.
+"""Random transactions one by one, and concurrent use of all files.
 
     boot-test.sh LINUX test_stress          STRESS_ROUNDS=100 STRESS_SEED=1
 
-In virtual time a run is the same each time; another seed is another run. What must hold:
-- a transaction is refused with the error that the grammar gives, or carried out as a whole: what is read is at all
-  times the result of one transaction, whatever the size and place of the read
-- the kernel has nothing to complain of (boot-test.sh looks for that)
-- nothing leaks: when namespaces and connections are gone and RCU has freed what waited for it, the kernel has allocated
-  no more than before. In a kernel with debug/debug.config, kmemleak finds nothing instead: KASAN keeps what is freed
-  for a while, so that amounts say nothing there.
+In virtual time a run depends on the seed only. Requirements:
+- a transaction is refused with the error that the grammar defines, or applied as a whole: a read always returns the
+  result of one transaction, whatever the size and offset of the read
+- the kernel logs no warning (checked by boot-test.sh)
+- no memory leaks: after namespaces and connections were deleted and RCU has freed them, the kernel has no more memory
+  allocated than before. With debug/debug.config, kmemleak must find nothing instead, because KASAN delays the freeing
+  of memory, so that amounts mean nothing.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from transactions import Generator, RefusedError, Table, apply, text_of
 ROUNDS = int(os.environ.get("STRESS_ROUNDS", "100"))
 SEED = int(os.environ.get("STRESS_SEED", "1"))
 KMEMLEAK = f"{DEBUGFS}/kmemleak"
-# What a turn may leave in the allocator's pages. A turn puts more than that into tables, and more into counts.
-LEFT_BEHIND_KB = 512
+# Memory that a turn may leave in the allocator's pages. The tables of a turn take more than that, and so do its counts.
+REMAINING_KB_MAX = 512
 NAMESPACES = max(ROUNDS * 2, 200)  # counts of 4 kB each, tables of 8
 
 
-def in_a_process_of_its_own(work: Callable[[], None]) -> None:
-    """So that what Python remembers does not count as the kernel's; AssertionError when it fails."""
+def in_child_process(work: Callable[[], None]) -> None:
+    """Run in a child process, so that its memory is freed afterwards; AssertionError if it fails."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
@@ -54,10 +54,10 @@ def in_a_process_of_its_own(work: Callable[[], None]) -> None:
 
 
 def allocated_kb() -> int:
-    """What the kernel has allocated when nothing is on its way: the end of a namespace waits for RCU."""
-    sh("ip netns add settled; ip netns del settled")
-    time.sleep(70)  # TIME_WAIT is over, orphans have given up
-    sh("ip netns add settled; ip netns del settled")
+    """Memory of the kernel after pending work is done: deletion of a namespace waits for RCU."""
+    sh("ip netns add barrier; ip netns del barrier")
+    time.sleep(70)  # TIME_WAIT has ended, orphaned sockets have timed out
+    sh("ip netns add barrier; ip netns del barrier")
     time.sleep(2)
     with open("/proc/sys/vm/drop_caches", "w") as file:
         file.write("3")
@@ -67,7 +67,7 @@ def allocated_kb() -> int:
 
 
 def unreferenced_objects() -> str:
-    """What kmemleak finds; it wants to see an object lost twice, some seconds after it was made."""
+    """The report of kmemleak, which needs two scans, some seconds after an object was allocated."""
     for _ in range(2):
         time.sleep(6)
         with open(KMEMLEAK, "w") as file:
@@ -76,12 +76,12 @@ def unreferenced_objects() -> str:
         return file.read()
 
 
-class Alone(unittest.TestCase):
-    def test_each_transaction_has_the_result_that_the_grammar_gives(self) -> None:
-        sh("ip netns add alone")
-        self.addCleanup(sh, "ip netns del alone")
+class SingleWriter(unittest.TestCase):
+    def test_each_transaction_has_the_result_that_the_grammar_defines(self) -> None:
+        sh("ip netns add single")
+        self.addCleanup(sh, "ip netns del single")
         generator = Generator(SEED)
-        fd = open_at(BOUNDS, os.O_WRONLY, "alone")
+        fd = open_at(BOUNDS, os.O_WRONLY, "single")
         self.addCleanup(os.close, fd)
         table: Table = {}
         seen = set()
@@ -94,13 +94,13 @@ class Alone(unittest.TestCase):
                 expected = str(error)
             found = write(fd, data)
             self.assertEqual(found, expected, data)
-            self.assertEqual(read_bounds(at="alone"), text_of(table), data)
+            self.assertEqual(read_bounds(at="single"), text_of(table), data)
             seen.add(found)
         self.assertEqual(seen, {"", "EINVAL", "ERANGE", "ENOSPC", "EFBIG"})
 
 
-class NothingIsLeftBehind(unittest.TestCase):
-    """Each turn repeated: the first fills the allocator's caches, the later ones must need no more memory."""
+class NoLeaks(unittest.TestCase):
+    """Each turn is repeated: the first fills the allocator's caches, later ones must not increase the memory."""
 
     def setUp(self) -> None:
         mount_kernel_file_systems()
@@ -108,17 +108,17 @@ class NothingIsLeftBehind(unittest.TestCase):
     def repeat(self, turn: Callable[[int], None], *, times: int = 3) -> None:
         allocated = []
         for number in range(times):
-            in_a_process_of_its_own(lambda number=number: turn(number))
+            in_child_process(lambda number=number: turn(number))
             allocated.append(allocated_kb())
         print(f"allocated after each turn: {allocated} kB", flush=True)
         if os.path.exists(KMEMLEAK):
             self.assertEqual(unreferenced_objects(), "")
             return
         for before, after in itertools.pairwise(allocated):
-            self.assertLess(after - before, LEFT_BEHIND_KB)
+            self.assertLess(after - before, REMAINING_KB_MAX)
 
-    def test_by_tables(self) -> None:
-        """Full tables, of 6 kB each, replaced one by the next."""
+    def test_tables(self) -> None:
+        """Full tables of 6 kB each, each replaced by the next one."""
 
         def turn(number: int) -> None:
             generator = Generator(SEED + number)
@@ -130,8 +130,8 @@ class NothingIsLeftBehind(unittest.TestCase):
 
         self.repeat(turn)
 
-    def test_by_namespaces(self) -> None:
-        """Namespaces that end with a full table and counts in them: 12 kB each, and what is theirs anyway."""
+    def test_namespaces(self) -> None:
+        """Namespaces deleted with a full table and counts: 12 kB each, in addition to the namespace itself."""
 
         def turn(number: int) -> None:
             generator = Generator(SEED + number)
@@ -144,7 +144,7 @@ class NothingIsLeftBehind(unittest.TestCase):
 
         self.repeat(turn)
 
-    def test_by_all_at_once(self) -> None:
+    def test_concurrent_use(self) -> None:
         def turn(number: int) -> None:
             load = Load(SEED + 1000 * number)
             load.run(ROUNDS)

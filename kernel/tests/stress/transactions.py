@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Random transactions for /proc/net/tcp_cwnd_bounds, and what each of them does to a table: no input, no output.
+"""Random transactions for /proc/net/tcp_cwnd_bounds and a model of their effect on a table; no input or output.
 
-`apply` is written from the grammar in kernel/README.md, not from the kernel's parser, so that the two can disagree.
+`apply` follows the grammar in kernel/README.md, not the kernel's parser, so that it finds errors in the parser.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TRANSACTION_BYTES_MAX = 16384
 SEGS_MAX = 65535
 UID_MAX = 4294967294
 
-# Selector, as it is read back, to its range; in the order in which the selectors were first set.
+# Range by selector, as read back, in the order in which the selectors were first set.
 Table = dict[str, tuple[int, int]]
 
 _V4MAPPED = 0xFFFF << 32
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[0-9]+\Z", re.ASCII)
 
 
 class RefusedError(Exception):
-    """The name of the error that the kernel must give."""
+    """The name of the error that the kernel must return."""
 
 
 def text_of(table: Table) -> str:
@@ -32,7 +32,7 @@ def text_of(table: Table) -> str:
 
 
 def apply(table: Table, data: bytes) -> Table:
-    """The table after one write() of `data`; RefusedError with the errno's name when nothing must change."""
+    """The table after one write() of `data`; RefusedError with the errno's name if it is refused."""
     if len(data) > TRANSACTION_BYTES_MAX:
         raise RefusedError("EFBIG")
     if not data.endswith(b"\n") or b"\0" in data:
@@ -75,7 +75,7 @@ def _number(text: str) -> int:
 
 
 def _ipv4(text: str) -> int:
-    """Four decimal numbers; the kernel has no quarrel with leading zeros, as in any other number."""
+    """Four decimal numbers; the kernel accepts leading zeros, as in any other number."""
     numbers = [_number(part) for part in text.split(".")]
     if len(numbers) != 4 or max(numbers) > 255:
         raise RefusedError("EINVAL")
@@ -93,7 +93,7 @@ def _prefix(text: str) -> str:
         else:
             if "%" in address:
                 raise RefusedError("EINVAL")
-            # The kernel overlooks leading zeros beyond the four digits of RFC 4291, too.
+            # The kernel also accepts leading zeros beyond the four digits of RFC 4291.
             value = int(IPv6Address(_LEADING_ZEROS.sub("", address)))
     except AddressValueError as error:
         raise RefusedError("EINVAL") from error
@@ -105,31 +105,31 @@ def _prefix(text: str) -> str:
 
 
 class Generator:
-    """Transactions by lot, the same for the same seed."""
+    """Random transactions, the same for the same seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
-    def good(self, *, rules_max: int = 12) -> bytes:
-        """One that replaces whatever is there and is never refused."""
+    def valid(self, *, rules_max: int = 12) -> bytes:
+        """A transaction that replaces all rules and is never refused."""
         count = self._random.choice([0, 1, self._random.randint(1, rules_max), RULES_MAX])
         return ("flush\n" + "".join(self._unique_lines(count))).encode()
 
     def full(self) -> bytes:
-        """One that leaves the largest table."""
+        """A transaction that sets the largest table."""
         return ("flush\n" + "".join(self._unique_lines(RULES_MAX))).encode()
 
     def any(self) -> bytes:
-        """Good, nearly good, maximal or noise."""
+        """A transaction that is valid, nearly valid, of maximal size, or random bytes."""
         draw = self._random.random()
         if draw < 0.30:
-            return self.good()
+            return self.valid()
         if draw < 0.55:
             return "".join(self._line() for _ in range(self._random.randint(1, 6))).encode()
         if draw < 0.85:
             return self._damaged()
         if draw < 0.95:
-            return self._maximal()
+            return self._near_limits()
         return self._random.randbytes(self._random.choice([0, 1, 7, 100, 5000]))
 
     def _unique_lines(self, count: int) -> list[str]:
@@ -162,7 +162,7 @@ class Generator:
         return f"{selector} {least} {most}\n"
 
     def _damaged(self) -> bytes:
-        """A good transaction with a byte changed, lost, doubled or moved, or cut short."""
+        """A valid transaction with a byte changed, removed, doubled or moved, or truncated."""
         r = self._random
         data = bytearray("".join(self._line() for _ in range(r.randint(1, 4))).encode())
         at = r.randrange(len(data))
@@ -182,8 +182,8 @@ class Generator:
                 data[at], data[other] = data[other], data[at]
         return bytes(data)
 
-    def _maximal(self) -> bytes:
-        """Around the largest table and the largest text."""
+    def _near_limits(self) -> bytes:
+        """Near the limits of the table and of the text."""
         r = self._random
         if r.random() < 0.5:
             return ("flush\n" + "".join(self._unique_lines(RULES_MAX + r.choice([-1, 0, 1])))).encode()
