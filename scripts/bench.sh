@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the controller costs: the core alone, then the whole controller over gRPC on one core, beside a raw grpc.aio server
-# that answers the same streams and does nothing else.
+# What the controller costs: the core alone, then the whole controller over gRPC on one core, beside a raw grpc.aio
+# server that answers the same streams and does nothing else.
 #   bench.sh [PART...]    parts: core all-send a-fifth saturated; default all of them
-# BENCH_SECONDS (default 30) is the counted length of each run under load. Quote ratios and medians: machines differ, and
-# the figures are only good while nothing else runs (the load generator reports when it had no core).
+# BENCH_SECONDS (default 30) is the counted length of each run under load. Quote ratios and medians: machines differ,
+# and the figures are only good while nothing else runs (the load generator reports when it had no core).
 
 . "$(dirname "$0")/lib.sh"
 use_tools

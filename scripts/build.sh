@@ -10,8 +10,8 @@ use_go
 
 agent_sources=(ap-firmware phone-agent internal proto go.mod go.sum)
 
-# agent_version: the release, and the commit that last changed the agents, or "modified" instead. Reports carry it, so it is
-# always as long: a commit must not change what the lab's cells measure.
+# agent_version: the release, and the commit that last changed the agents, or "modified" instead. Reports carry it, so
+# it is always as long: a commit must not change what the lab's cells measure.
 agent_version() {
 	local release commit changed
 	release=$(sed -n 's/^version = "\(.*\)"$/\1/p' controller/pyproject.toml)

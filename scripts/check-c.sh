@@ -20,8 +20,8 @@ fi
 
 mapfile -d '' -t sources < <(git ls-files -z --cached --others --exclude-standard -- 'lab/kernel/*.c' 'lab/kernel/*.h')
 [[ ${#sources[@]} -gt 0 ]] || die "no C sources below lab/kernel"
-# Not asked of the lab's code, which is no candidate for the kernel: lines of prose within 100 columns, and (the medium's
-# model compiles for user space too) kernel types and min() in place of a macro.
+# Not asked of the lab's code, which is no candidate for the kernel: lines of prose within 100 columns, and (the
+# medium's model compiles for user space too) kernel types and min() in place of a macro.
 "$checkpatch/checkpatch.pl" --no-tree --strict --terse --show-types --no-summary --max-line-length=120 \
 	--ignore LONG_LINE_COMMENT,LONG_LINE_STRING,PREFER_KERNEL_TYPES,MACRO_ARG_REUSE --file "${sources[@]}"
 CACHE=$CACHE_DIR/kernel kernel/tests/check-series.sh checkpatch

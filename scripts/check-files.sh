@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks on every file that git knows or would add: no path of some developer's machine, no merge marker, a newline at the
-# end; in prose and scripts no line longer than .editorconfig allows (tables and links of Markdown may be). Licences are
-# checked by `reuse lint`, lines of Go and Python by their linters.
+# Checks on every file that git knows or would add: no path of some developer's machine, no merge marker, a newline at
+# the end; in prose and scripts no line longer than .editorconfig allows (tables and links of Markdown may be). Licences
+# are checked by `reuse lint`, lines of Go and Python by their linters.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -4,7 +4,7 @@
 # Compares proto/ with the contract it replaces, by `buf breaking`. That is proto/ as it was at the first of these:
 #   1. HEAD, if proto/ has uncommitted changes;
 #   2. the merge base of HEAD and origin/main, if HEAD is ahead of it;
-#   3. the parent of the newest commit that changed proto/, so that the check also works on a main that has the change already.
+#   3. the parent of the newest commit that changed proto/, so that the check also works on a main with the change.
 # A commit whose proto/ does not compile was no contract; the one before it counts. A history with no earlier contract
 # (the first commit, a clone with --depth 1) has nothing to break, and the check reports that.
 # A break that is meant goes into a commit whose message has a line `Breaking-Proto: why`.

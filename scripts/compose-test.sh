@@ -52,7 +52,8 @@ elif docker compose version >/dev/null 2>&1; then
 else
 	compose_command=(docker-compose)
 fi
-command -v "${compose_command[0]}" >/dev/null || no_engine "no ${compose_command[*]}; on Debian 12: apt-get install docker-compose"
+command -v "${compose_command[0]}" >/dev/null ||
+	no_engine "no ${compose_command[*]}; on Debian 12: apt-get install docker-compose"
 compose() {
 	"${compose_command[@]}" -p "$PROJECT" "$@"
 }

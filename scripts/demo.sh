@@ -14,8 +14,8 @@ OUT=out/demo
 
 run() {
 	local rate_control=$1 delay_ms=$2 name=$3
-	"$LAB" run --scenario uplink --terminals 10 --delay-ms "$delay_ms" --seconds "$SECONDS_EACH" --warmup-seconds 10 --seed 1 \
-		--modes cubic,bbr,paper-jb,bdp --rate-control "$rate_control" --json "$OUT/$name.json"
+	"$LAB" run --scenario uplink --terminals 10 --delay-ms "$delay_ms" --seconds "$SECONDS_EACH" --warmup-seconds 10 \
+		--seed 1 --modes cubic,bbr,paper-jb,bdp --rate-control "$rate_control" --json "$OUT/$name.json"
 }
 
 mkdir -p "$OUT"

@@ -21,7 +21,8 @@ python -m grpc_tools.protoc -I proto \
 
 # generated DIR...: the generated files below DIR, relative to it.
 generated() {
-	(cd "$1" && find airbound/v1 \( -name '*.pb.go' -o -name '*_pb2.py' -o -name '*_pb2.pyi' -o -name '*_pb2_grpc.py' \) | sort)
+	(cd "$1" &&
+		find airbound/v1 \( -name '*.pb.go' -o -name '*_pb2.py' -o -name '*_pb2.pyi' -o -name '*_pb2_grpc.py' \) | sort)
 }
 
 stale=0

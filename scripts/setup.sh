@@ -74,7 +74,8 @@ install_tools() {
 	fi
 	echo "building the Go tools of tools/go.mod once (a few minutes)"
 	mkdir -p "$dir/bin"
-	(cd tools && CGO_ENABLED=0 GOBIN=$dir/bin go install -trimpath -ldflags '-s -w' tool 2> >(grep -v '^go: downloading' >&2))
+	(cd tools &&
+		CGO_ENABLED=0 GOBIN=$dir/bin go install -trimpath -ldflags '-s -w' tool 2> >(grep -v '^go: downloading' >&2))
 	touch "$dir/complete"
 }
 

@@ -47,8 +47,8 @@ class AccessPointServiceServicer(object):
     """
 
     def Connect(self, request_iterator, context):
-        """Connect carries one report a second, and one at once whenever a station associates or leaves. The second report of a
-        stream follows the first within half a second: rates need two.
+        """Connect carries one report a second, and one at once whenever a station associates or leaves. The second report of
+        a stream follows the first within half a second: rates need two.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

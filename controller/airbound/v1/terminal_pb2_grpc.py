@@ -47,8 +47,9 @@ class TerminalServiceServicer(object):
     """
 
     def Connect(self, request_iterator, context):
-        """Connect carries a report every interval while the terminal sends or has bounds, a heartbeat otherwise, and a report at
-        once when something happens (TerminalReportTrigger). Commands come whenever the cell changes, not in answer to reports.
+        """Connect carries a report every interval while the terminal sends or has bounds, a heartbeat otherwise, and a report
+        at once when something happens (TerminalReportTrigger). Commands come whenever the cell changes, not in answer to
+        reports.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -37,8 +37,8 @@ const (
 //
 // AccessPointService is served by the controller; an access point's agent connects to it and stays connected.
 type AccessPointServiceClient interface {
-	// Connect carries one report a second, and one at once whenever a station associates or leaves. The second report of a
-	// stream follows the first within half a second: rates need two.
+	// Connect carries one report a second, and one at once whenever a station associates or leaves. The second report of
+	// a stream follows the first within half a second: rates need two.
 	Connect(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AccessPointServiceConnectRequest, AccessPointServiceConnectResponse], error)
 }
 
@@ -69,8 +69,8 @@ type AccessPointService_ConnectClient = grpc.BidiStreamingClient[AccessPointServ
 //
 // AccessPointService is served by the controller; an access point's agent connects to it and stays connected.
 type AccessPointServiceServer interface {
-	// Connect carries one report a second, and one at once whenever a station associates or leaves. The second report of a
-	// stream follows the first within half a second: rates need two.
+	// Connect carries one report a second, and one at once whenever a station associates or leaves. The second report of
+	// a stream follows the first within half a second: rates need two.
 	Connect(grpc.BidiStreamingServer[AccessPointServiceConnectRequest, AccessPointServiceConnectResponse]) error
 	mustEmbedUnimplementedAccessPointServiceServer()
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What operators ask of a controller: what it sees, what it decided and why, and its mode. Served on an address of its own.
+// What operators ask of a controller: what it sees, what it decided and why, and its mode. Served on an address of its
+// own.
 //
 // Addresses are text here, as a person writes them: these messages are read by people and printed as JSON.
 
@@ -521,8 +522,8 @@ type Terminal struct {
 	BoundsGenerationInForce uint64 `protobuf:"varint,7,opt,name=bounds_generation_in_force,json=boundsGenerationInForce,proto3" json:"bounds_generation_in_force,omitempty"`
 	// Generation of the last bounds sent.
 	BoundsGenerationSent uint64 `protobuf:"varint,8,opt,name=bounds_generation_sent,json=boundsGenerationSent,proto3" json:"bounds_generation_sent,omitempty"`
-	// The set last sent on the terminal's stream: of the decisions what its back end can take; empty when they are only shown
-	// (observe mode, exempt terminal).
+	// The set last sent on the terminal's stream: of the decisions what its back end can take; empty when they are only
+	// shown (observe mode, exempt terminal).
 	BoundsSent []*BoundSent `protobuf:"bytes,9,rep,name=bounds_sent,json=boundsSent,proto3" json:"bounds_sent,omitempty"`
 	// What the policy computed, whether it was sent or not.
 	Decisions   []*Decision `protobuf:"bytes,10,rep,name=decisions,proto3" json:"decisions,omitempty"`

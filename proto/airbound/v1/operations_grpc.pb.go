@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What operators ask of a controller: what it sees, what it decided and why, and its mode. Served on an address of its own.
+// What operators ask of a controller: what it sees, what it decided and why, and its mode. Served on an address of its
+// own.
 //
 // Addresses are text here, as a person writes them: these messages are read by people and printed as JSON.
 

@@ -179,7 +179,8 @@ func (x *TerminalServiceConnectResponse) GetCommand() *TerminalCommand {
 // TerminalReport is one sample of the terminal's TCP senders.
 type TerminalReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// MAC address of the Wi-Fi interface, 6 octets. It says which station this terminal is; an access point has to confirm it.
+	// MAC address of the Wi-Fi interface, 6 octets. It says which station this terminal is; an access point has to
+	// confirm it.
 	Mac []byte `protobuf:"bytes,1,opt,name=mac,proto3" json:"mac,omitempty"`
 	// Counts the reports of this process from 1, over all of its streams.
 	Sequence uint64 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
@@ -894,16 +895,16 @@ func (x *RenewLease) GetLeaseMs() uint32 {
 	return 0
 }
 
-// SetReporting says when the terminal reports. It is in force until the stream ends; a field of 0 leaves the agent's own
-// setting.
+// SetReporting says when the terminal reports. It is in force until the stream ends; a field of 0 leaves the agent's
+// own setting.
 type SetReporting struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Between two reports while the terminal sends or has bounds, 100 ms to 60 s.
 	IntervalMs uint32 `protobuf:"varint,1,opt,name=interval_ms,json=intervalMs,proto3" json:"interval_ms,omitempty"`
 	// Between two reports otherwise, 1 s to 10 min.
 	HeartbeatMs uint32 `protobuf:"varint,2,opt,name=heartbeat_ms,json=heartbeatMs,proto3" json:"heartbeat_ms,omitempty"`
-	// Report at once when smoothed RTT over minimum RTT of a destination that is sent to has moved, up or down, by more than
-	// this many thousandths of its value in the last report; 0: never.
+	// Report at once when smoothed RTT over minimum RTT of a destination that is sent to has moved, up or down, by more
+	// than this many thousandths of its value in the last report; 0: never.
 	RttRatioChangePermille uint32 `protobuf:"varint,3,opt,name=rtt_ratio_change_permille,json=rttRatioChangePermille,proto3" json:"rtt_ratio_change_permille,omitempty"`
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache

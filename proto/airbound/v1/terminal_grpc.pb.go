@@ -34,8 +34,9 @@ const (
 //
 // TerminalService is served by the controller; a phone's agent connects to it and stays connected.
 type TerminalServiceClient interface {
-	// Connect carries a report every interval while the terminal sends or has bounds, a heartbeat otherwise, and a report at
-	// once when something happens (TerminalReportTrigger). Commands come whenever the cell changes, not in answer to reports.
+	// Connect carries a report every interval while the terminal sends or has bounds, a heartbeat otherwise, and a report
+	// at once when something happens (TerminalReportTrigger). Commands come whenever the cell changes, not in answer to
+	// reports.
 	Connect(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[TerminalServiceConnectRequest, TerminalServiceConnectResponse], error)
 }
 
@@ -66,8 +67,9 @@ type TerminalService_ConnectClient = grpc.BidiStreamingClient[TerminalServiceCon
 //
 // TerminalService is served by the controller; a phone's agent connects to it and stays connected.
 type TerminalServiceServer interface {
-	// Connect carries a report every interval while the terminal sends or has bounds, a heartbeat otherwise, and a report at
-	// once when something happens (TerminalReportTrigger). Commands come whenever the cell changes, not in answer to reports.
+	// Connect carries a report every interval while the terminal sends or has bounds, a heartbeat otherwise, and a report
+	// at once when something happens (TerminalReportTrigger). Commands come whenever the cell changes, not in answer to
+	// reports.
 	Connect(grpc.BidiStreamingServer[TerminalServiceConnectRequest, TerminalServiceConnectResponse]) error
 	mustEmbedUnimplementedTerminalServiceServer()
 }
