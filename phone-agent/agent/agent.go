@@ -142,7 +142,6 @@ func (a *Agent) Wake(nowUS int64) *airboundv1.TerminalReport {
 // Connected begins a stream to the controller. The next Wake reports.
 func (a *Agent) Connected(nowUS int64, link Link) {
 	a.connected, a.first, a.boundsChanged = true, true, false
-	a.reporting = ownReporting(a.cfg)
 	a.lease.NewStream()
 	a.aggregator.Exclude(link.Controllers)
 	a.nextSampleUS = nowUS

@@ -315,7 +315,7 @@ func TestARatioThatWasNotReportedHasNotMoved(t *testing.T) {
 		t.Error("the ratio moved by a factor of 10")
 	}
 	aggregator.Report() // The first destination is not among the 256 most active ones.
-	observe(8_000, 300)
+	observe(40_000, 300)
 	if aggregator.RTTRatioMoved(1000) {
 		t.Error("the last report had no ratio of the destination")
 	}
