@@ -21,7 +21,7 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import HEARD_AGAIN, Claims, is_live
 from airbound.core.commands import command
 from airbound.core.deadlines import Deadlines
-from airbound.core.effects import CloseStream, Effect, Note, SetReporting
+from airbound.core.effects import CloseStream, Effect, Note, SetBounds, SetReporting
 from airbound.core.events import (
     AccessPointReported,
     Disconnected,
@@ -178,10 +178,7 @@ class Engine:
             effects += self._place_claimed(terminal.mac, now_us)
         cell = terminal.cell
         if cell is not None:
-            effects += cell.terminal_reported(terminal, now_us)
-            due_us = cell.due_for(terminal)
-            if due_us:
-                self._deadlines.at(terminal, due_us)
+            effects += self._cell_informed(cell, terminal, now_us)
         else:
             effects += self._decide_unplaced(terminal, now_us)
         return effects
@@ -233,7 +230,20 @@ class Engine:
         if cell is None:
             return self._decide_unplaced(terminal, now_us)
         cell.terminals[terminal.mac] = terminal
-        effects = cell.terminal_reported(terminal, now_us) if before is not cell else cell.decide(terminal, now_us)
+        if before is not cell:
+            return self._cell_informed(cell, terminal, now_us)
+        return self._decide(terminal, now_us)
+
+    def _cell_informed(self, cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
+        """Have a cell take in a joined terminal's report. By its minimum RTTs others may be given their first bounds:
+        theirs are to be renewed as well.
+        """
+        effects = cell.terminal_reported(terminal, now_us)
+        for effect in effects:
+            if isinstance(effect, SetBounds):
+                other = self._reporters[effect.stream.number]
+                if isinstance(other, Terminal):
+                    self._schedule(other)
         self._schedule(terminal)
         return effects
 

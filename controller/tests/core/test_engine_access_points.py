@@ -266,6 +266,29 @@ def test_one_phones_false_minimum_rtt_reduces_the_cell_for_a_time_only() -> None
     assert bounded[1] <= 5  # its own counts for itself
 
 
+def test_a_phone_without_a_sample_is_bounded_by_what_another_saw_and_renewed() -> None:
+    """Also if it never reports again: the lease must be renewed, and end, by time."""
+    scenario, sending, other = uploading(2), dict.fromkeys(map(mac, range(3)), 2.0), bytes([10, 0, 9, 9])
+    for _ in range(20):  # until the capacity moves no more
+        scenario.advance(1)
+        scenario.access_point(sending)
+        for number in range(2):
+            scenario.terminal(mac(number), upload())
+    scenario.terminal(mac(2), upload(0, 0, address=other))
+    assert scenario.no_bounds(mac(2)) is Code.NO_RTT_SAMPLE
+    scenario.terminal(mac(0), upload(), upload(address=other))
+    phone = scenario.phones[mac(2)]
+    assert phone.range(other) is not None
+    for second in range(7):
+        assert (phone.range(other) is not None) is (second <= 5)
+        scenario.advance(1)
+        scenario.access_point(sending)
+        for number in range(2):
+            scenario.terminal(mac(number), upload())
+    assert phone.renewals == 2
+    assert [entry.reasons[0].code for entry in phone.sets] == [Code.STARTED_SENDING, Code.TERMINAL_STALE]
+
+
 def test_names_are_those_of_principals() -> None:
     scenario = uploading(1)
     [terminal] = scenario.engine.terminals()
