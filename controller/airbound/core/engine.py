@@ -383,11 +383,16 @@ class Engine:
         return effects
 
     def _reconfigured(self, event: Reconfigured, now_us: int) -> list[Effect]:
+        terminals = self.terminals()
+        before = [self._reporting(terminal) for terminal in terminals]
         self.settings.reconfigure(event.parameters)
+        forget_us = event.parameters.safety.forget_ms * 1000
         for cell in self._cells.values():
             cell.reconfigure()
-        effects: list[Effect] = [self._reporting(terminal) for terminal in self.terminals()]
-        for terminal in self.terminals():
+            self._deadlines.at(cell, cell.reported_at_us + forget_us + 1)
+        after = [self._reporting(terminal) for terminal in terminals]
+        effects: list[Effect] = [] if after == before else list(after)
+        for terminal in terminals:
             effects += self._place(terminal, now_us)
         return effects
 

@@ -66,7 +66,7 @@ class CellState:
         """Go on under the settings' new parameters with what is known."""
         self.capacity.parameters = self.settings.parameters.capacity
         self.min_rtt.parameters = self.settings.parameters.min_rtt
-        self.decided_capacity_bps = self.capacity.bps
+        self._capacity_moved()
 
     # Reports
 
@@ -96,10 +96,15 @@ class CellState:
 
     def _moved(self, senders: int, *, measured: bool) -> bool:
         """Whether what decisions follow from has changed."""
+        capacity_moved = self._capacity_moved()
+        return capacity_moved or self.stations.active_senders != senders or self.stations.measured != measured
+
+    def _capacity_moved(self) -> bool:
+        """Take the estimate over for decisions if it moved far enough."""
         bps, used_bps = self.capacity.bps, self.decided_capacity_bps
-        moved = self.stations.active_senders != senders or self.stations.measured != measured
-        if abs(bps - used_bps) > self.settings.parameters.capacity.change_ratio * used_bps:
-            self.decided_capacity_bps, moved = bps, True
+        moved = abs(bps - used_bps) > self.settings.parameters.capacity.change_ratio * used_bps
+        if moved:
+            self.decided_capacity_bps = bps
         return moved
 
     def terminal_reported(self, terminal: Terminal, now_us: int) -> list[Effect]:
