@@ -267,10 +267,10 @@ class Engine:
     def _decide_unplaced(self, terminal: Terminal, now_us: int) -> list[Effect]:
         """Commands for a terminal that is joined to no cell."""
         reason = terminal.unplaced
-        if reason is None or not reason.releases:
+        if is_live(terminal) and (reason is None or not reason.releases):
             reason = restriction(terminal, self.settings) or reason
         terminal.no_bounds = reason
-        if reason is None or not reason.releases or not is_live(terminal):
+        if reason is None or not reason.releases:
             return []
         return command(terminal, (), reason, self.settings, now_us)
 
