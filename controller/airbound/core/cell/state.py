@@ -74,16 +74,16 @@ class CellState:
         """Take in a report whose order was accepted: who came and went, whether the cell's terminals must be decided
         again, and what of the report was refused.
         """
+        stations = self.stations
+        senders, measured = stations.active_senders, stations.measured
         if report.monotonic_us < self.monotonic_us:
-            before = set(self.stations.addresses())
-            self.stations.restart()
+            before = set(stations.addresses())
+            stations.restart()
         else:
             before = None
         was_stale = now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000
         self.monotonic_us, self.reported_at_us = report.monotonic_us, now_us
         self.ssid, self.center_frequency_mhz = report.ssid, report.center_frequency_mhz
-        stations = self.stations
-        senders, measured = stations.active_senders, stations.measured
         change = stations.update(report, now_us)
         if before:
             change.gone += [mac for mac in before if mac not in stations.by_mac]
