@@ -10,7 +10,6 @@ Rules of this file:
 """
 
 import traceback
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Mac, mac_text
@@ -188,10 +187,6 @@ class CellState:
     def computed(self, terminal: Terminal) -> tuple[Decision, ...]:
         """What the policy computes for a terminal now, sent or not."""
         return decide(terminal, self, self.settings)
-
-    def joined(self, macs: Iterable[Mac]) -> Iterable[Terminal]:
-        """Those of the stations that are joined terminals."""
-        return (terminal for mac in macs if (terminal := self.terminals.get(mac)) is not None)
 
 
 def restriction(terminal: Terminal, settings: Settings) -> Reason | None:
