@@ -21,7 +21,7 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import HEARD_AGAIN, Claims, is_live
 from airbound.core.commands import command
 from airbound.core.deadlines import Deadlines
-from airbound.core.effects import CloseStream, Effect, Note, SetReporting
+from airbound.core.effects import CloseStream, Effect, Note, SetBounds, SetReporting
 from airbound.core.events import (
     AccessPointReported,
     Disconnected,
@@ -178,10 +178,7 @@ class Engine:
             effects += self._place_claimed(terminal.mac, now_us)
         cell = terminal.cell
         if cell is not None:
-            effects += cell.terminal_reported(terminal, now_us)
-            due_us = cell.due_for(terminal)
-            if due_us:
-                self._deadlines.at(terminal, due_us)
+            effects += self._cell_informed(cell, terminal, now_us)
         else:
             effects += self._decide_unplaced(terminal, now_us)
         return effects
@@ -233,7 +230,20 @@ class Engine:
         if cell is None:
             return self._decide_unplaced(terminal, now_us)
         cell.terminals[terminal.mac] = terminal
-        effects = cell.terminal_reported(terminal, now_us) if before is not cell else cell.decide(terminal, now_us)
+        if before is not cell:
+            return self._cell_informed(cell, terminal, now_us)
+        return self._decide(terminal, now_us)
+
+    def _cell_informed(self, cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
+        """Have a cell take in a joined terminal's report. By its minimum RTTs others may be given their first bounds:
+        theirs are to be renewed as well.
+        """
+        effects = cell.terminal_reported(terminal, now_us)
+        for effect in effects:
+            if isinstance(effect, SetBounds):
+                other = self._reporters[effect.stream.number]
+                if isinstance(other, Terminal):
+                    self._schedule(other)
         self._schedule(terminal)
         return effects
 
@@ -257,10 +267,10 @@ class Engine:
     def _decide_unplaced(self, terminal: Terminal, now_us: int) -> list[Effect]:
         """Commands for a terminal that is joined to no cell."""
         reason = terminal.unplaced
-        if reason is None or not reason.releases:
+        if is_live(terminal) and (reason is None or not reason.releases):
             reason = restriction(terminal, self.settings) or reason
         terminal.no_bounds = reason
-        if reason is None or not reason.releases or not is_live(terminal):
+        if reason is None or not reason.releases:
             return []
         return command(terminal, (), reason, self.settings, now_us)
 
@@ -373,11 +383,16 @@ class Engine:
         return effects
 
     def _reconfigured(self, event: Reconfigured, now_us: int) -> list[Effect]:
+        terminals = self.terminals()
+        before = [self._reporting(terminal) for terminal in terminals]
         self.settings.reconfigure(event.parameters)
+        forget_us = event.parameters.safety.forget_ms * 1000
         for cell in self._cells.values():
             cell.reconfigure()
-        effects: list[Effect] = [self._reporting(terminal) for terminal in self.terminals()]
-        for terminal in self.terminals():
+            self._deadlines.at(cell, cell.reported_at_us + forget_us + 1)
+        after = [self._reporting(terminal) for terminal in terminals]
+        effects: list[Effect] = [] if after == before else list(after)
+        for terminal in terminals:
             effects += self._place(terminal, now_us)
         return effects
 

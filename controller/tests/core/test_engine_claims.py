@@ -7,7 +7,7 @@ import pytest
 
 from airbound.core.addresses import Address, address_from_text
 from airbound.core.effects import SetBounds
-from airbound.core.events import Reconfigured
+from airbound.core.events import ModeSet, Reconfigured
 from airbound.core.parameters import IdentityParameters, Parameters
 from airbound.core.reasons import Code, Reason
 from airbound.testing.scenario import PAPER, Phone, Scenario, ip, mac, upload, uploading
@@ -142,6 +142,14 @@ def test_a_superseded_stream_that_is_disconnected_changes_nothing() -> None:
     rivals.second_long(rivals.second)
     assert len(rivals.second.sets) == sets
     assert rivals.second.closed is None
+
+
+def test_a_superseded_stream_has_its_own_reason_whatever_the_mode() -> None:
+    rivals = Rivals(OTHER_IP)
+    rivals.second_long(rivals.second)
+    rivals.scenario.do(ModeSet("observe"))
+    assert rivals.reason(rivals.first) == Reason(Code.REPLACED)
+    assert rivals.reason(rivals.second) == Reason(Code.OBSERVE_MODE)
 
 
 def test_a_terminal_with_another_mac_is_placed_by_it() -> None:

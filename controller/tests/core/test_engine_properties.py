@@ -1,75 +1,311 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for every order and every sequence of events."""
+"""What is true for every order and every sequence of events."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airbound.core.effects import SetBounds
-from airbound.core.events import Exempted, ModeSet
-from airbound.core.parameters import PolicyName
-from airbound.testing.scenario import PAPER, Scenario, mac, upload
+from airbound.core.addresses import Mac
+from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds, SetReporting
+from airbound.core.engine import Engine
+from airbound.core.events import (
+    Disconnected,
+    Event,
+    Exempted,
+    ModeSet,
+    Reconfigured,
+    Refused,
+    TerminalReported,
+)
+from airbound.core.parameters import IdentityParameters, Parameters, PolicyName, SafetyParameters
+from airbound.core.principals import Stream
+from airbound.core.reasons import Code, Reason
+from airbound.core.reports import Agent, BackEnd, Destination, TerminalReport
+from airbound.testing.scenario import (
+    BSSID,
+    OTHER_BSSID,
+    OTHER_SERVER,
+    PAPER,
+    SECOND_US,
+    SERVER,
+    Scenario,
+    ip,
+    mac,
+    upload,
+)
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(
     order=st.permutations(range(6)),
     rtts=st.lists(st.tuples(st.integers(60, 5_000), st.integers(60, 600)), min_size=6, max_size=6),
     policy=st.sampled_from(("paper", "bdp")),
+    access_point_first=st.booleans(),
 )
 def test_the_order_of_terminals_and_reports_does_not_matter(
-    order: list[int], rtts: list[tuple[int, int]], policy: PolicyName
+    *, order: list[int], rtts: list[tuple[int, int]], policy: PolicyName, access_point_first: bool
 ) -> None:
-    def held(numbers: list[int]) -> dict[str, object]:
+    def in_force(numbers: list[int], *, first: bool) -> dict[Mac, object]:
         scenario = Scenario(replace(PAPER, policy=policy))
+        sending = {mac(number): 2.0 for number in numbers}
+        if first:
+            scenario.access_point(sending)
         for number in numbers:
             scenario.terminal(mac(number), upload(max(rtts[number]), min(rtts[number])))
-        sending = {mac(number): 2.0 for number in numbers}
-        scenario.access_point(sending)
+        if not first:
+            scenario.access_point(sending)
         scenario.advance(1)
         scenario.access_point(sending)
         return {address: phone.bounds for address, phone in scenario.phones.items()}
 
-    assert held(order) == held(sorted(order))
+    expected = in_force(sorted(order), first=False)
+    assert in_force(order, first=access_point_first) == expected
+    assert all(expected.values())
 
 
-@settings(max_examples=50)
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(("report", "ap", "wait", "hang up", "mode", "exempt")),
-            st.integers(0, 4),
-            st.integers(1, 3_000),
+@dataclass
+class Phone:
+    """What a phone's agent was sent on its stream, and what is in force."""
+
+    station: Mac
+    stream: Stream | None = None
+    bounds: tuple[Bound, ...] = ()
+    generation: int = 0
+    expires_at_us: int = 0
+    reported_generation: int = 0
+    sequence: int = 0
+    last_set: SetBounds | None = None
+    sets: list[SetBounds] = field(default_factory=list)
+
+
+class World(Scenario):
+    """Phones that do what they are commanded, on streams that end in any way; every effect is checked."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        super().__init__(parameters)
+        self.parameters = parameters
+        self.agents = [Phone(mac(number)) for number in range(5)]
+        self.open: set[Stream] = set()
+        self.log: list[tuple[Event, int, list[Effect]]] = []
+
+    def do(self, event: Event) -> list[Effect]:
+        effects = self.engine.handle(event, self.now_us)
+        self.log.append((event, self.now_us, effects))
+        by_stream = {phone.stream: phone for phone in self.agents if phone.stream is not None}
+        for effect in effects:
+            if isinstance(effect, SetBounds | RenewLease | SetReporting | CloseStream):
+                assert effect.stream in self.open
+            if isinstance(effect, SetBounds):
+                self._set(by_stream[effect.stream], effect)
+            elif isinstance(effect, RenewLease):
+                phone = by_stream[effect.stream]
+                assert phone.last_set is not None
+                assert phone.last_set.bounds
+                assert effect.generation == phone.last_set.generation
+                if effect.generation == phone.generation:
+                    phone.expires_at_us = self.now_us + effect.lease_ms * 1000
+            elif isinstance(effect, CloseStream):
+                self.open.discard(effect.stream)
+        self.check()
+        return effects
+
+    def _set(self, phone: Phone, effect: SetBounds) -> None:
+        previous = phone.last_set.generation if phone.last_set else 0
+        assert effect.generation > max(previous, phone.reported_generation)
+        assert all(1 <= bound.min_segs <= bound.max_segs for bound in effect.bounds)
+        assert effect.reasons
+        phone.last_set = effect
+        phone.sets.append(effect)
+        phone.bounds, phone.generation = effect.bounds, effect.generation if effect.bounds else 0
+        phone.expires_at_us = self.now_us + effect.lease_ms * 1000
+
+    def _move_to(self, at_us: int) -> None:
+        super()._move_to(at_us)
+        for phone in self.agents:
+            if at_us >= phone.expires_at_us:
+                phone.bounds, phone.generation = (), 0
+
+    def new_stream(self, *arguments: Any, **named: Any) -> Stream:
+        stream = super().new_stream(*arguments, **named)
+        self.open.add(stream)
+        return stream
+
+    def check(self) -> None:
+        """What is true between two events."""
+        by_stream = {phone.stream: phone for phone in self.agents if phone.stream in self.open}
+        joined = set()
+        for terminal in self.engine.terminals():
+            phone = by_stream[terminal.stream]
+            if terminal.sent is None:
+                assert phone.last_set is None
+            else:
+                assert phone.last_set is not None
+                assert (terminal.sent.generation, terminal.sent.bounds) == (
+                    phone.last_set.generation,
+                    phone.last_set.bounds,
+                )
+            if terminal.cell is not None:
+                assert terminal.cell.terminals[terminal.mac] is terminal
+                assert terminal.mac in terminal.cell.stations.by_mac
+                assert self.engine.cells[terminal.cell.bssid] is terminal.cell
+                joined.add(terminal)
+                if terminal.sent is not None and terminal.sent.bounds:
+                    assert terminal.due_us <= terminal.cell.due_for(terminal)
+                    assert terminal.due_us
+            elif terminal.no_bounds is not None and terminal.no_bounds.releases:
+                assert terminal.sent is None or not terminal.sent.bounds
+        assert {one for cell in self.engine.cells.values() for one in cell.terminals.values()} == joined
+
+    # Steps
+
+    def report(self, number: int, value: int) -> None:
+        phone = self.agents[number]
+        agent = None
+        if phone.stream is None:
+            source = ip(phone.station) if value % 5 else ip(mac(number))
+            phone.stream = self.new_stream("terminal", f"phone {number}", source)
+            phone.last_set, agent = None, Agent("test", BackEnd(can_select_destination=bool(value % 7)))
+        phone.sequence += 1 if value % 11 else 0
+        phone.reported_generation = phone.generation
+        destinations = (
+            upload(value, min(value, 300), connections=value % 4),
+            Destination(OTHER_SERVER, connections_sending=value % 2),
+        )
+        report = TerminalReport(
+            mac=phone.station,
+            sequence=phone.sequence,
+            monotonic_us=self.now_us - (SECOND_US if value % 13 == 0 else 0),
+            destinations=destinations[: value % 3],
+            bounds_generation=phone.generation,
+            agent=agent,
+        )
+        self.do(TerminalReported(phone.stream, report))
+
+    def lose(self, number: int, value: int) -> None:
+        """The phone gives its stream up; the controller may learn of it now or never."""
+        phone = self.agents[number]
+        if phone.stream is not None:
+            if value % 2:
+                self.agents.append(phone)  # whatever it is sent counts
+                self.agents[number] = replace(phone, stream=None, sets=[])
+            else:
+                self.open.discard(phone.stream)
+                self.do(Disconnected(phone.stream))
+                phone.stream = None
+
+    def ap(self, number: int, value: int) -> None:
+        bssid = OTHER_BSSID if value % 3 == 0 else BSSID
+        point = self.access_points.get(bssid)
+        if point is not None and (point.stream not in self.open or value % 17 == 0):
+            if point.stream in self.open:
+                self.open.discard(point.stream)
+                self.do(Disconnected(point.stream))
+            point.stream = self.new_stream("access-point", "ap")
+        if point is not None and value % 19 == 0:
+            point.monotonic_us = SECOND_US
+        addresses = {mac(n): (ip(mac(n)),) for n in range(6)} if value % 4 else {}
+        self.access_point({mac(n): value / 100 for n in range(number)}, idle=[mac(4)], bssid=bssid, addresses=addresses)
+
+    def wait(self, _: int, value: int) -> None:
+        self.advance(value / 1000)
+
+    def mac(self, number: int, value: int) -> None:
+        self.agents[number].station = mac(value % 5)
+
+    def mode(self, _: int, value: int) -> None:
+        self.do(ModeSet("observe" if value % 2 else "control"))
+
+    def exempt(self, number: int, value: int) -> None:
+        self.do(Exempted(f"phone {number}", exempt=bool(value % 2)))
+
+    def refused(self, number: int, _: int) -> None:
+        phone = self.agents[number]
+        if phone.stream is not None:
+            self.do(Refused(phone.stream, Reason(Code.MALFORMED, "mac")))
+
+    def reload(self, _: int, value: int) -> None:
+        self.do(Reconfigured(OTHERS[value % len(OTHERS)]))
+
+    def rounds(self, number: int, value: int) -> None:
+        """A few seconds in which all is well."""
+        for _ in range(value % 4 + 1):
+            self.advance(0.7)
+            self.ap(number, value)
+            for other in range(number + 1):
+                self.report(other, value)
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ("report", "ap", "wait", "rounds", "rounds", "lose", "mac", "mode", "exempt", "reload", "refused")
         ),
-        max_size=40,
+        st.integers(0, 4),
+        st.integers(1, 3_000),
     ),
-    st.sampled_from(("paper", "bdp")),
+    max_size=40,
 )
-def test_whatever_happens_ranges_are_ordered_and_silence_frees_everybody(
-    steps: list[tuple[str, int, int]], policy: PolicyName
-) -> None:
-    scenario = Scenario(replace(PAPER, policy=policy))
+
+
+def run(steps: list[tuple[str, int, int]], parameters: Parameters) -> World:
+    world = World(parameters)
     for what, number, value in steps:
-        match what:
-            case "report":
-                scenario.terminal(mac(number), upload(value, min(value, 300), connections=value % 4))
-            case "ap":
-                scenario.access_point({mac(n): value / 100 for n in range(number)}, idle=[mac(4)])
-            case "wait":
-                scenario.advance(value / 1000)
-            case "hang up":
-                if mac(number) in scenario.phones and scenario.phones[mac(number)].stream:
-                    scenario.hang_up(mac(number))
-            case "mode":
-                scenario.do(ModeSet("observe" if value % 2 else "control"))
-            case _:
-                scenario.do(Exempted(mac(number), exempt=bool(value % 2)))
-    for phone in scenario.phones.values():
-        for sent in phone.sets:
-            assert isinstance(sent, SetBounds)
-            assert all(1 <= bound.min_segs <= bound.max_segs for bound in sent.bounds)
-        generations = [sent.generation for sent in phone.sets]
-        assert generations == sorted(set(generations))
-    scenario.advance(20)
-    assert all(phone.range() is None for phone in scenario.phones.values())
+        getattr(world, what)(number, value)
+    return world
+
+
+SHORT = SafetyParameters(lease_ms=1_000, forget_ms=1_000, cell_stale_ms=2_000, terminal_stale_ms=800)
+OTHERS = (
+    PAPER,
+    Parameters(),
+    replace(PAPER, safety=SHORT),
+    Parameters(identity=IdentityParameters(match_addresses=False)),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(STEPS, st.sampled_from(OTHERS))
+def test_whatever_happens_what_is_remembered_as_sent_was_sent_and_nothing_outlives_its_lease(
+    steps: list[tuple[str, int, int]], parameters: Parameters
+) -> None:
+    world = run(steps, parameters)
+    world.advance(20)
+    for phone in world.agents:
+        assert phone.bounds == ()
+    for terminal in world.engine.terminals():
+        assert terminal.sent is None or not terminal.sent.bounds or terminal.no_bounds is not None
+    deadline_us = world.engine.next_deadline_us()
+    assert deadline_us is None or deadline_us > world.now_us - 60 * SECOND_US
+    before = world.ticks
+    world.advance(60)
+    assert world.ticks - before <= 2 + len(world.engine.cells)
+
+
+@settings(max_examples=50, deadline=None)
+@given(STEPS, st.sampled_from(OTHERS))
+def test_the_same_events_have_the_same_effects(steps: list[tuple[str, int, int]], parameters: Parameters) -> None:
+    world = run(steps, parameters)
+    again = Engine(parameters)
+    for event, now_us, effects in world.log:
+        assert again.handle(event, now_us) == effects
+
+
+@settings(max_examples=50, deadline=None)
+@given(STEPS)
+def test_a_restart_at_any_time_sends_no_release_to_a_phone_that_sends(steps: list[tuple[str, int, int]]) -> None:
+    world = run([step for step in steps if step[0] in {"report", "ap", "wait", "rounds"}], Parameters())
+    scenario = Scenario()
+    scenario.now_us = world.now_us
+    for number, phone in enumerate(world.agents[:5]):
+        scenario.terminal(mac(number), upload())
+        scenario.phones[mac(number)].generation = phone.generation
+    for second in range(4):
+        scenario.access_point({mac(number): 2.0 for number in range(5)})
+        for number in range(5):
+            scenario.terminal(mac(number), upload())
+        scenario.advance(1)
+        for phone in scenario.phones.values():
+            assert all(entry.bounds for entry in phone.sets)
+            assert (phone.range(SERVER) is not None) is (second > 0)

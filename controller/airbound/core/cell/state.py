@@ -10,7 +10,6 @@ Rules of this file:
 """
 
 import traceback
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Mac, mac_text
@@ -66,7 +65,7 @@ class CellState:
         """Go on under the settings' new parameters with what is known."""
         self.capacity.parameters = self.settings.parameters.capacity
         self.min_rtt.parameters = self.settings.parameters.min_rtt
-        self.decided_capacity_bps = self.capacity.bps
+        self._capacity_moved()
 
     # Reports
 
@@ -74,16 +73,16 @@ class CellState:
         """Take in a report whose order was accepted: who came and went, whether the cell's terminals must be decided
         again, and what of the report was refused.
         """
+        stations = self.stations
+        senders, measured = stations.active_senders, stations.measured
         if report.monotonic_us < self.monotonic_us:
-            before = set(self.stations.addresses())
-            self.stations.restart()
+            before = set(stations.addresses())
+            stations.restart()
         else:
             before = None
         was_stale = now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000
         self.monotonic_us, self.reported_at_us = report.monotonic_us, now_us
         self.ssid, self.center_frequency_mhz = report.ssid, report.center_frequency_mhz
-        stations = self.stations
-        senders, measured = stations.active_senders, stations.measured
         change = stations.update(report, now_us)
         if before:
             change.gone += [mac for mac in before if mac not in stations.by_mac]
@@ -96,10 +95,15 @@ class CellState:
 
     def _moved(self, senders: int, *, measured: bool) -> bool:
         """Whether what decisions follow from has changed."""
+        capacity_moved = self._capacity_moved()
+        return capacity_moved or self.stations.active_senders != senders or self.stations.measured != measured
+
+    def _capacity_moved(self) -> bool:
+        """Take the estimate over for decisions if it moved far enough."""
         bps, used_bps = self.capacity.bps, self.decided_capacity_bps
-        moved = self.stations.active_senders != senders or self.stations.measured != measured
-        if abs(bps - used_bps) > self.settings.parameters.capacity.change_ratio * used_bps:
-            self.decided_capacity_bps, moved = bps, True
+        moved = abs(bps - used_bps) > self.settings.parameters.capacity.change_ratio * used_bps
+        if moved:
+            self.decided_capacity_bps = bps
         return moved
 
     def terminal_reported(self, terminal: Terminal, now_us: int) -> list[Effect]:
@@ -183,10 +187,6 @@ class CellState:
     def computed(self, terminal: Terminal) -> tuple[Decision, ...]:
         """What the policy computes for a terminal now, sent or not."""
         return decide(terminal, self, self.settings)
-
-    def joined(self, macs: Iterable[Mac]) -> Iterable[Terminal]:
-        """Those of the stations that are joined terminals."""
-        return (terminal for mac in macs if (terminal := self.terminals.get(mac)) is not None)
 
 
 def restriction(terminal: Terminal, settings: Settings) -> Reason | None:

@@ -38,7 +38,6 @@ class Terminal(Reporter):
     sent: Sent | None = None
     no_bounds: Reason | None = None
     failures_total: int = 0  # decisions that ended in an error of the controller
-    described: bool = False  # whether the agent was told when to report
     superseded_at_us: int = 0  # when a newer stream claimed its MAC; 0: none did
     reports_since_superseded: int = 0
     due_us: int = 0  # of core.deadlines

@@ -251,9 +251,11 @@ def test_whatever_is_counted_the_estimate_stays_within_its_limits(intervals: lis
 def test_bounds_and_estimate_do_not_spiral_down(
     *, n: int, min_rtt_ms: float, data_us: float, ack_us: float, idle_error: float, first_estimate_mbps: float
 ) -> None:
-    """A cell that carries min(capacity, sum of windows / RTT), bounded by what the estimate says, second by second.
+    """A cell that carries min(capacity, sum of windows / RTT), bounded by the estimate of the second before.
 
     Wrong timing constants (each frame costs `idle_error` times the idle time assumed) must not make it spiral either.
+    If frames cost less than assumed, the channel seems full too early, and then only the queue allowance lets the
+    rate rise: slowly, from 86 % of what the cell can carry.
     """
     contenders = n + 1
     assumed_idle_us = PARAMETERS.difs_us + PARAMETERS.slot_us * PARAMETERS.cw_min_slots / (contenders + 1)
@@ -261,7 +263,7 @@ def test_bounds_and_estimate_do_not_spiral_down(
     capacity_packets = SECOND_US / packet_us
     estimator = CapacityEstimator(CapacityParameters(default_bps=first_estimate_mbps * 1e6))
     packets = 0.0
-    for second in range(60):
+    for second in range(900):
         estimate = estimator.bps
         seen = PolicyInput(
             active_senders=n,
@@ -284,6 +286,8 @@ def test_bounds_and_estimate_do_not_spiral_down(
             ),
             second * SECOND_US,
         )
+        if second == 60:
+            assert packets >= 0.85 * capacity_packets
     assert packets >= 0.95 * capacity_packets
     assert 0.9 <= estimator.bps / (capacity_packets * 12_000) <= 1.35
 

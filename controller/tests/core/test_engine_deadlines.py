@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an event costs: it handles what it concerns and what is due, however many others there are."""
+
+import pytest
+
+from airbound.core import engine as engine_module
+from airbound.core.cell.state import CellState
+from airbound.core.cell.terminal import Terminal
+from airbound.core.effects import RenewLease
+from airbound.core.engine import Engine
+from airbound.core.events import AccessPointReported, TerminalReported, Tick
+from airbound.core.parameters import Parameters
+from airbound.core.principals import Principal, Stream
+from airbound.core.reports import AccessPointReport, Agent, BackEnd, Destination, Station, Survey, TerminalReport
+from airbound.testing.scenario import PAPER, SECOND_US, mac, upload, uploading
+
+CELLS = 500
+PER_CELL = 20
+BUSY = mac(5)
+
+
+class Large:
+    """500 cells of 20 idle terminals, and one phone in the first cell that sends."""
+
+    def __init__(self) -> None:
+        self.engine = Engine(Parameters())
+        self.now_us = 1_000 * SECOND_US
+        self.sequence = 0
+        self.stations = {bssid(number): self._macs(number) for number in range(CELLS)}
+        self.access_points()
+        number = CELLS
+        for macs in self.stations.values():
+            for address in macs:
+                number += 1
+                stream = Stream(number, Principal("terminal", address.hex()))
+                self.terminal(stream, address)
+        self.busy = Stream(number + 1, Principal("terminal", "busy"))
+        self.seconds(2)
+
+    @staticmethod
+    def _macs(cell: int) -> list[bytes]:
+        return [b"\x06" + (cell * PER_CELL + number).to_bytes(5, "big") for number in range(PER_CELL)]
+
+    def access_points(self) -> None:
+        self.sequence += 1
+        for number, cell in enumerate(self.stations):
+            self.access_point(number, cell)
+
+    def access_point(self, number: int, cell: bytes) -> None:
+        macs = [*self.stations[cell], BUSY] if number == 0 else self.stations[cell]
+        elapsed = self.sequence
+        stations = tuple(
+            Station(address, *((elapsed * 300_000, elapsed * 200) if address == BUSY else (0, 0))) for address in macs
+        )
+        survey = Survey(active_us=elapsed * SECOND_US, busy_us=elapsed * SECOND_US // 2)
+        report = AccessPointReport(
+            bssid=cell, sequence=elapsed, monotonic_us=elapsed * SECOND_US, stations=stations, survey=survey
+        )
+        stream = Stream(number + 1, Principal("access-point", str(number)))
+        self.engine.handle(AccessPointReported(stream, report), self.now_us)
+
+    def terminal(self, stream: Stream, address: bytes, *destinations: Destination) -> None:
+        report = TerminalReport(
+            mac=address,
+            sequence=self.sequence,
+            monotonic_us=self.now_us,
+            destinations=destinations,
+            agent=Agent("test", BackEnd()),
+        )
+        self.engine.handle(TerminalReported(stream, report), self.now_us)
+
+    def seconds(self, count: int) -> None:
+        """The access points and the busy phone report once a second, the idle ones do not."""
+        for _ in range(count):
+            self.now_us += SECOND_US
+            self.access_points()
+            self.terminal(self.busy, BUSY, upload())
+
+
+def bssid(number: int) -> bytes:
+    return b"\x02" + number.to_bytes(5, "big")
+
+
+@pytest.fixture(scope="module")
+def large() -> Large:
+    return Large()
+
+
+@pytest.fixture
+def decided(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The MAC address of each terminal that is decided."""
+    calls = list[bytes]()
+    real = CellState.decide
+
+    def decide(self: CellState, terminal: Terminal, now_us: int) -> object:
+        calls.append(terminal.mac)
+        return real(self, terminal, now_us)
+
+    monkeypatch.setattr(CellState, "decide", decide)
+    unplaced = Engine._decide_unplaced
+
+    def decide_unplaced(self: Engine, terminal: Terminal, now_us: int) -> object:
+        calls.append(terminal.mac)
+        return unplaced(self, terminal, now_us)
+
+    monkeypatch.setattr(engine_module.Engine, "_decide_unplaced", decide_unplaced)
+    return calls
+
+
+def test_ten_thousand_terminals_are_there(large: Large) -> None:
+    assert len(large.engine.terminals()) == CELLS * PER_CELL + 1
+    assert len(large.engine.cells) == CELLS
+    assert all(len(cell.terminals) >= PER_CELL for cell in large.engine.cells.values())
+
+
+def test_a_report_decides_its_own_terminal_alone(large: Large, decided: list[bytes]) -> None:
+    large.sequence += 1
+    large.now_us += 1000
+    large.terminal(large.busy, BUSY, upload())
+    assert decided == [BUSY]
+
+
+def test_a_tick_decides_what_is_due_alone(large: Large, decided: list[bytes]) -> None:
+    large.seconds(1)
+    decided.clear()
+    large.now_us += 2 * SECOND_US
+    effects = large.engine.handle(Tick(), large.now_us)
+    assert [effect.stream for effect in effects if isinstance(effect, RenewLease)] == [large.busy]
+    assert decided == [BUSY]
+    decided.clear()
+    assert large.engine.handle(Tick(), large.now_us) == []
+    assert decided == []
+
+
+def test_access_points_reports_decide_where_something_moved(large: Large, decided: list[bytes]) -> None:
+    large.seconds(20)
+    decided.clear()
+    large.seconds(1)
+    assert decided == [BUSY]
+
+
+def test_the_next_deadline_needs_no_walk(large: Large, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("a walk over the terminals")
+
+    monkeypatch.setattr(Engine, "terminals", fail)
+    monkeypatch.setattr(CellState, "due_for", fail)
+    deadline_us = large.engine.next_deadline_us()
+    assert deadline_us is not None
+    assert deadline_us <= large.now_us + 2 * SECOND_US
+
+
+def test_reports_leave_one_entry_each_in_the_heap(large: Large) -> None:
+    large.seconds(3)
+    before = len(large.engine._deadlines)
+    assert before <= CELLS + 10
+    large.seconds(10)
+    assert len(large.engine._deadlines) <= before + 3
+
+
+def test_the_heap_does_not_grow_with_reports_and_new_sets() -> None:
+    scenario = uploading(5)
+    for step in range(3_000):
+        scenario.advance(0.05)
+        if step % 5 == 0:
+            scenario.access_point(dict.fromkeys(map(mac, range(3 + step % 2)), 2.0), idle=[mac(3)] * (1 - step % 2))
+        scenario.terminal(mac(step % 5), upload(srtt_ms=300 + step % 7 * 300))
+    assert len(scenario.engine._deadlines) <= 30
+    streams = len(scenario.engine._reporters)
+    for _ in range(100):
+        scenario.advance(0.05)
+        scenario.disconnect(mac(0))
+        scenario.terminal(mac(0), upload())
+    assert len(scenario.engine._reporters) == streams
+    scenario.advance(700)
+    assert len(scenario.engine._deadlines) == 0
+
+
+def test_ticks_come_with_leases_and_no_more_often() -> None:
+    scenario = uploading(10)
+    before = scenario.ticks
+    scenario.keep_reporting(dict.fromkeys(map(mac, range(10)), 2.0), 60)
+    assert scenario.ticks - before <= 60  # all ten are renewed together, every 2 s
+
+
+def test_a_deadline_is_never_late() -> None:
+    """Between two events the next deadline is no later than anything that a terminal is due for."""
+    scenario = uploading(4, PAPER)
+    for step in range(200):
+        scenario.advance(0.1)
+        if step % 9 == 0:
+            scenario.access_point(dict.fromkeys(map(mac, range(4)), 2.0))
+        if step % 4:
+            scenario.terminal(mac(step % 4), upload())
+        deadline_us = scenario.engine.next_deadline_us()
+        for cell in scenario.engine.cells.values():
+            for terminal in cell.terminals.values():
+                due_us = cell.due_for(terminal)
+                assert not due_us or (deadline_us is not None and deadline_us <= due_us)
