@@ -120,7 +120,7 @@ class CapacityParameters:
     smoothing_s: Annotated[float, _within(0.1, 600, "time constant of the moving averages")] = 3.0
     change_ratio: Annotated[
         float, _within(0, 1, "decisions take over a new estimate when it moved by more than this share")
-    ] = 0.05
+    ] = 0.1
     difs_us: Annotated[float, _within(0, 1000, "idle time before each channel access")] = 28.0
     slot_us: Annotated[float, _within(0, 1000, "back-off slot")] = 9.0
     cw_min_slots: Annotated[int, _within(0, 1023, "smallest contention window")] = 15
@@ -151,6 +151,7 @@ class BdpParameters:
     """The formula: a share of the capacity times the minimum RTT, and a small queue."""
 
     gain: Annotated[float, _within(0.1, 100, "maximum over the pure share of the bandwidth-delay product")] = 1.0
+    gain_alone: Annotated[float, _within(0.1, 100, "the same for a terminal that sends alone in its cell")] = 1.1
     queue_segs: Annotated[int, _within(0, 1000, "queue allowance of the whole cell")] = 4
     min_fraction: Annotated[float, _within(0, 1, "minimum over the pure share: recovery starts from here")] = 0.5
     floor_segs: Annotated[int, _within(1, 100, "no bound is below this; one segment stalls on delayed ACKs")] = 2

@@ -4,13 +4,14 @@ senders and capacity C, to a destination at minimum RTT R, in segments of s byte
 
     share = C / n / c x R / 8 / s          what the connection needs to use its part of the air with no queue at all
     queue = max(1, round(queue_segs / n))  the terminal's part of the queue that the cell may have
-    max   = ceil(gain x share) + ceil(queue / c)
+    max   = ceil(gain x share) + ceil(queue / c)   gain_alone instead of gain if n = 1
     min   = floor(min_fraction x share)
 
 both at least `floor_segs`, and min <= max. The queue keeps a short path busy over delayed ACKs and frame retries; it
 belongs to the cell, since it is one queue at the access point that all of them fill. The minimum is about half the
 share, so that a phone that lost a segment is back at its share within a few round trips, while n phones at their
-minimum cannot fill a queue. One segment would stall on delayed ACKs, hence the floor of two.
+minimum cannot fill a queue. One segment would stall on delayed ACKs, hence the floor of two. A phone that is alone
+gets a little more: nobody else uses the air while its congestion control has stepped back.
 
 C, n and R are the controller's knowledge: R is the smallest that the cell's phones saw to the destination.
 """
@@ -35,11 +36,15 @@ def queue_segs(of: PolicyInput, parameters: BdpParameters) -> int:
     return math.ceil(max(1, round(parameters.queue_segs / of.active_senders)) / of.connections)
 
 
+def _gain(of: PolicyInput, parameters: BdpParameters) -> float:
+    return parameters.gain if of.active_senders > 1 else parameters.gain_alone
+
+
 def decide(of: PolicyInput, parameters: BdpParameters) -> Range:
     """The formula above."""
-    share = share_segs(of)
-    floor = parameters.floor_segs
-    max_segs = min(max(math.ceil(parameters.gain * share) + queue_segs(of, parameters), floor), SEGMENTS_MAX)
+    share, floor = share_segs(of), parameters.floor_segs
+    max_segs = math.ceil(_gain(of, parameters) * share) + queue_segs(of, parameters)
+    max_segs = min(max(max_segs, floor), SEGMENTS_MAX)
     return Range(min(max(math.floor(parameters.min_fraction * share), floor), max_segs), max_segs)
 
 
@@ -48,6 +53,6 @@ def formula(of: PolicyInput, parameters: BdpParameters) -> str:
     among = f" / {of.connections} connections" if of.connections > 1 else ""
     return (
         f"{of.capacity_bps / 1e6:.1f} Mb/s / n={of.active_senders}{among} x min RTT {of.min_rtt_us / 1000:.1f} ms"
-        f" = {share_segs(of):.1f} segments; max {parameters.gain:g} x that + {queue_segs(of, parameters)},"
+        f" = {share_segs(of):.1f} segments; max {_gain(of, parameters):g} x that + {queue_segs(of, parameters)},"
         f" min {parameters.min_fraction:g} x that, at least {parameters.floor_segs}"
     )
