@@ -7,6 +7,7 @@ is handed out and, being asked, sets its true deadline. Only moving one earlier 
 
 import heapq
 import itertools
+from collections.abc import Iterator
 from typing import Protocol
 
 
@@ -36,17 +37,26 @@ class Deadlines:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
-    def due(self, now_us: int) -> list[Item]:
+    def due(self, now_us: int) -> Iterator[Item]:
         """Items whose time has come, each without an entry now. Whoever takes one calls `at` if it goes on; a time that
         is past again is due at the next call, so that no call lasts for ever.
         """
-        items = list[Item]()
-        while self._heap and self._heap[0][0] <= now_us:
-            due_us, _, item = heapq.heappop(self._heap)
-            if due_us == item.due_us:
+        first_of_next_call = next(self._count)
+        next_call = list[tuple[int, int, Item]]()
+        try:
+            while self._heap and self._heap[0][0] <= now_us:
+                entry = heapq.heappop(self._heap)
+                due_us, number, item = entry
+                if due_us != item.due_us:
+                    continue
+                if number > first_of_next_call:
+                    next_call.append(entry)
+                    continue
                 item.due_us = 0
-                items.append(item)
-        return items
+                yield item
+        finally:
+            for entry in next_call:
+                heapq.heappush(self._heap, entry)
 
     def forget(self, item: Item) -> None:
         """The item is gone: its entry is skipped when its time comes."""

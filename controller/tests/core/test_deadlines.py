@@ -76,6 +76,18 @@ def test_an_item_that_is_due_again_at_once_waits_for_the_next_time() -> None:
     assert deadlines.next_us() == 5
 
 
+def test_what_was_not_taken_is_still_due() -> None:
+    """An error while one item is handled must not cost the others their deadlines."""
+    deadlines, items = Deadlines(), [Thing("a"), Thing("b")]
+    for item in items:
+        deadlines.at(item, 10)
+    for due in deadlines.due(10):
+        deadlines.at(due, 5)
+        break
+    assert deadlines.next_us() == 5
+    assert names(deadlines, 10) == ["a", "b"]
+
+
 @given(st.lists(st.tuples(st.sampled_from(("at", "forget", "due")), st.integers(0, 3), st.integers(1, 100))))
 def test_nothing_is_late_and_nothing_comes_twice(steps: list[tuple[str, int, int]]) -> None:
     deadlines, items = Deadlines(), [Thing(str(number)) for number in range(4)]
