@@ -7,11 +7,12 @@ unknown key is an error with the nearest known one, a value out of its limits is
 """
 
 import dataclasses
+import datetime
 import difflib
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -50,6 +51,12 @@ def _operator_endpoint(value: str) -> str:
     return _endpoint(value)
 
 
+def _name(value: str) -> str:
+    if value.isprintable():
+        return value
+    raise ValueError("expected a printable name")
+
+
 def checked_endpoint(value: str, name: str) -> str:
     """ADDRESS:PORT (IPv6 addresses in brackets) or, where operators' tools connect to, unix:/PATH.
 
@@ -84,7 +91,7 @@ class Config:
     operators: tuple[Annotated[str, AfterValidator(_operator_endpoint)], ...] = (DEFAULT_OPERATORS,)
     log: LogStyle = "text"
     mode: Mode = "control"
-    exempt: tuple[Annotated[str, Field(min_length=1, max_length=256)], ...] = ()
+    exempt: tuple[Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_name)], ...] = ()
     limits: Limits = Limits()
     parameters: Parameters = Parameters()
 
@@ -119,12 +126,24 @@ def parse(text: str, origin: str) -> Config:
     if "parameters" in raw:
         raise ConfigError(f"{origin}: unknown key parameters; its tables stand at the top of the file")
     parameters = {key: raw.pop(key) for key in _PARAMETERS if key in raw}
+    for key, value in _leaves(raw | parameters):
+        if isinstance(value, datetime.date | datetime.time):  # JSON has none
+            raise ConfigError(f"{origin}: {key} = {value}: dates and times are not used here")
     # In JSON's strict mode a table may become a dataclass and a list a tuple, and nothing else changes its type.
-    document = json.dumps({**raw, "parameters": parameters}, default=str)
+    document = json.dumps({**raw, "parameters": parameters})
     try:
         return _CONFIG.validate_json(document)
     except ValidationError as error:
         raise ConfigError(f"{origin}: {_first(error)}") from error
+
+
+def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that is neither a table nor a list, with its key."""
+    if not isinstance(value, dict | list):
+        yield key, value
+        return
+    for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _leaves(inner, f"{key}.{name}" if key else str(name))
 
 
 def _first(error: ValidationError) -> str:
@@ -138,6 +157,8 @@ def _first(error: ValidationError) -> str:
         return f"unknown key {key}; {_hint(location)}"
     shown = "" if isinstance(found["input"], dict) else f" = {found['input']!r}"
     message = found["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    if found["type"] == "dataclass_type":
+        message = f"should be a table, [{key}]"
     return f"{key}{shown}: {message}" if key else message
 
 

@@ -21,33 +21,33 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
         " ([identity] match_addresses = false allows that)"
     ),
     Code.LEFT_CELL: lambda r: f"it left the cell {r.subject}",
-    Code.TERMINAL_STALE: lambda r: f"it has not reported for more than {r.limit:g} s",
-    Code.CELL_STALE: lambda r: f"the access point of {r.subject} has not reported for more than {r.limit:g} s",
+    Code.TERMINAL_STALE: lambda r: f"it has not reported for more than {_number(r.limit)} s",
+    Code.CELL_STALE: lambda r: f"the access point of {r.subject} has not reported for more than {_number(r.limit)} s",
     Code.INTERNAL_ERROR: lambda r: f"an error of the controller: {r.subject}",
     Code.STARTED_SENDING: lambda r: f"it began to send to {r.subject}",
     Code.STOPPED_SENDING: lambda r: f"it no longer sends to {r.subject}",
-    Code.ACTIVE_SENDERS: lambda r: f"active senders {r.before:g} -> {r.after:g}",
-    Code.CONNECTIONS: lambda r: f"sending connections {r.before:g} -> {r.after:g}",
+    Code.ACTIVE_SENDERS: lambda r: f"active senders {_number(r.before)} -> {_number(r.after)}",
+    Code.CONNECTIONS: lambda r: f"sending connections {_number(r.before)} -> {_number(r.after)}",
     Code.CAPACITY: lambda r: f"capacity {_mbps(r.before)} -> {_mbps(r.after)} Mb/s",
     Code.MIN_RTT: lambda r: f"minimum RTT to {r.subject} {_ms(r.before)} -> {_ms(r.after)} ms",
-    Code.RTT_RATIO: lambda r: f"RTT ratio to {r.subject} {r.before:.1f} -> {r.after:.1f}",
+    Code.RTT_RATIO: lambda r: f"RTT ratio to {r.subject} {_tenths(r.before)} -> {_tenths(r.after)}",
     Code.POLICY: lambda r: f"the policy {r.subject} or a parameter changed".replace("  ", " "),
-    Code.REPEATED: lambda r: f"sent again: the terminal still reports generation {r.before:g}",
+    Code.REPEATED: lambda r: f"sent again: the terminal still reports generation {_number(r.before)}",
     Code.OMITTED_NO_RTT_SAMPLE: lambda r: f"{r.subject} has no bound: no RTT sample yet",
-    Code.OMITTED_RULES_MAX: lambda r: f"{r.subject} has no bound: the back end takes at most {r.limit:g} rules",
+    Code.OMITTED_RULES_MAX: lambda r: f"{r.subject} has no bound: the back end takes at most {_number(r.limit)} rules",
     Code.MALFORMED: lambda r: f"{r.subject}: not what it must be",
-    Code.OUT_OF_RANGE: lambda r: f"{r.subject} = {_number(r.after)}: out of range{_limit(r)}",
-    Code.TOO_MANY_ENTRIES: lambda r: f"{r.subject}: {r.after:g} entries{_limit(r)}; the rest is ignored",
+    Code.OUT_OF_RANGE: lambda r: f"{r.subject} = {_number(r.after)}: out of range{_bound(r)}",
+    Code.TOO_MANY_ENTRIES: lambda r: f"{r.subject}: {_number(r.after)} entries{_limit(r)}; the rest is ignored",
     Code.DUPLICATE_ENTRY: lambda r: f"{r.subject}: listed twice",
     Code.OUT_OF_ORDER: lambda r: f"{r.subject} = {_number(r.after)}: not after {_number(r.before)}",
     Code.COUNTER_JUMP: lambda r: f"{r.subject} moved from {_number(r.before)} to {_number(r.after)}: not possible",
     Code.TOO_LARGE: lambda r: f"a message of {_number(r.after)} bytes{_limit(r)}",
-    Code.RATE_LIMITED: lambda r: f"more than {r.limit:g} reports a second",
+    Code.RATE_LIMITED: lambda r: f"more than {_number(r.limit)} reports a second",
     Code.OTHER_CELL: lambda r: f"a stream reports one cell; this one reports {r.subject} as well",
     Code.CELL_CLAIMED: lambda r: f"the access point {r.subject} reports the same cell",
-    Code.TOO_MANY_STREAMS: lambda r: f"more than {r.limit:g} streams",
+    Code.TOO_MANY_STREAMS: lambda r: f"more than {_number(r.limit)} streams",
     Code.REPLACED: lambda _: "a newer stream took its place",
-    Code.OUT_OF_ORDER_STREAK: lambda r: f"{r.after:g} reports in a row were out of order",
+    Code.OUT_OF_ORDER_STREAK: lambda r: f"{_number(r.after)} reports in a row were out of order",
     Code.STOPPING: lambda _: "the controller is stopping",
 }
 
@@ -66,9 +66,20 @@ def _limit(reason: Reason) -> str:
     return "" if reason.limit is None else f", at most {_number(reason.limit)}"
 
 
+def _bound(reason: Reason) -> str:
+    """A value may be out of range at either end."""
+    if reason.limit is None or reason.after is None or reason.after > reason.limit:
+        return _limit(reason)
+    return f", at least {_number(reason.limit)}"
+
+
+def _tenths(value: float | None) -> str:
+    return "?" if value is None else f"{value:.1f}"
+
+
 def _ms(microseconds: float | None) -> str:
-    return f"{(microseconds or 0) / 1000:.1f}"
+    return _tenths(None if microseconds is None else microseconds / 1000)
 
 
 def _mbps(bps: float | None) -> str:
-    return f"{(bps or 0) / 1e6:.1f}"
+    return _tenths(None if bps is None else bps / 1e6)

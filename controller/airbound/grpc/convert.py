@@ -100,7 +100,7 @@ def _check_head(mac: bytes, field: str, sequence: int, monotonic_us: int) -> Non
     if not is_station_mac(mac):
         _malformed(field, mac)
     if not 1 <= sequence <= COUNTER_MAX:
-        _out_of_range("sequence", sequence, COUNTER_MAX)
+        _out_of_range("sequence", sequence, COUNTER_MAX if sequence else 1)
     if monotonic_us > COUNTER_MAX:
         _out_of_range("monotonic_us", monotonic_us, COUNTER_MAX)
 
@@ -159,7 +159,7 @@ def _station(entry: access_point_pb2.Station, index: int, refusals: list[Reason]
         _out_of_range("rx_bitrate_kbps", station.rx_bitrate_kbps, BITRATE_MAX_KBPS)
     low, high = SIGNAL_DBM
     if not low <= entry.signal_dbm <= high:  # 0 if absent
-        raise RefusedError(Reason(Code.OUT_OF_RANGE, "signal_dbm", after=entry.signal_dbm, limit=high))
+        _out_of_range("signal_dbm", entry.signal_dbm, low if entry.signal_dbm < low else high)
     return station
 
 
@@ -241,9 +241,9 @@ def _destination(entry: terminal_pb2.Destination) -> Destination:
         if value_us > RTT_MAX_US:
             _out_of_range(field, value_us, RTT_MAX_US)
         if 0 < value_us < RTT_MIN_US and not is_loopback(address):
-            raise RefusedError(Reason(Code.OUT_OF_RANGE, field, before=RTT_MIN_US, after=value_us))
+            _out_of_range(field, value_us, RTT_MIN_US)
     if mss_bytes > MSS_MAX_BYTES or 0 < mss_bytes < MSS_MIN_BYTES:
-        raise RefusedError(Reason(Code.OUT_OF_RANGE, "mss_bytes", after=mss_bytes, limit=MSS_MAX_BYTES))
+        _out_of_range("mss_bytes", mss_bytes, MSS_MIN_BYTES if mss_bytes < MSS_MIN_BYTES else MSS_MAX_BYTES)
     return destination
 
 

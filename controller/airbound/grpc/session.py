@@ -19,7 +19,6 @@ from airbound.core.reasons import Code, Reason
 from airbound.grpc.convert import Command, terminal_command
 
 REPORT_BYTES_MAX = 1 << 20  # an access point with 2007 stations reports some 250 kB
-CLOSE_WITHIN_S = 1.0  # a peer that does not read has this long to take what waits
 
 
 class RateLimit:
@@ -72,7 +71,9 @@ class Session:
             self._writer = asyncio.get_running_loop().create_task(self._write())
 
     def close(self, reason: Reason) -> None:
-        """End the stream once what waits is written. Nothing that arrives from now on is handed out."""
+        """End the stream once what waits is written. Nothing that arrives from now on is handed out; a peer that does
+        not read keeps the stream as long as its connection, as an idle one does.
+        """
         if self._closing is None:
             self._closing = reason
             if self._task is not None and self._task is not asyncio.current_task():
@@ -103,15 +104,9 @@ class Session:
         finally:
             self._task = None
             if self._writer is not None:
-                await self._finish(self._writer)
+                await asyncio.wait([self._writer])  # gRPC sends no status while a message is on its way
         if self._closing is not None:
             await self._context.abort(status_of(self._closing), reason_text.text(self._closing))
-
-    async def _finish(self, writer: asyncio.Task[None]) -> None:
-        """Have what waits written, if the stream is still open and the peer reads; leave no task behind."""
-        if self._closing is not None:
-            await asyncio.wait([writer], timeout=CLOSE_WITHIN_S)
-        writer.cancel()
 
 
 def status_of(reason: Reason) -> grpc.StatusCode:

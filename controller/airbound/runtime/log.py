@@ -5,11 +5,12 @@ The event loop only puts records into a bounded queue; a thread makes the text a
 costs lines, never a lease. Lines beyond a rate are not made at all. Both losses are counted and logged.
 """
 
+import contextlib
 import json
 import logging
 import logging.handlers
+import os
 import queue
-import sys
 import time
 from typing import Any, TextIO, cast
 
@@ -22,6 +23,7 @@ _LEVELS: dict[Level, int] = {"info": logging.INFO, "warning": logging.WARNING}
 _BOUNDS_SHOWN = 8
 LOSSES_LOGGED_EVERY_S = 10.0
 BATCH_S = 0.05  # how long a line may wait for others
+_STDERR = 2
 
 
 class TextFormatter(logging.Formatter):
@@ -121,10 +123,9 @@ class DroppingQueueHandler(logging.handlers.QueueHandler):
             self.dropped_total += 1
             return False
         self._tokens -= 1
-        if self.dropped_total > self._reported and now_s - self._reported_at_s >= LOSSES_LOGGED_EVERY_S:
-            lost, self._reported, self._reported_at_s = self.dropped_total - self._reported, self.dropped_total, now_s
-            why = f"{lost} lines were not logged: too many, or nobody read them"
-            self._put(_record("warning", "log", "", why))
+        if now_s - self._reported_at_s >= LOSSES_LOGGED_EVERY_S:
+            self._reported_at_s = now_s
+            self.log_losses()
         return True
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -136,6 +137,12 @@ class DroppingQueueHandler(logging.handlers.QueueHandler):
         """Take a record that `may_log` was asked for."""
         self._put(record)
 
+    def log_losses(self) -> None:
+        """Log how many lines were lost since that was logged last, if any."""
+        lost, self._reported = self.dropped_total - self._reported, self.dropped_total
+        if lost:
+            self._put(_record("warning", "log", "", f"{lost} lines were not logged: too many, or nobody read them"))
+
     def _put(self, record: logging.LogRecord) -> None:
         try:
             self.enqueue(record)
@@ -143,11 +150,44 @@ class DroppingQueueHandler(logging.handlers.QueueHandler):
             self.dropped_total += 1
 
 
+class _Target(logging.Handler):
+    """Writes lines, in the listener's thread only. It needs no lock, and must have none: while a write waits for a
+    reader that stands still, the interpreter's exit would wait for the lock; so it would for that of sys.stderr.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def createLock(self) -> None:  # noqa: N802  # logging's name
+        """None."""
+        self.lock = None
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """Write one line. A log that cannot be written is nothing that could be logged."""
+        try:
+            line = f"{self.format(record)}\n"
+        except Exception as error:  # noqa: BLE001  # whatever it is, the next lines must be written
+            line = f"{_time(record)} error log: a line cannot be made: {_printable(repr(error))}\n"
+        with contextlib.suppress(OSError):
+            self._write(line)
+        return True
+
+    def _write(self, line: str) -> None:
+        if self._stream is not None:
+            self._stream.write(line)
+            self._stream.flush()
+            return
+        left = line.encode(errors="backslashreplace")
+        while left:
+            left = left[os.write(_STDERR, left) :]
+
+
 class Log:
     """This process's log while it is set up."""
 
     def __init__(self, style: str, stream: TextIO | None, lines_per_s: float, lines_waiting: int) -> None:
-        target = logging.StreamHandler(stream or sys.stderr)
+        target = _Target(stream)
         target.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
         self._lines = Lines(lines_waiting)
         self.handler = DroppingQueueHandler(self._lines, lines_per_s)
@@ -164,6 +204,7 @@ class Log:
 
     def close(self, timeout_s: float = 1.0) -> None:
         """Write what waits, but wait no longer than that for a reader that stands still."""
+        self.handler.log_losses()
         deadline_s = time.monotonic() + timeout_s
         while not self._lines.empty() and time.monotonic() < deadline_s:
             time.sleep(0.005)

@@ -11,9 +11,10 @@ import grpc.aio
 import pytest
 
 from airbound.core.addresses import mac_from_text
-from airbound.core.reasons import Code
+from airbound.core.effects import Bound, SetBounds
+from airbound.core.reasons import Code, Reason
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE
-from airbound.grpc.session import REPORT_BYTES_MAX
+from airbound.grpc.session import REPORT_BYTES_MAX, Session
 from airbound.testing.agents import WAIT_S
 from airbound.testing.live import BSSID, MACS, LiveController, upload
 from airbound.v1 import access_point_pb2, terminal_pb2
@@ -229,3 +230,34 @@ async def test_a_stream_that_was_refused_leaves_nothing() -> None:
             async with Raw(live) as raw:
                 await raw.end()
         assert live.runner.streams == 1
+
+
+async def test_a_peer_that_reads_late_learns_why_its_stream_ended(live: LiveController) -> None:
+    async with Raw(live) as raw:
+        await raw.call.write(report().SerializeToString())
+
+        async def reported() -> bool:
+            return live.runner.reports_total == 1
+
+        await live.until(reported)
+        (terminal,) = live.runner.engine.terminals()
+        session = live.runner.session(terminal.stream.number)
+        assert isinstance(session, Session)
+        many = tuple(Bound(bytes([32, 1, *divmod(number, 256), *bytes(12)]), 1, 2) for number in range(10_000))
+        generation = 0
+        while session._writer is None or generation < 40:  # until the peer's window is full
+            generation += 1
+            session.send(SetBounds(session.stream, generation, many, 6000, (Reason(Code.POLICY),), 1, 1.0))
+            for _ in range(30):
+                await asyncio.sleep(0.001)
+        session.close(Reason(Code.REPLACED))
+        await raw.call.write(report(2).SerializeToString())
+        received = 0
+        with pytest.raises(grpc.aio.AioRpcError):  # noqa: PT012  # how many are read before that, counts
+            async with asyncio.timeout(WAIT_S):
+                while True:
+                    await raw.call.read()
+                    received += 1
+        assert await raw.end() == (grpc.StatusCode.UNAVAILABLE, "a newer stream took its place")
+        assert received < generation
+        assert live.runner.reports_total == 1  # what came after the end was asked for is not used

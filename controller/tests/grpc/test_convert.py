@@ -348,7 +348,7 @@ def test_the_first_and_the_last_unicast_address_of_ipv4() -> None:
     assert refusals == []
 
 
-HEAD = [("sequence", 0, COUNTER_MAX), ("sequence", 2**63, COUNTER_MAX), ("monotonic_us", 2**63, COUNTER_MAX)]
+HEAD = [("sequence", 0, 1), ("sequence", 2**63, COUNTER_MAX), ("monotonic_us", 2**63, COUNTER_MAX)]
 
 
 @pytest.mark.parametrize(("field", "value", "limit"), HEAD)
@@ -402,9 +402,9 @@ def test_signal_at_each_limit_and_beyond() -> None:
     report, refusals = convert.access_point_report(cell_report(stations=stations))
     assert report is not None
     assert [entry.mac[-1] for entry in report.stations] == [1, 2, 3]
-    assert [(reason.subject, reason.after) for reason in refusals] == [
-        ("stations[0].signal_dbm", low - 1),
-        ("stations[4].signal_dbm", high + 1),
+    assert refusals == [
+        Reason(Code.OUT_OF_RANGE, "stations[0].signal_dbm", after=low - 1, limit=low),
+        Reason(Code.OUT_OF_RANGE, "stations[4].signal_dbm", after=high + 1, limit=high),
     ]
 
 
@@ -453,9 +453,8 @@ def test_a_destination_at_each_limit_and_beyond(field: str, right: int, wrong: i
     report, refusals = convert.terminal_report(phone_report(destinations=entries))
     assert report is not None
     assert report.destinations == (Destination(OTHER_IPV4, mss_bytes=0)._replace(**{field: right}),)
-    assert [(reason.code, reason.subject, reason.after) for reason in refusals] == [
-        (Code.OUT_OF_RANGE, f"destinations[0].{field}", wrong)
-    ]
+    limit = {1: 88 if field == "mss_bytes" else RTT_MIN_US}.get(wrong, right)
+    assert refusals == [Reason(Code.OUT_OF_RANGE, f"destinations[0].{field}", after=wrong, limit=limit)]
 
 
 def test_the_loopback_may_be_faster_than_any_wifi() -> None:

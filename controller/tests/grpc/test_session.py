@@ -12,7 +12,6 @@ import pytest
 from airbound.core.effects import Bound, RenewLease, SetBounds, SetReporting
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.grpc import session as session_module
 from airbound.grpc.session import RateLimit, Session, status_of
 from airbound.v1 import terminal_pb2
 
@@ -45,6 +44,11 @@ class FakeContext:
     async def abort(self, code: grpc.StatusCode, details: str) -> None:
         self.ended = code, details
         raise Aborted
+
+    def break_off(self) -> None:
+        """The stream is gone: whatever is being written fails."""
+        self.ended = grpc.StatusCode.CANCELLED, ""
+        self.release()
 
     def release(self, writes: int = 100) -> None:
         for _ in range(writes):
@@ -89,6 +93,7 @@ async def handler() -> AsyncIterator[Handler]:
     started = await Handler().start()
     yield started
     started.task.cancel()
+    started.context.break_off()
     await asyncio.wait([started.task])
     await turns()
     assert asyncio.all_tasks() == {asyncio.current_task()}
@@ -201,12 +206,14 @@ async def test_the_first_reason_to_close_counts(handler: Handler) -> None:
     assert await handler.end() == (grpc.StatusCode.UNAVAILABLE, "a newer stream took its place")
 
 
-async def test_a_peer_that_does_not_read_keeps_no_stream(handler: Handler, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "CLOSE_WITHIN_S", 0.01)
+async def test_a_stream_that_breaks_at_its_end(handler: Handler) -> None:
     handler.session.send(bounds(1))
     await turns()
     handler.session.close(STOPPING)
-    assert await handler.end() == (grpc.StatusCode.UNAVAILABLE, "the controller is stopping")
+    await turns()
+    assert not handler.task.done()
+    handler.context.break_off()
+    await handler.end()
     assert handler.context.written == []
 
 
@@ -230,23 +237,27 @@ async def test_a_peer_that_is_done_ends_the_handler(handler: Handler) -> None:
     await turns()
     handler.context.incoming.put_nowait(b"report")
     handler.context.incoming.put_nowait(grpc.aio.EOF)
+    await turns()
+    assert not handler.task.done()  # a status while a message is on its way is an error
+    handler.context.release()
     assert await handler.end() is None
     assert handler.taken == [b"report"]
+    assert shown(handler.context.written) == [("set_bounds", 1)]
 
 
 async def test_a_peer_that_went_away_ends_the_handler(handler: Handler) -> None:
     handler.session.send(bounds(1))
     await turns()
     handler.task.cancel()
-    assert await handler.end() is None
+    handler.context.break_off()
+    await handler.end()
     assert handler.task.cancelled()
 
 
 async def test_a_stream_that_broke_while_writing_is_no_error_of_ours(handler: Handler) -> None:
     handler.session.send(bounds(1))
     await turns()
-    handler.context.ended = grpc.StatusCode.CANCELLED, ""
-    handler.context.release()
+    handler.context.break_off()
     await turns()
     assert not handler.task.done()  # its reader finds out by itself
     assert handler.context.written == []
@@ -261,6 +272,7 @@ async def test_an_error_in_taking_ends_the_handler_with_it() -> None:
     handler.take = fail  # type: ignore[method-assign]
     handler.session.send(bounds(1))
     handler.context.incoming.put_nowait(b"report")
+    handler.context.release()
     with pytest.raises(ZeroDivisionError):
         await handler.task
     await turns()

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import io
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airbound.core.addresses import address_from_text
+from airbound.core.effects import Bound, Note
+from airbound.core.reasons import Code, Reason
+from airbound.runtime import log
+
+FORGED = Note("warning", "refused", "terminal x", (Reason(Code.MALFORMED, "mac 'a\nb\x1b[31m'"),))
+BOUNDS = Note(
+    "info",
+    "bounds",
+    "192.0.2.7",
+    (Reason(Code.ACTIVE_SENDERS, "", 3, 4), Reason(Code.STARTED_SENDING, "10.0.4.1")),
+    (Bound(address_from_text("10.0.4.1"), 20, 35), Bound(b"", 2, 4)),
+)
+TIMEOUT_S = 60.0
+
+
+@pytest.fixture(autouse=True)
+def _restore_root() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def logged(style: str, *notes: Note) -> str:
+    stream = io.StringIO()
+    opened = log.set_up(style, stream)
+    for note in notes:
+        log.note(note)
+    opened.close(TIMEOUT_S)
+    assert opened.dropped_total == 0
+    return stream.getvalue()
+
+
+def test_text_is_one_line_whatever_a_report_has() -> None:
+    line = logged("text", FORGED)
+    assert line.count("\n") == 1
+    assert "\x1b" not in line
+    assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z warning refused terminal x: mac 'a\\nb\\x1b\[31m':", line)
+
+
+def test_a_subject_forges_no_line_either() -> None:
+    line = logged("text", Note("warning", "refused", "x\n2026-01-31 info bounds\x1b[2J", (Reason(Code.STOPPING),)))
+    assert line.count("\n") == 1
+    assert "\x1b" not in line
+
+
+def test_bounds_and_all_their_reasons_are_in_the_text() -> None:
+    line = logged("text", BOUNDS)
+    assert line.endswith(
+        " info bounds 192.0.2.7: 10.0.4.1 20..35, all 2..4: active senders 3 -> 4; it began to send to 10.0.4.1\n"
+    )
+    released = logged("text", Note("info", "bounds", "192.0.2.7", (Reason(Code.OBSERVE_MODE),), ()))
+    assert released.endswith(" info bounds 192.0.2.7: released: observe mode: computed and shown, not applied\n")
+    many = tuple(Bound(bytes([10, 0, 4, number]), 1, 2) for number in range(11))
+    assert logged("text", Note("info", "bounds", "x", (), many)).endswith(", 10.0.4.7 1..2, and 3 more\n")
+
+
+def test_a_note_without_reasons_ends_with_its_subject() -> None:
+    assert logged("text", Note("info", "connected", "192.0.2.7")).endswith("Z info connected 192.0.2.7\n")
+
+
+def test_json_has_codes_and_values() -> None:
+    text = logged("json", BOUNDS, FORGED, Note("info", "connected", "192.0.2.7"))
+    bounds, forged, connected = map(json.loads, text.splitlines())
+    assert list(bounds) == ["time", "level", "what", "subject", "why", "reasons"]
+    assert (bounds["level"], bounds["what"], bounds["subject"]) == ("info", "bounds", "192.0.2.7")
+    assert bounds["reasons"] == [
+        {"code": "active_senders", "before": 3, "after": 4},
+        {"code": "started_sending", "subject": "10.0.4.1"},
+    ]
+    assert forged["reasons"] == [{"code": "malformed", "subject": "mac 'a\nb\x1b[31m'"}]
+    assert list(connected) == ["time", "level", "what", "subject", "why"]
+
+
+def test_a_value_of_zero_is_a_value() -> None:
+    (line,) = logged("json", Note("info", "senders", "x", (Reason(Code.ACTIVE_SENDERS, "", 0, 1),))).splitlines()
+    assert json.loads(line)["reasons"] == [{"code": "active_senders", "before": 0, "after": 1}]
+
+
+def test_what_happens_at_the_edges_is_logged_as_it_is() -> None:
+    stream = io.StringIO()
+    opened = log.set_up("text", stream)
+    log.event("info", "listening", "127.0.0.1:50051", "100 % sure: %s %d")
+    opened.close(TIMEOUT_S)
+    assert stream.getvalue().endswith(" info listening 127.0.0.1:50051: 100 % sure: %s %d\n")
+
+
+def test_an_error_of_ours_comes_with_its_trace_on_one_line() -> None:
+    stream = io.StringIO()
+    opened = log.set_up("text", stream)
+    try:
+        raise ValueError("broken")  # noqa: TRY301
+    except ValueError:
+        logging.getLogger("elsewhere").exception("task failed")
+    opened.close(TIMEOUT_S)
+    assert stream.getvalue().count("\n") == 1
+    assert "error elsewhere: task failed" in stream.getvalue()
+    assert "ValueError: broken" in stream.getvalue()
+
+
+class StandingStill(io.StringIO):
+    """A reader that takes nothing until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writing, self.go = threading.Event(), threading.Event()
+
+    def write(self, text: str) -> int:
+        self.writing.set()
+        self.go.wait(TIMEOUT_S)
+        return super().write(text)
+
+
+def test_what_finds_the_queue_full_is_dropped_counted_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [1000.0]
+    monkeypatch.setattr(log.time, "monotonic", lambda: now_s[0])
+    stream = StandingStill()
+    opened = log.set_up("text", stream, lines_waiting=3)
+    log.event("info", "n", "0", "")
+    assert stream.writing.wait(TIMEOUT_S)
+    for number in range(1, 10):  # one is being written, three wait
+        log.event("info", "n", str(number), "")
+    assert opened.dropped_total == 6
+    stream.go.set()
+    _wait_until_empty(opened)
+    log.event("info", "n", "10", "")
+    _wait_until_empty(opened)
+    now_s[0] += log.LOSSES_LOGGED_EVERY_S
+    log.event("info", "n", "11", "")
+    _wait_until_empty(opened)
+    monkeypatch.undo()
+    opened.close(TIMEOUT_S)
+    lines = [re.sub(r"^\S+ ", "", line) for line in stream.getvalue().splitlines()]
+    assert lines == [
+        *(f"info n {number}" for number in range(4)),
+        "info n 10",
+        "warning log: 6 lines were not logged: too many, or nobody read them",
+        "info n 11",
+    ]
+
+
+def _wait_until_empty(opened: log.Log) -> None:
+    ends = threading.Event()
+    for _ in range(int(TIMEOUT_S * 100)):
+        if opened._records.empty():
+            return
+        ends.wait(0.01)
+    raise TimeoutError
+
+
+def test_lines_beyond_the_rate_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [1000.0]
+    monkeypatch.setattr(log.time, "monotonic", lambda: now_s[0])
+    stream = io.StringIO()
+    opened = log.set_up("text", stream, lines_per_s=5)
+    for _ in range(12):
+        log.event("info", "n", "", "")
+    assert opened.dropped_total == 2
+    now_s[0] += 1
+    for _ in range(12):
+        log.event("info", "n", "", "")
+    assert opened.dropped_total == 2 + 7
+    _wait_until_empty(opened)
+    monkeypatch.undo()
+    opened.close(TIMEOUT_S)
+    assert stream.getvalue().count("info n") == 15
+
+
+def test_losses_that_nothing_follows_are_reported_at_the_end() -> None:
+    stream = io.StringIO()
+    opened = log.set_up("text", stream, lines_per_s=1)
+    for _ in range(5):
+        log.event("info", "n", "", "")
+    opened.close(TIMEOUT_S)
+    assert (
+        stream.getvalue()
+        .splitlines()[-1]
+        .endswith("warning log: 3 lines were not logged: too many, or nobody read them")
+    )
+
+
+# A log of a pipe that nobody reads: no line may wait for it, and the process has to end.
+STUCK = """
+import logging, sys, time
+from airbound.runtime import log
+
+opened = log.set_up("text", lines_waiting=100)
+began_s, longest_s = time.monotonic(), 0.0
+for number in range(20_000):
+    before_s = time.monotonic()
+    log.event("info", "n", str(number), "x" * 100)
+    longest_s = max(longest_s, time.monotonic() - before_s)
+opened.close(0.5)
+print(opened.dropped_total, longest_s, flush=True)
+"""
+
+
+def test_a_pipe_that_nobody_reads_holds_up_neither_a_line_nor_the_end() -> None:
+    reader, writer = os.pipe()
+    try:
+        began_s = time.monotonic()
+        result = subprocess.run(
+            [sys.executable, "-c", STUCK],
+            stdout=subprocess.PIPE,
+            stderr=writer,
+            text=True,
+            check=False,
+            timeout=TIMEOUT_S,
+            cwd=Path(__file__).parents[2],
+        )
+        assert time.monotonic() - began_s < TIMEOUT_S
+    finally:
+        os.close(writer)
+        os.close(reader)
+    assert result.returncode == 0
+    dropped, longest_s = result.stdout.split()
+    assert int(dropped) > 10_000
+    assert float(longest_s) < 10
+
+
+def test_a_line_that_cannot_be_made_costs_itself() -> None:
+    lines = logged("text", Note("info", "x", "y", (Reason(Code.STOPPING), None)), Note("info", "next", "")).splitlines()  # type: ignore[arg-type]
+    assert "error log: a line cannot be made: AttributeError" in lines[0]
+    assert lines[1].endswith("info next")
+
+
+def test_a_log_that_nobody_can_write_ends_nothing() -> None:
+    code = (
+        "from airbound.runtime import log\nopened = log.set_up('text')\nlog.event('info', 'n', '', '')\nopened.close()"
+    )
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        result = subprocess.run([sys.executable, "-c", code], stderr=full, check=False, timeout=TIMEOUT_S)
+    assert result.returncode == 0
