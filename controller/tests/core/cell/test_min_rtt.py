@@ -114,6 +114,15 @@ def test_a_false_minimum_that_is_taken_back_and_reported_again_gets_no_more_time
         assert cell.second(wrong=FALSE_US + 20 if second % 7 else TRUE_US) == TRUE_US
 
 
+def test_once_its_time_is_over_a_false_minimum_is_not_shared_for_a_moment() -> None:
+    cell = Cell(a=TRUE_US, b=TRUE_US + 100)
+    cell.second(wrong=FALSE_US)
+    for _ in range(20):
+        cell.second(wrong=TRUE_US)
+    assert not cell.report(wrong=FALSE_US)
+    assert cell.shared_us == TRUE_US
+
+
 def test_a_terminal_that_connects_again_is_no_second_witness() -> None:
     """Its name is the same; a stream's number would not be."""
     cell = Cell(a=TRUE_US, b=TRUE_US + 100)
