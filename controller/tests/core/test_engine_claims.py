@@ -131,6 +131,8 @@ def test_one_report_that_was_under_way_makes_no_rival() -> None:
     rivals.report(rivals.first)
     rivals.second_long(rivals.second)
     assert rivals.second.range() == (300, 300)
+    rivals.report(rivals.first)  # the second
+    assert (rivals.first.range(), rivals.second.range()) == (None, None)
 
 
 def test_a_superseded_stream_that_is_disconnected_changes_nothing() -> None:
@@ -141,7 +143,21 @@ def test_a_superseded_stream_that_is_disconnected_changes_nothing() -> None:
     rivals.scenario.disconnect(mac(0))
     rivals.second_long(rivals.second)
     assert len(rivals.second.sets) == sets
-    assert rivals.second.closed is None
+    for _ in range(10):
+        rivals.second_long(rivals.second)
+    assert (rivals.first.closed, rivals.second.closed) == (None, None)
+    assert rivals.scenario.engine.settings.counters["closed_total", Code.REPLACED] == 0
+
+
+def test_when_one_of_two_rivals_reports_another_mac_the_other_is_bounded_again() -> None:
+    rivals = Rivals(OTHER_IP)
+    for _ in range(3):
+        rivals.second_long(rivals.second, rivals.first)
+    assert rivals.first.range() is None
+    rivals.scenario.phones = {mac(5): rivals.second, mac(0): rivals.first}
+    rivals.scenario.terminal(mac(5), upload())
+    assert rivals.first.range() == (300, 300)
+    assert rivals.scenario.no_bounds(mac(5)) is Code.CELL_UNKNOWN
 
 
 def test_a_superseded_stream_has_its_own_reason_whatever_the_mode() -> None:

@@ -16,7 +16,7 @@ TRUE_US, FALSE_US = 4_000, 60
 
 
 def made_up(number: int) -> bytes:
-    return b"\x0a" + number.to_bytes(3, "big")
+    return b"\x0b" + number.to_bytes(3, "big")
 
 
 class Cell:
@@ -107,11 +107,21 @@ def test_one_phones_false_minimum_counts_for_the_unconfirmed_time_and_never_agai
 def test_a_false_minimum_that_is_taken_back_and_reported_again_gets_no_more_time() -> None:
     cell = Cell(a=TRUE_US, b=TRUE_US + 100, wrong=TRUE_US)
     clamped = 0
+    taken_back_us = TRUE_US - 1_000  # the others confirm that
     for second in range(300):
-        clamped += cell.second(wrong=FALSE_US if second % 7 else TRUE_US) == FALSE_US
+        clamped += cell.second(wrong=FALSE_US if second % 7 else taken_back_us) == FALSE_US
     assert 0 < clamped <= round(PARAMETERS.unconfirmed_s)
     for second in range(300):  # as refuted, another false minimum is no better
-        assert cell.second(wrong=FALSE_US + 20 if second % 7 else TRUE_US) == TRUE_US
+        assert cell.second(wrong=FALSE_US + 20 if second % 7 else taken_back_us) >= taken_back_us
+
+
+def test_once_its_time_is_over_a_false_minimum_is_not_shared_for_a_moment() -> None:
+    cell = Cell(a=TRUE_US, b=TRUE_US + 100)
+    cell.second(wrong=FALSE_US)
+    for _ in range(20):
+        cell.second(wrong=TRUE_US)
+    assert not cell.report(wrong=FALSE_US)
+    assert cell.shared_us == TRUE_US
 
 
 def test_a_terminal_that_connects_again_is_no_second_witness() -> None:
@@ -210,12 +220,13 @@ def test_destinations_that_nobody_reports_are_forgotten() -> None:
 def test_made_up_addresses_do_not_fill_the_memory_and_push_out_the_longest_unreported() -> None:
     table = MinRtt(PARAMETERS)
     table.observe("a", SERVER, 10, 1)
+    table.observe("gone", OTHER_SERVER, 15, 1)
     table.observe("a", OTHER_SERVER, 20, 1)
-    for number in range(PATHS_MAX - 1):
+    for number in range(PATHS_MAX + 100):
         table.observe("a", OTHER_SERVER, 20, 2)
         table.observe("b", made_up(number), 30, 2)
     assert len(table) == PATHS_MAX
-    assert (table.shared_us(SERVER), table.shared_us(OTHER_SERVER)) == (0, 20)
+    assert (table.shared_us(SERVER), table.shared_us(OTHER_SERVER)) == (0, 15)
 
 
 def test_more_terminals_than_witnesses_keep_the_smallest() -> None:

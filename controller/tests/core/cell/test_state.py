@@ -125,11 +125,19 @@ def test_a_terminal_is_bounded_with_its_report() -> None:
     assert terminal.sent.decisions == cell.state.computed(terminal)
 
 
-def test_a_new_minimum_rtt_decides_those_who_send_there_alone() -> None:
+def test_a_new_minimum_rtt_decides_those_who_send_there_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     cell = measured()
     terminals = [cell.join(0, upload()), cell.join(1, upload()), cell.join(2, upload(address=OTHER_SERVER))]
     cell.now_us += SECOND_US
+    decided, real = list[bytes](), CellState.decide
+
+    def decide(self: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
+        decided.append(terminal.mac)
+        return real(self, terminal, now_us)
+
+    monkeypatch.setattr(CellState, "decide", decide)
     effects = cell.report(terminals[0], upload(100, 90))
+    assert decided == [mac(0), mac(1)]
     assert [effect.stream.number for effect in effects if isinstance(effect, SetBounds)] == [0, 1]
     cell.now_us += SECOND_US
     effects = cell.report(terminals[0], upload(100, 90))
