@@ -11,6 +11,7 @@ from airbound import __version__
 from airbound.core.addresses import Mac, mac_from_text, mac_text
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
+from airbound.core.claims import is_live
 from airbound.core.reasons import Code
 from airbound.grpc import operations_convert as convert
 from airbound.grpc.operations_convert import MODES
@@ -159,7 +160,9 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         found = [
             terminal for terminal in self._runner.engine.terminals() if text == terminal.name or terminal.mac == mac
         ]
+        found = [terminal for terminal in found if is_live(terminal)] or found  # not those that a newer stream replaces
         if len(found) > 1:
+            found.sort(key=lambda terminal: terminal.mac)
             which = ", ".join(f"{mac_text(terminal.mac)} ({terminal.name})" for terminal in found[:PAGE])
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"{text!r} is more than one terminal: {which}")
         if not found:
