@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators' service over real gRPC."""
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,6 +16,7 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code
 from airbound.core.reports import AccessPointReport, TerminalReport
 from airbound.grpc.operations_service import PAGE
+from airbound.testing.agents import WAIT_S
 from airbound.testing.live import BSSID, MACS, LiveController, upload
 from airbound.v1 import operations_pb2 as wire
 from airbound.v1 import terminal_pb2
@@ -163,7 +166,7 @@ async def test_a_terminal_that_is_not_there(live: LiveController, text: str) -> 
     assert code is grpc.StatusCode.NOT_FOUND
 
 
-@pytest.mark.parametrize("bssid", ["here", "02:00", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00"])
+@pytest.mark.parametrize("bssid", ["here", "02:00", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00", "x" * 10_000])
 async def test_what_is_no_bssid(live: LiveController, bssid: str) -> None:
     ask = live.ask()
     for call in (
@@ -173,7 +176,7 @@ async def test_what_is_no_bssid(live: LiveController, bssid: str) -> None:
     ):
         code, text = await refused(call)
         assert code is grpc.StatusCode.INVALID_ARGUMENT
-        assert text.startswith(f"bssid: '{bssid}' is not ")
+        assert text.startswith(f"bssid: '{bssid[:256]}' is not ")
 
 
 async def test_a_cell_that_is_not_there(live: LiveController) -> None:
@@ -205,7 +208,7 @@ async def test_an_unknown_mode(live: LiveController, mode: Any) -> None:
     assert live.runner.engine.settings.mode == "control"
 
 
-@pytest.mark.parametrize("name", ["", "x" * 257, "a\nb", "\x1b[2J"])
+@pytest.mark.parametrize("name", ["", "x" * 257, "x" * 10_000, "a\nb", "\x1b[2J"])
 async def test_what_is_no_name(live: LiveController, name: str) -> None:
     code, text = await refused(live.ask().ExemptTerminal(wire.ExemptTerminalRequest(name=name, exempt=True)))
     assert code is grpc.StatusCode.INVALID_ARGUMENT
@@ -234,5 +237,9 @@ async def test_a_watcher_is_not_kept_when_the_controller_stops(live: LiveControl
     await live.senders(1)
     await watch.read()
     await live.running.stop()
-    assert await watch.code() in {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}
+    async with asyncio.timeout(WAIT_S):
+        with contextlib.suppress(grpc.aio.AioRpcError):
+            while await watch.read() is not grpc.aio.EOF:
+                pass
+        assert await watch.code() in {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}
     assert not live.runner._watchers
