@@ -11,6 +11,7 @@ from airbound import __version__
 from airbound.core.addresses import Mac, mac_from_text, mac_text
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
+from airbound.core.claims import is_live
 from airbound.core.reasons import Code
 from airbound.grpc import operations_convert as convert
 from airbound.grpc.operations_convert import MODES
@@ -138,7 +139,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         """Exempt terminals of a name from control, or end that; none need be connected."""
         name = request.name
         if not name or len(name) > NAME_MAX_CHARACTERS or not name.isprintable():
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"name = {name[:NAME_MAX_CHARACTERS]!r}: not a name")
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"name = {_shown(name)}: not a name")
         previous = self._runner.set_exempt(name, exempt=request.exempt)
         return operations_pb2.ExemptTerminalResponse(previously_exempt=previous)
 
@@ -159,20 +160,29 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         found = [
             terminal for terminal in self._runner.engine.terminals() if text == terminal.name or terminal.mac == mac
         ]
+        found = [terminal for terminal in found if is_live(terminal)] or found  # not those that a newer stream replaces
         if len(found) > 1:
+            found.sort(key=lambda terminal: terminal.mac)
             which = ", ".join(f"{mac_text(terminal.mac)} ({terminal.name})" for terminal in found[:PAGE])
-            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"{text!r} is more than one terminal: {which}")
+            await context.abort(
+                grpc.StatusCode.FAILED_PRECONDITION, f"{_shown(text)} is more than one terminal: {which}"
+            )
         if not found:
-            await context.abort(grpc.StatusCode.NOT_FOUND, f"no terminal {text!r} is connected")
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"no terminal {_shown(text)} is connected")
         return found[0]
 
 
 async def _mac(field: str, text: str, context: Any) -> Mac:
     try:
-        return mac_from_text(text)
+        return mac_from_text(text[:NAME_MAX_CHARACTERS])
     except ValueError as error:
         await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{field}: {error}")
         raise
+
+
+def _shown(text: str) -> str:
+    """Input in an error: gRPC sends no status whose text is too long."""
+    return repr(text[:NAME_MAX_CHARACTERS])
 
 
 async def _pages(items: Iterable[Item]) -> AsyncIterator[list[Item]]:

@@ -42,7 +42,7 @@ AGENT_OPTIONS = (
     ("grpc.max_concurrent_streams", 4),
     # Agents ping a silent controller every 10 s; an access point is sent nothing for hours. By default that many pings
     # end the connection; faster ones still do.
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
 )
 OPERATOR_OPTIONS = (*COMMON_OPTIONS, ("grpc.max_concurrent_streams", 100))
 

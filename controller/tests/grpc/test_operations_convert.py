@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every field that operators are shown: each has a value of its own, and the whole message is compared."""
+
+from typing import Any
+
+import pytest
+
+from airbound.core.addresses import mac_from_text
+from airbound.core.cell.state import AccessPoint, CellState
+from airbound.core.cell.stations import Stations, StationState
+from airbound.core.cell.terminal import Sending, Terminal
+from airbound.core.commands import Sent
+from airbound.core.effects import Bound
+from airbound.core.parameters import Parameters
+from airbound.core.principals import Principal, Stream
+from airbound.core.reasons import Code, Reason
+from airbound.core.reports import BackEnd, Destination, Station
+from airbound.core.settings import Settings
+from airbound.grpc import operations_convert as convert
+from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
+
+NOW_US = 1_000_000_000
+BSSID, MAC, OTHER_MAC = map(mac_from_text, ("02:00:00:00:00:01", "02:00:00:00:01:00", "02:00:00:00:01:01"))
+IPV4, OTHER_IPV4 = bytes([10, 0, 4, 1]), bytes([10, 0, 4, 2])
+IPV6 = bytes.fromhex("20010db8000000000000000000000007")
+
+
+def unset(message: Any, path: str = "") -> list[str]:
+    """The fields of a message that are not set, in any depth."""
+    found = []
+    for field in message.DESCRIPTOR.fields:
+        value, name = getattr(message, field.name), f"{path}{field.name}"
+        present = message.HasField(field.name) if field.has_presence else bool(value)
+        if not present:
+            found.append(name)
+        elif field.message_type:
+            for entry in value if field.is_repeated else [value]:
+                found += unset(entry, f"{name}.")
+    return found
+
+
+def cell_state(settings: Settings) -> CellState:
+    state = CellState(BSSID, settings)
+    state.ssid, state.center_frequency_mhz, state.reported_at_us = b"cell", 5180, NOW_US - 1_234_567
+    latest = Station(MAC, ip_addresses=(IPV4, IPV6))
+    station = StationState(latest, latest, 0, 0, sending=True, payload_bytes_per_s=1000.0)
+    other = Station(OTHER_MAC)
+    state.stations = Stations(
+        by_mac={MAC: station, OTHER_MAC: StationState(other, other, 0, 0)},
+        active_senders=5,
+        uplink_bps=6_000_000.4,
+        busy_ratio=0.75,
+        reassociations_total=7,
+    )
+    state.access_point = AccessPoint(
+        Stream(1, Principal("access-point", "192.0.2.1")),
+        refused_total=8,
+        malformed_inputs_total=9,
+        agent_version="1.2.3",
+        cell=state,
+    )
+    return state
+
+
+def terminal_state(cell: CellState | None) -> Terminal:
+    destination = Destination(IPV4, connections_sending=2, srtt_us=300_000, min_rtt_us=200_000)
+    return Terminal(
+        Stream(2, Principal("terminal", "192.0.2.7")),
+        reported_at_us=NOW_US - 2_345_678,
+        refused_total=11,
+        malformed_inputs_total=12,
+        agent_version="4.5.6",
+        mac=MAC,
+        back_end=BackEnd(name="ebpf", rules_max=16),
+        generation_in_force=13,
+        sending={IPV4: Sending(destination, 0)},
+        cell=cell,
+        sent=Sent(14, (Bound(IPV4, 15, 16), Bound(b"", 17, 18)), (), 0, 0, 0),
+        no_bounds=Reason(Code.EXEMPT, "x", 1, 2, 3),
+        failures_total=19,
+    )
+
+
+def test_every_field_of_a_cell() -> None:
+    state = cell_state(Settings(Parameters()))
+    state.terminals = {MAC: terminal_state(state)}
+    message = convert.cell(state, NOW_US)
+    assert unset(message) == []
+    assert message == operations_pb2.Cell(
+        bssid="02:00:00:00:00:01",
+        ssid=b"cell",
+        center_frequency_mhz=5180,
+        stations=2,
+        active_senders=5,
+        terminals=1,
+        uplink_bps=6_000_000,
+        capacity_bps=20_000_000,
+        capacity_source=operations_pb2.CAPACITY_SOURCE_DEFAULT,
+        busy_ratio=0.75,
+        report_age_ms=1234,
+        refused_total=8,
+        reassociations_total=7,
+        access_point="192.0.2.1",
+        malformed_inputs_total=9,
+        agent_version="1.2.3",
+    )
+
+
+def test_a_cell_without_an_access_point_or_survey() -> None:
+    state = cell_state(Settings(Parameters()))
+    state.access_point, state.stations.busy_ratio = None, None
+    assert unset(convert.cell(state, NOW_US)) == [
+        "terminals",
+        "busy_ratio",
+        "refused_total",
+        "access_point",
+        "malformed_inputs_total",
+        "agent_version",
+    ]
+    state.stations.busy_ratio = 0.0
+    assert convert.cell(state, NOW_US).HasField("busy_ratio")
+
+
+@pytest.mark.parametrize("policy", ["bdp", "paper"])
+def test_every_field_of_a_terminal(policy: Any) -> None:
+    settings = Settings(Parameters(policy=policy), exempt={"192.0.2.7"})
+    cell = cell_state(settings)
+    state = terminal_state(cell)
+    cell.terminals = {MAC: state}
+    (decided,) = cell.computed(state)
+    message = convert.terminal(state, settings, NOW_US)
+    assert [name for name in unset(message) if name != "bounds_sent.destination"] == (
+        ["decisions.notes"] if policy == "bdp" else ["decisions.capacity_bps", "decisions.notes"]
+    )
+    formula = message.decisions[0].formula
+    assert message == operations_pb2.Terminal(
+        mac="02:00:00:00:01:00",
+        name="192.0.2.7",
+        bssid="02:00:00:00:00:01",
+        active_sender=True,
+        exempt=True,
+        back_end="ebpf",
+        bounds_generation_in_force=13,
+        bounds_generation_sent=14,
+        bounds_sent=[
+            operations_pb2.BoundSent(destination="10.0.4.1", min_segs=15, max_segs=16),
+            operations_pb2.BoundSent(destination="", min_segs=17, max_segs=18),
+        ],
+        decisions=[
+            operations_pb2.Decision(
+                destination="10.0.4.1",
+                min_segs=decided.range.min_segs,
+                max_segs=decided.range.max_segs,
+                policy=policy,
+                active_senders=5,
+                connections=2,
+                srtt_us=300_000,
+                min_rtt_us=200_000,
+                own_min_rtt_us=200_000,
+                rtt_ratio=1.5,
+                capacity_bps=20_000_000 if policy == "bdp" else 0,
+                formula=formula,
+            )
+        ],
+        report_age_ms=2345,
+        refused_total=11,
+        failures_total=19,
+        malformed_inputs_total=12,
+        agent_version="4.5.6",
+        no_bounds=reason_pb2.Reason(code=reason_pb2.REASON_CODE_EXEMPT, subject="x", before=1, after=2, limit=3),
+    )
+
+
+def test_a_terminal_in_no_cell() -> None:
+    settings = Settings(Parameters())
+    state = terminal_state(None)
+    state.sent = state.no_bounds = None
+    message = convert.terminal(state, settings, NOW_US)
+    assert unset(message) == [
+        "bssid", "active_sender", "exempt", "bounds_generation_sent", "bounds_sent", "decisions", "no_bounds",
+    ]  # fmt: skip
+
+
+def test_a_minimum_rtt_that_another_terminal_saw_is_told_from_its_own() -> None:
+    settings = Settings(Parameters())
+    cell = cell_state(settings)
+    state = terminal_state(cell)
+    cell.min_rtt.observe(99, IPV4, 150_000, NOW_US)
+    (decision,) = convert.terminal(state, settings, NOW_US).decisions
+    assert (decision.min_rtt_us, decision.own_min_rtt_us) == (150_000, 200_000)
+
+
+def test_what_the_back_end_does_not_take_is_noted() -> None:
+    settings = Settings(Parameters())
+    cell = cell_state(settings)
+    state = terminal_state(cell)
+    state.back_end = BackEnd(rules_max=1)
+    far = Destination(OTHER_IPV4, connections_sending=2, srtt_us=900_000, min_rtt_us=800_000)
+    state.sending[OTHER_IPV4] = Sending(far, 0)
+    near, omitted = convert.terminal(state, settings, NOW_US).decisions
+    assert list(near.notes) == []
+    assert list(omitted.notes) == [
+        reason_pb2.Reason(code=reason_pb2.REASON_CODE_OMITTED_RULES_MAX, subject="10.0.4.2", limit=1)
+    ]
+
+
+def test_every_field_of_a_station() -> None:
+    state = cell_state(Settings(Parameters()))
+    state.terminals = {MAC: terminal_state(state)}
+    report = access_point_pb2.AccessPointReport(
+        stations=[
+            access_point_pb2.Station(
+                mac=MAC,
+                signal_dbm=-60,
+                rx_bitrate_kbps=21,
+                tx_bitrate_kbps=22,
+                rx_airtime_us=23,
+                tx_airtime_us=24,
+                airtime_source=access_point_pb2.AIRTIME_SOURCE_ESTIMATED,
+                tx_retries=25,
+                tx_failed=26,
+                connected_time_ms=27,
+            )
+        ]
+    )
+    known, unknown = convert.stations(state, report)
+    assert unset(known) == []
+    assert known == operations_pb2.StationView(
+        mac="02:00:00:00:01:00",
+        ip_addresses=["10.0.4.1", "2001:db8::7"],
+        active_sender=True,
+        terminal="192.0.2.7",
+        uplink_bps=8000,
+        signal_dbm=-60,
+        rx_bitrate_kbps=21,
+        tx_bitrate_kbps=22,
+        rx_airtime_us=23,
+        tx_airtime_us=24,
+        airtime_source=access_point_pb2.AIRTIME_SOURCE_ESTIMATED,
+        tx_retries=25,
+        tx_failed=26,
+        connected_time_ms=27,
+    )
+    assert unknown == operations_pb2.StationView(mac="02:00:00:00:01:01")
+
+
+def test_every_field_of_a_destination() -> None:
+    events = terminal_pb2.EventCounts(local_congestion=1, duplicate_ack=2, sack=3, fast_retransmit=4, timeout=5, undo=6)
+    report = terminal_pb2.TerminalReport(
+        destinations=[
+            terminal_pb2.Destination(
+                address=IPV4,
+                connections=31,
+                connections_sending=32,
+                srtt_us=33,
+                min_rtt_us=34,
+                cwnd_segs=35,
+                ssthresh_segs=36,
+                delivered_bytes=37,
+                queued_bytes=38,
+                events=events,
+                uids=[10_001, 10_002],
+            ),
+            terminal_pb2.Destination(address=b"\x01\x02"),
+        ]
+    )
+    view, refused = convert.destinations(report)
+    assert unset(view) == []
+    assert view == operations_pb2.DestinationView(
+        address="10.0.4.1",
+        connections=31,
+        connections_sending=32,
+        srtt_us=33,
+        min_rtt_us=34,
+        cwnd_segs=35,
+        ssthresh_segs=36,
+        delivered_bytes=37,
+        queued_bytes=38,
+        events=events,
+        uids=[10_001, 10_002],
+    )
+    assert refused.address == "0102"
