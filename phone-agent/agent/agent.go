@@ -61,11 +61,13 @@ type Agent struct {
 	reporting  reporting
 	// Whether the next report is the first of its stream.
 	first bool
-	// Whether the bounds in force changed since the last report.
+	// Whether a lease ended or a set could not be applied since the last report.
 	boundsChanged bool
 	nextSampleUS  int64
-	lastReportUS  int64
-	saved         savedState
+	// When the stream began.
+	streamUS     int64
+	lastReportUS int64
+	saved        savedState
 }
 
 // Start restores the kernel's defaults after an agent that could not, and finds out what this kernel can do.
@@ -144,7 +146,7 @@ func (a *Agent) Connected(nowUS int64, link Link) {
 	a.connected, a.first, a.boundsChanged = true, true, false
 	a.lease.NewStream()
 	a.aggregator.Exclude(link.Controllers)
-	a.nextSampleUS = nowUS
+	a.nextSampleUS, a.streamUS = nowUS, nowUS
 	a.mac = link.MAC
 	a.state.MAC, a.state.Connected = link.MAC.String(), true
 	a.state.Counters.ControllerConnected++

@@ -88,15 +88,15 @@ func (a *Agent) expire(nowUS int64) {
 	}
 	a.state.Counters.LeasesEnded++
 	a.explain(fmt.Sprintf("the lease on generation %d ended without a renewal", generation))
+	a.boundsChanged, a.nextSampleUS = true, nowUS
 	a.apply(nowUS)
 	a.cfg.Logger.Warn("the lease ended, restoring the kernel's defaults", "generation", generation)
 }
 
-// apply brings the set in force into the kernel. If that fails, the kernel's defaults are restored. The next Wake
+// apply brings the set in force into the kernel. If that fails, the kernel's defaults are restored, and the next Wake
 // reports.
 func (a *Agent) apply(nowUS int64) {
-	a.saved.due, a.boundsChanged = true, true
-	a.nextSampleUS = nowUS
+	a.saved.due = true
 	outcome, err := a.cfg.BackEnd.Set(a.lease.InForce().Rules)
 	if outcome.ExternalChange {
 		a.state.Counters.ExternalChanges++
@@ -107,6 +107,7 @@ func (a *Agent) apply(nowUS int64) {
 		a.state.RestoreError = ""
 		return
 	}
+	a.boundsChanged, a.nextSampleUS = true, nowUS
 	a.state.Counters.ApplyFailures++
 	a.explain("applying bounds failed: " + err.Error())
 	a.cfg.Logger.Error("cannot apply bounds, restoring the kernel's defaults", "error", err)

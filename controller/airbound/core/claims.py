@@ -28,18 +28,6 @@ class Claims:
         """Every terminal that claims a MAC."""
         return tuple(self._claims.get(mac, ()))
 
-    def owner(self, mac: Mac) -> Terminal | None:
-        """The terminal that is this station; none if nobody claims it, or more than one that is live."""
-        live = [terminal for terminal in self._claims.get(mac, ()) if is_live(terminal)]
-        return live[0] if len(live) == 1 else None
-
-    def rival(self, terminal: Terminal) -> Terminal | None:
-        """Another live claim on the same MAC."""
-        for other in self._claims.get(terminal.mac, ()):
-            if other is not terminal and is_live(other):
-                return other
-        return None
-
     def add(self, terminal: Terminal, now_us: int) -> list[Terminal]:
         """The terminal claims its MAC; the terminals that it supersedes by that."""
         others = self._claims.setdefault(terminal.mac, [])

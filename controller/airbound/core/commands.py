@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 REPEATED_AFTER_AT_MOST_US = 60_000_000
 _DOUBLINGS_MAX = 16
+_GOLDEN_RATIO = 0.618_034  # its multiples modulo 1 are spread evenly, however many there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ def command(
     sent, policy_name = terminal.sent, settings.parameters.policy
     repeats = 0
     if sent is None:
-        if not bounds and not terminal.generation_in_force:
+        # Pausing is no reason to take what an earlier process of the controller set: it ends with its lease.
+        if not bounds and (not terminal.generation_in_force or (release and release.code is Code.NOT_SENDING)):
             return []
         reasons = (release,) if release else changes((), decisions, policy_name)
     elif bounds != sent.bounds:
@@ -90,7 +92,9 @@ def command(
     # Above what is in force as well: an earlier process of the controller may have set that.
     generation = max(terminal.last_generation, terminal.generation_in_force) + 1
     in_force = decisions if bounds else ()
-    terminal.sent = Sent(generation, bounds, in_force, lease_ms * 1000, now_us, now_us, repeats)
+    # All phones of a cell are sent bounds at once. Their renewals are not: the phones' ACKs would contend for the air.
+    early_us = int(lease_ms * 1000 / 3 * (terminal.stream.number * _GOLDEN_RATIO % 1))
+    terminal.sent = Sent(generation, bounds, in_force, lease_ms * 1000, now_us, now_us - early_us, repeats)
     settings.count("sets_total" if bounds else "releases_total", reasons[0].code)
     senders, capacity_bps = (in_force[0].of.active_senders, in_force[0].of.capacity_bps) if in_force else (0, 0.0)
     return [

@@ -154,6 +154,8 @@ class Engine:
                 return Reason(Code.CELL_CLAIMED, before.stream.principal.name), []
             effects = self._close(before, Reason(Code.REPLACED), now_us)
             before.cell = None
+            if before.stream.principal != access_point.stream.principal:
+                cell.restart()  # another machine's counters and clock
         cell.access_point, access_point.cell = access_point, cell
         return None, effects
 
@@ -195,7 +197,7 @@ class Engine:
         terminal.mac = mac
         for superseded in self._claims.add(terminal, now_us):
             # Closed if it is not heard again.
-            self._deadlines.at(superseded, now_us + self.settings.parameters.safety.terminal_stale_ms * 1000)
+            self._deadlines.at(superseded, now_us + self._given_up_us)
         return effects + self._place_claimed(mac, now_us)
 
     def _reporting(self, terminal: Terminal) -> SetReporting:
@@ -203,6 +205,12 @@ class Engine:
         reporting = parameters.reporting
         ratio = round(reporting.rtt_ratio_change * 1000) if parameters.policy == "paper" else 0
         return SetReporting(terminal.stream, reporting.interval_ms, reporting.heartbeat_ms, ratio)
+
+    @property
+    def _given_up_us(self) -> int:
+        """How long a superseded stream may be silent: an idle agent that lives is heard several times within that."""
+        parameters = self.settings.parameters
+        return max(parameters.safety.terminal_stale_ms, 3 * parameters.reporting.heartbeat_ms) * 1000
 
     def _withdraw(self, terminal: Terminal) -> None:
         """The terminal's claim is over."""
@@ -248,21 +256,25 @@ class Engine:
         return effects
 
     def _find_cell(self, terminal: Terminal) -> tuple[CellState | None, Reason | None]:
+        cell = self._associations.cell_of(terminal.mac)
         if not is_live(terminal):
             return None, Reason(Code.REPLACED)
-        rival = self._claims.rival(terminal)
-        if rival is not None:
-            return None, Reason(Code.MAC_CLAIMED_TWICE, rival.name)
-        cell = self._associations.cell_of(terminal.mac)
+        if not self._is_at_station(terminal, cell):
+            return None, Reason(Code.ADDRESS_MISMATCH, address_text(terminal.stream.address))
+        for other in self._claims.of(terminal.mac):
+            # Whoever speaks from elsewhere takes nothing from the station by claiming its MAC.
+            if other is not terminal and is_live(other) and self._is_at_station(other, cell):
+                return None, Reason(Code.MAC_CLAIMED_TWICE, other.name)
         if cell is None:
             left = terminal.cell.name if terminal.cell else _subject(terminal.unplaced, Code.LEFT_CELL)
             return None, Reason(Code.LEFT_CELL, left) if left else Reason(Code.CELL_UNKNOWN)
-        address = terminal.stream.address
-        if self.settings.parameters.identity.match_addresses and not _is_one_of(
-            address, cell.stations.by_mac[terminal.mac].latest.ip_addresses
-        ):
-            return None, Reason(Code.ADDRESS_MISMATCH, address_text(address))
         return cell, None
+
+    def _is_at_station(self, terminal: Terminal, cell: CellState | None) -> bool:
+        """Whether a stream may come from the station whose MAC it claims, as far as the access point knows."""
+        if cell is None or not self.settings.parameters.identity.match_addresses:
+            return True
+        return _is_one_of(terminal.stream.address, cell.stations.by_mac[terminal.mac].latest.ip_addresses)
 
     def _decide_unplaced(self, terminal: Terminal, now_us: int) -> list[Effect]:
         """Commands for a terminal that is joined to no cell."""
@@ -341,11 +353,10 @@ class Engine:
     def _terminal_due(self, terminal: Terminal, now_us: int) -> list[Effect]:
         effects = list[Effect]()
         if terminal.superseded_at_us:
-            stale_us = self.settings.parameters.safety.terminal_stale_ms * 1000
-            silent_since_us = max(terminal.superseded_at_us, terminal.reported_at_us)
-            if now_us >= silent_since_us + stale_us:
+            given_up_at_us = max(terminal.superseded_at_us, terminal.reported_at_us) + self._given_up_us
+            if now_us >= given_up_at_us:
                 return self._close(terminal, Reason(Code.REPLACED), now_us)
-            self._deadlines.at(terminal, silent_since_us + stale_us)
+            self._deadlines.at(terminal, given_up_at_us)
         cell = terminal.cell
         if cell is not None:
             effects += cell.decide(terminal, now_us)

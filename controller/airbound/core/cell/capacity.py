@@ -20,9 +20,10 @@ Assumptions: 802.11g OFDM timing (parameters); other cells' traffic counts as bu
 which at part load gives too little and corrects itself as the load rises; uplink collisions are inside `busy_us`.
 
 An interval less busy than `min_utilisation` is no sample. Without a survey there is no u: then the highest uplink rate
-of the last `max_filter_s` stands in, and at least what the PHY rates of the stations that send now should carry; or,
-while no PHY rate is known, `default_bps`. That floor is needed against the trap; it follows the rates, which are
-averaged over `smoothing_s`, so that one frame at a high rate is forgotten within seconds.
+of the last `max_filter_s` stands in, and at least what the PHY rates of the stations that send now should carry. That
+floor is needed against the trap; it follows the rates, which are averaged over `smoothing_s`, so that one frame at a
+high rate is forgotten within seconds. Until rates have been averaged for some time the floor is no less than
+`default_bps`: at first a station's last frame is often a management frame, or rate control is still climbing.
 """
 
 import math
@@ -33,6 +34,7 @@ from typing import Literal
 from airbound.core.parameters import CapacityParameters
 
 Source = Literal["default", "bitrate", "busy_time", "throughput"]
+AVERAGED_ENOUGH = 0.95  # three time constants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,7 @@ class CapacityEstimator:
     parameters: CapacityParameters
     _smoothed_bps: float | None = None
     _goodput_bps: float = 0.0
+    _averaged: float = 0.0  # how far the average of the PHY rates has got, 0 to 1
     _rates: deque[tuple[int, float]] = field(default_factory=deque)  # (at_us, bps), falling from oldest to newest
 
     def observe(self, interval: Interval, now_us: int) -> None:
@@ -95,6 +98,7 @@ class CapacityEstimator:
         if interval.goodput_bps > 0:
             step = interval.goodput_bps - self._goodput_bps
             self._goodput_bps += step * (weight if self._goodput_bps else 1.0)
+            self._averaged += weight * (1 - self._averaged)
         rate_bps = interval.payload_bytes * 8 / seconds
         self._keep(rate_bps, now_us)
         used = utilisation(interval, parameters)
@@ -119,9 +123,9 @@ class CapacityEstimator:
         """The estimate, bits of IP payload per second, and what it comes from."""
         if self._smoothed_bps is not None:
             return self._limited(self._smoothed_bps), "busy_time"
-        floor, source = (
-            (self._goodput_bps, "bitrate") if self._goodput_bps else (self.parameters.default_bps, "default")
-        )
+        floor, source = self._goodput_bps, "bitrate"
+        if self._averaged < AVERAGED_ENOUGH and floor < self.parameters.default_bps:
+            floor, source = self.parameters.default_bps, "default"
         highest = self._rates[0][1] if self._rates else 0.0
         if highest > floor:
             return self._limited(highest), "throughput"

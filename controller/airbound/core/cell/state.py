@@ -22,8 +22,10 @@ from airbound.core.commands import command
 from airbound.core.decisions import Decision, decide
 from airbound.core.effects import CellChanged, Effect, Note
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import AccessPointReport
+from airbound.core.reports import COUNTER_MAX, AccessPointReport
 from airbound.core.settings import Settings
+
+ERROR_MAX_CHARACTERS = 200
 
 
 @dataclass(slots=True, eq=False)
@@ -66,6 +68,10 @@ class CellState:
         self.capacity.parameters = self.settings.parameters.capacity
         self.min_rtt.parameters = self.settings.parameters.min_rtt
         self._capacity_moved()
+
+    def restart(self) -> None:
+        """Nothing that the access point reports next can be compared with what was reported before."""
+        self.monotonic_us = COUNTER_MAX + 1
 
     # Reports
 
@@ -146,7 +152,8 @@ class CellState:
 
     def _failed(self, terminal: Terminal, error: Exception, now_us: int) -> list[Effect]:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        reason = Reason(Code.INTERNAL_ERROR, f"{type(error).__name__}: {error}, in {where.name}, line {where.lineno}")
+        what = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
+        reason = Reason(Code.INTERNAL_ERROR, f"{what}, in {where.name}, line {where.lineno}")
         terminal.no_bounds = reason
         terminal.failures_total += 1
         self.settings.count("failures_total")
