@@ -114,13 +114,17 @@ class CapacityParameters:
     goodput_per_bitrate_aggregated: Annotated[
         float, _within(0.01, 1, "the same where frames are aggregated (802.11n and later)")
     ] = 0.65
+    most_per_bitrate: Annotated[
+        float,
+        _within(0.01, 1, "without aggregation: uplink IP throughput is never more than this share of the PHY rate"),
+    ] = 0.47
     min_bps: Annotated[float, _within(1e4, 1e11, "no estimate is below this")] = 5e5
     max_bps: Annotated[float, _within(1e5, 1e12, "no estimate is above this")] = 5e9
     min_utilisation: Annotated[float, _within(0.01, 1, "an interval less busy than this is no sample")] = 0.05
     smoothing_s: Annotated[float, _within(0.1, 600, "time constant of the moving averages")] = 3.0
     change_ratio: Annotated[
         float, _within(0, 1, "decisions take over a new estimate when it moved by more than this share")
-    ] = 0.1
+    ] = 0.03
     difs_us: Annotated[float, _within(0, 1000, "idle time before each channel access")] = 28.0
     slot_us: Annotated[float, _within(0, 1000, "back-off slot")] = 9.0
     cw_min_slots: Annotated[int, _within(0, 1023, "smallest contention window")] = 15

@@ -41,7 +41,7 @@ def controller(answer: operations_pb2.GetControllerResponse) -> str:
     """Mode, sizes, and everything that was counted."""
     lines = [
         f"airbound {answer.version}, mode {_mode(answer.mode)}, policy {answer.policy}",
-        f"{answer.cells} cells, {answer.terminals} terminals; exempt: {', '.join(answer.exempt) or 'none'}",
+        f"{answer.cells} cells, {answer.terminals} terminals; exempt: {_printable(', '.join(answer.exempt)) or 'none'}",
     ]
     rows = [(counter.name, _code(counter.code), str(counter.value)) for counter in answer.counters]
     return "\n".join([*lines, _table(("COUNTER", "CODE", "VALUE"), rows)])
@@ -83,13 +83,15 @@ def cells(answer: operations_pb2.ListCellsResponse) -> str:
 
 def cell_line(cell: operations_pb2.Cell) -> str:
     """One cell in one line, for watching."""
-    return "  ".join(f"{head.lower()} {value}" for head, value in zip(_CELL_HEADS, _cell_row(cell), strict=True))
+    return "  ".join(
+        f"{head.lower()} {value}" for head, value in zip(_CELL_HEADS, map(_printable, _cell_row(cell)), strict=True)
+    )
 
 
 def _cell_row(cell: operations_pb2.Cell) -> tuple[str, ...]:
     return (
         cell.bssid,
-        _printable(cell.ssid.decode(errors="replace")),
+        cell.ssid.decode(errors="replace"),
         str(cell.stations),
         str(cell.active_senders),
         str(cell.terminals),
@@ -288,6 +290,7 @@ def _printable(text: str) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rows = [[_printable(text) for text in row] for row in rows]
     widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     head = "  ".join(text.ljust(width) for text, width in zip(heads, widths, strict=True)).rstrip()

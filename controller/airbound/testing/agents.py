@@ -18,11 +18,16 @@ from airbound.v1 import access_point_pb2, access_point_pb2_grpc, reason_pb2, ter
 WAIT_S = 20.0
 
 
+def _channel(target: str) -> grpc.aio.Channel:
+    """A connection of its own, as each agent has one; channels of one process share theirs otherwise."""
+    return grpc.aio.insecure_channel(target, options=[("grpc.use_local_subchannel_pool", 1)])
+
+
 class Agent:
     """A stream that reports are written to and a task that takes what comes back."""
 
     def __init__(self, target: str) -> None:
-        self.channel = grpc.aio.insecure_channel(target)
+        self.channel = _channel(target)
         self.sequence = 0
         self.error: grpc.aio.AioRpcError | None = None
         self.ended = asyncio.Event()
@@ -48,7 +53,7 @@ class Agent:
     async def connect_again(self, target: str) -> None:
         """Leave the stream and open another one, maybe to another controller, as an agent does after an error."""
         await self._disconnect()
-        self.channel = grpc.aio.insecure_channel(target)
+        self.channel = _channel(target)
         self.error, self.ended = None, asyncio.Event()
         await self.__aenter__()
 

@@ -232,24 +232,30 @@ async def test_a_stream_that_was_refused_leaves_nothing() -> None:
         assert live.runner.streams == 1
 
 
+async def stuck(live: LiveController, raw: Raw) -> tuple[Session, int]:
+    """A session whose peer's window is full, and how many sets it was sent."""
+    await raw.call.write(report().SerializeToString())
+
+    async def reported() -> bool:
+        return live.runner.reports_total == 1
+
+    await live.until(reported)
+    (terminal,) = live.runner.engine.terminals()
+    session = live.runner.session(terminal.stream.number)
+    assert isinstance(session, Session)
+    many = tuple(Bound(bytes([32, 1, *divmod(number, 256), *bytes(12)]), 1, 2) for number in range(10_000))
+    generation = 0
+    while session._writer is None or generation < 40:
+        generation += 1
+        session.send(SetBounds(session.stream, generation, many, 6000, (Reason(Code.POLICY),), 1, 1.0))
+        for _ in range(30):
+            await asyncio.sleep(0.001)
+    return session, generation
+
+
 async def test_a_peer_that_reads_late_learns_why_its_stream_ended(live: LiveController) -> None:
     async with Raw(live) as raw:
-        await raw.call.write(report().SerializeToString())
-
-        async def reported() -> bool:
-            return live.runner.reports_total == 1
-
-        await live.until(reported)
-        (terminal,) = live.runner.engine.terminals()
-        session = live.runner.session(terminal.stream.number)
-        assert isinstance(session, Session)
-        many = tuple(Bound(bytes([32, 1, *divmod(number, 256), *bytes(12)]), 1, 2) for number in range(10_000))
-        generation = 0
-        while session._writer is None or generation < 40:  # until the peer's window is full
-            generation += 1
-            session.send(SetBounds(session.stream, generation, many, 6000, (Reason(Code.POLICY),), 1, 1.0))
-            for _ in range(30):
-                await asyncio.sleep(0.001)
+        session, generation = await stuck(live, raw)
         session.close(Reason(Code.REPLACED))
         await raw.call.write(report(2).SerializeToString())
         received = 0
@@ -261,3 +267,24 @@ async def test_a_peer_that_reads_late_learns_why_its_stream_ended(live: LiveCont
         assert await raw.end() == (grpc.StatusCode.UNAVAILABLE, "a newer stream took its place")
         assert received < generation
         assert live.runner.reports_total == 1  # what came after the end was asked for is not used
+
+
+async def test_a_peer_that_does_not_read_does_not_keep_the_controller_from_stopping(live: LiveController) -> None:
+    async with Raw(live) as raw:
+        session, _ = await stuck(live, raw)
+        async with asyncio.timeout(WAIT_S):
+            await live.running.stop()
+        assert live.runner.streams == 0
+        assert session._writer is None
+
+
+async def test_a_peer_that_does_not_read_and_goes_away_leaves_nothing(live: LiveController) -> None:
+    async with Raw(live) as raw:
+        session, _ = await stuck(live, raw)
+        raw.call.cancel()
+
+        async def gone() -> bool:
+            return live.runner.streams == 1 and session._writer is None
+
+        await live.report()
+        await live.until(gone)

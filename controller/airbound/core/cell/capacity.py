@@ -16,6 +16,10 @@ Channel accesses are not packets. Without aggregation (802.11a/b/g) each packet 
 station of 802.11n or later sends dozens of packets in one access once the channel is full, and capacity is a question
 about a full channel: its packets are charged by the airtime they took, one access for each `aggregate_us` of it.
 
+Frames that collide keep the channel busy for less time than their senders give for them, so that in a full cell u comes
+out too small and the sample too large. It is never more than `most_per_bitrate` of the best sender's PHY rate (without
+aggregation, where that is known).
+
 Assumptions: 802.11g OFDM timing (parameters); other cells' traffic counts as busy and is taken to grow with ours,
 which at part load gives too little and corrects itself as the load rises; uplink collisions are inside `busy_us`.
 
@@ -47,6 +51,7 @@ class Interval:
     aggregated_frames: int = 0  # both ways, of stations that aggregate
     active_senders: int
     goodput_bps: float = 0.0  # what the PHY rates of the active senders should carry; 0: no rate is known
+    best_bitrate_bps: float = 0.0  # of the active senders, if none of them aggregates; 0: not known
     survey_active_us: int = 0  # 0: no survey
     survey_busy_us: int = 0
 
@@ -85,6 +90,7 @@ class CapacityEstimator:
     parameters: CapacityParameters
     _smoothed_bps: float | None = None
     _goodput_bps: float = 0.0
+    _most_bps: float = math.inf  # that the best PHY rate can carry
     _averaged: float = 0.0  # how far the average of the PHY rates has got, 0 to 1
     _rates: deque[tuple[int, float]] = field(default_factory=deque)  # (at_us, bps), falling from oldest to newest
 
@@ -99,6 +105,8 @@ class CapacityEstimator:
             step = interval.goodput_bps - self._goodput_bps
             self._goodput_bps += step * (weight if self._goodput_bps else 1.0)
             self._averaged += weight * (1 - self._averaged)
+        if interval.best_bitrate_bps:
+            self._most_bps = parameters.most_per_bitrate * interval.best_bitrate_bps
         rate_bps = interval.payload_bytes * 8 / seconds
         self._keep(rate_bps, now_us)
         used = utilisation(interval, parameters)
@@ -122,7 +130,7 @@ class CapacityEstimator:
     def estimate(self) -> tuple[float, Source]:
         """The estimate, bits of IP payload per second, and what it comes from."""
         if self._smoothed_bps is not None:
-            return self._limited(self._smoothed_bps), "busy_time"
+            return self._limited(min(self._smoothed_bps, self._most_bps)), "busy_time"
         floor, source = self._goodput_bps, "bitrate"
         if self._averaged < AVERAGED_ENOUGH and floor < self.parameters.default_bps:
             floor, source = self.parameters.default_bps, "default"

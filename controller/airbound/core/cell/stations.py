@@ -157,6 +157,7 @@ class Stations:
             aggregated_frames=aggregated,
             active_senders=active,
             goodput_bps=expected_goodput_bps(rates, capacity),
+            best_bitrate_bps=0.0 if any(aggregates for _, aggregates in rates) else max(rates, default=(0,))[0] * 1e3,
             survey_active_us=active_us,
             survey_busy_us=busy_us,
         )

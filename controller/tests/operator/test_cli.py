@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: usage, configuration, output; and the commands against a real controller process."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from airbound.operator import cli
+from airbound.testing.agents import WAIT_S
+from airbound.testing.live import BSSID, MACS, LiveController
+
+MAC = MACS[0]
+NAME = "127.0.0.1"
+NOBODY = "127.0.0.1:1"
+COMMANDS = (
+    "controller", "check-config", "cells", "stations", "terminals", "explain", "counters", "mode", "exempt", "health",
+)  # fmt: skip
+
+
+async def run(*arguments: str, **environment: str) -> tuple[int, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "airbound", *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **environment},
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 3 * WAIT_S)
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+async def test_the_commands_show_a_live_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    async with LiveController() as live:
+
+        async def asked(*arguments: str) -> str:
+            code = await asyncio.to_thread(cli.main, [*arguments, "--controller", live.operators, "--timeout", "30"])
+            out, err = capsys.readouterr()
+            assert (code, err) == (0, "")
+            return str(out)
+
+        (phone,) = await live.uploading(1)
+        out = await asked("cells")
+        assert out.splitlines()[1].split()[:2] == [BSSID, "live"]
+        out = await asked("stations", BSSID.upper())
+        assert out.splitlines()[1].split()[:3] == [MAC, "-", NAME]
+        out = await asked("terminals", "--cell", BSSID)
+        assert "10.0.4.1 250..555" in out
+
+        for text in (NAME, MAC):
+            out = await asked("explain", text)
+            assert "10.0.4.1 250..555 segments, policy paper, n=1" in out
+        decision = json.loads(await asked("explain", MAC, "--json"))["terminal"]["decisions"][0]
+        assert (decision["destination"], decision["min_segs"], decision["max_segs"]) == ("10.0.4.1", 250, 555)
+
+        assert re.search(r"^sets_total +started_sending +1$", await asked("counters"), re.MULTILINE)
+        counters = json.loads(await asked("counters", "--json"))["counters"]
+        assert {"name": "reports_total", "code": "REASON_CODE_UNSPECIFIED", "value": "3"} in counters
+
+        assert await asked("exempt", NAME) == "was under control\n"
+        await phone.until(lambda: phone.bounds == {})
+        assert "sending, exempt  none (would be 10.0.4.1 250..555)" in await asked("terminals")
+        assert await asked("exempt", NAME, "--off") == "was exempt\n"
+        await phone.until(lambda: phone.bounds != {})
+
+        assert await asked("mode", "observe") == "was control\n"
+        await phone.until(lambda: phone.bounds == {})
+        assert await asked("mode") == "mode observe, policy paper\n"
+        out = await asked("explain", MAC)
+        assert "no bounds: observe mode: computed and shown, not applied" in out
+        assert "10.0.4.1 250..555 segments, policy paper, n=1, computed, not sent" in out
+        assert await asked("health") == "SERVING\n"
+
+
+async def test_what_the_controller_refuses_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    async with LiveController() as live:
+        for arguments, complaint in (
+            (["explain", MAC], f"no terminal '{MAC}' is connected (not_found)"),
+            (["terminals", "--cell", "here"], "bssid: 'here' is not a MAC address"),
+            (["stations", BSSID], f"no access point has reported a cell {BSSID} (not_found)"),
+            (["exempt", "x\ny"], "name = 'x\\ny': not a name (invalid_argument)"),
+        ):
+            command = [*arguments, "--controller", live.operators, "--timeout", "30"]
+            assert await asyncio.to_thread(cli.main, command) == 1
+            out, err = capsys.readouterr()
+            assert out == ""
+            assert err.startswith(f"airbound: {complaint}")
+
+
+async def test_a_terminal_of_another_character_set_and_a_proxy_for_the_web() -> None:
+    async with LiveController() as live:
+        await live.senders(1)
+        live.runner.engine.cells[bytes.fromhex(BSSID.replace(":", ""))].ssid = "c\x1b[2J \u00e9".encode()
+        to = ("--controller", live.operators, "--timeout", "30")
+        code, out, err = await run("cells", *to, PYTHONIOENCODING="ascii", http_proxy=f"http://{NOBODY}", no_proxy="")
+    assert (code, err) == (0, "")
+    assert "c?[2J \\xe9" in out
+
+
+async def test_watching_goes_on_until_the_controller_stops() -> None:
+    async with LiveController() as live:
+        await live.senders(1)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "airbound", "cells", "--watch", "--json", "--controller", live.operators),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        first = json.loads(await asyncio.wait_for(process.stdout.readline(), 3 * WAIT_S))
+        assert (first["bssid"], first["stations"]) == (BSSID, 1)
+        await live.report(*MACS[:2])
+        second = json.loads(await asyncio.wait_for(process.stdout.readline(), WAIT_S))
+        assert second["stations"] == 2
+        await live.running.stop()
+        _, err = await asyncio.wait_for(process.communicate(), WAIT_S)
+        assert b"Traceback" not in err
+
+
+def test_nobody_there_is_a_code_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["cells", "--controller", NOBODY, "--timeout", "5"]) == 3
+    assert f"no controller answers at {NOBODY}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["bounds"],
+        ["explain"],
+        ["stations"],
+        ["exempt"],
+        ["controller", "--policy", "fair"],
+        ["controller", "--table", "gb"],
+        ["controller", "--generation", "gb"],
+        ["cells", "--timeout", "nan"],
+        ["cells", "--timeout", "0"],
+        ["cells", "--timeout", "soon"],
+        ["mode", "off"],
+    ],
+)
+def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    assert caught.value.code == 2
+    complaint = capsys.readouterr().err
+    assert "usage: airbound" in complaint
+    assert "_seconds" not in complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["cells", "--controller", "here"], "--controller = 'here': expected ADDRESS:PORT"),
+        (["health", "--controller", "nowhere"], "--controller = 'nowhere': expected ADDRESS:PORT"),
+        (["cells", "--controller", "127.0.0.1:65536"], "--controller = '127.0.0.1:65536': expected ADDRESS:PORT"),
+        (["cells", "--controller", "unix:here"], "--controller = 'unix:here': expected unix:/PATH"),
+        (["controller", "--listen", "here"], "--listen = 'here': expected ADDRESS:PORT"),
+        (["controller", "--listen", "unix:/run/x"], "--listen = 'unix:/run/x': agents come over the network"),
+        (["controller", "--operators", "here"], "--operators = 'here': expected ADDRESS:PORT"),
+    ],
+)
+def test_a_wrong_endpoint(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(arguments) == 2
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ""])
+def test_help_has_examples_that_are_right_usage(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main([*command.split(), "--help"])
+    assert caught.value.code == 0
+    examples = re.findall(r"^  airbound ((?:\S+ ?)+)", capsys.readouterr().out.partition("examples:")[2], re.MULTILINE)
+    assert examples
+    for example in examples:
+        assert cli.parser().parse_args(example.split())
+        assert example.split()[0] in ([command] if command else COMMANDS)
+
+
+def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    listed = re.findall(r"^    ([a-z-]+)", capsys.readouterr().out, re.MULTILINE)
+    assert tuple(listed) == COMMANDS
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_load_no_grpc(option: str) -> None:
+    code = (
+        "import sys\nfrom airbound.operator import cli\n"
+        f"try:\n    cli.main([{option!r}])\nexcept SystemExit as ended:\n    assert ended.code == 0\n"
+        "loaded = {'grpc', 'asyncio', 'google.protobuf'} & set(sys.modules)\nsys.exit(', '.join(loaded) or 0)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "airbound" in result.stdout
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> str:
+    file = tmp_path / "good.toml"
+    file.write_text("policy = 'paper'\n", encoding="utf-8")
+    return str(file)
+
+
+def test_output_that_nobody_takes(good: str) -> None:
+    """A full disk is a failure; a reader that has had enough is none."""
+    command = [sys.executable, "-m", "airbound", "check-config", good, "--json"]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (result.returncode, result.stderr) == (1, "airbound: cannot print: [Errno 28] No space left on device\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as broken:
+        result = subprocess.run(command, stdout=broken, stderr=subprocess.PIPE, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, good: str) -> None:
+    def interrupted(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_check_config", interrupted)
+    assert cli.main(["check-config", good]) == 128 + signal.SIGINT
+
+
+def test_check_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text("policy = 'paper'\n[paper]\ntable = 'gingerbread'\n", encoding="utf-8")
+    bad.write_text("polcy = 'paper'\n", encoding="utf-8")
+    assert cli.main(["check-config", str(good)]) == 0
+    assert capsys.readouterr().out == f"{good}: valid; agents on 127.0.0.1:50051, mode control, policy paper\n"
+    assert cli.main(["check-config", str(good), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["parameters"]["paper"]["table"] == "gingerbread"
+    assert shown["limits"]["streams_max"] == 20_000
+    for command in (["check-config", str(bad)], ["controller", "--config", str(bad)]):
+        assert cli.main(command) == 2
+        assert capsys.readouterr().err == f"airbound: {bad}: unknown key polcy; did you mean policy?\n"
+
+
+def test_the_command_line_overrides_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "file.toml"
+    file.write_text("policy = 'bdp'\nlisten = '127.0.0.1:1'\n[bdp]\ngain = 2.0\n", encoding="utf-8")
+    options = ["--policy", "paper", "--table", "gingerbread", "--mode", "observe", "--listen", "127.0.0.1:2"]
+    more = ["--operators", "unix:/run/airbound.sock", "--log", "json"]
+    config = cli._configured(cli.parser().parse_args(["controller", "--config", str(file), *options, *more]))
+    assert (config.listen, config.operators, config.log) == ("127.0.0.1:2", ("unix:/run/airbound.sock",), "json")
+    parameters = config.parameters
+    assert (parameters.policy, config.mode, parameters.paper.table) == ("paper", "observe", "gingerbread")
+    assert parameters.bdp.gain == 2.0
+    assert cli._configured(cli.parser().parse_args(["controller", "--config", str(file)])).listen == "127.0.0.1:1"

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators read: what a terminal was sent is told apart from what was only computed."""
+
+import json
+
+import pytest
+
+from airbound.core.reasons import Code
+from airbound.operator import display
+from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
+
+NEAR = operations_pb2.BoundSent(destination="10.0.4.1", min_segs=20, max_segs=35)
+FAR = operations_pb2.BoundSent(destination="10.0.4.2", min_segs=40, max_segs=70)
+ALL = operations_pb2.BoundSent(min_segs=20, max_segs=35)
+
+
+def terminal(*sent: operations_pb2.BoundSent) -> operations_pb2.Terminal:
+    decisions = [
+        operations_pb2.Decision(
+            destination=bound.destination, min_segs=bound.min_segs, max_segs=bound.max_segs, policy="paper"
+        )
+        for bound in (NEAR, FAR)
+    ]
+    return operations_pb2.Terminal(mac="02:00:00:00:01:00", name="192.0.2.7", decisions=decisions, bounds_sent=sent)
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        ((NEAR, FAR), "  10.0.4.1 20..35, 10.0.4.2 40..70  "),
+        ((ALL,), "  all 20..35  "),
+        ((), "  none (would be 10.0.4.1 20..35, 10.0.4.2 40..70)  "),
+    ],
+)
+def test_the_table_shows_what_was_sent(sent: tuple[operations_pb2.BoundSent, ...], shown: str) -> None:
+    assert shown in display.terminals(operations_pb2.ListTerminalsResponse(terminals=[terminal(*sent)]))
+
+
+def test_a_terminal_with_nothing_decided_has_none() -> None:
+    answer = operations_pb2.ListTerminalsResponse(terminals=[operations_pb2.Terminal(mac="02:00:00:00:01:00")])
+    assert "would be" not in display.terminals(answer)
+    assert "not joined" in display.terminals(answer)
+
+
+@pytest.mark.parametrize(
+    ("sent", "fitted", "not_sent"),
+    [
+        ((NEAR, FAR), "", 0),
+        ((NEAR,), "sent, as its back end can take it: 10.0.4.1 20..35", 1),
+        ((ALL,), "sent, as its back end can take it: all 20..35", 2),
+        ((), "", 2),
+    ],
+)
+def test_the_explanation_marks_what_was_not_sent(
+    sent: tuple[operations_pb2.BoundSent, ...], fitted: str, not_sent: int
+) -> None:
+    text = display.explanation(operations_pb2.ExplainTerminalResponse(terminal=terminal(*sent)))
+    assert text.count("computed, not sent") == not_sent
+    assert text.count("as its back end can take it") == bool(fitted)
+    assert fitted in text
+
+
+def test_everything_about_a_terminal_is_explained() -> None:
+    shown = terminal(NEAR, FAR)
+    shown.back_end, shown.agent_version, shown.report_age_ms = "procfs", "1.2.3", 1500
+    shown.refused_total, shown.malformed_inputs_total, shown.failures_total = 3, 4, 5
+    shown.bounds_generation_sent, shown.bounds_generation_in_force, shown.active_sender = 7, 6, True
+    shown.no_bounds.CopyFrom(reason_pb2.Reason(code=reason_pb2.REASON_CODE_EXEMPT))
+    decision = shown.decisions[0]
+    decision.srtt_us, decision.min_rtt_us, decision.own_min_rtt_us, decision.rtt_ratio = 3000, 2000, 2500, 1.5
+    decision.formula, decision.active_senders = "a = b", 9
+    note = reason_pb2.Reason(code=reason_pb2.REASON_CODE_OMITTED_RULES_MAX, subject="10.0.4.1", limit=1)
+    decision.notes.append(note)
+    destination = operations_pb2.DestinationView(
+        address="10.0.4.1",
+        connections=2,
+        connections_sending=1,
+        cwnd_segs=33,
+        queued_bytes=4000,
+        delivered_bytes=5_000_000,
+        events=terminal_pb2.EventCounts(timeout=6, fast_retransmit=7),
+        uids=[10_001, 10_002],
+    )
+    answer = operations_pb2.ExplainTerminalResponse(
+        terminal=shown,
+        cell=operations_pb2.Cell(bssid="02:00:00:00:00:01", active_senders=9, stations=11, capacity_bps=21_000_000),
+        destinations=[destination],
+        last_trigger=terminal_pb2.TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED,
+    )
+    lines = display.explanation(answer).splitlines()
+    assert lines[:5] == [
+        "terminal 192.0.2.7, MAC 02:00:00:00:01:00: sending; agent: back end procfs, version 1.2.3",
+        "last report 1.5 s ago (bounds changed); 3 refused here, 4 by its agent",
+        "generation sent 7, in force 6",
+        "5 decisions ended in an error of the controller",
+        "cell 02:00:00:00:00:01: n=9 of 11 stations send, uplink 0.0 Mb/s, capacity 21.0 Mb/s (from ?)",
+    ]
+    assert lines[5] == "no bounds: exempt: computed and shown, not applied"
+    assert lines[7:12] == [
+        "10.0.4.1 20..35 segments, policy paper, n=9",
+        "  RTT 3.0 ms, 1.5 x min RTT 2.0 ms",
+        "  smallest RTT that it saw itself 2.5 ms",
+        "  a = b",
+        "  10.0.4.1 has no bound: the back end takes at most 1 rules",
+    ]
+    assert lines[-1].split() == [
+        "10.0.4.1", "1/2", "33", "4", "kB", "5.0", "MB", "fast", "retransmit", "7,", "timeout", "6", "10001,10002",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("code", [*Code, 1, 60, 999])
+def test_a_reason_of_any_version_is_shown(code: int) -> None:
+    shown = terminal()
+    shown.no_bounds.code = code  # type: ignore[assignment]
+    assert "no bounds: " in display.explanation(operations_pb2.ExplainTerminalResponse(terminal=shown))
+    counter = operations_pb2.Counter(name="x_total", value=5)
+    counter.code = code  # type: ignore[assignment]
+    assert "x_total" in display.controller(operations_pb2.GetControllerResponse(counters=[counter]))
+
+
+def test_values_of_another_version_are_shown_as_unknown() -> None:
+    cell = operations_pb2.Cell(bssid="02:00:00:00:00:01")
+    cell.capacity_source = 99  # type: ignore[assignment]
+    assert " ? " in display.cells(operations_pb2.ListCellsResponse(cells=[cell]))
+    answer = operations_pb2.ExplainTerminalResponse(terminal=terminal())
+    answer.last_trigger = 99  # type: ignore[assignment]
+    assert "ago (?)" in display.explanation(answer)
+
+
+def test_control_characters_of_peers_do_not_reach_the_terminal() -> None:
+    evil = "\x1b[2J\u202e"
+    shown = operations_pb2.Terminal(mac="02:00:00:00:01:00", name=evil, back_end=evil, agent_version=evil)
+    shown.no_bounds.code, shown.no_bounds.subject = Code.BACK_END_CANNOT_BOUND, evil  # type: ignore[assignment]
+    cell = operations_pb2.Cell(bssid="02:00:00:00:00:01", ssid=evil.encode())
+    station = operations_pb2.StationView(mac="02:00:00:00:01:00", terminal=evil)
+    for text in (
+        display.terminals(operations_pb2.ListTerminalsResponse(terminals=[shown])),
+        display.explanation(operations_pb2.ExplainTerminalResponse(terminal=shown)),
+        display.cells(operations_pb2.ListCellsResponse(cells=[cell])),
+        display.cell_line(cell),
+        display.stations(operations_pb2.ListStationsResponse(stations=[station])),
+        display.controller(operations_pb2.GetControllerResponse(exempt=[evil])),
+    ):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+
+
+def test_a_cell_as_a_row_and_as_a_line() -> None:
+    cell = operations_pb2.Cell(
+        bssid="02:00:00:00:00:01",
+        ssid=b"caf\xc3\xa9 \xff",
+        stations=5,
+        active_senders=2,
+        terminals=3,
+        uplink_bps=4_300_000,
+        capacity_bps=22_000_000,
+        capacity_source=operations_pb2.CAPACITY_SOURCE_BUSY_TIME,
+        report_age_ms=1234,
+        refused_total=6,
+    )
+    row = display.cells(operations_pb2.ListCellsResponse(cells=[cell])).splitlines()[1]
+    assert " ".join(row.split()) == ("02:00:00:00:00:01 caf\u00e9 \ufffd 5 2 3 4.3 Mb/s 22.0 Mb/s busy time - 1.2 s 6")
+    cell.busy_ratio = 0.0
+    assert "busy 0%" in display.cell_line(cell)
+    assert display.cells(operations_pb2.ListCellsResponse()) == "No access point has reported."
+
+
+def test_stations() -> None:
+    measured = operations_pb2.StationView(
+        mac="02:00:00:00:01:00",
+        ip_addresses=["10.0.4.7", "2001:db8::7"],
+        active_sender=True,
+        terminal="10.0.4.7",
+        uplink_bps=4_300_000,
+        signal_dbm=0,
+        rx_bitrate_kbps=54_000,
+        tx_bitrate_kbps=6_500,
+        rx_airtime_us=1_200_000,
+        tx_airtime_us=300_000,
+        airtime_source=access_point_pb2.AIRTIME_SOURCE_MEASURED,
+        tx_retries=8,
+        tx_failed=9,
+    )
+    estimated = operations_pb2.StationView(
+        mac="02:00:00:00:01:01", airtime_source=access_point_pb2.AIRTIME_SOURCE_ESTIMATED
+    )
+    _, first, second = display.stations(
+        operations_pb2.ListStationsResponse(stations=[measured, estimated])
+    ).splitlines()
+    assert " ".join(first.split()) == (
+        "02:00:00:00:01:00 10.0.4.7 2001:db8::7 10.0.4.7 sending 4.3 Mb/s 0 dBm 54/6.5 Mb/s 1.2+0.3 s 8/9"
+    )
+    assert " ".join(second.split()) == "02:00:00:00:01:01 - no agent idle 0.0 Mb/s - 0/0 Mb/s 0.0+0.0 s est. 0/0"
+    assert display.stations(operations_pb2.ListStationsResponse()) == "No station is associated."
+
+
+def test_json_has_the_wires_field_names_and_every_value() -> None:
+    cell = operations_pb2.Cell(bssid="02:00:00:00:00:01", active_senders=2)
+    assert json.loads(display.as_json(cell))["active_senders"] == 2
+    line = display.as_json_line(cell)
+    assert "\n" not in line
+    assert json.loads(line)["refused_total"] == "0"

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`airbound controller` as a process of its own, from its start to its end."""
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from airbound.core.addresses import mac_from_text
+from airbound.operator import cli
+from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone
+from airbound.testing.live import BSSID, MACS, SERVER, upload
+from airbound.v1 import access_point_pb2
+
+MAC = MACS[0]
+BOUNDS = {SERVER: (250, 555)}
+START_WITHIN_S = 60.0
+
+
+class Controller:
+    """The process; `endpoint` is for agents, `operators` for operators."""
+
+    def __init__(self, process: asyncio.subprocess.Process, endpoint: str, operators: str) -> None:
+        self.process = process
+        self.endpoint = endpoint
+        self.operators = operators
+
+    @classmethod
+    async def start(cls, *options: str, listen: str = "127.0.0.1:0", operators: str = "127.0.0.1:0") -> "Controller":
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "airbound", "controller", "--listen", listen, "--operators", operators, *options),
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        line = (await asyncio.wait_for(process.stderr.readline(), START_WITHIN_S)).decode()
+        found = re.search(r"listening (\S+:\d+): .*operators on (\S+)$", line)
+        assert found, line
+        return cls(process, found[1], found[2])
+
+    async def end(self, number: int) -> tuple[int, str]:
+        """Signal it; its exit code and the rest of its log."""
+        self.process.send_signal(number)
+        _, log = await asyncio.wait_for(self.process.communicate(), WAIT_S)
+        assert self.process.returncode is not None
+        return self.process.returncode, log.decode()
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> str:
+    """A configuration whose time-outs are long, so that a slow machine changes nothing."""
+    file = tmp_path / "patient.toml"
+    timeouts = "cell_stale_ms = 600_000\nterminal_stale_ms = 600_000\nlease_ms = 60_000\n"
+    file.write_text(f"policy = 'paper'\n[safety]\n{timeouts}", encoding="utf-8")
+    return str(file)
+
+
+@pytest.fixture
+async def controller(patient: str) -> AsyncIterator[Controller]:
+    running = await Controller.start("--config", patient)
+    yield running
+    if running.process.returncode is None:
+        await running.end(signal.SIGKILL)
+
+
+async def report(access_point: FakeAccessPoint, seconds: tuple[int, ...] = (1, 2)) -> None:
+    """One station that sends."""
+    for second in seconds:
+        station = access_point_pb2.Station(
+            mac=mac_from_text(MAC), rx_packets=1000 * second, rx_bytes=1534000 * second, connected_time_ms=9000
+        )
+        await access_point.report(
+            access_point_pb2.AccessPointReport(
+                bssid=mac_from_text(BSSID), monotonic_us=second * 10**6, stations=[station]
+            )
+        )
+
+
+async def fill(access_point: FakeAccessPoint, phone: FakePhone) -> None:
+    """One phone that sends and has bounds."""
+    await report(access_point)
+    await phone.report(upload(), monotonic_us=1)
+    await phone.until(lambda: phone.bounds == BOUNDS)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_it_well_and_leaves_bounds_to_their_lease(controller: Controller, number: int) -> None:
+    async with FakeAccessPoint(controller.endpoint) as access_point, FakePhone(controller.endpoint, MAC) as phone:
+        await fill(access_point, phone)
+        code, log = await controller.end(number)
+        await asyncio.wait_for(phone.ended.wait(), WAIT_S)
+        assert (phone.bounds, phone.sets) == (BOUNDS, 1)
+        assert phone.error is not None
+        assert phone.error.code() is grpc.StatusCode.UNAVAILABLE
+        assert phone.error.details() == "the controller is stopping"
+    assert code == 0
+    assert "info bounds 127.0.0.1: 10.0.4.1 250..555: it began to send to 10.0.4.1" in log
+    assert f"info stopping {controller.endpoint}: bounds stay in force until their leases end" in log
+    assert "Traceback" not in log
+
+
+async def test_a_restart_changes_nothing_for_a_phone(controller: Controller, patient: str) -> None:
+    async with FakeAccessPoint(controller.endpoint) as access_point, FakePhone(controller.endpoint, MAC) as phone:
+        await fill(access_point, phone)
+        generation = phone.generation
+        await controller.end(signal.SIGKILL)
+        await asyncio.wait_for(phone.ended.wait(), WAIT_S)
+        assert phone.bounds == BOUNDS
+        again = await Controller.start("--config", patient, listen=controller.endpoint)
+        try:
+            await phone.connect_again(again.endpoint)
+            await access_point.connect_again(again.endpoint)
+            await phone.report(upload(), monotonic_us=2)
+            await report(access_point, (3, 4))
+            await phone.until(lambda: phone.sets == 2)
+            assert phone.bounds == BOUNDS
+            assert phone.generation > generation
+        finally:
+            await again.end(signal.SIGTERM)
+
+
+async def test_sighup_reads_the_file_again_and_an_error_ends_nothing(controller: Controller, patient: str) -> None:
+    file = Path(patient)
+    good = await asyncio.to_thread(file.read_text, "utf-8")
+    async with FakeAccessPoint(controller.endpoint) as access_point, FakePhone(controller.endpoint, MAC) as phone:
+        await fill(access_point, phone)
+        await asyncio.to_thread(file.write_text, "polcy = 'paper'", "utf-8")
+        assert controller.process.stderr is not None
+        controller.process.send_signal(signal.SIGHUP)
+        line = b""
+        while b"reload" not in line:
+            line = await asyncio.wait_for(controller.process.stderr.readline(), WAIT_S)
+        assert line.decode().endswith(
+            f"warning reload configuration: {file}: unknown key polcy; did you mean policy?;"
+            " the configuration before stays in force\n"
+        )
+        assert phone.bounds == BOUNDS
+        await asyncio.to_thread(file.write_text, f"mode = 'observe'\n{good}", "utf-8")
+        controller.process.send_signal(signal.SIGHUP)
+        await phone.until(lambda: phone.bounds == {})
+        code, log = await controller.end(signal.SIGTERM)
+    assert code == 0
+    assert "info reload configuration: mode control -> observe" in log
+    assert "Traceback" not in log
+
+
+async def test_operators_reach_it_where_it_says(controller: Controller, capsys: pytest.CaptureFixture[str]) -> None:
+    assert controller.operators != controller.endpoint
+    to = ("--controller", controller.operators, "--timeout", "30")
+    assert await asyncio.to_thread(cli.main, ["health", *to]) == 0
+    assert capsys.readouterr().out == "SERVING\n"
+    assert await asyncio.to_thread(cli.main, ["mode", *to]) == 0
+    assert capsys.readouterr().out == "mode control, policy paper\n"
+
+
+async def test_operators_on_a_unix_socket(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    endpoint = f"unix:{tmp_path}/airbound.sock"
+    running = await Controller.start(operators=endpoint)
+    try:
+        assert running.operators == endpoint
+        command = ["health", "--controller", endpoint, "--timeout", "30"]
+        assert await asyncio.to_thread(cli.main, command) == 0
+        assert capsys.readouterr().out == "SERVING\n"
+    finally:
+        code, _ = await running.end(signal.SIGTERM)
+    assert code == 0
+
+
+async def test_an_address_that_is_taken_is_an_error_of_one_line(controller: Controller) -> None:
+    for options in (
+        ("--listen", controller.endpoint, "--operators", "127.0.0.1:0"),
+        ("--listen", "127.0.0.1:0", "--operators", controller.operators),
+    ):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *("-m", "airbound", "controller", *options), stderr=asyncio.subprocess.PIPE
+        )
+        _, err = await asyncio.wait_for(process.communicate(), START_WITHIN_S)
+        assert process.returncode == 1
+        assert "airbound: cannot listen on 127.0.0.1:" in err.decode()
+        assert "Traceback" not in err.decode()
+
+
+async def test_it_ends_while_nobody_reads_its_log(patient: str) -> None:
+    """Its error output is a pipe that is full before the controller writes to it."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    try:
+        while True:
+            os.write(writer, bytes(4096))
+    except BlockingIOError:
+        pass
+    os.set_blocking(writer, True)
+    port = _free_port()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "airbound", "controller", "--config", patient),
+        *("--listen", f"127.0.0.1:{port}", "--operators", "127.0.0.1:0"),
+        stderr=writer,
+    )
+    os.close(writer)
+    try:
+        for _ in range(600):  # it serves although its first line is not written
+            try:
+                _, connection = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.1)
+            else:
+                connection.close()
+                break
+        endpoint = f"127.0.0.1:{port}"
+        async with FakeAccessPoint(endpoint) as access_point, FakePhone(endpoint, MAC) as phone:
+            await fill(access_point, phone)
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), WAIT_S) == 0
+    finally:
+        os.close(reader)
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
