@@ -1,39 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """For scripts/compose-test.sh: an access point and a phone that sends, until the controller stops.
 
-<<<<<<< HEAD
-Usage: compose_cell.py ADDR:PORT. Prints `bound` once the phone has the bounds that the paper's table gives it, `ended`
-once the controller ended the stream; the bounds are then still in force, under their lease. Exit codes: 0 if that is what
-happened; 1 if the controller did something else.
-=======
 Usage: compose_cell.py ADDR:PORT. Prints `bound` once the phone has the bounds that the paper's table gives it, `kept`
 once the controller ended the stream and left the bounds to their lease. Exit codes: 0 so it went; 1 the controller did
 something else.
->>>>>>> 414b626e86ccfe510f01e4524caf5d02fa7db598
 """
 
 import asyncio
 import contextlib
 import sys
 
-<<<<<<< HEAD
-=======
 import grpc.aio
 
->>>>>>> 414b626e86ccfe510f01e4524caf5d02fa7db598
 from airbound.core.addresses import address_from_text, mac_from_text
 from airbound.testing.agents import FakeAccessPoint, FakePhone
 from airbound.v1 import access_point_pb2, terminal_pb2
 
 BSSID, MAC = "02:00:00:00:00:01", "02:00:00:00:01:00"
 DESTINATION = "10.0.4.1"
-<<<<<<< HEAD
-PAPER_JB_ONE_SENDER_256_MS = (250, 555)
-ENDED_WITHIN_S = 120.0
-=======
 PAPER_JELLY_BEAN_ONE_SENDER_256_MS = {f"{DESTINATION}/32": (250, 555)}
 REPORT_EVERY_S = 1.0
->>>>>>> 414b626e86ccfe510f01e4524caf5d02fa7db598
 
 
 async def main(endpoint: str) -> None:
@@ -50,32 +36,14 @@ async def main(endpoint: str) -> None:
         while not phone.ended.is_set():
             second += 1
             station = access_point_pb2.Station(
-<<<<<<< HEAD
-                mac=phone.mac, rx_packets=1000 * second, rx_bytes=1_534_000 * second, connected_time_ms=9000
-=======
                 mac=mac_from_text(MAC),
                 rx_packets=1000 * second,
                 rx_bytes=1_534_000 * second,
                 connected_time_ms=9000 + 1000 * second,
->>>>>>> 414b626e86ccfe510f01e4524caf5d02fa7db598
             )
             report = access_point_pb2.AccessPointReport(
                 bssid=mac_from_text(BSSID), ssid=b"compose", monotonic_us=second * 10**6, stations=[station]
             )
-<<<<<<< HEAD
-            await access_point.report(report)
-        upload = terminal_pb2.Destination(
-            address=address_from_text(DESTINATION), connections_sending=1, srtt_us=300_000, min_rtt_us=256_500, mss_bytes=1448
-        )
-        await phone.report(upload, monotonic_us=1)
-        await phone.until(lambda: phone.bounds == {f"{DESTINATION}/32": PAPER_JB_ONE_SENDER_256_MS})
-        sys.stdout.write("bound\n")
-        sys.stdout.flush()
-        await asyncio.wait_for(phone.ended.wait(), ENDED_WITHIN_S)
-        if not phone.bounds:
-            sys.exit("the controller took the bounds back instead of leaving them to their lease")
-        sys.stdout.write("ended\n")
-=======
             try:
                 await access_point.report(report)
                 await phone.report(upload, monotonic_us=second * 10**6)
@@ -90,7 +58,6 @@ async def main(endpoint: str) -> None:
         if phone.bounds != PAPER_JELLY_BEAN_ONE_SENDER_256_MS:
             sys.exit(f"the stream ended and the phone has {phone.bounds}")
         sys.stdout.write("kept\n")
->>>>>>> 414b626e86ccfe510f01e4524caf5d02fa7db598
 
 
 asyncio.run(main(sys.argv[1]))
