@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What asyncio or gRPC logs as an error fails the test: an exception in a callback of the event loop, in a task that
 nobody awaits, or in a servicer goes nowhere else.
+
+Hypothesis fails no test for how long an example took.
 """
 
 import gc
@@ -9,6 +11,10 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("airbound", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("airbound")
 
 _LOGGERS = ("asyncio", "grpc")
 

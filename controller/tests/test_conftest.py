@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from hypothesis import HealthCheck, settings
+
 TESTS = """
 import asyncio
 import grpc.aio
@@ -63,3 +65,9 @@ def test_errors_that_reach_only_the_loop_fail_their_tests(tmp_path: Path) -> Non
     assert [name for name, _ in failed] == ["test_callback", "test_task", "test_servicer"], result.stdout
     assert re.search("ZeroDivisionError", result.stdout)
     assert "5 passed, 3 errors" in result.stdout
+
+
+def test_no_property_depends_on_time() -> None:
+    in_force = settings()
+    assert in_force.deadline is None
+    assert HealthCheck.too_slow in in_force.suppress_health_check

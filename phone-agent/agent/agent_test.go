@@ -327,12 +327,15 @@ func TestAPhoneWithBoundsReportsEveryInterval(t *testing.T) {
 	p.connections(idle)
 	p.pass(time.Second)
 	p.set(1, 60_000, all(true, 2, 90))
-	if reports, _ := p.pass(10 * time.Second); len(reports) != 11 {
-		t.Errorf("%d reports of an idle phone with bounds in 10 s", len(reports))
+	reports, _ := p.pass(10 * time.Second)
+	if len(reports) != 10 || reports[0].GetTrigger() != interval || reports[0].GetBoundsGeneration() != 1 {
+		t.Errorf("an idle phone with bounds in 10 s: %v", reports)
 	}
 	p.set(2, 60_000)
-	if reports, _ := p.pass(25 * time.Second); len(reports) != 3 || reports[0].GetTrigger() != boundsChanged {
-		t.Errorf("without bounds in 25 s: %v", reports)
+	reports, atUS := p.pass(25 * time.Second)
+	if len(reports) != 2 || reports[0].GetTrigger() != interval || reports[0].GetBoundsGeneration() != 0 ||
+		!slices.Equal(atUS, []int64{120 * secondUS, 130 * secondUS}) {
+		t.Errorf("without bounds in 25 s: %v at %v", reports, atUS)
 	}
 }
 
@@ -368,30 +371,32 @@ func TestTheRTTRatioTrigger(t *testing.T) {
 	p.pass(500 * time.Millisecond)
 	p.connections(slow)
 	p.expectOne("RTT grew", 250*time.Millisecond, rttRatio, 750*time.Millisecond)
-	p.expectOne("nothing new until the interval is over", time.Second, interval, 1750*time.Millisecond)
+	p.expectOne("nothing new until the interval is over", 1250*time.Millisecond, interval, 2*time.Second)
 	p.connections(busy)
-	p.expectOne("RTT fell", 250*time.Millisecond, rttRatio, 2*time.Second)
+	p.expectOne("RTT fell", 250*time.Millisecond, rttRatio, 2250*time.Millisecond)
 	p.connections(slow, strings.Replace(busy, "10.0.4.1", "10.0.4.2", 1))
-	p.expectOne("two changes at once", 250*time.Millisecond, startedSending, 2250*time.Millisecond)
+	p.expectOne("two changes at once", 250*time.Millisecond, startedSending, 2500*time.Millisecond)
 	p.setReporting(&airboundv1.SetReporting{})
 	p.connections(busy)
-	p.expectOne("switched off", time.Second, stoppedSending, 2500*time.Millisecond)
+	p.expectOne("switched off", 499*time.Millisecond, stoppedSending, 2750*time.Millisecond)
 }
 
-func TestBoundsThatChangeAreReportedAtOnce(t *testing.T) {
+func TestBoundsThatAreLostAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
 	p.connections(idle)
 	p.connect()
 	p.pass(500 * time.Millisecond)
 	p.set(1, 2_000, all(true, 2, 90))
-	p.expectOne("a set", 100*time.Millisecond, boundsChanged, 500*time.Millisecond)
+	p.expectOne("a set is not", 600*time.Millisecond, interval, time.Second)
 	p.renew(1, 2_000)
-	p.expectOne("a renewal is none", time.Second, interval, 1500*time.Millisecond)
-	p.expectOne("nor is time", 999*time.Millisecond, interval, 2500*time.Millisecond)
-	p.expectOne("the lease's end", 2*time.Millisecond, boundsChanged, 2600*time.Millisecond)
+	p.expectOne("a renewal is not", time.Second, interval, 2*time.Second)
+	p.expectOne("nor is time", 999*time.Millisecond, interval, 3*time.Second)
+	p.expectOne("the lease's end", 2*time.Millisecond, boundsChanged, 3100*time.Millisecond)
 	p.set(2, 60_000, all(true, 2, 90))
-	p.pass(0)
+	if reports, _ := p.pass(0); len(reports) != 0 {
+		t.Errorf("a set: %v", reports)
+	}
 	p.kernel.WriteError = syscall.EIO
 	p.set(3, 60_000, all(true, 3, 80))
 	reports, _ := p.pass(0)
@@ -408,6 +413,66 @@ func TestBoundsThatChangeAreReportedAtOnce(t *testing.T) {
 	p.connect()
 	if reports, _ := p.pass(0); len(reports) != 1 || reports[0].GetTrigger() != interval {
 		t.Errorf("a new stream: %v", reports)
+	}
+}
+
+// After a change of their cell all phones are sent bounds at the same moment, and start to send at the same moment if
+// something makes them.
+func TestPhonesGoOnAtTheirOwnPhases(t *testing.T) {
+	t.Parallel()
+	for _, phase := range []time.Duration{0, 300 * time.Millisecond, 600 * time.Millisecond, 999 * time.Millisecond} {
+		p := newPhone(t)
+		p.pass(phase)
+		streamUS := p.nowUS
+		p.connections(idle)
+		p.connect()
+		p.pass(21*time.Second - phase)
+		// Both happen 21 s after the start, whenever the stream began.
+		p.connections(busy)
+		p.set(1, 60_000, all(true, 2, 90))
+		_, atUS := p.pass(20 * time.Second)
+		// The first says that it sends, at the next sample.
+		if len(atUS) < 19 || atUS[0] > 122*secondUS {
+			t.Fatalf("phase %v: reports at %v", phase, atUS)
+		}
+		for i, at := range atUS[1:] {
+			if (at-streamUS)%secondUS != 0 || (i > 0 && at-atUS[i] != secondUS) {
+				t.Errorf("phase %v: a stream that began at %d reports at %v", phase, streamUS, atUS)
+				break
+			}
+		}
+		// The release comes to all at once as well.
+		p.connections(idle)
+		p.pass(2 * time.Second)
+		p.set(2, 60_000)
+		_, atUS = p.pass(40 * time.Second)
+		for _, at := range atUS {
+			if (at-streamUS)%(10*secondUS) != 0 {
+				t.Errorf("phase %v: a stream that began at %d has its heartbeat at %v", phase, streamUS, atUS)
+				break
+			}
+		}
+		if len(atUS) != 4 {
+			t.Errorf("phase %v: heartbeats at %v in 40 s", phase, atUS)
+		}
+	}
+}
+
+// A report for another reason moves the next one by half a period at most, either way.
+func TestAReportAtOnceIsFollowedByOneInPhase(t *testing.T) {
+	t.Parallel()
+	for lateMS, want := range map[int64]int64{250: 2000, 500: 2000, 750: 3000} {
+		p := newPhone(t)
+		p.connections(busy)
+		p.connect()
+		p.setReporting(&airboundv1.SetReporting{RttRatioChangePermille: 250})
+		p.pass(time.Second)
+		p.pass(time.Duration(lateMS-250) * time.Millisecond)
+		p.connections(slow)
+		at := time.Duration(1000+lateMS) * time.Millisecond
+		p.expectOne("RTT grew", 250*time.Millisecond, rttRatio, at)
+		next := time.Duration(want) * time.Millisecond
+		p.expectOne("the one after it", next-at, interval, next)
 	}
 }
 

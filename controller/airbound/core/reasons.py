@@ -39,7 +39,6 @@ class Code(IntEnum):
     POLICY = 47
     REPEATED = 48
     # Noted beside a decision.
-    OMITTED_NO_RTT_SAMPLE = 61
     OMITTED_RULES_MAX = 62
     # Refused: counted and not used.
     MALFORMED = 80

@@ -30,7 +30,6 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_RTT_RATIO: _ClassVar[ReasonCode]
     REASON_CODE_POLICY: _ClassVar[ReasonCode]
     REASON_CODE_REPEATED: _ClassVar[ReasonCode]
-    REASON_CODE_OMITTED_NO_RTT_SAMPLE: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_RULES_MAX: _ClassVar[ReasonCode]
     REASON_CODE_MALFORMED: _ClassVar[ReasonCode]
     REASON_CODE_OUT_OF_RANGE: _ClassVar[ReasonCode]
@@ -69,7 +68,6 @@ REASON_CODE_MIN_RTT: ReasonCode
 REASON_CODE_RTT_RATIO: ReasonCode
 REASON_CODE_POLICY: ReasonCode
 REASON_CODE_REPEATED: ReasonCode
-REASON_CODE_OMITTED_NO_RTT_SAMPLE: ReasonCode
 REASON_CODE_OMITTED_RULES_MAX: ReasonCode
 REASON_CODE_MALFORMED: ReasonCode
 REASON_CODE_OUT_OF_RANGE: ReasonCode

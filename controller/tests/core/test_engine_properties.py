@@ -37,7 +37,7 @@ from airbound.testing.scenario import (
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     order=st.permutations(range(6)),
     rtts=st.lists(st.tuples(st.integers(60, 5_000), st.integers(60, 600)), min_size=6, max_size=6),
@@ -265,7 +265,7 @@ OTHERS = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(STEPS, st.sampled_from(OTHERS))
 def test_whatever_happens_what_is_remembered_as_sent_was_sent_and_nothing_outlives_its_lease(
     steps: list[tuple[str, int, int]], parameters: Parameters
@@ -283,7 +283,7 @@ def test_whatever_happens_what_is_remembered_as_sent_was_sent_and_nothing_outliv
     assert world.ticks - before <= 2 + len(world.engine.cells)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(STEPS, st.sampled_from(OTHERS))
 def test_the_same_events_have_the_same_effects(steps: list[tuple[str, int, int]], parameters: Parameters) -> None:
     world = run(steps, parameters)
@@ -292,7 +292,7 @@ def test_the_same_events_have_the_same_effects(steps: list[tuple[str, int, int]]
         assert again.handle(event, now_us) == effects
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(STEPS)
 def test_a_restart_at_any_time_sends_no_release_to_a_phone_that_sends(steps: list[tuple[str, int, int]]) -> None:
     world = run([step for step in steps if step[0] in {"report", "ap", "wait", "rounds"}], Parameters())

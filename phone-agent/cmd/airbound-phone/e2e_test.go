@@ -51,9 +51,9 @@ func TestReportsReachTheControllerAndBoundsTheKernel(t *testing.T) {
 	}
 	const wanted = "flush\ndst 10.0.4.1/32 100 150\n"
 	p.awaitTransaction(wanted)
-	c.report(t, "generation 1 in force at once", func(report *airboundv1.TerminalReport) bool {
+	c.report(t, "generation 1 in force", func(report *airboundv1.TerminalReport) bool {
 		return report.GetBoundsGeneration() == 1 &&
-			report.GetTrigger() == airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED
+			report.GetTrigger() == airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_INTERVAL
 	})
 	p.connections(idleLine)
 	c.report(t, "stopped sending", func(report *airboundv1.TerminalReport) bool {

@@ -74,8 +74,6 @@ const (
 	ReasonCode_REASON_CODE_POLICY ReasonCode = 47
 	// The terminal still reports another generation than it was sent. before: that generation.
 	ReasonCode_REASON_CODE_REPEATED ReasonCode = 48
-	// The destination has no bound since it has no RTT sample. subject: the destination.
-	ReasonCode_REASON_CODE_OMITTED_NO_RTT_SAMPLE ReasonCode = 61
 	// The destination has no bound since the back end takes no more rules. subject: the destination; limit: rules.
 	ReasonCode_REASON_CODE_OMITTED_RULES_MAX ReasonCode = 62
 	// Not a message of this contract, or a field that is not what it must be.
@@ -134,7 +132,6 @@ var (
 		46:  "REASON_CODE_RTT_RATIO",
 		47:  "REASON_CODE_POLICY",
 		48:  "REASON_CODE_REPEATED",
-		61:  "REASON_CODE_OMITTED_NO_RTT_SAMPLE",
 		62:  "REASON_CODE_OMITTED_RULES_MAX",
 		80:  "REASON_CODE_MALFORMED",
 		81:  "REASON_CODE_OUT_OF_RANGE",
@@ -175,7 +172,6 @@ var (
 		"REASON_CODE_RTT_RATIO":             46,
 		"REASON_CODE_POLICY":                47,
 		"REASON_CODE_REPEATED":              48,
-		"REASON_CODE_OMITTED_NO_RTT_SAMPLE": 61,
 		"REASON_CODE_OMITTED_RULES_MAX":     62,
 		"REASON_CODE_MALFORMED":             80,
 		"REASON_CODE_OUT_OF_RANGE":          81,
@@ -313,7 +309,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xaa\t\n" +
+	"\x06_limit*\x83\t\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -338,8 +334,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x13REASON_CODE_MIN_RTT\x10-\x12\x19\n" +
 	"\x15REASON_CODE_RTT_RATIO\x10.\x12\x16\n" +
 	"\x12REASON_CODE_POLICY\x10/\x12\x18\n" +
-	"\x14REASON_CODE_REPEATED\x100\x12%\n" +
-	"!REASON_CODE_OMITTED_NO_RTT_SAMPLE\x10=\x12!\n" +
+	"\x14REASON_CODE_REPEATED\x100\x12!\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x12\x19\n" +
 	"\x15REASON_CODE_MALFORMED\x10P\x12\x1c\n" +
 	"\x18REASON_CODE_OUT_OF_RANGE\x10Q\x12 \n" +

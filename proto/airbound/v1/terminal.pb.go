@@ -37,7 +37,8 @@ const (
 	TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_STOPPED_SENDING TerminalReportTrigger = 3
 	// Smoothed RTT over minimum RTT of a destination moved by more than SetReporting.rtt_ratio_change_permille.
 	TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED TerminalReportTrigger = 4
-	// The bounds in force changed: a set was applied, or a lease ended.
+	// A lease ended or a set could not be applied, so that the kernel's defaults are in force. A set that was applied is
+	// reported with the next report, whatever its trigger.
 	TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED TerminalReportTrigger = 5
 )
 

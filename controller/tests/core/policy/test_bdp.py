@@ -31,12 +31,12 @@ def policy_input(
 @pytest.mark.parametrize(
     ("n", "min_rtt_us", "expected"),
     [
-        (1, 256_500, (264, 530 + 4)),  # 529.2 segments of share
+        (1, 256_500, (264, 583 + 4)),  # 529.2 segments of share, and a tenth more
         (2, 256_500, (132, 265 + 2)),
         (3, 256_500, (88, 177 + 1)),
         (5, 256_500, (52, 106 + 1)),
         (10, 256_500, (26, 53 + 1)),
-        (1, 4_300, (4, 9 + 4)),  # 8.9
+        (1, 4_300, (4, 10 + 4)),  # 8.9
         (10, 4_300, (2, 1 + 1)),  # 0.9: both ends at the floor
         (1, 300_000_000, (32767 * 2 + 1, 65_535)),
     ],
@@ -49,7 +49,7 @@ def test_connections_split_the_terminals_share_and_its_queue() -> None:
     one, three = policy_input(1), policy_input(1, connections=3)
     assert bdp.share_segs(three) == pytest.approx(bdp.share_segs(one) / 3)
     assert (bdp.queue_segs(one, BdpParameters()), bdp.queue_segs(three, BdpParameters())) == (4, 2)
-    assert bdp.decide(three, BdpParameters()) == (88, 177 + 2)  # 176.4 segments of share
+    assert bdp.decide(three, BdpParameters()) == (88, 195 + 2)  # 176.4 segments of share, and a tenth more
 
 
 def test_a_queue_of_none_is_none() -> None:
@@ -63,22 +63,25 @@ def test_larger_segments_are_fewer() -> None:
 
 
 def test_the_parameters_count() -> None:
-    parameters = BdpParameters(gain=1.0, queue_segs=0, min_fraction=1.0, floor_segs=4)
-    assert bdp.decide(policy_input(1, 8_000, capacity_bps=15e6), parameters) == (10, 10)
+    parameters = BdpParameters(gain_alone=1.5, queue_segs=0, min_fraction=1.0, floor_segs=4)
+    assert bdp.decide(policy_input(1, 8_000, capacity_bps=15e6), parameters) == (10, 15)
     assert bdp.decide(policy_input(100, 8_000, capacity_bps=15e6), parameters) == (4, 4)
-    twice = BdpParameters(gain=2.0, queue_segs=7)
-    assert bdp.decide(policy_input(1, 8_000, capacity_bps=15e6), twice) == (5, 27)
+    twice = BdpParameters(gain=2.0, queue_segs=8)
+    assert bdp.decide(policy_input(2, 8_000, capacity_bps=30e6), twice) == (5, 20 + 4)
+    assert bdp.decide(policy_input(1, 8_000, capacity_bps=15e6), twice) == (5, 11 + 8)
 
 
 def test_the_minimum_is_never_above_the_maximum() -> None:
-    parameters = BdpParameters(gain=0.1, queue_segs=0, min_fraction=1.0)
-    assert bdp.decide(policy_input(), parameters) == (53, 53)
+    parameters = BdpParameters(gain=0.1, gain_alone=0.2, queue_segs=0, min_fraction=1.0)
+    assert bdp.decide(policy_input(2), parameters) == (27, 27)
+    assert bdp.decide(policy_input(1), parameters) == (106, 106)
 
 
 def test_the_formula_is_shown_with_its_values() -> None:
     text = bdp.formula(policy_input(10), BdpParameters(gain=1.25))
     for part in ("24.8 Mb/s", "n=10", "256.5 ms", "52.9 segments", "1.25", "+ 1", "0.5", "at least 2"):
         assert part in text
+    assert "max 1.1 x that" in bdp.formula(policy_input(1), BdpParameters(gain=1.25))
     assert "connections" not in text
     assert "/ 3 connections" in bdp.formula(policy_input(10, connections=3), BdpParameters())
 
@@ -90,6 +93,7 @@ def test_the_formula_is_shown_with_its_values() -> None:
     capacity_bps=st.floats(1e4, 1e12),
     segment_bytes=st.integers(140, 70_000),
     gain=st.floats(0.1, 100),
+    gain_alone=st.floats(0.1, 100),
     queue_segs=st.integers(0, 1000),
     min_fraction=st.floats(0, 1),
     floor_segs=st.integers(1, 100),
@@ -102,11 +106,14 @@ def test_bounds_are_ordered_and_within_the_kernels_range(
     capacity_bps: float,
     segment_bytes: int,
     gain: float,
+    gain_alone: float,
     queue_segs: int,
     min_fraction: float,
     floor_segs: int,
 ) -> None:
-    parameters = BdpParameters(gain=gain, queue_segs=queue_segs, min_fraction=min_fraction, floor_segs=floor_segs)
+    parameters = BdpParameters(
+        gain=gain, gain_alone=gain_alone, queue_segs=queue_segs, min_fraction=min_fraction, floor_segs=floor_segs
+    )
     of = policy_input(n, min_rtt_us, connections, capacity_bps, segment_bytes)
     min_segs, max_segs = bdp.decide(of, parameters)
     assert floor_segs <= min_segs <= max_segs <= 65_535
