@@ -160,7 +160,7 @@ def test_what_finds_the_queue_full_is_dropped_counted_and_reported(monkeypatch: 
 def _wait_until_empty(opened: log.Log) -> None:
     ends = threading.Event()
     for _ in range(int(TIMEOUT_S * 100)):
-        if opened._records.empty():
+        if opened._lines.empty():
             return
         ends.wait(0.01)
     raise TimeoutError

@@ -14,7 +14,7 @@ from airbound.core.parameters import Parameters
 from airbound.core.principals import Principal, Role, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Agent, Station, TerminalReport
-from airbound.runtime.runner import TIMER_STEP_S, Runner
+from airbound.runtime.runner import TIMER_STEP_US, Runner
 from airbound.testing.agents import WAIT_S
 from airbound.testing.scenario import BSSID, OTHER_BSSID, mac, upload
 
@@ -77,7 +77,7 @@ async def until(condition: Callable[[], bool], busy: Callable[[], object] = lamb
     async with asyncio.timeout(WAIT_S):
         while not condition():
             busy()
-            await asyncio.sleep(TIMER_STEP_S / 10)
+            await asyncio.sleep(TIMER_STEP_US / 1e7)
 
 
 async def test_commands_are_sent_in_the_turn_of_the_report() -> None:
@@ -103,7 +103,7 @@ async def test_the_timer_is_set_for_the_deadline_and_an_event_may_move_it() -> N
     assert runner._timer is not None
     assert runner._timer is not timer
     assert timer.cancelled()
-    assert runner._timer.when() <= loop.time() + TIMER_STEP_S
+    assert runner._timer.when() <= loop.time() + TIMER_STEP_US / 1e6
 
 
 async def test_the_timer_renews_the_lease() -> None:
