@@ -52,14 +52,14 @@ class FakeSession:
 def cell_report(runner: Runner, session: FakeSession, second: int, bssid: bytes = BSSID) -> None:
     station = Station(mac=mac(0), rx_bytes=10**6 * second, connected_time_ms=10_000)
     report = AccessPointReport(bssid=bssid, sequence=second, monotonic_us=second * 10**6, stations=(station,))
-    runner.report(AccessPointReported(session.stream, report))
+    runner.submit(AccessPointReported(session.stream, report))
 
 
 def phone_report(runner: Runner, session: FakeSession, sequence: int = 1) -> None:
     report = TerminalReport(
         mac=mac(0), sequence=sequence, monotonic_us=sequence, destinations=(upload(),), agent=Agent()
     )
-    runner.report(TerminalReported(session.stream, report))
+    runner.submit(TerminalReported(session.stream, report))
 
 
 def bound_phone(clock: Clock) -> tuple[Runner, FakeSession]:
