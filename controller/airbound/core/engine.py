@@ -154,8 +154,7 @@ class Engine:
                 return Reason(Code.CELL_CLAIMED, before.stream.principal.name), []
             effects = self._close(before, Reason(Code.REPLACED), now_us)
             before.cell = None
-            if before.stream.principal != access_point.stream.principal:
-                cell.restart()  # another machine's counters and clock
+        cell.report_by(access_point.stream.principal)
         cell.access_point, access_point.cell = access_point, cell
         return None, effects
 
