@@ -154,8 +154,7 @@ class Engine:
                 return Reason(Code.CELL_CLAIMED, before.stream.principal.name), []
             effects = self._close(before, Reason(Code.REPLACED), now_us)
             before.cell = None
-            if before.stream.principal != access_point.stream.principal:
-                cell.restart()  # another machine's counters and clock
+        cell.report_by(access_point.stream.principal)
         cell.access_point, access_point.cell = access_point, cell
         return None, effects
 
@@ -232,8 +231,8 @@ class Engine:
     def _place(self, terminal: Terminal, now_us: int) -> list[Effect]:
         cell, reason = self._find_cell(terminal)
         before, terminal.unplaced = terminal.cell, reason
-        if before is not cell and before is not None:
-            del before.terminals[terminal.mac]
+        if before is not cell and before is not None and before.terminals[terminal.mac] is terminal:
+            del before.terminals[terminal.mac]  # unless another that claims the MAC has just been joined in its place
         terminal.cell = cell
         if cell is None:
             return self._decide_unplaced(terminal, now_us)
@@ -257,22 +256,26 @@ class Engine:
 
     def _find_cell(self, terminal: Terminal) -> tuple[CellState | None, Reason | None]:
         cell = self._associations.cell_of(terminal.mac)
-        if not is_live(terminal):
-            return None, Reason(Code.REPLACED)
-        if not self._is_at_station(terminal, cell):
-            return None, Reason(Code.ADDRESS_MISMATCH, address_text(terminal.stream.address))
-        for other in self._claims.of(terminal.mac):
-            # Whoever speaks from elsewhere takes nothing from the station by claiming its MAC.
-            if other is not terminal and is_live(other) and self._is_at_station(other, cell):
-                return None, Reason(Code.MAC_CLAIMED_TWICE, other.name)
         if cell is None:
+            if not is_live(terminal):
+                return None, Reason(Code.REPLACED)
             left = terminal.cell.name if terminal.cell else _subject(terminal.unplaced, Code.LEFT_CELL)
             return None, Reason(Code.LEFT_CELL, left) if left else Reason(Code.CELL_UNKNOWN)
+        # Whoever speaks from elsewhere takes nothing from the station by claiming its MAC.
+        claims = [claim for claim in self._claims.of(terminal.mac) if self._is_at_station(claim, cell)]
+        if terminal not in claims:
+            return None, Reason(Code.ADDRESS_MISMATCH, address_text(terminal.stream.address))
+        rivals = [claim for claim in claims if is_live(claim) or claim is claims[-1]]
+        if terminal not in rivals:
+            return None, Reason(Code.REPLACED)
+        for rival in rivals:
+            if rival is not terminal:
+                return None, Reason(Code.MAC_CLAIMED_TWICE, rival.name)
         return cell, None
 
-    def _is_at_station(self, terminal: Terminal, cell: CellState | None) -> bool:
+    def _is_at_station(self, terminal: Terminal, cell: CellState) -> bool:
         """Whether a stream may come from the station whose MAC it claims, as far as the access point knows."""
-        if cell is None or not self.settings.parameters.identity.match_addresses:
+        if not self.settings.parameters.identity.match_addresses:
             return True
         return _is_one_of(terminal.stream.address, cell.stations.by_mac[terminal.mac].latest.ip_addresses)
 

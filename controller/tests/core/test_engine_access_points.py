@@ -86,6 +86,49 @@ def test_a_cell_that_its_access_point_left_can_be_taken_over_at_once() -> None:
     assert owner.stream is second
 
 
+@pytest.mark.parametrize("left", [True, False], ids=["the first left", "the first is stale"])
+@pytest.mark.parametrize("seconds", [1.0, 7200.0], ids=["later", "much later"])
+def test_another_machines_counters_are_not_compared_with_the_firsts(*, left: bool, seconds: float) -> None:
+    """Its clock and its counters are ahead. Compared with the first's they made a rate of gigabits."""
+    scenario = uploading(2)
+    before = scenario.engine.cells[BSSID].capacity.bps
+    scenario.advance(3.5)
+    if left:
+        scenario.do(Disconnected(scenario.access_points[BSSID].stream))
+    point = scenario.access_points[BSSID]
+    point.stream, point.sequence = scenario.new_stream("access-point", "another"), 0
+    for address in point.packets:
+        point.packets[address] += 1_000_000
+    point.active_us += round(seconds * SECOND_US)
+    point.monotonic_us += round(seconds * SECOND_US)
+    effects = scenario.access_point({mac(0): 2.0, mac(1): 2.0})
+    cell = scenario.engine.cells[BSSID]
+    assert refused(effects) == []
+    assert (cell.stations.measured, cell.stations.uplink_bps, cell.capacity.bps) == (False, 0.0, before)
+    scenario.terminal(mac(0), upload())
+    assert scenario.no_bounds(mac(0)) is Code.CELL_LEARNING
+    scenario.advance(1)
+    scenario.access_point({mac(0): 2.0, mac(1): 2.0})
+    assert cell.stations.measured
+    assert cell.stations.uplink_bps == pytest.approx(4e6, rel=0.01)
+    assert cell.capacity.bps == pytest.approx(before, rel=0.01)
+    scenario.terminal(mac(0), upload())
+    assert scenario.no_bounds(mac(0)) is None
+
+
+def test_the_same_access_points_counters_go_on_over_its_streams() -> None:
+    scenario = uploading(2)
+    point = scenario.access_points[BSSID]
+    for leaves in (True, False):
+        if leaves:
+            scenario.do(Disconnected(point.stream))
+        point.stream, point.sequence = scenario.new_stream("access-point", "ap0"), 0
+        scenario.advance(1)
+        scenario.access_point({mac(0): 2.0, mac(1): 2.0})
+        assert scenario.engine.cells[BSSID].stations.uplink_bps == pytest.approx(4e6, rel=0.01)
+        assert scenario.phones[mac(0)].range() is not None
+
+
 def test_the_same_access_point_replaces_its_old_stream_at_once() -> None:
     scenario = uploading(1)
     point = scenario.access_points[BSSID]

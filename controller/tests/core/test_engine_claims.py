@@ -8,9 +8,9 @@ import pytest
 from airbound.core.addresses import Address, address_from_text
 from airbound.core.effects import SetBounds
 from airbound.core.events import ModeSet, Reconfigured
-from airbound.core.parameters import IdentityParameters, Parameters
+from airbound.core.parameters import IdentityParameters, Parameters, ReportingParameters, SafetyParameters
 from airbound.core.reasons import Code, Reason
-from airbound.testing.scenario import PAPER, Phone, Scenario, ip, mac, upload, uploading
+from airbound.testing.scenario import BSSID, PAPER, Phone, Scenario, ip, mac, name, upload, uploading
 
 OTHER_IP = address_from_text("192.168.9.9")
 IPV6 = address_from_text("2001:db8::7")
@@ -83,7 +83,10 @@ def test_a_rival_that_falls_silent_is_closed_and_the_other_bounded_again() -> No
     rivals = Rivals(OTHER_IP)
     for _ in range(3):
         rivals.second_long(rivals.second, rivals.first)
-    for _ in range(7):
+    for _ in range(29):
+        rivals.second_long(rivals.second)
+    assert rivals.first.closed is None
+    for _ in range(2):
         rivals.second_long(rivals.second)
     assert rivals.first.closed is Code.REPLACED
     assert rivals.second.range() == (300, 300)
@@ -99,7 +102,7 @@ def test_a_reconnect_keeps_its_bounds_and_the_old_stream_is_closed() -> None:
     assert new.range() == (300, 300)
     [first] = new.sets
     assert first.generation > old.sets[-1].generation
-    for _ in range(8):
+    for _ in range(31):
         scenario.advance(1)
         scenario.access_point({mac(0): 2.0, mac(1): 2.0})
         for number in range(2):
@@ -113,16 +116,40 @@ def test_a_reconnect_keeps_its_bounds_and_the_old_stream_is_closed() -> None:
     }
 
 
-def test_the_old_stream_is_closed_after_the_time_in_which_a_terminal_is_stale() -> None:
-    scenario = uploading(1)
+@pytest.mark.parametrize(
+    ("stale_s", "heartbeat_s", "closed_s"), [(5, 10, 30), (60, 10, 60), (5, 1, 5)], ids=["defaults", "stale", "both"]
+)
+def test_the_old_stream_is_closed_after_three_heartbeats(stale_s: int, heartbeat_s: int, closed_s: int) -> None:
+    parameters = replace(
+        PAPER,
+        safety=SafetyParameters(terminal_stale_ms=stale_s * 1000),
+        reporting=ReportingParameters(heartbeat_ms=heartbeat_s * 1000),
+    )
+    scenario = uploading(1, parameters)
     old = scenario.phones[mac(0)]
     scenario.phones = {mac(0): Phone(mac(0), None), b"before": old}
     scenario.advance(0.5)
     scenario.terminal(mac(0), upload())
-    scenario.advance(4.9)
+    scenario.advance(closed_s - 0.1)
     assert old.closed is None
     scenario.advance(0.2)
     assert old.closed is Code.REPLACED
+
+
+def test_two_idle_agents_with_one_mac_are_both_told_so() -> None:
+    """Each is heard every 10 s. Closed after 5 s of silence, each came back in turn and superseded the other."""
+    scenario = uploading(1)
+    phones = [scenario.phones[mac(0)], Phone(mac(0), None)]
+    scenario.phones = {b"first!": phones[0], b"second": phones[1]}
+    for half in range(20):
+        scenario.advance(5)
+        scenario.access_point({}, idle=[mac(0)], seconds=5)
+        phone = phones[1 - half % 2]
+        scenario.phones = {mac(0): phone, b"other!": phones[half % 2]}
+        scenario.terminal(mac(0), comes_from=ip(mac(0)))
+    assert [phone.closed for phone in phones] == [None, None]
+    reasons = [terminal.no_bounds.code for terminal in scenario.engine.terminals() if terminal.no_bounds]
+    assert reasons == [Code.MAC_CLAIMED_TWICE] * 2
 
 
 def test_one_report_that_was_under_way_makes_no_rival() -> None:
@@ -191,6 +218,142 @@ def test_a_superseded_terminal_with_another_mac_is_placed_at_once() -> None:
     assert rivals.second.range() is not None
     scenario.advance(10)
     assert rivals.first.closed is None
+
+
+# Claims from elsewhere
+
+
+class Attacked:
+    """A phone that sends, and an agent elsewhere that claims its MAC address."""
+
+    def __init__(self) -> None:
+        self.scenario = uploading(2)
+        self.victim = self.scenario.phones[mac(0)]
+        self.attacker = Phone(mac(0), None)
+
+    def attack(self) -> None:
+        """The agent elsewhere reports."""
+        self._report(self.attacker, OTHER_IP)
+
+    def second(self) -> None:
+        """All others report once."""
+        self.scenario.advance(1)
+        self.scenario.access_point({mac(0): 2.0, mac(1): 2.0})
+        self.scenario.terminal(mac(1), upload())
+        self._report(self.victim, ip(mac(0)))
+
+    def _report(self, phone: Phone, address: Address) -> None:
+        other = self.victim if phone is self.attacker else self.attacker
+        self.scenario.phones |= {mac(0): phone, b"other!": other}
+        self.scenario.terminal(mac(0), upload(), comes_from=address)
+
+    def reasons(self) -> dict[str, Reason | None]:
+        """By the terminals' names."""
+        return {terminal.name: terminal.no_bounds for terminal in self.scenario.engine.terminals()}
+
+
+MISMATCH = Reason(Code.ADDRESS_MISMATCH, "192.168.9.9")
+
+
+def test_a_claim_from_elsewhere_takes_nothing_from_the_station() -> None:
+    attacked = Attacked()
+    renewals = attacked.victim.renewals
+    attacked.attack()
+    for _ in range(40):
+        attacked.second()
+        assert attacked.victim.range() == (300, 300)
+        attacked.attack()
+        assert attacked.reasons() == {name(mac(0)): None, name(mac(1)): None, "192.168.9.9": MISMATCH}
+    assert attacked.victim.renewals >= renewals + 19
+    assert len(attacked.victim.sets) == 1
+    assert attacked.attacker.sets == []
+    assert (attacked.victim.closed, attacked.attacker.closed) == (None, None)
+
+
+def test_a_claim_from_elsewhere_that_is_made_again_and_again_takes_nothing_either() -> None:
+    """Each supersedes the station's own; were that to count, no two reports would come in between."""
+    attacked = Attacked()
+    for _ in range(40):
+        attacked.attack()
+        attacked.second()
+        assert attacked.victim.range() == (300, 300)
+        attacked.scenario.phones |= {mac(0): attacked.attacker, b"other!": attacked.victim}
+        attacked.scenario.disconnect(mac(0))
+    assert len(attacked.victim.sets) == 1
+
+
+def test_a_station_that_comes_back_is_joined_whoever_claims_its_mac_from_elsewhere() -> None:
+    attacked = Attacked()
+    attacked.attack()
+    attacked.second()
+    before, attacked.victim = attacked.victim, replace(attacked.victim, stream=None, sets=[])
+    for _ in range(40):
+        attacked.second()
+        attacked.attack()
+        assert attacked.victim.range() == (300, 300)
+    assert all(entry.bounds for entry in before.sets + attacked.victim.sets)
+    assert attacked.reasons()["192.168.9.9"] == MISMATCH
+
+
+def test_before_the_access_point_reports_a_claim_from_elsewhere_releases_nobody() -> None:
+    attacked = Attacked()
+    attacked.scenario.restart()
+    attacked.attacker.stream = None
+    attacked.victim.sets.clear()
+    attacked.scenario.phones[mac(0)] = attacked.victim
+    for _ in range(3):
+        attacked.scenario.terminal(mac(0), upload(), comes_from=ip(mac(0)))
+        attacked.attack()
+        attacked.scenario.advance(0.2)
+        attacked.scenario.phones |= {mac(0): attacked.victim, b"other!": attacked.attacker}
+    for _ in range(3):
+        attacked.second()
+        attacked.attack()
+    assert attacked.victim.range() is not None
+    assert all(entry.bounds for entry in attacked.victim.sets)
+    assert attacked.reasons()["192.168.9.9"] == MISMATCH
+
+
+@pytest.mark.parametrize("older_first", [True, False])
+def test_a_station_with_another_address_is_the_other_claimant(older_first: bool) -> None:  # noqa: FBT001
+    """In one turn one of them leaves the cell and the other is joined, in either order."""
+    scenario = Scenario(PAPER)
+    phones = [Phone(mac(0), None), Phone(mac(0), None)]
+    sources = [ip(mac(0)), OTHER_IP]
+    first, second = (sources[0], sources[1]) if older_first else (sources[1], sources[0])
+    for address in (first, first, first, first, second, second, first):
+        scenario.advance(1)
+        scenario.access_point({mac(0): 2.0}, addresses={mac(0): (address,)})
+        for number in range(2):
+            scenario.phones = {mac(0): phones[number], b"other!": phones[1 - number]}
+            scenario.terminal(mac(0), upload(), comes_from=sources[number])
+    joined, other = (phones[0], phones[1]) if older_first else (phones[1], phones[0])
+    assert (joined.range() is None, other.range() is None) == (False, True)
+    [terminal] = scenario.engine.cells[BSSID].terminals.values()
+    assert terminal.stream == joined.stream
+    for number in range(2):
+        scenario.phones = {mac(0): phones[number]}
+        scenario.disconnect(mac(0))
+    assert scenario.engine.terminals() == []
+
+
+def test_two_at_the_station_are_both_unbounded_whoever_else_claims_its_mac() -> None:
+    """A third from elsewhere counts for nothing, and hides nothing."""
+    rivals = Rivals(ip(mac(0)))
+    rivals.scenario.do(Reconfigured(PAPER))
+    for _ in range(3):
+        rivals.second_long(rivals.second, rivals.first)
+    stream = rivals.scenario.new_stream("terminal", "192.168.9.9", OTHER_IP)
+    third = rivals.scenario.phones[b"third!"] = Phone(mac(0), stream)
+    rivals.scenario.phones[mac(0)] = third
+    rivals.scenario.terminal(mac(0), upload())
+    for _ in range(3):
+        rivals.second_long(rivals.second, rivals.first)
+    assert [rivals.reason(which) for which in (rivals.first, rivals.second, third)] == [
+        Reason(Code.MAC_CLAIMED_TWICE, name(mac(0))),
+        Reason(Code.MAC_CLAIMED_TWICE, name(mac(0))),
+        MISMATCH,
+    ]
 
 
 # Addresses

@@ -21,6 +21,7 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.commands import command
 from airbound.core.decisions import Decision, decide
 from airbound.core.effects import CellChanged, Effect, Note
+from airbound.core.principals import Principal
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import COUNTER_MAX, AccessPointReport
 from airbound.core.settings import Settings
@@ -42,6 +43,7 @@ class CellState:
     bssid: Mac
     settings: Settings
     access_point: AccessPoint | None = None  # none while no agent is connected
+    reported_by: Principal | None = None  # the last that did, connected or not
     ssid: bytes = b""
     center_frequency_mhz: int = 0
     monotonic_us: int = 0
@@ -69,9 +71,13 @@ class CellState:
         self.min_rtt.parameters = self.settings.parameters.min_rtt
         self._capacity_moved()
 
-    def restart(self) -> None:
-        """Nothing that the access point reports next can be compared with what was reported before."""
-        self.monotonic_us = COUNTER_MAX + 1
+    def report_by(self, principal: Principal) -> None:
+        """Whose access point reports the cell from now on. Another machine's clock and counters cannot be compared with
+        those of the one before.
+        """
+        if self.reported_by not in {None, principal}:
+            self.monotonic_us = COUNTER_MAX + 1  # later than any, so that the next report counts as one after a boot
+        self.reported_by = principal
 
     # Reports
 
