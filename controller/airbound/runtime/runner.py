@@ -198,7 +198,9 @@ class Runner:
         now_us = self._clock_us()
         at_us = max(now_us + TIMER_STEP_US, deadline_us)
         if at_us >= self._timer_at_us:
-            return  # what is overdue must not put the timer off
+            if self._timer_at_us + TIMER_STEP_US >= now_us:
+                return  # what is overdue must not put the timer off
+            at_us = now_us  # the timer is late by the engine's clock: in the next turn of the loop
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at_us = at_us
