@@ -193,14 +193,14 @@ class Runner:
     def _set_timer(self) -> None:
         """Set the timer for the engine's next deadline, unless it is set for nearly that time or an earlier one."""
         deadline_us = self.engine.next_deadline_us()
-        if deadline_us is None or deadline_us + TIMER_STEP_US >= self._timer_at_us or self._stopped:
+        if deadline_us is None or self._stopped:
             return
         now_us = self._clock_us()
         at_us = max(now_us + TIMER_STEP_US, deadline_us)
-        if at_us >= self._timer_at_us:
-            if self._timer_at_us + TIMER_STEP_US >= now_us:
-                return  # what is overdue must not put the timer off
+        if self._timer_at_us + TIMER_STEP_US < now_us:
             at_us = now_us  # the timer is late by the engine's clock: in the next turn of the loop
+        elif at_us + TIMER_STEP_US >= self._timer_at_us:
+            return  # soon enough; and what is overdue must not put the timer off
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at_us = at_us
