@@ -2,8 +2,8 @@
 """For scripts/compose-test.sh: an access point and a phone that sends, until the controller stops.
 
 Usage: compose_cell.py ADDR:PORT. Prints `bound` once the phone has the bounds that the paper's table gives it, `ended`
-once the controller ended the stream; the bounds are then still in force, under their lease. Exit codes: 0 if that is what
-happened; 1 if the controller did something else.
+once the controller ended the stream; the bounds are then still in force, under their lease. Exit codes: 0 if that is
+what happened; 1 if the controller did something else.
 """
 
 import asyncio
@@ -31,7 +31,11 @@ async def main(endpoint: str) -> None:
             )
             await access_point.report(report)
         upload = terminal_pb2.Destination(
-            address=address_from_text(DESTINATION), connections_sending=1, srtt_us=300_000, min_rtt_us=256_500, mss_bytes=1448
+            address=address_from_text(DESTINATION),
+            connections_sending=1,
+            srtt_us=300_000,
+            min_rtt_us=256_500,
+            mss_bytes=1448,
         )
         await phone.report(upload, monotonic_us=1)
         await phone.until(lambda: phone.bounds == {f"{DESTINATION}/32": PAPER_JB_ONE_SENDER_256_MS})
