@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -98,8 +99,11 @@ def test_a_set_is_remembered_as_it_was_sent() -> None:
     started = (Reason(Code.STARTED_SENDING, "10.0.4.1"),)
     assert effect == SetBounds(STREAM, 42, BOUNDS, 9_000, started, 10, 20e6)
     assert note == Note("info", "bounds", "phone", started, BOUNDS)
-    assert phone.sent == Sent(42, BOUNDS, DECISIONS, 9 * SECOND_US, 5, 5, 0)
-    assert phone.sent.renew_at_us == 5 + 3 * SECOND_US
+    early_us = 1_854_102  # 3 s times the golden ratio
+    assert phone.sent == Sent(42, BOUNDS, DECISIONS, 9 * SECOND_US, 5, 5 - early_us, 0)
+    assert phone.sent.renew_at_us == 5 + 3 * SECOND_US - early_us
+    [_] = send(phone, DECISIONS, phone.sent.renew_at_us, lease_ms=9_000)
+    assert phone.sent.renew_at_us == 5 - early_us + 6 * SECOND_US
 
 
 def test_a_release_is_an_empty_set_with_its_reason() -> None:
@@ -107,7 +111,37 @@ def test_a_release_is_an_empty_set_with_its_reason() -> None:
     [effect, note] = send(phone, (), 5)
     assert effect == SetBounds(STREAM, 4, (), 6_000, (EXEMPT,), 0, 0.0)
     assert note == Note("info", "bounds", "phone", (EXEMPT,), ())
-    assert phone.sent == Sent(4, (), (), 6 * SECOND_US, 5, 5, 0)
+    assert replace(phone.sent, renewed_at_us=0) == Sent(4, (), (), 6 * SECOND_US, 5, 0, 0)
+
+
+@given(first=st.integers(1, 10**9), count=st.integers(1, 100), lease_ms=st.integers(1_000, 60_000))
+def test_renewals_of_phones_that_are_bounded_together_are_spread(*, first: int, count: int, lease_ms: int) -> None:
+    """Over a third of the lease, without large gaps or crowds, whatever numbers their streams begin with."""
+    period_us = lease_ms * 1000 / 3
+    shares = []
+    for number in range(first, first + count):
+        phone = Terminal(Stream(number, STREAM.principal), mac=mac(0), back_end=BackEnd())
+        send(phone, DECISIONS, 1_000 * SECOND_US, lease_ms)
+        assert phone.sent is not None
+        assert phone.sent.set_at_us == 1_000 * SECOND_US
+        shares.append((phone.sent.renew_at_us - phone.sent.set_at_us) / period_us)
+    assert all(0 <= share <= 1 for share in shares)
+    at = sorted(shares)
+    gaps = [after - before for before, after in itertools.pairwise([*at, at[0] + 1])]
+    assert max(gaps) <= 2.7 / count
+    assert count == 1 or min(gaps) >= 0.35 / count
+
+
+def test_what_pauses_is_not_released_of_what_an_earlier_process_set() -> None:
+    settings, pause = Settings(Parameters()), Reason(Code.NOT_SENDING)
+    phone = terminal(in_force=7)
+    assert command(phone, (), pause, settings, 0) == []
+    assert phone.sent is None
+    assert settings.counters == {}
+    assert kind(send(phone, DECISIONS, 1)) == "set"
+    assert kind(command(phone, (), pause, settings, 2)) == "set"  # what this process set, it releases
+    assert phone.sent is not None
+    assert phone.sent.bounds == ()
 
 
 def test_a_renewal_gives_the_lease_that_is_configured_now() -> None:

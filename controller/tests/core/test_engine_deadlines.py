@@ -180,7 +180,26 @@ def test_ticks_come_with_leases_and_no_more_often() -> None:
     scenario = uploading(10)
     before = scenario.ticks
     scenario.keep_reporting(dict.fromkeys(map(mac, range(10)), 2.0), 60)
-    assert scenario.ticks - before <= 60  # all ten are renewed together, every 2 s
+    assert scenario.ticks - before <= 300  # each of the ten has its own time, every 2 s
+
+
+def test_renewals_of_a_cells_phones_come_one_at_a_time() -> None:
+    """All were sent bounds at once. Together, their renewals made the phones contend for the air with their ACKs."""
+    scenario = uploading(20)
+    for phone in scenario.phones.values():
+        scenario.terminal(phone.mac, upload())
+    scenario.advance(2.1)
+    sending = dict.fromkeys(scenario.phones, 2.0)
+    counts = []
+    for _ in range(100):
+        before = sum(phone.renewals for phone in scenario.phones.values())
+        scenario.advance(0.1)
+        counts.append(sum(phone.renewals for phone in scenario.phones.values()) - before)
+        scenario.access_point(sending, seconds=0.1)
+        for phone in scenario.phones.values():
+            scenario.terminal(phone.mac, upload())
+    assert max(counts) <= 3
+    assert sum(counts) == pytest.approx(100, abs=20)
 
 
 def test_a_deadline_is_never_late() -> None:

@@ -94,8 +94,32 @@ def test_every_generation_is_above_the_one_in_force(parameters: Parameters) -> N
     assert scenario.phones[mac(0)].range() is not None
 
 
-def test_a_phone_that_stopped_sending_is_released_by_the_new_process_too() -> None:
+def test_a_phone_that_pauses_at_the_restart_is_not_released() -> None:
+    """What the earlier process set ends with its lease; a phone that sends again before that has it all the time."""
     scenario, _ = restarted()
+    phone = scenario.phones[mac(0)]
+    others = {address: 2.0 for address in PHONES if address != mac(0)}
     scenario.terminal(mac(0))
-    assert scenario.phones[mac(0)].range() is None
     assert scenario.no_bounds(mac(0)) is Code.NOT_SENDING
+    scenario.access_point(others, idle=[mac(0)])
+    scenario.advance(1)
+    for _ in range(3):
+        scenario.access_point(others, idle=[mac(0)])
+        scenario.terminal(mac(0))
+        assert scenario.no_bounds(mac(0)) is Code.NOT_SENDING
+        assert phone.range() == (250, 400)
+        scenario.advance(1)
+    scenario.access_point(SENDING)
+    scenario.terminal(mac(0), upload())
+    assert phone.range() is not None
+    assert phone.sets[0].bounds
+
+
+def test_a_phone_that_stopped_sending_is_free_when_its_lease_ends() -> None:
+    scenario, _ = restarted()
+    phone = scenario.phones[mac(0)]
+    for _ in range(7):
+        scenario.access_point({}, idle=PHONES)
+        scenario.terminal(mac(0))
+        scenario.advance(1)
+    assert (phone.range(), phone.sets, phone.renewals) == (None, [], phone.renewals)
