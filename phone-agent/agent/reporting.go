@@ -70,9 +70,9 @@ func (a *Agent) reportDueUS() int64 {
 	if a.aggregator.Sending() || a.lease.InForce().Generation != 0 {
 		period = a.reporting.interval
 	}
-	// All phones of a cell are sent new bounds at the same moment, and other things happen to all of them at once. If each
-	// counted its period from there, they would all report, and contend for the air, at the same moments ever after. So
-	// the period counts from the beginning of the stream.
+	// All phones of a cell are sent new bounds at the same moment, and other things happen to all of them at once. If
+	// each counted its period from there, they would all report, and contend for the air, at the same moments ever
+	// after. So the period counts from the beginning of the stream.
 	periodUS := period.Microseconds()
 	sinceUS := a.lastReportUS + periodUS/2 - a.streamUS
 	return a.streamUS + (sinceUS+periodUS-1)/periodUS*periodUS

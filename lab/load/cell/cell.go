@@ -25,8 +25,8 @@ const (
 	secondReportUS = 400_000
 )
 
-// What a station must send to count as an active sender, and over which time at least: the controller's own defaults. The
-// model counts by the same rule, so that it knows from which report on the controller can know of a change.
+// What a station must send to count as an active sender, and over which time at least: the controller's own defaults.
+// The model counts by the same rule, so that it knows from which report on the controller can know of a change.
 const (
 	startBytesPerS = 10_000
 	stopBytesPerS  = 2_000
@@ -84,7 +84,8 @@ func New(p Parameters, nowUS int64) ([]*Cell, []*Terminal) {
 		c := &Cell{
 			Source:     p.source(accessPointSources, number),
 			Reconnects: never,
-			p:          p, number: number, bssid: mac(kindAccessPoint, number), ssid: fmt.Appendf(nil, "load-%d", number),
+			p:          p, number: number,
+			bssid: mac(kindAccessPoint, number), ssid: fmt.Appendf(nil, "load-%d", number),
 			random:     p.random(kindAccessPoint, number, sequenceChanges),
 			advancedUS: nowUS, nextReportUS: math.MaxInt64, nextChangeUS: math.MaxInt64,
 		}
@@ -177,8 +178,8 @@ func (c *Cell) chooseSenders(nowUS int64, count int) {
 	c.countSenders()
 }
 
-// ChangeSenders changes the set of senders if that is due, and returns whose state changed. Call it right after a report
-// of the interval: the next report is then the first that shows the change, and shows all of it.
+// ChangeSenders changes the set of senders if that is due, and returns whose state changed. Call it right after a
+// report of the interval: the next report is then the first that shows the change, and shows all of it.
 func (c *Cell) ChangeSenders(nowUS int64) []*Terminal {
 	// A controller needs two reports of a stream before it knows rates.
 	const settledUS = 2 * secondUS
@@ -212,7 +213,7 @@ func (c *Cell) Connected(nowUS int64) {
 // Disconnected ends it.
 func (c *Cell) Disconnected() { c.connected, c.nextReportUS = false, math.MaxInt64 }
 
-// IsConnected tells whether the access point has a stream.
+// IsConnected reports whether the access point has a stream.
 func (c *Cell) IsConnected() bool { return c.connected }
 
 // NextUS is when a report of the interval is due.
@@ -292,7 +293,7 @@ func (c *Cell) count(nowUS int64) {
 	c.baselineUS = nowUS
 }
 
-// Active tells whether the last report of its access point showed the terminal as a sender.
+// Active reports whether the last report of its access point showed the terminal as a sender.
 func (t *Terminal) Active() bool { return t.station.active }
 
 func (t *Terminal) stationMessage(nowUS int64, addresses bool) *airboundv1.Station {

@@ -70,8 +70,9 @@ func TestCountersShowTheSendersAndTheCapacity(t *testing.T) {
 		frames := float64(station.GetRxPackets() - old.GetRxPackets())
 		packets += frames
 		payload += float64(station.GetRxBytes()-old.GetRxBytes()) - 34*frames
-		if station.GetConnectedTimeMs()-old.GetConnectedTimeMs() != uint64(math.Round(seconds*1000)) {
-			t.Errorf("connected time moved by %d ms in %v s", station.GetConnectedTimeMs()-old.GetConnectedTimeMs(), seconds)
+		connectedMS := station.GetConnectedTimeMs() - old.GetConnectedTimeMs()
+		if connectedMS != uint64(math.Round(seconds*1000)) {
+			t.Errorf("connected time moved by %d ms in %v s", connectedMS, seconds)
 		}
 		if address := netip.AddrFrom4([4]byte(station.GetIpAddresses()[0])); address != terminals[i].Source {
 			t.Errorf("station %d has address %v, its stream %v", i, address, terminals[i].Source)
@@ -83,7 +84,9 @@ func TestCountersShowTheSendersAndTheCapacity(t *testing.T) {
 	if size := payload / packets; math.Abs(size-1500) > 20 {
 		t.Errorf("packets have %v bytes", size)
 	}
-	busy := float64(after.GetSurvey().GetBusyUs()-before.GetSurvey().GetBusyUs()) / float64(after.GetSurvey().GetActiveUs()-before.GetSurvey().GetActiveUs())
+	busyUS := after.GetSurvey().GetBusyUs() - before.GetSurvey().GetBusyUs()
+	activeUS := after.GetSurvey().GetActiveUs() - before.GetSurvey().GetActiveUs()
+	busy := float64(busyUS) / float64(activeUS)
 	if math.Abs(busy-0.9) > 0.01 {
 		t.Errorf("busy ratio %v", busy)
 	}

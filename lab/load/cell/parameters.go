@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cell models cells: what their access points and terminals report, and what terminals make of commands. Time
-// comes in as microseconds of a monotonic clock; random numbers come from the seed, so that the same parameters give the
-// same cells.
+// comes in as microseconds of a monotonic clock; random numbers come from the seed, so that the same parameters give
+// the same cells.
 //
 // A cell carries the same total whatever the number of its active senders, and its medium is nearly full: bounds follow
 // from the number of senders alone.
@@ -53,13 +53,15 @@ const (
 // random is the sequence of one agent for one purpose; what one draws has no influence on what others draw.
 func (p Parameters) random(kind, number, sequence int) *rand.Rand {
 	const bitsOfKind, bitsOfSequence = 8, 8
-	stream := uint64(number)<<(bitsOfKind+bitsOfSequence) | uint64(kind)<<bitsOfSequence | uint64(sequence) //nolint:gosec // not negative
-	return rand.New(rand.NewPCG(p.Seed, stream))                                                            //nolint:gosec // a model, no secret
+	n, k, s := uint64(number), uint64(kind), uint64(sequence) //nolint:gosec // not negative
+	stream := n<<(bitsOfKind+bitsOfSequence) | k<<bitsOfSequence | s
+	return rand.New(rand.NewPCG(p.Seed, stream)) //nolint:gosec // a model, no secret
 }
 
 // mac is a locally administered unicast address.
 func mac(kind, number int) []byte {
-	return binary.BigEndian.AppendUint32([]byte{0x02, byte(kind)}, uint32(number)) //nolint:gosec // bounded by the options
+	prefix := []byte{0x02, byte(kind)}                           //nolint:gosec // one of the kinds
+	return binary.BigEndian.AppendUint32(prefix, uint32(number)) //nolint:gosec // bounded by the options
 }
 
 // Source addresses: terminals have 127.64.0.0/10 without its first address, access points 127.128.0.0/10.
@@ -87,7 +89,8 @@ func (p Parameters) destination(cell, terminal int) (netip.Addr, int64) {
 	// Minimum RTTs of 20 to 60 ms: a share of the capacity is tens of segments, so the bounds of n and n / 2 differ by
 	// more than a controller tolerates.
 	const rttBaseUS, rttStepUS, rttSteps = 20_000, 4_000, 11
-	return ipv4(first + uint32(number%count)), rttBaseUS + rttStepUS*int64(number%rttSteps) //nolint:gosec // not negative
+	address := ipv4(first + uint32(number%count)) //nolint:gosec // not negative
+	return address, rttBaseUS + rttStepUS*int64(number%rttSteps)
 }
 
 func ipv4(number uint32) netip.Addr {
@@ -118,7 +121,7 @@ func newTimes(random *rand.Rand, everyUS, startUS int64) Times {
 // NextUS is the planned moment; math.MaxInt64 if there is none.
 func (t *Times) NextUS() int64 { return t.nextUS }
 
-// Due tells whether the planned moment has come, and plans the next one then.
+// Due reports whether the planned moment has come, and plans the next one then.
 func (t *Times) Due(nowUS int64) bool {
 	if nowUS < t.nextUS {
 		return false

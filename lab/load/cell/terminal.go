@@ -109,7 +109,7 @@ func (t *Terminal) forgetReporting() {
 // Number is the terminal's, counted from 0 over all generators.
 func (t *Terminal) Number() int { return t.number }
 
-// Sending tells whether the terminal sends.
+// Sending reports whether the terminal sends.
 func (t *Terminal) Sending() bool { return t.sending }
 
 // Generation is that of the bounds in force; 0 while there are none.
@@ -118,7 +118,8 @@ func (t *Terminal) Generation() uint64 { return t.generation }
 // RefusedTotal counts commands that are not of the contract.
 func (t *Terminal) RefusedTotal() uint64 { return t.refused }
 
-// SettledSinceUS is since when the terminal has been connected and in its cell; math.MaxInt64 while it is not connected.
+// SettledSinceUS is since when the terminal has been connected and in its cell; math.MaxInt64 while it is not
+// connected.
 func (t *Terminal) SettledSinceUS() int64 {
 	if !t.connected {
 		return math.MaxInt64
@@ -194,7 +195,7 @@ func (t *Terminal) NextUS() int64 {
 	return min(next, t.nextReportUS, t.nextSampleUS)
 }
 
-// Wake does what is due and tells whether a report must be sent now.
+// Wake does what is due and returns whether a report must be sent now.
 func (t *Terminal) Wake(nowUS int64) bool {
 	if t.generation != 0 && nowUS >= t.leaseEndUS {
 		t.generation = 0
@@ -262,7 +263,8 @@ func (t *Terminal) Report(nowUS int64, report *airboundv1.TerminalReport) {
 var agent = &airboundv1.Agent{
 	Version: agentVersion,
 	BackEnd: &airboundv1.BackEnd{
-		Name: "procfs", CanSetMax: true, CanSetMin: true, CanSelectDestination: true, CanSelectUid: true, RulesMax: rulesMax,
+		Name: "procfs", CanSetMax: true, CanSetMin: true, CanSelectDestination: true, CanSelectUid: true,
+		RulesMax: rulesMax,
 	},
 }
 
@@ -286,7 +288,7 @@ func (t *Terminal) fill(d *airboundv1.Destination) {
 	d.Events.Sack = d.GetDeliveredBytes() >> 20
 }
 
-// Command does what the controller says.
+// Command carries out a command of the controller.
 func (t *Terminal) Command(nowUS int64, command *airboundv1.TerminalCommand) {
 	switch c := command.GetCommand().(type) {
 	case *airboundv1.TerminalCommand_SetBounds:

@@ -68,7 +68,9 @@ func (p *phone) triggers(seconds int64) map[airboundv1.TerminalReportTrigger]int
 func setBounds(generation uint64, leaseMS uint32, maxima ...uint32) *airboundv1.TerminalCommand {
 	set := &airboundv1.SetBounds{Generation: generation, LeaseMs: leaseMS}
 	for _, maximum := range maxima {
-		set.Bounds = append(set.Bounds, &airboundv1.Bound{Selector: &airboundv1.Bound_All{All: true}, MinSegs: 2, MaxSegs: maximum})
+		set.Bounds = append(set.Bounds, &airboundv1.Bound{
+			Selector: &airboundv1.Bound_All{All: true}, MinSegs: 2, MaxSegs: maximum,
+		})
 	}
 	return &airboundv1.TerminalCommand{Command: &airboundv1.TerminalCommand_SetBounds{SetBounds: set}}
 }
@@ -80,9 +82,11 @@ func renewLease(generation uint64, leaseMS uint32) *airboundv1.TerminalCommand {
 }
 
 func setReporting(intervalMS, heartbeatMS, permille uint32) *airboundv1.TerminalCommand {
-	return &airboundv1.TerminalCommand{Command: &airboundv1.TerminalCommand_SetReporting{SetReporting: &airboundv1.SetReporting{
-		IntervalMs: intervalMS, HeartbeatMs: heartbeatMS, RttRatioChangePermille: permille,
-	}}}
+	return &airboundv1.TerminalCommand{Command: &airboundv1.TerminalCommand_SetReporting{
+		SetReporting: &airboundv1.SetReporting{
+			IntervalMs: intervalMS, HeartbeatMs: heartbeatMS, RttRatioChangePermille: permille,
+		},
+	}}
 }
 
 func TestASenderReportsEachSecondAnIdleTerminalEachTen(t *testing.T) {
@@ -90,7 +94,8 @@ func TestASenderReportsEachSecondAnIdleTerminalEachTen(t *testing.T) {
 	if counts := sender.triggers(100); counts[periodic] != 100 || len(counts) != 1 {
 		t.Errorf("a sender: %v", counts)
 	}
-	if d := sender.report.GetDestinations()[0]; d.GetConnectionsSending() != 1 || d.GetSrttUs() <= d.GetMinRttUs() || d.GetDeliveredBytes() == 0 {
+	d := sender.report.GetDestinations()[0]
+	if d.GetConnectionsSending() != 1 || d.GetSrttUs() <= d.GetMinRttUs() || d.GetDeliveredBytes() == 0 {
 		t.Errorf("a sender reports %v", d)
 	}
 	if sender.report.GetAgent() != nil || sender.report.GetSequence() != 101 {

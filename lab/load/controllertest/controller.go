@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controllertest is a small controller for the load generator's tests. It counts senders from the access points'
-// counters, gives each sender bounds of the number of senders, renews leases, and checks that reports are what real agents
-// would send.
+// Package controllertest is a small controller for the load generator's tests. It counts senders from the access
+// points' counters, gives each sender bounds of the number of senders, renews leases, and checks that reports are what
+// real agents would send.
 package controllertest
 
 import (
@@ -99,10 +99,15 @@ func (c *Controller) Serve(t *testing.T) (agents, operators netip.AddrPort) {
 }
 
 // GetController returns the number of reports.
-func (c *Controller) GetController(context.Context, *airboundv1.GetControllerRequest) (*airboundv1.GetControllerResponse, error) {
+func (c *Controller) GetController(
+	context.Context, *airboundv1.GetControllerRequest,
+) (*airboundv1.GetControllerResponse, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	counters := []*airboundv1.Counter{{Name: "refused_total", Value: 7}, {Name: "reports_total", Value: uint64(c.reports)}} //nolint:gosec // not negative
+	counters := []*airboundv1.Counter{
+		{Name: "refused_total", Value: 7},
+		{Name: "reports_total", Value: uint64(c.reports)}, //nolint:gosec // not negative
+	}
 	return &airboundv1.GetControllerResponse{Counters: counters}, nil
 }
 
@@ -295,7 +300,9 @@ func (c *Controller) bound(t *terminal, active uint32) {
 	c.generation++
 	set := &airboundv1.SetBounds{Generation: c.generation + t.inForce, LeaseMs: c.LeaseMS, ActiveSenders: active}
 	if active > 0 {
-		set.Bounds = []*airboundv1.Bound{{Selector: &airboundv1.Bound_All{All: true}, MinSegs: 2, MaxSegs: 2 + 100/active}}
+		set.Bounds = []*airboundv1.Bound{{
+			Selector: &airboundv1.Bound_All{All: true}, MinSegs: 2, MaxSegs: 2 + 100/active,
+		}}
 	}
 	c.generation = set.GetGeneration()
 	t.sent = set.GetGeneration()

@@ -91,7 +91,11 @@ func (f *Fleet) connect(a *agent) error {
 	}
 	a.fd, a.state = fd, connecting
 	a.epoch++
-	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT, Fd: int32(a.number), Pad: a.epoch} //nolint:gosec // bounded
+	event := unix.EpollEvent{
+		Events: unix.EPOLLIN | unix.EPOLLOUT,
+		Fd:     int32(a.number), //nolint:gosec // bounded
+		Pad:    a.epoch,
+	}
 	if err := unix.EpollCtl(f.epoll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
 		_ = unix.Close(fd)
 		a.state = closed
@@ -203,7 +207,9 @@ func (f *Fleet) readable(a *agent) error {
 		return errors.New("the server closed the connection")
 	}
 	nowUS := NowUS()
-	out, err := a.stream.Receive(f.outBuffer[:0], f.readBuffer[:n], func(message []byte) { f.deliver(a, message, nowUS) })
+	out, err := a.stream.Receive(f.outBuffer[:0], f.readBuffer[:n], func(message []byte) {
+		f.deliver(a, message, nowUS)
+	})
 	if writeErr := f.write(a, out); err == nil {
 		err = writeErr
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleet connects the agents of the cell model to a controller: one TCP connection and one gRPC stream each, all in
-// one event loop (epoll). A single thread keeps ten thousand connections cheap, and the order of things simple.
+// Package fleet connects the agents of the cell model to a controller: one TCP connection and one gRPC stream each, all
+// in one event loop (epoll). A single thread keeps ten thousand connections cheap, and the order of things simple.
 package fleet
 
 import (
@@ -29,7 +29,8 @@ type Config struct {
 	Cells   cell.Parameters
 	// ConnectPerSecond bounds how fast agents come at the start.
 	ConnectPerSecond int
-	// Saturate has terminals report whenever fewer than Outstanding reports are not handled yet, instead of by the clock.
+	// Saturate has terminals report whenever fewer than Outstanding reports are not handled yet, instead of by the
+	// clock.
 	Saturate    bool
 	Outstanding int64
 	// ExpectBounds is off for a server that computes none.
@@ -131,7 +132,7 @@ func (f *Fleet) Agents() int { return len(f.agents) }
 // Counts may be read at any time.
 func (f *Fleet) Counts() *Counts { return &f.counts }
 
-// SetHandled says how many of the fleet's reports the controller has handled. It may be called at any time.
+// SetHandled sets how many of the fleet's reports the controller has handled. It may be called at any time.
 func (f *Fleet) SetHandled(reports int64) { f.handled.Store(reports) }
 
 // Do runs task in the loop and waits for it. It returns false if Run ended.
@@ -349,7 +350,8 @@ func (f *Fleet) wakeAccessPoint(a *agent, nowUS int64) error {
 	if nowUS < a.cell.NextUS() {
 		return nil
 	}
-	if err := f.reportCell(a, nowUS, airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_INTERVAL); err != nil {
+	const trigger = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_INTERVAL
+	if err := f.reportCell(a, nowUS, trigger); err != nil {
 		return err
 	}
 	for _, t := range a.cell.ChangeSenders(nowUS) {
@@ -377,15 +379,15 @@ func (f *Fleet) reportCell(a *agent, nowUS int64, trigger airboundv1.AccessPoint
 	return nil
 }
 
-// LargeChange tells whether a change of the number of active senders is so large that every policy gives other bounds:
-// by half or more. A controller keeps bounds that are nearly right.
+// LargeChange reports whether a change of the number of active senders is so large that every policy gives other
+// bounds: by half or more. A controller keeps bounds that are nearly right.
 func LargeChange(before, after int) bool {
 	low, high := min(before, after), max(before, after)
 	return after > 0 && 2*high >= 3*low && high > low
 }
 
-// expect opens an expectation for each terminal of the cell that must be sent bounds: it is a sender, and has been there
-// for long enough that the controller knows it.
+// expect opens an expectation for each terminal of the cell that must be sent bounds: it is a sender, and has been
+// there for long enough that the controller knows it.
 func (f *Fleet) expect(c *cell.Cell, nowUS, leftUS int64) {
 	const settledUS = 2_500_000
 	active := uint32(c.ActiveSenders()) //nolint:gosec // not negative
@@ -473,7 +475,7 @@ func (f *Fleet) opened(a *agent, nowUS int64) {
 // deliver carries out a command.
 func (f *Fleet) deliver(a *agent, message []byte, nowUS int64) {
 	if a.terminal == nil {
-		return // nothing is said to access points
+		return // access points are sent nothing
 	}
 	f.counts.Commands.Add(1)
 	before := a.terminal.RefusedTotal()

@@ -105,8 +105,9 @@ func TestRoamingAndReconnecting(t *testing.T) {
 	eventually(t, "all connected", func() bool { return f.Counts().Open.Load() == 10 })
 	f.Do(ctx, f.StartChanges)
 	eventually(t, "reports of stations that join and leave", func() bool {
-		return controller.AccessPointTriggers(airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED) > 3 &&
-			controller.AccessPointTriggers(airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT) > 3
+		const joined = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED
+		const left = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT
+		return controller.AccessPointTriggers(joined) > 3 && controller.AccessPointTriggers(left) > 3
 	})
 	eventually(t, "new streams", func() bool { return controller.Streams() > 20 })
 	if broken := f.Counts().Broken.Load(); broken > 0 {

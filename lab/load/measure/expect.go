@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package measure makes figures of a load test: which sets of bounds were expected, when they came, and what follows for
-// the result. It opens nothing and asks no clock.
+// Package measure makes figures of a load test: which sets of bounds were expected, when they came, and what follows
+// for the result. It opens nothing and asks no clock.
 package measure
 
 // WaitUS is how long a set of bounds may take; one that takes longer is missing.
@@ -14,14 +14,14 @@ type Sample struct {
 	LatencyUS int64
 }
 
-// Expectations are the sets of bounds that terminals must be sent since their cell's number of active senders changed. A
-// set is recognised by its active_senders: it is that of the report.
+// Expectations are the sets of bounds that terminals must be sent since their cell's number of active senders changed.
+// A set is recognised by its active_senders: it is that of the report.
 type Expectations struct {
 	Samples []Sample
 	// Missing did not come in time.
 	Missing int
-	// Void are those whose terminal stopped sending, roamed or lost its stream before they came, or was given up because
-	// the number changed again. They count nowhere.
+	// Void are those whose terminal stopped sending, roamed or lost its stream before they came, or was given up
+	// because the number changed again. They count nowhere.
 	Void int
 
 	open  []expected
@@ -59,7 +59,7 @@ func (e *Expectations) Cancel(terminal int) {
 	}
 }
 
-// Arrived takes note of a set of bounds and tells whether it was expected.
+// Arrived takes note of a set of bounds and returns whether it was expected.
 func (e *Expectations) Arrived(terminal int, active uint32, nowUS int64) bool {
 	x := &e.open[terminal]
 	if x.leftUS == 0 || x.active != active {

@@ -54,10 +54,12 @@ func TestPercentiles(t *testing.T) {
 	for i := range 1000 {
 		values = append(values, int64(1000-i)*1000)
 	}
-	if got, want := *measure.PercentilesOf(values), (measure.Percentiles{P50: 500, P95: 950, P99: 990, Max: 1000}); got != want {
+	want := measure.Percentiles{P50: 500, P95: 950, P99: 990, Max: 1000}
+	if got := *measure.PercentilesOf(values); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got, want := *measure.PercentilesOf([]int64{7000}), (measure.Percentiles{P50: 7, P95: 7, P99: 7, Max: 7}); got != want {
+	want = measure.Percentiles{P50: 7, P95: 7, P99: 7, Max: 7}
+	if got := *measure.PercentilesOf([]int64{7000}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -78,7 +80,9 @@ func TestGrows(t *testing.T) {
 		var samples []measure.Sample
 		for part := range 4 {
 			for i := range test.count {
-				samples = append(samples, measure.Sample{LeftUS: int64(part)*secondUS + int64(i), LatencyUS: test.latencyUS(part)})
+				samples = append(samples, measure.Sample{
+					LeftUS: int64(part)*secondUS + int64(i), LatencyUS: test.latencyUS(part),
+				})
 			}
 		}
 		if got := measure.Grows(samples, 0, 4*secondUS); got != test.want {
@@ -94,10 +98,14 @@ func TestBehind(t *testing.T) {
 		round measure.Round
 		want  bool
 	}{
-		"all":         {measure.Round{OfferedReports: 1000, HandledReports: 990, Samples: samples(1000), Missing: 1}, false},
-		"too few":     {measure.Round{OfferedReports: 1000, HandledReports: 989}, true},
-		"saturated":   {measure.Round{OfferedReports: 1000, HandledReports: 900, Saturate: true}, false},
-		"missing":     {measure.Round{OfferedReports: 1000, HandledReports: 1000, Samples: samples(1000), Missing: 2}, true},
+		"all": {
+			measure.Round{OfferedReports: 1000, HandledReports: 990, Samples: samples(1000), Missing: 1}, false,
+		},
+		"too few":   {measure.Round{OfferedReports: 1000, HandledReports: 989}, true},
+		"saturated": {measure.Round{OfferedReports: 1000, HandledReports: 900, Saturate: true}, false},
+		"missing": {
+			measure.Round{OfferedReports: 1000, HandledReports: 1000, Samples: samples(1000), Missing: 2}, true,
+		},
 		"p99 grows":   {measure.Round{Grows: true}, true},
 		"no bounds":   {measure.Round{OfferedReports: 10, HandledReports: 10, Missing: 5}, true},
 		"not a thing": {measure.Round{}, false},
@@ -111,7 +119,8 @@ func TestBehind(t *testing.T) {
 
 func TestTheResultSumsRoundsByServer(t *testing.T) {
 	controller := measure.Round{
-		Server: measure.Controller, Seconds: 10, OfferedReports: 1000, HandledReports: 1000, TerminalReports: 900, Commands: 500,
+		Server: measure.Controller, Seconds: 10,
+		OfferedReports: 1000, HandledReports: 1000, TerminalReports: 900, Commands: 500,
 		CPUUS: new(400_000.0), RSSBeforeKiB: new(int64(1000)), RSSAfterKiB: new(int64(6000)), Terminals: 100,
 		Samples: []measure.Sample{{LatencyUS: 5000}},
 	}
@@ -121,9 +130,13 @@ func TestTheResultSumsRoundsByServer(t *testing.T) {
 	raw.Server, raw.CPUUS, raw.Samples = measure.Raw, new(200_000.0), nil
 	result := measure.Sum([]measure.Round{controller, raw, slower}, 7, map[string]any{"cells": 10})
 	for name, pair := range map[string][2]float64{
-		"reports_per_s": {*result.ReportsPerS, 100}, "cpu_us_per_report": {*result.CPUUSPerReport, 500},
-		"raw_cpu_us_per_report": {*result.RawCPUUSPerReport, 200}, "rss_kib_per_terminal": {*result.RSSKiBPerTerminal, 50},
-		"commands_per_s": {*result.CommandsPerS, 50}, "cores": {*result.Cores, 0.05}, "max": {result.Latency.Max, 9},
+		"reports_per_s":         {*result.ReportsPerS, 100},
+		"cpu_us_per_report":     {*result.CPUUSPerReport, 500},
+		"raw_cpu_us_per_report": {*result.RawCPUUSPerReport, 200},
+		"rss_kib_per_terminal":  {*result.RSSKiBPerTerminal, 50},
+		"commands_per_s":        {*result.CommandsPerS, 50},
+		"cores":                 {*result.Cores, 0.05},
+		"max":                   {result.Latency.Max, 9},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s is %v, want %v", name, pair[0], pair[1])
@@ -137,7 +150,9 @@ func TestTheResultSumsRoundsByServer(t *testing.T) {
 	if err := json.Unmarshal(text, &keys); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"reports_per_s", "cpu_us_per_report", "raw_cpu_us_per_report", "rss_kib_per_terminal", "latency_ms", "behind"} {
+	for _, key := range []string{
+		"reports_per_s", "cpu_us_per_report", "raw_cpu_us_per_report", "rss_kib_per_terminal", "latency_ms", "behind",
+	} {
 		if keys[key] == nil {
 			t.Errorf("no %s", key)
 		}
@@ -145,8 +160,10 @@ func TestTheResultSumsRoundsByServer(t *testing.T) {
 }
 
 func TestWhatIsNotKnownIsNull(t *testing.T) {
-	result := measure.Sum([]measure.Round{{Server: measure.Raw, Seconds: 1, OfferedReports: 5, HandledReports: 5}}, 1, nil)
-	if result.ReportsPerS != nil || result.CPUUSPerReport != nil || result.RawCPUUSPerReport != nil || result.Latency != nil {
+	round := measure.Round{Server: measure.Raw, Seconds: 1, OfferedReports: 5, HandledReports: 5}
+	result := measure.Sum([]measure.Round{round}, 1, nil)
+	if result.ReportsPerS != nil || result.CPUUSPerReport != nil ||
+		result.RawCPUUSPerReport != nil || result.Latency != nil {
 		t.Errorf("result is %+v", result)
 	}
 	if *result.RawReportsPerS != 5 || *result.OfferedPerS != 5 {

@@ -25,7 +25,7 @@ type Round struct {
 	// CPU and memory of the server; nil if its process is not known.
 	CPUUS *float64 `json:"cpu_us"`
 	// WaitedRatio is the share of the time in which the server's threads, summed, were ready to run and did not get its
-	// core. Much of it beside little CPU time says that others used the core.
+	// core. Much of it beside little CPU time means that others used the core.
 	WaitedRatio  *float64 `json:"waited_ratio"`
 	RSSBeforeKiB *int64   `json:"rss_before_kib"`
 	RSSAfterKiB  *int64   `json:"rss_after_kib"`
@@ -52,9 +52,9 @@ type Generator struct {
 	Lag              *Percentiles `json:"lag_ms"`
 }
 
-// Behind tells whether the server did not keep up: it handled fewer than 99 % of what was offered (in a saturated run the
-// generator waits for it, so that says nothing), more than 0.1 % of the expected sets did not come within WaitUS, or the
-// 99th percentile grows steadily.
+// Behind reports whether the server did not keep up: it handled fewer than 99 % of what was offered (in a saturated run
+// the generator waits for it, so that does not count), more than 0.1 % of the expected sets did not come within WaitUS,
+// or the 99th percentile grows steadily.
 func (r *Round) Behind() bool {
 	const handledMin, missingMax = 0.99, 0.001
 	if !r.Saturate && float64(r.HandledReports) < handledMin*float64(r.OfferedReports) {
@@ -98,8 +98,9 @@ func Sum(rounds []Round, seed uint64, settings map[string]any) Result {
 		OfferedPerS: controller.perSecond(controller.offered), CommandsPerS: controller.perSecond(controller.commands),
 		CPUUSPerTerminalReport: controller.cpuPer(controller.terminalReports), Cores: controller.cores(),
 		Missing: controller.missing, Behind: controller.behind,
-		RawCPUUSPerReport: raw.cpuPer(raw.handled), RawRSSKiBPerTerminal: raw.rssPerTerminal(), RawReportsPerS: raw.perSecond(raw.handled),
-		Seed: seed, Settings: settings, Rounds: rounds,
+		RawCPUUSPerReport: raw.cpuPer(raw.handled), RawRSSKiBPerTerminal: raw.rssPerTerminal(),
+		RawReportsPerS: raw.perSecond(raw.handled),
+		Seed:           seed, Settings: settings, Rounds: rounds,
 	}
 	if controller.seconds == 0 {
 		result.OfferedPerS, result.CommandsPerS = raw.perSecond(raw.offered), raw.perSecond(raw.commands)

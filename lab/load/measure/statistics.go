@@ -37,8 +37,8 @@ func Latencies(samples []Sample) []int64 {
 	return latencies
 }
 
-// What Grows needs to see: four quarters of the window with so many samples each, each quarter's p99 above that of the one
-// before, and the last well above the first.
+// What Grows needs to see: four quarters of the window with so many samples each, each quarter's p99 above that of the
+// one before, and the last well above the first.
 const (
 	growthParts      = 4
 	growthSamplesMin = 20
@@ -46,7 +46,7 @@ const (
 	growthMinMS      = 50
 )
 
-// Grows tells whether the 99th percentile rises steadily over the window: a queue that is never worked off.
+// Grows reports whether the 99th percentile rises steadily over the window: a queue that is never worked off.
 func Grows(samples []Sample, beginUS, endUS int64) bool {
 	parts := make([][]int64, growthParts)
 	for _, s := range samples {

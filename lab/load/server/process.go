@@ -47,9 +47,9 @@ type Process struct {
 	ended             chan struct{}
 }
 
-// Start starts a command, pinned to the given cores unless there are none. In its words {listen}, {operators} and {config}
-// are replaced by addresses of 127.0.0.1 with free ports and by a configuration file with these. It must be called from a
-// goroutine whose thread lives on: the server is ended with the thread that started it.
+// Start starts a command, pinned to the given cores unless there are none. In its words {listen}, {operators} and
+// {config} are replaced by addresses of 127.0.0.1 with free ports and by a configuration file with these. It must be
+// called from a goroutine whose thread lives on: the server is ended with the thread that started it.
 func Start(ctx context.Context, command []string, cores []int) (*Process, error) {
 	ports, err := freePorts(2)
 	if err != nil {

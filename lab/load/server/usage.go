@@ -18,7 +18,8 @@ import (
 type Usage struct {
 	// CPUUS is the time of all of its threads, user and system.
 	CPUUS float64
-	// WaitedUS is how long its threads were ready to run and did not get a core: another process had it, or one another.
+	// WaitedUS is how long its threads were ready to run and did not get a core: another process had it, or one
+	// another.
 	WaitedUS float64
 	// RSSKiB is what it has in memory now.
 	RSSKiB int64

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stream is one bidirectional gRPC stream on an HTTP/2 connection of its own, the client's side, as bytes in and
-// bytes out. It opens no socket: a load generator with ten thousand connections cannot afford grpc-go's 70 KiB and three
-// goroutines for each.
+// Package stream is one bidirectional gRPC stream on an HTTP/2 connection of its own, the client's side, as bytes in
+// and bytes out. It opens no socket: a load generator with ten thousand connections cannot afford grpc-go's 70 KiB and
+// three goroutines for each.
 //
 // Of HTTP/2 (RFC 9113) it has what one stream needs: settings, flow control in both directions, pings, trailers.
 package stream
@@ -55,8 +55,8 @@ func broken(format string, values ...any) error {
 	return &EndError{Code: -1, Message: fmt.Sprintf(format, values...)}
 }
 
-// Opening is what a client sends first: preface, settings, and the headers that call method at authority. It is the same
-// for each connection, since each has a header table of its own.
+// Opening is what a client sends first: preface, settings, and the headers that call method at authority. It is the
+// same for each connection, since each has a header table of its own.
 func Opening(method, authority string) []byte {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
@@ -134,8 +134,8 @@ func (s *Stream) flush(out []byte) []byte {
 	return out
 }
 
-// Receive takes bytes from the server, calls deliver for each message (valid during the call) and appends to out what must
-// be sent in answer. Its error is an *EndError: the stream has ended, and stays so.
+// Receive takes bytes from the server, calls deliver for each message (valid during the call) and appends to out what
+// must be sent in answer. Its error is an *EndError: the stream has ended, and stays so.
 func (s *Stream) Receive(out, received []byte, deliver func(message []byte)) ([]byte, error) {
 	if s.ended != nil {
 		return out, s.ended
@@ -155,7 +155,8 @@ func (s *Stream) Receive(out, received []byte, deliver func(message []byte)) ([]
 		}
 		id := binary.BigEndian.Uint32(data[5:]) & windowMax
 		var err error
-		out, err = s.frame(out, http2.FrameType(data[3]), http2.Flags(data[4]), id, data[frameHeaderBytes:frameHeaderBytes+size], deliver)
+		payload := data[frameHeaderBytes : frameHeaderBytes+size]
+		out, err = s.frame(out, http2.FrameType(data[3]), http2.Flags(data[4]), id, payload, deliver)
 		if err != nil {
 			return out, s.end(err)
 		}
@@ -207,7 +208,7 @@ func (s *Stream) frame(
 		return out, broken("the server reset the stream: %v", http2.ErrCode(binary.BigEndian.Uint32(payload)))
 	case http2.FrameGoAway:
 		return out, goAway(payload)
-	default: // what is unknown is ignored (RFC 9113, 4.1); PRIORITY says nothing to a client
+	default: // what is unknown is ignored (RFC 9113, 4.1); PRIORITY does not matter to a client
 		return out, nil
 	}
 }

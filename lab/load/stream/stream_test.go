@@ -51,17 +51,20 @@ func serve(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}), grpc.InitialWindowSize(64<<10), grpc.InitialConnWindowSize(64<<10))
+	server := grpc.NewServer(grpc.ForceServerCodec(rawCodec{}),
+		grpc.InitialWindowSize(64<<10), grpc.InitialConnWindowSize(64<<10))
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: "test.Echo", HandlerType: (*any)(nil),
-		Streams: []grpc.StreamDesc{{StreamName: "Connect", Handler: echoHandler, ServerStreams: true, ClientStreams: true}},
+		Streams: []grpc.StreamDesc{{
+			StreamName: "Connect", Handler: echoHandler, ServerStreams: true, ClientStreams: true,
+		}},
 	}, nil)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return listener.Addr().String()
 }
 
-// echoHandler returns each message, until one says how to fail.
+// echoHandler returns each message, and fails at one that begins with "fail ".
 func echoHandler(_ any, stream grpc.ServerStream) error {
 	for {
 		var message rawBytes
@@ -114,7 +117,9 @@ func (c *client) receive() error {
 	if err != nil {
 		return err
 	}
-	out, err := c.stream.Receive(nil, buffer[:n], func(message []byte) { c.received = append(c.received, bytes.Clone(message)) })
+	out, err := c.stream.Receive(nil, buffer[:n], func(message []byte) {
+		c.received = append(c.received, bytes.Clone(message))
+	})
 	c.write(out)
 	return err
 }
@@ -198,7 +203,10 @@ func grpcMessage(text string) []byte {
 func conversation(tb testing.TB) []byte {
 	tb.Helper()
 	return frames(tb, func(f *http2.Framer) {
-		_ = f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20}, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
+		_ = f.WriteSettings(
+			http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20},
+			http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1},
+		)
 		_ = f.WriteSettingsAck()
 		_ = f.WriteWindowUpdate(0, 1<<20)
 		_ = f.WritePing(false, [8]byte{1, 2, 3})
@@ -211,7 +219,8 @@ func conversation(tb testing.TB) []byte {
 		_ = f.WriteGoAway(1, http2.ErrCodeNo, []byte("soon"))
 		_ = f.WriteRawFrame(0x77, 0, 0, []byte("unknown"))
 		_ = f.WriteHeaders(http2.HeadersFrameParam{
-			StreamID: 1, EndHeaders: true, EndStream: true, BlockFragment: headerBlock("grpc-status", "14", "grpc-message", "stopping"),
+			StreamID: 1, EndHeaders: true, EndStream: true,
+			BlockFragment: headerBlock("grpc-status", "14", "grpc-message", "stopping"),
 		})
 	})
 }
@@ -254,23 +263,33 @@ func TestWhatAServerMustNotSendEndsTheStream(t *testing.T) {
 		write func(*http2.Framer)
 		says  string
 	}{
-		"reset":           {func(f *http2.Framer) { _ = f.WriteRSTStream(1, http2.ErrCodeEnhanceYourCalm) }, "ENHANCE_YOUR_CALM"},
-		"goes away":       {func(f *http2.Framer) { _ = f.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, []byte("too_many_pings")) }, "too_many_pings"},
+		"reset": {func(f *http2.Framer) {
+			_ = f.WriteRSTStream(1, http2.ErrCodeEnhanceYourCalm)
+		}, "ENHANCE_YOUR_CALM"},
+		"goes away": {func(f *http2.Framer) {
+			_ = f.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, []byte("too_many_pings"))
+		}, "too_many_pings"},
 		"compression":     {func(f *http2.Framer) { _ = f.WriteData(1, false, []byte{1, 0, 0, 0, 0}) }, "compression"},
 		"message too big": {func(f *http2.Framer) { _ = f.WriteData(1, false, []byte{0, 255, 0, 0, 0}) }, "message of"},
 		"data ends":       {func(f *http2.Framer) { _ = f.WriteData(1, true, nil) }, "without a status"},
 		"window":          {func(f *http2.Framer) { _ = f.WriteWindowUpdate(0, 1<<31-1) }, "too far"},
 		"HTTP status": {func(f *http2.Framer) {
-			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, EndHeaders: true, EndStream: true, BlockFragment: headerBlock(":status", "502")})
+			_ = f.WriteHeaders(http2.HeadersFrameParam{
+				StreamID: 1, EndHeaders: true, EndStream: true, BlockFragment: headerBlock(":status", "502"),
+			})
 		}, "502"},
 		"header block": {func(f *http2.Framer) {
-			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, EndHeaders: true, BlockFragment: []byte{0xff, 0xff, 0xff}})
+			_ = f.WriteHeaders(http2.HeadersFrameParam{
+				StreamID: 1, EndHeaders: true, BlockFragment: []byte{0xff, 0xff, 0xff},
+			})
 		}, "decoded"},
 		"within headers": {func(f *http2.Framer) {
 			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headerBlock(":status", "200")})
 			_ = f.WritePing(false, [8]byte{})
 		}, "header block"},
-		"frame size": {func(f *http2.Framer) { _ = f.WriteRawFrame(http2.FrameData, 0, 1, make([]byte, 16385)) }, "frame of 16385"},
+		"frame size": {func(f *http2.Framer) {
+			_ = f.WriteRawFrame(http2.FrameData, 0, 1, make([]byte, 16385))
+		}, "frame of 16385"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,7 @@ func newProgress(out *os.File) *progress {
 	return &progress{out: out, terminal: err == nil}
 }
 
-// due tells whether it is time for a line.
+// due reports whether it is time for a line.
 func (p *progress) due() bool {
 	interval := 10 * time.Second
 	if p.terminal {
@@ -58,9 +58,10 @@ func (p *progress) show(l line) {
 	}
 	seconds := max(now.Sub(p.beforeAt).Seconds(), 0.001)
 	rate := func(after, before int64) float64 { return float64(after-before) / seconds }
-	text := fmt.Sprintf("%s, %s, %.0f s left: %d of %d streams, %.0f reports/s, %.0f handled/s, %.0f commands/s, %d bounded",
-		l.server, l.phase, max(0, l.left.Seconds()), l.open, l.agents, rate(l.offered, p.before.offered), rate(l.handled, p.before.handled),
-		rate(l.commands, p.before.commands), l.bounded)
+	text := fmt.Sprintf("%s, %s, %.0f s left: %d of %d streams, %.0f reports/s, %.0f handled/s, %.0f commands/s, "+
+		"%d bounded", l.server, l.phase, max(0, l.left.Seconds()), l.open, l.agents,
+		rate(l.offered, p.before.offered), rate(l.handled, p.before.handled), rate(l.commands, p.before.commands),
+		l.bounded)
 	if l.latency != nil {
 		text += fmt.Sprintf(", latency p50 %.1f p99 %.1f ms, %d missing", l.latency.P50, l.latency.P99, l.missing)
 	}
@@ -73,7 +74,8 @@ func (p *progress) note(text string) { fmt.Fprintln(p.out, "airbound-load: "+tex
 // table prints a result for a person.
 func table(out io.Writer, result *measure.Result) {
 	writer := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(writer, "server\toffered/s\thandled/s\tcommands/s\tus/report\tcores\twaited\tKiB/terminal\tp50 ms\tp95\tp99\tmax\tmissing\tbehind\t")
+	fmt.Fprintln(writer, "server\toffered/s\thandled/s\tcommands/s\tus/report\tcores\twaited\tKiB/terminal\t"+
+		"p50 ms\tp95\tp99\tmax\tmissing\tbehind\t")
 	for i := range result.Rounds {
 		fmt.Fprintln(writer, row(&result.Rounds[i]))
 	}
@@ -86,7 +88,8 @@ func table(out io.Writer, result *measure.Result) {
 	for i := range result.Rounds {
 		r := &result.Rounds[i]
 		g := &r.Generator
-		fmt.Fprintf(out, "generator beside %s: %.1f us per message, %.2f cores, %.1f KiB per connection", r.Server, g.CPUUSPerMessage, g.Cores, g.KiBPerConnection)
+		fmt.Fprintf(out, "generator beside %s: %.1f us per message, %.2f cores, %.1f KiB per connection",
+			r.Server, g.CPUUSPerMessage, g.Cores, g.KiBPerConnection)
 		if g.Lag != nil {
 			fmt.Fprintf(out, ", late by p99 %.1f ms, max %.1f ms", g.Lag.P99, g.Lag.Max)
 			const lateMS = 20
@@ -106,7 +109,8 @@ func row(r *measure.Round) string {
 	if r.CPUUS == nil || r.HandledReports == 0 {
 		cells = append(cells, "-", "-", "-")
 	} else {
-		cells = append(cells, rounded(*r.CPUUS/float64(r.HandledReports), 0), rounded(*r.CPUUS/1e6/r.Seconds, 2), rounded(*r.WaitedRatio, 2))
+		cells = append(cells, rounded(*r.CPUUS/float64(r.HandledReports), 0),
+			rounded(*r.CPUUS/1e6/r.Seconds, 2), rounded(*r.WaitedRatio, 2))
 	}
 	if r.RSSAfterKiB == nil || r.RSSBeforeKiB == nil {
 		cells = append(cells, "-")
@@ -116,7 +120,8 @@ func row(r *measure.Round) string {
 	if r.Latency == nil {
 		cells = append(cells, "-", "-", "-", "-")
 	} else {
-		cells = append(cells, rounded(r.Latency.P50, 1), rounded(r.Latency.P95, 1), rounded(r.Latency.P99, 1), rounded(r.Latency.Max, 1))
+		cells = append(cells, rounded(r.Latency.P50, 1), rounded(r.Latency.P95, 1),
+			rounded(r.Latency.P99, 1), rounded(r.Latency.Max, 1))
 	}
 	behind := "no"
 	if r.Behind() {

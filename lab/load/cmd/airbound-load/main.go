@@ -95,13 +95,15 @@ func share(o *options, p *progress) error {
 	if len(o.serverCores) == 0 {
 		o.serverCores = cores[len(cores)-1:]
 	}
-	others := slices.DeleteFunc(slices.Clone(cores), func(core int) bool { return slices.Contains(o.serverCores, core) })
+	others := slices.DeleteFunc(slices.Clone(cores), func(core int) bool {
+		return slices.Contains(o.serverCores, core)
+	})
 	if len(others) == 0 {
 		p.note("there is one core: the server shares it with the generator, whose work delays what is measured")
 		return nil
 	}
-	// One more than cores: while no processor of Go's is idle, its monitor thread takes the event loop's away in each wait
-	// for sockets, and that costs more than the loop does.
+	// One more than cores: while no processor of Go's is idle, its monitor thread takes the event loop's away in each
+	// wait for sockets, and that costs more than the loop does.
 	runtime.GOMAXPROCS(len(others) + 1)
 	return server.PinSelf(others)
 }

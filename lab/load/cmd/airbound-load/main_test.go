@@ -63,7 +63,8 @@ func command(t *testing.T, arguments ...string) (code int, out, complaint string
 }
 
 func TestHelpHasExamples(t *testing.T) {
-	if code, _, text := command(t, "--help"); code != exitDone || !strings.Contains(text, "examples:") || !strings.Contains(text, "-change-every") {
+	code, _, text := command(t, "--help")
+	if code != exitDone || !strings.Contains(text, "examples:") || !strings.Contains(text, "-change-every") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 }
@@ -75,7 +76,8 @@ func TestNoController(t *testing.T) {
 	}
 	for name, arguments := range tests {
 		t.Run(name, func(t *testing.T) {
-			if code, _, complaint := command(t, arguments...); code != exitNoReply || !strings.Contains(complaint, "no controller answers") {
+			code, _, complaint := command(t, arguments...)
+			if code != exitNoReply || !strings.Contains(complaint, "no controller answers") {
 				t.Errorf("exit code %d: %s", code, complaint)
 			}
 		})
@@ -85,8 +87,8 @@ func TestNoController(t *testing.T) {
 func TestARunAgainstAControllerThatRuns(t *testing.T) {
 	agents, operators := (&controllertest.Controller{}).Serve(t)
 	path := filepath.Join(t.TempDir(), "out.json")
-	code, out, complaint := command(t, "--controller", agents.String(), "--operators", operators.String(), "--cells", "2", "--terminals", "4",
-		"--seconds", "10", "--warmup", "3", "--change-every", "6", "--json", path)
+	code, out, complaint := command(t, "--controller", agents.String(), "--operators", operators.String(),
+		"--cells", "2", "--terminals", "4", "--seconds", "10", "--warmup", "3", "--change-every", "6", "--json", path)
 	if code != exitDone {
 		t.Fatalf("exit code %d: %s", code, complaint)
 	}

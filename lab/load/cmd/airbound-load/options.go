@@ -18,9 +18,9 @@ import (
 
 const usage = `airbound-load: simulated access points and terminals load a controller over gRPC.
 
-It starts a controller pinned to one core (or takes the one that --controller names), connects one stream for each agent,
-lets cells change, and prints CPU time per report, memory per terminal, and how long bounds take from the access point's
-report to the phone.
+It starts a controller pinned to one core (or takes the one that --controller names), connects one stream for each
+agent, lets cells change, and prints CPU time per report, memory per terminal, and how long bounds take from the access
+point's report to the phone.
 
 examples:
   airbound-load --cells 500 --terminals 10 --seconds 60 --json out.json
@@ -60,7 +60,7 @@ type options struct {
 	json                                         string
 	rateHz, changeEveryS, roamEveryS, reconnectS float64
 	help                                         bool
-	// given is every option as it holds, for the results.
+	// given is every option with the value in use, for the results.
 	given map[string]any
 }
 
@@ -75,32 +75,45 @@ func parse(arguments []string, errorOutput io.Writer) (*options, error) {
 	}
 	flags.IntVar(&o.cells.Cells, "cells", 50, "access points, each with one `cell`")
 	flags.IntVar(&o.cells.TerminalsPerCell, "terminals", 10, "terminals in each cell at the start")
-	flags.IntVar(&o.cells.FirstCell, "first-cell", 0, "number of the first cell, so that generators can share a controller")
+	flags.IntVar(&o.cells.FirstCell, "first-cell", 0,
+		"number of the first cell, so that generators can share a controller")
 	flags.Float64Var(&o.cells.Sending, "sending", 1, "largest `share` of a cell's terminals that send at the same time")
 	flags.Float64Var(&o.rateHz, "rate", 1, "reports per second of a terminal that sends or has bounds")
-	flags.IntVar(&o.cells.Destinations, "destinations", 16, "addresses that all terminals send to; 0: each cell has its own")
-	flags.Float64Var(&o.changeEveryS, "change-every", 10, "`seconds` between two changes of a cell's senders, from all to half of them and back; 0: never")
-	flags.Float64Var(&o.roamEveryS, "roam-every", 0, "`seconds` between two moves of a station to the cell beside; mean; 0: never")
-	flags.Float64Var(&o.reconnectS, "reconnect-every", 0, "`seconds` between two reconnects of an agent; mean; 0: never")
+	flags.IntVar(&o.cells.Destinations, "destinations", 16,
+		"addresses that all terminals send to; 0: each cell has its own")
+	flags.Float64Var(&o.changeEveryS, "change-every", 10,
+		"`seconds` between two changes of a cell's senders, from all to half of them and back; 0: never")
+	flags.Float64Var(&o.roamEveryS, "roam-every", 0,
+		"`seconds` between two moves of a station to the cell beside; mean; 0: never")
+	flags.Float64Var(&o.reconnectS, "reconnect-every", 0,
+		"`seconds` between two reconnects of an agent; mean; 0: never")
 	flags.Uint64Var(&o.cells.Seed, "seed", 1, "same seed, same cells and changes")
 	flags.IntVar(&o.seconds, "seconds", 30, "length of the counted window")
 	flags.IntVar(&o.warmupSeconds, "warmup", 10, "`seconds` before it, after all have connected")
 	flags.IntVar(&o.connectPerSecond, "connect-rate", 500, "`connections` per second at the start")
 	flags.IntVar(&o.rounds, "rounds", 1, "how often to measure, each with a new server")
-	flags.BoolVar(&o.saturate, "saturate", false, "terminals report whenever fewer than --outstanding reports are not handled")
-	flags.IntVar(&o.outstanding, "outstanding", 0, "`reports` sent and not handled with --saturate; 0: 16 per terminal, at least 4000")
+	flags.BoolVar(&o.saturate, "saturate", false,
+		"terminals report whenever fewer than --outstanding reports are not handled")
+	flags.IntVar(&o.outstanding, "outstanding", 0,
+		"`reports` sent and not handled with --saturate; 0: 16 per terminal, at least 4000")
 	flags.StringVar(&o.controller, "controller", "", "`address:port` of a controller that runs; default: start one")
-	flags.StringVar(&o.operators, "operators", "127.0.0.1:50052", "`address:port` for operators of --controller, where reports_total is read")
+	flags.StringVar(&o.operators, "operators", "127.0.0.1:50052",
+		"`address:port` for operators of --controller, where reports_total is read")
 	flags.IntVar(&o.pid, "pid", 0, "`process` of --controller, for its CPU time and memory")
-	flags.BoolVar(&o.allowRemote, "allow-remote", false, "let --controller be an address that is not of this machine's loopback")
-	flags.BoolVar(&o.cells.SharedAddress, "shared-address", false, "connect all agents from one address instead of one each in 127.0.0.0/8")
-	flags.StringVar(&command, "command", "airbound controller --config {config}", "`words` that start a controller; {config}, {listen}, {operators} are replaced")
-	flags.StringVar(&rawCommand, "raw-command", "python3 -m airbound_lab.rawserver --listen {listen} --operators {operators} --answers-per-report {answers}",
-		"`words` that start the yardstick")
+	flags.BoolVar(&o.allowRemote, "allow-remote", false,
+		"let --controller be an address that is not of this machine's loopback")
+	flags.BoolVar(&o.cells.SharedAddress, "shared-address", false,
+		"connect all agents from one address instead of one each in 127.0.0.0/8")
+	flags.StringVar(&command, "command", "airbound controller --config {config}",
+		"`words` that start a controller; {config}, {listen}, {operators} are replaced")
+	flags.StringVar(&rawCommand, "raw-command", "python3 -m airbound_lab.rawserver --listen {listen} "+
+		"--operators {operators} --answers-per-report {answers}", "`words` that start the yardstick")
 	flags.BoolVar(&o.raw, "raw", false, "load the yardstick, a bare grpc.aio server, instead of a controller")
 	flags.BoolVar(&o.compareRaw, "compare-raw", false, "load controller and yardstick in turns")
-	flags.Float64Var(&o.answersPerReport, "answers-per-report", 0.5, "commands per terminal report of the yardstick; --compare-raw takes the controller's")
-	flags.StringVar(&cores, "server-cores", "", "`cores` for the server, such as 1 or 2,3; default: the last; the generator has the others")
+	flags.Float64Var(&o.answersPerReport, "answers-per-report", 0.5,
+		"commands per terminal report of the yardstick; --compare-raw takes the controller's")
+	flags.StringVar(&cores, "server-cores", "",
+		"`cores` for the server, such as 1 or 2,3; default: the last; the generator has the others")
 	flags.StringVar(&o.json, "json", "", "write the results to this `file`")
 	if err := flags.Parse(arguments); err != nil {
 		o.help = errors.Is(err, flag.ErrHelp)
@@ -122,6 +135,7 @@ func parse(arguments []string, errorOutput io.Writer) (*options, error) {
 func (o *options) check(cores string) error {
 	const day, secondUS = 86_400, 1_000_000
 	agents := o.cells.Cells * o.cells.TerminalsPerCell
+	agentsEnd := (o.cells.FirstCell + o.cells.Cells) * o.cells.TerminalsPerCell
 	limits := []struct {
 		name            string
 		value           float64
@@ -131,7 +145,7 @@ func (o *options) check(cores string) error {
 		{"terminals", float64(o.cells.TerminalsPerCell), 1, 2_000},
 		{"cells times terminals", float64(agents), 1, 200_000},
 		{"first-cell", float64(o.cells.FirstCell), 0, 1_000_000},
-		{"first-cell plus cells, times terminals", float64((o.cells.FirstCell + o.cells.Cells) * o.cells.TerminalsPerCell), 1, cell.AgentsMax},
+		{"first-cell plus cells, times terminals", float64(agentsEnd), 1, cell.AgentsMax},
 		{"sending", o.cells.Sending, 0, 1},
 		{"rate", o.rateHz, 0.01, 100},
 		{"destinations", float64(o.cells.Destinations), 0, 100_000},
@@ -194,7 +208,8 @@ func (o *options) checkController() error {
 		return fmt.Errorf("controller: %v is not a loopback address; --allow-remote if that is meant", o.address)
 	}
 	if (!o.address.Addr().IsLoopback() || !o.address.Addr().Is4()) && !o.cells.SharedAddress {
-		return fmt.Errorf("controller: agents with addresses of their own need one in 127.0.0.0/8, not %v; or --shared-address", o.address)
+		return fmt.Errorf("controller: agents with addresses of their own need one in 127.0.0.0/8, not %v; "+
+			"or --shared-address", o.address)
 	}
 	if o.pid < 0 {
 		return fmt.Errorf("pid: %d is no process", o.pid)

@@ -46,10 +46,13 @@ type moment struct {
 	server, generator                    server.Usage
 }
 
-func runRound(ctx context.Context, o *options, name string, answersPerReport float64, p *progress) (_ measure.Round, err error) {
+func runRound(
+	ctx context.Context, o *options, name string, answersPerReport float64, p *progress,
+) (_ measure.Round, err error) {
 	r := &round{o: o, progress: p}
 	r.result = measure.Round{
-		Server: name, Saturate: o.saturate, AccessPoints: o.cells.Cells, Terminals: o.cells.Cells * o.cells.TerminalsPerCell,
+		Server: name, Saturate: o.saturate,
+		AccessPoints: o.cells.Cells, Terminals: o.cells.Cells * o.cells.TerminalsPerCell,
 	}
 	if err := r.startServer(ctx, answersPerReport); err != nil {
 		return r.result, err
@@ -180,7 +183,8 @@ func (r *round) connectAll(ctx context.Context) error {
 	deadline := time.Now().Add(ramp*2 + grace)
 	for r.fleet.Counts().Open.Load() < int64(r.fleet.Agents()) {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%d of %d streams are open after %v; %s", r.fleet.Counts().Open.Load(), r.fleet.Agents(), ramp*2+grace, r.causes(ctx))
+			return fmt.Errorf("%d of %d streams are open after %v; %s",
+				r.fleet.Counts().Open.Load(), r.fleet.Agents(), ramp*2+grace, r.causes(ctx))
 		}
 		if err := r.watch(ctx, "connecting", 200*time.Millisecond); err != nil {
 			return err
@@ -248,7 +252,8 @@ func (r *round) show(ctx context.Context, phase string, left time.Duration, hand
 	})
 	r.progress.show(line{
 		server: r.result.Server, phase: phase, left: left, open: counts.Open.Load(), agents: r.fleet.Agents(),
-		offered: counts.Offered.Load(), handled: handled, commands: counts.Commands.Load(), bounded: bounded, latency: latency, missing: missing,
+		offered: counts.Offered.Load(), handled: handled, commands: counts.Commands.Load(), bounded: bounded,
+		latency: latency, missing: missing,
 	})
 }
 
@@ -259,8 +264,10 @@ func (r *round) moment(ctx context.Context) (moment, error) {
 	}
 	counts := r.fleet.Counts()
 	m := moment{
-		at: time.Now(), handled: handled, offered: counts.Offered.Load(), terminal: counts.TerminalReports.Load(), sent: counts.Sent(),
-		commands: counts.Commands.Load(), setBounds: counts.SetBounds.Load(), refused: counts.Refused.Load(), broken: counts.Broken.Load(),
+		at: time.Now(), handled: handled,
+		offered: counts.Offered.Load(), terminal: counts.TerminalReports.Load(), sent: counts.Sent(),
+		commands: counts.Commands.Load(), setBounds: counts.SetBounds.Load(),
+		refused: counts.Refused.Load(), broken: counts.Broken.Load(),
 	}
 	if m.server, err = r.usage(); err != nil {
 		return m, err
@@ -322,7 +329,7 @@ func (r *round) fill(ctx context.Context, begin, end moment, beginUS, endUS int6
 	}
 }
 
-// causes says why streams broke, the most frequent cause first.
+// causes lists why streams broke, the most frequent cause first.
 func (r *round) causes(ctx context.Context) string {
 	causes := map[string]int{}
 	r.fleet.Do(ctx, func() {
