@@ -77,8 +77,9 @@ class Copies:
 
     def __init__(self, root: Path, count: int) -> None:
         self._root = root
-        self._base = Path(tempfile.mkdtemp(prefix="airbound-mutants-"))
-        self.unmutated = self._base / "unmutated"
+        # Short names: tests put sockets far below these, and a socket's path has at most 107 characters.
+        self._base = Path(tempfile.mkdtemp(prefix="mutants-"))
+        self.unmutated = self._base / "u"
         self._free = [self._base / str(number) for number in range(count)]
         self._lock = threading.Lock()
         self._measuring = threading.Lock()
@@ -166,7 +167,7 @@ class Copies:
             return self._limits[stage]
 
     def _run(self, copy: Path, stage: Stage, limit: _Limit) -> _Run:
-        scratch = copy.with_suffix(".tmp")
+        scratch = copy.with_name(f"{copy.name}t")
         scratch.mkdir(exist_ok=True)
         environment = os.environ | {
             # Before the virtualenv's own entry for these packages, which leads to the user's tree.
