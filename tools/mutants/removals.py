@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cosmic-ray does not do to Python: leave something out. Also: return None, min for max; pure.
+"""What cosmic-ray does not do to Python: leave something out. Also: return None, min for max, 1.0 for 0.5; pure.
 
 A removed statement becomes `pass`. Left out are also keyword arguments (a field that a conversion does not take over),
 an operand of `and` and `or`, and the condition of a comprehension.
@@ -86,6 +86,8 @@ def _of_expression(node: ast.AST, offsets: _Offsets) -> Iterator[Edit]:
         case ast.BoolOp(values=values):
             yield Edit("remove first operand", offsets.of(values[0])[0], offsets.of(values[1])[0], "")
             yield Edit("remove last operand", offsets.of(values[-2])[1], offsets.of(values[-1])[1], "")
+        case ast.Constant(value=float() as value):
+            yield Edit("double number" if value else "0.0 to 1.0", *offsets.of(node), repr(value * 2 or 1.0))
         case ast.comprehension(ifs=conditions):
             for condition in conditions:
                 yield Edit("remove comprehension's condition", *offsets.of(condition), "True")

@@ -23,6 +23,7 @@ from mutants.stage import Copies, Outcome, Stage, UnmutatedFailsError
         ("y = f(a=1, é=2)\n", {"y = f( é=2)\n", "y = f(a=1, )\n"}),
         ("y = a and b or c\n", {"y = b or c\n", "y = a or c\n", "y = c\n", "y = a and b\n"}),
         ("y = [x for x in z if x]\n", {"y = [x for x in z if True]\n"}),
+        ("y = 8e6 + 1\nz = 0.0\n", {"y = 16000000.0 + 1\nz = 0.0\n", "y = 8e6 + 1\nz = 1.0\n"}),
         ("y = min(z)\n", {"y = max(z)\n"}),
         ("@dataclass(frozen=True)\nclass A: ...\n", set()),
         ("if TYPE_CHECKING:\n    f()\n", set()),

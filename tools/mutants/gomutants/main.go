@@ -140,7 +140,7 @@ func (l *lister) constant(n *ast.BasicLit) {
 			l.replace("constant - 1", n.Pos(), n.End(), strconv.FormatUint(value-1, 10))
 		}
 	case token.FLOAT:
-		l.replace("constant + 1", n.Pos(), n.End(), "("+n.Value+" + 1)")
+		l.replace("double constant", n.Pos(), n.End(), "("+n.Value+" * 2)")
 	default: // texts are for people, or have a test that reads them
 	}
 }
