@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build generate format lint test test-unit test-uml test-series demo picture lab bench clean
+.PHONY: help setup build generate format lint test test-unit test-uml test-series mutants bench demo picture lab clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,10 @@ test-uml: ## run the kernel's and the cell's tests in User Mode Linux
 test-series: ## check the kernel series thoroughly, for who changes it (an hour and more)
 	@scripts/setup.sh apt python go tools series
 	@scripts/test.sh series
+
+mutants: ## change the code in small ways, see whether tests notice; e.g. MUTANTS=120 SEED=1 make mutants ARGS='go'
+	@scripts/setup.sh apt python go
+	@scripts/mutants.sh $(ARGS)
 
 demo: ## show what the bounds do: 10 phones, two delays, two rate controls, a report in out/demo/
 	@scripts/setup.sh apt python go
