@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Changes the code in small ways and looks whether a test notices; docs/decisions/0005-mutation-tests.md.
+# Changes the code in small ways and looks whether a test notices; docs/decisions/0007-mutation-tests.md.
 #   mutants.sh [TARGET [PATH...]] [OPTION...]    TARGET: python (the controller), lab, go; --help tells the options
 #   mutants.sh --lock [--upgrade]                resolves tools/mutants-requirements.in again
 # MUTANTS (120) of each target, drawn by SEED (1), by as many workers as JOBS says (as there are processors).
