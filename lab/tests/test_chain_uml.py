@@ -120,7 +120,7 @@ def late_joiner(boot_cell: Callable[..., Cell]) -> Callable[[bool], Cell]:
 
     def boot(share: bool) -> Cell:  # noqa: FBT001
         # The others are exempt: they fill the queues, so that phone 4 never measures the empty path.
-        exempt = ", ".join(f'"02:00:00:00:{i:02x}:00"' for i in (1, 2, 3))
+        exempt = ", ".join(f'"10.0.0.{10 + i}"' for i in (1, 2, 3))
         config = f"exempt = [{exempt}]\n[min_rtt]\nshare = {'true' if share else 'false'}\n"
         scenario = Scenario("late joiner", (*all_phones(3), Action(8, "start-traffic", phone=4)))
         return boot_cell("bdp", scenario=scenario, terminals=4, seconds=13, controller_config=config)

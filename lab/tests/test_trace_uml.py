@@ -85,8 +85,14 @@ def test_losses_show_as_events_and_reductions(boot_cell: Callable[..., Cell]) ->
 
 def test_a_timeout_sets_ssthresh_and_leaves_a_window_of_one_segment(boot_cell: Callable[..., Cell]) -> None:
     connections = connections_of(boot_cell("cubic", trace=True, **SHORT, **VERY_LOSSY).run)
-    after = [(connection, t_s + AFTER_S) for connection in connections for t_s in connection.events["timeout"].t_s]
-    assert len(after) >= 3
+    # A SYN that timed out is reported at the moment of the first window: there is no threshold yet.
+    after = [
+        (connection, t_s + AFTER_S)
+        for connection in connections
+        for t_s in connection.events["timeout"].t_s
+        if t_s > connection.cwnd_segs.t_s[0]
+    ]
+    assert len(after) >= 2
     assert None not in [at(connection.ssthresh_segs, t_s) for connection, t_s in after]
     # Segments sent less than a round trip before the timeout are not taken for lost: the window is then one more than
     # these. Most timeouts have none.
