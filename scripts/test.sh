@@ -36,6 +36,7 @@ unit() {
 	step "Go fuzzing, $FUZZ_INPUTS inputs each" go_fuzz
 	step "controller tests" pytest controller
 	step "lab tests" pytest lab -m 'not uml'
+	step "tests of the tools" pytest tools
 }
 
 # What passed is not checked again until source, series, options, scripts or compiler change.
