@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts a controller together and runs it until it is told to stop."""
+"""Puts a controller together and runs it until a signal ends it."""
 
 import asyncio
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators read: what a terminal was sent is told apart from what was only computed."""
+"""What operators read: what a terminal was sent is shown apart from what was only computed."""
 
 import json
 
