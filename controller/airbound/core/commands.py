@@ -82,12 +82,8 @@ def command(
         reasons = (release,) if release else changes(sent.decisions, decisions, policy_name)
     elif _is_missing(terminal, sent):
         reasons, repeats = (Reason(Code.REPEATED, before=terminal.generation_in_force),), sent.repeats + 1
-    elif bounds and now_us >= sent.renew_at_us:
-        lease_ms = settings.parameters.safety.lease_ms
-        terminal.sent = replace(sent, lease_us=lease_ms * 1000, renewed_at_us=now_us)
-        return [RenewLease(terminal.stream, sent.generation, lease_ms)]
     else:
-        return []
+        return renewal(terminal, settings, now_us)
     lease_ms = settings.parameters.safety.lease_ms
     # Above what is in force as well: an earlier process of the controller may have set that.
     generation = max(terminal.last_generation, terminal.generation_in_force) + 1
@@ -101,6 +97,22 @@ def command(
         SetBounds(terminal.stream, generation, bounds, lease_ms, reasons, senders, capacity_bps),
         Note("info", "bounds", terminal.name, reasons, bounds),
     ]
+
+
+def is_as_decided(terminal: Terminal) -> bool:
+    """Whether a terminal was sent bounds, is to keep them, and has or is about to have them in force."""
+    sent = terminal.sent
+    return sent is not None and bool(sent.bounds) and terminal.no_bounds is None and not _is_missing(terminal, sent)
+
+
+def renewal(terminal: Terminal, settings: Settings, now_us: int) -> list[Effect]:
+    """Another lease for the set that was sent, if that is due."""
+    sent = terminal.sent
+    if sent is None or not sent.bounds or now_us < sent.renew_at_us:
+        return []
+    lease_ms = settings.parameters.safety.lease_ms
+    terminal.sent = replace(sent, lease_us=lease_ms * 1000, renewed_at_us=now_us)
+    return [RenewLease(terminal.stream, sent.generation, lease_ms)]
 
 
 def _is_missing(terminal: Terminal, sent: Sent) -> bool:

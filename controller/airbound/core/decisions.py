@@ -36,24 +36,21 @@ class Decision(NamedTuple):
 def decide(terminal: Terminal, cell: CellState, settings: Settings) -> tuple[Decision, ...]:
     """The decisions for a terminal's destinations, by address. A destination without any RTT sample gets none."""
     active_senders, capacity_bps = max(1, cell.stations.active_senders), cell.decided_capacity_bps
-    now_us = terminal.reported_at_us
     connections_now = 0
-    for destination, at_us in terminal.sending.values():
-        if at_us == now_us:
-            connections_now += destination.connections_sending
+    for destination in terminal.sending.values():
+        connections_now += destination.connections_sending
+    destinations = [(destination, connections_now) for destination in terminal.sending.values()]
+    for destination, _ in terminal.paused.values():
+        destinations.append((destination, connections_now + destination.connections_sending))
     decisions = []
-    for address, (destination, at_us) in terminal.sending.items():
-        own_us, shared_us = destination.min_rtt_us, cell.min_rtt.shared_us(address)
+    for destination, connections in destinations:
+        address, own_us = destination.address, destination.min_rtt_us
+        shared_us = cell.min_rtt.shared_us(address)
         min_rtt_us = min(own_us, shared_us) if own_us and shared_us else own_us or shared_us
         if not min_rtt_us:
             continue
         of = PolicyInput(
-            active_senders,
-            connections_now if at_us == now_us else connections_now + destination.connections_sending,
-            destination.srtt_us,
-            min_rtt_us,
-            segment_bytes(destination),
-            capacity_bps,
+            active_senders, connections, destination.srtt_us, min_rtt_us, segment_bytes(destination), capacity_bps
         )
         decisions.append(Decision(address, settings.policy(of), of, own_us))
     if len(decisions) > 1:

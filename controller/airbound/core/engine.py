@@ -171,7 +171,9 @@ class Engine:
             terminal.accept_order(report.sequence, report.monotonic_us, now_us)
         except RefusedError as error:
             return self._out_of_order(terminal, error.reason, now_us)
-        terminal.accept(report, now_us, self.settings.parameters.safety.sending_keep_ms * 1000)
+        settings = self.settings
+        keep_us = settings.parameters.safety.sending_keep_ms * 1000
+        changed = terminal.accept(report, now_us, keep_us, srtt_counts=settings.srtt_counts)
         effects = list[Effect]()
         if report.mac != terminal.mac:
             effects += self._claim(terminal, report.mac, now_us)
@@ -179,7 +181,7 @@ class Engine:
             effects += self._place_claimed(terminal.mac, now_us)
         cell = terminal.cell
         if cell is not None:
-            effects += self._cell_informed(cell, terminal, now_us)
+            effects += self._cell_informed(cell, terminal, now_us, changed=changed)
         else:
             effects += self._decide_unplaced(terminal, now_us)
         return effects
@@ -241,16 +243,20 @@ class Engine:
             return self._cell_informed(cell, terminal, now_us)
         return self._decide(terminal, now_us)
 
-    def _cell_informed(self, cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
+    def _cell_informed(self, cell: CellState, terminal: Terminal, now_us: int, *, changed: bool = True) -> list[Effect]:
         """Have a cell take in a joined terminal's report. By its minimum RTTs others may be given their first bounds:
         theirs are to be renewed as well.
         """
-        effects = cell.terminal_reported(terminal, now_us)
-        for effect in effects:
-            if isinstance(effect, SetBounds):
-                other = self._reporters[effect.stream.number]
-                if isinstance(other, Terminal):
-                    self._schedule(other)
+        had_bounds = terminal.no_bounds is None
+        effects = cell.terminal_reported(terminal, now_us, changed=changed)
+        if effects:
+            for effect in effects:
+                if isinstance(effect, SetBounds):
+                    other = self._reporters[effect.stream.number]
+                    if isinstance(other, Terminal):
+                        self._schedule(other)
+        elif had_bounds and not changed and terminal.due_us:
+            return effects  # a renewal is due when it was, and the time-out is later
         self._schedule(terminal)
         return effects
 
@@ -362,7 +368,7 @@ class Engine:
             self._deadlines.at(terminal, given_up_at_us)
         cell = terminal.cell
         if cell is not None:
-            effects += cell.decide(terminal, now_us)
+            effects += cell.due(terminal, now_us)
             self._schedule(terminal)
         return effects
 

@@ -71,9 +71,9 @@ class Destination(NamedTuple):
 
     address: Address
     connections_sending: int = 0
-    srtt_us: int = 0
     min_rtt_us: int = 0
     mss_bytes: int = 1448
+    srtt_us: int = 0  # the last, since it differs from report to report, the others hardly ever
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

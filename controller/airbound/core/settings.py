@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from airbound.core.parameters import Mode, Parameters
-from airbound.core.policy import Policy, policy
+from airbound.core.policy import Policy, policy, uses_srtt
 from airbound.core.reasons import Code
 
 
@@ -18,14 +18,16 @@ class Settings:
     exempt: set[str] = field(default_factory=set)  # names of terminals
     counters: Counter[tuple[str, Code]] = field(default_factory=Counter)
     policy: Policy = field(init=False)
+    srtt_counts: bool = field(init=False)  # whether ranges follow from it
 
     def __post_init__(self) -> None:
-        self.policy = policy(self.parameters)
+        self.reconfigure(self.parameters)
 
     def reconfigure(self, parameters: Parameters) -> None:
         """Go on with other parameters."""
         self.parameters = parameters
         self.policy = policy(parameters)
+        self.srtt_counts = uses_srtt(parameters)
 
     def count(self, name: str, code: Code = Code.UNSPECIFIED) -> None:
         """Count something that operators are shown."""

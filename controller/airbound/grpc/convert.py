@@ -230,9 +230,9 @@ def _destinations(message: terminal_pb2.TerminalReport, refusals: list[Reason]) 
 
 def _destination(entry: terminal_pb2.Destination) -> Destination:
     destination = Destination(
-        entry.address, entry.connections_sending, entry.srtt_us, entry.min_rtt_us, entry.mss_bytes
+        entry.address, entry.connections_sending, entry.min_rtt_us, entry.mss_bytes, entry.srtt_us
     )
-    address, connections, srtt_us, min_rtt_us, mss_bytes = destination
+    address, connections, min_rtt_us, mss_bytes, srtt_us = destination
     if not is_peer_address(address):
         _malformed("address", address)
     if connections > CONNECTIONS_MAX:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from airbound.core.cell import state
-from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.decisions import Decision
 from airbound.core.effects import Effect, Note, SetBounds
@@ -301,14 +300,14 @@ def test_an_error_in_making_a_command_frees_as_well(monkeypatch: pytest.MonkeyPa
 def test_an_error_of_one_does_not_keep_the_others_leases_from_being_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
     """All three are due in the same tick."""
     scenario = uploading(3)
-    real = state.decide
+    real = state.renewal
 
-    def decide(terminal: Terminal, cell: CellState, settings: Settings) -> tuple[Decision, ...]:
+    def renewal(terminal: Terminal, settings: Settings, now_us: int) -> list[Effect]:
         if terminal.mac == mac(0):
             raise RuntimeError
-        return real(terminal, cell, settings)
+        return real(terminal, settings, now_us)
 
-    monkeypatch.setattr(state, "decide", decide)
+    monkeypatch.setattr(state, "renewal", renewal)
     scenario.now_us += 2 * SECOND_US
     scenario.do(Tick())
     assert scenario.phones[mac(0)].range() is None
@@ -323,7 +322,7 @@ def test_the_text_of_an_error_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ValueError("x" * 10_000)
 
     monkeypatch.setattr(state, "decide", fail)
-    scenario.terminal(mac(0), upload())
+    scenario.terminal(mac(0), upload(connections=2))
     [terminal] = scenario.engine.terminals()
     assert terminal.no_bounds is not None
     what, _, where = terminal.no_bounds.subject.partition(", in fail, line ")

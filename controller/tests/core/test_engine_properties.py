@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airbound.core.addresses import Mac
+from airbound.core.commands import fit_to_back_end, is_as_decided
 from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds, SetReporting
 from airbound.core.engine import Engine
 from airbound.core.events import (
@@ -154,6 +155,10 @@ class World(Scenario):
                 if terminal.sent is not None and terminal.sent.bounds:
                     assert terminal.due_us <= terminal.cell.due_for(terminal)
                     assert terminal.due_us
+                if is_as_decided(terminal) and terminal.sent is not None:
+                    # A report or a deadline that changes nothing is not decided: deciding would give the same.
+                    decisions = terminal.cell.computed(terminal)
+                    assert fit_to_back_end(decisions, terminal.back_end)[0] == terminal.sent.bounds
             elif terminal.no_bounds is not None and terminal.no_bounds.releases:
                 assert terminal.sent is None or not terminal.sent.bounds
         assert {one for cell in self.engine.cells.values() for one in cell.terminals.values()} == joined

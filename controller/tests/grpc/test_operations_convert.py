@@ -8,7 +8,7 @@ import pytest
 from airbound.core.addresses import mac_from_text
 from airbound.core.cell.state import AccessPoint, CellState
 from airbound.core.cell.stations import Stations, StationState
-from airbound.core.cell.terminal import Sending, Terminal
+from airbound.core.cell.terminal import Terminal
 from airbound.core.commands import Sent
 from airbound.core.effects import Bound
 from airbound.core.parameters import Parameters
@@ -73,7 +73,7 @@ def terminal_state(cell: CellState | None) -> Terminal:
         mac=MAC,
         back_end=BackEnd(name="ebpf", rules_max=16),
         generation_in_force=13,
-        sending={IPV4: Sending(destination, 0)},
+        sending={IPV4: destination},
         cell=cell,
         sent=Sent(14, (Bound(IPV4, 15, 16), Bound(b"", 17, 18)), (), 0, 0, 0),
         no_bounds=Reason(Code.EXEMPT, "x", 1, 2, 3),
@@ -196,7 +196,7 @@ def test_what_the_back_end_does_not_take_is_noted() -> None:
     state = terminal_state(cell)
     state.back_end = BackEnd(rules_max=1)
     far = Destination(OTHER_IPV4, connections_sending=2, srtt_us=900_000, min_rtt_us=800_000)
-    state.sending[OTHER_IPV4] = Sending(far, 0)
+    state.sending[OTHER_IPV4] = far
     near, omitted = convert.terminal(state, settings, NOW_US).decisions
     assert list(near.notes) == []
     assert list(omitted.notes) == [

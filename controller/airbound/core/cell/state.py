@@ -3,22 +3,22 @@
 
 Rules of this file:
 - an event of the cell touches this cell alone;
-- a terminal is decided again when its own report came, when something of the cell that decisions follow from changed
-  (active senders, the capacity by more than `change_ratio`, a shared minimum RTT), when the access point reports
-  again after it was stale, or when something of it is due;
+- a terminal is decided again when something changed that its decisions follow from: in its own report, or of the cell
+  (active senders, the capacity by more than `change_ratio`, a shared minimum RTT), when the access point reports again
+  after it was stale, or when something of it is due. Nearly all reports change nothing, and cost no decision;
 - an error in one terminal's decision frees that terminal and concerns no other.
 """
 
 import traceback
 from dataclasses import dataclass, field
 
-from airbound.core.addresses import Mac, mac_text
+from airbound.core.addresses import Address, Mac, mac_text
 from airbound.core.cell.capacity import CapacityEstimator
 from airbound.core.cell.min_rtt import MinRtt
 from airbound.core.cell.stations import Change, Stations
 from airbound.core.cell.streams import Reporter
 from airbound.core.cell.terminal import Terminal
-from airbound.core.commands import command
+from airbound.core.commands import command, is_as_decided, renewal
 from airbound.core.decisions import Decision, decide
 from airbound.core.effects import CellChanged, Effect, Note
 from airbound.core.principals import Principal
@@ -118,16 +118,21 @@ class CellState:
             self.decided_capacity_bps = bps
         return moved
 
-    def terminal_reported(self, terminal: Terminal, now_us: int) -> list[Effect]:
-        """Take in the minimum RTTs of a joined terminal's report; commands for it and for those that share them."""
-        changed = list[bytes]()
+    def terminal_reported(self, terminal: Terminal, now_us: int, *, changed: bool = True) -> list[Effect]:
+        """Take in the minimum RTTs of a joined terminal's report; commands for it and for those that share them.
+
+        `changed`: whether the report changed anything else that decisions follow from, as Terminal.accept returns.
+        """
+        moved = list[Address]()
         for destination in terminal.destinations:
             if self.min_rtt.observe(terminal.name, destination.address, destination.min_rtt_us, now_us):
-                changed.append(destination.address)
+                moved.append(destination.address)
+        if not moved and not changed:
+            return self.due(terminal, now_us)
         effects = self.decide(terminal, now_us)
-        if changed and self.settings.parameters.min_rtt.share:
+        if moved and self.settings.parameters.min_rtt.share:
             for other in self.terminals.values():
-                if other is not terminal and any(address in other.sending for address in changed):
+                if other is not terminal and other.sends_to(moved):
                     effects += self.decide(other, now_us)
         return effects
 
@@ -139,6 +144,17 @@ class CellState:
         for terminal in self.terminals.values():
             effects += self.decide(terminal, now_us)
         return effects
+
+    def due(self, terminal: Terminal, now_us: int) -> list[Effect]:
+        """Commands for a joined terminal if nothing changed that its decisions follow from: at most a renewal, unless
+        time itself brings a change.
+        """
+        try:
+            if is_as_decided(terminal) and self._unavailable(terminal, now_us) is None:
+                return renewal(terminal, self.settings, now_us)
+        except Exception as error:  # noqa: BLE001  # as in decide
+            return self._failed(terminal, error, now_us)
+        return self.decide(terminal, now_us)
 
     def decide(self, terminal: Terminal, now_us: int) -> list[Effect]:
         """Commands for one terminal that is joined."""
@@ -172,7 +188,7 @@ class CellState:
         """Why nothing can be decided for a terminal that is joined."""
         safety = self.settings.parameters.safety
         stale_ms = safety.terminal_stale_ms
-        if now_us - terminal.reported_at_us > stale_ms * 1000 and terminal.sending:
+        if now_us - terminal.reported_at_us > stale_ms * 1000 and terminal.sends:
             return Reason(Code.TERMINAL_STALE, limit=stale_ms / 1000)
         if now_us - self.reported_at_us > safety.cell_stale_ms * 1000:
             return Reason(Code.CELL_STALE, self.name, limit=safety.cell_stale_ms / 1000)
@@ -210,6 +226,6 @@ def restriction(terminal: Terminal, settings: Settings) -> Reason | None:
         return Reason(Code.EXEMPT)
     if not terminal.back_end.can_set_max:
         return Reason(Code.BACK_END_CANNOT_BOUND, terminal.back_end.name)
-    if not terminal.sending:
+    if not terminal.sends:
         return Reason(Code.NOT_SENDING)
     return None

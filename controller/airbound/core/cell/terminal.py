@@ -11,13 +11,18 @@ from airbound.core.cell.streams import Reporter
 from airbound.core.reports import NO_AGENT, BackEnd, Destination, TerminalReport
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from airbound.core.addresses import Address, Mac
     from airbound.core.cell.state import CellState
     from airbound.core.commands import Sent
     from airbound.core.reasons import Reason
 
 
-class Sending(NamedTuple):
+_SRTT = Destination._fields.index("srtt_us")  # the last field
+
+
+class Paused(NamedTuple):
     """A destination as it was when it last had queued data."""
 
     destination: Destination
@@ -32,7 +37,9 @@ class Terminal(Reporter):
     back_end: BackEnd = NO_AGENT.back_end
     destinations: tuple[Destination, ...] = ()
     generation_in_force: int = 0
-    sending: dict[Address, Sending] = field(default_factory=dict)
+    sending: dict[Address, Destination] = field(default_factory=dict)  # with queued data, by the last report
+    sampled_at_us: int = 0  # the controller's clock at that report
+    paused: dict[Address, Paused] = field(default_factory=dict)  # with queued data a moment ago
     cell: CellState | None = None  # the one that it is joined to
     unplaced: Reason | None = None  # why it is joined to none
     sent: Sent | None = None
@@ -52,10 +59,22 @@ class Terminal(Reporter):
         """Generation of the last set sent on this stream; 0 if none was."""
         return self.sent.generation if self.sent else 0
 
-    def accept(self, report: TerminalReport, now_us: int, keep_us: int) -> None:
+    @property
+    def sends(self) -> bool:
+        """Whether it sends to anybody, or did a moment ago."""
+        return bool(self.sending or self.paused)
+
+    def sends_to(self, addresses: Iterable[Address]) -> bool:
+        """Whether it sends to one of these, or did a moment ago."""
+        return any(address in self.sending or address in self.paused for address in addresses)
+
+    def accept(self, report: TerminalReport, now_us: int, keep_us: int, *, srtt_counts: bool = True) -> bool:
         """Take in a report whose order was accepted. A destination that paused is kept for `keep_us`, so that a burst
         after the pause finds its bound in place.
+
+        Returns whether anything has changed that decisions follow from; a smoothed RTT only if `srtt_counts`.
         """
+        changed = report.agent is not None
         if report.agent is not None:
             self.agent_version, self.back_end = report.agent.version, report.agent.back_end
         self.destinations = report.destinations
@@ -63,11 +82,32 @@ class Terminal(Reporter):
         self.malformed_inputs_total = report.malformed_inputs_total
         if self.superseded_at_us:
             self.reports_since_superseded += 1
-        sending = {}
+        before, sending = self.sending, {}
         for destination in report.destinations:
-            if destination.connections_sending and not is_loopback(destination.address):
-                sending[destination.address] = Sending(destination, now_us)
-        for address, entry in self.sending.items():
-            if address not in sending and now_us - entry.at_us <= keep_us:
-                sending[address] = entry
+            address = destination.address
+            if destination.connections_sending and not is_loopback(address):
+                sending[address] = destination
+                was = before.get(address)
+                if was is None or (was != destination if srtt_counts else was[:_SRTT] != destination[:_SRTT]):
+                    changed = True
         self.sending = sending
+        if self.paused or len(sending) < len(before) or changed:
+            changed |= self._keep_paused(before, now_us, keep_us)
+        self.sampled_at_us = now_us
+        return changed
+
+    def _keep_paused(self, before: dict[Address, Destination], now_us: int, keep_us: int) -> bool:
+        """Keep what sent `before` and no longer does, for a time; whether that changed anything."""
+        paused = {
+            address: entry
+            for address, entry in self.paused.items()
+            if address not in self.sending and now_us - entry.at_us <= keep_us
+        }
+        changed = len(paused) < len(self.paused)
+        for address, destination in before.items():
+            if address not in self.sending:
+                changed = True
+                if now_us - self.sampled_at_us <= keep_us:
+                    paused[address] = Paused(destination, self.sampled_at_us)
+        self.paused = paused
+        return changed

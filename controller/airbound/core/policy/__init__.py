@@ -7,7 +7,7 @@ from airbound.core.parameters import Parameters, PolicyName
 from airbound.core.policy import bdp, paper
 from airbound.core.policy.types import PolicyInput, Range
 
-__all__ = ["Policy", "PolicyInput", "Range", "formula", "policy"]
+__all__ = ["Policy", "PolicyInput", "Range", "formula", "policy", "uses_srtt"]
 
 Policy = Callable[[PolicyInput], Range]
 
@@ -19,6 +19,11 @@ def policy(parameters: Parameters) -> Policy:
         "bdp": lambda of: bdp.decide(of, parameters.bdp),
     }
     return policies[parameters.policy]
+
+
+def uses_srtt(parameters: Parameters) -> bool:
+    """Whether the policy's ranges follow from the smoothed RTT as well, which is another in each report."""
+    return parameters.policy == "paper"
 
 
 def formula(of: PolicyInput, parameters: Parameters) -> str:

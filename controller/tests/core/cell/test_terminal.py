@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import pytest
+
 from airbound.core.addresses import address_from_text
 from airbound.core.cell.terminal import Terminal
 from airbound.core.commands import Sent
@@ -47,24 +49,95 @@ def test_it_sends_where_data_is_queued_and_not_to_itself() -> None:
     phone = terminal()
     loopback = upload(address=address_from_text("127.0.0.1"))
     phone.accept(report(upload(), loopback, upload(address=OTHER_SERVER, connections=0)), 5, KEEP_US)
-    assert list(phone.sending) == [SERVER]
-    assert phone.sending[SERVER].at_us == 5
+    assert phone.sending == {SERVER: upload()}
+    assert phone.sends
 
 
 def test_a_pause_is_bridged_and_no_longer() -> None:
     phone, busy = terminal(), upload(connections=3)
     phone.accept(report(busy), 1, KEEP_US)
     phone.accept(report(upload(connections=0)), 1 + KEEP_US, KEEP_US)
-    assert phone.sending[SERVER] == (busy, 1)
+    assert (phone.sending, phone.paused) == ({}, {SERVER: (busy, 1)})
+    assert phone.sends
     phone.accept(report(), 2 + KEEP_US, KEEP_US)
-    assert phone.sending == {}
+    assert phone.paused == {}
+    assert not phone.sends
+
+
+def test_a_pause_that_is_noticed_too_late_is_not_bridged() -> None:
+    phone = terminal()
+    phone.accept(report(upload()), 1, KEEP_US)
+    phone.accept(report(), 2 + KEEP_US, KEEP_US)
+    assert phone.paused == {}
+
+
+def test_a_pause_counts_from_the_last_report_with_queued_data() -> None:
+    phone = terminal()
+    phone.accept(report(upload()), 1, KEEP_US)
+    phone.accept(report(upload(srtt_ms=299)), 5, KEEP_US, srtt_counts=False)
+    phone.accept(report(), 7, KEEP_US)
+    assert phone.paused == {SERVER: (upload(srtt_ms=299), 5)}
+    phone.accept(report(), 5 + KEEP_US, KEEP_US)
+    assert phone.sends
+    phone.accept(report(), 6 + KEEP_US, KEEP_US)
+    assert not phone.sends
 
 
 def test_sending_again_counts_as_now() -> None:
     phone = terminal()
     phone.accept(report(upload()), 1, KEEP_US)
-    phone.accept(report(upload(connections=2)), 2, KEEP_US)
-    assert phone.sending[SERVER] == (upload(connections=2), 2)
+    phone.accept(report(), 2, KEEP_US)
+    phone.accept(report(upload(connections=2)), 3, KEEP_US)
+    assert (phone.sending, phone.paused) == ({SERVER: upload(connections=2)}, {})
+
+
+def test_it_sends_to_what_paused_as_well() -> None:
+    phone = terminal()
+    phone.accept(report(upload()), 1, KEEP_US)
+    phone.accept(report(upload(address=OTHER_SERVER)), 2, KEEP_US)
+    assert phone.sends_to([SERVER])
+    assert phone.sends_to([b"none", OTHER_SERVER])
+    assert not phone.sends_to([b"none"])
+
+
+@pytest.mark.parametrize(
+    ("destinations", "changed"),
+    [
+        ([upload()], False),
+        ([upload(srtt_ms=301)], False),
+        ([upload(), upload(address=OTHER_SERVER, connections=0)], False),
+        ([upload(min_rtt_ms=4)], True),
+        ([upload(connections=2)], True),
+        ([upload()._replace(mss_bytes=1400)], True),
+        ([upload(connections=0)], True),
+        ([], True),
+        ([upload(address=OTHER_SERVER)], True),
+        ([upload(), upload(address=OTHER_SERVER)], True),
+    ],
+)
+def test_most_reports_change_nothing_that_decisions_follow_from(
+    destinations: list[Destination], *, changed: bool
+) -> None:
+    phone = terminal()
+    assert phone.accept(report(upload()), 1, KEEP_US)
+    assert phone.accept(report(*destinations), 2, KEEP_US, srtt_counts=False) is changed
+
+
+def test_a_smoothed_rtt_changes_decisions_where_it_counts() -> None:
+    phone = terminal()
+    phone.accept(report(upload()), 1, KEEP_US)
+    assert not phone.accept(report(upload()), 2, KEEP_US, srtt_counts=True)
+    assert phone.accept(report(upload(srtt_ms=301)), 3, KEEP_US, srtt_counts=True)
+
+
+def test_the_end_of_a_pause_and_another_back_end_change_decisions() -> None:
+    phone = terminal()
+    phone.accept(report(upload()), 1, KEEP_US)
+    assert phone.accept(report(), 2, KEEP_US)
+    assert not phone.accept(report(), 3, KEEP_US)
+    assert phone.accept(report(), 2 + KEEP_US, KEEP_US)
+    assert not phone.accept(report(), 3 + KEEP_US, KEEP_US)
+    assert phone.accept(report(agent=Agent("1.2", BackEnd())), 4 + KEEP_US, KEEP_US)
 
 
 def test_reports_count_after_a_newer_stream_only() -> None:
