@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airbound.core.addresses import address_text
@@ -21,9 +21,9 @@ _DOUBLINGS_MAX = 16
 _GOLDEN_RATIO = 0.618_034  # its multiples modulo 1 are spread evenly, however many there are
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sent:
-    """The set last sent on a terminal's stream. Times are the controller's."""
+    """The set last sent on a terminal's stream. Times are the controller's; a renewal changes those of the lease."""
 
     generation: int
     bounds: tuple[Bound, ...]
@@ -111,7 +111,7 @@ def renewal(terminal: Terminal, settings: Settings, now_us: int) -> list[Effect]
     if sent is None or not sent.bounds or now_us < sent.renew_at_us:
         return []
     lease_ms = settings.parameters.safety.lease_ms
-    terminal.sent = replace(sent, lease_us=lease_ms * 1000, renewed_at_us=now_us)
+    sent.lease_us, sent.renewed_at_us = lease_ms * 1000, now_us
     return [RenewLease(terminal.stream, sent.generation, lease_ms)]
 
 

@@ -35,27 +35,35 @@ class Decision(NamedTuple):
 
 def decide(terminal: Terminal, cell: CellState, settings: Settings) -> tuple[Decision, ...]:
     """The decisions for a terminal's destinations, by address. A destination without any RTT sample gets none."""
-    active_senders, capacity_bps = max(1, cell.stations.active_senders), cell.decided_capacity_bps
     connections_now = 0
     for destination in terminal.sending.values():
         connections_now += destination.connections_sending
-    destinations = [(destination, connections_now) for destination in terminal.sending.values()]
+    decisions = list[Decision]()
+    for destination in terminal.sending.values():
+        decisions += _decision(destination, connections_now, cell, settings)
     for destination, _ in terminal.paused.values():
-        destinations.append((destination, connections_now + destination.connections_sending))
-    decisions = []
-    for destination, connections in destinations:
-        address, own_us = destination.address, destination.min_rtt_us
-        shared_us = cell.min_rtt.shared_us(address)
-        min_rtt_us = min(own_us, shared_us) if own_us and shared_us else own_us or shared_us
-        if not min_rtt_us:
-            continue
-        of = PolicyInput(
-            active_senders, connections, destination.srtt_us, min_rtt_us, segment_bytes(destination), capacity_bps
-        )
-        decisions.append(Decision(address, settings.policy(of), of, own_us))
+        decisions += _decision(destination, connections_now + destination.connections_sending, cell, settings)
     if len(decisions) > 1:
         decisions.sort()
     return tuple(decisions)
+
+
+def _decision(destination: Destination, connections: int, cell: CellState, settings: Settings) -> tuple[Decision, ...]:
+    """One destination's, if there is an RTT sample."""
+    address, own_us = destination.address, destination.min_rtt_us
+    shared_us = cell.min_rtt.shared_us(address)
+    min_rtt_us = min(own_us, shared_us) if own_us and shared_us else own_us or shared_us
+    if not min_rtt_us:
+        return ()
+    of = PolicyInput(
+        cell.stations.active_senders or 1,
+        connections,
+        destination.srtt_us,
+        min_rtt_us,
+        segment_bytes(destination),
+        cell.decided_capacity_bps,
+    )
+    return (Decision(address, settings.policy(of), of, own_us),)
 
 
 def segment_bytes(destination: Destination) -> int:

@@ -5,8 +5,8 @@
 The codes, and the values that each has, are those of proto/airbound/v1/reason.proto; a test compares the two.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class Code(IntEnum):
@@ -61,8 +61,7 @@ class Code(IntEnum):
 _WAITING_UP_TO, _RELEASED_UP_TO = 19, 39
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """A code and its values. `subject` is what it is about; a value that the code does not have is None."""
 
     code: Code

@@ -166,6 +166,8 @@ def _station(entry: access_point_pb2.Station, index: int, refusals: list[Reason]
 def _ip_addresses(entry: access_point_pb2.Station, index: int, refusals: list[Reason]) -> tuple[Address, ...]:
     """Those that are addresses, up to a limit: a station with odd ones, or with very many, sends all the same."""
     reported = tuple(entry.ip_addresses)
+    if len(reported) <= STATION_ADDRESSES_MAX and all(map(is_peer_address, reported)):
+        return reported
     field = f"stations[{index}].ip_addresses"
     if len(reported) > STATION_ADDRESSES_MAX:
         reason = Reason(Code.TOO_MANY_ENTRIES, field, after=len(reported), limit=STATION_ADDRESSES_MAX)

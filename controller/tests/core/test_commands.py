@@ -39,7 +39,12 @@ EXEMPT = Reason(Code.EXEMPT)
 
 def terminal(sent: Sent | None = None, *, in_force: int = 0, at_us: int = 0) -> Terminal:
     return Terminal(
-        STREAM, mac=mac(0), back_end=BackEnd(), sent=sent, generation_in_force=in_force, reported_at_us=at_us
+        STREAM,
+        mac=mac(0),
+        back_end=BackEnd(),
+        sent=replace(sent) if sent else None,  # a renewal changes it
+        generation_in_force=in_force,
+        reported_at_us=at_us,
     )
 
 
