@@ -515,7 +515,8 @@ def test_frequency_at_its_limit_and_beyond() -> None:
         report, refusals = convert.access_point_report(cell_report(channel=channel))
         assert report is not None
         assert report.center_frequency_mhz == kept
-        assert seen(refusals) == ([] if kept else [(Code.OUT_OF_RANGE, "channel.center_frequency_mhz")])
+        expected = Reason(Code.OUT_OF_RANGE, "channel.center_frequency_mhz", after=mhz, limit=FREQUENCY_MAX_MHZ)
+        assert refusals == ([] if kept else [expected])
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,17 @@ def test_destinations_that_nobody_reports_are_forgotten() -> None:
     assert len(cell.table) == 0
 
 
+def test_an_entrys_age_is_known_to_a_sixteenth_of_how_long_it_lasts() -> None:
+    for again_us, lasts_us in ((AGE_US // 16 - 1, AGE_US), (AGE_US // 16, AGE_US // 16 + AGE_US)):
+        table = MinRtt(PARAMETERS)
+        table.observe("a", SERVER, TRUE_US, 1)
+        table.observe("a", SERVER, TRUE_US, 1 + again_us)
+        table.expire(1 + lasts_us)
+        assert len(table) == 1
+        table.expire(1 + lasts_us + 1)
+        assert len(table) == 0
+
+
 def test_made_up_addresses_do_not_fill_the_memory_and_push_out_the_longest_unreported() -> None:
     table = MinRtt(PARAMETERS)
     table.observe("a", SERVER, 10, 1)
@@ -225,7 +236,7 @@ def test_made_up_addresses_do_not_fill_the_memory_and_push_out_the_longest_unrep
     for number in range(PATHS_MAX + 100):
         table.observe("a", OTHER_SERVER, 20, 2)
         table.observe("b", made_up(number), 30, 2)
-    assert len(table) == PATHS_MAX
+    assert len(table) == 1024
     assert (table.shared_us(SERVER), table.shared_us(OTHER_SERVER)) == (0, 15)
 
 
@@ -234,6 +245,7 @@ def test_more_terminals_than_witnesses_keep_the_smallest() -> None:
     for _ in range(3):
         assert cell.second() == TRUE_US
     path = cell.table._paths[SERVER]
+    assert len(path.entries) == 32
     assert sorted(path.entries) == sorted(f"phone {number}" for number in range(WITNESSES_MAX))
 
 
