@@ -55,6 +55,47 @@ def test_findings_are_computed_from_the_results(make_results: Callable[..., Resu
     ]
 
 
+@pytest.mark.parametrize(
+    ("mbps", "words"),
+    [
+        (100.4, "as much as"),
+        (99.6, "as much as"),
+        (100.8, "1 % above"),
+        (99.2, "1 % below"),
+        (200.0, "100 % above"),
+    ],
+)
+def test_what_rounds_to_no_change_is_none(make_results: Callable[..., Results], mbps: float, words: str) -> None:
+    figures = {"rtt_mean_ms": None, "jain": None}
+    results = of_figures(
+        make_results(modes=("cubic", "bdp")),
+        {"total_goodput_mbps": 100.0, **figures},
+        {"total_goodput_mbps": mbps, **figures},
+    )
+    assert tables.findings(results) == [f"bdp: total {mbps:.1f} Mb/s, {words} cubic's 100.0."]
+
+
+@pytest.mark.parametrize(
+    ("bdp_ms", "words"),
+    [
+        (104.0, "about the same as"),
+        (96.0, "about the same as"),
+        (105.0, "1.1 times above"),
+        (200.0, "2.0 times above"),
+        (95.0, "1.1 times below"),
+        (50.0, "2.0 times below"),
+    ],
+)
+def test_what_rounds_to_once_is_about_the_same(make_results: Callable[..., Results], bdp_ms: float, words: str) -> None:
+    figures = {"total_goodput_mbps": 20.0, "jain": None}
+    results = of_figures(
+        make_results(modes=("cubic", "bdp")), {"rtt_mean_ms": 100.0, **figures}, {"rtt_mean_ms": bdp_ms, **figures}
+    )
+    assert tables.findings(results) == [
+        f"bdp: total 20.0 Mb/s, as much as cubic's 20.0; mean RTT {bdp_ms:.0f} ms, {words} 100."
+    ]
+
+
 @pytest.mark.parametrize(("cubic_ms", "bdp_ms"), [(None, 100.0), (100.0, None), (None, None)])
 def test_without_an_rtt_on_both_sides_no_rtt_is_compared(
     make_results: Callable[..., Results], cubic_ms: float | None, bdp_ms: float | None
