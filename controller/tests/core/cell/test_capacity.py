@@ -23,6 +23,7 @@ def interval(
     n: int = 1,
     seconds: float = 1.0,
     goodput_mbps: float = 0.0,
+    best_mbps: float = 0.0,
 ) -> Interval:
     return Interval(
         duration_us=round(seconds * SECOND_US),
@@ -31,6 +32,7 @@ def interval(
         aggregated_frames=aggregated,
         active_senders=n,
         goodput_bps=goodput_mbps * 1e6,
+        best_bitrate_bps=best_mbps * 1e6,
         survey_active_us=0 if busy is None else round(seconds * SECOND_US),
         survey_busy_us=0 if busy is None else round(busy * seconds * SECOND_US),
     )
@@ -112,6 +114,26 @@ def test_half_a_channel_shows_the_whole_capacity() -> None:
 
 def test_a_full_channel_carries_what_it_carries() -> None:
     assert Estimated(interval(24, 0.95, frames=3000)).mbps == pytest.approx(24)
+
+
+def test_no_estimate_is_above_what_the_best_bitrate_carries() -> None:
+    """Collisions make the busy time look smaller than it is."""
+    seen = Estimated(interval(24, 0.5, best_mbps=54))
+    assert (seen.mbps, seen.source) == (pytest.approx(0.47 * 54), "busy_time")
+    seen.see(*[interval(24, 0.5)] * 3)  # nobody sends at a known rate
+    assert seen.mbps == pytest.approx(0.47 * 54)
+    seen.see(interval(24, 0.5, best_mbps=24))
+    assert seen.mbps == pytest.approx(0.47 * 24)
+    seen.see(interval(0, 0.01, best_mbps=48))
+    assert seen.mbps == pytest.approx(0.47 * 48)
+    seen.see(interval(24, 0.5, best_mbps=1000))
+    assert seen.mbps == pytest.approx(48)
+
+
+def test_what_is_not_known_of_an_interval_is_zero() -> None:
+    entry = Interval(duration_us=1, payload_bytes=2, frames=3, active_senders=4)
+    assert (entry.aggregated_frames, entry.goodput_bps, entry.best_bitrate_bps) == (0, 0, 0)
+    assert (entry.survey_active_us, entry.survey_busy_us) == (0, 0)
 
 
 def test_an_interval_is_a_sample_from_the_smallest_utilisation_on() -> None:
