@@ -117,6 +117,15 @@ def test_a_second_without_a_sample_adds_nothing() -> None:
     assert run.retransmits == 3
 
 
+def test_figures_have_six_decimals() -> None:
+    """A byte a second is 0.000008 Mb/s."""
+    parameters = Parameters(terminals=1, seconds=1, warmup_seconds=0)
+    samples = measure.parse(lines_of(received(1, 1, 1), sent(1, 1, srtt_us=4_000, min_rtt_us=3_000)))
+    run = measure.figures(topology.build(parameters), "cubic", 1, samples)
+    assert run.total_goodput_mbps == 0.000008
+    assert run.rtt_ratio == 1.333333
+
+
 def test_a_run_without_samples_has_no_figures_but_zero() -> None:
     parameters = Parameters(terminals=2, seconds=2, warmup_seconds=1)
     run = measure.figures(topology.build(parameters), "cubic", 7, measure.parse([]))

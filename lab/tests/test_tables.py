@@ -37,6 +37,26 @@ def test_a_row_per_mode_in_the_order_asked_for(make_results: Callable[..., Resul
     assert {len(row) for row in rows} == {7}
 
 
+def test_each_figure_has_its_unit_and_its_decimals(make_results: Callable[..., Results]) -> None:
+    figures = {"total_goodput_mbps": 20.126, "jain": 0.98765, "rtt_mean_ms": 100.6, "rtt_p95_ms": 200.4}
+    results = of_figures(make_results(modes=("cubic",)), figures | {"rtt_ratio": 3.26, "retransmits": 12})
+    assert tables.rows(results) == [
+        ["mode", "total Mb/s", "Jain", "RTT mean ms", "RTT p95 ms", "RTT ratio", "retransmits"],
+        ["cubic", "20.13", "0.988", "101", "200", "3.3", "12"],
+    ]
+
+
+def test_each_phone_has_the_median_of_its_goodputs(
+    make_results: Callable[..., Results], each_phone: Callable[[Run, EachPhone], Run]
+) -> None:
+    results = make_results(modes=("cubic",), terminals=2, seeds=(1, 2, 3))
+    runs = tuple(
+        each_phone(run, lambda i, phone, run=run: replace(phone, goodput_mbps=run.seed + i / 8))  # type: ignore[misc]
+        for run in results.runs
+    )
+    assert tables.phone_rows(replace(results, runs=runs)) == [["Mb/s of phone", "1", "2"], ["cubic", "2.00", "2.12"]]
+
+
 def of_figures(results: Results, *figures: dict[str, Any]) -> Results:
     runs = tuple(replace(run, **changes) for run, changes in zip(results.runs, figures, strict=True))
     return replace(results, runs=runs)
