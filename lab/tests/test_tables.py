@@ -51,8 +51,7 @@ def test_each_phone_has_the_median_of_its_goodputs(
 ) -> None:
     results = make_results(modes=("cubic",), terminals=2, seeds=(1, 2, 3))
     runs = tuple(
-        each_phone(run, lambda i, phone, run=run: replace(phone, goodput_mbps=run.seed + i / 8))  # type: ignore[misc]
-        for run in results.runs
+        each_phone(run, lambda i, phone, run=run: replace(phone, goodput_mbps=run.seed + i / 8)) for run in results.runs
     )
     assert tables.phone_rows(replace(results, runs=runs)) == [["Mb/s of phone", "1", "2"], ["cubic", "2.00", "2.12"]]
 

@@ -20,7 +20,7 @@ from airbound.core.parameters import (
 )
 
 # By field: the smallest value, the default, the largest.
-FIELDS: dict[type, dict[str, tuple[float, float, float]]] = {
+FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
     SenderParameters: {
         "start_bytes_per_s": (1.0, 10_000.0, 1e9),
         "stop_bytes_per_s": (0.0, 2_000.0, 1e9),
@@ -76,7 +76,7 @@ BESIDE: dict[tuple[str, float], dict[str, float]] = {
     ("min_bps", 1e11): {"max_bps": 1e12},
     ("max_bps", 1e5): {"min_bps": 1e4},
 }
-TABLES = [IdentityParameters, PaperParameters, *FIELDS]
+TABLES: list[Any] = [IdentityParameters, PaperParameters, *FIELDS]
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_a_field_has_its_limits_and_its_default(kind: Any, field: str, low: floa
     assert getattr(kind(), field) == default
     for value in (low, high):
         assert getattr(kind(**{field: value}, **BESIDE.get((field, value), {})), field) == value
-    for value in (low - 1, high + 1, math.nan, math.inf, "7", None, True):
+    for wrong in (low - 1, high + 1, math.nan, math.inf, "7", None, True):
         with pytest.raises(pydantic.ValidationError) as caught:
-            kind(**{field: value})
+            kind(**{field: wrong})
         assert caught.value.errors()[0]["loc"] == (field,)
 
 

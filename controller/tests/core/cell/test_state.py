@@ -155,6 +155,16 @@ def test_a_new_minimum_rtt_decides_those_who_send_there_alone(monkeypatch: pytes
     assert not any(isinstance(effect, SetBounds) for effect in effects)
 
 
+def test_of_several_new_minimum_rtts_one_is_enough_to_decide_who_sends_there() -> None:
+    cell = measured()
+    reporting = cell.join(0, upload(), upload(address=OTHER_SERVER))
+    cell.join(1, upload())
+    cell.join(2, upload(address=OTHER_SERVER))
+    cell.now_us += SECOND_US
+    effects = cell.report(reporting, upload(100, 90), upload(100, 80, address=OTHER_SERVER))
+    assert [effect.stream.number for effect in effects if isinstance(effect, SetBounds)] == [0, 1, 2]
+
+
 def test_witnesses_are_names() -> None:
     """A phone's next stream is the same witness."""
     cell = measured()
