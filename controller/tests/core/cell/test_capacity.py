@@ -79,6 +79,7 @@ def test_utilisation_counts_the_idle_time_that_each_frame_costs() -> None:
 def test_utilisation_counts_one_channel_access_for_each_aggregate() -> None:
     # 0.6 s of aggregates of 3 ms are 200 accesses of 73 us.
     assert utilisation(interval(200, 0.6, aggregated=25_000), PARAMETERS) == pytest.approx(0.6 + 200 * 73e-6)
+    assert utilisation(interval(200, 0.61, aggregated=25_000), PARAMETERS) == pytest.approx(0.61 + 0.61 / 0.003 * 73e-6)
     # Half of the frames, so half of the time, is aggregated: 100 accesses, and each other frame is one.
     mixed = interval(20, 0.6, frames=1000, aggregated=1000)
     assert utilisation(mixed, PARAMETERS) == pytest.approx(0.6 + 1100 * 73e-6)
@@ -105,6 +106,13 @@ def of_one_access_per_packet(entry: Interval) -> float:
 def test_without_aggregation_each_frame_is_a_channel_access(*, mbps: float, busy: float, frames: int, n: int) -> None:
     entry = interval(mbps, busy, frames=frames, n=n)
     assert Estimated(entry).mbps == pytest.approx(of_one_access_per_packet(entry) / 1e6)
+
+
+def test_rates_are_not_rounded_to_whole_bits() -> None:
+    payload = {"duration_us": 3 * SECOND_US, "payload_bytes": 11_625_001, "frames": 0, "active_senders": 1}
+    assert Estimated(Interval(**payload)).estimator.bps == 93_000_008 / 3
+    half = {"survey_active_us": 3 * SECOND_US, "survey_busy_us": 3 * SECOND_US // 2}
+    assert Estimated(Interval(**payload, **half)).estimator.bps == 2 * 93_000_008 / 3
 
 
 def test_half_a_channel_shows_the_whole_capacity() -> None:

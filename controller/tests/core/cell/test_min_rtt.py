@@ -159,6 +159,17 @@ def test_a_confirmation_clears_a_terminal() -> None:
     assert cell.second(c=900_000) == TRUE_US  # it has its time again
 
 
+def test_a_confirmation_of_more_than_twice_what_was_refuted_clears_nobody() -> None:
+    for confirmed_us, cleared in ((2 * FALSE_US, True), (2 * FALSE_US + 1, False)):
+        cell = Cell(a=900_000, wrong=FALSE_US)
+        for _ in range(5):
+            cell.second()
+        for _ in range(20):
+            cell.second(wrong=FALSE_US + 40)  # the smallest counts
+        cell.second(wrong=confirmed_us, c=confirmed_us + 1)
+        assert cell.second(c=900_000) == (confirmed_us if cleared else 900_000)
+
+
 def test_a_minimum_is_not_refuted_while_the_others_are_silent() -> None:
     """They had no chance to see it."""
     cell = Cell(a=TRUE_US)
@@ -215,6 +226,14 @@ def test_destinations_that_nobody_reports_are_forgotten() -> None:
     assert (cell.shared_us, cell.table.shared_us(OTHER_SERVER)) == (0, TRUE_US)
     cell.table.expire(cell.now_us + 2 * AGE_US)
     assert len(cell.table) == 0
+
+
+def test_a_destination_is_kept_as_long_as_its_youngest_entry() -> None:
+    table = MinRtt(PARAMETERS)
+    table.observe("a", SERVER, TRUE_US, 1)
+    table.observe("b", SERVER, TRUE_US, 1 + SECOND_US)
+    table.expire(1 + SECOND_US + AGE_US)
+    assert len(table) == 1
 
 
 def test_an_entrys_age_is_known_to_a_sixteenth_of_how_long_it_lasts() -> None:

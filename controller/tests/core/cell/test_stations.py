@@ -84,6 +84,14 @@ def test_two_levels_so_that_a_sender_does_not_flap(bytes_per_s: list[int], sendi
     assert (cell.senders == 1) is sending
 
 
+def test_rates_are_not_rounded_to_whole_bytes() -> None:
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(0.7, station(1))
+    assert cell.stations.by_mac[mac(0)].payload_bytes_per_s == 1_500 * 1e6 / 700_000
+    assert cell.uplink_bps == 1_500 * 8e6 / 700_000
+
+
 def test_null_frames_are_no_sending() -> None:
     cell = Cell()
     cell.report(0, station(0, size=26))
