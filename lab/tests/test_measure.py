@@ -98,13 +98,50 @@ def test_the_ratio_is_over_the_smallest_rtt_of_any_phone_to_the_same_server() ->
 
 
 def test_a_second_flow_of_a_phone_counts_its_retransmits_from_zero() -> None:
-    parameters = Parameters(terminals=1, seconds=4, warmup_seconds=0)
+    parameters = Parameters(terminals=1, seconds=6, warmup_seconds=0)
+    counted = (5, 5, 6, 2, 2, 4)
     samples = measure.parse(
-        lines_of(
-            sent(1, 1, retransmits=5), sent(2, 1, retransmits=6), sent(3, 1, retransmits=2), sent(4, 1, retransmits=4)
-        )
+        lines_of(*(sent(second, 1, retransmits=so_far) for second, so_far in enumerate(counted, 1)))
     )
     assert measure.figures(topology.build(parameters), "cubic", 1, samples).retransmits == 10
+
+
+def test_a_second_without_a_sample_adds_nothing() -> None:
+    parameters = Parameters(terminals=1, seconds=4, warmup_seconds=0)
+    lines = lines_of(received(2, 1, 125_000), received(4, 1, 250_000), sent(2, 1, retransmits=3))
+    run = measure.figures(topology.build(parameters), "cubic", 1, measure.parse(lines))
+    assert run.phones[0].series.goodput_mbps == (0, 1, 0, 1)
+    assert run.phones[0].series.cwnd_segs == (None, 10, None, None)
+    assert run.phones[0].series.rtt_ratio == (None, 2, None, None)
+    assert run.total_goodput_mbps == 0.5
+    assert run.retransmits == 3
+
+
+def test_figures_have_six_decimals() -> None:
+    """A byte a second is 0.000008 Mb/s."""
+    parameters = Parameters(terminals=1, seconds=1, warmup_seconds=0)
+    samples = measure.parse(lines_of(received(1, 1, 1), sent(1, 1, srtt_us=4_000, min_rtt_us=3_000)))
+    run = measure.figures(topology.build(parameters), "cubic", 1, samples)
+    assert run.total_goodput_mbps == 0.000008
+    assert run.rtt_ratio == 1.333333
+
+
+def test_a_run_without_samples_has_no_figures_but_zero() -> None:
+    parameters = Parameters(terminals=2, seconds=2, warmup_seconds=1)
+    run = measure.figures(topology.build(parameters), "cubic", 7, measure.parse([]))
+    assert (run.mode, run.seed, run.total_goodput_mbps, run.retransmits, run.wall_seconds) == ("cubic", 7, 0, 0, 0)
+    assert (run.jain, run.rtt_mean_ms, run.rtt_p95_ms, run.rtt_ratio) == (None, None, None, None)
+    assert [phone.goodput_mbps for phone in run.phones] == [0, 0]
+    assert [phone.series.t_s for phone in run.phones] == [(1, 2), (1, 2)]
+
+
+@pytest.mark.parametrize(("min_rtt_us", "known"), [(0, False), (1, True), (2**32 - 2, True), (2**32 - 1, False)])
+def test_a_minimum_rtt_that_the_kernel_does_not_know_yet(min_rtt_us: int, known: bool) -> None:  # noqa: FBT001
+    parameters = Parameters(terminals=1, seconds=1, warmup_seconds=0)
+    samples = measure.parse(lines_of(sent(1, 1, srtt_us=min_rtt_us or 1, min_rtt_us=min_rtt_us)))
+    run = measure.figures(topology.build(parameters), "cubic", 1, samples)
+    assert run.phones[0].series.min_rtt_ms == (min_rtt_us / 1000 if known else None,)
+    assert run.rtt_ratio == (1 if known else None)
 
 
 def test_bytes_of_two_receivers_add_up() -> None:
@@ -129,8 +166,22 @@ def test_no_bound_and_no_sample_are_none_and_not_zero() -> None:
 def test_a_phone_that_never_sends_does_not_lower_jain() -> None:
     actions = (Action(0, "start-traffic", phone=1), Action(0, "start-traffic", phone=2))
     parameters = Parameters(scenario=Scenario("two", actions), terminals=3, seconds=2, warmup_seconds=0)
-    samples = measure.parse(lines_of(received(2, 1, 500), received(2, 2, 500)))
-    assert measure.figures(topology.build(parameters), "cubic", 1, samples).jain == pytest.approx(1)
+    samples = measure.parse(lines_of(received(2, 1, 500), received(2, 2, 1_500)))
+    assert measure.figures(topology.build(parameters), "cubic", 1, samples).jain == pytest.approx(0.8)
+
+
+def test_a_phone_that_stops_before_the_measured_window_does_not_lower_jain() -> None:
+    def jain(stop_s: int) -> float | None:
+        actions = (
+            *(Action(0, "start-traffic", phone=1), Action(0, "start-traffic", phone=2)),
+            Action(stop_s, "stop-traffic", phone=2),
+        )
+        parameters = Parameters(scenario=Scenario("two", actions), terminals=2, seconds=4, warmup_seconds=2)
+        samples = measure.parse(lines_of(received(4, 1, 500)))
+        return measure.figures(topology.build(parameters), "cubic", 1, samples).jain
+
+    assert jain(2) == pytest.approx(1)
+    assert jain(3) == pytest.approx(0.5)
 
 
 def test_changes_of_rules_keep_their_moment() -> None:

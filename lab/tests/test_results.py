@@ -147,6 +147,11 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         module.load(tmp_path / "gone.json")
 
 
+def test_a_file_that_cannot_be_written_is_named(make_results: Callable[..., Results], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"^cannot write {tmp_path}: Is a directory$"):
+        module.save(make_results(modes=("cubic",)), tmp_path)
+
+
 SCALARS = st.none() | st.booleans() | st.integers(-9, 99) | st.floats() | st.text(max_size=3)
 JSON_VALUES = st.recursive(
     SCALARS,

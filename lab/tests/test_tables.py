@@ -37,6 +37,25 @@ def test_a_row_per_mode_in_the_order_asked_for(make_results: Callable[..., Resul
     assert {len(row) for row in rows} == {7}
 
 
+def test_each_figure_has_its_unit_and_its_decimals(make_results: Callable[..., Results]) -> None:
+    figures = {"total_goodput_mbps": 20.126, "jain": 0.98765, "rtt_mean_ms": 100.6, "rtt_p95_ms": 200.4}
+    results = of_figures(make_results(modes=("cubic",)), figures | {"rtt_ratio": 3.26, "retransmits": 12})
+    assert tables.rows(results) == [
+        ["mode", "total Mb/s", "Jain", "RTT mean ms", "RTT p95 ms", "RTT ratio", "retransmits"],
+        ["cubic", "20.13", "0.988", "101", "200", "3.3", "12"],
+    ]
+
+
+def test_each_phone_has_the_median_of_its_goodputs(
+    make_results: Callable[..., Results], each_phone: Callable[[Run, EachPhone], Run]
+) -> None:
+    results = make_results(modes=("cubic",), terminals=2, seeds=(1, 2, 3))
+    runs = tuple(
+        each_phone(run, lambda i, phone, run=run: replace(phone, goodput_mbps=run.seed + i / 8)) for run in results.runs
+    )
+    assert tables.phone_rows(replace(results, runs=runs)) == [["Mb/s of phone", "1", "2"], ["cubic", "2.00", "2.12"]]
+
+
 def of_figures(results: Results, *figures: dict[str, Any]) -> Results:
     runs = tuple(replace(run, **changes) for run, changes in zip(results.runs, figures, strict=True))
     return replace(results, runs=runs)
@@ -52,6 +71,47 @@ def test_findings_are_computed_from_the_results(make_results: Callable[..., Resu
     bdp |= {"total_goodput_mbps": 20.05, "rtt_mean_ms": 1010.0}
     assert tables.findings(of_figures(results, cubic, bdp)) == [
         "bdp: total 20.1 Mb/s, as much as cubic's 20.0; mean RTT 1010 ms, about the same as 1000; Jain 0.990 (0.900)."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mbps", "words"),
+    [
+        (100.4, "as much as"),
+        (99.6, "as much as"),
+        (100.8, "1 % above"),
+        (99.2, "1 % below"),
+        (200.0, "100 % above"),
+    ],
+)
+def test_what_rounds_to_no_change_is_none(make_results: Callable[..., Results], mbps: float, words: str) -> None:
+    figures = {"rtt_mean_ms": None, "jain": None}
+    results = of_figures(
+        make_results(modes=("cubic", "bdp")),
+        {"total_goodput_mbps": 100.0, **figures},
+        {"total_goodput_mbps": mbps, **figures},
+    )
+    assert tables.findings(results) == [f"bdp: total {mbps:.1f} Mb/s, {words} cubic's 100.0."]
+
+
+@pytest.mark.parametrize(
+    ("bdp_ms", "words"),
+    [
+        (104.0, "about the same as"),
+        (96.0, "about the same as"),
+        (105.0, "1.1 times above"),
+        (200.0, "2.0 times above"),
+        (95.0, "1.1 times below"),
+        (50.0, "2.0 times below"),
+    ],
+)
+def test_what_rounds_to_once_is_about_the_same(make_results: Callable[..., Results], bdp_ms: float, words: str) -> None:
+    figures = {"total_goodput_mbps": 20.0, "jain": None}
+    results = of_figures(
+        make_results(modes=("cubic", "bdp")), {"rtt_mean_ms": 100.0, **figures}, {"rtt_mean_ms": bdp_ms, **figures}
+    )
+    assert tables.findings(results) == [
+        f"bdp: total 20.0 Mb/s, as much as cubic's 20.0; mean RTT {bdp_ms:.0f} ms, {words} 100."
     ]
 
 

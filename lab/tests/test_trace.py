@@ -69,6 +69,19 @@ def test_the_last_queue_before_a_pause_is_kept(trace_lines: TraceLines) -> None:
     assert connection.unacked_bytes == trace.Track((1, 1.04, 3), (8, 0, 8))
 
 
+def test_the_queue_before_a_pause_of_50_ms_is_kept_and_before_a_shorter_one_is_not(trace_lines: TraceLines) -> None:
+    for next_s, kept_s in ((0.06, (0, 0.01, 0.06)), (0.059999, (0, 0.059999))):
+        lines = trace_lines(*((t_s, "window", {"unsent_bytes": round(t_s * 1e6)}) for t_s in (0, 0.01, next_s)))
+        assert parsed(lines).connections[0].unsent_bytes.t_s == kept_s
+
+
+def test_the_first_queue_is_kept_however_soon_after_boot(trace_lines: TraceLines) -> None:
+    boot_s = -ZERO_US / 1e6
+    lines = trace_lines(*((boot_s + t_s, "window", {"unsent_bytes": round(t_s * 1e6)}) for t_s in (0, 0.049999, 0.05)))
+    connection = trace.parse(lines, 0, 10).connections[0]
+    assert connection.unsent_bytes == trace.Track((0, 0.05), (0, 50_000))
+
+
 def test_connections_are_distinguished_by_their_cookie(trace_lines: TraceLines) -> None:
     history = parsed(trace_lines((1, "window", {}), (2, "window", {"cookie": 8}), (3, "window", {"cwnd_segs": 2})))
     assert [connection.cwnd_segs.t_s for connection in history.connections] == [(1, 3), (2,)]

@@ -73,7 +73,8 @@ def test_an_ipv4_address_mapped_into_ipv6_is_the_ipv4_address() -> None:
     assert addresses.unmapped(octets("::ffff:10.0.0.1")) == octets("10.0.0.1")
     for text in ("10.0.0.1", "2001:db8::1", "::fffe:a00:1"):
         assert addresses.unmapped(octets(text)) == octets(text)
-    assert addresses.unmapped(b"") == b""
+    for other in (b"", octets("::ffff:10.0.0.1")[:15], octets("::ffff:10.0.0.1") + b"x"):
+        assert addresses.unmapped(other) == other
 
 
 @pytest.mark.parametrize(

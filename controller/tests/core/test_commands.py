@@ -76,7 +76,7 @@ def kind(effects: list[Effect]) -> str:
         (replace(SENT, repeats=1), DECISIONS, 0, 6, "set"),
         (replace(SENT, repeats=4), DECISIONS, 0, 47.9, "renew"),
         (replace(SENT, repeats=4), DECISIONS, 0, 48, "set"),
-        (replace(SENT, repeats=5), DECISIONS, 0, 59, "renew"),
+        (replace(SENT, repeats=5), DECISIONS, 0, 59.999_999, "renew"),
         (replace(SENT, repeats=5), DECISIONS, 0, 60, "set"),
         (replace(SENT, repeats=10**6), DECISIONS, 0, 59, "renew"),
         (replace(SENT, repeats=10**6), DECISIONS, 0, 60, "set"),

@@ -50,7 +50,7 @@ def test_an_earlier_time_counts_and_the_later_entry_is_skipped() -> None:
 def test_a_later_time_waits_for_the_earlier_and_adds_no_entry() -> None:
     deadlines, item = Deadlines(), Thing("a")
     deadlines.at(item, 10)
-    for later_us in range(11, 1000):
+    for later_us in range(10, 1000):
         deadlines.at(item, later_us)
     assert len(deadlines) == 1
     assert names(deadlines, 10) == ["a"]

@@ -45,6 +45,23 @@ def refused(effects: list[Effect]) -> list[tuple[str, Reason]]:
     ]
 
 
+def test_what_an_access_point_reports_of_itself_is_kept() -> None:
+    scenario = Scenario(PAPER)
+    stream = scenario.new_stream("access-point", "ap")
+    for sequence, version, malformed in ((1, "1.2.3", 0), (2, "1.2.4", 7)):
+        report = AccessPointReport(
+            bssid=BSSID,
+            sequence=sequence,
+            monotonic_us=sequence,
+            malformed_inputs_total=malformed,
+            agent_version=version,
+        )
+        scenario.do(AccessPointReported(stream, report))
+        reporter = scenario.engine.reporter(stream)
+        assert reporter is not None
+        assert (reporter.agent_version, reporter.malformed_inputs_total) == (version, malformed)
+
+
 def test_a_second_access_point_of_a_cell_is_refused_and_charged() -> None:
     scenario = uploading(1)
     second = scenario.new_stream("access-point", "rogue")

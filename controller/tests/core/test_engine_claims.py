@@ -409,6 +409,15 @@ def test_an_address_that_appears_later_joins_or_parts() -> None:
     assert phone.range() is not None
 
 
+def test_a_stream_that_was_joined_to_no_cell_has_left_none() -> None:
+    scenario = cell_of((ip(mac(0)),))
+    scenario.terminal(mac(0), upload(), comes_from=OTHER_IP)
+    scenario.advance(1)
+    scenario.access_point({})
+    [terminal] = scenario.engine.terminals()
+    assert terminal.no_bounds == Reason(Code.CELL_UNKNOWN)
+
+
 def test_networks_that_translate_addresses_can_be_joined() -> None:
     scenario = cell_of((ip(mac(0)),), ANY_ADDRESS)
     scenario.terminal(mac(0), upload(), comes_from=OTHER_IP)

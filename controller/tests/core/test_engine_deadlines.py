@@ -8,11 +8,12 @@ from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import RenewLease, SetBounds
 from airbound.core.engine import Engine
-from airbound.core.events import AccessPointReported, Event, TerminalReported, Tick
-from airbound.core.parameters import Parameters
+from airbound.core.events import AccessPointReported, Event, Reconfigured, TerminalReported, Tick
+from airbound.core.parameters import Parameters, SafetyParameters
 from airbound.core.principals import Principal, Stream
+from airbound.core.reasons import Code
 from airbound.core.reports import AccessPointReport, Agent, BackEnd, Destination, Station, Survey, TerminalReport
-from airbound.testing.scenario import PAPER, SECOND_US, mac, upload, uploading
+from airbound.testing.scenario import BSSID, PAPER, SECOND_US, Phone, Scenario, mac, upload, uploading
 
 CELLS = 500
 PER_CELL = 20
@@ -191,6 +192,63 @@ def test_the_heap_does_not_grow_with_reports_and_new_sets() -> None:
     assert len(scenario.engine._reporters) == streams
     scenario.advance(700)
     assert len(scenario.engine._deadlines) == 0
+
+
+def test_a_cell_is_due_when_it_is_to_be_forgotten_and_not_before() -> None:
+    scenario = Scenario()
+    forget_us = Parameters().safety.forget_ms * 1000
+    scenario.access_point({})
+    first_us = scenario.now_us
+    assert scenario.engine.next_deadline_us() == first_us + forget_us + 1
+    scenario.now_us += 1
+    scenario.access_point({})
+    scenario.now_us += forget_us  # exactly as long ago as a cell is kept
+    scenario.do(Tick())
+    assert list(scenario.engine.cells) == [BSSID]
+    assert scenario.engine.next_deadline_us() == scenario.now_us + 1
+    scenario.now_us += 1
+    scenario.do(Tick())
+    assert list(scenario.engine.cells) == []
+    assert scenario.engine.next_deadline_us() is None
+
+
+def test_another_time_to_forget_moves_a_cells_deadline() -> None:
+    scenario = Scenario()
+    scenario.access_point({})
+    scenario.do(Reconfigured(Parameters(safety=SafetyParameters(forget_ms=7_000))))
+    assert scenario.engine.next_deadline_us() == scenario.now_us + 7 * SECOND_US + 1
+
+
+def test_a_superseded_stream_is_due_when_it_is_to_be_closed_and_not_before() -> None:
+    scenario = Scenario()
+    old, new = Phone(mac(0), None), Phone(mac(0), None)
+    scenario.phones = {mac(0): old}
+    scenario.terminal(mac(0))
+    scenario.now_us += SECOND_US
+    scenario.phones = {mac(0): new, b"before": old}
+    scenario.terminal(mac(0))
+    due_us = scenario.now_us + 30 * SECOND_US  # three heartbeats
+    assert scenario.engine.next_deadline_us() == due_us
+    scenario.now_us = due_us
+    scenario.do(Tick())
+    assert old.closed is Code.REPLACED
+    assert scenario.engine.next_deadline_us() is None
+
+
+def test_a_superseded_stream_that_is_heard_once_more_is_due_later() -> None:
+    scenario = Scenario()
+    old, new = Phone(mac(0), None), Phone(mac(0), None)
+    for phone, other in ((old, new), (new, old)):
+        scenario.phones = {mac(0): phone, b"other!": other}
+        scenario.terminal(mac(0))
+    scenario.now_us += 2 * SECOND_US
+    scenario.phones = {mac(0): old, b"other!": new}
+    scenario.terminal(mac(0))
+    due_us = scenario.now_us + 30 * SECOND_US
+    scenario.advance(29)
+    assert scenario.engine.next_deadline_us() == due_us
+    scenario.advance(1.1)
+    assert old.closed is Code.REPLACED
 
 
 def test_ticks_come_with_leases_and_no_more_often() -> None:

@@ -12,9 +12,19 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import CellChanged, CloseStream, Effect, Note
 from airbound.core.events import Disconnected, Exempted, ModeSet, Reconfigured, Refused
 from airbound.core.reasons import Code, Reason
-from airbound.testing.scenario import BSSID, PAPER, SECOND_US, Scenario, ip, mac, upload, uploading
+from airbound.testing.scenario import BSSID, PAPER, SECOND_US, Phone, Scenario, ip, mac, upload, uploading
 
 MALFORMED = Reason(Code.MALFORMED, "mac")
+
+
+def test_a_stream_whose_first_report_is_refused_has_no_terminal_yet() -> None:
+    scenario = Scenario(PAPER)
+    scenario.phones[mac(0)] = Phone(mac(0), None, sequence=-1)
+    scenario.terminal(mac(0), upload())
+    assert scenario.engine.terminals() == []
+    assert scenario.do(ModeSet("observe")) == [Note("info", "mode", "observe")]
+    scenario.terminal(mac(0), upload())
+    assert [terminal.mac for terminal in scenario.engine.terminals()] == [mac(0)]
 
 
 def terminal_of(scenario: Scenario, number: int = 0) -> Terminal:

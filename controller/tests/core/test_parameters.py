@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import math
 from typing import Any
 
@@ -9,31 +10,103 @@ import pytest
 from airbound.core.parameters import (
     BdpParameters,
     CapacityParameters,
+    IdentityParameters,
     MinRttParameters,
+    PaperParameters,
     Parameters,
+    ReportingParameters,
     SafetyParameters,
     SenderParameters,
 )
 
+# By field: the smallest value, the default, the largest.
+FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
+    SenderParameters: {
+        "start_bytes_per_s": (1.0, 10_000.0, 1e9),
+        "stop_bytes_per_s": (0.0, 2_000.0, 1e9),
+        "min_interval_ms": (10, 250, 60_000),
+        "link_overhead_bytes": (0, 34, 200),
+    },
+    SafetyParameters: {
+        "lease_ms": (1_000, 6_000, 60_000),
+        "cell_stale_ms": (500, 3_000, 600_000),
+        "terminal_stale_ms": (500, 5_000, 600_000),
+        "sending_keep_ms": (0, 3_000, 600_000),
+        "forget_ms": (1_000, 600_000, 86_400_000),
+    },
+    ReportingParameters: {
+        "interval_ms": (100, 1_000, 60_000),
+        "heartbeat_ms": (1_000, 10_000, 600_000),
+        "rtt_ratio_change": (0.0, 0.2, 100.0),
+    },
+    MinRttParameters: {
+        "max_age_s": (1, 600, 86_400),
+        "confirm_ratio": (1.0, 2.0, 100.0),
+        "unconfirmed_s": (0.0, 15.0, 3600.0),
+    },
+    CapacityParameters: {
+        "default_bps": (1e5, 20e6, 1e11),
+        "goodput_per_bitrate": (0.01, 0.44, 1.0),
+        "goodput_per_bitrate_aggregated": (0.01, 0.65, 1.0),
+        "most_per_bitrate": (0.01, 0.47, 1.0),
+        "min_bps": (1e4, 5e5, 1e11),
+        "max_bps": (1e5, 5e9, 1e12),
+        "min_utilisation": (0.01, 0.05, 1.0),
+        "smoothing_s": (0.1, 3.0, 600.0),
+        "change_ratio": (0.0, 0.03, 1.0),
+        "difs_us": (0.0, 28.0, 1000.0),
+        "slot_us": (0.0, 9.0, 1000.0),
+        "cw_min_slots": (0, 15, 1023),
+        "aggregate_us": (100.0, 3_000.0, 5_484.0),
+        "max_filter_s": (1.0, 10.0, 600.0),
+        "max_interval_s": (1.0, 10.0, 600.0),
+    },
+    BdpParameters: {
+        "gain": (0.1, 1.0, 100.0),
+        "gain_alone": (0.1, 1.1, 100.0),
+        "queue_segs": (0, 4, 1000),
+        "min_fraction": (0.0, 0.5, 1.0),
+        "floor_segs": (1, 2, 100),
+    },
+}
+# Two fields of one table may exclude each other: what the other is to be while this one is at its limit.
+BESIDE: dict[tuple[str, float], dict[str, float]] = {
+    ("start_bytes_per_s", 1.0): {"stop_bytes_per_s": 0.0},
+    ("stop_bytes_per_s", 1e9): {"start_bytes_per_s": 1e9},
+    ("min_bps", 1e11): {"max_bps": 1e12},
+    ("max_bps", 1e5): {"min_bps": 1e4},
+}
+TABLES: list[Any] = [IdentityParameters, PaperParameters, *FIELDS]
+
 
 @pytest.mark.parametrize(
-    ("kind", "field", "low", "high"),
-    [
-        (SenderParameters, "min_interval_ms", 10, 60_000),
-        (SafetyParameters, "lease_ms", 1_000, 60_000),
-        (SafetyParameters, "cell_stale_ms", 500, 600_000),
-        (MinRttParameters, "confirm_ratio", 1.0, 100.0),
-        (CapacityParameters, "min_utilisation", 0.01, 1.0),
-        (BdpParameters, "floor_segs", 1, 100),
-    ],
+    ("kind", "field", "low", "default", "high"),
+    [(kind, field, *values) for kind, fields in FIELDS.items() for field, values in fields.items()],
 )
-def test_a_field_has_its_limits(kind: Any, field: str, low: float, high: float) -> None:
+def test_a_field_has_its_limits_and_its_default(kind: Any, field: str, low: float, default: float, high: float) -> None:
+    assert getattr(kind(), field) == default
     for value in (low, high):
-        assert getattr(kind(**{field: value}), field) == value
-    for value in (low - 1, high + 1, math.nan, math.inf, "7", None, True):
+        assert getattr(kind(**{field: value}, **BESIDE.get((field, value), {})), field) == value
+    for wrong in (low - 1, high + 1, math.nan, math.inf, "7", None, True):
         with pytest.raises(pydantic.ValidationError) as caught:
-            kind(**{field: value})
+            kind(**{field: wrong})
         assert caught.value.errors()[0]["loc"] == (field,)
+
+
+def test_every_number_has_limits_and_every_field_is_explained() -> None:
+    for kind in TABLES:
+        fields: dict[str, Any] = kind.__pydantic_fields__
+        assert all(field.description for field in fields.values())
+        numbers = {name for name, field in fields.items() if field.annotation in {int, float}}
+        assert numbers == FIELDS.get(kind, {}).keys()
+    assert {type(getattr(Parameters(), field.name)) for field in dataclasses.fields(Parameters)} == {str, *TABLES}
+
+
+def test_the_defaults_that_are_no_numbers() -> None:
+    parameters = Parameters()
+    assert (parameters.policy, parameters.paper.table) == ("bdp", "jelly-bean")
+    assert parameters.identity.match_addresses
+    assert parameters.min_rtt.share
 
 
 def test_fields_that_do_not_fit_together_are_refused() -> None:

@@ -334,8 +334,9 @@ def test_what_is_no_address_of_a_peer(octets: bytes) -> None:
 
 
 def test_only_the_beginning_of_octets_is_repeated() -> None:
-    _, refusals = convert.terminal_report(phone_report(mac=b"\xab" * 1000))
-    assert seen(refusals) == [(Code.MALFORMED, f"mac (octets {'ab' * 20}...)")]
+    for octets, shown in ((20, "ab" * 20), (21, f"{'ab' * 20}..."), (1000, f"{'ab' * 20}...")):
+        _, refusals = convert.terminal_report(phone_report(mac=b"\xab" * octets))
+        assert seen(refusals) == [(Code.MALFORMED, f"mac (octets {shown})")]
 
 
 def test_the_first_and_the_last_unicast_address_of_ipv4() -> None:
@@ -515,27 +516,29 @@ def test_frequency_at_its_limit_and_beyond() -> None:
         report, refusals = convert.access_point_report(cell_report(channel=channel))
         assert report is not None
         assert report.center_frequency_mhz == kept
-        assert seen(refusals) == ([] if kept else [(Code.OUT_OF_RANGE, "channel.center_frequency_mhz")])
+        expected = Reason(Code.OUT_OF_RANGE, "channel.center_frequency_mhz", after=mhz, limit=FREQUENCY_MAX_MHZ)
+        assert refusals == ([] if kept else [expected])
 
 
 @pytest.mark.parametrize(
     ("active_us", "busy_us", "refused"),
     [
-        (5, 5, ""),
-        (COUNTER_MAX, COUNTER_MAX, ""),
-        (0, 0, ""),
-        (5, 6, "survey.busy_us"),
-        (2**63, 5, "survey.active_us"),
-        (5, 2**64 - 1, "survey.busy_us"),
+        (5, 5, None),
+        (COUNTER_MAX, COUNTER_MAX, None),
+        (0, 0, None),
+        (5, 6, Reason(Code.OUT_OF_RANGE, "survey.busy_us", after=6, limit=5)),
+        (2**63, 5, Reason(Code.OUT_OF_RANGE, "survey.active_us", after=2**63, limit=COUNTER_MAX)),
+        (2**63, 2**63 + 1, Reason(Code.OUT_OF_RANGE, "survey.active_us", after=2**63, limit=COUNTER_MAX)),
+        (5, 2**64 - 1, Reason(Code.OUT_OF_RANGE, "survey.busy_us", after=2**64 - 1, limit=5)),
     ],
 )
-def test_a_survey_at_each_limit_and_beyond(active_us: int, busy_us: int, refused: str) -> None:
+def test_a_survey_at_each_limit_and_beyond(active_us: int, busy_us: int, refused: Reason | None) -> None:
     survey = access_point_pb2.ChannelSurvey(active_us=active_us, busy_us=busy_us)
     report, refusals = convert.access_point_report(cell_report(survey=survey, stations=[station()]))
     assert report is not None
     assert len(report.stations) == 1
     assert report.survey == (None if refused else Survey(active_us, busy_us))
-    assert [reason.subject for reason in refusals] == ([refused] if refused else [])
+    assert refusals == ([refused] if refused else [])
 
 
 def test_a_report_without_a_survey_has_none() -> None:
@@ -573,6 +576,13 @@ def test_the_version_of_an_agent(version: str, right: bool) -> None:  # noqa: FB
     report, refusals = convert.terminal_report(phone_report(agent=terminal_pb2.Agent(version=version)))
     assert (report is not None) == right
     assert seen(refusals) == ([] if right else [(Code.MALFORMED, "agent.version")])
+
+
+def test_only_the_beginning_of_an_access_points_version_is_kept() -> None:
+    for characters in (64, 65):
+        report, refusals = convert.access_point_report(cell_report(agent_version="v" * characters))
+        assert report is not None
+        assert (report.agent_version, refusals) == ("v" * 64, [])
 
 
 # Whatever may come: reports that are right, with one thing broken

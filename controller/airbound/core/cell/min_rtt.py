@@ -93,7 +93,7 @@ class MinRtt:
         if len(entries) > WITNESSES_MAX:
             # Those that were contradicted are kept first: forgotten, they would be given their time again.
             path.forget(max(entries, key=lambda name: (name not in path.contradicted, entries[name][0])))
-        path.oldest_us = min((at_us for _, at_us in entries.values()), default=now_us)
+        path.oldest_us = min(at_us for _, at_us in entries.values())
 
     def _share(self, path: _Path, reporting: str, now_us: int) -> None:
         """Find the smallest entry that counts for all; `reporting` is the terminal whose report is being taken in."""

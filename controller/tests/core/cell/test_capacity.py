@@ -23,6 +23,7 @@ def interval(
     n: int = 1,
     seconds: float = 1.0,
     goodput_mbps: float = 0.0,
+    best_mbps: float = 0.0,
 ) -> Interval:
     return Interval(
         duration_us=round(seconds * SECOND_US),
@@ -31,6 +32,7 @@ def interval(
         aggregated_frames=aggregated,
         active_senders=n,
         goodput_bps=goodput_mbps * 1e6,
+        best_bitrate_bps=best_mbps * 1e6,
         survey_active_us=0 if busy is None else round(seconds * SECOND_US),
         survey_busy_us=0 if busy is None else round(busy * seconds * SECOND_US),
     )
@@ -77,6 +79,7 @@ def test_utilisation_counts_the_idle_time_that_each_frame_costs() -> None:
 def test_utilisation_counts_one_channel_access_for_each_aggregate() -> None:
     # 0.6 s of aggregates of 3 ms are 200 accesses of 73 us.
     assert utilisation(interval(200, 0.6, aggregated=25_000), PARAMETERS) == pytest.approx(0.6 + 200 * 73e-6)
+    assert utilisation(interval(200, 0.61, aggregated=25_000), PARAMETERS) == pytest.approx(0.61 + 0.61 / 0.003 * 73e-6)
     # Half of the frames, so half of the time, is aggregated: 100 accesses, and each other frame is one.
     mixed = interval(20, 0.6, frames=1000, aggregated=1000)
     assert utilisation(mixed, PARAMETERS) == pytest.approx(0.6 + 1100 * 73e-6)
@@ -105,6 +108,13 @@ def test_without_aggregation_each_frame_is_a_channel_access(*, mbps: float, busy
     assert Estimated(entry).mbps == pytest.approx(of_one_access_per_packet(entry) / 1e6)
 
 
+def test_rates_are_not_rounded_to_whole_bits() -> None:
+    payload = {"duration_us": 3 * SECOND_US, "payload_bytes": 11_625_001, "frames": 0, "active_senders": 1}
+    assert Estimated(Interval(**payload)).estimator.bps == 93_000_008 / 3
+    half = {"survey_active_us": 3 * SECOND_US, "survey_busy_us": 3 * SECOND_US // 2}
+    assert Estimated(Interval(**payload, **half)).estimator.bps == 2 * 93_000_008 / 3
+
+
 def test_half_a_channel_shows_the_whole_capacity() -> None:
     seen = Estimated(interval(12, 0.5))
     assert (seen.mbps, seen.source) == (pytest.approx(24), "busy_time")
@@ -112,6 +122,26 @@ def test_half_a_channel_shows_the_whole_capacity() -> None:
 
 def test_a_full_channel_carries_what_it_carries() -> None:
     assert Estimated(interval(24, 0.95, frames=3000)).mbps == pytest.approx(24)
+
+
+def test_no_estimate_is_above_what_the_best_bitrate_carries() -> None:
+    """Collisions make the busy time look smaller than it is."""
+    seen = Estimated(interval(24, 0.5, best_mbps=54))
+    assert (seen.mbps, seen.source) == (pytest.approx(0.47 * 54), "busy_time")
+    seen.see(*[interval(24, 0.5)] * 3)  # nobody sends at a known rate
+    assert seen.mbps == pytest.approx(0.47 * 54)
+    seen.see(interval(24, 0.5, best_mbps=24))
+    assert seen.mbps == pytest.approx(0.47 * 24)
+    seen.see(interval(0, 0.01, best_mbps=48))
+    assert seen.mbps == pytest.approx(0.47 * 48)
+    seen.see(interval(24, 0.5, best_mbps=1000))
+    assert seen.mbps == pytest.approx(48)
+
+
+def test_what_is_not_known_of_an_interval_is_zero() -> None:
+    entry = Interval(duration_us=1, payload_bytes=2, frames=3, active_senders=4)
+    assert (entry.aggregated_frames, entry.goodput_bps, entry.best_bitrate_bps) == (0, 0, 0)
+    assert (entry.survey_active_us, entry.survey_busy_us) == (0, 0)
 
 
 def test_an_interval_is_a_sample_from_the_smallest_utilisation_on() -> None:

@@ -159,6 +159,17 @@ def test_a_confirmation_clears_a_terminal() -> None:
     assert cell.second(c=900_000) == TRUE_US  # it has its time again
 
 
+def test_a_confirmation_of_more_than_twice_what_was_refuted_clears_nobody() -> None:
+    for confirmed_us, cleared in ((2 * FALSE_US, True), (2 * FALSE_US + 1, False)):
+        cell = Cell(a=900_000, wrong=FALSE_US)
+        for _ in range(5):
+            cell.second()
+        for _ in range(20):
+            cell.second(wrong=FALSE_US + 40)  # the smallest counts
+        cell.second(wrong=confirmed_us, c=confirmed_us + 1)
+        assert cell.second(c=900_000) == (confirmed_us if cleared else 900_000)
+
+
 def test_a_minimum_is_not_refuted_while_the_others_are_silent() -> None:
     """They had no chance to see it."""
     cell = Cell(a=TRUE_US)
@@ -217,6 +228,25 @@ def test_destinations_that_nobody_reports_are_forgotten() -> None:
     assert len(cell.table) == 0
 
 
+def test_a_destination_is_kept_as_long_as_its_youngest_entry() -> None:
+    table = MinRtt(PARAMETERS)
+    table.observe("a", SERVER, TRUE_US, 1)
+    table.observe("b", SERVER, TRUE_US, 1 + SECOND_US)
+    table.expire(1 + SECOND_US + AGE_US)
+    assert len(table) == 1
+
+
+def test_an_entrys_age_is_known_to_a_sixteenth_of_how_long_it_lasts() -> None:
+    for again_us, lasts_us in ((AGE_US // 16 - 1, AGE_US), (AGE_US // 16, AGE_US // 16 + AGE_US)):
+        table = MinRtt(PARAMETERS)
+        table.observe("a", SERVER, TRUE_US, 1)
+        table.observe("a", SERVER, TRUE_US, 1 + again_us)
+        table.expire(1 + lasts_us)
+        assert len(table) == 1
+        table.expire(1 + lasts_us + 1)
+        assert len(table) == 0
+
+
 def test_made_up_addresses_do_not_fill_the_memory_and_push_out_the_longest_unreported() -> None:
     table = MinRtt(PARAMETERS)
     table.observe("a", SERVER, 10, 1)
@@ -225,7 +255,7 @@ def test_made_up_addresses_do_not_fill_the_memory_and_push_out_the_longest_unrep
     for number in range(PATHS_MAX + 100):
         table.observe("a", OTHER_SERVER, 20, 2)
         table.observe("b", made_up(number), 30, 2)
-    assert len(table) == PATHS_MAX
+    assert len(table) == 1024
     assert (table.shared_us(SERVER), table.shared_us(OTHER_SERVER)) == (0, 15)
 
 
@@ -234,6 +264,7 @@ def test_more_terminals_than_witnesses_keep_the_smallest() -> None:
     for _ in range(3):
         assert cell.second() == TRUE_US
     path = cell.table._paths[SERVER]
+    assert len(path.entries) == 32
     assert sorted(path.entries) == sorted(f"phone {number}" for number in range(WITNESSES_MAX))
 
 

@@ -7,10 +7,18 @@ import pytest
 from airbound.core.cell.state import CellState, restriction
 from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import CellChanged, Effect, SetBounds
-from airbound.core.parameters import CapacityParameters, Parameters
+from airbound.core.parameters import CapacityParameters, Parameters, SafetyParameters
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import AccessPointReport, BackEnd, Destination, Station, Survey, TerminalReport
+from airbound.core.reports import (
+    COUNTER_MAX,
+    AccessPointReport,
+    BackEnd,
+    Destination,
+    Station,
+    Survey,
+    TerminalReport,
+)
 from airbound.core.settings import Settings
 from airbound.testing.scenario import BSSID, OTHER_SERVER, SECOND_US, SERVER, mac, upload
 
@@ -73,6 +81,7 @@ def measured(parameters: Parameters | None = None) -> Cell:
 def test_a_cell_begins_with_the_default_and_knows_no_rates() -> None:
     state = Cell().state
     assert (state.name, state.decided_capacity_bps, state.stations.measured) == (NAME, 20e6, False)
+    assert (state.ssid, state.center_frequency_mhz, state.terminals) == (b"", 0, {})
     assert state.changed() == CellChanged(BSSID)
 
 
@@ -113,6 +122,8 @@ def test_the_ratio_of_a_change_is_a_parameter() -> None:
     exact = measured(Parameters(capacity=CapacityParameters(change_ratio=0.0)))
     assert exact.access_point(8.0, 0.51)
     assert exact.state.decided_capacity_bps == exact.state.capacity.bps
+    idle = Cell(Parameters(capacity=CapacityParameters(change_ratio=0.0)))
+    assert [idle.access_point(0) for _ in range(5)] == [True, True, False, False, False]
     coarse = measured(Parameters(capacity=CapacityParameters(change_ratio=1.0)))
     assert not coarse.access_point(8.0, 0.26)
 
@@ -142,6 +153,16 @@ def test_a_new_minimum_rtt_decides_those_who_send_there_alone(monkeypatch: pytes
     cell.now_us += SECOND_US
     effects = cell.report(terminals[0], upload(100, 90))
     assert not any(isinstance(effect, SetBounds) for effect in effects)
+
+
+def test_of_several_new_minimum_rtts_one_is_enough_to_decide_who_sends_there() -> None:
+    cell = measured()
+    reporting = cell.join(0, upload(), upload(address=OTHER_SERVER))
+    cell.join(1, upload())
+    cell.join(2, upload(address=OTHER_SERVER))
+    cell.now_us += SECOND_US
+    effects = cell.report(reporting, upload(100, 90), upload(100, 80, address=OTHER_SERVER))
+    assert [effect.stream.number for effect in effects if isinstance(effect, SetBounds)] == [0, 1, 2]
 
 
 def test_witnesses_are_names() -> None:
@@ -176,6 +197,15 @@ def test_what_has_not_reported_is_stale(silent_s: float, sending: bool, reason: 
     terminal = cell.join(0, upload(connections=int(sending)))
     cell.state.decide(terminal, cell.now_us + round(silent_s * SECOND_US))
     assert terminal.no_bounds == reason
+
+
+def test_the_limits_of_what_is_stale_are_given_in_seconds() -> None:
+    cell = measured(Parameters(safety=SafetyParameters(cell_stale_ms=1_500, terminal_stale_ms=2_250)))
+    terminal = cell.join(0, upload())
+    cell.state.decide(terminal, cell.now_us + round(1.6 * SECOND_US))
+    assert terminal.no_bounds == Reason(Code.CELL_STALE, NAME, limit=1.5)
+    cell.state.decide(terminal, cell.now_us + round(2.3 * SECOND_US))
+    assert terminal.no_bounds == Reason(Code.TERMINAL_STALE, limit=2.25)
 
 
 def test_a_cell_that_reported_once_waits() -> None:
@@ -246,6 +276,22 @@ def test_an_access_point_that_booted_is_learned_again() -> None:
     assert cell.access_point()
     assert cell.state.stations.measured
     assert cell.state.stations.active_senders == 1
+
+
+def test_two_reports_at_one_moment_are_no_boot() -> None:
+    cell = measured()
+    assert not cell.access_point(seconds=0)
+    assert cell.state.stations.measured
+
+
+def test_another_access_points_first_report_counts_as_one_after_a_boot() -> None:
+    """Whatever its clock shows."""
+    cell = measured()
+    for name in ("one", "other"):
+        cell.state.report_by(Principal("access-point", name))
+    cell.clock_us = COUNTER_MAX
+    cell.access_point(seconds=0)
+    assert not cell.state.stations.measured
 
 
 def test_who_left_while_the_access_point_booted_is_gone() -> None:

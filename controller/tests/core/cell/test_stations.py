@@ -60,6 +60,7 @@ def test_the_first_report_gives_no_rate() -> None:
     cell = Cell()
     cell.report(1, station(1_000_000))
     assert (cell.senders, cell.uplink_bps, cell.stations.measured, cell.interval) == (0, 0, False, None)
+    assert cell.stations.by_mac[mac(0)].payload_bytes_per_s == 0
     cell.report(2, station(1_000_000))
     assert cell.stations.measured
 
@@ -81,6 +82,14 @@ def test_two_levels_so_that_a_sender_does_not_flap(bytes_per_s: list[int], sendi
         count += rate
         cell.report(second, Station(mac(0), count))
     assert (cell.senders == 1) is sending
+
+
+def test_rates_are_not_rounded_to_whole_bytes() -> None:
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(0.7, station(1))
+    assert cell.stations.by_mac[mac(0)].payload_bytes_per_s == 1_500 * 1e6 / 700_000
+    assert cell.uplink_bps == 1_500 * 8e6 / 700_000
 
 
 def test_null_frames_are_no_sending() -> None:
@@ -200,6 +209,14 @@ def test_a_sender_that_leaves_is_gone_at_once() -> None:
     assert cell.senders == 1
 
 
+def test_a_sender_that_associates_again_sends_nothing_until_rates_are_taken() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1))
+    cell.report(1, station(1_000), station(1_000, number=1))
+    cell.report(1.05, station(1_050), station(0, number=1, connected_s=0))
+    assert cell.senders == 1
+
+
 def surveyed(second: int, busy: float = 0.9) -> Survey:
     return Survey(active_us=(100 + second) * SECOND_US, busy_us=round((100 + second) * SECOND_US * busy))
 
@@ -261,6 +278,32 @@ def test_a_sender_that_left_between_differences_makes_the_next_incomplete() -> N
     assert cell.interval is not None
 
 
+def test_a_sender_that_associates_again_makes_the_interval_incomplete_even_if_it_sends_no_more() -> None:
+    """What it sent before is in the survey, and in no counter."""
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1))
+    cell.report(1, station(1_000), station(1_000, number=1))
+    cell.report(2, station(2_000), station(0, number=1, connected_s=0.5))
+    assert (cell.senders, cell.interval) == (1, None)
+    cell.report(3, station(3_000), station(0, number=1, connected_s=1.5))
+    assert cell.interval is not None
+
+
+@pytest.mark.parametrize(
+    ("sending", "best_bps"), [([], 0), ([54_000, 24_000], 54e6), ([6_000, 12_000], 12e6)], ids=["none", "54", "12"]
+)
+def test_the_best_bitrate_is_that_of_the_fastest_sender(sending: list[int], best_bps: float) -> None:
+    cell = Cell()
+    idle = station(0, number=9, rx_bitrate_kbps=300_000)
+    for second in range(2):
+        senders = [
+            station(100 * second, number=number, rx_bitrate_kbps=kbps) for number, kbps in enumerate(sending, start=1)
+        ]
+        cell.report(second, idle, *senders)
+    assert cell.interval is not None
+    assert cell.interval.best_bitrate_bps == best_bps
+
+
 def test_a_survey_that_began_again_gives_no_ratio() -> None:
     cell = Cell()
     cell.report(0, station(0), survey=surveyed(50))
@@ -290,14 +333,16 @@ def test_the_differences_of_surveys(active_us: int, busy_us: int, ratio: float |
 def test_an_access_point_that_booted_is_compared_with_nothing() -> None:
     cell = Cell()
     cell.report(50, station(1_000), survey=surveyed(50))
-    cell.report(51, station(2_000), survey=surveyed(51))
-    assert cell.senders == 1
+    cell.report(51, station(2_000), station(0, number=1), survey=surveyed(51))
+    cell.report(51.1, survey=surveyed(51))  # the sender left
+    assert cell.stations.measured
     cell.stations.restart()
     assert (cell.senders, cell.uplink_bps, cell.stations.measured, cell.stations.busy_ratio) == (0, 0, False, None)
     cell.report(1, station(5_000), survey=surveyed(1))
     assert (cell.senders, cell.stations.measured) == (0, False)
     cell.report(2, station(5_500), survey=surveyed(2))
     assert cell.uplink_bps == pytest.approx(500 * 1_500 * 8)
+    assert cell.interval is not None  # that somebody left is long ago
 
 
 def test_a_gap_between_reports_is_bridged() -> None:
