@@ -543,6 +543,31 @@ func TestACauseIsLoggedAsAWarningOnce(t *testing.T) {
 	}
 }
 
+func TestDefaults(t *testing.T) {
+	cfg, err := controllerclient.WithDefaults(controllerclient.Config{Address: "127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.BackoffMin != controllerclient.BackoffMinDefault || cfg.BackoffMax != controllerclient.BackoffMaxDefault {
+		t.Errorf("back-off from %v to %v", cfg.BackoffMin, cfg.BackoffMax)
+	}
+	if cfg.Logger != slog.Default() {
+		t.Error("another logger than the default")
+	}
+	// grpc-go takes no interval below 10 s; a full cell without bounds has an RTT of over 2 s.
+	if interval, timeout := controllerclient.Keepalive(cfg); interval != 10*time.Second || timeout != 8*time.Second {
+		t.Errorf("keepalive after %v for %v", interval, timeout)
+	}
+}
+
+func TestAFirstWaitAboveTheDefaultLongestIsTheLongest(t *testing.T) {
+	const minute = time.Minute
+	cfg, err := controllerclient.WithDefaults(controllerclient.Config{Address: "127.0.0.1:1", BackoffMin: minute})
+	if err != nil || cfg.BackoffMin != minute || cfg.BackoffMax != minute {
+		t.Errorf("back-off from %v to %v, %v", cfg.BackoffMin, cfg.BackoffMax, err)
+	}
+}
+
 func TestDefaultsOfTheBackOff(t *testing.T) {
 	// A lease is 6 s and renewed every 2 s.
 	const leaseLeft = 4 * time.Second

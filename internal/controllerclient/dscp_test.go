@@ -43,6 +43,9 @@ func TestTheConnectionsSocketOptions(t *testing.T) {
 			if got := option(t, socket, unix.SOL_SOCKET, unix.SO_PRIORITY); got != interactive {
 				t.Errorf("priority is %d, want %d", got, interactive)
 			}
+			if got := option(t, socket, unix.SOL_SOCKET, unix.SO_KEEPALIVE); got != 0 {
+				t.Error("the kernel's keepalive is on, beside that of grpc-go")
+			}
 			// The keepalive's timeout: longer, and a lease ends before a controller that is gone is noticed.
 			const userTimeoutMS = 8000
 			if got := option(t, socket, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT); got != userTimeoutMS {

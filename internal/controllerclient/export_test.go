@@ -14,6 +14,14 @@ func WithKeepalive(cfg Config, interval, timeout time.Duration) Config {
 	return cfg
 }
 
+// WithDefaults is what Run makes of cfg.
+func WithDefaults(cfg Config) (Config, error) { return cfg.withDefaults() }
+
+// Keepalive returns the keepalive times of cfg.
+func Keepalive(cfg Config) (interval, timeout time.Duration) {
+	return cfg.keepalive.time, cfg.keepalive.timeout
+}
+
 // Dial is how a connection is opened outside of tests.
 var Dial = dialWithDSCP
 

@@ -169,6 +169,18 @@ func TestRenewals(t *testing.T) {
 	}
 }
 
+func TestALeaseThatEndedEndsEvenIfTheNextSetIsRefused(t *testing.T) {
+	t.Parallel()
+	lease := bounds.NewLease(procfs())
+	mustSet(t, lease, 0, set(7, 10_000, all(true, 1, 2)))
+	if err := lease.Set(10*secondUS, set(6, 10_000, all(true, 3, 4))); err == nil {
+		t.Error("generation 6 after 7 was accepted")
+	}
+	if got := describe(lease.InForce()); got != "0 [] until 0" {
+		t.Errorf("in force: %s", got)
+	}
+}
+
 func TestGenerationsGrowWithinAStream(t *testing.T) {
 	t.Parallel()
 	lease := bounds.NewLease(procfs())

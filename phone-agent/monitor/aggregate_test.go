@@ -5,6 +5,7 @@ package monitor_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -202,18 +203,85 @@ func TestAConnectionMissedInSnapshotsIsNotCountedTwice(t *testing.T) {
 func TestWhatWasDeliveredBeforeTheAgentStartedDoesNotCount(t *testing.T) {
 	t.Parallel()
 	var aggregator monitor.Aggregator
-	old := func(bytes, sacks uint64) monitor.Connection {
+	old := func(bytes uint64, events monitor.Events) monitor.Connection {
 		return connection(
 			"10.0.0.2:1",
 			"10.0.4.1:80",
-			func(c *monitor.Connection) { c.AckedBytes, c.Events.Sack = bytes, sacks },
+			func(c *monitor.Connection) { c.AckedBytes, c.Events = bytes, events },
 		)
 	}
-	if changes := aggregator.Observe(snapshot(old(1e9, 7)), 0); changes.StartedSending {
+	before := monitor.Events{LocalCongestion: 10, DupAck: 20, Sack: 30, FastRetransmit: 40, Timeout: 50, Undo: 60}
+	if changes := aggregator.Observe(snapshot(old(1e9, before)), 0); changes.StartedSending {
 		t.Errorf("started by earlier bytes: %+v", changes)
 	}
-	aggregator.Observe(snapshot(old(1e9+5, 8)), secondUS)
-	if got := only(t, &aggregator); got.GetDeliveredBytes() != 5 || got.GetEvents().GetSack() != 1 {
+	after := monitor.Events{LocalCongestion: 11, DupAck: 22, Sack: 33, FastRetransmit: 44, Timeout: 55, Undo: 66}
+	aggregator.Observe(snapshot(old(1e9+5, after)), secondUS)
+	want := &airboundv1.EventCounts{
+		LocalCongestion: 1, DuplicateAck: 2, Sack: 3, FastRetransmit: 4, Timeout: 5, Undo: 6,
+	}
+	if got := only(t, &aggregator); got.GetDeliveredBytes() != 5 || !proto.Equal(got.GetEvents(), want) {
+		t.Errorf("%v", got)
+	}
+}
+
+// Counters of one connection never decrease: any that did belongs to another connection with the same ports.
+func TestEachCounterThatWentBackShowsAnotherConnection(t *testing.T) {
+	t.Parallel()
+	events := monitor.Events{LocalCongestion: 9, DupAck: 9, Sack: 9, FastRetransmit: 9, Timeout: 9, Undo: 9}
+	for name, field := range map[string]func(*monitor.Connection) *uint64{
+		"acked_bytes":      func(c *monitor.Connection) *uint64 { return &c.AckedBytes },
+		"local_congestion": func(c *monitor.Connection) *uint64 { return &c.Events.LocalCongestion },
+		"dup_ack":          func(c *monitor.Connection) *uint64 { return &c.Events.DupAck },
+		"sack":             func(c *monitor.Connection) *uint64 { return &c.Events.Sack },
+		"fast_retransmit":  func(c *monitor.Connection) *uint64 { return &c.Events.FastRetransmit },
+		"timeout":          func(c *monitor.Connection) *uint64 { return &c.Events.Timeout },
+		"undo":             func(c *monitor.Connection) *uint64 { return &c.Events.Undo },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one := connection("10.0.0.2:1", "10.0.4.1:80", func(c *monitor.Connection) {
+				c.AckedBytes, c.Events = 1000, events
+			})
+			aggregator := begun()
+			aggregator.Observe(snapshot(one), secondUS)
+			aggregator.Observe(snapshot(one), 2*secondUS)
+			if got := only(t, aggregator); got.GetDeliveredBytes() != 1000 || got.GetEvents().GetUndo() != 9 {
+				t.Errorf("nothing changed: %v", got)
+			}
+			another := one
+			*field(&another)--
+			aggregator.Observe(snapshot(another), 3*secondUS)
+			of := another.Events
+			want := &airboundv1.EventCounts{
+				LocalCongestion: 9 + of.LocalCongestion, DuplicateAck: 9 + of.DupAck, Sack: 9 + of.Sack,
+				FastRetransmit: 9 + of.FastRetransmit, Timeout: 9 + of.Timeout, Undo: 9 + of.Undo,
+			}
+			got := only(t, aggregator)
+			if got.GetDeliveredBytes() != 1000+another.AckedBytes || !proto.Equal(got.GetEvents(), want) {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
+func TestSumsOfWrongCountersDoNotWrap(t *testing.T) {
+	t.Parallel()
+	const most = math.MaxUint64
+	wrong := func(c *monitor.Connection) {
+		c.AckedBytes, c.UnsentBytes, c.UnackedBytes = most, most, 2
+		c.Events = monitor.Events{
+			LocalCongestion: most, DupAck: most, Sack: most, FastRetransmit: most, Timeout: most, Undo: most,
+		}
+	}
+	aggregator := begun()
+	aggregator.Observe(snapshot(
+		connection("10.0.0.2:1", "10.0.4.1:80", wrong), connection("10.0.0.2:2", "10.0.4.1:80", wrong),
+	), secondUS)
+	got := only(t, aggregator)
+	if got.GetDeliveredBytes() != most || got.GetQueuedBytes() != most || !proto.Equal(got.GetEvents(),
+		&airboundv1.EventCounts{
+			LocalCongestion: most, DuplicateAck: most, Sack: most, FastRetransmit: most, Timeout: most, Undo: most,
+		}) {
 		t.Errorf("%v", got)
 	}
 }

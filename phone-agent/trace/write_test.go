@@ -60,6 +60,19 @@ func TestTextIsForPeople(t *testing.T) {
 	}
 }
 
+func TestTheTimeOfAMachineThatRanForWeeks(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	record := exampleRecord(trace.Window, 1)
+	record.TimeUS = 4_000_000_000_007
+	if err := trace.NewText(&text).Write(&record); err != nil {
+		t.Fatal(err)
+	}
+	if got := text.String(); !strings.HasPrefix(got, "4000000.000007  ") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestCSVAndJSONAgree(t *testing.T) {
 	t.Parallel()
 	rows, err := csv.NewReader(strings.NewReader(written(t, func(to *bufio.Writer) trace.Writer {

@@ -288,8 +288,10 @@ func (t *Terminal) fill(d *airboundv1.Destination) {
 	d.Events.Sack = d.GetDeliveredBytes() >> 20
 }
 
-// Command carries out a command of the controller.
+// Command carries out a command of the controller, after what was due before it: a lease that ended is not renewed, and
+// a report that is due is not put off.
 func (t *Terminal) Command(nowUS int64, command *airboundv1.TerminalCommand) {
+	t.Wake(nowUS)
 	switch c := command.GetCommand().(type) {
 	case *airboundv1.TerminalCommand_SetBounds:
 		t.setBounds(nowUS, c.SetBounds)
@@ -314,16 +316,13 @@ func (t *Terminal) setBounds(nowUS int64, set *airboundv1.SetBounds) {
 		}
 	}
 	t.streamGenerated = set.GetGeneration()
-	before := t.generation
 	if len(set.GetBounds()) == 0 {
 		t.generation = 0
 	} else {
 		t.generation, t.leaseEndUS = set.GetGeneration(), leaseEnd(nowUS, set.GetLeaseMs())
 	}
-	if t.generation != before {
-		t.due(airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED)
-		t.plan(nowUS)
-	}
+	// As with the phone agent, the next report shows what is in force; only bounds that are lost are reported at once.
+	t.plan(nowUS)
 }
 
 func (t *Terminal) renewLease(nowUS int64, renewal *airboundv1.RenewLease) {

@@ -139,11 +139,14 @@ func TestChangesOfSendingAreReportedAtOnce(t *testing.T) {
 func TestBoundsAreInForceUntilTheirLeaseEnds(t *testing.T) {
 	p := newPhone(t, true)
 	p.Command(p.nowUS, setBounds(7, 6000, 20))
-	if got := p.next(p.nowUS); got != bounds || p.report.GetBoundsGeneration() != 7 {
-		t.Errorf("reports %v, generation %d", got, p.report.GetBoundsGeneration())
+	if got := p.next(p.nowUS); got != 0 || p.Generation() != 7 {
+		t.Errorf("a set that was applied: reports %v, generation %d", got, p.Generation())
 	}
 	// With bounds even an idle terminal reports each second.
-	if counts := p.triggers(4); counts[periodic] != 4 {
+	if got := p.next(p.nowUS + secondUS); got != periodic || p.report.GetBoundsGeneration() != 7 {
+		t.Errorf("reports %v, generation %d", got, p.report.GetBoundsGeneration())
+	}
+	if counts := p.triggers(4); counts[periodic] != 4 || len(counts) != 1 {
 		t.Errorf("with bounds: %v", counts)
 	}
 	p.Command(p.nowUS, renewLease(6, 6000)) // another set
@@ -156,16 +159,59 @@ func TestBoundsAreInForceUntilTheirLeaseEnds(t *testing.T) {
 	}
 }
 
+func TestASetIsReportedWithTheNextReport(t *testing.T) {
+	p := newPhone(t, false)
+	for generation := range uint64(10) {
+		p.Command(p.nowUS, setBounds(generation+1, 6000, 20))
+		if counts := p.triggers(1); counts[periodic] != 1 || len(counts) != 1 {
+			t.Errorf("reports %v", counts)
+		}
+		if got := p.report.GetBoundsGeneration(); got != generation+1 {
+			t.Errorf("generation %d is reported as %d", generation+1, got)
+		}
+	}
+}
+
+func TestACommandDoesNotPutOffTheReportThatIsDue(t *testing.T) {
+	commands := map[string]*airboundv1.TerminalCommand{
+		"set_bounds": setBounds(1, 6000, 20), "set_reporting": setReporting(5000, 0, 0),
+	}
+	for name, command := range commands {
+		t.Run(name, func(t *testing.T) {
+			p := newPhone(t, false)
+			p.nowUS = p.NextUS()
+			p.Command(p.nowUS, command)
+			if got := p.next(p.nowUS); got != periodic {
+				t.Errorf("reports %v", got)
+			}
+		})
+	}
+}
+
+func TestALeaseThatEndedEndsBeforeACommand(t *testing.T) {
+	p := newPhone(t, false)
+	p.Command(p.nowUS, setBounds(1, 6000, 20))
+	p.nowUS += 6 * secondUS
+	p.Command(p.nowUS, renewLease(1, 6000))
+	if got := p.next(p.nowUS); got != bounds || p.report.GetBoundsGeneration() != 0 {
+		t.Errorf("reports %v, generation %d", got, p.report.GetBoundsGeneration())
+	}
+}
+
 func TestAnEmptySetRestoresTheDefaults(t *testing.T) {
 	p := newPhone(t, false)
 	p.Command(p.nowUS, setBounds(1, 6000))
-	if got := p.next(p.nowUS); got != 0 {
-		t.Errorf("nothing was in force, and yet it reports %v", got)
-	}
 	p.Command(p.nowUS, setBounds(2, 6000, 20))
+	p.triggers(1)
 	p.Command(p.nowUS, setBounds(3, 6000))
-	if got := p.next(p.nowUS); got != bounds || p.report.GetBoundsGeneration() != 0 {
-		t.Errorf("reports %v, generation %d", got, p.report.GetBoundsGeneration())
+	if counts := p.triggers(1); counts[periodic] != 1 || len(counts) != 1 || p.report.GetBoundsGeneration() != 0 {
+		t.Errorf("reports %v, generation %d", counts, p.report.GetBoundsGeneration())
+	}
+	idle := newPhone(t, true)
+	idle.Command(idle.nowUS, setBounds(1, 6000, 20))
+	idle.Command(idle.nowUS, setBounds(2, 6000))
+	if counts := idle.triggers(10); counts[periodic] != 1 || len(counts) != 1 {
+		t.Errorf("without bounds again an idle terminal reports %v", counts)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/airbound/airbound/phone-agent/apply/procfs"
@@ -39,7 +40,10 @@ func TestTheFileIsNeverCreated(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	file := procfs.NewFiles(root)
-	if err := file.Write([]byte("flush\n")); !errors.Is(err, fs.ErrNotExist) {
+	err := file.Write([]byte("flush\n"))
+	var path *fs.PathError
+	if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &path) || path.Op != "open" ||
+		path.Path != filepath.Join(root, "net", "tcp_cwnd_bounds") {
 		t.Errorf("write: %v", err)
 	}
 	if _, err := file.Read(); !errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +62,8 @@ func TestAWriteThatFailsNamesTheFile(t *testing.T) {
 	}
 	err := procfs.NewFiles(root).Write([]byte("flush\n"))
 	var path *fs.PathError
-	if !errors.As(err, &path) || path.Op != "write" {
+	if !errors.Is(err, syscall.ENOSPC) || !errors.As(err, &path) || path.Op != "write" ||
+		path.Path != filepath.Join(root, "net", "tcp_cwnd_bounds") {
 		t.Errorf("%v", err)
 	}
 }

@@ -46,7 +46,7 @@ func (p *pipe) wait() ([]byte, error) {
 			{Fd: int32(p.wake), Events: unix.POLLIN}, //nolint:gosec // as above
 		}
 		if _, err := unix.Poll(waiting, -1); err != nil && !errors.Is(err, unix.EINTR) {
-			return nil, &os.PathError{Op: "poll", Path: p.path, Err: err}
+			return nil, p.failed("poll", err)
 		}
 		if waiting[1].Revents != 0 {
 			return nil, nil
@@ -78,7 +78,7 @@ func (p *pipe) read() ([]byte, error) {
 	defer p.mutex.Unlock()
 	for {
 		if p.closed {
-			return nil, &os.PathError{Op: "read", Path: p.path, Err: os.ErrClosed}
+			return nil, p.failed("read", os.ErrClosed)
 		}
 		n, err := unix.Read(p.file, p.buffer)
 		switch {
@@ -87,7 +87,7 @@ func (p *pipe) read() ([]byte, error) {
 		case errors.Is(err, unix.EAGAIN), err == nil && n == 0:
 			return nil, nil
 		case err != nil:
-			return nil, &os.PathError{Op: "read", Path: p.path, Err: err}
+			return nil, p.failed("read", err)
 		}
 		return p.buffer[:n], nil
 	}
@@ -98,7 +98,11 @@ func (p *pipe) close() error {
 	defer p.mutex.Unlock()
 	p.closed = true
 	if err := errors.Join(unix.Close(p.file), unix.Close(p.wake)); err != nil {
-		return &os.PathError{Op: "close", Path: p.path, Err: err}
+		return p.failed("close", err)
 	}
 	return nil
+}
+
+func (p *pipe) failed(operation string, err error) error {
+	return &os.PathError{Op: operation, Path: p.path, Err: err}
 }

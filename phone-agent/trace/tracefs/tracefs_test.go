@@ -4,14 +4,19 @@ package tracefs_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 	"github.com/airbound/airbound/phone-agent/trace/tracefs/tracefstest"
@@ -116,6 +121,11 @@ func TestARecordingIsOfItsOwnNamespaceAndEndsWithNothingLeft(t *testing.T) {
 		t.Errorf("left: %v", names)
 	}
 	instance.Interrupt() // comes too late and does no harm
+	var path *os.PathError
+	if text, err := instance.Drain(); text != nil || !errors.Is(err, os.ErrClosed) || !errors.As(err, &path) ||
+		path.Op != "read" || path.Path != filepath.Join(kernel.Path, "instances", name, "trace_pipe") {
+		t.Errorf("after the end: %q, %v", text, err)
+	}
 }
 
 func TestWhatAnotherTracerHasSetIsNotTakenOver(t *testing.T) {
@@ -287,6 +297,57 @@ func TestAReaderThatWaitsIsWokenByTextAndByInterrupt(t *testing.T) {
 	}
 }
 
+// TestASignalDoesNotEndTheWait sends one that Go's runtime ignores to the thread that waits in poll(2).
+func TestASignalDoesNotEndTheWait(t *testing.T) {
+	t.Parallel()
+	kernel, root := newKernel(t)
+	instance := start(t, root)
+	threads := make(chan int, 1)
+	ended := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		threads <- unix.Gettid()
+		text, err := instance.Read()
+		if err == nil && !strings.Contains(string(text), mine) {
+			err = fmt.Errorf("read %q", text)
+		}
+		ended <- err
+	}()
+	thread := <-threads
+	for range 3 {
+		waitForPoll(t, thread)
+		if err := unix.Tgkill(os.Getpid(), thread, unix.SIGURG); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitForPoll(t, thread)
+	happen(t, kernel, "tcp_monitor_window", mine)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := instance.Remove(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitForPoll waits until a thread of this process is in poll(2).
+func waitForPoll(t *testing.T, thread int) {
+	t.Helper()
+	for range 3000 {
+		call, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", thread))
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, _, _ := strings.Cut(string(call), " ")
+		if number == strconv.Itoa(unix.SYS_POLL) || number == strconv.Itoa(unix.SYS_PPOLL) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the thread never waits in poll(2)")
+}
+
 func TestAPipeThatCloses(t *testing.T) {
 	t.Parallel()
 	kernel, root := newKernel(t)
@@ -346,14 +407,18 @@ func TestAnInstanceThatSomebodyReadsStays(t *testing.T) {
 func TestAStartThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, without := range []string{
-		"tracing_on", "trace_clock", "buffer_size_kb", "events/tcp_monitor/tcp_monitor_event/enable",
+		"tracing_on", "trace_clock", "buffer_size_kb", "events/tcp_monitor/tcp_monitor_event/enable", "trace_pipe",
 	} {
 		t.Run(without, func(t *testing.T) {
 			t.Parallel()
 			kernel, root := newKernel(t)
 			kernel.Without = without
+			want := "set " + without + " to "
+			if without == "trace_pipe" {
+				want = "open " + filepath.Join(kernel.Path, "instances", name, without)
+			}
 			_, err := root.Start(tracefs.Config{PID: pid})
-			if err == nil || !strings.Contains(err.Error(), "set "+without+" to ") {
+			if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v", err)
 			}
 			if got := instances(t, kernel); len(got) != 0 {
@@ -392,8 +457,9 @@ func TestTheErrorWithoutTracingNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestTheRealKernelReportsWhichProcessesExist(t *testing.T) {
-	t.Parallel()
+// Not parallel: between fork and exec a child has every descriptor of this process, and an instance whose pipe somebody
+// has open is busy.
+func TestTheRealKernelReportsWhichProcessesExist(t *testing.T) { //nolint:paralleltest // see above
 	kernel := tracefs.RealKernel()
 	other := exec.Command("sleep", "60")
 	if err := other.Start(); err != nil {
