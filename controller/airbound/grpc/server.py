@@ -37,7 +37,7 @@ AGENT_OPTIONS = (
     # behind downloads and the TCP ACKs of uploads. Agents mark their side alike.
     ("grpc.dscp", CONTROL_DSCP),
     # What is larger than a report may be is refused by us, who count it, up to this; beyond it by grpc.
-    ("grpc.max_receive_message_length", 4 * REPORT_BYTES_MAX),
+    ("grpc.max_receive_message_length", 4 * max(REPORT_BYTES_MAX.values())),
     # An agent has one stream.
     ("grpc.max_concurrent_streams", 4),
     # Agents ping a silent controller every 10 s; an access point is sent nothing for hours. By default that many pings
