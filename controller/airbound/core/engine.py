@@ -110,6 +110,7 @@ class Engine:
             return self._out_of_order(access_point, error.reason, now_us)
         access_point.malformed_inputs_total = report.malformed_inputs_total
         access_point.agent_version = report.agent_version
+        access_point.last_report = event.octets
         return effects + self._cell_reported(access_point, cell, report, now_us)
 
     def _cell_reported(
@@ -174,6 +175,7 @@ class Engine:
         settings = self.settings
         keep_us = settings.parameters.safety.sending_keep_ms * 1000
         changed = terminal.accept(report, now_us, keep_us, srtt_counts=settings.srtt_counts)
+        terminal.last_report = event.octets
         effects = list[Effect]()
         if report.mac != terminal.mac:
             effects += self._claim(terminal, report.mac, now_us)

@@ -15,6 +15,7 @@ class AccessPointReported:
 
     stream: Stream
     report: AccessPointReport
+    octets: bytes = b""  # as it came; operators are shown from it what decisions do not need
 
 
 @dataclass(slots=True)
@@ -23,6 +24,7 @@ class TerminalReported:
 
     stream: Stream
     report: TerminalReport
+    octets: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,12 +52,12 @@ class AgentServices:
             await context.abort(status_of(refusal), reason_text.text(refusal))
         stream = Stream(runner.next_stream(), principal, address)
         session = Session(stream, context)
-        limit = RateLimit(self._reports_per_s)
+        limit, bytes_max = RateLimit(self._reports_per_s), REPORT_BYTES_MAX[role]
 
         def take(data: bytes) -> None:
             runner.reports_total += 1
-            if len(data) > REPORT_BYTES_MAX:
-                refuse(Reason(Code.TOO_LARGE, after=len(data), limit=REPORT_BYTES_MAX))
+            if len(data) > bytes_max:
+                refuse(Reason(Code.TOO_LARGE, after=len(data), limit=bytes_max))
             elif not limit.take(runner.now_us() / 1e6):
                 runner.submit(Refused(stream, Reason(Code.RATE_LIMITED, limit=self._reports_per_s)))
             else:
@@ -65,8 +65,6 @@ class AgentServices:
                     handle(stream, data)
                 except DecodeError:
                     refuse(Reason(Code.MALFORMED, "message"))
-                else:
-                    session.last_report = data
 
         def refuse(reason: Reason) -> None:
             """What cannot be read ends the stream: nobody knows what comes next."""
@@ -85,7 +83,7 @@ class AgentServices:
         for reason in refusals:
             self._runner.submit(Refused(stream, reason))
         if report is not None:
-            self._runner.submit(AccessPointReported(stream, report))
+            self._runner.submit(AccessPointReported(stream, report, data))
 
     def _terminal_report(self, stream: Stream, data: bytes) -> None:
         message = terminal_pb2.TerminalServiceConnectRequest.FromString(data)
@@ -93,4 +91,4 @@ class AgentServices:
         for reason in refusals:
             self._runner.submit(Refused(stream, reason))
         if report is not None:
-            self._runner.submit(TerminalReported(stream, report))
+            self._runner.submit(TerminalReported(stream, report, data))

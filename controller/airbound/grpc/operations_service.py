@@ -88,8 +88,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
     ) -> operations_pb2.ListStationsResponse:
         """The stations of one cell."""
         cell = await self._cell(request.bssid, context)
-        session = self._runner.session(cell.access_point.stream.number) if cell.access_point else None
-        last = session.last_report if session else b""
+        last = cell.access_point.last_report if cell.access_point else b""
         report = access_point_pb2.AccessPointServiceConnectRequest.FromString(last).report
         return operations_pb2.ListStationsResponse(stations=convert.stations(cell, report))
 
@@ -113,9 +112,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         """A terminal's bounds and what they follow from."""
         terminal = await self._terminal(request.terminal, context)
         now_us = self._runner.now_us()
-        session = self._runner.session(terminal.stream.number)
-        last = session.last_report if session else b""
-        report = terminal_pb2.TerminalServiceConnectRequest.FromString(last).report
+        report = terminal_pb2.TerminalServiceConnectRequest.FromString(terminal.last_report).report
         return operations_pb2.ExplainTerminalResponse(
             terminal=convert.terminal(terminal, self._runner.engine.settings, now_us),
             cell=convert.cell(terminal.cell, now_us) if terminal.cell else None,

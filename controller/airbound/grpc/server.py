@@ -4,7 +4,9 @@ come in at `_listen`.
 """
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -12,6 +14,8 @@ import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from airbound.config import UNIX
+from airbound.grpc import unix_socket
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE, AgentServices
 from airbound.grpc.operations_service import OperationsService
 from airbound.grpc.session import REPORT_BYTES_MAX
@@ -37,7 +41,7 @@ AGENT_OPTIONS = (
     # behind downloads and the TCP ACKs of uploads. Agents mark their side alike.
     ("grpc.dscp", CONTROL_DSCP),
     # What is larger than a report may be is refused by us, who count it, up to this; beyond it by grpc.
-    ("grpc.max_receive_message_length", 4 * REPORT_BYTES_MAX),
+    ("grpc.max_receive_message_length", 4 * max(REPORT_BYTES_MAX.values())),
     # An agent has one stream.
     ("grpc.max_concurrent_streams", 4),
     # Agents ping a silent controller every 10 s; an access point is sent nothing for hours. By default that many pings
@@ -60,6 +64,7 @@ class ControllerServer:
     operator_ports: list[int]
     _servers: list[grpc.aio.Server]
     _health: list[Any]
+    _held: ExitStack  # paths of Unix sockets
 
     async def stop(self) -> None:
         """Report that we are going, then end the streams. Bounds end with their leases."""
@@ -68,6 +73,7 @@ class ControllerServer:
         self.runner.stop()
         for server in self._servers:
             await server.stop(STOP_GRACE_S)
+        self._held.close()
 
 
 async def start(
@@ -83,7 +89,9 @@ async def start(
     people = grpc.aio.server(options=OPERATOR_OPTIONS)
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(operations, people)
     services = {agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE), people: (OPERATIONS_SERVICE,)}
-    ports = [_listen(agents, listen)], [_listen(people, endpoint) for endpoint in operators]
+    with ExitStack() as held:
+        ports = [_listen(agents, listen, held)], [_listen(people, endpoint, held) for endpoint in operators]
+        keep = held.pop_all()
     servicers = []
     for server, names in services.items():
         servicer = health.aio.HealthServicer()
@@ -94,11 +102,17 @@ async def start(
         for name in ("", *names):
             await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
         servicers.append(servicer)
-    return ControllerServer(runner, ports[0][0], ports[1], list(services), servicers)
+    return ControllerServer(runner, ports[0][0], ports[1], list(services), servicers, keep)
 
 
-def _listen(server: grpc.aio.Server, endpoint: str) -> int:
+def _listen(server: grpc.aio.Server, endpoint: str, held: ExitStack) -> int:
     try:
-        return server.add_insecure_port(endpoint)
+        if not endpoint.startswith(UNIX):
+            return server.add_insecure_port(endpoint)
+        held.enter_context(unix_socket.held(Path(endpoint.removeprefix(UNIX))))
+        with unix_socket.for_owner_and_group():
+            return server.add_insecure_port(endpoint)
+    except OSError as error:
+        raise ListenError(f"cannot listen on {endpoint}: {error.strerror or error}") from error
     except RuntimeError as error:
         raise ListenError(f"cannot listen on {endpoint}: {error}") from error

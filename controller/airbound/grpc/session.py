@@ -14,11 +14,16 @@ import grpc.aio
 
 from airbound import reason_text
 from airbound.core.effects import RenewLease, SetBounds, SetReporting
-from airbound.core.principals import Stream
+from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc.convert import Command, terminal_command
 
-REPORT_BYTES_MAX = 1 << 20  # an access point with 2007 stations reports some 250 kB
+REPORT_BYTES_MAX: dict[Role, int] = {
+    # 2,048 stations with 16 addresses each: 0.9 MB if every number is as large as can be, some 250 kB in fact.
+    "access-point": 1 << 20,
+    # 256 destinations: 40 kB, and five bytes for each uid at each of them, which the contract does not limit.
+    "terminal": 1 << 17,
+}
 
 
 class RateLimit:
@@ -45,11 +50,10 @@ class RateLimit:
 class Session:
     """A stream's two directions, for one event loop."""
 
-    __slots__ = ("_closing", "_context", "_reporting", "_task", "_waiting", "_writer", "last_report", "stream")
+    __slots__ = ("_closing", "_context", "_reporting", "_task", "_waiting", "_writer", "stream")
 
     def __init__(self, stream: Stream, context: Any) -> None:
         self.stream = stream
-        self.last_report = b""  # as it came; operators are shown from it what decisions do not need
         self._context = context
         self._task = asyncio.current_task()
         self._writer: asyncio.Task[None] | None = None

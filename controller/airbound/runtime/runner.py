@@ -35,7 +35,6 @@ class Session(Protocol):
     """What a runner needs of a stream."""
 
     stream: Stream
-    last_report: bytes  # as it came
 
     def send(self, command: SetBounds | RenewLease | SetReporting) -> None:
         """Have a command written."""
@@ -124,10 +123,6 @@ class Runner:
         """A stream has ended."""
         if self._sessions.pop(session.stream.number, None) is not None:
             self.submit(Disconnected(session.stream))
-
-    def session(self, number: int) -> Session | None:
-        """An open stream."""
-        return self._sessions.get(number)
 
     # Events
 

@@ -12,14 +12,18 @@ import pytest
 
 from airbound.core.addresses import mac_from_text
 from airbound.core.effects import Bound, SetBounds
+from airbound.core.principals import Role
 from airbound.core.reasons import Code, Reason
+from airbound.core.reports import DESTINATIONS_MAX, SSID_MAX_BYTES, STATION_ADDRESSES_MAX, STATIONS_MAX
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE
+from airbound.grpc.convert import NAME_MAX_CHARACTERS, VERSION_MAX_CHARACTERS
 from airbound.grpc.session import REPORT_BYTES_MAX, Session
 from airbound.testing.agents import WAIT_S
 from airbound.testing.live import BSSID, MACS, LiveController, upload
-from airbound.v1 import access_point_pb2, terminal_pb2
+from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
 
 UNKNOWN_FIELD = 1000  # of the contract's future
+SERVICES: dict[Role, str] = {"terminal": TERMINAL_SERVICE, "access-point": ACCESS_POINT_SERVICE}
 
 
 @pytest.fixture
@@ -69,36 +73,105 @@ def report(sequence: int = 1) -> terminal_pb2.TerminalServiceConnectRequest:
     )
 
 
-def padded(octets: int) -> bytes:
+def cell_report(sequence: int = 1) -> access_point_pb2.AccessPointServiceConnectRequest:
+    return access_point_pb2.AccessPointServiceConnectRequest(
+        report=access_point_pb2.AccessPointReport(bssid=mac_from_text(BSSID), sequence=sequence, monotonic_us=sequence)
+    )
+
+
+def padded(role: Role, octets: int) -> bytes:
     """A report of exactly so many octets; the padding is a field that this version does not know."""
-    right = report().SerializeToString()
+    message = report() if role == "terminal" else cell_report()
+    right = message.SerializeToString()
     tag = bytes([0xC2, 0x3E])  # field 1000, octets follow
     length = octets - len(right) - len(tag) - 3
     head = bytes([length & 0x7F | 0x80, length >> 7 & 0x7F | 0x80, length >> 14])
     made = right + tag + head + bytes(length)
     assert len(made) == octets
-    assert terminal_pb2.TerminalServiceConnectRequest.FromString(made).report == report().report
+    assert type(message).FromString(made).report == message.report
     return made
 
 
-async def test_a_report_of_the_greatest_size_is_used(live: LiveController) -> None:
-    async with Raw(live) as raw:
-        await raw.call.write(padded(REPORT_BYTES_MAX))
+def largest(message: Any, octets: dict[str, int], entries: dict[str, int]) -> Any:
+    """The message with every number as large as can be; octets and texts have their real limits."""
+    for field in message.DESCRIPTOR.fields:
+        name = field.name
+        if field.message_type is not None:
+            for _ in range(entries.get(name, 1)):
+                largest(getattr(message, name).add() if name in entries else getattr(message, name), octets, entries)
+        elif name in entries:
+            value = bytes(octets[name]) if name in octets else MOST[field.type]
+            getattr(message, name).extend([value] * entries[name])
+        elif name in octets:
+            setattr(message, name, bytes(octets[name]) if field.type == field.TYPE_BYTES else "x" * octets[name])
+        else:
+            setattr(message, name, MOST[field.type])
+    return message
+
+
+FIELD = terminal_pb2.TerminalReport.DESCRIPTOR.fields[0]
+MOST = {
+    FIELD.TYPE_BOOL: True,
+    FIELD.TYPE_ENUM: 2**31 - 1,
+    FIELD.TYPE_SINT32: -(2**31),
+    FIELD.TYPE_UINT32: 2**32 - 1,
+    FIELD.TYPE_UINT64: 2**64 - 1,
+}
+IFNAME_MAX_BYTES = 15
+MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
+    "terminal": (
+        terminal_pb2.TerminalServiceConnectRequest,
+        {"mac": 6, "address": 16, "name": 4 * NAME_MAX_CHARACTERS, "version": 4 * VERSION_MAX_CHARACTERS},
+        {"destinations": DESTINATIONS_MAX, "uids": 32},
+    ),
+    "access-point": (
+        access_point_pb2.AccessPointServiceConnectRequest,
+        {
+            "mac": 6,
+            "bssid": 6,
+            "ssid": SSID_MAX_BYTES,
+            "interface": IFNAME_MAX_BYTES,
+            "ip_addresses": 16,
+            "agent_version": 4 * VERSION_MAX_CHARACTERS,
+        },
+        {"stations": STATIONS_MAX, "ip_addresses": STATION_ADDRESSES_MAX},
+    ),
+}
+
+
+@pytest.mark.parametrize("role", REPORT_BYTES_MAX)
+def test_the_largest_report_of_an_agent_is_within_its_limit_and_the_limit_is_near(role: Role) -> None:
+    kind, octets, entries = MESSAGES[role]
+    size_bytes = largest(kind(), octets, entries).ByteSize()
+    assert size_bytes <= REPORT_BYTES_MAX[role] < 2 * size_bytes
+
+
+@pytest.mark.parametrize("role", REPORT_BYTES_MAX)
+async def test_a_report_of_the_greatest_size_is_used(live: LiveController, role: Role) -> None:
+    async with Raw(live, SERVICES[role]) as raw:
+        await raw.call.write(padded(role, REPORT_BYTES_MAX[role]))
 
         async def used() -> bool:
-            return len(live.runner.engine.terminals()) == 1
+            return len(live.runner.engine.terminals()) + len(live.runner.engine.cells) == 1
 
         await live.until(used)
     assert refused(live, Code.TOO_LARGE) == 0
 
 
-async def test_one_octet_more_ends_its_stream_alone(live: LiveController) -> None:
+@pytest.mark.parametrize(
+    ("role", "refusal"),
+    [
+        ("terminal", "a message of 131073 bytes, at most 131072"),
+        ("access-point", "a message of 1048577 bytes, at most 1048576"),
+    ],
+)
+async def test_one_octet_more_ends_its_stream_alone(live: LiveController, role: Role, refusal: str) -> None:
     (phone,) = await live.uploading(1)
-    async with Raw(live) as raw:
-        await raw.call.write(padded(REPORT_BYTES_MAX + 1))
+    async with Raw(live, SERVICES[role]) as raw:
+        await raw.call.write(padded(role, REPORT_BYTES_MAX[role] + 1))
         code, text = await raw.end()
     assert code is grpc.StatusCode.INVALID_ARGUMENT
-    assert text == "a message of 1048577 bytes, at most 1048576"
+    assert text == refusal
     assert refused(live, Code.TOO_LARGE) == 1
     assert (phone.error, live.access_point.error) == (None, None)
     assert phone.bounds != {}
@@ -126,6 +199,29 @@ async def test_what_is_refused_is_charged_to_the_stream_that_sent_it(live: LiveC
         (terminal,) = live.runner.engine.terminals()
         assert terminal.refused_total == 1
         assert len(terminal.destinations) == 1
+
+
+@pytest.mark.parametrize("wrong", ["sequence", "mac"])
+async def test_a_report_that_was_refused_is_neither_kept_nor_shown(live: LiveController, wrong: str) -> None:
+    async with Raw(live) as raw, Raw(live, ACCESS_POINT_SERVICE) as point:
+        await raw.call.write(report(2).SerializeToString())
+        await point.call.write(cell_report(2).SerializeToString())
+        other, other_cell = report(3), cell_report(3)
+        if wrong == "sequence":
+            other.report.sequence = other_cell.report.sequence = 1
+        else:
+            other.report.mac = other_cell.report.bssid = bytes(6)
+        other.report.destinations[0].cwnd_segs = 99
+        await raw.call.write(other.SerializeToString())
+        await point.call.write(other_cell.SerializeToString())
+        await until_refused(live, Code.OUT_OF_ORDER if wrong == "sequence" else Code.MALFORMED, 2)
+        (terminal,) = live.runner.engine.terminals()
+        assert terminal.last_report == report(2).SerializeToString()
+        access_point = live.runner.engine.cells[mac_from_text(BSSID)].access_point
+        assert access_point is not None
+        assert access_point.last_report == cell_report(2).SerializeToString()
+        answer = await live.ask().ExplainTerminal(operations_pb2.ExplainTerminalRequest(terminal=MACS[0]))
+        assert [view.cwnd_segs for view in answer.destinations] == [0]
 
 
 async def test_an_empty_message_is_a_report_of_nobody(live: LiveController) -> None:
@@ -241,7 +337,7 @@ async def stuck(live: LiveController, raw: Raw) -> tuple[Session, int]:
 
     await live.until(reported)
     (terminal,) = live.runner.engine.terminals()
-    session = live.runner.session(terminal.stream.number)
+    session = live.runner._sessions[terminal.stream.number]
     assert isinstance(session, Session)
     many = tuple(Bound(bytes([32, 1, *divmod(number, 256), *bytes(12)]), 1, 2) for number in range(10_000))
     generation = 0

@@ -34,7 +34,6 @@ class FakeSession:
 
     def __init__(self, runner: Runner, role: Role, name: str = "192.0.2.7") -> None:
         self.stream = Stream(runner.next_stream(), Principal(role, name))
-        self.last_report = b""
         self.sent: list[SetBounds | RenewLease | SetReporting] = []
         self.closed: Reason | None = None
         runner.open(self)
@@ -163,9 +162,9 @@ async def test_what_operators_choose_reaches_the_engine() -> None:
 
 async def test_a_stream_that_ended_is_sent_nothing() -> None:
     runner, phone = bound_phone(Clock())
-    assert runner.session(phone.stream.number) is phone
+    assert runner._sessions[phone.stream.number] is phone
     runner.close(phone)
-    assert runner.session(phone.stream.number) is None
+    assert phone.stream.number not in runner._sessions
     assert runner.streams == 1
     assert runner.engine.terminals() == []
     runner.close(phone)
@@ -175,7 +174,7 @@ async def test_a_stream_that_ended_is_sent_nothing() -> None:
 
 async def test_a_stream_that_the_engine_ends_is_closed() -> None:
     runner, _ = bound_phone(Clock())
-    access_point = runner.session(1)
+    access_point = runner._sessions[1]
     assert isinstance(access_point, FakeSession)
     cell_report(runner, access_point, 3, OTHER_BSSID)
     assert access_point.closed is not None
@@ -217,7 +216,7 @@ async def test_what_was_refused_of_a_stream_is_counted() -> None:
 
 async def test_watchers_are_given_every_cell_and_then_each_that_changed() -> None:
     runner, _ = bound_phone(Clock())
-    access_point = runner.session(1)
+    access_point = runner._sessions[1]
     assert isinstance(access_point, FakeSession)
     cells = runner.changed_cells()
     assert await anext(cells) == [BSSID]

@@ -22,6 +22,7 @@ class Reporter:
     refused_total: int = 0
     malformed_inputs_total: int = 0
     agent_version: str = ""
+    last_report: bytes = b""  # the last one that was accepted, as it came
     out_of_order_streak: int = 0
     closed: bool = False  # its end was asked for: what still arrives is ignored
 
