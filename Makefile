@@ -12,7 +12,7 @@ help: ## list the targets
 setup: ## install what is missing: Debian packages, .venv, Go, linters
 	@scripts/setup.sh
 
-build: ## build airbound-ap, airbound-phone and the traffic generator into build/
+build: ## build the agents, the traffic generator and the load generator into build/
 	@scripts/setup.sh apt python go
 	@scripts/build.sh
 

@@ -186,7 +186,7 @@ live_cell() {
 	printf '%s\n%s\n%s\n' "$mode" "$cells" "$terminals"
 	expect "mode and policy" "mode control, policy paper" "$mode"
 	[[ $cells == *02:00:00:00:00:01*compose* ]] || die "airbound cells does not show the cell"
-	[[ $terminals == *"10.0.4.1/32 250..555"* ]] || die "airbound terminals does not show the bounds"
+	[[ $terminals == *"10.0.4.1 250..555"* ]] || die "airbound terminals does not show the bounds"
 }
 
 stop() {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Changes the code in small ways and looks whether a test notices; docs/decisions/0007-mutation-tests.md.
-#   mutants.sh [TARGET [PATH...]] [OPTION...]    TARGET: python (the controller), lab, go; --help tells the options
+#   mutants.sh [TARGET [PATH...]] [OPTION...]    TARGET: python (the controller), lab, go; --help lists the options
 #   mutants.sh --lock [--upgrade]                resolves tools/mutants-requirements.in again
 # MUTANTS (120) of each target, drawn by SEED (1), by as many workers as JOBS says (as there are processors).
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from airbound_lab import host, load, results, scenario, tables
 from airbound_lab.errors import LabError, UsageError
-from airbound_lab.parameters import MODES, QDISCS, RATE_CONTROLS, Parameters, option
+from airbound_lab.parameters import QDISCS, RATE_CONTROLS, Parameters, option
 from airbound_lab.progress import Progress
 from airbound_lab.run import Setting, run_all
 from airbound_lab.validation import usage_errors
@@ -25,6 +25,28 @@ if TYPE_CHECKING:
 WALL_LIMIT_BASE_S = 300
 WALL_LIMIT_PER_SECOND_S = 20
 """A guest is taken to hang after this much wall-clock time, plus this much per virtual second."""
+
+EXIT_CODES = "exit codes: 0 done; 1 a run failed; 2 wrong usage, or a tool is missing"
+EXAMPLES = f"""examples:
+  airbound-lab run --terminals 5 --wired-delays 4,64,256 --modes cubic,bdp --json out.json
+  airbound-lab plot out.json --directory pictures
+  airbound-lab report out.json --out report.html
+  airbound-lab study two-phones --directory pictures
+  airbound-lab load --cells 100 --compare-raw
+
+{EXIT_CODES}"""
+RUN_EXAMPLES = f"""modes:
+  cubic, bbr   that congestion control, without bounds
+  paper-gb     CUBIC, bounded by the paper's table for Gingerbread (Android 2.3)
+  paper-jb     the same for Jelly Bean (4.1)
+  bdp          CUBIC, bounded by the bandwidth-delay product
+
+examples:
+  airbound-lab run --terminals 10 --delay-ms 256 --modes cubic,bdp
+  airbound-lab run --rate-control aarf --warmup-seconds 10 --seeds 1..5
+  airbound-lab run --terminals 2 --modes bdp --trace --json out.json
+
+{EXIT_CODES}"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -150,56 +172,88 @@ def _report(options: argparse.Namespace) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     defaults = Parameters()
-    parser = argparse.ArgumentParser(prog="airbound-lab", description="A Wi-Fi cell in a box, in virtual time.")
-    commands = parser.add_subparsers(required=True, metavar="run|plot|study|report|load")
+    parser = argparse.ArgumentParser(
+        prog="airbound-lab",
+        description="A Wi-Fi cell on one machine, in virtual time.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="boot the cell, measure it, print a table", allow_abbrev=False)
+    run = commands.add_parser(
+        "run",
+        help="boot the cell, measure it, print a table",
+        description="Boot a cell once for each mode and seed, measure it, print a table.",
+        epilog=RUN_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     run.set_defaults(do=_run)
     add = run.add_argument
     add("--scenario", default="uplink", help="uplink, saturation, or a .json file (default: uplink)")
     add("--terminals", type=int, default=defaults.terminals, metavar="N", help="phones (default: %(default)s)")
-    add("--delay-ms", type=float, default=defaults.wired_delays_ms[0], metavar="MS", help="round trip on the wire")
-    add("--wired-delays", type=_reals, metavar="MS,MS,...", help="one server each; phone i gets the i-th, over again")
+    add(
+        "--delay-ms",
+        type=float,
+        default=defaults.wired_delays_ms[0],
+        metavar="MS",
+        help="round trip on the wire (default: 4)",
+    )
+    add("--wired-delays", type=_reals, metavar="MS,MS,...", help="a server for each; phones take them in turn")
     add("--seconds", type=int, default=defaults.seconds, metavar="S", help="virtual seconds (default: %(default)s)")
     add("--warmup-seconds", type=int, default=defaults.warmup_seconds, metavar="S", help="not measured (default: 5)")
     add("--seed", type=int, default=1, metavar="N", help="same seed, same result (default: 1)")
     add("--seeds", type=_seeds, metavar="A..B", help="several seeds: 1..5 or 1,4,9; the table gives median and range")
-    add("--modes", type=_names, default=defaults.modes, metavar="M,M,...", help=f"of {', '.join(MODES)}")
-    add("--rate-control", choices=RATE_CONTROLS, default=defaults.rate_control, help="the phones'")
+    add("--modes", type=_names, default=defaults.modes, metavar="M,M,...", help="see below (default: all but paper-gb)")
+    add("--rate-control", choices=RATE_CONTROLS, default=defaults.rate_control, help="the phones' (default: minstrel)")
     add("--ap-rate-control", choices=RATE_CONTROLS, help="the access point's (default: as the phones')")
     add("--qdisc", choices=QDISCS, help="the phones' (default: pfifo, with bbr fq)")
     add("--queue", type=int, default=defaults.queue_packets, metavar="N", help="packets in it (default: 1000)")
     add("--ap-qdisc", choices=QDISCS, default=defaults.ap_qdisc, help="the access point's (default: pfifo)")
     add("--ap-queue", type=int, default=defaults.ap_queue_packets, metavar="N", help="packets in it (default: 1000)")
-    add("--driver-queue", type=int, default=defaults.driver_queue_frames, metavar="N", help="frames (default: 64)")
-    add("--ap-driver-queue", type=int, default=defaults.ap_driver_queue_frames, metavar="N", help="the access point's")
+    add(
+        "--driver-queue",
+        type=int,
+        default=defaults.driver_queue_frames,
+        metavar="N",
+        help="frames in a radio (default: 64)",
+    )
+    add("--ap-driver-queue", type=int, default=defaults.ap_driver_queue_frames, metavar="N", help="(default: 64)")
     add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
-    add("--retry-limit", type=int, default=0, metavar="N", help="attempts a frame (default: the rate control decides)")
+    add("--retry-limit", type=int, default=0, metavar="N", help="attempts of a frame (default: the rate chain's)")
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
-    add("--bounds-interval-ms", type=int, default=1000, metavar="MS", help="between two readings of a phone's rules")
+    add(
+        "--bounds-interval-ms",
+        type=int,
+        default=1000,
+        metavar="MS",
+        help="between readings of phones' rules (default: 1000)",
+    )
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     add("--trace", action="store_true", help="record each phone's history of cwnd and events, for plot (needs --json)")
     _add_setting(run)
 
     plot = commands.add_parser("plot", help="draw a results file", allow_abbrev=False)
     plot.set_defaults(do=_plot)
-    plot.add_argument("results", type=Path, help="what run --json wrote")
-    plot.add_argument("--directory", type=Path, default=Path(), help="where the pictures go (default: here)")
-    plot.add_argument("--format", choices=("svg", "png"), default="svg")
+    plot.add_argument("results", type=Path, metavar="RESULTS", help="what run --json wrote")
+    plot.add_argument(
+        "--directory", type=Path, default=Path(), metavar="DIR", help="where the pictures go (default: here)"
+    )
+    plot.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
 
-    study = commands.add_parser("study", help="repeat a study of the papers", allow_abbrev=False)
+    study = commands.add_parser("study", help="repeat a published study", allow_abbrev=False)
     study.set_defaults(do=_study)
-    study.add_argument("name", choices=("two-phones",), help="two equal phones, 256 ms: which are steady")
+    study.add_argument("name", choices=("two-phones",), help="two equal phones, 256 ms from their server")
     study.add_argument("--seeds", type=_seeds, metavar="A..B", help="default: 1..10")
-    study.add_argument("--results", type=Path, metavar="FILE", help="do not run: read what --json wrote")
+    study.add_argument("--results", type=Path, metavar="FILE", help="read what an earlier --json wrote, run nothing")
     study.add_argument("--directory", type=Path, metavar="DIR", help="draw two-phones.svg there")
-    study.add_argument("--format", choices=("svg", "png"), default="svg")
+    study.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
     _add_setting(study)
 
     report = commands.add_parser("report", help="one HTML page of several results files", allow_abbrev=False)
     report.set_defaults(do=_report)
-    report.add_argument("results", type=Path, nargs="+", help="what run --json wrote")
-    report.add_argument("--out", type=Path, default=Path("report.html"), help="default: report.html")
+    report.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="what run --json wrote")
+    report.add_argument("--out", type=Path, default=Path("report.html"), metavar="FILE", help="default: %(default)s")
 
     commands.add_parser("load", help="load a controller with simulated agents", add_help=False)
     return parser
@@ -212,7 +266,12 @@ def _add_setting(parser: argparse.ArgumentParser) -> None:
     add("--jobs", type=int, metavar="N", help="guests at a time (default: one per core)")
     add("--logs", type=Path, metavar="DIR", help="keep each run's logs and raw samples here")
     add("--kernel", metavar="FILE", help="a built lab kernel (default: what lab/kernel/build.sh builds)")
-    add("--wall-limit-seconds", type=float, metavar="S", help="end a guest that takes longer")
+    add(
+        "--wall-limit-seconds",
+        type=float,
+        metavar="S",
+        help="end a guest that takes longer (default: 300 + 20 per second)",
+    )
 
 
 def _reals(text: str) -> tuple[float, ...]:

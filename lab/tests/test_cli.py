@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from airbound_lab import cli, host, results, trace
+from airbound_lab.parameters import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +38,13 @@ def test_a_wrong_request_ends_with_status_2_and_the_reason(
 ) -> None:
     assert cli.main(["run", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_help_of_run_explains_every_mode(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["run", "--help"])
+    modes = capsys.readouterr().out.partition("modes:")[2].partition("examples:")[0]
+    assert set(MODES) <= set(modes.replace(",", " ").split())
 
 
 @pytest.mark.parametrize("text", ["5..1", "a..b", "1..", "x", ""])
