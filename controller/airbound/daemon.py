@@ -9,7 +9,7 @@ from airbound.config import Config
 from airbound.core.engine import Engine
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
-from airbound.runtime import log
+from airbound.runtime import garbage, log
 from airbound.runtime.reload import Reloader
 from airbound.runtime.runner import Runner
 
@@ -38,6 +38,7 @@ async def run(
         endpoint if endpoint.startswith("unix:") else f"{endpoint.rpartition(':')[0]}:{port}"
         for endpoint, port in zip(config.operators, running.operator_ports, strict=True)
     )
+    garbage.tune()
     log.event("info", "listening", address, f"mode {config.mode}, policy {policy}; operators on {operators or 'none'}")
     await stop.wait()
     log.event("info", "stopping", address, "bounds stay in force until their leases end")

@@ -43,7 +43,7 @@ class AgentServices:
     async def _terminal(self, _: Any, context: Any) -> None:
         await self._serve("terminal", context, self._terminal_report)
 
-    async def _serve(self, role: Role, context: Any, handle: Callable[[Stream, bytes], None]) -> None:
+    async def _serve(self, role: Role, context: Any, handle: Callable[[Stream, bytes, int], None]) -> None:
         """One stream, from its opening to its end."""
         runner = self._runner
         principal, address = plain_text(role, context.peer())
@@ -56,13 +56,14 @@ class AgentServices:
 
         def take(data: bytes) -> None:
             runner.reports_total += 1
+            now_us = runner.now_us()
             if len(data) > bytes_max:
                 refuse(Reason(Code.TOO_LARGE, after=len(data), limit=bytes_max))
-            elif not limit.take(runner.now_us() / 1e6):
+            elif not limit.take(now_us):
                 runner.submit(Refused(stream, Reason(Code.RATE_LIMITED, limit=self._reports_per_s)))
             else:
                 try:
-                    handle(stream, data)
+                    handle(stream, data, now_us)
                 except DecodeError:
                     refuse(Reason(Code.MALFORMED, "message"))
 
@@ -77,18 +78,18 @@ class AgentServices:
         finally:
             runner.close(session)
 
-    def _access_point_report(self, stream: Stream, data: bytes) -> None:
+    def _access_point_report(self, stream: Stream, data: bytes, now_us: int) -> None:
         message = access_point_pb2.AccessPointServiceConnectRequest.FromString(data)
         report, refusals = convert.access_point_report(message.report)
         for reason in refusals:
             self._runner.submit(Refused(stream, reason))
         if report is not None:
-            self._runner.submit(AccessPointReported(stream, report, data))
+            self._runner.submit(AccessPointReported(stream, report, data), now_us)
 
-    def _terminal_report(self, stream: Stream, data: bytes) -> None:
+    def _terminal_report(self, stream: Stream, data: bytes, now_us: int) -> None:
         message = terminal_pb2.TerminalServiceConnectRequest.FromString(data)
         report, refusals = convert.terminal_report(message.report)
         for reason in refusals:
             self._runner.submit(Refused(stream, reason))
         if report is not None:
-            self._runner.submit(TerminalReported(stream, report, data))
+            self._runner.submit(TerminalReported(stream, report, data), now_us)

@@ -29,17 +29,18 @@ REPORT_BYTES_MAX: dict[Role, int] = {
 class RateLimit:
     """A token bucket: so many a second, and as many at once as come in two seconds."""
 
-    __slots__ = ("_at_s", "_per_s", "_tokens")
+    __slots__ = ("_at_us", "_most", "_per_us", "_tokens")
 
     def __init__(self, per_s: float) -> None:
-        self._per_s = per_s
-        self._tokens = max(1.0, 2 * per_s)
-        self._at_s = 0.0
+        self._per_us = per_s / 1e6
+        self._tokens = self._most = max(1.0, 2 * per_s)
+        self._at_us = 0
 
-    def take(self, now_s: float) -> bool:
+    def take(self, now_us: int) -> bool:
         """Whether one more is within the limit."""
-        tokens = min(self._tokens + (now_s - self._at_s) * self._per_s, max(1.0, 2 * self._per_s))
-        self._at_s = now_s
+        tokens = self._tokens + (now_us - self._at_us) * self._per_us
+        self._at_us = now_us
+        tokens = min(tokens, self._most)
         if tokens < 1:
             self._tokens = tokens
             return False

@@ -126,11 +126,12 @@ class Runner:
 
     # Events
 
-    def submit(self, event: Event) -> None:
-        """Have the engine handle an event and do what it asks for, now."""
-        for effect in self.engine.handle(event, self._clock_us()):
+    def submit(self, event: Event, now_us: int | None = None) -> None:
+        """Have the engine handle an event and do what it asks for; `now_us` is for callers that just read the clock."""
+        now_us = self._clock_us() if now_us is None else now_us
+        for effect in self.engine.handle(event, now_us):
             self._do(effect)
-        self._set_timer()
+        self._set_timer(now_us)
 
     def set_mode(self, mode: Mode) -> Mode:
         """Switch the mode; the mode before."""
@@ -185,12 +186,11 @@ class Runner:
 
     # Time
 
-    def _set_timer(self) -> None:
+    def _set_timer(self, now_us: int) -> None:
         """Set the timer for the engine's next deadline, unless it is set for nearly that time or an earlier one."""
         deadline_us = self.engine.next_deadline_us()
         if deadline_us is None or self._stopped:
             return
-        now_us = self._clock_us()
         at_us = max(now_us + TIMER_STEP_US, deadline_us)
         if self._timer_at_us + TIMER_STEP_US < now_us:
             at_us = now_us  # the timer is late by the engine's clock: in the next turn of the loop
@@ -207,4 +207,4 @@ class Runner:
         try:
             self.submit(Tick())
         finally:
-            self._set_timer()  # also after an error: the other leases must be renewed
+            self._set_timer(self._clock_us())  # also after an error: the other leases must be renewed

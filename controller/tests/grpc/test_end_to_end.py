@@ -62,7 +62,7 @@ async def test_leases_are_renewed_without_reports(live: LiveController) -> None:
     (phone,) = await live.uploading(1)
     for renewals in (1, 2):
         live.now_us += 1_000_000  # a third of the lease
-        live.runner._set_timer()
+        live.runner._set_timer(live.runner.now_us())
         await phone.until(lambda renewals=renewals: phone.renewals == renewals)  # type: ignore[misc]
     assert (phone.sets, phone.bounds) == (1, ONE)
 
@@ -146,7 +146,7 @@ async def test_a_second_stream_of_a_phone_takes_the_place_of_the_first(live: Liv
     await second.report(upload(), monotonic_us=5)
     await second.until(lambda: second.bounds == ONE)
     live.now_us += 30_500_000  # the first one is not heard again
-    live.runner._set_timer()
+    live.runner._set_timer(live.runner.now_us())
     await asyncio.wait_for(first.ended.wait(), WAIT_S)
     assert first.error is not None
     assert first.error.details() == "a newer stream took its place"

@@ -109,7 +109,7 @@ async def test_the_timer_renews_the_lease() -> None:
     clock = Clock()
     runner, phone = bound_phone(clock)
     clock.now_us += RENEWED_AFTER_US
-    runner._set_timer()
+    runner._set_timer(clock.now_us)
     await until(lambda: phone.kinds()[-1] is RenewLease)
     assert phone.kinds() == [SetReporting, SetBounds, RenewLease]
 
@@ -143,7 +143,7 @@ async def test_an_error_of_ours_does_not_stop_the_timer(monkeypatch: pytest.Monk
 
     clock.now_us += RENEWED_AFTER_US
     monkeypatch.setattr(runner.engine, "handle", fail_once)
-    runner._set_timer()
+    runner._set_timer(clock.now_us)
     await until(lambda: phone.kinds()[-1] is RenewLease)
     assert [type(error) for error in errors] == [ZeroDivisionError]
 
