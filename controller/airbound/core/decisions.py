@@ -78,10 +78,10 @@ def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy_na
     started = [Reason(Code.STARTED_SENDING, address_text(address)) for address in new if address not in old]
     stopped = [Reason(Code.STOPPED_SENDING, address_text(address)) for address in old if address not in new]
     cell, own = list[Reason](), list[Reason]()
-    for address in new:
-        if address not in old or old[address].range == new[address].range:
+    for address, decision in new.items():
+        if address not in old or old[address].range == decision.range:
             continue
-        was, now, subject = old[address].of, new[address].of, address_text(address)
+        was, now = old[address].of, decision.of
         if not cell:  # the same for all destinations
             if was.active_senders != now.active_senders:
                 cell.append(Reason(Code.ACTIVE_SENDERS, "", was.active_senders, now.active_senders))
@@ -90,7 +90,7 @@ def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy_na
             if was.connections != now.connections:
                 cell.append(Reason(Code.CONNECTIONS, "", was.connections, now.connections))
         if was.min_rtt_us != now.min_rtt_us:
-            own.append(Reason(Code.MIN_RTT, subject, was.min_rtt_us, now.min_rtt_us))
+            own.append(Reason(Code.MIN_RTT, address_text(address), was.min_rtt_us, now.min_rtt_us))
         if policy_name == "paper" and was.rtt_ratio != now.rtt_ratio:
-            own.append(Reason(Code.RTT_RATIO, subject, was.rtt_ratio, now.rtt_ratio))
+            own.append(Reason(Code.RTT_RATIO, address_text(address), was.rtt_ratio, now.rtt_ratio))
     return (*cell, *started, *own, *stopped) or (Reason(Code.POLICY, policy_name),)
