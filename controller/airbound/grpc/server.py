@@ -3,6 +3,7 @@
 come in at `_listen`.
 """
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -71,8 +72,7 @@ class ControllerServer:
         for servicer in self._health:
             await servicer.enter_graceful_shutdown()
         self.runner.stop()
-        for server in self._servers:
-            await server.stop(STOP_GRACE_S)
+        await asyncio.gather(*(server.stop(STOP_GRACE_S) for server in self._servers))
         self._held.close()
 
 
