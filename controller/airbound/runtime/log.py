@@ -17,10 +17,11 @@ from typing import Any, TextIO, cast
 from airbound import reason_text
 from airbound.core.addresses import address_text
 from airbound.core.effects import Bound, Level, Note
+from airbound.core.reasons import Reason
 
 _LOGGER, _ROOT = logging.getLogger("airbound"), logging.getLogger()
 _LEVELS: dict[Level, int] = {"info": logging.INFO, "warning": logging.WARNING}
-_BOUNDS_SHOWN = 8
+_BOUNDS_SHOWN = _REASONS_SHOWN = 8
 LOSSES_LOGGED_EVERY_S = 10.0
 BATCH_S = 0.05  # how long a line may wait for others
 _STDERR = 2
@@ -38,7 +39,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """The same as one JSON object, with the reasons' codes and values."""
+    """The same as one JSON object, with the codes and values of the first reasons and the number of those left out."""
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
@@ -58,8 +59,11 @@ class JsonFormatter(logging.Formatter):
                     for name in ("subject", "before", "after", "limit")
                     if (value := getattr(reason, name)) not in {None, ""}
                 }
-                for reason in note.reasons
+                for reason in note.reasons[:_REASONS_SHOWN]
             ]
+            left_out = len(note.reasons) - _REASONS_SHOWN
+            if left_out > 0:
+                fields["reasons_left_out"] = left_out
         return json.dumps(fields)
 
 
@@ -244,7 +248,13 @@ def _record(level: Level, what: str, subject: str, why: str, note: Note | None =
 
 def _note_text(of: Note) -> str:
     parts = [] if of.bounds is None else [_bounds_text(of.bounds)]
-    return ": ".join([*parts, *filter(None, ["; ".join(map(reason_text.text, of.reasons))])])
+    return ": ".join([*parts, *filter(None, [_reasons_text(of.reasons)])])
+
+
+def _reasons_text(reasons: tuple[Reason, ...]) -> str:
+    shown = [reason_text.text(reason) for reason in reasons[:_REASONS_SHOWN]]
+    more = len(reasons) - _REASONS_SHOWN
+    return "; ".join([*shown, f"and {more} more"] if more > 0 else shown)
 
 
 def _bounds_text(bounds: tuple[Bound, ...]) -> str:

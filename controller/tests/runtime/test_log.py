@@ -73,6 +73,21 @@ def test_bounds_and_all_their_reasons_are_in_the_text() -> None:
     assert logged("text", Note("info", "bounds", "x", (), many)).endswith(", 10.0.4.7 1..2, and 3 more\n")
 
 
+def test_of_very_many_reasons_the_first_are_logged_and_the_others_counted() -> None:
+    reasons = tuple(Reason(Code.STARTED_SENDING, f"10.0.4.{number}") for number in range(101))
+    text = logged("text", Note("info", "bounds", "x", reasons), Note("info", "bounds", "x", reasons[:8]))
+    many, eight = text.splitlines()
+    assert many.endswith("; it began to send to 10.0.4.7; and 93 more")
+    assert many.count("it began to send") == eight.count("it began to send") == 8
+    assert "more" not in eight
+    text = logged("json", Note("info", "bounds", "x", reasons), Note("info", "bounds", "x", reasons[:8]))
+    many_fields, eight_fields = map(json.loads, text.splitlines())
+    assert [reason["subject"] for reason in many_fields["reasons"]] == [f"10.0.4.{number}" for number in range(8)]
+    assert many_fields["reasons_left_out"] == 93
+    assert many_fields["reasons"] == eight_fields["reasons"]
+    assert "reasons_left_out" not in eight_fields
+
+
 def test_a_note_without_reasons_ends_with_its_subject() -> None:
     assert logged("text", Note("info", "connected", "192.0.2.7")).endswith("Z info connected 192.0.2.7\n")
 
