@@ -76,7 +76,8 @@ class Limits:
     streams_max: Annotated[int, Field(ge=1, le=1_000_000, description="open streams of agents")] = 20_000
     reports_per_s: Annotated[float, Field(ge=0.1, le=10_000, description="reports of one stream")] = 20.0
     log_lines_per_s: Annotated[
-        float, Field(ge=1, le=1_000_000, description="lines of the log; more are counted and left out")
+        float,
+        Field(ge=1, le=1_000_000, description="lines of the log, and as many warnings; more are counted and left out"),
     ] = 100.0
     log_lines_waiting: Annotated[
         int, Field(ge=1, le=1_000_000, description="lines that wait for a reader of the log; more are counted, dropped")

@@ -199,6 +199,27 @@ def test_lines_beyond_the_rate_are_dropped_and_counted(monkeypatch: pytest.Monke
     assert stream.getvalue().count("info n") == 15
 
 
+def test_no_number_of_other_lines_keeps_warnings_and_errors_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log.time, "monotonic", lambda: 1000.0)
+    stream = io.StringIO()
+    opened = log.set_up("text", stream, lines_per_s=2)
+    for _ in range(20):
+        log.event("info", "n", "", "")
+        log.note(Note("info", "n", "x"))
+    log.note(Note("warning", "w", "x"))
+    log.event("warning", "w", "", "")
+    logging.getLogger("elsewhere").error("e")
+    _wait_until_empty(opened)
+    assert opened.dropped_total == 40 - 4
+    for _ in range(3):  # they have a limit, too
+        log.note(Note("warning", "w", "x"))
+    assert opened.dropped_total == 40 - 4 + 2
+    _wait_until_empty(opened)
+    monkeypatch.undo()
+    opened.close(TIMEOUT_S)
+    assert [stream.getvalue().count(what) for what in (" info n", " warning w", " error elsewhere: e")] == [4, 3, 1]
+
+
 def test_losses_that_nothing_follows_are_reported_at_the_end() -> None:
     stream = io.StringIO()
     opened = log.set_up("text", stream, lines_per_s=1)
