@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -109,7 +108,7 @@ def _listen(server: grpc.aio.Server, endpoint: str, held: ExitStack) -> int:
     try:
         if not endpoint.startswith(UNIX):
             return server.add_insecure_port(endpoint)
-        held.enter_context(unix_socket.held(Path(endpoint.removeprefix(UNIX))))
+        held.enter_context(unix_socket.held(unix_socket.path_of(endpoint)))
         with unix_socket.for_owner_and_group():
             return server.add_insecure_port(endpoint)
     except OSError as error:
