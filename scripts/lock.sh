@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Resolves the Python dependencies again: tools/requirements.in and the two pyproject.toml files into
-# tools/requirements.txt, tools/go-requirements.in into tools/go-requirements.txt, both with hashes.
+# tools/requirements.txt, tools/go-requirements.in into tools/go-requirements.txt, tools/mutants-requirements.in into
+# tools/mutants-requirements.txt, all with hashes.
 #   lock.sh [--upgrade]    without --upgrade, versions already locked stay
 # Needs only some `uv` (the virtualenv has one).
 
@@ -16,3 +17,4 @@ common=(--quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no
 "$UV" pip compile "${common[@]}" "$@" --universal --no-emit-package airbound --no-emit-package airbound-lab \
 	controller/pyproject.toml lab/pyproject.toml tools/requirements.in -o tools/requirements.txt
 "$UV" pip compile "${common[@]}" "$@" tools/go-requirements.in -o tools/go-requirements.txt
+scripts/mutants.sh --lock "$@"

@@ -74,9 +74,13 @@ class Limits:
     """What peers may take of the controller."""
 
     streams_max: Annotated[int, Field(ge=1, le=1_000_000, description="open streams of agents")] = 20_000
+    streams_per_address_max: Annotated[
+        int, Field(ge=0, le=1_000_000, description="of them, those that come from one address; 0: no such limit")
+    ] = 1_000
     reports_per_s: Annotated[float, Field(ge=0.1, le=10_000, description="reports of one stream")] = 20.0
     log_lines_per_s: Annotated[
-        float, Field(ge=1, le=1_000_000, description="lines of the log; more are counted and left out")
+        float,
+        Field(ge=1, le=1_000_000, description="lines of the log, and as many warnings; more are counted and left out"),
     ] = 100.0
     log_lines_waiting: Annotated[
         int, Field(ge=1, le=1_000_000, description="lines that wait for a reader of the log; more are counted, dropped")

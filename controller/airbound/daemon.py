@@ -23,7 +23,11 @@ async def run(
     Raises:
         ListenError: an address cannot be listened on.
     """
-    runner = Runner(Engine(config.parameters, config.mode, config.exempt), streams_max=config.limits.streams_max)
+    runner = Runner(
+        Engine(config.parameters, config.mode, config.exempt),
+        streams_max=config.limits.streams_max,
+        streams_per_address_max=config.limits.streams_per_address_max,
+    )
     operations = OperationsService(runner, log_dropped)
     running = await server.start(runner, operations, config.listen, config.operators, config.limits.reports_per_s)
     stop = asyncio.Event()

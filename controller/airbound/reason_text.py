@@ -44,7 +44,7 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.RATE_LIMITED: lambda r: f"more than {_number(r.limit)} reports a second",
     Code.OTHER_CELL: lambda r: f"a stream reports one cell; this one reports {r.subject} as well",
     Code.CELL_CLAIMED: lambda r: f"the access point {r.subject} reports the same cell",
-    Code.TOO_MANY_STREAMS: lambda r: f"more than {_number(r.limit)} streams",
+    Code.TOO_MANY_STREAMS: lambda r: f"more than {_number(r.limit)} streams{f' from {r.subject}' if r.subject else ''}",
     Code.REPLACED: lambda _: "a newer stream took its place",
     Code.OUT_OF_ORDER_STREAK: lambda r: f"{_number(r.after)} reports in a row were out of order",
     Code.STOPPING: lambda _: "the controller is stopping",

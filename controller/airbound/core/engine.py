@@ -84,10 +84,6 @@ class Engine:
             if isinstance(reporter, Terminal) and reporter.mac and not reporter.closed
         ]
 
-    def reporter(self, stream: Stream) -> AccessPoint | Terminal | None:
-        """Who reported on a stream; none before its first report."""
-        return self._reporters.get(stream.number)
-
     # Access points
 
     def _access_point_reported(self, event: AccessPointReported, now_us: int) -> list[Effect]:

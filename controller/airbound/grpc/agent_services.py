@@ -47,7 +47,7 @@ class AgentServices:
         """One stream, from its opening to its end."""
         runner = self._runner
         principal, address = plain_text(role, context.peer())
-        refusal = runner.refuse_stream(principal)
+        refusal = runner.refuse_stream(principal, address)
         if refusal is not None:
             await context.abort(status_of(refusal), reason_text.text(refusal))
         stream = Stream(runner.next_stream(), principal, address)

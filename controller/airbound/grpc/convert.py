@@ -70,7 +70,7 @@ def access_point_report(
         ssid=ssid,
         center_frequency_mhz=frequency_mhz,
         malformed_inputs_total=message.malformed_inputs_total,
-        agent_version=message.agent_version[:VERSION_MAX_CHARACTERS],
+        agent_version=_version(message.agent_version, "agent_version", refusals),
     )
     return report, refusals
 
@@ -88,7 +88,7 @@ def terminal_report(message: terminal_pb2.TerminalReport) -> tuple[TerminalRepor
         _check_head(mac, "mac", sequence, monotonic_us)
         if generation > COUNTER_MAX:
             _out_of_range("bounds_generation", generation, COUNTER_MAX)
-        agent = _agent(message.agent) if message.HasField("agent") else None
+        agent = _agent(message.agent, refusals) if message.HasField("agent") else None
     except RefusedError as error:
         return None, [error.reason]
     destinations = _destinations(message, refusals)
@@ -191,16 +191,22 @@ def _survey(message: access_point_pb2.AccessPointReport, refusals: list[Reason])
     return Survey(active_us, busy_us)
 
 
-def _agent(message: terminal_pb2.Agent) -> Agent:
+def _version(version: str, field: str, refusals: list[Reason]) -> str:
+    """An agent's version is for people only: without it the report counts."""
+    if len(version) <= VERSION_MAX_CHARACTERS and version.isprintable():
+        return version
+    refusals.append(Reason(Code.MALFORMED, field))
+    return ""
+
+
+def _agent(message: terminal_pb2.Agent, refusals: list[Reason]) -> Agent:
     """A terminal whose back end is not described has one that can do nothing: every flag is false."""
     back_end = message.back_end
     name = back_end.name
     if len(name) > NAME_MAX_CHARACTERS or not name.isprintable():
         raise RefusedError(Reason(Code.MALFORMED, "agent.back_end.name"))
-    if len(message.version) > VERSION_MAX_CHARACTERS or not message.version.isprintable():
-        raise RefusedError(Reason(Code.MALFORMED, "agent.version"))
     return Agent(
-        message.version,
+        _version(message.version, "agent.version", refusals),
         BackEnd(
             name=name,
             can_set_max=back_end.can_set_max,

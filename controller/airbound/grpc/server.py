@@ -3,10 +3,10 @@
 come in at `_listen`.
 """
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -71,8 +71,7 @@ class ControllerServer:
         for servicer in self._health:
             await servicer.enter_graceful_shutdown()
         self.runner.stop()
-        for server in self._servers:
-            await server.stop(STOP_GRACE_S)
+        await asyncio.gather(*(server.stop(STOP_GRACE_S) for server in self._servers))
         self._held.close()
 
 
@@ -109,7 +108,7 @@ def _listen(server: grpc.aio.Server, endpoint: str, held: ExitStack) -> int:
     try:
         if not endpoint.startswith(UNIX):
             return server.add_insecure_port(endpoint)
-        held.enter_context(unix_socket.held(Path(endpoint.removeprefix(UNIX))))
+        held.enter_context(unix_socket.held(unix_socket.path_of(endpoint)))
         with unix_socket.for_owner_and_group():
             return server.add_insecure_port(endpoint)
     except OSError as error:

@@ -15,9 +15,15 @@ import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 CONNECT_TIMEOUT_S = 1.0
 SOCKET_MODE, LOCK_MODE = 0o660, 0o600
+
+
+def path_of(endpoint: str) -> Path:
+    """The path of unix:/PATH as gRPC takes it: %20 is a space."""
+    return Path(unquote(endpoint.partition(":")[2]))
 
 
 @contextlib.contextmanager

@@ -2,7 +2,8 @@
 """The "what and why" log: one line for each thing that happened, as text for people or as JSON for machines.
 
 The event loop only puts records into a bounded queue; a thread makes the text and writes it. A reader that stands still
-costs lines, never a lease. Lines beyond a rate are not made at all. Both losses are counted and logged.
+costs lines, never a lease. Lines beyond a rate are not made at all; warnings and errors have a rate of their own, so
+that no number of other lines keeps them out. Both losses are counted and logged.
 """
 
 import contextlib
@@ -17,10 +18,11 @@ from typing import Any, TextIO, cast
 from airbound import reason_text
 from airbound.core.addresses import address_text
 from airbound.core.effects import Bound, Level, Note
+from airbound.core.reasons import Reason
 
 _LOGGER, _ROOT = logging.getLogger("airbound"), logging.getLogger()
 _LEVELS: dict[Level, int] = {"info": logging.INFO, "warning": logging.WARNING}
-_BOUNDS_SHOWN = 8
+_BOUNDS_SHOWN = _REASONS_SHOWN = 8
 LOSSES_LOGGED_EVERY_S = 10.0
 BATCH_S = 0.05  # how long a line may wait for others
 _STDERR = 2
@@ -38,7 +40,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """The same as one JSON object, with the reasons' codes and values."""
+    """The same as one JSON object, with the codes and values of the first reasons and the number of those left out."""
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
@@ -58,8 +60,11 @@ class JsonFormatter(logging.Formatter):
                     for name in ("subject", "before", "after", "limit")
                     if (value := getattr(reason, name)) not in {None, ""}
                 }
-                for reason in note.reasons
+                for reason in note.reasons[:_REASONS_SHOWN]
             ]
+            left_out = len(note.reasons) - _REASONS_SHOWN
+            if left_out > 0:
+                fields["reasons_left_out"] = left_out
         return json.dumps(fields)
 
 
@@ -98,31 +103,46 @@ class Lines:
         return self._records.empty()
 
 
+class _Rate:
+    """A token bucket: so many lines a second, and as many at once as come in two seconds."""
+
+    __slots__ = ("_at_s", "_most", "_per_s", "_tokens")
+
+    def __init__(self, per_s: float) -> None:
+        self._per_s = per_s
+        self._tokens = self._most = max(1.0, 2 * per_s)
+        self._at_s = time.monotonic()
+
+    def take(self, now_s: float) -> bool:
+        """Whether one more is within the rate."""
+        self._tokens = min(self._most, self._tokens + (now_s - self._at_s) * self._per_s)
+        self._at_s = now_s
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+
 class DroppingQueueHandler(logging.handlers.QueueHandler):
     """Hands records to a thread as they are; drops and counts those that find the queue full or come too fast."""
 
     def __init__(self, lines: Lines, lines_per_s: float) -> None:
         super().__init__(cast("Any", lines))
         self.dropped_total = 0
-        self._lines_per_s = lines_per_s
-        self._tokens = self._most = max(1.0, 2 * lines_per_s)
-        self._at_s = time.monotonic()
+        self._infos, self._warnings = _Rate(lines_per_s), _Rate(lines_per_s)
         self._reported = 0
-        self._reported_at_s = self._at_s
+        self._reported_at_s = time.monotonic()
 
     def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
         """Nothing is made here: all that a record has is immutable, and its text is the thread's work."""
         return record
 
-    def may_log(self) -> bool:
-        """Whether one more line is within the rate; counted if not."""
+    def may_log(self, level: int) -> bool:
+        """Whether one more line of logging's level is within the rate; counted if not."""
         now_s = time.monotonic()
-        self._tokens = min(self._most, self._tokens + (now_s - self._at_s) * self._lines_per_s)
-        self._at_s = now_s
-        if self._tokens < 1:
+        if not (self._warnings if level >= logging.WARNING else self._infos).take(now_s):
             self.dropped_total += 1
             return False
-        self._tokens -= 1
         if now_s - self._reported_at_s >= LOSSES_LOGGED_EVERY_S:
             self._reported_at_s = now_s
             self.log_losses()
@@ -130,7 +150,7 @@ class DroppingQueueHandler(logging.handlers.QueueHandler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take a record unless it is too many."""
-        if self.may_log():
+        if self.may_log(record.levelno):
             self._put(record)
 
     def take(self, record: logging.LogRecord) -> None:
@@ -226,7 +246,7 @@ def note(effect: Note) -> None:
     handlers = _ROOT.handlers
     handler = handlers[0] if handlers else None
     if isinstance(handler, DroppingQueueHandler):
-        if handler.may_log():
+        if handler.may_log(_LEVELS[effect.level]):
             handler.take(_record(effect.level, effect.what, effect.subject, "", note=effect))
     else:
         _LOGGER.handle(_record(effect.level, effect.what, effect.subject, "", note=effect))
@@ -244,7 +264,13 @@ def _record(level: Level, what: str, subject: str, why: str, note: Note | None =
 
 def _note_text(of: Note) -> str:
     parts = [] if of.bounds is None else [_bounds_text(of.bounds)]
-    return ": ".join([*parts, *filter(None, ["; ".join(map(reason_text.text, of.reasons))])])
+    return ": ".join([*parts, *filter(None, [_reasons_text(of.reasons)])])
+
+
+def _reasons_text(reasons: tuple[Reason, ...]) -> str:
+    shown = [reason_text.text(reason) for reason in reasons[:_REASONS_SHOWN]]
+    more = len(reasons) - _REASONS_SHOWN
+    return "; ".join([*shown, f"and {more} more"] if more > 0 else shown)
 
 
 def _bounds_text(bounds: tuple[Bound, ...]) -> str:

@@ -9,10 +9,11 @@ time is done in one turn.
 import asyncio
 import itertools
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol
 
-from airbound.core.addresses import Mac
+from airbound.core.addresses import Address, Mac, address_text
 from airbound.core.effects import CellChanged, CloseStream, Effect, Note, RenewLease, SetBounds, SetReporting
 from airbound.core.engine import Engine
 from airbound.core.events import Disconnected, Event, Exempted, ModeSet, Tick
@@ -72,12 +73,19 @@ class Runner:
     """One controller process."""
 
     def __init__(
-        self, engine: Engine, *, streams_max: int = STREAMS_MAX, clock_us: Callable[[], int] = monotonic_us
+        self,
+        engine: Engine,
+        *,
+        streams_max: int = STREAMS_MAX,
+        streams_per_address_max: int = 0,  # 0: no such limit
+        clock_us: Callable[[], int] = monotonic_us,
     ) -> None:
         self.engine = engine
         self.reports_total = 0  # that arrived, refused ones included
         self.commands_total = 0
         self._streams_max = streams_max
+        self._streams_per_address_max = streams_per_address_max
+        self._streams_from = Counter[Address]()
         self._clock_us = clock_us
         self._numbers = itertools.count(1)
         self._sessions: dict[int, Session] = {}
@@ -97,18 +105,21 @@ class Runner:
         """Open streams of agents."""
         return len(self._sessions)
 
-    def refuse_stream(self, principal: Principal) -> Reason | None:
+    def refuse_stream(self, principal: Principal, address: Address) -> Reason | None:
         """Why a stream is not taken; counted."""
-        reason = None
         if self._stopped:
-            reason = Reason(Code.STOPPING)
-        elif len(self._sessions) >= self._streams_max:
+            return Reason(Code.STOPPING)
+        if len(self._sessions) >= self._streams_max:
             reason = Reason(Code.TOO_MANY_STREAMS, limit=self._streams_max)
-            settings = self.engine.settings
-            settings.count("refused_total", reason.code)
-            count = settings.counters["refused_total", reason.code]
-            if not count & (count - 1):
-                log.note(Note("warning", "refused", f"{principal.role} {principal.name}", (reason,)))
+        elif address and 0 < self._streams_per_address_max <= self._streams_from[address]:
+            reason = Reason(Code.TOO_MANY_STREAMS, address_text(address), limit=self._streams_per_address_max)
+        else:
+            return None
+        settings = self.engine.settings
+        settings.count("refused_total", reason.code)
+        count = settings.counters["refused_total", reason.code]
+        if not count & (count - 1):
+            log.note(Note("warning", "refused", f"{principal.role} {principal.name}", (reason,)))
         return reason
 
     def next_stream(self) -> int:
@@ -118,10 +129,15 @@ class Runner:
     def open(self, session: Session) -> None:
         """A stream has begun."""
         self._sessions[session.stream.number] = session
+        self._streams_from[session.stream.address] += 1
 
     def close(self, session: Session) -> None:
         """A stream has ended."""
         if self._sessions.pop(session.stream.number, None) is not None:
+            address = session.stream.address
+            self._streams_from[address] -= 1
+            if not self._streams_from[address]:
+                del self._streams_from[address]
             self.submit(Disconnected(session.stream))
 
     # Events

@@ -39,12 +39,14 @@ class LiveController:
         listen: str = LOOPBACK,
         operators: Sequence[str] = (LOOPBACK,),
         streams_max: int = 100,
+        streams_per_address_max: int = 0,
         reports_per_s: float = 1000.0,
     ) -> None:
         self.now_us = 1_000_000_000
         self.runner = Runner(
             Engine(parameters or Parameters(policy="paper"), mode, exempt),
             streams_max=streams_max,
+            streams_per_address_max=streams_per_address_max,
             clock_us=lambda: self.now_us,
         )
         self.target = listen

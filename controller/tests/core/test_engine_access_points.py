@@ -71,8 +71,7 @@ def test_a_second_access_point_of_a_cell_is_refused_and_charged() -> None:
         assert closed(effects) == []
         if sequence == 1:
             assert refused(effects) == [("access-point rogue", Reason(Code.CELL_CLAIMED, "ap0"))]
-    rogue, owner = scenario.engine.reporter(second), scenario.engine.cells[BSSID].access_point
-    assert rogue is not None
+    rogue, owner = scenario.engine._reporters[second.number], scenario.engine.cells[BSSID].access_point
     assert owner is not None
     assert (rogue.refused_total, owner.refused_total, owner.stream.principal.name) == (3, 0, "ap0")
     assert scenario.phones[mac(0)].range() is not None

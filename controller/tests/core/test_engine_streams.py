@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from airbound.core.addresses import address_text
-from airbound.core.cell.state import AccessPoint
 from airbound.core.cell.streams import OUT_OF_ORDER_MAX
 from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import CellChanged, CloseStream, Effect, Note
@@ -30,9 +29,8 @@ def test_a_stream_whose_first_report_is_refused_has_no_terminal_yet() -> None:
 def terminal_of(scenario: Scenario, number: int = 0) -> Terminal:
     stream = scenario.phones[mac(number)].stream
     assert stream is not None
-    reporter = scenario.engine.reporter(stream)
-    assert isinstance(reporter, Terminal)
-    return reporter
+    [terminal] = [terminal for terminal in scenario.engine.terminals() if terminal.stream == stream]
+    return terminal
 
 
 def notes(effects: list[Effect], what: str) -> list[Note]:
@@ -97,7 +95,7 @@ def test_refusals_of_a_stream_that_never_reported_are_counted_and_logged_ever_mo
         effects = scenario.do(Refused(stream, MALFORMED))
         logged += len(effects)
         assert all(isinstance(effect, Note) and effect.subject == "terminal 10.0.0.9" for effect in effects)
-        assert scenario.engine.reporter(stream) is None
+    assert scenario.engine._reporters == {}
     assert logged == 7
     assert scenario.engine.settings.counters["refused_total", Code.MALFORMED] == 100
     assert scenario.do(Disconnected(stream)) == []
@@ -183,7 +181,9 @@ def test_an_access_point_whose_stream_was_closed_is_closed_once() -> None:
     point.monotonic_us, point.stream = clock_us, scenario.new_stream("access-point", "ap0")
     closed += scenario.access_point({mac(0): 2.0})
     assert [effect.reason.code for effect in closed if isinstance(effect, CloseStream)] == [Code.OUT_OF_ORDER_STREAK]
-    assert scenario.engine.cells[BSSID].access_point is scenario.engine.reporter(point.stream)
+    access_point = scenario.engine.cells[BSSID].access_point
+    assert access_point is not None
+    assert access_point.stream == point.stream
 
 
 def test_every_access_point_report_is_news_to_those_who_watch() -> None:
@@ -221,7 +221,7 @@ def test_a_terminal_that_disconnected_is_gone_at_once() -> None:
     stream = scenario.phones[mac(0)].stream
     assert stream is not None
     scenario.disconnect(mac(0))
-    assert scenario.engine.reporter(stream) is None
+    assert stream.number not in scenario.engine._reporters
     assert scenario.engine.terminals() == []
     assert scenario.engine.cells[BSSID].terminals == {}
     assert scenario.do(Disconnected(stream)) == []
@@ -230,7 +230,7 @@ def test_a_terminal_that_disconnected_is_gone_at_once() -> None:
 def test_an_access_point_that_disconnects_leaves_its_cell() -> None:
     scenario = uploading(1)
     point = scenario.access_points[BSSID]
-    assert isinstance(scenario.engine.reporter(point.stream), AccessPoint)
+    assert scenario.engine.cells[BSSID].access_point is not None
     [note] = scenario.do(Disconnected(point.stream))
     assert note == Note("info", "disconnected", "02:00:00:00:00:01")
     assert scenario.engine.cells[BSSID].access_point is None
@@ -256,7 +256,7 @@ def test_a_counter_that_jumped_is_charged_to_the_access_point() -> None:
     [note] = notes(scenario.access_point({mac(0): 2.0, mac(1): 2.0}), "refused")
     assert note.subject == "access-point ap0"
     assert note.reasons[0].code is Code.COUNTER_JUMP
-    reporter = scenario.engine.reporter(point.stream)
-    assert reporter is not None
-    assert reporter.refused_total == 1
+    access_point = scenario.engine.cells[BSSID].access_point
+    assert access_point is not None
+    assert access_point.refused_total == 1
     assert scenario.engine.cells[BSSID].stations.active_senders == 2

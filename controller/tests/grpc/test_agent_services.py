@@ -18,7 +18,7 @@ from airbound.core.reports import DESTINATIONS_MAX, SSID_MAX_BYTES, STATION_ADDR
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE
 from airbound.grpc.convert import NAME_MAX_CHARACTERS, VERSION_MAX_CHARACTERS
 from airbound.grpc.session import REPORT_BYTES_MAX, Session
-from airbound.testing.agents import WAIT_S
+from airbound.testing.agents import WAIT_S, FakePhone
 from airbound.testing.live import BSSID, MACS, LiveController, upload
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
 
@@ -35,8 +35,8 @@ async def live() -> AsyncIterator[LiveController]:
 class Raw:
     """A stream of octets, for what no agent of ours sends."""
 
-    def __init__(self, live: LiveController, service: str = TERMINAL_SERVICE) -> None:
-        self.channel = grpc.aio.insecure_channel(live.target)
+    def __init__(self, live: LiveController, service: str = TERMINAL_SERVICE, target: str = "") -> None:
+        self.channel = grpc.aio.insecure_channel(target or live.target)
         self.call: Any = self.channel.stream_stream(
             f"/{service}/Connect", request_serializer=bytes, response_deserializer=bytes
         )()
@@ -290,6 +290,36 @@ async def test_more_streams_than_the_controller_takes(live: LiveController) -> N
     again = await live.phone(0)
     await again.report(upload(), monotonic_us=1)
     await again.until(lambda: again.reporting.interval_ms != 0)
+
+
+async def test_more_streams_than_the_controller_takes_from_one_address() -> None:
+    """The others' streams are taken, and the next of that address once one of it has ended."""
+    async with LiveController(listen="[::]:0", streams_per_address_max=2) as live:
+        by_ipv4, by_ipv6 = (f"{host}:{live.running.port}" for host in ("127.0.0.1", "[::1]"))
+
+        async def are_open(streams: int) -> None:
+            async def counted() -> bool:
+                return live.runner.streams == 1 + streams  # the access point's is one
+
+            await live.until(counted)
+
+        await are_open(0)
+        async with FakePhone(by_ipv6, MACS[3]) as other:
+            async with Raw(live, target=by_ipv4), Raw(live, ACCESS_POINT_SERVICE, by_ipv4):
+                await are_open(3)
+                async with Raw(live, target=by_ipv4) as raw:
+                    end = await raw.end()
+                assert end == (grpc.StatusCode.RESOURCE_EXHAUSTED, "more than 2 streams from 127.0.0.1")
+                assert refused(live, Code.TOO_MANY_STREAMS) == 1
+                await other.report(upload(), monotonic_us=1)
+                await other.until(lambda: other.reporting.interval_ms != 0)
+            await are_open(1)
+            async with FakePhone(by_ipv4, MACS[0]) as again:
+                await again.report(upload(), monotonic_us=1)
+                await again.until(lambda: again.reporting.interval_ms != 0)
+        await are_open(0)
+        assert refused(live, Code.TOO_MANY_STREAMS) == 1
+        assert list(live.runner._streams_from.values()) == [1]
 
 
 async def test_nothing_is_left_of_a_stream_that_ended(live: LiveController) -> None:

@@ -573,9 +573,18 @@ def test_the_name_of_a_back_end(name: str, right: bool) -> None:  # noqa: FBT001
 
 @pytest.mark.parametrize(("version", "right"), [("v" * 64, True), ("v" * 65, False), ("1\x1b[2J", False)])
 def test_the_version_of_an_agent(version: str, right: bool) -> None:  # noqa: FBT001
-    report, refusals = convert.terminal_report(phone_report(agent=terminal_pb2.Agent(version=version)))
-    assert (report is not None) == right
+    """It is refused alone: what the back end can do is reported once."""
+    agent = terminal_pb2.Agent(version=version, back_end=terminal_pb2.BackEnd(name="x", can_set_max=True))
+    report, refusals = convert.terminal_report(phone_report(agent=agent, destinations=[destination()]))
+    assert report is not None
+    assert report.agent is not None
+    assert (report.agent.version, report.agent.back_end.can_set_max) == (version if right else "", True)
+    assert len(report.destinations) == 1
     assert seen(refusals) == ([] if right else [(Code.MALFORMED, "agent.version")])
+    cell, refusals = convert.access_point_report(cell_report(agent_version=version, stations=[station()]))
+    assert cell is not None
+    assert (cell.agent_version, len(cell.stations)) == (version if right else "", 1)
+    assert seen(refusals) == ([] if right else [(Code.MALFORMED, "agent_version")])
 
 
 def test_only_the_beginning_of_an_access_points_version_is_kept() -> None:

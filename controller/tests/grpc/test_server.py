@@ -117,6 +117,26 @@ async def test_stopping_reports_that_it_does_not_serve(live: LiveController) -> 
     assert live.runner.streams == 0
 
 
+async def test_the_servers_are_stopped_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may take its grace, for calls that do not end: the controller's end must not take the sum of them."""
+    async with LiveController() as live:
+        all_stopping = asyncio.Barrier(len(live.running._servers))
+
+        class Stopping:
+            def __init__(self, server: grpc.aio.Server) -> None:
+                self._server = server
+
+            async def stop(self, grace_s: float) -> None:
+                await all_stopping.wait()
+                await self._server.stop(grace_s)
+
+        assert all_stopping.parties == 2
+        with monkeypatch.context() as patched:
+            patched.setattr(live.running, "_servers", [Stopping(server) for server in live.running._servers])
+            async with asyncio.timeout(WAIT_S):
+                await live.running.stop()
+
+
 async def test_ipv6_and_ipv4_on_one_port() -> None:
     async with LiveController(listen="[::]:0") as live:
         port = live.running.port

@@ -91,6 +91,15 @@ async def test_a_second_controller_does_not_take_over_the_socket_of_one_that_run
         assert (await live.ask().GetController(operations_pb2.GetControllerRequest())).mode
 
 
+@pytest.mark.parametrize(("written", "meant"), [("a%20b", "a b"), ("c d", "c d"), ("e%zz", "e%zz")])
+async def test_a_path_is_the_one_that_grpc_takes_it_for(tmp_path: Path, written: str, meant: str) -> None:
+    endpoint = f"unix:{tmp_path}/{written}"
+    running = await start(endpoint)
+    assert is_socket(tmp_path / meant)
+    assert is_locked(tmp_path / meant)
+    await running.stop()
+
+
 async def test_a_socket_on_which_another_program_answers_is_left_to_it(path: Path) -> None:
     with listening(path) as other:
         before = inode(path)

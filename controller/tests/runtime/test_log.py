@@ -73,6 +73,21 @@ def test_bounds_and_all_their_reasons_are_in_the_text() -> None:
     assert logged("text", Note("info", "bounds", "x", (), many)).endswith(", 10.0.4.7 1..2, and 3 more\n")
 
 
+def test_of_very_many_reasons_the_first_are_logged_and_the_others_counted() -> None:
+    reasons = tuple(Reason(Code.STARTED_SENDING, f"10.0.4.{number}") for number in range(101))
+    text = logged("text", Note("info", "bounds", "x", reasons), Note("info", "bounds", "x", reasons[:8]))
+    many, eight = text.splitlines()
+    assert many.endswith("; it began to send to 10.0.4.7; and 93 more")
+    assert many.count("it began to send") == eight.count("it began to send") == 8
+    assert "more" not in eight
+    text = logged("json", Note("info", "bounds", "x", reasons), Note("info", "bounds", "x", reasons[:8]))
+    many_fields, eight_fields = map(json.loads, text.splitlines())
+    assert [reason["subject"] for reason in many_fields["reasons"]] == [f"10.0.4.{number}" for number in range(8)]
+    assert many_fields["reasons_left_out"] == 93
+    assert many_fields["reasons"] == eight_fields["reasons"]
+    assert "reasons_left_out" not in eight_fields
+
+
 def test_a_note_without_reasons_ends_with_its_subject() -> None:
     assert logged("text", Note("info", "connected", "192.0.2.7")).endswith("Z info connected 192.0.2.7\n")
 
@@ -182,6 +197,27 @@ def test_lines_beyond_the_rate_are_dropped_and_counted(monkeypatch: pytest.Monke
     monkeypatch.undo()
     opened.close(TIMEOUT_S)
     assert stream.getvalue().count("info n") == 15
+
+
+def test_no_number_of_other_lines_keeps_warnings_and_errors_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log.time, "monotonic", lambda: 1000.0)
+    stream = io.StringIO()
+    opened = log.set_up("text", stream, lines_per_s=2)
+    for _ in range(20):
+        log.event("info", "n", "", "")
+        log.note(Note("info", "n", "x"))
+    log.note(Note("warning", "w", "x"))
+    log.event("warning", "w", "", "")
+    logging.getLogger("elsewhere").error("e")
+    _wait_until_empty(opened)
+    assert opened.dropped_total == 40 - 4
+    for _ in range(3):  # they have a limit, too
+        log.note(Note("warning", "w", "x"))
+    assert opened.dropped_total == 40 - 4 + 2
+    _wait_until_empty(opened)
+    monkeypatch.undo()
+    opened.close(TIMEOUT_S)
+    assert [stream.getvalue().count(what) for what in (" info n", " warning w", " error elsewhere: e")] == [4, 3, 1]
 
 
 def test_losses_that_nothing_follows_are_reported_at_the_end() -> None:

@@ -188,7 +188,7 @@ async def test_after_the_stop_nothing_is_timed_and_no_stream_is_taken() -> None:
     assert phone.kinds() == [SetReporting, SetBounds]  # what it has, ends with its lease
     assert runner._timer is not None
     assert runner._timer.cancelled()
-    assert runner.refuse_stream(Principal("terminal", "192.0.2.8")) == Reason(Code.STOPPING)
+    assert runner.refuse_stream(Principal("terminal", "192.0.2.8"), b"") == Reason(Code.STOPPING)
     runner.close(phone)
     assert runner._timer.cancelled()
 
@@ -199,9 +199,9 @@ async def test_streams_beyond_the_limit_are_refused_counted_and_logged_ever_more
     caplog.set_level(logging.INFO)
     runner = Runner(Engine(Parameters()), streams_max=1, clock_us=Clock())
     who = Principal("terminal", "192.0.2.8")
-    assert runner.refuse_stream(who) is None
+    assert runner.refuse_stream(who, b"") is None
     FakeSession(runner, "terminal")
-    assert [runner.refuse_stream(who) for _ in range(9)] == [Reason(Code.TOO_MANY_STREAMS, limit=1)] * 9
+    assert [runner.refuse_stream(who, b"") for _ in range(9)] == [Reason(Code.TOO_MANY_STREAMS, limit=1)] * 9
     assert runner.engine.settings.counters["refused_total", Code.TOO_MANY_STREAMS] == 9
     assert [record.__dict__["subject"] for record in caplog.records] == ["terminal 192.0.2.8"] * 4
 

@@ -96,7 +96,7 @@ const (
 	ReasonCode_REASON_CODE_OTHER_CELL ReasonCode = 88
 	// The cell is reported by another access point. subject: the name of that access point.
 	ReasonCode_REASON_CODE_CELL_CLAIMED ReasonCode = 89
-	// More streams than the controller takes. limit: streams.
+	// More streams than the controller takes, or than it takes from one address. subject: that address; limit: streams.
 	ReasonCode_REASON_CODE_TOO_MANY_STREAMS ReasonCode = 90
 	// A newer stream took its place.
 	ReasonCode_REASON_CODE_REPLACED ReasonCode = 100

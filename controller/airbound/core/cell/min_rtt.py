@@ -17,6 +17,9 @@ Terminals are told apart by name, not by stream or MAC: one that connects again 
 
 A terminal's entry is what it reported last; a minimum that has risen because the path became longer is taken over. An
 entry lasts `max_age_s`, whether or not its terminal is still there: that is the memory of the idle path.
+
+There is room for so many destinations, and one terminal must not take it all: of those that it alone has reported, only
+the newest are kept. One in use is back with its next report.
 """
 
 from collections import OrderedDict
@@ -26,6 +29,7 @@ from airbound.core.addresses import Address
 from airbound.core.parameters import MinRttParameters
 
 PATHS_MAX = 1024  # destinations of a cell
+PATHS_OF_ONE_MAX = 256  # of them, those that one terminal alone has reported: what one report has room for
 WITNESSES_MAX = 32  # entries of a destination; the smallest are kept
 _REFRESH = 16  # an entry's age is known to a sixteenth of max_age_s, so that most reports change nothing
 
@@ -40,6 +44,7 @@ class _Path:
     unconfirmed: str = ""  # the terminal whose contradicted minimum is shared now
     shared_us: int = 0
     oldest_us: int = 0
+    only: str = ""  # the terminal that alone has reported it; empty once another has
 
     def forget(self, terminal: str) -> None:
         """A terminal's entry no longer counts."""
@@ -54,6 +59,7 @@ class MinRtt:
     def __init__(self, parameters: MinRttParameters) -> None:
         self.parameters = parameters
         self._paths: OrderedDict[Address, _Path] = OrderedDict()  # the longest unreported first
+        self._of_one: dict[str, dict[Address, None]] = {}  # by terminal, those that it alone has reported, oldest first
 
     def observe(self, terminal: str, address: Address, min_rtt_us: int, now_us: int) -> bool:
         """Take in a terminal's minimum RTT to an address; true if the one that is shared changed.
@@ -65,9 +71,13 @@ class MinRtt:
         max_age_us = self.parameters.max_age_s * 1_000_000
         path = self._paths.get(address)
         if path is None:
-            path = self._paths[address] = _Path()
-            if len(self._paths) > PATHS_MAX:
-                self._paths.popitem(last=False)
+            path = self._paths[address] = _Path(only=terminal)
+            of_one = self._of_one.setdefault(terminal, {})
+            of_one[address] = None
+            if len(of_one) > PATHS_OF_ONE_MAX:
+                self._forget(next(iter(of_one)))
+            elif len(self._paths) > PATHS_MAX:
+                self._forget(next(iter(self._paths)))
         else:
             self._paths.move_to_end(address)
             entry = path.entries.get(terminal)
@@ -79,6 +89,8 @@ class MinRtt:
                 and now_us - path.oldest_us <= max_age_us
             ):
                 return False
+            if path.only not in {"", terminal}:
+                self._no_longer_of_one(address, path)
         before = path.shared_us
         self._take(path, terminal, min_rtt_us, now_us, max_age_us)
         self._share(path, terminal, now_us)
@@ -135,7 +147,19 @@ class MinRtt:
                 return  # nearly always, without a look at its entries
             if now_us - max(at_us for _, at_us in path.entries.values()) <= max_age_us:
                 return
-            del self._paths[address]
+            self._forget(address)
+
+    def _forget(self, address: Address) -> None:
+        path = self._paths.pop(address)
+        if path.only:
+            self._no_longer_of_one(address, path)
+
+    def _no_longer_of_one(self, address: Address, path: _Path) -> None:
+        of_one = self._of_one[path.only]
+        del of_one[address]
+        if not of_one:
+            del self._of_one[path.only]
+        path.only = ""
 
     def __len__(self) -> int:
         return len(self._paths)

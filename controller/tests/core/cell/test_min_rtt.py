@@ -2,11 +2,14 @@
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.cell.min_rtt import PATHS_MAX, WITNESSES_MAX, MinRtt
+from airbound.core.cell import min_rtt
+from airbound.core.cell.min_rtt import PATHS_MAX, PATHS_OF_ONE_MAX, WITNESSES_MAX, MinRtt
 from airbound.core.parameters import MinRttParameters
+from airbound.core.reports import DESTINATIONS_MAX
 from airbound.testing.scenario import OTHER_SERVER, SECOND_US, SERVER
 
 PARAMETERS = MinRttParameters()
@@ -254,9 +257,59 @@ def test_made_up_addresses_do_not_fill_the_memory_and_push_out_the_longest_unrep
     table.observe("a", OTHER_SERVER, 20, 1)
     for number in range(PATHS_MAX + 100):
         table.observe("a", OTHER_SERVER, 20, 2)
-        table.observe("b", made_up(number), 30, 2)
+        table.observe(f"b{number % 8}", made_up(number), 30, 2)
     assert len(table) == 1024
     assert (table.shared_us(SERVER), table.shared_us(OTHER_SERVER)) == (0, 15)
+
+
+def test_one_terminal_does_not_push_out_what_others_know() -> None:
+    table = MinRtt(PARAMETERS)
+    idle = [made_up(2**20 + number) for number in range(300)]
+    for number, address in enumerate(idle):
+        table.observe(f"phone {number % 3}", address, TRUE_US, 1)
+    table.observe("many", SERVER, 30, 2)
+    table.observe("other", SERVER, 20, 2)
+    for number in range(3 * PATHS_MAX):
+        table.observe("many", made_up(number), 30, 3)
+    assert len(table) == len(idle) + 1 + PATHS_OF_ONE_MAX
+    assert {table.shared_us(address) for address in idle} == {TRUE_US}
+    assert table.shared_us(SERVER) == 20  # what two have reported is no longer one's
+    newest = [made_up(3 * PATHS_MAX - 1 - number) for number in range(PATHS_OF_ONE_MAX + 1)]
+    assert [table.shared_us(address) for address in newest] == [30] * PATHS_OF_ONE_MAX + [0]
+
+
+def test_what_fits_into_one_report_is_kept_from_report_to_report() -> None:
+    table = MinRtt(PARAMETERS)
+    changed = [
+        table.observe("many", made_up(number), TRUE_US, second * SECOND_US)
+        for second in range(1, 4)
+        for number in range(DESTINATIONS_MAX)
+    ]
+    assert changed == [True] * DESTINATIONS_MAX + [False] * 2 * DESTINATIONS_MAX
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.sampled_from((TRUE_US, 900_000)), st.booleans()),
+        max_size=80,
+    )
+)
+def test_who_alone_reported_a_destination_is_known_for_those_that_are_kept(
+    reports: list[tuple[str, int, int, bool]],
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(min_rtt, "PATHS_MAX", 5)
+        patched.setattr(min_rtt, "PATHS_OF_ONE_MAX", 3)
+        table = MinRtt(PARAMETERS)
+        for second, (name, number, min_rtt_us, pauses) in enumerate(reports, 1):
+            now_us = second * AGE_US // 2
+            if pauses:
+                table.expire(now_us)
+            table.observe(name, made_up(number), min_rtt_us, now_us)
+            assert len(table) <= 5
+            kept = {address: path.only for address, path in table._paths.items() if path.only}
+            assert kept == {address: one for one, addresses in table._of_one.items() for address in addresses}
+            assert all(0 < len(addresses) <= 3 for addresses in table._of_one.values())
 
 
 def test_more_terminals_than_witnesses_keep_the_smallest() -> None:
