@@ -107,7 +107,8 @@ func TestParseEventRefuses(t *testing.T) {
 		"no digit":          {"<3>AP-STA-DISCONNECTED 02:00:00:00:01:0g", "not a MAC address"},
 		"colon for a digit": {"<3>AP-STA-DISCONNECTED 02:00:00:00:01:0:", "not a MAC address"},
 		"binary":            {"<3>AP-STA-CONNECTED \x00\xff\xfe", "not a MAC address"},
-		"long garbage":      {strings.Repeat("x", 10_000), "..."},
+		"64 characters":     {strings.Repeat("x", 64), `"` + strings.Repeat("x", 64) + `": no priority`},
+		"long garbage":      {strings.Repeat("x", 10_000), `"` + strings.Repeat("x", 64) + `...": no priority`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -157,6 +158,7 @@ func TestParseStationRefuses(t *testing.T) {
 		"no flags":        phone1 + "\naid=1\n",
 		"flags first":     "flags=[AUTHORIZED]\n" + phone1 + "\n",
 		"address cut":     "02:00:00:00:01",
+		"no address":      "02:00:00:00:01\nflags=[AUTHORIZED]\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, ok, err := hostapd.ParseStation([]byte(reply)); !errors.Is(err, hostapd.ErrMalformed) || ok {
