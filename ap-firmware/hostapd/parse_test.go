@@ -54,6 +54,9 @@ func TestParseEvent(t *testing.T) {
 			"<3>CTRL-EVENT-TERMINATING ",
 			hostapd.Event{Kind: hostapd.EventTerminating, Name: "CTRL-EVENT-TERMINATING"},
 		},
+		"lowest priority":  {"<0>AP-ENABLED", hostapd.Event{Name: "AP-ENABLED"}},
+		"highest priority": {"<9>AP-ENABLED ", hostapd.Event{Name: "AP-ENABLED"}},
+		"shortest":         {"<3>x", hostapd.Event{Name: "x"}},
 		"other": {
 			"<3>AP-STA-POSSIBLE-PSK-MISMATCH 02:00:00:00:01:00",
 			hostapd.Event{Name: "AP-STA-POSSIBLE-PSK-MISMATCH"},
@@ -98,6 +101,8 @@ func TestParseEventRefuses(t *testing.T) {
 		"reply":             {"OK\n", "no priority"},
 		"long priority":     {"<12>AP-STA-CONNECTED " + phone1, "no priority"},
 		"letter priority":   {"<x>AP-STA-CONNECTED " + phone1, "no priority"},
+		"before the digits": {"</>AP-STA-CONNECTED " + phone1, "no priority"},
+		"after the digits":  {"<:>AP-STA-CONNECTED " + phone1, "no priority"},
 		"priority alone":    {"<3>", "no name"},
 		"blanks":            {"<3>   ", "no name"},
 		"no station":        {"<3>AP-STA-CONNECTED", "no station"},

@@ -215,6 +215,22 @@ func TestTwoProcessesOfTheSameNumber(t *testing.T) {
 	}
 }
 
+func TestEightProcessesOfTheSameNumberAreEnough(t *testing.T) {
+	t.Parallel()
+	kernel, root := newKernel(t)
+	for range 8 {
+		started := start(t, root)
+		t.Cleanup(func() {
+			if err := started.Remove(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if _, err := root.Start(tracefs.Config{PID: pid}); !errors.Is(err, os.ErrExist) || len(instances(t, kernel)) != 8 {
+		t.Errorf("a ninth: %v", err)
+	}
+}
+
 func TestAnInstanceThatCannotBeRemovedRecordsNothing(t *testing.T) {
 	t.Parallel()
 	kernel, root := newKernel(t)
@@ -528,7 +544,13 @@ func TestTheRealKernelReportsWhichProcessesExist(t *testing.T) { //nolint:parall
 	}
 	_ = other.Wait()
 	directory := filepath.Join(t.TempDir(), "instance")
-	if err := errors.Join(kernel.Mkdir(directory), kernel.Rmdir(directory)); err != nil {
+	if err := kernel.Mkdir(directory); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(directory); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := kernel.Rmdir(directory); err != nil {
 		t.Error(err)
 	}
 	if err := kernel.Rmdir(directory); !errors.Is(err, os.ErrNotExist) {
