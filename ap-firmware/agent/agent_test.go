@@ -166,6 +166,11 @@ func TestReportsComeEveryInterval(t *testing.T) {
 			t.Errorf("report %d at %v is %v", i, at[i], report)
 		}
 	}
+	c.nowUS = c.agent.NextWakeUS() + time.Second.Microseconds() // The report is exactly one interval late.
+	if _, at := c.pass(500 * time.Millisecond); len(at) != 1 {
+		t.Errorf("late: reports at %v", at)
+	}
+	c.pass(500 * time.Millisecond)
 	c.nowUS += time.Hour.Microseconds() // The machine was suspended.
 	if _, at := c.pass(time.Second); len(at) != 2 {
 		t.Errorf("after an hour: reports at %v", at)
@@ -267,6 +272,42 @@ func TestAKernelThatCannotBeReadCostsItsReportOnly(t *testing.T) {
 	reports, _ := c.pass(time.Second)
 	if len(reports) > 0 || !strings.Contains(c.log.String(), "wlan0 is not an access point") {
 		t.Errorf("%v\n%s", reports, c.log.String())
+	}
+}
+
+func TestSocketsAreOpenedAgainAfterTheyWereClosed(t *testing.T) {
+	t.Parallel()
+	c := newCell(t, time.Second)
+	for want := 1; want <= 2; want++ {
+		for range 2 {
+			if _, err := c.kernel.Snapshot(); err != nil || c.dialled != want {
+				t.Errorf("%v, %d sockets, want %d", err, c.dialled, want)
+			}
+			if _, err := c.kernel.Addresses(3); err != nil {
+				t.Error(err)
+			}
+		}
+		for range 2 { // The second time there is nothing to be closed.
+			if err := c.kernel.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestASocketThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	kernel := agent.NewKernel("wlan0",
+		func() (*nl80211.Client, error) { return nil, unix.EPERM },
+		func() (*neighbours.Client, error) { return nil, unix.EMFILE })
+	if _, err := kernel.Snapshot(); !errors.Is(err, unix.EPERM) {
+		t.Errorf("%v", err)
+	}
+	if _, err := kernel.Addresses(3); !errors.Is(err, unix.EMFILE) {
+		t.Errorf("%v", err)
+	}
+	if err := kernel.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

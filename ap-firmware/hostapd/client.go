@@ -27,8 +27,6 @@ const (
 	writeTimeout = 500 * time.Millisecond
 )
 
-var errClosed = errors.New("control socket is closed")
-
 // Client is one connection to a control socket. It is not safe for concurrent use.
 type Client struct {
 	conn *net.UnixConn
@@ -58,23 +56,21 @@ func Dial(path string, malformed func(error)) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the connection. It sends DETACH without waiting for the reply: hostapd may be gone.
+// Close ends the connection; the client is of no use afterwards. It sends DETACH without waiting for the reply: hostapd
+// may be gone.
 func (c *Client) Close() error {
 	close(c.closed)
 	detachErr := c.write("DETACH")
 	if isGone(detachErr) || errors.Is(detachErr, os.ErrDeadlineExceeded) {
 		detachErr = nil
 	}
-	closeErr := c.conn.Close()
-	for range c.datagrams {
-		// Until read has ended.
-	}
-	return errors.Join(detachErr, closeErr)
+	return errors.Join(detachErr, c.conn.Close())
 }
 
-// isGone reports whether an error only means that hostapd closed its socket.
+// isGone reports whether an error only means that hostapd closed its socket: the first write fails with the one, later
+// ones with the other.
 func isGone(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTCONN) || errors.Is(err, syscall.ENOENT)
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTCONN)
 }
 
 // withoutAddresses removes the name of the client's socket from an error: it is another one at every attempt, and the
@@ -98,7 +94,6 @@ func (c *Client) read() {
 		select {
 		case c.datagrams <- bytes.Clone(buffer[:n]):
 		case <-c.closed:
-			c.failure = errClosed
 			return
 		}
 	}
@@ -211,8 +206,7 @@ func (c *Client) command(ctx context.Context, command string) ([]byte, error) {
 	if err := c.write(command); err != nil {
 		return nil, fmt.Errorf("send %s to hostapd: %w", command, withoutAddresses(err))
 	}
-	timeout := time.NewTimer(replyTimeout)
-	defer timeout.Stop()
+	timeout := time.After(replyTimeout)
 	for {
 		select {
 		case datagram, open := <-c.datagrams:
@@ -223,7 +217,7 @@ func (c *Client) command(ctx context.Context, command string) ([]byte, error) {
 				return datagram, nil
 			}
 			c.take(datagram)
-		case <-timeout.C:
+		case <-timeout:
 			return nil, fmt.Errorf("hostapd did not answer %s within %v", command, replyTimeout)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for the answer to %s: %w", command, ctx.Err())

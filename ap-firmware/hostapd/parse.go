@@ -102,7 +102,7 @@ func ParseStation(reply []byte) (station Station, ok bool, err error) {
 	if station.MAC, err = mac.Parse(lines[0]); err != nil {
 		return Station{}, false, fmt.Errorf("parse station: %w: %w", ErrMalformed, err)
 	}
-	flags, found := field(lines[1:], "flags")
+	flags, found := field(lines, "flags")
 	if !found {
 		return Station{}, false, fmt.Errorf("parse station %s: no flags: %w", station.MAC, ErrMalformed)
 	}

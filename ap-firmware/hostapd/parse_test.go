@@ -54,6 +54,9 @@ func TestParseEvent(t *testing.T) {
 			"<3>CTRL-EVENT-TERMINATING ",
 			hostapd.Event{Kind: hostapd.EventTerminating, Name: "CTRL-EVENT-TERMINATING"},
 		},
+		"lowest priority":  {"<0>AP-ENABLED", hostapd.Event{Name: "AP-ENABLED"}},
+		"highest priority": {"<9>AP-ENABLED ", hostapd.Event{Name: "AP-ENABLED"}},
+		"shortest":         {"<3>x", hostapd.Event{Name: "x"}},
 		"other": {
 			"<3>AP-STA-POSSIBLE-PSK-MISMATCH 02:00:00:00:01:00",
 			hostapd.Event{Name: "AP-STA-POSSIBLE-PSK-MISMATCH"},
@@ -98,6 +101,8 @@ func TestParseEventRefuses(t *testing.T) {
 		"reply":             {"OK\n", "no priority"},
 		"long priority":     {"<12>AP-STA-CONNECTED " + phone1, "no priority"},
 		"letter priority":   {"<x>AP-STA-CONNECTED " + phone1, "no priority"},
+		"before the digits": {"</>AP-STA-CONNECTED " + phone1, "no priority"},
+		"after the digits":  {"<:>AP-STA-CONNECTED " + phone1, "no priority"},
 		"priority alone":    {"<3>", "no name"},
 		"blanks":            {"<3>   ", "no name"},
 		"no station":        {"<3>AP-STA-CONNECTED", "no station"},
@@ -107,7 +112,8 @@ func TestParseEventRefuses(t *testing.T) {
 		"no digit":          {"<3>AP-STA-DISCONNECTED 02:00:00:00:01:0g", "not a MAC address"},
 		"colon for a digit": {"<3>AP-STA-DISCONNECTED 02:00:00:00:01:0:", "not a MAC address"},
 		"binary":            {"<3>AP-STA-CONNECTED \x00\xff\xfe", "not a MAC address"},
-		"long garbage":      {strings.Repeat("x", 10_000), "..."},
+		"64 characters":     {strings.Repeat("x", 64), `"` + strings.Repeat("x", 64) + `": no priority`},
+		"long garbage":      {strings.Repeat("x", 10_000), `"` + strings.Repeat("x", 64) + `...": no priority`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -157,6 +163,7 @@ func TestParseStationRefuses(t *testing.T) {
 		"no flags":        phone1 + "\naid=1\n",
 		"flags first":     "flags=[AUTHORIZED]\n" + phone1 + "\n",
 		"address cut":     "02:00:00:00:01",
+		"no address":      "02:00:00:00:01\nflags=[AUTHORIZED]\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, ok, err := hostapd.ParseStation([]byte(reply)); !errors.Is(err, hostapd.ErrMalformed) || ok {

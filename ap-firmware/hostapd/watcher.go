@@ -103,10 +103,9 @@ func (w *Watcher) session(ctx context.Context, established func()) (err error) {
 	}
 	established()
 	w.logger.Info("attached to hostapd", "socket", w.path, "stations", w.associations.Len())
-	ping := time.NewTicker(pingInterval)
-	defer ping.Stop()
+	ping := time.Tick(pingInterval)
 	for {
-		if err := w.step(ctx, client, ping.C); err != nil {
+		if err := w.step(ctx, client, ping); err != nil {
 			return err
 		}
 	}

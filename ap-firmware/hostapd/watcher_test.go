@@ -4,6 +4,7 @@ package hostapd_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -256,11 +257,54 @@ func TestWatcherRefusesTheSocketOfAnotherInterface(t *testing.T) {
 		t.Fatalf("got %+v from the socket of wlan1", update)
 	default:
 	}
+	if got := b.log.String(); !strings.Contains(got, `socket serves [\"wlan1\"], not wlan0`) {
+		t.Errorf("the log does not name the cause:\n%s", got)
+	}
 	if err := other.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	b.start(phone2)
 	b.awaitStations(phone2)
+}
+
+func TestAnAttachThatIsRefusedIsNoSession(t *testing.T) {
+	b := newBench(t)
+	server, err := hostapdtest.Start(b.path, "wlan0", phone1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.server = server
+	server.Answer("ATTACH", "FAIL\n")
+	for deadline := time.Now().Add(timeout); len(b.refused()) < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the watcher did not try again")
+		}
+	}
+	if got := b.refused()[0]; !strings.Contains(got, `hostapd answered ATTACH with "FAIL"`) {
+		t.Errorf("refused %s", got)
+	}
+	select {
+	case update := <-b.watcher.Updates():
+		t.Errorf("got %+v without a session", update)
+	default:
+	}
+}
+
+// The agent that takes the updates has ended.
+func TestStopsBesideAReaderThatIsGone(t *testing.T) {
+	b := newBench(t)
+	b.start()
+	b.awaitStations()
+	for i := range 40 {
+		b.server.Join(fmt.Sprintf("02:00:00:00:03:%02d", i))
+	}
+	for deadline := time.Now().Add(timeout); len(b.watcher.Updates()) < cap(b.watcher.Updates()); {
+		if time.Now().After(deadline) {
+			t.Fatal("the updates never wait")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	b.stop()
 }
 
 func TestStopDetaches(t *testing.T) {
@@ -360,6 +404,26 @@ func TestACauseIsLoggedAsAWarningOnce(t *testing.T) {
 	}
 	if levels, _ = b.awaitAttempts(failed + 1); levels[failed] != "WARN" {
 		t.Errorf("the end of a session is logged as %s", levels[failed])
+	}
+}
+
+func TestTheEndOfASessionIsAWarningEvenIfTheCauseIsNotNew(t *testing.T) {
+	b := newBench(t)
+	server, err := hostapdtest.Start(b.path, "wlan0", phone1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.server = server
+	server.Answer("STA-FIRST", "UNKNOWN COMMAND\n")
+	b.awaitAttempts(2)
+	server.AnswerAsUsual("STA-FIRST")
+	b.awaitStations(phone1)
+	failed, _ := b.attempts()
+	server.Answer("STA-FIRST", "UNKNOWN COMMAND\n")
+	b.watcher.Refresh()
+	b.awaitAway()
+	if levels, _ := b.awaitAttempts(len(failed) + 1); levels[len(failed)] != "WARN" {
+		t.Errorf("the end of a session is logged as %s:\n%s", levels[len(failed)], b.log.String())
 	}
 }
 

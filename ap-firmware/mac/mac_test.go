@@ -16,6 +16,9 @@ func TestParse(t *testing.T) {
 	if want := (mac.Address{2, 0xab, 0, 0, 1, 0xff}); err != nil || got != want || got.String() != "02:ab:00:00:01:ff" {
 		t.Errorf("got %v, %v", got, err)
 	}
+	if text, err := got.MarshalText(); err != nil || string(text) != got.String() {
+		t.Errorf("as text: %s, %v", text, err)
+	}
 	if same, err := mac.FromOctets(got[:]); err != nil || same != got {
 		t.Errorf("from octets: %v, %v", same, err)
 	}
@@ -31,6 +34,13 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		if got, err := mac.Parse(text); !errors.Is(err, mac.ErrMalformed) || !got.IsZero() || len(err.Error()) > 200 {
 			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	for length, want := range map[int]string{
+		64: `"` + strings.Repeat("x", 64) + `": not`, 65: `"` + strings.Repeat("x", 64) + `"...: not`,
+	} {
+		if _, err := mac.Parse(strings.Repeat("x", length)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%d characters: %v", length, err)
 		}
 	}
 	for _, length := range []int{0, 5, 7} {

@@ -104,14 +104,18 @@ func TestAStationHasAtMost16Addresses(t *testing.T) {
 		entries = append(entries, entry(wlan, phone1, fmt.Sprintf("2001:db8::%x", i+1), unix.NUD_STALE))
 	}
 	entries = append(entries, entry(wlan, phone1, "fe80::1", unix.NUD_REACHABLE))
-	kernel.Set(entries...)
 	client, _ := connect(t, &kernel)
-	got, err := client.Table(wlan)
-	if err != nil || len(got[phone1]) != neighbours.AddressesMax {
-		t.Fatalf("got %v, %v", got, err)
-	}
-	if got := got[phone1]; got[15] != netip.MustParseAddr("fe80::1") || got[14] != netip.MustParseAddr("2001:db8::f") {
-		t.Errorf("got %v, want the one that is not stale and the first 15 of the others", got)
+	for range entries { // The kernel's order has no meaning.
+		entries = append(entries[1:], entries[0])
+		kernel.Set(entries...)
+		got, err := client.Table(wlan)
+		if err != nil || len(got[phone1]) != neighbours.AddressesMax {
+			t.Fatalf("got %v, %v", got, err)
+		}
+		if got := got[phone1]; got[15] != netip.MustParseAddr("fe80::1") ||
+			got[14] != netip.MustParseAddr("2001:db8::f") {
+			t.Errorf("got %v, want the one that is not stale and the first 15 of the others", got)
+		}
 	}
 }
 
@@ -141,6 +145,12 @@ func TestErrorsOfTheKernel(t *testing.T) {
 		t.Errorf("refused: %v, %v", got, err)
 	}
 	kernel.Refuse(0)
+	kernel.SetLinkCopies(1)
+	if got, err := client.Table(wlan); !errors.Is(err, neighbours.ErrMalformed) || got != nil ||
+		!strings.Contains(err.Error(), "2 messages, want 1") {
+		t.Errorf("two links for one: %v, %v", got, err)
+	}
+	kernel.SetLinkCopies(0)
 	if got, err := client.Table(wlan); err != nil || len(got) > 0 {
 		t.Errorf("afterwards: %v, %v", got, err)
 	}
@@ -215,6 +225,24 @@ func TestIPv4MappedAddressesAreIPv4(t *testing.T) {
 	}
 	if got, err := neighbours.ParseNeighbour(message); err != nil || got.IP != netip.MustParseAddr("10.0.0.1") {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// Not parallel: the limit is that of the whole process.
+func TestASocketThatCannotBeOpened(t *testing.T) { //nolint:paralleltest // see above
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := neighbours.Dial(func(error) {})
+	if restoreErr := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); restoreErr != nil {
+		t.Fatal(restoreErr)
+	}
+	if client != nil || !errors.Is(err, unix.EMFILE) || !strings.HasPrefix(err.Error(), "open rtnetlink socket: ") {
+		t.Errorf("%v, %v", client, err)
 	}
 }
 

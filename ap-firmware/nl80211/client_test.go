@@ -9,6 +9,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mdlayher/genetlink"
+	"github.com/mdlayher/genetlink/genltest"
+	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/ap-firmware/mac"
@@ -76,6 +79,9 @@ func TestSnapshot(t *testing.T) {
 func TestSurveyOfTheChannel(t *testing.T) {
 	unmarked := device(3, "wlan0")
 	unmarked.Surveys[1].InUse = false
+	moved := device(3, "wlan0") // Of a wide channel the driver may name another part.
+	moved.Surveys = append(moved.Surveys[:0:0], moved.Surveys[1], moved.Surveys[1])
+	moved.Surveys[0].FrequencyMHz, moved.Surveys[1].InUse = 5200, false
 	unmeasured := device(3, "wlan0")
 	unmeasured.Surveys = []nl80211.Survey{{FrequencyMHz: 5180, InUse: true}}
 	none := device(3, "wlan0")
@@ -84,10 +90,11 @@ func TestSurveyOfTheChannel(t *testing.T) {
 		device nl80211test.Device
 		want   *nl80211.Survey
 	}{
-		"in use":     {device(3, "wlan0"), &device(3, "wlan0").Surveys[1]},
-		"unmarked":   {unmarked, &unmarked.Surveys[1]},
-		"unmeasured": {unmeasured, nil},
-		"none":       {none, nil},
+		"in use":                           {device(3, "wlan0"), &device(3, "wlan0").Surveys[1]},
+		"unmarked":                         {unmarked, &unmarked.Surveys[1]},
+		"in use, but of another frequency": {moved, &moved.Surveys[0]},
+		"unmeasured":                       {unmeasured, nil},
+		"none":                             {none, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -154,5 +161,34 @@ func TestABrokenConnectionIsAnError(t *testing.T) {
 		if len(*malformed) > 0 {
 			t.Errorf("%s: refused %v", names, *malformed)
 		}
+	}
+}
+
+func TestASocketThatCannotBeOpened(t *testing.T) {
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := nl80211.Dial(func(error) {})
+	if restoreErr := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); restoreErr != nil {
+		t.Fatal(restoreErr)
+	}
+	if client != nil || !errors.Is(err, unix.EMFILE) ||
+		!strings.HasPrefix(err.Error(), "open generic netlink socket: ") {
+		t.Errorf("%v, %v", client, err)
+	}
+}
+
+// A kernel without nl80211 is what most machines that build this have.
+func TestAKernelWithoutWirelessIsAnError(t *testing.T) {
+	client, err := nl80211.New(genltest.Dial(func(genetlink.Message, netlink.Message) ([]genetlink.Message, error) {
+		return nil, genltest.Error(int(syscall.ENOENT))
+	}), func(error) {})
+	if client != nil || !errors.Is(err, syscall.ENOENT) ||
+		!strings.HasPrefix(err.Error(), "find nl80211 in the kernel: ") {
+		t.Errorf("%v, %v", client, err)
 	}
 }

@@ -3,6 +3,7 @@
 package nl80211_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -100,6 +101,31 @@ func TestParseStationOfAPoorDriver(t *testing.T) {
 			},
 			nl80211.Station{MAC: phone1, Associated: true, RXBytes: 1<<32 + 7, TXBytes: 1<<33 + 8},
 		},
+		"frames that were lost": {
+			func(info *netlink.AttributeEncoder) error {
+				info.Uint32(unix.NL80211_STA_INFO_TX_RETRIES, 5)
+				info.Uint32(unix.NL80211_STA_INFO_TX_FAILED, 6)
+				return nil
+			},
+			nl80211.Station{MAC: phone1, Associated: true, TXRetries: 5, TXFailed: 6},
+		},
+		"rates of 16 and of 32 bits": {
+			func(info *netlink.AttributeEncoder) error {
+				info.Nested(unix.NL80211_STA_INFO_RX_BITRATE, func(rate *netlink.AttributeEncoder) error {
+					rate.Uint16(unix.NL80211_RATE_INFO_BITRATE, 540)
+					return nil
+				})
+				info.Nested(unix.NL80211_STA_INFO_TX_BITRATE, func(rate *netlink.AttributeEncoder) error {
+					rate.Uint32(unix.NL80211_RATE_INFO_BITRATE32, 96_078)
+					return nil
+				})
+				return nil
+			},
+			nl80211.Station{
+				MAC: phone1, Associated: true,
+				RXBitrate: nl80211.Bitrate{Kbps: 54_000}, TXBitrate: nl80211.Bitrate{Kbps: 9_607_800},
+			},
+		},
 		"a rate beyond every unit": {
 			func(info *netlink.AttributeEncoder) error {
 				info.Nested(unix.NL80211_STA_INFO_RX_BITRATE, func(rate *netlink.AttributeEncoder) error {
@@ -170,6 +196,12 @@ func TestParsersRefuse(t *testing.T) {
 			attribute(t, unix.NL80211_ATTR_IFINDEX, []byte{1}),
 			"parse interface",
 		},
+		"width of a later kernel": {
+			networkInterface,
+			append(attribute(t, unix.NL80211_ATTR_WIPHY_FREQ, []byte{1, 0, 0, 0}),
+				attribute(t, unix.NL80211_ATTR_CHANNEL_WIDTH, []byte{unix.NL80211_CHAN_WIDTH_320 + 1, 0, 0, 0})...),
+			"channel width 14 is unknown",
+		},
 		"unknown width": {
 			networkInterface,
 			append(attribute(t, unix.NL80211_ATTR_WIPHY_FREQ, []byte{1, 0, 0, 0}),
@@ -184,6 +216,24 @@ func TestParsersRefuse(t *testing.T) {
 				t.Fatalf("error is %v, want a malformed message that names %q", err, test.names)
 			}
 		})
+	}
+}
+
+func TestTheWidthOfAChannel(t *testing.T) {
+	for width, wantMHz := range map[byte]uint32{
+		unix.NL80211_CHAN_WIDTH_20_NOHT: 20, unix.NL80211_CHAN_WIDTH_20: 20, unix.NL80211_CHAN_WIDTH_40: 40,
+		unix.NL80211_CHAN_WIDTH_80: 80, unix.NL80211_CHAN_WIDTH_80P80: 160, unix.NL80211_CHAN_WIDTH_160: 160,
+		unix.NL80211_CHAN_WIDTH_5: 5, unix.NL80211_CHAN_WIDTH_10: 10, unix.NL80211_CHAN_WIDTH_1: 1,
+		unix.NL80211_CHAN_WIDTH_2: 2, unix.NL80211_CHAN_WIDTH_4: 4, unix.NL80211_CHAN_WIDTH_8: 8,
+		unix.NL80211_CHAN_WIDTH_16: 16, unix.NL80211_CHAN_WIDTH_320: 320,
+	} {
+		attributes := append(attribute(t, unix.NL80211_ATTR_WIPHY_FREQ, binary.NativeEndian.AppendUint32(nil, 2437)),
+			attribute(t, unix.NL80211_ATTR_CHANNEL_WIDTH, binary.NativeEndian.AppendUint32(nil, uint32(width)))...)
+		got, err := nl80211.ParseInterface(attributes)
+		// Without the frequency of its middle, the channel is that of 20 MHz.
+		if err != nil || got.WidthMHz != wantMHz || got.CenterFrequencyMHz != 2437 {
+			t.Errorf("width %d: got %+v, %v, want %d MHz", width, got, err, wantMHz)
+		}
 	}
 }
 

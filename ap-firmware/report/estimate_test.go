@@ -32,14 +32,17 @@ func TestEstimateOfOneFrame(t *testing.T) {
 		// wantUS is worked out by hand: preamble + 8 * (bytes + 4) / rate.
 		wantUS uint64
 	}{
-		"OFDM at 54":         {1536, nl80211.Bitrate{Kbps: 54_000}, 20 + 228},
-		"OFDM at 6":          {1536, nl80211.Bitrate{Kbps: 6_000}, 20 + 2053},
-		"OFDM at 9, short":   {104, nl80211.Bitrate{Kbps: 9_000}, 20 + 96},
-		"CCK at 11":          {1536, nl80211.Bitrate{Kbps: 11_000}, 192 + 1120},
-		"CCK at 5.5":         {1536, nl80211.Bitrate{Kbps: 5_500}, 192 + 2240},
-		"DSSS at 1":          {100, nl80211.Bitrate{Kbps: 1_000}, 192 + 832},
-		"aggregates at 433":  {1536, nl80211.Bitrate{Kbps: 433_300, Aggregated: true}, 28},
-		"an MCS rate at 5.5": {1536, nl80211.Bitrate{Kbps: 5_500, Aggregated: true}, 2240},
+		"OFDM at 54":          {1536, nl80211.Bitrate{Kbps: 54_000}, 20 + 228},
+		"OFDM at 6":           {1536, nl80211.Bitrate{Kbps: 6_000}, 20 + 2053},
+		"OFDM at 9, short":    {104, nl80211.Bitrate{Kbps: 9_000}, 20 + 96},
+		"CCK at 11":           {1536, nl80211.Bitrate{Kbps: 11_000}, 192 + 1120},
+		"CCK at 5.5":          {1536, nl80211.Bitrate{Kbps: 5_500}, 192 + 2240},
+		"DSSS at 2":           {100, nl80211.Bitrate{Kbps: 2_000}, 192 + 416},
+		"OFDM at 2.2":         {100, nl80211.Bitrate{Kbps: 2_200}, 20 + 378}, // of a channel of 5 MHz
+		"counters gone wrong": {1 << 63, nl80211.Bitrate{Kbps: 1}, 1e15},
+		"DSSS at 1":           {100, nl80211.Bitrate{Kbps: 1_000}, 192 + 832},
+		"aggregates at 433":   {1536, nl80211.Bitrate{Kbps: 433_300, Aggregated: true}, 28},
+		"an MCS rate at 5.5":  {1536, nl80211.Bitrate{Kbps: 5_500, Aggregated: true}, 2240},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -65,6 +68,35 @@ func TestRetriesTakeAirtime(t *testing.T) {
 	})
 	if got.GetTxAirtimeUs() != 15*(20+200) { // 8 * (1346 + 4) bits at 54 Mb/s are 200 us.
 		t.Fatalf("got %d us, want those of 15 frames", got.GetTxAirtimeUs())
+	}
+}
+
+// A counter that decreased belongs to a new association, whatever the others did.
+func TestEachCounterThatWentBackBeginsAnew(t *testing.T) {
+	downlink := func(packets, retries uint32, bytes uint64) nl80211.Station {
+		return nl80211.Station{
+			MAC: phone1, Associated: true, TXPackets: packets, TXRetries: retries, TXBytes: bytes,
+			TXBitrate: nl80211.Bitrate{Kbps: 54_000},
+		}
+	}
+	const beforeUS = 15 * 220
+	for name, test := range map[string]struct {
+		now    nl80211.Station
+		wantUS uint64
+	}{
+		"none moved":   {downlink(10, 5, 10*1346), beforeUS},
+		"all moved":    {downlink(20, 8, 20*1346), beforeUS + 13*220},
+		"packets back": {downlink(5, 5, 10*1346), 10*20 + 3994}, // 8 * 10 * (2692 + 4) bits
+		"retries back": {downlink(10, 4, 10*1346), 14 * 220},
+		"bytes back":   {downlink(10, 5, 10*671), 15 * (20 + 100)},
+	} {
+		var reporter report.Reporter
+		if got := only(t, &reporter, downlink(10, 5, 10*1346)).GetTxAirtimeUs(); got != beforeUS {
+			t.Errorf("%s: %d us before", name, got)
+		}
+		if got := only(t, &reporter, test.now).GetTxAirtimeUs(); got != test.wantUS {
+			t.Errorf("%s: got %d us, want %d", name, got, test.wantUS)
+		}
 	}
 }
 
@@ -98,39 +130,41 @@ func TestOneRateServesBothDirections(t *testing.T) {
 	if got := only(t, &reporter, station).GetRxAirtimeUs(); got != 220 {
 		t.Fatalf("got %d us, want 220", got)
 	}
+	station = nl80211.Station{MAC: phone2, Associated: true, TXPackets: 1, TXBytes: 1346}
+	station.RXBitrate = nl80211.Bitrate{Kbps: 54_000}
+	if got := only(t, &reporter, station).GetTxAirtimeUs(); got != 220 {
+		t.Fatalf("downlink: got %d us, want 220", got)
+	}
 }
 
 func TestMeasuredAirtimeIsTaken(t *testing.T) {
 	fast := nl80211.Bitrate{Kbps: 54_000}
 	with := func(rxUS, txUS *uint64) nl80211.Station {
 		station := uplink(1, 1346, fast)
+		station.TXPackets, station.TXBytes = 2, 2*1346
 		station.RXAirtimeUS, station.TXAirtimeUS = rxUS, txUS
 		return station
 	}
-	zero, some := new(uint64(0)), new(uint64(333))
+	zero, some, more := new(uint64(0)), new(uint64(333)), new(uint64(555))
 	tests := map[string]struct {
-		station nl80211.Station
-		wantUS  uint64
-		source  airboundv1.AirtimeSource
+		station        nl80211.Station
+		wantUS, wantTX uint64
+		source         airboundv1.AirtimeSource
 	}{
-		"both":                             {with(some, some), 333, measured},
-		"the driver does not measure":      {with(zero, zero), 220, estimated},
-		"the driver does not report":       {with(nil, nil), 220, estimated},
-		"the driver reports uplink only":   {with(some, nil), 333, estimated},
-		"the driver reports downlink only": {with(nil, some), 220, estimated},
+		"both":                             {with(some, more), 333, 555, measured},
+		"the driver does not measure":      {with(zero, zero), 220, 440, estimated},
+		"the driver does not report":       {with(nil, nil), 220, 440, estimated},
+		"the driver reports uplink only":   {with(some, nil), 333, 440, estimated},
+		"the driver reports downlink only": {with(nil, more), 220, 555, estimated},
+		"the driver measures uplink only":  {with(some, zero), 333, 440, estimated},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var reporter report.Reporter
 			got := only(t, &reporter, test.station)
-			if got.GetRxAirtimeUs() != test.wantUS || got.GetAirtimeSource() != test.source {
-				t.Fatalf(
-					"got %d us, %v, want %d us, %v",
-					got.GetRxAirtimeUs(),
-					got.GetAirtimeSource(),
-					test.wantUS,
-					test.source,
-				)
+			if got.GetRxAirtimeUs() != test.wantUS || got.GetTxAirtimeUs() != test.wantTX ||
+				got.GetAirtimeSource() != test.source {
+				t.Fatalf("got %v, want %d us, %d us, %v", got, test.wantUS, test.wantTX, test.source)
 			}
 		})
 	}

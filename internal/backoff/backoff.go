@@ -29,10 +29,8 @@ func (b *Backoff) Reset() { b.step = 0 }
 
 // Sleep waits for d or until ctx ends.
 func Sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }

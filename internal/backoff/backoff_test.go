@@ -4,6 +4,8 @@ package backoff_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,8 +28,21 @@ func TestDoublesBetweenItsLimits(t *testing.T) {
 
 func TestOneNanosecond(t *testing.T) {
 	b := backoff.Backoff{Min: 1, Max: 1}
-	if got := b.Next(); got > 1 {
-		t.Fatalf("wait is %v, want at most 1ns", got)
+	for range 100 {
+		if got := b.Next(); got != 1 {
+			t.Fatalf("wait is %v, want 1ns", got)
+		}
+	}
+}
+
+func TestWaitsAreOfTheWholeUpperHalf(t *testing.T) {
+	b := backoff.Backoff{Min: 10, Max: 10}
+	seen := map[time.Duration]bool{}
+	for range 1000 {
+		seen[b.Next()] = true
+	}
+	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, []time.Duration{5, 6, 7, 8, 9, 10}) {
+		t.Fatalf("waits are %v", got)
 	}
 }
 

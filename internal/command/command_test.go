@@ -8,6 +8,8 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +126,25 @@ func TestDispatch(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Not parallel: standard error is that of the whole process.
+func TestTheFlagPackagePrintsNothing(t *testing.T) { //nolint:paralleltest // see above
+	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := os.Stderr
+	os.Stderr = file
+	code := program("").Dispatch(t.Context(), []string{"run", "--frob"}, io.Discard, io.Discard)
+	os.Stderr = before
+	printed, err := os.ReadFile(file.Name())
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if code != command.ExitUsage || len(printed) > 0 {
+		t.Errorf("code %d, printed %q", code, printed)
 	}
 }
 

@@ -397,6 +397,22 @@ func (f *freezable) forward(to io.Writer, from io.Reader) {
 	}
 }
 
+func TestAControllerThatAcceptsAndSaysNothingIsTriedAgainAfterFiveSeconds(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	started := time.Now()
+	_, log := startLogged(t, listener.Addr().String())
+	attempt(t, log)
+	// Shorter, and a link with seconds of delay would never be connected. How much longer depends on this machine.
+	if took := time.Since(started); took < 5*time.Second {
+		t.Errorf("gave up after %v", took)
+	}
+}
+
 func TestConfigErrors(t *testing.T) {
 	tests := map[string]struct {
 		cfg  controllerclient.Config

@@ -53,11 +53,9 @@ func (w *Writer) Close(timeout time.Duration) {
 		close(w.lines)
 	}
 	w.mutex.Unlock()
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
 	select {
 	case <-w.done:
-	case <-timer.C:
+	case <-time.After(timeout):
 	}
 }
 

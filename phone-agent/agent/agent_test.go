@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/airbound/airbound/phone-agent/agent"
 	"github.com/airbound/airbound/phone-agent/apply/procfs"
 	"github.com/airbound/airbound/phone-agent/apply/procfs/procfstest"
@@ -266,6 +268,9 @@ func TestTheAgentIsInTheFirstReportOfAStream(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
 	p.connections(busy)
+	want := &airboundv1.Agent{Version: "test", BackEnd: &airboundv1.BackEnd{
+		Name: "procfs", CanSetMax: true, CanSetMin: true, CanSelectDestination: true, RulesMax: 256,
+	}}
 	for stream := range 2 {
 		p.connect()
 		reports, _ := p.pass(5 * time.Second)
@@ -277,8 +282,7 @@ func TestTheAgentIsInTheFirstReportOfAStream(t *testing.T) {
 			if (got != nil) != (i == 0) {
 				t.Errorf("stream %d, report %d: %v", stream, i, got)
 			}
-			if back := got.GetBackEnd(); i == 0 &&
-				(got.GetVersion() != "test" || !back.GetCanSelectDestination() || back.GetCanSelectUid()) {
+			if i == 0 && !proto.Equal(got, want) {
 				t.Errorf("%v", got)
 			}
 		}

@@ -143,6 +143,10 @@ func TestRefusedCommandsChangeNothing(t *testing.T) {
 		}
 		p.rulesAre("all 2 90\n")
 	}
+	const first = `msg="refused a command" total=1 error="set_bounds: bounds[0]: selector all is false`
+	if got := p.log.String(); !strings.Contains(got, first) {
+		t.Errorf("the first refusal is not logged:\n%s", got)
+	}
 	p.renew(9, 10_000)
 	reports, _ := p.pass(0)
 	if len(reports) != 1 || reports[0].GetMalformedInputsTotal() != uint64(len(refused)) ||

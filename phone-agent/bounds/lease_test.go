@@ -165,6 +165,9 @@ func TestRenewals(t *testing.T) {
 			if got := describe(lease.InForce()); got != test.inForce {
 				t.Errorf("in force: %s, want %s", got, test.inForce)
 			}
+			if got := lease.InForce().LeaseMS; test.renewed && got != test.leaseMS {
+				t.Errorf("the lease is of %d ms, want %d", got, test.leaseMS)
+			}
 		})
 	}
 }
@@ -343,11 +346,11 @@ func TestRulesInJSON(t *testing.T) {
 			Selector: bounds.Selector{Kind: bounds.Destination, Prefix: netip.MustParsePrefix("2001:db8::/48")},
 			MaxSegs:  4,
 		},
-		{Selector: bounds.Selector{Kind: bounds.UID, UID: 10073}, MinSegs: 5},
+		{Selector: bounds.Selector{Kind: bounds.UID, UID: math.MaxUint32}, MinSegs: 5},
 	}
 	text, err := json.Marshal(rules)
 	const want = `[{"selector":"all","min_segs":1,"max_segs":2},{"selector":"destination 2001:db8::/48","min_segs":0,` +
-		`"max_segs":4},{"selector":"uid 10073","min_segs":5,"max_segs":0}]`
+		`"max_segs":4},{"selector":"uid 4294967295","min_segs":5,"max_segs":0}]`
 	if err != nil || string(text) != want {
 		t.Fatalf("%s, %v", text, err)
 	}
@@ -356,7 +359,7 @@ func TestRulesInJSON(t *testing.T) {
 		t.Errorf("%v, %v", again, err)
 	}
 	for _, selector := range []string{
-		"", "none", "dst 10.0.0.1/32", "destination 10.0.0.1", "uid x", "uid 4294967296", "uid",
+		"", "none", "dst 10.0.0.1/32", "destination 10.0.0.1", "uid x", "uid a", "uid 4294967296", "uid",
 	} {
 		if err := new(bounds.Selector).UnmarshalText([]byte(selector)); err == nil {
 			t.Errorf("%q is a selector", selector)

@@ -67,8 +67,16 @@ func only(t *testing.T, aggregator *monitor.Aggregator) *airboundv1.Destination 
 	return all[0]
 }
 
-func TestDestinationSumsItsConnections(t *testing.T) {
+// The order in which connections are summed up is another one each time.
+func TestDestinationSumsItsConnectionsInAnyOrder(t *testing.T) {
 	t.Parallel()
+	for range 50 {
+		destinationSumsItsConnections(t)
+	}
+}
+
+func destinationSumsItsConnections(t *testing.T) {
+	t.Helper()
 	aggregator := begun()
 	aggregator.Observe(snapshot(
 		connection("10.0.0.2:1", "10.0.4.1:80", func(c *monitor.Connection) {

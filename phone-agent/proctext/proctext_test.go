@@ -23,6 +23,7 @@ func TestNumber(t *testing.T) {
 	for value, want := range map[string]string{
 		"4294967296": `"4294967296" is not an unsigned decimal of 32 bits`,
 		"-1":         `"-1" is not an unsigned decimal of 32 bits`,
+		"a":          `"a" is not an unsigned decimal`, // but one of base 11
 		"+1":         `"+1" is not`, "": `"" is not`, "1_0": `"1_0" is not`, "0x1": `"0x1" is not`,
 	} {
 		before := small

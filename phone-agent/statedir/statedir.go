@@ -66,11 +66,12 @@ func (d Directory) Running() (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("check for a running agent: %w", err)
+	var locked bool
+	if err == nil {
+		locked, err = lockedByAgent(lock)
+		err = errors.Join(err, lock.Close())
 	}
-	locked, err := lockedByAgent(lock)
-	if err := errors.Join(err, lock.Close()); err != nil {
+	if err != nil {
 		return false, fmt.Errorf("check for a running agent: %w", err)
 	}
 	return locked, nil

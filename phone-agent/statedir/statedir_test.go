@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -132,17 +133,55 @@ func TestAStateFileThatIsNoneIsAnError(t *testing.T) {
 func TestADirectoryThatCannotExistIsAnError(t *testing.T) {
 	t.Parallel()
 	directory := statedir.New("/dev/null/state")
-	if _, err := directory.Lock(); err == nil {
-		t.Error("locked")
+	_, lockErr := directory.Lock()
+	_, loadErr := directory.Load()
+	running, runningErr := directory.Running()
+	if running {
+		t.Error("an agent runs")
 	}
-	if err := directory.Save(*state(1)); err == nil {
-		t.Error("saved")
+	begins(t, lockErr, "create the state directory: ")
+	begins(t, directory.Save(*state(1)), "write the state: ")
+	begins(t, loadErr, "read the state file: ")
+	begins(t, runningErr, "check for a running agent: ")
+}
+
+func begins(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("the error is %v, want one that begins with %q", err, want)
 	}
-	if _, err := directory.Load(); err == nil {
-		t.Error("loaded")
+}
+
+func TestDirectoriesInTheWayOfFiles(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	for _, name := range []string{"lock", "state.json"} {
+		if err := os.Mkdir(filepath.Join(path, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if _, err := directory.Running(); err == nil {
-		t.Error("reports whether an agent runs")
+	directory := statedir.New(path)
+	_, err := directory.Lock()
+	begins(t, err, "open the lock: ")
+	begins(t, directory.Save(*state(1)), "replace the state file: ")
+}
+
+// Not parallel: the umask is that of the whole process.
+func TestPeopleWhoAreNotRootMayReadTheStatus(t *testing.T) { //nolint:paralleltest // see above
+	defer unix.Umask(unix.Umask(0o022))
+	path := filepath.Join(t.TempDir(), "state")
+	directory := statedir.New(path)
+	unlock, err := directory.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(directory.Save(*state(1)), unlock()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{"": 0o755, "lock": 0o644, "state.json": 0o644} {
+		if info, err := os.Stat(filepath.Join(path, name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%q: %v, %v, want %v", name, info.Mode(), err, want)
+		}
 	}
 }
 

@@ -95,6 +95,11 @@ func TestTextOfEverythingElse(t *testing.T) {
 			[]string{"something else changed them", "changed a window is unknown: the kernel does not count"},
 			nil,
 		},
+		"rules cannot be read": {
+			status.NewView(true, running(), none, errors.New("input/output error"), 102*secondUS),
+			[]string{"bounds       generation 7, 2 rules\n", "kernel       unknown: input/output error\n"},
+			[]string{"warning"},
+		},
 		"lease over": {
 			status.NewView(true, running(), both, nil, 200*secondUS),
 			[]string{"generation 7"},

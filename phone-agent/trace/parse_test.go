@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,9 @@ func TestParseReadsEveryField(t *testing.T) {
 		"event":           {event, exampleRecord("dup_ack", 3)},
 		"lost":            {"CPU:0 [LOST 123 EVENTS]", trace.Record{Event: trace.Lost, Times: 123}},
 		"lost, uncounted": {"CPU:11 [LOST EVENTS]", trace.Record{Event: trace.Lost, Times: 1}},
+		"lost, many": {
+			"CPU:65535 [LOST 18446744073709551615 EVENTS]", trace.Record{Event: trace.Lost, Times: 1<<64 - 1},
+		},
 		"name with colons": {
 			"a: tcp_monitor_-12 [001] d.s2. 12.345678: tcp_monitor_window: " + payload,
 			exampleRecord(trace.Window, 1),
@@ -63,6 +67,14 @@ func TestParseReadsEveryField(t *testing.T) {
 				t.Errorf("got  %+v, %v\nwant %+v", got, err, test.want)
 			}
 		})
+	}
+}
+
+func TestTheLastMomentThatFits(t *testing.T) {
+	t.Parallel()
+	got, err := trace.ParseLine(strings.Replace(window, "12.345678", "18446744073708.999999", 1))
+	if err != nil || got.TimeUS != 18446744073708_999999 {
+		t.Errorf("%d, %v", got.TimeUS, err)
 	}
 }
 
@@ -100,6 +112,18 @@ func TestParseRefuses(t *testing.T) {
 			with("12.345678", "18446744073709.551616"),
 			`"18446744073709.551616" is not a time in seconds with six decimals`,
 		},
+		"time a second too long": {
+			with("12.345678", "18446744073709.000000"),
+			`"18446744073709.000000" is not a time in seconds with six decimals`,
+		},
+		"seconds in hexadecimal": {
+			with("12.345678", "a.345678"),
+			`"a.345678" is not a time in seconds with six decimals`,
+		},
+		"decimals in hexadecimal": {
+			with("12.345678", "1.34567a"),
+			`"1.34567a" is not a time in seconds with six decimals`,
+		},
 		"signed time": {with("12.345678", "-1.345678"), `"-1.345678" is not a time in seconds with six decimals`},
 		"no such event": {
 			with("dup_ack", "window"),
@@ -132,10 +156,13 @@ func TestParseRefuses(t *testing.T) {
 			with("10.0.9.1:443", "[fe80::1%wlan0]:1"),
 			`field remote: "[fe80::1%wlan0]:1" is not an address and port`,
 		},
-		"truncated":       {event[:len(event)-len("unacked_bytes=14480")-1], "field unacked_bytes is missing"},
-		"loss of nothing": {"CPU:0 [LOST -1 EVENTS]", `"CPU:0 [LOST -1 EVENTS]" names no event of tcp_monitor`},
-		"loss on no CPU":  {"CPU:x [LOST 1 EVENTS]", `"CPU:x [LOST 1 EVENTS]" names no event of tcp_monitor`},
-		"loss cut short":  {"CPU:0 [LOST 1 EVEN", `"CPU:0 [LOST 1 EVEN" names no event of tcp_monitor`},
+		"truncated":           {event[:len(event)-len("unacked_bytes=14480")-1], "field unacked_bytes is missing"},
+		"loss of nothing":     {"CPU:0 [LOST -1 EVENTS]", `"CPU:0 [LOST -1 EVENTS]" names no event of tcp_monitor`},
+		"loss on no CPU":      {"CPU:x [LOST 1 EVENTS]", `"CPU:x [LOST 1 EVENTS]" names no event of tcp_monitor`},
+		"loss on CPU a":       {"CPU:a [LOST 1 EVENTS]", `"CPU:a [LOST 1 EVENTS]" names no event of tcp_monitor`},
+		"loss of a":           {"CPU:0 [LOST a EVENTS]", `"CPU:0 [LOST a EVENTS]" names no event of tcp_monitor`},
+		"loss without EVENTS": {"CPU:0 [LOST 1", `"CPU:0 [LOST 1" names no event of tcp_monitor`},
+		"loss cut short":      {"CPU:0 [LOST 1 EVEN", `"CPU:0 [LOST 1 EVEN" names no event of tcp_monitor`},
 		"garbage is short": {
 			head + "tcp_monitor_" + strings.Repeat("x", 90) + ": ",
 			`"tcp_monitor_` + strings.Repeat("x", 48) + `"... is no event of tcp_monitor`,
@@ -211,8 +238,32 @@ func TestALineThatNeverEndsIsRefusedInParts(t *testing.T) {
 	if err := recorder.Feed([]byte("\n" + window + "\n")); err != nil {
 		t.Fatal(err)
 	}
-	if recorder.Counts.Refused < 10 || recorder.Counts.Records != 1 || len(recorder.Refusals) > 8 {
+	if recorder.Counts.Refused != 21 || recorder.Counts.Records != 1 || len(recorder.Refusals) != 4 {
 		t.Errorf("%+v, %d reasons", recorder.Counts, len(recorder.Refusals))
+	}
+}
+
+func TestALineMayBe16KiBLong(t *testing.T) {
+	t.Parallel()
+	recorder := trace.Recorder{Out: &kept{}}
+	if err := recorder.Feed(make([]byte, 16<<10)); err != nil || recorder.Counts.Refused != 0 {
+		t.Errorf("%+v, %v", recorder.Counts, err)
+	}
+	if err := recorder.Feed(make([]byte, 1)); err != nil || recorder.Counts.Refused != 1 {
+		t.Errorf("%+v, %v", recorder.Counts, err)
+	}
+}
+
+func TestWhatTheTextDoesNotReportAsLostIsAGap(t *testing.T) {
+	t.Parallel()
+	var out kept
+	recorder := trace.Recorder{Out: &out}
+	if err := errors.Join(recorder.Lose(0), recorder.Lose(3), recorder.Lose(4)); err != nil {
+		t.Fatal(err)
+	}
+	want := []trace.Record{{Event: trace.Lost, Times: 3}, {Event: trace.Lost, Times: 4}}
+	if !slices.Equal(out.records, want) || recorder.Counts.Lost != 7 {
+		t.Errorf("%+v, %+v", out.records, recorder.Counts)
 	}
 }
 

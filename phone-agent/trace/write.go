@@ -53,7 +53,7 @@ func ssthresh(segs uint32) string {
 }
 
 func bounds(minSegs, maxSegs uint32) string {
-	if minSegs == 0 && maxSegs == 0 {
+	if maxSegs == 0 { // A bound that is in force has both.
 		return "-"
 	}
 	return fmt.Sprintf("%d..%d", minSegs, maxSegs)

@@ -33,6 +33,7 @@ type Server struct {
 	mute     bool
 	listless bool
 	leaving  int
+	answers  map[string]string
 }
 
 type station struct {
@@ -103,6 +104,30 @@ func (s *Server) RefuseLists() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listless = true
+}
+
+// Answer makes the server answer a command, by its first word, with this text.
+func (s *Server) Answer(command, answer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answers == nil {
+		s.answers = map[string]string{}
+	}
+	s.answers[command] = answer
+}
+
+// AnswerAsUsual ends what Answer began.
+func (s *Server) AnswerAsUsual(command string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.answers, command)
+}
+
+// Stations counts the stations of the list.
+func (s *Server) Stations() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.stations)
 }
 
 // Mute makes the server read commands and reply to none.
@@ -198,6 +223,9 @@ func (s *Server) reply(command string, from *net.UnixAddr) string {
 	name, argument, _ := strings.Cut(command, " ")
 	if s.listless && strings.HasPrefix(name, "STA-") {
 		return "UNKNOWN COMMAND\n"
+	}
+	if answer, set := s.answers[name]; set {
+		return answer
 	}
 	switch name {
 	case "PING":

@@ -7,6 +7,7 @@ package neighbourstest
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -25,6 +26,7 @@ type Kernel struct {
 	entries []neighbours.Neighbour
 	garbage [][]byte
 	refusal syscall.Errno
+	copies  int
 }
 
 // SetLink adds a link; master is the bridge that it is a port of, 0 for none.
@@ -56,6 +58,13 @@ func (k *Kernel) Refuse(err syscall.Errno) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	k.refusal = err
+}
+
+// SetLinkCopies makes the answer to RTM_GETLINK so many messages more than one.
+func (k *Kernel) SetLinkCopies(copies int) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.copies = copies
 }
 
 // Dial connects to the kernel.
@@ -98,7 +107,7 @@ func (k *Kernel) link(request netlink.Message, requests []netlink.Message) ([]ne
 	if err != nil {
 		return nil, err
 	}
-	return []netlink.Message{reply(request, unix.RTM_NEWLINK, payload)}, nil
+	return slices.Repeat([]netlink.Message{reply(request, unix.RTM_NEWLINK, payload)}, 1+k.copies), nil
 }
 
 func (k *Kernel) table(request netlink.Message) ([]netlink.Message, error) {

@@ -5,6 +5,7 @@ package procfs_test
 import (
 	"bytes"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"testing"
@@ -29,8 +30,12 @@ func app(uid, minSegs, maxSegs uint32) bounds.Rule {
 
 func TestTransactionIsInTheGrammar(t *testing.T) {
 	t.Parallel()
-	rules := []bounds.Rule{everything(1, 90), dst("10.0.9.1/32", 10, 20), dst("2001:db8::/48", 3, 3), app(10073, 2, 4)}
-	const want = "flush\nall 1 90\ndst 10.0.9.1/32 10 20\ndst 2001:db8::/48 3 3\nuid 10073 2 4\n"
+	rules := []bounds.Rule{
+		everything(1, 90), dst("10.0.9.1/32", 10, 20), dst("2001:db8::/48", 3, 3), app(10073, 2, 4),
+		app(math.MaxUint32, math.MaxUint32, math.MaxUint32),
+	}
+	const want = "flush\nall 1 90\ndst 10.0.9.1/32 10 20\ndst 2001:db8::/48 3 3\nuid 10073 2 4\n" +
+		"uid 4294967295 4294967295 4294967295\n"
 	if got := string(procfs.FormatTransaction(rules)); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -50,6 +55,11 @@ func TestReadingBackRefusesWhatIsNoRule(t *testing.T) {
 		"all 1 2\n\n":                  `line 2: "" is not a rule`,
 		"all 1 2\nflush all\n":         `line 2: "flush all" is not a rule`,
 		"all 1 x\n":                    `line 1: "all 1 x" does not end in two numbers`,
+		"all a 2\n":                    `line 1: "all a 2" does not end in two numbers`,
+		"all 1 a\n":                    `line 1: "all 1 a" does not end in two numbers`,
+		"uid a 1 2\n":                  `line 1: "a" is not a uid`,
+		"uid 4294967296 1 2\n":         `line 1: "4294967296" is not a uid`,
+		"all 4294967296 1\n":           `line 1: "all 4294967296 1" does not end in two numbers`,
 		"all -1 2\n":                   `line 1: "all -1 2" does not end in two numbers`,
 		"all 1 4294967296\n":           `line 1: "all 1 4294967296" does not end in two numbers`,
 		"all 1 2 3\n":                  `line 1: "all 1" is not a selector`,
@@ -109,10 +119,12 @@ func TestSameRules(t *testing.T) {
 func TestParseEffects(t *testing.T) {
 	t.Parallel()
 	got, err := procfs.ParseEffects(
-		[]byte("dst 10.0.9.1/32 10 20 raised 3 lowered 591\nall 1 2 raised 0 lowered 4294967295\n"),
+		[]byte("dst 10.0.9.1/32 10 20 raised 18446744073709551615 lowered 591\n" +
+			"all 1 2 raised 0 lowered 18446744073709551615\n"),
 	)
 	want := map[bounds.Selector]apply.Effect{
-		dst("10.0.9.1/32", 0, 0).Selector: {Raised: 3, Lowered: 591}, everything(0, 0).Selector: {Lowered: 4294967295},
+		dst("10.0.9.1/32", 0, 0).Selector: {Raised: math.MaxUint64, Lowered: 591},
+		everything(0, 0).Selector:         {Lowered: math.MaxUint64},
 	}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("%v, %v", got, err)
@@ -120,6 +132,8 @@ func TestParseEffects(t *testing.T) {
 	for text, want := range map[string]string{
 		"all 1 2\n":                      `line 1: "all 1 2" does not end in "raised N lowered N"`,
 		"all 1 2 raised 1 lowered 2":     "line 1: truncated: it does not end with a newline",
+		"all 1 2 raised a lowered 2\n":   `line 1: "all 1 2 raised a lowered 2" has counts that are no numbers`,
+		"all 1 2 raised 1 lowered a\n":   `line 1: "all 1 2 raised 1 lowered a" has counts that are no numbers`,
 		"all 1 2 raised -1 lowered 2\n":  `line 1: "all 1 2 raised -1 lowered 2" has counts that are no numbers`,
 		"all 1 2 raised 1 lowered x\n":   `line 1: "all 1 2 raised 1 lowered x" has counts that are no numbers`,
 		"all 1 2 lowered 1 raised 2\n":   `line 1: "all 1 2 lowered 1 raised 2" does not end in "raised N lowered N"`,

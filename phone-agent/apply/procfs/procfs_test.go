@@ -88,6 +88,64 @@ func TestUpFailsClearly(t *testing.T) {
 	}
 }
 
+// choosy is a kernel that answers transactions with a certain text with an error.
+type choosy struct {
+	procfstest.Kernel
+
+	text   string
+	answer error
+}
+
+func (c *choosy) Write(transaction []byte) error {
+	if strings.Contains(string(transaction), c.text) {
+		return c.answer
+	}
+	return c.Kernel.Write(transaction)
+}
+
+func TestUpOfAKernelThatAcceptsLess(t *testing.T) {
+	t.Parallel()
+	can := func(destination, uid bool) bounds.Capabilities {
+		return bounds.Capabilities{
+			Name: "procfs", CanSetMax: true, CanSetMin: true, CanSelectDestination: destination, CanSelectUID: uid,
+			RulesMax: 256,
+		}
+	}
+	for name, test := range map[string]struct {
+		text    string
+		answer  error
+		want    bounds.Capabilities
+		message string
+	}{
+		"not all": {
+			"all ", syscall.EINVAL,
+			bounds.Capabilities{},
+			`bring up back end procfs: the kernel does not accept the rule "all 1 65535"`,
+		},
+		"no destinations": {"dst ", syscall.EINVAL, can(false, true), ""},
+		"no users":        {"uid ", syscall.EINVAL, can(true, false), ""},
+		"broken at all": {
+			"all ", syscall.EIO, bounds.Capabilities{}, `probe the kernel for "all 1 65535": input/output error`,
+		},
+		"broken at destinations": {
+			"dst ", syscall.EIO,
+			bounds.Capabilities{},
+			`probe the kernel for "dst 192.0.2.1/32 1 65535": input/output error`,
+		},
+		"broken at users": {
+			"uid ", syscall.EIO,
+			bounds.Capabilities{},
+			`probe the kernel for "uid 4294967294 1 65535": input/output error`,
+		},
+	} {
+		kernel := &choosy{Kernel: procfstest.Kernel{AcceptsUID: true}, text: test.text, answer: test.answer}
+		got, err := procfs.New(kernel).Up()
+		if got != test.want || (err == nil) != (test.message == "") || (err != nil && err.Error() != test.message) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
 func TestSetReplacesAndSkipsUnchanged(t *testing.T) {
 	t.Parallel()
 	kernel := &procfstest.Kernel{}

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -144,8 +146,8 @@ func TestRecordsComeWhileItRunsAndAreAllThereAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestReadAtEndWritesNothingBefore(t *testing.T) {
-	t.Parallel()
+// Not parallel: another test's recording waits in the same functions.
+func TestReadAtEndReadsNothingBefore(t *testing.T) { //nolint:paralleltest // see above
 	var out output
 	kernel, r := begin(t, &out, true)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -153,6 +155,12 @@ func TestReadAtEndWritesNothingBefore(t *testing.T) {
 	for range 3 {
 		happen(t, kernel)
 	}
+	eventually(t, "it waits for the end and for nothing else", func() bool {
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		return regexp.MustCompile(`goroutine \d+ \[chan receive[^\]]*\]:\n\S*recording\.\(\*Recording\)\.follow\(`).
+			Match(stacks)
+	})
 	if out.lines() != 0 {
 		t.Error("read before the end")
 	}
@@ -180,6 +188,18 @@ func TestAFullDiskIsAnError(t *testing.T) {
 	done := running(t.Context(), r, nil)
 	happen(t, kernel)
 	if err := ended(t, kernel, done); !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+}
+
+func TestADiskThatIsFullAtTheEndIsAnError(t *testing.T) {
+	t.Parallel()
+	out := output{err: syscall.ENOSPC}
+	kernel, r := begin(t, &out, true)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := ended(t, kernel, running(ctx, r, nil))
+	if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "end the recording: ") {
 		t.Error(err)
 	}
 }

@@ -3,6 +3,7 @@
 package tracefs
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -68,7 +69,7 @@ func (p *pipe) interrupt() {
 	defer p.mutex.Unlock()
 	if !p.closed {
 		// Fails only when the counter is full, at 2^64 - 2 interrupts.
-		_, _ = unix.Write(p.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+		_, _ = unix.Write(p.wake, binary.NativeEndian.AppendUint64(nil, 1))
 	}
 }
 

@@ -215,6 +215,22 @@ func TestTwoProcessesOfTheSameNumber(t *testing.T) {
 	}
 }
 
+func TestEightProcessesOfTheSameNumberAreEnough(t *testing.T) {
+	t.Parallel()
+	kernel, root := newKernel(t)
+	for range 8 {
+		started := start(t, root)
+		t.Cleanup(func() {
+			if err := started.Remove(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if _, err := root.Start(tracefs.Config{PID: pid}); !errors.Is(err, os.ErrExist) || len(instances(t, kernel)) != 8 {
+		t.Errorf("a ninth: %v", err)
+	}
+}
+
 func TestAnInstanceThatCannotBeRemovedRecordsNothing(t *testing.T) {
 	t.Parallel()
 	kernel, root := newKernel(t)
@@ -331,7 +347,7 @@ func TestASignalDoesNotEndTheWait(t *testing.T) {
 	}
 }
 
-// waitForPoll waits until a thread of this process is in poll(2).
+// waitForPoll waits until a thread of this process is in poll(2), where it must stay for any time.
 func waitForPoll(t *testing.T, thread int) {
 	t.Helper()
 	for range 3000 {
@@ -339,13 +355,34 @@ func waitForPoll(t *testing.T, thread int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		number, _, _ := strings.Cut(string(call), " ")
-		if number == strconv.Itoa(unix.SYS_POLL) || number == strconv.Itoa(unix.SYS_PPOLL) {
+		// The number of the system call and its arguments; poll has milliseconds, ppoll the address of a timespec.
+		words := append(strings.Fields(string(call)), "")
+		const poll = "7" // of x86-64; later architectures have ppoll only
+		ppoll := strconv.Itoa(unix.SYS_PPOLL)
+		switch {
+		case words[0] == ppoll && words[3] == "0x0", words[0] == poll && strings.HasSuffix(words[3], "ffffffff"):
 			return
+		case words[0] == ppoll, words[0] == poll:
+			t.Fatalf("waits in poll(2) for some time only: %s", call)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatal("the thread never waits in poll(2)")
+}
+
+func TestAPipeThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	kernel, root := newKernel(t)
+	kernel.Unreadable = true
+	instance := start(t, root)
+	for name, read := range map[string]func() ([]byte, error){"read": instance.Read, "drain": instance.Drain} {
+		if text, err := read(); text != nil || !errors.Is(err, syscall.EISDIR) {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	if err := instance.Remove(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestAPipeThatCloses(t *testing.T) {
@@ -428,6 +465,40 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
+// Not parallel: the limit is that of the whole process.
+func TestAStartThatFindsNoDescriptorForItsInterruptLeavesNothingOpen(t *testing.T) { //nolint:paralleltest // see above
+	kernel, root := newKernel(t)
+	if err := start(t, root).Remove(); err != nil { // What the runtime opens once is open now.
+		t.Fatal(err)
+	}
+	free, err := unix.Open("/", unix.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Close(free); err != nil {
+		t.Fatal(err)
+	}
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	one := unix.Rlimit{Cur: uint64(free) + 1, Max: before.Max}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &one); err != nil {
+		t.Fatal(err)
+	}
+	_, err = root.Start(tracefs.Config{PID: pid})
+	if restoreErr := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); restoreErr != nil {
+		t.Fatal(restoreErr)
+	}
+	if !errors.Is(err, unix.EMFILE) || !strings.Contains(err.Error(), "make an eventfd: ") {
+		t.Errorf("%v", err)
+	}
+	// To remove the directory the fake kernel needs a descriptor as well. It would refuse now if the pipe were open.
+	if err := kernel.Real().Rmdir(filepath.Join(kernel.Path, "instances", name)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAStartThatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	kernel, root := newKernel(t)
@@ -473,7 +544,13 @@ func TestTheRealKernelReportsWhichProcessesExist(t *testing.T) { //nolint:parall
 	}
 	_ = other.Wait()
 	directory := filepath.Join(t.TempDir(), "instance")
-	if err := errors.Join(kernel.Mkdir(directory), kernel.Rmdir(directory)); err != nil {
+	if err := kernel.Mkdir(directory); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(directory); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := kernel.Rmdir(directory); err != nil {
 		t.Error(err)
 	}
 	if err := kernel.Rmdir(directory); !errors.Is(err, os.ErrNotExist) {

@@ -30,6 +30,8 @@ type Kernel struct {
 	MkdirError error
 	// If set, an instance has no such file.
 	Without string
+	// Whether an instance's trace_pipe can be opened, but not read.
+	Unreadable bool
 	// What another tracer has set for the kernel's own buffer: a new instance takes it over.
 	Options map[string]string
 	// How many records an instance's stats report as dropped.
@@ -92,10 +94,15 @@ func (k *Kernel) mkdir(path string) error {
 			return err
 		}
 	}
-	if k.Without == "trace_pipe" {
+	pipe := filepath.Join(path, "trace_pipe")
+	switch {
+	case k.Without == "trace_pipe":
 		return nil
+	case k.Unreadable:
+		return os.Mkdir(pipe, 0o700)
+	default:
+		return syscall.Mkfifo(pipe, 0o600)
 	}
-	return syscall.Mkfifo(filepath.Join(path, "trace_pipe"), 0o600)
 }
 
 // optionFiles are those of Linux 6.1, which has no "fields".
@@ -128,7 +135,7 @@ func (k *Kernel) rmdir(path string) error {
 	case err == nil:
 		k.writers[path] = writer
 		return &os.PathError{Op: "rmdir", Path: path, Err: syscall.EBUSY}
-	case !errors.Is(err, syscall.ENXIO) && !errors.Is(err, syscall.ENOENT):
+	case !errors.Is(err, syscall.ENXIO) && !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.EISDIR):
 		return err
 	}
 	return os.RemoveAll(path)
