@@ -117,6 +117,13 @@ def test_a_second_without_a_sample_adds_nothing() -> None:
     assert run.retransmits == 3
 
 
+@pytest.mark.parametrize("unknown_us", [0, 2**32 - 1])
+def test_a_minimum_rtt_that_is_not_known_yet_is_not_the_smallest(unknown_us: int) -> None:
+    parameters = Parameters(terminals=1, seconds=2, warmup_seconds=0)
+    samples = measure.parse(lines_of(sent(1, 1, min_rtt_us=unknown_us), sent(2, 1, min_rtt_us=4_000)))
+    assert measure.figures(topology.build(parameters), "cubic", 1, samples).phones[0].series.rtt_ratio == (2, 2)
+
+
 def test_figures_have_six_decimals() -> None:
     """A byte a second is 0.000008 Mb/s."""
     parameters = Parameters(terminals=1, seconds=1, warmup_seconds=0)
