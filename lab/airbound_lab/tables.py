@@ -57,7 +57,7 @@ def phone_rows(results: Results) -> list[list[str]]:
 
 def text(table: list[list[str]]) -> str:
     """Lay out rows in columns, the first to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = []
     for row in table:
         first, *others = (
