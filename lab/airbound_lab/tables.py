@@ -57,7 +57,7 @@ def phone_rows(results: Results) -> list[list[str]]:
 
 def text(table: list[list[str]]) -> str:
     """Lay out rows in columns, the first to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = []
     for row in table:
         first, *others = (
@@ -93,21 +93,22 @@ def findings(results: Results) -> list[str]:
 
 
 def _against(results: Results, mode: str, reference: str) -> str | None:
-    total, total_reference = (_median(results, m, lambda run: run.total_goodput_mbps) for m in (mode, reference))
-    if total is None or not total_reference:
+    runs, runs_reference = results.of_mode(mode), results.of_mode(reference)
+    total, total_reference = (statistics.median(run.total_goodput_mbps for run in of) for of in (runs, runs_reference))
+    if not total_reference:
         return None
     parts = [f"total {total:.1f} Mb/s, {_change(total, total_reference)} {reference}'s {total_reference:.1f}"]
-    rtt_ms, rtt_reference_ms = (_median(results, m, lambda run: run.rtt_mean_ms) for m in (mode, reference))
+    rtt_ms, rtt_reference_ms = (_median(of, lambda run: run.rtt_mean_ms) for of in (runs, runs_reference))
     if rtt_ms and rtt_reference_ms:
         parts.append(f"mean RTT {rtt_ms:.0f} ms, {_times(rtt_reference_ms / rtt_ms)} {rtt_reference_ms:.0f}")
-    fair, fair_reference = (_median(results, m, lambda run: run.jain) for m in (mode, reference))
+    fair, fair_reference = (_median(of, lambda run: run.jain) for of in (runs, runs_reference))
     if fair is not None and fair_reference is not None:
         parts.append(f"Jain {fair:.3f} ({fair_reference:.3f})")
     return f"{mode}: {'; '.join(parts)}."
 
 
-def _median(results: Results, mode: str, figure: Callable[[Run], float | None]) -> float | None:
-    values = [value for run in results.of_mode(mode) if (value := figure(run)) is not None]
+def _median(runs: list[Run], figure: Callable[[Run], float | None]) -> float | None:
+    values = [value for run in runs if (value := figure(run)) is not None]
     return statistics.median(values) if values else None
 
 

@@ -117,13 +117,20 @@ def test_a_second_without_a_sample_adds_nothing() -> None:
     assert run.retransmits == 3
 
 
+@pytest.mark.parametrize("unknown_us", [0, 2**32 - 1])
+def test_a_minimum_rtt_that_is_not_known_yet_is_not_the_smallest(unknown_us: int) -> None:
+    parameters = Parameters(terminals=1, seconds=2, warmup_seconds=0)
+    samples = measure.parse(lines_of(sent(1, 1, min_rtt_us=unknown_us), sent(2, 1, min_rtt_us=4_000)))
+    assert measure.figures(topology.build(parameters), "cubic", 1, samples).phones[0].series.rtt_ratio == (2, 2)
+
+
 def test_figures_have_six_decimals() -> None:
     """A byte a second is 0.000008 Mb/s."""
     parameters = Parameters(terminals=1, seconds=1, warmup_seconds=0)
-    samples = measure.parse(lines_of(received(1, 1, 1), sent(1, 1, srtt_us=4_000, min_rtt_us=3_000)))
+    samples = measure.parse(lines_of(received(1, 1, 1), sent(1, 1, srtt_us=4_001, min_rtt_us=3_001)))
     run = measure.figures(topology.build(parameters), "cubic", 1, samples)
     assert run.total_goodput_mbps == 0.000008
-    assert run.rtt_ratio == 1.333333
+    assert run.rtt_ratio == 1.333222
 
 
 def test_a_run_without_samples_has_no_figures_but_zero() -> None:
@@ -141,6 +148,7 @@ def test_a_minimum_rtt_that_the_kernel_does_not_know_yet(min_rtt_us: int, known:
     samples = measure.parse(lines_of(sent(1, 1, srtt_us=min_rtt_us or 1, min_rtt_us=min_rtt_us)))
     run = measure.figures(topology.build(parameters), "cubic", 1, samples)
     assert run.phones[0].series.min_rtt_ms == (min_rtt_us / 1000 if known else None,)
+    assert run.phones[0].series.srtt_ms == ((min_rtt_us or 1) / 1000,)
     assert run.rtt_ratio == (1 if known else None)
 
 
@@ -171,7 +179,7 @@ def test_a_phone_that_never_sends_does_not_lower_jain() -> None:
 
 
 def test_a_phone_that_stops_before_the_measured_window_does_not_lower_jain() -> None:
-    def jain(stop_s: int) -> float | None:
+    def jain(stop_s: float) -> float | None:
         actions = (
             *(Action(0, "start-traffic", phone=1), Action(0, "start-traffic", phone=2)),
             Action(stop_s, "stop-traffic", phone=2),
@@ -181,7 +189,7 @@ def test_a_phone_that_stops_before_the_measured_window_does_not_lower_jain() -> 
         return measure.figures(topology.build(parameters), "cubic", 1, samples).jain
 
     assert jain(2) == pytest.approx(1)
-    assert jain(3) == pytest.approx(0.5)
+    assert jain(2.001) == pytest.approx(0.5)
 
 
 def test_changes_of_rules_keep_their_moment() -> None:
@@ -191,9 +199,41 @@ def test_changes_of_rules_keep_their_moment() -> None:
     assert [(change.t_s, change.rules) for change in phone.rules] == [(0.35, ("all 1 5", "dst 10.0.4.1/32 3 9"))]
 
 
+def test_a_sample_belongs_to_the_second_that_has_begun() -> None:
+    parameters = Parameters(terminals=1, seconds=2, warmup_seconds=0)
+    samples = measure.parse(
+        lines_of(
+            *({**received(0, 1, 125_000), "t_ms": 1_999}, {**sent(0, 1, cwnd_segs=3), "t_ms": 1_999}),
+            *({**received(0, 1, 250_000), "t_ms": 2_000}, {**sent(0, 1, cwnd_segs=4), "t_ms": 2_000}),
+        )
+    )
+    series = measure.figures(topology.build(parameters), "cubic", 1, samples).phones[0].series
+    assert (series.goodput_mbps, series.cwnd_segs) == ((1, 1), (3, 4))
+
+
 def test_errors_of_the_generator_are_kept() -> None:
-    samples = measure.parse(lines_of({"kind": "error", "name": "sta1", "error": "connect: Connection refused"}))
+    error = {"kind": "error", "name": "sta1", "error": "connect: Connection refused"}
+    samples = measure.parse(lines_of(error, received(1, 1, 7)))
     assert samples.errors == ["sta1: connect: Connection refused"]
+    assert samples.received_bytes == {"10.0.0.11": {1: 7}}
+
+
+def test_only_the_beginning_of_a_line_that_is_no_sample_is_repeated() -> None:
+    with pytest.raises(LabError) as raised:
+        measure.parse(["x" * 119 + "yz"])
+    assert str(raised.value).endswith(f": '{'x' * 119}y'")
+
+
+def test_what_a_sender_does_not_report_is_none() -> None:
+    parameters = Parameters(terminals=1, seconds=2, warmup_seconds=0)
+    bare = {"kind": "send", "name": "sta1", "t_ms": 1_000}
+    series = (
+        measure.figures(topology.build(parameters), "cubic", 1, measure.parse(lines_of(bare, sent(2, 1))))
+        .phones[0]
+        .series
+    )
+    assert (series.cwnd_segs, series.bound_min_segs, series.bound_max_segs) == ((None, 10), (None,) * 2, (None,) * 2)
+    assert (series.srtt_ms, series.min_rtt_ms, series.rtt_ratio) == ((None, 8), (None, 4), (None, 2))
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"kind": "recv"}', '{"kind": "odd", "name": "x", "t_ms": 1}', "null"])

@@ -70,6 +70,16 @@ def test_a_trace_is_read_back_and_only_there_if_asked_for(
     assert data == plain
 
 
+def test_one_number_a_line_but_for_a_trace(
+    make_results: Callable[..., Results], traced: Results, tmp_path: Path
+) -> None:
+    module.save(make_results(modes=("cubic",)), tmp_path / "plain.json")
+    module.save(traced, tmp_path / "traced.json")
+    plain, one_line = ((tmp_path / name).read_text(encoding="utf-8") for name in ("plain.json", "traced.json"))
+    assert len(plain.splitlines()) > 100
+    assert len(one_line.splitlines()) == 1
+
+
 def test_a_traced_run_compares_as_an_untraced_one(make_results: Callable[..., Results], traced: Results) -> None:
     plain = make_results(modes=("cubic",)).runs[0]
     assert traced.runs[0].comparable() == plain.comparable()

@@ -127,6 +127,24 @@ def test_without_an_rtt_on_both_sides_no_rtt_is_compared(
     assert tables.findings(results) == ["bdp: total 30.0 Mb/s, 50 % above cubic's 20.0."]
 
 
+def test_with_a_mode_in_which_nothing_was_carried_nothing_is_compared(make_results: Callable[..., Results]) -> None:
+    results = make_results(modes=("cubic", "bdp"))
+    assert tables.findings(of_figures(results, {"total_goodput_mbps": 0.0}, {"total_goodput_mbps": 5.0})) == []
+    cubic, bdp = ({"total_goodput_mbps": mbps, "rtt_mean_ms": None, "jain": None} for mbps in (5.0, 0.0))
+    assert tables.findings(of_figures(results, cubic, bdp)) == ["bdp: total 0.0 Mb/s, 100 % below cubic's 5.0."]
+
+
+def test_findings_are_of_the_medians_of_the_seeds(make_results: Callable[..., Results]) -> None:
+    results = make_results(modes=("cubic", "bdp"), seeds=(1, 2, 3))
+    cubic = [{"total_goodput_mbps": mbps, "rtt_mean_ms": 50.0, "jain": 0.5} for mbps in (10.0, 90.0, 20.0)]
+    bdp = [
+        {"total_goodput_mbps": 40.0, "rtt_mean_ms": ms, "jain": j} for ms, j in ((25.0, 0.9), (None, None), (5.0, 0.8))
+    ]
+    assert tables.findings(of_figures(results, *cubic, *bdp)) == [
+        "bdp: total 40.0 Mb/s, 100 % above cubic's 20.0; mean RTT 15 ms, 3.3 times below 50; Jain 0.850 (0.500)."
+    ]
+
+
 def test_without_a_mode_to_compare_with_nothing_is_claimed(make_results: Callable[..., Results]) -> None:
     assert tables.findings(make_results(modes=("bdp", "paper-jb"))) == []
 

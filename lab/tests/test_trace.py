@@ -98,6 +98,19 @@ def test_lost_records_are_counted(trace_lines: TraceLines) -> None:
     assert parsed([*lines, lost, lost]).lost == 24
 
 
+def test_records_after_lost_ones_and_after_the_end_are_read(trace_lines: TraceLines) -> None:
+    lost = ",lost,12" + "," * 15
+    header, *lines = trace_lines((1, "window", {}), (11, "window", {}), (2, "window", {"cwnd_segs": 3}))
+    history = parsed([header, lost, *lines, lost])
+    assert history.lost == 24
+    assert history.connections[0].cwnd_segs == trace.Track((1, 2), (10, 3))
+
+
+def test_the_largest_threshold_that_is_set(trace_lines: TraceLines) -> None:
+    lines = trace_lines((1, "window", {"ssthresh_segs": 2**31 - 2}), (2, "window", {"ssthresh_segs": 2**31 - 1}))
+    assert parsed(lines).connections[0].ssthresh_segs == trace.Track((1, 2), (2**31 - 2, None))
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -57,8 +57,7 @@ def test_what_an_access_point_reports_of_itself_is_kept() -> None:
             agent_version=version,
         )
         scenario.do(AccessPointReported(stream, report))
-        reporter = scenario.engine.reporter(stream)
-        assert reporter is not None
+        reporter = scenario.engine._reporters[stream.number]
         assert (reporter.agent_version, reporter.malformed_inputs_total) == (version, malformed)
 
 

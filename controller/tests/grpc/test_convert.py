@@ -587,13 +587,6 @@ def test_the_version_of_an_agent(version: str, right: bool) -> None:  # noqa: FB
     assert seen(refusals) == ([] if right else [(Code.MALFORMED, "agent_version")])
 
 
-def test_only_the_beginning_of_an_access_points_version_is_kept() -> None:
-    for characters in (64, 65):
-        report, refusals = convert.access_point_report(cell_report(agent_version="v" * characters))
-        assert report is not None
-        assert (report.agent_version, refusals) == ("v" * 64, [])
-
-
 # Whatever may come: reports that are right, with one thing broken
 
 U32, U64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)

@@ -82,6 +82,7 @@ def test_a_cell_begins_with_the_default_and_knows_no_rates() -> None:
     state = Cell().state
     assert (state.name, state.decided_capacity_bps, state.stations.measured) == (NAME, 20e6, False)
     assert (state.ssid, state.center_frequency_mhz, state.terminals) == (b"", 0, {})
+    assert (state.monotonic_us, state.reported_at_us, state.due_us) == (0, 0, 0)
     assert state.changed() == CellChanged(BSSID)
 
 
