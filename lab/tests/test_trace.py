@@ -131,6 +131,13 @@ def test_a_line_that_is_no_record_is_named(trace_lines: TraceLines, line: str) -
         parsed([*trace_lines((1, "window", {})), line])
 
 
+def test_a_line_of_the_kernel_that_the_agent_could_not_read_is_told_from_one_that_we_cannot(
+    trace_lines: TraceLines,
+) -> None:
+    with pytest.raises(LabError, match=r"^trace, line 3: airbound-phone could not read a line of the kernel$"):
+        parsed([*trace_lines((1, "window", {})), ",refused,1" + "," * 15])
+
+
 def document(history: trace.PhoneTrace) -> dict[str, Any]:
     """The trace as a results file has it."""
     data: dict[str, Any] = json.loads(json.dumps(asdict(history)))
