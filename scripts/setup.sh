@@ -4,7 +4,7 @@
 # Installs what building and testing needs, and nothing that is already there.
 #   setup.sh [PART...]    parts: apt python go tools, which are the default, and series
 # Nothing is written outside the repository's .venv and the cache ($AIRBOUND_CACHE, else airbound/ in
-# $XDG_CACHE_HOME or ~/.cache), except Debian packages.
+# $XDG_CACHE_HOME or ~/.cache), except Debian packages and what Go and pip cache on their own.
 
 . "$(dirname "$0")/lib.sh"
 
