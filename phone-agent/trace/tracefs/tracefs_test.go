@@ -465,6 +465,19 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestASettingThatTheKernelRefusesEndsTheStart(t *testing.T) {
+	t.Parallel()
+	kernel, root := newKernel(t)
+	kernel.Full = "buffer_size_kb" // as for a buffer larger than the memory
+	_, err := root.Start(tracefs.Config{PID: pid, BufferKiB: 64})
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), `set buffer_size_kb to "64": `) {
+		t.Errorf("%v", err)
+	}
+	if got := instances(t, kernel); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+}
+
 // Not parallel: the limit is that of the whole process.
 func TestAStartThatFindsNoDescriptorForItsInterruptLeavesNothingOpen(t *testing.T) { //nolint:paralleltest // see above
 	kernel, root := newKernel(t)

@@ -30,6 +30,8 @@ type Kernel struct {
 	MkdirError error
 	// If set, an instance has no such file.
 	Without string
+	// If set, writes to this file of an instance fail.
+	Full string
 	// Whether an instance's trace_pipe can be opened, but not read.
 	Unreadable bool
 	// What another tracer has set for the kernel's own buffer: a new instance takes it over.
@@ -84,6 +86,7 @@ func (k *Kernel) mkdir(path string) error {
 	files["per_cpu/cpu0/stats"] = fmt.Sprintf(
 		"entries: 0\noverrun: 7\ncommit overrun: 0\nbytes: 0\ndropped events: %d\nread events: 0\n", k.Dropped)
 	delete(files, k.Without)
+	delete(files, k.Full)
 	for _, directory := range []string{"options", "per_cpu/cpu0"} {
 		if err := os.MkdirAll(filepath.Join(path, directory), 0o700); err != nil {
 			return err
@@ -91,6 +94,11 @@ func (k *Kernel) mkdir(path string) error {
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(path, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	if k.Full != "" {
+		if err := os.Symlink("/dev/full", filepath.Join(path, k.Full)); err != nil {
 			return err
 		}
 	}
