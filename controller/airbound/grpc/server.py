@@ -25,6 +25,7 @@ from airbound.v1 import operations_pb2, operations_pb2_grpc
 OPERATIONS_SERVICE = operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].full_name
 STOP_GRACE_S = 2.0
 CONTROL_DSCP = 48
+STREAMS_WAITING_MAX = 100_000  # `streams_max` limits those that are served
 
 COMMON_OPTIONS = (
     # Otherwise two controllers could share the port and each see half of the agents.
@@ -44,6 +45,10 @@ AGENT_OPTIONS = (
     ("grpc.max_receive_message_length", 4 * max(REPORT_BYTES_MAX.values())),
     # An agent has one stream.
     ("grpc.max_concurrent_streams", 4),
+    # When thousands come at once, after a restart, those that are not served at once wait. By default grpc turns them
+    # away from 1,000 waiting ones on, as CANCELLED; they come again, and a busy controller only gets busier.
+    ("grpc.server.max_pending_requests", STREAMS_WAITING_MAX),
+    ("grpc.server.max_pending_requests_hard_limit", STREAMS_WAITING_MAX),
     # Agents ping a silent controller every 10 s; an access point is sent nothing for hours. By default that many pings
     # end the connection; faster ones still do.
     ("grpc.http2.min_ping_interval_without_data_ms", 5_000),

@@ -5,6 +5,8 @@ import asyncio
 import os
 import socket
 import struct
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Self
@@ -115,6 +117,44 @@ async def test_stopping_reports_that_it_does_not_serve(live: LiveController) -> 
         watch.cancel()
         await stopping
     assert live.runner.streams == 0
+
+
+STREAMS_AT_ONCE = 1_600
+AGENTS_AT_ONCE = """
+import asyncio, sys
+import grpc, grpc.aio
+from airbound.grpc.agent_services import TERMINAL_SERVICE
+from airbound.v1 import terminal_pb2
+
+target, count = sys.argv[1], int(sys.argv[2])
+options = [("grpc.use_local_subchannel_pool", 1)]  # a connection for each channel
+
+async def main():
+    calls = []
+    for _ in range(count // 4):  # as many streams as a connection may have
+        connect = grpc.aio.insecure_channel(target, options).stream_stream(f"/{TERMINAL_SERVICE}/Connect")
+        calls += [connect() for _ in range(4)]
+    for number, call in enumerate(calls):
+        mac = bytes([2, 0, 0, 0, number // 256, number % 256])
+        report = terminal_pb2.TerminalReport(mac=mac, sequence=1, monotonic_us=1)
+        await call.write(terminal_pb2.TerminalServiceConnectRequest(report=report).SerializeToString())
+    print("all have sent a report", flush=True)
+    answers = await asyncio.gather(*(call.read() for call in calls), return_exceptions=True)
+    print(sum(isinstance(answer, bytes) for answer in answers), flush=True)
+
+asyncio.run(main())
+"""
+
+
+async def test_of_many_streams_at_once_none_is_turned_away() -> None:
+    """As after a restart. While the event loop is busy, streams wait in gRPC; by default for 1,000 of them."""
+    async with LiveController(streams_max=2 * STREAMS_AT_ONCE) as live:
+        arguments = [sys.executable, "-c", AGENTS_AT_ONCE, live.target, str(STREAMS_AT_ONCE)]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as agents:  # noqa: ASYNC220  # see below
+            assert agents.stdout is not None
+            assert agents.stdout.readline() == "all have sent a report\n"  # the event loop waits as well
+            served = await asyncio.to_thread(agents.stdout.readline)
+        assert served == f"{STREAMS_AT_ONCE}\n"
 
 
 async def test_the_servers_are_stopped_together(monkeypatch: pytest.MonkeyPatch) -> None:
