@@ -14,6 +14,7 @@ MAC_OCTETS = 6
 IPV4_OCTETS, IPV6_OCTETS = 4, 16
 
 _GROUP_BIT = 1
+_NO_MAC = bytes(MAC_OCTETS)
 _IPV4_LOOPBACK, _IPV4_MULTICAST, _IPV4_RESERVED = 127, 224, 240
 _IPV6_LOOPBACK = bytes(15) + b"\x01"
 _IPV6_MULTICAST = 0xFF
@@ -23,7 +24,7 @@ _MAC_TEXT = re.compile(r"[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}")
 
 def is_station_mac(octets: bytes) -> bool:
     """Whether these are the octets of one station's address: six of them, no group, not all zero."""
-    return len(octets) == MAC_OCTETS and not octets[0] & _GROUP_BIT and any(octets)
+    return len(octets) == MAC_OCTETS and not octets[0] & _GROUP_BIT and octets != _NO_MAC
 
 
 def is_peer_address(octets: bytes) -> bool:

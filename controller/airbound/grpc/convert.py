@@ -138,37 +138,39 @@ def _stations(message: access_point_pb2.AccessPointReport, refusals: list[Reason
 
 
 def _station(entry: access_point_pb2.Station, index: int, refusals: list[Reason]) -> Station:
-    station = Station(
-        entry.mac,
-        entry.rx_bytes,
-        entry.rx_packets,
-        entry.tx_packets,
-        entry.tx_retries,
-        entry.rx_bitrate_kbps,
-        entry.connected_time_ms,
-        entry.aggregates,
-        _ip_addresses(entry, index, refusals) if entry.ip_addresses else (),
-    )
-    if not is_station_mac(station.mac):
-        _malformed("mac", station.mac)
-    if max(station[1:5]) > COUNTER_MAX or station.connected_time_ms > COUNTER_MAX:
-        for field in ("rx_bytes", "rx_packets", "tx_packets", "tx_retries", "connected_time_ms"):
-            if getattr(station, field) > COUNTER_MAX:
-                _out_of_range(field, getattr(station, field), COUNTER_MAX)
-    if station.rx_bitrate_kbps > BITRATE_MAX_KBPS:
-        _out_of_range("rx_bitrate_kbps", station.rx_bitrate_kbps, BITRATE_MAX_KBPS)
+    mac, rx_bytes, rx_packets = entry.mac, entry.rx_bytes, entry.rx_packets
+    tx_packets, tx_retries, connected_ms = entry.tx_packets, entry.tx_retries, entry.connected_time_ms
+    bitrate_kbps = entry.rx_bitrate_kbps
     low, high = SIGNAL_DBM
-    if not low <= entry.signal_dbm <= high:  # 0 if absent
-        _out_of_range("signal_dbm", entry.signal_dbm, low if entry.signal_dbm < low else high)
-    return station
+    if (
+        not is_station_mac(mac)
+        or rx_bytes | rx_packets | tx_packets | tx_retries | connected_ms > COUNTER_MAX  # one less than a power of two
+        or bitrate_kbps > BITRATE_MAX_KBPS
+        or not low <= entry.signal_dbm <= high  # 0 if absent
+    ):
+        _refuse_station(entry)
+    addresses = tuple(entry.ip_addresses)
+    if addresses and not (len(addresses) <= STATION_ADDRESSES_MAX and all(map(is_peer_address, addresses))):
+        addresses = _right_addresses(addresses, f"stations[{index}].ip_addresses", refusals)
+    aggregates = entry.aggregates
+    return Station(mac, rx_bytes, rx_packets, tx_packets, tx_retries, bitrate_kbps, connected_ms, aggregates, addresses)
 
 
-def _ip_addresses(entry: access_point_pb2.Station, index: int, refusals: list[Reason]) -> tuple[Address, ...]:
+def _refuse_station(entry: access_point_pb2.Station) -> None:
+    """What the first absurd field of a station is."""
+    if not is_station_mac(entry.mac):
+        _malformed("mac", entry.mac)
+    for field in ("rx_bytes", "rx_packets", "tx_packets", "tx_retries", "connected_time_ms"):
+        if getattr(entry, field) > COUNTER_MAX:
+            _out_of_range(field, getattr(entry, field), COUNTER_MAX)
+    if entry.rx_bitrate_kbps > BITRATE_MAX_KBPS:
+        _out_of_range("rx_bitrate_kbps", entry.rx_bitrate_kbps, BITRATE_MAX_KBPS)
+    low, high = SIGNAL_DBM
+    _out_of_range("signal_dbm", entry.signal_dbm, low if entry.signal_dbm < low else high)
+
+
+def _right_addresses(reported: tuple[bytes, ...], field: str, refusals: list[Reason]) -> tuple[Address, ...]:
     """Those that are addresses, up to a limit: a station with odd ones, or with very many, sends all the same."""
-    reported = tuple(entry.ip_addresses)
-    if len(reported) <= STATION_ADDRESSES_MAX and all(map(is_peer_address, reported)):
-        return reported
-    field = f"stations[{index}].ip_addresses"
     if len(reported) > STATION_ADDRESSES_MAX:
         reason = Reason(Code.TOO_MANY_ENTRIES, field, after=len(reported), limit=STATION_ADDRESSES_MAX)
         refusals.append(reason)

@@ -121,6 +121,9 @@ class Stations:
             incomplete, state.associated_since = state.associated_since, False
             packets, received = new.rx_packets - old.rx_packets, new.rx_bytes - old.rx_bytes
             sent, retries = new.tx_packets - old.tx_packets, new.tx_retries - old.tx_retries
+            if not (packets or received or sent or retries or state.sending):
+                state.payload_bytes_per_s = 0.0  # as most stations of most cells
+                continue
             most = STATION_MAX_PACKETS_PER_S * elapsed_us
             if max(packets, sent, retries) * 1e6 > most or received * 1e6 > STATION_MAX_BYTES_PER_S * elapsed_us:
                 # A driver's error. Taken for traffic it would spoil the cell's capacity for a while.
