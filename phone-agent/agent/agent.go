@@ -32,6 +32,9 @@ type Config struct {
 	Interval time.Duration
 	// Heartbeat is the time between two reports otherwise.
 	Heartbeat time.Duration
+	// HeartbeatPhase returns, for each stream, by what part of its period a heartbeat comes later, from 0 to 1. It is
+	// random: when a controller restarts, all phones connect at nearly the same moment.
+	HeartbeatPhase func() float64
 	// SampleInterval is the time between two samples of the kernel while anything is being sent.
 	SampleInterval time.Duration
 	Monitor        monitor.Source
@@ -65,9 +68,10 @@ type Agent struct {
 	boundsChanged bool
 	nextSampleUS  int64
 	// When the stream began.
-	streamUS     int64
-	lastReportUS int64
-	saved        savedState
+	streamUS       int64
+	heartbeatPhase float64
+	lastReportUS   int64
+	saved          savedState
 }
 
 // Start restores the kernel's defaults after an agent that could not, and finds out what this kernel can do.
@@ -146,7 +150,7 @@ func (a *Agent) Connected(nowUS int64, link Link) {
 	a.connected, a.first, a.boundsChanged = true, true, false
 	a.lease.NewStream()
 	a.aggregator.Exclude(link.Controllers)
-	a.nextSampleUS, a.streamUS = nowUS, nowUS
+	a.nextSampleUS, a.streamUS, a.heartbeatPhase = nowUS, nowUS, a.cfg.HeartbeatPhase()
 	a.mac = link.MAC
 	a.state.MAC, a.state.Connected = link.MAC.String(), true
 	a.state.Counters.ControllerConnected++

@@ -59,6 +59,8 @@ type phone struct {
 	states       []status.State
 	saveError    error
 	log          bytes.Buffer
+	// Of the streams that begin from now on.
+	heartbeatPhase float64
 }
 
 func newPhone(t *testing.T) *phone {
@@ -77,7 +79,8 @@ func (p *phone) config() agent.Config {
 	return agent.Config{
 		Version: "test", PID: 42, Controller: "10.0.9.9:50051", Interface: "wlan1",
 		Interval: time.Second, Heartbeat: 10 * time.Second, SampleInterval: 250 * time.Millisecond,
-		Monitor: p, BackEnd: procfs.New(p.kernel),
+		HeartbeatPhase: func() float64 { return p.heartbeatPhase },
+		Monitor:        p, BackEnd: procfs.New(p.kernel),
 		SaveState: func(state status.State) error {
 			p.states = append(p.states, state)
 			return p.saveError
@@ -459,6 +462,33 @@ func TestPhonesGoOnAtTheirOwnPhases(t *testing.T) {
 		if len(atUS) != 4 {
 			t.Errorf("phase %v: heartbeats at %v in 40 s", phase, atUS)
 		}
+	}
+}
+
+// After a restart of the controller all phones connect within a moment.
+func TestHeartbeatsOfStreamsThatBeganTogetherAreSpread(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connections(idle)
+	for _, tc := range []struct {
+		phase  float64
+		firstS int64 // between half a period and one and a half after the stream's first report
+	}{{0, 10}, {0.3, 13}, {0.4, 14}, {0.5, 5}, {0.9, 9}} {
+		p.heartbeatPhase = tc.phase
+		p.connect()
+		streamUS := p.nowUS
+		_, atUS := p.pass(40 * time.Second)
+		if len(atUS) < 4 || atUS[0] != streamUS {
+			t.Fatalf("phase %v: a stream that began at %d reports at %v", tc.phase, streamUS, atUS)
+		}
+		for i, at := range atUS[1:] {
+			// To the next sample of an idle kernel, which is taken each second.
+			if late := at - streamUS - (tc.firstS+10*int64(i))*secondUS; late < 0 || late >= secondUS {
+				t.Errorf("phase %v: a stream that began at %d reports at %v", tc.phase, streamUS, atUS)
+				break
+			}
+		}
+		p.agent.Disconnected(p.nowUS)
 	}
 }
 

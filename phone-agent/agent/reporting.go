@@ -66,16 +66,18 @@ func (a *Agent) reportDueUS() int64 {
 	if a.first {
 		return math.MinInt64
 	}
-	period := a.reporting.heartbeat
-	if a.aggregator.Sending() || a.lease.InForce().Generation != 0 {
-		period = a.reporting.interval
+	period, fromUS := a.reporting.interval, a.streamUS
+	if !a.aggregator.Sending() && a.lease.InForce().Generation == 0 {
+		period = a.reporting.heartbeat
+		fromUS += int64(a.heartbeatPhase * float64(period.Microseconds()))
 	}
 	// All phones of a cell are sent new bounds at the same moment, and other things happen to all of them at once. If
 	// each counted its period from there, they would all report, and contend for the air, at the same moments ever
-	// after. So the period counts from the beginning of the stream.
+	// after. So the period counts from the beginning of the stream; that of a heartbeat, from a random moment of the
+	// first one.
 	periodUS := period.Microseconds()
-	sinceUS := a.lastReportUS + periodUS/2 - a.streamUS
-	return a.streamUS + (sinceUS+periodUS-1)/periodUS*periodUS
+	sinceUS := a.lastReportUS + periodUS/2 - fromUS
+	return fromUS + (sinceUS+periodUS-1)/periodUS*periodUS
 }
 
 // samplePeriod is short while anything is being sent. An idle kernel is sampled more often than reported, so that the

@@ -53,6 +53,7 @@ type Terminal struct {
 	mac             []byte
 	random          *rand.Rand
 	phaseUS         int64
+	heartbeatPhase  float64 // 0 to 1, of the heartbeat's period
 	connected       bool
 	connectedUS     int64
 	introduced      bool // the agent's capabilities were reported on this stream
@@ -90,6 +91,7 @@ func newTerminal(p Parameters, cellNumber, number int, nowUS int64) *Terminal {
 	const ownDelayMaxUS = 1_000
 	t.minRTTUS = uint32(minRTTUS + t.random.Int64N(ownDelayMaxUS)) //nolint:gosec // milliseconds
 	t.phaseUS = t.random.Int64N(p.IntervalUS)
+	t.heartbeatPhase = t.random.Float64()
 	t.ratio = ratioMin + t.random.Float64()*(ratioMax-ratioMin)
 	t.forgetReporting()
 	return t
@@ -163,11 +165,11 @@ func (t *Terminal) due(trigger airboundv1.TerminalReportTrigger) {
 
 // plan sets when the next report and sample are due, on a grid that is the terminal's own.
 func (t *Terminal) plan(nowUS int64) {
-	period := t.heartbeatUS
+	period, phaseUS := t.heartbeatUS, int64(t.heartbeatPhase*float64(t.heartbeatUS))
 	if t.sending || t.generation != 0 {
-		period = t.intervalUS
+		period, phaseUS = t.intervalUS, t.phaseUS
 	}
-	t.nextReportUS = nextOnGrid(nowUS, t.phaseUS, period)
+	t.nextReportUS = nextOnGrid(nowUS, phaseUS, period)
 	t.nextSampleUS = math.MaxInt64
 	if t.sending && t.changePermille > 0 && period > sampleUS {
 		t.nextSampleUS = nextOnGrid(nowUS, t.phaseUS, sampleUS)

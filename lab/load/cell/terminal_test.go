@@ -110,6 +110,27 @@ func TestASenderReportsEachSecondAnIdleTerminalEachTen(t *testing.T) {
 	}
 }
 
+func TestHeartbeatsOfTerminalsThatConnectTogetherAreSpread(t *testing.T) {
+	t.Parallel()
+	p := parameters()
+	p.Sending = 0
+	_, terminals := cell.New(p, startUS)
+	seconds := map[int64]bool{}
+	var report airboundv1.TerminalReport
+	for _, terminal := range terminals {
+		terminal.Connected(startUS)
+		terminal.Report(startUS, &report)
+		next := terminal.NextUS() - startUS
+		if next <= 0 || next > 10*secondUS {
+			t.Errorf("the heartbeat after %d us", next)
+		}
+		seconds[next/secondUS] = true
+	}
+	if want := min(len(terminals), 10) / 2; len(seconds) < want {
+		t.Errorf("%d terminals report in %d of 10 seconds", len(terminals), len(seconds))
+	}
+}
+
 func TestChangesOfSendingAreReportedAtOnce(t *testing.T) {
 	cells, terminals := cell.New(parameters(), startUS)
 	cells[0].Connected(startUS)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -69,7 +70,8 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 	phone, err := agent.Start(agent.Config{
 		Version: version, PID: os.Getpid(), Controller: options.controller.Address, Interface: options.interfaceName,
 		Interval: options.interval, Heartbeat: options.heartbeat, SampleInterval: options.sampleInterval,
-		Monitor: procfs.New(options.procRoot), BackEnd: backEnd, SaveState: directory.Save, Logger: logger,
+		HeartbeatPhase: rand.Float64,
+		Monitor:        procfs.New(options.procRoot), BackEnd: backEnd, SaveState: directory.Save, Logger: logger,
 	}, link, bootTimeUS())
 	if err != nil {
 		return err
