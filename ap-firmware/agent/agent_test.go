@@ -177,6 +177,20 @@ func TestReportsComeEveryInterval(t *testing.T) {
 	}
 }
 
+func TestAChangeAtTheMomentOfTheIntervalsReportIsItsTrigger(t *testing.T) {
+	t.Parallel()
+	c := newCell(t, time.Second)
+	c.agent.Connected(c.nowUS)
+	c.pass(time.Second)
+	c.nowUS = c.agent.NextWakeUS()
+	c.stations(phone1)
+	c.hostapd(phone1)
+	reports, _ := c.pass(500 * time.Millisecond)
+	if len(reports) != 1 || reports[0].GetTrigger() != joined {
+		t.Errorf("%v", reports)
+	}
+}
+
 func TestChangesAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCell(t, time.Minute)

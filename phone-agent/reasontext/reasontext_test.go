@@ -140,6 +140,27 @@ func TestValuesThatAreMissingAreLeftOut(t *testing.T) {
 	}
 }
 
+func TestASubjectCannotWriteToATerminalWhatItLikes(t *testing.T) {
+	t.Parallel()
+	for subject, want := range map[string]string{
+		"10.0.4.1":             "10.0.4.1",
+		"a\x1b[2J\nb":          "a [2J b",
+		"a\xff":                "a?",
+		" \t10.0.4.1\r\n":      "10.0.4.1",
+		"\u202e1.4.0.01":       "1.4.0.01",
+		"\x7f\x00":             "",
+		"exempt \u2014 \u00e9": "exempt \u2014 \u00e9",
+	} {
+		reason := &airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_STARTED_SENDING}
+		empty := reasontext.Sentence(reason)
+		reason.Subject = subject
+		got := reasontext.Sentence(reason)
+		if want == "" && got != empty || !strings.Contains(got, want) || strings.ContainsFunc(got, unicode.IsControl) {
+			t.Errorf("%q: got %q", subject, got)
+		}
+	}
+}
+
 func TestInputs(t *testing.T) {
 	t.Parallel()
 	for want, got := range map[string]string{
