@@ -57,6 +57,13 @@ def test_a_queue_of_none_is_none() -> None:
     assert bdp.queue_segs(policy_input(10), BdpParameters(queue_segs=1)) == 1
 
 
+def test_shares_and_queues_are_divided_before_they_are_rounded() -> None:
+    of = policy_input(n=3, connections=2, capacity_bps=20e6)
+    assert bdp.share_segs(of) == pytest.approx(20e6 * 256_500 / (3 * 2 * 8e6 * 1500), rel=1e-12)
+    assert bdp.queue_segs(policy_input(4), BdpParameters(queue_segs=7)) == 2
+    assert bdp.queue_segs(policy_input(3), BdpParameters(queue_segs=4)) == 1
+
+
 def test_larger_segments_are_fewer() -> None:
     small, large = policy_input(segment_bytes=500), policy_input(segment_bytes=1500)
     assert bdp.share_segs(small) == pytest.approx(3 * bdp.share_segs(large))
