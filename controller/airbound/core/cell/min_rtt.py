@@ -18,8 +18,8 @@ Terminals are told apart by name, not by stream or MAC: one that connects again 
 A terminal's entry is what it reported last; a minimum that has risen because the path became longer is taken over. An
 entry lasts `max_age_s`, whether or not its terminal is still there: that is the memory of the idle path.
 
-There is room for so many destinations, and one terminal must not take it all: of those that it alone has reported, only
-the newest are kept. One in use is back with its next report.
+The number of destinations is limited, and one terminal must not use all of it: of those that it alone has reported,
+only the newest are kept. One in use is back with its next report.
 """
 
 from collections import OrderedDict
@@ -29,7 +29,7 @@ from airbound.core.addresses import Address
 from airbound.core.parameters import MinRttParameters
 
 PATHS_MAX = 1024  # destinations of a cell
-PATHS_OF_ONE_MAX = 256  # of them, those that one terminal alone has reported: what one report has room for
+PATHS_OF_ONE_MAX = 256  # of them, those that one terminal alone has reported: as many as one report may have
 WITNESSES_MAX = 32  # entries of a destination; the smallest are kept
 _REFRESH = 16  # an entry's age is known to a sixteenth of max_age_s, so that most reports change nothing
 

@@ -152,7 +152,7 @@ class CellState:
         try:
             if is_as_decided(terminal) and self._unavailable(terminal, now_us) is None:
                 return renewal(terminal, self.settings, now_us)
-        except Exception as error:  # noqa: BLE001  # as in decide
+        except Exception as error:  # noqa: BLE001  # the others' leases go on, as in decide
             return self._failed(terminal, error, now_us)
         return self.decide(terminal, now_us)
 
