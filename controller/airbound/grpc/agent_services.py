@@ -14,7 +14,8 @@ from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc import convert
 from airbound.grpc.principals import plain_text
-from airbound.grpc.session import REPORT_BYTES_MAX, RateLimit, Session, status_of
+from airbound.grpc.session import REPORT_BYTES_MAX, Session, status_of
+from airbound.runtime.rate_limit import RateLimit
 from airbound.runtime.runner import Runner
 from airbound.v1 import access_point_pb2, terminal_pb2
 

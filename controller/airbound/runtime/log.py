@@ -19,6 +19,7 @@ from airbound import reason_text
 from airbound.core.addresses import address_text
 from airbound.core.effects import Bound, Level, Note
 from airbound.core.reasons import Reason
+from airbound.runtime.rate_limit import RateLimit
 
 _LOGGER, _ROOT = logging.getLogger("airbound"), logging.getLogger()
 _LEVELS: dict[Level, int] = {"info": logging.INFO, "warning": logging.WARNING}
@@ -103,33 +104,13 @@ class Lines:
         return self._records.empty()
 
 
-class _Rate:
-    """A token bucket: so many lines a second, and as many at once as come in two seconds."""
-
-    __slots__ = ("_at_s", "_most", "_per_s", "_tokens")
-
-    def __init__(self, per_s: float) -> None:
-        self._per_s = per_s
-        self._tokens = self._most = max(1.0, 2 * per_s)
-        self._at_s = time.monotonic()
-
-    def take(self, now_s: float) -> bool:
-        """Whether one more is within the rate."""
-        self._tokens = min(self._most, self._tokens + (now_s - self._at_s) * self._per_s)
-        self._at_s = now_s
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
-        return True
-
-
 class DroppingQueueHandler(logging.handlers.QueueHandler):
     """Hands records to a thread as they are; drops and counts those that find the queue full or come too fast."""
 
     def __init__(self, lines: Lines, lines_per_s: float) -> None:
         super().__init__(cast("Any", lines))
         self.dropped_total = 0
-        self._infos, self._warnings = _Rate(lines_per_s), _Rate(lines_per_s)
+        self._infos, self._warnings = RateLimit(lines_per_s), RateLimit(lines_per_s)
         self._reported = 0
         self._reported_at_s = time.monotonic()
 
@@ -140,7 +121,7 @@ class DroppingQueueHandler(logging.handlers.QueueHandler):
     def may_log(self, level: int) -> bool:
         """Whether one more line of logging's level is within the rate; counted if not."""
         now_s = time.monotonic()
-        if not (self._warnings if level >= logging.WARNING else self._infos).take(now_s):
+        if not (self._warnings if level >= logging.WARNING else self._infos).take(round(now_s * 1e6)):
             self.dropped_total += 1
             return False
         if now_s - self._reported_at_s >= LOSSES_LOGGED_EVERY_S:
