@@ -24,6 +24,10 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.TERMINAL_STALE: lambda r: f"it has not reported for more than {_number(r.limit)} s",
     Code.CELL_STALE: lambda r: f"the access point of {r.subject} has not reported for more than {_number(r.limit)} s",
     Code.INTERNAL_ERROR: lambda r: f"an error of the controller: {r.subject}",
+    Code.EDCA_OFF: lambda _: "the configuration leaves the access point its own EDCA parameters",
+    Code.CANNOT_SET_EDCA: lambda r: f"the access point cannot set EDCA parameters{f': {r.subject}' if r.subject else ''}",
+    Code.FEW_SENDERS: lambda r: f"active senders {_number(r.after)}: fewer than {_number(r.limit)}",
+    Code.DOWNLOADS: lambda r: f"uploads are {_percent(r.after)} of the payload: less than {_percent(r.limit)}",
     Code.STARTED_SENDING: lambda r: f"it began to send to {r.subject}",
     Code.STOPPED_SENDING: lambda r: f"it no longer sends to {r.subject}",
     Code.ACTIVE_SENDERS: lambda r: f"active senders {_number(r.before)} -> {_number(r.after)}",
@@ -33,6 +37,7 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.RTT_RATIO: lambda r: f"RTT ratio to {r.subject} {_tenths(r.before)} -> {_tenths(r.after)}",
     Code.POLICY: lambda r: f"the policy {r.subject} or a parameter changed".replace("  ", " "),
     Code.REPEATED: lambda r: f"sent again: the terminal still reports generation {_number(r.before)}",
+    Code.UPLOADS_DOMINATE: lambda r: f"uploads are {_percent(r.after)} of the payload",
     Code.OMITTED_RULES_MAX: lambda r: f"{r.subject} has no bound: the back end takes at most {_number(r.limit)} rules",
     Code.MALFORMED: lambda r: f"{r.subject}: not what it must be",
     Code.OUT_OF_RANGE: lambda r: f"{r.subject} = {_number(r.after)}: out of range{_bound(r)}",
@@ -82,3 +87,7 @@ def _ms(microseconds: float | None) -> str:
 
 def _mbps(bps: float | None) -> str:
     return _tenths(None if bps is None else bps / 1e6)
+
+
+def _percent(share: float | None) -> str:
+    return "?" if share is None else f"{100 * share:.0f} %"

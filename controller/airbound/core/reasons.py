@@ -28,6 +28,10 @@ class Code(IntEnum):
     TERMINAL_STALE = 27
     CELL_STALE = 28
     INTERNAL_ERROR = 29
+    EDCA_OFF = 30
+    CANNOT_SET_EDCA = 31
+    FEW_SENDERS = 32
+    DOWNLOADS = 33
     # Changed: one set replaces another.
     STARTED_SENDING = 40
     STOPPED_SENDING = 41
@@ -38,6 +42,7 @@ class Code(IntEnum):
     RTT_RATIO = 46
     POLICY = 47
     REPEATED = 48
+    UPLOADS_DOMINATE = 49
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62
     # Refused: counted and not used.

@@ -1,3 +1,4 @@
+from airbound.v1 import reason_pb2 as _reason_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -19,6 +20,14 @@ class AirtimeSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     AIRTIME_SOURCE_UNSPECIFIED: _ClassVar[AirtimeSource]
     AIRTIME_SOURCE_MEASURED: _ClassVar[AirtimeSource]
     AIRTIME_SOURCE_ESTIMATED: _ClassVar[AirtimeSource]
+
+class AccessCategory(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ACCESS_CATEGORY_UNSPECIFIED: _ClassVar[AccessCategory]
+    ACCESS_CATEGORY_BACKGROUND: _ClassVar[AccessCategory]
+    ACCESS_CATEGORY_BEST_EFFORT: _ClassVar[AccessCategory]
+    ACCESS_CATEGORY_VIDEO: _ClassVar[AccessCategory]
+    ACCESS_CATEGORY_VOICE: _ClassVar[AccessCategory]
 ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED: AccessPointReportTrigger
 ACCESS_POINT_REPORT_TRIGGER_INTERVAL: AccessPointReportTrigger
 ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED: AccessPointReportTrigger
@@ -26,6 +35,11 @@ ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT: AccessPointReportTrigger
 AIRTIME_SOURCE_UNSPECIFIED: AirtimeSource
 AIRTIME_SOURCE_MEASURED: AirtimeSource
 AIRTIME_SOURCE_ESTIMATED: AirtimeSource
+ACCESS_CATEGORY_UNSPECIFIED: AccessCategory
+ACCESS_CATEGORY_BACKGROUND: AccessCategory
+ACCESS_CATEGORY_BEST_EFFORT: AccessCategory
+ACCESS_CATEGORY_VIDEO: AccessCategory
+ACCESS_CATEGORY_VOICE: AccessCategory
 
 class AccessPointServiceConnectRequest(_message.Message):
     __slots__ = ("report",)
@@ -34,11 +48,13 @@ class AccessPointServiceConnectRequest(_message.Message):
     def __init__(self, report: _Optional[_Union[AccessPointReport, _Mapping]] = ...) -> None: ...
 
 class AccessPointServiceConnectResponse(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("command",)
+    COMMAND_FIELD_NUMBER: _ClassVar[int]
+    command: AccessPointCommand
+    def __init__(self, command: _Optional[_Union[AccessPointCommand, _Mapping]] = ...) -> None: ...
 
 class AccessPointReport(_message.Message):
-    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version")
+    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     INTERFACE_FIELD_NUMBER: _ClassVar[int]
@@ -50,6 +66,7 @@ class AccessPointReport(_message.Message):
     TRIGGER_FIELD_NUMBER: _ClassVar[int]
     MALFORMED_INPUTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    EDCA_FIELD_NUMBER: _ClassVar[int]
     bssid: bytes
     ssid: bytes
     interface: str
@@ -61,7 +78,8 @@ class AccessPointReport(_message.Message):
     trigger: AccessPointReportTrigger
     malformed_inputs_total: int
     agent_version: str
-    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ...) -> None: ...
+    edca: EdcaState
+    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ...) -> None: ...
 
 class Channel(_message.Message):
     __slots__ = ("center_frequency_mhz", "width_mhz")
@@ -118,3 +136,53 @@ class Station(_message.Message):
     aggregates: bool
     ip_addresses: _containers.RepeatedScalarFieldContainer[bytes]
     def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class Edca(_message.Message):
+    __slots__ = ("category", "aifsn", "cw_min", "cw_max", "txop_limit")
+    CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    AIFSN_FIELD_NUMBER: _ClassVar[int]
+    CW_MIN_FIELD_NUMBER: _ClassVar[int]
+    CW_MAX_FIELD_NUMBER: _ClassVar[int]
+    TXOP_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    category: AccessCategory
+    aifsn: int
+    cw_min: int
+    cw_max: int
+    txop_limit: int
+    def __init__(self, category: _Optional[_Union[AccessCategory, str]] = ..., aifsn: _Optional[int] = ..., cw_min: _Optional[int] = ..., cw_max: _Optional[int] = ..., txop_limit: _Optional[int] = ...) -> None: ...
+
+class EdcaState(_message.Message):
+    __slots__ = ("can_set", "refusal", "generation", "own", "stations", "wmm", "refused_total")
+    CAN_SET_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    OWN_FIELD_NUMBER: _ClassVar[int]
+    STATIONS_FIELD_NUMBER: _ClassVar[int]
+    WMM_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    can_set: bool
+    refusal: str
+    generation: int
+    own: _containers.RepeatedCompositeFieldContainer[Edca]
+    stations: _containers.RepeatedCompositeFieldContainer[Edca]
+    wmm: bool
+    refused_total: int
+    def __init__(self, can_set: bool = ..., refusal: _Optional[str] = ..., generation: _Optional[int] = ..., own: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., stations: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., wmm: bool = ..., refused_total: _Optional[int] = ...) -> None: ...
+
+class AccessPointCommand(_message.Message):
+    __slots__ = ("set_edca",)
+    SET_EDCA_FIELD_NUMBER: _ClassVar[int]
+    set_edca: SetEdca
+    def __init__(self, set_edca: _Optional[_Union[SetEdca, _Mapping]] = ...) -> None: ...
+
+class SetEdca(_message.Message):
+    __slots__ = ("generation", "queues", "lease_ms", "reason")
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    QUEUES_FIELD_NUMBER: _ClassVar[int]
+    LEASE_MS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    generation: int
+    queues: _containers.RepeatedCompositeFieldContainer[Edca]
+    lease_ms: int
+    reason: _reason_pb2.Reason
+    def __init__(self, generation: _Optional[int] = ..., queues: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., lease_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ...) -> None: ...

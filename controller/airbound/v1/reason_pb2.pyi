@@ -21,6 +21,10 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_TERMINAL_STALE: _ClassVar[ReasonCode]
     REASON_CODE_CELL_STALE: _ClassVar[ReasonCode]
     REASON_CODE_INTERNAL_ERROR: _ClassVar[ReasonCode]
+    REASON_CODE_EDCA_OFF: _ClassVar[ReasonCode]
+    REASON_CODE_CANNOT_SET_EDCA: _ClassVar[ReasonCode]
+    REASON_CODE_FEW_SENDERS: _ClassVar[ReasonCode]
+    REASON_CODE_DOWNLOADS: _ClassVar[ReasonCode]
     REASON_CODE_STARTED_SENDING: _ClassVar[ReasonCode]
     REASON_CODE_STOPPED_SENDING: _ClassVar[ReasonCode]
     REASON_CODE_ACTIVE_SENDERS: _ClassVar[ReasonCode]
@@ -30,6 +34,7 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_RTT_RATIO: _ClassVar[ReasonCode]
     REASON_CODE_POLICY: _ClassVar[ReasonCode]
     REASON_CODE_REPEATED: _ClassVar[ReasonCode]
+    REASON_CODE_UPLOADS_DOMINATE: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_RULES_MAX: _ClassVar[ReasonCode]
     REASON_CODE_MALFORMED: _ClassVar[ReasonCode]
     REASON_CODE_OUT_OF_RANGE: _ClassVar[ReasonCode]
@@ -59,6 +64,10 @@ REASON_CODE_LEFT_CELL: ReasonCode
 REASON_CODE_TERMINAL_STALE: ReasonCode
 REASON_CODE_CELL_STALE: ReasonCode
 REASON_CODE_INTERNAL_ERROR: ReasonCode
+REASON_CODE_EDCA_OFF: ReasonCode
+REASON_CODE_CANNOT_SET_EDCA: ReasonCode
+REASON_CODE_FEW_SENDERS: ReasonCode
+REASON_CODE_DOWNLOADS: ReasonCode
 REASON_CODE_STARTED_SENDING: ReasonCode
 REASON_CODE_STOPPED_SENDING: ReasonCode
 REASON_CODE_ACTIVE_SENDERS: ReasonCode
@@ -68,6 +77,7 @@ REASON_CODE_MIN_RTT: ReasonCode
 REASON_CODE_RTT_RATIO: ReasonCode
 REASON_CODE_POLICY: ReasonCode
 REASON_CODE_REPEATED: ReasonCode
+REASON_CODE_UPLOADS_DOMINATE: ReasonCode
 REASON_CODE_OMITTED_RULES_MAX: ReasonCode
 REASON_CODE_MALFORMED: ReasonCode
 REASON_CODE_OUT_OF_RANGE: ReasonCode

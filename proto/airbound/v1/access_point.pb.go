@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an access point reports to the controller about one of its cells.
+// What an access point reports to the controller about one of its cells, and how long its queues are to wait for the
+// air.
 //
 // Every counter is cumulative since a moment that the driver chose (for a station: since it associated), so that a lost
 // report costs precision and never an event. The controller takes differences; the access point does not.
@@ -135,6 +136,63 @@ func (AirtimeSource) EnumDescriptor() ([]byte, []int) {
 	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{1}
 }
 
+// AccessCategory is one of the four transmit queues of a radio (IEEE Std 802.11-2020, 10.2.3.2). Without WMM all data
+// is in the queue for best effort.
+type AccessCategory int32
+
+const (
+	AccessCategory_ACCESS_CATEGORY_UNSPECIFIED AccessCategory = 0
+	AccessCategory_ACCESS_CATEGORY_BACKGROUND  AccessCategory = 1
+	AccessCategory_ACCESS_CATEGORY_BEST_EFFORT AccessCategory = 2
+	AccessCategory_ACCESS_CATEGORY_VIDEO       AccessCategory = 3
+	AccessCategory_ACCESS_CATEGORY_VOICE       AccessCategory = 4
+)
+
+// Enum value maps for AccessCategory.
+var (
+	AccessCategory_name = map[int32]string{
+		0: "ACCESS_CATEGORY_UNSPECIFIED",
+		1: "ACCESS_CATEGORY_BACKGROUND",
+		2: "ACCESS_CATEGORY_BEST_EFFORT",
+		3: "ACCESS_CATEGORY_VIDEO",
+		4: "ACCESS_CATEGORY_VOICE",
+	}
+	AccessCategory_value = map[string]int32{
+		"ACCESS_CATEGORY_UNSPECIFIED": 0,
+		"ACCESS_CATEGORY_BACKGROUND":  1,
+		"ACCESS_CATEGORY_BEST_EFFORT": 2,
+		"ACCESS_CATEGORY_VIDEO":       3,
+		"ACCESS_CATEGORY_VOICE":       4,
+	}
+)
+
+func (x AccessCategory) Enum() *AccessCategory {
+	p := new(AccessCategory)
+	*p = x
+	return p
+}
+
+func (x AccessCategory) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AccessCategory) Descriptor() protoreflect.EnumDescriptor {
+	return file_airbound_v1_access_point_proto_enumTypes[2].Descriptor()
+}
+
+func (AccessCategory) Type() protoreflect.EnumType {
+	return &file_airbound_v1_access_point_proto_enumTypes[2]
+}
+
+func (x AccessCategory) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AccessCategory.Descriptor instead.
+func (AccessCategory) EnumDescriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{2}
+}
+
 type AccessPointServiceConnectRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Report        *AccessPointReport     `protobuf:"bytes,1,opt,name=report,proto3" json:"report,omitempty"`
@@ -179,9 +237,9 @@ func (x *AccessPointServiceConnectRequest) GetReport() *AccessPointReport {
 	return nil
 }
 
-// AccessPointServiceConnectResponse has nothing to say yet.
 type AccessPointServiceConnectResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Command       *AccessPointCommand    `protobuf:"bytes,1,opt,name=command,proto3" json:"command,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -216,6 +274,13 @@ func (*AccessPointServiceConnectResponse) Descriptor() ([]byte, []int) {
 	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{1}
 }
 
+func (x *AccessPointServiceConnectResponse) GetCommand() *AccessPointCommand {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
 // AccessPointReport is one sample of one BSS.
 type AccessPointReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -239,7 +304,9 @@ type AccessPointReport struct {
 	// Input that the agent refused since it started (malformed events, short netlink messages).
 	MalformedInputsTotal uint64 `protobuf:"varint,10,opt,name=malformed_inputs_total,json=malformedInputsTotal,proto3" json:"malformed_inputs_total,omitempty"`
 	// Version of the agent.
-	AgentVersion  string `protobuf:"bytes,11,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
+	AgentVersion string `protobuf:"bytes,11,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
+	// Absent from an agent that knows nothing of EDCA parameters.
+	Edca          *EdcaState `protobuf:"bytes,12,opt,name=edca,proto3" json:"edca,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -349,6 +416,13 @@ func (x *AccessPointReport) GetAgentVersion() string {
 		return x.AgentVersion
 	}
 	return ""
+}
+
+func (x *AccessPointReport) GetEdca() *EdcaState {
+	if x != nil {
+		return x.Edca
+	}
+	return nil
 }
 
 type Channel struct {
@@ -646,14 +720,336 @@ func (x *Station) GetIpAddresses() [][]byte {
 	return nil
 }
 
+// Edca is how one queue contends for the air (IEEE Std 802.11-2020, 10.23.2).
+type Edca struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Category AccessCategory         `protobuf:"varint,1,opt,name=category,proto3,enum=airbound.v1.AccessCategory" json:"category,omitempty"`
+	// Slots that the channel must have been idle, after a SIFS, before the back-off counts; 2 is DCF's DIFS. 1 to 15.
+	Aifsn uint32 `protobuf:"varint,2,opt,name=aifsn,proto3" json:"aifsn,omitempty"`
+	// Contention window, slots: 2^k - 1 with k from 0 to 10.
+	CwMin uint32 `protobuf:"varint,3,opt,name=cw_min,json=cwMin,proto3" json:"cw_min,omitempty"`
+	CwMax uint32 `protobuf:"varint,4,opt,name=cw_max,json=cwMax,proto3" json:"cw_max,omitempty"`
+	// How long one access may last, in units of 32 us; 0: one frame.
+	TxopLimit     uint32 `protobuf:"varint,5,opt,name=txop_limit,json=txopLimit,proto3" json:"txop_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Edca) Reset() {
+	*x = Edca{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Edca) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Edca) ProtoMessage() {}
+
+func (x *Edca) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Edca.ProtoReflect.Descriptor instead.
+func (*Edca) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Edca) GetCategory() AccessCategory {
+	if x != nil {
+		return x.Category
+	}
+	return AccessCategory_ACCESS_CATEGORY_UNSPECIFIED
+}
+
+func (x *Edca) GetAifsn() uint32 {
+	if x != nil {
+		return x.Aifsn
+	}
+	return 0
+}
+
+func (x *Edca) GetCwMin() uint32 {
+	if x != nil {
+		return x.CwMin
+	}
+	return 0
+}
+
+func (x *Edca) GetCwMax() uint32 {
+	if x != nil {
+		return x.CwMax
+	}
+	return 0
+}
+
+func (x *Edca) GetTxopLimit() uint32 {
+	if x != nil {
+		return x.TxopLimit
+	}
+	return 0
+}
+
+// EdcaState is what the access point's own queues do, and what else a controller needs to know to change it.
+type EdcaState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the controller may set parameters.
+	CanSet bool `protobuf:"varint,1,opt,name=can_set,json=canSet,proto3" json:"can_set,omitempty"`
+	// Why not, in the words of the driver or the agent.
+	Refusal string `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// Generation of the set in force; 0 while the access point's own values are.
+	Generation uint64 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	// The access point's own values, which return when a lease ends; one of each category.
+	Own []*Edca `protobuf:"bytes,4,rep,name=own,proto3" json:"own,omitempty"`
+	// What the stations use: what the access point announces, or without WMM DCF's. One of each category.
+	Stations []*Edca `protobuf:"bytes,5,rep,name=stations,proto3" json:"stations,omitempty"`
+	// Whether the access point announces WMM.
+	Wmm bool `protobuf:"varint,6,opt,name=wmm,proto3" json:"wmm,omitempty"`
+	// Commands that the agent refused since it started.
+	RefusedTotal  uint64 `protobuf:"varint,7,opt,name=refused_total,json=refusedTotal,proto3" json:"refused_total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EdcaState) Reset() {
+	*x = EdcaState{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EdcaState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EdcaState) ProtoMessage() {}
+
+func (x *EdcaState) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EdcaState.ProtoReflect.Descriptor instead.
+func (*EdcaState) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *EdcaState) GetCanSet() bool {
+	if x != nil {
+		return x.CanSet
+	}
+	return false
+}
+
+func (x *EdcaState) GetRefusal() string {
+	if x != nil {
+		return x.Refusal
+	}
+	return ""
+}
+
+func (x *EdcaState) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *EdcaState) GetOwn() []*Edca {
+	if x != nil {
+		return x.Own
+	}
+	return nil
+}
+
+func (x *EdcaState) GetStations() []*Edca {
+	if x != nil {
+		return x.Stations
+	}
+	return nil
+}
+
+func (x *EdcaState) GetWmm() bool {
+	if x != nil {
+		return x.Wmm
+	}
+	return false
+}
+
+func (x *EdcaState) GetRefusedTotal() uint64 {
+	if x != nil {
+		return x.RefusedTotal
+	}
+	return 0
+}
+
+type AccessPointCommand struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Command:
+	//
+	//	*AccessPointCommand_SetEdca
+	Command       isAccessPointCommand_Command `protobuf_oneof:"command"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AccessPointCommand) Reset() {
+	*x = AccessPointCommand{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AccessPointCommand) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AccessPointCommand) ProtoMessage() {}
+
+func (x *AccessPointCommand) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AccessPointCommand.ProtoReflect.Descriptor instead.
+func (*AccessPointCommand) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *AccessPointCommand) GetCommand() isAccessPointCommand_Command {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
+func (x *AccessPointCommand) GetSetEdca() *SetEdca {
+	if x != nil {
+		if x, ok := x.Command.(*AccessPointCommand_SetEdca); ok {
+			return x.SetEdca
+		}
+	}
+	return nil
+}
+
+type isAccessPointCommand_Command interface {
+	isAccessPointCommand_Command()
+}
+
+type AccessPointCommand_SetEdca struct {
+	SetEdca *SetEdca `protobuf:"bytes,1,opt,name=set_edca,json=setEdca,proto3,oneof"`
+}
+
+func (*AccessPointCommand_SetEdca) isAccessPointCommand_Command() {}
+
+// SetEdca replaces every EDCA parameter that the access point has from Airbound. The same set again, with the same
+// generation, prolongs its lease. An empty set restores the access point's own values.
+type SetEdca struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Grows with every set sent on a stream, and is greater than the generation that the access point reported; never 0.
+	Generation uint64 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
+	// At most one of each category; a category that is not named has the access point's own values. Only best effort
+	// and background can be set: management frames and voice use the others.
+	Queues []*Edca `protobuf:"bytes,2,rep,name=queues,proto3" json:"queues,omitempty"`
+	// The set is in force this long unless it is sent again; then the access point's own values return. 1 s to 60 s.
+	LeaseMs uint32 `protobuf:"varint,3,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	// Why this set replaces the one before.
+	Reason        *Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetEdca) Reset() {
+	*x = SetEdca{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetEdca) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetEdca) ProtoMessage() {}
+
+func (x *SetEdca) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetEdca.ProtoReflect.Descriptor instead.
+func (*SetEdca) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SetEdca) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *SetEdca) GetQueues() []*Edca {
+	if x != nil {
+		return x.Queues
+	}
+	return nil
+}
+
+func (x *SetEdca) GetLeaseMs() uint32 {
+	if x != nil {
+		return x.LeaseMs
+	}
+	return 0
+}
+
+func (x *SetEdca) GetReason() *Reason {
+	if x != nil {
+		return x.Reason
+	}
+	return nil
+}
+
 var File_airbound_v1_access_point_proto protoreflect.FileDescriptor
 
 const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\n" +
-	"\x1eairbound/v1/access_point.proto\x12\vairbound.v1\"Z\n" +
+	"\x1eairbound/v1/access_point.proto\x12\vairbound.v1\x1a\x18airbound/v1/reason.proto\"Z\n" +
 	" AccessPointServiceConnectRequest\x126\n" +
-	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"#\n" +
-	"!AccessPointServiceConnectResponse\"\xcc\x03\n" +
+	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"^\n" +
+	"!AccessPointServiceConnectResponse\x129\n" +
+	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xf8\x03\n" +
 	"\x11AccessPointReport\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\fR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x12\x1c\n" +
@@ -666,7 +1062,8 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\atrigger\x18\t \x01(\x0e2%.airbound.v1.AccessPointReportTriggerR\atrigger\x124\n" +
 	"\x16malformed_inputs_total\x18\n" +
 	" \x01(\x04R\x14malformedInputsTotal\x12#\n" +
-	"\ragent_version\x18\v \x01(\tR\fagentVersion\"X\n" +
+	"\ragent_version\x18\v \x01(\tR\fagentVersion\x12*\n" +
+	"\x04edca\x18\f \x01(\v2\x16.airbound.v1.EdcaStateR\x04edca\"X\n" +
 	"\aChannel\x120\n" +
 	"\x14center_frequency_mhz\x18\x01 \x01(\rR\x12centerFrequencyMhz\x12\x1b\n" +
 	"\twidth_mhz\x18\x02 \x01(\rR\bwidthMhz\"o\n" +
@@ -699,7 +1096,34 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"aggregates\x18\x0f \x01(\bR\n" +
 	"aggregates\x12!\n" +
 	"\fip_addresses\x18\x10 \x03(\fR\vipAddressesB\r\n" +
-	"\v_signal_dbm*\xcf\x01\n" +
+	"\v_signal_dbm\"\xa2\x01\n" +
+	"\x04Edca\x127\n" +
+	"\bcategory\x18\x01 \x01(\x0e2\x1b.airbound.v1.AccessCategoryR\bcategory\x12\x14\n" +
+	"\x05aifsn\x18\x02 \x01(\rR\x05aifsn\x12\x15\n" +
+	"\x06cw_min\x18\x03 \x01(\rR\x05cwMin\x12\x15\n" +
+	"\x06cw_max\x18\x04 \x01(\rR\x05cwMax\x12\x1d\n" +
+	"\n" +
+	"txop_limit\x18\x05 \x01(\rR\ttxopLimit\"\xe9\x01\n" +
+	"\tEdcaState\x12\x17\n" +
+	"\acan_set\x18\x01 \x01(\bR\x06canSet\x12\x18\n" +
+	"\arefusal\x18\x02 \x01(\tR\arefusal\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x03 \x01(\x04R\n" +
+	"generation\x12#\n" +
+	"\x03own\x18\x04 \x03(\v2\x11.airbound.v1.EdcaR\x03own\x12-\n" +
+	"\bstations\x18\x05 \x03(\v2\x11.airbound.v1.EdcaR\bstations\x12\x10\n" +
+	"\x03wmm\x18\x06 \x01(\bR\x03wmm\x12#\n" +
+	"\rrefused_total\x18\a \x01(\x04R\frefusedTotal\"R\n" +
+	"\x12AccessPointCommand\x121\n" +
+	"\bset_edca\x18\x01 \x01(\v2\x14.airbound.v1.SetEdcaH\x00R\asetEdcaB\t\n" +
+	"\acommand\"\x9c\x01\n" +
+	"\aSetEdca\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x01 \x01(\x04R\n" +
+	"generation\x12)\n" +
+	"\x06queues\x18\x02 \x03(\v2\x11.airbound.v1.EdcaR\x06queues\x12\x19\n" +
+	"\blease_ms\x18\x03 \x01(\rR\aleaseMs\x12+\n" +
+	"\x06reason\x18\x04 \x01(\v2\x13.airbound.v1.ReasonR\x06reason*\xcf\x01\n" +
 	"\x18AccessPointReportTrigger\x12+\n" +
 	"'ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12(\n" +
 	"$ACCESS_POINT_REPORT_TRIGGER_INTERVAL\x10\x01\x12.\n" +
@@ -708,7 +1132,13 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\rAirtimeSource\x12\x1e\n" +
 	"\x1aAIRTIME_SOURCE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17AIRTIME_SOURCE_MEASURED\x10\x01\x12\x1c\n" +
-	"\x18AIRTIME_SOURCE_ESTIMATED\x10\x022\x82\x01\n" +
+	"\x18AIRTIME_SOURCE_ESTIMATED\x10\x02*\xa8\x01\n" +
+	"\x0eAccessCategory\x12\x1f\n" +
+	"\x1bACCESS_CATEGORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
+	"\x1aACCESS_CATEGORY_BACKGROUND\x10\x01\x12\x1f\n" +
+	"\x1bACCESS_CATEGORY_BEST_EFFORT\x10\x02\x12\x19\n" +
+	"\x15ACCESS_CATEGORY_VIDEO\x10\x03\x12\x19\n" +
+	"\x15ACCESS_CATEGORY_VOICE\x10\x042\x82\x01\n" +
 	"\x12AccessPointService\x12l\n" +
 	"\aConnect\x12-.airbound.v1.AccessPointServiceConnectRequest\x1a..airbound.v1.AccessPointServiceConnectResponse(\x010\x01B;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
@@ -724,32 +1154,46 @@ func file_airbound_v1_access_point_proto_rawDescGZIP() []byte {
 	return file_airbound_v1_access_point_proto_rawDescData
 }
 
-var file_airbound_v1_access_point_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_airbound_v1_access_point_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_airbound_v1_access_point_proto_goTypes = []any{
 	(AccessPointReportTrigger)(0),             // 0: airbound.v1.AccessPointReportTrigger
 	(AirtimeSource)(0),                        // 1: airbound.v1.AirtimeSource
-	(*AccessPointServiceConnectRequest)(nil),  // 2: airbound.v1.AccessPointServiceConnectRequest
-	(*AccessPointServiceConnectResponse)(nil), // 3: airbound.v1.AccessPointServiceConnectResponse
-	(*AccessPointReport)(nil),                 // 4: airbound.v1.AccessPointReport
-	(*Channel)(nil),                           // 5: airbound.v1.Channel
-	(*ChannelSurvey)(nil),                     // 6: airbound.v1.ChannelSurvey
-	(*Station)(nil),                           // 7: airbound.v1.Station
+	(AccessCategory)(0),                       // 2: airbound.v1.AccessCategory
+	(*AccessPointServiceConnectRequest)(nil),  // 3: airbound.v1.AccessPointServiceConnectRequest
+	(*AccessPointServiceConnectResponse)(nil), // 4: airbound.v1.AccessPointServiceConnectResponse
+	(*AccessPointReport)(nil),                 // 5: airbound.v1.AccessPointReport
+	(*Channel)(nil),                           // 6: airbound.v1.Channel
+	(*ChannelSurvey)(nil),                     // 7: airbound.v1.ChannelSurvey
+	(*Station)(nil),                           // 8: airbound.v1.Station
+	(*Edca)(nil),                              // 9: airbound.v1.Edca
+	(*EdcaState)(nil),                         // 10: airbound.v1.EdcaState
+	(*AccessPointCommand)(nil),                // 11: airbound.v1.AccessPointCommand
+	(*SetEdca)(nil),                           // 12: airbound.v1.SetEdca
+	(*Reason)(nil),                            // 13: airbound.v1.Reason
 }
 var file_airbound_v1_access_point_proto_depIdxs = []int32{
-	4, // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
-	5, // 1: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
-	6, // 2: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
-	7, // 3: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
-	0, // 4: airbound.v1.AccessPointReport.trigger:type_name -> airbound.v1.AccessPointReportTrigger
-	1, // 5: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
-	2, // 6: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
-	3, // 7: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
-	7, // [7:8] is the sub-list for method output_type
-	6, // [6:7] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	5,  // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
+	11, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
+	6,  // 2: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
+	7,  // 3: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
+	8,  // 4: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
+	0,  // 5: airbound.v1.AccessPointReport.trigger:type_name -> airbound.v1.AccessPointReportTrigger
+	10, // 6: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
+	1,  // 7: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
+	2,  // 8: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
+	9,  // 9: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
+	9,  // 10: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
+	12, // 11: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
+	9,  // 12: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
+	13, // 13: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
+	3,  // 14: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
+	4,  // 15: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
+	15, // [15:16] is the sub-list for method output_type
+	14, // [14:15] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_access_point_proto_init() }
@@ -757,14 +1201,18 @@ func file_airbound_v1_access_point_proto_init() {
 	if File_airbound_v1_access_point_proto != nil {
 		return
 	}
+	file_airbound_v1_reason_proto_init()
 	file_airbound_v1_access_point_proto_msgTypes[5].OneofWrappers = []any{}
+	file_airbound_v1_access_point_proto_msgTypes[8].OneofWrappers = []any{
+		(*AccessPointCommand_SetEdca)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_access_point_proto_rawDesc), len(file_airbound_v1_access_point_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   6,
+			NumEnums:      3,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -56,6 +56,15 @@ const (
 	ReasonCode_REASON_CODE_CELL_STALE ReasonCode = 28
 	// The controller failed to decide. subject: the exception and where it was raised.
 	ReasonCode_REASON_CODE_INTERNAL_ERROR ReasonCode = 29
+	// The configuration has the access point keep its own EDCA parameters.
+	ReasonCode_REASON_CODE_EDCA_OFF ReasonCode = 30
+	// The access point cannot set EDCA parameters. subject: its words.
+	ReasonCode_REASON_CODE_CANNOT_SET_EDCA ReasonCode = 31
+	// Too few stations send. after: active senders; limit: the fewest.
+	ReasonCode_REASON_CODE_FEW_SENDERS ReasonCode = 32
+	// Downloads take more of the cell than they may while the access point waits longer. after: the uplink's share of
+	// the payload; limit: the smallest share.
+	ReasonCode_REASON_CODE_DOWNLOADS ReasonCode = 33
 	// The terminal began to send to a destination. subject: the destination.
 	ReasonCode_REASON_CODE_STARTED_SENDING ReasonCode = 40
 	// The terminal no longer sends to a destination. subject: the destination.
@@ -74,6 +83,8 @@ const (
 	ReasonCode_REASON_CODE_POLICY ReasonCode = 47
 	// The terminal still reports another generation than it was sent. before: that generation.
 	ReasonCode_REASON_CODE_REPEATED ReasonCode = 48
+	// Uploads are most of what the cell carries. after: the uplink's share of the payload; limit: the smallest share.
+	ReasonCode_REASON_CODE_UPLOADS_DOMINATE ReasonCode = 49
 	// The destination has no bound since the back end takes no more rules. subject: the destination; limit: rules.
 	ReasonCode_REASON_CODE_OMITTED_RULES_MAX ReasonCode = 62
 	// Not a message of this contract, or a field that is not what it must be.
@@ -123,6 +134,10 @@ var (
 		27:  "REASON_CODE_TERMINAL_STALE",
 		28:  "REASON_CODE_CELL_STALE",
 		29:  "REASON_CODE_INTERNAL_ERROR",
+		30:  "REASON_CODE_EDCA_OFF",
+		31:  "REASON_CODE_CANNOT_SET_EDCA",
+		32:  "REASON_CODE_FEW_SENDERS",
+		33:  "REASON_CODE_DOWNLOADS",
 		40:  "REASON_CODE_STARTED_SENDING",
 		41:  "REASON_CODE_STOPPED_SENDING",
 		42:  "REASON_CODE_ACTIVE_SENDERS",
@@ -132,6 +147,7 @@ var (
 		46:  "REASON_CODE_RTT_RATIO",
 		47:  "REASON_CODE_POLICY",
 		48:  "REASON_CODE_REPEATED",
+		49:  "REASON_CODE_UPLOADS_DOMINATE",
 		62:  "REASON_CODE_OMITTED_RULES_MAX",
 		80:  "REASON_CODE_MALFORMED",
 		81:  "REASON_CODE_OUT_OF_RANGE",
@@ -163,6 +179,10 @@ var (
 		"REASON_CODE_TERMINAL_STALE":        27,
 		"REASON_CODE_CELL_STALE":            28,
 		"REASON_CODE_INTERNAL_ERROR":        29,
+		"REASON_CODE_EDCA_OFF":              30,
+		"REASON_CODE_CANNOT_SET_EDCA":       31,
+		"REASON_CODE_FEW_SENDERS":           32,
+		"REASON_CODE_DOWNLOADS":             33,
 		"REASON_CODE_STARTED_SENDING":       40,
 		"REASON_CODE_STOPPED_SENDING":       41,
 		"REASON_CODE_ACTIVE_SENDERS":        42,
@@ -172,6 +192,7 @@ var (
 		"REASON_CODE_RTT_RATIO":             46,
 		"REASON_CODE_POLICY":                47,
 		"REASON_CODE_REPEATED":              48,
+		"REASON_CODE_UPLOADS_DOMINATE":      49,
 		"REASON_CODE_OMITTED_RULES_MAX":     62,
 		"REASON_CODE_MALFORMED":             80,
 		"REASON_CODE_OUT_OF_RANGE":          81,
@@ -309,7 +330,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\x83\t\n" +
+	"\x06_limit*\x98\n" +
+	"\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -325,7 +347,11 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x15REASON_CODE_LEFT_CELL\x10\x1a\x12\x1e\n" +
 	"\x1aREASON_CODE_TERMINAL_STALE\x10\x1b\x12\x1a\n" +
 	"\x16REASON_CODE_CELL_STALE\x10\x1c\x12\x1e\n" +
-	"\x1aREASON_CODE_INTERNAL_ERROR\x10\x1d\x12\x1f\n" +
+	"\x1aREASON_CODE_INTERNAL_ERROR\x10\x1d\x12\x18\n" +
+	"\x14REASON_CODE_EDCA_OFF\x10\x1e\x12\x1f\n" +
+	"\x1bREASON_CODE_CANNOT_SET_EDCA\x10\x1f\x12\x1b\n" +
+	"\x17REASON_CODE_FEW_SENDERS\x10 \x12\x19\n" +
+	"\x15REASON_CODE_DOWNLOADS\x10!\x12\x1f\n" +
 	"\x1bREASON_CODE_STARTED_SENDING\x10(\x12\x1f\n" +
 	"\x1bREASON_CODE_STOPPED_SENDING\x10)\x12\x1e\n" +
 	"\x1aREASON_CODE_ACTIVE_SENDERS\x10*\x12\x1b\n" +
@@ -334,7 +360,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x13REASON_CODE_MIN_RTT\x10-\x12\x19\n" +
 	"\x15REASON_CODE_RTT_RATIO\x10.\x12\x16\n" +
 	"\x12REASON_CODE_POLICY\x10/\x12\x18\n" +
-	"\x14REASON_CODE_REPEATED\x100\x12!\n" +
+	"\x14REASON_CODE_REPEATED\x100\x12 \n" +
+	"\x1cREASON_CODE_UPLOADS_DOMINATE\x101\x12!\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x12\x19\n" +
 	"\x15REASON_CODE_MALFORMED\x10P\x12\x1c\n" +
 	"\x18REASON_CODE_OUT_OF_RANGE\x10Q\x12 \n" +
