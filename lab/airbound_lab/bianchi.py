@@ -3,7 +3,8 @@
 
 G. Bianchi: Performance Analysis of the IEEE 802.11 Distributed Coordination Function. IEEE JSAC 18(3), 2000;
 with the retry limit of H. Wu et al.: Performance of Reliable Transport Protocol over IEEE 802.11 Wireless LAN.
-INFOCOM 2002.
+INFOCOM 2002; classes of stations with contention windows of their own as in J. Robinson, T. Randhawa: Saturation
+Throughput Analysis of IEEE 802.11e Enhanced Distributed Coordination Function. IEEE JSAC 22(5), 2004.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ UDP_IP_LLC_MAC_FCS_BYTES = 8 + 20 + 8 + 24 + 4
 
 @dataclass(frozen=True, slots=True)
 class Saturation:
-    """The cell's steady state."""
+    """A class of stations in the cell's steady state."""
 
     payload_mbps: float
+    """Of the class together."""
     collision_probability: float
     """Of an attempt: that it overlaps with another one."""
 
@@ -36,47 +38,84 @@ def ofdm_airtime_us(frame_bytes: int, rate_mbps: int) -> float:
     return 20 + 4 * symbols + 6
 
 
-def attempt_probability(collision_probability: float) -> float:
+def attempt_probability(collision_probability: float, cw_min: int = CW_MIN, cw_max: int = CW_MAX) -> float:
     """Probability that a saturated station transmits in a slot: attempts per frame over the slots they take."""
     attempts = slots = 0.0
-    reach, window = 1.0, CW_MIN
+    reach, window = 1.0, cw_min
     for _ in range(ATTEMPTS_MAX):
         attempts += reach
         slots += reach * (1 + window / 2)
         reach *= collision_probability
-        window = min(2 * window + 1, CW_MAX)
+        window = min(2 * window + 1, cw_max)
     return attempts / slots
 
 
-def solve(stations: int) -> tuple[float, float]:
-    """The fixed point (attempt probability, collision probability), by bisection.
+@dataclass(frozen=True, slots=True)
+class Stations:
+    """A class of saturated stations with the same contention windows, slots."""
 
-    Raises:
-        ValueError: no station.
+    count: int
+    cw_min: int = CW_MIN
+    cw_max: int = CW_MAX
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a class without a station."""
+        if self.count < 1:
+            raise ValueError(f"stations: {self.count} is not a positive number")
+
+
+def solve(*classes: Stations) -> list[tuple[float, float]]:
+    """The fixed point: attempt and collision probability of each class.
+
+    With the probability that a slot is idle, P = product over all stations of (1 - tau), a station of class i collides
+    with probability p_i = 1 - P / (1 - tau_i). For a given P each class has one solution, so that P alone is sought,
+    by bisection: the larger P is, the more the stations send.
     """
-    if stations < 1:
-        raise ValueError(f"stations: {stations} is not a positive number")
     low, high = 0.0, 1.0
     for _ in range(100):
-        collision = (low + high) / 2
-        if 1 - (1 - attempt_probability(collision)) ** (stations - 1) > collision:
-            low = collision
+        idle = (low + high) / 2
+        taus = [_attempts_if_idle(idle, stations) for stations in classes]
+        if math.prod((1 - tau) ** stations.count for tau, stations in zip(taus, classes, strict=True)) > idle:
+            low = idle
         else:
-            high = collision
-    return attempt_probability(low), low
+            high = idle
+    taus = [_attempts_if_idle(low, stations) for stations in classes]
+    return [(tau, max(0.0, 1 - low / (1 - tau))) for tau in taus]
 
 
-def saturation(stations: int, *, payload_bytes: int = 1470, rate_mbps: int = 54) -> Saturation:
-    """Throughput of UDP payload when every station always has a frame to send.
+def _attempts_if_idle(idle: float, stations: Stations) -> float:
+    """A class's tau at which tau and p = 1 - idle / (1 - tau) belong together, by bisection."""
+    low, high = 0.0, 1 - idle
+    for _ in range(100):
+        tau = (low + high) / 2
+        collision = max(0.0, 1 - idle / (1 - tau))
+        if attempt_probability(collision, stations.cw_min, stations.cw_max) > tau:
+            low = tau
+        else:
+            high = tau
+    return low
+
+
+def saturation(*classes: Stations, payload_bytes: int = 1470, rate_mbps: int = 54) -> list[Saturation]:
+    """Throughput of UDP payload when every station always has a frame to send, by class.
 
     Raises:
-        ValueError: no station.
+        ValueError: no class.
     """
-    tau, collision = solve(stations)
+    if not classes:
+        raise ValueError("no stations")
+    solution = solve(*classes)
     data_us = ofdm_airtime_us(payload_bytes + UDP_IP_LLC_MAC_FCS_BYTES, rate_mbps)
     success_us = data_us + SIFS_US + ofdm_airtime_us(ACK_BYTES, 24) + DIFS_US
     collision_us = data_us + SIFS_US + ofdm_airtime_us(ACK_BYTES, 6) + DIFS_US
-    some = 1 - (1 - tau) ** stations
-    one = stations * tau * (1 - tau) ** (stations - 1)
-    mean_slot_us = (1 - some) * SLOT_US + one * success_us + (some - one) * collision_us
-    return Saturation(one * payload_bytes * 8 / mean_slot_us, collision)
+    idle = math.prod((1 - tau) ** stations.count for (tau, _), stations in zip(solution, classes, strict=True))
+    # of the class: that just one of its stations sends, and nobody else
+    alone = [
+        stations.count * tau * idle / (1 - tau) for (tau, _), stations in zip(solution, classes, strict=True)
+    ]
+    some, one = 1 - idle, sum(alone)
+    mean_slot_us = idle * SLOT_US + one * success_us + (some - one) * collision_us
+    return [
+        Saturation(own * payload_bytes * 8 / mean_slot_us, collision)
+        for own, (_, collision) in zip(alone, solution, strict=True)
+    ]

@@ -147,6 +147,11 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             orphan=options.orphan,
             retry_limit=options.retry_limit,
             loss_percent=options.loss,
+            wmm=options.wmm,
+            ap_aifsn=options.ap_aifsn,
+            ap_cw_min=options.ap_cwmin,
+            ap_cw_max=options.ap_cwmax,
+            ap_txop_limit=options.ap_txop,
             bounds_interval_ms=options.bounds_interval_ms,
             controller_config=controller_config,
         )
@@ -221,6 +226,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--ap-driver-queue", type=int, default=defaults.ap_driver_queue_frames, metavar="N", help="(default: 64)")
     add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
     add("--retry-limit", type=int, default=0, metavar="N", help="attempts of a frame (default: the rate chain's)")
+    add("--wmm", action="store_true")
+    for name in ("aifsn", "cwmin", "cwmax", "txop"):
+        add(f"--ap-{name}", type=int, default=None)
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add(
         "--bounds-interval-ms",

@@ -48,7 +48,7 @@ def plan(parameters: Parameters, mode: str, seed: int, programs: Programs, *, tr
         "access_point": {
             "ip": nodes.access_point_ip(cell),
             "tc": nodes.access_point_tc(cell),
-            "hostapd": _hostapd(),
+            "hostapd": _hostapd(parameters),
             "address": nodes.AP_ADDRESS,
         },
         "wired": [
@@ -147,6 +147,7 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int]:
     """Parameters of the medium in mac80211_hwsim; `dcf` itself, which switches it on, comes last."""
     return {
         "dcf_seed": seed,
+        "dcf_access_categories": int(parameters.wmm),
         "dcf_sta_queue_frames": parameters.driver_queue_frames,
         "dcf_ap_queue_frames": parameters.ap_driver_queue_frames,
         "dcf_orphan": int(parameters.orphan),
@@ -168,8 +169,16 @@ def _sysctls() -> dict[str, str]:
     }
 
 
-def _hostapd() -> str:
-    """802.11g, OFDM rates only, no WMM: the model has one access category."""
+HOSTAPD_QUEUES = 4
+DCF = {"aifs": 2, "cwmin": 15, "cwmax": 1023, "burst": 0.0}
+"""How a station contends without WMM; hostapd would give the access point's queues WMM's parameters all the same."""
+
+BEST_EFFORT_QUEUE = 2
+TXOP_UNIT_MS = 0.032
+
+
+def _hostapd(parameters: Parameters) -> str:
+    """802.11g, OFDM rates only."""
     return f"""interface=wlan0
 bridge=br0
 driver=nl80211
@@ -181,12 +190,30 @@ beacon_int={BEACON_INTERVAL_TU}
 supported_rates=60 90 120 180 240 360 480 540
 basic_rates=60 120 240
 preamble=1
-wmm_enabled=0
-ieee80211n=0
+wmm_enabled={int(parameters.wmm)}
+{_hostapd_queues(parameters)}ieee80211n=0
 auth_algs=1
 ap_max_inactivity=86400
 max_num_sta=200
 """
+
+
+def _hostapd_queues(parameters: Parameters) -> str:
+    """The access point's own queues: DCF without WMM, hostapd's defaults with it, and what an operator sets."""
+    queues: dict[int, dict[str, float]] = {queue: {} if parameters.wmm else dict(DCF) for queue in range(HOSTAPD_QUEUES)}
+    txop_limit = parameters.ap_txop_limit
+    chosen = {
+        "aifs": parameters.ap_aifsn,
+        "cwmin": parameters.ap_cw_min,
+        "cwmax": parameters.ap_cw_max,
+        "burst": None if txop_limit is None else txop_limit * TXOP_UNIT_MS,
+    }
+    queues[BEST_EFFORT_QUEUE] |= {key: value for key, value in chosen.items() if value is not None}
+    return "".join(
+        f"tx_queue_data{queue}_{key}={value:.1f}\n" if key == "burst" else f"tx_queue_data{queue}_{key}={value}\n"
+        for queue, values in queues.items()
+        for key, value in values.items()
+    )
 
 
 def _wpa_supplicant() -> str:

@@ -93,6 +93,15 @@ class Parameters:
     """Attempts a frame at most; 0: the rate control's own chain decides."""
     loss_percent: Annotated[float, Field(ge=0, le=99)] = 0.0
     """Frames lost on every radio link, in addition to collisions."""
+    wmm: bool = False
+    """Whether the access point announces WMM."""
+    ap_aifsn: Annotated[int, Field(ge=1, le=15)] | None = None
+    """Slots that the access point's best-effort queue waits after a SIFS before its back-off counts; None: the default,
+    as with the next three."""
+    ap_cw_min: int | None = None
+    ap_cw_max: int | None = None
+    ap_txop_limit: Annotated[int, Field(ge=0, le=65_535)] | None = None
+    """How long one access of that queue may last, in units of 32 us; 0: one frame."""
     bounds_interval_ms: Annotated[int, Field(ge=10, le=60_000)] = 1000
     """How often each phone's rules are read from its kernel, to record when they change."""
     controller_config: str | None = None

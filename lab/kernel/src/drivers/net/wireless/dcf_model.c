@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * 802.11 DCF in one collision domain. The rules of this file are in dcf_model.h.
+ * 802.11 DCF and EDCA in one collision domain. The rules of this file are in dcf_model.h.
  *
- * The channel alternates between idle and busy. An idle period starts with DIFS (EIFS after a collision or a lost
- * frame); its first slot boundary is idle_ref_ns. A station whose counter is b transmits at slot b of the period; a
- * station whose frame arrives later transmits at the next boundary if its counter has reached 0 by then. So with
+ * The channel alternates between idle and busy. An idle period begins a SIFS after the exchange (later by EIFS - DIFS
+ * after a collision or a lost frame), and is counted in slots from there. A queue whose counter is b transmits at slot
+ * AIFSN + b; one whose frame arrives later transmits at the next boundary if its counter has reached 0 by then. So with
  *
- *	slot(i) = max(backoff_slots(i), ceil((head_since(i) - idle_ref) / slot time))
+ *	slot(i) = max(aifsn(i) + backoff_slots(i), ceil((head_since(i) - idle_ref) / slot time))
  *
- * the next transmission is at the smallest slot(i), and all stations that share it collide. Counters continue while
- * the queue is empty (post-back-off), so a station that has not sent for a while sends at once on an idle channel.
+ * the next transmission is at the smallest slot(i), and all stations that share it collide. Of two queues of one station
+ * that share it the one with the higher priority transmits; for the other it is an internal collision. Counters continue
+ * while the queue is empty (post-back-off), so a station that has not sent for a while sends at once on an idle channel.
+ *
+ * A queue with a TXOP limit that was successful, and has its next frame at once, goes on after a SIFS without back-off
+ * as long as the whole exchange ends within the limit. The first frame of an access is sent whatever it takes.
  *
  * Differs from the standard in
  *  - a frame that arrives on an idle channel waits for the next slot boundary (at most 9 us);
  *  - EIFS is applied to every station after a failed exchange, to the colliding senders too (their ACK timeout differs
  *    from it by a few us);
- *  - one access category; no RTS, no fragments, no NAV beyond the exchange itself, propagation takes no time.
+ *  - DCF's slot boundaries are used for EDCA as well, whose back-off counts one slot differently (10.22.2.4);
+ *  - an internal collision is no attempt in the frame's rate chain, since nothing was sent;
+ *  - a failed frame ends the access, TXOP or not;
+ *  - no RTS, no fragments, no NAV beyond the exchange itself, propagation takes no time.
  */
 #include "dcf_model.h"
 
@@ -83,57 +90,120 @@ static u32 random_below(struct dcf_model *m, u32 bound)
 	return (u32)(((random_u64(m) >> 32) * bound) >> 32);
 }
 
-static void draw_backoff(struct dcf_model *m, struct dcf_station *s)
+static void draw_backoff(struct dcf_model *m, struct dcf_queue *q)
 {
-	s->backoff_slots = random_below(m, s->cw + 1);
+	q->backoff_slots = random_below(m, q->cw + 1);
 }
 
 void dcf_init(struct dcf_model *m, u64 seed)
 {
-	u32 i;
+	u32 i, c;
 
 	memset(m, 0, sizeof(*m));
 	m->rng_state = seed;
-	for (i = 0; i < DCF_STATIONS_MAX; i++)
-		m->station[i].cw = DCF_CW_MIN;
+	for (i = 0; i < DCF_STATIONS_MAX; i++) {
+		for (c = 0; c < DCF_CATEGORIES; c++) {
+			struct dcf_queue *q = &m->queue[i][c];
+
+			q->station = i;
+			q->category = c;
+			q->edca = (struct dcf_edca){ .aifsn = DCF_AIFSN, .cw_min = DCF_CW_MIN, .cw_max = DCF_CW_MAX };
+			q->cw = DCF_CW_MIN;
+		}
+	}
 }
 
-void dcf_offer(struct dcf_model *m, u32 station, const struct dcf_frame *frame, u64 now_ns)
+void dcf_set_edca(struct dcf_model *m, u32 station, u32 category, const struct dcf_edca *edca)
 {
-	struct dcf_station *s = &m->station[station];
+	struct dcf_queue *q = &m->queue[station][category];
 
-	s->frame = *frame;
-	s->contending = true;
-	s->head_since_ns = now_ns;
-	s->attempts = 0;
-	s->chain_index = 0;
-	s->chain_tries = 0;
+	q->edca = *edca;
+	q->edca.aifsn = max_t(u8, edca->aifsn, 1);
+	q->edca.cw_max = max_t(u16, edca->cw_max, edca->cw_min);
+	if (q->attempts)
+		q->cw = min_t(u32, max_t(u32, q->cw, edca->cw_min), q->edca.cw_max);
+	else
+		q->cw = edca->cw_min;
+}
+
+/* Keeps the list in the order of stations, so that random numbers are drawn in an order that depends on nothing else. */
+static void add_to_used(struct dcf_model *m, struct dcf_queue *q)
+{
+	u32 i = m->queues_used;
+
+	while (i && m->used[i - 1] >= q) {
+		if (m->used[i - 1] == q)
+			return;
+		i--;
+	}
+	memmove(&m->used[i + 1], &m->used[i], (m->queues_used - i) * sizeof(m->used[0]));
+	m->used[i] = q;
+	m->queues_used++;
+}
+
+static u32 exchange_ns(const struct dcf_queue *q)
+{
+	u16 rate_100kbps = dcf_current_rate_100kbps(q);
+	u32 ns = dcf_frame_airtime_ns(q->frame.bytes, rate_100kbps);
+
+	if (q->frame.ack_expected)
+		ns += DCF_SIFS_NS + dcf_frame_airtime_ns(DCF_ACK_BYTES, dcf_ack_rate_100kbps(rate_100kbps));
+	return ns;
+}
+
+/* Whether a frame that the last sender has at once may follow without contention. */
+static bool fits_txop(const struct dcf_model *m, const struct dcf_queue *q, u64 now_ns)
+{
+	return m->txop_holder == q && now_ns == m->busy_until_ns &&
+	       now_ns + DCF_SIFS_NS + exchange_ns(q) - m->access_since_ns <= q->edca.txop_limit_ns;
+}
+
+void dcf_offer(struct dcf_model *m, u32 station, u32 category, const struct dcf_frame *frame, u64 now_ns)
+{
+	struct dcf_queue *q = &m->queue[station][category];
+
+	q->frame = *frame;
+	q->contending = true;
+	q->head_since_ns = now_ns;
+	q->attempts = 0;
+	q->chain_index = 0;
+	q->chain_tries = 0;
+	add_to_used(m, q);
+	if (!m->busy && fits_txop(m, q, now_ns))
+		m->txop_goes_on = true;
 	/* 10.3.4.2: a station that finds the channel busy backs off, even if its last back-off has ended */
-	if (m->busy && !s->on_air && !s->backoff_slots)
-		draw_backoff(m, s);
-	m->stations = max_t(u32, m->stations, station + 1);
+	else if ((m->busy || m->txop_goes_on) && !q->on_air && !q->backoff_slots)
+		draw_backoff(m, q);
 }
 
 void dcf_withdraw(struct dcf_model *m, u32 station)
 {
-	struct dcf_station *s = &m->station[station];
+	u32 c;
 
-	s->contending = false;
-	s->on_air = false;
+	for (c = 0; c < DCF_CATEGORIES; c++) {
+		struct dcf_queue *q = &m->queue[station][c];
+
+		q->contending = false;
+		q->on_air = false;
+		if (m->txop_holder == q) {
+			m->txop_holder = NULL;
+			m->txop_goes_on = false;
+		}
+	}
 }
 
-u16 dcf_current_rate_100kbps(const struct dcf_station *s)
+u16 dcf_current_rate_100kbps(const struct dcf_queue *q)
 {
-	return s->frame.chain[s->chain_index].rate_100kbps;
+	return q->frame.chain[q->chain_index].rate_100kbps;
 }
 
-static u64 transmit_slot(const struct dcf_model *m, const struct dcf_station *s)
+static u64 transmit_slot(const struct dcf_model *m, const struct dcf_queue *q)
 {
 	u64 arrival_slot = 0;
 
-	if (s->head_since_ns > m->idle_ref_ns)
-		arrival_slot = div_u64(s->head_since_ns - m->idle_ref_ns + DCF_SLOT_NS - 1, DCF_SLOT_NS);
-	return max_t(u64, s->backoff_slots, arrival_slot);
+	if (q->head_since_ns > m->idle_ref_ns)
+		arrival_slot = div_u64(q->head_since_ns - m->idle_ref_ns + DCF_SLOT_NS - 1, DCF_SLOT_NS);
+	return max_t(u64, q->edca.aifsn + q->backoff_slots, arrival_slot);
 }
 
 static u64 first_slot(const struct dcf_model *m)
@@ -141,88 +211,130 @@ static u64 first_slot(const struct dcf_model *m)
 	u64 first = DCF_NEVER_NS;
 	u32 i;
 
-	for (i = 0; i < m->stations; i++)
-		if (m->station[i].contending)
-			first = min_t(u64, first, transmit_slot(m, &m->station[i]));
+	for (i = 0; i < m->queues_used; i++)
+		if (m->used[i]->contending)
+			first = min_t(u64, first, transmit_slot(m, m->used[i]));
 	return first;
+}
+
+/* The start of the next transmission; @slot is where the idle period ends, 0 if it is a TXOP that goes on. */
+static u64 next_start_ns(const struct dcf_model *m, u64 *slot)
+{
+	*slot = 0;
+	if (m->txop_goes_on)
+		return m->busy_until_ns + DCF_SIFS_NS;
+	*slot = first_slot(m);
+	return *slot == DCF_NEVER_NS ? DCF_NEVER_NS : m->idle_ref_ns + *slot * DCF_SLOT_NS;
 }
 
 u64 dcf_next_event_ns(const struct dcf_model *m)
 {
 	u64 slot;
 
-	if (m->busy)
-		return m->busy_until_ns;
-	slot = first_slot(m);
-	return slot == DCF_NEVER_NS ? DCF_NEVER_NS : m->idle_ref_ns + slot * DCF_SLOT_NS;
+	return m->busy ? m->busy_until_ns : next_start_ns(m, &slot);
 }
 
-static bool lost_on_link(struct dcf_model *m, const struct dcf_station *s)
+static bool lost_on_link(struct dcf_model *m, const struct dcf_queue *q)
 {
-	return s->frame.loss_ppm && random_below(m, 1000000) < s->frame.loss_ppm;
+	return q->frame.loss_ppm && random_below(m, 1000000) < q->frame.loss_ppm;
 }
 
-/* All stations with this slot transmit; the counters of the others keep their value. */
-static void begin_busy(struct dcf_model *m, u64 slot)
+static void widen_window(struct dcf_queue *q)
 {
-	struct dcf_station *s;
+	q->cw = min_t(u32, 2 * q->cw + 1, q->edca.cw_max);
+}
+
+static bool transmits_now(const struct dcf_model *m, const struct dcf_queue *q, u64 slot)
+{
+	if (m->txop_goes_on)
+		return q == m->txop_holder;
+	return q->contending && transmit_slot(m, q) == slot;
+}
+
+/* Puts every queue whose slot has come on air; the counters of the others keep their value. Returns how many. */
+static u32 put_on_air(struct dcf_model *m, u64 slot)
+{
 	u32 i, transmitters = 0;
+	int last_station = -1;
+
+	for (i = 0; i < m->queues_used; i++) {
+		struct dcf_queue *q = m->used[i];
+
+		if (!transmits_now(m, q, slot)) {
+			if (slot > q->edca.aifsn)
+				q->backoff_slots -= min_t(u64, q->backoff_slots, slot - q->edca.aifsn);
+		} else if (q->station == last_station) {
+			m->counters.internal_collisions++;
+			widen_window(q);
+			draw_backoff(m, q);
+		} else {
+			last_station = q->station;
+			q->on_air = true;
+			q->backoff_slots = 0;
+			q->airtime_ns = dcf_frame_airtime_ns(q->frame.bytes, dcf_current_rate_100kbps(q));
+			m->busy_until_ns = max_t(u64, m->busy_until_ns, m->busy_since_ns + q->airtime_ns);
+			transmitters++;
+		}
+	}
+	return transmitters;
+}
+
+static void begin_busy(struct dcf_model *m, u64 start_ns, u64 slot)
+{
+	u32 i, transmitters;
 
 	m->busy = true;
-	m->busy_since_ns = m->idle_ref_ns + slot * DCF_SLOT_NS;
-	m->busy_until_ns = m->busy_since_ns;
-	for (i = 0; i < m->stations; i++) {
-		s = &m->station[i];
-		if (s->contending && transmit_slot(m, s) == slot) {
-			s->on_air = true;
-			s->backoff_slots = 0;
-			s->airtime_ns = dcf_frame_airtime_ns(s->frame.bytes, dcf_current_rate_100kbps(s));
-			m->busy_until_ns = max_t(u64, m->busy_until_ns, m->busy_since_ns + s->airtime_ns);
-			transmitters++;
-		} else {
-			s->backoff_slots -= min_t(u64, s->backoff_slots, slot);
-		}
-	}
+	m->busy_since_ns = start_ns;
+	m->busy_until_ns = start_ns;
+	transmitters = put_on_air(m, slot);
+	if (!m->txop_goes_on)
+		m->access_since_ns = start_ns;
+	m->txop_goes_on = false;
+	m->txop_holder = NULL;
 	m->counters.attempts += transmitters;
-	for (i = 0; i < m->stations; i++) {
-		s = &m->station[i];
-		if (!s->on_air)
+	for (i = 0; i < m->queues_used; i++) {
+		struct dcf_queue *q = m->used[i];
+
+		if (!q->on_air)
 			continue;
-		s->collided = transmitters > 1;
-		if (s->collided) {
+		q->collided = transmitters > 1;
+		if (q->collided) {
 			m->counters.collided_attempts++;
-		} else if (lost_on_link(m, s)) {
+		} else if (lost_on_link(m, q)) {
 			/* no ACK: for the sender the same as a collision */
-			s->collided = true;
+			q->collided = true;
 			m->counters.lost_attempts++;
-		} else if (s->frame.ack_expected) {
-			s->airtime_ns += DCF_SIFS_NS +
-				dcf_frame_airtime_ns(DCF_ACK_BYTES, dcf_ack_rate_100kbps(dcf_current_rate_100kbps(s)));
-			m->busy_until_ns = m->busy_since_ns + s->airtime_ns;
+		} else {
+			q->airtime_ns = exchange_ns(q);
+			m->busy_until_ns = m->busy_since_ns + q->airtime_ns;
+			if (q->edca.txop_limit_ns)
+				m->txop_holder = q;
 		}
 	}
 }
 
-static bool chain_used_up(struct dcf_station *s)
+static bool chain_used_up(struct dcf_queue *q)
 {
-	s->attempts++;
-	s->chain_tries++;
-	if (s->chain_tries >= s->frame.chain[s->chain_index].tries) {
-		s->chain_index++;
-		s->chain_tries = 0;
+	q->attempts++;
+	q->chain_tries++;
+	if (q->chain_tries >= q->frame.chain[q->chain_index].tries) {
+		q->chain_index++;
+		q->chain_tries = 0;
 	}
-	return s->chain_index >= s->frame.chain_length;
+	return q->chain_index >= q->frame.chain_length;
 }
 
-static void end_attempt(struct dcf_model *m, struct dcf_station *s, struct dcf_result *r)
+static void end_attempt(struct dcf_model *m, struct dcf_queue *q, struct dcf_result *r)
 {
-	bool used_up = chain_used_up(s);
+	bool used_up = chain_used_up(q);
 
-	s->on_air = false;
-	r->collided = s->collided;
-	r->heard = !s->collided;
-	r->airtime_ns = s->airtime_ns;
-	if (r->heard || !s->frame.ack_expected)
+	q->on_air = false;
+	r->station = q->station;
+	r->category = q->category;
+	r->collided = q->collided;
+	r->heard = !q->collided;
+	r->airtime_ns = q->airtime_ns;
+	if (r->heard || !q->frame.ack_expected)
 		r->outcome = DCF_DELIVERED;
 	else if (used_up)
 		r->outcome = DCF_FAILED;
@@ -230,16 +342,17 @@ static void end_attempt(struct dcf_model *m, struct dcf_station *s, struct dcf_r
 		r->outcome = DCF_RETRY;
 
 	if (r->outcome == DCF_RETRY) {
-		s->cw = min_t(u32, 2 * s->cw + 1, DCF_CW_MAX);
+		widen_window(q);
 	} else {
-		s->cw = DCF_CW_MIN;
-		s->contending = false;
+		q->cw = q->edca.cw_min;
+		q->contending = false;
+		q->attempts = 0;
 		if (r->outcome == DCF_DELIVERED)
 			m->counters.delivered++;
 		else
 			m->counters.failed++;
 	}
-	draw_backoff(m, s);
+	draw_backoff(m, q);
 }
 
 static u32 end_busy(struct dcf_model *m, struct dcf_result *results)
@@ -249,29 +362,29 @@ static u32 end_busy(struct dcf_model *m, struct dcf_result *results)
 
 	m->busy = false;
 	m->counters.busy_ns += m->busy_until_ns - m->busy_since_ns;
-	for (i = 0; i < m->stations; i++) {
-		struct dcf_station *s = &m->station[i];
+	for (i = 0; i < m->queues_used; i++) {
+		struct dcf_queue *q = m->used[i];
 
-		if (!s->on_air)
+		if (!q->on_air)
 			continue;
-		decoded = decoded && !s->collided;
-		results[n].station = i;
-		end_attempt(m, s, &results[n]);
+		decoded = decoded && !q->collided;
+		end_attempt(m, q, &results[n]);
 		n++;
 	}
-	m->idle_ref_ns = m->busy_until_ns + (decoded ? DCF_DIFS_NS : eifs_ns());
+	/* after EIFS a queue waits EIFS - DIFS + AIFS, 10.22.2.4 */
+	m->idle_ref_ns = m->busy_until_ns + DCF_SIFS_NS + (decoded ? 0 : eifs_ns() - DCF_DIFS_NS);
 	return n;
 }
 
 u32 dcf_advance(struct dcf_model *m, u64 now_ns, struct dcf_result *results)
 {
-	u64 slot;
+	u64 start_ns, slot;
 
 	if (m->busy)
 		return now_ns >= m->busy_until_ns ? end_busy(m, results) : 0;
-	slot = first_slot(m);
-	if (slot != DCF_NEVER_NS && now_ns >= m->idle_ref_ns + slot * DCF_SLOT_NS)
-		begin_busy(m, slot);
+	start_ns = next_start_ns(m, &slot);
+	if (start_ns != DCF_NEVER_NS && now_ns >= start_ns)
+		begin_busy(m, start_ns, slot);
 	return 0;
 }
 

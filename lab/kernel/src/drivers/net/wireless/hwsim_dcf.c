@@ -2,12 +2,15 @@
 /*
  * Glue between mac80211_hwsim and the DCF model: queues, one timer, tx status, air time.
  *
- *	mac80211 -> hwsim_dcf_enqueue -> queue of the radio -> head offered to the model
+ *	mac80211 -> hwsim_dcf_enqueue -> a queue of the radio -> head offered to the model
  *	timer at the model's next event -> attempts end -> deliver to the addressee, tx status, next head
  *
  * The model's event times are used throughout, never the time at which the timer ran. mac80211 gets frames outside the
  * lock, since it may enqueue the next ones from that call; and it gets a frame's status before the next frame is
  * offered, so that a rate control that works attempt by attempt has used it.
+ *
+ * Without access categories every frame is in the radio's queue for best effort, which contends with that category's
+ * parameters: 802.11g without WMM. With them a radio has four queues, and each stops mac80211's of its category.
  *
  * A frame to an absent addressee takes one attempt and ends without ACK; the model has no list of receivers.
  */
@@ -28,9 +31,13 @@ static bool dcf = true;
 module_param(dcf, bool, 0644);
 MODULE_PARM_DESC(dcf, "Frames contend for one channel by 802.11 DCF");
 
+static bool dcf_access_categories;
+module_param(dcf_access_categories, bool, 0644);
+MODULE_PARM_DESC(dcf_access_categories, "Four queues a radio, as with WMM; set before any frame is sent");
+
 static uint dcf_ap_queue_frames = 64;
 module_param(dcf_ap_queue_frames, uint, 0644);
-MODULE_PARM_DESC(dcf_ap_queue_frames, "Driver queue of the first radio, frames");
+MODULE_PARM_DESC(dcf_ap_queue_frames, "Driver queue of the first radio, frames (of each category)");
 
 static uint dcf_sta_queue_frames = 64;
 module_param(dcf_sta_queue_frames, uint, 0644);
@@ -61,6 +68,7 @@ struct dcf_queued {
 	struct sk_buff *skb;
 	struct ieee80211_channel *channel;
 	enum hwsim_dcf_kind kind;
+	u8 category;
 	bool ack_expected;
 	u8 chain_length;
 	struct ieee80211_tx_rate chain[DCF_CHAIN_MAX];
@@ -73,13 +81,17 @@ struct dcf_queued {
 	u32 tx_airtime_ns;		/* of all attempts */
 };
 
+struct hwsim_dcf_queue {
+	struct list_head frames;
+	u32 length;
+	bool stopped;
+};
+
 struct hwsim_dcf_radio {
 	struct ieee80211_hw *hw;
 	int index;
 	bool rates_at_head;		/* rate control by table: the rate is chosen at the head of the queue */
-	bool stopped;
-	u32 queue_length;
-	struct list_head queue;
+	struct hwsim_dcf_queue queue[DCF_CATEGORIES];
 	wait_queue_head_t drained;
 	u64 created_ns;
 	u64 busy_ns_before;		/* the channel's, when the radio was created */
@@ -118,8 +130,9 @@ static int get_stats(char *buffer, const struct kernel_param *kp)
 	c = model.counters;
 	spin_unlock_bh(&dcf_lock);
 	return sysfs_emit(buffer, "busy_ns %llu\nattempts %llu\ncollided_attempts %llu\nlost_attempts %llu\n"
-			  "delivered %llu\nfailed %llu\n",
-			  c.busy_ns, c.attempts, c.collided_attempts, c.lost_attempts, c.delivered, c.failed);
+			  "delivered %llu\nfailed %llu\ninternal_collisions %llu\n",
+			  c.busy_ns, c.attempts, c.collided_attempts, c.lost_attempts, c.delivered, c.failed,
+			  c.internal_collisions);
 }
 
 static const struct kernel_param_ops stats_ops = { .get = get_stats };
@@ -192,14 +205,14 @@ static void choose_rates_at_head(struct hwsim_dcf_radio *radio, struct dcf_queue
 	rcu_read_unlock();
 }
 
-static void offer_head(struct hwsim_dcf_radio *radio, u64 now_ns)
+static void offer_head(struct hwsim_dcf_radio *radio, u32 category, u64 now_ns)
 {
-	struct dcf_queued *q = list_first_entry_or_null(&radio->queue, struct dcf_queued, list);
+	struct dcf_queued *q = list_first_entry_or_null(&radio->queue[category].frames, struct dcf_queued, list);
 	u32 attempts_left = dcf_retry_limit ? dcf_retry_limit : U32_MAX;
 	struct dcf_frame frame = {};
 	int i;
 
-	if (!q || model.station[radio->index].contending)
+	if (!q || model.queue[radio->index][category].contending)
 		return;
 	choose_rates_at_head(radio, q);
 	frame.bytes = q->skb->len + DCF_FCS_BYTES;
@@ -214,7 +227,7 @@ static void offer_head(struct hwsim_dcf_radio *radio, u64 now_ns)
 		frame.chain_length = i + 1;
 		attempts_left -= frame.chain[i].tries;
 	}
-	dcf_offer(&model, radio->index, &frame, now_ns);
+	dcf_offer(&model, radio->index, category, &frame, now_ns);
 }
 
 static void arm_timer(void)
@@ -225,12 +238,39 @@ static void arm_timer(void)
 		hrtimer_start(&dcf_timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS_SOFT);
 }
 
+static u8 category_of(const struct sk_buff *skb, enum hwsim_dcf_kind kind)
+{
+	BUILD_BUG_ON(DCF_CATEGORIES != IEEE80211_NUM_ACS || DCF_BEST_EFFORT != IEEE80211_AC_BE);
+	if (!dcf_access_categories)
+		return DCF_BEST_EFFORT;
+	return kind == HWSIM_DCF_BEACON ? IEEE80211_AC_VO : min_t(u16, skb_get_queue_mapping(skb), IEEE80211_AC_BK);
+}
+
+static void stop_queue(struct hwsim_dcf_radio *radio, u32 category)
+{
+	radio->queue[category].stopped = true;
+	if (dcf_access_categories)
+		ieee80211_stop_queue(radio->hw, category);
+	else
+		ieee80211_stop_queues(radio->hw);
+}
+
+static void wake_queue(struct hwsim_dcf_radio *radio, u32 category)
+{
+	radio->queue[category].stopped = false;
+	if (dcf_access_categories)
+		ieee80211_wake_queue(radio->hw, category);
+	else
+		ieee80211_wake_queues(radio->hw);
+}
+
 void hwsim_dcf_enqueue(struct hwsim_dcf_radio *radio, struct sk_buff *skb, struct ieee80211_channel *channel,
 		       enum hwsim_dcf_kind kind)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(skb);
 	struct ieee80211_hdr *hdr = (void *)skb->data;
 	struct dcf_queued *q = kzalloc(sizeof(*q), GFP_ATOMIC);
+	struct hwsim_dcf_queue *queue;
 	bool was_empty;
 
 	if (!q) {
@@ -240,6 +280,8 @@ void hwsim_dcf_enqueue(struct hwsim_dcf_radio *radio, struct sk_buff *skb, struc
 	q->skb = skb;
 	q->channel = channel;
 	q->kind = kind;
+	q->category = category_of(skb, kind);
+	queue = &radio->queue[q->category];
 	q->ack_expected = !is_multicast_ether_addr(hdr->addr1) && !(info->flags & IEEE80211_TX_CTL_NO_ACK);
 	/* the interface may be removed before the frame is sent; tx status uses the memory of the rates */
 	copy_chain(q, info->control.rates);
@@ -248,18 +290,16 @@ void hwsim_dcf_enqueue(struct hwsim_dcf_radio *radio, struct sk_buff *skb, struc
 		skb_orphan(skb);
 
 	spin_lock_bh(&dcf_lock);
-	was_empty = list_empty(&radio->queue);
+	was_empty = list_empty(&queue->frames);
 	if (kind == HWSIM_DCF_BEACON && !was_empty)
-		list_add(&q->list, radio->queue.next);
+		list_add(&q->list, queue->frames.next);
 	else
-		list_add_tail(&q->list, &radio->queue);
-	radio->queue_length++;
-	if (!radio->stopped && radio->queue_length >= queue_limit(radio)) {
-		radio->stopped = true;
-		ieee80211_stop_queues(radio->hw);
-	}
+		list_add_tail(&q->list, &queue->frames);
+	queue->length++;
+	if (!queue->stopped && queue->length >= queue_limit(radio))
+		stop_queue(radio, q->category);
 	if (was_empty) {
-		offer_head(radio, ktime_get_ns());
+		offer_head(radio, q->category, ktime_get_ns());
 		arm_timer();
 	}
 	spin_unlock_bh(&dcf_lock);
@@ -269,7 +309,8 @@ void hwsim_dcf_enqueue(struct hwsim_dcf_radio *radio, struct sk_buff *skb, struc
 static void end_of_attempt(const struct dcf_result *r, struct list_head *done)
 {
 	struct hwsim_dcf_radio *radio = radios[r->station];
-	struct dcf_queued *q = list_first_entry(&radio->queue, struct dcf_queued, list);
+	struct hwsim_dcf_queue *queue = &radio->queue[r->category];
+	struct dcf_queued *q = list_first_entry(&queue->frames, struct dcf_queued, list);
 	int step = 0;
 
 	while (step + 1 < q->chain_length && q->attempts[step] >= max_t(u8, q->chain[step].count, 1))
@@ -283,7 +324,7 @@ static void end_of_attempt(const struct dcf_result *r, struct list_head *done)
 	q->heard = r->heard;
 	q->airtime_ns = r->airtime_ns;
 	list_move_tail(&q->list, done);
-	radio->queue_length--;
+	queue->length--;
 }
 
 static void register_airtime(struct ieee80211_hw *hw, const u8 *peer, const u8 *self, u32 tx_ns, u32 rx_ns)
@@ -341,13 +382,23 @@ static void complete_frame(struct dcf_queued *q)
 	kfree(q);
 }
 
-static void wake_if_drained(struct hwsim_dcf_radio *radio)
+static bool is_empty(const struct hwsim_dcf_radio *radio)
 {
-	if (radio->stopped && radio->queue_length <= queue_limit(radio) / 2) {
-		radio->stopped = false;
-		ieee80211_wake_queues(radio->hw);
-	}
-	if (!radio->queue_length)
+	int c;
+
+	for (c = 0; c < DCF_CATEGORIES; c++)
+		if (READ_ONCE(radio->queue[c].length))
+			return false;
+	return true;
+}
+
+static void wake_if_drained(struct hwsim_dcf_radio *radio, u32 category)
+{
+	struct hwsim_dcf_queue *queue = &radio->queue[category];
+
+	if (queue->stopped && queue->length <= queue_limit(radio) / 2)
+		wake_queue(radio, category);
+	if (!queue->length && is_empty(radio))
 		wake_up(&radio->drained);
 }
 
@@ -357,11 +408,12 @@ static void complete_frames(struct list_head *done, u64 now_ns)
 
 	list_for_each_entry_safe(q, next, done, list) {
 		struct hwsim_dcf_radio *radio = mac80211_hwsim_dcf_radio(q->hw);
+		u8 category = q->category;
 
 		complete_frame(q);
 		spin_lock_bh(&dcf_lock);
-		offer_head(radio, now_ns);
-		wake_if_drained(radio);
+		offer_head(radio, category, now_ns);
+		wake_if_drained(radio, category);
 		spin_unlock_bh(&dcf_lock);
 	}
 }
@@ -401,12 +453,16 @@ void hwsim_dcf_purge(struct hwsim_dcf_radio *radio)
 {
 	struct dcf_queued *q, *next;
 	LIST_HEAD(purged);
+	int c;
 
 	spin_lock_bh(&dcf_lock);
-	list_splice_init(&radio->queue, &purged);
-	radio->queue_length = 0;
 	dcf_withdraw(&model, radio->index);
-	wake_if_drained(radio);
+	for (c = 0; c < DCF_CATEGORIES; c++) {
+		list_splice_tail_init(&radio->queue[c].frames, &purged);
+		radio->queue[c].length = 0;
+	}
+	for (c = 0; c < DCF_CATEGORIES; c++)
+		wake_if_drained(radio, c);
 	spin_unlock_bh(&dcf_lock);
 
 	list_for_each_entry_safe(q, next, &purged, list) {
@@ -417,7 +473,31 @@ void hwsim_dcf_purge(struct hwsim_dcf_radio *radio)
 
 void hwsim_dcf_flush(struct hwsim_dcf_radio *radio)
 {
-	wait_event_timeout(radio->drained, !READ_ONCE(radio->queue_length), HZ);
+	wait_event_timeout(radio->drained, is_empty(radio), HZ);
+}
+
+void hwsim_dcf_conf_tx(struct hwsim_dcf_radio *radio, const struct ieee80211_vif *vif, u16 category,
+		       const struct ieee80211_tx_queue_params *params)
+{
+	const struct dcf_edca edca = {
+		.aifsn = params->aifs,
+		.cw_min = params->cw_min,
+		.cw_max = params->cw_max,
+		.txop_limit_ns = params->txop * 32 * NSEC_PER_USEC,
+	};
+
+	if (category >= DCF_CATEGORIES)
+		return;
+	/*
+	 * mac80211 gives a station EDCA's defaults even if its access point has no WMM (ieee80211_assoc_config_link:
+	 * "might have HT/VHT"). In 802.11g such a station uses DCF, which is what it has here from the start.
+	 */
+	if (!dcf_access_categories && vif->type == NL80211_IFTYPE_STATION)
+		return;
+	spin_lock_bh(&dcf_lock);
+	dcf_set_edca(&model, radio->index, category, &edca);
+	arm_timer();
+	spin_unlock_bh(&dcf_lock);
 }
 
 void hwsim_dcf_survey(struct hwsim_dcf_radio *radio, struct survey_info *survey)
@@ -437,6 +517,7 @@ void hwsim_dcf_survey(struct hwsim_dcf_radio *radio, struct survey_info *survey)
 struct hwsim_dcf_radio *hwsim_dcf_radio_create(struct ieee80211_hw *hw, int idx)
 {
 	struct hwsim_dcf_radio *radio;
+	int c;
 
 	if (idx >= DCF_STATIONS_MAX)
 		return NULL;
@@ -446,7 +527,8 @@ struct hwsim_dcf_radio *hwsim_dcf_radio_create(struct ieee80211_hw *hw, int idx)
 	radio->hw = hw;
 	radio->index = idx;
 	radio->rates_at_head = strcmp(hwsim_dcf_rate_control(idx), "minstrel_ht");
-	INIT_LIST_HEAD(&radio->queue);
+	for (c = 0; c < DCF_CATEGORIES; c++)
+		INIT_LIST_HEAD(&radio->queue[c].frames);
 	init_waitqueue_head(&radio->drained);
 
 	spin_lock_bh(&dcf_lock);

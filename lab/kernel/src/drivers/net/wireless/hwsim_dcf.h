@@ -35,6 +35,10 @@ void hwsim_dcf_purge(struct hwsim_dcf_radio *radio);
 /* Waits until all queued frames have been sent, a second at most. May sleep. */
 void hwsim_dcf_flush(struct hwsim_dcf_radio *radio);
 
+/* How the frames of an access category contend from now on; mac80211's conf_tx. */
+void hwsim_dcf_conf_tx(struct hwsim_dcf_radio *radio, const struct ieee80211_vif *vif, u16 category,
+		       const struct ieee80211_tx_queue_params *params);
+
 /* Channel times since the radio was created: active, busy, receiving, transmitting. */
 void hwsim_dcf_survey(struct hwsim_dcf_radio *radio, struct survey_info *survey);
 
