@@ -33,6 +33,14 @@ def test_saturation_throughput_is_bianchis(boot_cell: Callable[..., Cell], stati
     assert run.jain > 0.98
 
 
+def test_with_wmm_stations_wait_as_the_beacon_says(boot_cell: Callable[..., Cell]) -> None:
+    # hostapd announces AIFSN 3 for best effort: a slot more before each frame. Two bytes more of header fit in its last
+    # symbol.
+    saturated = {"scenario": built_in("saturation"), "terminals": 1, "rate_control": "fixed54", **SHORT}
+    dcf, edca = (boot_cell("cubic", wmm=wmm, **saturated).run.total_goodput_mbps for wmm in (False, True))
+    assert 1470 * 8 / edca == pytest.approx(1470 * 8 / dcf + 9, rel=0.005)
+
+
 def test_same_seed_same_result_to_the_digit_and_another_seed_differs(boot_cell: Callable[..., Cell]) -> None:
     # A mode with agents, because what they and the controller exchange must be the same as well. The two requests
     # differ in a name only, which must not matter.

@@ -105,6 +105,7 @@ def test_the_medium_is_switched_on_last() -> None:
     assert list(medium)[-1] == "dcf"
     assert medium == {
         "dcf_seed": 7,
+        "dcf_access_categories": 0,
         "dcf_sta_queue_frames": 64,
         "dcf_ap_queue_frames": 16,
         "dcf_retry_limit": 7,
@@ -112,6 +113,36 @@ def test_the_medium_is_switched_on_last() -> None:
         "dcf_loss_ppm": 15_000,
         "dcf": 1,
     }
+
+
+def hostapd(parameters: Parameters) -> dict[str, str]:
+    lines = guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["access_point"]["hostapd"].splitlines()
+    return dict(line.split("=", 1) for line in lines)
+
+
+def test_without_wmm_the_access_point_contends_as_its_stations_do() -> None:
+    queues = {key: value for key, value in hostapd(Parameters(terminals=1)).items() if key.startswith("tx_queue")}
+    assert len(queues) == 16
+    for queue in range(4):
+        assert [queues[f"tx_queue_data{queue}_{key}"] for key in ("aifs", "cwmin", "cwmax", "burst")] == [
+            *("2", "15", "1023", "0.0")
+        ]
+
+
+def test_with_wmm_the_access_point_has_hostapds_defaults_and_the_medium_four_queues() -> None:
+    parameters = Parameters(terminals=1, wmm=True)
+    config = hostapd(parameters)
+    assert config["wmm_enabled"] == "1"
+    assert not [key for key in config if key.startswith("tx_queue")]
+    assert guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["medium"]["dcf_access_categories"] == 1
+
+
+@pytest.mark.parametrize("wmm", [False, True])
+def test_an_operator_sets_the_queue_for_best_effort(wmm: bool) -> None:  # noqa: FBT001
+    parameters = Parameters(terminals=1, wmm=wmm, ap_aifsn=4, ap_cw_min=31, ap_cw_max=63, ap_txop_limit=94)
+    config = hostapd(parameters)
+    assert [config[f"tx_queue_data2_{key}"] for key in ("aifs", "cwmin", "cwmax", "burst")] == ["4", "31", "63", "3.0"]
+    assert config.get("tx_queue_data0_aifs") == (None if wmm else "2")
 
 
 PRINT_PLAN = """
