@@ -25,7 +25,9 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.CELL_STALE: lambda r: f"the access point of {r.subject} has not reported for more than {_number(r.limit)} s",
     Code.INTERNAL_ERROR: lambda r: f"an error of the controller: {r.subject}",
     Code.EDCA_OFF: lambda _: "the configuration leaves the access point its own EDCA parameters",
-    Code.CANNOT_SET_EDCA: lambda r: f"the access point cannot set EDCA parameters{f': {r.subject}' if r.subject else ''}",
+    Code.CANNOT_SET_EDCA: lambda r: (
+        f"the access point cannot set EDCA parameters{f': {r.subject}' if r.subject else ''}"
+    ),
     Code.FEW_SENDERS: lambda r: f"active senders {_number(r.after)}: fewer than {_number(r.limit)}",
     Code.DOWNLOADS: lambda r: f"uploads are {_percent(r.after)} of the payload: less than {_percent(r.limit)}",
     Code.STARTED_SENDING: lambda r: f"it began to send to {r.subject}",

@@ -110,9 +110,7 @@ def saturation(*classes: Stations, payload_bytes: int = 1470, rate_mbps: int = 5
     collision_us = data_us + SIFS_US + ofdm_airtime_us(ACK_BYTES, 6) + DIFS_US
     idle = math.prod((1 - tau) ** stations.count for (tau, _), stations in zip(solution, classes, strict=True))
     # of the class: that just one of its stations sends, and nobody else
-    alone = [
-        stations.count * tau * idle / (1 - tau) for (tau, _), stations in zip(solution, classes, strict=True)
-    ]
+    alone = [stations.count * tau * idle / (1 - tau) for (tau, _), stations in zip(solution, classes, strict=True)]
     some, one = 1 - idle, sum(alone)
     mean_slot_us = idle * SLOT_US + one * success_us + (some - one) * collision_us
     return [

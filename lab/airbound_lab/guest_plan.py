@@ -200,7 +200,9 @@ max_num_sta=200
 
 def _hostapd_queues(parameters: Parameters) -> str:
     """The access point's own queues: DCF without WMM, hostapd's defaults with it, and what an operator sets."""
-    queues: dict[int, dict[str, float]] = {queue: {} if parameters.wmm else dict(DCF) for queue in range(HOSTAPD_QUEUES)}
+    queues: dict[int, dict[str, float]] = {
+        queue: {} if parameters.wmm else dict(DCF) for queue in range(HOSTAPD_QUEUES)
+    }
     txop_limit = parameters.ap_txop_limit
     chosen = {
         "aifs": parameters.ap_aifsn,

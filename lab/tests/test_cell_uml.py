@@ -28,7 +28,9 @@ SHORT = {"seconds": 8, "warmup_seconds": 2}
 @pytest.mark.parametrize("stations", [1, 2, 5, 10])
 def test_saturation_throughput_is_bianchis(boot_cell: Callable[..., Cell], stations: int) -> None:
     run = boot_cell("cubic", scenario=built_in("saturation"), terminals=stations, rate_control="fixed54", **SHORT).run
-    assert run.total_goodput_mbps == pytest.approx(bianchi.saturation(bianchi.Stations(stations))[0].payload_mbps, rel=0.05)
+    assert run.total_goodput_mbps == pytest.approx(
+        bianchi.saturation(bianchi.Stations(stations))[0].payload_mbps, rel=0.05
+    )
     assert run.jain is not None
     assert run.jain > 0.98
 

@@ -35,9 +35,7 @@ def test_the_rules_of_dcf_hold(program: Path) -> None:
 
 def saturate(program: Path, *classes: Stations, seed: int, aifsn: int = 2) -> list[dict[str, float]]:
     arguments = [f"{of.count}:{of.cw_min}:{of.cw_max}:{aifsn}:0" for of in classes]
-    run = subprocess.run(
-        [program, "saturate", "30", str(seed), *arguments], capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([program, "saturate", "30", str(seed), *arguments], capture_output=True, text=True, check=True)
     measured: list[dict[str, float]] = json.loads(run.stdout)
     return measured
 
@@ -61,8 +59,8 @@ def test_so_is_that_of_two_classes_with_windows_of_their_own(
     total_mbps = sum(model.payload_mbps for model in expected)
     assert sum(medium["payload_mbps"] for medium in measured) == pytest.approx(total_mbps, rel=0.05)
     for model, medium in zip(expected, measured, strict=True):
-        # Bianchi has all stations count down in every slot. In the first slot of an idle period only the last sender can
-        # have a counter of 0, so that it sends alone there; who draws 0 more often, the smaller window, gains by that.
+        # Bianchi has all stations count down in every slot. In the first slot of an idle period only the last sender
+        # can have a counter of 0, and sends alone there; who draws 0 more often, the smaller window, gains by that.
         assert medium["payload_mbps"] == pytest.approx(model.payload_mbps, rel=0.12)
         assert medium["collision_probability"] == pytest.approx(model.collision_probability, abs=0.02)
 

@@ -361,7 +361,7 @@ static int parse_class(const char *text, struct class *c)
 
 	if (sscanf(text, "%u:%u:%u:%u:%u", &c->stations, &cw_min, &cw_max, &aifsn, &txop_us) != 5)
 		return -1;
-	c->edca = (struct dcf_edca){ .aifsn = aifsn, .cw_min = cw_min, .cw_max = cw_max, .txop_limit_ns = txop_us * 1000 };
+	c->edca = (struct dcf_edca){ aifsn, cw_min, cw_max, txop_us * 1000 };
 	return 0;
 }
 
