@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agent is the access point's agent between its edges: associations of hostapd and samples of the kernel come
-// in, reports go out. Every method gets the time; one goroutine calls them all.
+// Package agent is the access point's agent between its edges: associations of hostapd, samples of the kernel and
+// commands of the controller come in, reports go out, EDCA parameters go to the kernel. Every method gets the time; one
+// goroutine calls them all.
 package agent
 
 import (
 	"log/slog"
-	"math"
 	"time"
 
 	"github.com/airbound/airbound/ap-firmware/hostapd"
@@ -40,6 +40,7 @@ type Config struct {
 	RefreshAssociations func()
 	// Malformed counts input that was refused.
 	Malformed *sparselog.Counter
+	EDCA      EDCA
 	Logger    *slog.Logger
 }
 
@@ -55,28 +56,50 @@ type Agent struct {
 	nextReportUS int64
 	secondIsDue  bool
 
+	queues queues
+
 	lastSampleError string
 	addressesFailed uint64
 }
 
-// New makes an agent without a controller.
-func New(cfg Config) *Agent {
-	return &Agent{cfg: cfg, reporter: report.Reporter{AgentVersion: cfg.Version}}
+// New makes an agent without a controller. It writes back what an earlier one left.
+func New(cfg Config, nowUS int64) *Agent {
+	a := &Agent{
+		cfg: cfg, reporter: report.Reporter{AgentVersion: cfg.Version},
+		queues: queues{cfg: cfg.EDCA, logger: cfg.Logger, malformed: cfg.Malformed},
+	}
+	a.queues.start(nowUS)
+	return a
 }
 
 // Connected begins a stream to the controller. The next Wake reports.
 func (a *Agent) Connected(nowUS int64) {
 	a.connected, a.secondIsDue = true, true
 	a.pending, a.nextReportUS = triggerNone, nowUS
+	a.queues.connected(nowUS, true)
 }
 
-// Disconnected ends the stream. Without a controller nothing is sampled.
-func (a *Agent) Disconnected() { a.connected = false }
+// Disconnected ends the stream. Without a controller nothing is sampled; a set in force stays under its lease.
+func (a *Agent) Disconnected(nowUS int64) {
+	a.connected = false
+	a.queues.connected(nowUS, false)
+}
+
+// Command executes a command of the controller.
+func (a *Agent) Command(nowUS int64, command *airboundv1.AccessPointCommand) {
+	a.queues.command(nowUS, command)
+}
+
+// Stop restores the access point's own EDCA parameters. It may be called again after an error.
+func (a *Agent) Stop(nowUS int64) error { return a.queues.stop(nowUS) }
 
 // Update takes over hostapd's associations. The next Wake reports if a station has joined or left; of several changes
 // that wait, one report is made.
-func (a *Agent) Update(update hostapd.Update) {
+func (a *Agent) Update(nowUS int64, update hostapd.Update) {
 	a.associations = update.Associations
+	if update.Enabled {
+		a.queues.hostapdStarted(nowUS)
+	}
 	switch {
 	case update.Change.Joined:
 		a.pending = triggerJoined
@@ -85,22 +108,26 @@ func (a *Agent) Update(update hostapd.Update) {
 	}
 }
 
-// NextWakeUS is when Wake must be called at the latest; math.MaxInt64 while there is no controller.
+// NextWakeUS is when Wake must be called at the latest; math.MaxInt64 if there is nothing to do.
 func (a *Agent) NextWakeUS() int64 {
 	switch {
 	case !a.connected:
-		return math.MaxInt64
-	case a.pending != triggerNone:
+		return a.queues.nextWakeUS()
+	case a.pending != triggerNone, a.queues.changed:
 		return 0
 	default:
-		return a.nextReportUS
+		return min(a.nextReportUS, a.queues.nextWakeUS())
 	}
 }
 
-// Wake returns a report if one is due. nowUS is CLOCK_MONOTONIC.
+// Wake does what is due, and returns a report if one is. nowUS is CLOCK_MONOTONIC.
 func (a *Agent) Wake(nowUS int64) *airboundv1.AccessPointReport {
+	a.queues.wake(nowUS)
 	trigger := a.pending
-	a.pending = triggerNone
+	if trigger == triggerNone && a.queues.changed {
+		trigger = triggerInterval // The contract has no trigger of its own for it.
+	}
+	a.pending, a.queues.changed = triggerNone, false
 	if !a.connected {
 		return nil
 	}
@@ -137,12 +164,14 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 		return nil
 	}
 	a.lastSampleError = ""
+	a.queues.observe(nowUS, snapshot)
 	if trigger == triggerInterval && a.differs(snapshot.Stations) {
 		a.cfg.RefreshAssociations()
 	}
 	return a.reporter.Next(report.Sample{
 		MonotonicUS: uint64(max(nowUS, 0)), Kernel: snapshot, Addresses: a.addresses(snapshot.Interface.Index),
 		IsAuthorized: a.isAuthorized(), Trigger: trigger, MalformedInputsTotal: a.cfg.Malformed.Total(),
+		EDCA: a.queues.message(),
 	})
 }
 

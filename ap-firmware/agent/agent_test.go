@@ -49,6 +49,7 @@ type cell struct {
 	malformed  sparselog.Counter
 	log        bytes.Buffer
 	authorized hostapd.Associations
+	edcaParts
 }
 
 func newCell(t *testing.T, period time.Duration) *cell {
@@ -69,11 +70,13 @@ func newCell(t *testing.T, period time.Duration) *cell {
 	c.routing.SetLink(3, 0)
 	c.agent = agent.New(agent.Config{
 		Version: "1.2", Interval: period, Sampler: c.kernel, RefreshAssociations: func() { c.refreshed++ },
-		Malformed: &c.malformed, Logger: slog.New(slog.NewTextHandler(&c.log, nil)),
-	})
+		Malformed: &c.malformed, EDCA: c.edca(), Logger: c.logger(),
+	}, c.nowUS)
 	c.stations()
 	return c
 }
+
+func (c *cell) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&c.log, nil)) }
 
 func (c *cell) stations(stations ...mac.Address) {
 	device := nl80211test.Device{Interface: nl80211.Interface{
@@ -93,7 +96,7 @@ func (c *cell) hostapd(stations ...mac.Address) {
 		list[i] = hostapd.Station{MAC: station, Authorized: true}
 	}
 	change := c.authorized.Replace(list)
-	c.agent.Update(hostapd.Update{Associations: c.authorized.Clone(), Change: change})
+	c.agent.Update(c.nowUS, hostapd.Update{Associations: c.authorized.Clone(), Change: change})
 }
 
 // pass lets time pass, calling Wake when it is due, and returns the reports with their times.
@@ -145,7 +148,7 @@ func TestTheSecondReportOfAStreamFollowsSoon(t *testing.T) {
 					)
 				}
 			}
-			c.agent.Disconnected()
+			c.agent.Disconnected(c.nowUS)
 		}
 	}
 }
@@ -217,11 +220,11 @@ func TestChangesAreReportedAtOnce(t *testing.T) {
 	c.hostapd()
 	c.hostapd(phone1)
 	expect("left and joined", joined, 1)
-	c.agent.Update(hostapd.Update{})
+	c.agent.Update(c.nowUS, hostapd.Update{})
 	if reports, _ := c.pass(time.Second); len(reports) > 0 {
 		t.Errorf("no change: %v", reports)
 	}
-	c.agent.Disconnected()
+	c.agent.Disconnected(c.nowUS)
 	c.hostapd(phone2)
 	if reports, _ := c.pass(time.Second); len(reports) > 0 {
 		t.Errorf("without a controller: %v", reports)

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/airbound/airbound/ap-firmware/edca"
 	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 )
@@ -63,6 +64,15 @@ func (k *Kernel) Addresses(interfaceIndex uint32) (table neighbours.Table, err e
 		return err
 	})
 	return table, err
+}
+
+// SetQueues sets how transmit queues of the access point contend for the air, and returns the interface's index.
+func (k *Kernel) SetQueues(queues []edca.Queue) (interfaceIndex uint32, err error) {
+	err = k.wireless.use(func(client *nl80211.Client) error {
+		interfaceIndex, err = client.SetQueues(k.interfaceName, queues)
+		return err
+	})
+	return interfaceIndex, err
 }
 
 // Close closes the sockets.

@@ -30,6 +30,9 @@ const (
 	EventStationLeft
 	// EventTerminating is the last event before hostapd exits.
 	EventTerminating
+	// EventEnabled follows the (re)start of the access point or of its interface: hostapd, or the kernel, has set the
+	// parameters of its transmit queues.
+	EventEnabled
 )
 
 // Event is one unsolicited message.
@@ -77,6 +80,9 @@ func ParseEvent(datagram []byte) (Event, error) {
 		event.Kind = EventStationLeft
 	case "CTRL-EVENT-TERMINATING":
 		event.Kind = EventTerminating
+		return event, nil
+	case "AP-ENABLED", "INTERFACE-ENABLED":
+		event.Kind = EventEnabled
 		return event, nil
 	default:
 		return event, nil

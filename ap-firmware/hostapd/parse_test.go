@@ -54,8 +54,12 @@ func TestParseEvent(t *testing.T) {
 			"<3>CTRL-EVENT-TERMINATING ",
 			hostapd.Event{Kind: hostapd.EventTerminating, Name: "CTRL-EVENT-TERMINATING"},
 		},
-		"lowest priority":  {"<0>AP-ENABLED", hostapd.Event{Name: "AP-ENABLED"}},
-		"highest priority": {"<9>AP-ENABLED ", hostapd.Event{Name: "AP-ENABLED"}},
+		"started": {"<3>AP-ENABLED ", hostapd.Event{Kind: hostapd.EventEnabled, Name: "AP-ENABLED"}},
+		"interface came up": {
+			"<3>INTERFACE-ENABLED ", hostapd.Event{Kind: hostapd.EventEnabled, Name: "INTERFACE-ENABLED"},
+		},
+		"lowest priority":  {"<0>AP-DISABLED", hostapd.Event{Name: "AP-DISABLED"}},
+		"highest priority": {"<9>AP-DISABLED ", hostapd.Event{Name: "AP-DISABLED"}},
 		"shortest":         {"<3>x", hostapd.Event{Name: "x"}},
 		"other": {
 			"<3>AP-STA-POSSIBLE-PSK-MISMATCH 02:00:00:00:01:00",

@@ -41,6 +41,9 @@ type Watcher struct {
 type Update struct {
 	Associations Associations
 	Change       Change
+	// Enabled means that hostapd, or the kernel, may have set the parameters of the transmit queues: the access point
+	// or its interface started, or hostapd was connected to, which may have restarted.
+	Enabled bool
 }
 
 // NewWatcher makes a watcher of the control socket at path, which must serve the network interface. malformed is called
@@ -52,7 +55,7 @@ func NewWatcher(path, networkInterface string, malformed func(error), logger *sl
 	}
 }
 
-// Updates delivers one update for each change, and one when hostapd connects or goes.
+// Updates delivers one update for each change, and one when hostapd connects, goes, or starts the access point.
 func (w *Watcher) Updates() <-chan Update { return w.updates }
 
 // Refresh requests that hostapd's list is read again, because the kernel's differs. It does not wait.
@@ -82,7 +85,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		lastCause = err.Error()
 		if w.associations.Known() {
 			w.associations.Forget()
-			w.publish(ctx, Change{})
+			w.publish(ctx, Change{}, false)
 		}
 		delay := wait.Next()
 		w.logger.Log(ctx, level, "no associations from hostapd", "socket", w.path, "error", err,
@@ -127,7 +130,7 @@ func (w *Watcher) attach(ctx context.Context, client *Client) error {
 	if err != nil {
 		return err
 	}
-	w.publish(ctx, w.associations.Replace(stations))
+	w.publish(ctx, w.associations.Replace(stations), true)
 	_, err = w.apply(ctx, client.events())
 	return err
 }
@@ -168,7 +171,7 @@ func (w *Watcher) relist(ctx context.Context, client *Client) error {
 	if change == (Change{}) {
 		return nil
 	}
-	w.publish(ctx, change)
+	w.publish(ctx, change, false)
 	return errMissedEvents
 }
 
@@ -178,17 +181,22 @@ func (w *Watcher) apply(ctx context.Context, events []Event) (changed bool, err 
 		if event.Kind == EventTerminating {
 			return changed, errTerminating
 		}
+		if event.Kind == EventEnabled {
+			w.logger.Debug("hostapd started the access point", "event", event.Name)
+			w.publish(ctx, Change{}, true)
+			continue
+		}
 		if change := w.associations.Apply(event); change != (Change{}) {
 			changed = true
 			w.logger.Debug("association changed", "event", event.Name, "mac", event.MAC)
-			w.publish(ctx, change)
+			w.publish(ctx, change, false)
 		}
 	}
 	return changed, nil
 }
 
-func (w *Watcher) publish(ctx context.Context, change Change) {
-	update := Update{Associations: w.associations.Clone(), Change: change}
+func (w *Watcher) publish(ctx context.Context, change Change, enabled bool) {
+	update := Update{Associations: w.associations.Clone(), Change: change, Enabled: enabled}
 	select {
 	case w.updates <- update:
 	case <-ctx.Done():

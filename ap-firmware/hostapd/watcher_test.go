@@ -448,3 +448,27 @@ func TestStopsBesideAHostapdThatReadsNothing(t *testing.T) {
 		t.Fatalf("the watcher did not end within %v", timeout)
 	}
 }
+
+// Each time hostapd may have set the transmit queues, an update says so; at no other time.
+func TestStartsOfTheAccessPointAreReported(t *testing.T) {
+	b := newBench(t)
+	b.start(phone1)
+	isStart := func(update hostapd.Update) bool { return update.Enabled }
+	b.await("attached", isStart)
+	b.server.Join(phone2)
+	b.await("joined", func(update hostapd.Update) bool { return update.Change.Joined && !update.Enabled })
+	for _, event := range []string{"<3>AP-ENABLED ", "<3>INTERFACE-ENABLED "} {
+		b.server.Send(event)
+		b.await(event, func(update hostapd.Update) bool {
+			return update.Enabled && update.Change == (hostapd.Change{}) && update.Associations.Len() == 2
+		})
+	}
+	b.server.Leave(phone2)
+	b.await("left", func(update hostapd.Update) bool { return update.Change.Left && !update.Enabled })
+	if err := b.server.Terminate(); err != nil {
+		t.Fatal(err)
+	}
+	b.await("gone", func(update hostapd.Update) bool { return !update.Associations.Known() && !update.Enabled })
+	b.start(phone1)
+	b.await("started again", isStart)
+}

@@ -19,6 +19,8 @@ type Station struct {
 	MAC mac.Address
 	// Associated is false for a station that is only authenticated.
 	Associated bool
+	// WMM is whether the station and the access point agreed on WMM (802.11e) when it associated.
+	WMM bool
 	// SignalDBM is nil if the driver does not report it.
 	SignalDBM            *int8
 	RXBytes, TXBytes     uint64
@@ -41,8 +43,11 @@ type Bitrate struct {
 // rateUnitKbps is the unit of NL80211_RATE_INFO_BITRATE.
 const rateUnitKbps = 100
 
-// flagAssociated is the bit of NL80211_STA_FLAG_ASSOCIATED.
-const flagAssociated = 1 << unix.NL80211_STA_FLAG_ASSOCIATED
+// Bits of the station flags.
+const (
+	flagAssociated = 1 << unix.NL80211_STA_FLAG_ASSOCIATED
+	flagWMM        = 1 << unix.NL80211_STA_FLAG_WME
+)
 
 // ParseStation parses the attributes of an NL80211_CMD_NEW_STATION.
 func ParseStation(attributes []byte) (Station, error) {
@@ -122,6 +127,7 @@ func (s *Station) decodeFlags(flags []byte) error {
 	}
 	known, set := binary.NativeEndian.Uint32(flags), binary.NativeEndian.Uint32(flags[4:])
 	s.Associated = known&flagAssociated == 0 || set&flagAssociated != 0
+	s.WMM = known&set&flagWMM != 0
 	return nil
 }
 

@@ -30,7 +30,7 @@ func TestParseStationOfARealKernel(t *testing.T) {
 			RXAirtimeUS: new(uint64(12_722)), TXAirtimeUS: new(uint64(13_206)), ConnectedSeconds: 3,
 		},
 		"station-80211n.bin": {
-			MAC: phone1, Associated: true, SignalDBM: new(int8(-50)),
+			MAC: phone1, Associated: true, WMM: true, SignalDBM: new(int8(-50)),
 			RXBytes: 8703, TXBytes: 7929, RXPackets: 20, TXPackets: 12,
 			RXBitrate:   nl80211.Bitrate{Kbps: 13_000, Aggregated: true},
 			TXBitrate:   nl80211.Bitrate{Kbps: 13_000, Aggregated: true},

@@ -28,6 +28,8 @@ type Sample struct {
 	IsAuthorized         func(station mac.Address) bool
 	Trigger              airboundv1.AccessPointReportTrigger
 	MalformedInputsTotal uint64
+	// EDCA is what the access point's queues do; nil if that is not known.
+	EDCA *airboundv1.EdcaState
 }
 
 // Reporter makes the reports of one run of an agent. The zero value with a version is ready.
@@ -51,6 +53,7 @@ func (r *Reporter) Next(sample Sample) *airboundv1.AccessPointReport {
 		Survey:   survey(sample.Kernel.Survey),
 		Stations: make([]*airboundv1.Station, len(stations)),
 		Trigger:  sample.Trigger, MalformedInputsTotal: sample.MalformedInputsTotal, AgentVersion: r.AgentVersion,
+		Edca: sample.EDCA,
 	}
 	for i := range stations {
 		report.Stations[i] = station(&stations[i], airtimes[i], sample.Addresses[stations[i].MAC])

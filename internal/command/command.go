@@ -42,6 +42,8 @@ type Program struct {
 type Command struct {
 	Name    string
 	Summary string
+	// Hidden leaves the command out of the program's help: the program itself runs it, nobody else.
+	Hidden bool
 	// Notes follow the flags in the help of the command; may be empty.
 	Notes string
 	// Examples are whole command lines.
@@ -123,15 +125,16 @@ func (p *Program) help() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n\nCommands:\n", p.Summary)
 	width := 0
-	for i := range p.Commands {
-		width = max(width, len(p.Commands[i].Name))
+	shown := slices.DeleteFunc(slices.Clone(p.Commands), func(c Command) bool { return c.Hidden })
+	for i := range shown {
+		width = max(width, len(shown[i].Name))
 	}
-	for i := range p.Commands {
-		fmt.Fprintf(&text, "  %-*s  %s\n", width, p.Commands[i].Name, p.Commands[i].Summary)
+	for i := range shown {
+		fmt.Fprintf(&text, "  %-*s  %s\n", width, shown[i].Name, shown[i].Summary)
 	}
 	fmt.Fprint(&text, "\nExamples:\n")
-	for i := range p.Commands {
-		for _, example := range p.Commands[i].Examples {
+	for i := range shown {
+		for _, example := range shown[i].Examples {
 			fmt.Fprintf(&text, "  %s\n", example)
 		}
 	}

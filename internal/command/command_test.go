@@ -51,6 +51,11 @@ func program(defaultCommand string) *command.Program {
 				},
 			},
 			{
+				Name: "inner", Summary: "is not for people", Hidden: true, Examples: []string{"airbound-test inner"},
+				Flags: func(*flag.FlagSet) {},
+				Run:   func(context.Context, io.Writer, io.Writer) (int, error) { return command.ExitOK, nil },
+			},
+			{
 				Name:     "other",
 				Summary:  "does nothing",
 				Examples: []string{"airbound-test other"},

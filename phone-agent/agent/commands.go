@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/airbound/airbound/internal/reasontext"
 	"github.com/airbound/airbound/internal/sparselog"
 	"github.com/airbound/airbound/phone-agent/bounds"
-	"github.com/airbound/airbound/phone-agent/reasontext"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 

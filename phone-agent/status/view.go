@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/airbound/airbound/internal/reasontext"
 	"github.com/airbound/airbound/phone-agent/apply"
 	"github.com/airbound/airbound/phone-agent/bounds"
-	"github.com/airbound/airbound/phone-agent/reasontext"
 )
 
 // View is everything `airbound-phone status` shows.

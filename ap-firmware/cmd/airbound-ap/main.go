@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command airbound-ap is the access point's agent: it reports stations, airtime and the channel to the controller.
+// Command airbound-ap is the access point's agent: it reports stations, airtime and the channel to the controller,
+// and sets EDCA parameters on its command.
 package main
 
 import (
@@ -10,15 +11,23 @@ import (
 // version is set by the linker: -ldflags "-X main.version=1.2.3".
 var version = "development"
 
+// exitNotRunning is the exit code of `status` if no agent runs.
+const exitNotRunning = 3
+
 const summary = `airbound-ap reports an access point's stations, their airtime and the channel to the Airbound
-controller, once a second and at once when a station joins or leaves. It changes nothing on the access point.`
+controller, once a second and at once when a station joins or leaves. The controller may set how long the access point's
+own queues for best effort and background wait for the air (EDCA parameters), as a lease: without a controller the
+access point's own values are in force. Nothing else is changed on the access point.`
 
-func main() { program().Main() }
+func main() { program(realKernel()).Main() }
 
-func program() *command.Program {
+func program(kernel sockets) *command.Program {
 	return &command.Program{
 		Name: "airbound-ap", Version: version, Summary: summary, Default: "run",
-		Commands:  []command.Command{runCommand(), onceCommand()},
-		ExitCodes: "Exit codes: 0 done, or stopped by a signal; 1 error; 2 wrong usage.",
+		Commands: []command.Command{
+			runCommand(kernel), onceCommand(kernel), statusCommand(), guardCommand(kernel),
+		},
+		ExitCodes: "Exit codes: 0 done, stopped by a signal, or the agent runs; 1 error; 2 wrong usage; " +
+			"3 no agent runs (status).",
 	}
 }

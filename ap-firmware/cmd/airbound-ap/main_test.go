@@ -77,7 +77,7 @@ func TestDispatch(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			code := program().Dispatch(t.Context(), test.arguments, &stdout, &stderr)
+			code := program(realKernel()).Dispatch(t.Context(), test.arguments, &stdout, &stderr)
 			if code != test.code {
 				t.Errorf("code is %d, want %d", code, test.code)
 			}

@@ -21,14 +21,14 @@ import (
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-func onceCommand() command.Command {
+func onceCommand(kernel sockets) command.Command {
 	var options onceOptions
 	return command.Command{
 		Name: "once", Summary: "print one report and exit, without a controller",
 		Examples: []string{"airbound-ap once --interface wlan0", "airbound-ap once --interface wlan0 --json"},
 		Flags:    options.register, Check: options.check,
 		Run: func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
-			if err := once(ctx, options, realKernel(), slog.New(slog.NewTextHandler(stderr, nil)), stdout); err != nil {
+			if err := once(ctx, options, kernel, slog.New(slog.NewTextHandler(stderr, nil)), stdout); err != nil {
 				return command.ExitError, err
 			}
 			return command.ExitOK, nil

@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"errors"
 	"flag"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/airbound/airbound/internal/command"
@@ -34,6 +36,10 @@ func (o *bssOptions) check() error {
 	if o.interfaceName == "" {
 		return errors.New("--interface is missing")
 	}
+	// The name is part of paths; the kernel takes neither of these.
+	if o.interfaceName == "." || o.interfaceName == ".." || strings.Contains(o.interfaceName, "/") {
+		return fmt.Errorf("--interface %q is not the name of an interface", o.interfaceName)
+	}
 	if o.hostapdControl == "" {
 		o.hostapdControl = filepath.Join("/run/hostapd", o.interfaceName)
 	}
@@ -44,19 +50,45 @@ func (o *bssOptions) check() error {
 type runOptions struct {
 	bssOptions
 
-	controller command.Controller
-	interval   time.Duration
-	logging    command.Logging
+	controller    command.Controller
+	interval      time.Duration
+	hostapdConfig string
+	noEDCA        bool
+	state         stateOptions
+	logging       command.Logging
+}
+
+// stateOptions are the flags that name the place of the running agents' files.
+type stateOptions struct{ parent string }
+
+func (o *stateOptions) register(flags *flag.FlagSet) {
+	flags.StringVar(&o.parent, "state-dir", "/run/airbound-ap",
+		"`DIR` of the running agents' locks and states, one directory for each interface below it")
+}
+
+// check makes the path absolute: the guard has another working directory.
+func (o *stateOptions) check() error {
+	absolute, err := filepath.Abs(o.parent)
+	if err != nil {
+		return fmt.Errorf("--state-dir: %w", err)
+	}
+	o.parent = absolute
+	return nil
 }
 
 func (o *runOptions) register(flags *flag.FlagSet) {
 	o.bssOptions.register(flags)
 	o.controller.Flags(flags)
 	flags.DurationVar(&o.interval, "interval", time.Second, "time between two reports, 100ms to 60s")
+	flags.StringVar(&o.hostapdConfig, "hostapd-config", "",
+		"`PATH` of hostapd's configuration, which has the access point's own EDCA parameters (default: those that "+
+			"hostapd has without one)")
+	flags.BoolVar(&o.noEDCA, "no-edca", false, "set no EDCA parameters, whatever the controller sends")
+	o.state.register(flags)
 	o.logging.Flags(flags)
 }
 
 func (o *runOptions) check() error {
 	return cmp.Or(o.controller.Check(), command.CheckWithin("interval", o.interval, intervalMin, intervalMax),
-		o.logging.Check(), o.bssOptions.check())
+		o.logging.Check(), o.bssOptions.check(), o.state.check())
 }

@@ -37,13 +37,15 @@ const (
 	gcPercent        = 50
 )
 
-func runCommand() command.Command {
+func runCommand(kernel sockets) command.Command {
 	var options runOptions
 	return command.Command{
-		Name: "run", Summary: "report until stopped (SIGTERM, SIGINT or SIGHUP); may be left out",
+		Name:    "run",
+		Summary: "report, and set EDCA parameters, until stopped (SIGTERM, SIGINT or SIGHUP); may be left out",
 		Examples: []string{
 			"airbound-ap --controller 192.0.2.1:50051 --interface wlan0",
 			"airbound-ap run --controller 192.0.2.1:50051 --interface wlan0 --hostapd-control /var/run/hostapd/wlan0",
+			"airbound-ap --controller 192.0.2.1:50051 --interface wlan0 --hostapd-config /etc/hostapd/hostapd.conf",
 		},
 		Flags: options.register, Check: options.check,
 		Run: func(ctx context.Context, _, stderr io.Writer) (int, error) {
@@ -52,7 +54,7 @@ func runCommand() command.Command {
 			runtime.GOMAXPROCS(1) // A report a second needs no second thread.
 			logger, end := options.logging.Open(stderr)
 			defer end()
-			if err := run(ctx, options, realKernel(), logger); err != nil {
+			if err := run(ctx, options, kernel, logger); err != nil {
 				return command.ExitError, err
 			}
 			return command.ExitOK, nil
@@ -84,66 +86,74 @@ func malformedInputs(logger *slog.Logger) (count *sparselog.Counter, add func(er
 	}
 }
 
-// run runs the agent until ctx ends.
+// run runs the agent until ctx ends. Whatever ends it, the access point's own EDCA parameters are in force when it
+// returns.
 func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.Logger) (err error) {
 	malformed, refuse := malformedInputs(logger)
 	sampler := kernel.sampler(options.interfaceName, refuse)
 	defer func() { err = errors.Join(err, sampler.Close()) }()
+	state, err := openState(options, refuse, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.unlock()) }()
 	watcher := hostapd.NewWatcher(options.hostapdControl, options.interfaceName, refuse, logger)
 	worker := agent.New(agent.Config{
 		Version: version, Interval: options.interval, Sampler: sampler, RefreshAssociations: watcher.Refresh,
-		Malformed: malformed, Logger: logger,
-	})
-	logger.Info(
-		"started",
-		"version",
-		version,
-		"interface",
-		options.interfaceName,
-		"controller",
-		options.controller.Address,
-	)
+		Malformed: malformed, EDCA: state.edca(options, sampler.SetQueues, refuse), Logger: logger,
+	}, monotonicUS())
+	logger.Info("started", "version", version, "interface", options.interfaceName,
+		"controller", options.controller.Address)
 
 	ctx, cancel := context.WithCancel(ctx)
-	connected, outgoing := make(chan bool), make(chan *request)
+	in := inputs{
+		updates: watcher.Updates(), connected: make(chan bool), commands: make(chan *airboundv1.AccessPointCommand),
+	}
+	outgoing := make(chan *request)
 	var group sync.WaitGroup
 	group.Go(func() { watcher.Run(ctx) })
-	group.Go(func() { loop(ctx, worker, watcher.Updates(), connected, outgoing) })
+	stopped := make(chan error, 1)
+	group.Go(func() {
+		loop(ctx, worker, in, outgoing)
+		stopped <- stop(worker, logger) // Before the connection is closed, which may take time.
+	})
 	config := controllerclient.Config{Address: options.controller.Address, Logger: logger}
 	err = controllerclient.Run(ctx, config, controllerclient.Stream[request, response]{
 		Open: openStream, Outgoing: outgoing,
-		Handle:  func(*response) {}, // The contract has no command for an access point.
-		OnState: func(isConnected bool) { send(ctx, connected, isConnected) },
+		Handle:  func(message *response) { send(ctx, in.commands, message.GetCommand()) },
+		OnState: func(isConnected bool) { send(ctx, in.connected, isConnected) },
 	})
 	cancel()
 	group.Wait()
-	logger.Info("stopped")
-	return err
+	return errors.Join(err, <-stopped)
+}
+
+// inputs are what the loop waits for.
+type inputs struct {
+	updates   <-chan hostapd.Update
+	connected chan bool
+	commands  chan *airboundv1.AccessPointCommand
 }
 
 // loop is the only goroutine that uses the agent.
-func loop(
-	ctx context.Context,
-	worker *agent.Agent,
-	updates <-chan hostapd.Update,
-	connected <-chan bool,
-	outgoing chan<- *request,
-) {
+func loop(ctx context.Context, worker *agent.Agent, in inputs, outgoing chan<- *request) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case isConnected := <-connected:
+		case isConnected := <-in.connected:
 			if isConnected {
 				worker.Connected(monotonicUS())
 			} else {
-				worker.Disconnected()
+				worker.Disconnected(monotonicUS())
 			}
-		case update := <-updates:
-			worker.Update(update)
-			drain(worker, updates)
+		case command := <-in.commands:
+			worker.Command(monotonicUS(), command)
+		case update := <-in.updates:
+			worker.Update(monotonicUS(), update)
+			drain(worker, in.updates)
 		case <-timer.C:
 		}
 		if report := worker.Wake(monotonicUS()); report != nil {
@@ -162,10 +172,31 @@ func drain(worker *agent.Agent, updates <-chan hostapd.Update) {
 	for {
 		select {
 		case update := <-updates:
-			worker.Update(update)
+			worker.Update(monotonicUS(), update)
 		default:
 			return
 		}
+	}
+}
+
+// A kernel that is short of memory may have some a moment later.
+const (
+	stopTries      = 10
+	stopTriesApart = 100 * time.Millisecond
+)
+
+// stop restores the access point's own EDCA parameters, and tries again for a while if that fails.
+func stop(worker *agent.Agent, logger *slog.Logger) error {
+	for try := 1; ; try++ {
+		err := worker.Stop(monotonicUS())
+		if err == nil {
+			logger.Info("stopped, the access point's own EDCA parameters are in force")
+			return nil
+		}
+		if try == stopTries {
+			return err
+		}
+		time.Sleep(stopTriesApart)
 	}
 }
 

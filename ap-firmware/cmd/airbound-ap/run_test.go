@@ -50,6 +50,7 @@ type cell struct {
 
 	controller *grpc.Server
 	reports    chan *airboundv1.AccessPointReport
+	streams    chan grpc.BidiStreamingServer[request, response]
 }
 
 func newCell(t *testing.T) *cell {
@@ -62,14 +63,17 @@ func newCell(t *testing.T) *cell {
 	c := &cell{
 		t:       t,
 		reports: make(chan *airboundv1.AccessPointReport, 1000),
+		streams: make(chan grpc.BidiStreamingServer[request, response], 100),
 		options: runOptions{
 			bssOptions: bssOptions{
 				interfaceName: "wlan0", hostapdControl: filepath.Join(directory, "wlan0"),
 			},
 			// After the first two reports a test gets only those that it caused.
 			interval: time.Hour,
+			state:    stateOptions{parent: t.TempDir()},
 		},
 	}
+	c.serveKernel()
 	c.options.controller.Address = c.startController("127.0.0.1:0")
 	c.routing.SetLink(3, 0)
 	t.Cleanup(func() {
@@ -86,6 +90,7 @@ func newCell(t *testing.T) *cell {
 
 // Connect makes the cell a controller.
 func (c *cell) Connect(stream grpc.BidiStreamingServer[request, response]) error {
+	c.streams <- stream
 	for {
 		message, err := stream.Recv()
 		if err != nil {

@@ -5,6 +5,7 @@ package nl80211test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -20,20 +21,24 @@ import (
 
 var family = genetlink.Family{ID: 0x1b, Name: "nl80211", Version: 1}
 
-// Kernel answers dumps of interfaces, surveys and stations. Its methods are safe for concurrent use.
+// Kernel answers dumps of interfaces, surveys and stations, and sets transmit queues. Its methods are safe for
+// concurrent use.
 type Kernel struct {
 	mu      sync.Mutex
 	devices []Device
 	refusal syscall.Errno
 	broken  map[uint8]error
 	garbage [][]byte
+	queues  transmitQueues
 }
 
 // Device is an interface with what is behind it.
 type Device struct {
 	Interface nl80211.Interface
-	Surveys   []nl80211.Survey
-	Stations  []nl80211.Station
+	// Down is whether the network interface is not up.
+	Down     bool
+	Surveys  []nl80211.Survey
+	Stations []nl80211.Station
 }
 
 // Set replaces all devices of the kernel.
@@ -69,7 +74,26 @@ func (k *Kernel) Break(command uint8, err error) {
 }
 
 // Dial connects to the kernel.
-func (k *Kernel) Dial() *genetlink.Conn { return genltest.Dial(genltest.ServeFamily(family, k.answer)) }
+func (k *Kernel) Dial() *genetlink.Conn { return dial(k.answer) }
+
+// dial makes a connection whose requests are answered by a function.
+func dial(answer genltest.Func) *genetlink.Conn {
+	return genltest.Dial(genltest.ServeFamily(family, func(
+		request genetlink.Message, header netlink.Message,
+	) ([]genetlink.Message, error) {
+		messages, err := answer(request, header)
+		if errno, isAnswer := errors.AsType[acknowledgement](err); isAnswer {
+			return nil, genltest.Error(int(errno))
+		}
+		return messages, err
+	}))
+}
+
+// acknowledgement is how the kernel answers a request that is no dump; 0 is success.
+type acknowledgement syscall.Errno
+
+// Error implements error.
+func (a acknowledgement) Error() string { return "kernel: " + syscall.Errno(a).Error() }
 
 func (k *Kernel) answer(request genetlink.Message, header netlink.Message) ([]genetlink.Message, error) {
 	k.mu.Lock()
@@ -77,11 +101,14 @@ func (k *Kernel) answer(request genetlink.Message, header netlink.Message) ([]ge
 	if header.Header.Type != netlink.HeaderType(family.ID) {
 		return nil, syscall.ENOENT
 	}
-	if wanted := netlink.Request | netlink.Dump; header.Header.Flags&wanted != wanted {
-		return nil, syscall.EINVAL
-	}
 	if err := k.broken[request.Header.Command]; err != nil {
 		return nil, err
+	}
+	if request.Header.Command == unix.NL80211_CMD_SET_WIPHY {
+		return nil, k.setWiphy(request.Data, header.Header.Flags)
+	}
+	if wanted := netlink.Request | netlink.Dump; header.Header.Flags&wanted != wanted {
+		return nil, syscall.EINVAL
 	}
 	if request.Header.Command == unix.NL80211_CMD_GET_INTERFACE {
 		return k.interfaces(request.Data)
@@ -165,10 +192,11 @@ func orEOF(messages []genetlink.Message, err error) ([]genetlink.Message, error)
 	return messages, err
 }
 
-// stationFlags is struct nl80211_sta_flag_update with AUTHORIZED, AUTHENTICATED and ASSOCIATED in its mask.
-func stationFlags(associated bool) []byte {
+// stationFlags is struct nl80211_sta_flag_update with AUTHORIZED, WME, AUTHENTICATED and ASSOCIATED in its mask.
+func stationFlags(associated, wmm bool) []byte {
 	const (
 		authorized    = 1 << unix.NL80211_STA_FLAG_AUTHORIZED
+		hasWMM        = 1 << unix.NL80211_STA_FLAG_WME
 		authenticated = 1 << unix.NL80211_STA_FLAG_AUTHENTICATED
 		isAssociated  = 1 << unix.NL80211_STA_FLAG_ASSOCIATED
 	)
@@ -176,6 +204,9 @@ func stationFlags(associated bool) []byte {
 	if associated {
 		set |= authorized | isAssociated
 	}
-	flags := binary.NativeEndian.AppendUint32(nil, authorized|authenticated|isAssociated)
+	if wmm {
+		set |= hasWMM
+	}
+	flags := binary.NativeEndian.AppendUint32(nil, authorized|hasWMM|authenticated|isAssociated)
 	return binary.NativeEndian.AppendUint32(flags, set)
 }

@@ -206,7 +206,7 @@ func TestAnAgentThatCannotStartCleansUpAllTheSame(t *testing.T) {
 				p.t.Cleanup(func() { _ = unlock() })
 				return err
 			},
-			clamped, "another airbound-phone is running",
+			clamped, "another agent is running",
 		},
 	}
 	for name, test := range tests {
@@ -394,7 +394,7 @@ func TestOneAgentPerStateDirectory(t *testing.T) {
 	p.start(c.address)
 	c.stream(t)
 	output, err := p.command("run", "--controller", c.address, "--mac", "02:00:00:00:01:0b").CombinedOutput()
-	if err == nil || !strings.Contains(string(output), "another airbound-phone is running") {
+	if err == nil || !strings.Contains(string(output), "another agent is running") {
 		t.Errorf("%v, %s", err, output)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/airbound/airbound/phone-agent/reasontext"
+	"github.com/airbound/airbound/internal/reasontext"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -19,6 +19,9 @@ func TestEveryCodeOfASetHasASentence(t *testing.T) {
 	}
 	changed := func(code airboundv1.ReasonCode, subject string, before, after float64) *airboundv1.Reason {
 		return &airboundv1.Reason{Code: code, Subject: subject, Before: &before, After: &after}
+	}
+	limited := func(code airboundv1.ReasonCode, after, limit float64) *airboundv1.Reason {
+		return &airboundv1.Reason{Code: code, After: &after, Limit: &limit}
 	}
 	limit := 5.0
 	cellStale := reason(airboundv1.ReasonCode_REASON_CODE_CELL_STALE, "02:00:00:00:00:00")
@@ -34,7 +37,7 @@ func TestEveryCodeOfASetHasASentence(t *testing.T) {
 		{nil, "the controller gave no reason"},
 		{
 			reason(airboundv1.ReasonCode_REASON_CODE_OBSERVE_MODE, ""),
-			"the controller only observes and sends no bounds",
+			"the controller only observes",
 		},
 		{reason(airboundv1.ReasonCode_REASON_CODE_EXEMPT, ""), "an operator exempted this terminal"},
 		{reason(airboundv1.ReasonCode_REASON_CODE_NOT_SENDING, ""), "this terminal sends nothing"},
@@ -93,7 +96,27 @@ func TestEveryCodeOfASetHasASentence(t *testing.T) {
 			"the RTT ratio (smoothed / minimum) to 10.0.4.1 changed from 2 to 5.1",
 		},
 		{reason(airboundv1.ReasonCode_REASON_CODE_POLICY, "bdp"), "policy bdp or a parameter of it was changed"},
-		{repeated, "sent again: this terminal still reported generation 5"},
+		{repeated, "sent again: generation 5 was still reported"},
+		{
+			reason(airboundv1.ReasonCode_REASON_CODE_EDCA_OFF, ""),
+			"the controller's configuration leaves the access point its own EDCA parameters",
+		},
+		{
+			reason(airboundv1.ReasonCode_REASON_CODE_CANNOT_SET_EDCA, "not permitted"),
+			"the access point cannot set EDCA parameters: not permitted",
+		},
+		{
+			limited(airboundv1.ReasonCode_REASON_CODE_FEW_SENDERS, 2, 3),
+			"too few stations send: 2 (fewest 3)",
+		},
+		{
+			limited(airboundv1.ReasonCode_REASON_CODE_DOWNLOADS, 0.4, 0.6),
+			"downloads are too much of the payload: 40 % (smallest share of uploads 60 %)",
+		},
+		{
+			limited(airboundv1.ReasonCode_REASON_CODE_UPLOADS_DOMINATE, 0.953, 0.6),
+			"uploads are most of the payload: 95.3 % (smallest share of uploads 60 %)",
+		},
 		{reason(airboundv1.ReasonCode_REASON_CODE_MALFORMED, ""), "reason REASON_CODE_MALFORMED"},
 		{reason(9999, "10.0.4.1"), "reason 9999: 10.0.4.1"},
 	}
@@ -106,7 +129,7 @@ func TestEveryCodeOfASetHasASentence(t *testing.T) {
 	}
 	// Released and changed are the codes that a set of bounds can have.
 	for code, name := range airboundv1.ReasonCode_name {
-		isOfSets := code >= 20 && code < 30 || code >= 40 && code < 50
+		isOfSets := code >= 20 && code < 40 || code >= 40 && code < 50
 		if isOfSets && !seen[airboundv1.ReasonCode(code)] {
 			t.Errorf("%s has no sentence", name)
 		}
@@ -125,9 +148,10 @@ func TestValuesThatAreMissingAreLeftOut(t *testing.T) {
 			"the number of active senders in the cell changed to 5",
 		},
 		{&airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_MIN_RTT}, "the minimum RTT changed"},
+		{&airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_FEW_SENDERS}, "too few stations send"},
 		{
 			&airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_REPEATED},
-			"sent again: this terminal still reported another generation",
+			"sent again: another generation was still reported",
 		},
 		{
 			&airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_LEFT_CELL, Subject: "\n"},

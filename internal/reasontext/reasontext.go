@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reasontext makes a sentence for a person from the code and the values of a Reason. It is pure.
+// Package reasontext makes a sentence for a person from the code and the values of a Reason: why a phone has these
+// bounds, or an access point these EDCA parameters. It is pure.
 package reasontext
 
 import (
@@ -13,7 +14,7 @@ import (
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// Sentence returns why a set of bounds replaced the one before. It is one printable line.
+// Sentence returns why a set of bounds, or of EDCA parameters, replaced the one before. It is one printable line.
 func Sentence(reason *airboundv1.Reason) string {
 	subject := clean(reason.GetSubject())
 	about := func(format, without string) string {
@@ -27,7 +28,7 @@ func Sentence(reason *airboundv1.Reason) string {
 		return "the controller gave no reason"
 
 	case airboundv1.ReasonCode_REASON_CODE_OBSERVE_MODE:
-		return "the controller only observes and sends no bounds"
+		return "the controller only observes"
 	case airboundv1.ReasonCode_REASON_CODE_EXEMPT:
 		return "an operator exempted this terminal"
 	case airboundv1.ReasonCode_REASON_CODE_NOT_SENDING:
@@ -55,6 +56,14 @@ func Sentence(reason *airboundv1.Reason) string {
 		)
 	case airboundv1.ReasonCode_REASON_CODE_INTERNAL_ERROR:
 		return about("the controller failed to decide: %s", "the controller failed to decide")
+	case airboundv1.ReasonCode_REASON_CODE_EDCA_OFF:
+		return "the controller's configuration leaves the access point its own EDCA parameters"
+	case airboundv1.ReasonCode_REASON_CODE_CANNOT_SET_EDCA:
+		return about("the access point cannot set EDCA parameters: %s", "the access point cannot set EDCA parameters")
+	case airboundv1.ReasonCode_REASON_CODE_FEW_SENDERS:
+		return "too few stations send" + compared(reason, "", 1, "fewest")
+	case airboundv1.ReasonCode_REASON_CODE_DOWNLOADS:
+		return "downloads are too much of the payload" + compared(reason, " %", percent, "smallest share of uploads")
 
 	case airboundv1.ReasonCode_REASON_CODE_STARTED_SENDING:
 		return about("this terminal began to send to %s", "this terminal began to send")
@@ -73,14 +82,16 @@ func Sentence(reason *airboundv1.Reason) string {
 			change(reason, "", 1)
 	case airboundv1.ReasonCode_REASON_CODE_POLICY:
 		return about("policy %s or a parameter of it was changed", "the policy or a parameter of it was changed")
+	case airboundv1.ReasonCode_REASON_CODE_UPLOADS_DOMINATE:
+		return "uploads are most of the payload" + compared(reason, " %", percent, "smallest share of uploads")
 	case airboundv1.ReasonCode_REASON_CODE_REPEATED:
 		if reason.Before == nil {
-			return "sent again: this terminal still reported another generation"
+			return "sent again: another generation was still reported"
 		}
-		return "sent again: this terminal still reported generation " + number(reason.GetBefore(), 1)
+		return "sent again: generation " + number(reason.GetBefore(), 1) + " was still reported"
 
 	default:
-		// A code that no set of bounds has, or that is newer than this program.
+		// A code that no set has, or that is newer than this program.
 		return about("reason "+reason.GetCode().String()+": %s", "reason "+reason.GetCode().String())
 	}
 }
@@ -104,6 +115,21 @@ func change(reason *airboundv1.Reason, unit string, perUnit float64) string {
 	}
 	if reason.After != nil {
 		text += " to " + number(reason.GetAfter(), perUnit) + unit
+	}
+	return text
+}
+
+// percent is the unit of a share.
+const percent = 0.01
+
+// compared returns ": 80 % (smallest share of uploads 60 %)".
+func compared(reason *airboundv1.Reason, unit string, perUnit float64, limit string) string {
+	var text string
+	if reason.After != nil {
+		text = ": " + number(reason.GetAfter(), perUnit) + unit
+	}
+	if reason.Limit != nil {
+		text += " (" + limit + " " + number(reason.GetLimit(), perUnit) + unit + ")"
 	}
 	return text
 }

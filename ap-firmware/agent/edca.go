@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/ap-firmware/edca"
+	"github.com/airbound/airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/status"
+	"github.com/airbound/airbound/internal/reasontext"
+	"github.com/airbound/airbound/internal/sparselog"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
+)
+
+// EDCA is what the agent sets EDCA parameters with. Every field but Off is needed.
+type EDCA struct {
+	// Off is why a controller cannot set parameters here; empty if it can.
+	Off string
+	// Settings returns what hostapd's configuration says now; nil if that is not known.
+	Settings func() *hostapd.Settings
+	// ConfigPath is the file that Settings come from; empty if none is named.
+	ConfigPath string
+	// SetQueues sets the parameters of some queues and returns the index of the interface.
+	SetQueues func([]edca.Queue) (uint32, error)
+	// Records keeps what must be written back if the agent ends without doing so.
+	Records Records
+	// Left is the record of an earlier agent; nil if there is none.
+	Left  *edca.Record
+	Guard Guard
+	// State is who the agent is; the rest of it is filled in.
+	State     status.State
+	SaveState func(status.State) error
+	// AgentName is a random name of the process.
+	AgentName string
+}
+
+// Records keeps one record across a crash.
+type Records interface {
+	SaveRecord(record edca.Record) error
+	RemoveRecord() error
+}
+
+// Guard writes the own values back when the agent cannot.
+type Guard interface {
+	// Protect makes sure that the guard runs and knows the lease's deadline, CLOCK_MONOTONIC.
+	Protect(deadlineUS int64) error
+	// Release ends the guard.
+	Release()
+}
+
+const (
+	// refusedForUS is how long a refusal of the driver is taken for its capability. Then the controller may try again.
+	refusedForUS = 60_000_000
+	// restoreAgainUS is the time between two tries to write the own values back.
+	restoreAgainUS = 1_000_000
+	// guardPollUS is how often the guard's life is checked while there is something to guard.
+	guardPollUS = 1_000_000
+)
+
+// queues is the part of the agent that sets EDCA parameters.
+type queues struct {
+	cfg       EDCA
+	logger    *slog.Logger
+	malformed *sparselog.Counter
+	lease     edca.Lease
+	// touched are the categories that may have other values than their own in the kernel, and own is what returns. Own
+	// values are read before they are replaced: hostapd.conf may change later, and hostapd uses it at its next start.
+	touched        []edca.Category
+	own            edca.Values
+	interfaceIndex uint32
+	// wmmSeen is whether a station has agreed on WMM since the access point started.
+	wmmSeen bool
+	// refusal is why the driver set nothing, until retryUS.
+	refusal string
+	retryUS int64
+	// When the next try to write back, and the next check of the guard, is due.
+	nextRestoreUS, nextGuardUS int64
+	// Whether the set in force changed otherwise than by a command, and that was not reported yet.
+	changed bool
+	state   status.State
+	saved   savedState
+}
+
+// start writes back what an earlier agent left.
+func (q *queues) start(nowUS int64) {
+	q.state = q.cfg.State
+	q.state.Schema = status.Schema
+	q.explain("the controller has not set EDCA parameters yet")
+	if left := q.cfg.Left; left != nil {
+		q.own = q.settings().Own.With(left.Own)
+		q.touched = edca.CategoriesOf(left.Own)
+		q.explain("an earlier agent ended without writing the own values back; this one does")
+		q.logger.Warn("an earlier agent did not write the own values back, doing it now", "own", fmt.Sprint(left.Own))
+		q.restore(nowUS)
+	}
+	q.saved.due = true
+	q.save(nowUS)
+}
+
+func (q *queues) settings() hostapd.Settings {
+	if settings := q.cfg.Settings(); settings != nil {
+		return *settings
+	}
+	return hostapd.DefaultSettings(q.wmmSeen)
+}
+
+// source is where the own values come from, for people.
+func (q *queues) source() string {
+	switch {
+	case q.cfg.ConfigPath == "":
+		return "hostapd's defaults, since no --hostapd-config is given"
+	case q.cfg.Settings() == nil:
+		return "hostapd's defaults, since " + q.cfg.ConfigPath + " could not be read"
+	default:
+		return q.cfg.ConfigPath + ", and hostapd's defaults for what it does not set"
+	}
+}
+
+// command executes a command of the controller. One that is refused is counted and changes nothing.
+func (q *queues) command(nowUS int64, command *airboundv1.AccessPointCommand) {
+	q.expire(nowUS)
+	if err := q.execute(nowUS, command); err != nil {
+		q.state.LastRefusal = err.Error()
+		q.saved.due = true
+		if sparselog.Add(&q.state.Counters.CommandsRefused, 1) {
+			q.logger.Warn("refused a command", "total", q.state.Counters.CommandsRefused, "error", err)
+		}
+	}
+	q.save(nowUS)
+}
+
+func (q *queues) execute(nowUS int64, command *airboundv1.AccessPointCommand) error {
+	set := command.GetSetEdca()
+	if set == nil {
+		q.malformed.Add()
+		return errors.New("not a command of this contract")
+	}
+	// A set that restores the own values is never refused for that.
+	if refusal := q.cannot(); refusal != "" && len(set.GetQueues()) > 0 {
+		return fmt.Errorf("set_edca: cannot set EDCA parameters: %s", refusal)
+	}
+	outcome, err := q.lease.Set(nowUS, set)
+	if err != nil {
+		q.malformed.Add()
+		return err
+	}
+	inForce := q.lease.InForce()
+	if outcome == edca.Prolonged {
+		q.prolonged(nowUS, inForce)
+		return nil
+	}
+	sentence := reasontext.Sentence(set.GetReason())
+	if outcome == edca.Emptied {
+		sentence = "the controller restored the own values: " + sentence
+	}
+	q.explain(sentence)
+	q.state.ReasonCode = set.GetReason().GetCode().String()
+	q.logger.Info("new EDCA parameters", "generation", set.GetGeneration(), "queues", fmt.Sprint(inForce.Queues),
+		"lease_ms", inForce.LeaseMS, "reason", sentence, "code", q.state.ReasonCode)
+	if outcome == edca.Emptied {
+		q.restore(nowUS)
+	} else {
+		q.apply(nowUS)
+	}
+	return nil
+}
+
+// explain replaces the reason, with one of the agent's own.
+func (q *queues) explain(reason string) {
+	q.state.Reason, q.state.ReasonCode = reason, ""
+	q.saved.due = true
+}
+
+// cannot returns why nothing can be set; empty if it can.
+func (q *queues) cannot() string {
+	if q.cfg.Off != "" {
+		return q.cfg.Off
+	}
+	return q.refusal
+}
+
+func (q *queues) prolonged(nowUS int64, inForce edca.InForce) {
+	if err := q.cfg.Guard.Protect(inForce.DeadlineUS); err != nil {
+		q.failed(nowUS, err)
+		return
+	}
+	q.renewed(nowUS)
+}
+
+// expire restores the own values if the lease has ended.
+func (q *queues) expire(nowUS int64) {
+	generation := q.lease.InForce().Generation
+	if !q.lease.Expire(nowUS) {
+		return
+	}
+	q.state.Counters.LeasesEnded++
+	q.changed = true
+	q.explain(fmt.Sprintf("the lease on generation %d ended without a renewal", generation))
+	q.logger.Warn("the lease ended, restoring the access point's own EDCA parameters", "generation", generation)
+	q.restore(nowUS)
+}
+
+// apply brings the set in force into the kernel. A category that the set before had and this one has not gets its own
+// values again. What must be undone is recorded, and guarded, before anything is set.
+func (q *queues) apply(nowUS int64) {
+	q.saved.due = true
+	inForce := q.lease.InForce()
+	if len(q.touched) == 0 {
+		q.own = q.settings().Own
+	}
+	categories := edca.CategoriesOf(inForce.Queues)
+	concerned := append(slices.Clone(categories), q.touched...)
+	err := q.protect(concerned, inForce.DeadlineUS)
+	if err != nil {
+		q.failed(nowUS, err)
+		return
+	}
+	before := q.touched
+	q.touched = concerned
+	index, err := q.cfg.SetQueues(q.own.With(inForce.Queues).Of(concerned))
+	if err == nil {
+		q.touched, q.interfaceIndex, q.nextGuardUS = categories, index, nowUS+guardPollUS
+		q.state.Counters.SetsApplied++
+		q.state.RestoreError = ""
+		return
+	}
+	q.failed(nowUS, err)
+	if len(before) == 0 && errors.Is(err, nl80211.ErrRefused) && q.state.RestoreError != "" {
+		// A driver that refuses the own values as well has set nothing: there is nothing to write back.
+		q.restored()
+	}
+}
+
+func (q *queues) protect(categories []edca.Category, deadlineUS int64) error {
+	err := q.cfg.Records.SaveRecord(edca.Record{
+		Schema: edca.RecordSchema, Agent: q.cfg.AgentName, Interface: q.state.Interface,
+		Own: q.own.Of(categories), DeadlineUS: deadlineUS,
+	})
+	if err != nil {
+		return err
+	}
+	return q.cfg.Guard.Protect(deadlineUS)
+}
+
+// failed ends the set in force, since it could not be applied or cannot be guarded.
+func (q *queues) failed(nowUS int64, err error) {
+	q.state.Counters.ApplyFailures++
+	q.changed = true
+	q.refusal, q.retryUS = refusalOf(err), nowUS+refusedForUS
+	q.explain("setting EDCA parameters failed: " + err.Error())
+	q.logger.Error("cannot set EDCA parameters, restoring the access point's own", "error", err)
+	q.lease.Drop()
+	q.restore(nowUS)
+}
+
+// refusalOf says what a person can do about a refusal.
+func refusalOf(err error) string {
+	switch {
+	case errors.Is(err, unix.EPERM) && errors.Is(err, nl80211.ErrRefused):
+		return "the kernel does not permit it: the agent needs CAP_NET_ADMIN"
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return "the driver cannot set the parameters of its transmit queues"
+	default:
+		return err.Error()
+	}
+}
+
+// restore writes the own values back. If that fails it is tried again at every wake.
+func (q *queues) restore(nowUS int64) {
+	q.saved.due = true
+	if len(q.touched) > 0 {
+		_, err := q.cfg.SetQueues(q.own.Of(q.touched))
+		if err != nil && !errors.Is(err, nl80211.ErrNotUp) {
+			q.state.RestoreError, q.nextRestoreUS = err.Error(), nowUS+restoreAgainUS
+			if sparselog.Add(&q.state.Counters.OwnNotRestored, 1) {
+				q.logger.Error("cannot write the own EDCA parameters back, will try again", "error", err)
+			}
+			return
+		}
+	}
+	q.restored()
+}
+
+// restored follows when nothing is left to be written back.
+func (q *queues) restored() {
+	q.touched, q.state.RestoreError = nil, ""
+	q.cfg.Guard.Release()
+	if err := q.cfg.Records.RemoveRecord(); err != nil {
+		q.logger.Warn("the record of the own values stays; the next start writes them again", "error", err)
+	}
+}
+
+// hostapdStarted follows when hostapd, or the kernel, has set the parameters of all queues: the set in force is applied
+// again, and a driver that refused gets another try.
+func (q *queues) hostapdStarted(nowUS int64) {
+	q.expire(nowUS)
+	q.wmmSeen, q.saved.due = false, true
+	q.permit()
+	switch {
+	case q.lease.InForce().Generation != 0:
+		q.touched = nil
+		q.state.Counters.AppliedAgain++
+		q.logger.Info("hostapd or the interface started, setting EDCA parameters again")
+		q.apply(nowUS)
+	case len(q.touched) > 0:
+		q.own = q.settings().Own
+		q.restore(nowUS)
+	}
+	q.save(nowUS)
+}
+
+// permit ends a refusal of the driver.
+func (q *queues) permit() {
+	if q.refusal != "" {
+		q.refusal, q.changed, q.saved.due = "", true, true
+	}
+}
+
+// connected follows the beginning and the end of a stream.
+func (q *queues) connected(nowUS int64, isConnected bool) {
+	q.state.Connected, q.saved.due = isConnected, true
+	if isConnected {
+		q.lease.NewStream()
+		q.changed = false
+	}
+	q.save(nowUS)
+}
+
+// observe takes over what a sample of the kernel says.
+func (q *queues) observe(nowUS int64, snapshot nl80211.Snapshot) {
+	if !q.wmmSeen && slices.ContainsFunc(snapshot.Stations, func(s nl80211.Station) bool { return s.WMM }) {
+		q.wmmSeen, q.saved.due = true, true
+	}
+	if q.lease.InForce().Generation != 0 && snapshot.Interface.Index != q.interfaceIndex {
+		q.hostapdStarted(nowUS) // The interface was removed and created again.
+	}
+}
+
+// wake does what is due.
+func (q *queues) wake(nowUS int64) {
+	q.expire(nowUS)
+	if q.state.RestoreError != "" && nowUS >= q.nextRestoreUS {
+		q.restore(nowUS)
+	}
+	if q.refusal != "" && nowUS >= q.retryUS {
+		q.permit()
+	}
+	if inForce := q.lease.InForce(); inForce.Generation != 0 && nowUS >= q.nextGuardUS {
+		q.nextGuardUS = nowUS + guardPollUS
+		if err := q.cfg.Guard.Protect(inForce.DeadlineUS); err != nil {
+			q.failed(nowUS, err)
+		}
+	}
+	q.save(nowUS)
+}
+
+// nextWakeUS is when wake must be called at the latest.
+func (q *queues) nextWakeUS() int64 {
+	next := int64(math.MaxInt64)
+	if inForce := q.lease.InForce(); inForce.Generation != 0 {
+		next = min(inForce.DeadlineUS, q.nextGuardUS)
+	}
+	if q.state.RestoreError != "" {
+		next = min(next, q.nextRestoreUS)
+	}
+	if q.refusal != "" {
+		next = min(next, q.retryUS)
+	}
+	return next
+}
+
+// stop restores the own values for good.
+func (q *queues) stop(nowUS int64) error {
+	q.lease.Drop()
+	q.restore(nowUS)
+	q.explain("the agent stopped")
+	q.state.Connected, q.state.Stopped = false, q.state.RestoreError == ""
+	q.save(nowUS)
+	if q.state.RestoreError != "" {
+		return fmt.Errorf("write the own EDCA parameters back: %s", q.state.RestoreError)
+	}
+	return nil
+}
+
+// message is what a report says.
+func (q *queues) message() *airboundv1.EdcaState {
+	settings, own := q.ownNow()
+	refusal := q.cannot()
+	return &airboundv1.EdcaState{
+		CanSet: refusal == "", Refusal: refusal, Generation: q.lease.InForce().Generation,
+		Own: own.Messages(), Stations: settings.Stations.Messages(), Wmm: settings.WMM,
+		RefusedTotal: q.state.Counters.CommandsRefused,
+	}
+}
+
+// ownNow returns what hostapd's configuration says, and the values that return when a lease ends.
+func (q *queues) ownNow() (settings hostapd.Settings, own edca.Values) {
+	settings = q.settings()
+	if len(q.touched) > 0 {
+		return settings, q.own
+	}
+	return settings, settings.Own
+}

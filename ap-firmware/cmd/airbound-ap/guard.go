@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/airbound/airbound/ap-firmware/guard"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/statedir"
+	"github.com/airbound/airbound/internal/command"
+)
+
+// guardName is the command that the agent runs while EDCA parameters are set.
+const guardName = "restore-when-orphaned"
+
+type guardOptions struct {
+	state         stateOptions
+	interfaceName string
+	agentName     string
+}
+
+func (o *guardOptions) register(flags *flag.FlagSet) {
+	o.state.register(flags)
+	flags.StringVar(&o.interfaceName, "interface", "", "the agent's `INTERFACE`")
+	flags.StringVar(&o.agentName, "agent", "", "`NAME` of the agent process")
+}
+
+func (o *guardOptions) check() error {
+	if o.interfaceName == "" || o.agentName == "" {
+		return errors.New("--interface or --agent is missing; only airbound-ap itself runs this")
+	}
+	return o.state.check()
+}
+
+func guardArguments(options runOptions, agentName string) []string {
+	return []string{
+		guardName, "--state-dir", options.state.parent, "--interface", options.interfaceName, "--agent", agentName,
+	}
+}
+
+// guardCommand reads from the pipe that is its standard input. A signal does not end it: a supervisor that stops the
+// agent sends one to every process of its group, and the agent then ends the guard itself.
+func guardCommand(kernel sockets) command.Command {
+	var options guardOptions
+	return command.Command{
+		Name: guardName, Hidden: true, Summary: "write own EDCA parameters back when the agent ends; the agent runs it",
+		Flags: options.register, Check: options.check,
+		Run: func(_ context.Context, _, stderr io.Writer) (int, error) {
+			signal.Ignore(syscall.SIGPIPE) // The reader of the log may be gone.
+			logger := slog.New(slog.NewTextHandler(stderr, nil)).With("guard_of", options.interfaceName)
+			restore := func() error { return options.restore(kernel, logger) }
+			if err := guard.Watch(os.Stdin, monotonicUS, restore, logger); err != nil {
+				return command.ExitError, err
+			}
+			return command.ExitOK, nil
+		},
+	}
+}
+
+// restore writes the own values of the agent's record back, and removes it. A record of another agent is that agent's.
+func (o guardOptions) restore(kernel sockets, logger *slog.Logger) error {
+	directory := statedir.New(o.state.parent, o.interfaceName)
+	record, err := directory.LoadRecord()
+	if err != nil || record == nil || record.Agent != o.agentName {
+		return err
+	}
+	client, err := kernel.wireless(func(err error) { logger.Warn("refused malformed input", "error", err) })
+	if err != nil {
+		return err
+	}
+	_, err = client.SetQueues(o.interfaceName, record.Own)
+	if errors.Is(err, nl80211.ErrNotUp) {
+		err = nil // The kernel and hostapd set their own values when it comes up.
+	}
+	if err := errors.Join(err, client.Close()); err != nil {
+		return err
+	}
+	logger.Warn("the agent ended or hangs, wrote the own EDCA parameters back", "own", fmt.Sprint(record.Own))
+	return directory.RemoveRecord()
+}

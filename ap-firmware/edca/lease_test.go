@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package edca_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/airbound/airbound/ap-firmware/edca"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
+)
+
+const (
+	be = airboundv1.AccessCategory_ACCESS_CATEGORY_BEST_EFFORT
+	bk = airboundv1.AccessCategory_ACCESS_CATEGORY_BACKGROUND
+
+	second = int64(1_000_000)
+)
+
+func queue(category airboundv1.AccessCategory, aifsn uint32) *airboundv1.Edca {
+	return &airboundv1.Edca{Category: category, Aifsn: aifsn, CwMin: 15, CwMax: 1023}
+}
+
+func set(generation uint64, leaseMS uint32, queues ...*airboundv1.Edca) *airboundv1.SetEdca {
+	return &airboundv1.SetEdca{Generation: generation, LeaseMs: leaseMS, Queues: queues}
+}
+
+func of(category edca.Category, aifsn uint8) edca.Queue {
+	return edca.Queue{Category: category, Parameters: edca.Parameters{AIFSN: aifsn, CWMin: 15, CWMax: 1023}}
+}
+
+// accept applies a command that must be accepted.
+func accept(t *testing.T, lease *edca.Lease, nowUS int64, command *airboundv1.SetEdca, want edca.Outcome) {
+	t.Helper()
+	if got, err := lease.Set(nowUS, command); err != nil || got != want {
+		t.Errorf("%v: %v, %v, want %v", command, got, err, want)
+	}
+}
+
+// refuse applies a command that must be refused and must change nothing.
+func refuse(t *testing.T, lease *edca.Lease, nowUS int64, command *airboundv1.SetEdca, want string) {
+	t.Helper()
+	before := lease.InForce()
+	if _, err := lease.Set(nowUS, command); err == nil || err.Error() != want {
+		t.Errorf("%v: %v, want %s", command, err, want)
+	}
+	if !reflect.DeepEqual(lease.InForce(), before) {
+		t.Errorf("%v: in force is %+v, before %+v", command, lease.InForce(), before)
+	}
+}
+
+func TestASetIsLeased(t *testing.T) {
+	t.Parallel()
+	var lease edca.Lease
+	accept(t, &lease, 100*second, set(7, 6000, queue(be, 5), queue(bk, 4)), edca.Replaced)
+	want := edca.InForce{
+		Generation: 7, LeaseMS: 6000, DeadlineUS: 106 * second,
+		Queues: []edca.Queue{of(edca.Background, 4), of(edca.BestEffort, 5)},
+	}
+	if got := lease.InForce(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	// The order of the queues means nothing.
+	accept(t, &lease, 105*second, set(7, 2000, queue(bk, 4), queue(be, 5)), edca.Prolonged)
+	if lease.Expire(107*second - 1) {
+		t.Error("ended early")
+	}
+	if !lease.Expire(107*second) || !reflect.DeepEqual(lease.InForce(), edca.InForce{}) || lease.Expire(108*second) {
+		t.Errorf("in force after its end: %+v", lease.InForce())
+	}
+	accept(t, &lease, 110*second, set(7, 2000, queue(bk, 4), queue(be, 5)), edca.Replaced) // It came late.
+	accept(t, &lease, 112*second, set(8, 2000, queue(be, 5)), edca.Replaced)
+	accept(t, &lease, 112*second, set(9, 2000, queue(be, 5)), edca.Replaced)
+	accept(t, &lease, 112*second, set(10, 0), edca.Emptied)
+	accept(t, &lease, 112*second, set(10, 0), edca.Emptied)
+	if got := lease.InForce(); !reflect.DeepEqual(got, edca.InForce{}) {
+		t.Errorf("emptied: %+v", got)
+	}
+}
+
+func TestGenerationsGrowWithinAStream(t *testing.T) {
+	t.Parallel()
+	var lease edca.Lease
+	refuse(t, &lease, 0, set(0, 6000, queue(be, 5)), "set_edca: generation is 0")
+	accept(t, &lease, 0, set(7, 6000, queue(be, 5)), edca.Replaced)
+	for _, command := range []*airboundv1.SetEdca{
+		set(7, 6000, queue(be, 4)), set(7, 6000), set(7, 6000, queue(be, 5), queue(bk, 5)), set(6, 6000, queue(be, 5)),
+	} {
+		generation := "7"
+		if command.GetGeneration() == 6 {
+			generation = "6"
+		}
+		refuse(t, &lease, second, command, "set_edca: generation "+generation+" with other values does not exceed 7")
+	}
+	lease.NewStream()
+	if got := lease.InForce().Generation; got != 7 {
+		t.Errorf("a new stream ended the set: %d", got)
+	}
+	accept(t, &lease, second, set(7, 6000, queue(be, 5)), edca.Prolonged)
+	lease.NewStream()
+	accept(t, &lease, second, set(7, 6000, queue(be, 4)), edca.Replaced)
+	lease.NewStream()
+	accept(t, &lease, second, set(1, 6000, queue(be, 4)), edca.Replaced)
+	lease.Drop()
+	accept(t, &lease, second, set(1, 6000, queue(be, 4)), edca.Replaced)
+}
+
+func TestTheLimits(t *testing.T) {
+	t.Parallel()
+	parameters := func(aifsn, cwMin, cwMax, txop uint32) *airboundv1.SetEdca {
+		return set(1, 6000, &airboundv1.Edca{Category: be, Aifsn: aifsn, CwMin: cwMin, CwMax: cwMax, TxopLimit: txop})
+	}
+	for _, command := range []*airboundv1.SetEdca{
+		parameters(2, 1, 1, 0), parameters(7, 63, 1023, 94), parameters(3, 63, 63, 0),
+		set(1, 1000, queue(be, 5)), set(1, 60_000, queue(bk, 5)),
+	} {
+		accept(t, new(edca.Lease), 0, command, edca.Replaced)
+	}
+	other := func(category airboundv1.AccessCategory) *airboundv1.SetEdca { return set(1, 6000, queue(category, 5)) }
+	for want, command := range map[string]*airboundv1.SetEdca{
+		"queues[0]: aifsn 1 of best effort is not within 2 to 7":          parameters(1, 15, 63, 0),
+		"queues[0]: aifsn 8 of best effort is not within 2 to 7":          parameters(8, 15, 63, 0),
+		"queues[0]: cw_min 0 of best effort is not within 1 to 63":        parameters(3, 0, 63, 0),
+		"queues[0]: cw_min 127 of best effort is not within 1 to 63":      parameters(3, 127, 1023, 0),
+		"queues[0]: cw_min 16 of best effort is not 2^k - 1":              parameters(3, 16, 63, 0),
+		"queues[0]: cw_max 2047 of best effort is not within 1 to 1023":   parameters(3, 15, 2047, 0),
+		"queues[0]: cw_max 62 of best effort is not 2^k - 1":              parameters(3, 15, 62, 0),
+		"queues[0]: cw_min 63 of best effort is above cw_max 31":          parameters(3, 63, 31, 0),
+		"queues[0]: txop_limit 95 of best effort is not within 0 to 94":   parameters(3, 15, 63, 95),
+		"queues[0]: aifsn 4294967295 of best effort is not within 2 to 7": parameters(1<<32-1, 15, 63, 0),
+		"queues[0]: ACCESS_CATEGORY_VIDEO cannot be set: only best effort and background can": other(
+			airboundv1.AccessCategory_ACCESS_CATEGORY_VIDEO,
+		),
+		"queues[0]: ACCESS_CATEGORY_VOICE cannot be set: only best effort and background can": other(
+			airboundv1.AccessCategory_ACCESS_CATEGORY_VOICE,
+		),
+		"queues[0]: ACCESS_CATEGORY_UNSPECIFIED is no access category": other(0),
+		"queues[0]: 9 is no access category":                           other(9),
+		"queues[1]: repeats category best effort":                      set(1, 6000, queue(be, 5), queue(be, 5)),
+		"lease_ms 999 is not within 1000 to 60000":                     set(1, 999, queue(be, 5)),
+		"lease_ms 60001 is not within 1000 to 60000":                   set(1, 60_001, queue(be, 5)),
+	} {
+		refuse(t, new(edca.Lease), 0, command, "set_edca: "+want)
+	}
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	values := edca.Values{
+		edca.Background: {AIFSN: 7, CWMin: 15, CWMax: 1023}, edca.BestEffort: {AIFSN: 3, CWMin: 15, CWMax: 63},
+		edca.Video: {AIFSN: 1, CWMin: 7, CWMax: 15, TXOPLimit: 94},
+		edca.Voice: {AIFSN: 1, CWMin: 3, CWMax: 7, TXOPLimit: 47},
+	}
+	got := values.Messages()
+	for i, want := range []struct {
+		category                  airboundv1.AccessCategory
+		aifsn, cwMin, cwMax, txop uint32
+	}{
+		{bk, 7, 15, 1023, 0},
+		{be, 3, 15, 63, 0},
+		{airboundv1.AccessCategory_ACCESS_CATEGORY_VIDEO, 1, 7, 15, 94},
+		{airboundv1.AccessCategory_ACCESS_CATEGORY_VOICE, 1, 3, 7, 47},
+	} {
+		if message := got[i]; message.GetCategory() != want.category || message.GetAifsn() != want.aifsn ||
+			message.GetCwMin() != want.cwMin || message.GetCwMax() != want.cwMax ||
+			message.GetTxopLimit() != want.txop {
+			t.Errorf("%d: %v, want %v", i, message, want)
+		}
+	}
+	if len(got) != 4 {
+		t.Errorf("%d messages", len(got))
+	}
+	if got := values.Of([]edca.Category{edca.Voice, edca.BestEffort, edca.Voice}); !slices.Equal(
+		edca.CategoriesOf(got), []edca.Category{edca.BestEffort, edca.Voice}) {
+		t.Errorf("%v", got)
+	}
+	if got := of(edca.BestEffort, 5).String(); got != "best effort: AIFSN 5, CW 15 to 1023, TXOP limit 0" {
+		t.Error(got)
+	}
+	if got := edca.Category(9).String(); got != "category 9" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package edca
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// RecordSchema is the version of Record's JSON. A reader refuses another.
+const RecordSchema = 1
+
+// Record is what must be written back if the agent that set parameters ends without doing so. It is saved before
+// anything is set.
+type Record struct {
+	Schema int `json:"schema"`
+	// Agent is a random name of the agent process, which a later process does not have, whatever its PID is.
+	Agent     string `json:"agent"`
+	Interface string `json:"interface"`
+	// Own has the access point's own values of the queues that are set.
+	Own []Queue `json:"own"`
+	// DeadlineUS is when the lease ended as the record was written, CLOCK_MONOTONIC.
+	DeadlineUS int64 `json:"lease_ends_monotonic_us"`
+}
+
+// ParseRecord reads a saved record. It refuses values that a kernel would.
+func ParseRecord(text []byte) (Record, error) {
+	var record Record
+	if err := json.Unmarshal(text, &record); err != nil {
+		return Record{}, fmt.Errorf("parse the record of own values: %w", err)
+	}
+	if err := record.check(); err != nil {
+		return Record{}, fmt.Errorf("parse the record of own values: %w", err)
+	}
+	return record, nil
+}
+
+func (r Record) check() error {
+	switch {
+	case r.Schema != RecordSchema:
+		return fmt.Errorf("its schema is %d, this program reads %d", r.Schema, RecordSchema)
+	case r.Interface == "":
+		return errors.New("no interface")
+	case len(r.Own) == 0:
+		return errors.New("no queue")
+	}
+	seen := make([]Category, 0, categoriesTotal)
+	for _, queue := range r.Own {
+		if slices.Contains(seen, queue.Category) {
+			return fmt.Errorf("%s is there twice", queue.Category)
+		}
+		seen = append(seen, queue.Category)
+		if !IsCW(int(queue.CWMin)) || !IsCW(int(queue.CWMax)) || queue.CWMin > queue.CWMax {
+			return fmt.Errorf("%s is no queue's", queue)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package status is what `airbound-ap status` shows: the state that the running agent writes to its state directory, as
+// text.
+package status
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/airbound/airbound/ap-firmware/edca"
+)
+
+// Schema is the version of State's JSON. A reader refuses another.
+const Schema = 1
+
+// State is the running agent's account of what is in force and why. Times are on CLOCK_MONOTONIC, which is the same for
+// every process.
+type State struct {
+	Schema    int    `json:"schema"`
+	Version   string `json:"version"`
+	PID       int    `json:"pid"`
+	WrittenUS int64  `json:"written_monotonic_us"`
+	// Set by the last write of an agent that ended in order.
+	Stopped    bool   `json:"stopped"`
+	Controller string `json:"controller"`
+	Connected  bool   `json:"connected"`
+	Interface  string `json:"interface"`
+	// Why a controller cannot set EDCA parameters; empty if it can.
+	Refusal string `json:"refusal,omitempty"`
+	// 0 while the access point's own values are in force.
+	Generation uint64 `json:"edca_generation"`
+	// The queues that have other values than the access point's own.
+	Queues []edca.Queue `json:"queues"`
+	Own    []edca.Queue `json:"own"`
+	// Where the own values come from, for a person: nl80211 cannot read them.
+	OwnSource string       `json:"own_source"`
+	Stations  []edca.Queue `json:"stations"`
+	WMM       bool         `json:"wmm"`
+	// Why these values are in force, for a person.
+	Reason string `json:"reason"`
+	// The controller's code, such as "REASON_CODE_UPLOADS_DOMINATE"; empty if the reason is the agent's own.
+	ReasonCode string `json:"reason_code,omitempty"`
+	// The lease ends at this time or later: not every renewal is written. 0 while own values are in force.
+	LeaseEndsUS int64 `json:"lease_ends_monotonic_us"`
+	// Why the own values could not be written back; the agent tries again until they are.
+	RestoreError string   `json:"restore_error,omitempty"`
+	Counters     Counters `json:"counters"`
+	// The last command that was refused.
+	LastRefusal string `json:"last_refusal,omitempty"`
+}
+
+// Counters count since the agent started.
+type Counters struct {
+	CommandsRefused   uint64 `json:"commands_refused_total"`
+	SetsApplied       uint64 `json:"sets_applied_total"`
+	AppliedAgain      uint64 `json:"applied_again_total"`
+	ApplyFailures     uint64 `json:"apply_failures_total"`
+	LeasesEnded       uint64 `json:"leases_ended_total"`
+	OwnNotRestored    uint64 `json:"own_values_not_restored_total"`
+	StateWritesFailed uint64 `json:"state_writes_failed_total"`
+}
+
+// ParseState reads a state file.
+func ParseState(text []byte) (State, error) {
+	// The version first: the fields of another one may not parse.
+	var version struct {
+		Schema int `json:"schema"`
+	}
+	if err := json.Unmarshal(text, &version); err != nil {
+		return State{}, fmt.Errorf("parse the state file: %w", err)
+	}
+	if version.Schema != Schema {
+		return State{}, fmt.Errorf("parse the state file: its schema is %d, this program reads %d",
+			version.Schema, Schema)
+	}
+	var state State
+	if err := json.Unmarshal(text, &state); err != nil {
+		return State{}, fmt.Errorf("parse the state file: %w", err)
+	}
+	return state, nil
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/airbound/airbound/ap-firmware/edca"
+)
+
+// View is everything `airbound-ap status` shows.
+type View struct {
+	Running bool `json:"running"`
+	// Nil if no agent ever wrote one here.
+	State *State `json:"state"`
+	// At least this much of the lease is left; 0 while own values are in force.
+	LeaseLeftMS int64 `json:"lease_left_ms"`
+	// Own values that an agent which ended has not written back; nil if there are none.
+	NotRestored *edca.Record `json:"not_restored,omitempty"`
+}
+
+// NewView puts the parts together. nowUS is CLOCK_MONOTONIC.
+func NewView(running bool, state *State, record *edca.Record, nowUS int64) View {
+	view := View{Running: running, State: state}
+	if !running {
+		view.NotRestored = record
+		return view
+	}
+	if state != nil && state.Generation != 0 {
+		view.LeaseLeftMS = max(0, (state.LeaseEndsUS-nowUS)/1000)
+	}
+	return view
+}
+
+// Text is the view for a person.
+func (v View) Text() string {
+	var text strings.Builder
+	line := func(label, format string, values ...any) {
+		fmt.Fprintf(&text, "%-12s %s\n", label, fmt.Sprintf(format, values...))
+	}
+	switch {
+	case v.Running && v.State != nil:
+		v.State.describe(line, v.LeaseLeftMS)
+	case v.Running:
+		line("agent", "running; it has not written its state yet")
+	case v.State == nil:
+		line("agent", "not running")
+	case v.State.Stopped:
+		line("agent", "not running; it stopped in order and wrote the access point's own values back")
+	default:
+		line("agent", "not running; it did not stop in order (pid was %d)", v.State.PID)
+	}
+	if v.NotRestored != nil {
+		line("warning", "the access point's own values were not written back; the next start of airbound-ap does it, "+
+			"and so does a restart of hostapd")
+		describe(line, "own values", v.NotRestored.Own)
+	}
+	return text.String()
+}
+
+type printer func(label, format string, values ...any)
+
+func (s *State) describe(line printer, leaseLeftMS int64) {
+	line("agent", "running, pid %d, version %s", s.PID, s.Version)
+	connection := "not connected"
+	if s.Connected {
+		connection = "connected"
+	}
+	line("controller", "%s, %s", s.Controller, connection)
+	line("interface", "%s", s.Interface)
+	if s.Refusal != "" {
+		line("can set", "no: %s", s.Refusal)
+	} else {
+		line("can set", "yes: best effort and background")
+	}
+	if s.Generation == 0 {
+		line("EDCA", "the access point's own values are in force")
+	} else {
+		line("EDCA", "generation %d", s.Generation)
+	}
+	if s.Reason != "" {
+		line("because", "%s", s.Reason)
+	}
+	if leaseLeftMS > 0 {
+		line("lease", "at least %.1f s left", (time.Duration(leaseLeftMS) * time.Millisecond).Seconds())
+	}
+	describe(line, "in force", s.Queues)
+	describe(line, "own values", s.Own)
+	line("", "from %s", s.OwnSource)
+	wmm := "without WMM: DCF"
+	if s.WMM {
+		wmm = "with WMM"
+	}
+	line("stations", "%s", wmm)
+	describe(line, "", s.Stations)
+	if s.RestoreError != "" {
+		line("warning", "the access point's own values could not be written back, trying again: %s", s.RestoreError)
+	}
+	c := s.Counters
+	line("refused", "%s", counted(c.CommandsRefused, "command"))
+	if s.LastRefusal != "" {
+		line("", "last: %s", s.LastRefusal)
+	}
+	line("since start", "%d sets applied, %d failed; %d applied again; %d leases ended",
+		c.SetsApplied, c.ApplyFailures, c.AppliedAgain, c.LeasesEnded)
+}
+
+// describe prints one queue a line.
+func describe(line printer, label string, queues []edca.Queue) {
+	for _, queue := range queues {
+		line(label, "%s", queue)
+		label = ""
+	}
+}
+
+func counted(n uint64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/airbound/airbound/ap-firmware/edca"
+	"github.com/airbound/airbound/ap-firmware/status"
+)
+
+const second = int64(1_000_000)
+
+var (
+	own = edca.Values{
+		edca.Background: {AIFSN: 7, CWMin: 15, CWMax: 1023}, edca.BestEffort: {AIFSN: 3, CWMin: 15, CWMax: 63},
+		edca.Video: {AIFSN: 1, CWMin: 7, CWMax: 15, TXOPLimit: 94},
+		edca.Voice: {AIFSN: 1, CWMin: 3, CWMax: 7, TXOPLimit: 47},
+	}
+	waiting = edca.Queue{Category: edca.BestEffort, Parameters: edca.Parameters{AIFSN: 5, CWMin: 15, CWMax: 63}}
+)
+
+func running() *status.State {
+	return &status.State{
+		Schema: status.Schema, Version: "1.2", PID: 42, Controller: "10.0.9.9:50051", Connected: true,
+		Interface:  "wlan0",
+		Generation: 7, Queues: []edca.Queue{waiting}, Own: own.Queues(), OwnSource: "/etc/hostapd.conf",
+		Stations: own.Queues()[:1], WMM: true, Reason: "uploads are most of the payload: 95 %",
+		LeaseEndsUS: 108 * second, LastRefusal: "set_edca: generation is 0",
+		Counters: status.Counters{CommandsRefused: 1, SetsApplied: 3, AppliedAgain: 2, LeasesEnded: 4},
+	}
+}
+
+func TestTextOfARunningAgent(t *testing.T) {
+	t.Parallel()
+	const want = `agent        running, pid 42, version 1.2
+controller   10.0.9.9:50051, connected
+interface    wlan0
+can set      yes: best effort and background
+EDCA         generation 7
+because      uploads are most of the payload: 95 %
+lease        at least 5.5 s left
+in force     best effort: AIFSN 5, CW 15 to 63, TXOP limit 0
+own values   background: AIFSN 7, CW 15 to 1023, TXOP limit 0
+             best effort: AIFSN 3, CW 15 to 63, TXOP limit 0
+             video: AIFSN 1, CW 7 to 15, TXOP limit 94
+             voice: AIFSN 1, CW 3 to 7, TXOP limit 47
+             from /etc/hostapd.conf
+stations     with WMM
+             background: AIFSN 7, CW 15 to 1023, TXOP limit 0
+refused      1 command
+             last: set_edca: generation is 0
+since start  3 sets applied, 0 failed; 2 applied again; 4 leases ended
+`
+	if got := status.NewView(true, running(), nil, 102*second+second/2).Text(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTextOfEverythingElse(t *testing.T) {
+	t.Parallel()
+	restored := running()
+	restored.Generation, restored.Queues, restored.Connected, restored.WMM = 0, nil, false, false
+	restored.RestoreError, restored.Refusal = "connection reset", "the driver cannot"
+	stopped := running()
+	stopped.Stopped = true
+	record := &edca.Record{Own: []edca.Queue{waiting}}
+	tests := map[string]struct {
+		view  status.View
+		parts []string
+		not   string
+	}{
+		"never started": {status.NewView(false, nil, nil, 0), []string{"agent        not running\n"}, "warning"},
+		"just starting": {
+			status.NewView(true, nil, nil, 0), []string{"running; it has not written its state yet"}, "warning",
+		},
+		"stopped": {
+			status.NewView(false, stopped, nil, 0),
+			[]string{"it stopped in order and wrote the access point's own values back"},
+			"warning",
+		},
+		"killed": {
+			status.NewView(false, running(), record, 0),
+			[]string{
+				"it did not stop in order (pid was 42)",
+				"warning      the access point's own values were not written back",
+				"own values   best effort: AIFSN 5",
+			},
+			"lease",
+		},
+		"own values": {
+			status.NewView(true, restored, record, 0),
+			[]string{
+				"controller   10.0.9.9:50051, not connected\n", "can set      no: the driver cannot\n",
+				"EDCA         the access point's own values are in force\n", "stations     without WMM: DCF\n",
+				"could not be written back, trying again: connection reset\n",
+			},
+			"in force ",
+		},
+		"the lease has just ended": {status.NewView(true, running(), nil, 200*second), nil, "lease  "},
+	}
+	for name, test := range tests {
+		got := test.view.Text()
+		for _, part := range test.parts {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s: no %q in\n%s", name, part, got)
+			}
+		}
+		if strings.Contains(got, test.not) {
+			t.Errorf("%s: %q in\n%s", name, test.not, got)
+		}
+	}
+}
+
+func TestAStateIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(running())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := status.ParseState(text); err != nil || !reflect.DeepEqual(&got, running()) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		"":                                      "parse the state file: unexpected end of JSON input",
+		`{"schema":2}`:                          "parse the state file: its schema is 2, this program reads 1",
+		`{"schema":1,"pid":"x"}`:                "parse the state file: json: cannot unmarshal string into",
+		`{"schema":1,"own":"x"}`:                "parse the state file: json: cannot unmarshal string into",
+		`{"schema":1,"own":[{"category":"x"}]}`: "parse the state file: parse access category: neither",
+	} {
+		if got, err := status.ParseState([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+}
