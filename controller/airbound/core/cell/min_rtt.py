@@ -13,6 +13,10 @@ it is true, their own minima come down and confirm it. If it is false they do no
 its terminal reports counts for that terminal and, unless somebody confirms it, for no other. The time runs once: a
 terminal that takes its minimum back and then reports it again is given no more of it.
 
+What the cell's own bounds keep in flight is no contradiction: twenty phones at their floor of two segments have an RTT
+of 20 ms in a cell of 24 Mb/s, and none of them ever sees the 4 ms of the path. As long as others' minima are no further
+above a minimum than that, its time does not run.
+
 Terminals are told apart by name, not by stream or MAC: one that connects again is no second witness.
 
 A terminal's entry is what it reported last; a minimum that has risen because the path became longer is taken over. An
@@ -61,10 +65,11 @@ class MinRtt:
         self._paths: OrderedDict[Address, _Path] = OrderedDict()  # the longest unreported first
         self._of_one: dict[str, dict[Address, None]] = {}  # by terminal, those that it alone has reported, oldest first
 
-    def observe(self, terminal: str, address: Address, min_rtt_us: int, now_us: int) -> bool:
+    def observe(self, terminal: str, address: Address, min_rtt_us: int, now_us: int, in_flight_us: int = 0) -> bool:
         """Take in a terminal's minimum RTT to an address; true if the one that is shared changed.
 
-        `min_rtt_us` of 0 is no sample.
+        `min_rtt_us` of 0 is no sample; `in_flight_us` is the time that the cell takes to carry the smallest windows
+        that its bounds allow.
         """
         if min_rtt_us <= 0:
             return False
@@ -93,7 +98,7 @@ class MinRtt:
                 self._no_longer_of_one(address, path)
         before = path.shared_us
         self._take(path, terminal, min_rtt_us, now_us, max_age_us)
-        self._share(path, terminal, now_us)
+        self._share(path, terminal, now_us, in_flight_us)
         return path.shared_us != before
 
     @staticmethod
@@ -107,7 +112,7 @@ class MinRtt:
             path.forget(max(entries, key=lambda name: (name not in path.contradicted, entries[name][0])))
         path.oldest_us = min(at_us for _, at_us in entries.values())
 
-    def _share(self, path: _Path, reporting: str, now_us: int) -> None:
+    def _share(self, path: _Path, reporting: str, now_us: int, in_flight_us: int) -> None:
         """Find the smallest entry that counts for all; `reporting` is the terminal whose report is being taken in."""
         ratio, unconfirmed_us = self.parameters.confirm_ratio, self.parameters.unconfirmed_s * 1e6
         ascending = sorted((value, name) for name, (value, _) in path.entries.items())
@@ -123,12 +128,13 @@ class MinRtt:
                 return
             if name in path.refuted:
                 continue
-            if not last:
+            if not last and (ascending[rank + 1][0] > value * ratio + in_flight_us or name in path.contradicted):
                 # Contradicted by all others, confirmed by none.
                 path.contradicted[name] = (min(value, smallest_us), since_us)
                 if now_us - since_us >= unconfirmed_us and (reporting != name or before != name):
                     path.refuted.add(name)
                     continue
+            if not last:
                 path.unconfirmed = name
             path.shared_us = value
             return

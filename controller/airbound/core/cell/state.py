@@ -27,6 +27,7 @@ from airbound.core.reports import COUNTER_MAX, AccessPointReport
 from airbound.core.settings import Settings
 
 ERROR_MAX_CHARACTERS = 200
+SEGMENT_BYTES = 1500
 
 
 @dataclass(slots=True, eq=False)
@@ -124,9 +125,11 @@ class CellState:
         `changed`: whether the report changed anything else that decisions follow from, as Terminal.accept returns.
         """
         moved = list[Address]()
+        in_flight_us = self._least_in_flight_us()
         for destination in terminal.destinations:
-            if self.min_rtt.observe(terminal.name, destination.address, destination.min_rtt_us, now_us):
-                moved.append(destination.address)
+            address, min_rtt_us = destination.address, destination.min_rtt_us
+            if self.min_rtt.observe(terminal.name, address, min_rtt_us, now_us, in_flight_us):
+                moved.append(address)
         if not moved and not changed:
             return self.due(terminal, now_us)
         effects = self.decide(terminal, now_us)
@@ -135,6 +138,11 @@ class CellState:
                 if other is not terminal and other.sends_to(moved):
                     effects += self.decide(other, now_us)
         return effects
+
+    def _least_in_flight_us(self) -> int:
+        """What the cell's senders have in flight at their smallest windows, in time on the air."""
+        segments = self.stations.active_senders * self.settings.parameters.bdp.floor_segs
+        return round(segments * SEGMENT_BYTES * 8e6 / self.decided_capacity_bps)
 
     # Decisions
 

@@ -39,12 +39,12 @@ class Cell:
         changed = [self.table.observe(name, SERVER, self.minima_us[name], self.now_us) for name in minima_us]
         return any(changed)
 
-    def second(self, **minima_us: int) -> int:
+    def second(self, in_flight_us: int = 0, **minima_us: int) -> int:
         """A second later; the shared minimum RTT after all have reported."""
         self.minima_us.update(minima_us)
         self.now_us += SECOND_US
         for name, min_rtt_us in self.minima_us.items():
-            self.table.observe(name, SERVER, min_rtt_us, self.now_us)
+            self.table.observe(name, SERVER, min_rtt_us, self.now_us, in_flight_us)
         return self.shared_us
 
 
@@ -373,3 +373,35 @@ def test_one_terminal_is_below_the_confirmed_for_its_time_only(
         below += cell.second(third=min(min_rtt_us, false_us) if min_rtt_us % 3 else min_rtt_us) < TRUE_US / 2
     # One second more: the time is over when one of the two reports.
     assert below <= round(PARAMETERS.unconfirmed_s) + 1
+
+
+def test_what_the_bounds_themselves_keep_in_flight_contradicts_nobody() -> None:
+    """Twenty phones at two segments each: no queue but theirs, and 20 ms all the same. The first phone's 4 ms is true,
+    though nobody else can ever see it.
+    """
+    cell = Cell(first=TRUE_US)
+    in_flight_us = 20_000
+    for _ in range(60):
+        assert cell.second(others=16_000, more=15_000, in_flight_us=in_flight_us) == TRUE_US
+
+
+def test_a_minimum_is_contradicted_by_more_than_that() -> None:
+    cell = Cell(liar=FALSE_US, a=64_000, b=66_000)
+    seconds = [cell.second(in_flight_us=20_000) for _ in range(60)]
+    assert seconds[:14] == [FALSE_US] * 14
+    assert seconds[-1] == 64_000
+
+
+def test_being_one_of_many_does_not_clear_who_was_refuted() -> None:
+    cell = Cell(liar=FALSE_US, a=TRUE_US, b=TRUE_US)
+    for _ in range(30):
+        cell.second()
+    assert cell.shared_us == TRUE_US
+    assert cell.second(in_flight_us=20_000) == TRUE_US
+
+
+def test_nor_is_its_time_counted_while_it_could_be_true() -> None:
+    cell = Cell(first=TRUE_US, a=16_000, b=16_000)
+    for _ in range(60):
+        cell.second(in_flight_us=20_000)
+    assert [cell.second() for _ in range(10)] == [TRUE_US] * 10
