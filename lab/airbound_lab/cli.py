@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab import arguments, host, load, results, scenario, tables
+from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.parameters import QDISCS, RATE_CONTROLS, Parameters, option
 from airbound_lab.progress import Progress
@@ -32,6 +33,7 @@ EXAMPLES = f"""examples:
   airbound-lab plot out.json --directory pictures
   airbound-lab report out.json --out report.html
   airbound-lab study two-phones --directory pictures
+  airbound-lab compare --quick
   airbound-lab load --cells 100 --compare-raw
 
 {EXIT_CODES}"""
@@ -211,6 +213,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="what run --json wrote")
     report.add_argument("--out", type=Path, default=Path("report.html"), metavar="FILE", help="default: %(default)s")
 
+    compare.add(commands)
     commands.add_parser("load", help="load a controller with simulated agents", add_help=False)
     return parser
 
