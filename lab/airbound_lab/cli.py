@@ -8,9 +8,10 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from airbound_lab import host, load, results, scenario, tables
+from airbound_lab import arguments, host, load, results, scenario, tables
+from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.parameters import QDISCS, RATE_CONTROLS, Parameters, option
 from airbound_lab.progress import Progress
@@ -32,14 +33,19 @@ EXAMPLES = f"""examples:
   airbound-lab plot out.json --directory pictures
   airbound-lab report out.json --out report.html
   airbound-lab study two-phones --directory pictures
+  airbound-lab compare --quick
   airbound-lab load --cells 100 --compare-raw
 
 {EXIT_CODES}"""
 RUN_EXAMPLES = f"""modes:
-  cubic, bbr   that congestion control, without bounds
+  cubic, reno, bbr, vegas, cdg, westwood
+               that congestion control, without Airbound
   paper-gb     CUBIC, bounded by the paper's table for Gingerbread (Android 2.3)
   paper-jb     the same for Jelly Bean (4.1)
   bdp          CUBIC, bounded by the bandwidth-delay product
+  airbound     the controller as it starts without arguments, EDCA parameters included
+  bdp+vegas    another congestion control within the bounds (of paper-gb, paper-jb and airbound as well)
+  bdp+edca     the controller sets EDCA parameters as well (of paper-gb and paper-jb as well; bdp+vegas+edca)
 
 examples:
   airbound-lab run --terminals 10 --delay-ms 256 --modes cubic,bdp
@@ -49,9 +55,9 @@ examples:
 {EXIT_CODES}"""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    words = sys.argv[1:] if arguments is None else list(arguments)
+    words = sys.argv[1:] if words is None else list(words)
     try:
         if words[:1] == ["load"]:
             load.execute(words[1:])  # the options are the program's own
@@ -126,7 +132,7 @@ def _study(options: argparse.Namespace) -> None:
 
 def _parameters(options: argparse.Namespace) -> Parameters:
     delays_ms = options.wired_delays if options.wired_delays is not None else (options.delay_ms,)
-    chosen, controller_config = scenario.load(options.scenario), _text(options.controller_config)
+    chosen, controller_config = scenario.load(options.scenario), arguments.configuration(options.controller_config)
     with usage_errors(name=option):
         return Parameters(
             scenario=chosen,
@@ -176,7 +182,6 @@ def _report(options: argparse.Namespace) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    defaults = Parameters()
     parser = argparse.ArgumentParser(
         prog="airbound-lab",
         description="A Wi-Fi cell on one machine, in virtual time.",
@@ -185,62 +190,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    run = commands.add_parser(
-        "run",
-        help="boot the cell, measure it, print a table",
-        description="Boot a cell once for each mode and seed, measure it, print a table.",
-        epilog=RUN_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    run.set_defaults(do=_run)
-    add = run.add_argument
-    add("--scenario", default="uplink", help="uplink, saturation, or a .json file (default: uplink)")
-    add("--terminals", type=int, default=defaults.terminals, metavar="N", help="phones (default: %(default)s)")
-    add(
-        "--delay-ms",
-        type=float,
-        default=defaults.wired_delays_ms[0],
-        metavar="MS",
-        help="round trip on the wire (default: 4)",
-    )
-    add("--wired-delays", type=_reals, metavar="MS,MS,...", help="a server for each; phones take them in turn")
-    add("--seconds", type=int, default=defaults.seconds, metavar="S", help="virtual seconds (default: %(default)s)")
-    add("--warmup-seconds", type=int, default=defaults.warmup_seconds, metavar="S", help="not measured (default: 5)")
-    add("--seed", type=int, default=1, metavar="N", help="same seed, same result (default: 1)")
-    add("--seeds", type=_seeds, metavar="A..B", help="several seeds: 1..5 or 1,4,9; the table gives median and range")
-    add("--modes", type=_names, default=defaults.modes, metavar="M,M,...", help="see below (default: all but paper-gb)")
-    add("--rate-control", choices=RATE_CONTROLS, default=defaults.rate_control, help="the phones' (default: minstrel)")
-    add("--ap-rate-control", choices=RATE_CONTROLS, help="the access point's (default: as the phones')")
-    add("--qdisc", choices=QDISCS, help="the phones' (default: pfifo, with bbr fq)")
-    add("--queue", type=int, default=defaults.queue_packets, metavar="N", help="packets in it (default: 1000)")
-    add("--ap-qdisc", choices=QDISCS, default=defaults.ap_qdisc, help="the access point's (default: pfifo)")
-    add("--ap-queue", type=int, default=defaults.ap_queue_packets, metavar="N", help="packets in it (default: 1000)")
-    add(
-        "--driver-queue",
-        type=int,
-        default=defaults.driver_queue_frames,
-        metavar="N",
-        help="frames in a radio (default: 64)",
-    )
-    add("--ap-driver-queue", type=int, default=defaults.ap_driver_queue_frames, metavar="N", help="(default: 64)")
-    add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
-    add("--retry-limit", type=int, default=0, metavar="N", help="attempts of a frame (default: the rate chain's)")
-    add("--wmm", action="store_true")
-    for name in ("aifsn", "cwmin", "cwmax", "txop"):
-        add(f"--ap-{name}", type=int, default=None)
-    add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
-    add(
-        "--bounds-interval-ms",
-        type=int,
-        default=1000,
-        metavar="MS",
-        help="between readings of phones' rules (default: 1000)",
-    )
-    add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
-    add("--trace", action="store_true", help="record each phone's history of cwnd and events, for plot (needs --json)")
-    _add_setting(run)
-
+    _add_run(commands)
     plot = commands.add_parser("plot", help="draw a results file", allow_abbrev=False)
     plot.set_defaults(do=_plot)
     plot.add_argument("results", type=Path, metavar="RESULTS", help="what run --json wrote")
@@ -252,7 +202,7 @@ def _parser() -> argparse.ArgumentParser:
     study = commands.add_parser("study", help="repeat a published study", allow_abbrev=False)
     study.set_defaults(do=_study)
     study.add_argument("name", choices=("two-phones",), help="two equal phones, 256 ms from their server")
-    study.add_argument("--seeds", type=_seeds, metavar="A..B", help="default: 1..10")
+    study.add_argument("--seeds", type=arguments.seeds, metavar="A..B", help="default: 1..10")
     study.add_argument("--results", type=Path, metavar="FILE", help="read what an earlier --json wrote, run nothing")
     study.add_argument("--directory", type=Path, metavar="DIR", help="draw two-phones.svg there")
     study.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
@@ -263,8 +213,89 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="what run --json wrote")
     report.add_argument("--out", type=Path, default=Path("report.html"), metavar="FILE", help="default: %(default)s")
 
+    compare.add(commands)
     commands.add_parser("load", help="load a controller with simulated agents", add_help=False)
     return parser
+
+
+def _add_run(commands: Any) -> None:
+    defaults = Parameters()
+    run = commands.add_parser(
+        "run",
+        help="boot the cell, measure it, print a table",
+        description="Boot a cell once for each mode and seed, measure it, print a table.",
+        epilog=RUN_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    run.set_defaults(do=_run)
+    add = run.add_argument
+    add("--scenario", default="uplink", help=f"{', '.join(scenario.BUILT_IN)}, or a .json file (default: uplink)")
+    add("--terminals", type=int, default=defaults.terminals, metavar="N", help="phones (default: %(default)s)")
+    add(
+        "--delay-ms",
+        type=float,
+        default=defaults.wired_delays_ms[0],
+        metavar="MS",
+        help="round trip on the wire (default: 4)",
+    )
+    add("--wired-delays", type=arguments.reals, metavar="MS,MS,...", help="a server for each; phones take them in turn")
+    add("--seconds", type=int, default=defaults.seconds, metavar="S", help="virtual seconds (default: %(default)s)")
+    add("--warmup-seconds", type=int, default=defaults.warmup_seconds, metavar="S", help="not measured (default: 5)")
+    add("--seed", type=int, default=1, metavar="N", help="same seed, same result (default: 1)")
+    add(
+        "--seeds",
+        type=arguments.seeds,
+        metavar="A..B",
+        help="several seeds: 1..5 or 1,4,9; the table gives median and range",
+    )
+    add(
+        "--modes",
+        type=arguments.names,
+        default=defaults.modes,
+        metavar="M,M,...",
+        help=f"see below (default: {','.join(defaults.modes)})",
+    )
+    add("--rate-control", choices=RATE_CONTROLS, default=defaults.rate_control, help="the phones' (default: minstrel)")
+    add("--ap-rate-control", choices=RATE_CONTROLS, help="the access point's (default: as the phones')")
+    add("--qdisc", choices=QDISCS, help="the phones' (default: pfifo, with bbr fq)")
+    add(
+        "--queue",
+        type=int,
+        default=defaults.queue_packets,
+        metavar="N",
+        help="packets in it, if it is not CAKE (default: 1000)",
+    )
+    add("--ap-qdisc", choices=QDISCS, default=defaults.ap_qdisc, help="the access point's (default: pfifo)")
+    add("--ap-queue", type=int, default=defaults.ap_queue_packets, metavar="N", help="packets in it (default: 1000)")
+    add(
+        "--driver-queue",
+        type=int,
+        default=defaults.driver_queue_frames,
+        metavar="N",
+        help="frames in a radio (default: 64)",
+    )
+    add("--ap-driver-queue", type=int, default=defaults.ap_driver_queue_frames, metavar="N", help="(default: 64)")
+    add("--wmm", action="store_true", help="the access point announces WMM")
+    add(
+        "--ap-aifsn", type=int, metavar="N", help="slots that the access point waits after a SIFS, best effort: 1 to 15"
+    )
+    add("--ap-cwmin", type=int, metavar="N", help="its smallest contention window, slots: 2^k - 1 (default: 15)")
+    add("--ap-cwmax", type=int, metavar="N", help="its largest (default: 1023, with WMM 63)")
+    add("--ap-txop", type=int, metavar="N", help="how long one access of its may last, units of 32 us; 0: one frame")
+    add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
+    add("--retry-limit", type=int, default=0, metavar="N", help="attempts of a frame (default: the rate chain's)")
+    add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
+    add(
+        "--bounds-interval-ms",
+        type=int,
+        default=1000,
+        metavar="MS",
+        help="between readings of phones' rules (default: 1000)",
+    )
+    add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
+    add("--trace", action="store_true", help="record each phone's history of cwnd and events, for plot (needs --json)")
+    _add_setting(run)
 
 
 def _add_setting(parser: argparse.ArgumentParser) -> None:
@@ -282,41 +313,7 @@ def _add_setting(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _reals(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers") from None
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(","))
-
-
-def _seeds(text: str) -> tuple[int, ...]:
-    try:
-        if ".." in text:
-            first, last = (int(part) for part in text.split(".."))
-            seeds = tuple(range(first, last + 1))
-        else:
-            seeds = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither A..B nor a list of whole numbers") from None
-    if not seeds:
-        raise argparse.ArgumentTypeError(f"{text!r} is an empty range")
-    return seeds
-
-
 def _positive(name: str, value: int) -> int:
     if value < 1:
         raise UsageError(f"{name}: {value} is not at least 1")
     return value
-
-
-def _text(path: Path | None) -> str | None:
-    if path is None:
-        return None
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"controller-config: cannot read {path}: {error.strerror}") from error

@@ -8,13 +8,19 @@ that differs between them: no directory of the run, no time, no process id.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from airbound_lab import modes
 from airbound_lab import topology as nodes
-from airbound_lab.parameters import MODES, Parameters
+
+if TYPE_CHECKING:
+    from airbound_lab.parameters import Parameters
 
 RESULT_DIRECTORY = "/run/result"
 """The directory of the run, as mounted in the guest."""
+
+SERVER_CONGESTION = "cubic"
+"""Downloads are not the phones': a mode does not change what the servers of the world run."""
 
 BEACON_INTERVAL_TU = 100
 TRACE_BUFFER_KIB = {"phone": 32 << 10, "cell": 256 << 10}
@@ -71,11 +77,12 @@ def plan(parameters: Parameters, mode: str, seed: int, programs: Programs, *, tr
         "wpa_supplicant": _wpa_supplicant(),
         "controller": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.CONTROLLER_PORT},
         "components": _components(cell, mode, programs),
-        "controller_config": parameters.controller_config,
+        "controller_config": modes.controller_config(modes.parse(mode), parameters.controller_config),
+        "late_components": list(parameters.scenario.late_components(parameters.terminals)),
         "timeline": [
             {"at_ms": round(action.at_s * 1000), "do": action.do, "component": action.component}
-            for action in parameters.scenario.component_actions()
-            if MODES[mode].has_agents and action.at_s < parameters.seconds
+            for action in parameters.scenario.component_actions(parameters.terminals)
+            if modes.parse(mode).has_agents and action.at_s < parameters.seconds
         ],
         "seconds": parameters.seconds,
         "tracers": _tracers(cell, programs) if trace else [],
@@ -87,7 +94,8 @@ def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
     """Return the plan for airbound-traffic; `T0_NS` is to be replaced by time zero."""
     parameters = cell.parameters
     flows = parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
-    protocols = sorted({flow.action.protocol for flow in flows})
+    protocols = sorted({flow.action.protocol for flow in flows if flow.direction == "up"})
+    downloads = sorted({(flow.phone, flow.action.protocol) for flow in flows if flow.direction == "down"})
     lines = [f"clock t0_ns=T0_NS seconds={parameters.seconds} interval_ms=1000"]
     lines += [
         f"recv name={server.name}-{protocol} netns={server.name} protocol={protocol} "
@@ -95,15 +103,21 @@ def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
         for server in cell.servers
         for protocol in protocols
     ]
+    lines += [
+        f"recv name={phone.download} netns={phone.name} protocol={protocol} address={phone.address}:{nodes.SERVER_PORT}"
+        for phone, protocol in ((cell.phones[number - 1], protocol) for number, protocol in downloads)
+    ]
     for flow in flows:
         phone, action = cell.phones[flow.phone - 1], flow.action
+        server = cell.server_of(phone)
+        up = flow.direction == "up"
         fields = [
-            f"send name={phone.name} netns={phone.name} protocol={action.protocol}",
-            f"address={cell.server_of(phone).address}:{nodes.SERVER_PORT}",
+            f"send name={phone.name if up else phone.download} netns={phone.name if up else server.name}",
+            f"protocol={action.protocol} address={server.address if up else phone.address}:{nodes.SERVER_PORT}",
             f"start_ms={flow.start_ms} stop_ms={flow.stop_ms}",
         ]
         if action.protocol == "tcp":
-            fields.append(f"congestion={MODES[mode].congestion}")
+            fields.append(f"congestion={modes.parse(mode).congestion if up else SERVER_CONGESTION}")
         else:
             fields.append(f"payload_bytes={action.payload_bytes}")
         if action.rate_mbps is not None:
@@ -111,7 +125,7 @@ def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
         if action.on_s is not None and action.off_s is not None:
             fields.append(f"on_ms={round(action.on_s * 1000)} off_ms={round(action.off_s * 1000)}")
         lines.append(" ".join(fields))
-    if MODES[mode].has_agents:
+    if modes.parse(mode).has_agents:
         lines += [
             f"watch name={phone.name} netns={phone.name} interval_ms={parameters.bounds_interval_ms}"
             for phone in cell.phones
@@ -232,11 +246,13 @@ network={{
 
 def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dict[str, Any]]:
     """Controller and agents, in the order in which they are started."""
-    arguments = MODES[mode].controller_arguments
+    chosen = modes.parse(mode)
+    arguments = chosen.controller_arguments
     if arguments is None:
         return []
     controller = f"{nodes.CONTROLLER_ADDRESS}:{nodes.CONTROLLER_PORT}"
-    config = ("--config", "/run/lab/controller.config") if cell.parameters.controller_config is not None else ()
+    has_config = modes.controller_config(chosen, cell.parameters.controller_config) is not None
+    config = ("--config", "/run/lab/controller.config") if has_config else ()
     return [
         {
             "name": "controller",

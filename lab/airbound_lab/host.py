@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airbound_lab import modes as mode_names
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.guest_plan import Programs
-from airbound_lab.parameters import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +31,9 @@ TOOL_PACKAGES = {
     "wpa_supplicant": "wpasupplicant",
 }
 """Debian's package for each tool. The tools are in the same directories on the host and in the guest."""
+
+LAB_SOURCES = ("boot.py", "guest_plan.py", "measure.py", "modes.py", "run.py", "scenario.py", "topology.py")
+"""What a run is made of, beside its parameters and what runs in the guest."""
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -55,7 +58,7 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
         phone_agent=str(build / "airbound-phone"),
     )
     needed = [found.traffic]
-    if any(MODES[mode].has_agents for mode in modes):
+    if any(mode_names.parse(mode).has_agents for mode in modes):
         needed += [found.access_point_agent, found.phone_agent]
     elif trace:
         needed.append(found.phone_agent)
@@ -81,6 +84,28 @@ def kernel(given: str | None) -> Path:
             f"no kernel at {path}; build it with lab/kernel/build.sh, or set --kernel or {KERNEL_VARIABLE}"
         )
     return path
+
+
+def hashes(programs: Programs, *, agents: bool, path: str = SYSTEM_PATH) -> dict[str, str]:
+    """Hashes of all programs that the figures of a run depend on, beside the kernel: tools, sources, our own programs.
+
+    Python's and the tools' libraries are not among them; a Debian release and the lock file pin those.
+    """
+    lab = REPOSITORY / "lab" / "airbound_lab"
+    found = {tool: sha256(Path(where)) for tool in TOOL_PACKAGES if (where := shutil.which(tool, path=path))}
+    found["traffic"] = sha256(Path(programs.traffic))
+    found["lab"] = _sha256_of([*(lab / name for name in LAB_SOURCES), *(lab / "guest").glob("*.py")])
+    if agents:
+        found["access point agent"] = sha256(Path(programs.access_point_agent))
+        found["phone agent"] = sha256(Path(programs.phone_agent))
+        found["controller"] = _sha256_of((Path(programs.controller_source) / "airbound").rglob("*.py"))
+    return found
+
+
+def _sha256_of(paths: Iterable[Path]) -> str:
+    """Hash of several files with their names, wherever the checkout is."""
+    lines = sorted(f"{path.parent.name}/{path.name} {sha256(path)}" for path in paths)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def sha256(path: Path) -> str:

@@ -2,28 +2,35 @@
 """From the traffic generator's samples to the figures of a run; pure.
 
 The measured window is (warm-up, end]. Goodput is what the receivers got. The RTT figures pool the smoothed RTT of all
-phones' TCP, once a second. The RTT ratio is RTT over the smallest RTT that *any* phone measured to the same server in
+TCP senders, once a second. The RTT ratio is RTT over the smallest RTT that *any* phone measured to the same server in
 the whole run, since a phone that starts in a full cell never measures the true minimum.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab import modes
 from airbound_lab.errors import LabError
-from airbound_lab.results import PhoneResult, RulesChange, Run, Series
+from airbound_lab.results import DirectionTotal, Download, PhoneResult, RulesChange, Run, Series
+from airbound_lab.topology import DOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from airbound_lab.scenario import Direction
     from airbound_lab.topology import Phone, Topology
 
 MEGA = 1e6
 DIGITS = 6
 """Decimals kept in results: enough for a byte a second, and short enough to read."""
+
+RECOVERED = 0.9
+"""A total of this share of its later mean is back."""
 
 RTT_UNKNOWN_US = 2**32 - 1
 """The kernel's minimum RTT before the first sample is this or 0."""
@@ -34,9 +41,9 @@ class Samples:
     """The generator's samples, by kind."""
 
     received_bytes: dict[str, dict[int, int]] = field(default_factory=dict)
-    """By source address, then by second: cumulative bytes."""
+    """By source address of uploads or name of downloads, then by second: cumulative bytes."""
     sent: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
-    """By phone name, then by second: the sender's line."""
+    """By name of the flow, then by second: the sender's line."""
     rules: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
     """By phone name: (seconds, rules) at each change."""
     errors: list[str] = field(default_factory=list)
@@ -54,7 +61,8 @@ def parse(lines: Iterable[str]) -> Samples:
                 continue
             t_ms = data["t_ms"]
             if kind == "recv":
-                at = samples.received_bytes.setdefault(data["source"], {})
+                # Of a download, the source is a server of several phones.
+                at = samples.received_bytes.setdefault(name if name.endswith(DOWN) else data["source"], {})
                 # Several receivers (TCP and UDP) may have bytes of one phone: they are added up.
                 at[t_ms // 1000] = at.get(t_ms // 1000, 0) + data["bytes"]
             elif kind == "send":
@@ -90,24 +98,71 @@ def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
     """Compute every figure of one run, but its cost."""
     parameters = cell.parameters
     base_rtt_ms = _base_rtt_ms(cell, samples)
-    sending = {flow.phone for flow in parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
-               if flow.stop_ms > parameters.warmup_seconds * 1000}  # fmt: skip
-    phones = tuple(_phone(cell, phone, samples, base_rtt_ms) for phone in cell.phones)
+    flows = parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
+    downloading = {flow.phone for flow in flows if flow.direction == "down"}
+    phones = tuple(_phone(cell, phone, samples, base_rtt_ms, downloads=phone.index in downloading)
+                   for phone in cell.phones)  # fmt: skip
+    # Who sends at a rate of its own is not meant to have a share as large as the others'.
+    sharing = {
+        (flow.direction, flow.phone) for flow in flows
+        if flow.stop_ms > parameters.warmup_seconds * 1000 and flow.action.rate_mbps is None
+    }  # fmt: skip
     window = slice(parameters.warmup_seconds, parameters.seconds)
-    rtts_ms = [rtt for phone in phones for rtt in phone.series.srtt_ms[window] if rtt is not None]
-    ratios = [ratio for phone in phones for ratio in phone.series.rtt_ratio[window] if ratio is not None]
+    up = [(("up", i) in sharing, phone) for i, phone in enumerate(phones, start=1)]
+    down = [(("down", i) in sharing, phone.download) for i, phone in enumerate(phones, start=1) if phone.download]
+    directions: dict[Direction, DirectionTotal] = {"up": _total(up, window), "down": _total(down, window)}
+    every = [phone.series for phone in phones] + [download.series for _, download in down]
+    rtts_ms = [rtt for series in every for rtt in series.srtt_ms[window] if rtt is not None]
+    ratios = [ratio for series in every for ratio in series.rtt_ratio[window] if ratio is not None]
     return Run(
         mode=mode,
         seed=seed,
-        total_goodput_mbps=_rounded(sum(phone.goodput_mbps for phone in phones)),
-        jain=_rounded_if_known(jain([p.goodput_mbps for i, p in enumerate(phones, start=1) if i in sending])),
+        total_goodput_mbps=_rounded(sum(total.total_goodput_mbps for total in directions.values())),
+        jain=min((total.jain for total in directions.values() if total.jain is not None), default=None),
         rtt_mean_ms=_rounded_if_known(mean(rtts_ms)),
         rtt_p95_ms=_rounded_if_known(p95(rtts_ms)),
         rtt_ratio=_rounded_if_known(mean(ratios)),
-        retransmits=sum(phone.retransmits for phone in phones),
+        retransmits=sum(total.retransmits for total in directions.values()),
         wall_seconds=0.0,
         phones=phones,
+        uplink=directions["up"] if down else None,
+        downlink=directions["down"] if down else None,
+        recovery_s=_recovery_s(cell, mode, every),
     )
+
+
+def _total(flows: Sequence[tuple[bool, PhoneResult | Download]], window: slice) -> DirectionTotal:
+    """Figures of one direction; each flow with whether it counts for Jain's index."""
+    rtts_ms = [rtt for _, flow in flows for rtt in flow.series.srtt_ms[window] if rtt is not None]
+    return DirectionTotal(
+        total_goodput_mbps=_rounded(sum(flow.goodput_mbps for _, flow in flows)),
+        jain=_rounded_if_known(jain([flow.goodput_mbps for shares, flow in flows if shares])),
+        rtt_mean_ms=_rounded_if_known(mean(rtts_ms)),
+        rtt_p95_ms=_rounded_if_known(p95(rtts_ms)),
+        retransmits=sum(flow.retransmits for _, flow in flows),
+    )
+
+
+def _recovery_s(cell: Topology, mode: str, every: Sequence[Series]) -> float | None:
+    """Time from a late start of the controller until the total is back; None if it is not started late."""
+    parameters = cell.parameters
+    start_s = parameters.scenario.late_components(parameters.terminals).get("controller")
+    if start_s is None or not modes.parse(mode).has_agents:
+        return None
+    return recovery_s([sum(values) for values in zip(*(series.goodput_mbps for series in every), strict=True)], start_s)
+
+
+def recovery_s(totals_mbps: Sequence[float], start_s: float) -> float | None:
+    """Seconds from a start until the total, second by second, first reaches 90 % of its later mean.
+
+    The later mean is that over the second half of what follows the start. None if there is nothing to reach.
+    """
+    first = math.ceil(start_s)
+    later = totals_mbps[first + (len(totals_mbps) - first) // 2 :]
+    wanted = RECOVERED * statistics.fmean(later) if later else 0.0
+    if not wanted:
+        return None
+    return next((i + 1 - start_s for i in range(first, len(totals_mbps)) if totals_mbps[i] >= wanted), None)
 
 
 def _base_rtt_ms(cell: Topology, samples: Samples) -> dict[str, float]:
@@ -115,22 +170,38 @@ def _base_rtt_ms(cell: Topology, samples: Samples) -> dict[str, float]:
     smallest: dict[str, float] = {}
     for phone in cell.phones:
         server = cell.server_of(phone).name
-        for line in samples.sent.get(phone.name, {}).values():
+        for line in (*samples.sent.get(phone.name, {}).values(), *samples.sent.get(phone.download, {}).values()):
             rtt_us = line.get("min_rtt_us", 0)
             if 0 < rtt_us < RTT_UNKNOWN_US:
                 smallest[server] = min(smallest.get(server, rtt_us / 1000), rtt_us / 1000)
     return smallest
 
 
-def _phone(cell: Topology, phone: Phone, samples: Samples, base_rtt_ms: dict[str, float]) -> PhoneResult:
+def _phone(
+    cell: Topology, phone: Phone, samples: Samples, base_rtt_ms: dict[str, float], *, downloads: bool
+) -> PhoneResult:
     parameters = cell.parameters
-    received = samples.received_bytes.get(phone.address, {})
-    sent = samples.sent.get(phone.name, {})
+    base_ms = base_rtt_ms.get(cell.server_of(phone).name)
+    goodput_mbps, retransmits, series = _flow(cell, samples, phone.address, phone.name, base_ms)
+    return PhoneResult(
+        wired_delay_ms=parameters.wired_delay_ms(phone.index),
+        goodput_mbps=goodput_mbps,
+        retransmits=retransmits,
+        series=series,
+        rules=tuple(RulesChange(t_s, tuple(rules.splitlines())) for t_s, rules in samples.rules.get(phone.name, [])),
+        download=Download(*_flow(cell, samples, phone.download, phone.download, base_ms)) if downloads else None,
+    )
+
+
+def _flow(
+    cell: Topology, samples: Samples, received_as: str, sent_as: str, base_ms: float | None
+) -> tuple[float, int, Series]:
+    """Goodput and retransmits over the measured window, and the series, of a phone's traffic in one direction."""
+    received, sent = samples.received_bytes.get(received_as, {}), samples.sent.get(sent_as, {})
     total_bytes, counted = [0], 0
     retransmits_total, retransmits_before, retransmits = 0, 0, [0]
     rows: list[dict[str, Any]] = []
-    base_ms = base_rtt_ms.get(cell.server_of(phone).name)
-    for second in range(1, parameters.seconds + 1):
+    for second in range(1, cell.parameters.seconds + 1):
         counted = received.get(second, counted)
         goodput_mbps = _rounded((counted - total_bytes[-1]) * 8 / MEGA)
         total_bytes.append(counted)
@@ -155,13 +226,11 @@ def _phone(cell: Topology, phone: Phone, samples: Samples, base_rtt_ms: dict[str
                 "rtt_ratio": _rounded(srtt_us / 1000 / base_ms) if srtt_us and base_ms else None,
             }
         )
-    warmup_s, end_s = parameters.warmup_seconds, parameters.seconds
-    return PhoneResult(
-        wired_delay_ms=parameters.wired_delay_ms(phone.index),
-        goodput_mbps=_rounded((total_bytes[end_s] - total_bytes[warmup_s]) * 8 / MEGA / (end_s - warmup_s)),
-        retransmits=retransmits[end_s] - retransmits[warmup_s],
-        series=Series(**{name: tuple(row[name] for row in rows) for name in rows[0]}),
-        rules=tuple(RulesChange(t_s, tuple(rules.splitlines())) for t_s, rules in samples.rules.get(phone.name, [])),
+    warmup_s, end_s = cell.parameters.warmup_seconds, cell.parameters.seconds
+    return (
+        _rounded((total_bytes[end_s] - total_bytes[warmup_s]) * 8 / MEGA / (end_s - warmup_s)),
+        retransmits[end_s] - retransmits[warmup_s],
+        Series(**{name: tuple(row[name] for row in rows) for name in rows[0]}),
     )
 
 

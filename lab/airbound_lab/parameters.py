@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
+from airbound_lab import modes
 from airbound_lab.scenario import Scenario, built_in
 from airbound_lab.validation import STRICT
 
@@ -17,37 +18,12 @@ TERMINALS_MAX = 100
 
 RateControl = Literal["minstrel", "fixed54", "aarf"]
 RATE_CONTROLS: tuple[str, ...] = get_args(RateControl)
-Qdisc = Literal["pfifo", "fq_codel", "fq"]
+Qdisc = Literal["pfifo", "fq_codel", "fq", "cake", "cake-ack-filter"]
 QDISCS: tuple[str, ...] = get_args(Qdisc)
 
 
-@dataclass(frozen=True, slots=True, config=STRICT)
-class Mode:
-    """What the phones run: the congestion control, and the controller's policy if there are agents at all."""
-
-    congestion: str
-    qdisc: str = "pfifo"
-    controller_arguments: tuple[str, ...] | None = None
-
-    @property
-    def has_agents(self) -> bool:
-        """Whether the controller and the agents run."""
-        return self.controller_arguments is not None
-
-
-MODES = {
-    "cubic": Mode("cubic"),
-    # BBR paces itself; fq is the queue it was made for.
-    "bbr": Mode("bbr", qdisc="fq"),
-    "paper-gb": Mode("cubic", controller_arguments=("--policy", "paper", "--table", "gingerbread")),
-    "paper-jb": Mode("cubic", controller_arguments=("--policy", "paper", "--table", "jelly-bean")),
-    "bdp": Mode("cubic", controller_arguments=("--policy", "bdp")),
-}
-
-
 def _known_mode(name: str) -> str:
-    if name not in MODES:
-        raise ValueError(f"none of {', '.join(MODES)}")
+    modes.parse(name)
     return name
 
 
@@ -63,6 +39,18 @@ Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DelayMs = Annotated[float, Field(ge=0, le=10_000)]
 Packets = Annotated[int, Field(ge=1, le=100_000)]
 Frames = Annotated[int, Field(ge=2, le=10_000)]
+
+
+def _contention_window(slots: int) -> int:
+    if slots & (slots + 1):
+        raise ValueError("not 2^k - 1")
+    return slots
+
+
+ContentionWindow = Annotated[int, Field(ge=0, le=1023), AfterValidator(_contention_window)]
+CW_MIN_SLOTS = 15
+CW_MAX_SLOTS = {False: 1023, True: 63}
+"""What the access point's best-effort queue has by default: DCF's at OFDM rates, and hostapd's largest with WMM."""
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -98,8 +86,8 @@ class Parameters:
     ap_aifsn: Annotated[int, Field(ge=1, le=15)] | None = None
     """Slots that the access point's best-effort queue waits after a SIFS before its back-off counts; None: the default,
     as with the next three."""
-    ap_cw_min: int | None = None
-    ap_cw_max: int | None = None
+    ap_cw_min: ContentionWindow | None = None
+    ap_cw_max: ContentionWindow | None = None
     ap_txop_limit: Annotated[int, Field(ge=0, le=65_535)] | None = None
     """How long one access of that queue may last, in units of 32 us; 0: one frame."""
     bounds_interval_ms: Annotated[int, Field(ge=10, le=60_000)] = 1000
@@ -113,6 +101,14 @@ class Parameters:
         if warmup_seconds >= info.data.get("seconds", warmup_seconds + 1):
             raise ValueError(f"not below seconds, which is {info.data['seconds']}")
         return warmup_seconds
+
+    @model_validator(mode="after")
+    def _check_contention_windows(self) -> Self:
+        smallest = CW_MIN_SLOTS if self.ap_cw_min is None else self.ap_cw_min
+        largest = CW_MAX_SLOTS[self.wmm] if self.ap_cw_max is None else self.ap_cw_max
+        if largest < smallest:
+            raise ValueError(f"--ap-cwmax: {largest} is below --ap-cwmin, which is {smallest}")
+        return self
 
     @model_validator(mode="after")
     def _check_scenario(self) -> Self:
@@ -137,6 +133,9 @@ _OPTIONS = {
     "driver_queue_frames": "driver-queue",
     "ap_driver_queue_frames": "ap-driver-queue",
     "loss_percent": "loss",
+    "ap_cw_min": "ap-cwmin",
+    "ap_cw_max": "ap-cwmax",
+    "ap_txop_limit": "ap-txop",
 }
 
 

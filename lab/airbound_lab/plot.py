@@ -22,9 +22,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-    from airbound_lab.results import PhoneResult, Results
+    from airbound_lab.results import PhoneResult, Results, Series
 
-MODE_COLOURS = {"cubic": "#5b6b7b", "bbr": "#c0722b", "paper-gb": "#8d6bb8", "paper-jb": "#7048a8", "bdp": "#14866d"}
+MODE_COLOURS = {
+    "cubic": "#5b6b7b",
+    "reno": "#8494a4",
+    "bbr": "#c0722b",
+    "vegas": "#b0903a",
+    "cdg": "#9c5a3c",
+    "westwood": "#a8707c",
+    "paper-gb": "#8d6bb8",
+    "paper-jb": "#7048a8",
+    "bdp": "#14866d",
+    "airbound": "#0b5f8a",
+}
+"""Of a mode with a +: what is before it."""
 DELAY_COLOURS = ("#2a6fb0", "#c2571a", "#2e8b57", "#8e4a9e", "#a08400", "#5d5d5d")
 """Phones are coloured by the delay of their server: what sets one phone apart from another."""
 
@@ -103,7 +115,7 @@ def _bars(axes: Axes, results: Results, field: str, title: str, *, decimals: int
         values = sorted(getattr(run, field) or 0.0 for run in results.of_mode(mode))
         middle = statistics.median(values)
         largest = max(largest, values[-1])
-        axes.barh(row, middle, height=0.62, color=MODE_COLOURS[mode])
+        axes.barh(row, middle, height=0.62, color=MODE_COLOURS[mode.split("+")[0]])
         if len(values) > 1:
             axes.plot([values[0], values[-1]], [row, row], color=INK, linewidth=1.2)
         text = f"{middle:.{decimals}f}"
@@ -132,9 +144,15 @@ def _phone(phone: PhoneResult, results: Results, goodput: Axes, cwnd: Axes, rati
     series, colour = phone.series, _colour(results, phone)
     many = results.parameters.terminals >= MANY_PHONES
     line: dict[str, Any] = {"color": colour, "linewidth": 0.8 if many else 1.4, "alpha": 0.65 if many else 1.0}
-    goodput.plot(series.t_s, series.goodput_mbps, **line)
-    cwnd.plot(series.t_s, _gaps(series.cwnd_segs), **line)
-    ratio.plot(series.t_s, _gaps(series.rtt_ratio), **line)
+    flows: list[tuple[Series, dict[str, Any]]] = (
+        [(series, {})] if not phone.download or any(series.goodput_mbps) else []
+    )
+    if phone.download:
+        flows.append((phone.download.series, {"linestyle": (0, (3, 1.5))}))
+    for of, dashes in flows:
+        goodput.plot(of.t_s, of.goodput_mbps, **line, **dashes)
+        cwnd.plot(of.t_s, _gaps(of.cwnd_segs), **line, **dashes)
+        ratio.plot(of.t_s, _gaps(of.rtt_ratio), **line, **dashes)
 
 
 def _bounds(phones: Sequence[PhoneResult], results: Results, cwnd: Axes) -> None:
@@ -154,8 +172,10 @@ def _bounds(phones: Sequence[PhoneResult], results: Results, cwnd: Axes) -> None
 
 def _shape(results: Results, goodput: Axes, cwnd: Axes, ratio: Axes) -> None:
     """Set the same scales for the panels of all modes of one file, so that they can be compared by eye."""
-    every = [phone.series for run in results.runs for phone in run.phones]
-    goodput.set_title("Throughput of each phone, Mb/s")
+    phones = [phone for run in results.runs for phone in run.phones]
+    downloads = [phone.download.series for phone in phones if phone.download]
+    every = [phone.series for phone in phones] + downloads
+    goodput.set_title("Throughput, Mb/s; dashed: down" if downloads else "Throughput of each phone, Mb/s")
     goodput.set_ylim(0, 1.05 * max((max(series.goodput_mbps) for series in every), default=1.0) or 1.0)
     cwnd.set_title("cwnd, segments (log); dashed, dotted: bounds")
     ratio.set_title("RTT / minimum RTT (log)")

@@ -10,40 +10,14 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from airbound_lab import plot, style, tables
+from airbound_lab import page_style, plot, style, tables
 from airbound_lab.parameters import Parameters, option
-from airbound_lab.scenario import built_in
+from airbound_lab.scenario import is_built_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airbound_lab.results import Results
-
-STYLE = """
-:root { color-scheme: light dark;
-  --ink: #1b2733; --paper: #ffffff; --soft: #f3f5f7; --faint: #8a96a3; --rule: #d5dbe1; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e3e8ed; --paper: #14191f; --soft: #1d242c; --faint: #7e8b98; --rule: #39434d; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 76rem; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; margin: .5rem 0; } h2 { font-size: 1.2rem; margin: 2.5rem 0 .25rem; }
-p, ul { margin: .5rem 0; } ul { padding-left: 1.2rem; }
-.what { color: var(--faint); }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; white-space: nowrap; }
-th, td { padding: .3rem .7rem; text-align: right; border-bottom: 1px solid var(--rule); }
-th:first-child, td:first-child { text-align: left; }
-thead th { font-weight: 600; background: var(--soft); }
-figure { margin: 1rem 0; } figure svg { width: 100%; height: auto; display: block; }
-.wide { max-width: 40rem; }
-.grid { display: grid; gap: .5rem 1rem; grid-template-columns: repeat(auto-fit, minmax(min(16.5rem, 100%), 1fr)); }
-.grid figure { max-width: 27rem; }
-details { margin: .75rem 0; } summary { cursor: pointer; color: var(--faint); }
-pre { background: var(--soft); padding: .75rem; overflow-x: auto; font-size: .85rem; white-space: pre-wrap; }
-svg text { fill: var(--ink); }
-"""
 
 SVG_COLOURS = {style.INK: "var(--ink)", style.FAINT: "var(--faint)", style.GRID: "var(--rule)"}
 """Colours of the pictures that follow the reader's choice of light or dark."""
@@ -57,20 +31,14 @@ def html(sets: Sequence[tuple[str, Results]], title: str = "Airbound: what the b
         body.append(_overview(sets))
     for name, results in sets:
         body.append(_section(name, results, pictures))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{markup.escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body>\n</html>\n"
-    )
+    return page_style.document(title, page_style.STYLE, body)
 
 
 def command(parameters: Parameters) -> str:
     """The command that makes these runs again; a scenario from a file is named after it."""
     plain = Parameters()
     words = ["airbound-lab", "run", "--scenario", parameters.scenario.name]
-    if parameters.scenario not in (built_in("uplink"), built_in("saturation")):
+    if not is_built_in(parameters.scenario):
         words[-1] += ".json"
     words += ["--terminals", str(parameters.terminals)]
     if len(parameters.wired_delays_ms) == 1:
@@ -82,11 +50,11 @@ def command(parameters: Parameters) -> str:
     for field in (
         *("rate_control", "ap_rate_control", "qdisc", "queue_packets", "ap_qdisc", "ap_queue_packets"),
         *("driver_queue_frames", "ap_driver_queue_frames", "retry_limit", "loss_percent", "bounds_interval_ms"),
+        *("ap_aifsn", "ap_cw_min", "ap_cw_max", "ap_txop_limit"),
     ):
         if getattr(parameters, field) != getattr(plain, field):
             words += [option(field), str(getattr(parameters, field))]
-    if parameters.orphan:
-        words.append("--orphan")
+    words += [option(flag) for flag in ("orphan", "wmm") if getattr(parameters, flag)]
     if parameters.controller_config is not None:
         words += ["--controller-config", "controller.config"]
     return shlex.join(words)
@@ -97,9 +65,9 @@ def _introduction(sets: Sequence[tuple[str, Results]]) -> str:
     wall_s = sum(run.wall_seconds for _, results in sets for run in results.runs)
     return (
         f"<p>{runs} runs of a whole Wi-Fi cell (patched kernel, hostapd, phones, agents, controller) in virtual time, "
-        f"{wall_s / 60:.0f} minutes of wall-clock time. cubic and bbr run without Airbound; the other modes are "
-        "policies of its controller. RTT ratio is RTT over the smallest RTT that any phone measured. Every figure and "
-        "sentence here is computed from the results.</p>"
+        f"{wall_s / 60:.0f} minutes of wall-clock time. Modes named after a congestion control run without Airbound, "
+        "the others are policies of its controller. RTT ratio is RTT over the smallest RTT that any phone measured. "
+        "Every figure and sentence here is computed from the results.</p>"
     )
 
 
@@ -122,7 +90,7 @@ def _section(name: str, results: Results, pictures: itertools.count[int]) -> str
     findings = "".join(f"<li>{markup.escape(sentence)}</li>" for sentence in tables.findings(results))
     grid = "".join(_picture(plot.svg(plot.phones(results, mode)), pictures, "") for mode in results.modes())
     scenario = ""
-    if parameters.scenario not in (built_in("uplink"), built_in("saturation")):
+    if not is_built_in(parameters.scenario):
         text = json.dumps(parameters.scenario.to_json(), indent=1)
         scenario = f"<pre>{markup.escape(text)}</pre>"
     return "\n".join(

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = 1
+OPTIONAL = ("uplink", "downlink", "recovery_s")
+OPTIONAL_OF_PHONE = ("trace", "download")
+"""Fields that are written only where there is something to report."""
 
 Numbers = tuple[float, ...]
 MaybeNumbers = tuple[float | None, ...]
@@ -56,8 +59,18 @@ class RulesChange:
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
+class Download:
+    """What one phone downloaded over the measured window, and the series of it over the whole run."""
+
+    goodput_mbps: float
+    retransmits: int
+    series: Series
+    """cwnd and RTT as the server's kernel has them."""
+
+
+@dataclass(frozen=True, slots=True, config=STRICT)
 class PhoneResult:
-    """One phone over the measured window, and its series over the whole run."""
+    """One phone over the measured window, and its series over the whole run: what it uploaded."""
 
     wired_delay_ms: float
     goodput_mbps: float
@@ -66,11 +79,27 @@ class PhoneResult:
     rules: tuple[RulesChange, ...] = ()
     trace: PhoneTrace | None = None
     """The history of its connections, if the run was traced."""
+    download: Download | None = None
+    """What it downloaded, if the scenario has a download of this phone."""
+
+
+@dataclass(frozen=True, slots=True, config=STRICT)
+class DirectionTotal:
+    """All flows of one direction over the measured window, as the same figures of a run."""
+
+    total_goodput_mbps: float
+    jain: float | None
+    rtt_mean_ms: float | None
+    rtt_p95_ms: float | None
+    retransmits: int
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
 class Run:
-    """One mode with one seed; every field but the last two follows from the parameters, the mode and the seed."""
+    """One mode with one seed; it follows from parameters, mode and seed, but for `wall_seconds` and `peak_memory_kib`.
+
+    The figures are of all flows together; `jain` is the smaller one of the directions'.
+    """
 
     mode: ModeName
     seed: int
@@ -83,6 +112,11 @@ class Run:
     phones: tuple[PhoneResult, ...]
     wall_seconds: float
     peak_memory_kib: dict[str, int] = field(default_factory=dict)
+    uplink: DirectionTotal | None = None
+    downlink: DirectionTotal | None = None
+    """None, both, if the scenario has no downloads: the figures of the run are the uplink's then."""
+    recovery_s: float | None = None
+    """From the late start of the controller until the total is back, if the scenario starts it late."""
 
     def comparable(self) -> dict[str, Any]:
         """Everything that must be equal, to the digit, in a run of equal parameters, mode and seed, traced or not."""
@@ -90,6 +124,10 @@ class Run:
         for phone in data["phones"]:
             del phone["trace"]
         return data
+
+    def directions(self) -> dict[str, DirectionTotal]:
+        """The totals by direction, if the scenario has downloads."""
+        return {name: of for name, of in (("up", self.uplink), ("down", self.downlink)) if of is not None}
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -151,9 +189,10 @@ def save(results: Results, path: Path) -> None:
 
 def _plain(run: Run) -> dict[str, Any]:
     data = asdict(run)
-    for phone in data["phones"]:
-        if phone["trace"] is None:
-            del phone["trace"]
+    for record, names in ((data, OPTIONAL), *((phone, OPTIONAL_OF_PHONE) for phone in data["phones"])):
+        for name in names:
+            if record[name] is None:
+                del record[name]
     return data
 
 

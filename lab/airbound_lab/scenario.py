@@ -4,19 +4,22 @@
 A scenario is a list of actions on a time line whose zero is the moment at which every component is connected:
 
 - `start-traffic` of a phone (until its `stop-traffic`, or to the end): TCP as fast as it goes, or UDP, paced or
-  saturating, optionally on and off in turn;
-- `stop-traffic` of a phone;
-- `kill` and `start` of a component: `controller`, `ap`, or `phone1`, `phone2`, ... (the agent, not the phone).
+  saturating, optionally on and off in turn; up, from the phone to its server, or down;
+- `stop-traffic` of a phone, in one direction;
+- `kill` and `start` of a component: `controller`, `ap`, or `phone1`, `phone2`, ... (the agent, not the phone), or
+  `phones`, every phone's agent. A component whose first action is `start` does not run before.
 
-`phone: 0` in `start-traffic` and `stop-traffic` means every phone.
+`phone: 0` in `start-traffic` and `stop-traffic` means every phone. For one phone and direction, of several actions at
+the same moment the last one counts.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass
@@ -34,7 +37,16 @@ ETHERNET_PAYLOAD_BYTES = 1472
 """The largest UDP payload that is not fragmented."""
 
 Do = Literal["start-traffic", "stop-traffic", "kill", "start"]
+Direction = Literal["up", "down"]
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 Seconds = Annotated[float, Field(gt=0)]
+
+PHONES = "phones"
+"""A component's name that stands for every phone's agent."""
+
+
+def _agents(terminals: int) -> list[str]:
+    return [f"phone{i}" for i in range(1, terminals + 1)]
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -44,6 +56,7 @@ class Action:
     at_s: Annotated[float, Field(ge=0)]
     do: Do
     phone: Annotated[int, Field(ge=0)] = 0
+    direction: Direction = "up"
     component: str = ""
     protocol: Literal["tcp", "udp"] = "tcp"
     rate_mbps: Annotated[float, Field(ge=0.001, le=1000)] | None = None
@@ -57,22 +70,29 @@ class Action:
             raise ValueError("rate_mbps is for udp")
         if (self.on_s is None) != (self.off_s is None):
             raise ValueError("on_s and off_s belong together")
+        if self.direction == "down" and self.protocol == "udp" and self.rate_mbps is None:
+            raise ValueError("udp that goes down needs rate_mbps: a server's socket does not limit it")
         return self
+
+    def is_traffic_of(self, phone: int, direction: Direction) -> bool:
+        """Whether the action starts or stops traffic of a phone in a direction."""
+        return self.do in ("start-traffic", "stop-traffic") and self.phone in (0, phone) and self.direction == direction
 
     def check(self, terminals: int) -> None:
         """Raise ValueError if the action cannot be done with this many phones."""
         if self.do in ("start-traffic", "stop-traffic"):
             if self.phone > terminals:
                 raise ValueError(f"{self.do}: there is no phone {self.phone} of {terminals}")
-        elif self.component not in ("controller", "ap", *(f"phone{i}" for i in range(1, terminals + 1))):
+        elif self.component not in ("controller", "ap", PHONES, *_agents(terminals)):
             raise ValueError(f"{self.do}: there is no component {self.component!r}")
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
 class Flow:
-    """The traffic of one phone from one start to one stop."""
+    """The traffic of one phone in one direction, from one start to one stop."""
 
     phone: int
+    direction: Direction
     start_ms: int
     stop_ms: int
     action: Action
@@ -100,26 +120,44 @@ class Scenario:
         return any(a.do == "start-traffic" and a.protocol == "udp" and a.rate_mbps is None for a in self.actions)
 
     def flows(self, terminals: int, seconds: int, seed: int) -> list[Flow]:
-        """Pair the starts and stops of each phone, ordered by phone and time."""
+        """Pair the starts and stops of each phone and direction, ordered by phone, direction and time."""
         spread = random.Random(seed)  # noqa: S311  (a simulation, not a secret)
-        delay_s = [0.0] + [round(spread.uniform(0, START_SPREAD_S), 3) for _ in range(terminals)]
+        # Those of the uploads first: downloads beside them do not change when they start.
+        delay_s = {
+            (direction, phone): round(spread.uniform(0, START_SPREAD_S), 3)
+            for direction in DIRECTIONS
+            for phone in range(1, terminals + 1)
+        }
         flows = []
-        for phone in range(1, terminals + 1):
-            own = [a for a in self.actions if a.do in ("start-traffic", "stop-traffic") and a.phone in (0, phone)]
+        for phone, direction in itertools.product(range(1, terminals + 1), DIRECTIONS):
+            own = [action for action in self.actions if action.is_traffic_of(phone, direction)]
             own.sort(key=lambda action: action.at_s)
             running: Action | None = None
             for action in [*own, Action(at_s=float(seconds), do="stop-traffic")]:
                 if running is not None:
-                    start_s = running.at_s + (delay_s[phone] if running.phone == 0 else 0)
+                    start_s = running.at_s + (delay_s[direction, phone] if running.phone == 0 else 0)
                     stop_s = min(action.at_s, float(seconds))
                     if stop_s > start_s:
-                        flows.append(Flow(phone, round(start_s * 1000), round(stop_s * 1000), running))
+                        flows.append(Flow(phone, direction, round(start_s * 1000), round(stop_s * 1000), running))
                 running = action if action.do == "start-traffic" else None
         return flows
 
-    def component_actions(self) -> list[Action]:
-        """Kills and starts of components, in order."""
-        return sorted((a for a in self.actions if a.do in ("kill", "start")), key=lambda action: action.at_s)
+    def component_actions(self, terminals: int) -> list[Action]:
+        """Kills and starts of single components, in order."""
+        actions = []
+        for action in sorted((a for a in self.actions if a.do in ("kill", "start")), key=lambda action: action.at_s):
+            if action.component == PHONES:
+                actions += [replace(action, component=agent) for agent in _agents(terminals)]
+            else:
+                actions.append(action)
+        return actions
+
+    def late_components(self, terminals: int) -> dict[str, float]:
+        """The components that do not run from the beginning, with the seconds at which they are first started."""
+        first: dict[str, Action] = {}
+        for action in self.component_actions(terminals):
+            first.setdefault(action.component, action)
+        return {name: action.at_s for name, action in first.items() if action.do == "start"}
 
     def to_json(self) -> dict[str, Any]:
         """Return the form of scenario files; fields at their defaults are left out."""
@@ -134,9 +172,48 @@ class Scenario:
 
 _FILE = TypeAdapter(Scenario)
 _BUILT_IN = {
-    "uplink": Scenario("uplink", (Action(at_s=0, do="start-traffic"),)),
-    "saturation": Scenario("saturation", (Action(at_s=0, do="start-traffic", protocol="udp"),)),
+    scenario.name: scenario
+    for scenario in (
+        Scenario("uplink", (Action(0, "start-traffic"),)),
+        Scenario("saturation", (Action(0, "start-traffic", protocol="udp"),)),
+        Scenario("downlink", (Action(0, "start-traffic", direction="down"),)),
+        Scenario(
+            "both-ways",
+            (
+                Action(0, "start-traffic"),
+                *(Action(0, "start-traffic", phone=i, direction="down") for i in (1, 2, 3)),
+            ),
+        ),
+        Scenario(
+            "joins-leaves",
+            (
+                *(Action(2.0 * i, "start-traffic", phone=i + 1) for i in range(8)),
+                *(Action(16.0 + 2 * i, "stop-traffic", phone=i + 1) for i in range(4)),
+                *(Action(24.0 + 2 * i, "start-traffic", phone=i + 1) for i in range(2)),
+            ),
+        ),
+        Scenario(
+            "udp-neighbours",
+            (
+                Action(0, "start-traffic", protocol="udp", rate_mbps=2.0),
+                Action(0, "start-traffic", phone=1),
+            ),
+        ),
+        Scenario(
+            "recovery",
+            (
+                Action(0, "start-traffic"),
+                *(Action(10, "start", component=component) for component in ("controller", "ap", PHONES)),
+            ),
+        ),
+    )
 }
+BUILT_IN = tuple(_BUILT_IN)
+
+
+def is_built_in(scenario: Scenario) -> bool:
+    """Whether a scenario can be named, without a file."""
+    return _BUILT_IN.get(scenario.name) == scenario
 
 
 def built_in(name: str) -> Scenario:

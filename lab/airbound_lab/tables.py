@@ -6,7 +6,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
-from airbound_lab.parameters import MODES
+from airbound_lab import modes as mode_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,22 +37,44 @@ def cell(values: Sequence[float | None], decimals: int, *, spread: bool = True) 
 
 
 def rows(results: Results) -> list[list[str]]:
-    """Heading and one row per mode."""
-    heading = ["mode", *(f"{name} {unit}".strip() for name, unit, _, _ in COLUMNS)]
-    return [heading] + [
-        [mode, *(cell([figure(run) for run in results.of_mode(mode)], decimals) for _, _, decimals, figure in COLUMNS)]
-        for mode in results.modes()
-    ]
+    """Heading and one row per mode; with downloads one per direction as well."""
+    columns = COLUMNS
+    if any(run.recovery_s is not None for run in results.runs):
+        columns += (("recovery", "s", 0, lambda run: run.recovery_s),)
+    table = [["mode", *(f"{name} {unit}".strip() for name, unit, _, _ in columns)]]
+    for mode in results.modes():
+        runs = results.of_mode(mode)
+        table.append([mode, *(cell([figure(run) for run in runs], decimals) for _, _, decimals, figure in columns)])
+        for direction in runs[0].directions():
+            of = [run.directions()[direction] for run in runs]
+            table.append(
+                [
+                    f"  {direction}",
+                    cell([total.total_goodput_mbps for total in of], 2),
+                    cell([total.jain for total in of], 3),
+                    cell([total.rtt_mean_ms for total in of], 0),
+                    cell([total.rtt_p95_ms for total in of], 0),
+                    "",
+                    cell([total.retransmits for total in of], 0),
+                    *[""] * (len(columns) - len(COLUMNS)),
+                ]
+            )
+    return table
 
 
 def phone_rows(results: Results) -> list[list[str]]:
     """Heading and, per mode, the goodput of each phone (the median of the seeds)."""
     phones = range(results.parameters.terminals)
-    heading = ["Mb/s of phone", *(str(i + 1) for i in phones)]
-    return [heading] + [
-        [mode, *(cell([run.phones[i].goodput_mbps for run in results.of_mode(mode)], 2, spread=False) for i in phones)]
-        for mode in results.modes()
-    ]
+    table = [["Mb/s of phone", *(str(i + 1) for i in phones)]]
+    for mode in results.modes():
+        runs = results.of_mode(mode)
+        table.append([mode, *(cell([run.phones[i].goodput_mbps for run in runs], 2, spread=False) for i in phones)])
+        if runs[0].downlink is not None:
+            down = [[run.phones[i].download for run in runs] for i in phones]
+            table.append(
+                ["  down", *(cell([d.goodput_mbps if d else None for d in of], 2, spread=False) for of in down)]
+            )
+    return table
 
 
 def text(table: list[list[str]]) -> str:
@@ -84,7 +106,7 @@ def describe(parameters: Parameters) -> str:
 def findings(results: Results) -> list[str]:
     """One sentence per mode, which compares it with the first mode that runs without Airbound."""
     modes = results.modes()
-    reference = next((mode for mode in modes if not MODES[mode].has_agents), None)
+    reference = next((mode for mode in modes if not mode_names.parse(mode).has_agents), None)
     if reference is None:
         return []
     return [

@@ -22,8 +22,12 @@ Neighbour entries are permanent: no ARP, so its losses and timing cannot disturb
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from airbound_lab.parameters import MODES, Parameters
+from airbound_lab import modes
+
+if TYPE_CHECKING:
+    from airbound_lab.parameters import Parameters
 
 AP_ADDRESS = "10.0.0.1"
 AP_MAC = "02:ab:00:00:00:01"
@@ -31,8 +35,12 @@ CONTROLLER_ADDRESS = "10.0.1.1"
 CONTROLLER_PORT = 50051
 CONTROLLER_MAC = "02:ab:00:00:01:01"
 SERVER_PORT = 5001
+"""Of whoever receives: servers, and phones that download."""
+DOWN = "-down"
+"""At the end of the names of flows from a server to a phone."""
 PREFIX_BITS = 16
 
+CAKE = {"cake": "cake unlimited", "cake-ack-filter": "cake unlimited ack-filter"}
 NETEM_LIMIT_PACKETS = 1_000_000
 """netem is there to delay only: it must never drop."""
 
@@ -45,8 +53,13 @@ class Phone:
 
     @property
     def name(self) -> str:
-        """Name of the network namespace, and of the phone's flows."""
+        """Name of the network namespace, and of the phone's flows to its server."""
         return f"sta{self.index}"
+
+    @property
+    def download(self) -> str:
+        """Name of its flows from its server."""
+        return f"{self.name}{DOWN}"
 
     @property
     def interface(self) -> str:
@@ -188,7 +201,7 @@ def phone_ip(topology: Topology, phone: Phone) -> str:
 def phone_tc(topology: Topology, phone: Phone, mode: str) -> str:
     """Batch of `tc` in a phone's namespace."""
     parameters = topology.parameters
-    discipline = parameters.qdisc or MODES[mode].qdisc
+    discipline = parameters.qdisc or modes.parse(mode).qdisc
     return _batch([f"qdisc replace dev {phone.interface} root {_qdisc(discipline, parameters.queue_packets)}"])
 
 
@@ -197,6 +210,9 @@ def _netem(interface: str, delay_ms: float) -> str:
 
 
 def _qdisc(discipline: str, packets: int) -> str:
+    """Arguments of `tc qdisc`. CAKE does not shape here, and its limit is in bytes: its own default is kept."""
+    if discipline in CAKE:
+        return CAKE[discipline]
     return f"{discipline} limit {packets}"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from airbound_lab import cli, host, results, trace
-from airbound_lab.parameters import MODES
+from airbound_lab.modes import NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     ("arguments", "message"),
     [
         (["--terminals", "0"], "--terminals: 0: "),
-        (["--modes", "reno"], "--modes[0]: 'reno': "),
-        (["--scenario", "downlink"], "'downlink'"),
+        (["--modes", "newreno"], "--modes[0]: 'newreno': "),
+        (["--ap-cwmin", "16"], "--ap-cwmin: 16: not 2^k - 1"),
+        (["--scenario", "sideways"], "'sideways'"),
         (["--scenario", "/nowhere.json"], "/nowhere.json"),
         (["--loss", "200"], "--loss: 200.0: "),
         (["--jobs", "0"], "jobs"),
@@ -44,7 +45,7 @@ def test_the_help_of_run_explains_every_mode(capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit):
         cli.main(["run", "--help"])
     modes = capsys.readouterr().out.partition("modes:")[2].partition("examples:")[0]
-    assert set(MODES) <= set(modes.replace(",", " ").split())
+    assert set(NAMED) <= set(modes.replace(",", " ").split())
 
 
 @pytest.mark.parametrize("text", ["5..1", "a..b", "1..", "x", ""])

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import guest_plan, topology
+from airbound_lab import guest_plan, modes, topology
 from airbound_lab.guest_plan import Programs
-from airbound_lab.parameters import MODES, Parameters
-from airbound_lab.scenario import Action, Scenario, built_in
+from airbound_lab.parameters import Parameters
+from airbound_lab.scenario import BUILT_IN, Action, Scenario, built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,10 +33,10 @@ BUSY = Scenario(
 )
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("scenario", [built_in("uplink"), built_in("saturation"), BUSY], ids=lambda s: s.name)
+@pytest.mark.parametrize("mode", [*modes.NAMED, "bdp+vegas", "paper-jb+bbr"])
+@pytest.mark.parametrize("scenario", [*map(built_in, BUILT_IN), BUSY], ids=lambda s: s.name)
 def test_the_generator_accepts_every_plan(mode: str, scenario: Scenario, traffic: Path, tmp_path: Path) -> None:
-    cell = topology.build(Parameters(scenario=scenario, terminals=3, wired_delays_ms=(4.0, 64.0), seconds=8))
+    cell = topology.build(Parameters(scenario=scenario, terminals=8, wired_delays_ms=(4.0, 64.0), seconds=8))
     plan = tmp_path / "plan"
     plan.write_text(guest_plan.traffic_plan(cell, mode, seed=1).replace("T0_NS", "1000000000"), encoding="utf-8")
     result = subprocess.run([traffic, "check", plan], capture_output=True, text=True, check=False)
@@ -56,11 +56,11 @@ def test_a_flow_has_its_address_its_times_and_its_rate() -> None:
     ) in lines
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [*modes.NAMED, "bdp+vegas", "paper-jb+bbr"])
 def test_airbound_runs_in_its_own_modes_only(mode: str) -> None:
     plan = guest_plan.plan(Parameters(scenario=BUSY, terminals=3, seconds=8), mode, 1, PROGRAMS)
     names = [component["name"] for component in plan["components"]]
-    if MODES[mode].has_agents:
+    if modes.parse(mode).has_agents:
         assert names == ["controller", "ap", "phone1", "phone2", "phone3"]
         assert [(a["at_ms"], a["do"]) for a in plan["timeline"]] == [(4000, "kill"), (6000, "start")]
         assert "watch name=sta3" in plan["traffic"]["plan"]
@@ -158,3 +158,54 @@ def test_equal_runs_get_equal_plans(print_twice: Callable[[str], tuple[str, str]
     first, second = print_twice(PRINT_PLAN)
     assert first == second
     assert len(json.loads(first)["stations"]) == 5
+
+
+def test_a_download_goes_from_the_phones_server_to_the_phone() -> None:
+    actions = (
+        Action(0, "start-traffic", phone=2),
+        Action(1, "start-traffic", phone=2, direction="down"),
+        Action(2, "start-traffic", phone=1, direction="down", protocol="udp", rate_mbps=1.0),
+    )
+    parameters = Parameters(scenario=Scenario("x", actions), terminals=2, wired_delays_ms=(4.0, 64.0), seconds=8)
+    lines = guest_plan.traffic_plan(topology.build(parameters), "vegas", seed=1).splitlines()
+    assert [line for line in lines if line.startswith("recv")] == [
+        "recv name=server1-tcp netns=server1 protocol=tcp address=10.0.4.1:5001",
+        "recv name=server2-tcp netns=server2 protocol=tcp address=10.0.5.1:5001",
+        "recv name=sta1-down netns=sta1 protocol=udp address=10.0.0.11:5001",
+        "recv name=sta2-down netns=sta2 protocol=tcp address=10.0.0.12:5001",
+    ]
+    # What the servers run is not the phones' mode.
+    assert [line for line in lines if line.startswith("send")] == [
+        (
+            "send name=sta1-down netns=server1 protocol=udp address=10.0.0.11:5001 start_ms=2000 stop_ms=8000 "
+            "payload_bytes=1470 rate_kbps=1000"
+        ),
+        "send name=sta2 netns=sta2 protocol=tcp address=10.0.5.1:5001 start_ms=0 stop_ms=8000 congestion=vegas",
+        (
+            "send name=sta2-down netns=server2 protocol=tcp address=10.0.0.12:5001 start_ms=1000 stop_ms=8000 "
+            "congestion=cubic"
+        ),
+    ]
+
+
+def test_what_starts_late_is_not_started_before() -> None:
+    parameters = Parameters(scenario=built_in("recovery"), terminals=2, seconds=20)
+    plan = guest_plan.plan(parameters, "bdp", 1, PROGRAMS)
+    assert plan["late_components"] == ["controller", "ap", "phone1", "phone2"]
+    assert [(action["at_ms"], action["do"], action["component"]) for action in plan["timeline"]] == [
+        (10_000, "start", name) for name in plan["late_components"]
+    ]
+    assert guest_plan.plan(Parameters(terminals=2), "bdp", 1, PROGRAMS)["late_components"] == []
+
+
+def test_the_mode_decides_whether_the_controller_sets_edca_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modes, "CONTROLLER_HAS_EDCA", True)
+    for mode, config in (
+        ("bdp", "[edca]\nenabled = false\n"),
+        ("bdp+edca", "[edca]\nenabled = true\n"),
+        ("airbound", None),
+    ):
+        plan = guest_plan.plan(Parameters(terminals=1), mode, 1, PROGRAMS)
+        assert plan["controller_config"] == config
+        assert ("--config" in plan["components"][0]["argv"]) == (config is not None)
+        assert ("--policy" in plan["components"][0]["argv"]) == (mode != "airbound")

@@ -42,3 +42,29 @@ def test_a_given_kernel_wins_over_the_environment(tmp_path: Path, monkeypatch: p
     (tmp_path / "linux").touch(mode=0o755)
     monkeypatch.setenv(host.KERNEL_VARIABLE, "/nowhere")
     assert host.kernel(str(tmp_path / "linux")) == Path(tmp_path / "linux").resolve()
+
+
+def test_the_hashes_are_of_all_that_a_mode_uses(tmp_path: Path) -> None:
+    names = ("airbound-traffic", "airbound-ap", "airbound-phone")
+    for name in names:
+        (tmp_path / name).touch(mode=0o755)
+    programs = host.programs(("bdp",), build=tmp_path)
+    alone, with_agents = (host.hashes(programs, agents=agents) for agents in (False, True))
+    assert set(with_agents) - set(alone) == {"access point agent", "phone agent", "controller"}
+    assert {"traffic", "lab", "hostapd", "tc"} <= set(alone)
+    (tmp_path / "airbound-traffic").write_text("changed", encoding="utf-8")
+    changed = host.hashes(programs, agents=True)
+    assert {name for name in changed if changed[name] != with_agents[name]} == {"traffic"}
+
+
+def test_a_hash_of_sources_is_of_their_contents_and_names(tmp_path: Path) -> None:
+    for place in ("here", "there/again"):
+        (tmp_path / place / "x").mkdir(parents=True)
+        for name in ("a.py", "b.py"):
+            (tmp_path / place / "x" / name).write_text(name, encoding="utf-8")
+    here, there = ((tmp_path / place / "x" / name for name in names) for place, names in
+                   (("here", ("a.py", "b.py")), ("there/again", ("b.py", "a.py"))))  # fmt: skip
+    same = host._sha256_of(here)
+    assert host._sha256_of(there) == same
+    (tmp_path / "here" / "x" / "b.py").write_text("c", encoding="utf-8")
+    assert host._sha256_of((tmp_path / "here" / "x").glob("*.py")) != same

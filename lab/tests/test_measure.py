@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from airbound_lab import measure, topology
 from airbound_lab.errors import LabError
 from airbound_lab.parameters import Parameters
-from airbound_lab.scenario import Action, Scenario
+from airbound_lab.scenario import Action, Scenario, built_in
 
 RATES = st.lists(st.floats(0.001, 1000), min_size=1, max_size=20)
 
@@ -241,3 +241,81 @@ def test_a_line_that_is_no_sample_is_named(line: str) -> None:
     good = json.dumps(received(1, 1, 1))
     with pytest.raises(LabError, match="line 2"):
         measure.parse([good, line])
+
+
+def received_down(second: int, phone: int, bytes_: int) -> dict[str, object]:
+    """What a phone counts: the source is the server, which sends to several phones."""
+    return {"kind": "recv", "name": f"sta{phone}-down", "t_ms": second * 1000, "source": "10.0.4.1", "bytes": bytes_}
+
+
+def both_ways() -> Parameters:
+    actions = (Action(0, "start-traffic"), Action(0, "start-traffic", phone=1, direction="down"))
+    return Parameters(
+        scenario=Scenario("both", (*actions, Action(0, "start-traffic", phone=2, direction="down"))),
+        terminals=3,
+        seconds=2,
+        warmup_seconds=1,
+    )
+
+
+def test_directions_are_counted_apart() -> None:
+    lines = lines_of(
+        *(received(1, i, 1_000_000) for i in (1, 2, 3)),
+        *(received(2, i, 1_250_000) for i in (1, 2, 3)),
+        *(received_down(1, 1, 500_000), received_down(2, 1, 875_000), received_down(2, 2, 125_000)),
+        *(sent(2, i, srtt_us=8_000, retransmits=1) for i in (1, 2, 3)),
+        {**sent(2, 1, srtt_us=16_000, min_rtt_us=2_000, retransmits=5), "name": "sta1-down"},
+    )
+    run = measure.figures(topology.build(both_ways()), "cubic", 1, measure.parse(lines))
+    assert run.uplink is not None
+    assert run.downlink is not None
+    assert (run.total_goodput_mbps, run.uplink.total_goodput_mbps, run.downlink.total_goodput_mbps) == (10, 6, 4)
+    # Three equal uploads; downloads of 3 and 1 Mb/s: 16 / (2 * 10).
+    assert (run.uplink.jain, run.downlink.jain, run.jain) == (1, 0.8, 0.8)
+    assert (run.uplink.rtt_mean_ms, run.downlink.rtt_mean_ms, run.rtt_mean_ms) == (8, 16, 10)
+    assert (run.uplink.retransmits, run.downlink.retransmits, run.retransmits) == (3, 5, 8)
+    assert [phone.goodput_mbps for phone in run.phones] == [2, 2, 2]
+    assert [phone.download and phone.download.goodput_mbps for phone in run.phones] == [3, 1, None]
+    # The smallest RTT is that of any flow to or from the server.
+    assert run.phones[2].series.rtt_ratio == (None, 4)
+
+
+def test_without_downloads_the_directions_are_not_there() -> None:
+    parameters = Parameters(terminals=1, seconds=1, warmup_seconds=0)
+    run = measure.figures(topology.build(parameters), "cubic", 1, measure.parse(lines_of(received(1, 1, 9))))
+    assert (run.uplink, run.downlink, run.directions(), run.phones[0].download) == (None, None, {}, None)
+
+
+def test_who_sends_at_its_own_rate_does_not_lower_jain() -> None:
+    actions = (
+        *(Action(0, "start-traffic", phone=i) for i in (1, 2)),
+        Action(0, "start-traffic", phone=3, protocol="udp", rate_mbps=0.1),
+    )
+    parameters = Parameters(scenario=Scenario("x", actions), terminals=3, seconds=1, warmup_seconds=0)
+    samples = measure.parse(lines_of(received(1, 1, 300), received(1, 2, 100), received(1, 3, 1)))
+    assert measure.figures(topology.build(parameters), "cubic", 1, samples).jain == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("totals_mbps", "start_s", "recovery_s"),
+    [
+        # Later mean: of the last three seconds, 20; 18 is reached in the second that ends at 6.
+        ([5, 5, 5, 9, 17.9, 18, 20, 20, 20], 3, 3),
+        ([5, 5, 5, 9, 17.9, 18, 20, 20, 20], 2.5, 3.5),
+        ([5, 5, 20, 20, 20], 2, 1),
+        ([5, 5, 0, 0, 0, 0], 2, None),
+        ([5, 5], 2, None),
+    ],
+)
+def test_recovered_is_who_first_has_nine_tenths_of_the_later_mean(
+    totals_mbps: list[float], start_s: float, recovery_s: float | None
+) -> None:
+    assert measure.recovery_s(totals_mbps, start_s) == recovery_s
+
+
+@pytest.mark.parametrize(("mode", "known"), [("bdp", True), ("cubic", False)])
+def test_only_a_mode_with_a_controller_recovers(mode: str, known: bool) -> None:  # noqa: FBT001
+    parameters = Parameters(scenario=built_in("recovery"), terminals=1, seconds=12, warmup_seconds=1)
+    samples = measure.parse(lines_of(*(received(i, 1, i * 1_000_000) for i in range(1, 13))))
+    recovery_s = measure.figures(topology.build(parameters), mode, 1, samples).recovery_s
+    assert recovery_s == (1 if known else None)

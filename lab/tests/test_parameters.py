@@ -13,7 +13,8 @@ from pydantic import TypeAdapter
 
 from airbound_lab import cli
 from airbound_lab.errors import UsageError
-from airbound_lab.parameters import MODES, QDISCS, RATE_CONTROLS, Parameters, option
+from airbound_lab.modes import NAMED
+from airbound_lab.parameters import QDISCS, RATE_CONTROLS, Parameters, option
 from airbound_lab.scenario import built_in
 from airbound_lab.validation import usage_errors
 
@@ -23,11 +24,16 @@ VALID = st.builds(
     wired_delays_ms=st.lists(st.floats(0, 10_000), min_size=1, max_size=5).map(tuple),
     seconds=st.integers(6, 3600),
     warmup_seconds=st.integers(0, 5),
-    modes=st.lists(st.sampled_from(sorted(MODES)), min_size=1, unique=True).map(tuple),
+    modes=st.lists(st.sampled_from([*NAMED, "bdp+vegas", "airbound+bbr"]), min_size=1, unique=True).map(tuple),
     seeds=st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=5, unique=True).map(tuple),
     rate_control=st.sampled_from(RATE_CONTROLS),
     qdisc=st.none() | st.sampled_from(QDISCS),
     loss_percent=st.floats(0, 99),
+    wmm=st.booleans(),
+    ap_aifsn=st.none() | st.integers(1, 15),
+    ap_cw_min=st.none() | st.sampled_from([0, 1, 15, 31]),
+    ap_cw_max=st.none() | st.sampled_from([31, 63, 1023]),
+    ap_txop_limit=st.none() | st.integers(0, 65_535),
     controller_config=st.none() | st.text(),
 )
 
@@ -52,7 +58,16 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"loss_percent": 100.0}, "--loss: 100.0: "),
         ({"loss_percent": float("inf")}, "--loss: inf: "),
         ({"modes": ()}, "--modes: "),
-        ({"modes": ("reno",)}, "--modes[0]: 'reno': none of cubic, bbr, paper-gb, paper-jb, bdp"),
+        ({"modes": ("newreno",)}, "--modes[0]: 'newreno': none of cubic, reno, bbr, vegas, cdg, westwood, paper-gb"),
+        ({"ap_aifsn": 0}, "--ap-aifsn: 0: "),
+        ({"ap_aifsn": 16}, "--ap-aifsn: 16: "),
+        ({"ap_cw_min": 16}, "--ap-cwmin: 16: not 2^k - 1"),
+        ({"ap_cw_min": 2047}, "--ap-cwmin: 2047: "),
+        ({"ap_cw_max": 7}, "--ap-cwmax: 7 is below --ap-cwmin, which is 15"),
+        ({"ap_cw_min": 63, "ap_cw_max": 31}, "--ap-cwmax: 31 is below --ap-cwmin, which is 63"),
+        ({"wmm": True, "ap_cw_min": 127}, "--ap-cwmax: 63 is below --ap-cwmin, which is 127"),
+        ({"ap_txop_limit": 65_536}, "--ap-txop: 65536: "),
+        ({"wmm": 1}, "--wmm: 1: "),
         ({"modes": ("bdp", "bdp")}, "--modes: each only once"),
         ({"seeds": ()}, "--seeds: "),
         ({"seeds": (1, 1)}, "--seeds: each only once"),
@@ -77,7 +92,10 @@ def test_what_cannot_be_run_is_refused_with_option_and_value(changes: dict[str, 
     assert str(raised.value).startswith(message)
 
 
-@pytest.mark.parametrize("changes", [{"terminals": 1}, {"terminals": 100}, {"seconds": 6}, {"loss_percent": 0}])
+@pytest.mark.parametrize(
+    "changes",
+    [{"terminals": 1}, {"terminals": 100}, {"seconds": 6}, {"loss_percent": 0}, {"ap_cw_min": 1023, "ap_cw_max": 1023}],
+)
 def test_the_limits_themselves_can_be_run(changes: dict[str, Any]) -> None:
     assert Parameters(**changes)
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from airbound_lab import results as module
 from airbound_lab import trace
 from airbound_lab.errors import UsageError
+from airbound_lab.scenario import built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +110,7 @@ def change(document: dict[str, Any], path: str, value: object) -> None:
         ("parameters.loss_percent", float("nan"), "parameters.loss_percent: nan: input should be a finite number"),
         ("parameters.scenario.actions.0.do", "dance", "parameters.scenario.actions[0].do: 'dance': "),
         ("runs", {}, "runs: input should be a valid"),
-        ("runs.1.mode", "reno", "runs[1].mode: 'reno': none of cubic, bbr"),
+        ("runs.1.mode", "newreno", "runs[1].mode: 'newreno': none of cubic, reno, bbr"),
         ("runs.1.jain", "high", "runs[1].jain: 'high': input should be a valid number"),
         ("runs.1.jain", float("nan"), "runs[1].jain: nan: input should be a finite number"),
         ("runs.1.jain", True, "runs[1].jain: True: input should be a valid number"),
@@ -244,3 +245,20 @@ def test_a_run_compares_by_what_the_seed_decides(make_results: Callable[..., Res
     series = replace(first.phones[0].series, srtt_ms=(5.0,) * 6)
     other = replace(first, phones=(replace(first.phones[0], series=series), *first.phones[1:]))
     assert other.comparable() != first.comparable()
+
+
+def test_a_download_is_read_back_and_only_there_if_there_is_one(
+    make_results: Callable[..., Results], tmp_path: Path
+) -> None:
+    for name in ("uplink", "both-ways"):
+        results = make_results(modes=("cubic",), terminals=4, scenario=built_in(name))
+        module.save(results, tmp_path / f"{name}.json")
+        assert module.load(tmp_path / f"{name}.json") == results
+    up, both = (
+        json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))["runs"][0]
+        for name in ("uplink", "both-ways")
+    )
+    assert set(both) - set(up) == {"uplink", "downlink"}
+    assert not {"uplink", "downlink", "recovery_s"} & set(up)
+    assert ["download" in phone for phone in both["phones"]] == [True, True, True, False]
+    assert not any("download" in phone for phone in up["phones"])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +22,15 @@ TRAFFIC = st.builds(
     at_s=st.integers(0, 40_000).map(lambda ms: ms / 1000),
     do=st.sampled_from(["start-traffic", "stop-traffic"]),
     phone=st.integers(0, 3),
+    direction=st.sampled_from(["up", "down"]),
 )
 
 
 @given(st.lists(TRAFFIC, max_size=12), st.integers(1, 30), st.integers(0, 9))
 def test_flows_of_a_phone_lie_within_the_run_and_never_overlap(actions: list[Action], seconds: int, seed: int) -> None:
     flows = Scenario("x", tuple(actions)).flows(3, seconds, seed)
-    for phone in (1, 2, 3):
-        mine = [flow for flow in flows if flow.phone == phone]
+    for phone, direction in itertools.product((1, 2, 3), ("up", "down")):
+        mine = [flow for flow in flows if (flow.phone, flow.direction) == (phone, direction)]
         ends = [0, *(moment for flow in mine for moment in (flow.start_ms, flow.stop_ms))]
         assert ends == sorted(ends)
         assert all(flow.start_ms < flow.stop_ms <= seconds * 1000 for flow in mine)
@@ -101,6 +103,8 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
         ({"protocol": "udp", "payload_bytes": 1473}, "payload_bytes: 1473: "),
         ({"on_s": 1.0}, "on_s and off_s belong together"),
         ({"on_s": 0.0, "off_s": 1.0}, "on_s: 0.0: "),
+        ({"direction": "left"}, "direction: 'left': "),
+        ({"direction": "down", "protocol": "udp"}, "udp that goes down needs rate_mbps"),
     ],
 )
 def test_an_action_with_a_wrong_field_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -127,5 +131,75 @@ def test_a_scenario_in_which_no_phone_sends_is_refused() -> None:
 
 
 def test_an_unknown_name_lists_the_known() -> None:
-    with pytest.raises(UsageError, match="uplink, saturation"):
-        scenario.load("downlink")
+    with pytest.raises(UsageError, match="uplink, saturation, downlink"):
+        scenario.load("sideways")
+
+
+def test_a_download_beside_an_upload_does_not_change_when_the_upload_starts() -> None:
+    both = Scenario("x", (Action(0, "start-traffic"), Action(0, "start-traffic", direction="down")))
+    flows = both.flows(5, 30, seed=3)
+    alone = scenario.built_in("uplink").flows(5, 30, seed=3)
+    assert [flow for flow in flows if flow.direction == "up"] == alone
+    assert len({flow.start_ms for flow in flows}) == 10
+
+
+def test_stopping_one_direction_leaves_the_other() -> None:
+    actions = (
+        Action(1, "start-traffic", phone=1),
+        Action(2, "start-traffic", phone=1, direction="down"),
+        Action(5, "stop-traffic", phone=1, direction="down"),
+    )
+    flows = Scenario("x", actions).flows(1, 9, seed=1)
+    assert [(flow.direction, flow.start_ms, flow.stop_ms) for flow in flows] == [
+        ("up", 1000, 9000),
+        ("down", 2000, 5000),
+    ]
+
+
+def test_a_component_whose_first_action_is_start_is_late() -> None:
+    actions = (
+        Action(0, "start-traffic"),
+        Action(9, "start", component="phones"),
+        Action(2, "start", component="ap"),
+        Action(3, "kill", component="controller"),
+        Action(4, "start", component="controller"),
+    )
+    assert Scenario("x", actions).late_components(2) == {"ap": 2, "phone1": 9, "phone2": 9}
+    assert [(action.at_s, action.component) for action in Scenario("x", actions).component_actions(2)] == [
+        (2, "ap"),
+        (3, "controller"),
+        (4, "controller"),
+        (9, "phone1"),
+        (9, "phone2"),
+    ]
+
+
+@pytest.mark.parametrize(("name", "terminals"), [(name, 8) for name in scenario.BUILT_IN])
+def test_a_built_in_scenario_can_be_run_and_read_back(name: str, terminals: int, tmp_path: Path) -> None:
+    built_in = scenario.built_in(name)
+    built_in.check(terminals)
+    assert scenario.is_built_in(built_in)
+    assert not scenario.is_built_in(Scenario(name, (Action(1, "start-traffic"),)))
+    (tmp_path / "x.json").write_text(json.dumps(built_in.to_json()), encoding="utf-8")
+    assert scenario.load(str(tmp_path / "x.json")) == built_in
+
+
+def flows_of(name: str, terminals: int) -> dict[tuple[int, str], list[tuple[str, float | None]]]:
+    flows: dict[tuple[int, str], list[tuple[str, float | None]]] = {}
+    for flow in scenario.built_in(name).flows(terminals, 30, seed=1):
+        flows.setdefault((flow.phone, flow.direction), []).append((flow.action.protocol, flow.action.rate_mbps))
+    return flows
+
+
+def test_what_the_built_in_scenarios_are() -> None:
+    assert flows_of("downlink", 2) == {(1, "down"): [("tcp", None)], (2, "down"): [("tcp", None)]}
+    assert set(flows_of("both-ways", 5)) == {*((i, "up") for i in range(1, 6)), *((i, "down") for i in (1, 2, 3))}
+    assert flows_of("udp-neighbours", 3) == {
+        (1, "up"): [("tcp", None)],
+        (2, "up"): [("udp", 2.0)],
+        (3, "up"): [("udp", 2.0)],
+    }
+    come_and_go = {phone: len(flows) for (phone, _), flows in flows_of("joins-leaves", 8).items()}
+    assert come_and_go == {1: 2, 2: 2, 3: 1, 4: 1, 5: 1, 6: 1, 7: 1, 8: 1}
+    with pytest.raises(ValueError, match="there is no phone 3 of 2"):
+        scenario.built_in("both-ways").check(2)

@@ -8,6 +8,8 @@ import pytest
 
 from airbound_lab import tables
 from airbound_lab.parameters import Parameters
+from airbound_lab.results import DirectionTotal
+from airbound_lab.scenario import built_in
 from airbound_lab.trace import PhoneTrace
 
 if TYPE_CHECKING:
@@ -168,3 +170,22 @@ def test_a_trace_with_missing_records_is_reported(
     )
     [sentence] = tables.missing_records(replace(results, runs=runs))
     assert sentence.startswith(f"bdp, seed {results.runs[1].seed}, phone 2: 12 records")
+
+
+def test_with_downloads_there_is_a_row_for_each_direction(make_results: Callable[..., Results]) -> None:
+    results = make_results(modes=("cubic",), scenario=built_in("both-ways"))
+    total = DirectionTotal(12.345, 0.5, 30.4, 40.6, 7)
+    run = replace(results.runs[0], uplink=total, downlink=replace(total, total_goodput_mbps=1.0, jain=None))
+    rows = tables.rows(replace(results, runs=(run,)))
+    assert [row[0] for row in rows] == ["mode", "cubic", "  up", "  down"]
+    assert rows[2] == ["  up", "12.35", "0.500", "30", "41", "", "7"]
+    assert rows[3] == ["  down", "1.00", "-", "30", "41", "", "7"]
+    # The synthetic samples have no downloads: each phone has one, of nothing.
+    assert tables.phone_rows(results)[2] == ["  down", "0.00", "0.00", "0.00"]
+
+
+def test_a_time_to_recover_has_a_column(make_results: Callable[..., Results]) -> None:
+    results = make_results(modes=("cubic", "bdp"))
+    found = tables.rows(of_figures(results, {"recovery_s": None}, {"recovery_s": 3.0}))
+    assert [row[-1] for row in found] == ["recovery s", "-", "3"]
+    assert tables.rows(results)[0][-1] == "retransmits"

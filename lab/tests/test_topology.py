@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound_lab import topology
-from airbound_lab.parameters import MODES, Parameters
+from airbound_lab import modes, topology
+from airbound_lab.parameters import QDISCS, Parameters
 
 
 @given(st.integers(1, 100), st.lists(st.floats(0, 500), min_size=1, max_size=100))
@@ -45,10 +45,10 @@ def test_without_delay_there_is_no_netem() -> None:
     assert "netem" not in topology.access_point_tc(cell) + topology.server_tc(cell.servers[0])
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [*modes.NAMED, "bdp+bbr", "bdp+vegas"])
 def test_bbr_runs_on_fq_unless_another_qdisc_is_given(mode: str) -> None:
     cell = topology.build(Parameters(terminals=1))
-    expected = "fq limit 1000" if mode == "bbr" else "pfifo limit 1000"
+    expected = "fq limit 1000" if mode.endswith("bbr") else "pfifo limit 1000"
     assert topology.phone_tc(cell, cell.phones[0], mode) == f"qdisc replace dev wlan1 root {expected}\n"
     given = topology.build(Parameters(terminals=1, qdisc="fq_codel", queue_packets=70))
     assert topology.phone_tc(given, given.phones[0], mode) == "qdisc replace dev wlan1 root fq_codel limit 70\n"
@@ -57,3 +57,13 @@ def test_bbr_runs_on_fq_unless_another_qdisc_is_given(mode: str) -> None:
 def test_the_access_point_queue_is_a_knob_of_its_own() -> None:
     cell = topology.build(Parameters(terminals=1, ap_qdisc="fq_codel", ap_queue_packets=100))
     assert "dev wlan0 root fq_codel limit 100" in topology.access_point_tc(cell)
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "words"), [("cake", "cake unlimited"), ("cake-ack-filter", "cake unlimited ack-filter")]
+)
+def test_cake_does_not_shape_and_has_its_own_limit(qdisc: str, words: str) -> None:
+    cell = topology.build(Parameters(terminals=1, qdisc=qdisc, ap_qdisc=qdisc, queue_packets=7, ap_queue_packets=7))
+    assert f"qdisc replace dev wlan0 root {words}\n" in topology.access_point_tc(cell)
+    assert topology.phone_tc(cell, cell.phones[0], "cubic") == f"qdisc replace dev wlan1 root {words}\n"
+    assert qdisc in QDISCS

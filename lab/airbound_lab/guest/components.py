@@ -29,6 +29,7 @@ class Components:
     def __init__(self, plan: dict[str, Any]) -> None:
         """Read the plan, start nothing."""
         self._components = {component["name"]: component for component in plan["components"]}
+        self._late = set(plan["late_components"])
         self._controller = (plan["controller"]["address"], plan["controller"]["port"])
         self._pids: dict[str, int] = {}
         self.starts = dict.fromkeys(self._components, 0)
@@ -51,15 +52,18 @@ class Components:
         os.waitpid(pid, 0)
 
     def start_all(self) -> None:
-        """Start all, each when it can connect, and wait until all are connected."""
-        if not self._components:
+        """Start all but what the time line starts later, each when it can connect; wait until all are connected."""
+        present = [name for name in self._components if name not in self._late]
+        if not present:
             return
-        self.start("controller")
-        self._wait("controller", "listen", self._controller_listens)
-        agents = [name for name in self._components if name != "controller"]
+        has_controller = "controller" in present
+        if has_controller:
+            self.start("controller")
+            self._wait("controller", "listen", self._controller_listens)
+        agents = [name for name in present if name != "controller"]
         for name in agents:
             self.start(name)
-        for name in agents:
+        for name in agents if has_controller else ():
             connected = functools.partial(self._connected, self._components[name]["netns"])
             self._wait(name, "connect to the controller", connected)
         time.sleep(SETTLE_S)

@@ -97,6 +97,7 @@ def collect(plan: dict[str, Any], t0_ns: int, components: Components) -> None:
     for station in plan["stations"]:
         show = ["/sbin/tc", "-s", "qdisc", "show", "dev", station["interface"]]
         system.run("qdiscs", show, station["name"])
+    system.run("qdiscs-ap", ["/sbin/tc", "-s", "qdisc", "show", "dev", "wlan0"])
     end = {
         # For placing time stamps of the components' logs on the time line of the run.
         "time_zero_s_since_1970": (t0_ns + time.time_ns() - time.monotonic_ns()) / 1e9,

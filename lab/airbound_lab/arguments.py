@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the commands read what is written after an option."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from airbound_lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def reals(text: str) -> tuple[float, ...]:
+    """Read 4,64,256."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers") from None
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Read cubic,bdp."""
+    return tuple(part.strip() for part in text.split(","))
+
+
+def whole_numbers(text: str) -> tuple[int, ...]:
+    """Read 1,3,10."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of whole numbers") from None
+
+
+def seeds(text: str) -> tuple[int, ...]:
+    """Read 1..5 or 1,4,9."""
+    try:
+        if ".." in text:
+            first, last = (int(part) for part in text.split(".."))
+            numbers = tuple(range(first, last + 1))
+        else:
+            numbers = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither A..B nor a list of whole numbers") from None
+    if not numbers:
+        raise argparse.ArgumentTypeError(f"{text!r} is an empty range")
+    return numbers
+
+
+def configuration(path: Path | None) -> str | None:
+    """Return the text of --controller-config's file; None without one.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"controller-config: cannot read {path}: {error.strerror}") from error

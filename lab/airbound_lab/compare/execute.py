@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the runs of a comparison that are not stored yet, several guests at a time; failures do not stop the others."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airbound_lab import run as runs
+from airbound_lab.compare import estimate, record
+from airbound_lab.errors import LabError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from airbound_lab.compare.matrix import Matrix, Task
+    from airbound_lab.compare.record import Figures
+    from airbound_lab.parameters import Parameters
+    from airbound_lab.progress import Progress
+    from airbound_lab.run import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run, and all that it depends on."""
+
+    task: Task
+    parameters: Parameters
+    inputs: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class State:
+    """What is stored and what is to be run."""
+
+    found: dict[Task, Figures]
+    to_do: list[Job]
+    refused: list[str]
+    """Stored files that are no records; their runs are made again."""
+
+
+def jobs(matrix: Matrix, kernel: str, programs: Callable[[str], Mapping[str, str]]) -> list[Job]:
+    """All runs of a comparison; `kernel` is a hash, `programs` returns those of the programs that a mode uses."""
+    every = []
+    for task in matrix.tasks():
+        parameters = task.condition.parameters(task.variant, task.seed)
+        every.append(Job(task, parameters, record.inputs(parameters, kernel, programs(task.variant.mode))))
+    return every
+
+
+def state(every: list[Job], directory: Path) -> State:
+    """Read what is stored in a directory."""
+    now = State({}, [], [])
+    for job in every:
+        try:
+            found = record.load(directory, job.inputs)
+        except UsageError as error:
+            found = None
+            now.refused.append(str(error))
+        if found is None:
+            now.to_do.append(job)
+        else:
+            now.found[job.task] = found
+    return now
+
+
+class Clock:
+    """How long the rest takes, corrected by each run that is done."""
+
+    def __init__(self, now: State, every: list[Job], at_a_time: int) -> None:
+        estimates_s = {job.task: estimate.wall_s(job.parameters) for job in every}
+        self._to_do_s = {job.task: estimates_s[job.task] for job in now.to_do}
+        self._done = [(estimates_s[task], found.wall_seconds) for task, found in now.found.items()]
+        self._at_a_time = at_a_time
+
+    def finish(self, task: Task, wall_seconds: float | None) -> None:
+        """Count a run, which failed if it has no duration."""
+        estimated_s = self._to_do_s.pop(task)
+        if wall_seconds is not None:
+            self._done.append((estimated_s, wall_seconds))
+
+    def left(self) -> str:
+        """Return how long the rest takes, in words."""
+        return estimate.text(estimate.left_s(self._to_do_s.values(), self._done, self._at_a_time))
+
+
+def make(now: State, directory: Path, setting: Setting, progress: Progress, clock: Clock) -> dict[Task, str]:
+    """Make what is to be done, and store each run when it ends; return why runs failed."""
+    stop = threading.Event()
+    failures: dict[Task, str] = {}
+    with ThreadPoolExecutor(max_workers=setting.jobs) as pool:
+        futures = {pool.submit(_one, job, setting, progress, stop): job for job in now.to_do}
+        try:
+            for future in as_completed(futures):
+                job = futures[future]
+                try:
+                    found = future.result()
+                except UsageError:
+                    raise
+                except LabError as error:
+                    failures[job.task] = str(error)
+                    clock.finish(job.task, None)
+                    progress.fail(job.task)
+                    continue
+                record.save(directory, job.inputs, found)
+                now.found[job.task] = found
+                clock.finish(job.task, found.wall_seconds)
+                progress.finish(job.task, found)
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return failures
+
+
+def _one(job: Job, setting: Setting, progress: Progress, stop: threading.Event) -> Figures:
+    task = runs.Task(job.task.variant.mode, job.task.seed)
+
+    def on_progress(_: runs.Task, state: str) -> None:
+        progress.update(job.task, state)
+
+    return record.figures(runs.run_one(job.parameters, task, setting, on_progress, stop.is_set))

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which runs a comparison consists of: conditions, variants and seeds; presets; pure."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from airbound_lab.compare import variant as variants
+from airbound_lab.errors import UsageError
+from airbound_lab.parameters import Parameters, option
+from airbound_lab.scenario import Scenario, built_in
+from airbound_lab.validation import usage_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from airbound_lab.compare.variant import Variant
+    from airbound_lab.parameters import RateControl
+
+YEARS = {"minstrel": "today", "aarf": "2013"}
+"""When phones had such a rate control."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Everything that is the same for all variants and seeds: a row of the tables."""
+
+    scenario: Scenario
+    wired_delays_ms: tuple[float, ...]
+    terminals: int
+    rate_control: RateControl
+    loss_percent: float = 0.0
+    seconds: int = 30
+    warmup_seconds: int = 10
+    controller_config: str | None = field(default=None, repr=False)
+
+    def group(self) -> str:
+        """Return the part of the name that several rows share."""
+        rate_control = f"{self.rate_control} ({YEARS[self.rate_control]})" if self.rate_control in YEARS else None
+        parts = [self.scenario.name, rate_control or self.rate_control]
+        if self.loss_percent:
+            parts.append(f"{self.loss_percent:g} % loss")
+        return ", ".join(parts)
+
+    def row(self) -> str:
+        """Return the rest of the name."""
+        phones = "1 phone" if self.terminals == 1 else f"{self.terminals} phones"
+        return f"{phones}, {delays_name(self.wired_delays_ms)} ms"
+
+    def __str__(self) -> str:
+        """Return the whole name."""
+        return f"{self.group()}, {self.row()}"
+
+    def parameters(self, variant: Variant, seed: int) -> Parameters:
+        """The parameters of one run; UsageError if it cannot be run."""
+        with usage_errors(f"{self}: {variant}", name=option):
+            return Parameters(
+                scenario=self.scenario,
+                terminals=self.terminals,
+                wired_delays_ms=self.wired_delays_ms,
+                seconds=self.seconds,
+                warmup_seconds=self.warmup_seconds,
+                modes=(variant.mode,),
+                seeds=(seed,),
+                rate_control=self.rate_control,
+                loss_percent=self.loss_percent,
+                controller_config=self.controller_config,
+                **dict(variant.settings),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """A product of conditions."""
+
+    scenarios: tuple[Scenario, ...] = (built_in("uplink"),)
+    wired_delays_ms: tuple[tuple[float, ...], ...] = ((4.0,),)
+    """Each a single delay or a mix, which the phones take in turn."""
+    terminals: tuple[int, ...] = (10,)
+    rate_controls: tuple[RateControl, ...] = ("minstrel", "aarf")
+    loss_percents: tuple[float, ...] = (0.0,)
+    seconds: int = 30
+    warmup_seconds: int = 10
+
+    def conditions(self) -> list[Condition]:
+        """All combinations, as the rows of the tables are ordered."""
+        axes = (self.scenarios, self.rate_controls, self.loss_percents, self.terminals, self.wired_delays_ms)
+        return [
+            Condition(scenario, delays_ms, terminals, rate_control, loss, self.seconds, self.warmup_seconds)
+            for scenario, rate_control, loss, terminals, delays_ms in itertools.product(*axes)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A named comparison."""
+
+    axes: tuple[Axes, ...]
+    help: str
+    seeds: tuple[int, ...] = (1, 2, 3)
+    variants: tuple[str, ...] = (
+        *("cubic", "cubic@fq_codel", "cubic@cake-ack-filter", "bbr", "vegas", "cdg", "paper-jb", "bdp", "airbound"),
+    )
+
+
+def _of(scenario: str, delays_ms: Iterable[float], terminals: Iterable[int]) -> Axes:
+    return Axes((built_in(scenario),), tuple((float(delay_ms),) for delay_ms in delays_ms), tuple(terminals))
+
+
+PRESETS = {
+    "quick": Preset(
+        (replace(_of("uplink", (4, 256), (5,)), seconds=20),),
+        "uploads of 5 phones at 4, 256 ms; 20 s, fewer modes: some minutes on two cores",
+        variants=("cubic", "cubic@cake-ack-filter", "bbr", "vegas", "bdp", "airbound"),
+    ),
+    "grid": Preset(
+        (_of("uplink", (4, 16, 64, 256), (1, 2, 3, 5, 7, 10, 20)),),
+        "uploads of 1, 2, 3, 5, 7, 10, 20 phones at 4, 16, 64, 256 ms",
+    ),
+    "mixed": Preset(
+        (replace(_of("uplink", (), (9,)), wired_delays_ms=((4.0, 64.0, 256.0),)),),
+        "uploads of 9 phones to servers at 4, 64, 256 ms",
+    ),
+    "loss": Preset(
+        (replace(_of("uplink", (4, 64, 256), (3, 10)), loss_percents=(1.0,)),),
+        "uploads of 3, 10 phones at 4, 64, 256 ms with 1 % of the frames lost",
+    ),
+    "downlink": Preset((_of("downlink", (4, 64), (3, 10)),), "downloads only: 3, 10 phones at 4, 64 ms"),
+    "both-ways": Preset(
+        (_of("both-ways", (4, 64), (3, 10)),), "uploads of 3, 10 phones at 4, 64 ms, three of them download as well"
+    ),
+    "joins-leaves": Preset((_of("joins-leaves", (64,), (8,)),), "8 phones that come, leave and return, at 64 ms"),
+    "udp-neighbours": Preset(
+        (_of("udp-neighbours", (256,), (8,)),), "one TCP upload and 7 of UDP at 2 Mb/s, at 256 ms"
+    ),
+    "recovery": Preset(
+        (replace(_of("recovery", (4, 256), (10,)), rate_controls=("aarf",)),),
+        "10 phones of 2013 at 4, 256 ms; Airbound starts after 10 s",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run of a comparison."""
+
+    condition: Condition
+    variant: Variant
+    seed: int
+
+    def __str__(self) -> str:
+        """Return its name in messages."""
+        return f"{self.condition}: {self.variant}, seed {self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A comparison: each condition with each variant and each seed."""
+
+    conditions: tuple[Condition, ...]
+    variants: tuple[Variant, ...]
+    seeds: tuple[int, ...]
+
+    def tasks(self) -> list[Task]:
+        """All runs, seed by seed, so that an unfinished comparison soon has something of every row."""
+        return [
+            Task(condition, variant, seed)
+            for seed, condition, variant in itertools.product(self.seeds, self.conditions, self.variants)
+        ]
+
+
+def build(conditions: Sequence[Condition], names: Sequence[str], seeds: Sequence[int]) -> Matrix:
+    """Return a comparison in which every run can be made.
+
+    Raises:
+        UsageError: a variant, a seed or a condition is wrong; the message names it.
+    """
+    try:
+        chosen = tuple(variants.parse(name) for name in names)
+    except ValueError as error:
+        raise UsageError(f"--modes: {error}") from None
+    for what, items in (("--modes", names), ("--seeds", seeds)):
+        if len(set(items)) != len(items):
+            raise UsageError(f"{what}: each only once")
+    # Presets may have conditions in common.
+    matrix = Matrix(tuple(dict.fromkeys(conditions)), chosen, tuple(seeds))
+    for task in matrix.tasks():
+        task.condition.parameters(task.variant, task.seed)
+    return matrix
+
+
+def delays(text: str) -> tuple[float, ...]:
+    """Read `256`, or a mix such as `4+64+256`; ValueError if it is neither."""
+    try:
+        return tuple(float(part) for part in text.split("+"))
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a delay in ms nor a mix such as 4+64+256") from None
+
+
+def delays_name(delays_ms: Sequence[float]) -> str:
+    """Write delays as they are read."""
+    return "+".join(f"{delay_ms:g}" for delay_ms in delays_ms)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One stored run of a comparison: a small JSON file whose name is a hash of all that its figures depend on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from airbound_lab.errors import UsageError
+from airbound_lab.validation import STRICT, usage_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from airbound_lab.parameters import Parameters
+    from airbound_lab.results import Run
+
+SCHEMA = 1
+HASH_DIGITS = 24
+
+
+@dataclass(frozen=True, slots=True, config=STRICT)
+class Figures:
+    """The figures of one run, without its series; those of one direction are None if the scenario has only uploads."""
+
+    total_goodput_mbps: float
+    jain: float | None
+    rtt_mean_ms: float | None
+    rtt_p95_ms: float | None
+    rtt_ratio: float | None
+    retransmits: int
+    up_mbps: float | None
+    up_jain: float | None
+    down_mbps: float | None
+    down_jain: float | None
+    recovery_s: float | None
+    phones_mbps: tuple[float, ...]
+    wall_seconds: float
+
+
+@dataclass(frozen=True, slots=True, config=STRICT)
+class _File:
+    schema: Literal[1]
+    inputs: dict[str, Any]
+    figures: Figures
+
+
+_FILE = TypeAdapter(_File)
+
+
+def figures(run: Run) -> Figures:
+    """Return what is kept of a run."""
+    up, down = run.uplink, run.downlink
+    return Figures(
+        total_goodput_mbps=run.total_goodput_mbps,
+        jain=run.jain,
+        rtt_mean_ms=run.rtt_mean_ms,
+        rtt_p95_ms=run.rtt_p95_ms,
+        rtt_ratio=run.rtt_ratio,
+        retransmits=run.retransmits,
+        up_mbps=up.total_goodput_mbps if up else None,
+        up_jain=up.jain if up else None,
+        down_mbps=down.total_goodput_mbps if down else None,
+        down_jain=down.jain if down else None,
+        recovery_s=run.recovery_s,
+        phones_mbps=tuple(phone.goodput_mbps for phone in run.phones),
+        wall_seconds=run.wall_seconds,
+    )
+
+
+def inputs(parameters: Parameters, kernel: str, programs: Mapping[str, str]) -> dict[str, Any]:
+    """All that the figures of a run depend on; its parameters have one mode and one seed, the rest are hashes."""
+    return {"parameters": parameters.to_json(), "kernel": kernel, "programs": dict(programs)}
+
+
+def name(of: Mapping[str, Any]) -> str:
+    """The file's name."""
+    return f"{_digest(of)}.json"
+
+
+def _digest(of: Mapping[str, Any]) -> str:
+    text = json.dumps(of, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
+
+
+def save(directory: Path, of: Mapping[str, Any], found: Figures) -> None:
+    """Write a record, as a whole or not at all; UsageError if it cannot be written."""
+    path = directory / name(of)
+    new = path.with_suffix(f".{os.getpid()}")
+    text = json.dumps({"schema": SCHEMA, "inputs": of, "figures": asdict(found)}, allow_nan=False)
+    try:
+        new.write_text(f"{text}\n", encoding="utf-8")
+        os.replace(new, path)  # noqa: PTH105  (the name of what happens)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def load(directory: Path, of: Mapping[str, Any]) -> Figures | None:
+    """Read the record of a run; None if there is none yet. UsageError if the file is no such record."""
+    path = directory / name(of)
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    with usage_errors(str(path)):
+        file = _FILE.validate_json(text)
+    if _digest(file.inputs) != _digest(of):
+        raise UsageError(f"{path}: inputs: they are not those that the file is named by")
+    return file.figures

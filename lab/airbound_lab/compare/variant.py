@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is compared: a mode, if wanted with settings of the access point; pure.
+
+    MODE[@SETTING]...        vegas@cake-ack-filter    cubic@fq_codel@queue=200    vegas@aifsn=4@cwmin=31
+
+SETTING is a queueing discipline by its name, `wmm`, or one of `queue=PACKETS`, `driver-queue=FRAMES`, `aifsn=SLOTS`,
+`cwmin=SLOTS`, `cwmax=SLOTS`, `txop=N` (units of 32 us).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from airbound_lab import modes
+from airbound_lab.parameters import QDISCS
+
+NUMBERS = {
+    "queue": "ap_queue_packets",
+    "driver-queue": "ap_driver_queue_frames",
+    "aifsn": "ap_aifsn",
+    "cwmin": "ap_cw_min",
+    "cwmax": "ap_cw_max",
+    "txop": "ap_txop_limit",
+}
+"""Settings with a value, and the parameter that each is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A mode with settings of the access point; `settings` are parameters by name."""
+
+    name: str
+    mode: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        """Return the name."""
+        return self.name
+
+
+def parse(name: str) -> Variant:
+    """Return the variant of a name; ValueError says what is wrong. Limits of numbers are the parameters'."""
+    mode, *words = name.split("@")
+    try:
+        modes.parse(mode)
+    except ValueError as error:
+        raise ValueError(f"{name!r}: {error}") from None
+    settings: dict[str, Any] = {}
+    for word in words:
+        parameter, value = _setting(name, word)
+        if parameter in settings:
+            raise ValueError(f"{name!r}: {word!r}: {parameter} is set twice")
+        settings[parameter] = value
+    return Variant(name, mode, tuple(settings.items()))
+
+
+def _setting(name: str, word: str) -> tuple[str, Any]:
+    key, equals, value = word.partition("=")
+    if not equals:
+        if word in QDISCS:
+            return "ap_qdisc", word
+        if word == "wmm":
+            return "wmm", True
+    elif key in NUMBERS:
+        if not (value.isascii() and value.isdigit()):
+            raise ValueError(f"{name!r}: {word!r}: {value!r} is not a whole number")
+        return NUMBERS[key], int(value)
+    known = ", ".join([*QDISCS, "wmm", *(f"{number}=N" for number in NUMBERS)])
+    raise ValueError(f"{name!r}: {word!r} is none of {known}")

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modes: what phones run and what controls them, by name; pure.
+
+    CONGESTION                             that congestion control, without Airbound
+    CONTROLLER[+CONGESTION][+edca]         CUBIC, or another congestion control, within Airbound's bounds
+
+CONTROLLER is a policy by itself (`bdp`, `paper-gb`, `paper-jb`), which leaves the access point's EDCA parameters alone
+unless `+edca` is there, or `airbound`: the controller as it starts without any argument, EDCA parameters included.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+
+from airbound_lab.errors import UsageError
+
+CONGESTION_CONTROLS = ("cubic", "reno", "bbr", "vegas", "cdg", "westwood")
+CONTROLLERS: dict[str, tuple[str, ...]] = {
+    "paper-gb": ("--policy", "paper", "--table", "gingerbread"),
+    "paper-jb": ("--policy", "paper", "--table", "jelly-bean"),
+    "bdp": ("--policy", "bdp"),
+    "airbound": (),
+}
+"""The controller's arguments."""
+
+AS_INSTALLED = "airbound"
+EDCA = "edca"
+DEFAULT_CONGESTION = "cubic"
+QDISCS = {"bbr": "fq"}
+"""The queueing discipline that a congestion control was made for, if not pfifo: BBR paces itself."""
+
+CONTROLLER_HAS_EDCA = False
+"""Whether the controller's configuration has `[edca] enabled`; without it, no mode may write or need that key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What the phones run, and how the controller is started if there are agents at all."""
+
+    congestion: str
+    controller_arguments: tuple[str, ...] | None = None
+    edca: bool | None = None
+    """Whether the controller sets EDCA parameters; None: as its own configuration says."""
+
+    @property
+    def qdisc(self) -> str:
+        """The phones' queueing discipline, if the parameters name none."""
+        return QDISCS.get(self.congestion, "pfifo")
+
+    @property
+    def has_agents(self) -> bool:
+        """Whether the controller and the agents run."""
+        return self.controller_arguments is not None
+
+
+NAMED = (*CONGESTION_CONTROLS, *CONTROLLERS)
+"""The modes without a plus sign."""
+
+
+def parse(name: str) -> Mode:
+    """Return the mode of a name; ValueError says what is wrong. Each mode has one name only."""
+    first, *rest = name.split("+")
+    if first in CONGESTION_CONTROLS and not rest:
+        return Mode(first)
+    if first not in CONTROLLERS:
+        hint = "; only a controller's mode can have a +" if first in CONGESTION_CONTROLS else ""
+        raise ValueError(f"none of {', '.join(NAMED)}, nor one of {', '.join(CONTROLLERS)} with +CONGESTION{hint}")
+    edca = None if first == AS_INSTALLED else False
+    if rest and rest[-1] == EDCA:
+        if first == AS_INSTALLED:
+            raise ValueError(f"{first} sets EDCA parameters already")
+        if not CONTROLLER_HAS_EDCA:
+            raise ValueError("this controller cannot set EDCA parameters")
+        edca = True
+        rest.pop()
+    congestion = rest.pop(0) if rest else DEFAULT_CONGESTION
+    if rest or congestion not in CONGESTION_CONTROLS:
+        raise ValueError(
+            f"{'+'.join([congestion, *rest])!r} is not one of {', '.join(CONGESTION_CONTROLS)}, then +{EDCA} or nothing"
+        )
+    if congestion == DEFAULT_CONGESTION and f"+{DEFAULT_CONGESTION}" in name:
+        raise ValueError(f"{first} has {DEFAULT_CONGESTION} already")
+    return Mode(congestion, CONTROLLERS[first], edca)
+
+
+def controller_config(mode: Mode, text: str | None) -> str | None:
+    """Return the controller's configuration in a mode: the given text, and `[edca] enabled` where the mode decides it.
+
+    Raises:
+        UsageError: the text is not TOML, or decides `edca.enabled` otherwise.
+    """
+    if mode.edca is None or not CONTROLLER_HAS_EDCA:
+        return text
+    line = f"enabled = {str(mode.edca).lower()}"
+    try:
+        given = tomllib.loads(text or "")
+        if isinstance(given.get(EDCA), dict) and given[EDCA].get("enabled") is mode.edca:
+            merged = text or ""
+        elif EDCA not in given:
+            merged = f"{text or ''}\n[{EDCA}]\n{line}\n".lstrip("\n")
+        else:
+            merged = re.sub(rf"^(\s*\[\s*{EDCA}\s*\][^\n]*)", rf"\1\n{line}", text or "", count=1, flags=re.MULTILINE)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"--controller-config: not TOML: {error}") from error
+    try:
+        decided = tomllib.loads(merged)[EDCA]["enabled"] == mode.edca
+    except (tomllib.TOMLDecodeError, KeyError, TypeError):
+        decided = False
+    if not decided:
+        raise UsageError(
+            f"--controller-config: the mode decides {EDCA}.enabled; leave it out, write the rest as a [{EDCA}] table"
+        )
+    return merged

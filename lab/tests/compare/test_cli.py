@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from airbound_lab import cli, host
+from airbound_lab import run as runs
+from airbound_lab.compare import matrix
+from airbound_lab.errors import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from airbound_lab.parameters import Parameters
+    from airbound_lab.results import Results, Run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--preset", "nopreset"], "--preset: 'nopreset' is none of quick, grid"),
+        (["--modes", "nomode"], "--modes: 'nomode': none of"),
+        (["--modes", "cubic@aifsn=99"], "cubic@aifsn=99: --ap-aifsn: 99: "),
+        (["--scenario", "sideways"], "'sideways' is none of"),
+        (["--terminals", "0"], "--terminals: 0: "),
+        (["--subject", "bbr", "--modes", "cubic,bdp"], "--subject: 'bbr' is none of the modes that are compared"),
+        (["--controller-config", "/nowhere"], "controller-config: cannot read /nowhere"),
+    ],
+)
+def test_a_wrong_request_ends_with_status_2_and_the_reason(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["compare", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--delays", "4+x"],
+        ["--terminals", "a"],
+        ["--rate-control", "arf"],
+        ["--loss", "x"],
+        ["--jobs", "0"],
+        ["--jobs", "x"],
+    ],
+)
+def test_what_cannot_be_read_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["compare", *arguments])
+    assert raised.value.code == 2
+    assert arguments[0] in capsys.readouterr().err
+
+
+def test_the_help_explains_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["compare", "--help"])
+    words = capsys.readouterr().out.split()
+    assert set(matrix.PRESETS) <= set(words)
+
+
+@pytest.fixture
+def made(
+    tmp_path: Path, traffic: Path, make_results: Callable[..., Results], monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """Without a guest: figures are computed from synthetic samples, and the list has the runs that were made."""
+    build = tmp_path / "build"
+    build.mkdir()
+    for program in ("airbound-traffic", "airbound-ap", "airbound-phone"):
+        shutil.copy(traffic, build / program)
+    monkeypatch.setattr(host.programs, "__defaults__", (build,))
+    made: list[str] = []
+
+    def run_one(parameters: Parameters, task: runs.Task, *_: object) -> Run:
+        made.append(f"{task}: {parameters.terminals} phones")
+        if task.mode == "bbr" and len(made) < 5:
+            raise LabError(f"{task}: the guest ended early")
+        [run] = make_results(
+            terminals=parameters.terminals, seconds=parameters.seconds, modes=(task.mode,), seeds=(task.seed,)
+        ).runs
+        return replace(run, wall_seconds=1.0)
+
+    monkeypatch.setattr(runs, "run_one", run_one)
+    return made
+
+
+@pytest.fixture
+def compare(tmp_path: Path, made: list[str]) -> Callable[..., int]:
+    """Runs the command with the program of the traffic generator for a kernel, which is only hashed."""
+    assert made == []
+    kernel = tmp_path / "build" / "airbound-traffic"
+    fixed = ["compare", "--kernel", str(kernel), "--directory", str(tmp_path / "out"), "--jobs", "1"]
+    fixed += ["--terminals", "2,3", "--rate-control", "minstrel", "--seconds", "4", "--warmup-seconds", "2"]
+
+    def run(*arguments: str) -> int:
+        return cli.main([*fixed, *arguments])
+
+    return run
+
+
+def document(tmp_path: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((tmp_path / "out" / "comparison.json").read_text(encoding="utf-8"))
+    return data
+
+
+def test_what_is_stored_is_not_made_again_and_what_failed_is(
+    compare: Callable[..., int], made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare("--modes", "cubic,bbr", "--seeds", "1", "--subject", "cubic") == 1
+    assert made == [f"{mode}, seed 1: {phones} phones" for phones in (2, 3) for mode in ("cubic", "bbr")]
+    shown = capsys.readouterr()
+    assert "2 of 4 runs failed; the next start makes them again" in shown.err
+    assert "uplink, minstrel (today), 3 phones, 4 ms: bbr, seed 1: bbr, seed 1: the guest ended early" in shown.err
+    assert "cubic meets the criterion under 2 of 2 conditions." in shown.out
+    assert [row["modes"]["bbr"]["runs"] for row in document(tmp_path)["conditions"]] == [0, 0]
+    assert "ended early" in (tmp_path / "out" / "comparison.html").read_text(encoding="utf-8")
+
+    made[:] = ["before"] * 5
+    assert compare("--modes", "cubic,bbr", "--seeds", "1", "--subject", "cubic") == 0
+    assert made[5:] == ["bbr, seed 1: 2 phones", "bbr, seed 1: 3 phones"]
+    assert [row["modes"]["bbr"]["runs"] for row in document(tmp_path)["conditions"]] == [1, 1]
+    assert "ended early" not in (tmp_path / "out" / "comparison.html").read_text(encoding="utf-8")
+
+    # More of it: only what is new is made. A setting of the access point is another run.
+    made[:] = ["before"] * 5
+    assert compare("--modes", "cubic,cubic@aifsn=4", "--seeds", "1..2", "--terminals", "2") == 0
+    assert made[5:] == ["cubic, seed 1: 2 phones", "cubic, seed 2: 2 phones", "cubic, seed 2: 2 phones"]
+
+
+def test_another_program_makes_a_run_again_if_the_mode_uses_it(
+    compare: Callable[..., int], made: list[str], tmp_path: Path
+) -> None:
+    made += ["before"] * 5
+    assert compare("--modes", "cubic,bdp", "--seeds", "1", "--terminals", "2") == 0
+    with (tmp_path / "build" / "airbound-phone").open("ab") as program:
+        program.write(b"changed")
+    del made[5:]
+    assert compare("--modes", "cubic,bdp", "--seeds", "1", "--terminals", "2") == 0
+    assert made[5:] == ["bdp, seed 1: 2 phones"]
+
+
+def test_a_stored_file_that_is_none_is_reported_and_made_again(
+    compare: Callable[..., int], made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare("--modes", "cubic", "--seeds", "1", "--terminals", "2") == 0
+    [path] = (tmp_path / "out" / "runs").iterdir()
+    path.write_text("{", encoding="utf-8")
+    capsys.readouterr()
+    assert compare("--modes", "cubic", "--seeds", "1", "--terminals", "2") == 0
+    assert f"{path}: not JSON" in capsys.readouterr().err
+    assert len(made) == 2
+
+
+def test_list_shows_what_is_missing_and_makes_nothing(
+    compare: Callable[..., int], made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare("--modes", "cubic", "--seeds", "1", "--terminals", "2") == 0
+    capsys.readouterr()
+    assert compare("--modes", "cubic,vegas", "--seeds", "1", "--list") == 0
+    assert [re.split("  +", line) for line in capsys.readouterr().out.splitlines()[1:3]] == [
+        ["uplink, minstrel (today), 2 phones, 4 ms", "2", "1", "vegas"],
+        ["uplink, minstrel (today), 3 phones, 4 ms", "2", "2", "cubic vegas"],
+    ]
+    assert len(made) == 1
+    assert len(list((tmp_path / "out" / "runs").iterdir())) == 1
+
+
+def test_an_interrupted_comparison_keeps_what_was_done(
+    compare: Callable[..., int], made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = runs.run_one
+
+    def interrupted(*arguments: Any) -> Run:
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(runs, "run_one", interrupted)
+    assert compare("--modes", "cubic,vegas", "--seeds", "1,2") == 130
+    assert 1 <= len(list((tmp_path / "out" / "runs").iterdir())) <= 3
+    stored = len(list((tmp_path / "out" / "runs").iterdir()))
+    monkeypatch.setattr(runs, "run_one", real)
+    del made[:]
+    assert compare("--modes", "cubic,vegas", "--seeds", "1,2") == 0
+    assert len(made) == 8 - stored

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from airbound_lab.compare import matrix
+from airbound_lab.compare.matrix import PRESETS, Axes, Condition
+from airbound_lab.errors import UsageError
+from airbound_lab.scenario import built_in
+
+TWO = Axes(wired_delays_ms=((4.0,), (4.0, 64.0)), terminals=(1, 3), rate_controls=("aarf",), loss_percents=(0.0, 1.0))
+
+
+def test_conditions_are_the_product_of_the_axes_in_the_order_of_the_rows() -> None:
+    assert [str(condition) for condition in TWO.conditions()] == [
+        "uplink, aarf (2013), 1 phone, 4 ms",
+        "uplink, aarf (2013), 1 phone, 4+64 ms",
+        "uplink, aarf (2013), 3 phones, 4 ms",
+        "uplink, aarf (2013), 3 phones, 4+64 ms",
+        "uplink, aarf (2013), 1 % loss, 1 phone, 4 ms",
+        "uplink, aarf (2013), 1 % loss, 1 phone, 4+64 ms",
+        "uplink, aarf (2013), 1 % loss, 3 phones, 4 ms",
+        "uplink, aarf (2013), 1 % loss, 3 phones, 4+64 ms",
+    ]
+
+
+def test_every_condition_runs_with_every_variant_and_seed_seed_by_seed() -> None:
+    found = matrix.build(TWO.conditions()[:2], ("cubic", "bdp@aifsn=4"), (7, 9))
+    assert [(task.seed, task.condition.row(), task.variant.name) for task in found.tasks()] == [
+        (seed, row, name) for seed in (7, 9) for row in ("1 phone, 4 ms", "1 phone, 4+64 ms")
+        for name in ("cubic", "bdp@aifsn=4")
+    ]  # fmt: skip
+
+
+def test_conditions_that_presets_have_in_common_are_run_once() -> None:
+    conditions = TWO.conditions()
+    assert matrix.build([*conditions, *conditions], ("cubic",), (1,)).conditions == tuple(conditions)
+
+
+def test_a_run_has_the_conditions_and_the_variants_parameters() -> None:
+    [task] = matrix.build(
+        [replace(TWO.conditions()[-1], controller_config="a = 1")], ("vegas@cake@aifsn=4",), (5,)
+    ).tasks()
+    parameters = task.condition.parameters(task.variant, task.seed)
+    assert (parameters.modes, parameters.seeds) == (("vegas",), (5,))
+    assert (parameters.ap_qdisc, parameters.ap_aifsn, parameters.qdisc) == ("cake", 4, None)
+    assert (parameters.terminals, parameters.wired_delays_ms, parameters.loss_percent) == (3, (4.0, 64.0), 1.0)
+    assert (parameters.rate_control, parameters.ap_rate_control) == ("aarf", None)
+    assert (parameters.seconds, parameters.warmup_seconds, parameters.controller_config) == (30, 10, "a = 1")
+
+
+@pytest.mark.parametrize(
+    ("axes", "names", "seeds", "message"),
+    [
+        (TWO, ("nomode",), (1,), "--modes: 'nomode': none of"),
+        (TWO, ("cubic", "cubic"), (1,), "--modes: each only once"),
+        (TWO, ("cubic",), (1, 1), "--seeds: each only once"),
+        (TWO, ("cubic",), (-1,), "uplink, aarf (2013), 1 phone, 4 ms: cubic: --seeds[0]: -1: "),
+        (TWO, ("cubic@aifsn=16",), (1,), "cubic@aifsn=16: --ap-aifsn: 16: "),
+        (replace(TWO, terminals=(0,)), ("cubic",), (1,), "--terminals: 0: "),
+        (replace(TWO, scenarios=(built_in("both-ways"),)), ("cubic",), (1,), "there is no phone 2 of 1"),
+        (replace(TWO, warmup_seconds=30), ("cubic",), (1,), "--warmup-seconds: 30: not below seconds"),
+    ],
+)
+def test_a_comparison_with_a_run_that_cannot_be_made_is_refused(
+    axes: Axes, names: tuple[str, ...], seeds: tuple[int, ...], message: str
+) -> None:
+    with pytest.raises(UsageError) as raised:
+        matrix.build(axes.conditions(), names, seeds)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_can_be_run(name: str) -> None:
+    preset = PRESETS[name]
+    conditions = [condition for axes in preset.axes for condition in axes.conditions()]
+    found = matrix.build(conditions, preset.variants, preset.seeds)
+    assert len(found.tasks()) == len(conditions) * len(preset.variants) * len(preset.seeds)
+    assert "airbound" in preset.variants
+    assert preset.seeds == (1, 2, 3)
+
+
+def test_the_grid_is_the_whole_one() -> None:
+    conditions = [condition for axes in PRESETS["grid"].axes for condition in axes.conditions()]
+    assert {condition.terminals for condition in conditions} == {1, 2, 3, 5, 7, 10, 20}
+    assert {condition.wired_delays_ms for condition in conditions} == {(4.0,), (16.0,), (64.0,), (256.0,)}
+    assert {condition.rate_control for condition in conditions} == {"minstrel", "aarf"}
+    assert {(condition.seconds, condition.warmup_seconds) for condition in conditions} == {(30, 10)}
+    assert len(conditions) == 7 * 4 * 2
+
+
+def test_delays_are_read_as_they_are_written() -> None:
+    assert matrix.delays("256") == (256.0,)
+    assert matrix.delays("4+64+0.5") == (4.0, 64.0, 0.5)
+    assert matrix.delays_name((4.0, 64.0, 0.5)) == "4+64+0.5"
+    with pytest.raises(ValueError, match=r"'4\+x' is neither a delay in ms nor a mix such as 4\+64\+256"):
+        matrix.delays("4+x")
+
+
+def test_an_unknown_age_of_rate_control_has_no_year() -> None:
+    assert Condition(built_in("uplink"), (4.0,), 2, "fixed54").group() == "uplink, fixed54"
