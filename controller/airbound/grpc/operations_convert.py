@@ -60,7 +60,7 @@ def terminal(state: Terminal, settings: Settings, now_us: int) -> operations_pb2
         mac=mac_text(state.mac),
         name=state.name,
         bssid=cell_state.name if cell_state else "",
-        active_sender=cell_state is not None and cell_state.stations.by_mac[state.mac].sending,
+        active_sender=cell_state is not None and cell_state.stations.is_active(state.mac),
         exempt=state.name in settings.exempt,
         back_end=state.back_end.name,
         bounds_generation_in_force=state.generation_in_force,
@@ -114,7 +114,7 @@ def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> li
         view = operations_pb2.StationView(
             mac=mac_text(mac),
             ip_addresses=[address_text(address) for address in station.latest.ip_addresses],
-            active_sender=station.sending,
+            active_sender=state.stations.is_active(mac),
             terminal=joined.name if joined else "",
             uplink_bps=round(station.payload_bytes_per_s * 8),
             rx_bitrate_kbps=of.rx_bitrate_kbps,

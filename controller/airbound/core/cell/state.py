@@ -48,6 +48,7 @@ class CellState:
     center_frequency_mhz: int = 0
     monotonic_us: int = 0
     reported_at_us: int = 0
+    measured_at_us: int = 0  # when rates were last taken
     stations: Stations = field(default_factory=Stations)
     terminals: dict[Mac, Terminal] = field(default_factory=dict)  # those that are joined
     decided_capacity_bps: float = 0.0  # what decisions use: the estimate, but for small changes
@@ -99,7 +100,10 @@ class CellState:
         if before:
             change.gone += [mac for mac in before if mac not in stations.by_mac]
         parameters = self.settings.parameters
+        baseline_us = stations.baseline_us
         interval, jumps = stations.differences(report, parameters.senders, parameters.capacity)
+        if stations.baseline_us != baseline_us:
+            self.measured_at_us = now_us
         if interval is not None:
             self.capacity.observe(interval, now_us)
         self.min_rtt.expire(now_us)
@@ -129,12 +133,23 @@ class CellState:
                 moved.append(destination.address)
         if not moved and not changed:
             return self.due(terminal, now_us)
+        if changed and self._started(terminal):
+            senders = self.stations.active_senders
+            reason = Reason(Code.ACTIVE_SENDERS, "", senders - 1, senders)
+            return [Note("info", "senders", self.name, (reason,)), *self.decide_all(now_us), self.changed()]
         effects = self.decide(terminal, now_us)
         if moved and self.settings.parameters.min_rtt.share:
             for other in self.terminals.values():
                 if other is not terminal and other.sends_to(moved):
                     effects += self.decide(other, now_us)
         return effects
+
+    def _started(self, terminal: Terminal) -> bool:
+        """Whether a joined terminal has begun to send since rates were last taken, and its station is counted for that:
+        its first bounds, and those of the others, must not wait for the access point's next report.
+        """
+        began = bool(terminal.sending) and terminal.started_at_us >= self.measured_at_us
+        return began and self.stations.started(terminal.mac)
 
     # Decisions
 

@@ -48,13 +48,14 @@ class Stations:
     """All stations of a cell."""
 
     by_mac: dict[Mac, StationState] = field(default_factory=dict)
-    active_senders: int = 0
+    active_senders: int = 0  # by their counters, and those that have begun since by their own report
     uplink_bps: float = 0.0
     busy_ratio: float | None = None
     measured: bool = False  # whether rates are known: two reports have been compared
     reassociations_total: int = 0
     _last_us: int = 0  # the access point's clock at the last report; 0: there was none
-    _baseline_us: int = 0
+    baseline_us: int = 0  # the access point's clock at the last differences, or at the first report
+    _started: set[Mac] = field(default_factory=set)  # that have begun to send since, by their own report
     _survey: Survey | None = None
     _incomplete: bool = False  # a sender came or left within the interval
 
@@ -62,7 +63,8 @@ class Stations:
         """The access point booted: nothing can be compared with what it reported before."""
         self.by_mac.clear()
         self.active_senders, self.uplink_bps, self.busy_ratio, self.measured = 0, 0.0, None, False
-        self._last_us, self._baseline_us, self._survey, self._incomplete = 0, 0, None, False
+        self._last_us, self.baseline_us, self._survey, self._incomplete = 0, 0, None, False
+        self._started.clear()
 
     def update(self, report: AccessPointReport, now_us: int) -> Change:
         """Take in who is associated now."""
@@ -93,10 +95,27 @@ class Stations:
             change.gone.append(mac)
         self._last_us = at_us
         if not before_us:
-            self._baseline_us, self._survey = at_us, report.survey
+            self.baseline_us, self._survey = at_us, report.survey
         elif known or change.appeared:
-            self.active_senders = sum(state.sending for state in self.by_mac.values())
+            self._started &= self.by_mac.keys()
+            self.active_senders = sum(state.sending for state in self.by_mac.values()) + len(self._started)
         return change
+
+    def started(self, mac: Mac) -> bool:
+        """Count a station whose terminal reports that it has begun to send, until the next differences show whether it
+        does; true if that is one active sender more. Before rates are known there is nothing to add to.
+        """
+        state = self.by_mac.get(mac)
+        if not self.measured or state is None or state.sending or mac in self._started:
+            return False
+        self._started.add(mac)
+        self.active_senders += 1
+        return True
+
+    def is_active(self, mac: Mac) -> bool:
+        """Whether a station is counted as an active sender."""
+        state = self.by_mac.get(mac)
+        return state is not None and (state.sending or mac in self._started)
 
     def differences(
         self, report: AccessPointReport, senders: SenderParameters, capacity: CapacityParameters
@@ -105,7 +124,7 @@ class Stations:
         came or left meanwhile; and counters that moved further than is possible, whose stations are left out.
         """
         at_us = report.monotonic_us
-        duration_us = at_us - self._baseline_us
+        duration_us = at_us - self.baseline_us
         shortest_us = senders.min_interval_ms * 1000
         if duration_us < shortest_us:
             return None, []
@@ -145,10 +164,11 @@ class Stations:
                 self._incomplete |= incomplete
                 rates.append((new.rx_bitrate_kbps, new.aggregates))
         self.active_senders, self.measured = active, True
+        self._started.clear()
         active_us, busy_us = _survey_difference(self._survey, report.survey)
         self.uplink_bps = payload_bytes * 8e6 / duration_us
         self.busy_ratio = busy_us / active_us if active_us else None
-        self._baseline_us, self._survey = at_us, report.survey
+        self.baseline_us, self._survey = at_us, report.survey
         # The air of a sender that came or left is in the survey, but not all of its bytes are here.
         complete, self._incomplete = not self._incomplete, False
         if not complete:

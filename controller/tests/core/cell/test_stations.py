@@ -434,3 +434,35 @@ def test_no_counters_make_a_negative_rate(reports: list[tuple[int, list[Station]
         assert set(cell.stations.addresses()) == {entry.mac for entry in stations}
         assert set(change.appeared) <= set(cell.stations.addresses())
         assert not set(change.gone) & set(cell.stations.addresses())
+
+
+def test_a_station_whose_terminal_began_to_send_counts_until_its_counters_say() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1))
+    assert not cell.stations.started(mac(0))  # nothing is measured yet
+    cell.report(1, station(100), station(0, number=1))
+    assert not cell.stations.started(mac(0))  # it is counted
+    assert not cell.stations.started(mac(7))  # it is not here
+    assert cell.stations.started(mac(1))
+    assert not cell.stations.started(mac(1))
+    assert (cell.senders, cell.stations.is_active(mac(1)), cell.stations.is_active(mac(7))) == (2, True, False)
+    cell.report(1.1, station(110), station(1, number=1))  # too soon for rates
+    assert cell.senders == 2
+    cell.report(2, station(200), station(1, number=1))
+    assert (cell.senders, cell.stations.is_active(mac(1))) == (1, False)
+    assert cell.stations.started(mac(1))
+    cell.report(3, station(300), station(100, number=1))
+    assert (cell.senders, cell.stations.is_active(mac(1))) == (2, True)
+
+
+def test_a_station_that_began_to_send_and_left_does_not_count() -> None:
+    cell = Cell()
+    for second in range(2):
+        cell.report(second, station(100 * second), station(0, number=1), station(0, number=2))
+    assert cell.stations.started(mac(1))
+    assert cell.stations.started(mac(2))
+    cell.report(1.1, station(110), station(0, number=1))
+    assert cell.senders == 2
+    cell.stations.restart()
+    cell.report(2, station(110), station(0, number=1))
+    assert cell.senders == 0
