@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from airbound.core.addresses import exempt_name
 from airbound.core.parameters import Mode, Parameters
 
 LogStyle = Literal["text", "json"]
@@ -53,7 +54,7 @@ def _operator_endpoint(value: str) -> str:
 
 def _name(value: str) -> str:
     if value.isprintable():
-        return value
+        return exempt_name(value)
     raise ValueError("expected a printable name")
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from airbound.core.effects import SetBounds, SetEdca
 from airbound.core.engine import Engine
 from airbound.core.events import AccessPointReported, TerminalReported
 from airbound.core.parameters import Parameters
@@ -36,6 +37,15 @@ SERVER = bytes([10, 0, 4, 1])
 BACK_END = terminal_pb2.BackEnd(
     name="procfs", can_set_max=True, can_set_min=True, can_select_destination=True, rules_max=256
 )
+QUEUES = [
+    access_point_pb2.Edca(category=category, aifsn=aifsn, cw_min=cw_min, cw_max=cw_max, txop_limit=txop_limit)
+    for category, aifsn, cw_min, cw_max, txop_limit in (
+        (access_point_pb2.ACCESS_CATEGORY_BACKGROUND, 7, 15, 1023, 0),
+        (access_point_pb2.ACCESS_CATEGORY_BEST_EFFORT, 3, 15, 63, 0),
+        (access_point_pb2.ACCESS_CATEGORY_VIDEO, 1, 7, 15, 94),
+        (access_point_pb2.ACCESS_CATEGORY_VOICE, 1, 3, 7, 47),
+    )
+]
 
 
 @dataclass(slots=True)
@@ -59,6 +69,7 @@ class Cell:
     stream: Stream
     stations: list[Station]
     sequence: int = 0
+    generation: int = 0
 
 
 @dataclass(slots=True)
@@ -78,7 +89,8 @@ class Population:
         self.now_us = 1_000 * SECOND_US
         numbers = iter(range(1, 1 << 24))
         self.cells = [self._cell(number, numbers) for number in range(terminals // STATIONS_PER_CELL)]
-        self._by_stream = {station.stream.number: station for cell in self.cells for station in cell.stations}
+        self._by_stream: dict[int, Station | Cell] = {cell.stream.number: cell for cell in self.cells}
+        self._by_stream |= {station.stream.number: station for cell in self.cells for station in cell.stations}
 
     @staticmethod
     def _cell(number: int, numbers: Iterator[int]) -> Cell:
@@ -102,7 +114,7 @@ class Population:
                     station.sending = not station.sending
             message = self._access_point_message(cell)
             costs.access_point_us.append(self._timed(self._access_point_reported, [(cell.stream, message)]))
-        stations = list(self._by_stream.values())
+        stations = [station for cell in self.cells for station in cell.stations]
         self.random.shuffle(stations)
         for start in range(0, len(stations), BATCH):
             batch = [(station.stream, self._terminal_message(station)) for station in stations[start : start + BATCH]]
@@ -115,7 +127,7 @@ class Population:
             effects += handle(stream, message)
         spent_us = (time.process_time_ns() - start_ns) / 1000
         for effect in effects:
-            if hasattr(effect, "bounds") and hasattr(effect, "generation"):
+            if isinstance(effect, SetBounds | SetEdca):
                 self._by_stream[effect.stream.number].generation = effect.generation
         return spent_us
 
@@ -143,6 +155,7 @@ class Population:
                     mac=station.mac,
                     rx_bytes=station.packets * 1534,
                     rx_packets=station.packets,
+                    tx_bytes=station.packets // 2 * 86,
                     tx_packets=station.packets // 2,
                     rx_bitrate_kbps=54_000,
                     connected_time_ms=10_000 + cell.sequence * 1000,
@@ -151,7 +164,14 @@ class Population:
             )
         survey = access_point_pb2.ChannelSurvey(active_us=self.now_us, busy_us=self.now_us * 9 // 10)
         report = access_point_pb2.AccessPointReport(
-            bssid=cell.bssid, sequence=cell.sequence, monotonic_us=self.now_us, stations=stations, survey=survey
+            bssid=cell.bssid,
+            sequence=cell.sequence,
+            monotonic_us=self.now_us,
+            stations=stations,
+            survey=survey,
+            edca=access_point_pb2.EdcaState(
+                can_set=True, generation=cell.generation, own=QUEUES, stations=QUEUES, wmm=True
+            ),
         )
         return access_point_pb2.AccessPointServiceConnectRequest(report=report).SerializeToString()
 

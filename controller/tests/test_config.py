@@ -4,7 +4,8 @@ import dataclasses
 import math
 import tomllib
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 import pytest
 from hypothesis import given
@@ -49,13 +50,15 @@ TABLES = {
 KEYS = [(table, field) for table, of in TABLES.items() for field in dataclasses.fields(of)]
 
 
+# Without a value unless they are set.
+OPTIONAL = {(table, field.name) for table, field in KEYS if field.default is None}
+
+
 def plain(annotation: Any) -> Any:
-    """The type of a field without its limits."""
-    return (
-        get_args(annotation)[0]
-        if get_origin(annotation) is not None and hasattr(annotation, "__metadata__")
-        else annotation
-    )
+    """The type of a field without its limits, and without none."""
+    if hasattr(annotation, "__metadata__") or get_origin(annotation) in {UnionType, Union}:
+        return plain(get_args(annotation)[0])
+    return annotation
 
 
 def test_an_empty_file_is_the_defaults() -> None:
@@ -85,7 +88,7 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[bdp.x]\ny = 1", "x.toml: unknown key bdp.x; known keys: "),
         (
             "zzz = 1",
-            "x.toml: unknown key zzz; known keys: bdp, capacity, exempt, identity, limits, listen, log, min_rtt, mode,",
+            "x.toml: unknown key zzz; known keys: bdp, capacity, edca, exempt, identity, limits, listen, log, min_rtt,",
         ),
         ("[parameters]\npolicy = 'bdp'", "x.toml: unknown key parameters; its tables stand at the top of the file"),
         ("policy = 'fair'", "x.toml: policy = 'fair': should be 'paper' or 'bdp'"),
@@ -100,6 +103,17 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
             "x.toml: senders: stop_bytes_per_s is more than start_bytes_per_s = 10000",
         ),
         ("[capacity]\nmin_bps = 6e9", "x.toml: capacity: min_bps is more than max_bps = 5e+09"),
+        ("[edca]\naifsn_extra = 7", "x.toml: edca.aifsn_extra = 7: should be less than or equal to 6"),
+        ("[edca]\ncw_min = 127", "x.toml: edca.cw_min = 127: should be less than or equal to 63"),
+        (
+            "[edca]\ncw_min = 16",
+            "x.toml: edca.cw_min = 16: a contention window has 2^k - 1 slots: 0, 1, 3, 7, ... 1023",
+        ),
+        ("[edca]\ncw_max = 2047", "x.toml: edca.cw_max = 2047: should be less than or equal to 1023"),
+        ("[edca]\ncw_min = 31\ncw_max = 15", "x.toml: edca: cw_min is more than cw_max = 15"),
+        ("[edca]\ntxop_limit = 95", "x.toml: edca.txop_limit = 95: should be less than or equal to 94"),
+        ("[edca]\non_share = 0.5", "x.toml: edca: off_share is more than on_share = 0.5"),
+        ("[edca]\naifs = 4", "x.toml: unknown key edca.aifs; known keys: aifsn_extra, cw_max, cw_min, enabled,"),
         ("[bdp]\ngain = nan", "x.toml: bdp.gain = nan: should be a finite number"),
         ("[bdp]\ngain = inf", "x.toml: bdp.gain = inf: should be a finite number"),
         ("[bdp]\ngain = -inf", "x.toml: bdp.gain = -inf: should be a finite number"),
@@ -157,14 +171,17 @@ def test_the_readmes_reference_is_the_default_configuration() -> None:
     expected = {field.name for field in (*dataclasses.fields(Config), *dataclasses.fields(Parameters))} - {"parameters"}
     assert set(document) == expected
     for table, of in TABLES.items():
-        assert set(document[table]) == {field.name for field in dataclasses.fields(of)}, table
+        unset = {key for key in (field.name for field in dataclasses.fields(of)) if (table, key) in OPTIONAL}
+        assert set(document[table]) == {field.name for field in dataclasses.fields(of)} - unset, table
+        for key in unset:
+            assert f"\n# {key} = " in reference
 
 
 @pytest.mark.parametrize(("table", "field"), KEYS, ids=[f"{table}.{field.name}" for table, field in KEYS])
 def test_every_key_takes_its_type_alone(table: str, field: Any) -> None:
     kind = plain(field.type)
     default = getattr(Config().limits if table == "limits" else getattr(Config().parameters, table), field.name)
-    right = str(default).lower() if kind is bool else repr(default)
+    right = str(default).lower() if kind is bool else repr(kind(1) if default is None else default)
     parse(f"[{table}]\n{field.name} = {right}", "x")
     wrong = {
         bool: ["0", "1.0", "'true'", "[]"],
@@ -218,6 +235,11 @@ def test_whatever_is_within_the_limits_is_taken_as_it_is(
 def test_no_absurd_number_becomes_a_parameter(value: Any) -> None:
     with pytest.raises(ValidationError, match="gain"):
         BdpParameters(gain=value)
+
+
+def test_an_exempt_cell_is_known_however_its_bssid_is_written() -> None:
+    config = parse("exempt = ['02-00-00-00-0A-0b', '192.0.2.7', 'FF:FF:FF:FF:FF:FF', 'A:b']", "x")
+    assert config.exempt == ("02:00:00:00:0a:0b", "192.0.2.7", "FF:FF:FF:FF:FF:FF", "A:b")
 
 
 def test_differences_are_named_by_their_keys_in_the_file() -> None:

@@ -31,7 +31,7 @@ DEFAULT_CONGESTION = "cubic"
 QDISCS = {"bbr": "fq"}
 """The queueing discipline that a congestion control was made for, if not pfifo: BBR paces itself."""
 
-CONTROLLER_HAS_EDCA = False
+CONTROLLER_HAS_EDCA = True
 """Whether the controller's configuration has `[edca] enabled`; without it, no mode may write or need that key."""
 
 

@@ -68,6 +68,14 @@ def mac_from_text(text: str) -> Mac:
     return mac
 
 
+def exempt_name(text: str) -> str:
+    """A name in the list of exempt ones: the BSSID of a cell as `mac_text` writes it, anything else as it is."""
+    try:
+        return mac_text(mac_from_text(text))
+    except ValueError:
+        return text
+
+
 def address_from_text(text: str) -> Address:
     """An IP address; IPv4 mapped into IPv6 becomes IPv4.
 

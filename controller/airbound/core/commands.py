@@ -118,5 +118,10 @@ def renewal(terminal: Terminal, settings: Settings, now_us: int) -> list[Effect]
 def _is_missing(terminal: Terminal, sent: Sent) -> bool:
     """Whether a terminal reports something else in force than it was sent, and had time enough to apply it."""
     expected = sent.generation if sent.bounds else 0
-    wait_us = min(sent.lease_us // 2 << min(sent.repeats, _DOUBLINGS_MAX), REPEATED_AFTER_AT_MOST_US)
+    wait_us = repeat_after_us(sent.lease_us, sent.repeats)
     return terminal.generation_in_force != expected and terminal.reported_at_us - sent.set_at_us >= wait_us
+
+
+def repeat_after_us(lease_us: int, repeats: int) -> int:
+    """How long an agent has to report a set in force before it is sent again, after so many repetitions."""
+    return min(lease_us // 2 << min(repeats, _DOUBLINGS_MAX), REPEATED_AFTER_AT_MOST_US)

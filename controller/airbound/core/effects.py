@@ -8,6 +8,7 @@ to make.
 from typing import Literal, NamedTuple
 
 from airbound.core.addresses import Address, Mac
+from airbound.core.edca import Edca
 from airbound.core.principals import Stream
 from airbound.core.reasons import Reason
 
@@ -51,6 +52,18 @@ class SetReporting(NamedTuple):
     rtt_ratio_change_permille: int
 
 
+class SetEdca(NamedTuple):
+    """Replace the parameters of the queues of the access point at the end of `stream`, under a lease; an empty set
+    restores its own. The same generation again prolongs the lease.
+    """
+
+    stream: Stream
+    generation: int
+    queues: tuple[Edca, ...]
+    lease_ms: int
+    reason: Reason
+
+
 class CloseStream(NamedTuple):
     """End a stream."""
 
@@ -72,6 +85,7 @@ class Note(NamedTuple):
     subject: str
     reasons: tuple[Reason, ...] = ()
     bounds: tuple[Bound, ...] | None = None
+    queues: tuple[Edca, ...] | None = None
 
 
-Effect = SetBounds | RenewLease | SetReporting | CloseStream | CellChanged | Note
+Effect = SetBounds | RenewLease | SetReporting | SetEdca | CloseStream | CellChanged | Note

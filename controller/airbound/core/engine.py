@@ -105,7 +105,7 @@ class Engine:
         except RefusedError as error:
             return self._out_of_order(access_point, error.reason, now_us)
         access_point.malformed_inputs_total = report.malformed_inputs_total
-        access_point.agent_version = report.agent_version
+        access_point.agent_version, access_point.edca = report.agent_version, report.edca
         access_point.last_report = event.octets
         return effects + self._cell_reported(access_point, cell, report, now_us)
 
@@ -131,7 +131,16 @@ class Engine:
             effects += cell.decide_all(now_us)
             for terminal in cell.terminals.values():
                 self._schedule(terminal)
+        commands = cell.decide_edca(now_us)
+        if commands:  # otherwise what is due is due when it was, and the time-out is later
+            effects += commands
+            self._deadlines.at(cell, cell.due_at_us())
         effects.append(cell.changed())
+        return effects
+
+    def _decide_edca(self, cell: CellState, now_us: int) -> list[Effect]:
+        effects = cell.decide_edca(now_us)
+        self._deadlines.at(cell, cell.due_at_us())
         return effects
 
     def _attach(self, access_point: AccessPoint, bssid: Mac, now_us: int) -> tuple[Reason | None, list[Effect]]:
@@ -371,10 +380,9 @@ class Engine:
         return effects
 
     def _cell_due(self, cell: CellState, now_us: int) -> list[Effect]:
-        forget_us = self.settings.parameters.safety.forget_ms * 1000
-        if now_us - cell.reported_at_us <= forget_us:
-            self._deadlines.at(cell, cell.reported_at_us + forget_us + 1)
-            return []
+        if now_us - cell.reported_at_us <= self.settings.parameters.safety.forget_ms * 1000:
+            effects = self._decide_edca(cell, now_us)
+            return [*effects, cell.changed()] if effects else []
         del self._cells[cell.bssid]
         if cell.access_point is not None:
             cell.access_point.cell = None
@@ -396,29 +404,36 @@ class Engine:
             self.settings.exempt.discard(event.name)
         effects: list[Effect] = [Note("info", "exempt" if event.exempt else "not exempt", event.name, ())]
         for terminal in self.terminals():
-            if terminal.name == event.name:
+            if event.name in {terminal.name, terminal.cell.name if terminal.cell else ""}:
                 effects += self._decide(terminal, now_us)
+        for cell in self._cells.values():
+            if cell.name == event.name:
+                effects += self._decide_edca(cell, now_us)
         return effects
 
     def _reconfigured(self, event: Reconfigured, now_us: int) -> list[Effect]:
         terminals = self.terminals()
         before = [self._reporting(terminal) for terminal in terminals]
         self.settings.reconfigure(event.parameters)
-        forget_us = event.parameters.safety.forget_ms * 1000
         for cell in self._cells.values():
             cell.reconfigure()
-            self._deadlines.at(cell, cell.reported_at_us + forget_us + 1)
         after = [self._reporting(terminal) for terminal in terminals]
         effects: list[Effect] = [] if after == before else list(after)
         for terminal in terminals:
             effects += self._place(terminal, now_us)
+        return effects + self._decide_every_edca(now_us)
+
+    def _decide_every_edca(self, now_us: int) -> list[Effect]:
+        effects = list[Effect]()
+        for cell in self._cells.values():
+            effects += self._decide_edca(cell, now_us)
         return effects
 
     def _decide_everything(self, now_us: int) -> list[Effect]:
         effects = list[Effect]()
         for terminal in self.terminals():
             effects += self._decide(terminal, now_us)
-        return effects
+        return effects + self._decide_every_edca(now_us)
 
     def _decide(self, terminal: Terminal, now_us: int) -> list[Effect]:
         if terminal.cell is None:

@@ -56,7 +56,7 @@ class ModeSet:
 
 @dataclass(frozen=True, slots=True)
 class Exempted:
-    """An operator or the configuration file exempted terminals of a name from control, or ended that."""
+    """An operator or the configuration file exempted terminals of a name or a cell from control, or ended that."""
 
     name: str
     exempt: bool

@@ -7,8 +7,10 @@ made: a value of another type, out of its limits or not finite is a `pydantic.Va
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
+
+from airbound.core.edca import CW_MAX, SET_AIFSN_MAX, SET_CW_MIN_MAX, SET_TXOP_LIMIT_MAX, is_contention_window
 
 Mode = Literal["observe", "control"]
 PolicyName = Literal["paper", "bdp"]
@@ -141,6 +143,49 @@ class CapacityParameters:
         return self
 
 
+def _contention_window(slots: int) -> int:
+    if is_contention_window(slots):
+        return slots
+    raise ValueError(f"a contention window has 2^k - 1 slots: 0, 1, 3, 7, ... {CW_MAX}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class EdcaParameters:
+    """How long access points wait for the air while uploads dominate: cell/channel_access.py."""
+
+    enabled: Annotated[bool, Field(description="false: access points keep their own EDCA parameters")] = True
+    aifsn_extra: Annotated[
+        int, _within(0, SET_AIFSN_MAX - 1, "slots that the access point's best effort queue waits beyond its stations'")
+    ] = 2
+    cw_min: Annotated[
+        Annotated[int, _within(0, SET_CW_MIN_MAX, "its smallest contention window"), AfterValidator(_contention_window)]
+        | None,
+        Field(description="unset: the access point's own"),
+    ] = None
+    cw_max: Annotated[
+        Annotated[int, _within(0, CW_MAX, "its largest contention window"), AfterValidator(_contention_window)] | None,
+        Field(description="unset: the access point's own"),
+    ] = None
+    txop_limit: Annotated[
+        Annotated[int, _within(0, SET_TXOP_LIMIT_MAX, "how long one access may last, units of 32 us; 0: one frame")]
+        | None,
+        Field(description="unset: the access point's own"),
+    ] = None
+    min_senders: Annotated[int, _within(1, 2_007, "with fewer active senders nothing is set")] = 2
+    on_share: Annotated[float, _within(0, 1, "uplink's share of the payload from which uploads dominate")] = 0.75
+    off_share: Annotated[float, _within(0, 1, "share below which they no longer do")] = 0.6
+    share_smoothing_s: Annotated[float, _within(0.1, 600, "time constant of the averages behind the share")] = 2.0
+    linger_s: Annotated[float, _within(0, 600, "too few senders end it after this long")] = 3.0
+
+    @model_validator(mode="after")
+    def _pairs(self) -> Self:
+        if self.off_share > self.on_share:
+            raise ValueError(f"off_share is more than on_share = {self.on_share:g}")
+        if self.cw_min is not None and self.cw_max is not None and self.cw_min > self.cw_max:
+            raise ValueError(f"cw_min is more than cw_max = {self.cw_max}")
+        return self
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class PaperParameters:
     """The tables of the source paper."""
@@ -172,5 +217,6 @@ class Parameters:
     identity: IdentityParameters = IdentityParameters()
     min_rtt: MinRttParameters = MinRttParameters()
     capacity: CapacityParameters = CapacityParameters()
+    edca: EdcaParameters = EdcaParameters()
     paper: PaperParameters = PaperParameters()
     bdp: BdpParameters = BdpParameters()

@@ -66,6 +66,11 @@ class Code(IntEnum):
 _WAITING_UP_TO, _RELEASED_UP_TO = 19, 39
 
 
+def is_waiting(code: Code) -> bool:
+    """Whether a code says that too little is known to decide."""
+    return 0 < code <= _WAITING_UP_TO
+
+
 class Reason(NamedTuple):
     """A code and its values. `subject` is what it is about; a value that the code does not have is None."""
 
@@ -78,7 +83,7 @@ class Reason(NamedTuple):
     @property
     def waits(self) -> bool:
         """Whether too little is known to decide: nothing is sent, and what the terminal has ends with its lease."""
-        return 0 < self.code <= _WAITING_UP_TO
+        return is_waiting(self.code)
 
     @property
     def releases(self) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from airbound.core.addresses import Address, Mac
+from airbound.core.edca import Edca
 
 COUNTER_MAX = 2**63 - 1
 RTT_MIN_US = 50  # less than one frame and its ACK take on any Wi-Fi
@@ -43,12 +44,26 @@ class Station(NamedTuple):
     mac: Mac
     rx_bytes: int = 0
     rx_packets: int = 0
+    tx_bytes: int = 0
     tx_packets: int = 0
     tx_retries: int = 0
     rx_bitrate_kbps: int = 0
     connected_time_ms: int = 0
     aggregates: bool = False  # whether its frames may be aggregated (802.11n and later)
     ip_addresses: tuple[Address, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdcaState:
+    """What an access point's own queues do; `own` and `stations` have at most one entry of each category."""
+
+    can_set: bool = False
+    refusal: str = ""  # why not
+    generation: int = 0  # of the set in force; 0 while its own parameters are
+    own: tuple[Edca, ...] = ()
+    stations: tuple[Edca, ...] = ()
+    wmm: bool = False
+    refused_total: int = 0  # commands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +79,7 @@ class AccessPointReport:
     center_frequency_mhz: int = 0
     malformed_inputs_total: int = 0
     agent_version: str = ""
+    edca: EdcaState | None = None  # none from an agent that knows nothing of it
 
 
 class Destination(NamedTuple):

@@ -5,10 +5,12 @@ Coming in, everything is checked here and nowhere else. An absurd entry (a stati
 alone and the rest of its report counts; a report whose sender or time is absurd is refused whole.
 """
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from airbound.core.addresses import IPV4_OCTETS, Address, is_loopback, is_peer_address, is_station_mac
-from airbound.core.effects import Bound, RenewLease, SetBounds, SetReporting
+from airbound.core.edca import AIFSN_MAX, CW_MAX, TXOP_LIMIT_MAX, Category, Edca, is_contention_window
+from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.reports import (
     BITRATE_MAX_KBPS,
@@ -28,6 +30,7 @@ from airbound.core.reports import (
     Agent,
     BackEnd,
     Destination,
+    EdcaState,
     Station,
     Survey,
     TerminalReport,
@@ -39,9 +42,14 @@ if TYPE_CHECKING:
 
 NAME_MAX_CHARACTERS = 32
 VERSION_MAX_CHARACTERS = 64
+REFUSAL_MAX_CHARACTERS = 200
 _SHOWN_OCTETS = 20
+# An access point's EDCA parameters are the same in nearly every report. What an agent reports of them is some 100
+# octets; more is converted each time, so that what is kept is bounded.
+_EDCA_KEPT, _EDCA_KEPT_MAX_OCTETS = 16_384, 400
+_CATEGORIES = {category.value: category for category in Category}
 
-Command = SetBounds | RenewLease | SetReporting
+Command = SetBounds | RenewLease | SetReporting | SetEdca
 
 
 def access_point_report(
@@ -71,6 +79,7 @@ def access_point_report(
         center_frequency_mhz=frequency_mhz,
         malformed_inputs_total=message.malformed_inputs_total,
         agent_version=_version(message.agent_version, "agent_version", refusals),
+        edca=_edca_state(message.edca, refusals) if message.HasField("edca") else None,
     )
     return report, refusals
 
@@ -139,28 +148,44 @@ def _stations(message: access_point_pb2.AccessPointReport, refusals: list[Reason
 
 def _station(entry: access_point_pb2.Station, index: int, refusals: list[Reason]) -> Station:
     mac, rx_bytes, rx_packets = entry.mac, entry.rx_bytes, entry.rx_packets
-    tx_packets, tx_retries, connected_ms = entry.tx_packets, entry.tx_retries, entry.connected_time_ms
-    bitrate_kbps = entry.rx_bitrate_kbps
+    tx_bytes, tx_packets, tx_retries = entry.tx_bytes, entry.tx_packets, entry.tx_retries
+    connected_ms, bitrate_kbps = entry.connected_time_ms, entry.rx_bitrate_kbps
     low, high = SIGNAL_DBM
     if (
         not is_station_mac(mac)
-        or rx_bytes | rx_packets | tx_packets | tx_retries | connected_ms > COUNTER_MAX  # one less than a power of two
+        # The largest is one less than a power of two.
+        or rx_bytes | rx_packets | tx_bytes | tx_packets | tx_retries | connected_ms > COUNTER_MAX
         or bitrate_kbps > BITRATE_MAX_KBPS
         or not low <= entry.signal_dbm <= high  # 0 if absent
     ):
         _refuse_station(entry)
     addresses = tuple(entry.ip_addresses)
-    if addresses and not (len(addresses) <= STATION_ADDRESSES_MAX and all(map(is_peer_address, addresses))):
+    if addresses and not (len(addresses) == 1 and is_peer_address(addresses[0])):
         addresses = _right_addresses(addresses, f"stations[{index}].ip_addresses", refusals)
     aggregates = entry.aggregates
-    return Station(mac, rx_bytes, rx_packets, tx_packets, tx_retries, bitrate_kbps, connected_ms, aggregates, addresses)
+    # Station(...) without a call of Python code: there are thousands of them in a second.
+    return tuple.__new__(
+        Station,
+        (
+            mac,
+            rx_bytes,
+            rx_packets,
+            tx_bytes,
+            tx_packets,
+            tx_retries,
+            bitrate_kbps,
+            connected_ms,
+            aggregates,
+            addresses,
+        ),
+    )
 
 
 def _refuse_station(entry: access_point_pb2.Station) -> None:
     """What the first absurd field of a station is."""
     if not is_station_mac(entry.mac):
         _malformed("mac", entry.mac)
-    for field in ("rx_bytes", "rx_packets", "tx_packets", "tx_retries", "connected_time_ms"):
+    for field in ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets", "tx_retries", "connected_time_ms"):
         if getattr(entry, field) > COUNTER_MAX:
             _out_of_range(field, getattr(entry, field), COUNTER_MAX)
     if entry.rx_bitrate_kbps > BITRATE_MAX_KBPS:
@@ -171,6 +196,8 @@ def _refuse_station(entry: access_point_pb2.Station) -> None:
 
 def _right_addresses(reported: tuple[bytes, ...], field: str, refusals: list[Reason]) -> tuple[Address, ...]:
     """Those that are addresses, up to a limit: a station with odd ones, or with very many, sends all the same."""
+    if len(reported) <= STATION_ADDRESSES_MAX and all(map(is_peer_address, reported)):
+        return reported
     if len(reported) > STATION_ADDRESSES_MAX:
         reason = Reason(Code.TOO_MANY_ENTRIES, field, after=len(reported), limit=STATION_ADDRESSES_MAX)
         refusals.append(reason)
@@ -191,6 +218,71 @@ def _survey(message: access_point_pb2.AccessPointReport, refusals: list[Reason])
         refusals.append(Reason(Code.OUT_OF_RANGE, f"survey.{field}", after=value, limit=limit))
         return None
     return Survey(active_us, busy_us)
+
+
+def _edca_state(message: access_point_pb2.EdcaState, refusals: list[Reason]) -> EdcaState | None:
+    octets = message.SerializeToString()
+    convert = _edca_state_of if len(octets) <= _EDCA_KEPT_MAX_OCTETS else _edca_state_of.__wrapped__
+    state, refused = convert(octets)
+    refusals += refused
+    return state
+
+
+@lru_cache(maxsize=_EDCA_KEPT)
+def _edca_state_of(octets: bytes) -> tuple[EdcaState | None, tuple[Reason, ...]]:
+    """An access point's EDCA parameters; none if it cannot be known which are in force."""
+    message, refusals = access_point_pb2.EdcaState.FromString(octets), list[Reason]()
+    if message.generation > COUNTER_MAX:
+        return None, (Reason(Code.OUT_OF_RANGE, "edca.generation", after=message.generation, limit=COUNTER_MAX),)
+    refusal = message.refusal
+    if len(refusal) > REFUSAL_MAX_CHARACTERS or not refusal.isprintable():
+        refusals.append(Reason(Code.MALFORMED, "edca.refusal"))
+        refusal = ""
+    state = EdcaState(
+        can_set=message.can_set,
+        refusal=refusal,
+        generation=message.generation,
+        own=_queues(message.own, "edca.own", refusals),
+        stations=_queues(message.stations, "edca.stations", refusals),
+        wmm=message.wmm,
+        refused_total=message.refused_total,
+    )
+    return state, tuple(refusals)
+
+
+def _queues(entries: "Sequence[access_point_pb2.Edca]", field: str, refusals: list[Reason]) -> tuple[Edca, ...]:
+    """The queues by their order; of those of the same category the first."""
+    if len(entries) > len(Category):
+        refusals.append(Reason(Code.TOO_MANY_ENTRIES, field, after=len(entries), limit=len(Category)))
+        entries = entries[: len(Category)]
+    queues = dict[Category, Edca]()
+    for index, entry in enumerate(entries):
+        try:
+            queue = _queue(entry)
+        except RefusedError as error:
+            refusals.append(_within(f"{field}[{index}]", error.reason))
+            continue
+        if queues.setdefault(queue.category, queue) is not queue:
+            refusals.append(Reason(Code.DUPLICATE_ENTRY, f"{field}[{index}].category"))
+    return tuple(queues.values())
+
+
+def _queue(entry: access_point_pb2.Edca) -> Edca:
+    category = _CATEGORIES.get(entry.category)
+    if category is None:
+        raise RefusedError(Reason(Code.OUT_OF_RANGE, "category", after=entry.category, limit=max(_CATEGORIES)))
+    if not 1 <= entry.aifsn <= AIFSN_MAX:
+        _out_of_range("aifsn", entry.aifsn, AIFSN_MAX if entry.aifsn else 1)
+    for field, slots in (("cw_min", entry.cw_min), ("cw_max", entry.cw_max)):
+        if slots > CW_MAX:
+            _out_of_range(field, slots, CW_MAX)
+        if not is_contention_window(slots):
+            raise RefusedError(Reason(Code.MALFORMED, field))
+    if entry.cw_max < entry.cw_min:
+        _out_of_range("cw_max", entry.cw_max, entry.cw_min)
+    if entry.txop_limit > TXOP_LIMIT_MAX:
+        _out_of_range("txop_limit", entry.txop_limit, TXOP_LIMIT_MAX)
+    return Edca(category, entry.aifsn, entry.cw_min, entry.cw_max, entry.txop_limit)
 
 
 def _version(version: str, field: str, refusals: list[Reason]) -> str:
@@ -261,7 +353,35 @@ def _within(where: str, reason: Reason) -> Reason:
     return Reason(reason.code, f"{where}.{reason.subject}", reason.before, reason.after, reason.limit)
 
 
-def terminal_command(effect: Command) -> bytes:
+def agent_command(effect: Command) -> bytes:
+    """What goes to an agent: the response of the service that it called."""
+    return access_point_command(effect) if isinstance(effect, SetEdca) else terminal_command(effect)
+
+
+def access_point_command(effect: SetEdca) -> bytes:
+    """What goes to an access point: an AccessPointServiceConnectResponse."""
+    set_edca = access_point_pb2.SetEdca(
+        generation=effect.generation,
+        queues=[queue(entry) for entry in effect.queues],
+        lease_ms=effect.lease_ms,
+        reason=reason_message(effect.reason),
+    )
+    command = access_point_pb2.AccessPointCommand(set_edca=set_edca)
+    return access_point_pb2.AccessPointServiceConnectResponse(command=command).SerializeToString()
+
+
+def queue(entry: Edca) -> access_point_pb2.Edca:
+    """One queue's parameters."""
+    return access_point_pb2.Edca(
+        category=entry.category.value,  # type: ignore[arg-type]  # the same numbers: tested
+        aifsn=entry.aifsn,
+        cw_min=entry.cw_min,
+        cw_max=entry.cw_max,
+        txop_limit=entry.txop_limit,
+    )
+
+
+def terminal_command(effect: SetBounds | RenewLease | SetReporting) -> bytes:
     """What goes to a terminal: a TerminalServiceConnectResponse."""
     if isinstance(effect, RenewLease):
         renew = terminal_pb2.RenewLease(generation=effect.generation, lease_ms=effect.lease_ms)

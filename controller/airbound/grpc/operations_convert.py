@@ -2,14 +2,17 @@
 """From the engine's state to what operators are shown, in one step: the messages are the copies."""
 
 from airbound.core.addresses import Address, address_text, mac_text
-from airbound.core.cell.state import CellState
+from airbound.core.cell.channel_access import CannotSetError, wanted
+from airbound.core.cell.channel_access import formula as edca_formula
+from airbound.core.cell.state import AccessPoint, CellState, is_exempt
 from airbound.core.cell.terminal import Terminal
 from airbound.core.commands import fit_to_back_end
 from airbound.core.decisions import Decision
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.policy import formula
+from airbound.core.reports import EdcaState
 from airbound.core.settings import Settings
-from airbound.grpc.convert import reason_message
+from airbound.grpc.convert import queue, reason_message
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
 
 MODES: dict[Mode, operations_pb2.Mode] = {
@@ -40,6 +43,7 @@ def cell(state: CellState, now_us: int) -> operations_pb2.Cell:
         capacity_source=_SOURCES[source],
         report_age_ms=(now_us - state.reported_at_us) // 1000,
         reassociations_total=state.stations.reassociations_total,
+        exempt=state.settings.is_cell_exempt(state.bssid),
     )
     if state.stations.busy_ratio is not None:
         message.busy_ratio = state.stations.busy_ratio
@@ -48,6 +52,45 @@ def cell(state: CellState, now_us: int) -> operations_pb2.Cell:
         message.refused_total = access_point.refused_total
         message.malformed_inputs_total = access_point.malformed_inputs_total
         message.agent_version = access_point.agent_version
+        if access_point.edca is not None:
+            message.edca.CopyFrom(_cell_edca(state, access_point, access_point.edca, now_us))
+    return message
+
+
+def _cell_edca(
+    state: CellState, access_point: AccessPoint, reported: EdcaState, now_us: int
+) -> operations_pb2.CellEdca:
+    sent, access, parameters = access_point.edca_sent, state.channel_access, state.settings.parameters.edca
+    message = operations_pb2.CellEdca(
+        state=access_point_pb2.EdcaState(
+            can_set=reported.can_set,
+            refusal=reported.refusal,
+            generation=reported.generation,
+            own=map(queue, reported.own),
+            stations=map(queue, reported.stations),
+            wmm=reported.wmm,
+            refused_total=reported.refused_total,
+        ),
+        uplink_bps=round(access.uplink_bps),
+        downlink_bps=round(access.downlink_bps),
+        failures_total=state.edca_failures_total,
+    )
+    try:
+        to_be = wanted(reported, parameters)
+        message.formula = edca_formula(reported, parameters)
+        message.wanted.extend([] if to_be in reported.own else [queue(to_be)])
+    except CannotSetError as error:
+        message.formula = str(error)
+    if sent is not None:
+        message.sent.extend(map(queue, sent.queues))
+        message.generation_sent = sent.generation
+        message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.queues else 0
+    if state.edca_reason is not None:
+        message.reason.CopyFrom(reason_message(state.edca_reason))
+    if state.edca_traffic_reason is not None:
+        message.traffic.CopyFrom(reason_message(state.edca_traffic_reason))
+    if access.uplink_bps or access.downlink_bps:
+        message.uplink_share = access.share
     return message
 
 
@@ -60,8 +103,8 @@ def terminal(state: Terminal, settings: Settings, now_us: int) -> operations_pb2
         mac=mac_text(state.mac),
         name=state.name,
         bssid=cell_state.name if cell_state else "",
-        active_sender=cell_state is not None and cell_state.stations.by_mac[state.mac].sending,
-        exempt=state.name in settings.exempt,
+        active_sender=cell_state is not None and cell_state.stations.is_active(state.mac),
+        exempt=is_exempt(state, settings),
         back_end=state.back_end.name,
         bounds_generation_in_force=state.generation_in_force,
         bounds_generation_sent=state.last_generation,
@@ -114,7 +157,7 @@ def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> li
         view = operations_pb2.StationView(
             mac=mac_text(mac),
             ip_addresses=[address_text(address) for address in station.latest.ip_addresses],
-            active_sender=station.sending,
+            active_sender=state.stations.is_active(mac),
             terminal=joined.name if joined else "",
             uplink_bps=round(station.payload_bytes_per_s * 8),
             rx_bitrate_kbps=of.rx_bitrate_kbps,

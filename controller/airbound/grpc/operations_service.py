@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import grpc
 
 from airbound import __version__
-from airbound.core.addresses import Mac, mac_from_text, mac_text
+from airbound.core.addresses import Mac, exempt_name, mac_from_text, mac_text
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
@@ -106,6 +106,13 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
             terminals = [convert.terminal(terminal, engine.settings, now_us) for terminal in page]
             yield operations_pb2.ListTerminalsResponse(terminals=terminals)
 
+    async def ExplainCell(  # noqa: N802
+        self, request: operations_pb2.ExplainCellRequest, context: Any
+    ) -> operations_pb2.ExplainCellResponse:
+        """A cell's state and what its access point's EDCA parameters follow from."""
+        cell = await self._cell(request.bssid, context)
+        return operations_pb2.ExplainCellResponse(cell=convert.cell(cell, self._runner.now_us()))
+
     async def ExplainTerminal(  # noqa: N802
         self, request: operations_pb2.ExplainTerminalRequest, context: Any
     ) -> operations_pb2.ExplainTerminalResponse:
@@ -133,11 +140,11 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
     async def ExemptTerminal(  # noqa: N802
         self, request: operations_pb2.ExemptTerminalRequest, context: Any
     ) -> operations_pb2.ExemptTerminalResponse:
-        """Exempt terminals of a name from control, or end that; none need be connected."""
+        """Exempt terminals of a name, or a cell, from control, or end that; none need be connected."""
         name = request.name
         if not name or len(name) > NAME_MAX_CHARACTERS or not name.isprintable():
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"name = {_shown(name)}: not a name")
-        previous = self._runner.set_exempt(name, exempt=request.exempt)
+        previous = self._runner.set_exempt(exempt_name(name), exempt=request.exempt)
         return operations_pb2.ExemptTerminalResponse(previously_exempt=previous)
 
     async def _cell(self, text: str, context: Any) -> CellState:

@@ -13,10 +13,10 @@ import grpc
 import grpc.aio
 
 from airbound import reason_text
-from airbound.core.effects import RenewLease, SetBounds, SetReporting
+from airbound.core.effects import RenewLease, SetBounds, SetEdca, SetReporting
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.grpc.convert import Command, terminal_command
+from airbound.grpc.convert import Command, agent_command
 
 REPORT_BYTES_MAX: dict[Role, int] = {
     # 2,048 stations with 16 addresses each: 0.9 MB if every number is as large as can be, some 250 kB in fact.
@@ -36,7 +36,7 @@ class Session:
         self._context = context
         self._task = asyncio.current_task()
         self._writer: asyncio.Task[None] | None = None
-        self._waiting: SetBounds | RenewLease | None = None
+        self._waiting: SetBounds | RenewLease | SetEdca | None = None
         self._reporting: SetReporting | None = None
         self._closing: Reason | None = None
 
@@ -48,7 +48,7 @@ class Session:
             return
         if isinstance(command, SetReporting):
             self._reporting = command
-        elif isinstance(command, SetBounds) or not isinstance(self._waiting, SetBounds):
+        elif isinstance(command, SetBounds | SetEdca) or not isinstance(self._waiting, SetBounds):
             self._waiting = command
         if self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._write())
@@ -69,7 +69,7 @@ class Session:
                     self._reporting = None
                 else:
                     self._waiting = None
-                await self._context.write(terminal_command(command))
+                await self._context.write(agent_command(command))
         except (grpc.aio.BaseError, grpc.aio.InternalError, asyncio.CancelledError):
             self._waiting = self._reporting = None  # the stream is gone; its reader finds out as well
         finally:

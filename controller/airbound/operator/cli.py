@@ -37,7 +37,8 @@ EPILOG = """examples:
   airbound controller --policy paper --table gingerbread --mode observe
   airbound cells                               every cell: n, uplink rate, capacity; --watch goes on
   airbound explain 192.0.2.7                   the bounds of one phone, and what each follows from
-  airbound exempt 192.0.2.7                    exempt one phone; --off ends that
+  airbound explain 02:00:00:00:00:01           the EDCA parameters of a cell's access point, and why
+  airbound exempt 192.0.2.7                    exempt one phone, or a cell by its BSSID; --off ends that
   airbound mode observe                        compute and show, apply nothing
   airbound counters                            what was refused, released, sent
 
@@ -109,20 +110,26 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("--cell", default="", metavar="BSSID", help="only those joined to this cell")
     options = command(
-        "explain", _explain, "show which bounds a terminal has, and why",
-        " 192.0.2.7", " 02:00:00:00:01:00 --json", parents=[client],
+        "explain", _explain, "show which bounds a terminal or which EDCA parameters a cell has, and why",
+        " 192.0.2.7", " 02:00:00:00:01:00 --json", " 02:00:00:00:00:01", parents=[client],
     )  # fmt: skip
-    options.add_argument("terminal", metavar="NAME|MAC", help="a name or MAC address as `airbound terminals` shows it")
+    options.add_argument(
+        "name", metavar="NAME|MAC|BSSID",
+        help="a name or MAC address as `airbound terminals` shows it, or a cell as `airbound cells` does",
+    )  # fmt: skip
     command(
         "counters", _counters, "show what was counted since the controller started", "", " --json", parents=[client]
     )
     options = command("mode", _mode, "show or set the mode", "", " observe", " control", parents=[client])
     options.add_argument("mode", nargs="?", choices=get_args(Mode))
     options = command(
-        "exempt", _exempt, "exempt a terminal from control, or end that", " 192.0.2.7", " 192.0.2.7 --off",
-        parents=[client],
+        "exempt", _exempt, "exempt a terminal or a cell from control, or end that",
+        " 192.0.2.7", " 192.0.2.7 --off", " 02:00:00:00:00:01", parents=[client],
     )  # fmt: skip
-    options.add_argument("name", metavar="NAME", help="of a terminal, connected or not")
+    options.add_argument(
+        "name", metavar="NAME|BSSID",
+        help="of a terminal, or of a cell with its access point and all of its terminals; connected or not",
+    )  # fmt: skip
     options.add_argument("--off", action="store_true", help="back under control")
     command(
         "health", _health, "report whether a controller serves, for supervisors: exit code 0 if it does", "",
@@ -297,7 +304,7 @@ def _terminals(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    return _ask(arguments, lambda client: client.explain(arguments.terminal), "explanation")
+    return _ask(arguments, lambda client: client.explain(arguments.name), "explanation")
 
 
 def _counters(arguments: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from airbound.core.addresses import mac_from_text
 from airbound.v1 import operations_pb2, operations_pb2_grpc
 
 Result = TypeVar("Result")
@@ -21,6 +22,10 @@ class UnreachableError(OSError):
 
 class RefusedError(ValueError):
     """The controller answered, and the answer is no."""
+
+
+class NotFoundError(RefusedError):
+    """It knows nothing of that name."""
 
 
 class Client:
@@ -81,7 +86,26 @@ class Client:
             lambda: self._stub.ListTerminals(request, **self._options), operations_pb2.ListTerminalsResponse()
         )
 
-    def explain(self, terminal: str) -> operations_pb2.ExplainTerminalResponse:
+    def explain(self, name: str) -> operations_pb2.ExplainTerminalResponse | operations_pb2.ExplainCellResponse:
+        """The cell of a BSSID or the terminal of a name or MAC, and what its parameters or bounds follow from."""
+        try:
+            mac_from_text(name)
+        except ValueError:
+            return self.explain_terminal(name)
+        try:
+            return self.explain_cell(name)
+        except NotFoundError:
+            return self.explain_terminal(name)
+
+    def explain_cell(self, bssid: str) -> operations_pb2.ExplainCellResponse:
+        """A cell, and what its access point's EDCA parameters follow from."""
+        request = operations_pb2.ExplainCellRequest(bssid=bssid)
+        answer: operations_pb2.ExplainCellResponse = self._call(
+            lambda: self._stub.ExplainCell(request, **self._options)
+        )
+        return answer
+
+    def explain_terminal(self, terminal: str) -> operations_pb2.ExplainTerminalResponse:
         """A terminal's bounds and what they follow from."""
         request = operations_pb2.ExplainTerminalRequest(terminal=terminal)
         answer: operations_pb2.ExplainTerminalResponse = self._call(
@@ -96,7 +120,7 @@ class Client:
         return answer
 
     def exempt(self, name: str, *, exempt: bool) -> operations_pb2.ExemptTerminalResponse:
-        """Exempt terminals of a name from control, or end that."""
+        """Exempt terminals of a name, or the cell of a BSSID, from control, or end that."""
         request = operations_pb2.ExemptTerminalRequest(name=name, exempt=exempt)
         answer: operations_pb2.ExemptTerminalResponse = self._call(
             lambda: self._stub.ExemptTerminal(request, **self._options)
@@ -127,4 +151,5 @@ class Client:
         except grpc.RpcError as error:
             if error.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}:
                 raise UnreachableError(f"no controller answers at {self._endpoint}: {error.details()}") from error
-            raise RefusedError(f"{error.details()} ({error.code().name.lower()})") from error
+            kind = NotFoundError if error.code() is grpc.StatusCode.NOT_FOUND else RefusedError
+            raise kind(f"{error.details()} ({error.code().name.lower()})") from error

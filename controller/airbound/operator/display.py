@@ -10,9 +10,11 @@ from google.protobuf import json_format
 from grpc_health.v1 import health_pb2
 
 from airbound import reason_text
+from airbound.core.edca import Category, category_text
 from airbound.core.reasons import Code, Reason
 from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
 
+_CATEGORIES = {category.value: category_text(category) for category in Category}
 _CODES = frozenset(code.value for code in Code)
 _MODES = {operations_pb2.MODE_OBSERVE: "observe", operations_pb2.MODE_CONTROL: "control"}
 _SOURCES = {
@@ -68,7 +70,7 @@ def health(answer: health_pb2.HealthCheckResponse) -> str:
 
 
 _CELL_HEADS = (
-    "CELL", "SSID", "STATIONS", "SENDING", "TERMINALS", "UPLINK", "CAPACITY", "FROM", "BUSY", "AGE", "REFUSED",
+    "CELL", "SSID", "STATIONS", "SENDING", "TERMINALS", "UPLINK", "CAPACITY", "FROM", "BUSY", "EDCA", "AGE", "REFUSED",
 )  # fmt: skip
 
 
@@ -99,9 +101,17 @@ def _cell_row(cell: operations_pb2.Cell) -> tuple[str, ...]:
         _mbps(cell.capacity_bps),
         _SOURCES.get(cell.capacity_source, "?"),
         f"{cell.busy_ratio:.0%}" if cell.HasField("busy_ratio") else "-",
+        _edca_in_short(cell),
         _seconds(cell.report_age_ms),
         str(cell.refused_total),
     )
+
+
+def _edca_in_short(cell: operations_pb2.Cell) -> str:
+    """AIFSN and contention window that the access point's best effort queue was sent, or that it has its own."""
+    if not cell.HasField("edca"):
+        return "-"
+    return ", ".join(f"{of.aifsn} {of.cw_min}-{of.cw_max}" for of in cell.edca.sent) or "own"
 
 
 def stations(answer: operations_pb2.ListStationsResponse) -> str:
@@ -160,8 +170,75 @@ def terminals(answer: operations_pb2.ListTerminalsResponse) -> str:
     return _table(heads, rows) if rows else "No terminal is connected."
 
 
-def explanation(answer: operations_pb2.ExplainTerminalResponse) -> str:
-    """Everything about one terminal."""
+def explanation(answer: operations_pb2.ExplainTerminalResponse | operations_pb2.ExplainCellResponse) -> str:
+    """Everything about one terminal or one cell."""
+    if isinstance(answer, operations_pb2.ExplainCellResponse):
+        return _cell_explanation(answer.cell)
+    return _terminal_explanation(answer)
+
+
+def _cell_explanation(cell: operations_pb2.Cell) -> str:
+    exempt = ", exempt" if cell.exempt else ""
+    access_point = _printable(cell.access_point) or "not connected"
+    if cell.agent_version:
+        access_point += f", agent version {_printable(cell.agent_version)}"
+    refused = f"{cell.refused_total} refused here, {cell.malformed_inputs_total} by its agent"
+    ssid = _printable(cell.ssid.decode(errors="replace"))
+    lines = [
+        f"{_bold('cell')} {cell.bssid} {ssid}{exempt}: access point {access_point}",
+        f"last report {_seconds(cell.report_age_ms)} ago; {refused}",
+        f"n={cell.active_senders} of {cell.stations} stations send, {cell.terminals} terminals; {_capacity(cell)}",
+    ]
+    if not cell.HasField("edca"):
+        return "\n".join([*lines, "EDCA parameters: its agent reports none"])
+    of, state = cell.edca, cell.edca.state
+    lines += ["", _edca(of)]
+    if of.HasField("traffic") and of.traffic.code != of.reason.code:
+        lines.append(f"  traffic: {_reason(of.traffic)}")
+    if of.HasField("uplink_share"):
+        lines.append(
+            f"  uplink {_mbps(of.uplink_bps)}, downlink {_mbps(of.downlink_bps)} without the ACKs of uploads:"
+            f" uplink's share {of.uplink_share:.0%}"
+        )
+    computed = "" if list(of.wanted) == list(of.sent) else f"; computed, not sent: {_queues(of.wanted)}"
+    lines.append(f"  {_printable(of.formula)}{computed}")
+    sent, in_force = of.generation_sent or "none", state.generation or "none"
+    lease = f", lease ends in {_seconds(of.lease_remaining_ms)} unless renewed" if of.sent else ""
+    lines += [
+        f"  generation sent {sent}, in force {in_force}{lease}; {state.refused_total} commands refused by its agent",
+        f"  its own: {_queues(state.own)}",
+        f"  stations: {_queues(state.stations)}{'' if state.wmm else ' (no WMM)'}",
+    ]
+    if of.failures_total:
+        lines.append(f"  {of.failures_total} decisions ended in an error of the controller")
+    return "\n".join(lines)
+
+
+def _edca(of: operations_pb2.CellEdca) -> str:
+    """What was sent and why, in one line."""
+    what = _queues(of.sent) if of.sent else "its own"
+    why = _reason(of.reason) if of.HasField("reason") else "not decided yet"
+    return f"{_bold('EDCA parameters')} of the access point: {what}: {why}"
+
+
+def _queues(queues: Iterable[access_point_pb2.Edca]) -> str:
+    return "; ".join(map(_queue, queues)) or "its own"
+
+
+def _queue(of: access_point_pb2.Edca) -> str:
+    name = _CATEGORIES.get(of.category, f"category {of.category}")
+    txop = f", TXOP limit {of.txop_limit * 32} us" if of.txop_limit else ""
+    return f"{name} AIFSN {of.aifsn}, CW {of.cw_min}..{of.cw_max}{txop}"
+
+
+def _capacity(cell: operations_pb2.Cell) -> str:
+    return (
+        f"uplink {_mbps(cell.uplink_bps)},"
+        f" capacity {_mbps(cell.capacity_bps)} (from {_SOURCES.get(cell.capacity_source, '?')})"
+    )
+
+
+def _terminal_explanation(answer: operations_pb2.ExplainTerminalResponse) -> str:
     terminal = answer.terminal
     refused = f"{terminal.refused_total} refused here, {terminal.malformed_inputs_total} by its agent"
     agent = (
@@ -177,11 +254,9 @@ def explanation(answer: operations_pb2.ExplainTerminalResponse) -> str:
         lines.append(f"{terminal.failures_total} decisions ended in an error of the controller")
     if answer.HasField("cell"):
         cell = answer.cell
-        lines.append(
-            f"cell {cell.bssid}: n={cell.active_senders} of {cell.stations} stations send,"
-            f" uplink {_mbps(cell.uplink_bps)},"
-            f" capacity {_mbps(cell.capacity_bps)} (from {_SOURCES.get(cell.capacity_source, '?')})"
-        )
+        lines.append(f"cell {cell.bssid}: n={cell.active_senders} of {cell.stations} stations send, {_capacity(cell)}")
+        if cell.HasField("edca"):
+            lines.append(_edca(cell.edca))
     if terminal.HasField("no_bounds"):
         lines.append(f"{_bold('no bounds')}: {_reason(terminal.no_bounds)}")
     if terminal.bounds_sent and any(not _was_sent(decision, terminal) for decision in terminal.decisions):

@@ -17,6 +17,8 @@ from typing import Any, TextIO, cast
 
 from airbound import reason_text
 from airbound.core.addresses import address_text
+from airbound.core.edca import Edca
+from airbound.core.edca import text as queue_text
 from airbound.core.effects import Bound, Level, Note
 from airbound.core.reasons import Reason
 from airbound.runtime.rate_limit import RateLimit
@@ -245,6 +247,7 @@ def _record(level: Level, what: str, subject: str, why: str, note: Note | None =
 
 def _note_text(of: Note) -> str:
     parts = [] if of.bounds is None else [_bounds_text(of.bounds)]
+    parts += [] if of.queues is None else [_queues_text(of.queues)]
     return ": ".join([*parts, *filter(None, [_reasons_text(of.reasons)])])
 
 
@@ -252,6 +255,10 @@ def _reasons_text(reasons: tuple[Reason, ...]) -> str:
     shown = [reason_text.text(reason) for reason in reasons[:_REASONS_SHOWN]]
     more = len(reasons) - _REASONS_SHOWN
     return "; ".join([*shown, f"and {more} more"] if more > 0 else shown)
+
+
+def _queues_text(queues: tuple[Edca, ...]) -> str:
+    return "; ".join(map(queue_text, queues)) or "released"
 
 
 def _bounds_text(bounds: tuple[Bound, ...]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol
 
 from airbound.core.addresses import Address, Mac, address_text
-from airbound.core.effects import CellChanged, CloseStream, Effect, Note, RenewLease, SetBounds, SetReporting
+from airbound.core.effects import CellChanged, CloseStream, Effect, Note, RenewLease, SetBounds, SetEdca, SetReporting
 from airbound.core.engine import Engine
 from airbound.core.events import Disconnected, Event, Exempted, ModeSet, Tick
 from airbound.core.parameters import Mode
@@ -37,7 +37,7 @@ class Session(Protocol):
 
     stream: Stream
 
-    def send(self, command: SetBounds | RenewLease | SetReporting) -> None:
+    def send(self, command: SetBounds | RenewLease | SetReporting | SetEdca) -> None:
         """Have a command written."""
 
     def close(self, reason: Reason) -> None:
@@ -156,7 +156,7 @@ class Runner:
         return previous
 
     def set_exempt(self, name: str, *, exempt: bool) -> bool:
-        """Exempt terminals of a name, or end that; whether they were exempt before."""
+        """Exempt terminals of a name or a cell, or end that; whether they were exempt before."""
         previous = name in self.engine.settings.exempt
         self.submit(Exempted(name, exempt))
         return previous
@@ -185,7 +185,7 @@ class Runner:
 
     def _do(self, effect: Effect) -> None:
         match effect:
-            case SetBounds() | RenewLease() | SetReporting():
+            case SetBounds() | RenewLease() | SetReporting() | SetEdca():
                 session = self._sessions.get(effect.stream.number)
                 if session is not None:
                     self.commands_total += 1

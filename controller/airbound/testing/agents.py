@@ -102,14 +102,40 @@ class Agent:
 
 
 class FakeAccessPoint(Agent):
-    """Reports one cell; counters are the test's to set."""
+    """Reports one cell; counters are the test's to set. Applies EDCA parameters as an access point's agent does:
+    `queues` are in force, its own if there are none.
+    """
+
+    def __init__(self, target: str) -> None:
+        super().__init__(target)
+        self.queues: list[access_point_pb2.Edca] = []
+        self.generation = 0
+        self.reason = reason_pb2.Reason()
+        self.sets = 0
+        self.renewals = 0
+        self._stream_generation = 0
 
     def _connect(self) -> Any:
+        self._stream_generation = 0
         stub: Any = access_point_pb2_grpc.AccessPointServiceStub(self.channel)
         return stub.Connect()
 
     def take(self, response: Any) -> None:
-        """The controller sends nothing yet."""
+        """Apply, release or renew; anything against the contract is an error in the test."""
+        if response.command.WhichOneof("command") != "set_edca":
+            raise AssertionError(f"{response} is no command")
+        new = response.command.set_edca
+        if new.generation == self._stream_generation == self.generation:
+            if list(new.queues) != self.queues:
+                raise AssertionError(f"another set under generation {new.generation}")
+            self.renewals += 1
+            return
+        if new.generation <= max(self._stream_generation, self.generation):
+            raise AssertionError(f"generation {new.generation} does not follow {self._stream_generation}")
+        self._stream_generation = new.generation
+        self.sets += 1
+        self.reason, self.queues = new.reason, list(new.queues)
+        self.generation = new.generation if new.queues else 0
 
     async def report(self, message: access_point_pb2.AccessPointReport) -> None:
         """Send a report under the next sequence number."""

@@ -23,7 +23,8 @@ LOOPBACK = "127.0.0.1:0"
 BSSID = "02:00:00:00:00:01"
 SERVER = "10.0.4.1/32"
 MACS = [f"02:00:00:00:01:{number:02x}" for number in range(4)]
-IP_BYTES, LINK_BYTES = 1500, 34
+IP_BYTES, ACK_IP_BYTES, LINK_BYTES = 1500, 52, 34
+QUEUE = access_point_pb2.Edca(category=access_point_pb2.ACCESS_CATEGORY_BEST_EFFORT, aifsn=2, cw_min=15, cw_max=1023)
 PACKETS_PER_S = 200
 
 
@@ -51,6 +52,7 @@ class LiveController:
         )
         self.target = listen
         self.access_point: FakeAccessPoint
+        self.sets_edca = False  # whether the access point can
         self.addresses: dict[str, Sequence[Address]] = {}  # what the access point reports of a station's IP addresses
         self._operators = operators
         self._reports_per_s = reports_per_s
@@ -97,6 +99,8 @@ class LiveController:
                 mac=mac_from_text(mac),
                 rx_packets=self._packets.get(mac, 0),
                 rx_bytes=self._packets.get(mac, 0) * (IP_BYTES + LINK_BYTES),
+                tx_packets=self._packets.get(mac, 0) // 2,
+                tx_bytes=self._packets.get(mac, 0) // 2 * (ACK_IP_BYTES + LINK_BYTES),
                 connected_time_ms=self._second * 1000,
                 ip_addresses=self.addresses.get(mac, ()),
             )
@@ -110,6 +114,11 @@ class LiveController:
             stations=stations,
             survey=access_point_pb2.ChannelSurvey(active_us=active_us, busy_us=active_us * 9 // 10),
         )
+        if self.sets_edca:
+            generation = self.access_point.generation
+            message.edca.CopyFrom(
+                access_point_pb2.EdcaState(can_set=True, generation=generation, own=[QUEUE], stations=[QUEUE])
+            )
         await self.access_point.report(message)
 
     async def senders(self, count: int) -> None:

@@ -1,20 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cell in virtual time around the real engine: no network, no clock, the same result every time.
 
-The phones here do what they are commanded: a set is in force until its lease ends, and its generation is reported.
+The phones and access points here do what they are commanded: a set is in force until its lease ends, and its generation
+is reported.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from airbound.core.addresses import Address, Mac, address_from_text, address_text, mac_from_text
-from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds
+from airbound.core.edca import Category, Edca
+from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds, SetEdca
 from airbound.core.engine import Engine
 from airbound.core.events import AccessPointReported, Disconnected, Event, TerminalReported, Tick
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.principals import Principal, Role, Stream
 from airbound.core.reasons import Code
-from airbound.core.reports import AccessPointReport, Agent, BackEnd, Destination, Station, Survey, TerminalReport
+from airbound.core.reports import (
+    AccessPointReport,
+    Agent,
+    BackEnd,
+    Destination,
+    EdcaState,
+    Station,
+    Survey,
+    TerminalReport,
+)
 
 PAPER = Parameters(policy="paper")
 BSSID = mac_from_text("02:00:00:00:00:01")
@@ -22,6 +33,9 @@ OTHER_BSSID = mac_from_text("02:00:00:00:00:02")
 SERVER = address_from_text("10.0.4.1")
 OTHER_SERVER = address_from_text("10.0.4.2")
 PACKET_BYTES = 1534  # 1500 of IP and the link's 34
+ACK_PACKET_BYTES = 86  # 52 of IP and the link's 34
+OWN_QUEUE = Edca(Category.BEST_EFFORT, 2, 15, 1023, 0)
+NO_WMM = EdcaState(can_set=True, own=(OWN_QUEUE,), stations=(OWN_QUEUE,))
 SECOND_US = 1_000_000
 MIN_TIMER_US = 20_000
 
@@ -76,6 +90,13 @@ class AccessPoint:
     active_us: int = 0
     busy_us: int = 0
     packets: dict[Mac, int] = field(default_factory=dict)
+    downloaded: dict[Mac, int] = field(default_factory=dict)  # packets
+    edca: EdcaState | None = None
+    queues: tuple[Edca, ...] = ()  # in force; its own if there are none
+    expires_at_us: int = 0
+    edca_sets: list[SetEdca] = field(default_factory=list)  # without renewals
+    edca_renewals: int = 0
+    unresponsive: bool = False  # takes no command, as an agent whose driver fails
     joined_us: dict[Mac, int] = field(default_factory=dict)
 
 
@@ -90,6 +111,7 @@ class Scenario:
         self.now_us = 1_000 * SECOND_US
         self.phones: dict[Mac, Phone] = {}
         self.access_points: dict[Mac, AccessPoint] = {}
+        self.edca: EdcaState | None = None  # of access points that report for the first time
         self.ticks = 0
         self._streams = 0
 
@@ -97,7 +119,10 @@ class Scenario:
         """Give the engine an event now and have the phones do what comes out."""
         effects = self.engine.handle(event, self.now_us)
         by_stream = {phone.stream: phone for phone in self.phones.values()}
+        points = {point.stream: point for point in self.access_points.values()}
         for effect in effects:
+            if isinstance(effect, SetEdca):
+                self._set_edca(points[effect.stream], effect)
             if isinstance(effect, SetBounds | RenewLease | CloseStream) and effect.stream in by_stream:
                 self._command(by_stream[effect.stream], effect)
         return effects
@@ -114,6 +139,21 @@ class Scenario:
         elif effect.generation == phone.generation:
             phone.renewals += 1
             phone.expires_at_us = self.now_us + effect.lease_ms * 1000
+
+    def _set_edca(self, point: AccessPoint, effect: SetEdca) -> None:
+        if point.edca is None:
+            raise AssertionError("the access point cannot know this command")
+        renewed = bool(point.edca_sets) and effect.generation == point.edca_sets[-1].generation
+        if renewed:
+            point.edca_renewals += 1
+        else:
+            point.edca_sets.append(effect)
+        if point.unresponsive or (renewed and not point.edca.generation):
+            return
+        point.queues = effect.queues
+        if not renewed:
+            point.edca = replace(point.edca, generation=effect.generation if effect.queues else 0)
+        point.expires_at_us = self.now_us + effect.lease_ms * 1000
 
     def advance(self, seconds: float) -> None:
         """Let time pass: the engine is ticked at its deadlines, leases that end, end."""
@@ -133,6 +173,9 @@ class Scenario:
         for phone in self.phones.values():
             if phone.generation and at_us >= phone.expires_at_us:
                 phone.bounds, phone.generation = (), 0
+        for point in self.access_points.values():
+            if point.edca is not None and point.edca.generation and at_us >= point.expires_at_us:
+                point.queues, point.edca = (), replace(point.edca, generation=0)
 
     def new_stream(self, role: Role, who: str, address: Address = b"") -> Stream:
         """A new connection."""
@@ -157,32 +200,37 @@ class Scenario:
         bssid: Mac = BSSID,
         bitrate_kbps: int = 54_000,
         addresses: Mapping[Mac, tuple[Address, ...]] | None = None,
+        downloading: Mapping[Mac, float] | None = None,
     ) -> list[Effect]:
         """Report now: `sending` phones moved so many Mb/s of IP upward in the last `seconds` of the access point's
-        clock, `idle` ones nothing, and no other is associated.
+        clock, `idle` ones nothing, and no other is associated. Those of them that are `downloading` had so many Mb/s.
         """
         point = self.access_points.get(bssid)
         if point is None:
             stream = self.new_stream("access-point", f"ap{len(self.access_points)}")
-            point = self.access_points[bssid] = AccessPoint(bssid, stream)
+            point = self.access_points[bssid] = AccessPoint(bssid, stream, edca=self.edca)
         point.sequence += 1
         point.monotonic_us += round(seconds * SECOND_US)
         point.active_us += round(seconds * SECOND_US)
         point.busy_us += round(seconds * SECOND_US * (busy or 0))
         rates = {**dict.fromkeys(idle, 0.0), **sending}
         for gone in point.packets.keys() - rates.keys():
-            del point.packets[gone], point.joined_us[gone]
+            del point.packets[gone], point.joined_us[gone], point.downloaded[gone]
         stations = []
         for address, mbps in rates.items():
             point.joined_us.setdefault(address, self.now_us)
             packets = point.packets.get(address, 0) + round(mbps * 1e6 / 8 / 1500 * seconds)
             point.packets[address] = packets
+            downloaded = round((downloading or {}).get(address, 0.0) * 1e6 / 8 / 1500 * seconds)
+            downloaded += point.downloaded.get(address, 0)
+            point.downloaded[address] = downloaded
             stations.append(
                 Station(
                     mac=address,
                     rx_packets=packets,
                     rx_bytes=packets * PACKET_BYTES,
-                    tx_packets=packets // 2,
+                    tx_bytes=packets // 2 * ACK_PACKET_BYTES + downloaded * PACKET_BYTES,
+                    tx_packets=packets // 2 + downloaded,
                     rx_bitrate_kbps=bitrate_kbps,
                     connected_time_ms=(self.now_us - point.joined_us[address]) // 1000,
                     ip_addresses=(addresses or {}).get(address, (ip(address),)),
@@ -195,6 +243,7 @@ class Scenario:
             monotonic_us=point.monotonic_us,
             stations=tuple(stations),
             survey=survey,
+            edca=point.edca,
         )
         return self.do(AccessPointReported(point.stream, report))
 

@@ -65,7 +65,7 @@ class Counter(_message.Message):
     def __init__(self, name: _Optional[str] = ..., code: _Optional[_Union[_reason_pb2.ReasonCode, str]] = ..., value: _Optional[int] = ...) -> None: ...
 
 class Cell(_message.Message):
-    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version")
+    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version", "edca", "exempt")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     CENTER_FREQUENCY_MHZ_FIELD_NUMBER: _ClassVar[int]
@@ -82,6 +82,8 @@ class Cell(_message.Message):
     ACCESS_POINT_FIELD_NUMBER: _ClassVar[int]
     MALFORMED_INPUTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    EDCA_FIELD_NUMBER: _ClassVar[int]
+    EXEMPT_FIELD_NUMBER: _ClassVar[int]
     bssid: str
     ssid: bytes
     center_frequency_mhz: int
@@ -98,7 +100,37 @@ class Cell(_message.Message):
     access_point: str
     malformed_inputs_total: int
     agent_version: str
-    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ...) -> None: ...
+    edca: CellEdca
+    exempt: bool
+    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[CellEdca, _Mapping]] = ..., exempt: bool = ...) -> None: ...
+
+class CellEdca(_message.Message):
+    __slots__ = ("state", "wanted", "formula", "sent", "generation_sent", "lease_remaining_ms", "reason", "traffic", "uplink_bps", "downlink_bps", "uplink_share", "failures_total")
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    WANTED_FIELD_NUMBER: _ClassVar[int]
+    FORMULA_FIELD_NUMBER: _ClassVar[int]
+    SENT_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_SENT_FIELD_NUMBER: _ClassVar[int]
+    LEASE_REMAINING_MS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    TRAFFIC_FIELD_NUMBER: _ClassVar[int]
+    UPLINK_BPS_FIELD_NUMBER: _ClassVar[int]
+    DOWNLINK_BPS_FIELD_NUMBER: _ClassVar[int]
+    UPLINK_SHARE_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    state: _access_point_pb2.EdcaState
+    wanted: _containers.RepeatedCompositeFieldContainer[_access_point_pb2.Edca]
+    formula: str
+    sent: _containers.RepeatedCompositeFieldContainer[_access_point_pb2.Edca]
+    generation_sent: int
+    lease_remaining_ms: int
+    reason: _reason_pb2.Reason
+    traffic: _reason_pb2.Reason
+    uplink_bps: int
+    downlink_bps: int
+    uplink_share: float
+    failures_total: int
+    def __init__(self, state: _Optional[_Union[_access_point_pb2.EdcaState, _Mapping]] = ..., wanted: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ..., formula: _Optional[str] = ..., sent: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ..., generation_sent: _Optional[int] = ..., lease_remaining_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., traffic: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., uplink_bps: _Optional[int] = ..., downlink_bps: _Optional[int] = ..., uplink_share: _Optional[float] = ..., failures_total: _Optional[int] = ...) -> None: ...
 
 class Terminal(_message.Message):
     __slots__ = ("mac", "name", "bssid", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "bounds_sent", "decisions", "report_age_ms", "refused_total", "failures_total", "malformed_inputs_total", "agent_version", "no_bounds")
@@ -253,6 +285,18 @@ class ListTerminalsResponse(_message.Message):
     TERMINALS_FIELD_NUMBER: _ClassVar[int]
     terminals: _containers.RepeatedCompositeFieldContainer[Terminal]
     def __init__(self, terminals: _Optional[_Iterable[_Union[Terminal, _Mapping]]] = ...) -> None: ...
+
+class ExplainCellRequest(_message.Message):
+    __slots__ = ("bssid",)
+    BSSID_FIELD_NUMBER: _ClassVar[int]
+    bssid: str
+    def __init__(self, bssid: _Optional[str] = ...) -> None: ...
+
+class ExplainCellResponse(_message.Message):
+    __slots__ = ("cell",)
+    CELL_FIELD_NUMBER: _ClassVar[int]
+    cell: Cell
+    def __init__(self, cell: _Optional[_Union[Cell, _Mapping]] = ...) -> None: ...
 
 class ExplainTerminalRequest(_message.Message):
     __slots__ = ("terminal",)

@@ -59,6 +59,11 @@ class OperationsServiceStub(object):
                 request_serializer=airbound_dot_v1_dot_operations__pb2.ListTerminalsRequest.SerializeToString,
                 response_deserializer=airbound_dot_v1_dot_operations__pb2.ListTerminalsResponse.FromString,
                 _registered_method=True)
+        self.ExplainCell = channel.unary_unary(
+                '/airbound.v1.OperationsService/ExplainCell',
+                request_serializer=airbound_dot_v1_dot_operations__pb2.ExplainCellRequest.SerializeToString,
+                response_deserializer=airbound_dot_v1_dot_operations__pb2.ExplainCellResponse.FromString,
+                _registered_method=True)
         self.ExplainTerminal = channel.unary_unary(
                 '/airbound.v1.OperationsService/ExplainTerminal',
                 request_serializer=airbound_dot_v1_dot_operations__pb2.ExplainTerminalRequest.SerializeToString,
@@ -114,6 +119,13 @@ class OperationsServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExplainCell(self, request, context):
+        """ExplainCell returns which EDCA parameters a cell's access point has, and what they follow from.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ExplainTerminal(self, request, context):
         """ExplainTerminal returns which bounds a terminal has, and what each follows from.
         """
@@ -129,7 +141,7 @@ class OperationsServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ExemptTerminal(self, request, context):
-        """ExemptTerminal exempts terminals of a name from control, or ends that.
+        """ExemptTerminal exempts terminals of a name, or a cell with all of its terminals, from control, or ends that.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -162,6 +174,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ListTerminals,
                     request_deserializer=airbound_dot_v1_dot_operations__pb2.ListTerminalsRequest.FromString,
                     response_serializer=airbound_dot_v1_dot_operations__pb2.ListTerminalsResponse.SerializeToString,
+            ),
+            'ExplainCell': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainCell,
+                    request_deserializer=airbound_dot_v1_dot_operations__pb2.ExplainCellRequest.FromString,
+                    response_serializer=airbound_dot_v1_dot_operations__pb2.ExplainCellResponse.SerializeToString,
             ),
             'ExplainTerminal': grpc.unary_unary_rpc_method_handler(
                     servicer.ExplainTerminal,
@@ -314,6 +331,33 @@ class OperationsService(object):
             '/airbound.v1.OperationsService/ListTerminals',
             airbound_dot_v1_dot_operations__pb2.ListTerminalsRequest.SerializeToString,
             airbound_dot_v1_dot_operations__pb2.ListTerminalsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainCell(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/airbound.v1.OperationsService/ExplainCell',
+            airbound_dot_v1_dot_operations__pb2.ExplainCellRequest.SerializeToString,
+            airbound_dot_v1_dot_operations__pb2.ExplainCellResponse.FromString,
             options,
             channel_credentials,
             insecure,

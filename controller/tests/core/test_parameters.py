@@ -10,6 +10,7 @@ import pytest
 from airbound.core.parameters import (
     BdpParameters,
     CapacityParameters,
+    EdcaParameters,
     IdentityParameters,
     MinRttParameters,
     PaperParameters,
@@ -61,6 +62,14 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
         "max_filter_s": (1.0, 10.0, 600.0),
         "max_interval_s": (1.0, 10.0, 600.0),
     },
+    EdcaParameters: {
+        "aifsn_extra": (0, 2, 6),
+        "min_senders": (1, 2, 2_007),
+        "on_share": (0.0, 0.75, 1.0),
+        "off_share": (0.0, 0.6, 1.0),
+        "share_smoothing_s": (0.1, 2.0, 600.0),
+        "linger_s": (0.0, 3.0, 600.0),
+    },
     BdpParameters: {
         "gain": (0.1, 1.0, 100.0),
         "gain_alone": (0.1, 1.1, 100.0),
@@ -73,6 +82,8 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
 BESIDE: dict[tuple[str, float], dict[str, float]] = {
     ("start_bytes_per_s", 1.0): {"stop_bytes_per_s": 0.0},
     ("stop_bytes_per_s", 1e9): {"start_bytes_per_s": 1e9},
+    ("on_share", 0.0): {"off_share": 0.0},
+    ("off_share", 1.0): {"on_share": 1.0},
     ("min_bps", 1e11): {"max_bps": 1e12},
     ("max_bps", 1e5): {"min_bps": 1e4},
 }
@@ -107,6 +118,25 @@ def test_the_defaults_that_are_no_numbers() -> None:
     assert (parameters.policy, parameters.paper.table) == ("bdp", "jelly-bean")
     assert parameters.identity.match_addresses
     assert parameters.min_rtt.share
+    assert parameters.edca.enabled
+    assert (parameters.edca.cw_min, parameters.edca.cw_max, parameters.edca.txop_limit) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("field", "right", "wrong"),
+    [
+        ("cw_min", [0, 1, 3, 7, 15, 31, 63], [-1, 2, 16, 64, 127, 1023]),
+        ("cw_max", [0, 1, 15, 63, 127, 1023], [-1, 2, 1022, 1024, 2047]),
+        ("txop_limit", [0, 1, 94], [-1, 95]),
+    ],
+)
+def test_what_an_access_points_queue_may_be_configured_to(field: str, right: list[int], wrong: list[int]) -> None:
+    for value in right:
+        assert getattr(EdcaParameters(**{field: value}), field) == value
+    for value in [*wrong, 1.0, "7", True]:
+        with pytest.raises(pydantic.ValidationError) as caught:
+            EdcaParameters(**{field: value})
+        assert caught.value.errors()[0]["loc"][0] == field
 
 
 def test_fields_that_do_not_fit_together_are_refused() -> None:
@@ -116,6 +146,11 @@ def test_fields_that_do_not_fit_together_are_refused() -> None:
     CapacityParameters(min_bps=1e6, max_bps=1e6)
     with pytest.raises(pydantic.ValidationError):
         CapacityParameters(min_bps=2e6, max_bps=1e6)
+    EdcaParameters(on_share=0.5, off_share=0.5, cw_min=15, cw_max=15)
+    with pytest.raises(pydantic.ValidationError):
+        EdcaParameters(on_share=0.5)
+    with pytest.raises(pydantic.ValidationError):
+        EdcaParameters(cw_min=31, cw_max=15)
 
 
 def test_unknown_fields_and_policies_are_refused() -> None:

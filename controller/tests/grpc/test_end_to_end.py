@@ -12,7 +12,7 @@ import pytest
 from airbound.core.parameters import Parameters, SafetyParameters
 from airbound.core.reasons import Code
 from airbound.testing.agents import WAIT_S, FakePhone
-from airbound.testing.live import BSSID, MACS, SERVER, LiveController, upload
+from airbound.testing.live import BSSID, MACS, QUEUE, SERVER, LiveController, upload
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
 
 SHORT = Parameters(policy="paper", safety=SafetyParameters(lease_ms=3000))
@@ -300,3 +300,39 @@ async def test_nothing_is_left_when_all_have_gone(live: LiveController) -> None:
     assert live.runner.engine.terminals() == []
     assert live.runner.engine._reporters == {}
     assert len(live.runner.engine._claims) == 0
+
+
+async def test_an_access_points_queues_are_set_renewed_and_released_over_its_stream(live: LiveController) -> None:
+    live.sets_edca = True
+    await live.senders(2)
+    point = live.access_point
+    await point.until(lambda: bool(point.queues))
+    [queue] = point.queues
+    assert (queue.category, queue.aifsn, queue.cw_min, queue.cw_max) == (QUEUE.category, 4, 15, 1023)
+    assert (point.generation, point.sets, point.reason.code) == (1, 1, Code.UPLOADS_DOMINATE)
+    live.now_us += 1_000_000  # a third of the lease
+    live.runner._set_timer(live.runner.now_us())
+    await point.until(lambda: point.renewals == 1)
+    (cell,) = await live.cells()
+    assert (list(cell.edca.sent), cell.edca.generation_sent, cell.edca.lease_remaining_ms) == ([queue], 1, 3000)
+    await live.report(*MACS[:2])
+    await live.ask().SetMode(operations_pb2.SetModeRequest(mode=operations_pb2.MODE_OBSERVE))
+    await point.until(lambda: not point.queues)
+    assert (point.sets, point.reason.code) == (2, Code.OBSERVE_MODE)
+
+
+async def test_an_access_points_queues_go_on_over_a_restart_of_the_controller(live: LiveController) -> None:
+    live.sets_edca = True
+    await live.senders(2)
+    point = live.access_point
+    await point.until(lambda: bool(point.queues))
+    async with LiveController(SHORT) as next_live:
+        await point.connect_again(next_live.target)
+        first, next_live.access_point = next_live.access_point, point
+        next_live.sets_edca = True
+        point.sequence = 0
+        await next_live.report(*MACS[:2])
+        await next_live.report(*MACS[:2])
+        await point.until(lambda: point.sets == 2)
+        assert (point.generation, [queue.aifsn for queue in point.queues]) == (2, [4])
+        next_live.access_point = first

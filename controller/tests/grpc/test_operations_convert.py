@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every field that operators are shown: each has a value of its own, and the whole message is compared."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from airbound.core.addresses import mac_from_text
+from airbound.core.cell.channel_access import ChannelAccess
 from airbound.core.cell.state import AccessPoint, CellState
 from airbound.core.cell.stations import Stations, StationState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.commands import Sent
+from airbound.core.edca import Category, Edca
+from airbound.core.edca_commands import SentEdca
 from airbound.core.effects import Bound
-from airbound.core.parameters import Parameters
+from airbound.core.parameters import EdcaParameters, Parameters
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import BackEnd, Destination, Station
+from airbound.core.reports import BackEnd, Destination, EdcaState, Station
 from airbound.core.settings import Settings
 from airbound.grpc import operations_convert as convert
 from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
@@ -58,8 +62,38 @@ def cell_state(settings: Settings) -> CellState:
         malformed_inputs_total=9,
         agent_version="1.2.3",
         cell=state,
+        edca=EdcaState(
+            can_set=True,
+            refusal="why not",
+            generation=21,
+            own=(Edca(Category.BEST_EFFORT, 2, 15, 1023, 1),),
+            stations=(Edca(Category.BEST_EFFORT, 3, 7, 511, 2),),
+            wmm=True,
+            refused_total=22,
+        ),
+        edca_sent=SentEdca(
+            generation=23,
+            queues=(Edca(Category.BEST_EFFORT, 4, 31, 255, 3),),
+            reason=Reason(Code.UPLOADS_DOMINATE),
+            lease_us=6_000_000,
+            set_at_us=0,
+            renewed_at_us=NOW_US - 1_500_000,
+        ),
     )
+    state.channel_access = ChannelAccess(uplink_bps=7_500_000.4, downlink_bps=2_500_000.4, least_share=0.6)
+    state.edca_code, state.edca_subject, state.edca_traffic = Code.CANNOT_SET_EDCA, "x", Code.DOWNLOADS
+    state.edca_failures_total = 24
     return state
+
+
+def queue(aifsn: int, cw_min: int, cw_max: int, txop_limit: int) -> access_point_pb2.Edca:
+    return access_point_pb2.Edca(
+        category=access_point_pb2.ACCESS_CATEGORY_BEST_EFFORT,
+        aifsn=aifsn,
+        cw_min=cw_min,
+        cw_max=cw_max,
+        txop_limit=txop_limit,
+    )
 
 
 def terminal_state(cell: CellState | None) -> Terminal:
@@ -82,10 +116,10 @@ def terminal_state(cell: CellState | None) -> Terminal:
 
 
 def test_every_field_of_a_cell() -> None:
-    state = cell_state(Settings(Parameters()))
+    state = cell_state(Settings(Parameters(), exempt={"02:00:00:00:00:01"}))
     state.terminals = {MAC: terminal_state(state)}
     message = convert.cell(state, NOW_US)
-    assert unset(message) == []
+    assert [field for field in unset(message) if not field.startswith(("edca.reason.", "edca.traffic."))] == []
     assert message == operations_pb2.Cell(
         bssid="02:00:00:00:00:01",
         ssid=b"cell",
@@ -103,7 +137,73 @@ def test_every_field_of_a_cell() -> None:
         access_point="192.0.2.1",
         malformed_inputs_total=9,
         agent_version="1.2.3",
+        exempt=True,
+        edca=operations_pb2.CellEdca(
+            state=access_point_pb2.EdcaState(
+                can_set=True,
+                refusal="why not",
+                generation=21,
+                own=[queue(2, 15, 1023, 1)],
+                stations=[queue(3, 7, 511, 2)],
+                wmm=True,
+                refused_total=22,
+            ),
+            wanted=[queue(5, 15, 1023, 1)],
+            formula="AIFSN 3 of the stations + 2, at least its own 2, at most 7: 5",
+            sent=[queue(4, 31, 255, 3)],
+            generation_sent=23,
+            lease_remaining_ms=4_500,
+            reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_CANNOT_SET_EDCA, subject="x"),
+            traffic=reason_pb2.Reason(
+                code=reason_pb2.REASON_CODE_DOWNLOADS, after=state.channel_access.share, limit=0.6
+            ),
+            uplink_bps=7_500_000,
+            downlink_bps=2_500_000,
+            uplink_share=state.channel_access.share,
+            failures_total=24,
+        ),
     )
+
+
+def test_a_cells_edca_before_anything_was_decided() -> None:
+    state = cell_state(Settings(Parameters(edca=EdcaParameters(aifsn_extra=0))))
+    assert state.access_point is not None
+    assert state.access_point.edca is not None
+    state.channel_access, state.edca_code, state.edca_traffic = ChannelAccess(), Code.UNSPECIFIED, Code.UNSPECIFIED
+    state.access_point.edca_sent, state.edca_failures_total = None, 0
+    own = state.access_point.edca.own
+    state.access_point.edca = replace(state.access_point.edca, stations=own)
+    assert unset(convert.cell(state, NOW_US).edca) == [
+        "wanted",  # the same as its own
+        "sent",
+        "generation_sent",
+        "lease_remaining_ms",
+        "reason",
+        "traffic",
+        "uplink_bps",
+        "downlink_bps",
+        "uplink_share",
+        "failures_total",
+    ]
+    state.access_point.edca = replace(state.access_point.edca, own=())
+    message = convert.cell(state, NOW_US).edca
+    assert (list(message.wanted), message.formula) == ([], "it does not report the parameters of its best effort queue")
+
+
+@pytest.mark.parametrize(("ago_us", "queues", "remaining_ms"), [(0, 1, 6_000), (7_000_000, 1, 0), (0, 0, 0)])
+def test_what_remains_of_a_lease(ago_us: int, queues: int, remaining_ms: int) -> None:
+    state = cell_state(Settings(Parameters()))
+    assert state.access_point is not None
+    sent = state.access_point.edca_sent
+    assert sent is not None
+    sent.renewed_at_us, sent.queues = NOW_US - ago_us, sent.queues[:queues]
+    message = convert.cell(state, NOW_US).edca
+    assert (message.lease_remaining_ms, len(message.sent), message.generation_sent) == (remaining_ms, queues, 23)
+
+
+def test_a_terminal_of_an_exempt_cell_is_exempt() -> None:
+    settings = Settings(Parameters(), exempt={"02:00:00:00:00:01"})
+    assert convert.terminal(terminal_state(cell_state(settings)), settings, NOW_US).exempt
 
 
 def test_a_cell_without_an_access_point_or_survey() -> None:
@@ -116,6 +216,8 @@ def test_a_cell_without_an_access_point_or_survey() -> None:
         "access_point",
         "malformed_inputs_total",
         "agent_version",
+        "edca",
+        "exempt",
     ]
     state.stations.busy_ratio = 0.0
     assert convert.cell(state, NOW_US).HasField("busy_ratio")

@@ -9,11 +9,11 @@ import grpc
 import grpc.aio
 import pytest
 
-from airbound.core.effects import Bound, RenewLease, SetBounds, SetReporting
+from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc.session import Session, status_of
-from airbound.v1 import terminal_pb2
+from airbound.v1 import access_point_pb2, terminal_pb2
 
 STREAM = Stream(1, Principal("terminal", "192.0.2.7"), bytes([192, 0, 2, 7]))
 STOPPING = Reason(Code.STOPPING)
@@ -28,7 +28,7 @@ class FakeContext:
 
     def __init__(self) -> None:
         self.incoming: asyncio.Queue[Any] = asyncio.Queue()
-        self.written: list[terminal_pb2.TerminalCommand] = []
+        self.octets: list[bytes] = []
         self.reads = asyncio.Semaphore(0)
         self.ended: tuple[grpc.StatusCode, str] | None = None
 
@@ -39,7 +39,12 @@ class FakeContext:
         await self.reads.acquire()
         if self.ended is not None:
             raise grpc.aio.UsageError("RPC already finished")
-        self.written.append(terminal_pb2.TerminalServiceConnectResponse.FromString(data).command)
+        self.octets.append(data)
+
+    @property
+    def written(self) -> list[terminal_pb2.TerminalCommand]:
+        """What was written to a terminal."""
+        return [terminal_pb2.TerminalServiceConnectResponse.FromString(data).command for data in self.octets]
 
     async def abort(self, code: grpc.StatusCode, details: str) -> None:
         self.ended = code, details
@@ -110,6 +115,10 @@ def bounds(generation: int, segs: int = 10) -> SetBounds:
     return SetBounds(STREAM, generation, (Bound(b"", segs, segs),), 6000, reasons, 1, 2e7)
 
 
+def edca(generation: int) -> SetEdca:
+    return SetEdca(STREAM, generation, (), 6000, Reason(Code.DOWNLOADS, after=0.5, limit=0.6))
+
+
 def renewal(generation: int) -> RenewLease:
     return RenewLease(STREAM, generation, 6000)
 
@@ -130,6 +139,17 @@ async def test_a_slow_reader_gets_only_the_newest_set(handler: Handler) -> None:
     await turns()
     # The first one was on its way when the others came.
     assert shown(handler.context.written) == [("set_bounds", 1), ("set_bounds", 4)]
+
+
+async def test_a_slow_access_point_gets_only_the_newest_set(handler: Handler) -> None:
+    for generation in (1, 2, 3, 4):
+        handler.session.send(edca(generation))
+        await turns()
+    handler.context.release()
+    await turns()
+    response = access_point_pb2.AccessPointServiceConnectResponse
+    generations = [response.FromString(data).command.set_edca.generation for data in handler.context.octets]
+    assert generations == [1, 4]
 
 
 async def test_a_renewal_does_not_replace_a_waiting_set(handler: Handler) -> None:

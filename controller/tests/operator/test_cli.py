@@ -70,6 +70,14 @@ async def test_the_commands_show_a_live_cell(capsys: pytest.CaptureFixture[str])
         assert await asked("exempt", NAME, "--off") == "was exempt\n"
         await phone.until(lambda: phone.bounds != {})
 
+        assert await asked("exempt", BSSID.replace(":", "-")) == "was under control\n"
+        await phone.until(lambda: phone.bounds == {})
+        assert f"exempt: {BSSID}\n" in await asked("counters")
+        assert "EDCA parameters: its agent reports none" in await asked("explain", BSSID)
+        assert json.loads(await asked("explain", BSSID, "--json"))["cell"]["exempt"] is True
+        assert await asked("exempt", BSSID, "--off") == "was exempt\n"
+        await phone.until(lambda: phone.bounds != {})
+
         assert await asked("mode", "observe") == "was control\n"
         await phone.until(lambda: phone.bounds == {})
         assert await asked("mode") == "mode observe, policy paper\n"

@@ -9,8 +9,9 @@ import pytest
 
 from airbound.core.reasons import Code
 from airbound.operator import cli
-from airbound.operator.client import Client, RefusedError, UnreachableError
+from airbound.operator.client import Client, NotFoundError, RefusedError, UnreachableError
 from airbound.testing.live import BSSID, MACS, LiveController
+from airbound.v1 import operations_pb2
 
 WAIT_S = 30.0
 
@@ -74,7 +75,15 @@ async def test_every_call_and_what_is_refused() -> None:
                 assert [cell.bssid for cell in client.cells(BSSID).cells] == [BSSID]
                 assert [station.mac for station in client.stations(BSSID).stations] == [MACS[0]]
                 assert [terminal.mac for terminal in client.terminals(BSSID).terminals] == [MACS[0]]
-                assert client.explain(MACS[0]).cell.bssid == BSSID
+                explained = client.explain(MACS[0])
+                assert isinstance(explained, operations_pb2.ExplainTerminalResponse)
+                assert (explained.cell.bssid, explained.terminal.mac) == (BSSID, MACS[0])
+                assert isinstance(client.explain("127.0.0.1"), operations_pb2.ExplainTerminalResponse)
+                cell = client.explain(BSSID.upper())
+                assert isinstance(cell, operations_pb2.ExplainCellResponse)
+                assert cell.cell.bssid == BSSID
+                with pytest.raises(NotFoundError, match="no terminal '02:00:00:00:09:09' is connected"):
+                    client.explain("02:00:00:00:09:09")
                 assert client.controller().cells == 1
                 assert client.set_mode("observe").previous_mode == client.controller().mode + 1
                 assert not client.exempt("127.0.0.1", exempt=True).previously_exempt

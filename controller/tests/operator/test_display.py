@@ -2,6 +2,7 @@
 """What operators read: what a terminal was sent is shown apart from what was only computed."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,11 @@ from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_p
 NEAR = operations_pb2.BoundSent(destination="10.0.4.1", min_segs=20, max_segs=35)
 FAR = operations_pb2.BoundSent(destination="10.0.4.2", min_segs=40, max_segs=70)
 ALL = operations_pb2.BoundSent(min_segs=20, max_segs=35)
+BEST_EFFORT = access_point_pb2.ACCESS_CATEGORY_BEST_EFFORT
+OWN = access_point_pb2.Edca(category=BEST_EFFORT, aifsn=2, cw_min=15, cw_max=1023)
+SET = access_point_pb2.Edca(category=BEST_EFFORT, aifsn=4, cw_min=15, cw_max=1023, txop_limit=3)
+SET_TEXT = "best effort AIFSN 4, CW 15..1023, TXOP limit 96 us"
+UPLOADS = reason_pb2.Reason(code=reason_pb2.REASON_CODE_UPLOADS_DOMINATE, after=0.98, limit=0.75)
 
 
 def terminal(*sent: operations_pb2.BoundSent) -> operations_pb2.Terminal:
@@ -108,6 +114,86 @@ def test_everything_about_a_terminal_is_explained() -> None:
     ]  # fmt: skip
 
 
+def cell(**edca: Any) -> operations_pb2.Cell:
+    shown = operations_pb2.Cell(
+        bssid="02:00:00:00:00:01",
+        ssid=b"lab",
+        stations=11,
+        active_senders=9,
+        terminals=10,
+        uplink_bps=20_000_000,
+        capacity_bps=21_000_000,
+        access_point="192.0.2.1",
+        agent_version="1.2.3",
+        report_age_ms=700,
+        refused_total=3,
+        malformed_inputs_total=4,
+    )
+    if edca:
+        state = access_point_pb2.EdcaState(can_set=True, generation=7, own=[OWN], stations=[OWN], refused_total=5)
+        shown.edca.CopyFrom(operations_pb2.CellEdca(**{"state": state, "formula": "a + b = c", **edca}))
+    return shown
+
+
+def explained(shown: operations_pb2.Cell) -> list[str]:
+    return display.explanation(operations_pb2.ExplainCellResponse(cell=shown)).splitlines()
+
+
+def test_everything_about_a_cell_is_explained() -> None:
+    shown = cell(
+        wanted=[SET],
+        sent=[SET],
+        generation_sent=8,
+        lease_remaining_ms=4_500,
+        reason=UPLOADS,
+        traffic=UPLOADS,
+        uplink_bps=20_500_000,
+        downlink_bps=400_000,
+        uplink_share=0.98,
+        failures_total=6,
+    )
+    assert explained(shown) == [
+        "cell 02:00:00:00:00:01 lab: access point 192.0.2.1, agent version 1.2.3",
+        "last report 0.7 s ago; 3 refused here, 4 by its agent",
+        "n=9 of 11 stations send, 10 terminals; uplink 20.0 Mb/s, capacity 21.0 Mb/s (from ?)",
+        "",
+        f"EDCA parameters of the access point: {SET_TEXT}: uploads are 98 % of the payload",
+        "  uplink 20.5 Mb/s, downlink 0.4 Mb/s without the ACKs of uploads: uplink's share 98%",
+        "  a + b = c",
+        "  generation sent 8, in force 7, lease ends in 4.5 s unless renewed; 5 commands refused by its agent",
+        "  its own: best effort AIFSN 2, CW 15..1023",
+        "  stations: best effort AIFSN 2, CW 15..1023 (no WMM)",
+        "  6 decisions ended in an error of the controller",
+    ]
+
+
+def test_what_is_computed_and_not_applied_is_marked() -> None:
+    observed = cell(wanted=[SET], reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_OBSERVE_MODE), traffic=UPLOADS)
+    observed.exempt = True
+    assert explained(observed)[0].startswith("cell 02:00:00:00:00:01 lab, exempt: ")
+    assert explained(observed)[4:8] == [
+        "EDCA parameters of the access point: its own: observe mode: computed and shown, not applied",
+        "  traffic: uploads are 98 % of the payload",
+        "  a + b = c; computed, not sent: best effort AIFSN 4, CW 15..1023, TXOP limit 96 us",
+        "  generation sent none, in force 7; 5 commands refused by its agent",
+    ]
+    assert explained(cell(formula="x"))[4].endswith("its own: not decided yet")
+
+
+def test_a_cell_whose_agent_knows_nothing_of_edca() -> None:
+    shown = cell()
+    shown.access_point = shown.agent_version = ""
+    assert explained(shown)[0] == "cell 02:00:00:00:00:01 lab: access point not connected"
+    assert explained(shown)[-1] == "EDCA parameters: its agent reports none"
+
+
+def test_a_terminals_explanation_has_its_cells() -> None:
+    answer = operations_pb2.ExplainTerminalResponse(terminal=terminal(), cell=cell(sent=[SET], reason=UPLOADS))
+    text = display.explanation(answer)
+    assert f"EDCA parameters of the access point: {SET_TEXT}: uploads are 98 %" in text
+    assert "EDCA" not in display.explanation(operations_pb2.ExplainTerminalResponse(terminal=terminal(), cell=cell()))
+
+
 @pytest.mark.parametrize("code", [*Code, 1, 60, 999])
 def test_a_reason_of_any_version_is_shown(code: int) -> None:
     shown = terminal()
@@ -131,13 +217,16 @@ def test_control_characters_of_peers_do_not_reach_the_terminal() -> None:
     evil = "\x1b[2J\u202e"
     shown = operations_pb2.Terminal(mac="02:00:00:00:01:00", name=evil, back_end=evil, agent_version=evil)
     shown.no_bounds.code, shown.no_bounds.subject = Code.BACK_END_CANNOT_BOUND, evil  # type: ignore[assignment]
-    cell = operations_pb2.Cell(bssid="02:00:00:00:00:01", ssid=evil.encode())
+    cell = operations_pb2.Cell(bssid="02:00:00:00:00:01", ssid=evil.encode(), access_point=evil, agent_version=evil)
+    cell.edca.formula = cell.edca.reason.subject = evil
+    cell.edca.reason.code = reason_pb2.REASON_CODE_CANNOT_SET_EDCA
     station = operations_pb2.StationView(mac="02:00:00:00:01:00", terminal=evil)
     for text in (
         display.terminals(operations_pb2.ListTerminalsResponse(terminals=[shown])),
         display.explanation(operations_pb2.ExplainTerminalResponse(terminal=shown)),
         display.cells(operations_pb2.ListCellsResponse(cells=[cell])),
         display.cell_line(cell),
+        display.explanation(operations_pb2.ExplainCellResponse(cell=cell)),
         display.stations(operations_pb2.ListStationsResponse(stations=[station])),
         display.controller(operations_pb2.GetControllerResponse(exempt=[evil])),
     ):
@@ -159,9 +248,15 @@ def test_a_cell_as_a_row_and_as_a_line() -> None:
         refused_total=6,
     )
     row = display.cells(operations_pb2.ListCellsResponse(cells=[cell])).splitlines()[1]
-    assert " ".join(row.split()) == ("02:00:00:00:00:01 caf\u00e9 \ufffd 5 2 3 4.3 Mb/s 22.0 Mb/s busy time - 1.2 s 6")
+    assert " ".join(row.split()) == (
+        "02:00:00:00:00:01 caf\u00e9 \ufffd 5 2 3 4.3 Mb/s 22.0 Mb/s busy time - - 1.2 s 6"
+    )
     cell.busy_ratio = 0.0
     assert "busy 0%" in display.cell_line(cell)
+    cell.edca.state.own.append(OWN)
+    assert "edca own  age" in display.cell_line(cell)
+    cell.edca.sent.append(SET)
+    assert "edca 4 15-1023  age" in display.cell_line(cell)
     assert display.cells(operations_pb2.ListCellsResponse()) == "No access point has reported."
 
 

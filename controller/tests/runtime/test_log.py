@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from airbound.core.addresses import address_from_text
+from airbound.core.edca import Category, Edca
 from airbound.core.effects import Bound, Note
 from airbound.core.reasons import Code, Reason
 from airbound.runtime import log
@@ -71,6 +72,17 @@ def test_bounds_and_all_their_reasons_are_in_the_text() -> None:
     assert released.endswith(" info bounds 192.0.2.7: released: observe mode: computed and shown, not applied\n")
     many = tuple(Bound(bytes([10, 0, 4, number]), 1, 2) for number in range(11))
     assert logged("text", Note("info", "bounds", "x", (), many)).endswith(", 10.0.4.7 1..2, and 3 more\n")
+
+
+def test_the_queues_of_an_access_point_are_in_the_text() -> None:
+    uploads = (Reason(Code.UPLOADS_DOMINATE, after=0.98, limit=0.75),)
+    queues = (Edca(Category.BEST_EFFORT, 4, 15, 1023, 0),)
+    line = logged("text", Note("info", "edca", "02:00:00:00:00:01", uploads, queues=queues))
+    assert line.endswith(
+        " info edca 02:00:00:00:00:01: best effort AIFSN 4, CW 15..1023: uploads are 98 % of the payload\n"
+    )
+    released = logged("text", Note("info", "edca", "x", (Reason(Code.FEW_SENDERS, after=1, limit=2),), queues=()))
+    assert released.endswith(" info edca x: released: active senders 1: fewer than 2\n")
 
 
 def test_of_very_many_reasons_the_first_are_logged_and_the_others_counted() -> None:

@@ -182,7 +182,7 @@ type GetControllerResponse struct {
 	Cells   uint32                 `protobuf:"varint,4,opt,name=cells,proto3" json:"cells,omitempty"`
 	// Terminals with an open stream.
 	Terminals uint32 `protobuf:"varint,5,opt,name=terminals,proto3" json:"terminals,omitempty"`
-	// Names of exempt terminals.
+	// Names of exempt terminals, BSSIDs of exempt cells.
 	Exempt []string `protobuf:"bytes,6,rep,name=exempt,proto3" json:"exempt,omitempty"`
 	// Since the controller started, ascending by name and code.
 	Counters      []*Counter `protobuf:"bytes,7,rep,name=counters,proto3" json:"counters,omitempty"`
@@ -339,7 +339,7 @@ type Cell struct {
 	CenterFrequencyMhz uint32                 `protobuf:"varint,3,opt,name=center_frequency_mhz,json=centerFrequencyMhz,proto3" json:"center_frequency_mhz,omitempty"`
 	// Stations by the access point's last report.
 	Stations uint32 `protobuf:"varint,4,opt,name=stations,proto3" json:"stations,omitempty"`
-	// Those of them whose uplink byte counter moves: the paper's n.
+	// Those of them whose uplink byte counter moves, or whose terminal has just begun to send: the paper's n.
 	ActiveSenders uint32 `protobuf:"varint,5,opt,name=active_senders,json=activeSenders,proto3" json:"active_senders,omitempty"`
 	// Terminals joined to the cell.
 	Terminals uint32 `protobuf:"varint,6,opt,name=terminals,proto3" json:"terminals,omitempty"`
@@ -361,8 +361,12 @@ type Cell struct {
 	// Input that the access point's agent refused.
 	MalformedInputsTotal uint64 `protobuf:"varint,15,opt,name=malformed_inputs_total,json=malformedInputsTotal,proto3" json:"malformed_inputs_total,omitempty"`
 	AgentVersion         string `protobuf:"bytes,16,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// Absent while no access point is connected, and from an agent that knows nothing of EDCA parameters.
+	Edca *CellEdca `protobuf:"bytes,17,opt,name=edca,proto3" json:"edca,omitempty"`
+	// Whether an operator exempted the cell.
+	Exempt        bool `protobuf:"varint,18,opt,name=exempt,proto3" json:"exempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Cell) Reset() {
@@ -507,6 +511,165 @@ func (x *Cell) GetAgentVersion() string {
 	return ""
 }
 
+func (x *Cell) GetEdca() *CellEdca {
+	if x != nil {
+		return x.Edca
+	}
+	return nil
+}
+
+func (x *Cell) GetExempt() bool {
+	if x != nil {
+		return x.Exempt
+	}
+	return false
+}
+
+// CellEdca is how the access point's own queues contend for the air, and what the controller makes of it.
+type CellEdca struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As the access point reported it last; its generation is the one in force.
+	State *EdcaState `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// The queues as they are to be while uploads dominate, applied or not; empty if they are to stay the access point's
+	// own.
+	Wanted []*Edca `protobuf:"bytes,2,rep,name=wanted,proto3" json:"wanted,omitempty"`
+	// How the controller got to these, for a person.
+	Formula string `protobuf:"bytes,3,opt,name=formula,proto3" json:"formula,omitempty"`
+	// The set last sent on the access point's stream; empty after a release.
+	Sent []*Edca `protobuf:"bytes,4,rep,name=sent,proto3" json:"sent,omitempty"`
+	// Its generation; 0 if none was sent.
+	GenerationSent uint64 `protobuf:"varint,5,opt,name=generation_sent,json=generationSent,proto3" json:"generation_sent,omitempty"`
+	// What remains of its lease.
+	LeaseRemainingMs uint64 `protobuf:"varint,6,opt,name=lease_remaining_ms,json=leaseRemainingMs,proto3" json:"lease_remaining_ms,omitempty"`
+	// Why the access point has what it has: REASON_CODE_UPLOADS_DOMINATE if its queues are set.
+	Reason *Reason `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What the traffic calls for, applied or not; absent while rates are not known.
+	Traffic *Reason `protobuf:"bytes,8,opt,name=traffic,proto3" json:"traffic,omitempty"`
+	// Averaged payload rates, bits per second; downlink without the ACKs of uploads.
+	UplinkBps   uint64 `protobuf:"varint,9,opt,name=uplink_bps,json=uplinkBps,proto3" json:"uplink_bps,omitempty"`
+	DownlinkBps uint64 `protobuf:"varint,10,opt,name=downlink_bps,json=downlinkBps,proto3" json:"downlink_bps,omitempty"`
+	// The uplink's share of both, 0 to 1; absent while there was no payload.
+	UplinkShare *float64 `protobuf:"fixed64,11,opt,name=uplink_share,json=uplinkShare,proto3,oneof" json:"uplink_share,omitempty"`
+	// Decisions that ended in an error of the controller.
+	FailuresTotal uint64 `protobuf:"varint,12,opt,name=failures_total,json=failuresTotal,proto3" json:"failures_total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellEdca) Reset() {
+	*x = CellEdca{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellEdca) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellEdca) ProtoMessage() {}
+
+func (x *CellEdca) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellEdca.ProtoReflect.Descriptor instead.
+func (*CellEdca) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CellEdca) GetState() *EdcaState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *CellEdca) GetWanted() []*Edca {
+	if x != nil {
+		return x.Wanted
+	}
+	return nil
+}
+
+func (x *CellEdca) GetFormula() string {
+	if x != nil {
+		return x.Formula
+	}
+	return ""
+}
+
+func (x *CellEdca) GetSent() []*Edca {
+	if x != nil {
+		return x.Sent
+	}
+	return nil
+}
+
+func (x *CellEdca) GetGenerationSent() uint64 {
+	if x != nil {
+		return x.GenerationSent
+	}
+	return 0
+}
+
+func (x *CellEdca) GetLeaseRemainingMs() uint64 {
+	if x != nil {
+		return x.LeaseRemainingMs
+	}
+	return 0
+}
+
+func (x *CellEdca) GetReason() *Reason {
+	if x != nil {
+		return x.Reason
+	}
+	return nil
+}
+
+func (x *CellEdca) GetTraffic() *Reason {
+	if x != nil {
+		return x.Traffic
+	}
+	return nil
+}
+
+func (x *CellEdca) GetUplinkBps() uint64 {
+	if x != nil {
+		return x.UplinkBps
+	}
+	return 0
+}
+
+func (x *CellEdca) GetDownlinkBps() uint64 {
+	if x != nil {
+		return x.DownlinkBps
+	}
+	return 0
+}
+
+func (x *CellEdca) GetUplinkShare() float64 {
+	if x != nil && x.UplinkShare != nil {
+		return *x.UplinkShare
+	}
+	return 0
+}
+
+func (x *CellEdca) GetFailuresTotal() uint64 {
+	if x != nil {
+		return x.FailuresTotal
+	}
+	return 0
+}
+
 type Terminal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MAC address that the terminal reports; empty before its first report.
@@ -543,7 +706,7 @@ type Terminal struct {
 
 func (x *Terminal) Reset() {
 	*x = Terminal{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[4]
+	mi := &file_airbound_v1_operations_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -555,7 +718,7 @@ func (x *Terminal) String() string {
 func (*Terminal) ProtoMessage() {}
 
 func (x *Terminal) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[4]
+	mi := &file_airbound_v1_operations_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -568,7 +731,7 @@ func (x *Terminal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Terminal.ProtoReflect.Descriptor instead.
 func (*Terminal) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{4}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Terminal) GetMac() string {
@@ -695,7 +858,7 @@ type BoundSent struct {
 
 func (x *BoundSent) Reset() {
 	*x = BoundSent{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[5]
+	mi := &file_airbound_v1_operations_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -707,7 +870,7 @@ func (x *BoundSent) String() string {
 func (*BoundSent) ProtoMessage() {}
 
 func (x *BoundSent) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[5]
+	mi := &file_airbound_v1_operations_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -720,7 +883,7 @@ func (x *BoundSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundSent.ProtoReflect.Descriptor instead.
 func (*BoundSent) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{5}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BoundSent) GetDestination() string {
@@ -772,7 +935,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[6]
+	mi := &file_airbound_v1_operations_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -784,7 +947,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[6]
+	mi := &file_airbound_v1_operations_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -797,7 +960,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{6}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Decision) GetDestination() string {
@@ -901,7 +1064,7 @@ type ListCellsRequest struct {
 
 func (x *ListCellsRequest) Reset() {
 	*x = ListCellsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[7]
+	mi := &file_airbound_v1_operations_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -913,7 +1076,7 @@ func (x *ListCellsRequest) String() string {
 func (*ListCellsRequest) ProtoMessage() {}
 
 func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[7]
+	mi := &file_airbound_v1_operations_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -926,7 +1089,7 @@ func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsRequest.ProtoReflect.Descriptor instead.
 func (*ListCellsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListCellsRequest) GetBssid() string {
@@ -945,7 +1108,7 @@ type ListCellsResponse struct {
 
 func (x *ListCellsResponse) Reset() {
 	*x = ListCellsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	mi := &file_airbound_v1_operations_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -957,7 +1120,7 @@ func (x *ListCellsResponse) String() string {
 func (*ListCellsResponse) ProtoMessage() {}
 
 func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	mi := &file_airbound_v1_operations_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -970,7 +1133,7 @@ func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsResponse.ProtoReflect.Descriptor instead.
 func (*ListCellsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListCellsResponse) GetCells() []*Cell {
@@ -988,7 +1151,7 @@ type WatchCellsRequest struct {
 
 func (x *WatchCellsRequest) Reset() {
 	*x = WatchCellsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[9]
+	mi := &file_airbound_v1_operations_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1000,7 +1163,7 @@ func (x *WatchCellsRequest) String() string {
 func (*WatchCellsRequest) ProtoMessage() {}
 
 func (x *WatchCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[9]
+	mi := &file_airbound_v1_operations_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1013,7 +1176,7 @@ func (x *WatchCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCellsRequest.ProtoReflect.Descriptor instead.
 func (*WatchCellsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{10}
 }
 
 type WatchCellsResponse struct {
@@ -1025,7 +1188,7 @@ type WatchCellsResponse struct {
 
 func (x *WatchCellsResponse) Reset() {
 	*x = WatchCellsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	mi := &file_airbound_v1_operations_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1037,7 +1200,7 @@ func (x *WatchCellsResponse) String() string {
 func (*WatchCellsResponse) ProtoMessage() {}
 
 func (x *WatchCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	mi := &file_airbound_v1_operations_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1050,7 +1213,7 @@ func (x *WatchCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCellsResponse.ProtoReflect.Descriptor instead.
 func (*WatchCellsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{10}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WatchCellsResponse) GetCell() *Cell {
@@ -1069,7 +1232,7 @@ type ListStationsRequest struct {
 
 func (x *ListStationsRequest) Reset() {
 	*x = ListStationsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	mi := &file_airbound_v1_operations_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1081,7 +1244,7 @@ func (x *ListStationsRequest) String() string {
 func (*ListStationsRequest) ProtoMessage() {}
 
 func (x *ListStationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	mi := &file_airbound_v1_operations_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1094,7 +1257,7 @@ func (x *ListStationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStationsRequest.ProtoReflect.Descriptor instead.
 func (*ListStationsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{11}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListStationsRequest) GetBssid() string {
@@ -1113,7 +1276,7 @@ type ListStationsResponse struct {
 
 func (x *ListStationsResponse) Reset() {
 	*x = ListStationsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[12]
+	mi := &file_airbound_v1_operations_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1288,7 @@ func (x *ListStationsResponse) String() string {
 func (*ListStationsResponse) ProtoMessage() {}
 
 func (x *ListStationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[12]
+	mi := &file_airbound_v1_operations_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1301,7 @@ func (x *ListStationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStationsResponse.ProtoReflect.Descriptor instead.
 func (*ListStationsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{12}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListStationsResponse) GetStations() []*StationView {
@@ -1173,7 +1336,7 @@ type StationView struct {
 
 func (x *StationView) Reset() {
 	*x = StationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[13]
+	mi := &file_airbound_v1_operations_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1348,7 @@ func (x *StationView) String() string {
 func (*StationView) ProtoMessage() {}
 
 func (x *StationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[13]
+	mi := &file_airbound_v1_operations_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1361,7 @@ func (x *StationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StationView.ProtoReflect.Descriptor instead.
 func (*StationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{13}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *StationView) GetMac() string {
@@ -1309,7 +1472,7 @@ type ListTerminalsRequest struct {
 
 func (x *ListTerminalsRequest) Reset() {
 	*x = ListTerminalsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[14]
+	mi := &file_airbound_v1_operations_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1321,7 +1484,7 @@ func (x *ListTerminalsRequest) String() string {
 func (*ListTerminalsRequest) ProtoMessage() {}
 
 func (x *ListTerminalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[14]
+	mi := &file_airbound_v1_operations_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1334,7 +1497,7 @@ func (x *ListTerminalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTerminalsRequest.ProtoReflect.Descriptor instead.
 func (*ListTerminalsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{14}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListTerminalsRequest) GetBssid() string {
@@ -1353,7 +1516,7 @@ type ListTerminalsResponse struct {
 
 func (x *ListTerminalsResponse) Reset() {
 	*x = ListTerminalsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[15]
+	mi := &file_airbound_v1_operations_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1528,7 @@ func (x *ListTerminalsResponse) String() string {
 func (*ListTerminalsResponse) ProtoMessage() {}
 
 func (x *ListTerminalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[15]
+	mi := &file_airbound_v1_operations_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,12 +1541,100 @@ func (x *ListTerminalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTerminalsResponse.ProtoReflect.Descriptor instead.
 func (*ListTerminalsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{15}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListTerminalsResponse) GetTerminals() []*Terminal {
 	if x != nil {
 		return x.Terminals
+	}
+	return nil
+}
+
+type ExplainCellRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Bssid         string                 `protobuf:"bytes,1,opt,name=bssid,proto3" json:"bssid,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainCellRequest) Reset() {
+	*x = ExplainCellRequest{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainCellRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainCellRequest) ProtoMessage() {}
+
+func (x *ExplainCellRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainCellRequest.ProtoReflect.Descriptor instead.
+func (*ExplainCellRequest) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ExplainCellRequest) GetBssid() string {
+	if x != nil {
+		return x.Bssid
+	}
+	return ""
+}
+
+type ExplainCellResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cell          *Cell                  `protobuf:"bytes,1,opt,name=cell,proto3" json:"cell,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainCellResponse) Reset() {
+	*x = ExplainCellResponse{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainCellResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainCellResponse) ProtoMessage() {}
+
+func (x *ExplainCellResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainCellResponse.ProtoReflect.Descriptor instead.
+func (*ExplainCellResponse) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ExplainCellResponse) GetCell() *Cell {
+	if x != nil {
+		return x.Cell
 	}
 	return nil
 }
@@ -1398,7 +1649,7 @@ type ExplainTerminalRequest struct {
 
 func (x *ExplainTerminalRequest) Reset() {
 	*x = ExplainTerminalRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	mi := &file_airbound_v1_operations_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1410,7 +1661,7 @@ func (x *ExplainTerminalRequest) String() string {
 func (*ExplainTerminalRequest) ProtoMessage() {}
 
 func (x *ExplainTerminalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	mi := &file_airbound_v1_operations_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1423,7 +1674,7 @@ func (x *ExplainTerminalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTerminalRequest.ProtoReflect.Descriptor instead.
 func (*ExplainTerminalRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{16}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ExplainTerminalRequest) GetTerminal() string {
@@ -1447,7 +1698,7 @@ type ExplainTerminalResponse struct {
 
 func (x *ExplainTerminalResponse) Reset() {
 	*x = ExplainTerminalResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	mi := &file_airbound_v1_operations_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1459,7 +1710,7 @@ func (x *ExplainTerminalResponse) String() string {
 func (*ExplainTerminalResponse) ProtoMessage() {}
 
 func (x *ExplainTerminalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	mi := &file_airbound_v1_operations_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1472,7 +1723,7 @@ func (x *ExplainTerminalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTerminalResponse.ProtoReflect.Descriptor instead.
 func (*ExplainTerminalResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{17}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ExplainTerminalResponse) GetTerminal() *Terminal {
@@ -1523,7 +1774,7 @@ type DestinationView struct {
 
 func (x *DestinationView) Reset() {
 	*x = DestinationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	mi := &file_airbound_v1_operations_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1535,7 +1786,7 @@ func (x *DestinationView) String() string {
 func (*DestinationView) ProtoMessage() {}
 
 func (x *DestinationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	mi := &file_airbound_v1_operations_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1548,7 +1799,7 @@ func (x *DestinationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestinationView.ProtoReflect.Descriptor instead.
 func (*DestinationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{18}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DestinationView) GetAddress() string {
@@ -1637,7 +1888,7 @@ type SetModeRequest struct {
 
 func (x *SetModeRequest) Reset() {
 	*x = SetModeRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[19]
+	mi := &file_airbound_v1_operations_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1900,7 @@ func (x *SetModeRequest) String() string {
 func (*SetModeRequest) ProtoMessage() {}
 
 func (x *SetModeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[19]
+	mi := &file_airbound_v1_operations_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1913,7 @@ func (x *SetModeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModeRequest.ProtoReflect.Descriptor instead.
 func (*SetModeRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{19}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SetModeRequest) GetMode() Mode {
@@ -1682,7 +1933,7 @@ type SetModeResponse struct {
 
 func (x *SetModeResponse) Reset() {
 	*x = SetModeResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[20]
+	mi := &file_airbound_v1_operations_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1694,7 +1945,7 @@ func (x *SetModeResponse) String() string {
 func (*SetModeResponse) ProtoMessage() {}
 
 func (x *SetModeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[20]
+	mi := &file_airbound_v1_operations_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1707,7 +1958,7 @@ func (x *SetModeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModeResponse.ProtoReflect.Descriptor instead.
 func (*SetModeResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{20}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SetModeResponse) GetPreviousMode() Mode {
@@ -1719,7 +1970,7 @@ func (x *SetModeResponse) GetPreviousMode() Mode {
 
 type ExemptTerminalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of a terminal; it need not be connected.
+	// Name of a terminal, or BSSID of a cell; neither need be connected.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Exempt        bool   `protobuf:"varint,2,opt,name=exempt,proto3" json:"exempt,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1728,7 +1979,7 @@ type ExemptTerminalRequest struct {
 
 func (x *ExemptTerminalRequest) Reset() {
 	*x = ExemptTerminalRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[21]
+	mi := &file_airbound_v1_operations_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1740,7 +1991,7 @@ func (x *ExemptTerminalRequest) String() string {
 func (*ExemptTerminalRequest) ProtoMessage() {}
 
 func (x *ExemptTerminalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[21]
+	mi := &file_airbound_v1_operations_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1753,7 +2004,7 @@ func (x *ExemptTerminalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExemptTerminalRequest.ProtoReflect.Descriptor instead.
 func (*ExemptTerminalRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{21}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ExemptTerminalRequest) GetName() string {
@@ -1772,7 +2023,7 @@ func (x *ExemptTerminalRequest) GetExempt() bool {
 
 type ExemptTerminalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the terminal was exempt before.
+	// Whether the terminal or the cell was exempt before.
 	PreviouslyExempt bool `protobuf:"varint,1,opt,name=previously_exempt,json=previouslyExempt,proto3" json:"previously_exempt,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1780,7 +2031,7 @@ type ExemptTerminalResponse struct {
 
 func (x *ExemptTerminalResponse) Reset() {
 	*x = ExemptTerminalResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	mi := &file_airbound_v1_operations_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1792,7 +2043,7 @@ func (x *ExemptTerminalResponse) String() string {
 func (*ExemptTerminalResponse) ProtoMessage() {}
 
 func (x *ExemptTerminalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	mi := &file_airbound_v1_operations_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1805,7 +2056,7 @@ func (x *ExemptTerminalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExemptTerminalResponse.ProtoReflect.Descriptor instead.
 func (*ExemptTerminalResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{22}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ExemptTerminalResponse) GetPreviouslyExempt() bool {
@@ -1832,7 +2083,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x17.airbound.v1.ReasonCodeR\x04code\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\x04R\x05value\"\xf8\x04\n" +
+	"\x05value\x18\x03 \x01(\x04R\x05value\"\xbb\x05\n" +
 	"\x04Cell\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x120\n" +
@@ -1852,8 +2103,26 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x14reassociations_total\x18\r \x01(\x04R\x13reassociationsTotal\x12!\n" +
 	"\faccess_point\x18\x0e \x01(\tR\vaccessPoint\x124\n" +
 	"\x16malformed_inputs_total\x18\x0f \x01(\x04R\x14malformedInputsTotal\x12#\n" +
-	"\ragent_version\x18\x10 \x01(\tR\fagentVersionB\r\n" +
-	"\v_busy_ratio\"\xfc\x04\n" +
+	"\ragent_version\x18\x10 \x01(\tR\fagentVersion\x12)\n" +
+	"\x04edca\x18\x11 \x01(\v2\x15.airbound.v1.CellEdcaR\x04edca\x12\x16\n" +
+	"\x06exempt\x18\x12 \x01(\bR\x06exemptB\r\n" +
+	"\v_busy_ratio\"\xf9\x03\n" +
+	"\bCellEdca\x12,\n" +
+	"\x05state\x18\x01 \x01(\v2\x16.airbound.v1.EdcaStateR\x05state\x12)\n" +
+	"\x06wanted\x18\x02 \x03(\v2\x11.airbound.v1.EdcaR\x06wanted\x12\x18\n" +
+	"\aformula\x18\x03 \x01(\tR\aformula\x12%\n" +
+	"\x04sent\x18\x04 \x03(\v2\x11.airbound.v1.EdcaR\x04sent\x12'\n" +
+	"\x0fgeneration_sent\x18\x05 \x01(\x04R\x0egenerationSent\x12,\n" +
+	"\x12lease_remaining_ms\x18\x06 \x01(\x04R\x10leaseRemainingMs\x12+\n" +
+	"\x06reason\x18\a \x01(\v2\x13.airbound.v1.ReasonR\x06reason\x12-\n" +
+	"\atraffic\x18\b \x01(\v2\x13.airbound.v1.ReasonR\atraffic\x12\x1d\n" +
+	"\n" +
+	"uplink_bps\x18\t \x01(\x04R\tuplinkBps\x12!\n" +
+	"\fdownlink_bps\x18\n" +
+	" \x01(\x04R\vdownlinkBps\x12&\n" +
+	"\fuplink_share\x18\v \x01(\x01H\x00R\vuplinkShare\x88\x01\x01\x12%\n" +
+	"\x0efailures_total\x18\f \x01(\x04R\rfailuresTotalB\x0f\n" +
+	"\r_uplink_share\"\xfc\x04\n" +
 	"\bTerminal\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\tR\x03mac\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -1927,7 +2196,11 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x14ListTerminalsRequest\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\"L\n" +
 	"\x15ListTerminalsResponse\x123\n" +
-	"\tterminals\x18\x01 \x03(\v2\x15.airbound.v1.TerminalR\tterminals\"4\n" +
+	"\tterminals\x18\x01 \x03(\v2\x15.airbound.v1.TerminalR\tterminals\"*\n" +
+	"\x12ExplainCellRequest\x12\x14\n" +
+	"\x05bssid\x18\x01 \x01(\tR\x05bssid\"<\n" +
+	"\x13ExplainCellResponse\x12%\n" +
+	"\x04cell\x18\x01 \x01(\v2\x11.airbound.v1.CellR\x04cell\"4\n" +
 	"\x16ExplainTerminalRequest\x12\x1a\n" +
 	"\bterminal\x18\x01 \x01(\tR\bterminal\"\xfc\x01\n" +
 	"\x17ExplainTerminalResponse\x121\n" +
@@ -1967,14 +2240,15 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x17CAPACITY_SOURCE_DEFAULT\x10\x01\x12\x1b\n" +
 	"\x17CAPACITY_SOURCE_BITRATE\x10\x02\x12\x1d\n" +
 	"\x19CAPACITY_SOURCE_BUSY_TIME\x10\x03\x12\x1e\n" +
-	"\x1aCAPACITY_SOURCE_THROUGHPUT\x10\x042\xb8\x05\n" +
+	"\x1aCAPACITY_SOURCE_THROUGHPUT\x10\x042\x8a\x06\n" +
 	"\x11OperationsService\x12V\n" +
 	"\rGetController\x12!.airbound.v1.GetControllerRequest\x1a\".airbound.v1.GetControllerResponse\x12L\n" +
 	"\tListCells\x12\x1d.airbound.v1.ListCellsRequest\x1a\x1e.airbound.v1.ListCellsResponse0\x01\x12O\n" +
 	"\n" +
 	"WatchCells\x12\x1e.airbound.v1.WatchCellsRequest\x1a\x1f.airbound.v1.WatchCellsResponse0\x01\x12S\n" +
 	"\fListStations\x12 .airbound.v1.ListStationsRequest\x1a!.airbound.v1.ListStationsResponse\x12X\n" +
-	"\rListTerminals\x12!.airbound.v1.ListTerminalsRequest\x1a\".airbound.v1.ListTerminalsResponse0\x01\x12\\\n" +
+	"\rListTerminals\x12!.airbound.v1.ListTerminalsRequest\x1a\".airbound.v1.ListTerminalsResponse0\x01\x12P\n" +
+	"\vExplainCell\x12\x1f.airbound.v1.ExplainCellRequest\x1a .airbound.v1.ExplainCellResponse\x12\\\n" +
 	"\x0fExplainTerminal\x12#.airbound.v1.ExplainTerminalRequest\x1a$.airbound.v1.ExplainTerminalResponse\x12D\n" +
 	"\aSetMode\x12\x1b.airbound.v1.SetModeRequest\x1a\x1c.airbound.v1.SetModeResponse\x12Y\n" +
 	"\x0eExemptTerminal\x12\".airbound.v1.ExemptTerminalRequest\x1a#.airbound.v1.ExemptTerminalResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
@@ -1992,7 +2266,7 @@ func file_airbound_v1_operations_proto_rawDescGZIP() []byte {
 }
 
 var file_airbound_v1_operations_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_airbound_v1_operations_proto_goTypes = []any{
 	(Mode)(0),                       // 0: airbound.v1.Mode
 	(CapacitySource)(0),             // 1: airbound.v1.CapacitySource
@@ -2000,73 +2274,87 @@ var file_airbound_v1_operations_proto_goTypes = []any{
 	(*GetControllerResponse)(nil),   // 3: airbound.v1.GetControllerResponse
 	(*Counter)(nil),                 // 4: airbound.v1.Counter
 	(*Cell)(nil),                    // 5: airbound.v1.Cell
-	(*Terminal)(nil),                // 6: airbound.v1.Terminal
-	(*BoundSent)(nil),               // 7: airbound.v1.BoundSent
-	(*Decision)(nil),                // 8: airbound.v1.Decision
-	(*ListCellsRequest)(nil),        // 9: airbound.v1.ListCellsRequest
-	(*ListCellsResponse)(nil),       // 10: airbound.v1.ListCellsResponse
-	(*WatchCellsRequest)(nil),       // 11: airbound.v1.WatchCellsRequest
-	(*WatchCellsResponse)(nil),      // 12: airbound.v1.WatchCellsResponse
-	(*ListStationsRequest)(nil),     // 13: airbound.v1.ListStationsRequest
-	(*ListStationsResponse)(nil),    // 14: airbound.v1.ListStationsResponse
-	(*StationView)(nil),             // 15: airbound.v1.StationView
-	(*ListTerminalsRequest)(nil),    // 16: airbound.v1.ListTerminalsRequest
-	(*ListTerminalsResponse)(nil),   // 17: airbound.v1.ListTerminalsResponse
-	(*ExplainTerminalRequest)(nil),  // 18: airbound.v1.ExplainTerminalRequest
-	(*ExplainTerminalResponse)(nil), // 19: airbound.v1.ExplainTerminalResponse
-	(*DestinationView)(nil),         // 20: airbound.v1.DestinationView
-	(*SetModeRequest)(nil),          // 21: airbound.v1.SetModeRequest
-	(*SetModeResponse)(nil),         // 22: airbound.v1.SetModeResponse
-	(*ExemptTerminalRequest)(nil),   // 23: airbound.v1.ExemptTerminalRequest
-	(*ExemptTerminalResponse)(nil),  // 24: airbound.v1.ExemptTerminalResponse
-	(ReasonCode)(0),                 // 25: airbound.v1.ReasonCode
-	(*Reason)(nil),                  // 26: airbound.v1.Reason
-	(AirtimeSource)(0),              // 27: airbound.v1.AirtimeSource
-	(TerminalReportTrigger)(0),      // 28: airbound.v1.TerminalReportTrigger
-	(*EventCounts)(nil),             // 29: airbound.v1.EventCounts
+	(*CellEdca)(nil),                // 6: airbound.v1.CellEdca
+	(*Terminal)(nil),                // 7: airbound.v1.Terminal
+	(*BoundSent)(nil),               // 8: airbound.v1.BoundSent
+	(*Decision)(nil),                // 9: airbound.v1.Decision
+	(*ListCellsRequest)(nil),        // 10: airbound.v1.ListCellsRequest
+	(*ListCellsResponse)(nil),       // 11: airbound.v1.ListCellsResponse
+	(*WatchCellsRequest)(nil),       // 12: airbound.v1.WatchCellsRequest
+	(*WatchCellsResponse)(nil),      // 13: airbound.v1.WatchCellsResponse
+	(*ListStationsRequest)(nil),     // 14: airbound.v1.ListStationsRequest
+	(*ListStationsResponse)(nil),    // 15: airbound.v1.ListStationsResponse
+	(*StationView)(nil),             // 16: airbound.v1.StationView
+	(*ListTerminalsRequest)(nil),    // 17: airbound.v1.ListTerminalsRequest
+	(*ListTerminalsResponse)(nil),   // 18: airbound.v1.ListTerminalsResponse
+	(*ExplainCellRequest)(nil),      // 19: airbound.v1.ExplainCellRequest
+	(*ExplainCellResponse)(nil),     // 20: airbound.v1.ExplainCellResponse
+	(*ExplainTerminalRequest)(nil),  // 21: airbound.v1.ExplainTerminalRequest
+	(*ExplainTerminalResponse)(nil), // 22: airbound.v1.ExplainTerminalResponse
+	(*DestinationView)(nil),         // 23: airbound.v1.DestinationView
+	(*SetModeRequest)(nil),          // 24: airbound.v1.SetModeRequest
+	(*SetModeResponse)(nil),         // 25: airbound.v1.SetModeResponse
+	(*ExemptTerminalRequest)(nil),   // 26: airbound.v1.ExemptTerminalRequest
+	(*ExemptTerminalResponse)(nil),  // 27: airbound.v1.ExemptTerminalResponse
+	(ReasonCode)(0),                 // 28: airbound.v1.ReasonCode
+	(*EdcaState)(nil),               // 29: airbound.v1.EdcaState
+	(*Edca)(nil),                    // 30: airbound.v1.Edca
+	(*Reason)(nil),                  // 31: airbound.v1.Reason
+	(AirtimeSource)(0),              // 32: airbound.v1.AirtimeSource
+	(TerminalReportTrigger)(0),      // 33: airbound.v1.TerminalReportTrigger
+	(*EventCounts)(nil),             // 34: airbound.v1.EventCounts
 }
 var file_airbound_v1_operations_proto_depIdxs = []int32{
 	0,  // 0: airbound.v1.GetControllerResponse.mode:type_name -> airbound.v1.Mode
 	4,  // 1: airbound.v1.GetControllerResponse.counters:type_name -> airbound.v1.Counter
-	25, // 2: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
+	28, // 2: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
 	1,  // 3: airbound.v1.Cell.capacity_source:type_name -> airbound.v1.CapacitySource
-	7,  // 4: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
-	8,  // 5: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
-	26, // 6: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
-	26, // 7: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
-	5,  // 8: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
-	5,  // 9: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
-	15, // 10: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
-	27, // 11: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
-	6,  // 12: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
-	6,  // 13: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
-	5,  // 14: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
-	20, // 15: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
-	28, // 16: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
-	29, // 17: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
-	0,  // 18: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
-	0,  // 19: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
-	2,  // 20: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
-	9,  // 21: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
-	11, // 22: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
-	13, // 23: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
-	16, // 24: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
-	18, // 25: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
-	21, // 26: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
-	23, // 27: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
-	3,  // 28: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
-	10, // 29: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
-	12, // 30: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
-	14, // 31: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
-	17, // 32: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
-	19, // 33: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
-	22, // 34: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
-	24, // 35: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
-	28, // [28:36] is the sub-list for method output_type
-	20, // [20:28] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	6,  // 4: airbound.v1.Cell.edca:type_name -> airbound.v1.CellEdca
+	29, // 5: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
+	30, // 6: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
+	30, // 7: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
+	31, // 8: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
+	31, // 9: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
+	8,  // 10: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
+	9,  // 11: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
+	31, // 12: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
+	31, // 13: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
+	5,  // 14: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
+	5,  // 15: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
+	16, // 16: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
+	32, // 17: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
+	7,  // 18: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
+	5,  // 19: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
+	7,  // 20: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
+	5,  // 21: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
+	23, // 22: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
+	33, // 23: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
+	34, // 24: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
+	0,  // 25: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
+	0,  // 26: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
+	2,  // 27: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
+	10, // 28: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
+	12, // 29: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
+	14, // 30: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
+	17, // 31: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
+	19, // 32: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
+	21, // 33: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
+	24, // 34: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
+	26, // 35: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
+	3,  // 36: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
+	11, // 37: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
+	13, // 38: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
+	15, // 39: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
+	18, // 40: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
+	20, // 41: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
+	22, // 42: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
+	25, // 43: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
+	27, // 44: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
+	36, // [36:45] is the sub-list for method output_type
+	27, // [27:36] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_operations_proto_init() }
@@ -2078,14 +2366,15 @@ func file_airbound_v1_operations_proto_init() {
 	file_airbound_v1_reason_proto_init()
 	file_airbound_v1_terminal_proto_init()
 	file_airbound_v1_operations_proto_msgTypes[3].OneofWrappers = []any{}
-	file_airbound_v1_operations_proto_msgTypes[13].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[4].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_operations_proto_rawDesc), len(file_airbound_v1_operations_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   23,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,6 +31,7 @@ const (
 	OperationsService_WatchCells_FullMethodName      = "/airbound.v1.OperationsService/WatchCells"
 	OperationsService_ListStations_FullMethodName    = "/airbound.v1.OperationsService/ListStations"
 	OperationsService_ListTerminals_FullMethodName   = "/airbound.v1.OperationsService/ListTerminals"
+	OperationsService_ExplainCell_FullMethodName     = "/airbound.v1.OperationsService/ExplainCell"
 	OperationsService_ExplainTerminal_FullMethodName = "/airbound.v1.OperationsService/ExplainTerminal"
 	OperationsService_SetMode_FullMethodName         = "/airbound.v1.OperationsService/SetMode"
 	OperationsService_ExemptTerminal_FullMethodName  = "/airbound.v1.OperationsService/ExemptTerminal"
@@ -50,11 +51,13 @@ type OperationsServiceClient interface {
 	ListStations(ctx context.Context, in *ListStationsRequest, opts ...grpc.CallOption) (*ListStationsResponse, error)
 	// ListTerminals sends the terminals in pages.
 	ListTerminals(ctx context.Context, in *ListTerminalsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListTerminalsResponse], error)
+	// ExplainCell returns which EDCA parameters a cell's access point has, and what they follow from.
+	ExplainCell(ctx context.Context, in *ExplainCellRequest, opts ...grpc.CallOption) (*ExplainCellResponse, error)
 	// ExplainTerminal returns which bounds a terminal has, and what each follows from.
 	ExplainTerminal(ctx context.Context, in *ExplainTerminalRequest, opts ...grpc.CallOption) (*ExplainTerminalResponse, error)
 	// SetMode switches the whole controller between observing and controlling.
 	SetMode(ctx context.Context, in *SetModeRequest, opts ...grpc.CallOption) (*SetModeResponse, error)
-	// ExemptTerminal exempts terminals of a name from control, or ends that.
+	// ExemptTerminal exempts terminals of a name, or a cell with all of its terminals, from control, or ends that.
 	ExemptTerminal(ctx context.Context, in *ExemptTerminalRequest, opts ...grpc.CallOption) (*ExemptTerminalResponse, error)
 }
 
@@ -143,6 +146,16 @@ func (c *operationsServiceClient) ListTerminals(ctx context.Context, in *ListTer
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type OperationsService_ListTerminalsClient = grpc.ServerStreamingClient[ListTerminalsResponse]
 
+func (c *operationsServiceClient) ExplainCell(ctx context.Context, in *ExplainCellRequest, opts ...grpc.CallOption) (*ExplainCellResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExplainCellResponse)
+	err := c.cc.Invoke(ctx, OperationsService_ExplainCell_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operationsServiceClient) ExplainTerminal(ctx context.Context, in *ExplainTerminalRequest, opts ...grpc.CallOption) (*ExplainTerminalResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExplainTerminalResponse)
@@ -187,11 +200,13 @@ type OperationsServiceServer interface {
 	ListStations(context.Context, *ListStationsRequest) (*ListStationsResponse, error)
 	// ListTerminals sends the terminals in pages.
 	ListTerminals(*ListTerminalsRequest, grpc.ServerStreamingServer[ListTerminalsResponse]) error
+	// ExplainCell returns which EDCA parameters a cell's access point has, and what they follow from.
+	ExplainCell(context.Context, *ExplainCellRequest) (*ExplainCellResponse, error)
 	// ExplainTerminal returns which bounds a terminal has, and what each follows from.
 	ExplainTerminal(context.Context, *ExplainTerminalRequest) (*ExplainTerminalResponse, error)
 	// SetMode switches the whole controller between observing and controlling.
 	SetMode(context.Context, *SetModeRequest) (*SetModeResponse, error)
-	// ExemptTerminal exempts terminals of a name from control, or ends that.
+	// ExemptTerminal exempts terminals of a name, or a cell with all of its terminals, from control, or ends that.
 	ExemptTerminal(context.Context, *ExemptTerminalRequest) (*ExemptTerminalResponse, error)
 	mustEmbedUnimplementedOperationsServiceServer()
 }
@@ -217,6 +232,9 @@ func (UnimplementedOperationsServiceServer) ListStations(context.Context, *ListS
 }
 func (UnimplementedOperationsServiceServer) ListTerminals(*ListTerminalsRequest, grpc.ServerStreamingServer[ListTerminalsResponse]) error {
 	return status.Error(codes.Unimplemented, "method ListTerminals not implemented")
+}
+func (UnimplementedOperationsServiceServer) ExplainCell(context.Context, *ExplainCellRequest) (*ExplainCellResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExplainCell not implemented")
 }
 func (UnimplementedOperationsServiceServer) ExplainTerminal(context.Context, *ExplainTerminalRequest) (*ExplainTerminalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExplainTerminal not implemented")
@@ -317,6 +335,24 @@ func _OperationsService_ListTerminals_Handler(srv interface{}, stream grpc.Serve
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type OperationsService_ListTerminalsServer = grpc.ServerStreamingServer[ListTerminalsResponse]
 
+func _OperationsService_ExplainCell_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExplainCellRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).ExplainCell(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_ExplainCell_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).ExplainCell(ctx, req.(*ExplainCellRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OperationsService_ExplainTerminal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExplainTerminalRequest)
 	if err := dec(in); err != nil {
@@ -385,6 +421,10 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListStations",
 			Handler:    _OperationsService_ListStations_Handler,
+		},
+		{
+			MethodName: "ExplainCell",
+			Handler:    _OperationsService_ExplainCell_Handler,
 		},
 		{
 			MethodName: "ExplainTerminal",

@@ -6,7 +6,8 @@ Rules of this file:
 - a terminal is decided again when something changed that its decisions follow from: in its own report, or of the cell
   (active senders, the capacity by more than `change_ratio`, a shared minimum RTT), when the access point reports again
   after it was stale, or when something of it is due. Nearly all reports change nothing, and cost no decision;
-- an error in one terminal's decision frees that terminal and concerns no other.
+- an error in one terminal's decision frees that terminal and concerns no other; so does one in the decision about the
+  access point's own queues, which is taken with each of its reports, and when something of it is due.
 """
 
 import traceback
@@ -14,16 +15,20 @@ from dataclasses import dataclass, field
 
 from airbound.core.addresses import Address, Mac, mac_text
 from airbound.core.cell.capacity import CapacityEstimator
+from airbound.core.cell.channel_access import CannotSetError, ChannelAccess, wanted
 from airbound.core.cell.min_rtt import MinRtt
 from airbound.core.cell.stations import Change, Stations
 from airbound.core.cell.streams import Reporter
 from airbound.core.cell.terminal import Terminal
 from airbound.core.commands import command, is_as_decided, renewal
 from airbound.core.decisions import Decision, decide
+from airbound.core.edca import Edca
+from airbound.core.edca_commands import SentEdca, edca_command, is_as_sent
 from airbound.core.effects import CellChanged, Effect, Note
+from airbound.core.parameters import EdcaParameters
 from airbound.core.principals import Principal
-from airbound.core.reasons import Code, Reason
-from airbound.core.reports import COUNTER_MAX, AccessPointReport
+from airbound.core.reasons import Code, Reason, is_waiting
+from airbound.core.reports import COUNTER_MAX, AccessPointReport, EdcaState
 from airbound.core.settings import Settings
 
 ERROR_MAX_CHARACTERS = 200
@@ -35,6 +40,13 @@ class AccessPoint(Reporter):
     """An access point's agent on one stream, for one cell."""
 
     cell: "CellState | None" = None
+    edca: EdcaState | None = None  # as it was reported last
+    edca_sent: SentEdca | None = None
+
+    @property
+    def edca_generation(self) -> int:
+        """Generation of the EDCA parameters in force; 0 while the access point's own are."""
+        return self.edca.generation if self.edca else 0
 
 
 @dataclass(slots=True, eq=False)
@@ -49,9 +61,16 @@ class CellState:
     center_frequency_mhz: int = 0
     monotonic_us: int = 0
     reported_at_us: int = 0
+    measured_at_us: int = 0  # when rates were last taken
     stations: Stations = field(default_factory=Stations)
     terminals: dict[Mac, Terminal] = field(default_factory=dict)  # those that are joined
     decided_capacity_bps: float = 0.0  # what decisions use: the estimate, but for small changes
+    channel_access: ChannelAccess = field(default_factory=ChannelAccess)
+    edca_code: Code = Code.UNSPECIFIED  # why the access point's queues have the parameters that they have
+    edca_subject: str = ""  # of that reason, where it has one
+    edca_traffic: Code = Code.UNSPECIFIED  # what the traffic calls for, applied or not
+    edca_failures_total: int = 0  # decisions about them that ended in an error of the controller
+    _wanted_of: tuple[EdcaState, EdcaParameters, Edca] | None = None
     capacity: CapacityEstimator = field(init=False)
     min_rtt: MinRtt = field(init=False)
     due_us: int = 0  # of core.deadlines
@@ -91,6 +110,7 @@ class CellState:
         if report.monotonic_us < self.monotonic_us:
             before = set(stations.addresses())
             stations.restart()
+            self.channel_access.restart()
         else:
             before = None
         was_stale = now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000
@@ -100,7 +120,12 @@ class CellState:
         if before:
             change.gone += [mac for mac in before if mac not in stations.by_mac]
         parameters = self.settings.parameters
+        baseline_us = stations.baseline_us
         interval, jumps = stations.differences(report, parameters.senders, parameters.capacity)
+        if stations.baseline_us != baseline_us:
+            self.measured_at_us = now_us
+            seconds = (stations.baseline_us - baseline_us) / 1e6
+            self.channel_access.observe(stations.uplink_bps, stations.downlink_bps, seconds, parameters.edca)
         if interval is not None:
             self.capacity.observe(interval, now_us)
         self.min_rtt.expire(now_us)
@@ -132,6 +157,10 @@ class CellState:
                 moved.append(address)
         if not moved and not changed:
             return self.due(terminal, now_us)
+        if changed and self._started(terminal):
+            senders = self.stations.active_senders
+            reason = Reason(Code.ACTIVE_SENDERS, "", senders - 1, senders)
+            return [Note("info", "senders", self.name, (reason,)), *self.decide_all(now_us), self.changed()]
         effects = self.decide(terminal, now_us)
         if moved and self.settings.parameters.min_rtt.share:
             for other in self.terminals.values():
@@ -143,6 +172,13 @@ class CellState:
         """What the cell's senders have in flight at their smallest windows, in time on the air."""
         segments = self.stations.active_senders * self.settings.parameters.bdp.floor_segs
         return round(segments * SEGMENT_BYTES * 8e6 / self.decided_capacity_bps)
+
+    def _started(self, terminal: Terminal) -> bool:
+        """Whether a joined terminal has begun to send since rates were last taken, and its station is counted for that:
+        its first bounds, and those of the others, must not wait for the access point's next report.
+        """
+        began = bool(terminal.sending) and terminal.started_at_us >= self.measured_at_us
+        return began and self.stations.started(terminal.mac)
 
     # Decisions
 
@@ -181,9 +217,7 @@ class CellState:
             return self._failed(terminal, error, now_us)
 
     def _failed(self, terminal: Terminal, error: Exception, now_us: int) -> list[Effect]:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        what = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
-        reason = Reason(Code.INTERNAL_ERROR, f"{what}, in {where.name}, line {where.lineno}")
+        reason = _internal_error(error)
         terminal.no_bounds = reason
         terminal.failures_total += 1
         self.settings.count("failures_total")
@@ -217,6 +251,109 @@ class CellState:
         # A terminal that waits has its lease end: nothing is renewed.
         return stale_at_us if terminal.no_bounds is not None else min(sent.renew_at_us, stale_at_us)
 
+    # The access point's own queues
+
+    def decide_edca(self, now_us: int) -> list[Effect]:
+        """Commands for the access point."""
+        access_point = self.access_point
+        if access_point is None or access_point.closed:
+            return []
+        try:
+            code = self.edca_code = self._edca_code(access_point, now_us)
+            state = access_point.edca
+            queues = (self._wanted(state),) if code is Code.UPLOADS_DOMINATE and state is not None else ()
+            if is_waiting(code) or is_as_sent(access_point, queues, now_us):
+                return []
+            return edca_command(access_point, queues, self._edca_reason(code), self.settings, now_us)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the terminals' leases go on
+            reason = _internal_error(error)
+            self.edca_code, self.edca_subject = reason.code, reason.subject
+            self.edca_failures_total += 1
+            self.settings.count("failures_total")
+            effects = edca_command(access_point, (), reason, self.settings, now_us)
+            if self.edca_failures_total & (self.edca_failures_total - 1):
+                return effects  # the log gets the 1st, 2nd, 4th, 8th, ...
+            return [*effects, Note("warning", "failed", self.name, (reason,))]
+
+    def _edca_code(self, access_point: AccessPoint, now_us: int) -> Code:
+        """UPLOADS_DOMINATE if the queues are to be set, or why not. Nearly all reports change nothing: a reason with
+        its values is made when somebody is to see it.
+        """
+        parameters, state = self.settings.parameters, access_point.edca
+        if now_us - self.reported_at_us > parameters.safety.cell_stale_ms * 1000:
+            return Code.CELL_STALE
+        if not self.stations.measured:
+            return Code.CELL_LEARNING
+        # Found out also where it is not applied: hysteresis goes on, and operators are shown what it would be.
+        was_set = state is not None and state.generation > 0
+        senders = self.stations.active_senders
+        traffic = self.edca_traffic = self.channel_access.traffic(senders, now_us, parameters.edca, was_set=was_set)
+        restriction = self._edca_restriction(state)
+        if restriction is not None or state is None or traffic is not Code.UPLOADS_DOMINATE:
+            return restriction or traffic
+        try:
+            return Code.EDCA_OFF if self._wanted(state) in state.own else traffic
+        except CannotSetError as error:
+            self.edca_subject = str(error)
+            return Code.CANNOT_SET_EDCA
+
+    def _edca_restriction(self, state: EdcaState | None) -> Code | None:
+        """Why the access point must have its own parameters, whatever the traffic."""
+        settings = self.settings
+        if not settings.parameters.edca.enabled:
+            return Code.EDCA_OFF
+        if settings.mode == "observe":
+            return Code.OBSERVE_MODE
+        if settings.exempt and settings.is_cell_exempt(self.bssid):
+            return Code.EXEMPT
+        if state is None or not state.can_set:
+            self.edca_subject = state.refusal if state else ""
+            return Code.CANNOT_SET_EDCA
+        return None
+
+    @property
+    def edca_reason(self) -> Reason | None:
+        """Why the access point's queues have the parameters that they have; none before that was decided."""
+        return self._edca_reason(self.edca_code) if self.edca_code else None
+
+    @property
+    def edca_traffic_reason(self) -> Reason | None:
+        """What the traffic calls for, applied or not; none while it is not known."""
+        return self._edca_reason(self.edca_traffic) if self.edca_traffic else None
+
+    def _edca_reason(self, code: Code) -> Reason:
+        parameters = self.settings.parameters
+        match code:
+            case Code.FEW_SENDERS | Code.DOWNLOADS | Code.UPLOADS_DOMINATE:
+                return self.channel_access.reason(code, self.stations.active_senders, parameters.edca)
+            case Code.CELL_STALE:
+                return Reason(code, self.name, limit=parameters.safety.cell_stale_ms / 1000)
+            case Code.CELL_LEARNING:
+                return Reason(code, self.name)
+            case Code.CANNOT_SET_EDCA | Code.INTERNAL_ERROR:
+                return Reason(code, self.edca_subject)
+            case _:
+                return Reason(code)
+
+    def _wanted(self, state: EdcaState) -> Edca:
+        """As channel_access.wanted; reports that change nothing carry the same state."""
+        parameters = self.settings.parameters.edca
+        known = self._wanted_of
+        if known is None or known[0] is not state or known[1] is not parameters:
+            known = self._wanted_of = state, parameters, wanted(state, parameters)
+        return known[2]
+
+    def due_at_us(self) -> int:
+        """When the cell must be looked at without a report: the lease of its access point's queues, or to forget it."""
+        safety = self.settings.parameters.safety
+        forget_at_us = self.reported_at_us + safety.forget_ms * 1000 + 1
+        sent = self.access_point.edca_sent if self.access_point and not self.access_point.closed else None
+        if sent is None or not sent.queues:
+            return forget_at_us
+        stale_at_us = self.reported_at_us + safety.cell_stale_ms * 1000 + 1
+        # While the cell is learned anew nothing is renewed.
+        return min(forget_at_us, stale_at_us if is_waiting(self.edca_code) else min(sent.renew_at_us, stale_at_us))
+
     def changed(self) -> CellChanged:
         """For those who watch."""
         return CellChanged(self.bssid)
@@ -226,14 +363,28 @@ class CellState:
         return decide(terminal, self, self.settings)
 
 
+def _internal_error(error: Exception) -> Reason:
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    what = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
+    return Reason(Code.INTERNAL_ERROR, f"{what}, in {where.name}, line {where.lineno}")
+
+
 def restriction(terminal: Terminal, settings: Settings) -> Reason | None:
     """Why a terminal must have no bounds, whatever is known of its cell."""
     if settings.mode == "observe":
         return Reason(Code.OBSERVE_MODE)
-    if terminal.name in settings.exempt:
+    if is_exempt(terminal, settings):
         return Reason(Code.EXEMPT)
     if not terminal.back_end.can_set_max:
         return Reason(Code.BACK_END_CANNOT_BOUND, terminal.back_end.name)
     if not terminal.sends:
         return Reason(Code.NOT_SENDING)
     return None
+
+
+def is_exempt(terminal: Terminal, settings: Settings) -> bool:
+    """Whether an operator exempted a terminal, or the cell that it is joined to."""
+    exempt = settings.exempt
+    return bool(exempt) and (
+        terminal.name in exempt or (terminal.cell is not None and settings.is_cell_exempt(terminal.cell.bssid))
+    )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.capacity import Interval, expected_goodput_bps
+from airbound.core.cell.channel_access import ACK_BYTES
 from airbound.core.parameters import CapacityParameters, SenderParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
@@ -48,21 +49,25 @@ class Stations:
     """All stations of a cell."""
 
     by_mac: dict[Mac, StationState] = field(default_factory=dict)
-    active_senders: int = 0
+    active_senders: int = 0  # by their counters, and those that have begun since by their own report
     uplink_bps: float = 0.0
+    downlink_bps: float = 0.0  # less what the TCP ACKs of uploads take
     busy_ratio: float | None = None
     measured: bool = False  # whether rates are known: two reports have been compared
     reassociations_total: int = 0
     _last_us: int = 0  # the access point's clock at the last report; 0: there was none
-    _baseline_us: int = 0
+    baseline_us: int = 0  # the access point's clock at the last differences, or at the first report
+    _started: set[Mac] = field(default_factory=set)  # that have begun to send since, by their own report
     _survey: Survey | None = None
     _incomplete: bool = False  # a sender came or left within the interval
 
     def restart(self) -> None:
         """The access point booted: nothing can be compared with what it reported before."""
         self.by_mac.clear()
-        self.active_senders, self.uplink_bps, self.busy_ratio, self.measured = 0, 0.0, None, False
-        self._last_us, self._baseline_us, self._survey, self._incomplete = 0, 0, None, False
+        self.active_senders, self.busy_ratio, self.measured = 0, None, False
+        self.uplink_bps = self.downlink_bps = 0.0
+        self._last_us, self.baseline_us, self._survey, self._incomplete = 0, 0, None, False
+        self._started.clear()
 
     def update(self, report: AccessPointReport, now_us: int) -> Change:
         """Take in who is associated now."""
@@ -93,10 +98,27 @@ class Stations:
             change.gone.append(mac)
         self._last_us = at_us
         if not before_us:
-            self._baseline_us, self._survey = at_us, report.survey
+            self.baseline_us, self._survey = at_us, report.survey
         elif known or change.appeared:
-            self.active_senders = sum(state.sending for state in self.by_mac.values())
+            self._started &= self.by_mac.keys()
+            self.active_senders = sum(state.sending for state in self.by_mac.values()) + len(self._started)
         return change
+
+    def started(self, mac: Mac) -> bool:
+        """Count a station whose terminal reports that it has begun to send, until the next differences show whether it
+        does; true if that is one active sender more. Before rates are known there is nothing to add to.
+        """
+        state = self.by_mac.get(mac)
+        if not self.measured or state is None or state.sending or mac in self._started:
+            return False
+        self._started.add(mac)
+        self.active_senders += 1
+        return True
+
+    def is_active(self, mac: Mac) -> bool:
+        """Whether a station is counted as an active sender."""
+        state = self.by_mac.get(mac)
+        return state is not None and (state.sending or mac in self._started)
 
     def differences(
         self, report: AccessPointReport, senders: SenderParameters, capacity: CapacityParameters
@@ -105,37 +127,48 @@ class Stations:
         came or left meanwhile; and counters that moved further than is possible, whose stations are left out.
         """
         at_us = report.monotonic_us
-        duration_us = at_us - self._baseline_us
+        duration_us = at_us - self.baseline_us
         shortest_us = senders.min_interval_ms * 1000
         if duration_us < shortest_us:
             return None, []
         overhead, start, stop = senders.link_overhead_bytes, senders.start_bytes_per_s, senders.stop_bytes_per_s
-        payload_bytes = frames = aggregated = active = 0
-        rates = list[tuple[int, bool]]()
-        jumps = list[Reason]()
+        ack_bytes = overhead + ACK_BYTES
+        most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
+        payload_bytes = downlink_bytes = frames = aggregated = active = 0
+        rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
-            old, new = state.baseline, state.latest
-            elapsed_us = at_us - state.baseline_us
-            elapsed_us = max(elapsed_us, shortest_us)
+            old, new, elapsed_us = state.baseline, state.latest, at_us - state.baseline_us
+            elapsed_us = elapsed_us if elapsed_us > shortest_us else shortest_us  # noqa: FURB136  # max is a call
             state.baseline, state.baseline_us = new, at_us
             incomplete, state.associated_since = state.associated_since, False
-            packets, received = new.rx_packets - old.rx_packets, new.rx_bytes - old.rx_bytes
-            sent, retries = new.tx_packets - old.tx_packets, new.tx_retries - old.tx_retries
+            # Unpacked: fields one by one, of thousands of stations in a second, would take twice as long.
+            old_rx_bytes, old_rx_packets, old_tx_bytes, old_tx_packets, old_tx_retries = old[1:6]
+            rx_bytes, rx_packets, tx_bytes, tx_packets, tx_retries = new[1:6]
+            packets, received = rx_packets - old_rx_packets, rx_bytes - old_rx_bytes
+            sent, transmitted, retries = (
+                tx_packets - old_tx_packets,
+                tx_bytes - old_tx_bytes,
+                tx_retries - old_tx_retries,
+            )
             if not (packets or received or sent or retries or state.sending):
                 state.payload_bytes_per_s = 0.0  # as most stations of most cells
                 continue
-            most = STATION_MAX_PACKETS_PER_S * elapsed_us
-            if max(packets, sent, retries) * 1e6 > most or received * 1e6 > STATION_MAX_BYTES_PER_S * elapsed_us:
+            most, most_bytes = most_packets_per_us * elapsed_us, most_bytes_per_us * elapsed_us
+            if received > most_bytes or transmitted > most_bytes or packets > most or sent > most or retries > most:
                 # A driver's error. Taken for traffic it would spoil the cell's capacity for a while.
                 jumps.append(_jump(old, new, elapsed_us))
                 self._incomplete = True
                 active += state.sending
                 continue
             # A null data frame is all header, so a station that only reports to be awake sends nothing.
-            payload = max(0, received - packets * overhead)
-            state.payload_bytes_per_s = payload * 1e6 / elapsed_us
-            state.sending = state.payload_bytes_per_s >= (stop if state.sending else start)
+            payload = received - packets * overhead
+            payload = payload if payload > 0 else 0  # noqa: FURB136
+            state.payload_bytes_per_s = bytes_per_s = payload * 1e6 / elapsed_us
+            state.sending = bytes_per_s >= (stop if state.sending else start)
             payload_bytes += payload
+            downlink = transmitted - sent * ack_bytes
+            if downlink > 0:
+                downlink_bytes += downlink
             if new.aggregates:
                 aggregated += packets + sent
             else:
@@ -145,15 +178,15 @@ class Stations:
                 self._incomplete |= incomplete
                 rates.append((new.rx_bitrate_kbps, new.aggregates))
         self.active_senders, self.measured = active, True
-        active_us, busy_us = _survey_difference(self._survey, report.survey)
-        self.uplink_bps = payload_bytes * 8e6 / duration_us
-        self.busy_ratio = busy_us / active_us if active_us else None
-        self._baseline_us, self._survey = at_us, report.survey
+        self._started.clear()
+        active_us, busy_us = self._channel_time(report.survey)
+        self.uplink_bps, self.downlink_bps = payload_bytes * 8e6 / duration_us, downlink_bytes * 8e6 / duration_us
+        self.baseline_us = at_us
         # The air of a sender that came or left is in the survey, but not all of its bytes are here.
         complete, self._incomplete = not self._incomplete, False
         if not complete:
             return None, jumps
-        interval = Interval(
+        return Interval(
             duration_us=duration_us,
             payload_bytes=payload_bytes,
             frames=frames,
@@ -163,8 +196,14 @@ class Stations:
             best_bitrate_bps=0.0 if any(aggregates for _, aggregates in rates) else max(rates, default=(0,))[0] * 1e3,
             survey_active_us=active_us,
             survey_busy_us=busy_us,
-        )
-        return interval, jumps
+        ), jumps
+
+    def _channel_time(self, survey: Survey | None) -> tuple[int, int]:
+        """Active and busy time since the last differences."""
+        active_us, busy_us = _survey_difference(self._survey, survey)
+        self.busy_ratio = busy_us / active_us if active_us else None
+        self._survey = survey
+        return active_us, busy_us
 
     def addresses(self) -> Iterable[Mac]:
         """Who is associated."""
@@ -173,7 +212,7 @@ class Stations:
 
 def _jump(old: Station, new: Station, elapsed_us: int) -> Reason:
     """The first counter that moved further than any station can within the time."""
-    limits = {"rx_bytes": STATION_MAX_BYTES_PER_S}
+    limits = dict.fromkeys(("rx_bytes", "tx_bytes"), STATION_MAX_BYTES_PER_S)
     limits |= dict.fromkeys(("rx_packets", "tx_packets", "tx_retries"), STATION_MAX_PACKETS_PER_S)
     for name, per_second in limits.items():
         before, after = getattr(old, name), getattr(new, name)
@@ -184,11 +223,13 @@ def _jump(old: Station, new: Station, elapsed_us: int) -> Reason:
 
 def _restarted(old: Station, new: Station) -> bool:
     """Counters run from association: one that fell means that the station left and came back between two reports."""
+    old_rx_bytes, old_rx_packets, _, old_tx_packets, old_tx_retries = old[1:6]
+    rx_bytes, rx_packets, _, tx_packets, tx_retries = new[1:6]  # tx_bytes of some drivers fall at 2**32
     return (
-        new.rx_bytes < old.rx_bytes
-        or new.rx_packets < old.rx_packets
-        or new.tx_packets < old.tx_packets
-        or new.tx_retries < old.tx_retries
+        rx_bytes < old_rx_bytes
+        or rx_packets < old_rx_packets
+        or tx_packets < old_tx_packets
+        or tx_retries < old_tx_retries
         or new.connected_time_ms < old.connected_time_ms
     )
 

@@ -39,6 +39,7 @@ class Terminal(Reporter):
     generation_in_force: int = 0
     sending: dict[Address, Destination] = field(default_factory=dict)  # with queued data, by the last report
     sampled_at_us: int = 0  # the controller's clock at that report
+    started_at_us: int = 0  # the same, when it began to send: it sent nothing by the report before
     paused: dict[Address, Paused] = field(default_factory=dict)  # with queued data a moment ago
     cell: CellState | None = None  # the one that it is joined to
     unplaced: Reason | None = None  # why it is joined to none
@@ -91,6 +92,8 @@ class Terminal(Reporter):
                 if was is None or (was != destination if srtt_counts else was[:_SRTT] != destination[:_SRTT]):
                     changed = True
         self.sending = sending
+        if sending and not before:
+            self.started_at_us = now_us
         if self.paused or len(sending) < len(before) or changed:
             changed |= self._keep_paused(before, now_us, keep_us)
         self.sampled_at_us = now_us

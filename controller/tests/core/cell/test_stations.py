@@ -92,6 +92,48 @@ def test_rates_are_not_rounded_to_whole_bytes() -> None:
     assert cell.uplink_bps == 1_500 * 8e6 / 700_000
 
 
+@pytest.mark.parametrize(
+    ("ack_ip_bytes", "most_share"),
+    [
+        (52, 0.0),  # IPv4, time stamps
+        (40, 0.0),  # without
+        (80, 0.01),  # three SACK blocks
+        (72, 0.01),  # IPv6
+    ],
+)
+def test_the_acks_of_an_upload_are_no_downlink(ack_ip_bytes: int, most_share: float) -> None:
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(1, station(1_000, tx_packets=500, tx_bytes=500 * (34 + ack_ip_bytes)))
+    assert cell.stations.downlink_bps <= most_share * cell.uplink_bps
+    assert cell.uplink_bps == PACKETS_1000
+
+
+def test_a_download_counts_by_its_payload_and_beside_an_upload_as_well() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1), station(0, number=2))
+    cell.report(
+        1,
+        station(1_000, tx_packets=500, tx_bytes=500 * 86),
+        station(500, number=1, size=86, tx_packets=1_000, tx_bytes=1_000 * 1534),
+        station(1_000, number=2, tx_packets=1_500, tx_bytes=1_000 * 1534 + 500 * 86),
+    )
+    assert cell.stations.downlink_bps == 2_000 * 1448 * 8
+    cell.report(1.5, station(1_000, tx_packets=1_000, tx_bytes=500 * 86 + 500 * 1534))
+    assert cell.stations.downlink_bps == 500 * 1448 * 8 / 0.5
+    cell.stations.restart()
+    assert (cell.stations.uplink_bps, cell.stations.downlink_bps) == (0, 0)
+
+
+def test_a_downlink_counter_that_begins_again_costs_no_other_stations_downlink() -> None:
+    """Some drivers count bytes to 2**32."""
+    cell = Cell()
+    cell.report(0, station(0, tx_bytes=2**32 - 10), station(0, number=1))
+    cell.report(1, station(10, tx_packets=10, tx_bytes=10**4), station(0, number=1, tx_packets=100, tx_bytes=153_400))
+    assert cell.stations.downlink_bps == 100 * 1448 * 8
+    assert cell.stations.reassociations_total == 0
+
+
 def test_null_frames_are_no_sending() -> None:
     cell = Cell()
     cell.report(0, station(0, size=26))
@@ -163,7 +205,7 @@ def test_a_station_was_associated_when_the_access_point_says_so(connected_s: flo
 
 
 COUNTERS = ["rx_bytes", "rx_packets", "tx_packets", "tx_retries"]
-FULL = Station(mac(0), 10**9, 10**6, 10**6, 10**4, connected_time_ms=100_000)
+FULL = Station(mac(0), 10**9, 10**6, tx_packets=10**6, tx_retries=10**4, connected_time_ms=100_000)
 
 
 @pytest.mark.parametrize("fallen", [*COUNTERS, "connected_time_ms"])
@@ -375,7 +417,7 @@ def test_a_sender_whose_counter_jumped_still_counts() -> None:
     assert cell.senders == 1
 
 
-@pytest.mark.parametrize("counter", COUNTERS)
+@pytest.mark.parametrize("counter", [*COUNTERS, "tx_bytes"])
 def test_every_counter_that_jumps_is_named(counter: str) -> None:
     cell = Cell()
     cell.report(0, station(0))
@@ -388,13 +430,19 @@ def test_every_counter_that_jumps_is_named(counter: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("counter", "most"), [("rx_bytes", 2_500_000_000), ("rx_packets", 20_000_000), ("tx_packets", 20_000_000)]
+    ("counter", "most"),
+    [
+        ("rx_bytes", 2_500_000_000),
+        ("tx_bytes", 2_500_000_000),
+        ("rx_packets", 20_000_000),
+        ("tx_packets", 20_000_000),
+    ],
 )
 def test_what_a_counter_can_move_in_a_second(counter: str, most: int) -> None:
     for count, jumps in ((most, 0), (most + 1, 1)):
         cell = Cell()
         cell.report(0, Station(mac(0)))
-        cell.report(1, Station(mac(0))._replace(**{counter: count}))  # type: ignore[arg-type]  # all integers
+        cell.report(1, Station(mac(0))._replace(**{"tx_packets": 1, counter: count}))  # type: ignore[arg-type]
         assert len(cell.jumps) == jumps
 
 
@@ -434,3 +482,35 @@ def test_no_counters_make_a_negative_rate(reports: list[tuple[int, list[Station]
         assert set(cell.stations.addresses()) == {entry.mac for entry in stations}
         assert set(change.appeared) <= set(cell.stations.addresses())
         assert not set(change.gone) & set(cell.stations.addresses())
+
+
+def test_a_station_whose_terminal_began_to_send_counts_until_its_counters_say() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1))
+    assert not cell.stations.started(mac(0))  # nothing is measured yet
+    cell.report(1, station(100), station(0, number=1))
+    assert not cell.stations.started(mac(0))  # it is counted
+    assert not cell.stations.started(mac(7))  # it is not here
+    assert cell.stations.started(mac(1))
+    assert not cell.stations.started(mac(1))
+    assert (cell.senders, cell.stations.is_active(mac(1)), cell.stations.is_active(mac(7))) == (2, True, False)
+    cell.report(1.1, station(110), station(1, number=1))  # too soon for rates
+    assert cell.senders == 2
+    cell.report(2, station(200), station(1, number=1))
+    assert (cell.senders, cell.stations.is_active(mac(1))) == (1, False)
+    assert cell.stations.started(mac(1))
+    cell.report(3, station(300), station(100, number=1))
+    assert (cell.senders, cell.stations.is_active(mac(1))) == (2, True)
+
+
+def test_a_station_that_began_to_send_and_left_does_not_count() -> None:
+    cell = Cell()
+    for second in range(2):
+        cell.report(second, station(100 * second), station(0, number=1), station(0, number=2))
+    assert cell.stations.started(mac(1))
+    assert cell.stations.started(mac(2))
+    cell.report(1.1, station(110), station(0, number=1))
+    assert cell.senders == 2
+    cell.stations.restart()
+    cell.report(2, station(110), station(0, number=1))
+    assert cell.senders == 0

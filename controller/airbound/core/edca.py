@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a radio's transmit queues contend for the air (EDCA, IEEE Std 802.11-2020, 10.23.2), and within which limits an
+access point's agent lets a controller change that.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+AIFSN_MAX, CW_MAX, TXOP_LIMIT_MAX = 15, 1023, 65_535  # what there can be
+# What an agent takes at most; more would keep the access point from its own air.
+SET_AIFSN_MAX, SET_CW_MIN_MAX, SET_TXOP_LIMIT_MAX = 7, 63, 94
+
+
+class Category(IntEnum):
+    """A transmit queue, by its number in the wire contract."""
+
+    BACKGROUND = 1
+    BEST_EFFORT = 2
+    VIDEO = 3
+    VOICE = 4
+
+
+class Edca(NamedTuple):
+    """One queue's parameters: AIFSN and contention windows in slots, `txop_limit` in units of 32 us."""
+
+    category: Category
+    aifsn: int
+    cw_min: int
+    cw_max: int
+    txop_limit: int
+
+
+def is_contention_window(slots: int) -> bool:
+    """Whether a contention window can have this many slots: 2^k - 1."""
+    return 0 <= slots <= CW_MAX and not slots & (slots + 1)
+
+
+def category_text(category: Category) -> str:
+    """A category's name for a person."""
+    return category.name.lower().replace("_", " ")
+
+
+def text(queue: Edca) -> str:
+    """One queue for a person."""
+    txop = f", TXOP limit {queue.txop_limit * 32} us" if queue.txop_limit else ""
+    return f"{category_text(queue.category)} AIFSN {queue.aifsn}, CW {queue.cw_min}..{queue.cw_max}{txop}"

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+
+from airbound.core import edca
+from airbound.core.edca import Category, Edca, is_contention_window, text
+from airbound.grpc import convert
+from airbound.v1 import access_point_pb2
+
+
+def test_the_limits_are_those_that_agents_are_written_for() -> None:
+    assert (edca.AIFSN_MAX, edca.CW_MAX, edca.TXOP_LIMIT_MAX) == (15, 1023, 65_535)
+    assert (edca.SET_AIFSN_MAX, edca.SET_CW_MIN_MAX, edca.SET_TXOP_LIMIT_MAX) == (7, 63, 94)
+
+
+def test_contention_windows_are_one_less_than_a_power_of_two() -> None:
+    assert [slots for slots in range(-2, 2_050) if is_contention_window(slots)] == [2**k - 1 for k in range(11)]
+
+
+def test_every_category_is_the_contracts() -> None:
+    wire = {
+        name.removeprefix("ACCESS_CATEGORY_"): number
+        for name, number in access_point_pb2.AccessCategory.items()
+        if number
+    }
+    assert {category.name: category.value for category in Category} == wire
+    for category in Category:
+        assert convert.queue(Edca(category, 1, 1, 1, 0)).category == category.value
+
+
+def test_a_queue_for_a_person() -> None:
+    assert text(Edca(Category.BEST_EFFORT, 4, 15, 1023, 0)) == "best effort AIFSN 4, CW 15..1023"
+    assert text(Edca(Category.VIDEO, 2, 7, 15, 94)) == "video AIFSN 2, CW 7..15, TXOP limit 3008 us"
