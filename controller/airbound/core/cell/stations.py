@@ -61,6 +61,11 @@ class Stations:
     _survey: Survey | None = None
     _incomplete: bool = False  # a sender came or left within the interval
 
+    @property
+    def started_count(self) -> int:
+        """How many of the active senders are known by their own reports only."""
+        return len(self._started)
+
     def restart(self) -> None:
         """The access point booted: nothing can be compared with what it reported before."""
         self.by_mac.clear()
