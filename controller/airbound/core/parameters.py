@@ -120,6 +120,9 @@ class CapacityParameters:
         float,
         _within(0.01, 1, "without aggregation: uplink IP throughput is never more than this share of the PHY rate"),
     ] = 0.47
+    most_per_bitrate_unanswered: Annotated[
+        float, _within(0.01, 1, "the same of packets for which nothing is sent back, as of UDP")
+    ] = 0.57
     min_bps: Annotated[float, _within(1e4, 1e11, "no estimate is below this")] = 5e5
     max_bps: Annotated[float, _within(1e5, 1e12, "no estimate is above this")] = 5e9
     min_utilisation: Annotated[float, _within(0.01, 1, "an interval less busy than this is no sample")] = 0.05

@@ -50,6 +50,7 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
         "goodput_per_bitrate": (0.01, 0.44, 1.0),
         "goodput_per_bitrate_aggregated": (0.01, 0.65, 1.0),
         "most_per_bitrate": (0.01, 0.47, 1.0),
+        "most_per_bitrate_unanswered": (0.01, 0.57, 1.0),
         "min_bps": (1e4, 5e5, 1e11),
         "max_bps": (1e5, 5e9, 1e12),
         "min_utilisation": (0.01, 0.05, 1.0),

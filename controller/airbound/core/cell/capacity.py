@@ -17,8 +17,10 @@ station of 802.11n or later sends dozens of packets in one access once the chann
 about a full channel: its packets are charged by the airtime they took, one access for each `aggregate_us` of it.
 
 Frames that collide keep the channel busy for less time than their senders give for them, so that in a full cell u comes
-out too small and the sample too large. It is never more than `most_per_bitrate` of the best sender's PHY rate (without
-aggregation, where that is known).
+out too small and the sample too large. It is never more than a share of the best sender's PHY rate (without
+aggregation, where that is known): `most_per_bitrate` of it if there is a downlink access for every second uplink
+packet, as with TCP, and `most_per_bitrate_unanswered` if there is none, as with UDP. In between the time that a packet
+takes is between theirs.
 
 Assumptions: 802.11g OFDM timing (parameters); other cells' traffic counts as busy and is taken to grow with ours,
 which at part load gives too little and corrects itself as the load rises; uplink collisions are inside `busy_us`.
@@ -38,6 +40,7 @@ from typing import Literal
 from airbound.core.parameters import CapacityParameters
 
 Source = Literal["default", "bitrate", "busy_time", "throughput"]
+ANSWERS_OF_TCP = 0.5  # downlink accesses for an uplink packet: an ACK for every second segment
 AVERAGED_ENOUGH = 0.95  # three time constants
 
 
@@ -48,6 +51,7 @@ class Interval:
     duration_us: int
     payload_bytes: int  # uplink
     frames: int  # both ways, without aggregation: packets and downlink retries, each a channel access
+    uplink_frames: int = 0  # of them, those that the stations sent
     aggregated_frames: int = 0  # both ways, of stations that aggregate
     active_senders: int
     goodput_bps: float = 0.0  # what the PHY rates of the active senders should carry; 0: no rate is known
@@ -83,6 +87,15 @@ def utilisation(interval: Interval, parameters: CapacityParameters) -> float | N
     return (interval.survey_busy_us + accesses * access_us) / interval.survey_active_us
 
 
+def most_per_bitrate(interval: Interval, parameters: CapacityParameters) -> float:
+    """The largest share of the PHY rate that the interval's mix of packets can carry upward."""
+    with_acks, without = parameters.most_per_bitrate, parameters.most_per_bitrate_unanswered
+    if not interval.uplink_frames:
+        return with_acks
+    answers = (interval.frames - interval.uplink_frames) / interval.uplink_frames
+    return 1 / (1 / without + min(1.0, answers / ANSWERS_OF_TCP) * (1 / with_acks - 1 / without))
+
+
 @dataclass(slots=True)
 class CapacityEstimator:
     """Takes intervals in and gives the estimate. Reading it changes nothing."""
@@ -106,7 +119,7 @@ class CapacityEstimator:
             self._goodput_bps += step * (weight if self._goodput_bps else 1.0)
             self._averaged += weight * (1 - self._averaged)
         if interval.best_bitrate_bps:
-            self._most_bps = parameters.most_per_bitrate * interval.best_bitrate_bps
+            self._most_bps = most_per_bitrate(interval, parameters) * interval.best_bitrate_bps
         rate_bps = interval.payload_bytes * 8 / seconds
         self._keep(rate_bps, now_us)
         used = utilisation(interval, parameters)

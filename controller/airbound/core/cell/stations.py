@@ -139,7 +139,7 @@ class Stations:
         overhead, start, stop = senders.link_overhead_bytes, senders.start_bytes_per_s, senders.stop_bytes_per_s
         ack_bytes = overhead + ACK_BYTES
         most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
-        payload_bytes = downlink_bytes = frames = aggregated = active = 0
+        payload_bytes = downlink_bytes = frames = uplink_frames = aggregated = active = 0
         rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
             old, new, elapsed_us = state.baseline, state.latest, at_us - state.baseline_us
@@ -178,6 +178,7 @@ class Stations:
                 aggregated += packets + sent
             else:
                 frames += packets + sent + retries
+                uplink_frames += packets
             if state.sending:
                 active += 1
                 self._incomplete |= incomplete
@@ -195,6 +196,7 @@ class Stations:
             duration_us=duration_us,
             payload_bytes=payload_bytes,
             frames=frames,
+            uplink_frames=uplink_frames,
             aggregated_frames=aggregated,
             active_senders=active,
             goodput_bps=expected_goodput_bps(rates, capacity),

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.cell.capacity import CapacityEstimator, Interval, expected_goodput_bps, utilisation
+from airbound.core.cell.capacity import CapacityEstimator, Interval, expected_goodput_bps, most_per_bitrate, utilisation
 from airbound.core.parameters import BdpParameters, CapacityParameters
 from airbound.core.policy import PolicyInput, bdp
 
@@ -136,6 +137,22 @@ def test_no_estimate_is_above_what_the_best_bitrate_carries() -> None:
     assert seen.mbps == pytest.approx(0.47 * 48)
     seen.see(interval(24, 0.5, best_mbps=1000))
     assert seen.mbps == pytest.approx(48)
+
+
+@pytest.mark.parametrize(
+    ("frames", "uplink_frames", "share"),
+    [
+        (0, 0, 0.47),
+        (1000, 1000, 0.57),  # UDP
+        (1500, 1000, 0.47),  # an ACK for every second segment
+        (4000, 1000, 0.47),  # downloads beside
+        (1250, 1000, 2 / (1 / 0.47 + 1 / 0.57)),
+    ],
+)
+def test_without_acks_the_same_bitrate_carries_more(frames: int, uplink_frames: int, share: float) -> None:
+    entry = replace(interval(24, 0.5, frames=frames, best_mbps=54), uplink_frames=uplink_frames)
+    assert most_per_bitrate(entry, PARAMETERS) == pytest.approx(share)
+    assert Estimated(entry).mbps == pytest.approx(min(share * 54, 24 / min(1, utilisation(entry, PARAMETERS) or 1)))
 
 
 def test_what_is_not_known_of_an_interval_is_zero() -> None:
