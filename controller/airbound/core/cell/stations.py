@@ -188,9 +188,7 @@ class Stations:
         active_us, busy_us = self._channel_time(report.survey)
         self.uplink_bps, self.downlink_bps = payload_bytes * 8e6 / duration_us, downlink_bytes * 8e6 / duration_us
         self.baseline_us = at_us
-        # The air of a sender that came or left is in the survey, but not all of its bytes are here.
-        complete, self._incomplete = not self._incomplete, False
-        if not complete:
+        if self._was_incomplete():
             return None, jumps
         return Interval(
             duration_us=duration_us,
@@ -204,6 +202,11 @@ class Stations:
             survey_active_us=active_us,
             survey_busy_us=busy_us,
         ), jumps
+
+    def _was_incomplete(self) -> bool:
+        """Whether a sender came or left: its air is in the survey, but not all of its bytes are in the counters."""
+        incomplete, self._incomplete = self._incomplete, False
+        return incomplete
 
     def _channel_time(self, survey: Survey | None) -> tuple[int, int]:
         """Active and busy time since the last differences."""
