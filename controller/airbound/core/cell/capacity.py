@@ -25,6 +25,10 @@ takes is between theirs.
 Assumptions: 802.11g OFDM timing (parameters); other cells' traffic counts as busy and is taken to grow with ours,
 which at part load gives too little and corrects itself as the load rises; uplink collisions are inside `busy_us`.
 
+The first samples of a cell are too small: rate control is still climbing, and the air is full of management frames. So
+the average begins at `default_bps`, or at what the best PHY rate carries if that is less; a first sample that is larger
+counts at once. Otherwise a phone that uploads a photo in a quiet cell would have a third of it for seconds.
+
 An interval less busy than `min_utilisation` is no sample. Without a survey there is no u: then the highest uplink rate
 of the last `max_filter_s` stands in, and at least what the PHY rates of the stations that send now should carry. That
 floor is needed against the trap; it follows the rates, which are averaged over `smoothing_s`, so that one frame at a
@@ -126,10 +130,10 @@ class CapacityEstimator:
         if used is None or used < parameters.min_utilisation or rate_bps <= 0:
             return
         sample = self._limited(rate_bps / min(1.0, used))
-        if self._smoothed_bps is None:
-            self._smoothed_bps = sample
-        else:
-            self._smoothed_bps += weight * (sample - self._smoothed_bps)
+        before_bps = self._smoothed_bps
+        if before_bps is None:
+            before_bps = max(sample, min(parameters.default_bps, self._most_bps))
+        self._smoothed_bps = before_bps + weight * (sample - before_bps)
 
     def _keep(self, rate_bps: float, now_us: int) -> None:
         rates = self._rates
