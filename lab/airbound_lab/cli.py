@@ -152,6 +152,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             ap_driver_queue_frames=options.ap_driver_queue,
             orphan=options.orphan,
             retry_limit=options.retry_limit,
+            cwnd_clamp_segs=options.cwnd_clamp,
             loss_percent=options.loss,
             wmm=options.wmm,
             ap_aifsn=options.ap_aifsn,
@@ -285,6 +286,7 @@ def _add_run(commands: Any) -> None:
     add("--ap-txop", type=int, metavar="N", help="how long one access of its may last, units of 32 us; 0: one frame")
     add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
     add("--retry-limit", type=int, default=0, metavar="N", help="attempts of a frame (default: the rate chain's)")
+    add("--cwnd-clamp", type=int, metavar="N", help="largest cwnd of the phones' own TCP, segments; Android 2.3: 63")
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add(
         "--bounds-interval-ms",

@@ -18,6 +18,9 @@ ASSOCIATION_TIMEOUT_S = 20.0
 ASSOCIATION_ATTEMPTS = 3
 ECHO_PORT = 7
 ECHO_ATTEMPTS = 5
+CONNECTION_TIMEOUT_S = 30.0
+CLOSE_S = 1.0
+"""For the last segments of a connection that has ended, beside the wire's delay."""
 
 
 def configure(netns: str, ip_batch: str, tc_batch: str) -> None:
@@ -115,3 +118,31 @@ def check_path(station: dict[str, Any]) -> None:
             else:
                 return
     raise GuestError(f"station {station['name']} is associated, but cannot reach {station['server']['address']}")
+
+
+def cache_route_metrics(station: dict[str, Any]) -> None:
+    """Make a TCP connection from a station to its server and close it.
+
+    The kernel applies the metrics of a route (`cwnd lock`) to a connection only if it has an entry for that destination
+    in its cache (net/ipv4/tcp_metrics.c), which it makes at the end of an earlier connection.
+    """
+    try:
+        with namespace(station["server"]["netns"]):
+            listener = socket.create_server((station["server"]["address"], ECHO_PORT))
+        with namespace(station["name"]):
+            began_s = time.monotonic()
+            phone = socket.create_connection(
+                (station["server"]["address"], ECHO_PORT), CONNECTION_TIMEOUT_S, (station["address"], 0)
+            )
+            round_trip_s = time.monotonic() - began_s
+        with listener:
+            server = listener.accept()[0]
+            with server:
+                phone.close()
+                server.settimeout(CONNECTION_TIMEOUT_S)
+                server.recv(1)
+        time.sleep(round_trip_s + CLOSE_S)
+    except OSError as error:
+        raise GuestError(
+            f"station {station['name']} cannot connect to {station['server']['address']}: {error}"
+        ) from None
