@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab import tables
 from airbound_lab.compare.matrix import YEARS
 from airbound_lab.compare.ranking import spread
 from airbound_lab.paper_study import statements
@@ -46,7 +47,8 @@ def _entry(runs: Sequence[Run], terminals: int) -> str:
     total, rtt_ms = total_mbps(runs), spread(run.rtt_mean_ms for run in runs)
     if total is None or rtt_ms is None:
         return "-"
-    return f"{total.median:.1f} / {total.median / terminals:.2f} / {rtt_ms.median:.0f}"
+    text = tables.cell([run.total_goodput_mbps for run in runs], 1)
+    return f"{text} / {total.median / terminals:.2f} / {rtt_ms.median:.0f}"
 
 
 def document(design: Design, found: Mapping[Task, Run]) -> dict[str, Any]:

@@ -20,12 +20,12 @@ def total(point: Point, seed: int) -> float:
     return 10.0 * point.terminals + seed
 
 
-def test_an_entry_is_the_median_of_the_seeds_and_its_share(make_study: MakeStudy) -> None:
+def test_an_entry_is_the_median_of_the_seeds_with_their_range(make_study: MakeStudy) -> None:
     rows = table.rows(STUDY, "aarf", make_study(STUDY, total))
     assert rows[0] == ["phones", "cubic", "paper", "airbound"]
     assert rows[1] == ["GB (Android 2.3), 4 ms", "", "", ""]
     assert [row[0] for row in rows[2:4]] == ["  1", "  10"]
-    assert rows[3][1].startswith("102.0 / 10.20 / ")
+    assert rows[3][1].startswith("102.0 [101.0 .. 103.0] / 10.20 / ")
     assert table.rows(STUDY, "aarf", {})[2] == ["  1", "-", "-", "-"]
 
 
