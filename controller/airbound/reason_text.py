@@ -33,6 +33,7 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.STARTED_SENDING: lambda r: f"it began to send to {r.subject}",
     Code.STOPPED_SENDING: lambda r: f"it no longer sends to {r.subject}",
     Code.ACTIVE_SENDERS: lambda r: f"active senders {_number(r.before)} -> {_number(r.after)}",
+    Code.SHARE: lambda r: f"its share of the cell {_mbps(r.before)} -> {_mbps(r.after)} Mb/s",
     Code.CONNECTIONS: lambda r: f"sending connections {_number(r.before)} -> {_number(r.after)}",
     Code.CAPACITY: lambda r: f"capacity {_mbps(r.before)} -> {_mbps(r.after)} Mb/s",
     Code.MIN_RTT: lambda r: f"minimum RTT to {r.subject} {_ms(r.before)} -> {_ms(r.after)} ms",

@@ -107,7 +107,7 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[edca]\ncw_min = 127", "x.toml: edca.cw_min = 127: should be less than or equal to 63"),
         (
             "[edca]\ncw_min = 16",
-            "x.toml: edca.cw_min = 16: a contention window has 2^k - 1 slots: 0, 1, 3, 7, ... 1023",
+            "x.toml: edca.cw_min = 16: a contention window has 2^k - 1 slots: 1, 3, 7, ... 1023",
         ),
         ("[edca]\ncw_max = 2047", "x.toml: edca.cw_max = 2047: should be less than or equal to 1023"),
         ("[edca]\ncw_min = 31\ncw_max = 15", "x.toml: edca: cw_min is more than cw_max = 15"),

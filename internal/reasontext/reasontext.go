@@ -75,6 +75,8 @@ func Sentence(reason *airboundv1.Reason) string {
 		return "the number of this terminal's sending connections changed" + change(reason, "", 1)
 	case airboundv1.ReasonCode_REASON_CODE_CAPACITY:
 		return "the cell's capacity changed" + change(reason, " Mb/s", 1e6)
+	case airboundv1.ReasonCode_REASON_CODE_SHARE:
+		return "this terminal's share of the cell changed" + change(reason, " Mb/s", 1e6)
 	case airboundv1.ReasonCode_REASON_CODE_MIN_RTT:
 		return about("the minimum RTT to %s changed", "the minimum RTT changed") + change(reason, " ms", 1e3)
 	case airboundv1.ReasonCode_REASON_CODE_RTT_RATIO:

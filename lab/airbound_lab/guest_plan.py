@@ -267,6 +267,7 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             "argv": [
                 programs.access_point_agent,
                 *("--controller", controller, "--interface", "wlan0", "--hostapd-control", "/run/hostapd/wlan0"),
+                *("--hostapd-config", "/run/lab/hostapd.conf", "--state-dir", "/run/lab/ap"),
             ],
             "environment": {},
         },

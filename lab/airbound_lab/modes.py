@@ -31,9 +31,6 @@ DEFAULT_CONGESTION = "cubic"
 QDISCS = {"bbr": "fq"}
 """The queueing discipline that a congestion control was made for, if not pfifo: BBR paces itself."""
 
-CONTROLLER_HAS_EDCA = True
-"""Whether the controller's configuration has `[edca] enabled`; without it, no mode may write or need that key."""
-
 
 @dataclass(frozen=True, slots=True)
 class Mode:
@@ -71,8 +68,6 @@ def parse(name: str) -> Mode:
     if rest and rest[-1] == EDCA:
         if first == AS_INSTALLED:
             raise ValueError(f"{first} sets EDCA parameters already")
-        if not CONTROLLER_HAS_EDCA:
-            raise ValueError("this controller cannot set EDCA parameters")
         edca = True
         rest.pop()
     congestion = rest.pop(0) if rest else DEFAULT_CONGESTION
@@ -91,7 +86,7 @@ def controller_config(mode: Mode, text: str | None) -> str | None:
     Raises:
         UsageError: the text is not TOML, or decides `edca.enabled` otherwise.
     """
-    if mode.edca is None or not CONTROLLER_HAS_EDCA:
+    if mode.edca is None:
         return text
     line = f"enabled = {str(mode.edca).lower()}"
     try:

@@ -78,7 +78,7 @@ def test_the_policy_reaches_the_controller() -> None:
         "/b/python -m airbound controller --listen 10.0.1.1:50051 --policy paper --table gingerbread "
         "--config /run/lab/controller.config"
     )
-    assert plan["controller_config"] == "a = 1\n"
+    assert plan["controller_config"] == "a = 1\n\n[edca]\nenabled = false\n"
 
 
 def test_each_traced_phone_records_in_its_own_namespace() -> None:
@@ -198,8 +198,7 @@ def test_what_starts_late_is_not_started_before() -> None:
     assert guest_plan.plan(Parameters(terminals=2), "bdp", 1, PROGRAMS)["late_components"] == []
 
 
-def test_the_mode_decides_whether_the_controller_sets_edca_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modes, "CONTROLLER_HAS_EDCA", True)
+def test_the_mode_decides_whether_the_controller_sets_edca_parameters() -> None:
     for mode, config in (
         ("bdp", "[edca]\nenabled = false\n"),
         ("bdp+edca", "[edca]\nenabled = true\n"),

@@ -9,13 +9,6 @@ from airbound_lab import modes
 from airbound_lab.errors import UsageError
 from airbound_lab.modes import Mode
 
-
-@pytest.fixture
-def edca(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A controller whose configuration has `[edca] enabled`."""
-    monkeypatch.setattr(modes, "CONTROLLER_HAS_EDCA", True)
-
-
 BDP = ("--policy", "bdp")
 JB = ("--policy", "paper", "--table", "jelly-bean")
 
@@ -35,7 +28,6 @@ JB = ("--policy", "paper", "--table", "jelly-bean")
         ("airbound+westwood", Mode("westwood", ())),
     ],
 )
-@pytest.mark.usefixtures("edca")
 def test_a_name_is_a_mode(name: str, mode: Mode) -> None:
     assert modes.parse(name) == mode
 
@@ -57,17 +49,9 @@ def test_a_name_is_a_mode(name: str, mode: Mode) -> None:
         ("edca", "none of cubic, reno"),
     ],
 )
-@pytest.mark.usefixtures("edca")
 def test_each_mode_has_one_name_and_no_other(name: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         modes.parse(name)
-
-
-def test_edca_parameters_need_a_controller_that_can_set_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modes, "CONTROLLER_HAS_EDCA", False)
-    with pytest.raises(ValueError, match="this controller cannot set EDCA parameters"):
-        modes.parse("bdp+edca")
-    assert modes.controller_config(modes.parse("bdp"), None) is None
 
 
 def test_only_a_congestion_control_alone_runs_without_agents() -> None:
@@ -89,7 +73,6 @@ def test_only_a_congestion_control_alone_runs_without_agents() -> None:
         ("bdp", "[edca] # x\naifsn = 5\n[bdp]\n", "[edca] # x\nenabled = false\naifsn = 5\n[bdp]\n"),
     ],
 )
-@pytest.mark.usefixtures("edca")
 def test_a_mode_without_edca_says_so_to_the_controller(mode: str, given: str | None, merged: str | None) -> None:
     assert modes.controller_config(modes.parse(mode), given) == merged
     if merged is not None:
@@ -107,7 +90,6 @@ def test_a_mode_without_edca_says_so_to_the_controller(mode: str, given: str | N
         ('a = """\n[edca]\n"""\nedca.aifsn = 5\n', "the mode decides edca.enabled"),
     ],
 )
-@pytest.mark.usefixtures("edca")
 def test_a_configuration_that_cannot_be_merged_is_refused(given: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         modes.controller_config(modes.parse("bdp"), given)

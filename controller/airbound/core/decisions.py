@@ -62,6 +62,7 @@ def _decision(destination: Destination, connections: int, cell: CellState, setti
         min_rtt_us,
         segment_bytes(destination),
         cell.decided_capacity_bps,
+        cell.left_bps,
     )
     return (Decision(address, settings.policy(of), of, own_us),)
 
@@ -87,6 +88,8 @@ def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy_na
                 cell.append(Reason(Code.ACTIVE_SENDERS, "", was.active_senders, now.active_senders))
             if was.capacity_bps != now.capacity_bps and policy_name == "bdp":
                 cell.append(Reason(Code.CAPACITY, "", was.capacity_bps, now.capacity_bps))
+            if was.left_bps != now.left_bps and policy_name == "bdp":
+                cell.append(Reason(Code.SHARE, "", was.share_bps, now.share_bps))
             if was.connections != now.connections:
                 cell.append(Reason(Code.CONNECTIONS, "", was.connections, now.connections))
         if was.min_rtt_us != now.min_rtt_us:

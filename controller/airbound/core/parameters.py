@@ -120,6 +120,9 @@ class CapacityParameters:
         float,
         _within(0.01, 1, "without aggregation: uplink IP throughput is never more than this share of the PHY rate"),
     ] = 0.47
+    most_per_bitrate_unanswered: Annotated[
+        float, _within(0.01, 1, "the same of packets for which nothing is sent back, as of UDP")
+    ] = 0.57
     min_bps: Annotated[float, _within(1e4, 1e11, "no estimate is below this")] = 5e5
     max_bps: Annotated[float, _within(1e5, 1e12, "no estimate is above this")] = 5e9
     min_utilisation: Annotated[float, _within(0.01, 1, "an interval less busy than this is no sample")] = 0.05
@@ -146,7 +149,7 @@ class CapacityParameters:
 def _contention_window(slots: int) -> int:
     if is_contention_window(slots):
         return slots
-    raise ValueError(f"a contention window has 2^k - 1 slots: 0, 1, 3, 7, ... {CW_MAX}")
+    raise ValueError(f"a contention window has 2^k - 1 slots: 1, 3, 7, ... {CW_MAX}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
@@ -158,12 +161,12 @@ class EdcaParameters:
         int, _within(0, SET_AIFSN_MAX - 1, "slots that the access point's best effort queue waits beyond its stations'")
     ] = 2
     cw_min: Annotated[
-        Annotated[int, _within(0, SET_CW_MIN_MAX, "its smallest contention window"), AfterValidator(_contention_window)]
+        Annotated[int, _within(1, SET_CW_MIN_MAX, "its smallest contention window"), AfterValidator(_contention_window)]
         | None,
         Field(description="unset: the access point's own"),
     ] = None
     cw_max: Annotated[
-        Annotated[int, _within(0, CW_MAX, "its largest contention window"), AfterValidator(_contention_window)] | None,
+        Annotated[int, _within(1, CW_MAX, "its largest contention window"), AfterValidator(_contention_window)] | None,
         Field(description="unset: the access point's own"),
     ] = None
     txop_limit: Annotated[

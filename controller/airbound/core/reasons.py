@@ -43,6 +43,7 @@ class Code(IntEnum):
     POLICY = 47
     REPEATED = 48
     UPLOADS_DOMINATE = 49
+    SHARE = 50
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62
     # Refused: counted and not used.

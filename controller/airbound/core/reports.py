@@ -83,12 +83,15 @@ class AccessPointReport:
 
 
 class Destination(NamedTuple):
-    """A terminal's connections to one address. An RTT of 0 means that there is no sample yet."""
+    """A terminal's connections to one address. An RTT of 0 means that there is no sample yet. `fills_window`: whether
+    more is queued than its congestion windows let it send, or nearly so.
+    """
 
     address: Address
     connections_sending: int = 0
     min_rtt_us: int = 0
     mss_bytes: int = 1448
+    fills_window: bool = True
     srtt_us: int = 0  # the last, since it differs from report to report, the others hardly ever
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 NAME_MAX_CHARACTERS = 32
 VERSION_MAX_CHARACTERS = 64
 REFUSAL_MAX_CHARACTERS = 200
+FULL = 0.8  # of its windows: what a sender has queued is sampled at any moment
 _SHOWN_OCTETS = 20
 # An access point's EDCA parameters are the same in nearly every report. What an agent reports of them is some 100
 # octets; more is converted each time, so that what is kept is bounded.
@@ -331,10 +332,9 @@ def _destinations(message: terminal_pb2.TerminalReport, refusals: list[Reason]) 
 
 
 def _destination(entry: terminal_pb2.Destination) -> Destination:
-    destination = Destination(
-        entry.address, entry.connections_sending, entry.min_rtt_us, entry.mss_bytes, entry.srtt_us
-    )
-    address, connections, min_rtt_us, mss_bytes, srtt_us = destination
+    address, connections, min_rtt_us = entry.address, entry.connections_sending, entry.min_rtt_us
+    mss_bytes, srtt_us = entry.mss_bytes, entry.srtt_us
+    fills_window = entry.queued_bytes >= FULL * entry.cwnd_segs * mss_bytes
     if not is_peer_address(address):
         _malformed("address", address)
     if connections > CONNECTIONS_MAX:
@@ -346,7 +346,7 @@ def _destination(entry: terminal_pb2.Destination) -> Destination:
             _out_of_range(field, value_us, RTT_MIN_US)
     if mss_bytes > MSS_MAX_BYTES or 0 < mss_bytes < MSS_MIN_BYTES:
         _out_of_range("mss_bytes", mss_bytes, MSS_MIN_BYTES if mss_bytes < MSS_MIN_BYTES else MSS_MAX_BYTES)
-    return destination
+    return Destination(address, connections, min_rtt_us, mss_bytes, fills_window, srtt_us)
 
 
 def _within(where: str, reason: Reason) -> Reason:

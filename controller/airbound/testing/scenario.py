@@ -13,7 +13,7 @@ from airbound.core.edca import Category, Edca
 from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds, SetEdca
 from airbound.core.engine import Engine
 from airbound.core.events import AccessPointReported, Disconnected, Event, TerminalReported, Tick
-from airbound.core.parameters import Mode, Parameters
+from airbound.core.parameters import CapacityParameters, Mode, Parameters
 from airbound.core.principals import Principal, Role, Stream
 from airbound.core.reasons import Code
 from airbound.core.reports import (
@@ -28,6 +28,7 @@ from airbound.core.reports import (
 )
 
 PAPER = Parameters(policy="paper")
+MEASURED_AT_ONCE = Parameters(policy="paper", capacity=CapacityParameters(default_bps=1e5))  # by the first sample
 BSSID = mac_from_text("02:00:00:00:00:01")
 OTHER_BSSID = mac_from_text("02:00:00:00:00:02")
 SERVER = address_from_text("10.0.4.1")

@@ -11,6 +11,7 @@ from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station
 from airbound.testing.scenario import (
     BSSID,
+    MEASURED_AT_ONCE,
     OTHER_BSSID,
     PAPER,
     SECOND_US,
@@ -105,7 +106,7 @@ def test_a_cell_that_its_access_point_left_can_be_taken_over_at_once() -> None:
 @pytest.mark.parametrize("seconds", [1.0, 7200.0], ids=["later", "much later"])
 def test_another_machines_counters_are_not_compared_with_the_firsts(*, left: bool, seconds: float) -> None:
     """Its clock and its counters are ahead. Compared with the first's they made a rate of gigabits."""
-    scenario = uploading(2)
+    scenario = uploading(2, MEASURED_AT_ONCE)
     before = scenario.engine.cells[BSSID].capacity.bps
     scenario.advance(3.5)
     if left:

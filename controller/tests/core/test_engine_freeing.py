@@ -17,6 +17,7 @@ from airbound.core.reports import Destination
 from airbound.core.settings import Settings
 from airbound.testing.scenario import (
     BSSID,
+    MEASURED_AT_ONCE,
     OTHER_SERVER,
     PAPER,
     SECOND_US,
@@ -249,7 +250,7 @@ def test_an_access_point_that_boots_lets_leases_end_and_costs_no_ticks() -> None
 
 
 def test_an_error_of_ours_frees_one_phone_and_concerns_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario = uploading(3)
+    scenario = uploading(3, MEASURED_AT_ONCE)
     real = state.decide
 
     def decide(terminal: Terminal, *arguments: Any) -> tuple[Decision, ...]:

@@ -11,7 +11,18 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import CellChanged, CloseStream, Effect, Note
 from airbound.core.events import Disconnected, Exempted, ModeSet, Reconfigured, Refused
 from airbound.core.reasons import Code, Reason
-from airbound.testing.scenario import BSSID, PAPER, SECOND_US, Phone, Scenario, ip, mac, upload, uploading
+from airbound.testing.scenario import (
+    BSSID,
+    MEASURED_AT_ONCE,
+    PAPER,
+    SECOND_US,
+    Phone,
+    Scenario,
+    ip,
+    mac,
+    upload,
+    uploading,
+)
 
 MALFORMED = Reason(Code.MALFORMED, "mac")
 
@@ -194,7 +205,7 @@ def test_every_access_point_report_is_news_to_those_who_watch() -> None:
 
 
 def test_what_is_known_of_a_cell_and_its_terminals() -> None:
-    scenario = uploading(2, mbps=8.0)
+    scenario = uploading(2, MEASURED_AT_ONCE, mbps=8.0)
     scenario.advance(0.5)
     cell = scenario.engine.cells[BSSID]
     assert (len(cell.stations.by_mac), cell.stations.active_senders, len(cell.terminals)) == (2, 2, 2)

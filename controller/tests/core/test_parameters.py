@@ -50,6 +50,7 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
         "goodput_per_bitrate": (0.01, 0.44, 1.0),
         "goodput_per_bitrate_aggregated": (0.01, 0.65, 1.0),
         "most_per_bitrate": (0.01, 0.47, 1.0),
+        "most_per_bitrate_unanswered": (0.01, 0.57, 1.0),
         "min_bps": (1e4, 5e5, 1e11),
         "max_bps": (1e5, 5e9, 1e12),
         "min_utilisation": (0.01, 0.05, 1.0),
@@ -125,8 +126,8 @@ def test_the_defaults_that_are_no_numbers() -> None:
 @pytest.mark.parametrize(
     ("field", "right", "wrong"),
     [
-        ("cw_min", [0, 1, 3, 7, 15, 31, 63], [-1, 2, 16, 64, 127, 1023]),
-        ("cw_max", [0, 1, 15, 63, 127, 1023], [-1, 2, 1022, 1024, 2047]),
+        ("cw_min", [1, 3, 7, 15, 31, 63], [-1, 0, 2, 16, 64, 127, 1023]),
+        ("cw_max", [1, 15, 63, 127, 1023], [-1, 0, 2, 1022, 1024, 2047]),
         ("txop_limit", [0, 1, 94], [-1, 95]),
     ],
 )

@@ -31,7 +31,7 @@ def test_a_station_of_which_nothing_is_reported() -> None:
 
 def test_a_destination_of_which_nothing_is_reported() -> None:
     address = address_from_text("10.0.4.1")
-    assert Destination(address) == (address, 0, 0, 1448, 0)
+    assert Destination(address) == (address, 0, 0, 1448, True, 0)
 
 
 def test_an_agent_that_was_not_described_can_do_nothing() -> None:

@@ -210,7 +210,9 @@ def test_every_field_of_a_terminals_report() -> None:
         malformed_inputs_total=5,
     )
     assert unset(message) == []
-    expected = Destination(address=IPV6, connections_sending=12, srtt_us=1300, min_rtt_us=1200, mss_bytes=1400)
+    expected = Destination(
+        IPV6, connections_sending=12, srtt_us=1300, min_rtt_us=1200, mss_bytes=1400, fills_window=False
+    )
     agent = Agent(
         "1.2.3",
         BackEnd(name="ebpf", can_set_max=True, can_set_min=True, can_select_destination=True, rules_max=64),
@@ -883,3 +885,10 @@ def test_whatever_numbers_arrive_stay_within_limits_or_are_refused(
     kept = len(report.destinations) if report else 0
     assert report is None or kept + len(refusals) == len(entries)
     assert (report is None) == (not 1 <= sequence < 2**63 or generation >= 2**63)
+
+
+@pytest.mark.parametrize(("queued_bytes", "fills"), [(0, False), (11_199, False), (11_200, True), (10**9, True)])
+def test_a_window_is_full_from_four_fifths_on(queued_bytes: int, fills: bool) -> None:  # noqa: FBT001
+    entry = terminal_pb2.Destination(address=IPV6, cwnd_segs=10, mss_bytes=1400, queued_bytes=queued_bytes)
+    report, _ = convert.terminal_report(terminal_pb2.TerminalReport(mac=MAC, sequence=1, destinations=[entry]))
+    assert report.destinations[0].fills_window is fills

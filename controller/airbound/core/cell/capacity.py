@@ -17,11 +17,17 @@ station of 802.11n or later sends dozens of packets in one access once the chann
 about a full channel: its packets are charged by the airtime they took, one access for each `aggregate_us` of it.
 
 Frames that collide keep the channel busy for less time than their senders give for them, so that in a full cell u comes
-out too small and the sample too large. It is never more than `most_per_bitrate` of the best sender's PHY rate (without
-aggregation, where that is known).
+out too small and the sample too large. It is never more than a share of the best sender's PHY rate (without
+aggregation, where that is known): `most_per_bitrate` of it if there is a downlink access for every second uplink
+packet, as with TCP, and `most_per_bitrate_unanswered` if there is none, as with UDP. In between the time that a packet
+takes is between theirs.
 
 Assumptions: 802.11g OFDM timing (parameters); other cells' traffic counts as busy and is taken to grow with ours,
 which at part load gives too little and corrects itself as the load rises; uplink collisions are inside `busy_us`.
+
+The first samples of a cell are too small: rate control is still climbing, and the air is full of management frames. So
+the average begins at `default_bps`, or at what the best PHY rate carries if that is less; a first sample that is larger
+counts at once. Otherwise a phone that uploads a photo in a quiet cell would have a third of it for seconds.
 
 An interval less busy than `min_utilisation` is no sample. Without a survey there is no u: then the highest uplink rate
 of the last `max_filter_s` stands in, and at least what the PHY rates of the stations that send now should carry. That
@@ -38,6 +44,7 @@ from typing import Literal
 from airbound.core.parameters import CapacityParameters
 
 Source = Literal["default", "bitrate", "busy_time", "throughput"]
+ANSWERS_OF_TCP = 0.5  # downlink accesses for an uplink packet: an ACK for every second segment
 AVERAGED_ENOUGH = 0.95  # three time constants
 
 
@@ -48,6 +55,7 @@ class Interval:
     duration_us: int
     payload_bytes: int  # uplink
     frames: int  # both ways, without aggregation: packets and downlink retries, each a channel access
+    uplink_frames: int = 0  # of them, those that the stations sent
     aggregated_frames: int = 0  # both ways, of stations that aggregate
     active_senders: int
     goodput_bps: float = 0.0  # what the PHY rates of the active senders should carry; 0: no rate is known
@@ -83,6 +91,15 @@ def utilisation(interval: Interval, parameters: CapacityParameters) -> float | N
     return (interval.survey_busy_us + accesses * access_us) / interval.survey_active_us
 
 
+def most_per_bitrate(interval: Interval, parameters: CapacityParameters) -> float:
+    """The largest share of the PHY rate that the interval's mix of packets can carry upward."""
+    with_acks, without = parameters.most_per_bitrate, parameters.most_per_bitrate_unanswered
+    if not interval.uplink_frames:
+        return with_acks
+    answers = (interval.frames - interval.uplink_frames) / interval.uplink_frames
+    return 1 / (1 / without + min(1.0, answers / ANSWERS_OF_TCP) * (1 / with_acks - 1 / without))
+
+
 @dataclass(slots=True)
 class CapacityEstimator:
     """Takes intervals in and gives the estimate. Reading it changes nothing."""
@@ -106,17 +123,17 @@ class CapacityEstimator:
             self._goodput_bps += step * (weight if self._goodput_bps else 1.0)
             self._averaged += weight * (1 - self._averaged)
         if interval.best_bitrate_bps:
-            self._most_bps = parameters.most_per_bitrate * interval.best_bitrate_bps
+            self._most_bps = most_per_bitrate(interval, parameters) * interval.best_bitrate_bps
         rate_bps = interval.payload_bytes * 8 / seconds
         self._keep(rate_bps, now_us)
         used = utilisation(interval, parameters)
         if used is None or used < parameters.min_utilisation or rate_bps <= 0:
             return
         sample = self._limited(rate_bps / min(1.0, used))
-        if self._smoothed_bps is None:
-            self._smoothed_bps = sample
-        else:
-            self._smoothed_bps += weight * (sample - self._smoothed_bps)
+        before_bps = self._smoothed_bps
+        if before_bps is None:
+            before_bps = max(sample, min(parameters.default_bps, self._most_bps))
+        self._smoothed_bps = before_bps + weight * (sample - before_bps)
 
     def _keep(self, rate_bps: float, now_us: int) -> None:
         rates = self._rates

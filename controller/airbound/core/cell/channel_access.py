@@ -8,7 +8,10 @@ queues. One that waits some slots longer has the data drain first:
 
     AIFSN = stations' AIFSN + aifsn_extra      2 without WMM (DCF); at most 7, never less than the access point's own
 
-The contention window and the TXOP limit are the access point's own, unless configured.
+    CWmax = the larger of the stations' and its own
+
+hostapd gives an access point with WMM a CWmax of 63 where its stations have 1023: after collisions it would be back
+before them all the same. CWmin and the TXOP limit are the access point's own. All but AIFSN can be configured.
 
 That costs whoever downloads. So it is for cells with at least `min_senders` active senders in which uploads are most of
 the payload:
@@ -50,6 +53,12 @@ def stations_aifsn(state: EdcaState) -> int | None:
     return queue.aifsn if queue else None
 
 
+def _stations_cw_max(state: EdcaState) -> int:
+    """The largest contention window of the stations' best effort queues; 0 if it is not known."""
+    queue = best_effort(state.stations)
+    return queue.cw_max if queue else 0
+
+
 def wanted(state: EdcaState, parameters: EdcaParameters) -> Edca:
     """The best effort queue as it is to be while uploads dominate; equal to the access point's own if there is nothing
     to set.
@@ -62,7 +71,7 @@ def wanted(state: EdcaState, parameters: EdcaParameters) -> Edca:
         raise CannotSetError("it does not report the parameters of its best effort queue")
     aifsn = max(min(stations + parameters.aifsn_extra, SET_AIFSN_MAX), own.aifsn)
     cw_min = own.cw_min if parameters.cw_min is None else parameters.cw_min
-    cw_max = own.cw_max if parameters.cw_max is None else parameters.cw_max
+    cw_max = max(own.cw_max, _stations_cw_max(state)) if parameters.cw_max is None else parameters.cw_max
     if cw_min > cw_max:  # what is configured counts
         cw_min, cw_max = (cw_min, cw_min) if parameters.cw_max is None else (cw_max, cw_max)
     txop_limit = own.txop_limit if parameters.txop_limit is None else parameters.txop_limit

@@ -10,6 +10,7 @@ Rules of this file:
   access point's own queues, which is taken with each of its reports, and when something of it is due.
 """
 
+import math
 import traceback
 from dataclasses import dataclass, field
 
@@ -17,6 +18,7 @@ from airbound.core.addresses import Address, Mac, mac_text
 from airbound.core.cell.capacity import CapacityEstimator
 from airbound.core.cell.channel_access import CannotSetError, ChannelAccess, wanted
 from airbound.core.cell.min_rtt import MinRtt
+from airbound.core.cell.shares import demand_bps, fair_share_bps
 from airbound.core.cell.stations import Change, Stations
 from airbound.core.cell.streams import Reporter
 from airbound.core.cell.terminal import Terminal
@@ -65,6 +67,7 @@ class CellState:
     stations: Stations = field(default_factory=Stations)
     terminals: dict[Mac, Terminal] = field(default_factory=dict)  # those that are joined
     decided_capacity_bps: float = 0.0  # what decisions use: the estimate, but for small changes
+    left_bps: float = 0.0  # what a sender that wants more may have beside an equal share of it
     channel_access: ChannelAccess = field(default_factory=ChannelAccess)
     edca_code: Code = Code.UNSPECIFIED  # why the access point's queues have the parameters that they have
     edca_subject: str = ""  # of that reason, where it has one
@@ -89,7 +92,7 @@ class CellState:
         """Go on under the settings' new parameters with what is known."""
         self.capacity.parameters = self.settings.parameters.capacity
         self.min_rtt.parameters = self.settings.parameters.min_rtt
-        self._capacity_moved()
+        self._moved(self.stations.active_senders, measured=self.stations.measured)
 
     def report_by(self, principal: Principal) -> None:
         """Whose access point reports the cell from now on. Another machine's clock and counters cannot be compared with
@@ -133,8 +136,9 @@ class CellState:
 
     def _moved(self, senders: int, *, measured: bool) -> bool:
         """Whether what decisions follow from has changed."""
-        capacity_moved = self._capacity_moved()
-        return capacity_moved or self.stations.active_senders != senders or self.stations.measured != measured
+        moved = self._capacity_moved()
+        moved |= self.stations.active_senders != senders or self.stations.measured != measured
+        return self._left_moved() or moved
 
     def _capacity_moved(self) -> bool:
         """Take the estimate over for decisions if it moved far enough."""
@@ -143,6 +147,31 @@ class CellState:
         if moved:
             self.decided_capacity_bps = bps
         return moved
+
+    def _left_moved(self) -> bool:
+        """Take over what senders leave of their shares, if that moved far enough or is nothing any more."""
+        equal_bps = self.decided_capacity_bps / (self.stations.active_senders or 1)
+        left_bps, used_bps = self._fair_share_bps(equal_bps) - equal_bps, self.left_bps
+        ratio = self.settings.parameters.capacity.change_ratio
+        moved = abs(left_bps - used_bps) > ratio * (equal_bps + used_bps) or (not left_bps and used_bps != 0)
+        if moved:
+            self.left_bps = left_bps
+        return moved
+
+    def _fair_share_bps(self, equal_bps: float) -> float:
+        """Max-min fair over what the senders use; an equal share while all of them want all that they can get."""
+        demands = [math.inf] * self.stations.started_count
+        for mac, station in self.stations.by_mac.items():
+            if station.sending:
+                terminal = self.terminals.get(mac)
+                wants_more = terminal is not None and terminal.fills_its_window()
+                demands.append(demand_bps(station.payload_bytes_per_s * 8, equal_bps, wants_more=wants_more))
+        finite = sorted(demand for demand in demands if demand < math.inf)
+        if not finite:
+            return equal_bps
+        if len(finite) == len(demands):
+            finite.pop()  # whoever uses most could have what the others leave
+        return fair_share_bps(self.decided_capacity_bps, finite, len(demands) - len(finite))
 
     def terminal_reported(self, terminal: Terminal, now_us: int, *, changed: bool = True) -> list[Effect]:
         """Take in the minimum RTTs of a joined terminal's report; commands for it and for those that share them.
@@ -159,6 +188,7 @@ class CellState:
             return self.due(terminal, now_us)
         if changed and self._started(terminal):
             senders = self.stations.active_senders
+            self._left_moved()
             reason = Reason(Code.ACTIVE_SENDERS, "", senders - 1, senders)
             return [Note("info", "senders", self.name, (reason,)), *self.decide_all(now_us), self.changed()]
         effects = self.decide(terminal, now_us)

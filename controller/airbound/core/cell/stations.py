@@ -61,6 +61,11 @@ class Stations:
     _survey: Survey | None = None
     _incomplete: bool = False  # a sender came or left within the interval
 
+    @property
+    def started_count(self) -> int:
+        """How many of the active senders are known by their own reports only."""
+        return len(self._started)
+
     def restart(self) -> None:
         """The access point booted: nothing can be compared with what it reported before."""
         self.by_mac.clear()
@@ -134,7 +139,7 @@ class Stations:
         overhead, start, stop = senders.link_overhead_bytes, senders.start_bytes_per_s, senders.stop_bytes_per_s
         ack_bytes = overhead + ACK_BYTES
         most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
-        payload_bytes = downlink_bytes = frames = aggregated = active = 0
+        payload_bytes = downlink_bytes = frames = uplink_frames = aggregated = active = 0
         rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
             old, new, elapsed_us = state.baseline, state.latest, at_us - state.baseline_us
@@ -173,6 +178,7 @@ class Stations:
                 aggregated += packets + sent
             else:
                 frames += packets + sent + retries
+                uplink_frames += packets
             if state.sending:
                 active += 1
                 self._incomplete |= incomplete
@@ -182,14 +188,13 @@ class Stations:
         active_us, busy_us = self._channel_time(report.survey)
         self.uplink_bps, self.downlink_bps = payload_bytes * 8e6 / duration_us, downlink_bytes * 8e6 / duration_us
         self.baseline_us = at_us
-        # The air of a sender that came or left is in the survey, but not all of its bytes are here.
-        complete, self._incomplete = not self._incomplete, False
-        if not complete:
+        if self._was_incomplete():
             return None, jumps
         return Interval(
             duration_us=duration_us,
             payload_bytes=payload_bytes,
             frames=frames,
+            uplink_frames=uplink_frames,
             aggregated_frames=aggregated,
             active_senders=active,
             goodput_bps=expected_goodput_bps(rates, capacity),
@@ -197,6 +202,11 @@ class Stations:
             survey_active_us=active_us,
             survey_busy_us=busy_us,
         ), jumps
+
+    def _was_incomplete(self) -> bool:
+        """Whether a sender came or left: its air is in the survey, but not all of its bytes are in the counters."""
+        incomplete, self._incomplete = self._incomplete, False
+        return incomplete
 
     def _channel_time(self, survey: Survey | None) -> tuple[int, int]:
         """Active and busy time since the last differences."""

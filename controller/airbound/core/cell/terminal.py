@@ -69,6 +69,10 @@ class Terminal(Reporter):
         """Whether it sends to one of these, or did a moment ago."""
         return any(address in self.sending or address in self.paused for address in addresses)
 
+    def fills_its_window(self) -> bool:
+        """Whether it has more to send to somebody than its congestion windows let it, by its last report."""
+        return any(destination.fills_window for destination in self.sending.values())
+
     def accept(self, report: TerminalReport, now_us: int, keep_us: int, *, srtt_counts: bool = True) -> bool:
         """Take in a report whose order was accepted. A destination that paused is kept for `keep_us`, so that a burst
         after the pause finds its bound in place.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bounds from the bandwidth-delay product. For each of a terminal's c sending connections, in a cell with n active
-senders and capacity C, to a destination at minimum RTT R, in segments of s bytes on the wire:
+senders in which the terminal may have S bit/s, to a destination at minimum RTT R, in segments of s bytes on the wire:
 
-    share = C / n / c x R / 8 / s          what the connection needs to use its part of the air with no queue at all
+    share = S / c x R / 8 / s              what the connection needs to use its part of the air with no queue at all
     queue = max(1, round(queue_segs / n))  the terminal's part of the queue that the cell may have
     max   = ceil(gain x share) + ceil(queue / c)   gain_alone instead of gain if n = 1
     min   = floor(min_fraction x share)
@@ -13,7 +13,8 @@ share, so that a phone that lost a segment is back at its share within a few rou
 minimum cannot fill a queue. One segment would stall on delayed ACKs, hence the floor of two. A phone that is alone
 gets a little more: nobody else uses the air while its congestion control has stepped back.
 
-C, n and R are the controller's knowledge: R is the smallest that the cell's phones saw to the destination.
+S is C / n, the n-th part of the cell's capacity, and what others leave of theirs (core/cell/shares.py). S, n and R are
+the controller's knowledge: R is the smallest that the cell's phones saw to the destination.
 """
 
 import math
@@ -26,7 +27,7 @@ SEGMENTS_MAX = 65_535  # the kernel's limit
 
 def share_segs(of: PolicyInput) -> float:
     """A connection's part of the bandwidth-delay product, segments."""
-    return of.capacity_bps / of.active_senders / of.connections * of.min_rtt_us / 8e6 / of.segment_bytes
+    return of.share_bps / of.connections * of.min_rtt_us / 8e6 / of.segment_bytes
 
 
 def queue_segs(of: PolicyInput, parameters: BdpParameters) -> int:
@@ -51,8 +52,10 @@ def decide(of: PolicyInput, parameters: BdpParameters) -> Range:
 def formula(of: PolicyInput, parameters: BdpParameters) -> str:
     """The formula with its values."""
     among = f" / {of.connections} connections" if of.connections > 1 else ""
+    left = f" + {of.left_bps / 1e6:.1f} Mb/s that others leave" if of.left_bps else ""
+    share = f"{of.capacity_bps / 1e6:.1f} Mb/s / n={of.active_senders}{left}"
     return (
-        f"{of.capacity_bps / 1e6:.1f} Mb/s / n={of.active_senders}{among} x min RTT {of.min_rtt_us / 1000:.1f} ms"
+        f"{f'({share})' if left and among else share}{among} x min RTT {of.min_rtt_us / 1000:.1f} ms"
         f" = {share_segs(of):.1f} segments; max {_gain(of, parameters):g} x that + {queue_segs(of, parameters)},"
         f" min {parameters.min_fraction:g} x that, at least {parameters.floor_segs}"
     )

@@ -7,6 +7,8 @@ from typing import NamedTuple
 class PolicyInput(NamedTuple):
     """A terminal's connections to one destination, in its cell.
 
+    `left_bps` is what the terminal may have beside an equal share of the cell's `capacity_bps`: what others leave of
+    theirs.
     `connections` counts the sending connections of the whole terminal: the kernel bounds each of them, the share is
     the terminal's. `segment_bytes` is what a segment takes as an IP packet. `active_senders`, `connections` and
     `min_rtt_us` are above 0.
@@ -18,6 +20,12 @@ class PolicyInput(NamedTuple):
     min_rtt_us: int
     segment_bytes: int
     capacity_bps: float
+    left_bps: float = 0.0
+
+    @property
+    def share_bps(self) -> float:
+        """What the terminal may have."""
+        return self.capacity_bps / self.active_senders + self.left_bps
 
     @property
     def rtt_ratio(self) -> float:

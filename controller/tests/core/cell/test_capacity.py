@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.cell.capacity import CapacityEstimator, Interval, expected_goodput_bps, utilisation
+from airbound.core.cell.capacity import CapacityEstimator, Interval, expected_goodput_bps, most_per_bitrate, utilisation
 from airbound.core.parameters import BdpParameters, CapacityParameters
 from airbound.core.policy import PolicyInput, bdp
 
 SECOND_US = 1_000_000
 PARAMETERS = CapacityParameters()
+AT_ONCE = CapacityParameters(default_bps=1e5)  # the first sample counts whole
 
 
 def interval(
@@ -105,7 +107,7 @@ def of_one_access_per_packet(entry: Interval) -> float:
 @given(mbps=st.floats(1, 30), busy=st.floats(0.1, 1), frames=st.integers(0, 10_000), n=st.integers(0, 50))
 def test_without_aggregation_each_frame_is_a_channel_access(*, mbps: float, busy: float, frames: int, n: int) -> None:
     entry = interval(mbps, busy, frames=frames, n=n)
-    assert Estimated(entry).mbps == pytest.approx(of_one_access_per_packet(entry) / 1e6)
+    assert Estimated(entry, parameters=AT_ONCE).mbps == pytest.approx(of_one_access_per_packet(entry) / 1e6)
 
 
 def test_rates_are_not_rounded_to_whole_bits() -> None:
@@ -136,6 +138,40 @@ def test_no_estimate_is_above_what_the_best_bitrate_carries() -> None:
     assert seen.mbps == pytest.approx(0.47 * 48)
     seen.see(interval(24, 0.5, best_mbps=1000))
     assert seen.mbps == pytest.approx(48)
+
+
+@pytest.mark.parametrize(
+    ("frames", "uplink_frames", "share"),
+    [
+        (0, 0, 0.47),
+        (1000, 1000, 0.57),  # UDP
+        (1500, 1000, 0.47),  # an ACK for every second segment
+        (4000, 1000, 0.47),  # downloads beside
+        (1250, 1000, 2 / (1 / 0.47 + 1 / 0.57)),
+    ],
+)
+def test_without_acks_the_same_bitrate_carries_more(frames: int, uplink_frames: int, share: float) -> None:
+    entry = replace(interval(24, 0.5, frames=frames, best_mbps=54), uplink_frames=uplink_frames)
+    assert most_per_bitrate(entry, PARAMETERS) == pytest.approx(share)
+    assert Estimated(entry).mbps == pytest.approx(min(share * 54, 24 / min(1, utilisation(entry, PARAMETERS) or 1)))
+
+
+def test_the_first_samples_of_a_cell_are_too_small_and_count_little() -> None:
+    seen = Estimated(interval(5, 0.9))
+    assert seen.mbps == pytest.approx(20 + (5 / 0.9 - 20) * -math.expm1(-1 / 3))
+    for _ in range(20):
+        seen.see(interval(5, 0.9))
+    assert seen.mbps == pytest.approx(5 / 0.9, rel=0.02)
+
+
+def test_a_first_sample_that_is_larger_counts_at_once() -> None:
+    assert Estimated(interval(100, 0.5)).mbps == pytest.approx(200)
+
+
+def test_a_slow_bitrate_limits_the_beginning_as_well() -> None:
+    assert Estimated(interval(1, 0.9, best_mbps=6)).mbps == pytest.approx(
+        0.47 * 6 + (1 / 0.9 - 0.47 * 6) * -math.expm1(-1 / 3)
+    )
 
 
 def test_what_is_not_known_of_an_interval_is_zero() -> None:
@@ -268,7 +304,7 @@ def test_no_estimate_is_outside_of_its_limits() -> None:
     parameters = CapacityParameters(min_bps=1e6, max_bps=5e6)
     assert Estimated(parameters=parameters).mbps == 5
     assert Estimated(interval(30, 1.0), parameters=parameters).mbps == 5
-    assert Estimated(interval(0.01, 1.0), parameters=parameters).mbps == 1
+    assert Estimated(*[interval(0.01, 1.0)] * 30, parameters=parameters).mbps == pytest.approx(1, rel=0.01)
     assert Estimated(*[interval(0.01, goodput_mbps=0.01)] * 9, parameters=parameters).mbps == 1
 
 

@@ -25,11 +25,14 @@ from airbound.testing.scenario import BSSID, OTHER_SERVER, SECOND_US, SERVER, ma
 NAME = "02:00:00:00:00:01"
 
 
+AT_ONCE = Parameters(capacity=CapacityParameters(default_bps=1e5))  # a first sample counts whole
+
+
 class Cell:
     """A cell whose access point counts one station, and its terminals."""
 
     def __init__(self, parameters: Parameters | None = None) -> None:
-        self.settings = Settings(parameters or Parameters())
+        self.settings = Settings(parameters or AT_ONCE)
         self.state = CellState(BSSID, self.settings)
         self.now_us = 1_000 * SECOND_US
         self.bytes = self.packets = self.busy_us = 0
@@ -79,7 +82,7 @@ def measured(parameters: Parameters | None = None) -> Cell:
 
 
 def test_a_cell_begins_with_the_default_and_knows_no_rates() -> None:
-    state = Cell().state
+    state = Cell(Parameters()).state
     assert (state.name, state.decided_capacity_bps, state.stations.measured) == (NAME, 20e6, False)
     assert (state.ssid, state.center_frequency_mhz, state.terminals) == (b"", 0, {})
     assert (state.monotonic_us, state.reported_at_us, state.due_us) == (0, 0, 0)

@@ -281,6 +281,7 @@ def test_an_interval_has_what_the_capacity_follows_from() -> None:
         duration_us=SECOND_US,
         payload_bytes=1_100 * 1_500,
         frames=113,
+        uplink_frames=100,
         aggregated_frames=1_020,
         active_senders=2,
         goodput_bps=pytest.approx(2 / (1 / slow + 1 / fast)),
