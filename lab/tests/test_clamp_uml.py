@@ -32,3 +32,9 @@ def test_no_window_is_larger_and_throughput_is_what_follows(
     assert phone.goodput_mbps == pytest.approx(clamp_segs * MSS_BYTES * 8 / 0.256 / 1e6, rel=0.03)
     if mode == "paper-jb":
         assert max(filter(None, phone.series.bound_min_segs)) > clamp_segs
+
+
+def test_the_connection_before_time_zero_leaves_runs_as_repeatable(boot_cell: Callable[..., Cell]) -> None:
+    same = {"terminals": 2, "rate_control": "aarf", "seconds": 8, "warmup_seconds": 2, "cwnd_clamp_segs": 63}
+    plain, traced = (boot_cell("cubic", trace=trace, **same).run for trace in (False, True))
+    assert traced.comparable() == plain.comparable()

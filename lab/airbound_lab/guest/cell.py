@@ -19,8 +19,6 @@ ASSOCIATION_ATTEMPTS = 3
 ECHO_PORT = 7
 ECHO_ATTEMPTS = 5
 CONNECTION_TIMEOUT_S = 30.0
-CLOSE_S = 1.0
-"""For the last segments of a connection that has ended, beside the wire's delay."""
 
 
 def configure(netns: str, ip_batch: str, tc_batch: str) -> None:
@@ -126,23 +124,21 @@ def cache_route_metrics(station: dict[str, Any]) -> None:
     The kernel applies the metrics of a route (`cwnd lock`) to a connection only if it has an entry for that destination
     in its cache (net/ipv4/tcp_metrics.c), which it makes at the end of an earlier connection.
     """
+    server_address = (station["server"]["address"], ECHO_PORT)
     try:
         with namespace(station["server"]["netns"]):
-            listener = socket.create_server((station["server"]["address"], ECHO_PORT))
+            listener = socket.create_server(server_address)
         with namespace(station["name"]):
-            began_s = time.monotonic()
-            phone = socket.create_connection(
-                (station["server"]["address"], ECHO_PORT), CONNECTION_TIMEOUT_S, (station["address"], 0)
-            )
-            round_trip_s = time.monotonic() - began_s
-        with listener:
-            server = listener.accept()[0]
-            with server:
-                phone.close()
+            phone = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        with listener, phone:
+            # A port that the kernel does not have to choose: it would use up random numbers.
+            phone.bind((station["address"], ECHO_PORT))
+            phone.settimeout(CONNECTION_TIMEOUT_S)
+            phone.connect(server_address)
+            with listener.accept()[0] as server:
+                phone.shutdown(socket.SHUT_WR)
                 server.settimeout(CONNECTION_TIMEOUT_S)
                 server.recv(1)
-        time.sleep(round_trip_s + CLOSE_S)
+            phone.recv(1)
     except OSError as error:
-        raise GuestError(
-            f"station {station['name']} cannot connect to {station['server']['address']}: {error}"
-        ) from None
+        raise GuestError(f"station {station['name']} cannot connect to {server_address[0]}: {error}") from None
