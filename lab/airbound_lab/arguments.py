@@ -7,6 +7,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from airbound_lab.errors import UsageError
+from airbound_lab.parameters import RATE_CONTROLS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +47,21 @@ def seeds(text: str) -> tuple[int, ...]:
     if not numbers:
         raise argparse.ArgumentTypeError(f"{text!r} is an empty range")
     return numbers
+
+
+def rate_controls(text: str) -> tuple[str, ...]:
+    """Read minstrel,aarf."""
+    for name in names(text):
+        if name not in RATE_CONTROLS:
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(RATE_CONTROLS)}")
+    return names(text)
+
+
+def positive(text: str) -> int:
+    """Read a whole number of at least 1."""
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
 
 
 def configuration(path: Path | None) -> str | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from airbound_lab import arguments, host, load, results, scenario, tables
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
+from airbound_lab.paper_study import cli as paper_study
 from airbound_lab.parameters import QDISCS, RATE_CONTROLS, Parameters, option
 from airbound_lab.progress import Progress
 from airbound_lab.run import Setting, run_all
@@ -33,6 +34,7 @@ EXAMPLES = f"""examples:
   airbound-lab plot out.json --directory pictures
   airbound-lab report out.json --out report.html
   airbound-lab study two-phones --directory pictures
+  airbound-lab study paper --quick
   airbound-lab compare --quick
   airbound-lab load --cells 100 --compare-raw
 
@@ -106,7 +108,7 @@ def _measure(parameters: Parameters, options: argparse.Namespace, *, trace: bool
     return found
 
 
-def _study(options: argparse.Namespace) -> None:
+def _study_two_phones(options: argparse.Namespace) -> None:
     from airbound_lab import plot, two_phone_study, two_phone_study_plot
 
     if options.results is not None:
@@ -152,6 +154,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             ap_driver_queue_frames=options.ap_driver_queue,
             orphan=options.orphan,
             retry_limit=options.retry_limit,
+            cwnd_clamp_segs=options.cwnd_clamp,
             loss_percent=options.loss,
             wmm=options.wmm,
             ap_aifsn=options.ap_aifsn,
@@ -199,14 +202,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     plot.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
 
-    study = commands.add_parser("study", help="repeat a published study", allow_abbrev=False)
-    study.set_defaults(do=_study)
-    study.add_argument("name", choices=("two-phones",), help="two equal phones, 256 ms from their server")
-    study.add_argument("--seeds", type=arguments.seeds, metavar="A..B", help="default: 1..10")
-    study.add_argument("--results", type=Path, metavar="FILE", help="read what an earlier --json wrote, run nothing")
-    study.add_argument("--directory", type=Path, metavar="DIR", help="draw two-phones.svg there")
-    study.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
-    _add_setting(study)
+    _add_studies(commands.add_parser("study", help="repeat a published study", allow_abbrev=False))
 
     report = commands.add_parser("report", help="one HTML page of several results files", allow_abbrev=False)
     report.set_defaults(do=_report)
@@ -216,6 +212,18 @@ def _parser() -> argparse.ArgumentParser:
     compare.add(commands)
     commands.add_parser("load", help="load a controller with simulated agents", add_help=False)
     return parser
+
+
+def _add_studies(parser: argparse.ArgumentParser) -> None:
+    studies = parser.add_subparsers(required=True, metavar="STUDY")
+    two = studies.add_parser("two-phones", help="two equal phones, 256 ms from their server", allow_abbrev=False)
+    two.set_defaults(do=_study_two_phones)
+    two.add_argument("--seeds", type=arguments.seeds, metavar="A..B", help="default: 1..10")
+    two.add_argument("--results", type=Path, metavar="FILE", help="read what an earlier --json wrote, run nothing")
+    two.add_argument("--directory", type=Path, metavar="DIR", help="draw two-phones.svg there")
+    two.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
+    _add_setting(two)
+    paper_study.add(studies)
 
 
 def _add_run(commands: Any) -> None:
@@ -285,6 +293,7 @@ def _add_run(commands: Any) -> None:
     add("--ap-txop", type=int, metavar="N", help="how long one access of its may last, units of 32 us; 0: one frame")
     add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
     add("--retry-limit", type=int, default=0, metavar="N", help="attempts of a frame (default: the rate chain's)")
+    add("--cwnd-clamp", type=int, metavar="N", help="largest cwnd of the phones' own TCP, segments; Android 2.3: 63")
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add(
         "--bounds-interval-ms",

@@ -71,6 +71,7 @@ def plan(parameters: Parameters, mode: str, seed: int, programs: Programs, *, tr
                 "server": {"netns": cell.server_of(phone).name, "address": cell.server_of(phone).address},
                 "ip": nodes.phone_ip(cell, phone),
                 "tc": nodes.phone_tc(cell, phone, mode),
+                "needs_route_metrics": parameters.cwnd_clamp_segs is not None,
             }
             for phone in cell.phones
         ],

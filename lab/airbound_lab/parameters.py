@@ -79,6 +79,8 @@ class Parameters:
     """Whether the phones' driver detaches a packet from its socket at once, as some phones' drivers do."""
     retry_limit: Annotated[int, Field(ge=0, le=255)] = 0
     """Attempts a frame at most; 0: the rate control's own chain decides."""
+    cwnd_clamp_segs: Annotated[int, Field(ge=2, le=65_535)] | None = None
+    """Largest congestion window of the phones' own TCP, with or without bounds; None: no limit. Android 2.3: 63."""
     loss_percent: Annotated[float, Field(ge=0, le=99)] = 0.0
     """Frames lost on every radio link, in addition to collisions."""
     wmm: bool = False
@@ -132,6 +134,7 @@ _OPTIONS = {
     "ap_queue_packets": "ap-queue",
     "driver_queue_frames": "driver-queue",
     "ap_driver_queue_frames": "ap-driver-queue",
+    "cwnd_clamp_segs": "cwnd-clamp",
     "loss_percent": "loss",
     "ap_cw_min": "ap-cwmin",
     "ap_cw_max": "ap-cwmax",

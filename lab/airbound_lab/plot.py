@@ -16,7 +16,7 @@ from airbound_lab.errors import UsageError
 from airbound_lab.style import FAINT, INK, STYLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -67,7 +67,7 @@ def phones(results: Results, mode: str, seed: int | None = None) -> Figure:
         goodput, cwnd, ratio = figure.subplots(3, 1, sharex=True)
         for phone in runs[0].phones:
             _phone(phone, results, goodput, cwnd, ratio)
-        _bounds(runs[0].phones, results, cwnd)
+        bounds(runs[0].phones, lambda phone: _colour(results, phone), cwnd)
         _shape(results, goodput, cwnd, ratio)
         figure.suptitle(f"{mode}, seed {runs[0].seed}", x=0.02, ha="left", fontweight="bold", fontsize=11)
     return figure
@@ -129,7 +129,7 @@ def _bars(axes: Axes, results: Results, field: str, title: str, *, decimals: int
     if log:
         axes.set_xscale("log")
         axes.set_xlim(1, largest * 6)
-        _plain_log(axes.xaxis)
+        plain_log(axes.xaxis)
     else:
         axes.set_xlim(0, largest * 1.18)
         axes.xaxis.set_major_locator(MaxNLocator(5))
@@ -151,20 +151,20 @@ def _phone(phone: PhoneResult, results: Results, goodput: Axes, cwnd: Axes, rati
         flows.append((phone.download.series, {"linestyle": (0, (3, 1.5))}))
     for of, dashes in flows:
         goodput.plot(of.t_s, of.goodput_mbps, **line, **dashes)
-        cwnd.plot(of.t_s, _gaps(of.cwnd_segs), **line, **dashes)
-        ratio.plot(of.t_s, _gaps(of.rtt_ratio), **line, **dashes)
+        cwnd.plot(of.t_s, gaps(of.cwnd_segs), **line, **dashes)
+        ratio.plot(of.t_s, gaps(of.rtt_ratio), **line, **dashes)
 
 
-def _bounds(phones: Sequence[PhoneResult], results: Results, cwnd: Axes) -> None:
+def bounds(phones: Sequence[PhoneResult], colour_of: Callable[[PhoneResult], str], cwnd: Axes) -> None:
     """Draw each pair of bounds once, however many phones have it: dashes drawn over dashes look like a line."""
     drawn = []
     for phone in phones:
-        series, colour = phone.series, _colour(results, phone)
+        series, colour = phone.series, colour_of(phone)
         pair = (series.bound_min_segs, series.bound_max_segs)
         if pair in drawn or all(value is None for value in series.bound_max_segs):
             continue
         drawn.append(pair)
-        low, high = _gaps(series.bound_min_segs), _gaps(series.bound_max_segs)
+        low, high = gaps(series.bound_min_segs), gaps(series.bound_max_segs)
         cwnd.fill_between(series.t_s, low, high, step="pre", color=colour, alpha=0.12, linewidth=0)
         cwnd.step(series.t_s, high, where="pre", color=INK, linewidth=0.7, linestyle=(0, (4, 2)))
         cwnd.step(series.t_s, low, where="pre", color=INK, linewidth=0.7, linestyle=(0, (1, 2)))
@@ -183,7 +183,7 @@ def _shape(results: Results, goodput: Axes, cwnd: Axes, ratio: Axes) -> None:
         values = [value for series in every for value in getattr(series, name) if value]
         axes.set_yscale("log")
         axes.set_ylim(0.8, 1.5 * max(values, default=10.0))
-        _plain_log(axes.yaxis)
+        plain_log(axes.yaxis)
     warmup_s = results.parameters.warmup_seconds
     for axes in (goodput, cwnd, ratio):
         if warmup_s:
@@ -197,7 +197,7 @@ def _shape(results: Results, goodput: Axes, cwnd: Axes, ratio: Axes) -> None:
         goodput.legend(ncols=min(len(delays_ms), 4), loc="upper right", fontsize=8, handlelength=1)
 
 
-def _plain_log(axis: Axis) -> None:
+def plain_log(axis: Axis) -> None:
     """Label decades 1, 10, 100 instead of with powers of ten."""
     axis.set_major_locator(LogLocator(10))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -205,6 +205,6 @@ def _plain_log(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _gaps(values: Sequence[float | None]) -> list[float]:
+def gaps(values: Sequence[float | None]) -> list[float]:
     """None becomes a gap in the line."""
     return [float("nan") if value is None else value for value in values]

@@ -49,7 +49,14 @@ def command(parameters: Parameters) -> str:
     words += ["--seeds", ",".join(str(seed) for seed in parameters.seeds), "--modes", ",".join(parameters.modes)]
     for field in (
         *("rate_control", "ap_rate_control", "qdisc", "queue_packets", "ap_qdisc", "ap_queue_packets"),
-        *("driver_queue_frames", "ap_driver_queue_frames", "retry_limit", "loss_percent", "bounds_interval_ms"),
+        *(
+            "driver_queue_frames",
+            "ap_driver_queue_frames",
+            "retry_limit",
+            "cwnd_clamp_segs",
+            "loss_percent",
+            "bounds_interval_ms",
+        ),
         *("ap_aifsn", "ap_cw_min", "ap_cw_max", "ap_txop_limit"),
     ):
         if getattr(parameters, field) != getattr(plain, field):

@@ -187,11 +187,13 @@ def controller_ip(topology: Topology) -> str:
 
 def phone_ip(topology: Topology, phone: Phone) -> str:
     """Batch of `ip` in a phone's namespace, once it is associated."""
-    server = topology.server_of(phone)
+    server, clamp_segs = topology.server_of(phone), topology.parameters.cwnd_clamp_segs
+    to_server = f"{server.address}/32 dev {phone.interface} scope link src {phone.address}"
     return _batch(
         [
             "link set lo up",
             f"addr add {phone.address}/{PREFIX_BITS} dev {phone.interface}",
+            *([f"route add {to_server} cwnd lock {clamp_segs}"] if clamp_segs is not None else []),
             f"neigh add {server.address} lladdr {server.mac} dev {phone.interface} nud permanent",
             f"neigh add {CONTROLLER_ADDRESS} lladdr {CONTROLLER_MAC} dev {phone.interface} nud permanent",
         ]

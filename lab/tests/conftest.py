@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from typing import Any
 import pytest
 
 from airbound_lab import host, measure, topology
+from airbound_lab import run as run_module
+from airbound_lab.errors import LabError
 from airbound_lab.parameters import Parameters
 from airbound_lab.results import PhoneResult, Results, Run
 from airbound_lab.run import Setting, run_all
@@ -168,3 +171,29 @@ def each_phone() -> Callable[[Run, EachPhone], Run]:
         return replace(run, phones=tuple(phone_of(index, phone) for index, phone in enumerate(run.phones)))
 
     return change
+
+
+@pytest.fixture
+def made(
+    tmp_path: Path, traffic: Path, make_results: Callable[..., Results], monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """Without a guest: figures are computed from synthetic samples, and the list has the runs that were made."""
+    build = tmp_path / "build"
+    build.mkdir()
+    for program in ("airbound-traffic", "airbound-ap", "airbound-phone"):
+        shutil.copy(traffic, build / program)
+    monkeypatch.setattr(host.programs, "__defaults__", (build,))
+    made: list[str] = []
+
+    def run_one(parameters: Parameters, task: run_module.Task, *_: object) -> Run:
+        made.append(f"{task}: {parameters.terminals} phones")
+        if task.mode == "bbr" and len(made) < 5:
+            raise LabError(f"{task}: the guest ended early")
+        same = {
+            name: getattr(parameters, name) for name in ("terminals", "wired_delays_ms", "seconds", "warmup_seconds")
+        }
+        [run] = make_results(**same, modes=(task.mode,), seeds=(task.seed,)).runs
+        return replace(run, wall_seconds=1.0)
+
+    monkeypatch.setattr(run_module, "run_one", run_one)
+    return made

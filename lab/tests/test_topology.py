@@ -59,6 +59,13 @@ def test_the_access_point_queue_is_a_knob_of_its_own() -> None:
     assert "dev wlan0 root fq_codel limit 100" in topology.access_point_tc(cell)
 
 
+def test_a_clamp_of_cwnd_is_a_metric_of_the_route_to_the_server() -> None:
+    cell = topology.build(Parameters(terminals=2, wired_delays_ms=(4.0, 64.0), cwnd_clamp_segs=63))
+    routes = [line for line in topology.phone_ip(cell, cell.phones[1]).splitlines() if line.startswith("route")]
+    assert routes == ["route add 10.0.5.1/32 dev wlan2 scope link src 10.0.0.12 cwnd lock 63"]
+    assert "route" not in topology.phone_ip(topology.build(Parameters(terminals=1)), cell.phones[0])
+
+
 @pytest.mark.parametrize(
     ("qdisc", "words"), [("cake", "cake unlimited"), ("cake-ack-filter", "cake unlimited ack-filter")]
 )

@@ -5,30 +5,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, host, modes, scenario, tables
-from airbound_lab.compare import execute, matrix, page, ranking, table
-from airbound_lab.errors import LabError, UsageError
-from airbound_lab.parameters import RATE_CONTROLS
-from airbound_lab.progress import Progress
-from airbound_lab.run import Setting
+from airbound_lab import arguments, modes, scenario, tables
+from airbound_lab.compare import batch, matrix, page, ranking, record, table
+from airbound_lab.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from airbound_lab.compare.execute import Job, State
-    from airbound_lab.compare.matrix import Matrix
-    from airbound_lab.guest_plan import Programs
-
-WALL_LIMIT_BASE_S = 300
-WALL_LIMIT_PER_SECOND_S = 20
-"""As for single runs."""
+    from airbound_lab.compare.matrix import Matrix, Task
+    from airbound_lab.compare.record import Figures
 
 DEFAULT_SUBJECT = modes.AS_INSTALLED
 
@@ -76,7 +65,9 @@ def add(commands: Any) -> None:
     )
     option("--delays", type=_delays, metavar="D,D,...", help="ms on the wire; a mix is written 4+64+256 (default: 4)")
     option("--terminals", type=arguments.whole_numbers, metavar="N,N,...", help="phones (default: 10)")
-    option("--rate-control", type=_rate_controls, metavar="R,R,...", help="the radios' (default: minstrel,aarf)")
+    option(
+        "--rate-control", type=arguments.rate_controls, metavar="R,R,...", help="the radios' (default: minstrel,aarf)"
+    )
     option("--loss", type=arguments.reals, metavar="P,P,...", help="percent of the frames that are lost (default: 0)")
     option("--seeds", type=arguments.seeds, metavar="A..B", help="1..5 or 1,4,9 (default: 1..3)")
     option("--modes", type=arguments.names, metavar="M,M,...", help="what is compared, see below")
@@ -84,14 +75,10 @@ def add(commands: Any) -> None:
     option("--warmup-seconds", type=int, metavar="S", help="of them not measured, at the beginning (default: 10)")
     option("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     option("--subject", metavar="MODE", help="whose wins and losses are counted (default: airbound, if compared)")
-    option("--directory", type=Path, default=Path("out/compare"), metavar="DIR", help="default: %(default)s")
     option("--json", type=Path, metavar="FILE", help="default: DIR/comparison.json")
     option("--csv", type=Path, metavar="FILE", help="default: DIR/comparison.csv")
     option("--html", type=Path, metavar="FILE", help="the page (default: DIR/comparison.html)")
-    option("--list", action="store_true", help="show what would be run and how long it takes, and run nothing")
-    option("--jobs", type=_positive, default=os.cpu_count() or 1, metavar="N", help="guests at a time (one per core)")
-    option("--kernel", metavar="FILE", help="a built lab kernel (default: what lab/kernel/build.sh builds)")
-    option("--wall-limit-seconds", type=float, metavar="S", help="end a guest that takes longer (default: as run's)")
+    batch.add_options(parser, Path("out/compare"))
 
 
 def execute_command(options: argparse.Namespace) -> None:
@@ -103,34 +90,12 @@ def execute_command(options: argparse.Namespace) -> None:
     """
     chosen = _matrix(options)
     subject = _subject(options.subject, chosen)
-    host.check_tools()
-    programs = host.programs(variant.mode for variant in chosen.variants)
-    kernel = host.kernel(options.kernel)
-    every = execute.jobs(chosen, host.sha256(kernel), _hashes(programs))
-    runs = options.directory / "runs"
-    now = execute.state(every, runs)
-    for sentence in now.refused:
-        print(f"airbound-lab: {sentence}; the run is made again", file=sys.stderr)
-    clock = execute.Clock(now, every, options.jobs)
-    if options.list:
-        _list(now, every, clock)
+    made = batch.carry_out(chosen.tasks(), record.FIGURES, options)
+    if made is None:
         return
-    _make_directory(runs)
-    seconds = max(condition.seconds for condition in chosen.conditions)
-    limit_s = options.wall_limit_seconds or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * seconds
-    if now.to_do:
-        print(f"airbound-lab: {len(now.to_do)} of {len(every)} runs to make, about {clock.left()}", file=sys.stderr)
-    progress = Progress(sys.stderr, len(now.to_do), clock.left)
-    try:
-        failures = execute.make(now, runs, Setting(kernel, programs, options.jobs, limit_s), progress, clock)
-    finally:
-        progress.close()
-    failed = [f"{task}: {why}" for task, why in failures.items()]
-    _write(options, chosen, now, subject, [f"{task}: {why.splitlines()[0]}" for task, why in failures.items()])
-    if failed:
-        raise LabError(
-            f"{len(failed)} of {len(every)} runs failed; the next start makes them again:\n  " + "\n  ".join(failed)
-        )
+    failed = [f"{task}: {why.splitlines()[0]}" for task, why in made.failures.items()]
+    _write(options, chosen, made.found, subject, failed)
+    made.check()
 
 
 def _matrix(options: argparse.Namespace) -> Matrix:
@@ -168,37 +133,17 @@ def _subject(given: str | None, chosen: Matrix) -> str | None:
     return given
 
 
-def _hashes(programs: Programs) -> Callable[[str], Mapping[str, str]]:
-    """Hash what a mode needs, each kind once."""
-    by_kind: dict[bool, Mapping[str, str]] = {}
-
-    def of(mode: str) -> Mapping[str, str]:
-        agents = modes.parse(mode).has_agents
-        if agents not in by_kind:
-            by_kind[agents] = host.hashes(programs, agents=agents)
-        return by_kind[agents]
-
-    return of
-
-
-def _list(now: State, every: list[Job], clock: execute.Clock) -> None:
-    wanted = Counter(job.task.condition for job in every)
-    missing: dict[Any, list[Job]] = {condition: [] for condition in wanted}
-    for job in now.to_do:
-        missing[job.task.condition].append(job)
-    lines = [["", "runs", "to make", "modes"]]
-    for condition, jobs in missing.items():
-        names = dict.fromkeys(job.task.variant.name for job in jobs)
-        lines.append([str(condition), str(wanted[condition]), str(len(jobs)), " ".join(names)])
-    print(tables.text(lines))
-    print(f"{len(now.to_do)} of {len(every)} runs to make, about {clock.left()}")
-
-
-def _write(options: argparse.Namespace, chosen: Matrix, now: State, subject: str | None, failed: list[str]) -> None:
+def _write(
+    options: argparse.Namespace,
+    chosen: Matrix,
+    found: Mapping[Task, Figures],
+    subject: str | None,
+    failed: list[str],
+) -> None:
     names = [variant.name for variant in chosen.variants]
-    rows = ranking.rows(chosen, now.found)
-    for found in (table.rows(rows, names), table.bests(rows, names)):
-        print(tables.text(found))
+    rows = ranking.rows(chosen, found)
+    for lines in (table.rows(rows, names), table.bests(rows, names)):
+        print(tables.text(lines))
         print()
     if subject is not None:
         judgements = [ranking.judge(row, subject) for row in rows]
@@ -224,28 +169,8 @@ def _write(options: argparse.Namespace, chosen: Matrix, now: State, subject: str
         print(path)
 
 
-def _make_directory(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--directory: cannot make {path}: {error.strerror}") from error
-
-
 def _delays(text: str) -> tuple[tuple[float, ...], ...]:
     try:
         return tuple(matrix.delays(part) for part in arguments.names(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _rate_controls(text: str) -> tuple[str, ...]:
-    for name in arguments.names(text):
-        if name not in RATE_CONTROLS:
-            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(RATE_CONTROLS)}")
-    return arguments.names(text)
-
-
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)

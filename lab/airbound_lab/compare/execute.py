@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the runs of a comparison that are not stored yet, several guests at a time; failures do not stop the others."""
+"""Makes the runs that are not stored yet, several guests at a time; failures do not stop the others."""
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from airbound_lab import run as runs
 from airbound_lab.compare import estimate, record
+from airbound_lab.compare.record import KeptT
 from airbound_lab.errors import LabError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Mapping
 
-    from airbound_lab.compare.matrix import Matrix, Task
-    from airbound_lab.compare.record import Figures
+    from airbound_lab.compare.matrix import Task
+    from airbound_lab.compare.record import Form, Store
     from airbound_lab.parameters import Parameters
     from airbound_lab.progress import Progress
     from airbound_lab.run import Setting
@@ -33,30 +33,30 @@ class Job:
 
 
 @dataclass(slots=True)
-class State:
+class State(Generic[KeptT]):
     """What is stored and what is to be run."""
 
-    found: dict[Task, Figures]
+    found: dict[Task, KeptT]
     to_do: list[Job]
     refused: list[str]
     """Stored files that are no records; their runs are made again."""
 
 
-def jobs(matrix: Matrix, kernel: str, programs: Callable[[str], Mapping[str, str]]) -> list[Job]:
-    """All runs of a comparison; `kernel` is a hash, `programs` returns those of the programs that a mode uses."""
+def jobs(tasks: Iterable[Task], kernel: str, programs: Callable[[str], Mapping[str, str]]) -> list[Job]:
+    """All runs, and what they depend on; `kernel` is a hash, `programs` returns those of what a mode uses."""
     every = []
-    for task in matrix.tasks():
+    for task in tasks:
         parameters = task.condition.parameters(task.variant, task.seed)
         every.append(Job(task, parameters, record.inputs(parameters, kernel, programs(task.variant.mode))))
     return every
 
 
-def state(every: list[Job], directory: Path) -> State:
-    """Read what is stored in a directory."""
-    now = State({}, [], [])
+def state(every: list[Job], store: Store[KeptT]) -> State[KeptT]:
+    """Read what is stored."""
+    now: State[KeptT] = State({}, [], [])
     for job in every:
         try:
-            found = record.load(directory, job.inputs)
+            found = record.load(store.directory, job.inputs, store.form)
         except UsageError as error:
             found = None
             now.refused.append(str(error))
@@ -70,7 +70,7 @@ def state(every: list[Job], directory: Path) -> State:
 class Clock:
     """How long the rest takes, corrected by each run that is done."""
 
-    def __init__(self, now: State, every: list[Job], at_a_time: int) -> None:
+    def __init__(self, now: State[KeptT], every: list[Job], at_a_time: int) -> None:
         estimates_s = {job.task: estimate.wall_s(job.parameters) for job in every}
         self._to_do_s = {job.task: estimates_s[job.task] for job in now.to_do}
         self._done = [(estimates_s[task], found.wall_seconds) for task, found in now.found.items()]
@@ -87,12 +87,12 @@ class Clock:
         return estimate.text(estimate.left_s(self._to_do_s.values(), self._done, self._at_a_time))
 
 
-def make(now: State, directory: Path, setting: Setting, progress: Progress, clock: Clock) -> dict[Task, str]:
+def make(now: State[KeptT], store: Store[KeptT], setting: Setting, progress: Progress, clock: Clock) -> dict[Task, str]:
     """Make what is to be done, and store each run when it ends; return why runs failed."""
     stop = threading.Event()
     failures: dict[Task, str] = {}
     with ThreadPoolExecutor(max_workers=setting.jobs) as pool:
-        futures = {pool.submit(_one, job, setting, progress, stop): job for job in now.to_do}
+        futures = {pool.submit(_one, job, store.form, setting, progress, stop): job for job in now.to_do}
         try:
             for future in as_completed(futures):
                 job = futures[future]
@@ -105,7 +105,7 @@ def make(now: State, directory: Path, setting: Setting, progress: Progress, cloc
                     clock.finish(job.task, None)
                     progress.fail(job.task)
                     continue
-                record.save(directory, job.inputs, found)
+                record.save(store.directory, job.inputs, found)
                 now.found[job.task] = found
                 clock.finish(job.task, found.wall_seconds)
                 progress.finish(job.task, found)
@@ -116,10 +116,10 @@ def make(now: State, directory: Path, setting: Setting, progress: Progress, cloc
     return failures
 
 
-def _one(job: Job, setting: Setting, progress: Progress, stop: threading.Event) -> Figures:
+def _one(job: Job, form: Form[KeptT], setting: Setting, progress: Progress, stop: threading.Event) -> KeptT:
     task = runs.Task(job.task.variant.mode, job.task.seed)
 
     def on_progress(_: runs.Task, state: str) -> None:
         progress.update(job.task, state)
 
-    return record.figures(runs.run_one(job.parameters, task, setting, on_progress, stop.is_set))
+    return form.keep(runs.run_one(job.parameters, task, setting, on_progress, stop.is_set))

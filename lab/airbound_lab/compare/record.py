@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One stored run of a comparison: a small JSON file whose name is a hash of all that its figures depend on."""
+"""One stored run: a JSON file whose name is a hash of all that its figures depend on.
+
+A comparison keeps a run's figures, a study with time series the whole run: a `Form` says which.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
@@ -16,14 +19,18 @@ from airbound_lab.errors import UsageError
 from airbound_lab.validation import STRICT, usage_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from airbound_lab.parameters import Parameters
+    from airbound_lab.progress import Finished
     from airbound_lab.results import Run
 
 SCHEMA = 1
 HASH_DIGITS = 24
+
+KeptT = TypeVar("KeptT", bound="Finished")
+"""What is kept of a run."""
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -46,13 +53,20 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
-class _File:
+class File(Generic[KeptT]):
+    """A record as it is written."""
+
     schema: Literal[1]
     inputs: dict[str, Any]
-    figures: Figures
+    figures: KeptT
 
 
-_FILE = TypeAdapter(_File)
+@dataclasses.dataclass(frozen=True, slots=True)
+class Form(Generic[KeptT]):
+    """What is kept of runs, and how it is read."""
+
+    keep: Callable[[Run], KeptT]
+    file: TypeAdapter[File[KeptT]]
 
 
 def figures(run: Run) -> Figures:
@@ -75,6 +89,17 @@ def figures(run: Run) -> Figures:
     )
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Store(Generic[KeptT]):
+    """A directory with records of one form."""
+
+    directory: Path
+    form: Form[KeptT]
+
+
+FIGURES: Form[Figures] = Form(figures, TypeAdapter(File[Figures]))
+
+
 def inputs(parameters: Parameters, kernel: str, programs: Mapping[str, str]) -> dict[str, Any]:
     """All that the figures of a run depend on; its parameters have one mode and one seed, the rest are hashes."""
     return {"parameters": parameters.to_json(), "kernel": kernel, "programs": dict(programs)}
@@ -90,11 +115,11 @@ def _digest(of: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
 
 
-def save(directory: Path, of: Mapping[str, Any], found: Figures) -> None:
+def save(directory: Path, of: Mapping[str, Any], found: Any) -> None:
     """Write a record, as a whole or not at all; UsageError if it cannot be written."""
     path = directory / name(of)
     new = path.with_suffix(f".{os.getpid()}")
-    text = json.dumps({"schema": SCHEMA, "inputs": of, "figures": asdict(found)}, allow_nan=False)
+    text = json.dumps({"schema": SCHEMA, "inputs": of, "figures": dataclasses.asdict(found)}, allow_nan=False)
     try:
         new.write_text(f"{text}\n", encoding="utf-8")
         os.replace(new, path)  # noqa: PTH105  (the name of what happens)
@@ -102,8 +127,8 @@ def save(directory: Path, of: Mapping[str, Any], found: Figures) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
-def load(directory: Path, of: Mapping[str, Any]) -> Figures | None:
-    """Read the record of a run; None if there is none yet. UsageError if the file is no such record."""
+def load(directory: Path, of: Mapping[str, Any], form: Form[KeptT]) -> KeptT | None:
+    """Read the record of a run; None if there is none yet. UsageError if the file is no record of that form."""
     path = directory / name(of)
     try:
         text = path.read_bytes()
@@ -112,7 +137,7 @@ def load(directory: Path, of: Mapping[str, Any]) -> Figures | None:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     with usage_errors(str(path)):
-        file = _FILE.validate_json(text)
+        file = form.file.validate_json(text)
     if _digest(file.inputs) != _digest(of):
         raise UsageError(f"{path}: inputs: they are not those that the file is named by")
     return file.figures

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is compared: a mode, if wanted with settings of the access point; pure.
+"""What is compared: a mode, if wanted with settings of the access point or the phones; pure.
 
     MODE[@SETTING]...        vegas@cake-ack-filter    cubic@fq_codel@queue=200    vegas@aifsn=4@cwmin=31
 
 SETTING is a queueing discipline by its name, `wmm`, or one of `queue=PACKETS`, `driver-queue=FRAMES`, `aifsn=SLOTS`,
-`cwmin=SLOTS`, `cwmax=SLOTS`, `txop=N` (units of 32 us).
+`cwmin=SLOTS`, `cwmax=SLOTS`, `txop=N` (units of 32 us) of the access point, or `cwnd-clamp=SEGS`, the largest
+congestion window of the phones' own TCP.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ NUMBERS = {
     "cwmin": "ap_cw_min",
     "cwmax": "ap_cw_max",
     "txop": "ap_txop_limit",
+    "cwnd-clamp": "cwnd_clamp_segs",
 }
 """Settings with a value, and the parameter that each is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A mode with settings of the access point; `settings` are parameters by name."""
+    """A mode with settings of the access point or the phones; `settings` are parameters by name."""
 
     name: str
     mode: str

@@ -18,6 +18,7 @@ ASSOCIATION_TIMEOUT_S = 20.0
 ASSOCIATION_ATTEMPTS = 3
 ECHO_PORT = 7
 ECHO_ATTEMPTS = 5
+CONNECTION_TIMEOUT_S = 30.0
 
 
 def configure(netns: str, ip_batch: str, tc_batch: str) -> None:
@@ -115,3 +116,29 @@ def check_path(station: dict[str, Any]) -> None:
             else:
                 return
     raise GuestError(f"station {station['name']} is associated, but cannot reach {station['server']['address']}")
+
+
+def cache_route_metrics(station: dict[str, Any]) -> None:
+    """Make a TCP connection from a station to its server and close it.
+
+    The kernel applies the metrics of a route (`cwnd lock`) to a connection only if it has an entry for that destination
+    in its cache (net/ipv4/tcp_metrics.c), which it makes at the end of an earlier connection.
+    """
+    server_address = (station["server"]["address"], ECHO_PORT)
+    try:
+        with namespace(station["server"]["netns"]):
+            listener = socket.create_server(server_address)
+        with namespace(station["name"]):
+            phone = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        with listener, phone:
+            # A port that the kernel does not have to choose: it would use up random numbers.
+            phone.bind((station["address"], ECHO_PORT))
+            phone.settimeout(CONNECTION_TIMEOUT_S)
+            phone.connect(server_address)
+            with listener.accept()[0] as server:
+                phone.shutdown(socket.SHUT_WR)
+                server.settimeout(CONNECTION_TIMEOUT_S)
+                server.recv(1)
+            phone.recv(1)
+    except OSError as error:
+        raise GuestError(f"station {station['name']} cannot connect to {server_address[0]}: {error}") from None

@@ -60,6 +60,8 @@ def set_up(plan: dict[str, Any]) -> None:
         cell.associate(access_point, station)
     for station in plan["stations"]:
         cell.check_path(station)
+        if station["needs_route_metrics"]:
+            cell.cache_route_metrics(station)
 
 
 def measure(plan: dict[str, Any], components: Components, tracers: Tracers) -> int:

@@ -3,23 +3,19 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airbound_lab import cli, host
+from airbound_lab import cli
 from airbound_lab import run as runs
 from airbound_lab.compare import matrix
-from airbound_lab.errors import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from airbound_lab.parameters import Parameters
-    from airbound_lab.results import Results, Run
+    from airbound_lab.results import Run
 
 
 @pytest.mark.parametrize(
@@ -64,31 +60,6 @@ def test_the_help_explains_every_preset(capsys: pytest.CaptureFixture[str]) -> N
         cli.main(["compare", "--help"])
     words = capsys.readouterr().out.split()
     assert set(matrix.PRESETS) <= set(words)
-
-
-@pytest.fixture
-def made(
-    tmp_path: Path, traffic: Path, make_results: Callable[..., Results], monkeypatch: pytest.MonkeyPatch
-) -> list[str]:
-    """Without a guest: figures are computed from synthetic samples, and the list has the runs that were made."""
-    build = tmp_path / "build"
-    build.mkdir()
-    for program in ("airbound-traffic", "airbound-ap", "airbound-phone"):
-        shutil.copy(traffic, build / program)
-    monkeypatch.setattr(host.programs, "__defaults__", (build,))
-    made: list[str] = []
-
-    def run_one(parameters: Parameters, task: runs.Task, *_: object) -> Run:
-        made.append(f"{task}: {parameters.terminals} phones")
-        if task.mode == "bbr" and len(made) < 5:
-            raise LabError(f"{task}: the guest ended early")
-        [run] = make_results(
-            terminals=parameters.terminals, seconds=parameters.seconds, modes=(task.mode,), seeds=(task.seed,)
-        ).runs
-        return replace(run, wall_seconds=1.0)
-
-    monkeypatch.setattr(runs, "run_one", run_one)
-    return made
 
 
 @pytest.fixture

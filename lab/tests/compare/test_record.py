@@ -29,9 +29,9 @@ def found(make_results: Callable[..., Results]) -> Figures:
 
 
 def test_a_record_is_read_back_as_it_was_written(found: Figures, tmp_path: Path) -> None:
-    assert record.load(tmp_path, INPUTS) is None
+    assert record.load(tmp_path, INPUTS, record.FIGURES) is None
     record.save(tmp_path, INPUTS, found)
-    assert record.load(tmp_path, INPUTS) == found
+    assert record.load(tmp_path, INPUTS, record.FIGURES) == found
     assert [path.name for path in tmp_path.iterdir()] == [record.name(INPUTS)]
 
 
@@ -87,14 +87,14 @@ def test_a_file_that_is_no_such_record_is_refused(
     change(data)
     path.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(UsageError) as raised:
-        record.load(tmp_path, INPUTS)
+        record.load(tmp_path, INPUTS, record.FIGURES)
     assert str(raised.value).startswith(f"{path}: {message}")
 
 
 def test_half_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / record.name(INPUTS)).write_text('{"schema": 1, "inp', encoding="utf-8")
     with pytest.raises(UsageError, match="not JSON"):
-        record.load(tmp_path, INPUTS)
+        record.load(tmp_path, INPUTS, record.FIGURES)
 
 
 def test_where_nothing_can_be_written_is_named(found: Figures, tmp_path: Path) -> None:

@@ -17,10 +17,11 @@ from airbound_lab.compare import variant
         ("vegas@cake-ack-filter", "vegas", {"ap_qdisc": "cake-ack-filter"}),
         ("cubic@fq_codel@queue=200", "cubic", {"ap_qdisc": "fq_codel", "ap_queue_packets": 200}),
         ("vegas@aifsn=4@cwmin=31@cwmax=63", "vegas", {"ap_aifsn": 4, "ap_cw_min": 31, "ap_cw_max": 63}),
+        ("cubic@cwnd-clamp=63", "cubic", {"cwnd_clamp_segs": 63}),
         ("bdp@txop=47@wmm@driver-queue=8", "bdp", {"ap_txop_limit": 47, "wmm": True, "ap_driver_queue_frames": 8}),
     ],
 )
-def test_settings_of_the_access_point_follow_the_mode(name: str, mode: str, settings: dict[str, Any]) -> None:
+def test_settings_follow_the_mode(name: str, mode: str, settings: dict[str, Any]) -> None:
     found = variant.parse(name)
     assert (found.mode, dict(found.settings), str(found)) == (mode, settings, name)
 

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A batch of runs as a command carries it out: what is stored already, how long the rest takes, and making that."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic
+
+from airbound_lab import arguments, host, modes, tables
+from airbound_lab.compare import execute
+from airbound_lab.compare.record import KeptT, Store
+from airbound_lab.errors import LabError, UsageError
+from airbound_lab.progress import Progress
+from airbound_lab.run import Setting
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Mapping, Sequence
+
+    from airbound_lab.compare.execute import Job, State
+    from airbound_lab.compare.matrix import Task
+    from airbound_lab.compare.record import Form
+    from airbound_lab.guest_plan import Programs
+
+WALL_LIMIT_BASE_S = 300
+WALL_LIMIT_PER_SECOND_S = 20
+"""As for single runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Generic[KeptT]):
+    """What is known of the runs, and why some failed."""
+
+    found: Mapping[Task, KeptT]
+    failures: Mapping[Task, str]
+    runs: int
+
+    def check(self) -> None:
+        """Raise LabError if a run failed."""
+        if self.failures:
+            reasons = "\n  ".join(f"{task}: {why}" for task, why in self.failures.items())
+            raise LabError(
+                f"{len(self.failures)} of {self.runs} runs failed; the next start makes them again:\n  {reasons}"
+            )
+
+
+def add_options(parser: argparse.ArgumentParser, directory: Path) -> None:
+    """Add the options that `carry_out` reads."""
+    option = parser.add_argument
+    option("--directory", type=Path, default=directory, metavar="DIR", help="default: %(default)s")
+    option("--list", action="store_true", help="show what would be run and how long it takes, and run nothing")
+    option(
+        "--jobs",
+        type=arguments.positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="guests at a time (one per core)",
+    )
+    option("--kernel", metavar="FILE", help="a built lab kernel (default: what lab/kernel/build.sh builds)")
+    option("--wall-limit-seconds", type=float, metavar="S", help="end a guest that takes longer (default: as run's)")
+
+
+def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namespace) -> Batch[KeptT] | None:
+    """Make the runs that are not stored in the directory yet; None if they were only listed.
+
+    Raises:
+        UsageError: a tool or a program is missing, or the directory cannot be written.
+    """
+    host.check_tools()
+    programs = host.programs(task.variant.mode for task in tasks)
+    kernel = host.kernel(options.kernel)
+    every = execute.jobs(tasks, host.sha256(kernel), _hashes(programs))
+    store = Store(options.directory / "runs", form)
+    now = execute.state(every, store)
+    for sentence in now.refused:
+        print(f"airbound-lab: {sentence}; the run is made again", file=sys.stderr)
+    clock = execute.Clock(now, every, options.jobs)
+    if options.list:
+        _list(now, every, clock)
+        return None
+    _make_directory(store.directory)
+    seconds = max(task.condition.seconds for task in tasks)
+    limit_s = options.wall_limit_seconds or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * seconds
+    if now.to_do:
+        print(f"airbound-lab: {len(now.to_do)} of {len(every)} runs to make, about {clock.left()}", file=sys.stderr)
+    progress = Progress(sys.stderr, len(now.to_do), clock.left)
+    try:
+        failures = execute.make(now, store, Setting(kernel, programs, options.jobs, limit_s), progress, clock)
+    finally:
+        progress.close()
+    return Batch(now.found, failures, len(every))
+
+
+def _hashes(programs: Programs) -> Callable[[str], Mapping[str, str]]:
+    """Hash what a mode needs, each kind once."""
+    by_kind: dict[bool, Mapping[str, str]] = {}
+
+    def of(mode: str) -> Mapping[str, str]:
+        agents = modes.parse(mode).has_agents
+        if agents not in by_kind:
+            by_kind[agents] = host.hashes(programs, agents=agents)
+        return by_kind[agents]
+
+    return of
+
+
+def _list(now: State[KeptT], every: list[Job], clock: execute.Clock) -> None:
+    wanted = Counter(job.task.condition for job in every)
+    missing: dict[Any, list[Job]] = {condition: [] for condition in wanted}
+    for job in now.to_do:
+        missing[job.task.condition].append(job)
+    lines = [["", "runs", "to make", "modes"]]
+    for condition, jobs in missing.items():
+        names = dict.fromkeys(job.task.variant.name for job in jobs)
+        lines.append([str(condition), str(wanted[condition]), str(len(jobs)), " ".join(names)])
+    print(tables.text(lines))
+    print(f"{len(now.to_do)} of {len(every)} runs to make, about {clock.left()}")
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--directory: cannot make {path}: {error.strerror}") from error
