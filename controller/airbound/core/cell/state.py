@@ -302,7 +302,7 @@ class CellState:
         try:
             code = self.edca_code = self._edca_code(access_point, now_us)
             state = access_point.edca
-            queues = (self._wanted(state),) if code is Code.UPLOADS_DOMINATE and state is not None else ()
+            queues = (self._wanted(state),) if code is Code.UPLOADS and state is not None else ()
             if is_waiting(code) or is_as_sent(access_point, queues, now_us):
                 return []
             return edca_command(access_point, queues, self._edca_reason(code), self.settings, now_us)
@@ -317,7 +317,7 @@ class CellState:
             return [*effects, Note("warning", "failed", self.name, (reason,))]
 
     def _edca_code(self, access_point: AccessPoint, now_us: int) -> Code:
-        """UPLOADS_DOMINATE if the queues are to be set, or why not. Nearly all reports change nothing: a reason with
+        """UPLOADS if the queues are to be set, or why not. Nearly all reports change nothing: a reason with
         its values is made when somebody is to see it.
         """
         parameters, state = self.settings.parameters, access_point.edca
@@ -330,7 +330,7 @@ class CellState:
         senders = self.stations.active_senders
         traffic = self.edca_traffic = self.channel_access.traffic(senders, now_us, parameters.edca, was_set=was_set)
         restriction = self._edca_restriction(state)
-        if restriction is not None or state is None or traffic is not Code.UPLOADS_DOMINATE:
+        if restriction is not None or state is None or traffic is not Code.UPLOADS:
             return restriction or traffic
         try:
             return Code.EDCA_OFF if self._wanted(state) in state.own else traffic
@@ -365,7 +365,7 @@ class CellState:
     def _edca_reason(self, code: Code) -> Reason:
         parameters = self.settings.parameters
         match code:
-            case Code.FEW_SENDERS | Code.DOWNLOADS | Code.UPLOADS_DOMINATE:
+            case Code.FEW_SENDERS | Code.DOWNLOADS | Code.UPLOADS:
                 return self.channel_access.reason(code, self.stations.active_senders, parameters.edca)
             case Code.CELL_STALE:
                 return Reason(code, self.name, limit=parameters.safety.cell_stale_ms / 1000)
