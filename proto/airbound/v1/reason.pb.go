@@ -83,7 +83,7 @@ const (
 	ReasonCode_REASON_CODE_POLICY ReasonCode = 47
 	// The terminal still reports another generation than it was sent. before: that generation.
 	ReasonCode_REASON_CODE_REPEATED ReasonCode = 48
-	// Uploads are a good part of what the cell carries. after: the uplink's share of the payload; limit: the smallest share.
+	// Uploads are a good part of what the cell carries. after: the uplink's share of the payload; limit: the smallest.
 	ReasonCode_REASON_CODE_UPLOADS ReasonCode = 49
 	// before, after: what the terminal may have of the cell's capacity, bit/s. Others use more or less than they did.
 	ReasonCode_REASON_CODE_SHARE ReasonCode = 50
