@@ -9,7 +9,6 @@ from airbound_lab import modes
 from airbound_lab.errors import UsageError
 from airbound_lab.modes import Mode
 
-
 BDP = ("--policy", "bdp")
 JB = ("--policy", "paper", "--table", "jelly-bean")
 
