@@ -13,7 +13,7 @@ import traceback
 from typing import Any
 
 from airbound_lab.guest import cell, system
-from airbound_lab.guest.components import Components
+from airbound_lab.guest.components import ACTIONS, Components
 from airbound_lab.guest.system import GuestError
 from airbound_lab.guest.tracers import Tracers
 
@@ -40,7 +40,7 @@ def progress(text: str) -> None:
     os.replace("/run/result/progress.new", "/run/result/progress")
 
 
-def set_up(plan: dict[str, Any]) -> None:
+def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
     """Bring up a cell in which each station reaches its server."""
     for name, value in plan["medium"].items():
         path = f"{MEDIUM_PARAMETERS}/{name}"
@@ -60,9 +60,10 @@ def set_up(plan: dict[str, Any]) -> None:
         cell.associate(access_point, station)
     for station in plan["stations"]:
         cell.check_path(station)
+    return access_point
 
 
-def measure(plan: dict[str, Any], components: Components, tracers: Tracers) -> int:
+def measure(plan: dict[str, Any], components: Components, access_point: cell.AccessPoint, tracers: Tracers) -> int:
     """Run the traffic and, meanwhile, the time line; return time zero on the monotonic clock."""
     t0_ns = (time.monotonic_ns() // 1_000_000_000 + 2) * 1_000_000_000
     # After time zero is chosen: it must not depend on how long they take to start.
@@ -73,10 +74,10 @@ def measure(plan: dict[str, Any], components: Components, tracers: Tracers) -> i
     traffic = system.spawn("traffic", argv, output="/run/result/samples.jsonl")
     for action in plan["timeline"]:
         sleep_until(t0_ns + action["at_ms"] * 1_000_000)
-        if action["do"] == "kill":
-            components.kill(action["component"])
+        if action["do"] in cell.HOSTAPD_ACTIONS:
+            cell.HOSTAPD_ACTIONS[action["do"]](access_point)
         else:
-            components.start(action["component"])
+            ACTIONS[action["do"]](components, action["component"])
     _, status = os.waitpid(traffic, 0)
     if status != 0:
         output = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
@@ -116,12 +117,12 @@ def main() -> None:
         mount_all()
         with open("/run/result/plan.json", encoding="utf-8") as file:
             plan = json.load(file)
-        set_up(plan)
+        access_point = set_up(plan)
         components = Components(plan)
         tracers = Tracers(plan)
         progress("starting agents")
         components.start_all()
-        t0_ns = measure(plan, components, tracers)
+        t0_ns = measure(plan, components, access_point, tracers)
         collect(plan, t0_ns, components)
         progress("done")
     except GuestError as error:
