@@ -45,8 +45,13 @@ class Programs:
     phone_agent: str
 
 
-def plan(parameters: Parameters, mode: str, seed: int, programs: Programs, *, trace: bool = False) -> dict[str, Any]:
-    """Return the guest's plan for one run; with `trace`, each phone's history is recorded."""
+def plan(
+    parameters: Parameters, mode: str, seed: int, programs: Programs, *, trace: bool = False, edca_trace: bool = False
+) -> dict[str, Any]:
+    """Return the guest's plan for one run.
+
+    With `trace`, each phone's history is recorded; with `edca_trace`, what is set on the radios' transmit queues.
+    """
     cell = nodes.build(parameters)
     return {
         "medium": _medium(parameters, seed),
@@ -87,6 +92,7 @@ def plan(parameters: Parameters, mode: str, seed: int, programs: Programs, *, tr
         ],
         "seconds": parameters.seconds,
         "tracers": _tracers(cell, programs) if trace else [],
+        "edca_trace": edca_trace,
         "traffic": {"program": programs.traffic, "plan": traffic_plan(cell, mode, seed)},
     }
 

@@ -93,6 +93,12 @@ def test_the_guest_carries_out_every_action() -> None:
     assert set(cell.HOSTAPD_ACTIONS) == set(HOSTAPD_ACTIONS)
 
 
+def test_queues_are_recorded_on_request() -> None:
+    parameters = Parameters(terminals=1)
+    assert guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["edca_trace"] is False
+    assert guest_plan.plan(parameters, "cubic", 1, PROGRAMS, edca_trace=True)["edca_trace"] is True
+
+
 def test_the_policy_reaches_the_controller() -> None:
     parameters = Parameters(terminals=1, controller_config="a = 1\n")
     plan = guest_plan.plan(parameters, "paper-gb", 1, PROGRAMS)

@@ -14,6 +14,7 @@ from typing import Any
 
 from airbound_lab.guest import cell, system
 from airbound_lab.guest.components import ACTIONS, Components
+from airbound_lab.guest.edca_trace import EdcaTrace
 from airbound_lab.guest.system import GuestError
 from airbound_lab.guest.tracers import Tracers
 
@@ -42,6 +43,8 @@ def progress(text: str) -> None:
 
 def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
     """Bring up a cell in which each station reaches its server."""
+    if plan["tracers"] or plan["edca_trace"]:
+        system.mount("tracefs", system.TRACEFS)
     for name, value in plan["medium"].items():
         path = f"{MEDIUM_PARAMETERS}/{name}"
         if not os.path.exists(path):
@@ -63,11 +66,18 @@ def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
     return access_point
 
 
-def measure(plan: dict[str, Any], components: Components, access_point: cell.AccessPoint, tracers: Tracers) -> int:
+def measure(
+    plan: dict[str, Any],
+    components: Components,
+    access_point: cell.AccessPoint,
+    tracers: Tracers,
+    edca_trace: EdcaTrace,
+) -> int:
     """Run the traffic and, meanwhile, the time line; return time zero on the monotonic clock."""
     t0_ns = (time.monotonic_ns() // 1_000_000_000 + 2) * 1_000_000_000
     # After time zero is chosen: it must not depend on how long they take to start.
     tracers.start()
+    edca_trace.start()
     system.write("/run/lab/traffic.plan", plan["traffic"]["plan"].replace("T0_NS", str(t0_ns)))
     progress("measuring")
     argv = [plan["traffic"]["program"], "run", "/run/lab/traffic.plan"]
@@ -82,6 +92,7 @@ def measure(plan: dict[str, Any], components: Components, access_point: cell.Acc
     if status != 0:
         output = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
         raise GuestError(f"the traffic generator failed (status {status}): {output}")
+    edca_trace.stop()
     tracers.stop()
     return t0_ns
 
@@ -119,10 +130,10 @@ def main() -> None:
             plan = json.load(file)
         access_point = set_up(plan)
         components = Components(plan)
-        tracers = Tracers(plan)
+        tracers, edca_trace = Tracers(plan), EdcaTrace(plan)
         progress("starting agents")
         components.start_all()
-        t0_ns = measure(plan, components, access_point, tracers)
+        t0_ns = measure(plan, components, access_point, tracers, edca_trace)
         collect(plan, t0_ns, components)
         progress("done")
     except GuestError as error:
