@@ -18,7 +18,7 @@ TERMINALS_MAX = 100
 
 RateControl = Literal["minstrel", "fixed54", "aarf"]
 RATE_CONTROLS: tuple[str, ...] = get_args(RateControl)
-Qdisc = Literal["pfifo", "fq_codel", "fq", "cake", "cake-ack-filter"]
+Qdisc = Literal["pfifo", "pfifo_fast", "fq_codel", "fq", "cake", "cake-ack-filter"]
 QDISCS: tuple[str, ...] = get_args(Qdisc)
 
 

@@ -74,3 +74,17 @@ def test_cake_does_not_shape_and_has_its_own_limit(qdisc: str, words: str) -> No
     assert f"qdisc replace dev wlan0 root {words}\n" in topology.access_point_tc(cell)
     assert topology.phone_tc(cell, cell.phones[0], "cubic") == f"qdisc replace dev wlan1 root {words}\n"
     assert qdisc in QDISCS
+
+
+def test_with_wmm_each_access_category_has_a_queue_of_its_own() -> None:
+    cell = topology.build(Parameters(terminals=1, wmm=True, queue_packets=70, ap_qdisc="fq_codel", ap_queue_packets=90))
+    assert topology.phone_tc(cell, cell.phones[0], "cubic").splitlines() == [
+        "qdisc replace dev wlan1 root handle 1: mq",
+        *(f"qdisc replace dev wlan1 parent 1:{number} pfifo limit 70" for number in (1, 2, 3, 4)),
+    ]
+    assert "qdisc replace dev wlan0 parent 1:4 fq_codel limit 90\n" in topology.access_point_tc(cell)
+
+
+def test_pfifo_fast_has_the_limit_of_its_interface() -> None:
+    cell = topology.build(Parameters(terminals=1, qdisc="pfifo_fast"))
+    assert topology.phone_tc(cell, cell.phones[0], "cubic") == "qdisc replace dev wlan1 root pfifo_fast\n"

@@ -32,7 +32,7 @@ def test_settings_follow_the_mode(name: str, mode: str, settings: dict[str, Any]
         ("nomode@cake", "'nomode@cake': none of cubic"),
         ("@cake", "'@cake': none of cubic"),
         ("cubic@", "'' is none of pfifo"),
-        ("cubic@red", "'red' is none of pfifo, fq_codel, fq, cake, cake-ack-filter, wmm, queue=N"),
+        ("cubic@red", "'red' is none of pfifo, pfifo_fast, fq_codel, fq, cake, cake-ack-filter, wmm, queue=N"),
         ("cubic@aifsn", "'aifsn' is none of"),
         ("cubic@aifsn=", "'' is not a whole number"),
         ("cubic@aifsn=-1", "'-1' is not a whole number"),
