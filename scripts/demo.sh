@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Ten phones upload through one access point: without bounds (cubic, bbr), with the paper's table (paper-jb) and with
-# the bandwidth-delay product (bdp); 4 and 256 ms to the server; with today's rate control (minstrel) and with one that
-# takes collisions for a bad channel (aarf), as phones of 2013 did. Ends with one HTML report.
+# Ten phones upload through one access point: without bounds (cubic, bbr, vegas), with the paper's table (paper-jb),
+# with the bandwidth-delay product (bdp), and that with an access point that waits longer for the air (airbound); 4 and
+# 256 ms to the server; with today's rate control (minstrel) and with one that takes collisions for a bad channel
+# (aarf), as phones of 2013 did. Ends with one HTML report.
 #   demo.sh    DEMO_SECONDS (default 30) is the virtual length of each run
 
 . "$(dirname "$0")/lib.sh"
@@ -15,7 +16,7 @@ OUT=out/demo
 run() {
 	local rate_control=$1 delay_ms=$2 name=$3
 	"$LAB" run --scenario uplink --terminals 10 --delay-ms "$delay_ms" --seconds "$SECONDS_EACH" --warmup-seconds 10 \
-		--seed 1 --modes cubic,bbr,paper-jb,bdp --rate-control "$rate_control" --json "$OUT/$name.json"
+		--seed 1 --modes cubic,bbr,vegas,paper-jb,bdp,airbound --rate-control "$rate_control" --json "$OUT/$name.json"
 }
 
 mkdir -p "$OUT"

@@ -127,7 +127,7 @@ func (c *cell) restart() {
 func set(generation uint64, lease time.Duration, queues ...*airboundv1.Edca) *airboundv1.AccessPointCommand {
 	return &airboundv1.AccessPointCommand{Command: &airboundv1.AccessPointCommand_SetEdca{SetEdca: &airboundv1.SetEdca{
 		Generation: generation, LeaseMs: uint32(lease.Milliseconds()), Queues: queues,
-		Reason: &airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_UPLOADS_DOMINATE},
+		Reason: &airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_UPLOADS},
 	}}}
 }
 
@@ -233,7 +233,7 @@ func TestASetReplacesTheWholeSet(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if !strings.HasPrefix(c.saved.Reason, "the controller restored the own values: uploads") ||
-		c.saved.ReasonCode != "REASON_CODE_UPLOADS_DOMINATE" {
+		c.saved.ReasonCode != "REASON_CODE_UPLOADS" {
 		t.Errorf("%+v", c.saved)
 	}
 }

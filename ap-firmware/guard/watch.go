@@ -21,8 +21,9 @@ const (
 
 // Watch is the guard process. It returns when the agent has released it, and when the pipe has ended otherwise and
 // restore has succeeded, or has failed for too long.
-// restore writes the own values back if there is a record of them; nowUS is CLOCK_MONOTONIC.
-func Watch(pipe io.Reader, nowUS func() int64, restore func() error, logger *slog.Logger) error {
+// restore writes the own values back if there is a record of them; nowUS is CLOCK_MONOTONIC. While the agent lives it
+// must keep the record: an agent that goes on at this moment may just have written another, for its next set.
+func Watch(pipe io.Reader, nowUS func() int64, restore func(agentLives bool) error, logger *slog.Logger) error {
 	deadlines := make(chan int64)
 	go receive(pipe, deadlines)
 	overdue := time.NewTimer(0)
@@ -38,7 +39,7 @@ func Watch(pipe io.Reader, nowUS func() int64, restore func() error, logger *slo
 			}
 			overdue.Reset(time.Duration(deadlineUS-nowUS())*time.Microsecond + grace)
 		case <-overdue.C:
-			if err := restore(); err != nil {
+			if err := restore(true); err != nil {
 				logger.Warn("the agent hangs; cannot write the own values back, will try again", "error", err)
 				overdue.Reset(retryAfter)
 			}
@@ -58,9 +59,9 @@ func receive(pipe io.Reader, deadlines chan<- int64) {
 	}
 }
 
-func afterTheEnd(restore func() error) error {
+func afterTheEnd(restore func(agentLives bool) error) error {
 	for try := 1; ; try++ {
-		err := restore()
+		err := restore(false)
 		if err == nil {
 			return nil
 		}

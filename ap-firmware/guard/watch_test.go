@@ -21,6 +21,8 @@ type watched struct {
 	t        *testing.T
 	pipe     *io.PipeWriter
 	restored atomic.Int32
+	// How many of them while the agent lived.
+	withAgent atomic.Int32
 	// How many tries fail.
 	failures atomic.Int32
 	ended    chan error
@@ -32,11 +34,14 @@ func watch(t *testing.T) *watched {
 	t.Helper()
 	reader, writer := io.Pipe()
 	w := &watched{t: t, pipe: writer, ended: make(chan error, 1)}
-	restore := func() error {
+	restore := func(agentLives bool) error {
 		if w.failures.Add(-1) >= 0 {
 			return errors.New("connection reset")
 		}
 		w.restored.Add(1)
+		if agentLives {
+			w.withAgent.Add(1)
+		}
 		return nil
 	}
 	go func() {
@@ -95,6 +100,9 @@ func TestTheEndOfThePipeRestores(t *testing.T) {
 		if err := w.end(); err != nil || w.restored.Load() != 1 {
 			t.Errorf("%s: %v, restored %d times", name, err, w.restored.Load())
 		}
+		if w.withAgent.Load() != 0 {
+			t.Errorf("%s: would have kept the record", name)
+		}
 	}
 }
 
@@ -114,5 +122,8 @@ func TestADeadlineThatPassesRestores(t *testing.T) {
 	w.send(0)
 	if err := w.end(); err != nil || w.restored.Load() != 1 {
 		t.Errorf("%v, restored %d times", err, w.restored.Load())
+	}
+	if w.withAgent.Load() != 1 {
+		t.Error("would have removed the record that an agent which goes on may have written meanwhile")
 	}
 }

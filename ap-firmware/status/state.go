@@ -39,7 +39,7 @@ type State struct {
 	WMM       bool         `json:"wmm"`
 	// Why these values are in force, for a person.
 	Reason string `json:"reason"`
-	// The controller's code, such as "REASON_CODE_UPLOADS_DOMINATE"; empty if the reason is the agent's own.
+	// The controller's code, such as "REASON_CODE_UPLOADS"; empty if the reason is the agent's own.
 	ReasonCode string `json:"reason_code,omitempty"`
 	// The lease ends at this time or later: not every renewal is written. 0 while own values are in force.
 	LeaseEndsUS int64 `json:"lease_ends_monotonic_us"`

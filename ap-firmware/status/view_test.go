@@ -28,7 +28,7 @@ func running() *status.State {
 		Schema: status.Schema, Version: "1.2", PID: 42, Controller: "10.0.9.9:50051", Connected: true,
 		Interface:  "wlan0",
 		Generation: 7, Queues: []edca.Queue{waiting}, Own: own.Queues(), OwnSource: "/etc/hostapd.conf",
-		Stations: own.Queues()[:1], WMM: true, Reason: "uploads are most of the payload: 95 %",
+		Stations: own.Queues()[:1], WMM: true, Reason: "uploads are a good part of the payload: 95 %",
 		LeaseEndsUS: 108 * second, LastRefusal: "set_edca: generation is 0",
 		Counters: status.Counters{CommandsRefused: 1, SetsApplied: 3, AppliedAgain: 2, LeasesEnded: 4},
 	}
@@ -41,7 +41,7 @@ controller   10.0.9.9:50051, connected
 interface    wlan0
 can set      yes: best effort and background
 EDCA         generation 7
-because      uploads are most of the payload: 95 %
+because      uploads are a good part of the payload: 95 %
 lease        at least 5.5 s left
 in force     best effort: AIFSN 5, CW 15 to 63, TXOP limit 0
 own values   background: AIFSN 7, CW 15 to 1023, TXOP limit 0

@@ -40,7 +40,7 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.RTT_RATIO: lambda r: f"RTT ratio to {r.subject} {_tenths(r.before)} -> {_tenths(r.after)}",
     Code.POLICY: lambda r: f"the policy {r.subject} or a parameter changed".replace("  ", " "),
     Code.REPEATED: lambda r: f"sent again: the agent still reports generation {_number(r.before)}",
-    Code.UPLOADS_DOMINATE: lambda r: f"uploads are {_percent(r.after)} of the payload",
+    Code.UPLOADS: lambda r: f"uploads are {_percent(r.after)} of the payload",
     Code.OMITTED_RULES_MAX: lambda r: f"{r.subject} has no bound: the back end takes at most {_number(r.limit)} rules",
     Code.MALFORMED: lambda r: f"{r.subject}: not what it must be",
     Code.OUT_OF_RANGE: lambda r: f"{r.subject} = {_number(r.after)}: out of range{_bound(r)}",

@@ -112,7 +112,7 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[edca]\ncw_max = 2047", "x.toml: edca.cw_max = 2047: should be less than or equal to 1023"),
         ("[edca]\ncw_min = 31\ncw_max = 15", "x.toml: edca: cw_min is more than cw_max = 15"),
         ("[edca]\ntxop_limit = 95", "x.toml: edca.txop_limit = 95: should be less than or equal to 94"),
-        ("[edca]\non_share = 0.5", "x.toml: edca: off_share is more than on_share = 0.5"),
+        ("[edca]\non_share = 0.2", "x.toml: edca: off_share is more than on_share = 0.2"),
         ("[edca]\naifs = 4", "x.toml: unknown key edca.aifs; known keys: aifsn_extra, cw_max, cw_min, enabled,"),
         ("[bdp]\ngain = nan", "x.toml: bdp.gain = nan: should be a finite number"),
         ("[bdp]\ngain = inf", "x.toml: bdp.gain = inf: should be a finite number"),

@@ -84,8 +84,8 @@ func Sentence(reason *airboundv1.Reason) string {
 			change(reason, "", 1)
 	case airboundv1.ReasonCode_REASON_CODE_POLICY:
 		return about("policy %s or a parameter of it was changed", "the policy or a parameter of it was changed")
-	case airboundv1.ReasonCode_REASON_CODE_UPLOADS_DOMINATE:
-		return "uploads are most of the payload" + compared(reason, " %", percent, "smallest share of uploads")
+	case airboundv1.ReasonCode_REASON_CODE_UPLOADS:
+		return "uploads are a good part of the payload" + compared(reason, " %", percent, "smallest share of uploads")
 	case airboundv1.ReasonCode_REASON_CODE_REPEATED:
 		if reason.Before == nil {
 			return "sent again: another generation was still reported"

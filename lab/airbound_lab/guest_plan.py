@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airbound_lab import modes
 from airbound_lab import topology as nodes
+from airbound_lab.scenario import HOSTAPD_ACTIONS
 
 if TYPE_CHECKING:
     from airbound_lab.parameters import Parameters
@@ -44,8 +45,13 @@ class Programs:
     phone_agent: str
 
 
-def plan(parameters: Parameters, mode: str, seed: int, programs: Programs, *, trace: bool = False) -> dict[str, Any]:
-    """Return the guest's plan for one run; with `trace`, each phone's history is recorded."""
+def plan(
+    parameters: Parameters, mode: str, seed: int, programs: Programs, *, trace: bool = False, edca_trace: bool = False
+) -> dict[str, Any]:
+    """Return the guest's plan for one run.
+
+    With `trace`, each phone's history is recorded; with `edca_trace`, what is set on the radios' transmit queues.
+    """
     cell = nodes.build(parameters)
     return {
         "medium": _medium(parameters, seed),
@@ -82,11 +88,12 @@ def plan(parameters: Parameters, mode: str, seed: int, programs: Programs, *, tr
         "late_components": list(parameters.scenario.late_components(parameters.terminals)),
         "timeline": [
             {"at_ms": round(action.at_s * 1000), "do": action.do, "component": action.component}
-            for action in parameters.scenario.component_actions(parameters.terminals)
-            if modes.parse(mode).has_agents and action.at_s < parameters.seconds
+            for action in parameters.scenario.process_actions(parameters.terminals)
+            if (modes.parse(mode).has_agents or action.do in HOSTAPD_ACTIONS) and action.at_s < parameters.seconds
         ],
         "seconds": parameters.seconds,
         "tracers": _tracers(cell, programs) if trace else [],
+        "edca_trace": edca_trace,
         "traffic": {"program": programs.traffic, "plan": traffic_plan(cell, mode, seed)},
     }
 

@@ -55,6 +55,8 @@ class Setting:
     """Where each run's logs and raw samples are kept; None: those of a failed run only, in a temporary directory."""
     trace: bool = False
     """Whether the history of each phone is recorded; the figures are the same with and without."""
+    edca_trace: bool = False
+    """Whether what is set on the radios' transmit queues is recorded, for edca_trace.py; the same holds."""
 
 
 def run_all(
@@ -93,7 +95,9 @@ def run_one(
 ) -> Run:
     """Boot a guest for one run and measure it."""
     directory = _directory(setting, task)
-    plan = guest_plan.plan(parameters, task.mode, task.seed, setting.programs, trace=setting.trace)
+    plan = guest_plan.plan(
+        parameters, task.mode, task.seed, setting.programs, trace=setting.trace, edca_trace=setting.edca_trace
+    )
     (directory / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
     command = boot.command_line(
         setting.kernel,

@@ -6,8 +6,11 @@ A scenario is a list of actions on a time line whose zero is the moment at which
 - `start-traffic` of a phone (until its `stop-traffic`, or to the end): TCP as fast as it goes, or UDP, paced or
   saturating, optionally on and off in turn; up, from the phone to its server, or down;
 - `stop-traffic` of a phone, in one direction;
-- `kill` and `start` of a component: `controller`, `ap`, or `phone1`, `phone2`, ... (the agent, not the phone), or
-  `phones`, every phone's agent. A component whose first action is `start` does not run before.
+- `kill` (SIGKILL), `stop` (SIGTERM), `pause` (SIGSTOP), `continue` (SIGCONT) and `start` of a component:
+  `controller`, `ap`, or `phone1`, `phone2`, ... (the agent, not the phone), or `phones`, every phone's agent. A
+  component whose first action is `start` does not run before;
+- `reload-hostapd` (SIGHUP: it reads its configuration again) and `restart-radio` (hostapd's DISABLE and ENABLE: the
+  access point stops and starts), as a change of the configuration causes them.
 
 `phone: 0` in `start-traffic` and `stop-traffic` means every phone. For one phone and direction, of several actions at
 the same moment the last one counts.
@@ -36,7 +39,12 @@ SATURATION_PAYLOAD_BYTES = 1470
 ETHERNET_PAYLOAD_BYTES = 1472
 """The largest UDP payload that is not fragmented."""
 
-Do = Literal["start-traffic", "stop-traffic", "kill", "start"]
+TrafficAction = Literal["start-traffic", "stop-traffic"]
+ComponentAction = Literal["kill", "stop", "pause", "continue", "start"]
+HostapdAction = Literal["reload-hostapd", "restart-radio"]
+Do = Literal[TrafficAction, ComponentAction, HostapdAction]
+TRAFFIC_ACTIONS: tuple[str, ...] = get_args(TrafficAction)
+HOSTAPD_ACTIONS: tuple[str, ...] = get_args(HostapdAction)
 Direction = Literal["up", "down"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 Seconds = Annotated[float, Field(gt=0)]
@@ -76,13 +84,16 @@ class Action:
 
     def is_traffic_of(self, phone: int, direction: Direction) -> bool:
         """Whether the action starts or stops traffic of a phone in a direction."""
-        return self.do in ("start-traffic", "stop-traffic") and self.phone in (0, phone) and self.direction == direction
+        return self.do in TRAFFIC_ACTIONS and self.phone in (0, phone) and self.direction == direction
 
     def check(self, terminals: int) -> None:
         """Raise ValueError if the action cannot be done with this many phones."""
-        if self.do in ("start-traffic", "stop-traffic"):
+        if self.do in TRAFFIC_ACTIONS:
             if self.phone > terminals:
                 raise ValueError(f"{self.do}: there is no phone {self.phone} of {terminals}")
+        elif self.do in HOSTAPD_ACTIONS:
+            if self.component:
+                raise ValueError(f"{self.do}: has no component")
         elif self.component not in ("controller", "ap", PHONES, *_agents(terminals)):
             raise ValueError(f"{self.do}: there is no component {self.component!r}")
 
@@ -142,10 +153,10 @@ class Scenario:
                 running = action if action.do == "start-traffic" else None
         return flows
 
-    def component_actions(self, terminals: int) -> list[Action]:
-        """Kills and starts of single components, in order."""
+    def process_actions(self, terminals: int) -> list[Action]:
+        """Actions on single components and on hostapd, in order."""
         actions = []
-        for action in sorted((a for a in self.actions if a.do in ("kill", "start")), key=lambda action: action.at_s):
+        for action in sorted((a for a in self.actions if a.do not in TRAFFIC_ACTIONS), key=lambda action: action.at_s):
             if action.component == PHONES:
                 actions += [replace(action, component=agent) for agent in _agents(terminals)]
             else:
@@ -155,7 +166,7 @@ class Scenario:
     def late_components(self, terminals: int) -> dict[str, float]:
         """The components that do not run from the beginning, with the seconds at which they are first started."""
         first: dict[str, Action] = {}
-        for action in self.component_actions(terminals):
+        for action in self.process_actions(terminals):
             first.setdefault(action.component, action)
         return {name: action.at_s for name, action in first.items() if action.do == "start"}
 

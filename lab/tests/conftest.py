@@ -12,16 +12,19 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airbound_lab import host, measure, topology
+from airbound_lab import edca_trace, host, measure, topology
 from airbound_lab import run as run_module
 from airbound_lab.errors import LabError
 from airbound_lab.parameters import Parameters
 from airbound_lab.results import PhoneResult, Results, Run
 from airbound_lab.run import Setting, run_all
+
+if TYPE_CHECKING:
+    from airbound_lab.edca_trace import QueueSetting
 
 LAB = Path(__file__).resolve().parents[1]
 
@@ -74,6 +77,13 @@ class Cell:
         zero: float = json.loads((self.logs / "end.json").read_text(encoding="utf-8"))["time_zero_s_since_1970"]
         return dt.datetime.fromisoformat(stamp).timestamp() - zero
 
+    def queue_settings(self) -> list[QueueSetting]:
+        """What was set on the access point's transmit queues; for a cell that was booted with edca_trace."""
+        zero_us = json.loads((self.logs / "end.json").read_text(encoding="utf-8"))["time_zero_monotonic_us"]
+        event_format = (self.logs / "edca-trace.format").read_text(encoding="utf-8")
+        settings = edca_trace.parse((self.logs / "edca-trace.pages").read_bytes(), event_format, zero_us)
+        return [setting for setting in settings if setting.interface == "wlan0"]
+
 
 @pytest.fixture(scope="session")
 def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
@@ -82,13 +92,13 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
     kernel = host.kernel(None)
     done: dict[str, Cell] = {}
 
-    def boot(mode: str, seed: int = 1, *, trace: bool = False, **changes: Any) -> Cell:
+    def boot(mode: str, seed: int = 1, *, trace: bool = False, edca_trace: bool = False, **changes: Any) -> Cell:
         parameters = Parameters(modes=(mode,), seeds=(seed,), **changes)
-        key = json.dumps([parameters.to_json(), mode, seed, trace])
+        key = json.dumps([parameters.to_json(), mode, seed, trace, edca_trace])
         if key not in done:
             logs = tmp_path_factory.mktemp("cell")
             programs = host.programs((mode,), trace=trace)
-            setting = Setting(kernel, programs, jobs=1, wall_limit_s=900, logs=logs, trace=trace)
+            setting = Setting(kernel, programs, jobs=1, wall_limit_s=900, logs=logs, trace=trace, edca_trace=edca_trace)
             run = run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
             done[key] = Cell(run, logs / f"{mode}-{seed}")
         return done[key]

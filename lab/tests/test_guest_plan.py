@@ -3,14 +3,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
 from airbound_lab import guest_plan, modes, topology
+from airbound_lab.guest import cell, components
 from airbound_lab.guest_plan import Programs
 from airbound_lab.parameters import Parameters
-from airbound_lab.scenario import BUILT_IN, Action, Scenario, built_in
+from airbound_lab.scenario import BUILT_IN, HOSTAPD_ACTIONS, TRAFFIC_ACTIONS, Action, Do, Scenario, built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +69,34 @@ def test_airbound_runs_in_its_own_modes_only(mode: str) -> None:
         assert names == []
         assert plan["timeline"] == []
         assert "watch" not in plan["traffic"]["plan"]
+
+
+@pytest.mark.parametrize("mode", ["cubic", "bdp"])
+def test_hostapd_reloads_in_every_mode_and_agents_end_where_there_are_any(mode: str) -> None:
+    actions = (
+        Action(0, "start-traffic"),
+        Action(2, "reload-hostapd"),
+        Action(3, "stop", component="ap"),
+        Action(4, "restart-radio"),
+        Action(9, "reload-hostapd"),
+    )
+    plan = guest_plan.plan(Parameters(scenario=Scenario("x", actions), terminals=1, seconds=8), mode, 1, PROGRAMS)
+    expected = [(2000, "reload-hostapd", ""), (3000, "stop", "ap"), (4000, "restart-radio", "")]
+    assert [(action["at_ms"], action["do"], action["component"]) for action in plan["timeline"]] == [
+        action for action in expected if mode == "bdp" or not action[2]
+    ]
+
+
+def test_the_guest_carries_out_every_action() -> None:
+    done = {*components.ACTIONS, *cell.HOSTAPD_ACTIONS, *TRAFFIC_ACTIONS}
+    assert done == {*get_args(Do)}
+    assert set(cell.HOSTAPD_ACTIONS) == set(HOSTAPD_ACTIONS)
+
+
+def test_queues_are_recorded_on_request() -> None:
+    parameters = Parameters(terminals=1)
+    assert guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["edca_trace"] is False
+    assert guest_plan.plan(parameters, "cubic", 1, PROGRAMS, edca_trace=True)["edca_trace"] is True
 
 
 def test_the_policy_reaches_the_controller() -> None:

@@ -118,6 +118,8 @@ def test_an_action_with_a_wrong_field_is_refused(changes: dict[str, Any], messag
     [
         (Action(0, "start-traffic", phone=4), "there is no phone 4 of 3"),
         (Action(0, "kill", component="phone4"), "there is no component 'phone4'"),
+        (Action(0, "pause"), "there is no component ''"),
+        (Action(0, "reload-hostapd", component="ap"), "reload-hostapd: has no component"),
     ],
 )
 def test_an_action_of_a_phone_that_is_not_there_is_refused(action: Action, message: str) -> None:
@@ -165,12 +167,34 @@ def test_a_component_whose_first_action_is_start_is_late() -> None:
         Action(4, "start", component="controller"),
     )
     assert Scenario("x", actions).late_components(2) == {"ap": 2, "phone1": 9, "phone2": 9}
-    assert [(action.at_s, action.component) for action in Scenario("x", actions).component_actions(2)] == [
+    assert [(action.at_s, action.component) for action in Scenario("x", actions).process_actions(2)] == [
         (2, "ap"),
         (3, "controller"),
         (4, "controller"),
         (9, "phone1"),
         (9, "phone2"),
+    ]
+
+
+def test_hostapd_is_not_a_component() -> None:
+    actions = (
+        Action(0, "start-traffic"),
+        Action(7, "continue", component="ap"),
+        Action(5, "reload-hostapd"),
+        Action(3, "pause", component="ap"),
+        Action(8, "restart-radio"),
+        Action(9, "stop", component="phones"),
+    )
+    scenario_ = Scenario("x", actions)
+    scenario_.check(terminals=2)
+    assert scenario_.late_components(2) == {}
+    assert [(action.do, action.component) for action in scenario_.process_actions(2)] == [
+        ("pause", "ap"),
+        ("reload-hostapd", ""),
+        ("continue", "ap"),
+        ("restart-radio", ""),
+        ("stop", "phone1"),
+        ("stop", "phone2"),
     ]
 
 

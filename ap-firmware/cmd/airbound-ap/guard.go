@@ -57,7 +57,7 @@ func guardCommand(kernel sockets) command.Command {
 		Run: func(_ context.Context, _, stderr io.Writer) (int, error) {
 			signal.Ignore(syscall.SIGPIPE) // The reader of the log may be gone.
 			logger := slog.New(slog.NewTextHandler(stderr, nil)).With("guard_of", options.interfaceName)
-			restore := func() error { return options.restore(kernel, logger) }
+			restore := func(agentLives bool) error { return options.restore(kernel, logger, agentLives) }
 			if err := guard.Watch(os.Stdin, monotonicUS, restore, logger); err != nil {
 				return command.ExitError, err
 			}
@@ -66,8 +66,9 @@ func guardCommand(kernel sockets) command.Command {
 	}
 }
 
-// restore writes the own values of the agent's record back, and removes it. A record of another agent is that agent's.
-func (o guardOptions) restore(kernel sockets, logger *slog.Logger) error {
+// restore writes the own values of the agent's record back, and removes it if the agent has ended. A record of another
+// agent is that agent's.
+func (o guardOptions) restore(kernel sockets, logger *slog.Logger, agentLives bool) error {
 	directory := statedir.New(o.state.parent, o.interfaceName)
 	record, err := directory.LoadRecord()
 	if err != nil || record == nil || record.Agent != o.agentName {
@@ -85,5 +86,8 @@ func (o guardOptions) restore(kernel sockets, logger *slog.Logger) error {
 		return err
 	}
 	logger.Warn("the agent ended or hangs, wrote the own EDCA parameters back", "own", fmt.Sprint(record.Own))
+	if agentLives {
+		return nil
+	}
 	return directory.RemoveRecord()
 }

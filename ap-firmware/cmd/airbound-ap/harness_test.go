@@ -189,7 +189,7 @@ func (c *cell) record() *edca.Record {
 func sendSet(t *testing.T, stream grpc.BidiStreamingServer[request, response], set *airboundv1.SetEdca) {
 	t.Helper()
 	if set.Reason == nil {
-		set.Reason = &airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_UPLOADS_DOMINATE}
+		set.Reason = &airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_UPLOADS}
 	}
 	command := &airboundv1.AccessPointCommand{Command: &airboundv1.AccessPointCommand_SetEdca{SetEdca: set}}
 	if err := stream.Send(&response{Command: command}); err != nil {

@@ -63,6 +63,7 @@ def _decision(destination: Destination, connections: int, cell: CellState, setti
         segment_bytes(destination),
         cell.decided_capacity_bps,
         cell.left_bps,
+        cell.has_downloads,
     )
     return (Decision(address, settings.policy(of), of, own_us),)
 
@@ -94,6 +95,6 @@ def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy_na
                 cell.append(Reason(Code.CONNECTIONS, "", was.connections, now.connections))
         if was.min_rtt_us != now.min_rtt_us:
             own.append(Reason(Code.MIN_RTT, address_text(address), was.min_rtt_us, now.min_rtt_us))
-        if policy_name == "paper" and was.rtt_ratio != now.rtt_ratio:
+        if (policy_name == "paper" or was.by_srtt or now.by_srtt) and was.rtt_ratio != now.rtt_ratio:
             own.append(Reason(Code.RTT_RATIO, address_text(address), was.rtt_ratio, now.rtt_ratio))
     return (*cell, *started, *own, *stopped) or (Reason(Code.POLICY, policy_name),)

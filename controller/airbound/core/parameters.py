@@ -175,8 +175,8 @@ class EdcaParameters:
         Field(description="unset: the access point's own"),
     ] = None
     min_senders: Annotated[int, _within(1, 2_007, "with fewer active senders nothing is set")] = 2
-    on_share: Annotated[float, _within(0, 1, "uplink's share of the payload from which uploads dominate")] = 0.75
-    off_share: Annotated[float, _within(0, 1, "share below which they no longer do")] = 0.6
+    on_share: Annotated[float, _within(0, 1, "uplink's share of the payload from which it waits longer")] = 0.4
+    off_share: Annotated[float, _within(0, 1, "share below which it no longer does")] = 0.25
     share_smoothing_s: Annotated[float, _within(0.1, 600, "time constant of the averages behind the share")] = 2.0
     linger_s: Annotated[float, _within(0, 600, "too few senders end it after this long")] = 3.0
 

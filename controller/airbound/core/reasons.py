@@ -42,7 +42,7 @@ class Code(IntEnum):
     RTT_RATIO = 46
     POLICY = 47
     REPEATED = 48
-    UPLOADS_DOMINATE = 49
+    UPLOADS = 49
     SHARE = 50
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62

@@ -34,7 +34,7 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_RTT_RATIO: _ClassVar[ReasonCode]
     REASON_CODE_POLICY: _ClassVar[ReasonCode]
     REASON_CODE_REPEATED: _ClassVar[ReasonCode]
-    REASON_CODE_UPLOADS_DOMINATE: _ClassVar[ReasonCode]
+    REASON_CODE_UPLOADS: _ClassVar[ReasonCode]
     REASON_CODE_SHARE: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_RULES_MAX: _ClassVar[ReasonCode]
     REASON_CODE_MALFORMED: _ClassVar[ReasonCode]
@@ -78,7 +78,7 @@ REASON_CODE_MIN_RTT: ReasonCode
 REASON_CODE_RTT_RATIO: ReasonCode
 REASON_CODE_POLICY: ReasonCode
 REASON_CODE_REPEATED: ReasonCode
-REASON_CODE_UPLOADS_DOMINATE: ReasonCode
+REASON_CODE_UPLOADS: ReasonCode
 REASON_CODE_SHARE: ReasonCode
 REASON_CODE_OMITTED_RULES_MAX: ReasonCode
 REASON_CODE_MALFORMED: ReasonCode

@@ -36,8 +36,15 @@ SET = (OWN_QUEUE._replace(aifsn=4),)
 CELL = "02:00:00:00:00:01"
 
 
+def shares(**fields: Any) -> EdcaParameters:
+    return EdcaParameters(on_share=0.75, off_share=0.6, **fields)
+
+
+PARAMETERS = Parameters(edca=shares())
+
+
 def scenario_of(parameters: Parameters | None = None, edca: EdcaState | None = NO_WMM, **named: Any) -> Scenario:
-    scenario = Scenario(parameters, **named)
+    scenario = Scenario(parameters or PARAMETERS, **named)
     scenario.edca = edca
     return scenario
 
@@ -77,7 +84,7 @@ def test_uploads_have_the_access_point_wait_longer_from_the_second_report_on() -
     assert code(scenario) is Code.CELL_LEARNING
     assert point(scenario).edca_sets == []
     [effect] = [effect for effect in keep(scenario, 1) if isinstance(effect, SetEdca)]
-    reason = Reason(Code.UPLOADS_DOMINATE, after=1.0, limit=0.75)
+    reason = Reason(Code.UPLOADS, after=1.0, limit=0.75)
     assert effect == SetEdca(point(scenario).stream, 1, SET, 6_000, reason)
     assert point(scenario).queues == SET
     assert cell(scenario).edca_reason == reason
@@ -87,13 +94,13 @@ def test_a_set_is_noted_and_counted() -> None:
     scenario = scenario_of()
     scenario.access_point(SENDING)
     effects = keep(scenario, 1)
-    reason = Reason(Code.UPLOADS_DOMINATE, after=1.0, limit=0.75)
+    reason = Reason(Code.UPLOADS, after=1.0, limit=0.75)
     assert Note("info", "edca", CELL, (reason,), queues=SET) in effects
     effects = keep(scenario, 5, {}, idle=PHONES)
     few = Reason(Code.FEW_SENDERS, after=0, limit=2)
     assert Note("info", "edca", CELL, (few,), queues=()) in effects
     counters = scenario.engine.settings.counters
-    assert counters["edca_sets_total", Code.UPLOADS_DOMINATE] == 1
+    assert counters["edca_sets_total", Code.UPLOADS] == 1
     assert counters["edca_releases_total", Code.FEW_SENDERS] == 1
 
 
@@ -157,7 +164,7 @@ def test_one_sender_is_not_enough() -> None:
     keep(scenario, 5, {PHONES[0]: 20.0})
     assert cell(scenario).edca_reason == Reason(Code.FEW_SENDERS, after=1, limit=2)
     assert point(scenario).edca_sets == []
-    scenario = scenario_of(Parameters(edca=EdcaParameters(min_senders=1)))
+    scenario = scenario_of(Parameters(edca=shares(min_senders=1)))
     keep(scenario, 5, {PHONES[0]: 20.0})
     assert point(scenario).queues == SET
 
@@ -168,8 +175,8 @@ def test_one_sender_is_not_enough() -> None:
 @pytest.mark.parametrize(
     ("named", "expected"),
     [
-        ({"parameters": Parameters(edca=EdcaParameters(enabled=False))}, Code.EDCA_OFF),
-        ({"parameters": Parameters(edca=EdcaParameters(aifsn_extra=0))}, Code.EDCA_OFF),
+        ({"parameters": Parameters(edca=shares(enabled=False))}, Code.EDCA_OFF),
+        ({"parameters": Parameters(edca=shares(aifsn_extra=0))}, Code.EDCA_OFF),
         ({"mode": "observe"}, Code.OBSERVE_MODE),
         ({"exempt": [CELL]}, Code.EXEMPT),
         ({"edca": replace(NO_WMM, can_set=False, refusal="no such driver")}, Code.CANNOT_SET_EDCA),
@@ -182,7 +189,7 @@ def test_whoever_must_not_or_cannot_is_sent_nothing(named: dict[str, Any], expec
     keep(scenario, 5)
     assert code(scenario) is expected
     assert point(scenario).edca_sets == []
-    assert cell(scenario).edca_traffic_reason == Reason(Code.UPLOADS_DOMINATE, after=1.0, limit=0.75)
+    assert cell(scenario).edca_traffic_reason == Reason(Code.UPLOADS, after=1.0, limit=0.75)
 
 
 def test_an_access_point_says_why_it_cannot() -> None:
@@ -197,8 +204,8 @@ def test_an_access_point_says_why_it_cannot() -> None:
 CHANGES: dict[str, tuple[Event, Event, Code]] = {
     "mode": (ModeSet("observe"), ModeSet("control"), Code.OBSERVE_MODE),
     "exempt": (Exempted(CELL, exempt=True), Exempted(CELL, exempt=False), Code.EXEMPT),
-    "off": (Reconfigured(Parameters(edca=EdcaParameters(enabled=False))), Reconfigured(Parameters()), Code.EDCA_OFF),
-    "own": (Reconfigured(Parameters(edca=EdcaParameters(aifsn_extra=0))), Reconfigured(Parameters()), Code.EDCA_OFF),
+    "off": (Reconfigured(Parameters(edca=shares(enabled=False))), Reconfigured(PARAMETERS), Code.EDCA_OFF),
+    "own": (Reconfigured(Parameters(edca=shares(aifsn_extra=0))), Reconfigured(PARAMETERS), Code.EDCA_OFF),
 }
 
 
@@ -217,7 +224,7 @@ def test_what_an_operator_changes_is_in_force_at_once_both_ways(what: str) -> No
 
 def test_another_configuration_replaces_the_set() -> None:
     scenario = uploading()
-    scenario.do(Reconfigured(Parameters(edca=EdcaParameters(aifsn_extra=4, cw_min=31, txop_limit=10))))
+    scenario.do(Reconfigured(Parameters(edca=shares(aifsn_extra=4, cw_min=31, txop_limit=10))))
     assert point(scenario).queues == (Edca(Category.BEST_EFFORT, 6, 31, 1023, 10),)
 
 
@@ -249,7 +256,7 @@ def test_a_set_that_is_not_in_force_is_sent_again_ever_more_rarely() -> None:
     keep(scenario, 30)
     sets = point(scenario).edca_sets
     assert [effect.generation for effect in sets] == [1, 2, 3, 4]  # after 3, 6 and 12 s
-    assert [effect.reason.code for effect in sets] == [Code.UPLOADS_DOMINATE, *[Code.REPEATED] * 3]
+    assert [effect.reason.code for effect in sets] == [Code.UPLOADS, *[Code.REPEATED] * 3]
     assert {effect.queues for effect in sets} == {SET}
     point(scenario).unresponsive = False
     keep(scenario, 20)
@@ -480,7 +487,7 @@ class World(Scenario):
                 queues = sent.queues if sent else ()
                 if sent is None or access_point.edca_generation == (sent.generation if queues else 0):
                     assert cell.decide_edca(self.now_us) == []  # it was decided: deciding again gives the same
-                assert bool(queues) is (cell.edca_code is Code.UPLOADS_DOMINATE) or cell.edca_code is Code.CELL_LEARNING
+                assert bool(queues) is (cell.edca_code is Code.UPLOADS) or cell.edca_code is Code.CELL_LEARNING
 
     def new_stream(self, *arguments: Any, **named: Any) -> Stream:
         stream = super().new_stream(*arguments, **named)
@@ -522,7 +529,7 @@ class World(Scenario):
         self.do(Exempted(CELL, exempt=bool(value % 2)))
 
     def reload(self, _: int, value: int) -> None:
-        table = EdcaParameters(aifsn_extra=2 + value % 2, enabled=bool(value % 3), linger_s=float(value % 4))
+        table = shares(aifsn_extra=2 + value % 2, enabled=bool(value % 3), linger_s=float(value % 4))
         self.do(Reconfigured(Parameters(edca=table, safety=SafetyParameters(lease_ms=2_000 + value * 100))))
 
     def renew(self, _: int, __: int) -> None:

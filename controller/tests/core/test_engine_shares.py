@@ -98,3 +98,65 @@ def test_one_that_begins_is_given_its_share_before_its_rate_is_known() -> None:
         second(scenario, {PHONE: 16.0, mac(1): 0.0}, PHONE)
     scenario.terminal(mac(1), Destination(upload().address, connections_sending=1))
     assert most(scenario) == pytest.approx(SEGMENTS / 2, abs=3)
+
+
+# Downloads
+
+DOWNLOADS = {mac(1): 6.0, mac(2): 6.0, mac(3): 6.0}
+
+
+def beside_downloads(srtt_ms: float = 1000, seconds: int = 12) -> Scenario:
+    """One upload beside three downloads, which fill the access point's queue."""
+    scenario = Scenario(FIXED)
+    for _ in range(seconds):
+        scenario.advance(1)
+        scenario.access_point({PHONE: 6.0}, idle=DOWNLOADS, downloading=DOWNLOADS)
+        scenario.terminal(PHONE, upload(srtt_ms, 4.5))
+    return scenario
+
+
+def test_an_upload_whose_acks_wait_behind_downloads_is_bounded_by_the_rtt_that_they_make() -> None:
+    quarter = 6e6 * 1.0 / 8 / 1500
+    # The RTT counts in steps of a fifth; one that is alone as a sender gets a tenth more.
+    assert quarter / 1.2 < most(beside_downloads()) < quarter * 1.1 * 1.2
+    # For the empty path it would be 2 segments in flight: 24 kbit/s.
+    assert most(beside_downloads(srtt_ms=4.5)) == pytest.approx(6e6 * 0.0045 / 8 / 1500 * 1.1 + 4, abs=1.5)
+
+
+def test_small_moves_of_that_rtt_send_nothing() -> None:
+    scenario = beside_downloads()
+    sets = len(scenario.phones[PHONE].sets)
+    for srtt_ms in (1010, 990, 1030, 1000):
+        scenario.advance(1)
+        scenario.access_point({PHONE: 6.0}, idle=DOWNLOADS, downloading=DOWNLOADS)
+        scenario.terminal(PHONE, upload(srtt_ms, 4.5))
+    assert len(scenario.phones[PHONE].sets) == sets
+
+
+def test_once_the_downloads_end_the_bounds_are_for_the_empty_path_again() -> None:
+    scenario = beside_downloads()
+    for _ in range(8):
+        scenario.advance(1)
+        scenario.access_point({PHONE: 20.0}, idle=DOWNLOADS)
+        scenario.terminal(PHONE, upload(1000, 4.5))
+    assert most(scenario) == pytest.approx(24e6 * 0.0045 / 8 / 1500 * 1.1 + 4, abs=1.5)
+
+
+def test_the_acks_of_an_upload_are_no_download() -> None:
+    scenario = Scenario(FIXED)
+    for _ in range(6):
+        second(scenario, {PHONE: 20.0}, PHONE)
+    cell = next(iter(scenario.engine.cells.values()))
+    assert (cell.stations.active_receivers, cell.has_downloads) == (0, False)
+
+
+def test_the_air_that_downloads_take_is_part_of_the_capacity() -> None:
+    scenario = Scenario()
+    for _ in range(20):
+        scenario.advance(1)
+        scenario.access_point({PHONE: 1.0}, idle=DOWNLOADS, downloading=DOWNLOADS, busy=0.95)
+        scenario.terminal(PHONE, upload(1000, 4.5))
+    cell = next(iter(scenario.engine.cells.values()))
+    assert cell.capacity.bps > 18e6
+    # Three want nearly a quarter each; what one upload does not use now is its own all the same.
+    assert cell.left_bps == pytest.approx(cell.decided_capacity_bps / 4 - cell.decided_capacity_bps)

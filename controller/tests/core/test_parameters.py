@@ -66,8 +66,8 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
     EdcaParameters: {
         "aifsn_extra": (0, 2, 6),
         "min_senders": (1, 2, 2_007),
-        "on_share": (0.0, 0.75, 1.0),
-        "off_share": (0.0, 0.6, 1.0),
+        "on_share": (0.0, 0.4, 1.0),
+        "off_share": (0.0, 0.25, 1.0),
         "share_smoothing_s": (0.1, 2.0, 600.0),
         "linger_s": (0.0, 3.0, 600.0),
     },
@@ -149,7 +149,7 @@ def test_fields_that_do_not_fit_together_are_refused() -> None:
         CapacityParameters(min_bps=2e6, max_bps=1e6)
     EdcaParameters(on_share=0.5, off_share=0.5, cw_min=15, cw_max=15)
     with pytest.raises(pydantic.ValidationError):
-        EdcaParameters(on_share=0.5)
+        EdcaParameters(on_share=0.2)
     with pytest.raises(pydantic.ValidationError):
         EdcaParameters(cw_min=31, cw_max=15)
 

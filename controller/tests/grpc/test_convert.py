@@ -288,7 +288,7 @@ def test_every_field_of_every_command() -> None:
 
 def test_every_field_of_a_command_to_an_access_point() -> None:
     queues = (Edca(Category.BEST_EFFORT, 4, 15, 1023, 6), Edca(Category.BACKGROUND, 7, 31, 63, 0))
-    effect = SetEdca(STREAM, 9, queues, 6000, Reason(Code.UPLOADS_DOMINATE, "x", 0.5, 1.0, 0.75))
+    effect = SetEdca(STREAM, 9, queues, 6000, Reason(Code.UPLOADS, "x", 0.5, 1.0, 0.75))
     sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(convert.agent_command(effect))
     assert unset(sent) == ["command.set_edca.queues.txop_limit"]  # of background
     assert sent.command.set_edca == access_point_pb2.SetEdca(
@@ -298,9 +298,7 @@ def test_every_field_of_a_command_to_an_access_point() -> None:
             access_point_pb2.Edca(category=access_point_pb2.ACCESS_CATEGORY_BACKGROUND, aifsn=7, cw_min=31, cw_max=63),
         ],
         lease_ms=6000,
-        reason=reason_pb2.Reason(
-            code=reason_pb2.REASON_CODE_UPLOADS_DOMINATE, subject="x", before=0.5, after=1.0, limit=0.75
-        ),
+        reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_UPLOADS, subject="x", before=0.5, after=1.0, limit=0.75),
     )
     release = convert.agent_command(effect._replace(queues=()))
     assert not access_point_pb2.AccessPointServiceConnectResponse.FromString(release).command.set_edca.queues

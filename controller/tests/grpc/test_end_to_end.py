@@ -309,7 +309,7 @@ async def test_an_access_points_queues_are_set_renewed_and_released_over_its_str
     await point.until(lambda: bool(point.queues))
     [queue] = point.queues
     assert (queue.category, queue.aifsn, queue.cw_min, queue.cw_max) == (QUEUE.category, 4, 15, 1023)
-    assert (point.generation, point.sets, point.reason.code) == (1, 1, Code.UPLOADS_DOMINATE)
+    assert (point.generation, point.sets, point.reason.code) == (1, 1, Code.UPLOADS)
     live.now_us += 1_000_000  # a third of the lease
     live.runner._set_timer(live.runner.now_us())
     await point.until(lambda: point.renewals == 1)

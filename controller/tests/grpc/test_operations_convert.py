@@ -74,7 +74,7 @@ def cell_state(settings: Settings) -> CellState:
         edca_sent=SentEdca(
             generation=23,
             queues=(Edca(Category.BEST_EFFORT, 4, 31, 255, 3),),
-            reason=Reason(Code.UPLOADS_DOMINATE),
+            reason=Reason(Code.UPLOADS),
             lease_us=6_000_000,
             set_at_us=0,
             renewed_at_us=NOW_US - 1_500_000,

@@ -17,7 +17,7 @@ BEST_EFFORT = access_point_pb2.ACCESS_CATEGORY_BEST_EFFORT
 OWN = access_point_pb2.Edca(category=BEST_EFFORT, aifsn=2, cw_min=15, cw_max=1023)
 SET = access_point_pb2.Edca(category=BEST_EFFORT, aifsn=4, cw_min=15, cw_max=1023, txop_limit=3)
 SET_TEXT = "best effort AIFSN 4, CW 15..1023, TXOP limit 96 us"
-UPLOADS = reason_pb2.Reason(code=reason_pb2.REASON_CODE_UPLOADS_DOMINATE, after=0.98, limit=0.75)
+UPLOADS = reason_pb2.Reason(code=reason_pb2.REASON_CODE_UPLOADS, after=0.98, limit=0.75)
 
 
 def terminal(*sent: operations_pb2.BoundSent) -> operations_pb2.Terminal:

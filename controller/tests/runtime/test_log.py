@@ -75,7 +75,7 @@ def test_bounds_and_all_their_reasons_are_in_the_text() -> None:
 
 
 def test_the_queues_of_an_access_point_are_in_the_text() -> None:
-    uploads = (Reason(Code.UPLOADS_DOMINATE, after=0.98, limit=0.75),)
+    uploads = (Reason(Code.UPLOADS, after=0.98, limit=0.75),)
     queues = (Edca(Category.BEST_EFFORT, 4, 15, 1023, 0),)
     line = logged("text", Note("info", "edca", "02:00:00:00:00:01", uploads, queues=queues))
     assert line.endswith(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: PTH110
+# ruff: noqa: PTH108, PTH110
 # pathlib would cost the guest start-up time.
 """Brings up the cell: wire, access point, stations one after the other, and a check that each reaches its server."""
 
@@ -9,13 +9,17 @@ import os
 import signal
 import socket
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airbound_lab.guest.system import GuestError, add_namespace, exited, namespace, read, run, spawn, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HOSTAPD_CONTROL = "/run/hostapd/wlan0"
 ASSOCIATION_TIMEOUT_S = 20.0
 ASSOCIATION_ATTEMPTS = 3
+COMMAND_TIMEOUT_S = 10.0
 ECHO_PORT = 7
 ECHO_ATTEMPTS = 5
 CONNECTION_TIMEOUT_S = 30.0
@@ -73,6 +77,33 @@ class AccessPoint:
             if "AP-STA-CONNECTED" in event and mac in event:
                 return True
         return False
+
+    def reload(self) -> None:
+        """Have hostapd read its configuration again."""
+        if exited(self._pid):
+            raise GuestError("hostapd does not run")
+        os.kill(self._pid, signal.SIGHUP)
+
+    def restart_radio(self) -> None:
+        """Have hostapd stop the access point and start it again."""
+        # On a socket of its own: events wait on the other one.
+        own = "/run/lab/hostapd-commands"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as control:
+            control.bind(own)
+            control.connect(HOSTAPD_CONTROL)
+            control.settimeout(COMMAND_TIMEOUT_S)
+            for command in (b"DISABLE", b"ENABLE"):
+                control.send(command)
+                if (answer := control.recv(4096)) != b"OK\n":
+                    raise GuestError(f"hostapd answered {answer!r} to {command!r}")
+        os.unlink(own)
+
+
+HOSTAPD_ACTIONS: dict[str, Callable[[AccessPoint], None]] = {
+    "reload-hostapd": AccessPoint.reload,
+    "restart-radio": AccessPoint.restart_radio,
+}
+"""By their names in scenarios."""
 
 
 def associate(access_point: AccessPoint, station: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ CONNECT_TIMEOUT_S = 30.0
 SETTLE_S = 2.0
 """After the last connection: time for the first reports, so that the controller knows the cell."""
 
+STOP_TIMEOUT_S = 10.0
 POLL_S = 0.1
 TCP_ESTABLISHED = "01"
 
@@ -45,11 +46,26 @@ class Components:
 
     def kill(self, name: str) -> None:
         """Kill a component with SIGKILL; GuestError if it does not run."""
-        if name not in self._pids:
-            raise GuestError(f"{name} does not run")
-        pid = self._pids.pop(name)
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        self._signal(name, signal.SIGKILL)
+        os.waitpid(self._pids.pop(name), 0)
+
+    def stop(self, name: str) -> None:
+        """Have a component end with SIGTERM, and wait for it; GuestError if it does not run, or does not end."""
+        self._signal(name, signal.SIGTERM)
+        deadline = time.monotonic() + STOP_TIMEOUT_S
+        while not exited(self._pids[name]):
+            if time.monotonic() > deadline:
+                raise GuestError(f"{name} did not end within {STOP_TIMEOUT_S:g} virtual seconds; see {name}.log")
+            time.sleep(POLL_S)
+        del self._pids[name]
+
+    def pause(self, name: str) -> None:
+        """Suspend a component with SIGSTOP; GuestError if it does not run."""
+        self._signal(name, signal.SIGSTOP)
+
+    def resume(self, name: str) -> None:
+        """Have a component go on with SIGCONT; GuestError if it does not run."""
+        self._signal(name, signal.SIGCONT)
 
     def start_all(self) -> None:
         """Start all but what the time line starts later, each when it can connect; wait until all are connected."""
@@ -77,6 +93,11 @@ class Components:
                     peaks[name] = int(line.split()[1])
         return peaks
 
+    def _signal(self, name: str, number: signal.Signals) -> None:
+        if name not in self._pids:
+            raise GuestError(f"{name} does not run")
+        os.kill(self._pids[name], number)
+
     def _wait(self, name: str, what: str, ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + CONNECT_TIMEOUT_S
         while not ready():
@@ -99,3 +120,13 @@ class Components:
         with namespace(netns):
             lines = read("/proc/thread-self/net/tcp").splitlines()[1:]
         return any(line.split()[2] == wanted and line.split()[3] == TCP_ESTABLISHED for line in lines)
+
+
+ACTIONS = {
+    "start": Components.start,
+    "kill": Components.kill,
+    "stop": Components.stop,
+    "pause": Components.pause,
+    "continue": Components.resume,
+}
+"""By their names in scenarios."""

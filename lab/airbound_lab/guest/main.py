@@ -13,7 +13,8 @@ import traceback
 from typing import Any
 
 from airbound_lab.guest import cell, system
-from airbound_lab.guest.components import Components
+from airbound_lab.guest.components import ACTIONS, Components
+from airbound_lab.guest.edca_trace import EdcaTrace
 from airbound_lab.guest.system import GuestError
 from airbound_lab.guest.tracers import Tracers
 
@@ -40,8 +41,10 @@ def progress(text: str) -> None:
     os.replace("/run/result/progress.new", "/run/result/progress")
 
 
-def set_up(plan: dict[str, Any]) -> None:
+def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
     """Bring up a cell in which each station reaches its server."""
+    if plan["tracers"] or plan["edca_trace"]:
+        system.mount("tracefs", system.TRACEFS)
     for name, value in plan["medium"].items():
         path = f"{MEDIUM_PARAMETERS}/{name}"
         if not os.path.exists(path):
@@ -62,27 +65,36 @@ def set_up(plan: dict[str, Any]) -> None:
         cell.check_path(station)
         if station["needs_route_metrics"]:
             cell.cache_route_metrics(station)
+    return access_point
 
 
-def measure(plan: dict[str, Any], components: Components, tracers: Tracers) -> int:
+def measure(
+    plan: dict[str, Any],
+    components: Components,
+    access_point: cell.AccessPoint,
+    tracers: Tracers,
+    edca_trace: EdcaTrace,
+) -> int:
     """Run the traffic and, meanwhile, the time line; return time zero on the monotonic clock."""
     t0_ns = (time.monotonic_ns() // 1_000_000_000 + 2) * 1_000_000_000
     # After time zero is chosen: it must not depend on how long they take to start.
     tracers.start()
+    edca_trace.start()
     system.write("/run/lab/traffic.plan", plan["traffic"]["plan"].replace("T0_NS", str(t0_ns)))
     progress("measuring")
     argv = [plan["traffic"]["program"], "run", "/run/lab/traffic.plan"]
     traffic = system.spawn("traffic", argv, output="/run/result/samples.jsonl")
     for action in plan["timeline"]:
         sleep_until(t0_ns + action["at_ms"] * 1_000_000)
-        if action["do"] == "kill":
-            components.kill(action["component"])
+        if action["do"] in cell.HOSTAPD_ACTIONS:
+            cell.HOSTAPD_ACTIONS[action["do"]](access_point)
         else:
-            components.start(action["component"])
+            ACTIONS[action["do"]](components, action["component"])
     _, status = os.waitpid(traffic, 0)
     if status != 0:
         output = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
         raise GuestError(f"the traffic generator failed (status {status}): {output}")
+    edca_trace.stop()
     tracers.stop()
     return t0_ns
 
@@ -118,12 +130,12 @@ def main() -> None:
         mount_all()
         with open("/run/result/plan.json", encoding="utf-8") as file:
             plan = json.load(file)
-        set_up(plan)
+        access_point = set_up(plan)
         components = Components(plan)
-        tracers = Tracers(plan)
+        tracers, edca_trace = Tracers(plan), EdcaTrace(plan)
         progress("starting agents")
         components.start_all()
-        t0_ns = measure(plan, components, tracers)
+        t0_ns = measure(plan, components, access_point, tracers, edca_trace)
         collect(plan, t0_ns, components)
         progress("done")
     except GuestError as error:

@@ -19,6 +19,7 @@ _MS_BIND = 0x1000
 _RB_POWER_OFF = 0x4321FEDC
 
 LOG_DIRECTORY = "/run/result/log"
+TRACEFS = "/sys/kernel/tracing"
 
 ENVIRONMENT = {
     "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",

@@ -11,9 +11,8 @@ import time
 from typing import Any
 
 from airbound_lab.guest import system
-from airbound_lab.guest.system import GuestError, exited, read, spawn
+from airbound_lab.guest.system import TRACEFS, GuestError, exited, read, spawn
 
-TRACEFS = "/sys/kernel/tracing"
 START_TIMEOUT_S = 1.0
 """Virtual time: they have to start within the second before time zero."""
 
@@ -25,11 +24,9 @@ class Tracers:
     """All recorders of a run; none if it is not traced."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
-        """Mount tracefs, start nothing."""
+        """Read the plan, start nothing."""
         self._tracers = plan["tracers"]
         self._pids: dict[str, int] = {}
-        if self._tracers:
-            system.mount("tracefs", TRACEFS)
 
     def start(self) -> None:
         """Start all and wait until all record."""

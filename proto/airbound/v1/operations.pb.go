@@ -541,7 +541,7 @@ type CellEdca struct {
 	GenerationSent uint64 `protobuf:"varint,5,opt,name=generation_sent,json=generationSent,proto3" json:"generation_sent,omitempty"`
 	// What remains of its lease.
 	LeaseRemainingMs uint64 `protobuf:"varint,6,opt,name=lease_remaining_ms,json=leaseRemainingMs,proto3" json:"lease_remaining_ms,omitempty"`
-	// Why the access point has what it has: REASON_CODE_UPLOADS_DOMINATE if its queues are set.
+	// Why the access point has what it has: REASON_CODE_UPLOADS if its queues are set.
 	Reason *Reason `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What the traffic calls for, applied or not; absent while rates are not known.
 	Traffic *Reason `protobuf:"bytes,8,opt,name=traffic,proto3" json:"traffic,omitempty"`

@@ -83,8 +83,8 @@ const (
 	ReasonCode_REASON_CODE_POLICY ReasonCode = 47
 	// The terminal still reports another generation than it was sent. before: that generation.
 	ReasonCode_REASON_CODE_REPEATED ReasonCode = 48
-	// Uploads are most of what the cell carries. after: the uplink's share of the payload; limit: the smallest share.
-	ReasonCode_REASON_CODE_UPLOADS_DOMINATE ReasonCode = 49
+	// Uploads are a good part of what the cell carries. after: the uplink's share of the payload; limit: the smallest.
+	ReasonCode_REASON_CODE_UPLOADS ReasonCode = 49
 	// before, after: what the terminal may have of the cell's capacity, bit/s. Others use more or less than they did.
 	ReasonCode_REASON_CODE_SHARE ReasonCode = 50
 	// The destination has no bound since the back end takes no more rules. subject: the destination; limit: rules.
@@ -149,7 +149,7 @@ var (
 		46:  "REASON_CODE_RTT_RATIO",
 		47:  "REASON_CODE_POLICY",
 		48:  "REASON_CODE_REPEATED",
-		49:  "REASON_CODE_UPLOADS_DOMINATE",
+		49:  "REASON_CODE_UPLOADS",
 		50:  "REASON_CODE_SHARE",
 		62:  "REASON_CODE_OMITTED_RULES_MAX",
 		80:  "REASON_CODE_MALFORMED",
@@ -195,7 +195,7 @@ var (
 		"REASON_CODE_RTT_RATIO":             46,
 		"REASON_CODE_POLICY":                47,
 		"REASON_CODE_REPEATED":              48,
-		"REASON_CODE_UPLOADS_DOMINATE":      49,
+		"REASON_CODE_UPLOADS":               49,
 		"REASON_CODE_SHARE":                 50,
 		"REASON_CODE_OMITTED_RULES_MAX":     62,
 		"REASON_CODE_MALFORMED":             80,
@@ -334,7 +334,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xaf\n" +
+	"\x06_limit*\xa6\n" +
 	"\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
@@ -364,8 +364,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x13REASON_CODE_MIN_RTT\x10-\x12\x19\n" +
 	"\x15REASON_CODE_RTT_RATIO\x10.\x12\x16\n" +
 	"\x12REASON_CODE_POLICY\x10/\x12\x18\n" +
-	"\x14REASON_CODE_REPEATED\x100\x12 \n" +
-	"\x1cREASON_CODE_UPLOADS_DOMINATE\x101\x12\x15\n" +
+	"\x14REASON_CODE_REPEATED\x100\x12\x17\n" +
+	"\x13REASON_CODE_UPLOADS\x101\x12\x15\n" +
 	"\x11REASON_CODE_SHARE\x102\x12!\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x12\x19\n" +
 	"\x15REASON_CODE_MALFORMED\x10P\x12\x1c\n" +

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The uplink capacity of a cell, in IP bits per second, from what the access point counts.
+"""The capacity of a cell for uploads, in IP bits per second, from what the access point counts.
 
 The trap: bounds limit throughput, so throughput measured under bounds is no capacity; taking it for one lowers the
 bounds, which lowers the throughput, and so on down. What the channel *could* carry follows from how full it was:
 
     u      = (busy_us + accesses x (DIFS + slot x CWmin / (contenders + 1))) / active_us
-    sample = uplink payload rate / min(1, u)
+    sample = payload rate / min(1, u)
 
+The payload is the uplink's, and that of downloads: air that they take is taken from a capacity, not the capacity.
 `busy_us` is the survey's. Each channel access inevitably leaves the channel idle for a DIFS and the smallest of its
 contenders' back-offs (the mean of the smallest of k uniform draws from 0..CWmin is CWmin/(k + 1)). `contenders` are the
 active senders and the access point, which owes them TCP ACKs: those cost air as well, so what comes out is a capacity
@@ -58,6 +59,7 @@ class Interval:
     uplink_frames: int = 0  # of them, those that the stations sent
     aggregated_frames: int = 0  # both ways, of stations that aggregate
     active_senders: int
+    downlink_bytes: int = 0  # payload of downloads: not the ACKs of uploads
     goodput_bps: float = 0.0  # what the PHY rates of the active senders should carry; 0: no rate is known
     best_bitrate_bps: float = 0.0  # of the active senders, if none of them aggregates; 0: not known
     survey_active_us: int = 0  # 0: no survey
@@ -124,7 +126,7 @@ class CapacityEstimator:
             self._averaged += weight * (1 - self._averaged)
         if interval.best_bitrate_bps:
             self._most_bps = most_per_bitrate(interval, parameters) * interval.best_bitrate_bps
-        rate_bps = interval.payload_bytes * 8 / seconds
+        rate_bps = (interval.payload_bytes + interval.downlink_bytes) * 8 / seconds
         self._keep(rate_bps, now_us)
         used = utilisation(interval, parameters)
         if used is None or used < parameters.min_utilisation or rate_bps <= 0:

@@ -13,8 +13,9 @@ queues. One that waits some slots longer has the data drain first:
 hostapd gives an access point with WMM a CWmax of 63 where its stations have 1023: after collisions it would be back
 before them all the same. CWmin and the TXOP limit are the access point's own. All but AIFSN can be configured.
 
-That costs whoever downloads. So it is for cells with at least `min_senders` active senders in which uploads are most of
-the payload:
+In a cell that only downloads that costs a fifth of the throughput; beside as many uploads downloads gain as well
+(docs/measurements.md). So it is for cells with at least `min_senders` active senders in which uploads are a good part
+of the payload:
 
     share = uplink / (uplink + downlink), both averaged over share_smoothing_s with exponential weights
     downlink = sum over stations of max(0, tx_bytes - tx_packets x (link_overhead_bytes + 52))
@@ -119,7 +120,7 @@ class ChannelAccess:
         return self.uplink_bps / total if total else 0.0
 
     def traffic(self, senders: int, now_us: int, parameters: EdcaParameters, *, was_set: bool) -> Code:
-        """UPLOADS_DOMINATE, or why they do not. `was_set`: whether the access point has parameters of a controller in
+        """UPLOADS, or why they do not. `was_set`: whether the access point has parameters of a controller in
         force; for one that does not know the cell yet, they count as its own decision.
         """
         if self.dominated is None:
@@ -135,7 +136,7 @@ class ChannelAccess:
                 return Code.FEW_SENDERS
         self.least_share = parameters.off_share if self.dominated else parameters.on_share
         self.dominated = self.share >= self.least_share
-        return Code.UPLOADS_DOMINATE if self.dominated else Code.DOWNLOADS
+        return Code.UPLOADS if self.dominated else Code.DOWNLOADS
 
     def reason(self, code: Code, senders: int, parameters: EdcaParameters) -> Reason:
         """What `traffic` found out last, with its values."""

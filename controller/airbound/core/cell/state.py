@@ -35,6 +35,7 @@ from airbound.core.settings import Settings
 
 ERROR_MAX_CHARACTERS = 200
 SEGMENT_BYTES = 1500
+UPLOADS_MOST, UPLOADS_ALONE = 0.9, 0.95  # of the payload: downloads matter below the one, until above the other
 
 
 @dataclass(slots=True, eq=False)
@@ -68,6 +69,7 @@ class CellState:
     terminals: dict[Mac, Terminal] = field(default_factory=dict)  # those that are joined
     decided_capacity_bps: float = 0.0  # what decisions use: the estimate, but for small changes
     left_bps: float = 0.0  # what a sender that wants more may have beside an equal share of it
+    has_downloads: bool = False  # that fill the access point's queue
     channel_access: ChannelAccess = field(default_factory=ChannelAccess)
     edca_code: Code = Code.UNSPECIFIED  # why the access point's queues have the parameters that they have
     edca_subject: str = ""  # of that reason, where it has one
@@ -138,7 +140,14 @@ class CellState:
         """Whether what decisions follow from has changed."""
         moved = self._capacity_moved()
         moved |= self.stations.active_senders != senders or self.stations.measured != measured
+        moved |= self._downloads_moved()  # before the shares: downloads have theirs
         return self._left_moved() or moved
+
+    def _downloads_moved(self) -> bool:
+        """Whether bounds must follow the RTT, which downloads make, or must no longer do so."""
+        had, share = self.has_downloads, self.channel_access.share
+        self.has_downloads = self.stations.active_receivers > 0 and share < (UPLOADS_ALONE if had else UPLOADS_MOST)
+        return had or self.has_downloads
 
     def _capacity_moved(self) -> bool:
         """Take the estimate over for decisions if it moved far enough."""
@@ -162,13 +171,15 @@ class CellState:
         """Max-min fair over what the senders use; an equal share while all of them want all that they can get."""
         demands = [math.inf] * self.stations.started_count
         for mac, station in self.stations.by_mac.items():
+            if station.receiving and self.has_downloads:
+                demands.append(demand_bps(station.downlink_bytes_per_s * 8, equal_bps, wants_more=False))
             if station.sending:
                 terminal = self.terminals.get(mac)
                 wants_more = terminal is not None and terminal.fills_its_window()
                 demands.append(demand_bps(station.payload_bytes_per_s * 8, equal_bps, wants_more=wants_more))
         finite = sorted(demand for demand in demands if demand < math.inf)
         if not finite:
-            return equal_bps
+            return self.decided_capacity_bps / (len(demands) or 1)
         if len(finite) == len(demands):
             finite.pop()  # whoever uses most could have what the others leave
         return fair_share_bps(self.decided_capacity_bps, finite, len(demands) - len(finite))
@@ -291,7 +302,7 @@ class CellState:
         try:
             code = self.edca_code = self._edca_code(access_point, now_us)
             state = access_point.edca
-            queues = (self._wanted(state),) if code is Code.UPLOADS_DOMINATE and state is not None else ()
+            queues = (self._wanted(state),) if code is Code.UPLOADS and state is not None else ()
             if is_waiting(code) or is_as_sent(access_point, queues, now_us):
                 return []
             return edca_command(access_point, queues, self._edca_reason(code), self.settings, now_us)
@@ -306,7 +317,7 @@ class CellState:
             return [*effects, Note("warning", "failed", self.name, (reason,))]
 
     def _edca_code(self, access_point: AccessPoint, now_us: int) -> Code:
-        """UPLOADS_DOMINATE if the queues are to be set, or why not. Nearly all reports change nothing: a reason with
+        """UPLOADS if the queues are to be set, or why not. Nearly all reports change nothing: a reason with
         its values is made when somebody is to see it.
         """
         parameters, state = self.settings.parameters, access_point.edca
@@ -319,7 +330,7 @@ class CellState:
         senders = self.stations.active_senders
         traffic = self.edca_traffic = self.channel_access.traffic(senders, now_us, parameters.edca, was_set=was_set)
         restriction = self._edca_restriction(state)
-        if restriction is not None or state is None or traffic is not Code.UPLOADS_DOMINATE:
+        if restriction is not None or state is None or traffic is not Code.UPLOADS:
             return restriction or traffic
         try:
             return Code.EDCA_OFF if self._wanted(state) in state.own else traffic
@@ -354,7 +365,7 @@ class CellState:
     def _edca_reason(self, code: Code) -> Reason:
         parameters = self.settings.parameters
         match code:
-            case Code.FEW_SENDERS | Code.DOWNLOADS | Code.UPLOADS_DOMINATE:
+            case Code.FEW_SENDERS | Code.DOWNLOADS | Code.UPLOADS:
                 return self.channel_access.reason(code, self.stations.active_senders, parameters.edca)
             case Code.CELL_STALE:
                 return Reason(code, self.name, limit=parameters.safety.cell_stale_ms / 1000)

@@ -17,6 +17,7 @@ from airbound.core.reports import AccessPointReport, Station, Survey
 
 STATION_MAX_BYTES_PER_S = 2e10 / 8  # nearly twice the PHY rate of 802.11be with four streams at 320 MHz, 11.5 Gb/s
 STATION_MAX_PACKETS_PER_S = 2e7  # that, in packets of 125 bytes
+DATA_BYTES = 100  # that a downlink packet is longer than an ACK on average: more than SACK blocks or IPv6 make of it
 _CONNECTED_TIME_STEP_US = 1_000_000  # connected time is in whole seconds on some drivers
 
 
@@ -32,6 +33,8 @@ class StationState:
     associated_at_us: int
     sending: bool = False
     payload_bytes_per_s: float = 0.0
+    receiving: bool = False
+    downlink_bytes_per_s: float = 0.0  # of a station that receives, less what TCP ACKs take
     associated_since: bool = False  # since the last differences
 
 
@@ -53,6 +56,7 @@ class Stations:
     uplink_bps: float = 0.0
     downlink_bps: float = 0.0  # less what the TCP ACKs of uploads take
     busy_ratio: float | None = None
+    active_receivers: int = 0
     measured: bool = False  # whether rates are known: two reports have been compared
     reassociations_total: int = 0
     _last_us: int = 0  # the access point's clock at the last report; 0: there was none
@@ -69,7 +73,7 @@ class Stations:
     def restart(self) -> None:
         """The access point booted: nothing can be compared with what it reported before."""
         self.by_mac.clear()
-        self.active_senders, self.busy_ratio, self.measured = 0, None, False
+        self.active_senders, self.active_receivers, self.busy_ratio, self.measured = 0, 0, None, False
         self.uplink_bps = self.downlink_bps = 0.0
         self._last_us, self.baseline_us, self._survey, self._incomplete = 0, 0, None, False
         self._started.clear()
@@ -125,7 +129,7 @@ class Stations:
         state = self.by_mac.get(mac)
         return state is not None and (state.sending or mac in self._started)
 
-    def differences(
+    def differences(  # noqa: PLR0915  # one loop over the stations: a call for each would cost more than its work
         self, report: AccessPointReport, senders: SenderParameters, capacity: CapacityParameters
     ) -> tuple[Interval | None, list[Reason]]:
         """Rates since the last differences, if that is long enough ago; what the capacity follows from, unless a sender
@@ -139,7 +143,7 @@ class Stations:
         overhead, start, stop = senders.link_overhead_bytes, senders.start_bytes_per_s, senders.stop_bytes_per_s
         ack_bytes = overhead + ACK_BYTES
         most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
-        payload_bytes = downlink_bytes = frames = uplink_frames = aggregated = active = 0
+        payload_bytes = downlink_bytes = received_bytes = frames = uplink_frames = aggregated = active = 0
         rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
             old, new, elapsed_us = state.baseline, state.latest, at_us - state.baseline_us
@@ -157,6 +161,7 @@ class Stations:
             )
             if not (packets or received or sent or retries or state.sending):
                 state.payload_bytes_per_s = 0.0  # as most stations of most cells
+                state.receiving = False
                 continue
             most, most_bytes = most_packets_per_us * elapsed_us, most_bytes_per_us * elapsed_us
             if received > most_bytes or transmitted > most_bytes or packets > most or sent > most or retries > most:
@@ -174,6 +179,8 @@ class Stations:
             downlink = transmitted - sent * ack_bytes
             if downlink > 0:
                 downlink_bytes += downlink
+            if state.receiving or downlink > sent * DATA_BYTES:
+                received_bytes += self._receive(state, downlink, sent, elapsed_us, senders)
             if new.aggregates:
                 aggregated += packets + sent
             else:
@@ -184,6 +191,7 @@ class Stations:
                 self._incomplete |= incomplete
                 rates.append((new.rx_bitrate_kbps, new.aggregates))
         self.active_senders, self.measured = active, True
+        self.active_receivers = sum(state.receiving for state in self.by_mac.values()) if received_bytes else 0
         self._started.clear()
         active_us, busy_us = self._channel_time(report.survey)
         self.uplink_bps, self.downlink_bps = payload_bytes * 8e6 / duration_us, downlink_bytes * 8e6 / duration_us
@@ -193,6 +201,7 @@ class Stations:
         return Interval(
             duration_us=duration_us,
             payload_bytes=payload_bytes,
+            downlink_bytes=received_bytes,
             frames=frames,
             uplink_frames=uplink_frames,
             aggregated_frames=aggregated,
@@ -202,6 +211,15 @@ class Stations:
             survey_active_us=active_us,
             survey_busy_us=busy_us,
         ), jumps
+
+    @staticmethod
+    def _receive(state: StationState, downlink: int, packets: int, elapsed_us: int, senders: SenderParameters) -> int:
+        """Find out whether a station receives more than the ACKs of its uploads; its bytes if it does."""
+        bytes_per_s = downlink * 1e6 / elapsed_us
+        enough = bytes_per_s >= (senders.stop_bytes_per_s if state.receiving else senders.start_bytes_per_s)
+        state.receiving = enough and downlink > packets * DATA_BYTES
+        state.downlink_bytes_per_s = bytes_per_s if state.receiving else 0.0
+        return downlink if state.receiving else 0
 
     def _was_incomplete(self) -> bool:
         """Whether a sender came or left: its air is in the survey, but not all of its bytes are in the counters."""

@@ -13,7 +13,9 @@ share, so that a phone that lost a segment is back at its share within a few rou
 minimum cannot fill a queue. One segment would stall on delayed ACKs, hence the floor of two. A phone that is alone
 gets a little more: nobody else uses the air while its congestion control has stepped back.
 
-S is C / n, the n-th part of the cell's capacity, and what others leave of theirs (core/cell/shares.py). S, n and R are
+S is C / n, the n-th part of the cell's capacity, and what others leave of theirs, or less what downloads take
+(core/cell/shares.py). While downloads fill the access point's queue, in which the uploads' ACKs wait as well, R is the
+smoothed RTT: a window for the empty path would leave the uploads next to nothing. S, n and R are
 the controller's knowledge: R is the smallest that the cell's phones saw to the destination.
 """
 
@@ -27,7 +29,7 @@ SEGMENTS_MAX = 65_535  # the kernel's limit
 
 def share_segs(of: PolicyInput) -> float:
     """A connection's part of the bandwidth-delay product, segments."""
-    return of.share_bps / of.connections * of.min_rtt_us / 8e6 / of.segment_bytes
+    return of.share_bps / of.connections * of.path_rtt_us / 8e6 / of.segment_bytes
 
 
 def queue_segs(of: PolicyInput, parameters: BdpParameters) -> int:
@@ -52,10 +54,12 @@ def decide(of: PolicyInput, parameters: BdpParameters) -> Range:
 def formula(of: PolicyInput, parameters: BdpParameters) -> str:
     """The formula with its values."""
     among = f" / {of.connections} connections" if of.connections > 1 else ""
-    left = f" + {of.left_bps / 1e6:.1f} Mb/s that others leave" if of.left_bps else ""
+    left = f" + {of.left_bps / 1e6:.1f} Mb/s that others leave" if of.left_bps > 0 else ""
+    left = f" - {-of.left_bps / 1e6:.1f} Mb/s for downloads" if of.left_bps < 0 else left
+    rtt = "RTT behind downloads" if of.by_srtt else "min RTT"
     share = f"{of.capacity_bps / 1e6:.1f} Mb/s / n={of.active_senders}{left}"
     return (
-        f"{f'({share})' if left and among else share}{among} x min RTT {of.min_rtt_us / 1000:.1f} ms"
+        f"{f'({share})' if left and among else share}{among} x {rtt} {of.path_rtt_us / 1000:.1f} ms"
         f" = {share_segs(of):.1f} segments; max {_gain(of, parameters):g} x that + {queue_segs(of, parameters)},"
         f" min {parameters.min_fraction:g} x that, at least {parameters.floor_segs}"
     )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a policy may look at, and what it answers."""
 
+import math
 from typing import NamedTuple
 
 
@@ -8,7 +9,8 @@ class PolicyInput(NamedTuple):
     """A terminal's connections to one destination, in its cell.
 
     `left_bps` is what the terminal may have beside an equal share of the cell's `capacity_bps`: what others leave of
-    theirs.
+    theirs, or, below 0, what downloads take. `by_srtt`: downloads fill the access point's queue, in which the ACKs wait
+    as well, so that the smoothed RTT is the path's and no fault of the uploads.
     `connections` counts the sending connections of the whole terminal: the kernel bounds each of them, the share is
     the terminal's. `segment_bytes` is what a segment takes as an IP packet. `active_senders`, `connections` and
     `min_rtt_us` are above 0.
@@ -21,11 +23,19 @@ class PolicyInput(NamedTuple):
     segment_bytes: int
     capacity_bps: float
     left_bps: float = 0.0
+    by_srtt: bool = False
 
     @property
     def share_bps(self) -> float:
         """What the terminal may have."""
         return self.capacity_bps / self.active_senders + self.left_bps
+
+    @property
+    def path_rtt_us(self) -> float:
+        """The RTT that a window is for. A smoothed one is taken in steps of a fifth: not every report is to move it."""
+        if not self.by_srtt or self.srtt_us <= self.min_rtt_us:
+            return self.min_rtt_us
+        return max(self.min_rtt_us, 2 ** (round(4 * math.log2(self.srtt_us)) / 4))
 
     @property
     def rtt_ratio(self) -> float:

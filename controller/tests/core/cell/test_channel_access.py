@@ -21,7 +21,7 @@ from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState
 from airbound.testing.scenario import NO_WMM, OWN_QUEUE, SECOND_US
 
-DEFAULT = EdcaParameters()
+DEFAULT = EdcaParameters(on_share=0.75, off_share=0.6)
 VOICE = Edca(Category.VOICE, 1, 3, 7, 47)
 HOSTAPD = EdcaState(  # its defaults, with WMM
     can_set=True,
@@ -145,7 +145,7 @@ class Cell:
     """What a cell carries, and what follows from it second by second."""
 
     def __init__(self, **parameters: Any) -> None:
-        self.parameters = EdcaParameters(**parameters)
+        self.parameters = replace(DEFAULT, **parameters)
         self.access = ChannelAccess()
         self.now_us = 1_000 * SECOND_US
 
@@ -168,10 +168,10 @@ def test_nothing_carried_is_no_upload() -> None:
 def test_uploads_dominate_from_one_share_on_and_down_to_another() -> None:
     cell = Cell(share_smoothing_s=0.1)
     assert cell.second(74.9, 25.1) is Code.DOWNLOADS
-    assert cell.second(75.1, 24.9) is Code.UPLOADS_DOMINATE
-    assert cell.reason(Code.UPLOADS_DOMINATE).limit == 0.75
+    assert cell.second(75.1, 24.9) is Code.UPLOADS
+    assert cell.reason(Code.UPLOADS).limit == 0.75
     for _ in range(5):
-        assert cell.second(60.1, 39.9) is Code.UPLOADS_DOMINATE
+        assert cell.second(60.1, 39.9) is Code.UPLOADS
     assert cell.second(59.8, 40.2) is Code.DOWNLOADS
     ended = cell.reason(Code.DOWNLOADS)
     assert (ended.limit, ended.after) == (0.6, pytest.approx(0.598, abs=0.0005))
@@ -193,7 +193,7 @@ def test_a_second_with_as_much_downlink_does_not_end_it_and_one_with_nothing_els
     cell = Cell()
     for _ in range(10):
         cell.second(20e6, 0)
-    assert cell.second(10e6, 10e6) is Code.UPLOADS_DOMINATE
+    assert cell.second(10e6, 10e6) is Code.UPLOADS
     assert cell.second(1e6, 20e6) is Code.DOWNLOADS
 
 
@@ -201,18 +201,18 @@ def test_a_pause_between_two_bursts_ends_nothing_and_a_longer_one_does() -> None
     cell = Cell()
     assert cell.second(20e6, 0, 1) is Code.FEW_SENDERS
     assert cell.reason(Code.FEW_SENDERS, 1) == Reason(Code.FEW_SENDERS, after=1, limit=2)
-    assert cell.second(20e6, 0, 2) is Code.UPLOADS_DOMINATE
+    assert cell.second(20e6, 0, 2) is Code.UPLOADS
     for _ in range(3):  # of its pause in the first
-        assert cell.second(0, 10e3, 0) is Code.UPLOADS_DOMINATE
-    assert cell.second(20e6, 0, 2) is Code.UPLOADS_DOMINATE
+        assert cell.second(0, 10e3, 0) is Code.UPLOADS
+    assert cell.second(20e6, 0, 2) is Code.UPLOADS
     pause = [cell.second(0, 10e3, 1) for _ in range(5)]
-    assert pause == [Code.UPLOADS_DOMINATE] * 3 + [Code.FEW_SENDERS] * 2
-    assert cell.second(20e6, 0, 2) is Code.UPLOADS_DOMINATE
+    assert pause == [Code.UPLOADS] * 3 + [Code.FEW_SENDERS] * 2
+    assert cell.second(20e6, 0, 2) is Code.UPLOADS
 
 
 def test_without_linger_it_ends_at_once() -> None:
     cell = Cell(linger_s=0.0, min_senders=3)
-    assert cell.second(20e6, 0, 3) is Code.UPLOADS_DOMINATE
+    assert cell.second(20e6, 0, 3) is Code.UPLOADS
     assert cell.second(20e6, 0, 2) is Code.FEW_SENDERS
 
 
@@ -221,12 +221,12 @@ def test_what_is_in_force_already_counts_as_decided_once() -> None:
     between = (65.0, 35.0)
     assert Cell().second(*between, was_set=False) is Code.DOWNLOADS
     cell = Cell()
-    assert cell.second(*between, was_set=True) is Code.UPLOADS_DOMINATE
+    assert cell.second(*between, was_set=True) is Code.UPLOADS
     assert cell.second(0.0, 1e6, was_set=True) is Code.DOWNLOADS
     assert cell.second(*between, was_set=True) is Code.DOWNLOADS
     cell.access.restart()
     assert (cell.access.share, cell.access.dominated) == (0.0, None)
-    assert cell.second(*between, was_set=True) is Code.UPLOADS_DOMINATE
+    assert cell.second(*between, was_set=True) is Code.UPLOADS
 
 
 def test_a_new_process_lets_a_pause_pass_too() -> None:
@@ -236,7 +236,7 @@ def test_a_new_process_lets_a_pause_pass_too() -> None:
     cell = Cell()
     for _ in range(2):
         codes = [cell.second(5e6, 0, 1, was_set=True) for _ in range(5)]
-        assert codes == [Code.UPLOADS_DOMINATE] * 3 + [Code.FEW_SENDERS] * 2
+        assert codes == [Code.UPLOADS] * 3 + [Code.FEW_SENDERS] * 2
         cell.access.restart()
 
 
@@ -251,7 +251,7 @@ def test_it_dominates_only_above_the_lower_share_and_ends_only_below_the_upper(
     cell = Cell()
     before = was_set
     for up, down, senders, duration_s in seconds:
-        now = cell.second(up, down, senders, seconds=duration_s, was_set=was_set) is Code.UPLOADS_DOMINATE
+        now = cell.second(up, down, senders, seconds=duration_s, was_set=was_set) is Code.UPLOADS
         share = cell.access.share
         assert 0 <= share <= 1
         assert not now or share >= (0.6 if before else 0.75)
