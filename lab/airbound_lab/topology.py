@@ -223,8 +223,8 @@ def _queues(interface: str, qdisc: str, *, wmm: bool) -> list[str]:
 
 
 def _qdisc(discipline: str, packets: int) -> str:
-    """Arguments of `tc qdisc`. CAKE does not shape here, and its limit is in bytes: its own default is kept. pfifo_fast,
-    three bands by priority, takes the interface's, 1000 packets.
+    """Arguments of `tc qdisc`. CAKE does not shape here, and its limit is in bytes: its own default is kept. pfifo_fast
+    (three bands by priority) has the limit of its interface, 1000 packets.
     """
     if discipline in CAKE:
         return CAKE[discipline]

@@ -29,8 +29,8 @@ EPILOG = f"""presets:
 
 modes:
   as of `airbound-lab run`, and MODE@SETTING@... with settings of the access point: a queueing discipline by its name
-  (pfifo, pfifo_fast, fq_codel, fq, cake, cake-ack-filter), queue=PACKETS, driver-queue=FRAMES, aifsn=SLOTS, cwmin=SLOTS,
-  cwmax=SLOTS, txop=N, wmm
+  (pfifo, pfifo_fast, fq_codel, fq, cake, cake-ack-filter), queue=PACKETS, driver-queue=FRAMES, aifsn=SLOTS,
+  cwmin=SLOTS, cwmax=SLOTS, txop=N, wmm
 
 examples:
   airbound-lab compare --quick
