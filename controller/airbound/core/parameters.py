@@ -154,7 +154,7 @@ def _contention_window(slots: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class EdcaParameters:
-    """How long access points wait for the air while uploads dominate: cell/channel_access.py."""
+    """How long access points wait for the air beside uploads: cell/channel_access.py."""
 
     enabled: Annotated[bool, Field(description="false: access points keep their own EDCA parameters")] = True
     aifsn_extra: Annotated[

@@ -7,7 +7,7 @@ bounds, which lowers the throughput, and so on down. What the channel *could* ca
     u      = (busy_us + accesses x (DIFS + slot x CWmin / (contenders + 1))) / active_us
     sample = payload rate / min(1, u)
 
-The payload is the uplink's, and that of downloads: air that they take is taken from a capacity, not the capacity.
+The payload is that of uploads and of downloads: what downloads carry is part of what the cell can carry.
 `busy_us` is the survey's. Each channel access inevitably leaves the channel idle for a DIFS and the smallest of its
 contenders' back-offs (the mean of the smallest of k uniform draws from 0..CWmin is CWmin/(k + 1)). `contenders` are the
 active senders and the access point, which owes them TCP ACKs: those cost air as well, so what comes out is a capacity
@@ -28,12 +28,12 @@ which at part load gives too little and corrects itself as the load rises; uplin
 
 The first samples of a cell are too small: rate control is still climbing, and the air is full of management frames. So
 the average begins at `default_bps`, or at what the best PHY rate carries if that is less; a first sample that is larger
-counts at once. Otherwise a phone that uploads a photo in a quiet cell would have a third of it for seconds.
+counts at once. Otherwise a phone that uploads a photo in a quiet cell would have a third of its capacity for seconds.
 
-An interval less busy than `min_utilisation` is no sample. Without a survey there is no u: then the highest uplink rate
-of the last `max_filter_s` stands in, and at least what the PHY rates of the stations that send now should carry. That
-floor is needed against the trap; it follows the rates, which are averaged over `smoothing_s`, so that one frame at a
-high rate is forgotten within seconds. Until rates have been averaged for some time the floor is no less than
+An interval less busy than `min_utilisation` is no sample. Without a survey there is no u: then the highest rate of
+payload of the last `max_filter_s` stands in, and at least what the PHY rates of the stations that send now should
+carry. That floor is needed against the trap; it follows the rates, which are averaged over `smoothing_s`, so that one
+frame at a high rate is forgotten within seconds. Until rates have been averaged for some time the floor is no less than
 `default_bps`: at first a station's last frame is often a management frame, or rate control is still climbing.
 """
 

@@ -61,7 +61,7 @@ def _stations_cw_max(state: EdcaState) -> int:
 
 
 def wanted(state: EdcaState, parameters: EdcaParameters) -> Edca:
-    """The best effort queue as it is to be while uploads dominate; equal to the access point's own if there is nothing
+    """The best effort queue as it is to be beside uploads; equal to the access point's own if there is nothing
     to set.
 
     Raises:
@@ -94,18 +94,18 @@ def formula(state: EdcaState, parameters: EdcaParameters) -> str:
 
 @dataclass(slots=True)
 class ChannelAccess:
-    """What one cell carries each way, and whether uploads dominate. Times are the controller's."""
+    """What one cell carries each way, and whether the access point is to wait longer. Times are the controller's."""
 
     uplink_bps: float = 0.0  # averaged
     downlink_bps: float = 0.0
-    dominated: bool | None = None  # by uploads, when that was last found out; none: never yet
+    waits: bool | None = None  # longer, when that was last found out; none: never yet
     few_since_us: int = 0  # too few stations have sent since; 0: enough do
     least_share: float = 0.0  # that the share was compared with last
 
     def restart(self) -> None:
         """Nothing is known any more."""
         self.uplink_bps = self.downlink_bps = 0.0
-        self.dominated, self.few_since_us = None, 0
+        self.waits, self.few_since_us = None, 0
 
     def observe(self, uplink_bps: float, downlink_bps: float, seconds: float, parameters: EdcaParameters) -> None:
         """Take in the payload rates of an interval."""
@@ -123,20 +123,20 @@ class ChannelAccess:
         """UPLOADS, or why they do not. `was_set`: whether the access point has parameters of a controller in
         force; for one that does not know the cell yet, they count as its own decision.
         """
-        if self.dominated is None:
-            self.dominated = was_set
+        if self.waits is None:
+            self.waits = was_set
         if senders >= parameters.min_senders:
             self.few_since_us = 0
-        elif not self.dominated:
+        elif not self.waits:
             return Code.FEW_SENDERS
         else:
             self.few_since_us = self.few_since_us or now_us
             if now_us - self.few_since_us >= parameters.linger_s * 1e6:
-                self.dominated, self.few_since_us = False, 0
+                self.waits, self.few_since_us = False, 0
                 return Code.FEW_SENDERS
-        self.least_share = parameters.off_share if self.dominated else parameters.on_share
-        self.dominated = self.share >= self.least_share
-        return Code.UPLOADS if self.dominated else Code.DOWNLOADS
+        self.least_share = parameters.off_share if self.waits else parameters.on_share
+        self.waits = self.share >= self.least_share
+        return Code.UPLOADS if self.waits else Code.DOWNLOADS
 
     def reason(self, code: Code, senders: int, parameters: EdcaParameters) -> Reason:
         """What `traffic` found out last, with its values."""

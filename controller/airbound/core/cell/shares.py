@@ -15,7 +15,7 @@ D. Bertsekas, R. Gallager: Data Networks, 6.5.2 (max-min flow control).
 import math
 from collections.abc import Iterable
 
-NEARLY = 0.8
+NEARLY = 0.8  # of an equal share; rates vary by some per cent from second to second
 
 
 def demand_bps(used_bps: float, equal_share_bps: float, *, wants_more: bool) -> float:

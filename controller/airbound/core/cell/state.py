@@ -4,8 +4,9 @@
 Rules of this file:
 - an event of the cell touches this cell alone;
 - a terminal is decided again when something changed that its decisions follow from: in its own report, or of the cell
-  (active senders, the capacity by more than `change_ratio`, a shared minimum RTT), when the access point reports again
-  after it was stale, or when something of it is due. Nearly all reports change nothing, and cost no decision;
+  (active senders, the capacity or what others leave of it by more than `change_ratio`, a shared minimum RTT), when the
+  access point reports again after it was stale, with each of its reports while there are downloads (bounds then follow
+  the smoothed RTT), or when something of it is due. Nearly all reports change nothing, and cost no decision;
 - an error in one terminal's decision frees that terminal and concerns no other; so does one in the decision about the
   access point's own queues, which is taken with each of its reports, and when something of it is due.
 """

@@ -225,7 +225,7 @@ def test_what_is_in_force_already_counts_as_decided_once() -> None:
     assert cell.second(0.0, 1e6, was_set=True) is Code.DOWNLOADS
     assert cell.second(*between, was_set=True) is Code.DOWNLOADS
     cell.access.restart()
-    assert (cell.access.share, cell.access.dominated) == (0.0, None)
+    assert (cell.access.share, cell.access.waits) == (0.0, None)
     assert cell.second(*between, was_set=True) is Code.UPLOADS
 
 
