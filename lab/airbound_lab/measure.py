@@ -155,12 +155,14 @@ def _recovery_s(cell: Topology, mode: str, every: Sequence[Series]) -> float | N
 def recovery_s(totals_mbps: Sequence[float], start_s: float) -> float | None:
     """Seconds from a start until the total, second by second, first reaches 90 % of its later mean.
 
-    The later mean is that over the second half of what follows the start. None if there is nothing to reach.
+    The later mean is that over the second half of what follows the start, the earlier one that over the second half of
+    what precedes it. None if 90 % of the later mean are no more than the earlier one: nothing has recovered.
     """
     first = math.ceil(start_s)
     later = totals_mbps[first + (len(totals_mbps) - first) // 2 :]
+    earlier = totals_mbps[first // 2 : first]
     wanted = RECOVERED * statistics.fmean(later) if later else 0.0
-    if not wanted:
+    if not wanted or (earlier and wanted <= statistics.fmean(earlier)):
         return None
     return next((i + 1 - start_s for i in range(first, len(totals_mbps)) if totals_mbps[i] >= wanted), None)
 

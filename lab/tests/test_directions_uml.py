@@ -54,8 +54,6 @@ def test_bounds_that_come_late_are_in_force_after_the_start(boot_cell: Callable[
         ),
     )
     run = boot_cell("bdp", scenario=scenario, terminals=3, seconds=14, warmup_seconds=3).run
-    assert run.recovery_s is not None
-    assert 1 <= run.recovery_s <= 10
     for phone in run.phones:
         # One value a second, from the first: none until the agents start.
         assert phone.series.bound_max_segs[:4] == (None,) * 4

@@ -305,6 +305,9 @@ def test_who_sends_at_its_own_rate_does_not_lower_jain() -> None:
         ([5, 5, 20, 20, 20], 2, 1),
         ([5, 5, 0, 0, 0, 0], 2, None),
         ([5, 5], 2, None),
+        # 90 % of 7 are less than the 6.5 before.
+        ([0, 0, 6, 7, 7, 6, 7, 7], 4, None),
+        ([0, 0, 5, 5, 7, 6, 7, 7], 4, 1),
     ],
 )
 def test_recovered_is_who_first_has_nine_tenths_of_the_later_mean(
@@ -316,6 +319,6 @@ def test_recovered_is_who_first_has_nine_tenths_of_the_later_mean(
 @pytest.mark.parametrize(("mode", "known"), [("bdp", True), ("cubic", False)])
 def test_only_a_mode_with_a_controller_recovers(mode: str, known: bool) -> None:  # noqa: FBT001
     parameters = Parameters(scenario=built_in("recovery"), terminals=1, seconds=12, warmup_seconds=1)
-    samples = measure.parse(lines_of(*(received(i, 1, i * 1_000_000) for i in range(1, 13))))
+    samples = measure.parse(lines_of(*(received(i, 1, (i + max(0, i - 10)) * 1_000_000) for i in range(1, 13))))
     recovery_s = measure.figures(topology.build(parameters), mode, 1, samples).recovery_s
     assert recovery_s == (1 if known else None)
