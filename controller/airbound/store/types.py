@@ -2,7 +2,11 @@
 """The interface of a store. `memory` implements it within one process, `redis` for any number of replicas.
 
 Everything has a lifetime or an owner: a record may have a time to live, an owned cell has a lease, a place in the
-directory has both an owner and a time to live. What a store does in one call is atomic.
+directory has both an owner and a time to live. What a store does for one cell, one station or one record is atomic.
+
+A store may have parts that fail apart (the masters of a Redis Cluster). A call for many cells or stations returns None
+for those whose part did not answer, and raises StoreError if no part did. For these, too, the call may have been done
+or not.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,8 +57,9 @@ class Store(Protocol):
     kind: str  # "memory" or "redis"
 
     async def start(self, replica: str, handler: Handler, reconnected: Callable[[], None]) -> None:
-        """Begin, and have messages to `replica` handled. `reconnected` is called whenever messages or records may
-        have been lost: whoever relies on either looks again.
+        """Begin, and have messages to `replica` handled: a name that no other process has or had. `reconnected` is
+        called in the event loop whenever messages or records may have been lost, once the store answers again: whoever
+        relies on either looks again. Raises StoreError if the store does not answer now; may then be called again.
         """
 
     async def close(self) -> None:
@@ -82,7 +87,7 @@ class Store(Protocol):
 
     # Ownership: a cell is owned by one replica at a time.
 
-    async def claim(self, cells: Sequence[Mac], *, ttl_ms: int) -> list[Claim]:
+    async def claim(self, cells: Sequence[Mac], *, ttl_ms: int) -> list[Claim | None]:
         """Take cells that nobody owns and extend the leases of our own; the tokens in force, in the same order. A new
         owner's epoch is greater than every earlier one of the cell, whatever happened to the store meanwhile.
         """
@@ -104,13 +109,15 @@ class Store(Protocol):
     # call returns the other side, so that whoever comes second finds the first. Entries are written again before their
     # time is over.
 
-    async def place(self, stations: Sequence[tuple[Mac, Place]], *, ttl_ms: int) -> list[frozenset[str]]:
-        """Write where stations are; for each, the replicas that have a stream of its terminal."""
+    async def place(self, stations: Sequence[tuple[Mac, Place]], *, ttl_ms: int) -> list[frozenset[str] | None]:
+        """Write where stations are; for each, the replicas that have a stream of its terminal. An entry of a later
+        owner of the cell stays.
+        """
 
     async def displace(self, stations: Sequence[Mac], bssid: Mac, token: Token) -> None:
         """The cell no longer reports these stations. An entry of another owner stays."""
 
-    async def arrive(self, terminals: Sequence[Mac], *, ttl_ms: int) -> list[tuple[Place, ...]]:
+    async def arrive(self, terminals: Sequence[Mac], *, ttl_ms: int) -> list[tuple[Place, ...] | None]:
         """Write that we have streams of these terminals; for each, where its station is, the latest association
         first. Ages are as of now.
         """
@@ -121,6 +128,6 @@ class Store(Protocol):
     # Messages
 
     async def send(self, replica: str, message: bytes) -> bool:
-        """Send to a replica; whether it listens. Messages from one replica to another stay in order, and are lost
-        together with the connection to the store.
+        """Send a message of at least one octet to a replica; whether it listens. Messages from one replica to another
+        stay in order, and are lost together with the connection to the store.
         """

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The store that the options ask for."""
+
+from pathlib import Path
+
+from airbound.store.memory.file import RecordFile
+from airbound.store.memory.store import Memory, MemoryStore
+from airbound.store.options import StoreOptions
+from airbound.store.types import Store
+
+
+def open_store(options: StoreOptions) -> Store:
+    """A store that is still to be started."""
+    return MemoryStore(Memory(RecordFile(Path(options.file)) if options.file else None))
