@@ -9,6 +9,7 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.CELL_UNKNOWN: lambda _: "no access point reports it as associated yet",
     Code.CELL_LEARNING: lambda r: f"the access point of {r.subject} has reported only once: rates are not known yet",
     Code.NO_RTT_SAMPLE: lambda _: "no RTT sample yet",
+    Code.OTHER_REPLICA: lambda r: f"another replica owns the cell {r.subject}, or is about to",
     Code.OBSERVE_MODE: lambda _: "observe mode: computed and shown, not applied",
     Code.EXEMPT: lambda _: "exempt: computed and shown, not applied",
     Code.NOT_SENDING: lambda _: "it sends nothing",
@@ -56,6 +57,9 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.REPLACED: lambda _: "a newer stream took its place",
     Code.OUT_OF_ORDER_STREAK: lambda r: f"{_number(r.after)} reports in a row were out of order",
     Code.STOPPING: lambda _: "the controller is stopping",
+    Code.REBALANCED: lambda r: (
+        f"{_number(r.after)} streams, and {_number(r.limit)} on average: other replicas have fewer"
+    ),
 }
 
 

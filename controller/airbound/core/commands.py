@@ -86,7 +86,7 @@ def command(
         return renewal(terminal, settings, now_us)
     lease_ms = settings.parameters.safety.lease_ms
     # Above what is in force as well: an earlier process of the controller may have set that.
-    generation = max(terminal.last_generation, terminal.generation_in_force) + 1
+    generation = max(terminal.last_generation, terminal.generation_in_force, terminal.stream.generation) + 1
     in_force = decisions if bounds else ()
     # All phones of a cell are sent bounds at once. Their renewals are not: the phones' ACKs would contend for the air.
     early_us = int(lease_ms * 1000 / 3 * (terminal.stream.number * _GOLDEN_RATIO % 1))

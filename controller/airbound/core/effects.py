@@ -77,6 +77,20 @@ class CellChanged(NamedTuple):
     bssid: Mac
 
 
+class StationsChanged(NamedTuple):
+    """Stations came to a cell or left it."""
+
+    bssid: Mac
+    appeared: tuple[Mac, ...]
+    gone: tuple[Mac, ...]
+
+
+class CellForgotten(NamedTuple):
+    """A cell was not reported for so long that nothing is known of it any more."""
+
+    bssid: Mac
+
+
 class Note(NamedTuple):
     """One line of the log: what happened to whom, and why."""
 
@@ -88,4 +102,6 @@ class Note(NamedTuple):
     queues: tuple[Edca, ...] | None = None
 
 
-Effect = SetBounds | RenewLease | SetReporting | SetEdca | CloseStream | CellChanged | Note
+Effect = (
+    SetBounds | RenewLease | SetReporting | SetEdca | CloseStream | CellChanged | StationsChanged | CellForgotten | Note
+)

@@ -21,13 +21,23 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import HEARD_AGAIN, Claims, is_live
 from airbound.core.commands import command
 from airbound.core.deadlines import Deadlines
-from airbound.core.effects import CloseStream, Effect, Note, SetBounds, SetReporting
+from airbound.core.effects import (
+    CellForgotten,
+    CloseStream,
+    Effect,
+    Note,
+    SetBounds,
+    SetReporting,
+    StationsChanged,
+)
 from airbound.core.events import (
     AccessPointReported,
     Disconnected,
+    Disowned,
     Event,
     Exempted,
     ModeSet,
+    Owned,
     Reconfigured,
     Refused,
     TerminalReported,
@@ -41,9 +51,14 @@ from airbound.core.settings import Settings
 
 
 class Engine:
-    """All cells and terminals of one controller. `now_us` is any clock that never runs backwards."""
+    """All cells and terminals of one controller. `now_us` is any clock that never runs backwards. With `replicas` a
+    cell is commanded only while it is owned; without, always.
+    """
 
-    def __init__(self, parameters: Parameters, mode: Mode = "control", exempt: Iterable[str] = ()) -> None:
+    def __init__(
+        self, parameters: Parameters, mode: Mode = "control", exempt: Iterable[str] = (), *, replicas: bool = False
+    ) -> None:
+        self._replicas = replicas
         self.settings = Settings(parameters, mode, set(exempt))
         self._reporters: dict[int, AccessPoint | Terminal] = {}  # by the number of their stream
         self._cells: dict[Mac, CellState] = {}
@@ -60,6 +75,8 @@ class Engine:
             Tick: lambda _, now_us: self._tick(now_us),
             ModeSet: self._mode_set,
             Exempted: self._exempted,
+            Owned: self._owned,
+            Disowned: self._disowned,
             Reconfigured: self._reconfigured,
         }
 
@@ -75,6 +92,22 @@ class Engine:
     def cells(self) -> Mapping[Mac, CellState]:
         """Every cell that was reported within `forget_ms`."""
         return MappingProxyType(self._cells)
+
+    def epoch_of(self, stream: Stream) -> int:
+        """Epoch of the ownership that commands on a terminal's stream follow from; 0 if it is in no cell."""
+        terminal = self._reporters.get(stream.number)
+        return terminal.cell.epoch if isinstance(terminal, Terminal) and terminal.cell is not None else 0
+
+    def would_give(self, bssid: Mac, access_point: str, now_us: int) -> str:
+        """Whether the stream of an access point of that name, at another replica, may take a cell over: empty, or the
+        name of the one that reports it here.
+        """
+        cell = self._cells.get(bssid)
+        current = cell.access_point if cell is not None else None
+        if current is None or current.closed or current.stream.principal.name == access_point:
+            return ""
+        stale_us = self.settings.parameters.safety.cell_stale_ms * 1000
+        return current.stream.principal.name if now_us - current.reported_at_us <= stale_us else ""
 
     def terminals(self) -> list[Terminal]:
         """Every terminal that has reported on its stream, unless the stream is being closed."""
@@ -95,6 +128,10 @@ class Engine:
             return []
         effects = list[Effect]()
         cell = access_point.cell
+        if self._replicas:
+            known = cell or self._cells.get(report.bssid)
+            if known is None or not known.is_owned(now_us):
+                return []  # its owner decides
         if cell is None or cell.bssid != report.bssid:
             refusal, effects = self._attach(access_point, report.bssid, now_us)
             if refusal is not None:
@@ -127,6 +164,8 @@ class Engine:
             self._associations.add(mac, cell)
         for mac in (*change.gone, *change.appeared, *change.readdressed):
             effects += self._place_claimed(mac, now_us)
+        if change.gone or change.appeared:
+            effects.append(StationsChanged(cell.bssid, tuple(change.appeared), tuple(change.gone)))
         if moved:
             effects += cell.decide_all(now_us)
             for terminal in cell.terminals.values():
@@ -149,10 +188,7 @@ class Engine:
             # If its BSSID really changed, the stream that it opens now may report the new one.
             refusal = Reason(Code.OTHER_CELL, mac_text(bssid))
             return refusal, self._close(access_point, refusal, now_us)
-        cell = self._cells.get(bssid)
-        if cell is None:
-            cell = self._cells[bssid] = CellState(bssid, self.settings)
-            self._deadlines.at(cell, now_us + self.settings.parameters.safety.forget_ms * 1000 + 1)
+        cell = self._cells.get(bssid) or self._new_cell(bssid, now_us)
         effects, before = list[Effect](), cell.access_point
         if before is not None:
             stale_us = self.settings.parameters.safety.cell_stale_ms * 1000
@@ -163,6 +199,42 @@ class Engine:
         cell.report_by(access_point.stream.principal)
         cell.access_point, access_point.cell = access_point, cell
         return None, effects
+
+    def _new_cell(self, bssid: Mac, now_us: int) -> CellState:
+        cell = self._cells[bssid] = CellState(bssid, self.settings)
+        self._deadlines.at(cell, now_us + self.settings.parameters.safety.forget_ms * 1000 + 1)
+        return cell
+
+    # Ownership
+
+    def _owned(self, event: Owned, now_us: int) -> list[Effect]:
+        cell = self._cells.get(event.bssid)
+        if cell is None:
+            cell = self._new_cell(event.bssid, now_us)
+            cell.reported_at_us = now_us  # counts as news of it: one that is never reported is forgotten
+        if event.memory is not None:
+            cell.restore(event.memory, now_us)
+        cell.epoch, cell.owned_until_us = event.epoch, event.until_us
+        return []
+
+    def _disowned(self, event: Disowned, now_us: int) -> list[Effect]:
+        """Forget a cell without a word to anybody: its next owner goes on with its terminals."""
+        cell = self._cells.pop(event.bssid, None)
+        if cell is None:
+            return []
+        self._deadlines.forget(cell)
+        for mac in cell.stations.addresses():
+            self._associations.remove(mac, cell)
+        for terminal in cell.terminals.values():
+            self._deadlines.forget(terminal)
+            terminal.cell = None
+            terminal.unplaced = terminal.no_bounds = Reason(Code.OTHER_REPLICA, cell.name)
+        effects: list[Effect] = [Note("info", "disowned", cell.name, (event.reason,))]
+        if cell.access_point is not None:
+            access_point, cell.access_point = cell.access_point, None
+            access_point.cell = None
+            effects += self._close(access_point, event.reason, now_us)
+        return effects
 
     # Terminals
 
@@ -201,7 +273,8 @@ class Engine:
             effects += self._place_claimed(terminal.mac, now_us)
         else:
             effects.append(self._reporting(terminal))
-            effects.append(Note("info", "connected", terminal.name, ()))
+            if not terminal.stream.moved:
+                effects.append(Note("info", "connected", terminal.name, ()))
         terminal.mac = mac
         for superseded in self._claims.add(terminal, now_us):
             # Closed if it is not heard again.
@@ -348,11 +421,11 @@ class Engine:
                 reporter.cell.access_point = None
                 return [Note("info", "disconnected", reporter.cell.name, ())]
         elif isinstance(reporter, Terminal):
-            note = Note("info", "disconnected", reporter.name, ())
+            notes: list[Effect] = [] if event.moved else [Note("info", "disconnected", reporter.name, ())]
             if reporter.closed:
-                return [note]
+                return notes
             self._withdraw(reporter)
-            return [note, *self._place_claimed(reporter.mac, now_us)]
+            return [*notes, *self._place_claimed(reporter.mac, now_us)]
         return []
 
     # Time, operators
@@ -391,7 +464,7 @@ class Engine:
         effects = list[Effect]()
         for terminal in list(cell.terminals.values()):
             effects += self._place(terminal, now_us)
-        return effects
+        return [*effects, CellForgotten(cell.bssid)]
 
     def _mode_set(self, event: ModeSet, now_us: int) -> list[Effect]:
         self.settings.mode = event.mode

@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+from airbound.core.addresses import Mac
+from airbound.core.cell.memory import CellMemory
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.principals import Stream
 from airbound.core.reasons import Reason
@@ -37,9 +39,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """A stream ended, whoever ended it."""
+    """A stream ended, whoever ended it; or, `moved`, it goes on at another replica."""
 
     stream: Stream
+    moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,41 @@ class Exempted:
 
 
 @dataclass(frozen=True, slots=True)
+class Owned:
+    """This replica owns a cell, until a time of the engine's clock unless it is told again. `memory` is what the owner
+    before knew.
+    """
+
+    bssid: Mac
+    epoch: int
+    until_us: int
+    memory: CellMemory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Disowned:
+    """Another replica owns a cell, or is about to."""
+
+    bssid: Mac
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
 class Reconfigured:
     """The configuration file changed."""
 
     parameters: Parameters
 
 
-Event = AccessPointReported | TerminalReported | Refused | Disconnected | Tick | ModeSet | Exempted | Reconfigured
+Event = (
+    AccessPointReported
+    | TerminalReported
+    | Refused
+    | Disconnected
+    | Tick
+    | ModeSet
+    | Exempted
+    | Owned
+    | Disowned
+    | Reconfigured
+)

@@ -20,9 +20,12 @@ class Principal:
 @dataclass(frozen=True, slots=True)
 class Stream:
     """One connection of a principal; a later one has a greater number. `address` is empty if it cannot be compared with
-    a station's, as on a Unix socket.
+    a station's, as on a Unix socket. One that `moved` concerned another replica of the controller before; `generation`
+    is that of the last set of bounds sent on it there.
     """
 
     number: int
     principal: Principal
     address: Address = b""
+    generation: int = 0
+    moved: bool = False

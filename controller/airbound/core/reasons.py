@@ -17,6 +17,7 @@ class Code(IntEnum):
     CELL_UNKNOWN = 2
     CELL_LEARNING = 3
     NO_RTT_SAMPLE = 4
+    OTHER_REPLICA = 5
     # Released: an empty set is sent.
     OBSERVE_MODE = 20
     EXEMPT = 21
@@ -62,6 +63,7 @@ class Code(IntEnum):
     REPLACED = 100
     OUT_OF_ORDER_STREAK = 101
     STOPPING = 102
+    REBALANCED = 103
 
 
 _WAITING_UP_TO, _RELEASED_UP_TO = 19, 39

@@ -11,6 +11,7 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_CELL_UNKNOWN: _ClassVar[ReasonCode]
     REASON_CODE_CELL_LEARNING: _ClassVar[ReasonCode]
     REASON_CODE_NO_RTT_SAMPLE: _ClassVar[ReasonCode]
+    REASON_CODE_OTHER_REPLICA: _ClassVar[ReasonCode]
     REASON_CODE_OBSERVE_MODE: _ClassVar[ReasonCode]
     REASON_CODE_EXEMPT: _ClassVar[ReasonCode]
     REASON_CODE_NOT_SENDING: _ClassVar[ReasonCode]
@@ -51,10 +52,12 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_REPLACED: _ClassVar[ReasonCode]
     REASON_CODE_OUT_OF_ORDER_STREAK: _ClassVar[ReasonCode]
     REASON_CODE_STOPPING: _ClassVar[ReasonCode]
+    REASON_CODE_REBALANCED: _ClassVar[ReasonCode]
 REASON_CODE_UNSPECIFIED: ReasonCode
 REASON_CODE_CELL_UNKNOWN: ReasonCode
 REASON_CODE_CELL_LEARNING: ReasonCode
 REASON_CODE_NO_RTT_SAMPLE: ReasonCode
+REASON_CODE_OTHER_REPLICA: ReasonCode
 REASON_CODE_OBSERVE_MODE: ReasonCode
 REASON_CODE_EXEMPT: ReasonCode
 REASON_CODE_NOT_SENDING: ReasonCode
@@ -95,6 +98,7 @@ REASON_CODE_TOO_MANY_STREAMS: ReasonCode
 REASON_CODE_REPLACED: ReasonCode
 REASON_CODE_OUT_OF_ORDER_STREAK: ReasonCode
 REASON_CODE_STOPPING: ReasonCode
+REASON_CODE_REBALANCED: ReasonCode
 
 class Reason(_message.Message):
     __slots__ = ("code", "subject", "before", "after", "limit")

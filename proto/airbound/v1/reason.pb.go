@@ -36,6 +36,8 @@ const (
 	ReasonCode_REASON_CODE_CELL_LEARNING ReasonCode = 3
 	// No destination that the terminal sends to has an RTT sample yet.
 	ReasonCode_REASON_CODE_NO_RTT_SAMPLE ReasonCode = 4
+	// Another replica of the controller owns the cell, or is about to. subject: the cell.
+	ReasonCode_REASON_CODE_OTHER_REPLICA ReasonCode = 5
 	// The controller observes: bounds are computed and shown, not sent.
 	ReasonCode_REASON_CODE_OBSERVE_MODE ReasonCode = 20
 	// An operator exempted the terminal.
@@ -117,6 +119,8 @@ const (
 	ReasonCode_REASON_CODE_OUT_OF_ORDER_STREAK ReasonCode = 101
 	// The controller is stopping.
 	ReasonCode_REASON_CODE_STOPPING ReasonCode = 102
+	// Other replicas of the controller have fewer streams. after: streams of this one; limit: the mean.
+	ReasonCode_REASON_CODE_REBALANCED ReasonCode = 103
 )
 
 // Enum value maps for ReasonCode.
@@ -126,6 +130,7 @@ var (
 		2:   "REASON_CODE_CELL_UNKNOWN",
 		3:   "REASON_CODE_CELL_LEARNING",
 		4:   "REASON_CODE_NO_RTT_SAMPLE",
+		5:   "REASON_CODE_OTHER_REPLICA",
 		20:  "REASON_CODE_OBSERVE_MODE",
 		21:  "REASON_CODE_EXEMPT",
 		22:  "REASON_CODE_NOT_SENDING",
@@ -166,12 +171,14 @@ var (
 		100: "REASON_CODE_REPLACED",
 		101: "REASON_CODE_OUT_OF_ORDER_STREAK",
 		102: "REASON_CODE_STOPPING",
+		103: "REASON_CODE_REBALANCED",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":           0,
 		"REASON_CODE_CELL_UNKNOWN":          2,
 		"REASON_CODE_CELL_LEARNING":         3,
 		"REASON_CODE_NO_RTT_SAMPLE":         4,
+		"REASON_CODE_OTHER_REPLICA":         5,
 		"REASON_CODE_OBSERVE_MODE":          20,
 		"REASON_CODE_EXEMPT":                21,
 		"REASON_CODE_NOT_SENDING":           22,
@@ -212,6 +219,7 @@ var (
 		"REASON_CODE_REPLACED":              100,
 		"REASON_CODE_OUT_OF_ORDER_STREAK":   101,
 		"REASON_CODE_STOPPING":              102,
+		"REASON_CODE_REBALANCED":            103,
 	}
 )
 
@@ -334,14 +342,15 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xa6\n" +
+	"\x06_limit*\xe1\n" +
 	"\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REASON_CODE_CELL_UNKNOWN\x10\x02\x12\x1d\n" +
 	"\x19REASON_CODE_CELL_LEARNING\x10\x03\x12\x1d\n" +
-	"\x19REASON_CODE_NO_RTT_SAMPLE\x10\x04\x12\x1c\n" +
+	"\x19REASON_CODE_NO_RTT_SAMPLE\x10\x04\x12\x1d\n" +
+	"\x19REASON_CODE_OTHER_REPLICA\x10\x05\x12\x1c\n" +
 	"\x18REASON_CODE_OBSERVE_MODE\x10\x14\x12\x16\n" +
 	"\x12REASON_CODE_EXEMPT\x10\x15\x12\x1b\n" +
 	"\x17REASON_CODE_NOT_SENDING\x10\x16\x12%\n" +
@@ -381,7 +390,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x1cREASON_CODE_TOO_MANY_STREAMS\x10Z\x12\x18\n" +
 	"\x14REASON_CODE_REPLACED\x10d\x12#\n" +
 	"\x1fREASON_CODE_OUT_OF_ORDER_STREAK\x10e\x12\x18\n" +
-	"\x14REASON_CODE_STOPPING\x10fB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
+	"\x14REASON_CODE_STOPPING\x10f\x12\x1a\n" +
+	"\x16REASON_CODE_REBALANCED\x10gB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
 var (
 	file_airbound_v1_reason_proto_rawDescOnce sync.Once

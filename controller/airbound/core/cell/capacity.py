@@ -163,5 +163,15 @@ class CapacityEstimator:
         """The estimate alone."""
         return self.estimate()[0]
 
+    @property
+    def measured_bps(self) -> float:
+        """The smoothed measurement; 0 if there is none yet."""
+        return self._smoothed_bps or 0.0
+
+    def restore(self, measured_bps: float) -> None:
+        """Go on from another estimator's measurement, unless there is one already."""
+        if measured_bps > 0 and self._smoothed_bps is None:
+            self._smoothed_bps = self._limited(measured_bps)
+
     def _limited(self, bps: float) -> float:
         return min(max(bps, self.parameters.min_bps), self.parameters.max_bps)

@@ -27,9 +27,11 @@ only the newest are kept. One in use is back with its next report.
 """
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Address
+from airbound.core.cell.memory import SeenMinRtt
 from airbound.core.parameters import MinRttParameters
 
 PATHS_MAX = 1024  # destinations of a cell
@@ -138,6 +140,20 @@ class MinRtt:
                 path.unconfirmed = name
             path.shared_us = value
             return
+
+    def seen(self, now_us: int) -> tuple[SeenMinRtt, ...]:
+        """Every terminal's minimum RTTs."""
+        return tuple(
+            SeenMinRtt(address, terminal, min_rtt_us, now_us - at_us)
+            for address, path in self._paths.items()
+            for terminal, (min_rtt_us, at_us) in path.entries.items()
+        )
+
+    def restore(self, seen: Iterable[SeenMinRtt], now_us: int) -> None:
+        """Take in what another controller had; whoever contradicts an entry does so anew."""
+        for entry in sorted(seen, key=lambda entry: -entry.age_us):
+            if entry.age_us <= self.parameters.max_age_s * 1_000_000:
+                self.observe(entry.terminal, entry.address, entry.min_rtt_us, now_us - max(0, entry.age_us))
 
     def shared_us(self, address: Address) -> int:
         """The minimum RTT to the address that counts for every terminal of the cell, microseconds; 0 if none does."""

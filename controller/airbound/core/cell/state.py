@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from airbound.core.addresses import Address, Mac, mac_text
 from airbound.core.cell.capacity import CapacityEstimator
 from airbound.core.cell.channel_access import CannotSetError, ChannelAccess, wanted
+from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
 from airbound.core.cell.shares import demand_bps, fair_share_bps
 from airbound.core.cell.stations import Change, Stations
@@ -36,6 +37,7 @@ from airbound.core.settings import Settings
 
 ERROR_MAX_CHARACTERS = 200
 SEGMENT_BYTES = 1500
+NEVER_US = 2**63
 UPLOADS_MOST, UPLOADS_ALONE = 0.9, 0.95  # of the payload: downloads matter below the one, until above the other
 
 
@@ -79,6 +81,8 @@ class CellState:
     _wanted_of: tuple[EdcaState, EdcaParameters, Edca] | None = None
     capacity: CapacityEstimator = field(init=False)
     min_rtt: MinRtt = field(init=False)
+    epoch: int = 0  # of this replica's ownership; 0 where there are no replicas
+    owned_until_us: int = NEVER_US  # commands are sent before this time only
     due_us: int = 0  # of core.deadlines
 
     def __post_init__(self) -> None:
@@ -104,6 +108,22 @@ class CellState:
         if self.reported_by not in {None, principal}:
             self.monotonic_us = COUNTER_MAX + 1  # later than any, so that the next report counts as one after a boot
         self.reported_by = principal
+
+    # Owners
+
+    def memory(self, now_us: int) -> CellMemory:
+        """What the next owner needs."""
+        return CellMemory(self.capacity.measured_bps, self.min_rtt.seen(now_us))
+
+    def restore(self, memory: CellMemory, now_us: int) -> None:
+        """Go on with what the owner before knew."""
+        self.capacity.restore(memory.capacity_bps)
+        self.min_rtt.restore(memory.min_rtts, now_us)
+        self._capacity_moved()
+
+    def is_owned(self, now_us: int) -> bool:
+        """Whether this replica may command the cell."""
+        return now_us < self.owned_until_us
 
     # Reports
 
@@ -270,6 +290,8 @@ class CellState:
 
     def _unavailable(self, terminal: Terminal, now_us: int) -> Reason | None:
         """Why nothing can be decided for a terminal that is joined."""
+        if not self.is_owned(now_us):
+            return Reason(Code.OTHER_REPLICA, self.name)
         safety = self.settings.parameters.safety
         stale_ms = safety.terminal_stale_ms
         if now_us - terminal.reported_at_us > stale_ms * 1000 and terminal.sends:
@@ -322,6 +344,8 @@ class CellState:
         its values is made when somebody is to see it.
         """
         parameters, state = self.settings.parameters, access_point.edca
+        if not self.is_owned(now_us):
+            return Code.OTHER_REPLICA
         if now_us - self.reported_at_us > parameters.safety.cell_stale_ms * 1000:
             return Code.CELL_STALE
         if not self.stations.measured:
@@ -370,7 +394,7 @@ class CellState:
                 return self.channel_access.reason(code, self.stations.active_senders, parameters.edca)
             case Code.CELL_STALE:
                 return Reason(code, self.name, limit=parameters.safety.cell_stale_ms / 1000)
-            case Code.CELL_LEARNING:
+            case Code.CELL_LEARNING | Code.OTHER_REPLICA:
                 return Reason(code, self.name)
             case Code.CANNOT_SET_EDCA | Code.INTERNAL_ERROR:
                 return Reason(code, self.edca_subject)
