@@ -21,6 +21,7 @@ from pydantic.dataclasses import dataclass
 
 from airbound.core.addresses import exempt_name
 from airbound.core.parameters import Mode, Parameters
+from airbound.store.options import StoreOptions
 
 LogStyle = Literal["text", "json"]
 
@@ -98,6 +99,7 @@ class Config:
     mode: Mode = "control"
     exempt: tuple[Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_name)], ...] = ()
     limits: Limits = Limits()
+    store: StoreOptions = StoreOptions()
     parameters: Parameters = Parameters()
 
 
@@ -177,7 +179,7 @@ def _hint(location: list[str]) -> str:
 
 
 def _table(name: str) -> Any:
-    of = Config if name == "limits" else Parameters
+    of = Config if name in _names(Config) else Parameters
     return next(field.default for field in dataclasses.fields(of) if field.name == name)
 
 

@@ -2,16 +2,23 @@
 """Puts a controller together and runs it until a signal ends it."""
 
 import asyncio
+import secrets
 import signal
+import socket
 from collections.abc import Callable
 
 from airbound.config import Config
 from airbound.core.engine import Engine
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
+from airbound.replica.choices import Choices
+from airbound.replica.node import Node
+from airbound.replica.operations import ReplicatedOperations
+from airbound.replica.replicas_service import ReplicasService, Single
 from airbound.runtime import garbage, log
 from airbound.runtime.reload import Reloader
 from airbound.runtime.runner import Runner
+from airbound.store.factory import open_store
 
 
 async def run(
@@ -22,19 +29,44 @@ async def run(
 
     Raises:
         ListenError: an address cannot be listened on.
+        StoreError: the embedded store's file cannot be used.
     """
+    store = open_store(config.store)
+    replicas = bool(config.store.url)
     runner = Runner(
-        Engine(config.parameters, config.mode, config.exempt),
+        Engine(config.parameters, config.mode, config.exempt, replicas=replicas),
         streams_max=config.limits.streams_max,
         streams_per_address_max=config.limits.streams_per_address_max,
     )
-    operations = OperationsService(runner, log_dropped)
-    running = await server.start(runner, operations, config.listen, config.operators, config.limits.reports_per_s)
+    node = Node(_replica_name(), runner, store) if replicas else None
+    changed = node.choices_changed if node is not None else lambda: None
+    choices = Choices(runner, store, config.mode, config.exempt, changed)
+    operations: OperationsService
+    if node is not None:
+        node.choices = choices
+        await node.start()
+        operations = ReplicatedOperations(runner, node, log_dropped, choices)
+    else:
+        await store.start("", lambda _: None, lambda: None)
+        operations = OperationsService(runner, log_dropped, choices)
+    await choices.read_or_log()
+    running = await server.start(
+        runner,
+        operations,
+        config.listen,
+        config.operators,
+        config.limits.reports_per_s,
+        reception=node,
+        replicas=ReplicasService(node) if node is not None else Single(runner, store.kind),
+    )
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    loop.add_signal_handler(signal.SIGHUP, Reloader(runner, config, read_again).reload)
+    loop.add_signal_handler(
+        signal.SIGHUP,
+        Reloader(runner, config, read_again, lambda fresh: choices.configured(fresh.mode, fresh.exempt)).reload,
+    )
     address = f"{config.listen.rpartition(':')[0]}:{running.port}"
     parameters = config.parameters
     policy = parameters.policy if parameters.policy == "bdp" else f"paper, table {parameters.paper.table}"
@@ -46,4 +78,13 @@ async def run(
     log.event("info", "listening", address, f"mode {config.mode}, policy {policy}; operators on {operators or 'none'}")
     await stop.wait()
     log.event("info", "stopping", address, "bounds stay in force until their leases end")
+    if node is not None:
+        await node.stop()
     await running.stop()
+    if node is None:
+        await store.close()
+
+
+def _replica_name() -> str:
+    """Unique for each start: a process that starts again owns nothing of what the one before did."""
+    return f"{socket.gethostname()[:40]}-{secrets.token_hex(4)}"

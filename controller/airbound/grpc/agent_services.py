@@ -9,13 +9,14 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 
 from airbound import reason_text
-from airbound.core.events import AccessPointReported, Refused, TerminalReported
+from airbound.core.events import Refused
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc import convert
 from airbound.grpc.principals import plain_text
 from airbound.grpc.session import REPORT_BYTES_MAX, Session, status_of
 from airbound.runtime.rate_limit import RateLimit
+from airbound.runtime.reception import Reception
 from airbound.runtime.runner import Runner
 from airbound.v1 import access_point_pb2, terminal_pb2
 
@@ -24,10 +25,11 @@ TERMINAL_SERVICE = terminal_pb2.DESCRIPTOR.services_by_name["TerminalService"].f
 
 
 class AgentServices:
-    """Both services on one runner."""
+    """Both services on one runner; streams lead to `reception`."""
 
-    def __init__(self, runner: Runner, reports_per_s: float) -> None:
+    def __init__(self, runner: Runner, reception: Reception, reports_per_s: float) -> None:
         self._runner = runner
+        self._reception = reception
         self._reports_per_s = reports_per_s
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
@@ -44,7 +46,7 @@ class AgentServices:
     async def _terminal(self, _: Any, context: Any) -> None:
         await self._serve("terminal", context, self._terminal_report)
 
-    async def _serve(self, role: Role, context: Any, handle: Callable[[Stream, bytes, int], None]) -> None:
+    async def _serve(self, role: Role, context: Any, handle: Callable[[Session, bytes, int], None]) -> None:
         """One stream, from its opening to its end."""
         runner = self._runner
         principal, address = plain_text(role, context.peer())
@@ -64,7 +66,7 @@ class AgentServices:
                 runner.submit(Refused(stream, Reason(Code.RATE_LIMITED, limit=self._reports_per_s)))
             else:
                 try:
-                    handle(stream, data, now_us)
+                    handle(session, data, now_us)
                 except DecodeError:
                     refuse(Reason(Code.MALFORMED, "message"))
 
@@ -73,24 +75,24 @@ class AgentServices:
             runner.submit(Refused(stream, reason))
             session.close(reason)
 
-        runner.open(session)
+        self._reception.opened(session)
         try:
             await session.read(take)
         finally:
-            runner.close(session)
+            self._reception.closed(session)
 
-    def _access_point_report(self, stream: Stream, data: bytes, now_us: int) -> None:
+    def _access_point_report(self, session: Session, data: bytes, now_us: int) -> None:
         message = access_point_pb2.AccessPointServiceConnectRequest.FromString(data)
         report, refusals = convert.access_point_report(message.report)
         for reason in refusals:
-            self._runner.submit(Refused(stream, reason))
+            self._runner.submit(Refused(session.stream, reason))
         if report is not None:
-            self._runner.submit(AccessPointReported(stream, report, data), now_us)
+            self._reception.access_point_reported(session, report, data, now_us)
 
-    def _terminal_report(self, stream: Stream, data: bytes, now_us: int) -> None:
+    def _terminal_report(self, session: Session, data: bytes, now_us: int) -> None:
         message = terminal_pb2.TerminalServiceConnectRequest.FromString(data)
         report, refusals = convert.terminal_report(message.report)
         for reason in refusals:
-            self._runner.submit(Refused(stream, reason))
+            self._runner.submit(Refused(session.stream, reason))
         if report is not None:
-            self._runner.submit(TerminalReported(stream, report, data), now_us)
+            self._reception.terminal_reported(session, report, data, now_us)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from airbound.core.addresses import IPV4_OCTETS, Address, is_loopback, is_peer_address, is_station_mac
 from airbound.core.edca import AIFSN_MAX, CW_MAX, TXOP_LIMIT_MAX, Category, Edca, is_contention_window
 from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting
+from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.reports import (
     BITRATE_MAX_KBPS,
@@ -48,6 +49,7 @@ _SHOWN_OCTETS = 20
 # An access point's EDCA parameters are the same in nearly every report. What an agent reports of them is some 100
 # octets; more is converted each time, so that what is kept is bounded.
 _EDCA_KEPT, _EDCA_KEPT_MAX_OCTETS = 16_384, 400
+_CODES = frozenset(code.value for code in Code)
 _CATEGORIES = {category.value: category for category in Category}
 
 Command = SetBounds | RenewLease | SetReporting | SetEdca
@@ -378,6 +380,53 @@ def queue(entry: Edca) -> access_point_pb2.Edca:
         cw_min=entry.cw_min,
         cw_max=entry.cw_max,
         txop_limit=entry.txop_limit,
+    )
+
+
+def terminal_effect(octets: bytes, stream: Stream) -> SetBounds | RenewLease | SetReporting | None:
+    """A command as another replica of the controller made it, for a stream here; none if this version has no such
+    command. What is for people is in the log of the replica that decided.
+    """
+    command = terminal_pb2.TerminalServiceConnectResponse.FromString(octets).command
+    match command.WhichOneof("command"):
+        case "set_bounds":
+            message = command.set_bounds
+            return SetBounds(
+                stream,
+                message.generation,
+                tuple(
+                    Bound(
+                        b"" if entry.WhichOneof("selector") == "all" else entry.destination.address,
+                        entry.min_segs,
+                        entry.max_segs,
+                    )
+                    for entry in message.bounds
+                ),
+                message.lease_ms,
+                (reason_of(message.reason),),
+                message.active_senders,
+                message.capacity_bps,
+            )
+        case "renew_lease":
+            return RenewLease(stream, command.renew_lease.generation, command.renew_lease.lease_ms)
+        case "set_reporting":
+            reporting = command.set_reporting
+            return SetReporting(
+                stream, reporting.interval_ms, reporting.heartbeat_ms, reporting.rtt_ratio_change_permille
+            )
+        case _:
+            return None
+
+
+def reason_of(message: reason_pb2.Reason) -> Reason:
+    """A reason that another replica of the controller sent; a code of a newer version is UNSPECIFIED."""
+    code = Code(message.code) if message.code in _CODES else Code.UNSPECIFIED
+    return Reason(
+        code,
+        message.subject,
+        message.before if message.HasField("before") else None,
+        message.after if message.HasField("after") else None,
+        message.limit if message.HasField("limit") else None,
     )
 
 

@@ -3,7 +3,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import grpc
 
@@ -12,23 +12,41 @@ from airbound.core.addresses import Mac, exempt_name, mac_from_text, mac_text
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
+from airbound.core.parameters import Mode
 from airbound.core.reasons import Code
 from airbound.grpc import operations_convert as convert
 from airbound.grpc.operations_convert import MODES
 from airbound.runtime.runner import Runner
+from airbound.store.types import StoreError
 from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, terminal_pb2
 
 Item = TypeVar("Item")
+
+
+class Choices(Protocol):
+    """Where operators' choices are kept."""
+
+    async def set_mode(self, mode: Mode) -> Mode:
+        """The mode before. Raises StoreError if it is not kept."""
+
+    async def set_exempt(self, name: str, *, exempt: bool) -> bool:
+        """Whether it was exempt before. Raises StoreError if it is not kept."""
+
 
 PAGE = 50
 NAME_MAX_CHARACTERS = 256
 
 
 class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
-    """Shows the engine's state and passes on what operators decide. `log_dropped` counts lines that were not logged."""
+    """Shows the engine's state and passes on what operators decide, to `choices` where they are kept. `log_dropped`
+    counts lines that were not logged.
+    """
 
-    def __init__(self, runner: Runner, log_dropped: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, runner: Runner, log_dropped: Callable[[], int] = lambda: 0, choices: Choices | None = None
+    ) -> None:
         self._runner = runner
+        self._choices = choices
         self._log_dropped = log_dropped
 
     async def GetController(  # noqa: N802  # the contract's name
@@ -133,7 +151,8 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         """Switch between observing and controlling."""
         for mode, wire in MODES.items():
             if wire == request.mode:
-                return operations_pb2.SetModeResponse(previous_mode=MODES[self._runner.set_mode(mode)])
+                previous = await self._kept(mode, context)
+                return operations_pb2.SetModeResponse(previous_mode=MODES[previous])
         await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"mode = {request.mode}: expected observe or control")
         raise AssertionError  # abort raises
 
@@ -144,8 +163,22 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         name = request.name
         if not name or len(name) > NAME_MAX_CHARACTERS or not name.isprintable():
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"name = {_shown(name)}: not a name")
-        previous = self._runner.set_exempt(exempt_name(name), exempt=request.exempt)
+        if self._choices is None:
+            previous = self._runner.set_exempt(exempt_name(name), exempt=request.exempt)
+        else:
+            try:
+                previous = await self._choices.set_exempt(exempt_name(name), exempt=request.exempt)
+            except StoreError as error:
+                await _abort_not_kept(error, context)
         return operations_pb2.ExemptTerminalResponse(previously_exempt=previous)
+
+    async def _kept(self, mode: Mode, context: Any) -> Mode:
+        if self._choices is None:
+            return self._runner.set_mode(mode)
+        try:
+            return await self._choices.set_mode(mode)
+        except StoreError as error:
+            await _abort_not_kept(error, context)
 
     async def _cell(self, text: str, context: Any) -> CellState:
         bssid = await _mac("bssid", text, context)
@@ -174,6 +207,12 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         if not found:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"no terminal {_shown(text)} is connected")
         return found[0]
+
+
+async def _abort_not_kept(error: StoreError, context: Any) -> NoReturn:
+    text = f"applied by this controller, not kept and not applied by other replicas: {error}"
+    await context.abort(grpc.StatusCode.UNAVAILABLE, text)
+    raise AssertionError  # abort raises
 
 
 async def _mac(field: str, text: str, context: Any) -> Mac:

@@ -19,10 +19,12 @@ from airbound.grpc import unix_socket
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE, AgentServices
 from airbound.grpc.operations_service import OperationsService
 from airbound.grpc.session import REPORT_BYTES_MAX
+from airbound.runtime.reception import Alone, Reception
 from airbound.runtime.runner import Runner
-from airbound.v1 import operations_pb2, operations_pb2_grpc
+from airbound.v1 import operations_pb2, operations_pb2_grpc, replicas_pb2, replicas_pb2_grpc
 
 OPERATIONS_SERVICE = operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].full_name
+REPLICAS_SERVICE = replicas_pb2.DESCRIPTOR.services_by_name["ReplicasService"].full_name
 STOP_GRACE_S = 2.0
 CONTROL_DSCP = 48
 STREAMS_WAITING_MAX = 100_000  # `streams_max` limits those that are served
@@ -81,18 +83,29 @@ class ControllerServer:
 
 
 async def start(
-    runner: Runner, operations: OperationsService, listen: str, operators: Sequence[str], reports_per_s: float
+    runner: Runner,
+    operations: OperationsService,
+    listen: str,
+    operators: Sequence[str],
+    reports_per_s: float,
+    *,
+    reception: Reception | None = None,
+    replicas: replicas_pb2_grpc.ReplicasServiceServicer | None = None,
 ) -> ControllerServer:
-    """Listen for agents on ADDRESS:PORT, for operators on each of ADDRESS:PORT or unix:/PATH.
+    """Listen for agents on ADDRESS:PORT, for operators on each of ADDRESS:PORT or unix:/PATH. Without a reception the
+    streams of agents lead to the runner.
 
     Raises:
         ListenError: an address is taken, not ours, or no address.
     """
     agents = grpc.aio.server(options=AGENT_OPTIONS)
-    agents.add_generic_rpc_handlers(AgentServices(runner, reports_per_s).handlers())
+    agents.add_generic_rpc_handlers(AgentServices(runner, reception or Alone(runner), reports_per_s).handlers())
     people = grpc.aio.server(options=OPERATOR_OPTIONS)
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(operations, people)
     services = {agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE), people: (OPERATIONS_SERVICE,)}
+    if replicas is not None:
+        replicas_pb2_grpc.add_ReplicasServiceServicer_to_server(replicas, people)
+        services[people] = (OPERATIONS_SERVICE, REPLICAS_SERVICE)
     with ExitStack() as held:
         ports = [_listen(agents, listen, held)], [_listen(people, endpoint, held) for endpoint in operators]
         keep = held.pop_all()

@@ -29,13 +29,14 @@ REPORT_BYTES_MAX: dict[Role, int] = {
 class Session:
     """A stream's two directions, for one event loop."""
 
-    __slots__ = ("_closing", "_context", "_reporting", "_task", "_waiting", "_writer", "stream")
+    __slots__ = ("_closing", "_context", "_reporting", "_task", "_waiting", "_writer", "generation", "stream")
 
     def __init__(self, stream: Stream, context: Any) -> None:
         self.stream = stream
         self._context = context
         self._task = asyncio.current_task()
         self._writer: asyncio.Task[None] | None = None
+        self.generation = 0  # of the last set of bounds; none is sent with the same or a smaller one
         self._waiting: SetBounds | RenewLease | SetEdca | None = None
         self._reporting: SetReporting | None = None
         self._closing: Reason | None = None
@@ -50,6 +51,8 @@ class Session:
             self._reporting = command
         elif isinstance(command, SetBounds | SetEdca) or not isinstance(self._waiting, SetBounds):
             self._waiting = command
+            if isinstance(command, SetBounds):
+                self.generation = command.generation
         if self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._write())
 

@@ -131,6 +131,10 @@ def parser() -> argparse.ArgumentParser:
         help="of a terminal, or of a cell with its access point and all of its terminals; connected or not",
     )  # fmt: skip
     options.add_argument("--off", action="store_true", help="back under control")
+    options = command(
+        "replicas", _replicas, "list the controller's replicas", "", " --cells", " --cells --json", parents=[client]
+    )
+    options.add_argument("--cells", action="store_true", help="every cell with its owner, epoch and lease")
     command(
         "health", _health, "report whether a controller serves, for supervisors: exit code 0 if it does", "",
         " --controller unix:/run/airbound.sock --timeout 1", parents=[client],
@@ -319,6 +323,16 @@ def _mode(arguments: argparse.Namespace) -> int:
 
 def _exempt(arguments: argparse.Namespace) -> int:
     return _ask(arguments, lambda client: client.exempt(arguments.name, exempt=not arguments.off), "exempted")
+
+
+def _replicas(arguments: argparse.Namespace) -> int:
+    def answer(client: "Client") -> int:
+        from airbound.operator import replicas
+
+        _print(replicas.answer(client, arguments))
+        return OK
+
+    return _with_client(arguments, answer)
 
 
 def _health(arguments: argparse.Namespace) -> int:

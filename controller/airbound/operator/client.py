@@ -9,7 +9,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from airbound.core.addresses import mac_from_text
-from airbound.v1 import operations_pb2, operations_pb2_grpc
+from airbound.v1 import operations_pb2, operations_pb2_grpc, replicas_pb2, replicas_pb2_grpc
 
 Result = TypeVar("Result")
 
@@ -40,6 +40,7 @@ class Client:
         # A proxy of the environment is for the web; the agents do not use it either.
         self._channel = grpc.insecure_channel(endpoint, options=[("grpc.enable_http_proxy", 0)])
         self._stub: Any = operations_pb2_grpc.OperationsServiceStub(self._channel)
+        self._replicas: Any = replicas_pb2_grpc.ReplicasServiceStub(self._channel)
         self._health: Any = health_pb2_grpc.HealthStub(self._channel)
 
     def __enter__(self) -> Self:
@@ -125,6 +126,20 @@ class Client:
         answer: operations_pb2.ExemptTerminalResponse = self._call(
             lambda: self._stub.ExemptTerminal(request, **self._options)
         )
+        return answer
+
+    def replicas(self) -> replicas_pb2.ListReplicasResponse:
+        """Every replica of the controller."""
+        request = replicas_pb2.ListReplicasRequest()
+        answer: replicas_pb2.ListReplicasResponse = self._call(
+            lambda: self._replicas.ListReplicas(request, **self._options)
+        )
+        return answer
+
+    def owned_cells(self) -> replicas_pb2.ListOwnedResponse:
+        """Every cell and its owner."""
+        request = replicas_pb2.ListOwnedRequest()
+        answer: replicas_pb2.ListOwnedResponse = self._call(lambda: self._replicas.ListOwned(request, **self._options))
         return answer
 
     def health(self) -> health_pb2.HealthCheckResponse:

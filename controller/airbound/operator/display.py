@@ -46,7 +46,7 @@ def controller(answer: operations_pb2.GetControllerResponse) -> str:
         f"{answer.cells} cells, {answer.terminals} terminals; exempt: {_printable(', '.join(answer.exempt)) or 'none'}",
     ]
     rows = [(counter.name, _code(counter.code), str(counter.value)) for counter in answer.counters]
-    return "\n".join([*lines, _table(("COUNTER", "CODE", "VALUE"), rows)])
+    return "\n".join([*lines, table(("COUNTER", "CODE", "VALUE"), rows)])
 
 
 def mode(answer: operations_pb2.GetControllerResponse) -> str:
@@ -77,7 +77,7 @@ _CELL_HEADS = (
 def cells(answer: operations_pb2.ListCellsResponse) -> str:
     """A table of cells."""
     return (
-        _table(_CELL_HEADS, [_cell_row(cell) for cell in answer.cells])
+        table(_CELL_HEADS, [_cell_row(cell) for cell in answer.cells])
         if answer.cells
         else ("No access point has reported.")
     )
@@ -141,7 +141,7 @@ def stations(answer: operations_pb2.ListStationsResponse) -> str:
         "AIRTIME",
         "RETRIES/FAILED",
     )
-    return _table(heads, rows) if rows else "No station is associated."
+    return table(heads, rows) if rows else "No station is associated."
 
 
 def _airtime(station: operations_pb2.StationView) -> str:
@@ -167,7 +167,7 @@ def terminals(answer: operations_pb2.ListTerminalsResponse) -> str:
         for terminal in answer.terminals
     ]
     heads = ("TERMINAL", "MAC", "CELL", "STATE", "BOUNDS", "IN FORCE/SENT", "AGE", "REFUSED")
-    return _table(heads, rows) if rows else "No terminal is connected."
+    return table(heads, rows) if rows else "No terminal is connected."
 
 
 def explanation(answer: operations_pb2.ExplainTerminalResponse | operations_pb2.ExplainCellResponse) -> str:
@@ -293,7 +293,7 @@ def _destinations(views: Iterable[operations_pb2.DestinationView]) -> str:
         )
         for view in views
     ]
-    return _table(("DESTINATION", "SENDING", "CWND", "QUEUED", "DELIVERED", "EVENTS", "UIDS"), rows)
+    return table(("DESTINATION", "SENDING", "CWND", "QUEUED", "DELIVERED", "EVENTS", "UIDS"), rows)
 
 
 def _events(events: terminal_pb2.EventCounts) -> str:
@@ -364,7 +364,8 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns under their heads, as wide as they must be."""
     rows = [[_printable(text) for text in row] for row in rows]
     widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]

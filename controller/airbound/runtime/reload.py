@@ -8,14 +8,21 @@ from airbound.core.events import Reconfigured
 from airbound.runtime import log
 from airbound.runtime.runner import Runner
 
-NEEDS_RESTART = ("listen", "operators", "log", "limits")
+NEEDS_RESTART = ("listen", "operators", "log", "limits", "store")
 
 
 class Reloader:
-    """Reads by `read`, which is none if the controller was given no file."""
+    """Reads by `read`, which is none if the controller was given no file. `configured` is called with what was read."""
 
-    def __init__(self, runner: Runner, config: Config, read: Callable[[], Config] | None) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        config: Config,
+        read: Callable[[], Config] | None,
+        configured: Callable[[Config], None] = lambda _: None,
+    ) -> None:
         self._runner = runner
+        self._configured = configured
         self._config = config
         self._read = read
 
@@ -34,6 +41,7 @@ class Reloader:
             log.event("warning", "reload", "configuration", f"{error}; the configuration before stays in force")
             return
         before, self._config = self._config, fresh
+        self._configured(fresh)
         log.event("info", "reload", "configuration", "; ".join(differences(before, fresh)) or "nothing changed")
         for key in NEEDS_RESTART:
             if getattr(before, key) != getattr(fresh, key):

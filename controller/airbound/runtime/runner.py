@@ -14,7 +14,18 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol
 
 from airbound.core.addresses import Address, Mac, address_text
-from airbound.core.effects import CellChanged, CloseStream, Effect, Note, RenewLease, SetBounds, SetEdca, SetReporting
+from airbound.core.effects import (
+    CellChanged,
+    CellForgotten,
+    CloseStream,
+    Effect,
+    Note,
+    RenewLease,
+    SetBounds,
+    SetEdca,
+    SetReporting,
+    StationsChanged,
+)
 from airbound.core.engine import Engine
 from airbound.core.events import Disconnected, Event, Exempted, ModeSet, Tick
 from airbound.core.parameters import Mode
@@ -42,6 +53,10 @@ class Session(Protocol):
 
     def close(self, reason: Reason) -> None:
         """End the stream."""
+
+
+CellsListener = Callable[[StationsChanged | CellForgotten], None]
+"""Who wants to know which stations came and left."""
 
 
 class CellWatcher:
@@ -89,6 +104,8 @@ class Runner:
         self._clock_us = clock_us
         self._numbers = itertools.count(1)
         self._sessions: dict[int, Session] = {}
+        self._ports: dict[int, Session] = {}  # where commands go: to most streams by their connections
+        self.cells_changed: CellsListener | None = None
         self._watchers: set[CellWatcher] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_us = NEVER_US  # when the timer goes off, on the engine's clock
@@ -128,17 +145,33 @@ class Runner:
 
     def open(self, session: Session) -> None:
         """A stream has begun."""
-        self._sessions[session.stream.number] = session
+        self._sessions[session.stream.number] = self._ports[session.stream.number] = session
         self._streams_from[session.stream.address] += 1
 
     def close(self, session: Session) -> None:
         """A stream has ended."""
         if self._sessions.pop(session.stream.number, None) is not None:
+            self._ports.pop(session.stream.number, None)
             address = session.stream.address
             self._streams_from[address] -= 1
             if not self._streams_from[address]:
                 del self._streams_from[address]
             self.submit(Disconnected(session.stream))
+
+    def attach(self, port: Session) -> None:
+        """Serve a stream without a connection of its own: its terminal's is at another replica, or came back from
+        there.
+        """
+        self._ports[port.stream.number] = port
+
+    def detach(self, port: Session, *, moved: bool) -> None:
+        """No longer serve such a stream, or that of a connection whose terminal goes on at another replica."""
+        if self._ports.pop(port.stream.number, None) is not None:
+            self.submit(Disconnected(port.stream, moved=moved))
+
+    def port(self, stream: Stream) -> Session | None:
+        """Where the commands of a stream go."""
+        return self._ports.get(stream.number)
 
     # Events
 
@@ -186,19 +219,22 @@ class Runner:
     def _do(self, effect: Effect) -> None:
         match effect:
             case SetBounds() | RenewLease() | SetReporting() | SetEdca():
-                session = self._sessions.get(effect.stream.number)
-                if session is not None:
+                port = self._ports.get(effect.stream.number)
+                if port is not None:
                     self.commands_total += 1
-                    session.send(effect)
+                    port.send(effect)
             case CellChanged():
                 for watcher in self._watchers:
                     watcher.changed(effect.bssid)
             case Note():
                 log.note(effect)
+            case StationsChanged() | CellForgotten():
+                if self.cells_changed is not None:
+                    self.cells_changed(effect)
             case CloseStream():
-                session = self._sessions.get(effect.stream.number)
-                if session is not None:
-                    session.close(effect.reason)
+                port = self._ports.get(effect.stream.number)
+                if port is not None:
+                    port.close(effect.reason)
 
     # Time
 

@@ -154,6 +154,7 @@ class FakePhone(Agent):
         self.generation = 0
         self.reason = reason_pb2.Reason()
         self.sets = 0
+        self.releases = 0  # of them, empty ones
         self.renewals = 0
         self.reporting = terminal_pb2.SetReporting()
         self._stream_generation = 0
@@ -186,6 +187,7 @@ class FakePhone(Agent):
                 raise AssertionError(f"{bound.min_segs}..{bound.max_segs} is no range")
         self._stream_generation = new.generation
         self.sets += 1
+        self.releases += not new.bounds
         self.reason = new.reason
         self.bounds = {_selector(bound): (bound.min_segs, bound.max_segs) for bound in new.bounds}
         self.generation = new.generation if new.bounds else 0

@@ -15,9 +15,14 @@ from airbound.core.engine import Engine
 from airbound.core.parameters import Mode, Parameters
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
-from airbound.runtime.runner import Runner
+from airbound.replica.choices import Choices
+from airbound.replica.node import Node
+from airbound.replica.operations import ReplicatedOperations
+from airbound.replica.replicas_service import ReplicasService
+from airbound.runtime.runner import Runner, monotonic_us
+from airbound.store.types import Store
 from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone
-from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, terminal_pb2
+from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, replicas_pb2_grpc, terminal_pb2
 
 LOOPBACK = "127.0.0.1:0"
 BSSID = "02:00:00:00:00:01"
@@ -42,14 +47,18 @@ class LiveController:
         streams_max: int = 100,
         streams_per_address_max: int = 0,
         reports_per_s: float = 1000.0,
+        replica: str = "",
+        store: Store | None = None,
     ) -> None:
         self.now_us = 1_000_000_000
         self.runner = Runner(
-            Engine(parameters or Parameters(policy="paper"), mode, exempt),
+            Engine(parameters or Parameters(policy="paper"), mode, exempt, replicas=store is not None),
             streams_max=streams_max,
             streams_per_address_max=streams_per_address_max,
-            clock_us=lambda: self.now_us,
+            clock_us=(lambda: self.now_us) if store is None else monotonic_us,  # leases are the store's as well
         )
+        self._store = store
+        self.node = None if store is None else Node(replica, self.runner, store)
         self.target = listen
         self.access_point: FakeAccessPoint
         self.sets_edca = False  # whether the access point can
@@ -61,9 +70,27 @@ class LiveController:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        operations = OperationsService(self.runner)
-        self.running = await server.start(self.runner, operations, self.target, self._operators, self._reports_per_s)
+        operations, replicas = OperationsService(self.runner), None
+        if self.node is not None and self._store is not None:
+            settings = self.runner.engine.settings
+            choices = Choices(self.runner, self._store, settings.mode, settings.exempt, self.node.choices_changed)
+            self.node.choices = choices
+            await self.node.start()
+            await choices.read()
+            operations = ReplicatedOperations(self.runner, self.node, choices=choices)
+            replicas = ReplicasService(self.node)
+        self.running = await server.start(
+            self.runner,
+            operations,
+            self.target,
+            self._operators,
+            self._reports_per_s,
+            reception=self.node,
+            replicas=replicas,
+        )
         self._stack.push_async_callback(self.running.stop)
+        if self.node is not None:
+            self._stack.push_async_callback(self.node.stop)  # before the server, as the daemon does
         self.target = f"{self.target.rpartition(':')[0]}:{self.running.port}"
         self.access_point = await self._stack.enter_async_context(FakeAccessPoint(self.target))
         return self
@@ -84,6 +111,12 @@ class LiveController:
         channel = grpc.aio.insecure_channel(self.operators)
         self._stack.push_async_callback(channel.close)
         return operations_pb2_grpc.OperationsServiceStub(channel)
+
+    def ask_replicas(self) -> Any:
+        """A stub of the service that shows replicas."""
+        channel = grpc.aio.insecure_channel(self.operators)
+        self._stack.push_async_callback(channel.close)
+        return replicas_pb2_grpc.ReplicasServiceStub(channel)
 
     async def phone(self, number: int) -> FakePhone:
         """Another phone; each call is another stream, also of the same number."""

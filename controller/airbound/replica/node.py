@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One of several replicas: its streams, its cells, its messages, together."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf.message import DecodeError
+
+from airbound import __version__
+from airbound.core.reasons import Code, Reason
+from airbound.replica.hosts import Hosts
+from airbound.replica.members import Members
+from airbound.replica.outbox import Outbox
+from airbound.replica.owners import Owners
+from airbound.runtime import log
+from airbound.store.types import Store, StoreError
+from airbound.v1 import replica_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from airbound.core.reports import AccessPointReport, TerminalReport
+    from airbound.replica.choices import Choices
+    from airbound.replica.questions import Questions
+    from airbound.runtime.reception import Connection
+    from airbound.runtime.runner import Runner
+
+SHED_PERIOD_S = 1.0
+SHED_ABOVE = 1.2  # of the mean
+SHED_AT_LEAST = 10  # streams more than the mean: a few of one are no surplus
+SHED_SHARE = 0.02  # of the streams, in a period
+STOP_S = 3.0
+START_AGAIN_S = 1.0
+
+
+class Node:
+    """The reception of a controller with replicas."""
+
+    def __init__(self, name: str, runner: Runner, store: Store) -> None:
+        self.name = name
+        self.runner = runner
+        self._questions: Questions | None = None
+        self.choices: Choices | None = None
+        self._store = store
+        self._started_s = int(time.time())
+        self._stopping = False
+        self.outbox = Outbox(store, name, self._not_heard)
+        self.members = Members(store, self.record, self._gone)
+        self.hosts = Hosts(name, runner, store, self.outbox, self.members.is_there)
+        self.owners = Owners(name, runner, store, self.outbox)
+        owners, hosts = self.owners, self.hosts
+        self._handlers: dict[str, Callable[[str, Any], None]] = {
+            "stream_reported": owners.stream_reported,
+            "stream_command": hosts.commanded,
+            "stream_opened": owners.stream_opened,
+            "stream_closed": owners.stream_closed,
+            "close_stream": hosts.to_be_closed,
+            "station_placed": lambda _, message: hosts.placed(message),
+            "cell_requested": owners.requested,
+            "cell_granted": lambda _, message: owners.granted(message),
+            "cell_refused": lambda _, message: owners.refused(message),
+            "choices_changed": lambda *_: self._read_choices(),
+        }
+        self._tasks: list[asyncio.Task[None]] = []
+        self._short = set[asyncio.Task[None]]()
+
+    async def start(self) -> None:
+        """Work with the others from now on. While the store does not answer no cell is owned, and none commanded."""
+        loop = asyncio.get_running_loop()
+        try:
+            await self._store.start(self.name, self._received, self._reconnected)
+        except StoreError as error:
+            log.event("warning", "store", "start", f"{error}; no cell is commanded until it answers")
+            self._tasks.append(loop.create_task(self._start_store()))
+        await self.members.start()
+        self.owners.ownership.start()
+        work = self.hosts.refresh(), self.owners.refresh(), self._shed_surplus()
+        self._tasks += [loop.create_task(each) for each in work]
+
+    async def _start_store(self) -> None:
+        while True:
+            await asyncio.sleep(START_AGAIN_S)
+            try:
+                await self._store.start(self.name, self._received, self._reconnected)
+            except StoreError:
+                continue
+            log.event("info", "store", "start", "it answers")
+            self.hosts.refresh_now()
+            return
+
+    async def stop(self) -> None:
+        """Leave the cells to the others. The streams are the server's to end, after this."""
+        self._stopping = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        try:
+            async with asyncio.timeout(STOP_S):
+                await self.owners.stop()
+                await self.hosts.stop()
+                await self.members.stop()
+                await self.outbox.drain()
+        except TimeoutError:
+            log.event("warning", "store", "stop", "cells could not be given back: their leases end by themselves")
+        await self._store.close()
+
+    # Reception
+
+    def opened(self, session: Connection) -> None:
+        """A stream has begun."""
+        (self.owners if session.stream.principal.role == "access-point" else self.hosts).opened(session)
+
+    def closed(self, session: Connection) -> None:
+        """A stream has ended."""
+        (self.owners if session.stream.principal.role == "access-point" else self.hosts).closed(session)
+
+    def access_point_reported(self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int) -> None:
+        """An access point's report arrived."""
+        self.owners.reported(session, report, octets, now_us)
+
+    def terminal_reported(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
+        """A terminal's report arrived."""
+        self.hosts.reported(session, report, octets, now_us)
+
+    # Messages
+
+    @property
+    def questions(self) -> Questions | None:
+        """Operators' questions, if there is an operators' service."""
+        return self._questions
+
+    def answer(self, questions: Questions) -> None:
+        """Have the others' questions answered, and their answers handed on."""
+        self._questions = questions
+        self._handlers["asked"] = questions.asked
+        self._handlers["answered"] = questions.answered
+
+    def _received(self, octets: bytes) -> None:
+        try:
+            batch = replica_pb2.ReplicaMessages.FromString(octets)
+        except DecodeError:
+            log.event("warning", "replica", "message", "cannot be read")
+            return
+        self.members.heard(batch.sender)
+        for message in batch.messages:
+            self._handle(batch.sender, message)
+
+    def _handle(self, sender: str, message: replica_pb2.ReplicaMessage) -> None:
+        kind = message.WhichOneof("message")
+        handle = self._handlers.get(kind or "")
+        if handle is not None:  # otherwise it is of a newer version
+            handle(sender, getattr(message, kind or ""))
+
+    def _not_heard(self, replica: str) -> None:
+        self.hosts.gone(replica)
+
+    def _gone(self, replica: str) -> None:
+        self.hosts.gone(replica)
+        self.owners.gone(replica)
+
+    def _reconnected(self) -> None:
+        """Messages may have been lost: what hosts and owners have of one another is compared again."""
+        self.hosts.refresh_now()
+        self._read_choices()
+
+    def _read_choices(self) -> None:
+        if self.choices is not None:
+            self._do(self.choices.read_or_log())
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._short.add(task)
+        task.add_done_callback(self._short.discard)
+
+    def choices_changed(self) -> None:
+        """Have the other replicas read operators' choices again."""
+        for replica in self.members.others():
+            message = replica_pb2.ReplicaMessage(choices_changed=replica_pb2.ChoicesChanged())
+            self.outbox.send(replica, message)
+
+    # Balance
+
+    @property
+    def store_kind(self) -> str:
+        """What the replicas share."""
+        return self._store.kind
+
+    def record(self) -> replica_pb2.ReplicaRecord:
+        """What this replica says about itself."""
+        return replica_pb2.ReplicaRecord(
+            name=self.name,
+            version=__version__,
+            started_s_since_1970=self._started_s,
+            access_points=self.owners.access_points,
+            terminals=len(self.hosts),
+            cells=len(self.owners.ownership.cells),
+            terminals_of_others=self.hosts.of_others,
+            stopping=self._stopping,
+        )
+
+    async def _shed_surplus(self) -> None:
+        """Streams do not move by themselves when a replica comes back: end a few at a time here, and the load balancer
+        has them elsewhere.
+        """
+        while True:
+            await asyncio.sleep(SHED_PERIOD_S)
+            records = [record for record in self.members.by_name.values() if not record.stopping]
+            own = len(self.hosts)
+            mean = (sum(record.terminals for record in records if record.name != self.name) + own) / len(records)
+            if len(records) > 1 and own > mean * SHED_ABOVE and own - mean >= SHED_AT_LEAST:
+                for hosted in self.hosts.surplus(max(1, round(min(own - mean, own * SHED_SHARE)))):
+                    hosted.session.close(Reason(Code.REBALANCED, after=own, limit=round(mean)))

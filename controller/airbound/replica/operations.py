@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators' service of several replicas: whichever is asked, the answer is about all."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from airbound.grpc.operations_service import OperationsService
+from airbound.replica.questions import Answering, Questions, RefusedAnswerError
+from airbound.replica.replicas_service import OwnedCells
+from airbound.v1 import operations_pb2, replicas_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+
+    from google.protobuf.message import Message
+
+    from airbound.grpc.operations_service import Choices
+    from airbound.replica.node import Node
+    from airbound.runtime.runner import Runner
+
+WATCH_OTHERS_S = 1.0
+
+REQUESTS: dict[str, type[Message]] = {
+    "ListCells": operations_pb2.ListCellsRequest,
+    "ListStations": operations_pb2.ListStationsRequest,
+    "ListTerminals": operations_pb2.ListTerminalsRequest,
+    "ExplainCell": operations_pb2.ExplainCellRequest,
+    "ExplainTerminal": operations_pb2.ExplainTerminalRequest,
+}
+"""What is answered for other replicas."""
+
+
+class ReplicatedOperations(OperationsService):
+    """Its own part is `own`; the rest is asked of the others."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        node: Node,
+        log_dropped: Callable[[], int] = lambda: 0,
+        choices: Choices | None = None,
+    ) -> None:
+        super().__init__(runner, log_dropped, choices)
+        self._node = node
+        self._own = OperationsService(runner, log_dropped)
+        services = dict.fromkeys(REQUESTS, self._own) | {"ListOwned": OwnedCells(node)}
+        requests = {**REQUESTS, "ListOwned": replicas_pb2.ListOwnedRequest}
+        self._questions = Questions(services, requests, node.outbox, node.members.others)
+        node.answer(self._questions)
+
+    async def ListCells(  # noqa: N802  # the contract's names
+        self, request: operations_pb2.ListCellsRequest, context: Any
+    ) -> AsyncIterator[operations_pb2.ListCellsResponse]:
+        """Every cell, or one."""
+        if request.bssid:
+            response = await self._first("ListCells", request, operations_pb2.ListCellsResponse, context)
+            yield response
+            return
+        async for page in self._own.ListCells(request, context):
+            yield page
+        async for octets in self._questions.ask("ListCells", request):
+            yield operations_pb2.ListCellsResponse.FromString(octets)
+
+    async def WatchCells(  # noqa: N802
+        self, request: operations_pb2.WatchCellsRequest, context: Any
+    ) -> AsyncIterator[operations_pb2.WatchCellsResponse]:
+        """Every cell, then each again whenever it changes; those of others are looked at once a second."""
+        queue = asyncio.Queue[operations_pb2.WatchCellsResponse | None]()
+        tasks = [
+            asyncio.create_task(self._watch_own(request, context, queue)),
+            asyncio.create_task(self._watch_others(queue)),
+        ]
+        try:
+            while (response := await queue.get()) is not None:
+                yield response
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _watch_own(
+        self, request: operations_pb2.WatchCellsRequest, context: Any, queue: asyncio.Queue[Any]
+    ) -> None:
+        async for response in self._own.WatchCells(request, context):
+            await queue.put(response)
+        await queue.put(None)  # the controller is stopping
+
+    async def _watch_others(self, queue: asyncio.Queue[Any]) -> None:
+        known = dict[str, operations_pb2.Cell]()
+        while True:
+            async for octets in self._questions.ask("ListCells", operations_pb2.ListCellsRequest()):
+                for cell in operations_pb2.ListCellsResponse.FromString(octets).cells:
+                    if known.get(cell.bssid) != cell:
+                        known[cell.bssid] = cell
+                        await queue.put(operations_pb2.WatchCellsResponse(cell=cell))
+            await asyncio.sleep(WATCH_OTHERS_S)
+
+    async def ListTerminals(  # noqa: N802
+        self, request: operations_pb2.ListTerminalsRequest, context: Any
+    ) -> AsyncIterator[operations_pb2.ListTerminalsResponse]:
+        """Every terminal, or those joined to one cell."""
+        if not request.bssid:
+            async for page in self._own.ListTerminals(request, context):
+                yield page
+            async for octets in self._questions.ask("ListTerminals", request):
+                yield operations_pb2.ListTerminalsResponse.FromString(octets)
+            return
+        async for response in self._of_one("ListTerminals", request, operations_pb2.ListTerminalsResponse, context):
+            yield response
+
+    async def ListStations(  # noqa: N802
+        self, request: operations_pb2.ListStationsRequest, context: Any
+    ) -> operations_pb2.ListStationsResponse:
+        """The stations of one cell."""
+        return await self._first("ListStations", request, operations_pb2.ListStationsResponse, context)  # type: ignore[no-any-return]
+
+    async def ExplainCell(  # noqa: N802
+        self, request: operations_pb2.ExplainCellRequest, context: Any
+    ) -> operations_pb2.ExplainCellResponse:
+        """A cell's state and what its access point's EDCA parameters follow from."""
+        return await self._first("ExplainCell", request, operations_pb2.ExplainCellResponse, context)  # type: ignore[no-any-return]
+
+    async def ExplainTerminal(  # noqa: N802
+        self, request: operations_pb2.ExplainTerminalRequest, context: Any
+    ) -> operations_pb2.ExplainTerminalResponse:
+        """A terminal's bounds and what they follow from."""
+        return await self._first("ExplainTerminal", request, operations_pb2.ExplainTerminalResponse, context)  # type: ignore[no-any-return]
+
+    async def _first(self, method: str, request: Any, response: Any, context: Any) -> Any:
+        """The first response, ours or another's."""
+        async with aclosing(self._of_one(method, request, response, context)) as responses:
+            async for found in responses:
+                return found
+        raise AssertionError  # `_of_one` aborts if there is none
+
+    async def _of_one(self, method: str, request: Any, response: Any, context: Any) -> AsyncGenerator[Any, None]:
+        """The responses of whoever does not refuse: this replica, or another."""
+        answering = Answering()
+        try:
+            answer: Any = getattr(self._own, method)(request, answering)
+            if hasattr(answer, "__aiter__"):
+                async for found in answer:
+                    yield found
+            else:
+                yield await answer
+        except RefusedAnswerError as own:
+            refusal, answered = own, False
+            try:
+                async for octets in self._questions.ask(method, request):
+                    answered = True
+                    yield response.FromString(octets)
+            except RefusedAnswerError as others:
+                refusal = own if own.status is others.status else others
+            if not answered:
+                await context.abort(refusal.status, str(refusal))

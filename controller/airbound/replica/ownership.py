@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cells this replica owns.
+
+A cell's natural owner is the replica with its access point's stream. It claims the cell from the store under a lease
+and renews that every third of it. A lease can only be relied on by its holder's own clock, from before it was asked for
+(a process may be stopped at any moment, and an answer be late): `until_us` is that, less a margin. Nothing is commanded
+after it, whatever the store would say (Kleppmann, How to do distributed locking, 2016).
+
+A claim that another replica's stands against is repeated: its owner may be gone, and its lease ends then.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from airbound.core.addresses import Mac, mac_text
+from airbound.core.cell.memory import CellMemory
+from airbound.replica import memory
+from airbound.runtime import log
+from airbound.store.types import Claim, FencedError, Store, StoreError, Token
+
+LEASE_MS = 6_000
+RENEW_S = 2.0
+MARGIN_US = 500_000  # for the store's clock to run faster than ours, and for a command on its way
+RETRY_S = 0.5
+MEMORY_MS = 600_000  # as old as the entries themselves may be
+
+
+@dataclass(slots=True)
+class Owned:
+    """A cell of ours."""
+
+    token: Token
+    until_us: int
+
+
+class Ownership:
+    """Claims, renews and gives back. `owned` and `lost` are called in the event loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock_us: Callable[[], int],
+        owned: Callable[[Mac, Owned, CellMemory | None], None],
+        lost: Callable[[Mac, Claim | None], None],
+        refused: Callable[[Mac, Token], None],
+    ) -> None:
+        self.cells: dict[Mac, Owned] = {}
+        self._store = store
+        self._clock_us = clock_us
+        self._owned, self._lost, self._refused = owned, lost, refused
+        self._wanted: dict[Mac, asyncio.Task[None]] = {}
+        self._renewing: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to renew."""
+        self._renewing = asyncio.get_running_loop().create_task(self._renew())
+
+    def token(self, cell: Mac, now_us: int) -> Token | None:
+        """Our token of a cell, if we may command it now."""
+        owned = self.cells.get(cell)
+        return owned.token if owned is not None and now_us < owned.until_us else None
+
+    def want(self, cell: Mac) -> None:
+        """Claim a cell until it is ours, or until `unwant`."""
+        if cell not in self._wanted and cell not in self.cells:
+            self._wanted[cell] = asyncio.get_running_loop().create_task(self._claim_until_ours(cell))
+
+    def unwant(self, cell: Mac) -> None:
+        """Its access point's stream is gone: no longer claim a cell that is not ours."""
+        task = self._wanted.pop(cell, None)
+        if task is not None:
+            task.cancel()
+
+    async def give(self, cell: Mac, learnt: CellMemory | None) -> None:
+        """Give a cell back to whoever claims it next, with what was learnt of it. `lost` is not called."""
+        owned = self.cells.pop(cell, None)
+        if owned is None:
+            return
+        try:
+            if learnt is not None:
+                await self._store.write_state(cell, owned.token, memory.octets(learnt), ttl_ms=MEMORY_MS)
+            await self._store.release(cell, owned.token)
+        except StoreError as error:
+            log.event("warning", "store", "release", str(error))  # the lease ends by itself
+
+    async def keep(self, learnt: Iterable[tuple[Mac, CellMemory]]) -> None:
+        """Write what was learnt of cells, for an owner that comes after us without being given it."""
+        for cell, what in learnt:
+            owned = self.cells.get(cell)
+            if owned is not None:
+                try:
+                    await self._store.write_state(cell, owned.token, memory.octets(what), ttl_ms=MEMORY_MS)
+                except FencedError:
+                    self._lose(cell, None)
+                except StoreError:
+                    return  # is logged where leases are renewed
+
+    async def stop(self) -> None:
+        """Claim and renew nothing more."""
+        tasks = [*self._wanted.values(), *([self._renewing] if self._renewing else [])]
+        self._wanted.clear()
+        self._renewing = None
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # Claims
+
+    async def _claim_until_ours(self, cell: Mac) -> None:
+        failed = ""
+        while True:
+            asked_us = self._clock_us()
+            try:
+                (claim,) = await self._store.claim([cell], ttl_ms=LEASE_MS)
+                if claim is None:
+                    raise StoreError(f"the part of the store that has {mac_text(cell)} does not answer")  # noqa: TRY301
+                if claim.mine:
+                    state = await self._store.read_state(cell)
+                    self._wanted.pop(cell, None)
+                    self._take(cell, claim.token, asked_us, memory.parsed(state))
+                    return
+                self._refused(cell, claim.token)
+                failed = ""
+            except StoreError as error:
+                if str(error) != failed:
+                    failed = str(error)
+                    log.event("warning", "store", "claim", failed)
+            await asyncio.sleep(RETRY_S)
+
+    def _take(self, cell: Mac, token: Token, asked_us: int, learnt: CellMemory | None) -> None:
+        owned = self.cells[cell] = Owned(token, asked_us + LEASE_MS * 1000 - MARGIN_US)
+        self._owned(cell, owned, learnt)
+
+    async def _renew(self) -> None:
+        failed = ""
+        while True:
+            await asyncio.sleep(RENEW_S)
+            cells = list(self.cells)
+            if not cells:
+                continue
+            asked_us = self._clock_us()
+            try:
+                claims = await self._store.claim(cells, ttl_ms=LEASE_MS)
+            except StoreError as error:
+                if str(error) != failed:
+                    failed = str(error)
+                    log.event("warning", "store", "renewal", f"{failed}; cells are commanded until their leases end")
+                continue
+            if failed:
+                log.event("info", "store", "renewal", "cells are renewed again")
+                failed = ""
+            for cell, claim in zip(cells, claims, strict=True):
+                if cell not in self.cells or claim is None:
+                    continue  # given away meanwhile, or to be renewed with the next
+                if claim.mine:
+                    self._take(cell, claim.token, asked_us, None)
+                else:
+                    self._lose(cell, claim)
+
+    def _lose(self, cell: Mac, claim: Claim | None) -> None:
+        if self.cells.pop(cell, None) is not None:
+            self._lost(cell, claim)

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replicas in one process that share a store in memory: an access point on one, its phones on others."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from airbound.core.addresses import mac_from_text
+from airbound.core.parameters import Parameters
+from airbound.core.reasons import Code
+from airbound.store.memory.store import Memory, MemoryStore
+from airbound.testing.agents import FakePhone
+from airbound.testing.live import BSSID, MACS, SERVER, LiveController, upload
+from airbound.v1 import operations_pb2, replicas_pb2
+
+ONE, TWO = ({SERVER: bounds} for bounds in ((250, 555), (300, 300)))
+CELL = mac_from_text(BSSID)
+
+
+class Replicas:
+    """Controllers that share a store."""
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+        self.stack = AsyncExitStack()
+
+    async def start(self, name: str) -> LiveController:
+        """Another one. All use the real clock: leases are the store's as well."""
+        controller = LiveController(Parameters(policy="paper"), replica=name, store=MemoryStore(self.memory))
+        return await self.stack.enter_async_context(controller)
+
+    async def bounded(self, *controllers: LiveController) -> list[FakePhone]:
+        """An access point at the first, and at each of them a phone that sends and has bounds."""
+        await controllers[0].senders(len(controllers))
+        phones = [await controller.phone(number) for number, controller in enumerate(controllers)]
+        for phone in phones:
+            await phone.report(upload(), monotonic_us=1)
+        for phone in phones:
+            await phone.until(lambda phone=phone: phone.bounds != {})  # type: ignore[misc]
+        return phones
+
+
+async def move_cell(a: LiveController, b: LiveController) -> None:
+    """The access point of `a` reports to `b`, where it is connected now."""
+    b.access_point, a.access_point = a.access_point, b.access_point
+    b._packets, b._second = a._packets, a._second
+    await b.report(*MACS[:2])
+
+    async def owned() -> bool:
+        return CELL in b.runner.engine.cells
+
+    await b.until(owned)
+    await b.senders(2)
+
+
+@pytest.fixture
+async def replicas() -> AsyncIterator[Replicas]:
+    made = Replicas()
+    async with made.stack:
+        yield made
+
+
+async def test_phones_at_another_replica_than_their_access_point_have_bounds(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phones = await replicas.bounded(a, b)
+    assert [phone.bounds for phone in phones] == [TWO, TWO]
+    await a.report(MACS[0], idle=(MACS[1],))
+    await a.report(MACS[0], idle=(MACS[1],))
+    await phones[1].until(lambda: phones[1].bounds == ONE)
+    assert phones[1].reason.code is not Code.UNSPECIFIED
+    assert not b.runner.engine.cells
+    assert not b.runner.engine.terminals()
+
+
+async def test_a_phone_that_is_there_first_waits_for_its_cell(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phone = await b.phone(0)
+    await phone.report(upload(), monotonic_us=1)
+
+    async def waits() -> bool:
+        return [terminal.no_bounds.code for terminal in await b.terminals()] == [Code.CELL_UNKNOWN]
+
+    await b.until(waits)
+    await a.senders(1)
+    await phone.until(lambda: phone.bounds == ONE)
+
+
+async def test_a_phone_that_leaves_its_cell_is_released(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phones = await replicas.bounded(a, b)
+    await a.report(MACS[0])
+    await phones[1].until(lambda: phones[1].bounds == {})
+    assert phones[1].reason.code == Code.LEFT_CELL
+
+
+async def test_an_access_point_that_connects_to_another_replica_takes_its_cell_along(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phones = await replicas.bounded(a, b)
+    sets = [phone.sets for phone in phones]
+    memory = a.runner.engine.cells[CELL].min_rtt.seen(a.runner.now_us())
+    assert memory
+    await a.access_point.connect_again(b.target)
+    await move_cell(a, b)
+    assert CELL not in a.runner.engine.cells
+    assert {entry.address for entry in b.runner.engine.cells[CELL].min_rtt.seen(b.runner.now_us())} == {
+        entry.address for entry in memory
+    }
+    await b.report(MACS[0], idle=(MACS[1],))
+    await b.report(MACS[0], idle=(MACS[1],))
+    for phone in phones:
+        await phone.until(lambda phone=phone: phone.bounds == ONE)  # type: ignore[misc]
+        assert phone.releases == 0
+    assert [phone.sets > before for phone, before in zip(phones, sets, strict=True)] == [True, True]
+
+
+async def test_a_replica_that_stops_gives_its_cells_away_and_releases_nobody(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phones = await replicas.bounded(a, b)
+    assert a.node is not None
+    await a.node.stop()
+    await a.running.stop()
+    await a.access_point.connect_again(b.target)
+    await phones[0].connect_again(b.target)
+    await move_cell(a, b)
+    await phones[0].report(upload(), monotonic_us=2)
+    await b.report(MACS[0], idle=(MACS[1],))
+    await b.report(MACS[0], idle=(MACS[1],))
+    for phone in phones:
+        await phone.until(lambda phone=phone: phone.bounds == ONE)  # type: ignore[misc]
+        assert phone.releases == 0
+
+
+async def test_two_access_points_do_not_report_one_cell(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    await a.senders(1)
+    # In plain text the name of an access point is its address: these two have the same.
+    a.runner.engine.cells[CELL].access_point.stream = a.runner.engine.cells[CELL].access_point.stream.__class__(
+        1, a.runner.engine.cells[CELL].access_point.stream.principal.__class__("access-point", "192.0.2.9")
+    )
+    await b.report(MACS[0])
+
+    async def refused() -> bool:
+        return b.runner.engine.settings.counters["refused_total", Code.CELL_CLAIMED] > 0
+
+    await b.until(refused)
+    assert CELL in a.runner.engine.cells
+    assert CELL not in b.runner.engine.cells
+
+
+async def test_operators_see_and_choose_the_same_at_every_replica(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phones = await replicas.bounded(a, b)
+    for controller in (a, b):
+        assert [cell.bssid for cell in await controller.cells()] == [BSSID]
+        assert sorted(terminal.mac for terminal in await controller.terminals()) == MACS[:2]
+        explained = await controller.ask().ExplainTerminal(operations_pb2.ExplainTerminalRequest(terminal=MACS[1]))
+        assert explained.cell.bssid == BSSID
+        stations = await controller.ask().ListStations(operations_pb2.ListStationsRequest(bssid=BSSID))
+        assert [station.mac for station in stations.stations] == MACS[:2]
+    await b.ask().SetMode(operations_pb2.SetModeRequest(mode=operations_pb2.MODE_OBSERVE))
+    for phone in phones:
+        await phone.until(lambda phone=phone: phone.bounds == {})  # type: ignore[misc]
+    assert a.runner.engine.settings.mode == "observe"
+    third = await replicas.start("c")
+    assert third.runner.engine.settings.mode == "observe"
+
+
+async def test_operators_are_shown_who_owns_what(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    await replicas.bounded(a, b)
+    for controller in (a, b):
+        owned = await controller.ask_replicas().ListOwned(replicas_pb2.ListOwnedRequest())
+        assert [(cell.bssid, cell.replica, cell.terminals, cell.remote_terminals) for cell in owned.cells] == [
+            (BSSID, "a", 2, 1)
+        ]
+        assert 0 < owned.cells[0].lease_left_ms <= 6_000
+
+        async def both(controller: LiveController = controller) -> bool:
+            shown = await controller.ask_replicas().ListReplicas(replicas_pb2.ListReplicasRequest())
+            return [replica.name for replica in shown.replicas] == ["a", "b"]
+
+        await controller.until(both)
+
+
+async def test_a_command_of_an_owner_that_was_replaced_is_dropped(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phones = await replicas.bounded(a, b)
+    assert b.node is not None
+    (hosted,) = b.node.hosts._by_number.values()
+    hosted.epoch += 1
+    before = phones[1].bounds
+    await a.report(MACS[0], idle=(MACS[1],))
+    await a.report(MACS[0], idle=(MACS[1],))
+    await phones[0].until(lambda: phones[0].bounds == ONE)
+
+    async def fenced() -> bool:
+        return b.runner.engine.settings.counters["fenced_total", Code.UNSPECIFIED] > 0
+
+    await b.until(fenced)
+    await asyncio.sleep(0)
+    assert phones[1].bounds == before
