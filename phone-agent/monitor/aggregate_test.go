@@ -272,6 +272,29 @@ func TestEachCounterThatWentBackShowsAnotherConnection(t *testing.T) {
 	}
 }
 
+// A SYN and a FIN each take one sequence number, which the kernel's counts of bytes contain.
+func TestHandshakeAndCloseAreNotSending(t *testing.T) {
+	t.Parallel()
+	for state, takesOne := range map[string]bool{
+		"established": false, "close_wait": false, "fin_wait2": false,
+		"syn_sent": true, "syn_recv": true, "fin_wait1": true, "last_ack": true, "closing": true,
+	} {
+		for unacked := range uint64(3) {
+			aggregator := begun()
+			changes := aggregator.Observe(snapshot(connection("10.0.0.2:1", "10.0.4.1:80", func(c *monitor.Connection) {
+				c.State, c.UnackedBytes, c.AckedBytes = state, unacked, 0
+			})), secondUS)
+			want := unacked
+			if takesOne && unacked > 0 {
+				want--
+			}
+			if got := only(t, aggregator).GetQueuedBytes(); got != want || changes.StartedSending != (want > 0) {
+				t.Errorf("%s with %d: %d queued, %+v", state, unacked, got, changes)
+			}
+		}
+	}
+}
+
 func TestSumsOfWrongCountersDoNotWrap(t *testing.T) {
 	t.Parallel()
 	const most = math.MaxUint64
