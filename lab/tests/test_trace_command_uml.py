@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`airbound-phone trace` as people use it, on a real kernel; how the lab uses it is tested in test_trace_uml.py."""
+"""`airbound-phone trace` as people use it, and the agent's own use of trace events, on a real kernel.
+
+How the lab uses `trace` is tested in test_trace_uml.py.
+"""
 
 from __future__ import annotations
 
@@ -83,5 +86,14 @@ def test_a_stuck_output_ends_recording_on_time_and_the_program_with_the_next_sig
 def test_cleanup_removes_what_a_killed_recording_left(scenes: dict[str, Any]) -> None:
     found = scenes["killed"]
     assert len(found["left"]) == 1
-    assert "Recordings left behind and removed: 1." in found["cleanup"]
+    assert "Instances of tracing left behind and removed: 1." in found["cleanup"]
     assert found["status"] == 0
+
+
+def test_the_agent_sees_what_begins_to_send_and_leaves_no_instance(scenes: dict[str, Any]) -> None:
+    found = scenes["agent"]
+    assert found["left"], "a killed agent's instance is not what is tested here"
+    assert (found["during"], found["starts"], found["status"]) == (True, {"by": "trace events"}, 0)
+    seen = found["seen"]
+    assert seen["nothing"] < seen["connected"] == seen["nothing more"] < seen["first data"]
+    assert seen["closed"] == seen["another network namespace"]

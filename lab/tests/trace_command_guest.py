@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""First process of the guest of test_trace_command_uml.py: runs `airbound-phone trace`, prints the results, powers off.
+"""First process of the guest of test_trace_command_uml.py: runs `airbound-phone trace` and the agent, prints results.
 
 The kernel's command line names the program: airbound_phone=PATH.
 """
@@ -20,11 +20,19 @@ import threading
 import time
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TRACEFS = Path("/sys/kernel/tracing")
 PAUSE_S = 1.0
 TIMEOUT_S = 30.0
 UPLOAD_BYTES = 2_000_000
+UPLOAD_ARGUMENT = "upload"
+FIRST_DATA_BYTES = 50_000
+STATE_WRITTEN_S = 12.0
+"""The agent writes counts at most every 10 s."""
 POWER_OFF = 0x4321FEDC  # LINUX_REBOOT_CMD_POWER_OFF
 
 
@@ -133,24 +141,84 @@ def killed(program: str) -> dict[str, object]:
     return {"left": left, "cleanup": cleaned.stdout, "status": cleaned.returncode}
 
 
+class Agent:
+    """`airbound-phone run` without a controller."""
+
+    def __init__(self, program: str) -> None:
+        command = [program, "run", "--controller", "127.0.0.1:9", "--mac", "02:00:00:00:01:0a"]
+        self.program = program
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while (state := self.state()) is None or state["pid"] != self.process.pid:
+            time.sleep(0.01)
+
+    def state(self) -> dict[str, Any] | None:
+        done = subprocess.run([self.program, "status", "--json"], capture_output=True, text=True, check=False)
+        state: dict[str, Any] | None = json.loads(done.stdout)["state"]
+        return state
+
+    def seen_after(self, cause: Callable[[], object]) -> int:
+        """How many starts it has seen since it began, once the count is in its state file."""
+        cause()
+        time.sleep(STATE_WRITTEN_S)
+        state = self.state()
+        assert state is not None
+        count: int = state["counters"]["starts_seen_total"]
+        return count
+
+
+def agent(program: str) -> dict[str, object]:
+    """An agent that is killed, and the next one, which sees connections begin to send."""
+    # As on a radio: with loopback's own 64 KiB, the first data would fit in two segments and fill no window.
+    subprocess.run(["ip", "link", "set", "lo", "mtu", "1500"], check=True)
+    killed = Agent(program)
+    killed.process.kill()
+    killed.process.wait()
+    left = instances()
+    agent = Agent(program)
+    during = instances()
+    state = agent.state()
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as client:
+        seen = {"nothing": agent.seen_after(lambda: None)}
+        seen["connected"] = agent.seen_after(lambda: client.connect(listener.getsockname()))
+        seen["nothing more"] = agent.seen_after(lambda: None)
+        seen["first data"] = agent.seen_after(lambda: client.sendall(bytes(FIRST_DATA_BYTES)))
+    elsewhere = ["unshare", "--net", __file__, UPLOAD_ARGUMENT]
+    seen["closed"] = agent.seen_after(lambda: None)
+    seen["another network namespace"] = agent.seen_after(lambda: subprocess.run(elsewhere, check=True))
+    agent.process.send_signal(signal.SIGTERM)
+    status = agent.process.wait(TIMEOUT_S)
+    own = [f"airbound-{agent.process.pid}"]
+    return {
+        "left": left == [f"airbound-{killed.process.pid}"], "during": during == own, "status": status, "seen": seen,
+        "starts": state and state["starts"],
+    }  # fmt: skip
+
+
+def set_up_loopback() -> None:
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    # Without a delay cwnd never limits anything, and does not change.
+    subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "10ms"], check=True)
+
+
 def main() -> None:
     os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
     mount("proc", "/proc")
     mount("sysfs", "/sys")
     mount("tmpfs", "/run")
     mount("tracefs", str(TRACEFS))
-    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    # Without a delay cwnd never limits anything, and does not change.
-    subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "10ms"], check=True)
+    set_up_loopback()
     [program] = re.findall(r"airbound_phone=(\S+)", Path("/proc/cmdline").read_text())
     results: dict[str, object] = {}
-    for scene in (live_beside_others, reader_that_closes_the_pipe, stuck_output, killed):
+    for scene in (live_beside_others, reader_that_closes_the_pipe, stuck_output, killed, agent):
         results[scene.__name__] = scene(program) | {"left_after": instances()}
     sys.stdout.write("RESULTS " + json.dumps(results) + "\n")
     sys.stdout.flush()
 
 
-if __name__ == "__main__":
+if sys.argv[1:] == [UPLOAD_ARGUMENT]:
+    set_up_loopback()
+    upload()
+elif __name__ == "__main__":
     try:
         main()
     except BaseException:  # noqa: BLE001  the first process must not end before the kernel

@@ -38,9 +38,11 @@ type Config struct {
 	// SampleInterval is the time between two samples of the kernel while anything is being sent.
 	SampleInterval time.Duration
 	Monitor        monitor.Source
-	BackEnd        apply.BackEnd
-	SaveState      func(status.State) error
-	Logger         *slog.Logger
+	// Starts is how the start of sending is noticed: whether StartSeen will be called.
+	Starts    status.Starts
+	BackEnd   apply.BackEnd
+	SaveState func(status.State) error
+	Logger    *slog.Logger
 }
 
 // Link is what the agent reads again at each connection to the controller.
@@ -67,6 +69,7 @@ type Agent struct {
 	// Whether a lease ended or a set could not be applied since the last report.
 	boundsChanged bool
 	nextSampleUS  int64
+	starts        startSamples
 	// When the stream began.
 	streamUS       int64
 	heartbeatPhase float64
@@ -99,10 +102,12 @@ func Start(cfg Config, link Link, nowUS int64) (*Agent, error) {
 			Interface:  cfg.Interface,
 			MAC:        link.MAC.String(),
 			BackEnd:    can,
+			Starts:     cfg.Starts,
 			Reason:     "the controller has not set bounds yet",
 		},
 		reporting:    ownReporting(cfg),
 		nextSampleUS: nowUS,
+		starts:       noStart(),
 	}
 	a.aggregator.Exclude(link.Controllers)
 	a.saved.due = true
@@ -127,19 +132,20 @@ const leasePollUS = 1_000_000
 
 // NextWakeUS is when Wake must be called at the latest.
 func (a *Agent) NextWakeUS(nowUS int64) int64 {
+	nextUS := min(a.nextSampleUS, a.starts.nextUS)
 	if inForce := a.lease.InForce(); inForce.Generation != 0 {
-		return min(a.nextSampleUS, inForce.DeadlineUS, nowUS+leasePollUS)
+		return min(nextUS, inForce.DeadlineUS, nowUS+leasePollUS)
 	}
-	return a.nextSampleUS
+	return nextUS
 }
 
 // Wake does what is due: it ends a lease, and samples the kernel. It returns a report if one is to be sent now.
 func (a *Agent) Wake(nowUS int64) *airboundv1.TerminalReport {
 	a.expire(nowUS)
 	var report *airboundv1.TerminalReport
-	if nowUS >= a.nextSampleUS {
+	if regular := nowUS >= a.nextSampleUS; regular || nowUS >= a.starts.nextUS {
 		a.retryRestore()
-		report = a.sample(nowUS)
+		report = a.sample(nowUS, regular)
 	}
 	a.save(nowUS)
 	return report
@@ -161,6 +167,7 @@ func (a *Agent) Connected(nowUS int64, link Link) {
 // Disconnected ends the stream. Bounds in force stay until their lease ends.
 func (a *Agent) Disconnected(nowUS int64) {
 	a.connected = false
+	a.starts = noStart()
 	a.reporting = ownReporting(a.cfg)
 	a.state.Connected = false
 	a.saved.due = true
@@ -182,10 +189,16 @@ func (a *Agent) Stop(nowUS int64) error {
 	return err
 }
 
-// sample reads the kernel and returns a report if something happened or one is due.
-func (a *Agent) sample(nowUS int64) *airboundv1.TerminalReport {
-	changes, known := a.observe(nowUS)
-	a.nextSampleUS = nowUS + a.samplePeriod().Microseconds()
+// sample reads the kernel and returns a report if something happened or one is due. A sample that is not regular is one
+// after StartSeen.
+func (a *Agent) sample(nowUS int64, regular bool) *airboundv1.TerminalReport {
+	changes, known := a.observe(nowUS, regular)
+	a.starts.sampled(nowUS)
+	nextUS := nowUS + a.samplePeriod().Microseconds()
+	if !regular {
+		nextUS = min(nextUS, a.nextSampleUS)
+	}
+	a.nextSampleUS = nextUS
 	if !a.connected || !known {
 		// If the kernel could not be read, no report is sent; the controller notices that the last one is getting old.
 		return nil
@@ -213,7 +226,7 @@ func (a *Agent) sample(nowUS int64) *airboundv1.TerminalReport {
 }
 
 // observe returns what changed since the last sample, and whether the kernel could be read.
-func (a *Agent) observe(nowUS int64) (monitor.Changes, bool) {
+func (a *Agent) observe(nowUS int64, regular bool) (monitor.Changes, bool) {
 	snapshot, err := a.cfg.Monitor.Snapshot()
 	switch {
 	case errors.Is(err, monitor.ErrMalformed):
@@ -228,6 +241,9 @@ func (a *Agent) observe(nowUS int64) (monitor.Changes, bool) {
 	}
 	if snapshot.RefusedTotal > 0 {
 		a.refuseMonitor(snapshot.RefusedTotal, snapshot.Refused[0].String())
+	}
+	if !regular {
+		return a.aggregator.ObserveStarts(snapshot, nowUS), true
 	}
 	return a.aggregator.Observe(snapshot, nowUS), true
 }

@@ -80,7 +80,7 @@ func (p *phone) config() agent.Config {
 		Version: "test", PID: 42, Controller: "10.0.9.9:50051", Interface: "wlan1",
 		Interval: time.Second, Heartbeat: 10 * time.Second, SampleInterval: 250 * time.Millisecond,
 		HeartbeatPhase: func() float64 { return p.heartbeatPhase },
-		Monitor:        p, BackEnd: procfs.New(p.kernel),
+		Monitor:        p, BackEnd: procfs.New(p.kernel), Starts: status.Starts{By: status.TraceEvents},
 		SaveState: func(state status.State) error {
 			p.states = append(p.states, state)
 			return p.saveError

@@ -33,6 +33,8 @@ type Aggregator struct {
 	excluded     map[netip.AddrPort]bool
 	// False before the first snapshot: what connections had delivered by then does not count.
 	begun bool
+	// Whether the last snapshot was one of ObserveStarts: growth counts from the last one of Observe.
+	additional bool
 }
 
 // destination is everything known of one address.
@@ -89,22 +91,36 @@ func (a *Aggregator) Exclude(remotes []netip.AddrPort) {
 
 // Observe updates the destinations with a snapshot. nowUS is any clock that does not go back.
 func (a *Aggregator) Observe(snapshot Snapshot, nowUS int64) Changes {
+	return a.observe(snapshot, nowUS, false)
+}
+
+// ObserveStarts updates the destinations with a snapshot between two of Observe, which may follow shortly after another
+// one: it finds what began to be sent to, but nothing that stopped. In a few milliseconds an application that sends in
+// small pieces may have nothing queued and nothing acknowledged.
+func (a *Aggregator) ObserveStarts(snapshot Snapshot, nowUS int64) Changes {
+	return a.observe(snapshot, nowUS, true)
+}
+
+func (a *Aggregator) observe(snapshot Snapshot, nowUS int64, additional bool) Changes {
 	if a.destinations == nil {
 		a.destinations = make(map[netip.Addr]*destination)
 	}
 	for _, known := range a.destinations {
 		for _, connection := range known.connections {
-			connection.present, connection.grew = false, false
+			connection.present, connection.grew = false, connection.grew && a.additional
 		}
 	}
+	a.additional = additional
 	for i := range snapshot.Connections {
 		a.take(&snapshot.Connections[i], nowUS)
 	}
 	a.begun = true
 	var changes Changes
 	for address, known := range a.destinations {
-		known.foldClosed()
-		known.refresh(&changes)
+		if !additional {
+			known.foldClosed()
+		}
+		known.refresh(&changes, additional)
 		if nowUS-known.lastSeen >= destinationKeptUS {
 			delete(a.destinations, address)
 		}
@@ -155,7 +171,7 @@ func (d *destination) take(connection *Connection, before bool) {
 		d.connections[key] = same
 	}
 	// The kernel counts the SYN as one acknowledged byte; a handshake is not sending yet.
-	same.grew = connection.AckedBytes > max(same.last.AckedBytes, 1)
+	same.grew = same.grew || connection.AckedBytes > max(same.last.AckedBytes, 1)
 	same.last, same.present, same.missed = *connection, true, 0
 }
 
@@ -178,9 +194,9 @@ func (d *destination) foldClosed() {
 }
 
 // refresh computes the view after a snapshot and records what changed.
-func (d *destination) refresh(changes *Changes) {
+func (d *destination) refresh(changes *Changes, additional bool) {
 	d.view = d.summarise()
-	sending := d.view.connectionsSending > 0 || d.view.grew
+	sending := d.view.connectionsSending > 0 || d.view.grew || (additional && d.sending)
 	if sending && !d.sending {
 		changes.StartedSending = true
 	}

@@ -272,6 +272,83 @@ func TestEachCounterThatWentBackShowsAnotherConnection(t *testing.T) {
 	}
 }
 
+// TestAdditionalSnapshots has an application that writes small pieces: at some moments nothing is queued, and in a few
+// milliseconds nothing is acknowledged.
+func TestAdditionalSnapshots(t *testing.T) {
+	t.Parallel()
+	steps := []struct {
+		what          string
+		additional    bool
+		unsent, acked uint64
+		start, stop   bool
+		sending       bool
+	}{
+		{what: "connected", acked: 1},
+		{what: "nothing written yet", additional: true, acked: 1},
+		{what: "written", additional: true, unsent: 10, acked: 1, start: true, sending: true},
+		{what: "delivered", additional: true, acked: 11, sending: true},
+		{what: "regular, delivered since the last regular one", acked: 11, sending: true},
+		{what: "nothing since", additional: true, acked: 11, sending: true},
+		{what: "regular, nothing since", acked: 11, stop: true},
+		{what: "delivered between", additional: true, acked: 21, start: true, sending: true},
+		{what: "nothing since that", additional: true, acked: 21, sending: true},
+		{what: "regular, delivered since the last regular one", acked: 21, sending: true},
+		{what: "regular, nothing since", acked: 21, stop: true},
+	}
+	aggregator := begun()
+	for step, now := range steps {
+		observe := aggregator.Observe
+		if now.additional {
+			observe = aggregator.ObserveStarts
+		}
+		changes := observe(snapshot(connection("10.0.0.2:1", "10.0.4.1:80", func(c *monitor.Connection) {
+			c.UnsentBytes, c.AckedBytes = now.unsent, now.acked
+		})), int64(step)*secondUS/100)
+		if changes.StartedSending != now.start || changes.StoppedSending != now.stop ||
+			aggregator.Sending() != now.sending {
+			t.Errorf("%d, %s: %+v, sending %v", step, now.what, changes, aggregator.Sending())
+		}
+	}
+}
+
+func TestAConnectionIsNotClosedForMissingInAdditionalSnapshots(t *testing.T) {
+	t.Parallel()
+	aggregator := begun()
+	one := connection("10.0.0.2:1", "10.0.4.1:80", acked(1000))
+	aggregator.Observe(snapshot(one), secondUS)
+	for range 10 {
+		aggregator.ObserveStarts(snapshot(), secondUS)
+	}
+	one.AckedBytes = 1500
+	aggregator.Observe(snapshot(one), 2*secondUS)
+	if got := only(t, aggregator).GetDeliveredBytes(); got != 1500 {
+		t.Errorf("delivered %d", got)
+	}
+}
+
+// A SYN and a FIN each take one sequence number, which the kernel's counts of bytes contain.
+func TestHandshakeAndCloseAreNotSending(t *testing.T) {
+	t.Parallel()
+	for state, takesOne := range map[string]bool{
+		"established": false, "close_wait": false, "fin_wait2": false,
+		"syn_sent": true, "syn_recv": true, "fin_wait1": true, "last_ack": true, "closing": true,
+	} {
+		for unacked := range uint64(3) {
+			aggregator := begun()
+			changes := aggregator.Observe(snapshot(connection("10.0.0.2:1", "10.0.4.1:80", func(c *monitor.Connection) {
+				c.State, c.UnackedBytes, c.AckedBytes = state, unacked, 0
+			})), secondUS)
+			want := unacked
+			if takesOne && unacked > 0 {
+				want--
+			}
+			if got := only(t, aggregator).GetQueuedBytes(); got != want || changes.StartedSending != (want > 0) {
+				t.Errorf("%s with %d: %d queued, %+v", state, unacked, got, changes)
+			}
+		}
+	}
+}
+
 func TestSumsOfWrongCountersDoNotWrap(t *testing.T) {
 	t.Parallel()
 	const most = math.MaxUint64

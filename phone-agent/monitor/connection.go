@@ -49,8 +49,16 @@ type Events struct {
 	Undo            uint64
 }
 
-// QueuedBytes is what the application has written and the other end has not acknowledged.
-func (c *Connection) QueuedBytes() uint64 { return saturatingAdd(c.UnsentBytes, c.UnackedBytes) }
+// QueuedBytes is what the application has written and the other end has not acknowledged. A SYN or FIN takes a sequence
+// number (RFC 9293, 3.4), which the kernel counts as a byte.
+func (c *Connection) QueuedBytes() uint64 {
+	queued := saturatingAdd(c.UnsentBytes, c.UnackedBytes)
+	switch c.State {
+	case "syn_sent", "syn_recv", "fin_wait1", "last_ack", "closing":
+		return max(queued, 1) - 1
+	}
+	return queued
+}
 
 func (e Events) plus(other Events) Events {
 	return Events{

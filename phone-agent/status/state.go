@@ -28,6 +28,7 @@ type State struct {
 	Interface  string              `json:"interface,omitempty"`
 	MAC        string              `json:"mac"`
 	BackEnd    bounds.Capabilities `json:"back_end"`
+	Starts     Starts              `json:"starts"`
 	// 0 while the kernel's defaults are in force.
 	Generation uint64        `json:"bounds_generation"`
 	Rules      []bounds.Rule `json:"rules"`
@@ -47,6 +48,19 @@ type State struct {
 	LastRefusal string `json:"last_refusal,omitempty"`
 }
 
+// How the agent notices that a connection begins to send: trace events wake it, or not.
+const (
+	TraceEvents = "trace events"
+	Sampling    = "sampling"
+)
+
+// Starts is how the agent notices that a connection begins to send.
+type Starts struct {
+	By string `json:"by"`
+	// Why not by trace events.
+	Why string `json:"why,omitempty"`
+}
+
 // Counters count since the agent started.
 type Counters struct {
 	MonitorLinesRefused uint64 `json:"monitor_lines_refused_total"`
@@ -60,6 +74,8 @@ type Counters struct {
 	StateWritesFailed   uint64 `json:"state_writes_failed_total"`
 	ControllerConnected uint64 `json:"controller_connected_total"`
 	DefaultsNotRestored uint64 `json:"defaults_not_restored_total"`
+	// How often trace events woke the agent.
+	StartsSeen uint64 `json:"starts_seen_total"`
 }
 
 // Malformed is the wire's malformed_inputs_total.

@@ -39,6 +39,7 @@ func running() *status.State {
 		BackEnd: bounds.Capabilities{
 			Name: "procfs", CanSetMax: true, CanSetMin: true, CanSelectDestination: true, RulesMax: 256,
 		},
+		Starts:        status.Starts{By: status.TraceEvents},
 		Generation:    7,
 		Rules:         []bounds.Rule{toServer, toAll},
 		LeaseEndsUS:   108 * secondUS,

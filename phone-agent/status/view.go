@@ -87,6 +87,7 @@ func (s *State) describe(line printer) {
 	line("controller", "%s, %s", s.Controller, connection)
 	line("terminal", "%s", strings.TrimSpace(s.MAC+" "+s.Interface))
 	line("back end", "%s", s.BackEnd)
+	line("starts", "%s", s.Starts)
 	if s.Generation == 0 {
 		line("bounds", "none: the kernel's defaults are in force")
 	} else {
@@ -108,6 +109,14 @@ func (s *State) describe(line printer) {
 	}
 	line("since start", "%d sets applied, %d failed; %d leases ended; %d renewals ignored; %d external changes",
 		c.SetsApplied, c.ApplyFailures, c.LeasesEnded, c.RenewalsIgnored, c.ExternalChanges)
+}
+
+// String names what makes the agent sample the kernel when a connection begins to send.
+func (s Starts) String() string {
+	if s.By == TraceEvents {
+		return "seen at once, by the kernel's trace events"
+	}
+	return "seen by sampling: " + s.Why
 }
 
 func (v View) describeLive(line printer) {

@@ -23,6 +23,7 @@ func TestTextOfARunningAgent(t *testing.T) {
 controller   10.0.9.9:50051, connected
 terminal     02:00:00:00:01:0a wlan1
 back end     procfs (max, min, destination; at most 256 rules)
+starts       seen at once, by the kernel's trace events
 bounds       generation 7, 2 rules
 because      this terminal began to send to 10.0.4.1
 inputs       active senders 5, capacity 20.1 Mb/s
@@ -43,6 +44,7 @@ func TestTextOfEverythingElse(t *testing.T) {
 	removed := running()
 	removed.Generation, removed.Rules, removed.LeaseEndsUS, removed.Connected = 0, nil, 0, false
 	removed.ActiveSenders, removed.CapacityBPS = 0, 0
+	removed.Starts = status.Starts{By: status.Sampling, Why: "no tracefs at /sys/kernel/tracing"}
 	removed.Reason, removed.RestoreError = "the lease on generation 7 ended without a renewal", "input/output error"
 	stopped := running()
 	stopped.Stopped = true
@@ -86,6 +88,7 @@ func TestTextOfEverythingElse(t *testing.T) {
 				"bounds       none: the kernel's defaults are in force\n",
 				"because      the lease on generation 7 ended without a renewal\n",
 				"10.0.9.9:50051, not connected",
+				"starts       seen by sampling: no tracefs at /sys/kernel/tracing\n",
 				"could not be restored, trying again: input/output error",
 			},
 			[]string{"lease  ", "inputs"},

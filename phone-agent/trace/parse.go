@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	system      = "tcp_monitor"
-	windowName  = system + "_window"
+	system = "tcp_monitor"
+	// WindowName is the trace event of a window's change.
+	WindowName  = system + "_window"
 	eventName   = system + "_event"
 	eventMarker = ": " + system + "_"
 )
 
 // EventNames are the kernel's two trace events.
-var EventNames = []string{windowName, eventName}
+var EventNames = []string{WindowName, eventName}
 
 // EventSystem is the directory of EventNames below tracefs's events.
 const EventSystem = system

@@ -43,7 +43,7 @@ def progress(text: str) -> None:
 
 def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
     """Bring up a cell in which each station reaches its server."""
-    if plan["tracers"] or plan["edca_trace"]:
+    if plan["components"] or plan["tracers"] or plan["edca_trace"]:
         system.mount("tracefs", system.TRACEFS)
     for name, value in plan["medium"].items():
         path = f"{MEDIUM_PARAMETERS}/{name}"

@@ -47,7 +47,9 @@ class Tracers:
             _, status = os.waitpid(pid, 0)
             if status != 0:
                 raise GuestError(f"{name} failed (status {status}): {self._output(name)}")
-        if self._pids and (left := os.listdir(f"{TRACEFS}/instances")):
+        # The agents have instances as well.
+        own = tuple(f"airbound-{pid}" for pid in self._pids.values())
+        if self._pids and (left := [name for name in os.listdir(f"{TRACEFS}/instances") if name in own]):
             raise GuestError(f"left behind in {TRACEFS}/instances: {', '.join(left)}")
 
     @staticmethod

@@ -27,7 +27,7 @@ func cleanupCommand() command.Command {
 		Run: func(_ context.Context, stdout, _ io.Writer) (int, error) {
 			// The reader of the output may be gone before the kernel's defaults are restored.
 			signal.Ignore(syscall.SIGPIPE)
-			if err := errors.Join(restoreDefaults(where, stdout), removeRecordings(stdout)); err != nil {
+			if err := errors.Join(restoreDefaults(where, stdout), removeInstances(stdout)); err != nil {
 				return command.ExitError, err
 			}
 			return command.ExitOK, nil
@@ -56,15 +56,16 @@ func restoreDefaults(where places, stdout io.Writer) error {
 // newBackEnd is the only place that chooses a back end.
 func newBackEnd(procRoot string) apply.BackEnd { return procfs.New(procfs.NewFiles(procRoot)) }
 
-// removeRecordings removes what recordings that were killed left in the kernel. A kernel without tracing has none.
-func removeRecordings(stdout io.Writer) error {
+// removeInstances removes what agents and recordings that were killed left in the kernel. A kernel without tracing has
+// none.
+func removeInstances(stdout io.Writer) error {
 	root, err := tracefs.Find(tracefs.Places, tracefs.RealKernel())
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
 	removed, err := root.CleanUp(os.Getpid())
 	if removed > 0 {
-		fmt.Fprintf(stdout, "Recordings left behind and removed: %d.\n", removed)
+		fmt.Fprintf(stdout, "Instances of tracing left behind and removed: %d.\n", removed)
 	}
 	return err
 }

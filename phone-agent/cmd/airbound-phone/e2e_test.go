@@ -483,6 +483,59 @@ func TestStatusShowsHowOftenRulesChangedAWindow(t *testing.T) {
 	}
 }
 
+// What the agent does with trace events is tested in phone-agent/trace/starts and phone-agent/agent with a fake kernel
+// and in lab/tests/test_trace_command_uml.py and test_chain_uml.py with a real one; here, that it goes on without them.
+func TestWithoutTraceEventsTheAgentSamples(t *testing.T) {
+	t.Parallel()
+	notTracefs := t.TempDir() // A directory where an instance stays empty.
+	for _, directory := range []string{
+		"instances", "events/tcp_monitor/tcp_monitor_window", "events/tcp_monitor/tcp_monitor_event",
+	} {
+		if err := os.MkdirAll(filepath.Join(notTracefs, directory), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { // after all of them
+		if left, err := os.ReadDir(filepath.Join(notTracefs, "instances")); err != nil || len(left) != 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	})
+	for why, arguments := range map[string][]string{
+		"no tracefs at /nowhere; mount it with": {"--tracefs", "/nowhere"},
+		"no such file or directory":             {"--tracefs", notTracefs},
+		"--no-tracing":                          {"--no-tracing", "--tracefs", notTracefs},
+	} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			p, c := newPhone(t), startController(t, "127.0.0.1:0")
+			if err := os.MkdirAll(filepath.Join(p.root, "self/ns/net"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			arguments := append([]string{"run", "--controller", c.address, "--mac", "02:00:00:00:01:0A"}, arguments...)
+			agent := p.command(arguments...)
+			var log strings.Builder
+			agent.Stderr = &log
+			if err := agent.Start(); err != nil {
+				t.Fatal(err)
+			}
+			c.stream(t)
+			if text, code := p.status(); code != 0 || !strings.Contains(text, "starts       seen by sampling: ") ||
+				!strings.Contains(text, why) {
+				t.Errorf("status %d:\n%s", code, text)
+			}
+			if text, _ := p.status("--json"); !strings.Contains(text, `"by": "sampling",`) {
+				t.Error(text)
+			}
+			if err := errors.Join(agent.Process.Signal(syscall.SIGTERM), agent.Wait()); err != nil {
+				t.Error(err)
+			}
+			if logged := strings.Contains(log.String(), "no trace events"); logged == (why == "--no-tracing") {
+				t.Error(log.String())
+			}
+		})
+	}
+}
+
 func TestTheLogInJSON(t *testing.T) {
 	t.Parallel()
 	p, c := newPhone(t), startController(t, "127.0.0.1:0")
@@ -497,7 +550,8 @@ func TestTheLogInJSON(t *testing.T) {
 		t.Error(err)
 	}
 	var line struct{ Msg, MAC string }
-	first, _, _ := strings.Cut(log.String(), "\n")
+	_, started, _ := strings.Cut(log.String(), "\n") // after the warning that there are no trace events
+	first, _, _ := strings.Cut(started, "\n")
 	err := json.Unmarshal([]byte(first), &line)
 	if err != nil || line.Msg != "started" || line.MAC != "02:00:00:00:01:0a" {
 		t.Errorf("%v, %s", err, log.String())

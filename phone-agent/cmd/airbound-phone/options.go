@@ -36,6 +36,8 @@ type runOptions struct {
 	interval       time.Duration
 	heartbeat      time.Duration
 	sampleInterval time.Duration
+	tracefs        string
+	noTracing      bool
 	logging        command.Logging
 }
 
@@ -57,6 +59,9 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 	flags.DurationVar(&o.heartbeat, "heartbeat", 10*time.Second, "time between two reports otherwise, 1s to 10m")
 	flags.DurationVar(&o.sampleInterval, "sample-interval", 250*time.Millisecond,
 		"time between two samples of the kernel while anything is sent, 50ms to --interval")
+	registerTracefs(flags, &o.tracefs)
+	flags.BoolVar(&o.noTracing, "no-tracing", false,
+		"make no instance of tracing: the start of sending is seen at the next sample only")
 	o.logging.Flags(flags)
 }
 

@@ -67,10 +67,13 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 	if link.MAC, err = options.currentMAC(); err != nil {
 		return err
 	}
+	watch := watchStarts(options, logger)
+	defer watch.close(logger)
 	phone, err := agent.Start(agent.Config{
 		Version: version, PID: os.Getpid(), Controller: options.controller.Address, Interface: options.interfaceName,
 		Interval: options.interval, Heartbeat: options.heartbeat, SampleInterval: options.sampleInterval,
 		HeartbeatPhase: rand.Float64,
+		Starts:         watch.Starts,
 		Monitor:        procfs.New(options.procRoot), BackEnd: backEnd, SaveState: directory.Save, Logger: logger,
 	}, link, bootTimeUS())
 	if err != nil {
@@ -87,11 +90,11 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 		}
 		logger.Info("stopped, the kernel's defaults are in force")
 	}()
-	return loop(ctx, phone, connection)
+	return loop(ctx, phone, connection, watch)
 }
 
 // loop is the only goroutine that uses the agent. It sleeps until something is due or something happens.
-func loop(ctx context.Context, phone *agent.Agent, connection *connection) error {
+func loop(ctx context.Context, phone *agent.Agent, connection *connection, watch startsWatch) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -102,6 +105,10 @@ func loop(ctx context.Context, phone *agent.Agent, connection *connection) error
 			return connection.err
 		case call := <-connection.events:
 			call(bootTimeUS())
+		case <-watch.seen:
+			phone.StartSeen(bootTimeUS())
+		case err := <-watch.failed:
+			phone.StartsUnseen(bootTimeUS(), err)
 		case <-timer.C:
 		}
 		if report := phone.Wake(bootTimeUS()); report != nil {

@@ -10,12 +10,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/phone-agent/trace"
@@ -42,11 +39,11 @@ func traceCommand() command.Command {
 
 // record records from start to end. Whatever ends it, its instance of tracing is removed when it returns.
 func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer) (err error) {
-	var self unix.Stat_t
-	if err := unix.Stat(filepath.Join(options.procRoot, "self", "ns", "net"), &self); err != nil {
-		return fmt.Errorf("find out the network namespace: %w", err)
+	netns, err := netnsOf(options.procRoot)
+	if err != nil {
+		return err
 	}
-	root, err := tracefs.Find(options.places(), tracefs.RealKernel())
+	root, err := tracefs.Find(tracefsPlaces(options.tracefs), tracefs.RealKernel())
 	if err != nil {
 		return err
 	}
@@ -55,7 +52,7 @@ func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer)
 		return err
 	}
 	if removed > 0 {
-		fmt.Fprintf(stderr, "airbound-phone trace: recordings left behind and removed: %d\n", removed)
+		fmt.Fprintf(stderr, "airbound-phone trace: instances of tracing left behind and removed: %d\n", removed)
 	}
 	file := stdout
 	var out *os.File
@@ -68,7 +65,7 @@ func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer)
 		file = out
 	}
 	instance, err := root.Start(tracefs.Config{
-		PID: os.Getpid(), Netns: uint32(self.Ino), UID: options.uid, //nolint:gosec // namespaces have 32-bit numbers
+		PID: os.Getpid(), Netns: netns, UID: options.uid,
 		BufferKiB: uint32(options.bufferKiB), //nolint:gosec // checked
 	})
 	if err != nil {

@@ -49,8 +49,7 @@ const (
 
 func (o *traceOptions) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.procRoot, "proc-root", "/proc", "`DIR` where the proc file system is")
-	flags.StringVar(&o.tracefs, "tracefs", "",
-		"`DIR` where tracefs is mounted (default "+tracefs.Places[0]+", or "+tracefs.Places[1]+")")
+	registerTracefs(flags, &o.tracefs)
 	flags.Float64Var(&o.seconds, "seconds", 0, "stop after so many seconds (default: when stopped by a signal)")
 	flags.Func("remote", "only connections to this address or `PREFIX`", o.setRemote)
 	flags.Func("uid", "only connections of this `UID`", o.setUID)
@@ -65,6 +64,11 @@ func (o *traceOptions) register(flags *flag.FlagSet) {
 		false,
 		"read the kernel's buffer only at the end: nothing wakes up before; what does not fit is lost, oldest first",
 	)
+}
+
+func registerTracefs(flags *flag.FlagSet, directory *string) {
+	flags.StringVar(directory, "tracefs", "",
+		"`DIR` where tracefs is mounted (default "+tracefs.Places[0]+", or "+tracefs.Places[1]+")")
 }
 
 func (o *traceOptions) setRemote(text string) error {
@@ -104,13 +108,6 @@ func (o *traceOptions) check() error {
 		return fmt.Errorf("--buffer-kib %d is not within %d and %d", o.bufferKiB, bufferKiBMin, bufferKiBMax)
 	}
 	return nil
-}
-
-func (o *traceOptions) places() []string {
-	if o.tracefs != "" {
-		return []string{o.tracefs}
-	}
-	return tracefs.Places
 }
 
 func (o *traceOptions) writer(to *bufio.Writer) (trace.Writer, error) {

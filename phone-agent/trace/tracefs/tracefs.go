@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracefs records the kernel's tcp_monitor trace events in an instance of its own below /sys/kernel/tracing: it
-// does not affect other users of tracing, and their settings do not affect it.
+// Package tracefs records the kernel's tcp_monitor trace events, or waits for them, in an instance of its own below
+// /sys/kernel/tracing: it does not affect other users of tracing, and their settings do not affect it.
 package tracefs
 
 import (
@@ -98,8 +98,8 @@ func instanceNames(pid int) []string {
 	return names
 }
 
-// CleanUp removes the instances of recordings that were killed, and returns how many. Those of processes that exist,
-// and those that a process reads, stay.
+// CleanUp removes the instances of processes that were killed, and returns how many. Those of processes that exist, and
+// those that a process reads, stay.
 func (r Root) CleanUp(ownPID int) (removed int, err error) {
 	entries, err := os.ReadDir(r.instances())
 	if err != nil {
@@ -130,6 +130,8 @@ type Config struct {
 	Netns uint32
 	// Nil: every user.
 	UID *uint32
+	// Only window changes with which a connection may begin to send; no events.
+	StartsOnly bool
 	// Size of the kernel's buffer for each processor.
 	BufferKiB uint32
 }
@@ -139,7 +141,25 @@ func (c Config) filter() string {
 	if c.UID != nil {
 		filter += fmt.Sprintf(" && uid == %d", *c.UID)
 	}
+	if c.StartsOnly {
+		filter += " && " + startsFilter
+	}
 	return filter
+}
+
+// startsFilter selects window changes
+//   - with nothing in flight: the first window of a connection, and one that is reduced after an idle time because data
+//     is written again (tcp_cwnd_restart);
+//   - in the slow start of a connection that lost nothing (no ssthresh), up to twice TCP_INIT_CWND: it grows with the
+//     acknowledgements of the first data, however late that was written.
+const startsFilter = "(unacked_bytes == 0 || (ssthresh_segs == 2147483647 && cwnd_segs <= 20))"
+
+// events are the names of those to enable.
+func (c Config) events() []string {
+	if c.StartsOnly {
+		return []string{trace.WindowName}
+	}
+	return trace.EventNames
 }
 
 // A new instance inherits the options of the kernel's own buffer, which another tracer may have set
@@ -189,7 +209,7 @@ func (r Root) Start(config Config) (_ *Instance, err error) {
 		{"trace_clock", "mono"},
 		{"buffer_size_kb", strconv.FormatUint(uint64(config.BufferKiB), 10)},
 	}
-	for _, event := range trace.EventNames {
+	for _, event := range config.events() {
 		directory := filepath.Join("events", trace.EventSystem, event)
 		settings = append(settings, []struct{ file, value string }{
 			{filepath.Join(directory, "filter"), config.filter()}, {filepath.Join(directory, "enable"), "1"},

@@ -273,6 +273,40 @@ func TestARecordingOfOneUser(t *testing.T) {
 	}
 }
 
+func TestOnlyWindowChangesWithWhichAConnectionMayBeginToSend(t *testing.T) {
+	t.Parallel()
+	kernel, root := newKernel(t)
+	instance, err := root.Start(tracefs.Config{PID: pid, Netns: 4026531840, StartsOnly: true, BufferKiB: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []struct {
+		what    string
+		payload string
+		passes  bool
+	}{
+		{"first window", "cwnd_segs=10 ssthresh_segs=2147483647 unacked_bytes=0", true},
+		{"first window, with an earlier connection's threshold", "cwnd_segs=10 ssthresh_segs=30 unacked_bytes=0", true},
+		{"first acknowledgement", "cwnd_segs=20 ssthresh_segs=2147483647 unacked_bytes=14480", true},
+		{"later", "cwnd_segs=21 ssthresh_segs=2147483647 unacked_bytes=28960", false},
+		{"after a loss", "cwnd_segs=11 ssthresh_segs=10 unacked_bytes=14480", false},
+		{"after an idle time", "cwnd_segs=10 ssthresh_segs=40 unacked_bytes=0", true},
+	} {
+		happen(t, kernel, "tcp_monitor_window", mine+" "+change.payload)
+		happen(t, kernel, "tcp_monitor_window", others+" "+change.payload)
+		if got := drained(t, instance); (len(got) == 1) != change.passes || len(got) > 1 {
+			t.Errorf("%s: %q", change.what, got)
+		}
+	}
+	happen(t, kernel, "tcp_monitor_event", mine+" event=timeout cwnd_segs=1 ssthresh_segs=2147483647 unacked_bytes=0")
+	if got := drained(t, instance); len(got) != 0 {
+		t.Errorf("events: %q", got)
+	}
+	if err := instance.Remove(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestAReaderThatWaitsIsWokenByTextAndByInterrupt(t *testing.T) {
 	t.Parallel()
 	kernel, root := newKernel(t)

@@ -7,10 +7,12 @@ package tracefstest
 import (
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -238,24 +240,64 @@ func read(path string) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-var condition = regexp.MustCompile(`^(netns|uid) == (\d+)$`)
-
-// matches evaluates the part of the kernel's filters that a recording uses: equalities, all of which must be true.
+// matches evaluates the part of the kernel's filters that are in use: comparisons of fields of 32 bits, &&, || and
+// parentheses, for which Go has the same syntax.
 func matches(filter, payload string) (bool, error) {
 	if filter == "none" {
 		return true, nil
 	}
-	for part := range strings.SplitSeq(filter, " && ") {
-		found := condition.FindStringSubmatch(part)
-		if found == nil {
-			return false, fmt.Errorf("filter %q: %w", filter, syscall.EINVAL)
-		}
-		if _, err := strconv.ParseUint(found[2], 10, 32); err != nil {
-			return false, fmt.Errorf("filter %q: %w", filter, err)
-		}
-		if !strings.Contains(" "+payload+" ", " "+found[1]+"="+found[2]+" ") {
-			return false, nil
+	expression, err := parser.ParseExpr(filter)
+	if err != nil {
+		return false, fmt.Errorf("filter %q: %w", filter, err)
+	}
+	values := map[string]uint64{}
+	for field := range strings.FieldsSeq(payload) {
+		name, text, _ := strings.Cut(field, "=")
+		if value, err := strconv.ParseUint(text, 10, 32); err == nil {
+			values[name] = value
 		}
 	}
-	return true, nil
+	passes, err := evaluate(expression, values)
+	if err != nil {
+		err = fmt.Errorf("filter %q: %w", filter, err)
+	}
+	return passes, err
 }
+
+func evaluate(expression ast.Expr, values map[string]uint64) (bool, error) {
+	if inner, is := expression.(*ast.ParenExpr); is {
+		return evaluate(inner.X, values)
+	}
+	binary, is := expression.(*ast.BinaryExpr)
+	if !is {
+		return false, syscall.EINVAL
+	}
+	if binary.Op == token.LAND || binary.Op == token.LOR {
+		left, leftErr := evaluate(binary.X, values)
+		right, rightErr := evaluate(binary.Y, values)
+		if err := errors.Join(leftErr, rightErr); err != nil {
+			return false, err
+		}
+		return (left && right) || (binary.Op == token.LOR && (left || right)), nil
+	}
+	field, isField := binary.X.(*ast.Ident)
+	number, isNumber := binary.Y.(*ast.BasicLit)
+	if !isField || !isNumber || !slices.Contains(filterFields, field.Name) {
+		return false, syscall.EINVAL
+	}
+	limit, err := strconv.ParseUint(number.Value, 10, 32)
+	if err != nil {
+		return false, err
+	}
+	value, known := values[field.Name]
+	switch binary.Op {
+	case token.EQL:
+		return known && value == limit, nil
+	case token.LEQ:
+		return known && value <= limit, nil
+	default:
+		return false, syscall.EINVAL
+	}
+}
+
+var filterFields = []string{"netns", "uid", "cwnd_segs", "ssthresh_segs", "unacked_bytes"}
