@@ -10,12 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, host, load, results, scenario, tables
+from airbound_lab import arguments, host, load, results, scenario, tables, variant
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.paper_study import cli as paper_study
-from airbound_lab.parameters import QDISCS, RATE_CONTROLS, Parameters, option
+from airbound_lab.parameters import RATE_CONTROLS, Parameters, option
 from airbound_lab.progress import Progress
+from airbound_lab.qdisc import QDISCS
 from airbound_lab.run import Setting, run_all
 from airbound_lab.validation import usage_errors
 
@@ -48,10 +49,12 @@ RUN_EXAMPLES = f"""modes:
   airbound     the controller as it starts without arguments, EDCA parameters included
   bdp+vegas    another congestion control within the bounds (of paper-gb, paper-jb and airbound as well)
   bdp+edca     the controller sets EDCA parameters as well (of paper-gb and paper-jb as well; bdp+vegas+edca)
+{variant.HELP}; they take the place of the option's
 
 examples:
   airbound-lab run --terminals 10 --delay-ms 256 --modes cubic,bdp
   airbound-lab run --rate-control aarf --warmup-seconds 10 --seeds 1..5
+  airbound-lab run --modes cubic,cubic@fq_codel,bdp,bdp@aifsn=4
   airbound-lab run --terminals 2 --modes bdp --trace --json out.json
 
 {EXIT_CODES}"""

@@ -33,7 +33,7 @@ RATE_CONTROL_NAMES = {"minstrel": "minstrel_ht", "fixed54": "fixed54", "aarf": "
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run to be made."""
+    """One run to be made; `mode` may have settings (variant.py)."""
 
     mode: str
     seed: int
@@ -95,8 +95,10 @@ def run_one(
 ) -> Run:
     """Boot a guest for one run and measure it."""
     directory = _directory(setting, task)
+    parameters = parameters.of_mode(task.mode)
+    (mode,) = parameters.modes
     plan = guest_plan.plan(
-        parameters, task.mode, task.seed, setting.programs, trace=setting.trace, edca_trace=setting.edca_trace
+        parameters, mode, task.seed, setting.programs, trace=setting.trace, edca_trace=setting.edca_trace
     )
     (directory / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
     command = boot.command_line(
@@ -138,7 +140,8 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
     end = json.loads((directory / "end.json").read_text(encoding="utf-8"))
     cell = topology.build(parameters)
     try:
-        run = replace(measure.figures(cell, task.mode, task.seed, samples), peak_memory_kib=end["peak_memory_kib"])
+        found = measure.figures(cell, parameters.modes[0], task.seed, samples)
+        run = replace(found, mode=task.mode, peak_memory_kib=end["peak_memory_kib"])
     except ValidationError as error:
         raise LabError(f"samples: {explain(error)}; logs: {directory}") from error
     if not trace:

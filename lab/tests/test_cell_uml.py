@@ -107,6 +107,14 @@ def test_the_phones_queue_as_asked_for(boot_cell: Callable[..., Cell], qdisc: st
     assert all(sent > received > 0 for sent, received in zip(sent_bytes, received_bytes, strict=True))
 
 
+def test_settings_of_a_mode_are_those_of_the_options(boot_cell: Callable[..., Cell]) -> None:
+    cell = boot_cell("cubic@fq_codel@queue=200", terminals=2, ap_queue_packets=50, **SHORT)
+    options = boot_cell("cubic", terminals=2, ap_qdisc="fq_codel", ap_queue_packets=200, **SHORT)
+    shown = (cell.logs / "log" / "qdiscs-ap.log").read_text(encoding="utf-8")
+    assert re.findall(r"^qdisc (\S+) \S+ root refcnt \d+ limit (\d+)p", shown, re.MULTILINE) == [("fq_codel", "200")]
+    assert cell.run.comparable() == options.run.comparable() | {"mode": "cubic@fq_codel@queue=200"}
+
+
 def test_paced_and_on_off_udp_arrive_at_their_rates(boot_cell: Callable[..., Cell]) -> None:
     scenario = Scenario(
         "udp",
