@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import statistics
@@ -12,6 +13,8 @@ import pytest
 
 from airbound_lab import bianchi, boot
 from airbound_lab.errors import LabError
+from airbound_lab.medium import attempts
+from airbound_lab.medium.attempts import Window
 from airbound_lab.scenario import Action, Scenario, built_in
 
 if TYPE_CHECKING:
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.uml
 
 SHORT = {"seconds": 8, "warmup_seconds": 2}
+SIFS_NS = 10_000
+SEGMENT_BYTES, DATA_BYTES = 1448, 1536
+"""A full TCP segment, and its frame from MAC header to FCS."""
 
 
 @pytest.mark.parametrize("stations", [1, 2, 5, 10])
@@ -126,6 +132,22 @@ def test_paced_and_on_off_udp_arrive_at_their_rates(boot_cell: Callable[..., Cel
     run = boot_cell("cubic", scenario=scenario, terminals=2, **SHORT).run
     assert run.phones[0].goodput_mbps == pytest.approx(2.0, rel=0.02)
     assert run.phones[1].goodput_mbps == pytest.approx(1.0, rel=0.05)
+
+
+def test_a_trace_of_the_medium_has_every_attempt_and_changes_nothing(boot_cell: Callable[..., Cell]) -> None:
+    plain = boot_cell("bdp", terminals=3, **SHORT).run
+    cell = boot_cell("bdp", terminals=3, medium_trace=Window(2.0, 6.0), **SHORT)
+    assert cell.run.comparable() == plain.comparable()
+    found = attempts.load(cell.logs / "medium.csv")
+    assert min(attempt.start_ns for attempt in found) >= 2e9
+    assert max(attempt.start_ns for attempt in found) < 8e9
+    together = attempts.accesses(found)
+    for before, after in itertools.pairwise(together):
+        assert after[0].start_ns >= max(attempt.end_ns for attempt in before) + SIFS_NS
+    assert all(len(of) <= of[0].contenders <= 4 for of in together)
+    for phone, result in enumerate(cell.run.phones, start=1):
+        frames = [of for of in found if of.station == phone and of.outcome == "delivered" and of.bytes == DATA_BYTES]
+        assert len(frames) * SEGMENT_BYTES * 8 / 6e6 == pytest.approx(result.goodput_mbps, rel=0.01)
 
 
 def test_a_station_that_cannot_associate_is_named(boot_cell: Callable[..., Cell]) -> None:

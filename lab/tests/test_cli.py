@@ -36,6 +36,11 @@ if TYPE_CHECKING:
         (["--controller-config", "/nowhere"], "/nowhere"),
         (["--wired-delays", "4,-1"], "--wired-delays[1]: -1.0: "),
         (["--trace"], "trace: --json FILE is needed"),
+        (["--medium-trace", "2,3"], "--medium-trace: --logs DIR is needed"),
+        (["--medium-trace", "20,11", "--logs", "x"], "--medium-trace: it ends after the run, which has 30 s"),
+        (["--medium-trace=-1,5", "--logs", "x"], "--medium-trace: from_s: -1.0: "),
+        (["--medium-trace", "1,0", "--logs", "x"], "--medium-trace: length_s: 0.0: "),
+        (["--medium-trace", "nan,1", "--logs", "x"], "--medium-trace: from_s: nan: "),
     ],
 )
 def test_a_wrong_request_ends_with_status_2_and_the_reason(
@@ -65,6 +70,14 @@ def test_seeds_that_are_none_are_refused(text: str, capsys: pytest.CaptureFixtur
         cli.main(["run", "--seeds", text])
     assert raised.value.code == 2
     assert "--seeds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["5", "1,2,3", "a,b", ""])
+def test_windows_that_are_none_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["run", "--medium-trace", text])
+    assert raised.value.code == 2
+    assert "--medium-trace" in capsys.readouterr().err
 
 
 def test_without_the_tools_the_error_names_what_to_install(
