@@ -1,15 +1,33 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Draws the README's pictures from what the demo measured.
+# Draws the README's pictures from what the demo measured, and from a trace of the medium who has the air when, for
+# docs/why-the-access-point-waits.md.
 
 . "$(dirname "$0")/lib.sh"
+
+LAB=$VENV/bin/airbound-lab
+AIR=out/medium
+
+trace_medium() {
+	rm -rf "$AIR"
+	"$LAB" run --rate-control aarf --warmup-seconds 10 --modes cubic,cubic@aifsn=4,bdp,bdp@aifsn=4 \
+		--medium-trace 10,20 --logs "$AIR"
+}
+
+draw_medium() {
+	"$LAB" medium "$AIR"/{cubic,cubic@aifsn=4,bdp,bdp@aifsn=4}-1/medium.csv
+	"$LAB" medium "$AIR"/{cubic,bdp,bdp@aifsn=4}-1/medium.csv --title "CUBIC without bounds" --title "CUBIC with bounds" \
+		--title "Bounds, and the access point waits two slots longer" --out docs/images/who-has-the-air.svg >/dev/null
+}
 
 drawn=$(mktemp -d)
 for name in phones-of-today-4ms phones-of-2013-4ms; do
 	[[ -f out/demo/$name.json ]] || die "no out/demo/$name.json; run 'make demo'"
-	"$VENV/bin/airbound-lab" plot "out/demo/$name.json" --directory "$drawn" >/dev/null
+	"$LAB" plot "out/demo/$name.json" --directory "$drawn" >/dev/null
 	mv "$drawn/totals.svg" "docs/images/$name.svg"
 done
 rm -r "$drawn"
+step "trace of the medium" trace_medium
+step "picture of the medium" draw_medium
 ls docs/images

@@ -21,6 +21,15 @@ def reals(text: str) -> tuple[float, ...]:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers") from None
 
 
+def window(text: str) -> tuple[float, float]:
+    """Read FROM_S,LENGTH_S."""
+    try:
+        from_s, length_s = (float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not FROM_S,LENGTH_S, two numbers of seconds") from None
+    return from_s, length_s
+
+
 def names(text: str) -> tuple[str, ...]:
     """Read cubic,bdp."""
     return tuple(part.strip() for part in text.split(","))

@@ -10,12 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, host, load, results, scenario, tables
+from airbound_lab import arguments, host, load, results, scenario, tables, variant
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
+from airbound_lab.medium import cli as medium
+from airbound_lab.medium.attempts import Window
 from airbound_lab.paper_study import cli as paper_study
-from airbound_lab.parameters import QDISCS, RATE_CONTROLS, Parameters, option
+from airbound_lab.parameters import RATE_CONTROLS, Parameters, option
 from airbound_lab.progress import Progress
+from airbound_lab.qdisc import QDISCS
 from airbound_lab.run import Setting, run_all
 from airbound_lab.validation import usage_errors
 
@@ -48,10 +51,12 @@ RUN_EXAMPLES = f"""modes:
   airbound     the controller as it starts without arguments, EDCA parameters included
   bdp+vegas    another congestion control within the bounds (of paper-gb, paper-jb and airbound as well)
   bdp+edca     the controller sets EDCA parameters as well (of paper-gb and paper-jb as well; bdp+vegas+edca)
+{variant.HELP}; they take the place of the option's
 
 examples:
   airbound-lab run --terminals 10 --delay-ms 256 --modes cubic,bdp
   airbound-lab run --rate-control aarf --warmup-seconds 10 --seeds 1..5
+  airbound-lab run --modes cubic,cubic@fq_codel,bdp,bdp@aifsn=4
   airbound-lab run --terminals 2 --modes bdp --trace --json out.json
 
 {EXIT_CODES}"""
@@ -79,14 +84,30 @@ def _run(options: argparse.Namespace) -> None:
     parameters = _parameters(options)
     if options.trace and options.json is None:
         raise UsageError("trace: --json FILE is needed as well, the histories are written there")
-    found = _measure(parameters, options, trace=options.trace)
+    medium_trace = _window(options, parameters)
+    found = _measure(parameters, options, trace=options.trace, medium_trace=medium_trace)
     print(tables.describe(parameters))
     print(tables.text(tables.rows(found)))
     print()
     print(tables.text(tables.phone_rows(found)))
 
 
-def _measure(parameters: Parameters, options: argparse.Namespace, *, trace: bool) -> Results:
+def _window(options: argparse.Namespace, parameters: Parameters) -> Window | None:
+    if options.medium_trace is None:
+        return None
+    if options.logs is None:
+        raise UsageError("--medium-trace: --logs DIR is needed as well, medium.csv is written there")
+    with usage_errors("--medium-trace"):
+        from_s, length_s = options.medium_trace
+        window = Window(from_s=from_s, length_s=length_s)
+    if window.from_s + window.length_s > parameters.seconds:
+        raise UsageError(f"--medium-trace: it ends after the run, which has {parameters.seconds} s")
+    return window
+
+
+def _measure(
+    parameters: Parameters, options: argparse.Namespace, *, trace: bool, medium_trace: Window | None = None
+) -> Results:
     jobs = _positive("jobs", options.jobs) if options.jobs is not None else os.cpu_count() or 1
     if options.json is not None and not options.json.parent.is_dir():
         raise UsageError(f"json: there is no directory {options.json.parent}")
@@ -95,7 +116,7 @@ def _measure(parameters: Parameters, options: argparse.Namespace, *, trace: bool
     kernel = host.kernel(options.kernel)
     limit_s = options.wall_limit_seconds or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * parameters.seconds
     logs = options.logs.resolve() if options.logs else None
-    setting = Setting(kernel, programs, jobs, limit_s, logs, trace)
+    setting = Setting(kernel, programs, jobs, limit_s, logs, trace, medium_trace=medium_trace)
     progress = Progress(sys.stderr, len(parameters.modes) * len(parameters.seeds))
     try:
         found = run_all(parameters, setting, progress.update, progress.finish, host.sha256(kernel))
@@ -210,6 +231,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--out", type=Path, default=Path("report.html"), metavar="FILE", help="default: %(default)s")
 
     compare.add(commands)
+    medium.add(commands)
     commands.add_parser("load", help="load a controller with simulated agents", add_help=False)
     return parser
 
@@ -304,6 +326,12 @@ def _add_run(commands: Any) -> None:
     )
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     add("--trace", action="store_true", help="record each phone's history of cwnd and events, for plot (needs --json)")
+    add(
+        "--medium-trace",
+        type=arguments.window,
+        metavar="FROM_S,LENGTH_S",
+        help="write each attempt on the medium in this part of the run to DIR/MODE-SEED/medium.csv (needs --logs DIR)",
+    )
     _add_setting(run)
 
 

@@ -7,6 +7,7 @@ that differs between them: no directory of the run, no time, no process id.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from airbound_lab import topology as nodes
 from airbound_lab.scenario import HOSTAPD_ACTIONS
 
 if TYPE_CHECKING:
+    from airbound_lab.medium.attempts import Window
     from airbound_lab.parameters import Parameters
 
 RESULT_DIRECTORY = "/run/result"
@@ -26,6 +28,9 @@ SERVER_CONGESTION = "cubic"
 BEACON_INTERVAL_TU = 100
 TRACE_BUFFER_KIB = {"phone": 32 << 10, "cell": 256 << 10}
 """Largest trace buffers: 32 MiB are some 200,000 records, and the guest has memory for 256 MiB."""
+
+MEDIUM_TRACE = "medium-trace"
+"""Name of the files with the medium's events, in the result directory."""
 
 CHANNEL = 6
 FREQUENCY_MHZ = 2437
@@ -46,11 +51,19 @@ class Programs:
 
 
 def plan(
-    parameters: Parameters, mode: str, seed: int, programs: Programs, *, trace: bool = False, edca_trace: bool = False
+    parameters: Parameters,
+    mode: str,
+    seed: int,
+    programs: Programs,
+    *,
+    trace: bool = False,
+    edca_trace: bool = False,
+    medium_trace: Window | None = None,
 ) -> dict[str, Any]:
     """Return the guest's plan for one run.
 
-    With `trace`, each phone's history is recorded; with `edca_trace`, what is set on the radios' transmit queues.
+    With `trace`, each phone's history is recorded; with `edca_trace`, what is set on the radios' transmit queues; with
+    `medium_trace`, each attempt on the medium in that window.
     """
     cell = nodes.build(parameters)
     return {
@@ -93,7 +106,10 @@ def plan(
         ],
         "seconds": parameters.seconds,
         "tracers": _tracers(cell, programs) if trace else [],
-        "edca_trace": edca_trace,
+        "event_traces": [
+            *([_EDCA_TRACE] if edca_trace else []),
+            *([_medium_trace(medium_trace)] if medium_trace is not None else []),
+        ],
         "traffic": {"program": programs.traffic, "plan": traffic_plan(cell, mode, seed)},
     }
 
@@ -163,6 +179,24 @@ def _tracers(cell: nodes.Topology, programs: Programs) -> list[dict[str, Any]]:
         }
         for phone in cell.phones
     ]
+
+
+_EDCA_TRACE = {"name": "edca-trace", "event": "mac80211/drv_conf_tx", "buffer_kib": 256, "window": None}
+"""256 KiB are some 3000 settings of a queue."""
+
+MEDIUM_TRACE_KIB_PER_S = 1024
+"""A record has 60 bytes; even of the smallest frames at 54 Mb/s the air has not 17,000 a second."""
+
+
+def _medium_trace(window: Window) -> dict[str, Any]:
+    """The recording of the medium; the window is of an event's own time, which is that of the model."""
+    from_ns, to_ns = round(window.from_s * 1e9), round((window.from_s + window.length_s) * 1e9)
+    return {
+        "name": MEDIUM_TRACE,
+        "event": "hwsim_dcf/dcf_attempt",
+        "buffer_kib": MEDIUM_TRACE_KIB_PER_S * math.ceil(window.length_s),
+        "window": {"field": "start_ns", "from_ns": from_ns, "to_ns": to_ns},
+    }
 
 
 def _medium(parameters: Parameters, seed: int) -> dict[str, int]:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airbound_lab import modes as mode_names
+from airbound_lab import variant
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.guest_plan import Programs
 
@@ -32,7 +32,9 @@ TOOL_PACKAGES = {
 }
 """Debian's package for each tool. The tools are in the same directories on the host and in the guest."""
 
-LAB_SOURCES = ("boot.py", "guest_plan.py", "measure.py", "modes.py", "run.py", "scenario.py", "topology.py")
+LAB_SOURCES = (
+    *("boot.py", "guest_plan.py", "measure.py", "modes.py", "qdisc.py", "run.py", "scenario.py", "topology.py"),
+)
 """What a run is made of, beside its parameters and what runs in the guest."""
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -58,7 +60,7 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
         phone_agent=str(build / "airbound-phone"),
     )
     needed = [found.traffic]
-    if any(mode_names.parse(mode).has_agents for mode in modes):
+    if any(variant.parse(mode).has_agents for mode in modes):
         needed += [found.access_point_agent, found.phone_agent]
     elif trace:
         needed.append(found.phone_agent)

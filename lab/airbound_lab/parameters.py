@@ -3,27 +3,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
-from airbound_lab import modes
+from airbound_lab import variant as variants
+from airbound_lab.qdisc import Qdisc
 from airbound_lab.scenario import Scenario, built_in
-from airbound_lab.validation import STRICT
+from airbound_lab.validation import STRICT, explain
 
 TERMINALS_MAX = 100
 """Radios, addresses and the watchdog are laid out for this many phones."""
 
 RateControl = Literal["minstrel", "fixed54", "aarf"]
 RATE_CONTROLS: tuple[str, ...] = get_args(RateControl)
-Qdisc = Literal["pfifo", "pfifo_fast", "fq_codel", "fq", "cake", "cake-ack-filter"]
-QDISCS: tuple[str, ...] = get_args(Qdisc)
 
 
 def _known_mode(name: str) -> str:
-    modes.parse(name)
+    variants.parse(name)
     return name
 
 
@@ -118,6 +117,25 @@ class Parameters:
         if self.orphan and self.scenario.saturates():
             raise ValueError("orphan: nothing would ever stop a saturating UDP sender, and time would not pass")
         return self
+
+    @model_validator(mode="after")
+    def _check_modes_settings(self) -> Self:
+        for name in self.modes:
+            if variants.parse(name).settings:
+                try:
+                    self.of_mode(name)
+                except ValidationError as error:
+                    raise ValueError(f"--modes: {name!r}: {explain(error, option)}") from None
+        return self
+
+    def of_mode(self, name: str) -> Parameters:
+        """The parameters of one mode by itself: its settings take the place of the others', `modes` is the plain mode.
+
+        Raises:
+            ValidationError: a setting is out of its limits, or does not fit the other parameters.
+        """
+        variant = variants.parse(name)
+        return replace(self, modes=(variant.mode,), **dict(variant.settings))
 
     def wired_delay_ms(self, phone: int) -> float:
         """Round trip on the wire of a phone's server; phones count from 1."""

@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from airbound_lab import trace_plot
+from airbound_lab import trace_plot, variant
 from airbound_lab.errors import UsageError
 from airbound_lab.style import FAINT, INK, STYLE
 
@@ -36,7 +36,7 @@ MODE_COLOURS = {
     "bdp": "#14866d",
     "airbound": "#0b5f8a",
 }
-"""Of a mode with a +: what is before it."""
+"""Of a mode with a + or a setting: what is before it."""
 DELAY_COLOURS = ("#2a6fb0", "#c2571a", "#2e8b57", "#8e4a9e", "#a08400", "#5d5d5d")
 """Phones are coloured by the delay of their server: what sets one phone apart from another."""
 
@@ -115,7 +115,7 @@ def _bars(axes: Axes, results: Results, field: str, title: str, *, decimals: int
         values = sorted(getattr(run, field) or 0.0 for run in results.of_mode(mode))
         middle = statistics.median(values)
         largest = max(largest, values[-1])
-        axes.barh(row, middle, height=0.62, color=MODE_COLOURS[mode.split("+")[0]])
+        axes.barh(row, middle, height=0.62, color=_mode_colour(mode))
         if len(values) > 1:
             axes.plot([values[0], values[-1]], [row, row], color=INK, linewidth=1.2)
         text = f"{middle:.{decimals}f}"
@@ -133,6 +133,10 @@ def _bars(axes: Axes, results: Results, field: str, title: str, *, decimals: int
     else:
         axes.set_xlim(0, largest * 1.18)
         axes.xaxis.set_major_locator(MaxNLocator(5))
+
+
+def _mode_colour(name: str) -> str:
+    return MODE_COLOURS[variant.parse(name).mode.split("+")[0]]
 
 
 def _colour(results: Results, phone: PhoneResult) -> str:

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from airbound_lab import boot, guest_plan, measure, topology
 from airbound_lab import trace as trace_module
 from airbound_lab.errors import LabError
+from airbound_lab.medium import attempts
 from airbound_lab.results import Results, Run
 from airbound_lab.validation import explain
 
@@ -25,15 +26,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from airbound_lab.guest_plan import Programs
+    from airbound_lab.medium.attempts import Window
     from airbound_lab.parameters import Parameters
 
 RATE_CONTROL_NAMES = {"minstrel": "minstrel_ht", "fixed54": "fixed54", "aarf": "aarf"}
 """The lab's names, and mac80211's."""
 
 
+MEDIUM_FILE = "medium.csv"
+"""Who had the air when, in a run's logs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run to be made."""
+    """One run to be made; `mode` may have settings (variant.py)."""
 
     mode: str
     seed: int
@@ -57,6 +63,9 @@ class Setting:
     """Whether the history of each phone is recorded; the figures are the same with and without."""
     edca_trace: bool = False
     """Whether what is set on the radios' transmit queues is recorded, for edca_trace.py; the same holds."""
+    medium_trace: Window | None = None
+    """The part of the run of which each attempt on the medium is written to `medium.csv` in the run's logs; the same
+    holds."""
 
 
 def run_all(
@@ -95,8 +104,16 @@ def run_one(
 ) -> Run:
     """Boot a guest for one run and measure it."""
     directory = _directory(setting, task)
+    parameters = parameters.of_mode(task.mode)
+    (mode,) = parameters.modes
     plan = guest_plan.plan(
-        parameters, task.mode, task.seed, setting.programs, trace=setting.trace, edca_trace=setting.edca_trace
+        parameters,
+        mode,
+        task.seed,
+        setting.programs,
+        trace=setting.trace,
+        edca_trace=setting.edca_trace,
+        medium_trace=setting.medium_trace,
     )
     (directory / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
     command = boot.command_line(
@@ -113,6 +130,8 @@ def run_one(
     try:
         wall_seconds = boot.boot(command, directory, setting.wall_limit_s, on_poll, stopped)
         run = _read(directory, parameters, task, trace=setting.trace)
+        if setting.medium_trace is not None:
+            _write_attempts(directory)
     except LabError as error:
         raise LabError(f"{task}: {error}") from error
     if setting.logs is None:
@@ -138,7 +157,8 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
     end = json.loads((directory / "end.json").read_text(encoding="utf-8"))
     cell = topology.build(parameters)
     try:
-        run = replace(measure.figures(cell, task.mode, task.seed, samples), peak_memory_kib=end["peak_memory_kib"])
+        found = measure.figures(cell, parameters.modes[0], task.seed, samples)
+        run = replace(found, mode=task.mode, peak_memory_kib=end["peak_memory_kib"])
     except ValidationError as error:
         raise LabError(f"samples: {explain(error)}; logs: {directory}") from error
     if not trace:
@@ -149,6 +169,18 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
             history = trace_module.parse(lines, end["time_zero_monotonic_us"], parameters.seconds)
         phones.append(replace(phone, trace=history))
     return replace(run, phones=tuple(phones))
+
+
+def _write_attempts(directory: Path) -> None:
+    """Write the medium's events as CSV, in place of the kernel's pages."""
+    pages, event_format = (directory / f"{guest_plan.MEDIUM_TRACE}.{kind}" for kind in ("pages", "format"))
+    end = json.loads((directory / "end.json").read_text(encoding="utf-8"))
+    found = attempts.parse(
+        pages.read_bytes(), event_format.read_text(encoding="utf-8"), end["time_zero_monotonic_us"] * 1000
+    )
+    (directory / MEDIUM_FILE).write_text(attempts.to_csv(found), encoding="utf-8")
+    pages.unlink()
+    event_format.unlink()
 
 
 def _progress(directory: Path, parameters: Parameters) -> str:

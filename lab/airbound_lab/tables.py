@@ -6,7 +6,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
-from airbound_lab import modes as mode_names
+from airbound_lab import variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,7 +106,7 @@ def describe(parameters: Parameters) -> str:
 def findings(results: Results) -> list[str]:
     """One sentence per mode, which compares it with the first mode that runs without Airbound."""
     modes = results.modes()
-    reference = next((mode for mode in modes if not mode_names.parse(mode).has_agents), None)
+    reference = next((mode for mode in modes if not variant.parse(mode).has_agents), None)
     if reference is None:
         return []
     return [

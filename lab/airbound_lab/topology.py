@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airbound_lab import modes
+from airbound_lab import modes, qdisc
 
 if TYPE_CHECKING:
     from airbound_lab.parameters import Parameters
@@ -40,7 +40,6 @@ DOWN = "-down"
 """At the end of the names of flows from a server to a phone."""
 PREFIX_BITS = 16
 
-CAKE = {"cake": "cake unlimited", "cake-ack-filter": "cake unlimited ack-filter"}
 ACCESS_CATEGORIES = 4
 NETEM_LIMIT_PACKETS = 1_000_000
 """netem is there to delay only: it must never drop."""
@@ -150,7 +149,7 @@ def access_point_ip(topology: Topology) -> str:
 def access_point_tc(topology: Topology) -> str:
     """Batch of `tc` in the AP's namespace: towards the phones, and half of each wire's delay."""
     parameters = topology.parameters
-    lines = _queues("wlan0", _qdisc(parameters.ap_qdisc, parameters.ap_queue_packets), wmm=parameters.wmm)
+    lines = _queues("wlan0", qdisc.arguments(parameters.ap_qdisc, parameters.ap_queue_packets), wmm=parameters.wmm)
     lines += [_netem(server.name, server.delay_ms) for server in topology.servers if server.delay_ms > 0]
     return _batch(lines)
 
@@ -205,32 +204,21 @@ def phone_tc(topology: Topology, phone: Phone, mode: str) -> str:
     """Batch of `tc` in a phone's namespace."""
     parameters = topology.parameters
     discipline = parameters.qdisc or modes.parse(mode).qdisc
-    return _batch(_queues(phone.interface, _qdisc(discipline, parameters.queue_packets), wmm=parameters.wmm))
+    return _batch(_queues(phone.interface, qdisc.arguments(discipline, parameters.queue_packets), wmm=parameters.wmm))
 
 
 def _netem(interface: str, delay_ms: float) -> str:
     return f"qdisc replace dev {interface} root netem delay {delay_ms / 2:g}ms limit {NETEM_LIMIT_PACKETS}"
 
 
-def _queues(interface: str, qdisc: str, *, wmm: bool) -> list[str]:
+def _queues(interface: str, discipline: str, *, wmm: bool) -> list[str]:
     """One queue; with WMM one for each access category, as a radio's four transmit queues have by default."""
     if not wmm:
-        return [f"qdisc replace dev {interface} root {qdisc}"]
+        return [f"qdisc replace dev {interface} root {discipline}"]
     categories = (
-        f"qdisc replace dev {interface} parent 1:{number} {qdisc}" for number in range(1, ACCESS_CATEGORIES + 1)
+        f"qdisc replace dev {interface} parent 1:{number} {discipline}" for number in range(1, ACCESS_CATEGORIES + 1)
     )
     return [f"qdisc replace dev {interface} root handle 1: mq", *categories]
-
-
-def _qdisc(discipline: str, packets: int) -> str:
-    """Arguments of `tc qdisc`. CAKE does not shape here, and its limit is in bytes: its own default is kept. pfifo_fast
-    (three bands by priority) has the limit of its interface, 1000 packets.
-    """
-    if discipline in CAKE:
-        return CAKE[discipline]
-    if discipline == "pfifo_fast":
-        return discipline
-    return f"{discipline} limit {packets}"
 
 
 def _batch(lines: list[str]) -> str:

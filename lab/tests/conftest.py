@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from airbound_lab.run import Setting, run_all
 
 if TYPE_CHECKING:
     from airbound_lab.edca_trace import QueueSetting
+    from airbound_lab.medium.attempts import Window
 
 LAB = Path(__file__).resolve().parents[1]
 
@@ -92,13 +93,21 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
     kernel = host.kernel(None)
     done: dict[str, Cell] = {}
 
-    def boot(mode: str, seed: int = 1, *, trace: bool = False, edca_trace: bool = False, **changes: Any) -> Cell:
+    def boot(
+        mode: str,
+        seed: int = 1,
+        *,
+        trace: bool = False,
+        edca_trace: bool = False,
+        medium_trace: Window | None = None,
+        **changes: Any,
+    ) -> Cell:
         parameters = Parameters(modes=(mode,), seeds=(seed,), **changes)
-        key = json.dumps([parameters.to_json(), mode, seed, trace, edca_trace])
+        key = json.dumps([parameters.to_json(), mode, seed, trace, edca_trace, medium_trace and asdict(medium_trace)])
         if key not in done:
             logs = tmp_path_factory.mktemp("cell")
             programs = host.programs((mode,), trace=trace)
-            setting = Setting(kernel, programs, jobs=1, wall_limit_s=900, logs=logs, trace=trace, edca_trace=edca_trace)
+            setting = Setting(kernel, programs, 1, 900, logs, trace, edca_trace, medium_trace)
             run = run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
             done[key] = Cell(run, logs / f"{mode}-{seed}")
         return done[key]

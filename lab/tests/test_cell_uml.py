@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import statistics
@@ -12,6 +13,8 @@ import pytest
 
 from airbound_lab import bianchi, boot
 from airbound_lab.errors import LabError
+from airbound_lab.medium import attempts
+from airbound_lab.medium.attempts import Window
 from airbound_lab.scenario import Action, Scenario, built_in
 
 if TYPE_CHECKING:
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.uml
 
 SHORT = {"seconds": 8, "warmup_seconds": 2}
+SIFS_NS = 10_000
+SEGMENT_BYTES, DATA_BYTES = 1448, 1536
+"""A full TCP segment, and its frame from MAC header to FCS."""
 
 
 @pytest.mark.parametrize("stations", [1, 2, 5, 10])
@@ -107,6 +113,14 @@ def test_the_phones_queue_as_asked_for(boot_cell: Callable[..., Cell], qdisc: st
     assert all(sent > received > 0 for sent, received in zip(sent_bytes, received_bytes, strict=True))
 
 
+def test_settings_of_a_mode_are_those_of_the_options(boot_cell: Callable[..., Cell]) -> None:
+    cell = boot_cell("cubic@fq_codel@queue=200", terminals=2, ap_queue_packets=50, **SHORT)
+    options = boot_cell("cubic", terminals=2, ap_qdisc="fq_codel", ap_queue_packets=200, **SHORT)
+    shown = (cell.logs / "log" / "qdiscs-ap.log").read_text(encoding="utf-8")
+    assert re.findall(r"^qdisc (\S+) \S+ root refcnt \d+ limit (\d+)p", shown, re.MULTILINE) == [("fq_codel", "200")]
+    assert cell.run.comparable() == options.run.comparable() | {"mode": "cubic@fq_codel@queue=200"}
+
+
 def test_paced_and_on_off_udp_arrive_at_their_rates(boot_cell: Callable[..., Cell]) -> None:
     scenario = Scenario(
         "udp",
@@ -118,6 +132,22 @@ def test_paced_and_on_off_udp_arrive_at_their_rates(boot_cell: Callable[..., Cel
     run = boot_cell("cubic", scenario=scenario, terminals=2, **SHORT).run
     assert run.phones[0].goodput_mbps == pytest.approx(2.0, rel=0.02)
     assert run.phones[1].goodput_mbps == pytest.approx(1.0, rel=0.05)
+
+
+def test_a_trace_of_the_medium_has_every_attempt_and_changes_nothing(boot_cell: Callable[..., Cell]) -> None:
+    plain = boot_cell("bdp", terminals=3, **SHORT).run
+    cell = boot_cell("bdp", terminals=3, medium_trace=Window(2.0, 6.0), **SHORT)
+    assert cell.run.comparable() == plain.comparable()
+    found = attempts.load(cell.logs / "medium.csv")
+    assert min(attempt.start_ns for attempt in found) >= 2e9
+    assert max(attempt.start_ns for attempt in found) < 8e9
+    together = attempts.accesses(found)
+    for before, after in itertools.pairwise(together):
+        assert after[0].start_ns >= max(attempt.end_ns for attempt in before) + SIFS_NS
+    assert all(len(of) <= of[0].contenders <= 4 for of in together)
+    for phone, result in enumerate(cell.run.phones, start=1):
+        frames = [of for of in found if of.station == phone and of.outcome == "delivered" and of.bytes == DATA_BYTES]
+        assert len(frames) * SEGMENT_BYTES * 8 / 6e6 == pytest.approx(result.goodput_mbps, rel=0.01)
 
 
 def test_a_station_that_cannot_associate_is_named(boot_cell: Callable[..., Cell]) -> None:

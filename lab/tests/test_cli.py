@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import cli, host, results, trace
+from airbound_lab import cli, host, results, trace, variant
 from airbound_lab.modes import NAMED
+from airbound_lab.qdisc import QDISCS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     [
         (["--terminals", "0"], "--terminals: 0: "),
         (["--modes", "newreno"], "--modes[0]: 'newreno': "),
+        (["--modes", "cubic@red"], "--modes[0]: 'cubic@red': 'red' is none of pfifo"),
+        (["--modes", "cubic,cubic@aifsn=99"], "--modes: 'cubic@aifsn=99': --ap-aifsn: 99: "),
         (["--ap-cwmin", "16"], "--ap-cwmin: 16: not 2^k - 1"),
         (["--scenario", "sideways"], "'sideways'"),
         (["--scenario", "/nowhere.json"], "/nowhere.json"),
@@ -32,6 +36,11 @@ if TYPE_CHECKING:
         (["--controller-config", "/nowhere"], "/nowhere"),
         (["--wired-delays", "4,-1"], "--wired-delays[1]: -1.0: "),
         (["--trace"], "trace: --json FILE is needed"),
+        (["--medium-trace", "2,3"], "--medium-trace: --logs DIR is needed"),
+        (["--medium-trace", "20,11", "--logs", "x"], "--medium-trace: it ends after the run, which has 30 s"),
+        (["--medium-trace=-1,5", "--logs", "x"], "--medium-trace: from_s: -1.0: "),
+        (["--medium-trace", "1,0", "--logs", "x"], "--medium-trace: length_s: 0.0: "),
+        (["--medium-trace", "nan,1", "--logs", "x"], "--medium-trace: from_s: nan: "),
     ],
 )
 def test_a_wrong_request_ends_with_status_2_and_the_reason(
@@ -39,6 +48,13 @@ def test_a_wrong_request_ends_with_status_2_and_the_reason(
 ) -> None:
     assert cli.main(["run", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_help_of_run_explains_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["run", "--help"])
+    settings = capsys.readouterr().out.partition("MODE@SETTING")[2].partition("examples:")[0]
+    assert {*QDISCS, *variant.NUMBERS, "wmm"} <= set(re.findall(r"[\w-]+", settings))
 
 
 def test_the_help_of_run_explains_every_mode(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,6 +72,14 @@ def test_seeds_that_are_none_are_refused(text: str, capsys: pytest.CaptureFixtur
     assert "--seeds" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("text", ["5", "1,2,3", "a,b", ""])
+def test_windows_that_are_none_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["run", "--medium-trace", text])
+    assert raised.value.code == 2
+    assert "--medium-trace" in capsys.readouterr().err
+
+
 def test_without_the_tools_the_error_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -70,6 +94,13 @@ def test_plot_and_report_of_a_file(make_results: Callable[..., Results], tmp_pat
     assert {path.name for path in (tmp_path / "p").iterdir()} == {"totals.png", "phones-cubic.png", "phones-bdp.png"}
     assert cli.main(["report", str(tmp_path / "out.json"), "--out", str(tmp_path / "r.html")]) == 0
     assert "<svg" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_plot_names_a_mode_with_its_settings(make_results: Callable[..., Results], tmp_path: Path) -> None:
+    results.save(make_results(modes=("cubic", "bdp+vegas@aifsn=4")), tmp_path / "out.json")
+    assert cli.main(["plot", str(tmp_path / "out.json"), "--directory", str(tmp_path)]) == 0
+    for name in ("totals", "phones-bdp+vegas@aifsn=4"):
+        assert "bdp+vegas@aifsn=4" in (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
 
 
 def test_plot_draws_a_history_if_there_is_one(

@@ -10,6 +10,7 @@ import pytest
 from airbound_lab import guest_plan, modes, topology
 from airbound_lab.guest import cell, components
 from airbound_lab.guest_plan import Programs
+from airbound_lab.medium.attempts import Window
 from airbound_lab.parameters import Parameters
 from airbound_lab.scenario import BUILT_IN, HOSTAPD_ACTIONS, TRAFFIC_ACTIONS, Action, Do, Scenario, built_in
 
@@ -93,10 +94,15 @@ def test_the_guest_carries_out_every_action() -> None:
     assert set(cell.HOSTAPD_ACTIONS) == set(HOSTAPD_ACTIONS)
 
 
-def test_queues_are_recorded_on_request() -> None:
+def test_queues_and_medium_are_recorded_on_request() -> None:
     parameters = Parameters(terminals=1)
-    assert guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["edca_trace"] is False
-    assert guest_plan.plan(parameters, "cubic", 1, PROGRAMS, edca_trace=True)["edca_trace"] is True
+    assert guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["event_traces"] == []
+    window = Window(2.5, 1.25)
+    traces = guest_plan.plan(parameters, "cubic", 1, PROGRAMS, edca_trace=True, medium_trace=window)["event_traces"]
+    assert [(trace["event"], trace["buffer_kib"], trace["window"]) for trace in traces] == [
+        ("mac80211/drv_conf_tx", 256, None),
+        ("hwsim_dcf/dcf_attempt", 2048, {"field": "start_ns", "from_ns": 2_500_000_000, "to_ns": 3_750_000_000}),
+    ]
 
 
 def test_the_policy_reaches_the_controller() -> None:

@@ -27,7 +27,7 @@ def test_only_what_the_modes_need_must_be_built(tmp_path: Path) -> None:
     (tmp_path / "airbound-traffic").touch(mode=0o755)
     assert host.programs(("cubic", "bbr"), build=tmp_path).traffic == str(tmp_path / "airbound-traffic")
     with pytest.raises(UsageError, match=r"airbound-ap.*airbound-phone"):
-        host.programs(("cubic", "bdp"), build=tmp_path)
+        host.programs(("cubic", "bdp@aifsn=4"), build=tmp_path)
 
 
 def test_a_kernel_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

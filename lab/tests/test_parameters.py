@@ -14,7 +14,8 @@ from pydantic import TypeAdapter
 from airbound_lab import cli
 from airbound_lab.errors import UsageError
 from airbound_lab.modes import NAMED
-from airbound_lab.parameters import QDISCS, RATE_CONTROLS, Parameters, option
+from airbound_lab.parameters import RATE_CONTROLS, Parameters, option
+from airbound_lab.qdisc import QDISCS
 from airbound_lab.scenario import built_in
 from airbound_lab.validation import usage_errors
 
@@ -24,7 +25,9 @@ VALID = st.builds(
     wired_delays_ms=st.lists(st.floats(0, 10_000), min_size=1, max_size=5).map(tuple),
     seconds=st.integers(6, 3600),
     warmup_seconds=st.integers(0, 5),
-    modes=st.lists(st.sampled_from([*NAMED, "bdp+vegas", "airbound+bbr"]), min_size=1, unique=True).map(tuple),
+    modes=st.lists(
+        st.sampled_from([*NAMED, "bdp+vegas", "airbound+bbr", "vegas@cake@aifsn=4"]), min_size=1, unique=True
+    ).map(tuple),
     seeds=st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=5, unique=True).map(tuple),
     rate_control=st.sampled_from(RATE_CONTROLS),
     qdisc=st.none() | st.sampled_from(QDISCS),
@@ -59,6 +62,12 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"loss_percent": float("inf")}, "--loss: inf: "),
         ({"modes": ()}, "--modes: "),
         ({"modes": ("newreno",)}, "--modes[0]: 'newreno': none of cubic, reno, bbr, vegas, cdg, westwood, paper-gb"),
+        ({"modes": ("cubic@red",)}, "--modes[0]: 'cubic@red': 'red' is none of pfifo"),
+        ({"modes": ("bdp", "cubic@aifsn=16")}, "--modes: 'cubic@aifsn=16': --ap-aifsn: 16: "),
+        (
+            {"modes": ("cubic@cwmax=31",), "ap_cw_min": 63},
+            "--modes: 'cubic@cwmax=31': --ap-cwmax: 31 is below --ap-cwmin, which is 63",
+        ),
         ({"ap_aifsn": 0}, "--ap-aifsn: 0: "),
         ({"ap_aifsn": 16}, "--ap-aifsn: 16: "),
         ({"ap_cw_min": 16}, "--ap-cwmin: 16: not 2^k - 1"),
@@ -106,6 +115,14 @@ def test_every_parameter_has_its_option_on_the_command_line(capsys: pytest.Captu
         cli.main(["run", "--help"])
     options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
     assert {option(parameter.name) for parameter in fields(Parameters)} <= options
+
+
+def test_the_settings_of_a_mode_take_the_place_of_the_others() -> None:
+    parameters = Parameters(modes=("cubic", "vegas@fq_codel@queue=200"), ap_qdisc="cake", ap_aifsn=3)
+    assert parameters.of_mode("cubic") == Parameters(modes=("cubic",), ap_qdisc="cake", ap_aifsn=3)
+    assert parameters.of_mode("vegas@fq_codel@queue=200") == Parameters(
+        modes=("vegas",), ap_qdisc="fq_codel", ap_queue_packets=200, ap_aifsn=3
+    )
 
 
 def test_phones_take_the_delays_in_turn() -> None:

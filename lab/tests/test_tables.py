@@ -147,6 +147,17 @@ def test_findings_are_of_the_medians_of_the_seeds(make_results: Callable[..., Re
     ]
 
 
+def test_a_mode_with_settings_is_named_with_them(make_results: Callable[..., Results]) -> None:
+    results = make_results(modes=("cubic", "cubic@fq_codel", "bdp@aifsn=4"))
+    assert [row[0] for row in tables.rows(results)[1:]] == ["cubic", "cubic@fq_codel", "bdp@aifsn=4"]
+    assert [sentence.partition(":")[0] for sentence in tables.findings(results)] == ["cubic@fq_codel", "bdp@aifsn=4"]
+
+
+def test_without_agents_the_reference_may_have_settings(make_results: Callable[..., Results]) -> None:
+    (sentence,) = tables.findings(make_results(modes=("bdp@aifsn=4", "cubic@fq_codel")))
+    assert "cubic@fq_codel's" in sentence
+
+
 def test_without_a_mode_to_compare_with_nothing_is_claimed(make_results: Callable[..., Results]) -> None:
     assert tables.findings(make_results(modes=("bdp", "paper-jb"))) == []
 

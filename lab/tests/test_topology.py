@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airbound_lab import modes, topology
-from airbound_lab.parameters import QDISCS, Parameters
+from airbound_lab.parameters import Parameters
+from airbound_lab.qdisc import QDISCS
 
 
 @given(st.integers(1, 100), st.lists(st.floats(0, 500), min_size=1, max_size=100))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, modes, scenario, tables
+from airbound_lab import arguments, modes, scenario, tables, variant
 from airbound_lab.compare import batch, matrix, page, ranking, record, table
 from airbound_lab.errors import UsageError
 
@@ -28,9 +28,8 @@ EPILOG = f"""presets:
   10 s do not count, unless it says otherwise; an option replaces that part of all of them.
 
 modes:
-  as of `airbound-lab run`, and MODE@SETTING@... with settings of the access point: a queueing discipline by its name
-  (pfifo, pfifo_fast, fq_codel, fq, cake, cake-ack-filter), queue=PACKETS, driver-queue=FRAMES, aifsn=SLOTS,
-  cwmin=SLOTS, cwmax=SLOTS, txop=N, wmm
+  as of `airbound-lab run`
+{variant.HELP}
 
 examples:
   airbound-lab compare --quick

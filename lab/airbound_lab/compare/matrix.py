@@ -7,7 +7,7 @@ import itertools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from airbound_lab.compare import variant as variants
+from airbound_lab import variant as variants
 from airbound_lab.errors import UsageError
 from airbound_lab.parameters import Parameters, option
 from airbound_lab.scenario import Scenario, built_in
@@ -16,8 +16,8 @@ from airbound_lab.validation import usage_errors
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from airbound_lab.compare.variant import Variant
     from airbound_lab.parameters import RateControl
+    from airbound_lab.variant import Variant
 
 YEARS = {"minstrel": "today", "aarf": "2013"}
 """When phones had such a rate control."""
@@ -56,7 +56,7 @@ class Condition:
     def parameters(self, variant: Variant, seed: int) -> Parameters:
         """The parameters of one run; UsageError if it cannot be run."""
         with usage_errors(f"{self}: {variant}", name=option):
-            return Parameters(
+            plain = Parameters(
                 scenario=self.scenario,
                 terminals=self.terminals,
                 wired_delays_ms=self.wired_delays_ms,
@@ -67,8 +67,8 @@ class Condition:
                 rate_control=self.rate_control,
                 loss_percent=self.loss_percent,
                 controller_config=self.controller_config,
-                **dict(variant.settings),
             )
+            return plain.of_mode(variant.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +177,7 @@ def build(conditions: Sequence[Condition], names: Sequence[str], seeds: Sequence
     Raises:
         UsageError: a variant, a seed or a condition is wrong; the message names it.
     """
-    try:
-        chosen = tuple(variants.parse(name) for name in names)
-    except ValueError as error:
-        raise UsageError(f"--modes: {error}") from None
+    chosen = tuple(_variant(name) for name in names)
     for what, items in (("--modes", names), ("--seeds", seeds)):
         if len(set(items)) != len(items):
             raise UsageError(f"{what}: each only once")
@@ -189,6 +186,13 @@ def build(conditions: Sequence[Condition], names: Sequence[str], seeds: Sequence
     for task in matrix.tasks():
         task.condition.parameters(task.variant, task.seed)
     return matrix
+
+
+def _variant(name: str) -> Variant:
+    try:
+        return variants.parse(name)
+    except ValueError as error:
+        raise UsageError(f"--modes: {name!r}: {error}") from None
 
 
 def delays(text: str) -> tuple[float, ...]:

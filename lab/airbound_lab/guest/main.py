@@ -14,7 +14,7 @@ from typing import Any
 
 from airbound_lab.guest import cell, system
 from airbound_lab.guest.components import ACTIONS, Components
-from airbound_lab.guest.edca_trace import EdcaTrace
+from airbound_lab.guest.event_traces import EventTraces
 from airbound_lab.guest.system import GuestError
 from airbound_lab.guest.tracers import Tracers
 
@@ -43,7 +43,7 @@ def progress(text: str) -> None:
 
 def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
     """Bring up a cell in which each station reaches its server."""
-    if plan["components"] or plan["tracers"] or plan["edca_trace"]:
+    if plan["components"] or plan["tracers"] or plan["event_traces"]:
         system.mount("tracefs", system.TRACEFS)
     for name, value in plan["medium"].items():
         path = f"{MEDIUM_PARAMETERS}/{name}"
@@ -73,13 +73,13 @@ def measure(
     components: Components,
     access_point: cell.AccessPoint,
     tracers: Tracers,
-    edca_trace: EdcaTrace,
+    event_traces: EventTraces,
 ) -> int:
     """Run the traffic and, meanwhile, the time line; return time zero on the monotonic clock."""
     t0_ns = (time.monotonic_ns() // 1_000_000_000 + 2) * 1_000_000_000
     # After time zero is chosen: it must not depend on how long they take to start.
     tracers.start()
-    edca_trace.start()
+    event_traces.start(t0_ns)
     system.write("/run/lab/traffic.plan", plan["traffic"]["plan"].replace("T0_NS", str(t0_ns)))
     progress("measuring")
     argv = [plan["traffic"]["program"], "run", "/run/lab/traffic.plan"]
@@ -94,7 +94,7 @@ def measure(
     if status != 0:
         output = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
         raise GuestError(f"the traffic generator failed (status {status}): {output}")
-    edca_trace.stop()
+    event_traces.stop()
     tracers.stop()
     return t0_ns
 
@@ -132,10 +132,10 @@ def main() -> None:
             plan = json.load(file)
         access_point = set_up(plan)
         components = Components(plan)
-        tracers, edca_trace = Tracers(plan), EdcaTrace(plan)
+        tracers, event_traces = Tracers(plan), EventTraces(plan)
         progress("starting agents")
         components.start_all()
-        t0_ns = measure(plan, components, access_point, tracers, edca_trace)
+        t0_ns = measure(plan, components, access_point, tracers, event_traces)
         collect(plan, t0_ns, components)
         progress("done")
     except GuestError as error:

@@ -12,7 +12,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airbound_lab.compare import variant as variants
+from airbound_lab import variant as variants
 from airbound_lab.compare.matrix import Condition, Task
 from airbound_lab.errors import UsageError
 from airbound_lab.scenario import built_in

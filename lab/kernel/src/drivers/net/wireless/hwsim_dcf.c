@@ -23,6 +23,9 @@
 #include "dcf_model.h"
 #include "hwsim_dcf.h"
 
+#define CREATE_TRACE_POINTS
+#include <trace/events/hwsim_dcf.h>
+
 /* The parameters are named as hwsim's own: mac80211_hwsim.dcf and so on. */
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX "mac80211_hwsim."
@@ -418,6 +421,20 @@ static void complete_frames(struct list_head *done, u64 now_ns)
 	}
 }
 
+/* Called when attempts have begun. The timer may run late: a frame that came meanwhile did not contend with them. */
+static void trace_attempts(void)
+{
+	u16 contenders = 0;
+	u32 i;
+
+	for (i = 0; i < model.queues_used; i++)
+		if (model.used[i]->contending && model.used[i]->head_since_ns <= model.busy_since_ns)
+			contenders++;
+	for (i = 0; i < model.queues_used; i++)
+		if (model.used[i]->on_air)
+			trace_dcf_attempt(model.used[i], model.busy_since_ns, contenders);
+}
+
 /* Processes one event of the model; false if none is due. */
 static bool run_event(void)
 {
@@ -434,6 +451,8 @@ static bool run_event(void)
 		return false;
 	}
 	n = dcf_advance(&model, event_ns, results);
+	if (trace_dcf_attempt_enabled() && model.busy)
+		trace_attempts();
 	for (i = 0; i < n; i++)
 		end_of_attempt(&results[i], &done);
 	spin_unlock_bh(&dcf_lock);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is compared: a mode, if wanted with settings of the access point or the phones; pure.
+"""What is run or compared: a mode, if wanted with settings of the access point or the phones; pure.
 
     MODE[@SETTING]...        vegas@cake-ack-filter    cubic@fq_codel@queue=200    vegas@aifsn=4@cwmin=31
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airbound_lab import modes
-from airbound_lab.parameters import QDISCS
+from airbound_lab.qdisc import QDISCS
 
 NUMBERS = {
     "queue": "ap_queue_packets",
@@ -26,6 +26,13 @@ NUMBERS = {
     "cwnd-clamp": "cwnd_clamp_segs",
 }
 """Settings with a value, and the parameter that each is."""
+
+HELP = """\
+  MODE@SETTING@...
+               with settings of the access point: a queueing discipline by its name (pfifo, pfifo_fast, fq_codel, fq,
+               cake, cake-ack-filter), queue=PACKETS, driver-queue=FRAMES, aifsn=SLOTS, cwmin=SLOTS, cwmax=SLOTS,
+               txop=N, wmm; or of the phones: cwnd-clamp=SEGS"""
+"""For the commands' help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +47,26 @@ class Variant:
         """Return the name."""
         return self.name
 
+    @property
+    def has_agents(self) -> bool:
+        """Whether the controller and the agents run."""
+        return modes.parse(self.mode).has_agents
+
 
 def parse(name: str) -> Variant:
     """Return the variant of a name; ValueError says what is wrong. Limits of numbers are the parameters'."""
     mode, *words = name.split("@")
-    try:
-        modes.parse(mode)
-    except ValueError as error:
-        raise ValueError(f"{name!r}: {error}") from None
+    modes.parse(mode)
     settings: dict[str, Any] = {}
     for word in words:
-        parameter, value = _setting(name, word)
+        parameter, value = _setting(word)
         if parameter in settings:
-            raise ValueError(f"{name!r}: {word!r}: {parameter} is set twice")
+            raise ValueError(f"{word!r}: {parameter} is set twice")
         settings[parameter] = value
     return Variant(name, mode, tuple(settings.items()))
 
 
-def _setting(name: str, word: str) -> tuple[str, Any]:
+def _setting(word: str) -> tuple[str, Any]:
     key, equals, value = word.partition("=")
     if not equals:
         if word in QDISCS:
@@ -66,7 +75,7 @@ def _setting(name: str, word: str) -> tuple[str, Any]:
             return "wmm", True
     elif key in NUMBERS:
         if not (value.isascii() and value.isdigit()):
-            raise ValueError(f"{name!r}: {word!r}: {value!r} is not a whole number")
+            raise ValueError(f"{word!r}: {value!r} is not a whole number")
         return NUMBERS[key], int(value)
     known = ", ".join([*QDISCS, "wmm", *(f"{number}=N" for number in NUMBERS)])
-    raise ValueError(f"{name!r}: {word!r} is none of {known}")
+    raise ValueError(f"{word!r} is none of {known}")

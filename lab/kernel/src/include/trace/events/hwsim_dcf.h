@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Trace event of the lab's medium: each attempt, when it begins. The medium decides at that moment how it ends. Times
+ * are the model's, nanoseconds of the monotonic clock; the time stamp of the record is that of the timer.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM hwsim_dcf
+
+#if !defined(_TRACE_HWSIM_DCF_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _TRACE_HWSIM_DCF_H
+
+#include <linux/tracepoint.h>
+
+struct dcf_queue;
+
+/* @contenders: how many queues have a frame to send when the attempt begins, this one included. */
+TRACE_EVENT(dcf_attempt,
+	    TP_PROTO(const struct dcf_queue *queue, u64 start_ns, u16 contenders),
+
+	    TP_ARGS(queue, start_ns, contenders),
+
+	    TP_STRUCT__entry(__field(u64, head_since_ns)	/* since when the frame is the head of its queue */
+			     __field(u64, start_ns)
+			     __field(u32, airtime_ns)		/* the frame, and SIFS + ACK if that comes */
+			     __field(u32, bytes)		/* MAC header to FCS */
+			     __field(u16, station)		/* number of the radio; 0: the access point */
+			     __field(u16, contenders)
+			     __field(u16, rate_100kbps)
+			     __field(u8, category)
+			     __field(u8, attempt)		/* of this frame, from 1 */
+			     __field(u8, failed)		/* by a collision, or a loss on the link */
+	    ),
+
+	    TP_fast_assign(__entry->head_since_ns = queue->head_since_ns;
+			   __entry->start_ns = start_ns;
+			   __entry->airtime_ns = queue->airtime_ns;
+			   __entry->bytes = queue->frame.bytes;
+			   __entry->station = queue->station;
+			   __entry->contenders = contenders;
+			   __entry->rate_100kbps = dcf_current_rate_100kbps(queue);
+			   __entry->category = queue->category;
+			   __entry->attempt = queue->attempts + 1;
+			   __entry->failed = queue->collided;
+	    ),
+
+	    TP_printk("station=%u category=%u start_ns=%llu airtime_ns=%u bytes=%u rate_100kbps=%u attempt=%u failed=%u contenders=%u head_since_ns=%llu",
+		      __entry->station, __entry->category, __entry->start_ns, __entry->airtime_ns, __entry->bytes,
+		      __entry->rate_100kbps, __entry->attempt, __entry->failed, __entry->contenders,
+		      __entry->head_since_ns)
+);
+
+#endif /* _TRACE_HWSIM_DCF_H */
+
+/* This part must be outside protection */
+#include <trace/define_trace.h>
