@@ -57,6 +57,7 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.REPLACED: lambda _: "a newer stream took its place",
     Code.OUT_OF_ORDER_STREAK: lambda r: f"{_number(r.after)} reports in a row were out of order",
     Code.STOPPING: lambda _: "the controller is stopping",
+    Code.STORE_LOST: lambda _: "this replica has lost the store; another may have it",
     Code.REBALANCED: lambda r: (
         f"{_number(r.after)} streams, and {_number(r.limit)} on average: other replicas have fewer"
     ),

@@ -38,7 +38,7 @@ DIRECTORY_MS = 30_000
 REFRESH_S = 10.0
 FORWARD_US = 1_900_000  # a sender reports each second: every other report at least
 SILENT_US = 1_000_000
-SRTT_RATIO = 1.125
+SRTT_RATIO = 1.25
 LOOK_UP_MAX = 500  # terminals in one call
 
 
@@ -139,20 +139,12 @@ class Hosts:
         if not hosted.owner:
             stream = hosted.port.stream if hosted.port is not None else session.stream
             self._runner.submit(TerminalReported(stream, report, octets), now_us)
-        elif self._is_news(hosted, report, now_us):
+            return
+        news = report.agent is not None or _differ(hosted.forwarded, report.destinations)
+        if news or now_us - hosted.forwarded_at_us >= FORWARD_US:
             hosted.forwarded, hosted.forwarded_at_us = report.destinations, now_us
             message = replica_pb2.StreamReported(stream=hosted.number, report=octets)
-            self._outbox.send(hosted.owner, replica_pb2.ReplicaMessage(stream_reported=message))
-
-    @staticmethod
-    def _is_news(hosted: Hosted, report: TerminalReport, now_us: int) -> bool:
-        before, after = hosted.forwarded, report.destinations
-        if now_us - hosted.forwarded_at_us >= FORWARD_US or report.agent is not None or len(before) != len(after):
-            return True
-        return any(
-            new[:-1] != old[:-1] or not old.srtt_us / SRTT_RATIO <= new.srtt_us <= old.srtt_us * SRTT_RATIO
-            for old, new in zip(before, after, strict=True)
-        )
+            self._outbox.send(hosted.owner, replica_pb2.ReplicaMessage(stream_reported=message), patient=not news)
 
     def _forget_mac(self, hosted: Hosted) -> None:
         of_mac = self._by_mac.get(hosted.mac)
@@ -211,8 +203,12 @@ class Hosts:
         self.look_up(list(self._by_mac))
 
     def _settle(self, hosted: Hosted, place: Place | None) -> None:
-        """Have the terminal be with its cell's owner."""
-        if place is None or place.token.replica == self._name:
+        """Have the terminal be with its cell's owner. One whose station is nowhere stays with the last, who released
+        it.
+        """
+        if place is None:
+            return
+        if place.token.replica == self._name:
             if hosted.owner:
                 self._leave(hosted)
                 self._join_here(hosted)
@@ -326,3 +322,11 @@ class Hosts:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
+
+
+def _differ(before: tuple[Destination, ...], after: tuple[Destination, ...]) -> bool:
+    """Whether anything changed that decisions follow from."""
+    return len(before) != len(after) or any(
+        new[:-1] != old[:-1] or not old.srtt_us / SRTT_RATIO <= new.srtt_us <= old.srtt_us * SRTT_RATIO
+        for old, new in zip(before, after, strict=True)
+    )

@@ -17,15 +17,24 @@ PERIOD_S = 2.0
 
 
 class Members:
-    """The replicas by name, this one included. `gone` is called with the name of each that ended or fell silent."""
+    """The replicas by name, this one included. `found` is called for each that comes, `gone` with the name of
+    each that ended or fell silent.
+    """
 
     def __init__(
-        self, store: Store, record: Callable[[], replica_pb2.ReplicaRecord], gone: Callable[[str], None]
+        self,
+        store: Store,
+        record: Callable[[], replica_pb2.ReplicaRecord],
+        gone: Callable[[str], None],
+        found: Callable[[], None],
+        clock_us: Callable[[], int],
     ) -> None:
+        self.answered_at_us = clock_us()  # when the store last did
+        self._clock_us = clock_us
         self.by_name: dict[str, replica_pb2.ReplicaRecord] = {}
         self._store = store
         self._record = record
-        self._gone = gone
+        self._gone, self._found = gone, found
         self._task: asyncio.Task[None] | None = None
         self._missed = set[str]()
         self._failed = ""
@@ -68,7 +77,7 @@ class Members:
     async def _try(self) -> None:
         try:
             await self._once()
-            self._failed = ""
+            self._failed, self.answered_at_us = "", self._clock_us()
         except StoreError as error:
             if str(error) != self._failed:
                 self._failed = str(error)
@@ -93,6 +102,7 @@ class Members:
         for name in found.keys() - before.keys():
             if name != own.name:
                 log.event("info", "replica", name, "found")
+                self._found()
         for name in before.keys() - found.keys():
             log.event("warning", "replica", name, "ended, or fell silent")
             self._gone(name)

@@ -32,6 +32,9 @@ SHED_PERIOD_S = 1.0
 SHED_ABOVE = 1.2  # of the mean
 SHED_AT_LEAST = 10  # streams more than the mean: a few of one are no surplus
 SHED_SHARE = 0.02  # of the streams, in a period
+CUT_OFF_US = 10_000_000
+CUT_OFF_SHARE = 0.05
+GONE_S = 1.0
 STOP_S = 3.0
 START_AGAIN_S = 1.0
 
@@ -48,7 +51,7 @@ class Node:
         self._started_s = int(time.time())
         self._stopping = False
         self.outbox = Outbox(store, name, self._not_heard)
-        self.members = Members(store, self.record, self._gone)
+        self.members = Members(store, self.record, self._gone, self._found, runner.now_us)
         self.hosts = Hosts(name, runner, store, self.outbox, self.members.is_there)
         self.owners = Owners(name, runner, store, self.outbox)
         owners, hosts = self.owners, self.hosts
@@ -155,14 +158,19 @@ class Node:
             handle(sender, getattr(message, kind or ""))
 
     def _not_heard(self, replica: str) -> None:
-        self.hosts.gone(replica)
+        if self.outbox.silent_s(replica) >= GONE_S:  # otherwise it may be connecting to the store again
+            self.hosts.gone(replica)
 
     def _gone(self, replica: str) -> None:
         self.hosts.gone(replica)
         self.owners.gone(replica)
 
+    def _found(self) -> None:
+        self.hosts.refresh_now()  # it may own cells of terminals that are nobody's here
+
     def _reconnected(self) -> None:
         """Messages may have been lost: what hosts and owners have of one another is compared again."""
+        self.owners.refresh_now()  # the store may have lost everything
         self.hosts.refresh_now()
         self._read_choices()
 
@@ -201,6 +209,10 @@ class Node:
             stopping=self._stopping,
         )
 
+    def _is_cut_off(self) -> bool:
+        """Whether the store has not answered for so long that another replica may be better off."""
+        return self.runner.now_us() - self.members.answered_at_us > CUT_OFF_US
+
     async def _shed_surplus(self) -> None:
         """Streams do not move by themselves when a replica comes back: end a few at a time here, and the load balancer
         has them elsewhere.
@@ -210,6 +222,9 @@ class Node:
             records = [record for record in self.members.by_name.values() if not record.stopping]
             own = len(self.hosts)
             mean = (sum(record.terminals for record in records if record.name != self.name) + own) / len(records)
-            if len(records) > 1 and own > mean * SHED_ABOVE and own - mean >= SHED_AT_LEAST:
+            if len(records) > 1 and self._is_cut_off():
+                for hosted in self.hosts.surplus(max(1, round(own * CUT_OFF_SHARE))):
+                    hosted.session.close(Reason(Code.STORE_LOST))
+            elif len(records) > 1 and own > mean * SHED_ABOVE and own - mean >= SHED_AT_LEAST:
                 for hosted in self.hosts.surplus(max(1, round(min(own - mean, own * SHED_SHARE)))):
                     hosted.session.close(Reason(Code.REBALANCED, after=own, limit=round(mean)))

@@ -8,6 +8,7 @@ it is asked to give it: it does unless another access point reports the same BSS
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 DIRECTORY_MS = 30_000
 REFRESH_S = 10.0
 SILENT_US = 30_000_000
+PAUSE_MS = 3_000  # of the store, beyond the 4 s that a lease of 6 s has left at least
+LEASE_MAX_MS = 60_000  # that a terminal accepts
 PLACED_MAX = 500  # stations in one call
 
 
@@ -79,6 +82,7 @@ class Owners:
         self._access_points: dict[int, _AccessPoint] = {}  # by the number of their connection
         self._remote: dict[tuple[str, int], RemotePort] = {}
         self._tasks = set[asyncio.Task[None]]()
+        self._again = asyncio.Event()
         runner.cells_changed = self._cells_changed
 
     @property
@@ -121,6 +125,10 @@ class Owners:
     # Ownership
 
     def _owned(self, cell: Mac, lease: Lease, learnt: CellMemory | None) -> None:
+        known = self._runner.engine.cells.get(cell)
+        if known is not None and known.epoch != lease.token.epoch:
+            # It was not ours for a while: its terminals may have been taken for nobody's.
+            self._do(self._write(StationsChanged(cell, tuple(known.stations.by_mac), ()), lease.token))
         self._runner.submit(Owned(cell, lease.token.epoch, lease.until_us, learnt))
         for access_point in self._of(cell):
             event, access_point.waiting = access_point.waiting, None
@@ -128,16 +136,17 @@ class Owners:
                 self._runner.submit(event)
 
     def _lost(self, cell: Mac, claim: Claim | None) -> None:
-        by = claim.token.replica if claim is not None else ""
-        log.event("warning", "cell", mac_text(cell), f"is owned by another replica {by}".rstrip())
+        why = f"is owned by {claim.token.replica}" if claim is not None else "our lease ended"
+        log.event("warning", "cell", mac_text(cell), why)
         self._runner.submit(Disowned(cell, Reason(Code.OTHER_REPLICA, mac_text(cell))))
 
-    def _refused(self, cell: Mac, token: Token) -> None:
+    def _refused(self, cell: Mac, token: Token) -> float:
         access_points = self._of(cell)
         if access_points:
             name = access_points[-1].session.stream.principal.name
             asked = replica_pb2.CellRequested(bssid=cell, access_point=name)
             self._outbox.send(token.replica, replica_pb2.ReplicaMessage(cell_requested=asked))
+        return self._outbox.silent_s(token.replica)
 
     def requested(self, sender: str, message: replica_pb2.CellRequested) -> None:
         """Another replica has the stream of an access point that reports a cell of ours."""
@@ -216,10 +225,13 @@ class Owners:
             self._runner.submit(TerminalReported(port.stream, report, octets))
 
     def command(self, port: RemotePort, effect: SetBounds | RenewLease | SetReporting | SetEdca) -> None:
-        """Send a command to the terminal's host."""
+        """Send a command to the terminal's host. Its lease is longer: the next one waits if the store pauses."""
+        if isinstance(effect, SetBounds | RenewLease):
+            effect = effect._replace(lease_ms=min(effect.lease_ms + PAUSE_MS, LEASE_MAX_MS))
         epoch = self._runner.engine.epoch_of(port.stream)
         command = replica_pb2.StreamCommand(stream=port.number, epoch=epoch, command=convert.agent_command(effect))
-        self._outbox.send(port.host, replica_pb2.ReplicaMessage(stream_command=command))
+        message = replica_pb2.ReplicaMessage(stream_command=command)
+        self._outbox.send(port.host, message, patient=isinstance(effect, RenewLease))
 
     def close(self, port: RemotePort, reason: Reason) -> None:
         """Have the terminal's host end its connection."""
@@ -284,7 +296,10 @@ class Owners:
     async def refresh(self) -> None:
         """Keep the directory's entries alive, and what was learnt of the cells; for ever."""
         while True:
-            await asyncio.sleep(REFRESH_S)
+            self._again.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(REFRESH_S):
+                    await self._again.wait()
             self._drop_silent()
             for bssid, lease in list(self.ownership.cells.items()):
                 cell = self._runner.engine.cells.get(bssid)
@@ -298,6 +313,10 @@ class Owners:
                 except StoreError:
                     break  # is logged where leases are renewed
                 await self.ownership.keep([(bssid, cell.memory(self._runner.now_us()))])
+
+    def refresh_now(self) -> None:
+        """Write the directory's entries again."""
+        self._again.set()
 
     # End
 

@@ -6,7 +6,10 @@ and renews that every third of it. A lease can only be relied on by its holder's
 (a process may be stopped at any moment, and an answer be late): `until_us` is that, less a margin. Nothing is commanded
 after it, whatever the store would say (Kleppmann, How to do distributed locking, 2016).
 
-A claim that another replica's stands against is repeated: its owner may be gone, and its lease ends then.
+A claim that another replica's stands against is repeated: its owner may be gone, and its lease ends then. If the store
+has had nobody listening for that owner for a second, although the cell's access point is here, the owner's process has
+ended, and its lease is ended for it. (One that only lost its connection to the store, and the access point at the same
+time without noticing, commands on for up to `cell_stale_ms`, since nobody reports the cell to it.)
 """
 
 import asyncio
@@ -19,10 +22,11 @@ from airbound.replica import memory
 from airbound.runtime import log
 from airbound.store.types import Claim, FencedError, Store, StoreError, Token
 
-LEASE_MS = 6_000
+LEASE_MS = 8_000  # a store that pauses for 5 s, just before a renewal, stops nothing
 RENEW_S = 2.0
 MARGIN_US = 500_000  # for the store's clock to run faster than ours, and for a command on its way
 RETRY_S = 0.5
+GONE_S = 1.0
 MEMORY_MS = 600_000  # as old as the entries themselves may be
 
 
@@ -35,7 +39,9 @@ class Owned:
 
 
 class Ownership:
-    """Claims, renews and gives back. `owned` and `lost` are called in the event loop."""
+    """Claims, renews and gives back. `owned`, `lost` and `refused` are called in the event loop; the last returns for
+    how many seconds nobody has listened for the owner.
+    """
 
     def __init__(
         self,
@@ -43,7 +49,7 @@ class Ownership:
         clock_us: Callable[[], int],
         owned: Callable[[Mac, Owned, CellMemory | None], None],
         lost: Callable[[Mac, Claim | None], None],
-        refused: Callable[[Mac, Token], None],
+        refused: Callable[[Mac, Token], float],
     ) -> None:
         self.cells: dict[Mac, Owned] = {}
         self._store = store
@@ -120,8 +126,11 @@ class Ownership:
                     self._wanted.pop(cell, None)
                     self._take(cell, claim.token, asked_us, memory.parsed(state))
                     return
-                self._refused(cell, claim.token)
                 failed = ""
+                silent_s = self._refused(cell, claim.token)
+                if silent_s >= GONE_S and await self._store.release(cell, claim.token):
+                    log.event("warning", "cell", mac_text(cell), f"its owner {claim.token.replica} does not listen")
+                    continue
             except StoreError as error:
                 if str(error) != failed:
                     failed = str(error)
@@ -146,6 +155,7 @@ class Ownership:
                 if str(error) != failed:
                     failed = str(error)
                     log.event("warning", "store", "renewal", f"{failed}; cells are commanded until their leases end")
+                self._end_lapsed()
                 continue
             if failed:
                 log.event("info", "store", "renewal", "cells are renewed again")
@@ -157,6 +167,12 @@ class Ownership:
                     self._take(cell, claim.token, asked_us, None)
                 else:
                     self._lose(cell, claim)
+
+    def _end_lapsed(self) -> None:
+        """Cells whose leases ended are not ours: their access points may find a replica that has the store."""
+        now_us = self._clock_us()
+        for cell in [cell for cell, owned in self.cells.items() if now_us >= owned.until_us]:
+            self._lose(cell, None)
 
     def _lose(self, cell: Mac, claim: Claim | None) -> None:
         if self.cells.pop(cell, None) is not None:

@@ -117,7 +117,7 @@ class ReplicasService(replicas_pb2_grpc.ReplicasServiceServicer):
     ) -> replicas_pb2.ListOwnedResponse:
         """The cells of every replica."""
         response = await self._own.ListOwned(request, context)
-        if self._node.questions is not None:
+        if self._node.questions is not None and not request.only_this:
             async for octets in self._node.questions.ask("ListOwned", request):
                 response.cells.extend(replicas_pb2.ListOwnedResponse.FromString(octets).cells)
         return response

@@ -57,6 +57,10 @@ class Agent:
         self.error, self.ended = None, asyncio.Event()
         await self.__aenter__()
 
+    async def leave(self) -> None:
+        """Leave the stream; another may be opened."""
+        await self._disconnect()
+
     async def _disconnect(self) -> None:
         reader, self._reader = self._reader, None
         if reader is not None:

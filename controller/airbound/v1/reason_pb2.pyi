@@ -53,6 +53,7 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_OUT_OF_ORDER_STREAK: _ClassVar[ReasonCode]
     REASON_CODE_STOPPING: _ClassVar[ReasonCode]
     REASON_CODE_REBALANCED: _ClassVar[ReasonCode]
+    REASON_CODE_STORE_LOST: _ClassVar[ReasonCode]
 REASON_CODE_UNSPECIFIED: ReasonCode
 REASON_CODE_CELL_UNKNOWN: ReasonCode
 REASON_CODE_CELL_LEARNING: ReasonCode
@@ -99,6 +100,7 @@ REASON_CODE_REPLACED: ReasonCode
 REASON_CODE_OUT_OF_ORDER_STREAK: ReasonCode
 REASON_CODE_STOPPING: ReasonCode
 REASON_CODE_REBALANCED: ReasonCode
+REASON_CODE_STORE_LOST: ReasonCode
 
 class Reason(_message.Message):
     __slots__ = ("code", "subject", "before", "after", "limit")

@@ -41,8 +41,10 @@ class Replica(_message.Message):
     def __init__(self, name: _Optional[str] = ..., answers: bool = ..., version: _Optional[str] = ..., started_s_since_1970: _Optional[int] = ..., access_points: _Optional[int] = ..., terminals: _Optional[int] = ..., terminals_of_others: _Optional[int] = ..., cells: _Optional[int] = ..., stopping: bool = ...) -> None: ...
 
 class ListOwnedRequest(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("only_this",)
+    ONLY_THIS_FIELD_NUMBER: _ClassVar[int]
+    only_this: bool
+    def __init__(self, only_this: bool = ...) -> None: ...
 
 class ListOwnedResponse(_message.Message):
     __slots__ = ("cells",)

@@ -10,6 +10,7 @@ import pytest
 from airbound.core.addresses import mac_from_text
 from airbound.core.parameters import Parameters
 from airbound.core.reasons import Code
+from airbound.replica import node, ownership, questions
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.testing.agents import FakePhone
 from airbound.testing.live import BSSID, MACS, SERVER, LiveController, upload
@@ -175,7 +176,7 @@ async def test_operators_are_shown_who_owns_what(replicas: Replicas) -> None:
         assert [(cell.bssid, cell.replica, cell.terminals, cell.remote_terminals) for cell in owned.cells] == [
             (BSSID, "a", 2, 1)
         ]
-        assert 0 < owned.cells[0].lease_left_ms <= 6_000
+        assert 0 < owned.cells[0].lease_left_ms <= ownership.LEASE_MS
 
         async def both(controller: LiveController = controller) -> bool:
             shown = await controller.ask_replicas().ListReplicas(replicas_pb2.ListReplicasRequest())
@@ -201,3 +202,46 @@ async def test_a_command_of_an_owner_that_was_replaced_is_dropped(replicas: Repl
     await b.until(fenced)
     await asyncio.sleep(0)
     assert phones[1].bounds == before
+
+
+async def test_an_owner_that_lost_a_stream_is_sent_it_again(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phones = await replicas.bounded(a, b)
+    assert a.node is not None
+    (port,) = a.node.owners._remote.values()
+    a.node.owners._drop(port)
+    await a.report(MACS[0], MACS[1])
+    await phones[1].report(upload(address=bytes([10, 0, 4, 2])), monotonic_us=2)
+
+    async def is_back() -> bool:
+        return len(a.runner.engine.terminals()) == len(phones)
+
+    await a.until(is_back)
+    await phones[1].until(lambda: list(phones[1].bounds) == ["10.0.4.2/32"])
+
+
+async def test_surplus_streams_end_until_there_is_balance(replicas: Replicas, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "SHED_AT_LEAST", 1)
+    monkeypatch.setattr(node, "SHED_PERIOD_S", 0.05)
+    a, _ = await replicas.start("a"), await replicas.start("b")
+    phones = [await a.phone(number) for number in range(3)]
+    for phone in phones:
+        await phone.report(monotonic_us=1)
+
+    async def some_ended() -> bool:
+        return any(phone.ended.is_set() for phone in phones)
+
+    await a.until(some_ended)
+    ended = next(phone for phone in phones if phone.ended.is_set())
+    assert ended.error is not None
+    assert "on average" in str(ended.error.details())
+
+
+async def test_a_replica_that_does_not_answer_is_left_out(replicas: Replicas, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions, "ANSWER_S", 0.2)
+    a, b = await replicas.start("a"), await replicas.start("b")
+    await replicas.bounded(a, b)
+    assert a.node is not None
+    monkeypatch.setitem(a.node._handlers, "asked", lambda *_: None)
+    assert [cell.bssid for cell in await a.cells()] == [BSSID]
+    assert not await b.cells()

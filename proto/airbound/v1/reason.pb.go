@@ -121,6 +121,8 @@ const (
 	ReasonCode_REASON_CODE_STOPPING ReasonCode = 102
 	// Other replicas of the controller have fewer streams. after: streams of this one; limit: the mean.
 	ReasonCode_REASON_CODE_REBALANCED ReasonCode = 103
+	// This replica of the controller has lost the store that all share.
+	ReasonCode_REASON_CODE_STORE_LOST ReasonCode = 104
 )
 
 // Enum value maps for ReasonCode.
@@ -172,6 +174,7 @@ var (
 		101: "REASON_CODE_OUT_OF_ORDER_STREAK",
 		102: "REASON_CODE_STOPPING",
 		103: "REASON_CODE_REBALANCED",
+		104: "REASON_CODE_STORE_LOST",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":           0,
@@ -220,6 +223,7 @@ var (
 		"REASON_CODE_OUT_OF_ORDER_STREAK":   101,
 		"REASON_CODE_STOPPING":              102,
 		"REASON_CODE_REBALANCED":            103,
+		"REASON_CODE_STORE_LOST":            104,
 	}
 )
 
@@ -342,7 +346,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xe1\n" +
+	"\x06_limit*\xfd\n" +
 	"\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
@@ -391,7 +395,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x14REASON_CODE_REPLACED\x10d\x12#\n" +
 	"\x1fREASON_CODE_OUT_OF_ORDER_STREAK\x10e\x12\x18\n" +
 	"\x14REASON_CODE_STOPPING\x10f\x12\x1a\n" +
-	"\x16REASON_CODE_REBALANCED\x10gB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
+	"\x16REASON_CODE_REBALANCED\x10g\x12\x1a\n" +
+	"\x16REASON_CODE_STORE_LOST\x10hB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
 var (
 	file_airbound_v1_reason_proto_rawDescOnce sync.Once

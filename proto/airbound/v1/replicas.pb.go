@@ -227,7 +227,9 @@ func (x *Replica) GetStopping() bool {
 }
 
 type ListOwnedRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only the cells of the replica that answers.
+	OnlyThis      bool `protobuf:"varint,1,opt,name=only_this,json=onlyThis,proto3" json:"only_this,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -260,6 +262,13 @@ func (x *ListOwnedRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ListOwnedRequest.ProtoReflect.Descriptor instead.
 func (*ListOwnedRequest) Descriptor() ([]byte, []int) {
 	return file_airbound_v1_replicas_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListOwnedRequest) GetOnlyThis() bool {
+	if x != nil {
+		return x.OnlyThis
+	}
+	return false
 }
 
 type ListOwnedResponse struct {
@@ -411,8 +420,9 @@ const file_airbound_v1_replicas_proto_rawDesc = "" +
 	"\tterminals\x18\x06 \x01(\rR\tterminals\x12.\n" +
 	"\x13terminals_of_others\x18\a \x01(\rR\x11terminalsOfOthers\x12\x14\n" +
 	"\x05cells\x18\b \x01(\rR\x05cells\x12\x1a\n" +
-	"\bstopping\x18\t \x01(\bR\bstopping\"\x12\n" +
-	"\x10ListOwnedRequest\"A\n" +
+	"\bstopping\x18\t \x01(\bR\bstopping\"/\n" +
+	"\x10ListOwnedRequest\x12\x1b\n" +
+	"\tonly_this\x18\x01 \x01(\bR\bonlyThis\"A\n" +
 	"\x11ListOwnedResponse\x12,\n" +
 	"\x05cells\x18\x01 \x03(\v2\x16.airbound.v1.OwnedCellR\x05cells\"\xbe\x01\n" +
 	"\tOwnedCell\x12\x14\n" +

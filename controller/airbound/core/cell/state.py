@@ -38,6 +38,7 @@ from airbound.core.settings import Settings
 ERROR_MAX_CHARACTERS = 200
 SEGMENT_BYTES = 1500
 NEVER_US = 2**63
+RELAYED_MS = 3_000  # that a report may come later if another replica passes it on, each other one at most
 UPLOADS_MOST, UPLOADS_ALONE = 0.9, 0.95  # of the payload: downloads matter below the one, until above the other
 
 
@@ -293,7 +294,7 @@ class CellState:
         if not self.is_owned(now_us):
             return Reason(Code.OTHER_REPLICA, self.name)
         safety = self.settings.parameters.safety
-        stale_ms = safety.terminal_stale_ms
+        stale_ms = safety.terminal_stale_ms + (RELAYED_MS if terminal.stream.moved else 0)
         if now_us - terminal.reported_at_us > stale_ms * 1000 and terminal.sends:
             return Reason(Code.TERMINAL_STALE, limit=stale_ms / 1000)
         if now_us - self.reported_at_us > safety.cell_stale_ms * 1000:
@@ -309,7 +310,7 @@ class CellState:
             return 0
         safety = self.settings.parameters.safety
         stale_at_us = min(
-            terminal.reported_at_us + safety.terminal_stale_ms * 1000 + 1,
+            terminal.reported_at_us + (safety.terminal_stale_ms + RELAYED_MS * terminal.stream.moved) * 1000 + 1,
             self.reported_at_us + safety.cell_stale_ms * 1000 + 1,
         )
         # A terminal that waits has its lease end: nothing is renewed.

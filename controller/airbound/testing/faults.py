@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two cells with three phones each at replicas that share a store, and what a fault does to them.
+
+Right bounds are those of the paper's table for the number of senders. After a fault one phone of each cell stops to
+send: the others' bounds must follow.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import grpc.aio
+
+from airbound.testing.live import SERVER
+from airbound.testing.processes import Process
+from airbound.testing.realtime import RealAccessPoint, RealPhone
+from airbound.v1 import replicas_pb2, replicas_pb2_grpc
+
+BSSIDS = ("02:00:00:00:00:01", "02:00:00:00:00:02")
+PHONES = 3  # of each cell
+RIGHT: dict[int, dict[str, tuple[int, int]]] = {2: {SERVER: (300, 300)}, 3: {SERVER: (250, 400)}}
+SETTLED_S = 25.0
+POLL_S = 0.1
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a fault did. Times are seconds after it."""
+
+    right_again_s: float | None = None  # all bounds right for the new number of senders
+    expired: int = 0  # leases that ended while their phone sent
+    released: int = 0  # empty sets to a phone that sends
+    owned_twice: int = 0  # moments at which two replicas could command one cell
+    epochs: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # by cell: who owned it, in order
+
+
+class Fleet:
+    """Access points and phones, spread over the replicas; a context manager."""
+
+    def __init__(self, controllers: Sequence[Process], *, through: str = "") -> None:
+        self.controllers = list(controllers)
+        self._stack = AsyncExitStack()
+        self._through = through  # a load balancer, instead of the replicas' own addresses
+        self.access_points: list[RealAccessPoint] = []
+        self.phones: list[list[RealPhone]] = []  # by cell
+        self.outcome = Outcome()
+        self._watch: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        targets = [self._through] if self._through else [controller.target for controller in self.controllers]
+        for cell, bssid in enumerate(BSSIDS):
+            macs = [f"02:00:00:00:{cell + 1:02x}:{number:02x}" for number in range(PHONES)]
+            order = targets[cell % len(targets) :] + targets[: cell % len(targets)]
+            access_point = RealAccessPoint(order, bssid, macs, seed=cell)
+            self.access_points.append(await self._stack.enter_async_context(access_point))
+            phones = []
+            for number, mac in enumerate(macs):
+                first = (cell + number) % len(targets)
+                phone = RealPhone(targets[first:] + targets[:first], mac, seed=100 + 10 * cell + number)
+                phones.append(await self._stack.enter_async_context(phone))
+            self.phones.append(phones)
+        self._watch = asyncio.create_task(self._watch_owners())
+        await self.until(lambda: self.are_right(PHONES), SETTLED_S)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+        await self._stack.__aexit__(*error)  # type: ignore[arg-type]
+
+    def are_right(self, senders: int) -> bool:
+        """Whether every phone that sends has the bounds of so many senders."""
+        return all(phone.bounds == RIGHT[senders] for phones in self.phones for phone in phones if phone.sends)
+
+    async def until(self, condition: Callable[[], bool], limit_s: float) -> float:
+        """Wait for a condition; the seconds that took.
+
+        Raises:
+            TimeoutError: it is not met in time.
+        """
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        async with asyncio.timeout(limit_s):
+            while not condition():  # noqa: ASYNC110  # many things are looked at
+                await asyncio.sleep(0.02)
+        return loop.time() - began_s
+
+    def one_stops(self) -> None:
+        """One phone of each cell stops to send."""
+        for access_point, phones in zip(self.access_points, self.phones, strict=True):
+            access_point.sending.discard(phones[-1].mac)
+            phones[-1].sends = False
+
+    async def endure(self, fault: Callable[[], Awaitable[Any]], *, stop_after_s: float = 0.0) -> Outcome:
+        """Do something bad, have one phone of each cell stop, and see what it does.
+
+        Raises:
+            TimeoutError: bounds are not right again within `SETTLED_S`.
+        """
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        doing = asyncio.ensure_future(fault())
+        await asyncio.sleep(stop_after_s)
+        self.one_stops()
+        stopped_s = loop.time()
+        await self.until(lambda: self.are_right(PHONES - 1), SETTLED_S)
+        self.outcome.right_again_s = loop.time() - stopped_s
+        await doing
+        await asyncio.sleep(2.0)  # what comes late counts as well
+        for phones in self.phones:
+            for phone in phones[:-1]:
+                since = [happened for happened in phone.history if happened.at_s >= began_s]
+                self.outcome.expired += sum(happened.kind == "expired" for happened in since)
+                self.outcome.released += sum(happened.kind == "released" for happened in since)
+        return self.outcome
+
+    async def _watch_owners(self) -> None:
+        """Note who says to own what; a replica that does not answer says nothing."""
+        channels = [grpc.aio.insecure_channel(controller.operators) for controller in self.controllers]
+        stubs: list[Any] = [replicas_pb2_grpc.ReplicasServiceStub(channel) for channel in channels]
+        try:
+            while True:
+                owners: dict[str, set[str]] = {}
+                answers = await asyncio.gather(*(_owned(stub) for stub in stubs))
+                for cell in {(cell.bssid, cell.replica, cell.epoch) for cells in answers for cell in cells}:
+                    bssid, replica, epoch = cell
+                    owners.setdefault(bssid, set()).add(replica)
+                    history = self.outcome.epochs.setdefault(bssid, [])
+                    if (epoch, replica) not in history:
+                        history.append((epoch, replica))
+                self.outcome.owned_twice += sum(len(names) > 1 for names in owners.values())
+                await asyncio.sleep(POLL_S)
+        finally:
+            for channel in channels:
+                await channel.close()
+
+
+async def _owned(stub: Any) -> list[replicas_pb2.OwnedCell]:
+    request = replicas_pb2.ListOwnedRequest(only_this=True)
+    try:
+        answer = await stub.ListOwned(request, timeout=0.5)
+    except grpc.aio.AioRpcError:
+        return []
+    return [cell for cell in answer.cells if cell.lease_left_ms]
+
+
+def logs(controllers: Sequence[Process]) -> str:
+    """What the controllers logged, for a failure."""
+    return "\n".join(f"{controller.log.name}\n{Path(controller.log).read_text()[-4000:]}" for controller in controllers)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real processes for tests: controllers, Redis. Each is ended with its context, whatever state it is in."""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+READY_S = 20.0
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Process:
+    """A program that listens on a port; a context manager. `log` has what it printed."""
+
+    def __init__(self, argv: list[str], port: int, log: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.argv, self.port, self.log = argv, port, log
+        self.operators = ""  # of a controller
+        self._environment = {**os.environ, **(environment or {})}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def target(self) -> str:
+        """Where it listens."""
+        return f"127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        """Start it and wait until it listens.
+
+        Raises:
+            RuntimeError: it ended, or does not listen in time.
+        """
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(self.argv, stdout=output, stderr=subprocess.STDOUT, env=self._environment)  # noqa: ASYNC220
+        async with asyncio.timeout(READY_S):
+            while True:
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                        return
+                if self._process.poll() is not None:
+                    raise RuntimeError(f"{self.argv[0]} ended: {self.log.read_text()[-2000:]}")
+                await asyncio.sleep(0.05)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self.send(signal.SIGCONT)
+            self.send(signal.SIGKILL)
+        await self.ended()
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        if self._process is not None:
+            os.kill(self._process.pid, number)
+
+    async def ended(self) -> int | None:
+        """Wait for its end; its exit code."""
+        if self._process is None:
+            return None
+        while self._process.poll() is None:  # noqa: ASYNC110  # a process, not a task
+            await asyncio.sleep(0.02)
+        return self._process.returncode
+
+    @property
+    def pid(self) -> int:
+        """Of the process that runs.
+
+        Raises:
+            RuntimeError: none does.
+        """
+        if self._process is None:
+            raise RuntimeError("it was not started")
+        return self._process.pid
+
+    async def kill(self) -> None:
+        """SIGKILL, and wait."""
+        self.send(signal.SIGKILL)
+        await self.ended()
+
+
+def controller(
+    directory: Path,
+    name: str,
+    store_url: str,
+    *,
+    policy: str = "paper",
+    cluster: bool = False,
+    log: str = "json",
+    environment: Mapping[str, str] | None = None,
+) -> Process:
+    """A controller with a store, in plain text."""
+    port, operators = free_port(), free_port()
+    config = directory / f"{name}.toml"
+    config.write_text(
+        f'listen = "127.0.0.1:{port}"\noperators = ["127.0.0.1:{operators}"]\nlog = "{log}"\npolicy = "{policy}"\n'
+        "[limits]\nlog_lines_per_s = 100000.0\nstreams_per_address_max = 0\n[identity]\nmatch_addresses = false\n"
+        f'[store]\nurl = "{store_url}"\ncluster = {str(cluster).lower()}\n',
+        encoding="utf-8",
+    )
+    argv = [sys.executable, "-m", "airbound", "controller", "--config", str(config)]
+    made = Process(argv, port, directory / f"{name}.log", environment)
+    made.operators = f"127.0.0.1:{operators}"
+    return made
+
+
+def haproxy(directory: Path, targets: list[str]) -> Process:
+    """A load balancer that passes TCP on to each target in turn."""
+    port = free_port()
+    servers = "".join(f"  server s{number} {target}\n" for number, target in enumerate(targets))
+    config = directory / "haproxy.cfg"
+    config.write_text(
+        "defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 15m\n  timeout server 15m\n"
+        f"frontend agents\n  bind 127.0.0.1:{port}\n  maxconn 50000\n  default_backend controllers\n"
+        f"backend controllers\n  balance roundrobin\n{servers}",
+        encoding="ascii",
+    )
+    program = shutil.which("haproxy") or "/usr/sbin/haproxy"
+    return Process([program, "-db", "-f", str(config)], port, directory / "haproxy.log")
+
+
+def redis(directory: Path, name: str = "redis") -> Process:
+    """A Redis server that keeps nothing."""
+    port = free_port()
+    program = shutil.which("redis-server")
+    if program is None:
+        raise RuntimeError("there is no redis-server")
+    data = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=directory))
+    argv = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(data)]
+    return Process(argv, port, directory / f"{name}.log")
