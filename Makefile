@@ -61,7 +61,7 @@ lab: ## run the lab, e.g. make lab ARGS='run --scenario uplink --terminals 5 --s
 
 bench: ## what the controller costs: the core alone, and under load beside a raw gRPC server (ten minutes)
 	@scripts/setup.sh apt python go
-	@scripts/bench.sh
+	@scripts/bench.sh $(ARGS)
 
 clean: ## remove what was built here; caches outside the repository stay
 	@rm -rf build out .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -3,7 +3,7 @@
 #
 # What the controller costs: the core alone, then the whole controller over gRPC on one core, beside a raw grpc.aio
 # server that answers the same streams and does nothing else.
-#   bench.sh [PART...]    parts: core all-send a-fifth saturated; default all of them
+#   bench.sh [PART...]    parts: core all-send a-fifth saturated; default all of them; and: faults
 # BENCH_SECONDS (default 30) is the counted length of each run under load. Quote ratios and medians: machines differ,
 # and the figures are only good while nothing else runs (the load generator reports when it had no core).
 
@@ -26,6 +26,7 @@ parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=(core all-send a-fifth saturated)
 for part in "${parts[@]}"; do
 	case $part in
+	faults) step "what faults do to replicas" python controller/benchmarks/faults.py ;;
 	core) step "the core alone" python controller/benchmarks/core.py --json "$OUT/core.json" ;;
 	all-send)
 		step "4,000 terminals that all send, 400 cells" load all-send --cells 400 --terminals 10 --sending 1 --compare-raw
