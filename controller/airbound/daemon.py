@@ -5,17 +5,19 @@ import asyncio
 import signal
 from collections.abc import Callable
 
-from airbound.config import Config
+from airbound.config import cell_overrides
+from airbound.configuration.layers import Loaded
 from airbound.core.engine import Engine
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
 from airbound.runtime import garbage, log
+from airbound.runtime.in_force import InForce
 from airbound.runtime.reload import Reloader
 from airbound.runtime.runner import Runner
 
 
 async def run(
-    config: Config, read_again: Callable[[], Config] | None = None, log_dropped: Callable[[], int] = lambda: 0
+    loaded: Loaded, read_again: Callable[[], Loaded] | None = None, log_dropped: Callable[[], int] = lambda: 0
 ) -> None:
     """Serve until SIGTERM or SIGINT. Phones keep their bounds until their leases end, so that a controller that starts
     again at once goes on where this one stopped. SIGHUP takes over what `read_again` returns.
@@ -23,18 +25,19 @@ async def run(
     Raises:
         ListenError: an address cannot be listened on.
     """
+    config, in_force = loaded.config, InForce(loaded)
     runner = Runner(
-        Engine(config.parameters, config.mode, config.exempt),
+        Engine(config.parameters, config.mode, config.exempt, cell_overrides(config)),
         streams_max=config.limits.streams_max,
         streams_per_address_max=config.limits.streams_per_address_max,
     )
-    operations = OperationsService(runner, log_dropped)
+    operations = OperationsService(runner, log_dropped, in_force)
     running = await server.start(runner, operations, config.listen, config.operators, config.limits.reports_per_s)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    loop.add_signal_handler(signal.SIGHUP, Reloader(runner, config, read_again).reload)
+    loop.add_signal_handler(signal.SIGHUP, Reloader(runner, in_force, read_again).reload)
     address = f"{config.listen.rpartition(':')[0]}:{running.port}"
     parameters = config.parameters
     policy = parameters.policy if parameters.policy == "bdp" else f"paper, table {parameters.paper.table}"

@@ -8,13 +8,16 @@ from typing import Any, TypeVar
 import grpc
 
 from airbound import __version__
+from airbound.configuration.layers import Loaded
 from airbound.core.addresses import Mac, exempt_name, mac_from_text, mac_text
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
 from airbound.core.reasons import Code
+from airbound.grpc import configuration_convert
 from airbound.grpc import operations_convert as convert
 from airbound.grpc.operations_convert import MODES
+from airbound.runtime.in_force import InForce
 from airbound.runtime.runner import Runner
 from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, terminal_pb2
 
@@ -25,11 +28,16 @@ NAME_MAX_CHARACTERS = 256
 
 
 class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
-    """Shows the engine's state and passes on what operators decide. `log_dropped` counts lines that were not logged."""
+    """Shows the engine's state and passes on what operators decide. `log_dropped` counts lines that were not logged.
+    Without `in_force` the configuration is shown as that of all defaults.
+    """
 
-    def __init__(self, runner: Runner, log_dropped: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, runner: Runner, log_dropped: Callable[[], int] = lambda: 0, in_force: InForce | None = None
+    ) -> None:
         self._runner = runner
         self._log_dropped = log_dropped
+        self._in_force = in_force or InForce(Loaded())
 
     async def GetController(  # noqa: N802  # the contract's name
         self, _request: operations_pb2.GetControllerRequest, _context: Any
@@ -58,6 +66,12 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
                 for (name, code), value in sorted(counts.items())
             ],
         )
+
+    async def GetConfiguration(  # noqa: N802
+        self, _request: operations_pb2.GetConfigurationRequest, _context: Any
+    ) -> operations_pb2.GetConfigurationResponse:
+        """Every value in force and where it comes from."""
+        return configuration_convert.configuration(self._in_force, self._runner)
 
     async def ListCells(  # noqa: N802
         self, request: operations_pb2.ListCellsRequest, context: Any
@@ -130,12 +144,15 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
     async def SetMode(  # noqa: N802
         self, request: operations_pb2.SetModeRequest, context: Any
     ) -> operations_pb2.SetModeResponse:
-        """Switch between observing and controlling."""
-        for mode, wire in MODES.items():
-            if wire == request.mode:
-                return operations_pb2.SetModeResponse(previous_mode=MODES[self._runner.set_mode(mode)])
-        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"mode = {request.mode}: expected observe or control")
-        raise AssertionError  # abort raises
+        """Switch the controller or a cell between observing and controlling."""
+        mode = next((mode for mode, wire in MODES.items() if wire == request.mode), None)
+        if (mode is None) != request.configured:
+            expected = "none" if request.configured else "observe or control"
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"mode = {request.mode}: expected {expected}")
+        bssid = await _mac("bssid", request.bssid, context) if request.bssid else b""
+        previous = self._runner.set_mode(mode, bssid)
+        now = MODES[self._runner.mode(bssid)]
+        return operations_pb2.SetModeResponse(previous_mode=MODES[previous], mode=now)
 
     async def ExemptTerminal(  # noqa: N802
         self, request: operations_pb2.ExemptTerminalRequest, context: Any

@@ -12,9 +12,11 @@ import grpc.aio
 
 from airbound.core.addresses import Address, mac_from_text
 from airbound.core.engine import Engine
+from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Mode, Parameters
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
+from airbound.runtime.in_force import InForce
 from airbound.runtime.runner import Runner
 from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone
 from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, terminal_pb2
@@ -42,10 +44,12 @@ class LiveController:
         streams_max: int = 100,
         streams_per_address_max: int = 0,
         reports_per_s: float = 1000.0,
+        overrides: Sequence[CellOverride] = (),
+        in_force: InForce | None = None,
     ) -> None:
         self.now_us = 1_000_000_000
         self.runner = Runner(
-            Engine(parameters or Parameters(policy="paper"), mode, exempt),
+            Engine(parameters or Parameters(policy="paper"), mode, exempt, overrides),
             streams_max=streams_max,
             streams_per_address_max=streams_per_address_max,
             clock_us=lambda: self.now_us,
@@ -56,12 +60,13 @@ class LiveController:
         self.addresses: dict[str, Sequence[Address]] = {}  # what the access point reports of a station's IP addresses
         self._operators = operators
         self._reports_per_s = reports_per_s
+        self._in_force = in_force
         self._packets: dict[str, int] = {}
         self._second = 0
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        operations = OperationsService(self.runner)
+        operations = OperationsService(self.runner, in_force=self._in_force)
         self.running = await server.start(self.runner, operations, self.target, self._operators, self._reports_per_s)
         self._stack.push_async_callback(self.running.stop)
         self.target = f"{self.target.rpartition(':')[0]}:{self.running.port}"
