@@ -34,6 +34,7 @@ OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 INTERRUPTED = 130  # as shells have it: 128 and the signal's number
 TIMEOUT_MAX_S = 3600
 CONFIGURED = "configured"
+SHELLS = ("bash", "zsh")
 
 EPILOG = """examples:
   airbound controller                          agents on 127.0.0.1:50051, operators on 127.0.0.1:50052, policy bdp
@@ -156,6 +157,10 @@ def parser() -> argparse.ArgumentParser:
         "health", _health, "report whether a controller serves, for supervisors: exit code 0 if it does", "",
         " --controller unix:/run/airbound.sock --timeout 1", parents=[client],
     )  # fmt: skip
+    options = command(
+        "completion", _completion, "print what makes a shell complete commands and options", " bash", " zsh"
+    )
+    options.add_argument("shell", choices=SHELLS)
     return root
 
 
@@ -256,6 +261,12 @@ def _check_config(arguments: argparse.Namespace) -> int:
         return _output(lambda: _print(json.dumps(dataclasses.asdict(config), indent=2)))
     what = f"agents on {config.listen}, mode {config.mode}, policy {config.parameters.policy}"
     return _output(lambda: _print(f"{loaded.file or 'no file'}: valid; {what}; SHA-256 {config_hash(config)}"))
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    from airbound.operator import completion
+
+    return _output(lambda: _print(completion.script(parser(), arguments.shell)))
 
 
 def _output(write: Callable[[], None]) -> int:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: usage, configuration, output; and the commands against a real controller process."""
 
+import argparse
 import asyncio
 import json
 import os
@@ -15,6 +16,7 @@ import pytest
 from airbound.config import load
 from airbound.configuration.values import config_hash
 from airbound.operator import cli
+from airbound.operator.completion import parsers
 from airbound.testing.agents import WAIT_S
 from airbound.testing.live import BSSID, MACS, LiveController
 
@@ -23,7 +25,7 @@ NAME = "127.0.0.1"
 NOBODY = "127.0.0.1:1"
 COMMANDS = (
     "controller", "check-config", "cells", "stations", "terminals", "explain", "counters", "config", "mode", "exempt",
-    "health",
+    "health", "completion",
 )  # fmt: skip
 
 
@@ -195,16 +197,26 @@ def test_a_wrong_endpoint(arguments: list[str], complaint: str, capsys: pytest.C
     assert complaint in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ""])
-def test_help_has_examples_that_are_right_usage(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        cli.main([*command.split(), "--help"])
-    assert caught.value.code == 0
-    examples = re.findall(r"^  airbound ((?:\S+ ?)+)", capsys.readouterr().out.partition("examples:")[2], re.MULTILINE)
+@pytest.mark.parametrize("of", list(parsers(cli.parser())), ids=lambda of: str(of.prog))
+def test_every_command_has_a_summary_and_examples_that_are_right_usage(of: argparse.ArgumentParser) -> None:
+    text = of.format_help()
+    summary = text.partition("\n\n")[2].partition("\n\n")[0]
+    assert summary[:1].isupper()
+    assert summary.endswith(".")
+    examples = re.findall(r"^  airbound ((?:\S+ ?)+)", text.partition("examples:")[2], re.MULTILINE)
     assert examples
     for example in examples:
+        assert f"airbound {example}".startswith(of.prog)
         assert cli.parser().parse_args(example.split())
-        assert example.split()[0] in ([command] if command else COMMANDS)
+
+
+def test_every_command_is_listed_with_its_summary() -> None:
+    for of in parsers(cli.parser()):
+        for action in of._subparsers._actions if of._subparsers else ():
+            if isinstance(action, argparse._SubParsersAction):
+                listed = {choice.dest: choice.help for choice in action._choices_actions}
+                assert listed.keys() == action.choices.keys()
+                assert all(listed.values())
 
 
 def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
