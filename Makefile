@@ -16,9 +16,10 @@ build: ## build the agents, the traffic generator and the load generator into bu
 	@scripts/setup.sh apt python go
 	@scripts/build.sh
 
-generate: ## generate Go and Python from proto/
+generate: ## generate Go and Python from proto/, and the reference of the controller's configuration
 	@scripts/setup.sh
 	@scripts/generate.sh
+	@scripts/generate-configuration.sh
 
 format: ## format Go, Python and proto in place
 	@scripts/setup.sh

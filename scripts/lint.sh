@@ -41,6 +41,7 @@ step "files: licences" reuse lint --quiet
 step "proto: lint" proto_lint
 step "proto: breaking changes" scripts/check-proto-breaking.sh
 step "proto: generated code is current" scripts/generate.sh --check
+step "configuration: reference and example are current" scripts/generate-configuration.sh --check
 step "shell: shellcheck" shellcheck_all
 step "Python: ruff" ruff_all
 step "Python: mypy" mypy_all

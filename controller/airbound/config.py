@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration file: TOML, strict, frozen.
+"""The configuration: TOML, strict, frozen.
 
 TOML because the interpreter reads it without further packages, and because a TOML string is always a string: YAML 1.1
 takes some MAC addresses for numbers in base 60. The tables are the core's parameter classes; pydantic checks them. An
-unknown key is an error with the nearest known one, a value out of its limits is an error with the limits.
+unknown key is an error with the nearest known one, a value out of its limits is an error with the limits. Where values
+come from beside a file is `airbound.configuration`.
 """
 
 import dataclasses
@@ -12,14 +13,15 @@ import difflib
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from airbound.core.addresses import exempt_name
+from airbound.core.addresses import exempt_name, mac_from_text, mac_text
+from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Mode, Parameters
 from airbound.store.options import StoreOptions
 
@@ -29,15 +31,40 @@ DEFAULT_LISTEN = "127.0.0.1:50051"
 DEFAULT_OPERATORS = "127.0.0.1:50052"
 PORT_MAX = 65_535
 UNIX = "unix:"
+CELLS_MAX = 1_000
+SSID_PATTERN_MAX_CHARACTERS = 256
 
 _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
 class ConfigError(ValueError):
-    """What is wrong, in which file, at which key."""
+    """What is wrong, in which file or variable, at which key."""
+
+
+class InvalidError(ValueError):
+    """What is wrong with a document, and where: the keys that lead there, and the value if it is a plain one."""
+
+    def __init__(self, location: tuple[str, ...], message: str, value: str = "", *, unknown: bool = False) -> None:
+        self.location = location
+        self.message = message
+        self.shown = f" = {value}" if value else ""
+        self.unknown = unknown
+        super().__init__(self.text(".".join(location)))
+
+    def text(self, name: str) -> str:
+        """What is wrong, of something that has this name where it was written."""
+        if self.unknown:
+            return f"unknown key {name}; {self.message}"
+        return f"{name}{self.shown}: {self.message}" if name else self.message
 
 
 def _endpoint(value: str) -> str:
+    if value.startswith(UNIX):
+        raise ValueError("agents come over the network: expected ADDRESS:PORT")
+    return _network_endpoint(value)
+
+
+def _network_endpoint(value: str) -> str:
     host, colon, port = value.rpartition(":")
     plain = ":" not in host or (host.startswith("[") and host.endswith("]"))
     if host and colon and plain and re.fullmatch(r"[0-9]{1,5}", port) and int(port) <= PORT_MAX:
@@ -50,13 +77,25 @@ def _operator_endpoint(value: str) -> str:
         if value.startswith(f"{UNIX}/"):
             return value
         raise ValueError("expected unix:/PATH, an absolute path")
-    return _endpoint(value)
+    return _network_endpoint(value)
 
 
 def _name(value: str) -> str:
     if value.isprintable():
         return exempt_name(value)
     raise ValueError("expected a printable name")
+
+
+def _exempt(value: Any) -> bool | tuple[str, ...]:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(name, str) and name for name in value):
+        return tuple(map(_name, value))
+    raise ValueError("expected true, false or a list of names of terminals")
+
+
+def _bssid(value: str) -> str:
+    return mac_text(mac_from_text(value))
 
 
 def checked_endpoint(value: str, name: str) -> str:
@@ -77,7 +116,13 @@ class Limits:
 
     streams_max: Annotated[int, Field(ge=1, le=1_000_000, description="open streams of agents")] = 20_000
     streams_per_address_max: Annotated[
-        int, Field(ge=0, le=1_000_000, description="of them, those that come from one address; 0: no such limit")
+        int,
+        Field(
+            ge=0,
+            le=1_000_000,
+            description="of them, those that come from one address, which may stand for many where addresses are"
+            " translated (NAT); 0: no such limit",
+        ),
     ] = 1_000
     reports_per_s: Annotated[float, Field(ge=0.1, le=10_000, description="reports of one stream")] = 20.0
     log_lines_per_s: Annotated[
@@ -89,22 +134,58 @@ class Limits:
     ] = 10_000
 
 
+Names = tuple[Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_name)], ...]
+Bssids = tuple[Annotated[str, AfterValidator(_bssid)], ...]
+Patterns = tuple[Annotated[str, Field(min_length=1, max_length=SSID_PATTERN_MAX_CHARACTERS)], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class CellTable:
+    """What is otherwise in some cells: in those of these BSSIDs, or in those whose SSID matches a pattern."""
+
+    bssid: Annotated[Bssids, Field(description="of the cell, or a list of them")] = ()
+    ssid: Annotated[
+        Patterns,
+        Field(description="of the cells, case sensitive, or a list: * is any text, ? any character, [ab] one of these"),
+    ] = ()
+    mode: Annotated[Mode | None, Field(description="unset: the controller's")] = None
+    exempt: Annotated[
+        bool | tuple[str, ...],
+        PlainValidator(_exempt),
+        Field(description="true: the whole cell; a list: terminals of these names while they are joined to it"),
+    ] = False
+    parameters: Annotated[
+        dict[str, Any], Field(description="`policy` and every table below, key by key; what is unset: the controller's")
+    ] = dataclasses.field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class Config:
     """All that a controller is given at its start; without a file, these defaults."""
 
-    listen: Annotated[str, AfterValidator(_endpoint)] = DEFAULT_LISTEN
-    operators: tuple[Annotated[str, AfterValidator(_operator_endpoint)], ...] = (DEFAULT_OPERATORS,)
-    log: LogStyle = "text"
-    mode: Mode = "control"
-    exempt: tuple[Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_name)], ...] = ()
+    listen: Annotated[
+        str, AfterValidator(_endpoint), Field(description="where agents connect to: ADDRESS:PORT, [::1]:PORT for IPv6")
+    ] = DEFAULT_LISTEN
+    operators: Annotated[
+        tuple[Annotated[str, AfterValidator(_operator_endpoint)], ...],
+        Field(description="where operators' tools connect to, each ADDRESS:PORT or unix:/PATH"),
+    ] = (DEFAULT_OPERATORS,)
+    log: Annotated[LogStyle, Field(description="one line for each decision, with its reasons: as text, or as JSON")] = (
+        "text"
+    )
+    mode: Annotated[Mode, Field(description="observe computes and shows, and applies nothing")] = "control"
+    exempt: Annotated[
+        Names, Field(description="names of terminals, in plain text their IP addresses; BSSIDs of cells")
+    ] = ()
     limits: Limits = Limits()
     store: StoreOptions = StoreOptions()
     parameters: Parameters = Parameters()
+    cell: Annotated[tuple[CellTable, ...], Field(max_length=CELLS_MAX, description="overrides of single cells")] = ()
 
 
 _CONFIG = TypeAdapter(Config)
-_PARAMETERS = tuple(field.name for field in dataclasses.fields(Parameters))
+_PARAMETERS = TypeAdapter(Parameters)
+_PARAMETER_NAMES = tuple(field.name for field in dataclasses.fields(Parameters))
 
 
 def load(path: Path) -> Config:
@@ -113,11 +194,19 @@ def load(path: Path) -> Config:
     Raises:
         ConfigError: the file cannot be read or is not a valid configuration.
     """
+    return parse(read(path), str(path))
+
+
+def read(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        ConfigError: the file cannot be read, or is no text.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
-    return parse(text, str(path))
 
 
 def parse(text: str, origin: str) -> Config:
@@ -127,77 +216,177 @@ def parse(text: str, origin: str) -> Config:
         ConfigError: the text is not TOML or not a valid configuration.
     """
     try:
-        raw = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of 5000 digits is a plain ValueError
-        raise ConfigError(f"{origin}: not TOML: {error}") from error
-    if "parameters" in raw:
-        raise ConfigError(f"{origin}: unknown key parameters; its tables stand at the top of the file")
-    parameters = {key: raw.pop(key) for key in _PARAMETERS if key in raw}
-    for key, value in _leaves(raw | parameters):
-        if isinstance(value, datetime.date | datetime.time):  # JSON has none
-            raise ConfigError(f"{origin}: {key} = {value}: dates and times are not used here")
-    # In JSON's strict mode a table may become a dataclass and a list a tuple, and nothing else changes its type.
-    document = json.dumps({**raw, "parameters": parameters})
+        return validated(document(text))
+    except InvalidError as error:
+        raise ConfigError(f"{origin}: {error}") from error
+
+
+def document(text: str) -> dict[str, Any]:
+    """What TOML says.
+
+    Raises:
+        InvalidError: the text is not TOML.
+    """
     try:
-        return _CONFIG.validate_json(document)
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number of 5000 digits is a plain ValueError
+        raise InvalidError((), f"not TOML: {error}") from error
+
+
+def validated(raw: dict[str, Any]) -> Config:
+    """A configuration from what TOML says.
+
+    Raises:
+        InvalidError: an unknown key, a wrong type, a value out of its limits.
+    """
+    if "parameters" in raw:
+        raise InvalidError(("parameters",), "its tables stand at the top of the file", unknown=True)
+    for location, value in _leaves(raw):
+        if isinstance(value, datetime.date | datetime.time):  # JSON has none
+            raise InvalidError(location, "dates and times are not used here", str(value))
+    parameters, rest = _split(raw)
+    cells = rest.get("cell")
+    if isinstance(cells, list):
+        rest["cell"] = [_cell(number, entry) for number, entry in enumerate(cells)]
+    # In JSON's strict mode a table may become a dataclass and a list a tuple, and nothing else changes its type.
+    try:
+        config = _CONFIG.validate_json(json.dumps({**rest, "parameters": parameters}))
     except ValidationError as error:
-        raise ConfigError(f"{origin}: {_first(error)}") from error
+        raise _invalid(error) from error
+    return dataclasses.replace(config, cell=_checked_cells(config)) if config.cell else config
 
 
-def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+def _split(raw: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The core's parameters, and everything else."""
+    parameters = {key: raw[key] for key in _PARAMETER_NAMES if key in raw}
+    return parameters, {key: value for key, value in raw.items() if key not in parameters}
+
+
+def _cell(number: int, entry: Any) -> Any:
+    """A [[cell]] table as `CellTable` has it."""
+    if not isinstance(entry, dict):
+        return entry
+    if "parameters" in entry:
+        location = ("cell", str(number), "parameters")
+        raise InvalidError(location, "its tables stand in the cell's, [cell.bdp]", unknown=True)
+    parameters, rest = _split(entry)
+    lists = {key: [rest[key]] for key in ("bssid", "ssid") if isinstance(rest.get(key), str)}
+    return {**rest, **lists, "parameters": parameters}
+
+
+def _checked_cells(config: Config) -> tuple[CellTable, ...]:
+    """The overrides, with values of their parameters as they are in force.
+
+    Raises:
+        InvalidError: an override is for no cell, or for one that has an override already, or its parameters are wrong.
+    """
+    seen: dict[str, int] = {}
+    checked = []
+    for number, cell in enumerate(config.cell):
+        location = ("cell", str(number))
+        if bool(cell.bssid) == bool(cell.ssid):
+            raise InvalidError(location, "expected bssid or ssid, one of them")
+        for name in (*cell.bssid, *cell.ssid):
+            if seen.setdefault(name, number) != number:
+                key = "bssid" if cell.bssid else "ssid"
+                raise InvalidError((*location, key), f"cell.{seen[name]} has it already, and comes first", repr(name))
+        try:
+            parameters = overridden(config.parameters, cell.parameters)
+        except ValidationError as error:
+            raise _invalid(error, location) from error
+        in_force = _chosen(dataclasses.asdict(parameters), cell.parameters)
+        checked.append(dataclasses.replace(cell, parameters=in_force))
+    return tuple(checked)
+
+
+def overridden(parameters: Parameters, changes: dict[str, Any]) -> Parameters:
+    """Parameters with some of their keys changed.
+
+    Raises:
+        ValidationError: a key is unknown, or a value wrong.
+    """
+    if not changes:
+        return parameters
+    return _PARAMETERS.validate_json(json.dumps(_merged(dataclasses.asdict(parameters), changes)))
+
+
+def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    both = {key: base[key] for key in base.keys() & changes.keys()}
+    tables = {key: _merged(old, changes[key]) for key, old in both.items() if _are_tables(old, changes[key])}
+    return {**base, **changes, **tables}
+
+
+def _are_tables(*values: Any) -> bool:
+    return all(isinstance(value, dict) for value in values)
+
+
+def _chosen(values: dict[str, Any], keys: dict[str, Any]) -> dict[str, Any]:
+    """Of nested values those whose keys are in `keys`."""
+    return {key: _chosen(values[key], of) if isinstance(of, dict) else values[key] for key, of in keys.items()}
+
+
+def cell_overrides(config: Config) -> tuple[CellOverride, ...]:
+    """The overrides of single cells as the core has them."""
+    return tuple(
+        CellOverride(
+            name=f"cell.{number}",
+            bssids=tuple(map(mac_from_text, cell.bssid)),
+            ssids=cell.ssid,
+            mode=cell.mode,
+            exempt=cell.exempt is True,
+            exempt_terminals=frozenset() if isinstance(cell.exempt, bool) else frozenset(cell.exempt),
+            parameters=overridden(config.parameters, cell.parameters),
+        )
+        for number, cell in enumerate(config.cell)
+    )
+
+
+def _leaves(value: Any, location: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every value that is neither a table nor a list, with its key."""
     if not isinstance(value, dict | list):
-        yield key, value
+        yield location, value
         return
     for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _leaves(inner, f"{key}.{name}" if key else str(name))
+        yield from _leaves(inner, (*location, str(name)))
 
 
-def _first(error: ValidationError) -> str:
+def _invalid(error: ValidationError, within: tuple[str, ...] = ()) -> InvalidError:
     """The first thing that is wrong: its key, its value and what would be right."""
     found = error.errors()[0]
-    location = [str(part) for part in found["loc"]]
-    if location[:1] == ["parameters"]:
-        location = location[1:]
-    key = ".".join(location)
+    location = tuple(str(part) for part in found["loc"])
+    location = within + (location[1:] if location[:1] == ("parameters",) else location)
     if found["type"] == "unexpected_keyword_argument":
-        return f"unknown key {key}; {_hint(location)}"
-    shown = "" if isinstance(found["input"], dict) else f" = {found['input']!r}"
+        return InvalidError(location, _hint(location), unknown=True)
+    value = "" if isinstance(found["input"], dict) else repr(found["input"])
     message = found["msg"].removeprefix("Value error, ").removeprefix("Input ")
     if found["type"] == "dataclass_type":
-        message = f"should be a table, [{key}]"
-    return f"{key}{shown}: {message}" if key else message
+        message = f"should be a table, [{'.'.join(part for part in location if not part.isdecimal())}]"
+    if location == ("cell",) and isinstance(found["input"], dict):
+        message = "should be written [[cell]]"
+    return InvalidError(location, message, value)
 
 
-def _hint(location: list[str]) -> str:
+def _hint(location: tuple[str, ...]) -> str:
     *table, unknown = location
-    known = [*_PARAMETERS, *_names(Config)] if not table else list(_names(_table(table[0])))
-    known = [name for name in known if name != "parameters"]
+    known = known_keys(tuple(table))
     prefix = "".join(f"{part}." for part in table)
     near = difflib.get_close_matches(unknown, known, n=1)
     return f"did you mean {prefix}{near[0]}?" if near else f"known keys: {', '.join(sorted(known))}"
 
 
-def _table(name: str) -> Any:
-    of = Config if name in _names(Config) else Parameters
-    return next(field.default for field in dataclasses.fields(of) if field.name == name)
-
-
-def _names(of: Any) -> Iterable[str]:
-    return (field.name for field in dataclasses.fields(of))
-
-
-def differences(before: Config, after: Config) -> list[str]:
-    """What differs, a line each: `bdp.gain 1.0 -> 2.0`."""
-    old, new = _flat(dataclasses.asdict(before)), _flat(dataclasses.asdict(after))
-    return [f"{key} {old[key]} -> {new[key]}" for key in old if old[key] != new[key]]
-
-
-def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in table.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, "" if key == "parameters" else f"{prefix}{key}.")
-        else:
-            flat[prefix + key] = value
-    return flat
+def known_keys(table: tuple[str, ...]) -> list[str]:
+    """What may stand in a table, the topmost one if it has no name; nothing in what is no table."""
+    if table[:1] == ("cell",) and len(table) > 1:
+        of: Any = CellTable if len(table) == 2 else Parameters  # noqa: PLR2004  # cell and its number
+        table = table[2:]
+    else:
+        of = Config
+    for part in table:
+        if not dataclasses.is_dataclass(of):
+            return []
+        fields = {field.name: field for field in (*dataclasses.fields(of), *dataclasses.fields(Parameters))}
+        of = type(fields[part].default) if part in fields else None
+    if not dataclasses.is_dataclass(of):
+        return []
+    names = [field.name for field in dataclasses.fields(of) if field.name != "parameters"]
+    return [*names, *_PARAMETER_NAMES] if of in {Config, CellTable} else names

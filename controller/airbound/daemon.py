@@ -7,22 +7,24 @@ import signal
 import socket
 from collections.abc import Callable
 
-from airbound.config import Config
+from airbound.config import cell_overrides
+from airbound.configuration.layers import Loaded
 from airbound.core.engine import Engine
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
-from airbound.replica.choices import Choices
+from airbound.replica.choices import KeptChoices
 from airbound.replica.node import Node
 from airbound.replica.operations import ReplicatedOperations
 from airbound.replica.replicas_service import ReplicasService, Single
 from airbound.runtime import garbage, log
+from airbound.runtime.in_force import InForce
 from airbound.runtime.reload import Reloader
 from airbound.runtime.runner import Runner
 from airbound.store.factory import open_store
 
 
 async def run(
-    config: Config, read_again: Callable[[], Config] | None = None, log_dropped: Callable[[], int] = lambda: 0
+    loaded: Loaded, read_again: Callable[[], Loaded] | None = None, log_dropped: Callable[[], int] = lambda: 0
 ) -> None:
     """Serve until SIGTERM or SIGINT. Phones keep their bounds until their leases end, so that a controller that starts
     again at once goes on where this one stopped. SIGHUP takes over what `read_again` returns.
@@ -31,24 +33,25 @@ async def run(
         ListenError: an address cannot be listened on.
         StoreError: the embedded store's file cannot be used.
     """
+    config, in_force = loaded.config, InForce(loaded)
     store = open_store(config.store)
     replicas = bool(config.store.url)
     runner = Runner(
-        Engine(config.parameters, config.mode, config.exempt, replicas=replicas),
+        Engine(config.parameters, config.mode, config.exempt, cell_overrides(config), replicas=replicas),
         streams_max=config.limits.streams_max,
         streams_per_address_max=config.limits.streams_per_address_max,
     )
     node = Node(_replica_name(), runner, store) if replicas else None
     changed = node.choices_changed if node is not None else lambda: None
-    choices = Choices(runner, store, config.mode, config.exempt, changed)
+    choices = KeptChoices(runner, store, config.mode, config.exempt, changed)
     operations: OperationsService
     if node is not None:
         node.choices = choices
         await node.start()
-        operations = ReplicatedOperations(runner, node, log_dropped, choices)
+        operations = ReplicatedOperations(runner, node, log_dropped, choices, in_force)
     else:
         await store.start("", lambda _: None, lambda: None)
-        operations = OperationsService(runner, log_dropped, choices)
+        operations = OperationsService(runner, log_dropped, choices, in_force)
     await choices.read_or_log()
     running = await server.start(
         runner,
@@ -63,10 +66,8 @@ async def run(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    loop.add_signal_handler(
-        signal.SIGHUP,
-        Reloader(runner, config, read_again, lambda fresh: choices.configured(fresh.mode, fresh.exempt)).reload,
-    )
+    configured = Reloader(runner, in_force, read_again, lambda fresh: choices.configured(fresh.mode, fresh.exempt))
+    loop.add_signal_handler(signal.SIGHUP, configured.reload)
     address = f"{config.listen.rpartition(':')[0]}:{running.port}"
     parameters = config.parameters
     policy = parameters.policy if parameters.policy == "bdp" else f"paper, table {parameters.paper.table}"

@@ -58,8 +58,8 @@ async def measured(arguments: argparse.Namespace, replicas: int, *, with_redis: 
         balancer = await stack.enter_async_context(processes.haproxy(directory, [c.target for c in controllers]))
         load = await asyncio.create_subprocess_exec(
             str(LOAD), "--controller", balancer.target, "--operators", controllers[0].operators, "--shared-address",
-            "--pid", str(controllers[0].pid), "--cells", str(arguments.cells * replicas), "--terminals", str(arguments.terminals),
-            "--seconds", str(round(arguments.seconds + WARM_UP_S)),
+            "--pid", str(controllers[0].pid), "--cells", str(arguments.cells * replicas),
+            "--terminals", str(arguments.terminals), "--seconds", str(round(arguments.seconds + WARM_UP_S)),
             stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         try:

@@ -12,9 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from airbound.config import Config, ConfigError, Limits, checked_endpoint, differences, load, parse
+from airbound.config import (
+    Config,
+    ConfigError,
+    Limits,
+    cell_overrides,
+    checked_endpoint,
+    load,
+    parse,
+)
+from airbound.core.addresses import mac_from_text
 from airbound.core.parameters import BdpParameters, Parameters
 
+BSSID = "02:00:00:00:00:0a"
 EXAMPLE = """
 listen = "[::]:50051"
 operators = ["127.0.0.1:50052", "unix:/run/airbound.sock"]
@@ -48,10 +58,6 @@ TABLES = {
     },
 }
 KEYS = [(table, field) for table, of in TABLES.items() for field in dataclasses.fields(of)]
-
-
-# Without a value unless they are set.
-OPTIONAL = {(table, field.name) for table, field in KEYS if field.default is None}
 
 
 def plain(annotation: Any) -> Any:
@@ -88,7 +94,7 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[bdp.x]\ny = 1", "x.toml: unknown key bdp.x; known keys: "),
         (
             "zzz = 1",
-            "x.toml: unknown key zzz; known keys: bdp, capacity, edca, exempt, identity, limits, listen, log, min_rtt,",
+            "x.toml: unknown key zzz; known keys: bdp, capacity, cell, edca, exempt, identity, limits, listen, log,",
         ),
         ("[parameters]\npolicy = 'bdp'", "x.toml: unknown key parameters; its tables stand at the top of the file"),
         ("policy = 'fair'", "x.toml: policy = 'fair': should be 'paper' or 'bdp'"),
@@ -129,7 +135,10 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("listen = 50051", "x.toml: listen = 50051: should be a valid string"),
         ("listen = '::1:50051'", "x.toml: listen = '::1:50051': expected ADDRESS:PORT"),
         ("listen = 'a:70000'", "x.toml: listen = 'a:70000': expected ADDRESS:PORT"),
-        ("listen = 'unix:/run/x'", "x.toml: listen = 'unix:/run/x': expected ADDRESS:PORT"),
+        (
+            "listen = 'unix:/run/x'",
+            "x.toml: listen = 'unix:/run/x': agents come over the network: expected ADDRESS:PORT",
+        ),
         ("operators = '127.0.0.1:1'", "x.toml: operators = '127.0.0.1:1': should be a valid array"),
         ("operators = ['unix:run']", "x.toml: operators.0 = 'unix:run': expected unix:/PATH, an absolute path"),
         ("operators = ['127.0.0.1:1', 'x']", "x.toml: operators.1 = 'x': expected ADDRESS:PORT"),
@@ -142,6 +151,42 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
             "[limits]\nstreams_max = 07:32:00",
             "x.toml: limits.streams_max = 07:32:00: dates and times are not used here",
         ),
+        ("[cell]\nmode = 'observe'", "x.toml: cell: should be written [[cell]]"),
+        ("cell = 1", "x.toml: cell = 1: should be a valid array"),
+        ("cell = [1]", "x.toml: cell.0 = 1: should be a table, [cell]"),
+        ("[[cell]]\nmode = 'observe'", "x.toml: cell.0: expected bssid or ssid, one of them"),
+        (f"[[cell]]\nbssid = '{BSSID}'\nssid = 'a'", "x.toml: cell.0: expected bssid or ssid, one of them"),
+        ("[[cell]]\nbssid = 'here'", "x.toml: cell.0.bssid.0 = 'here': 'here' is not a MAC address"),
+        ("[[cell]]\nssid = ''", "x.toml: cell.0.ssid.0 = '': String should have at least 1 character"),
+        ("[[cell]]\nssid = 1", "x.toml: cell.0.ssid = 1: should be a valid array"),
+        ("[[cell]]\nssid = 'a'\nmode = 'off'", "x.toml: cell.0.mode = 'off': should be 'observe' or 'control'"),
+        ("[[cell]]\nssid = 'a'\nmdoe = 'observe'", "x.toml: unknown key cell.0.mdoe; did you mean cell.0.mode?"),
+        ("[[cell]]\nssid = 'a'\nlisten = ''", "x.toml: unknown key cell.0.listen; known keys: bdp, bssid, capacity,"),
+        ("[[cell]]\nssid = 'a'\n[cell.limits]", "x.toml: unknown key cell.0.limits; known keys: "),
+        ("[[cell]]\nssid = 'a'\n[cell.parameters]", "x.toml: unknown key cell.0.parameters; its tables stand in the"),
+        ("[[cell]]\nssid = 'a'\nexempt = 1", "x.toml: cell.0.exempt = 1: expected true, false or a list of names"),
+        ("[[cell]]\nssid = 'a'\nexempt = ['']", "x.toml: cell.0.exempt = ['']: expected true, false or a list of"),
+        ("[[cell]]\nssid = 'a'\npolicy = 'x'", "x.toml: cell.0.policy = 'x': should be 'paper' or 'bdp'"),
+        (
+            "[[cell]]\nssid = 'a'\n[[cell]]\nssid = 'b'\n[cell.bdp]\ngian = 1",
+            "x.toml: unknown key cell.1.bdp.gian; did you mean cell.1.bdp.gain?",
+        ),
+        ("[[cell]]\nssid = 'a'\nbdp = 1", "x.toml: cell.0.bdp = 1: should be a table, [cell.bdp]"),
+        ("[[cell]]\nssid = 'a'\n[cell.bdp]\ngain = 0", "x.toml: cell.0.bdp.gain = 0: should be greater than"),
+        (
+            "[capacity]\nmax_bps = 1e6\n[[cell]]\nssid = 'a'\n[cell.capacity]\nmin_bps = 2e6",
+            "x.toml: cell.0.capacity: min_bps is more than max_bps = 1e+06",
+        ),
+        (
+            "[[cell]]\nssid = ['a', 'b']\n[[cell]]\nssid = ['c', 'b']",
+            "x.toml: cell.1.ssid = 'b': cell.0 has it already, and comes first",
+        ),
+        (
+            f"[[cell]]\nbssid = '{BSSID}'\n[[cell]]\nbssid = '{BSSID.upper()}'",
+            f"x.toml: cell.1.bssid = '{BSSID}': cell.0 has it already, and comes first",
+        ),
+        ("[bdp]\ngain = 0\n[[cell]]\nssid = 'a'\n[cell.paper]\ntable = 'gingerbread'", "x.toml: bdp.gain = 0: "),
+        ("[[cell]]\nssid = 'a'\nexempt = [2026-01-31]", "x.toml: cell.0.exempt.0 = 2026-01-31: dates and times are"),
         ("policy", "x.toml: not TOML: "),
         ("[capacity]\ndefault_bps = 1" + "0" * 400, "x.toml: capacity.default_bps = 1000000"),
         ("[capacity]\ndefault_bps = 1" + "0" * 5000, "x.toml: not TOML: "),
@@ -161,20 +206,6 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match=r"binary\.toml: cannot be read"):
         load(tmp_path / "binary.toml")
-
-
-def test_the_readmes_reference_is_the_default_configuration() -> None:
-    readme = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
-    reference = readme.split("```toml\n")[1].split("```")[0]
-    assert parse(reference, "README.md") == Config()
-    document: dict[str, Any] = tomllib.loads(reference)
-    expected = {field.name for field in (*dataclasses.fields(Config), *dataclasses.fields(Parameters))} - {"parameters"}
-    assert set(document) == expected
-    for table, of in TABLES.items():
-        unset = {key for key in (field.name for field in dataclasses.fields(of)) if (table, key) in OPTIONAL}
-        assert set(document[table]) == {field.name for field in dataclasses.fields(of)} - unset, table
-        for key in unset:
-            assert f"\n# {key} = " in reference
 
 
 @pytest.mark.parametrize(("table", "field"), KEYS, ids=[f"{table}.{field.name}" for table, field in KEYS])
@@ -242,15 +273,40 @@ def test_an_exempt_cell_is_known_however_its_bssid_is_written() -> None:
     assert config.exempt == ("02:00:00:00:0a:0b", "192.0.2.7", "FF:FF:FF:FF:FF:FF", "A:b")
 
 
-def test_differences_are_named_by_their_keys_in_the_file() -> None:
-    after = parse("exempt = ['192.0.2.7']\nmode = 'observe'\n[bdp]\ngain = 2.0\n[limits]\nstreams_max = 5", "x")
-    assert differences(Config(), Config()) == []
-    assert set(differences(Config(), after)) == {
-        "exempt () -> ('192.0.2.7',)",
-        "mode control -> observe",
-        "bdp.gain 1.0 -> 2.0",
-        "limits.streams_max 20000 -> 5",
-    }
+CELLS = f"""
+[bdp]
+gain = 2
+
+[[cell]]
+bssid = '{BSSID.upper().replace(":", "-")}'
+exempt = ['192.0.2.7']
+[cell.bdp]
+queue_segs = 0
+
+[[cell]]
+ssid = ['office-*', 'lab']
+mode = 'observe'
+exempt = true
+policy = 'paper'
+capacity.default_bps = 5_000_000
+"""
+
+
+def test_an_override_has_the_controllers_values_and_its_own_on_top() -> None:
+    config = parse(CELLS, "x")
+    first, second = cell_overrides(config)
+    assert (first.name, first.bssids, first.ssids) == ("cell.0", (mac_from_text(BSSID),), ())
+    assert (first.mode, first.exempt, first.exempt_terminals) == (None, False, {"192.0.2.7"})
+    assert first.parameters == dataclasses.replace(config.parameters, bdp=BdpParameters(gain=2, queue_segs=0))
+    assert (second.name, second.bssids, second.ssids) == ("cell.1", (), ("office-*", "lab"))
+    assert (second.mode, second.exempt, second.exempt_terminals) == ("observe", True, frozenset())
+    assert (second.parameters.policy, second.parameters.capacity.default_bps) == ("paper", 5e6)
+    assert second.parameters.bdp.gain == 2
+
+
+def test_an_override_of_nothing_has_the_controllers_parameters_themselves() -> None:
+    config = parse("[[cell]]\nssid = '*'\nmode = 'observe'", "x")
+    assert cell_overrides(config)[0].parameters is config.parameters
 
 
 @pytest.mark.parametrize(

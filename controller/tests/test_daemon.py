@@ -2,6 +2,7 @@
 """`airbound controller` as a process of its own, from its start to its end."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -33,11 +34,14 @@ class Controller:
         self.operators = operators
 
     @classmethod
-    async def start(cls, *options: str, listen: str = "127.0.0.1:0", operators: str = "127.0.0.1:0") -> "Controller":
+    async def start(
+        cls, *options: str, listen: str = "127.0.0.1:0", operators: str = "127.0.0.1:0", **environment: str
+    ) -> "Controller":
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "airbound", "controller", "--listen", listen, "--operators", operators, *options),
             stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, **environment},
         )
         assert process.stderr is not None
         line = (await asyncio.wait_for(process.stderr.readline(), START_WITHIN_S)).decode()
@@ -149,6 +153,83 @@ async def test_sighup_reads_the_file_again_and_an_error_ends_nothing(controller:
     assert code == 0
     assert "info reload configuration: mode control -> observe" in log
     assert "Traceback" not in log
+
+
+async def test_environment_file_and_overrides_of_cells_over_a_reload(
+    patient: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The phone's cell is only watched at first; a reload ends that, and an operator begins it again."""
+    file = Path(patient)
+    plain = await asyncio.to_thread(file.read_text, "utf-8")
+    await asyncio.to_thread(file.write_text, f"{plain}[[cell]]\nbssid = '{BSSID}'\nmode = 'observe'\n", "utf-8")
+    environment = {"AIRBOUND_CONFIG": patient, "AIRBOUND_LIMITS__STREAMS_MAX": "7"}
+    running = await Controller.start(**environment)
+
+    async def asked(*command: str) -> str:
+        to = ("--controller", running.operators, "--timeout", "30")
+        assert await asyncio.to_thread(cli.main, [*command, *to]) == 0
+        return str(capsys.readouterr().out)
+
+    async def reload(word: str) -> None:
+        assert running.process.stderr is not None
+        running.process.send_signal(signal.SIGHUP)
+        line = b""
+        while b"reload" not in line:
+            line = await asyncio.wait_for(running.process.stderr.readline(), WAIT_S)
+        assert word in line.decode()
+
+    try:
+        async with FakeAccessPoint(running.endpoint) as access_point, FakePhone(running.endpoint, MAC) as phone:
+            await report(access_point)
+            await phone.report(upload(), monotonic_us=1)
+            await phone.until(lambda: phone.reporting is not None)
+            out = await asked("explain", BSSID)
+            assert f"mode observe, policy paper (cell.0, bssid {BSSID})" in out
+            assert f"observe, paper (cell.0, bssid {BSSID})" in await asked("cells")
+            assert "no bounds: observe mode" in await asked("explain", MAC)
+            out = await asked("config", "show")
+            assert re.search(r"^limits.streams_max +7 +AIRBOUND_LIMITS__STREAMS_MAX$", out, re.MULTILINE)
+            assert re.search(rf'^cell.0.mode +"observe" +{patient}:8$', out, re.MULTILINE)
+            assert re.search(r"^listen +.* --listen$", out, re.MULTILINE)
+            await asyncio.to_thread(file.write_text, f"{plain}[[cell]]\nbssid = 1", "utf-8")
+            await reload("cell.0.bssid = 1: should be a valid array; the configuration before stays in force")
+            assert phone.bounds == {}
+            assert await asked("config", "show") == out.replace(
+                "\nfile ", f"\nnot in force, for an error: {patient}: cell.0.bssid = 1: should be a valid array\nfile ", 1
+            )
+            await asyncio.to_thread(file.write_text, plain, "utf-8")
+            await reload("cell.0.mode observe -> None")
+            await phone.until(lambda: phone.bounds == BOUNDS)
+            assert await asked("mode", "observe", "--cell", BSSID) == "was control\n"
+            await phone.until(lambda: phone.bounds == {})
+            hashes = json.loads(await asked("config", "show", "--json"))["sha256"]
+    finally:
+        code, log = await running.end(signal.SIGTERM)
+    assert code == 0
+    assert "Traceback" not in log
+    checked = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "airbound", "check-config"),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, **environment, "AIRBOUND_LISTEN": "127.0.0.1:0", "AIRBOUND_OPERATORS": "['127.0.0.1:0']"},
+    )
+    printed, _ = await asyncio.wait_for(checked.communicate(), START_WITHIN_S)
+    assert printed.decode().endswith(f"SHA-256 {hashes}\n")
+
+
+async def test_a_variable_that_is_wrong_ends_the_start() -> None:
+    for name, complaint in (
+        ("AIRBOUND_POLCY", "unknown variable AIRBOUND_POLCY; did you mean AIRBOUND_POLICY?"),
+        ("AIRBOUND_MODE", "AIRBOUND_MODE = 'x': should be 'observe' or 'control'"),
+    ):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "airbound", "controller"),
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, name: "x"},
+        )
+        _, err = await asyncio.wait_for(process.communicate(), START_WITHIN_S)
+        assert (process.returncode, err.decode()) == (2, f"airbound: {complaint}\n")
 
 
 async def test_operators_reach_it_where_it_says(controller: Controller, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,13 +9,14 @@ Rules of this file:
 - whenever in doubt a terminal gets no bounds: the kernel's defaults are always safe.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from airbound.core.addresses import Address, Mac, address_text, mac_text
 from airbound.core.associations import Associations
 from airbound.core.cell.state import AccessPoint, CellState, restriction
+from airbound.core.cell.stations import Change
 from airbound.core.cell.streams import OUT_OF_ORDER_MAX, Reporter
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import HEARD_AGAIN, Claims, is_live
@@ -43,6 +44,8 @@ from airbound.core.events import (
     TerminalReported,
     Tick,
 )
+from airbound.core.modes import Modes
+from airbound.core.overrides import CellOverride, Match, Overrides
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason, RefusedError
@@ -56,10 +59,18 @@ class Engine:
     """
 
     def __init__(
-        self, parameters: Parameters, mode: Mode = "control", exempt: Iterable[str] = (), *, replicas: bool = False
+        self,
+        parameters: Parameters,
+        mode: Mode = "control",
+        exempt: Iterable[str] = (),
+        overrides: Sequence[CellOverride] = (),
+        *,
+        replicas: bool = False,
     ) -> None:
         self._replicas = replicas
-        self.settings = Settings(parameters, mode, set(exempt))
+        self.settings = Settings(parameters, mode, set(exempt))  # of cells that have none of their own
+        self.modes = Modes(mode)
+        self._overrides = Overrides(overrides)
         self._reporters: dict[int, AccessPoint | Terminal] = {}  # by the number of their stream
         self._cells: dict[Mac, CellState] = {}
         self._associations = Associations()
@@ -106,7 +117,7 @@ class Engine:
         current = cell.access_point if cell is not None else None
         if current is None or current.closed or current.stream.principal.name == access_point:
             return ""
-        stale_us = self.settings.parameters.safety.cell_stale_ms * 1000
+        stale_us = cell.settings.parameters.safety.cell_stale_ms * 1000 if cell is not None else 0
         return current.stream.principal.name if now_us - current.reported_at_us <= stale_us else ""
 
     def terminals(self) -> list[Terminal]:
@@ -116,6 +127,21 @@ class Engine:
             for reporter in self._reporters.values()
             if isinstance(reporter, Terminal) and reporter.mac and not reporter.closed
         ]
+
+    def mode_of(self, bssid: Mac) -> Mode:
+        """The mode of a cell, known or not."""
+        cell = self._cells.get(bssid)
+        if cell is not None:
+            return cell.settings.mode
+        return self.modes.of_cell(bssid, self._overrides.match(bssid, b""))
+
+    def is_exempt(self, name: str) -> bool:
+        """Whether terminals of a name or the cell of a BSSID are exempt, by a choice or by an override."""
+        return (
+            name in self.settings.exempt
+            or any(cell.name == name and cell.settings.is_cell_exempt(cell.bssid) for cell in self._cells.values())
+            or any(of.name == name and self._settings_for(of).is_terminal_exempt(name) for of in self.terminals())
+        )
 
     # Access points
 
@@ -133,7 +159,7 @@ class Engine:
             if known is None or not known.is_owned(now_us):
                 return []  # its owner decides
         if cell is None or cell.bssid != report.bssid:
-            refusal, effects = self._attach(access_point, report.bssid, now_us)
+            refusal, effects = self._attach(access_point, report, now_us)
             if refusal is not None:
                 return [*self._refuse(access_point, stream, refusal), *effects]
             cell = self._cells[report.bssid]
@@ -150,31 +176,39 @@ class Engine:
         self, access_point: AccessPoint, cell: CellState, report: AccessPointReport, now_us: int
     ) -> list[Effect]:
         """Have the cell take in a report, and place the terminals that came to it or left it."""
-        effects = list[Effect]()
-        senders = cell.stations.active_senders
+        effects = self._renamed(cell, report.ssid) if report.ssid != cell.ssid else []
+        senders, other_settings = cell.stations.active_senders, bool(effects)
         change, moved, jumps = cell.access_point_reported(report, now_us)
         for jump in jumps:
             effects += self._refuse(access_point, access_point.stream, jump)
         if cell.stations.active_senders != senders:
             reason = Reason(Code.ACTIVE_SENDERS, "", senders, cell.stations.active_senders)
             effects.append(Note("info", "senders", cell.name, (reason,)))
-        for mac in change.gone:
-            self._associations.remove(mac, cell)
-        for mac in change.appeared:
-            self._associations.add(mac, cell)
-        for mac in (*change.gone, *change.appeared, *change.readdressed):
-            effects += self._place_claimed(mac, now_us)
-        if change.gone or change.appeared:
-            effects.append(StationsChanged(cell.bssid, tuple(change.appeared), tuple(change.gone)))
-        if moved:
+        effects += self._move_stations(cell, change, now_us)
+        if other_settings:
+            effects += self._place_stations(cell, now_us)
+        elif moved:
             effects += cell.decide_all(now_us)
             for terminal in cell.terminals.values():
                 self._schedule(terminal)
         commands = cell.decide_edca(now_us)
-        if commands:  # otherwise what is due is due when it was, and the time-out is later
+        if commands or other_settings:  # otherwise what is due is due when it was, and the time-out is later
             effects += commands
             self._deadlines.at(cell, cell.due_at_us())
         effects.append(cell.changed())
+        return effects
+
+    def _move_stations(self, cell: CellState, change: Change, now_us: int) -> list[Effect]:
+        """Place the terminals of stations that came to a cell, left it or have other addresses."""
+        for mac in change.gone:
+            self._associations.remove(mac, cell)
+        for mac in change.appeared:
+            self._associations.add(mac, cell)
+        effects = list[Effect]()
+        for mac in (*change.gone, *change.appeared, *change.readdressed):
+            effects += self._place_claimed(mac, now_us)
+        if change.gone or change.appeared:
+            effects.append(StationsChanged(cell.bssid, tuple(change.appeared), tuple(change.gone)))
         return effects
 
     def _decide_edca(self, cell: CellState, now_us: int) -> list[Effect]:
@@ -182,27 +216,33 @@ class Engine:
         self._deadlines.at(cell, cell.due_at_us())
         return effects
 
-    def _attach(self, access_point: AccessPoint, bssid: Mac, now_us: int) -> tuple[Reason | None, list[Effect]]:
+    def _attach(
+        self, access_point: AccessPoint, report: AccessPointReport, now_us: int
+    ) -> tuple[Reason | None, list[Effect]]:
         """Make an access point the one that reports a cell, unless another does."""
+        bssid = report.bssid
         if access_point.cell is not None:
             # If its BSSID really changed, the stream that it opens now may report the new one.
             refusal = Reason(Code.OTHER_CELL, mac_text(bssid))
             return refusal, self._close(access_point, refusal, now_us)
-        cell = self._cells.get(bssid) or self._new_cell(bssid, now_us)
-        effects, before = list[Effect](), cell.access_point
+        cell, effects = self._cells.get(bssid), list[Effect]()
+        if cell is None:
+            cell = self._new_cell(bssid, report.ssid, now_us)
+            effects += _settings_note(cell, None)
+        before = cell.access_point
         if before is not None:
-            stale_us = self.settings.parameters.safety.cell_stale_ms * 1000
+            stale_us = cell.settings.parameters.safety.cell_stale_ms * 1000
             if before.stream.principal != access_point.stream.principal and now_us - before.reported_at_us <= stale_us:
                 return Reason(Code.CELL_CLAIMED, before.stream.principal.name), []
-            effects = self._close(before, Reason(Code.REPLACED), now_us)
+            effects += self._close(before, Reason(Code.REPLACED), now_us)
             before.cell = None
         cell.report_by(access_point.stream.principal)
         cell.access_point, access_point.cell = access_point, cell
         return None, effects
 
-    def _new_cell(self, bssid: Mac, now_us: int) -> CellState:
-        cell = self._cells[bssid] = CellState(bssid, self.settings)
-        self._deadlines.at(cell, now_us + self.settings.parameters.safety.forget_ms * 1000 + 1)
+    def _new_cell(self, bssid: Mac, ssid: bytes, now_us: int) -> CellState:
+        cell = self._cells[bssid] = CellState(bssid, self._settings_of(bssid, ssid), ssid=ssid)
+        self._deadlines.at(cell, now_us + cell.settings.parameters.safety.forget_ms * 1000 + 1)
         return cell
 
     # Ownership
@@ -210,7 +250,7 @@ class Engine:
     def _owned(self, event: Owned, now_us: int) -> list[Effect]:
         cell = self._cells.get(event.bssid)
         if cell is None:
-            cell = self._new_cell(event.bssid, now_us)
+            cell = self._new_cell(event.bssid, b"", now_us)
             cell.reported_at_us = now_us  # counts as news of it: one that is never reported is forgotten
         if event.memory is not None:
             cell.restore(event.memory, now_us)
@@ -249,7 +289,7 @@ class Engine:
             terminal.accept_order(report.sequence, report.monotonic_us, now_us)
         except RefusedError as error:
             return self._out_of_order(terminal, error.reason, now_us)
-        settings = self.settings
+        settings = self.settings if terminal.cell is None else terminal.cell.settings
         keep_us = settings.parameters.safety.sending_keep_ms * 1000
         changed = terminal.accept(report, now_us, keep_us, srtt_counts=settings.srtt_counts)
         terminal.last_report = event.octets
@@ -272,25 +312,18 @@ class Engine:
             self._withdraw(terminal)
             effects += self._place_claimed(terminal.mac, now_us)
         else:
-            effects.append(self._reporting(terminal))
+            effects += self._set_reporting(terminal)
             if not terminal.stream.moved:
                 effects.append(Note("info", "connected", terminal.name, ()))
         terminal.mac = mac
         for superseded in self._claims.add(terminal, now_us):
             # Closed if it is not heard again.
-            self._deadlines.at(superseded, now_us + self._given_up_us)
+            self._deadlines.at(superseded, now_us + self._given_up_us(superseded))
         return effects + self._place_claimed(mac, now_us)
 
-    def _reporting(self, terminal: Terminal) -> SetReporting:
-        parameters = self.settings.parameters
-        reporting = parameters.reporting
-        ratio = round(reporting.rtt_ratio_change * 1000) if parameters.policy == "paper" else 0
-        return SetReporting(terminal.stream, reporting.interval_ms, reporting.heartbeat_ms, ratio)
-
-    @property
-    def _given_up_us(self) -> int:
+    def _given_up_us(self, terminal: Terminal) -> int:
         """How long a superseded stream may be silent: an idle agent that lives is heard several times within that."""
-        parameters = self.settings.parameters
+        parameters = self._settings_for(terminal).parameters
         return max(parameters.safety.terminal_stale_ms, 3 * parameters.reporting.heartbeat_ms) * 1000
 
     def _withdraw(self, terminal: Terminal) -> None:
@@ -300,6 +333,41 @@ class Engine:
         if terminal.cell is not None:
             del terminal.cell.terminals[terminal.mac]
             terminal.cell = None
+
+    # Settings of cells
+
+    def _settings_of(self, bssid: Mac, ssid: bytes) -> Settings:
+        """What a cell goes by: the controller's settings, unless an override or an operator's choice concerns it."""
+        match = self._overrides.match(bssid, ssid)
+        chosen = bssid in self.modes.of_cells
+        return self.settings.of_cell(match, self.modes.of_cell(bssid, match), by_operator=chosen)
+
+    def _settings_for(self, terminal: Terminal) -> Settings:
+        """What a terminal goes by: its cell's settings, or the controller's while it is joined to none."""
+        return self.settings if terminal.cell is None else terminal.cell.settings
+
+    def _renamed(self, cell: CellState, ssid: bytes) -> list[Effect]:
+        """Find a cell's settings under another SSID; a note if they are others."""
+        before = cell.settings.match
+        if self._overrides.match(cell.bssid, ssid) == before:
+            return []
+        cell.reconfigure(self._settings_of(cell.bssid, ssid))
+        return _settings_note(cell, before)
+
+    def _place_stations(self, cell: CellState, now_us: int) -> list[Effect]:
+        """Place the terminals of a cell's stations again: its settings have changed."""
+        effects = list[Effect]()
+        for mac in cell.stations.addresses():
+            effects += self._place_claimed(mac, now_us)
+        return effects
+
+    def _set_reporting(self, terminal: Terminal) -> list[Effect]:
+        """Send when to report, by the settings of its cell, unless a terminal was sent that."""
+        reporting = self._settings_for(terminal).reporting
+        if reporting == terminal.reporting:
+            return []
+        terminal.reporting = reporting
+        return [SetReporting(terminal.stream, *reporting)]
 
     # Where a terminal is
 
@@ -316,12 +384,13 @@ class Engine:
         if before is not cell and before is not None and before.terminals[terminal.mac] is terminal:
             del before.terminals[terminal.mac]  # unless another that claims the MAC has just been joined in its place
         terminal.cell = cell
+        effects = self._set_reporting(terminal)
         if cell is None:
-            return self._decide_unplaced(terminal, now_us)
+            return effects + self._decide_unplaced(terminal, now_us)
         cell.terminals[terminal.mac] = terminal
         if before is not cell:
-            return self._cell_informed(cell, terminal, now_us)
-        return self._decide(terminal, now_us)
+            return effects + self._cell_informed(cell, terminal, now_us)
+        return effects + self._decide(terminal, now_us)
 
     def _cell_informed(self, cell: CellState, terminal: Terminal, now_us: int, *, changed: bool = True) -> list[Effect]:
         """Have a cell take in a joined terminal's report. By its minimum RTTs others may be given their first bounds:
@@ -361,7 +430,7 @@ class Engine:
 
     def _is_at_station(self, terminal: Terminal, cell: CellState) -> bool:
         """Whether a stream may come from the station whose MAC it claims, as far as the access point knows."""
-        if not self.settings.parameters.identity.match_addresses:
+        if not cell.settings.parameters.identity.match_addresses:
             return True
         return _is_one_of(terminal.stream.address, cell.stations.by_mac[terminal.mac].latest.ip_addresses)
 
@@ -442,7 +511,7 @@ class Engine:
     def _terminal_due(self, terminal: Terminal, now_us: int) -> list[Effect]:
         effects = list[Effect]()
         if terminal.superseded_at_us:
-            given_up_at_us = max(terminal.superseded_at_us, terminal.reported_at_us) + self._given_up_us
+            given_up_at_us = max(terminal.superseded_at_us, terminal.reported_at_us) + self._given_up_us(terminal)
             if now_us >= given_up_at_us:
                 return self._close(terminal, Reason(Code.REPLACED), now_us)
             self._deadlines.at(terminal, given_up_at_us)
@@ -453,7 +522,7 @@ class Engine:
         return effects
 
     def _cell_due(self, cell: CellState, now_us: int) -> list[Effect]:
-        if now_us - cell.reported_at_us <= self.settings.parameters.safety.forget_ms * 1000:
+        if now_us - cell.reported_at_us <= cell.settings.parameters.safety.forget_ms * 1000:
             effects = self._decide_edca(cell, now_us)
             return [*effects, cell.changed()] if effects else []
         del self._cells[cell.bssid]
@@ -467,14 +536,32 @@ class Engine:
         return [*effects, CellForgotten(cell.bssid)]
 
     def _mode_set(self, event: ModeSet, now_us: int) -> list[Effect]:
-        self.settings.mode = event.mode
-        return [Note("info", "mode", event.mode, ()), *self._decide_everything(now_us)]
+        if event.bssid:
+            self.modes.choose_for_cell(event.bssid, event.mode)
+        else:
+            self.modes.choose(event.mode)
+            self.settings.mode = self.modes.controller
+        subject = f"{mac_text(event.bssid)} {event.mode or 'configured'}" if event.bssid else self.settings.mode
+        effects: list[Effect] = [Note("info", "mode", subject, ())]
+        cells = [cell for cell in self._cells.values() if event.bssid in {b"", cell.bssid}]
+        for cell in cells:
+            cell.settings = self._settings_of(cell.bssid, cell.ssid)
+        for terminal in self.terminals():
+            if not event.bssid or terminal.cell in cells:
+                effects += self._decide(terminal, now_us)
+        for cell in cells:
+            effects += self._decide_edca(cell, now_us)
+        return effects
 
     def _exempted(self, event: Exempted, now_us: int) -> list[Effect]:
+        settings = self.settings
         if event.exempt:
-            self.settings.exempt.add(event.name)
+            settings.exempt.add(event.name)
+            settings.not_exempt.discard(event.name)
         else:
-            self.settings.exempt.discard(event.name)
+            settings.exempt.discard(event.name)
+            if event.by_operator:
+                settings.not_exempt.add(event.name)
         effects: list[Effect] = [Note("info", "exempt" if event.exempt else "not exempt", event.name, ())]
         for terminal in self.terminals():
             if event.name in {terminal.name, terminal.cell.name if terminal.cell else ""}:
@@ -485,14 +572,17 @@ class Engine:
         return effects
 
     def _reconfigured(self, event: Reconfigured, now_us: int) -> list[Effect]:
-        terminals = self.terminals()
-        before = [self._reporting(terminal) for terminal in terminals]
         self.settings.reconfigure(event.parameters)
+        self._overrides = Overrides(event.overrides)
+        if event.mode is not None:
+            self.modes.configure(event.mode)
+            self.settings.mode = self.modes.controller
+        effects = list[Effect]()
         for cell in self._cells.values():
-            cell.reconfigure()
-        after = [self._reporting(terminal) for terminal in terminals]
-        effects: list[Effect] = [] if after == before else list(after)
-        for terminal in terminals:
+            before = cell.settings.match
+            cell.reconfigure(self._settings_of(cell.bssid, cell.ssid))
+            effects += _settings_note(cell, before)
+        for terminal in self.terminals():
             effects += self._place(terminal, now_us)
         return effects + self._decide_every_edca(now_us)
 
@@ -502,18 +592,20 @@ class Engine:
             effects += self._decide_edca(cell, now_us)
         return effects
 
-    def _decide_everything(self, now_us: int) -> list[Effect]:
-        effects = list[Effect]()
-        for terminal in self.terminals():
-            effects += self._decide(terminal, now_us)
-        return effects + self._decide_every_edca(now_us)
-
     def _decide(self, terminal: Terminal, now_us: int) -> list[Effect]:
         if terminal.cell is None:
             return self._decide_unplaced(terminal, now_us)
         effects = terminal.cell.decide(terminal, now_us)
         self._schedule(terminal)
         return effects
+
+
+def _settings_note(cell: CellState, before: Match | None) -> list[Effect]:
+    """Which override concerns a cell from now on, unless it is the one of before."""
+    match = cell.settings.match
+    if (match and (match.override.name, match.by)) == (before and (before.override.name, before.by)):
+        return []
+    return [Note("info", "override", f"{cell.name} {f'{match.override.name} ({match.by})' if match else 'none'}")]
 
 
 def _subject(reason: Reason | None, code: Code) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from airbound.core.addresses import Mac
 from airbound.core.cell.memory import CellMemory
+from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.principals import Stream
 from airbound.core.reasons import Reason
@@ -52,9 +53,10 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class ModeSet:
-    """An operator or the configuration file chose between observing and controlling."""
+    """An operator chose between observing and controlling."""
 
-    mode: Mode
+    mode: Mode | None  # none: as configured
+    bssid: Mac = b""  # for this cell only
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Exempted:
 
     name: str
     exempt: bool
+    by_operator: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +90,11 @@ class Disowned:
 
 @dataclass(frozen=True, slots=True)
 class Reconfigured:
-    """The configuration file changed."""
+    """The configuration changed."""
 
     parameters: Parameters
+    overrides: tuple[CellOverride, ...] = ()
+    mode: Mode | None = None  # none: as before
 
 
 Event = (

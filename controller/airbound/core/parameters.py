@@ -163,16 +163,16 @@ class EdcaParameters:
     cw_min: Annotated[
         Annotated[int, _within(1, SET_CW_MIN_MAX, "its smallest contention window"), AfterValidator(_contention_window)]
         | None,
-        Field(description="unset: the access point's own"),
+        Field(description="unset: the access point's own", examples=[15]),
     ] = None
     cw_max: Annotated[
         Annotated[int, _within(1, CW_MAX, "its largest contention window"), AfterValidator(_contention_window)] | None,
-        Field(description="unset: the access point's own"),
+        Field(description="unset: the access point's own", examples=[1023]),
     ] = None
     txop_limit: Annotated[
         Annotated[int, _within(0, SET_TXOP_LIMIT_MAX, "how long one access may last, units of 32 us; 0: one frame")]
         | None,
-        Field(description="unset: the access point's own"),
+        Field(description="unset: the access point's own", examples=[0]),
     ] = None
     min_senders: Annotated[int, _within(1, 2_007, "with fewer active senders nothing is set")] = 2
     on_share: Annotated[float, _within(0, 1, "uplink's share of the payload from which it waits longer")] = 0.4
@@ -213,7 +213,10 @@ class BdpParameters:
 class Parameters:
     """All of them, with the values of a controller that has no configuration file."""
 
-    policy: PolicyName = "bdp"
+    policy: Annotated[
+        PolicyName,
+        Field(description="how bounds follow from what is known: by the source paper's tables, or a formula"),
+    ] = "bdp"
     senders: SenderParameters = SenderParameters()
     safety: SafetyParameters = SafetyParameters()
     reporting: ReportingParameters = ReportingParameters()

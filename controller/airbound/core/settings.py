@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is the same for all cells: parameters, what operators chose, and counters."""
+"""What decisions go by: parameters, the mode, who is exempt; and counters."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Mac, mac_text
+from airbound.core.overrides import Match
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.policy import Policy, policy, uses_srtt
 from airbound.core.reasons import Code
@@ -12,14 +13,20 @@ from airbound.core.reasons import Code
 
 @dataclass(slots=True)
 class Settings:
-    """One of these is shared by an engine and its cells."""
+    """The controller's, shared by an engine and its cells; or a cell's, where they are not the controller's. Those of a
+    cell share the counters and what operators exempted.
+    """
 
     parameters: Parameters
     mode: Mode = "control"
     exempt: set[str] = field(default_factory=set)  # names of terminals, BSSIDs of cells as text
     counters: Counter[tuple[str, Code]] = field(default_factory=Counter)
+    not_exempt: set[str] = field(default_factory=set)  # likewise: operators ended an exemption by an override
+    match: Match | None = None  # the override that these are of
+    mode_by_operator: bool = False  # chosen for this cell
     policy: Policy = field(init=False)
     srtt_counts: bool = field(init=False)  # whether ranges follow from it
+    reporting: tuple[int, int, int] = field(init=False)  # as effects.SetReporting has it
 
     def __post_init__(self) -> None:
         self.reconfigure(self.parameters)
@@ -29,10 +36,30 @@ class Settings:
         self.parameters = parameters
         self.policy = policy(parameters)
         self.srtt_counts = uses_srtt(parameters)
+        of = parameters.reporting
+        ratio = round(of.rtt_ratio_change * 1000) if parameters.policy == "paper" else 0
+        self.reporting = of.interval_ms, of.heartbeat_ms, ratio
+
+    def of_cell(self, match: Match | None, mode: Mode, *, by_operator: bool) -> "Settings":
+        """These, with an override and a mode; the same object if there is neither."""
+        if match is None and not by_operator:
+            return self
+        parameters = self.parameters if match is None else match.override.parameters
+        return Settings(parameters, mode, self.exempt, self.counters, self.not_exempt, match, by_operator)
 
     def is_cell_exempt(self, bssid: Mac) -> bool:
         """Whether neither a cell's access point nor its terminals are to be commanded."""
-        return mac_text(bssid) in self.exempt
+        by_override = self.match is not None and self.match.override.exempt
+        if not by_override and not self.exempt:
+            return False
+        name = mac_text(bssid)
+        return name in self.exempt or (by_override and name not in self.not_exempt)
+
+    def is_terminal_exempt(self, name: str) -> bool:
+        """Whether a terminal is not to be commanded, whatever is with its cell."""
+        if name in self.exempt:
+            return True
+        return self.match is not None and name in self.match.override.exempt_terminals and name not in self.not_exempt
 
     def count(self, name: str, code: Code = Code.UNSPECIFIED) -> None:
         """Count something that operators are shown."""

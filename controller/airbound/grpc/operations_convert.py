@@ -30,7 +30,7 @@ _SOURCES = {
 def cell(state: CellState, now_us: int) -> operations_pb2.Cell:
     """A cell at one moment."""
     bps, source = state.capacity.estimate()
-    access_point = state.access_point
+    access_point, settings, match = state.access_point, state.settings, state.settings.match
     message = operations_pb2.Cell(
         bssid=state.name,
         ssid=state.ssid,
@@ -43,8 +43,13 @@ def cell(state: CellState, now_us: int) -> operations_pb2.Cell:
         capacity_source=_SOURCES[source],
         report_age_ms=(now_us - state.reported_at_us) // 1000,
         reassociations_total=state.stations.reassociations_total,
-        exempt=state.settings.is_cell_exempt(state.bssid),
+        exempt=settings.is_cell_exempt(state.bssid),
+        mode=MODES[settings.mode],
+        policy=settings.parameters.policy,
+        mode_by_operator=settings.mode_by_operator,
     )
+    if match is not None:
+        message.override.name, message.override.matched = match.override.name, match.by
     if state.stations.busy_ratio is not None:
         message.busy_ratio = state.stations.busy_ratio
     if access_point is not None:
@@ -94,9 +99,10 @@ def _cell_edca(
     return message
 
 
-def terminal(state: Terminal, settings: Settings, now_us: int) -> operations_pb2.Terminal:
-    """A terminal at one moment."""
+def terminal(state: Terminal, controller: Settings, now_us: int) -> operations_pb2.Terminal:
+    """A terminal at one moment; `controller` are the settings of those that are joined to no cell."""
     cell_state, sent = state.cell, state.sent
+    settings = controller if cell_state is None else cell_state.settings
     decisions = cell_state.computed(state) if cell_state is not None else ()
     omitted = {reason.subject: reason for reason in fit_to_back_end(decisions, state.back_end)[1]}
     message = operations_pb2.Terminal(

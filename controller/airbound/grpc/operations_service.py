@@ -8,14 +8,17 @@ from typing import Any, NoReturn, Protocol, TypeVar
 import grpc
 
 from airbound import __version__
+from airbound.configuration.layers import Loaded
 from airbound.core.addresses import Mac, exempt_name, mac_from_text, mac_text
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
 from airbound.core.parameters import Mode
 from airbound.core.reasons import Code
+from airbound.grpc import configuration_convert
 from airbound.grpc import operations_convert as convert
 from airbound.grpc.operations_convert import MODES
+from airbound.runtime.in_force import InForce
 from airbound.runtime.runner import Runner
 from airbound.store.types import StoreError
 from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, terminal_pb2
@@ -26,8 +29,8 @@ Item = TypeVar("Item")
 class Choices(Protocol):
     """Where operators' choices are kept."""
 
-    async def set_mode(self, mode: Mode) -> Mode:
-        """The mode before. Raises StoreError if it is not kept."""
+    async def set_mode(self, mode: Mode | None, bssid: Mac = b"") -> Mode:
+        """The mode before, of the controller or a cell. Raises StoreError if it is not kept."""
 
     async def set_exempt(self, name: str, *, exempt: bool) -> bool:
         """Whether it was exempt before. Raises StoreError if it is not kept."""
@@ -39,15 +42,20 @@ NAME_MAX_CHARACTERS = 256
 
 class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
     """Shows the engine's state and passes on what operators decide, to `choices` where they are kept. `log_dropped`
-    counts lines that were not logged.
+    counts lines that were not logged. Without `in_force` the configuration is shown as that of all defaults.
     """
 
     def __init__(
-        self, runner: Runner, log_dropped: Callable[[], int] = lambda: 0, choices: Choices | None = None
+        self,
+        runner: Runner,
+        log_dropped: Callable[[], int] = lambda: 0,
+        choices: Choices | None = None,
+        in_force: InForce | None = None,
     ) -> None:
         self._runner = runner
         self._choices = choices
         self._log_dropped = log_dropped
+        self._in_force = in_force or InForce(Loaded())
 
     async def GetController(  # noqa: N802  # the contract's name
         self, _request: operations_pb2.GetControllerRequest, _context: Any
@@ -76,6 +84,12 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
                 for (name, code), value in sorted(counts.items())
             ],
         )
+
+    async def GetConfiguration(  # noqa: N802
+        self, _request: operations_pb2.GetConfigurationRequest, _context: Any
+    ) -> operations_pb2.GetConfigurationResponse:
+        """Every value in force and where it comes from."""
+        return configuration_convert.configuration(self._in_force, self._runner)
 
     async def ListCells(  # noqa: N802
         self, request: operations_pb2.ListCellsRequest, context: Any
@@ -148,13 +162,15 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
     async def SetMode(  # noqa: N802
         self, request: operations_pb2.SetModeRequest, context: Any
     ) -> operations_pb2.SetModeResponse:
-        """Switch between observing and controlling."""
-        for mode, wire in MODES.items():
-            if wire == request.mode:
-                previous = await self._kept(mode, context)
-                return operations_pb2.SetModeResponse(previous_mode=MODES[previous])
-        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"mode = {request.mode}: expected observe or control")
-        raise AssertionError  # abort raises
+        """Switch the controller or a cell between observing and controlling."""
+        mode = next((mode for mode, wire in MODES.items() if wire == request.mode), None)
+        if (mode is None) != request.configured:
+            expected = "none" if request.configured else "observe or control"
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"mode = {request.mode}: expected {expected}")
+        bssid = await _mac("bssid", request.bssid, context) if request.bssid else b""
+        previous = await self._kept(mode, bssid, context)
+        now = MODES[self._runner.mode(bssid)]
+        return operations_pb2.SetModeResponse(previous_mode=MODES[previous], mode=now)
 
     async def ExemptTerminal(  # noqa: N802
         self, request: operations_pb2.ExemptTerminalRequest, context: Any
@@ -172,11 +188,11 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
                 await _abort_not_kept(error, context)
         return operations_pb2.ExemptTerminalResponse(previously_exempt=previous)
 
-    async def _kept(self, mode: Mode, context: Any) -> Mode:
+    async def _kept(self, mode: Mode | None, bssid: Mac, context: Any) -> Mode:
         if self._choices is None:
-            return self._runner.set_mode(mode)
+            return self._runner.set_mode(mode, bssid)
         try:
-            return await self._choices.set_mode(mode)
+            return await self._choices.set_mode(mode, bssid)
         except StoreError as error:
             await _abort_not_kept(error, context)
 

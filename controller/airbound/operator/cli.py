@@ -8,6 +8,7 @@ import dataclasses
 import io
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,12 +18,13 @@ from airbound import __version__
 from airbound.config import (
     DEFAULT_LISTEN,
     DEFAULT_OPERATORS,
-    Config,
     ConfigError,
     LogStyle,
     checked_endpoint,
-    load,
 )
+from airbound.configuration.environment import FILE
+from airbound.configuration.layers import Loaded, Option, load
+from airbound.configuration.values import config_hash
 from airbound.core.parameters import Mode, PolicyName, TableName
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 INTERRUPTED = 130  # as shells have it: 128 and the signal's number
 TIMEOUT_MAX_S = 3600
+CONFIGURED = "configured"
+SHELLS = ("bash", "zsh")
 
 EPILOG = """examples:
   airbound controller                          agents on 127.0.0.1:50051, operators on 127.0.0.1:50052, policy bdp
@@ -40,6 +44,7 @@ EPILOG = """examples:
   airbound explain 02:00:00:00:00:01           the EDCA parameters of a cell's access point, and why
   airbound exempt 192.0.2.7                    exempt one phone, or a cell by its BSSID; --off ends that
   airbound mode observe                        compute and show, apply nothing
+  airbound config show                         what is in force, and where each value comes from
   airbound counters                            what was refused, released, sent
 
 exit codes: 0 done; 1 refused or not found; 2 wrong usage or configuration; 3 no controller answers
@@ -55,17 +60,18 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     root.add_argument("--version", action="version", version=f"airbound {__version__}")
-    commands = root.add_subparsers(metavar="COMMAND", required=True)
+    top = root.add_subparsers(metavar="COMMAND", required=True)
 
     def command(
         name: str,
-        run: Callable[[argparse.Namespace], int],
+        run: Callable[[argparse.Namespace], int] | None,
         summary: str,
         *examples: str,
         parents: Sequence[argparse.ArgumentParser] = (),
+        commands: "argparse._SubParsersAction[argparse.ArgumentParser]" = top,
     ) -> argparse.ArgumentParser:
         made = commands.add_parser(
-            name,
+            name.rpartition(" ")[2],
             parents=parents,
             help=summary,
             description=f"{summary[0].upper()}{summary[1:]}.",
@@ -77,7 +83,9 @@ def parser() -> argparse.ArgumentParser:
 
     examples = ("", " --policy paper --mode observe", " --config airbound.toml", " --operators unix:/run/airbound.sock")
     options = command("controller", _controller, "run a controller", *examples)
-    options.add_argument("--config", type=Path, metavar="FILE", help="TOML; see `airbound check-config`")
+    options.add_argument(
+        "--config", type=Path, metavar="FILE", help=f"TOML; see `airbound check-config`; default ${FILE}, or none"
+    )
     options.add_argument("--listen", metavar="ADDR:PORT", help=f"for agents; default {DEFAULT_LISTEN}")
     options.add_argument(
         "--operators", metavar="ADDR:PORT", help=f"for operators, may also be unix:/PATH; default {DEFAULT_OPERATORS}"
@@ -88,9 +96,10 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--log", choices=get_args(LogStyle), help="default text")
 
     options = command(
-        "check-config", _check_config, "check a configuration file and print what it comes to", " airbound.toml --json"
-    )
-    options.add_argument("file", type=Path, metavar="FILE")
+        "check-config", _check_config, "check a configuration file, with AIRBOUND_* variables on top of it",
+        " airbound.toml", " airbound.toml --json",
+    )  # fmt: skip
+    options.add_argument("file", type=Path, nargs="?", metavar="FILE", help=f"default ${FILE}, or none")
     options.add_argument("--json", action="store_true", help="print the whole configuration as JSON")
 
     client = argparse.ArgumentParser(add_help=False)
@@ -120,8 +129,21 @@ def parser() -> argparse.ArgumentParser:
     command(
         "counters", _counters, "show what was counted since the controller started", "", " --json", parents=[client]
     )
-    options = command("mode", _mode, "show or set the mode", "", " observe", " control", parents=[client])
-    options.add_argument("mode", nargs="?", choices=get_args(Mode))
+    options = command("config", None, "show the configuration in force", " show")
+    of_config = options.add_subparsers(metavar="COMMAND", required=True)
+    command(
+        "config show", _config_show, "show every value in force, and where it comes from", "", " --json",
+        parents=[client], commands=of_config,
+    )  # fmt: skip
+    options = command(
+        "mode", _mode, "show or set the mode of the controller or of a cell",
+        "", " observe", " control", " observe --cell 02:00:00:00:00:01", " configured --cell 02:00:00:00:00:01",
+        parents=[client],
+    )  # fmt: skip
+    options.add_argument(
+        "mode", nargs="?", choices=(*get_args(Mode), CONFIGURED), help="configured: what the configuration says"
+    )
+    options.add_argument("--cell", default="", metavar="BSSID", help="only this cell, connected or not")
     options = command(
         "exempt", _exempt, "exempt a terminal or a cell from control, or end that",
         " 192.0.2.7", " 192.0.2.7 --off", " 02:00:00:00:00:01", parents=[client],
@@ -139,6 +161,10 @@ def parser() -> argparse.ArgumentParser:
         "health", _health, "report whether a controller serves, for supervisors: exit code 0 if it does", "",
         " --controller unix:/run/airbound.sock --timeout 1", parents=[client],
     )  # fmt: skip
+    options = command(
+        "completion", _completion, "print what makes a shell complete commands and options", " bash", " zsh"
+    )
+    options.add_argument("shell", choices=SHELLS)
     return root
 
 
@@ -189,7 +215,7 @@ def _fail(text: object, code: int) -> int:
 
 def _controller(arguments: argparse.Namespace) -> int:
     try:
-        config = _configured(arguments)
+        loaded = _loaded(arguments)
     except ConfigError as error:
         return _fail(error, USAGE)
     import asyncio
@@ -198,11 +224,11 @@ def _controller(arguments: argparse.Namespace) -> int:
     from airbound.grpc.server import ListenError
     from airbound.runtime import log
 
-    limits = config.limits
-    opened = log.set_up(config.log, lines_per_s=limits.log_lines_per_s, lines_waiting=limits.log_lines_waiting)
+    limits = loaded.config.limits
+    opened = log.set_up(loaded.config.log, lines_per_s=limits.log_lines_per_s, lines_waiting=limits.log_lines_waiting)
     try:
-        read_again = None if arguments.config is None else lambda: _configured(arguments)
-        asyncio.run(daemon.run(config, read_again, lambda: opened.dropped_total))
+        read_again = None if loaded.file is None else lambda: _loaded(arguments)
+        asyncio.run(daemon.run(loaded, read_again, lambda: opened.dropped_total))
     except ListenError as error:
         return _fail(error, FAILED)
     finally:
@@ -210,40 +236,41 @@ def _controller(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _configured(arguments: argparse.Namespace) -> Config:
-    """The file's configuration, or the default one, with what the command line says on top."""
-    config = Config() if arguments.config is None else load(arguments.config)
-    parameters = config.parameters
-    if arguments.policy:
-        parameters = dataclasses.replace(parameters, policy=arguments.policy)
-    if arguments.table:
-        parameters = dataclasses.replace(parameters, paper=dataclasses.replace(parameters.paper, table=arguments.table))
-    config = dataclasses.replace(config, parameters=parameters)
-    if arguments.mode:
-        config = dataclasses.replace(config, mode=arguments.mode)
-    if arguments.listen:
-        endpoint = checked_endpoint(arguments.listen, "--listen")
-        if endpoint.startswith("unix:"):
-            raise ConfigError(f"--listen = {endpoint!r}: agents come over the network: expected ADDRESS:PORT")
-        config = dataclasses.replace(config, listen=endpoint)
-    if arguments.operators:
-        config = dataclasses.replace(config, operators=(checked_endpoint(arguments.operators, "--operators"),))
-    if arguments.log:
-        config = dataclasses.replace(config, log=arguments.log)
-    return config
+def _loaded(arguments: argparse.Namespace) -> Loaded:
+    """Command line over environment over file over defaults."""
+    said = [
+        ("--listen", ("listen",), arguments.listen),
+        ("--operators", ("operators",), arguments.operators and [arguments.operators]),
+        ("--policy", ("policy",), arguments.policy),
+        ("--table", ("paper", "table"), arguments.table),
+        ("--mode", ("mode",), arguments.mode),
+        ("--log", ("log",), arguments.log),
+    ]
+    return load(_file(arguments.config), os.environ, [Option(*option) for option in said if option[2] is not None])
+
+
+def _file(chosen: Path | None) -> Path | None:
+    """The configuration file: as the command line says, or the environment."""
+    named = os.environ.get(FILE)
+    return chosen or (Path(named) if named else None)
 
 
 def _check_config(arguments: argparse.Namespace) -> int:
     try:
-        config = load(arguments.file)
+        loaded = load(_file(arguments.file), os.environ)
     except ConfigError as error:
         return _fail(error, USAGE)
+    config = loaded.config
     if arguments.json:
         return _output(lambda: _print(json.dumps(dataclasses.asdict(config), indent=2)))
-    policy = config.parameters.policy
-    return _output(
-        lambda: _print(f"{arguments.file}: valid; agents on {config.listen}, mode {config.mode}, policy {policy}")
-    )
+    what = f"agents on {config.listen}, mode {config.mode}, policy {config.parameters.policy}"
+    return _output(lambda: _print(f"{loaded.file or 'no file'}: valid; {what}; SHA-256 {config_hash(config)}"))
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    from airbound.operator import completion
+
+    return _output(lambda: _print(completion.script(parser(), arguments.shell)))
 
 
 def _output(write: Callable[[], None]) -> int:
@@ -315,10 +342,16 @@ def _counters(arguments: argparse.Namespace) -> int:
     return _ask(arguments, lambda client: client.controller(), "controller")
 
 
+def _config_show(arguments: argparse.Namespace) -> int:
+    return _ask(arguments, lambda client: client.configuration(), "configuration")
+
+
 def _mode(arguments: argparse.Namespace) -> int:
-    if arguments.mode is None:
-        return _ask(arguments, lambda client: client.controller(), "mode")
-    return _ask(arguments, lambda client: client.set_mode(arguments.mode), "mode_set")
+    if arguments.mode is not None:
+        return _ask(arguments, lambda client: client.set_mode(arguments.mode, arguments.cell), "mode_set")
+    if arguments.cell:
+        return _ask(arguments, lambda client: client.explain_cell(arguments.cell), "cell_mode")
+    return _ask(arguments, lambda client: client.controller(), "mode")
 
 
 def _exempt(arguments: argparse.Namespace) -> int:

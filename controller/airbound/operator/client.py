@@ -58,6 +58,13 @@ class Client:
         )
         return answer
 
+    def configuration(self) -> operations_pb2.GetConfigurationResponse:
+        """Every value of the configuration in force and where it comes from."""
+        answer: operations_pb2.GetConfigurationResponse = self._call(
+            lambda: self._stub.GetConfiguration(operations_pb2.GetConfigurationRequest(), **self._options)
+        )
+        return answer
+
     def cells(self, bssid: str = "") -> operations_pb2.ListCellsResponse:
         """Every cell, or one."""
         request = operations_pb2.ListCellsRequest(bssid=bssid)
@@ -114,9 +121,12 @@ class Client:
         )
         return answer
 
-    def set_mode(self, mode: str) -> operations_pb2.SetModeResponse:
-        """Set "observe" or "control"."""
-        request = operations_pb2.SetModeRequest(mode=_MODES[mode])
+    def set_mode(self, mode: str, bssid: str = "") -> operations_pb2.SetModeResponse:
+        """Set "observe", "control" or what is "configured", of the controller or of one cell."""
+        configured = mode == "configured"
+        request = operations_pb2.SetModeRequest(
+            mode=None if configured else _MODES[mode], bssid=bssid, configured=configured
+        )
         answer: operations_pb2.SetModeResponse = self._call(lambda: self._stub.SetMode(request, **self._options))
         return answer
 

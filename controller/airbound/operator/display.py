@@ -54,9 +54,46 @@ def mode(answer: operations_pb2.GetControllerResponse) -> str:
     return f"mode {_mode(answer.mode)}, policy {answer.policy}"
 
 
+def cell_mode(answer: operations_pb2.ExplainCellResponse) -> str:
+    """One line."""
+    cell = answer.cell
+    return f"mode {_mode(cell.mode)}, policy {cell.policy}{_own_settings(cell)}"
+
+
+def _own_settings(cell: operations_pb2.Cell) -> str:
+    """Where a cell's settings come from if they are not the controller's."""
+    return f" ({', '.join(_sources(cell))})" if _sources(cell) else ""
+
+
+def _sources(cell: operations_pb2.Cell) -> list[str]:
+    override = [f"{cell.override.name}, {_printable(cell.override.matched)}"] if cell.HasField("override") else []
+    return [*override, *(["mode by an operator"] if cell.mode_by_operator else [])]
+
+
 def mode_set(answer: operations_pb2.SetModeResponse) -> str:
     """One line."""
     return f"was {_mode(answer.previous_mode)}"
+
+
+_ORIGINS = {
+    operations_pb2.CONFIGURATION_SOURCE_DEFAULT: "default",
+    operations_pb2.CONFIGURATION_SOURCE_OPERATOR: "operator at ",
+}
+
+
+def configuration(answer: operations_pb2.GetConfigurationResponse) -> str:
+    """A table of values, what operators chose for single cells and terminals, and the hash."""
+    rows = []
+    for value in answer.values:
+        waits = f"; {value.at_next_start} at the next start" if value.at_next_start else ""
+        rows.append((value.key, value.value or "not set", _ORIGINS.get(value.source, "") + value.origin + waits))
+    lines = [table(("KEY", "VALUE", "FROM"), rows), ""]
+    for choice in answer.choices:
+        of = f" of {_printable(choice.name)}" if choice.name else ""
+        lines.append(f"operator at {choice.at}: {choice.key}{of} {choice.value}")
+    if answer.error:
+        lines.append(f"not in force, for an error: {_printable(answer.error)}")
+    return "\n".join([*lines, f"file {_printable(answer.file) or 'none'}; SHA-256 {answer.sha256}"])
 
 
 def exempted(answer: operations_pb2.ExemptTerminalResponse) -> str:
@@ -76,11 +113,18 @@ _CELL_HEADS = (
 
 def cells(answer: operations_pb2.ListCellsResponse) -> str:
     """A table of cells."""
-    return (
-        table(_CELL_HEADS, [_cell_row(cell) for cell in answer.cells])
-        if answer.cells
-        else ("No access point has reported.")
-    )
+    if not answer.cells:
+        return "No access point has reported."
+    heads: tuple[str, ...] = _CELL_HEADS
+    rows = [_cell_row(cell) for cell in answer.cells]
+    if any(map(_sources, answer.cells)):  # otherwise all cells go by the controller's
+        heads = (*heads, "SETTINGS")
+        rows = [(*row, _settings_in_short(cell)) for row, cell in zip(rows, answer.cells, strict=True)]
+    return table(heads, rows)
+
+
+def _settings_in_short(cell: operations_pb2.Cell) -> str:
+    return f"{_mode(cell.mode)}, {cell.policy}{_own_settings(cell)}" if _sources(cell) else "-"
 
 
 def cell_line(cell: operations_pb2.Cell) -> str:
@@ -188,6 +232,7 @@ def _cell_explanation(cell: operations_pb2.Cell) -> str:
         f"{_bold('cell')} {cell.bssid} {ssid}{exempt}: access point {access_point}",
         f"last report {_seconds(cell.report_age_ms)} ago; {refused}",
         f"n={cell.active_senders} of {cell.stations} stations send, {cell.terminals} terminals; {_capacity(cell)}",
+        *([f"mode {_mode(cell.mode)}, policy {cell.policy}{_own_settings(cell)}"] if _sources(cell) else []),
     ]
     if not cell.HasField("edca"):
         return "\n".join([*lines, "EDCA parameters: its agent reports none"])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from airbound.core.reports import AccessPointReport, TerminalReport
-    from airbound.replica.choices import Choices
+    from airbound.replica.choices import KeptChoices
     from airbound.replica.questions import Questions
     from airbound.runtime.reception import Connection
     from airbound.runtime.runner import Runner
@@ -46,7 +46,7 @@ class Node:
         self.name = name
         self.runner = runner
         self._questions: Questions | None = None
-        self.choices: Choices | None = None
+        self.choices: KeptChoices | None = None
         self._store = store
         self._started_s = int(time.time())
         self._stopping = False

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from airbound.grpc.operations_service import Choices
     from airbound.replica.node import Node
+    from airbound.runtime.in_force import InForce
     from airbound.runtime.runner import Runner
 
 WATCH_OTHERS_S = 1.0
@@ -42,8 +43,9 @@ class ReplicatedOperations(OperationsService):
         node: Node,
         log_dropped: Callable[[], int] = lambda: 0,
         choices: Choices | None = None,
+        in_force: InForce | None = None,
     ) -> None:
-        super().__init__(runner, log_dropped, choices)
+        super().__init__(runner, log_dropped, choices, in_force)
         self._node = node
         self._own = OperationsService(runner, log_dropped)
         services = dict.fromkeys(REQUESTS, self._own) | {"ListOwned": OwnedCells(node)}

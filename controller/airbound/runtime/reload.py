@@ -3,12 +3,13 @@
 
 from collections.abc import Callable
 
-from airbound.config import Config, ConfigError, differences
-from airbound.core.events import Reconfigured
+from airbound.config import Config, ConfigError, cell_overrides
+from airbound.configuration.layers import Loaded
+from airbound.configuration.values import differences
+from airbound.core.events import Exempted, Reconfigured
 from airbound.runtime import log
+from airbound.runtime.in_force import NEEDS_RESTART, InForce
 from airbound.runtime.runner import Runner
-
-NEEDS_RESTART = ("listen", "operators", "log", "limits", "store")
 
 
 class Reloader:
@@ -17,13 +18,13 @@ class Reloader:
     def __init__(
         self,
         runner: Runner,
-        config: Config,
-        read: Callable[[], Config] | None,
+        in_force: InForce,
+        read: Callable[[], Loaded] | None,
         configured: Callable[[Config], None] = lambda _: None,
     ) -> None:
         self._runner = runner
         self._configured = configured
-        self._config = config
+        self._in_force = in_force
         self._read = read
 
     def reload(self) -> None:
@@ -36,19 +37,22 @@ class Reloader:
             )
             return
         try:
-            fresh = self._read()
+            loaded = self._read()
         except ConfigError as error:
+            self._in_force.failed(str(error))
             log.event("warning", "reload", "configuration", f"{error}; the configuration before stays in force")
             return
-        before, self._config = self._config, fresh
+        before, fresh = self._in_force.loaded.config, loaded.config
+        self._in_force.reloaded(loaded)
         self._configured(fresh)
         log.event("info", "reload", "configuration", "; ".join(differences(before, fresh)) or "nothing changed")
         for key in NEEDS_RESTART:
             if getattr(before, key) != getattr(fresh, key):
                 log.event("warning", "reload", "configuration", f"{key} takes effect at the next start")
-        if before.parameters != fresh.parameters:
-            self._runner.submit(Reconfigured(fresh.parameters))
-        if before.mode != fresh.mode:
-            self._runner.set_mode(fresh.mode)
-        for name in sorted(set(before.exempt) ^ set(fresh.exempt)):
-            self._runner.set_exempt(name, exempt=name in fresh.exempt)
+        other_mode, other_names = before.mode != fresh.mode, set(before.exempt) ^ set(fresh.exempt)
+        self._runner.choices.configured(mode=other_mode, exempt=other_names)
+        if other_mode or (before.parameters, before.cell) != (fresh.parameters, fresh.cell):
+            mode = fresh.mode if other_mode else None
+            self._runner.submit(Reconfigured(fresh.parameters, cell_overrides(fresh), mode))
+        for name in sorted(other_names):
+            self._runner.submit(Exempted(name, name in fresh.exempt, by_operator=False))

@@ -32,6 +32,7 @@ from airbound.core.parameters import Mode
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.runtime import log
+from airbound.runtime.choices import Choices
 
 TIMER_STEP_US = 20_000
 NEVER_US = 2**63
@@ -98,6 +99,7 @@ class Runner:
         self.engine = engine
         self.reports_total = 0  # that arrived, refused ones included
         self.commands_total = 0
+        self.choices = Choices()
         self._streams_max = streams_max
         self._streams_per_address_max = streams_per_address_max
         self._streams_from = Counter[Address]()
@@ -182,16 +184,25 @@ class Runner:
             self._do(effect)
         self._set_timer(now_us)
 
-    def set_mode(self, mode: Mode) -> Mode:
-        """Switch the mode; the mode before."""
-        previous = self.engine.settings.mode
-        self.submit(ModeSet(mode))
+    def mode(self, bssid: Mac = b"") -> Mode:
+        """The mode of a cell, which need not be connected, or of the controller."""
+        return self.engine.mode_of(bssid) if bssid else self.engine.settings.mode
+
+    def set_mode(self, mode: Mode | None, bssid: Mac = b"") -> Mode:
+        """An operator switches the mode of the controller or of a cell, with none to what is configured.
+
+        Returns the mode before.
+        """
+        previous = self.mode(bssid)
+        self.submit(ModeSet(mode, bssid))
+        self.choices.mode_set(self.engine.modes, mode, bssid)
         return previous
 
     def set_exempt(self, name: str, *, exempt: bool) -> bool:
-        """Exempt terminals of a name or a cell, or end that; whether they were exempt before."""
-        previous = name in self.engine.settings.exempt
+        """An operator exempts terminals of a name or a cell, or ends that; whether they were exempt before."""
+        previous = self.engine.is_exempt(name)
         self.submit(Exempted(name, exempt))
+        self.choices.exempted(name, exempt=exempt)
         return previous
 
     def stop(self) -> None:

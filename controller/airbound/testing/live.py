@@ -12,13 +12,15 @@ import grpc.aio
 
 from airbound.core.addresses import Address, mac_from_text
 from airbound.core.engine import Engine
+from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Mode, Parameters
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
-from airbound.replica.choices import Choices
+from airbound.replica.choices import KeptChoices
 from airbound.replica.node import Node
 from airbound.replica.operations import ReplicatedOperations
 from airbound.replica.replicas_service import ReplicasService
+from airbound.runtime.in_force import InForce
 from airbound.runtime.runner import Runner, monotonic_us
 from airbound.store.types import Store
 from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone
@@ -47,12 +49,14 @@ class LiveController:
         streams_max: int = 100,
         streams_per_address_max: int = 0,
         reports_per_s: float = 1000.0,
+        overrides: Sequence[CellOverride] = (),
+        in_force: InForce | None = None,
         replica: str = "",
         store: Store | None = None,
     ) -> None:
         self.now_us = 1_000_000_000
         self.runner = Runner(
-            Engine(parameters or Parameters(policy="paper"), mode, exempt, replicas=store is not None),
+            Engine(parameters or Parameters(policy="paper"), mode, exempt, overrides, replicas=store is not None),
             streams_max=streams_max,
             streams_per_address_max=streams_per_address_max,
             clock_us=(lambda: self.now_us) if store is None else monotonic_us,  # leases are the store's as well
@@ -65,15 +69,16 @@ class LiveController:
         self.addresses: dict[str, Sequence[Address]] = {}  # what the access point reports of a station's IP addresses
         self._operators = operators
         self._reports_per_s = reports_per_s
+        self._in_force = in_force
         self._packets: dict[str, int] = {}
         self._second = 0
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        operations, replicas = OperationsService(self.runner), None
+        operations, replicas = OperationsService(self.runner, in_force=self._in_force), None
         if self.node is not None and self._store is not None:
             settings = self.runner.engine.settings
-            choices = Choices(self.runner, self._store, settings.mode, settings.exempt, self.node.choices_changed)
+            choices = KeptChoices(self.runner, self._store, settings.mode, settings.exempt, self.node.choices_changed)
             self.node.choices = choices
             await self.node.start()
             await choices.read()

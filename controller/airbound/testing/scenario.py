@@ -5,7 +5,7 @@ The phones and access points here do what they are commanded: a set is in force 
 is reported.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from airbound.core.addresses import Address, Mac, address_from_text, address_text, mac_from_text
@@ -13,6 +13,7 @@ from airbound.core.edca import Category, Edca
 from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds, SetEdca
 from airbound.core.engine import Engine
 from airbound.core.events import AccessPointReported, Disconnected, Event, TerminalReported, Tick
+from airbound.core.overrides import CellOverride
 from airbound.core.parameters import CapacityParameters, Mode, Parameters
 from airbound.core.principals import Principal, Role, Stream
 from airbound.core.reasons import Code
@@ -86,6 +87,7 @@ class AccessPoint:
 
     bssid: Mac
     stream: Stream
+    ssid: bytes = b""
     sequence: int = 0
     monotonic_us: int = 5 * SECOND_US
     active_us: int = 0
@@ -105,9 +107,13 @@ class Scenario:
     """The engine with access points and phones; every method moves virtual time only where it says so."""
 
     def __init__(
-        self, parameters: Parameters | None = None, exempt: Iterable[str] = (), mode: Mode = "control"
+        self,
+        parameters: Parameters | None = None,
+        exempt: Iterable[str] = (),
+        mode: Mode = "control",
+        overrides: Sequence[CellOverride] = (),
     ) -> None:
-        self._configured = (parameters or Parameters(), mode, tuple(exempt))
+        self._configured = (parameters or Parameters(), mode, tuple(exempt), tuple(overrides))
         self.engine = Engine(*self._configured)
         self.now_us = 1_000 * SECOND_US
         self.phones: dict[Mac, Phone] = {}
@@ -202,14 +208,17 @@ class Scenario:
         bitrate_kbps: int = 54_000,
         addresses: Mapping[Mac, tuple[Address, ...]] | None = None,
         downloading: Mapping[Mac, float] | None = None,
+        ssid: bytes | None = None,
     ) -> list[Effect]:
         """Report now: `sending` phones moved so many Mb/s of IP upward in the last `seconds` of the access point's
         clock, `idle` ones nothing, and no other is associated. Those of them that are `downloading` had so many Mb/s.
+        An `ssid` stays until another is given.
         """
         point = self.access_points.get(bssid)
         if point is None:
             stream = self.new_stream("access-point", f"ap{len(self.access_points)}")
             point = self.access_points[bssid] = AccessPoint(bssid, stream, edca=self.edca)
+        point.ssid = point.ssid if ssid is None else ssid
         point.sequence += 1
         point.monotonic_us += round(seconds * SECOND_US)
         point.active_us += round(seconds * SECOND_US)
@@ -240,6 +249,7 @@ class Scenario:
         survey = None if busy is None else Survey(active_us=point.active_us, busy_us=point.busy_us)
         report = AccessPointReport(
             bssid=bssid,
+            ssid=point.ssid,
             sequence=point.sequence,
             monotonic_us=point.monotonic_us,
             stations=tuple(stations),

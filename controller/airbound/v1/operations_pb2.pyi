@@ -16,6 +16,15 @@ class Mode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MODE_OBSERVE: _ClassVar[Mode]
     MODE_CONTROL: _ClassVar[Mode]
 
+class ConfigurationSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CONFIGURATION_SOURCE_UNSPECIFIED: _ClassVar[ConfigurationSource]
+    CONFIGURATION_SOURCE_DEFAULT: _ClassVar[ConfigurationSource]
+    CONFIGURATION_SOURCE_FILE: _ClassVar[ConfigurationSource]
+    CONFIGURATION_SOURCE_ENVIRONMENT: _ClassVar[ConfigurationSource]
+    CONFIGURATION_SOURCE_COMMAND_LINE: _ClassVar[ConfigurationSource]
+    CONFIGURATION_SOURCE_OPERATOR: _ClassVar[ConfigurationSource]
+
 class CapacitySource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     CAPACITY_SOURCE_UNSPECIFIED: _ClassVar[CapacitySource]
@@ -26,6 +35,12 @@ class CapacitySource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 MODE_UNSPECIFIED: Mode
 MODE_OBSERVE: Mode
 MODE_CONTROL: Mode
+CONFIGURATION_SOURCE_UNSPECIFIED: ConfigurationSource
+CONFIGURATION_SOURCE_DEFAULT: ConfigurationSource
+CONFIGURATION_SOURCE_FILE: ConfigurationSource
+CONFIGURATION_SOURCE_ENVIRONMENT: ConfigurationSource
+CONFIGURATION_SOURCE_COMMAND_LINE: ConfigurationSource
+CONFIGURATION_SOURCE_OPERATOR: ConfigurationSource
 CAPACITY_SOURCE_UNSPECIFIED: CapacitySource
 CAPACITY_SOURCE_DEFAULT: CapacitySource
 CAPACITY_SOURCE_BITRATE: CapacitySource
@@ -54,6 +69,50 @@ class GetControllerResponse(_message.Message):
     counters: _containers.RepeatedCompositeFieldContainer[Counter]
     def __init__(self, version: _Optional[str] = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ..., cells: _Optional[int] = ..., terminals: _Optional[int] = ..., exempt: _Optional[_Iterable[str]] = ..., counters: _Optional[_Iterable[_Union[Counter, _Mapping]]] = ...) -> None: ...
 
+class GetConfigurationRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetConfigurationResponse(_message.Message):
+    __slots__ = ("values", "sha256", "file", "error", "choices")
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    FILE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    CHOICES_FIELD_NUMBER: _ClassVar[int]
+    values: _containers.RepeatedCompositeFieldContainer[ConfigurationValue]
+    sha256: str
+    file: str
+    error: str
+    choices: _containers.RepeatedCompositeFieldContainer[OperatorChoice]
+    def __init__(self, values: _Optional[_Iterable[_Union[ConfigurationValue, _Mapping]]] = ..., sha256: _Optional[str] = ..., file: _Optional[str] = ..., error: _Optional[str] = ..., choices: _Optional[_Iterable[_Union[OperatorChoice, _Mapping]]] = ...) -> None: ...
+
+class ConfigurationValue(_message.Message):
+    __slots__ = ("key", "value", "source", "origin", "at_next_start")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    AT_NEXT_START_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    value: str
+    source: ConfigurationSource
+    origin: str
+    at_next_start: str
+    def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ..., source: _Optional[_Union[ConfigurationSource, str]] = ..., origin: _Optional[str] = ..., at_next_start: _Optional[str] = ...) -> None: ...
+
+class OperatorChoice(_message.Message):
+    __slots__ = ("key", "name", "value", "at")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    name: str
+    value: str
+    at: str
+    def __init__(self, key: _Optional[str] = ..., name: _Optional[str] = ..., value: _Optional[str] = ..., at: _Optional[str] = ...) -> None: ...
+
 class Counter(_message.Message):
     __slots__ = ("name", "code", "value")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -65,7 +124,7 @@ class Counter(_message.Message):
     def __init__(self, name: _Optional[str] = ..., code: _Optional[_Union[_reason_pb2.ReasonCode, str]] = ..., value: _Optional[int] = ...) -> None: ...
 
 class Cell(_message.Message):
-    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version", "edca", "exempt")
+    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version", "edca", "exempt", "mode", "policy", "override", "mode_by_operator")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     CENTER_FREQUENCY_MHZ_FIELD_NUMBER: _ClassVar[int]
@@ -84,6 +143,10 @@ class Cell(_message.Message):
     AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
     EDCA_FIELD_NUMBER: _ClassVar[int]
     EXEMPT_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    OVERRIDE_FIELD_NUMBER: _ClassVar[int]
+    MODE_BY_OPERATOR_FIELD_NUMBER: _ClassVar[int]
     bssid: str
     ssid: bytes
     center_frequency_mhz: int
@@ -102,7 +165,19 @@ class Cell(_message.Message):
     agent_version: str
     edca: CellEdca
     exempt: bool
-    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[CellEdca, _Mapping]] = ..., exempt: bool = ...) -> None: ...
+    mode: Mode
+    policy: str
+    override: CellOverride
+    mode_by_operator: bool
+    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[CellEdca, _Mapping]] = ..., exempt: bool = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ..., override: _Optional[_Union[CellOverride, _Mapping]] = ..., mode_by_operator: bool = ...) -> None: ...
+
+class CellOverride(_message.Message):
+    __slots__ = ("name", "matched")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    MATCHED_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    matched: str
+    def __init__(self, name: _Optional[str] = ..., matched: _Optional[str] = ...) -> None: ...
 
 class CellEdca(_message.Message):
     __slots__ = ("state", "wanted", "formula", "sent", "generation_sent", "lease_remaining_ms", "reason", "traffic", "uplink_bps", "downlink_bps", "uplink_share", "failures_total")
@@ -343,16 +418,22 @@ class DestinationView(_message.Message):
     def __init__(self, address: _Optional[str] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., cwnd_segs: _Optional[int] = ..., ssthresh_segs: _Optional[int] = ..., delivered_bytes: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., events: _Optional[_Union[_terminal_pb2.EventCounts, _Mapping]] = ..., uids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class SetModeRequest(_message.Message):
-    __slots__ = ("mode",)
+    __slots__ = ("mode", "bssid", "configured")
     MODE_FIELD_NUMBER: _ClassVar[int]
+    BSSID_FIELD_NUMBER: _ClassVar[int]
+    CONFIGURED_FIELD_NUMBER: _ClassVar[int]
     mode: Mode
-    def __init__(self, mode: _Optional[_Union[Mode, str]] = ...) -> None: ...
+    bssid: str
+    configured: bool
+    def __init__(self, mode: _Optional[_Union[Mode, str]] = ..., bssid: _Optional[str] = ..., configured: bool = ...) -> None: ...
 
 class SetModeResponse(_message.Message):
-    __slots__ = ("previous_mode",)
+    __slots__ = ("previous_mode", "mode")
     PREVIOUS_MODE_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
     previous_mode: Mode
-    def __init__(self, previous_mode: _Optional[_Union[Mode, str]] = ...) -> None: ...
+    mode: Mode
+    def __init__(self, previous_mode: _Optional[_Union[Mode, str]] = ..., mode: _Optional[_Union[Mode, str]] = ...) -> None: ...
 
 class ExemptTerminalRequest(_message.Message):
     __slots__ = ("name", "exempt")

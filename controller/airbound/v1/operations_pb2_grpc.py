@@ -39,6 +39,11 @@ class OperationsServiceStub(object):
                 request_serializer=airbound_dot_v1_dot_operations__pb2.GetControllerRequest.SerializeToString,
                 response_deserializer=airbound_dot_v1_dot_operations__pb2.GetControllerResponse.FromString,
                 _registered_method=True)
+        self.GetConfiguration = channel.unary_unary(
+                '/airbound.v1.OperationsService/GetConfiguration',
+                request_serializer=airbound_dot_v1_dot_operations__pb2.GetConfigurationRequest.SerializeToString,
+                response_deserializer=airbound_dot_v1_dot_operations__pb2.GetConfigurationResponse.FromString,
+                _registered_method=True)
         self.ListCells = channel.unary_stream(
                 '/airbound.v1.OperationsService/ListCells',
                 request_serializer=airbound_dot_v1_dot_operations__pb2.ListCellsRequest.SerializeToString,
@@ -91,6 +96,13 @@ class OperationsServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetConfiguration(self, request, context):
+        """GetConfiguration returns every value of the configuration in force, and where it comes from.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListCells(self, request, context):
         """ListCells sends the cells in pages.
         """
@@ -134,7 +146,7 @@ class OperationsServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetMode(self, request, context):
-        """SetMode switches the whole controller between observing and controlling.
+        """SetMode switches the whole controller, or one cell, between observing and controlling.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -154,6 +166,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.GetController,
                     request_deserializer=airbound_dot_v1_dot_operations__pb2.GetControllerRequest.FromString,
                     response_serializer=airbound_dot_v1_dot_operations__pb2.GetControllerResponse.SerializeToString,
+            ),
+            'GetConfiguration': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetConfiguration,
+                    request_deserializer=airbound_dot_v1_dot_operations__pb2.GetConfigurationRequest.FromString,
+                    response_serializer=airbound_dot_v1_dot_operations__pb2.GetConfigurationResponse.SerializeToString,
             ),
             'ListCells': grpc.unary_stream_rpc_method_handler(
                     servicer.ListCells,
@@ -223,6 +240,33 @@ class OperationsService(object):
             '/airbound.v1.OperationsService/GetController',
             airbound_dot_v1_dot_operations__pb2.GetControllerRequest.SerializeToString,
             airbound_dot_v1_dot_operations__pb2.GetControllerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetConfiguration(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/airbound.v1.OperationsService/GetConfiguration',
+            airbound_dot_v1_dot_operations__pb2.GetConfigurationRequest.SerializeToString,
+            airbound_dot_v1_dot_operations__pb2.GetConfigurationResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airbound.core.addresses import Mac
+from airbound.core.cell.state import is_exempt
 from airbound.core.commands import fit_to_back_end, is_as_decided
 from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds, SetReporting
 from airbound.core.engine import Engine
@@ -20,6 +21,7 @@ from airbound.core.events import (
     Refused,
     TerminalReported,
 )
+from airbound.core.overrides import CellOverride
 from airbound.core.parameters import IdentityParameters, Parameters, PolicyName, SafetyParameters
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
@@ -147,6 +149,11 @@ class World(Scenario):
                     phone.last_set.generation,
                     phone.last_set.bounds,
                 )
+            assert terminal.reporting == (terminal.cell or self.engine).settings.reporting
+            settings = (terminal.cell or self.engine).settings
+            waits = terminal.no_bounds is not None and terminal.no_bounds.waits
+            if (settings.mode == "observe" or is_exempt(terminal, settings)) and not waits:
+                assert terminal.sent is None or not terminal.sent.bounds
             if terminal.cell is not None:
                 assert terminal.cell.terminals[terminal.mac] is terminal
                 assert terminal.mac in terminal.cell.stations.by_mac
@@ -162,6 +169,14 @@ class World(Scenario):
             elif terminal.no_bounds is not None and terminal.no_bounds.releases:
                 assert terminal.sent is None or not terminal.sent.bounds
         assert {one for cell in self.engine.cells.values() for one in cell.terminals.values()} == joined
+        for cell in self.engine.cells.values():
+            expected = self.engine._settings_of(cell.bssid, cell.ssid)
+            assert cell.settings.match == expected.match
+            assert cell.settings.mode == expected.mode == self.engine.mode_of(cell.bssid)
+            assert cell.settings.parameters == expected.parameters
+            assert (cell.settings is self.engine.settings) == (expected is self.engine.settings)
+            assert cell.capacity.parameters == cell.settings.parameters.capacity
+            assert cell.min_rtt.parameters == cell.settings.parameters.min_rtt
 
     # Steps
 
@@ -211,7 +226,13 @@ class World(Scenario):
         if point is not None and value % 19 == 0:
             point.monotonic_us = SECOND_US
         addresses = {mac(n): (ip(mac(n)),) for n in range(6)} if value % 4 else {}
-        self.access_point({mac(n): value / 100 for n in range(number)}, idle=[mac(4)], bssid=bssid, addresses=addresses)
+        self.access_point(
+            {mac(n): value / 100 for n in range(number)},
+            idle=[mac(4)],
+            bssid=bssid,
+            addresses=addresses,
+            ssid=(b"", b"a", b"b")[value // 7 % 3],
+        )
 
     def wait(self, _: int, value: int) -> None:
         self.advance(value / 1000)
@@ -230,8 +251,12 @@ class World(Scenario):
         if phone.stream is not None:
             self.do(Refused(phone.stream, Reason(Code.MALFORMED, "mac")))
 
-    def reload(self, _: int, value: int) -> None:
-        self.do(Reconfigured(OTHERS[value % len(OTHERS)]))
+    def cell_mode(self, number: int, value: int) -> None:
+        self.do(ModeSet((None, "observe", "control")[value % 3], (BSSID, OTHER_BSSID)[number % 2]))
+
+    def reload(self, number: int, value: int) -> None:
+        overrides = OVERRIDES[: value % (len(OVERRIDES) + 1)]
+        self.do(Reconfigured(OTHERS[value % len(OTHERS)], overrides, (None, "observe", "control", None, None)[number]))
 
     def rounds(self, number: int, value: int) -> None:
         """A few seconds in which all is well."""
@@ -245,7 +270,10 @@ class World(Scenario):
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(
-            ("report", "ap", "wait", "rounds", "rounds", "lose", "mac", "mode", "exempt", "reload", "refused")
+            (
+                *("report", "ap", "wait", "rounds", "rounds", "lose", "mac", "mode", "cell_mode", "exempt"),
+                *("reload", "reload", "refused"),
+            )
         ),
         st.integers(0, 4),
         st.integers(1, 3_000),
@@ -267,6 +295,14 @@ OTHERS = (
     Parameters(),
     replace(PAPER, safety=SHORT),
     Parameters(identity=IdentityParameters(match_addresses=False)),
+)
+OVERRIDES = (
+    CellOverride(name="cell.0", ssids=("a",), parameters=OTHERS[2], mode="control"),
+    CellOverride(name="cell.1", ssids=("?",), parameters=OTHERS[3], mode="observe"),
+    CellOverride(
+        name="cell.2", bssids=(OTHER_BSSID,), parameters=OTHERS[1], exempt_terminals=frozenset({"phone 0", "phone 2"})
+    ),
+    CellOverride(name="cell.3", bssids=(BSSID,), parameters=OTHERS[0], exempt=True),
 )
 
 

@@ -15,6 +15,7 @@ from airbound.core.commands import Sent
 from airbound.core.edca import Category, Edca
 from airbound.core.edca_commands import SentEdca
 from airbound.core.effects import Bound
+from airbound.core.overrides import CellOverride, Match
 from airbound.core.parameters import EdcaParameters, Parameters
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
@@ -116,11 +117,16 @@ def terminal_state(cell: CellState | None) -> Terminal:
 
 
 def test_every_field_of_a_cell() -> None:
-    state = cell_state(Settings(Parameters(), exempt={"02:00:00:00:00:01"}))
+    match = Match(CellOverride(name="cell.3", parameters=Parameters()), "ssid c*")
+    state = cell_state(Settings(Parameters(), exempt={"02:00:00:00:00:01"}, match=match, mode_by_operator=True))
     state.terminals = {MAC: terminal_state(state)}
     message = convert.cell(state, NOW_US)
     assert [field for field in unset(message) if not field.startswith(("edca.reason.", "edca.traffic."))] == []
     assert message == operations_pb2.Cell(
+        mode=operations_pb2.MODE_CONTROL,
+        policy="bdp",
+        override=operations_pb2.CellOverride(name="cell.3", matched="ssid c*"),
+        mode_by_operator=True,
         bssid="02:00:00:00:00:01",
         ssid=b"cell",
         center_frequency_mhz=5180,
@@ -218,6 +224,8 @@ def test_a_cell_without_an_access_point_or_survey() -> None:
         "agent_version",
         "edca",
         "exempt",
+        "override",
+        "mode_by_operator",
     ]
     state.stations.busy_ratio = 0.0
     assert convert.cell(state, NOW_US).HasField("busy_ratio")

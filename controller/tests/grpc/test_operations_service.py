@@ -11,7 +11,9 @@ import grpc.aio
 import pytest
 
 from airbound.core.addresses import mac_from_text
-from airbound.core.events import AccessPointReported, TerminalReported
+from airbound.core.events import AccessPointReported, Reconfigured, TerminalReported
+from airbound.core.overrides import CellOverride
+from airbound.core.parameters import Parameters
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code
 from airbound.core.reports import AccessPointReport, TerminalReport
@@ -205,7 +207,34 @@ async def test_stations_of_a_cell_whose_access_point_is_gone(live: LiveControlle
 async def test_an_unknown_mode(live: LiveController, mode: Any) -> None:
     code, text = await refused(live.ask().SetMode(wire.SetModeRequest(mode=mode)))
     assert (code, text) == (grpc.StatusCode.INVALID_ARGUMENT, f"mode = {mode}: expected observe or control")
+    code, text = await refused(live.ask().SetMode(wire.SetModeRequest(mode=wire.MODE_OBSERVE, configured=True)))
+    assert (code, text) == (grpc.StatusCode.INVALID_ARGUMENT, "mode = 1: expected none")
     assert live.runner.engine.settings.mode == "control"
+
+
+async def test_a_mode_of_one_cell_and_an_override(live: LiveController) -> None:
+    (phone,) = await live.uploading(1)
+    ask = live.ask()
+    answer = await ask.SetMode(wire.SetModeRequest(mode=wire.MODE_OBSERVE, bssid=BSSID.upper()))
+    assert (answer.previous_mode, answer.mode) == (wire.MODE_CONTROL, wire.MODE_OBSERVE)
+    await phone.until(lambda: phone.bounds == {})
+    (cell,) = await live.cells()
+    assert (cell.mode, cell.policy, cell.mode_by_operator) == (wire.MODE_OBSERVE, "paper", True)
+    assert not cell.HasField("override")
+    (terminal,) = await live.terminals()
+    assert terminal.no_bounds.code == Code.OBSERVE_MODE
+    override = CellOverride(name="cell.0", ssids=("li*",), exempt=True, parameters=Parameters(policy="bdp"))
+    live.runner.submit(Reconfigured(Parameters(policy="paper"), (override,)))
+    answer = await ask.SetMode(wire.SetModeRequest(configured=True, bssid=BSSID))
+    assert (answer.previous_mode, answer.mode) == (wire.MODE_OBSERVE, wire.MODE_CONTROL)
+    (cell,) = await live.cells()
+    assert (cell.policy, cell.exempt, cell.mode_by_operator) == ("bdp", True, False)
+    assert (cell.override.name, cell.override.matched) == ("cell.0", "ssid li*")
+    (terminal,) = await live.terminals()
+    assert (terminal.exempt, terminal.decisions[0].policy) == (True, "bdp")
+    answer = await ask.ExemptTerminal(wire.ExemptTerminalRequest(name=BSSID, exempt=False))
+    assert answer.previously_exempt
+    await phone.until(lambda: phone.bounds != {})
 
 
 @pytest.mark.parametrize("name", ["", "x" * 257, "x" * 10_000, "a\nb", "\x1b[2J"])

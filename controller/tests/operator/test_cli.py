@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line: usage, configuration, output; and the commands against a real controller process."""
 
+import argparse
 import asyncio
 import json
 import os
@@ -12,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from airbound.config import load
+from airbound.configuration.values import config_hash
 from airbound.operator import cli
+from airbound.operator.completion import parsers
 from airbound.testing.agents import WAIT_S
 from airbound.testing.live import BSSID, MACS, LiveController
 
@@ -20,7 +24,8 @@ MAC = MACS[0]
 NAME = "127.0.0.1"
 NOBODY = "127.0.0.1:1"
 COMMANDS = (
-    "controller", "check-config", "cells", "stations", "terminals", "explain", "counters", "mode", "exempt", "health",
+    "controller", "check-config", "cells", "stations", "terminals", "explain", "counters", "config", "mode", "exempt",
+    "replicas", "health", "completion",
 )  # fmt: skip
 
 
@@ -84,6 +89,17 @@ async def test_the_commands_show_a_live_cell(capsys: pytest.CaptureFixture[str])
         out = await asked("explain", MAC)
         assert "no bounds: observe mode: computed and shown, not applied" in out
         assert "10.0.4.1 250..555 segments, policy paper, n=1, computed, not sent" in out
+        assert await asked("mode", "control", "--cell", BSSID) == "was observe\n"
+        await phone.until(lambda: phone.bounds != {})
+        assert await asked("mode", "--cell", BSSID) == "mode control, policy paper (mode by an operator)\n"
+        assert "mode control, policy paper (mode by an operator)\n" in await asked("explain", BSSID)
+        assert re.search(r"SETTINGS\n.* control, paper \(mode by an operator\)$", await asked("cells"), re.MULTILINE)
+        shown = await asked("config", "show")
+        assert re.search(r'^mode +"observe" +operator at 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$', shown, re.MULTILINE)
+        assert re.search(rf"^operator at \S+Z: mode of {BSSID} control$", shown, re.MULTILINE)
+        assert await asked("mode", "configured", "--cell", BSSID) == "was control\n"
+        assert await asked("mode", "configured") == "was observe\n"
+        assert "SETTINGS" not in await asked("cells")
         assert await asked("health") == "SERVING\n"
 
 
@@ -172,6 +188,7 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
         (["cells", "--controller", "unix:here"], "--controller = 'unix:here': expected unix:/PATH"),
         (["controller", "--listen", "here"], "--listen = 'here': expected ADDRESS:PORT"),
         (["controller", "--listen", "unix:/run/x"], "--listen = 'unix:/run/x': agents come over the network"),
+        (["controller", "--listen", ""], "--listen = '': expected ADDRESS:PORT"),
         (["controller", "--operators", "here"], "--operators = 'here': expected ADDRESS:PORT"),
     ],
 )
@@ -180,16 +197,26 @@ def test_a_wrong_endpoint(arguments: list[str], complaint: str, capsys: pytest.C
     assert complaint in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ""])
-def test_help_has_examples_that_are_right_usage(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        cli.main([*command.split(), "--help"])
-    assert caught.value.code == 0
-    examples = re.findall(r"^  airbound ((?:\S+ ?)+)", capsys.readouterr().out.partition("examples:")[2], re.MULTILINE)
+@pytest.mark.parametrize("of", list(parsers(cli.parser())), ids=lambda of: str(of.prog))
+def test_every_command_has_a_summary_and_examples_that_are_right_usage(of: argparse.ArgumentParser) -> None:
+    text = of.format_help()
+    summary = text.partition("\n\n")[2].partition("\n\n")[0]
+    assert summary[:1].isupper()
+    assert summary.endswith(".")
+    examples = re.findall(r"^  airbound ((?:\S+ ?)+)", text.partition("examples:")[2], re.MULTILINE)
     assert examples
     for example in examples:
+        assert f"airbound {example}".startswith(of.prog)
         assert cli.parser().parse_args(example.split())
-        assert example.split()[0] in ([command] if command else COMMANDS)
+
+
+def test_every_command_is_listed_with_its_summary() -> None:
+    for of in parsers(cli.parser()):
+        for action in of._subparsers._actions if of._subparsers else ():
+            if isinstance(action, argparse._SubParsersAction):
+                listed = {choice.dest: choice.help for choice in action._choices_actions}
+                assert listed.keys() == action.choices.keys()
+                assert all(listed.values())
 
 
 def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,7 +271,8 @@ def test_check_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     good.write_text("policy = 'paper'\n[paper]\ntable = 'gingerbread'\n", encoding="utf-8")
     bad.write_text("polcy = 'paper'\n", encoding="utf-8")
     assert cli.main(["check-config", str(good)]) == 0
-    assert capsys.readouterr().out == f"{good}: valid; agents on 127.0.0.1:50051, mode control, policy paper\n"
+    what = "agents on 127.0.0.1:50051, mode control, policy paper"
+    assert capsys.readouterr().out == f"{good}: valid; {what}; SHA-256 {config_hash(load(good))}\n"
     assert cli.main(["check-config", str(good), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["parameters"]["paper"]["table"] == "gingerbread"
@@ -259,9 +287,10 @@ def test_the_command_line_overrides_the_file(tmp_path: Path) -> None:
     file.write_text("policy = 'bdp'\nlisten = '127.0.0.1:1'\n[bdp]\ngain = 2.0\n", encoding="utf-8")
     options = ["--policy", "paper", "--table", "gingerbread", "--mode", "observe", "--listen", "127.0.0.1:2"]
     more = ["--operators", "unix:/run/airbound.sock", "--log", "json"]
-    config = cli._configured(cli.parser().parse_args(["controller", "--config", str(file), *options, *more]))
+    config = cli._loaded(cli.parser().parse_args(["controller", "--config", str(file), *options, *more])).config
     assert (config.listen, config.operators, config.log) == ("127.0.0.1:2", ("unix:/run/airbound.sock",), "json")
     parameters = config.parameters
     assert (parameters.policy, config.mode, parameters.paper.table) == ("paper", "observe", "gingerbread")
     assert parameters.bdp.gain == 2.0
-    assert cli._configured(cli.parser().parse_args(["controller", "--config", str(file)])).listen == "127.0.0.1:1"
+    loaded = cli._loaded(cli.parser().parse_args(["controller", "--config", str(file)]))
+    assert loaded.config.listen == "127.0.0.1:1"

@@ -86,6 +86,14 @@ async def test_every_call_and_what_is_refused() -> None:
                     client.explain("02:00:00:00:09:09")
                 assert client.controller().cells == 1
                 assert client.set_mode("observe").previous_mode == client.controller().mode + 1
+                assert client.set_mode("control", BSSID).mode == operations_pb2.MODE_CONTROL
+                assert client.cells(BSSID).cells[0].mode_by_operator
+                answer = client.set_mode("configured", BSSID)
+                assert (answer.previous_mode, answer.mode) == (operations_pb2.MODE_CONTROL, operations_pb2.MODE_OBSERVE)
+                assert client.set_mode("configured").mode == operations_pb2.MODE_CONTROL
+                with pytest.raises(RefusedError, match=r"bssid: 'here' is not .* \(invalid_argument\)"):
+                    client.set_mode("observe", "here")
+                assert len(client.configuration().sha256) == 64
                 assert not client.exempt("127.0.0.1", exempt=True).previously_exempt
                 assert client.exempt("127.0.0.1", exempt=False).previously_exempt
                 assert next(client.watch_cells()).bssid == BSSID

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from airbound.core.engine import Engine
 from airbound.core.parameters import Parameters
-from airbound.replica.choices import KIND, Choices
+from airbound.replica.choices import KIND, KeptChoices
 from airbound.runtime.runner import Runner
 from airbound.store.memory.store import Memory, MemoryStore
 
@@ -14,8 +14,8 @@ async def store() -> MemoryStore:
     return made
 
 
-def choices(runner: Runner, kept: MemoryStore, mode: str = "control", exempt: tuple[str, ...] = ()) -> Choices:
-    return Choices(runner, kept, mode, exempt, lambda: None)  # type: ignore[arg-type]
+def choices(runner: Runner, kept: MemoryStore, mode: str = "control", exempt: tuple[str, ...] = ()) -> KeptChoices:
+    return KeptChoices(runner, kept, mode, exempt, lambda: None)  # type: ignore[arg-type]
 
 
 def runner(mode: str = "control", exempt: tuple[str, ...] = ()) -> Runner:

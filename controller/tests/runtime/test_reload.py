@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import copy
+import itertools
 import logging
 from pathlib import Path
 
 import pytest
 
-from airbound.config import load
+from airbound.config import ConfigError, cell_overrides
+from airbound.configuration.layers import load
+from airbound.core.addresses import mac_text
 from airbound.core.engine import Engine
+from airbound.runtime.in_force import InForce
 from airbound.runtime.reload import Reloader
 from airbound.runtime.runner import Runner
 
@@ -21,10 +26,12 @@ class Bench:
         self.caplog = caplog
         self.file = path / "airbound.toml"
         self.write(f"exempt = ['{ONE}']")
-        config = load(self.file)
-        self.runner = Runner(Engine(config.parameters, config.mode, config.exempt))
+        loaded = load(self.file)
+        config = loaded.config
+        self.runner = Runner(Engine(config.parameters, config.mode, config.exempt, cell_overrides(config)))
         self.settings = self.runner.engine.settings
-        self.reloader = Reloader(self.runner, config, lambda: load(self.file))
+        self.in_force = InForce(loaded)
+        self.reloader = Reloader(self.runner, self.in_force, lambda: load(self.file))
 
     def write(self, text: str) -> None:
         self.file.write_text(text, encoding="utf-8")
@@ -56,7 +63,8 @@ async def test_the_file_is_in_force_and_what_changed_is_logged(bench: Bench) -> 
 
 @pytest.mark.parametrize("text", ["[bdp]\ngian = 2.0", "[bdp", "[bdp]\ngain = nan", None])
 async def test_a_file_with_an_error_changes_nothing(bench: Bench, text: str | None) -> None:
-    before = bench.settings.parameters
+    before, engine = bench.settings.parameters, copy.deepcopy(bench.runner.engine.modes.__dict__)
+    config = bench.in_force.config
     if text is None:
         bench.file.unlink()
     else:
@@ -65,9 +73,48 @@ async def test_a_file_with_an_error_changes_nothing(bench: Bench, text: str | No
     assert line.startswith(f"{bench.file}: ")
     assert line.endswith("; the configuration before stays in force")
     assert bench.settings.parameters == before
+    assert bench.runner.engine.modes.__dict__ == engine
+    assert bench.in_force.config == config
+    assert line.startswith(bench.in_force.error)
+    assert bench.in_force.failures_total == 1
     bench.write("[bdp]\ngain = 2.0")
     bench.reload()
     assert bench.settings.parameters.bdp.gain == 2.0
+
+
+async def test_a_reload_is_of_the_whole_file_or_changes_nothing(bench: Bench) -> None:
+    """With one wrong character anywhere in it."""
+    bssid = bytes([2, 0, 0, 0, 0, 1])
+    good = f"exempt = ['{ONE}']\nmode = 'observe'\n[bdp]\ngain = 2\n[[cell]]\nbssid = '{mac_text(bssid)}'\nedca = {{}}"
+
+    def in_force() -> tuple[object, ...]:
+        engine = bench.runner.engine
+        match = engine.settings.match, engine._overrides.match(bssid, b"")
+        return (
+            bench.in_force.config,
+            engine.settings.parameters,
+            engine.settings.mode,
+            set(engine.settings.exempt),
+            match,
+        )
+
+    refused = 0
+    for position, character in itertools.product(range(len(good)), "x=['"):
+        bench.write(good)
+        bench.reload()
+        before = in_force()
+        bench.write(good[:position] + character + good[position + 1 :])
+        bench.reload()
+        try:
+            config = load(bench.file).config
+        except ConfigError as error:
+            refused += 1
+            assert (bench.in_force.error, in_force()) == (str(error), before)  # noqa: PT017  # either outcome is right
+        else:
+            assert (bench.in_force.error, bench.in_force.config.parameters) == ("", config.parameters)
+            assert in_force()[1:3] == (config.parameters, config.mode)
+            assert in_force()[3] == set(config.exempt)
+    assert refused > len(good)
 
 
 async def test_what_an_operator_chose_stays_where_the_file_did_not_change(bench: Bench) -> None:
@@ -91,9 +138,41 @@ async def test_what_an_operator_chose_stays_where_the_file_did_not_change(bench:
 )
 async def test_what_takes_effect_at_the_next_start_is_logged_as_such(bench: Bench, line: str, key: str) -> None:
     bench.write(f"exempt = ['{ONE}']\n{line}\n")
+    before = getattr(bench.in_force.config, key)
     assert bench.reload()[1:] == [f"{key} takes effect at the next start"]
+    assert getattr(bench.in_force.config, key) == before != getattr(bench.in_force.loaded.config, key)
 
 
 async def test_without_a_file_there_is_nothing_to_read(bench: Bench) -> None:
-    bench.reloader = Reloader(bench.runner, load(bench.file), None)
+    bench.reloader = Reloader(bench.runner, bench.in_force, None)
     assert bench.reload() == ["there is no file: the controller was started without --config"]
+
+
+async def test_overrides_of_cells_are_in_force_and_an_operators_choice_for_a_cell_stays(bench: Bench) -> None:
+    bssid = bytes([2, 0, 0, 0, 0, 1])
+    bench.runner.set_mode("control", bytes([2, 0, 0, 0, 0, 2]))
+    bench.write(f"exempt = ['{ONE}']\n[[cell]]\nbssid = ['02:00:00:00:00:01', '02:00:00:00:00:02']\nmode = 'observe'")
+    assert bench.reload() == [
+        "cell.0.bssid None -> ('02:00:00:00:00:01', '02:00:00:00:00:02'); cell.0.mode None -> observe"
+    ]
+    assert bench.runner.mode(bssid) == "observe"
+    assert bench.runner.mode(bytes([2, 0, 0, 0, 0, 2])) == bench.runner.mode() == "control"
+    bench.write(f"exempt = ['{ONE}']")
+    bench.reload()
+    assert bench.runner.mode(bssid) == "control"
+
+
+async def test_what_an_operator_chose_ends_where_the_file_changed(bench: Bench) -> None:
+    bench.runner.set_mode("observe")
+    bench.runner.set_exempt(TWO, exempt=False)
+    bench.runner.set_exempt(THREE, exempt=True)
+    bench.write(f"exempt = ['{ONE}', '{TWO}']")
+    bench.reload()
+    assert (bench.runner.choices.mode is None, list(bench.runner.choices.exempt)) == (False, [THREE])
+    assert bench.settings.exempt == {ONE, TWO, THREE}
+    bench.write(f"mode = 'observe'\nexempt = ['{ONE}', '{TWO}']")
+    bench.reload()
+    bench.write(f"mode = 'control'\nexempt = ['{ONE}', '{TWO}']")
+    bench.reload()
+    assert bench.runner.choices.mode is None
+    assert bench.settings.mode == "control"

@@ -78,6 +78,65 @@ func (Mode) EnumDescriptor() ([]byte, []int) {
 	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{0}
 }
 
+// ConfigurationSource says who set a value.
+type ConfigurationSource int32
+
+const (
+	ConfigurationSource_CONFIGURATION_SOURCE_UNSPECIFIED  ConfigurationSource = 0
+	ConfigurationSource_CONFIGURATION_SOURCE_DEFAULT      ConfigurationSource = 1
+	ConfigurationSource_CONFIGURATION_SOURCE_FILE         ConfigurationSource = 2
+	ConfigurationSource_CONFIGURATION_SOURCE_ENVIRONMENT  ConfigurationSource = 3
+	ConfigurationSource_CONFIGURATION_SOURCE_COMMAND_LINE ConfigurationSource = 4
+	ConfigurationSource_CONFIGURATION_SOURCE_OPERATOR     ConfigurationSource = 5
+)
+
+// Enum value maps for ConfigurationSource.
+var (
+	ConfigurationSource_name = map[int32]string{
+		0: "CONFIGURATION_SOURCE_UNSPECIFIED",
+		1: "CONFIGURATION_SOURCE_DEFAULT",
+		2: "CONFIGURATION_SOURCE_FILE",
+		3: "CONFIGURATION_SOURCE_ENVIRONMENT",
+		4: "CONFIGURATION_SOURCE_COMMAND_LINE",
+		5: "CONFIGURATION_SOURCE_OPERATOR",
+	}
+	ConfigurationSource_value = map[string]int32{
+		"CONFIGURATION_SOURCE_UNSPECIFIED":  0,
+		"CONFIGURATION_SOURCE_DEFAULT":      1,
+		"CONFIGURATION_SOURCE_FILE":         2,
+		"CONFIGURATION_SOURCE_ENVIRONMENT":  3,
+		"CONFIGURATION_SOURCE_COMMAND_LINE": 4,
+		"CONFIGURATION_SOURCE_OPERATOR":     5,
+	}
+)
+
+func (x ConfigurationSource) Enum() *ConfigurationSource {
+	p := new(ConfigurationSource)
+	*p = x
+	return p
+}
+
+func (x ConfigurationSource) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ConfigurationSource) Descriptor() protoreflect.EnumDescriptor {
+	return file_airbound_v1_operations_proto_enumTypes[1].Descriptor()
+}
+
+func (ConfigurationSource) Type() protoreflect.EnumType {
+	return &file_airbound_v1_operations_proto_enumTypes[1]
+}
+
+func (x ConfigurationSource) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ConfigurationSource.Descriptor instead.
+func (ConfigurationSource) EnumDescriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{1}
+}
+
 // CapacitySource says what the capacity of a cell was estimated from.
 type CapacitySource int32
 
@@ -122,11 +181,11 @@ func (x CapacitySource) String() string {
 }
 
 func (CapacitySource) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_operations_proto_enumTypes[1].Descriptor()
+	return file_airbound_v1_operations_proto_enumTypes[2].Descriptor()
 }
 
 func (CapacitySource) Type() protoreflect.EnumType {
-	return &file_airbound_v1_operations_proto_enumTypes[1]
+	return &file_airbound_v1_operations_proto_enumTypes[2]
 }
 
 func (x CapacitySource) Number() protoreflect.EnumNumber {
@@ -135,7 +194,7 @@ func (x CapacitySource) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CapacitySource.Descriptor instead.
 func (CapacitySource) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{1}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{2}
 }
 
 type GetControllerRequest struct {
@@ -269,6 +328,279 @@ func (x *GetControllerResponse) GetCounters() []*Counter {
 	return nil
 }
 
+type GetConfigurationRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetConfigurationRequest) Reset() {
+	*x = GetConfigurationRequest{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetConfigurationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetConfigurationRequest) ProtoMessage() {}
+
+func (x *GetConfigurationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetConfigurationRequest.ProtoReflect.Descriptor instead.
+func (*GetConfigurationRequest) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{2}
+}
+
+type GetConfigurationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of a file: plain keys, tables, overrides of cells.
+	Values []*ConfigurationValue `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	// SHA-256 of the configuration in force, in hexadecimal, without what operators chose: equal for equal
+	// configurations.
+	Sha256 string `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	// Path of the file; empty if there is none.
+	File string `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
+	// What was wrong when the file was read last; empty if nothing was. The configuration before is in force then.
+	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	// What operators chose beside the configuration, and is in force.
+	Choices       []*OperatorChoice `protobuf:"bytes,5,rep,name=choices,proto3" json:"choices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetConfigurationResponse) Reset() {
+	*x = GetConfigurationResponse{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetConfigurationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetConfigurationResponse) ProtoMessage() {}
+
+func (x *GetConfigurationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetConfigurationResponse.ProtoReflect.Descriptor instead.
+func (*GetConfigurationResponse) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GetConfigurationResponse) GetValues() []*ConfigurationValue {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *GetConfigurationResponse) GetSha256() string {
+	if x != nil {
+		return x.Sha256
+	}
+	return ""
+}
+
+func (x *GetConfigurationResponse) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *GetConfigurationResponse) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *GetConfigurationResponse) GetChoices() []*OperatorChoice {
+	if x != nil {
+		return x.Choices
+	}
+	return nil
+}
+
+// ConfigurationValue is one key of the configuration.
+type ConfigurationValue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in a file, with its table: "bdp.gain"; "cell.0.mode" of the first override of cells.
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// As in a file, in TOML; empty if the key is not set and has no default.
+	Value  string              `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	Source ConfigurationSource `protobuf:"varint,3,opt,name=source,proto3,enum=airbound.v1.ConfigurationSource" json:"source,omitempty"`
+	// File and line, environment variable, option of the command line, or when an operator chose, in RFC 3339; empty for
+	// a default.
+	Origin string `protobuf:"bytes,4,opt,name=origin,proto3" json:"origin,omitempty"`
+	// The value from the controller's next start on, if the file has another by now; otherwise empty.
+	AtNextStart   string `protobuf:"bytes,5,opt,name=at_next_start,json=atNextStart,proto3" json:"at_next_start,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigurationValue) Reset() {
+	*x = ConfigurationValue{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigurationValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigurationValue) ProtoMessage() {}
+
+func (x *ConfigurationValue) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigurationValue.ProtoReflect.Descriptor instead.
+func (*ConfigurationValue) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ConfigurationValue) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ConfigurationValue) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *ConfigurationValue) GetSource() ConfigurationSource {
+	if x != nil {
+		return x.Source
+	}
+	return ConfigurationSource_CONFIGURATION_SOURCE_UNSPECIFIED
+}
+
+func (x *ConfigurationValue) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
+func (x *ConfigurationValue) GetAtNextStart() string {
+	if x != nil {
+		return x.AtNextStart
+	}
+	return ""
+}
+
+// OperatorChoice is what an operator chose last of a mode or an exemption.
+type OperatorChoice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "mode" or "exempt".
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// Name of a terminal or BSSID of a cell; empty for the whole controller.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The mode, or true or false.
+	Value string `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	// When, in RFC 3339.
+	At            string `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OperatorChoice) Reset() {
+	*x = OperatorChoice{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OperatorChoice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OperatorChoice) ProtoMessage() {}
+
+func (x *OperatorChoice) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OperatorChoice.ProtoReflect.Descriptor instead.
+func (*OperatorChoice) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *OperatorChoice) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *OperatorChoice) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *OperatorChoice) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *OperatorChoice) GetAt() string {
+	if x != nil {
+		return x.At
+	}
+	return ""
+}
+
 // Counter is one count since the controller started.
 type Counter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -283,7 +615,7 @@ type Counter struct {
 
 func (x *Counter) Reset() {
 	*x = Counter{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[2]
+	mi := &file_airbound_v1_operations_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -295,7 +627,7 @@ func (x *Counter) String() string {
 func (*Counter) ProtoMessage() {}
 
 func (x *Counter) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[2]
+	mi := &file_airbound_v1_operations_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -308,7 +640,7 @@ func (x *Counter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counter.ProtoReflect.Descriptor instead.
 func (*Counter) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{2}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Counter) GetName() string {
@@ -363,15 +695,22 @@ type Cell struct {
 	AgentVersion         string `protobuf:"bytes,16,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
 	// Absent while no access point is connected, and from an agent that knows nothing of EDCA parameters.
 	Edca *CellEdca `protobuf:"bytes,17,opt,name=edca,proto3" json:"edca,omitempty"`
-	// Whether an operator exempted the cell.
-	Exempt        bool `protobuf:"varint,18,opt,name=exempt,proto3" json:"exempt,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Whether an operator or the configuration exempted the cell.
+	Exempt bool `protobuf:"varint,18,opt,name=exempt,proto3" json:"exempt,omitempty"`
+	// What the cell goes by, be it the controller's or its own.
+	Mode   Mode   `protobuf:"varint,19,opt,name=mode,proto3,enum=airbound.v1.Mode" json:"mode,omitempty"`
+	Policy string `protobuf:"bytes,20,opt,name=policy,proto3" json:"policy,omitempty"`
+	// The override of the configuration that concerns the cell; absent if none does.
+	Override *CellOverride `protobuf:"bytes,21,opt,name=override,proto3" json:"override,omitempty"`
+	// Whether an operator chose the mode for this cell.
+	ModeByOperator bool `protobuf:"varint,22,opt,name=mode_by_operator,json=modeByOperator,proto3" json:"mode_by_operator,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Cell) Reset() {
 	*x = Cell{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[3]
+	mi := &file_airbound_v1_operations_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -383,7 +722,7 @@ func (x *Cell) String() string {
 func (*Cell) ProtoMessage() {}
 
 func (x *Cell) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[3]
+	mi := &file_airbound_v1_operations_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -396,7 +735,7 @@ func (x *Cell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cell.ProtoReflect.Descriptor instead.
 func (*Cell) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{3}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Cell) GetBssid() string {
@@ -525,6 +864,89 @@ func (x *Cell) GetExempt() bool {
 	return false
 }
 
+func (x *Cell) GetMode() Mode {
+	if x != nil {
+		return x.Mode
+	}
+	return Mode_MODE_UNSPECIFIED
+}
+
+func (x *Cell) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *Cell) GetOverride() *CellOverride {
+	if x != nil {
+		return x.Override
+	}
+	return nil
+}
+
+func (x *Cell) GetModeByOperator() bool {
+	if x != nil {
+		return x.ModeByOperator
+	}
+	return false
+}
+
+// CellOverride is a table of the configuration that is for single cells.
+type CellOverride struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "cell.0" for the first.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// By what it concerns the cell: "bssid 02:00:00:00:00:01" or "ssid office-*".
+	Matched       string `protobuf:"bytes,2,opt,name=matched,proto3" json:"matched,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellOverride) Reset() {
+	*x = CellOverride{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellOverride) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellOverride) ProtoMessage() {}
+
+func (x *CellOverride) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellOverride.ProtoReflect.Descriptor instead.
+func (*CellOverride) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *CellOverride) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CellOverride) GetMatched() string {
+	if x != nil {
+		return x.Matched
+	}
+	return ""
+}
+
 // CellEdca is how the access point's own queues contend for the air, and what the controller makes of it.
 type CellEdca struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -558,7 +980,7 @@ type CellEdca struct {
 
 func (x *CellEdca) Reset() {
 	*x = CellEdca{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[4]
+	mi := &file_airbound_v1_operations_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -570,7 +992,7 @@ func (x *CellEdca) String() string {
 func (*CellEdca) ProtoMessage() {}
 
 func (x *CellEdca) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[4]
+	mi := &file_airbound_v1_operations_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -583,7 +1005,7 @@ func (x *CellEdca) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellEdca.ProtoReflect.Descriptor instead.
 func (*CellEdca) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{4}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CellEdca) GetState() *EdcaState {
@@ -706,7 +1128,7 @@ type Terminal struct {
 
 func (x *Terminal) Reset() {
 	*x = Terminal{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[5]
+	mi := &file_airbound_v1_operations_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -718,7 +1140,7 @@ func (x *Terminal) String() string {
 func (*Terminal) ProtoMessage() {}
 
 func (x *Terminal) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[5]
+	mi := &file_airbound_v1_operations_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -731,7 +1153,7 @@ func (x *Terminal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Terminal.ProtoReflect.Descriptor instead.
 func (*Terminal) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{5}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Terminal) GetMac() string {
@@ -858,7 +1280,7 @@ type BoundSent struct {
 
 func (x *BoundSent) Reset() {
 	*x = BoundSent{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[6]
+	mi := &file_airbound_v1_operations_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +1292,7 @@ func (x *BoundSent) String() string {
 func (*BoundSent) ProtoMessage() {}
 
 func (x *BoundSent) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[6]
+	mi := &file_airbound_v1_operations_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +1305,7 @@ func (x *BoundSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundSent.ProtoReflect.Descriptor instead.
 func (*BoundSent) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{6}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BoundSent) GetDestination() string {
@@ -935,7 +1357,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[7]
+	mi := &file_airbound_v1_operations_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -947,7 +1369,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[7]
+	mi := &file_airbound_v1_operations_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -960,7 +1382,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Decision) GetDestination() string {
@@ -1064,7 +1486,7 @@ type ListCellsRequest struct {
 
 func (x *ListCellsRequest) Reset() {
 	*x = ListCellsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	mi := &file_airbound_v1_operations_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1076,7 +1498,7 @@ func (x *ListCellsRequest) String() string {
 func (*ListCellsRequest) ProtoMessage() {}
 
 func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	mi := &file_airbound_v1_operations_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1089,7 +1511,7 @@ func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsRequest.ProtoReflect.Descriptor instead.
 func (*ListCellsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListCellsRequest) GetBssid() string {
@@ -1108,7 +1530,7 @@ type ListCellsResponse struct {
 
 func (x *ListCellsResponse) Reset() {
 	*x = ListCellsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[9]
+	mi := &file_airbound_v1_operations_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +1542,7 @@ func (x *ListCellsResponse) String() string {
 func (*ListCellsResponse) ProtoMessage() {}
 
 func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[9]
+	mi := &file_airbound_v1_operations_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +1555,7 @@ func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsResponse.ProtoReflect.Descriptor instead.
 func (*ListCellsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListCellsResponse) GetCells() []*Cell {
@@ -1151,7 +1573,7 @@ type WatchCellsRequest struct {
 
 func (x *WatchCellsRequest) Reset() {
 	*x = WatchCellsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	mi := &file_airbound_v1_operations_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1163,7 +1585,7 @@ func (x *WatchCellsRequest) String() string {
 func (*WatchCellsRequest) ProtoMessage() {}
 
 func (x *WatchCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	mi := &file_airbound_v1_operations_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1176,7 +1598,7 @@ func (x *WatchCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCellsRequest.ProtoReflect.Descriptor instead.
 func (*WatchCellsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{10}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{15}
 }
 
 type WatchCellsResponse struct {
@@ -1188,7 +1610,7 @@ type WatchCellsResponse struct {
 
 func (x *WatchCellsResponse) Reset() {
 	*x = WatchCellsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	mi := &file_airbound_v1_operations_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1200,7 +1622,7 @@ func (x *WatchCellsResponse) String() string {
 func (*WatchCellsResponse) ProtoMessage() {}
 
 func (x *WatchCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	mi := &file_airbound_v1_operations_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1213,7 +1635,7 @@ func (x *WatchCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCellsResponse.ProtoReflect.Descriptor instead.
 func (*WatchCellsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{11}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WatchCellsResponse) GetCell() *Cell {
@@ -1232,7 +1654,7 @@ type ListStationsRequest struct {
 
 func (x *ListStationsRequest) Reset() {
 	*x = ListStationsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[12]
+	mi := &file_airbound_v1_operations_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1244,7 +1666,7 @@ func (x *ListStationsRequest) String() string {
 func (*ListStationsRequest) ProtoMessage() {}
 
 func (x *ListStationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[12]
+	mi := &file_airbound_v1_operations_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1257,7 +1679,7 @@ func (x *ListStationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStationsRequest.ProtoReflect.Descriptor instead.
 func (*ListStationsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{12}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListStationsRequest) GetBssid() string {
@@ -1276,7 +1698,7 @@ type ListStationsResponse struct {
 
 func (x *ListStationsResponse) Reset() {
 	*x = ListStationsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[13]
+	mi := &file_airbound_v1_operations_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1288,7 +1710,7 @@ func (x *ListStationsResponse) String() string {
 func (*ListStationsResponse) ProtoMessage() {}
 
 func (x *ListStationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[13]
+	mi := &file_airbound_v1_operations_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1301,7 +1723,7 @@ func (x *ListStationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStationsResponse.ProtoReflect.Descriptor instead.
 func (*ListStationsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{13}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListStationsResponse) GetStations() []*StationView {
@@ -1336,7 +1758,7 @@ type StationView struct {
 
 func (x *StationView) Reset() {
 	*x = StationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[14]
+	mi := &file_airbound_v1_operations_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1348,7 +1770,7 @@ func (x *StationView) String() string {
 func (*StationView) ProtoMessage() {}
 
 func (x *StationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[14]
+	mi := &file_airbound_v1_operations_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1361,7 +1783,7 @@ func (x *StationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StationView.ProtoReflect.Descriptor instead.
 func (*StationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{14}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StationView) GetMac() string {
@@ -1472,7 +1894,7 @@ type ListTerminalsRequest struct {
 
 func (x *ListTerminalsRequest) Reset() {
 	*x = ListTerminalsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[15]
+	mi := &file_airbound_v1_operations_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1906,7 @@ func (x *ListTerminalsRequest) String() string {
 func (*ListTerminalsRequest) ProtoMessage() {}
 
 func (x *ListTerminalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[15]
+	mi := &file_airbound_v1_operations_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1919,7 @@ func (x *ListTerminalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTerminalsRequest.ProtoReflect.Descriptor instead.
 func (*ListTerminalsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{15}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListTerminalsRequest) GetBssid() string {
@@ -1516,7 +1938,7 @@ type ListTerminalsResponse struct {
 
 func (x *ListTerminalsResponse) Reset() {
 	*x = ListTerminalsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	mi := &file_airbound_v1_operations_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1528,7 +1950,7 @@ func (x *ListTerminalsResponse) String() string {
 func (*ListTerminalsResponse) ProtoMessage() {}
 
 func (x *ListTerminalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	mi := &file_airbound_v1_operations_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1541,7 +1963,7 @@ func (x *ListTerminalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTerminalsResponse.ProtoReflect.Descriptor instead.
 func (*ListTerminalsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{16}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListTerminalsResponse) GetTerminals() []*Terminal {
@@ -1560,7 +1982,7 @@ type ExplainCellRequest struct {
 
 func (x *ExplainCellRequest) Reset() {
 	*x = ExplainCellRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	mi := &file_airbound_v1_operations_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1572,7 +1994,7 @@ func (x *ExplainCellRequest) String() string {
 func (*ExplainCellRequest) ProtoMessage() {}
 
 func (x *ExplainCellRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	mi := &file_airbound_v1_operations_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1585,7 +2007,7 @@ func (x *ExplainCellRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCellRequest.ProtoReflect.Descriptor instead.
 func (*ExplainCellRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{17}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExplainCellRequest) GetBssid() string {
@@ -1604,7 +2026,7 @@ type ExplainCellResponse struct {
 
 func (x *ExplainCellResponse) Reset() {
 	*x = ExplainCellResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	mi := &file_airbound_v1_operations_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +2038,7 @@ func (x *ExplainCellResponse) String() string {
 func (*ExplainCellResponse) ProtoMessage() {}
 
 func (x *ExplainCellResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	mi := &file_airbound_v1_operations_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +2051,7 @@ func (x *ExplainCellResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCellResponse.ProtoReflect.Descriptor instead.
 func (*ExplainCellResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{18}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExplainCellResponse) GetCell() *Cell {
@@ -1649,7 +2071,7 @@ type ExplainTerminalRequest struct {
 
 func (x *ExplainTerminalRequest) Reset() {
 	*x = ExplainTerminalRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[19]
+	mi := &file_airbound_v1_operations_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1661,7 +2083,7 @@ func (x *ExplainTerminalRequest) String() string {
 func (*ExplainTerminalRequest) ProtoMessage() {}
 
 func (x *ExplainTerminalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[19]
+	mi := &file_airbound_v1_operations_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1674,7 +2096,7 @@ func (x *ExplainTerminalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTerminalRequest.ProtoReflect.Descriptor instead.
 func (*ExplainTerminalRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{19}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ExplainTerminalRequest) GetTerminal() string {
@@ -1698,7 +2120,7 @@ type ExplainTerminalResponse struct {
 
 func (x *ExplainTerminalResponse) Reset() {
 	*x = ExplainTerminalResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[20]
+	mi := &file_airbound_v1_operations_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1710,7 +2132,7 @@ func (x *ExplainTerminalResponse) String() string {
 func (*ExplainTerminalResponse) ProtoMessage() {}
 
 func (x *ExplainTerminalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[20]
+	mi := &file_airbound_v1_operations_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1723,7 +2145,7 @@ func (x *ExplainTerminalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTerminalResponse.ProtoReflect.Descriptor instead.
 func (*ExplainTerminalResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{20}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ExplainTerminalResponse) GetTerminal() *Terminal {
@@ -1774,7 +2196,7 @@ type DestinationView struct {
 
 func (x *DestinationView) Reset() {
 	*x = DestinationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[21]
+	mi := &file_airbound_v1_operations_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1786,7 +2208,7 @@ func (x *DestinationView) String() string {
 func (*DestinationView) ProtoMessage() {}
 
 func (x *DestinationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[21]
+	mi := &file_airbound_v1_operations_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1799,7 +2221,7 @@ func (x *DestinationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestinationView.ProtoReflect.Descriptor instead.
 func (*DestinationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{21}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DestinationView) GetAddress() string {
@@ -1880,15 +2302,19 @@ func (x *DestinationView) GetUids() []uint32 {
 }
 
 type SetModeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Mode          Mode                   `protobuf:"varint,1,opt,name=mode,proto3,enum=airbound.v1.Mode" json:"mode,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Mode  Mode                   `protobuf:"varint,1,opt,name=mode,proto3,enum=airbound.v1.Mode" json:"mode,omitempty"`
+	// Only this cell, which need not be connected; empty for the whole controller.
+	Bssid string `protobuf:"bytes,2,opt,name=bssid,proto3" json:"bssid,omitempty"`
+	// End what an operator chose, instead of `mode`: the mode is the configured one then.
+	Configured    bool `protobuf:"varint,3,opt,name=configured,proto3" json:"configured,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SetModeRequest) Reset() {
 	*x = SetModeRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	mi := &file_airbound_v1_operations_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1900,7 +2326,7 @@ func (x *SetModeRequest) String() string {
 func (*SetModeRequest) ProtoMessage() {}
 
 func (x *SetModeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	mi := &file_airbound_v1_operations_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1913,7 +2339,7 @@ func (x *SetModeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModeRequest.ProtoReflect.Descriptor instead.
 func (*SetModeRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{22}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SetModeRequest) GetMode() Mode {
@@ -1923,17 +2349,33 @@ func (x *SetModeRequest) GetMode() Mode {
 	return Mode_MODE_UNSPECIFIED
 }
 
+func (x *SetModeRequest) GetBssid() string {
+	if x != nil {
+		return x.Bssid
+	}
+	return ""
+}
+
+func (x *SetModeRequest) GetConfigured() bool {
+	if x != nil {
+		return x.Configured
+	}
+	return false
+}
+
 type SetModeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The mode before.
-	PreviousMode  Mode `protobuf:"varint,1,opt,name=previous_mode,json=previousMode,proto3,enum=airbound.v1.Mode" json:"previous_mode,omitempty"`
+	PreviousMode Mode `protobuf:"varint,1,opt,name=previous_mode,json=previousMode,proto3,enum=airbound.v1.Mode" json:"previous_mode,omitempty"`
+	// The mode now.
+	Mode          Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=airbound.v1.Mode" json:"mode,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SetModeResponse) Reset() {
 	*x = SetModeResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[23]
+	mi := &file_airbound_v1_operations_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +2387,7 @@ func (x *SetModeResponse) String() string {
 func (*SetModeResponse) ProtoMessage() {}
 
 func (x *SetModeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[23]
+	mi := &file_airbound_v1_operations_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,12 +2400,19 @@ func (x *SetModeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModeResponse.ProtoReflect.Descriptor instead.
 func (*SetModeResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{23}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SetModeResponse) GetPreviousMode() Mode {
 	if x != nil {
 		return x.PreviousMode
+	}
+	return Mode_MODE_UNSPECIFIED
+}
+
+func (x *SetModeResponse) GetMode() Mode {
+	if x != nil {
+		return x.Mode
 	}
 	return Mode_MODE_UNSPECIFIED
 }
@@ -1979,7 +2428,7 @@ type ExemptTerminalRequest struct {
 
 func (x *ExemptTerminalRequest) Reset() {
 	*x = ExemptTerminalRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[24]
+	mi := &file_airbound_v1_operations_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1991,7 +2440,7 @@ func (x *ExemptTerminalRequest) String() string {
 func (*ExemptTerminalRequest) ProtoMessage() {}
 
 func (x *ExemptTerminalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[24]
+	mi := &file_airbound_v1_operations_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2004,7 +2453,7 @@ func (x *ExemptTerminalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExemptTerminalRequest.ProtoReflect.Descriptor instead.
 func (*ExemptTerminalRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{24}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ExemptTerminalRequest) GetName() string {
@@ -2031,7 +2480,7 @@ type ExemptTerminalResponse struct {
 
 func (x *ExemptTerminalResponse) Reset() {
 	*x = ExemptTerminalResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[25]
+	mi := &file_airbound_v1_operations_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2043,7 +2492,7 @@ func (x *ExemptTerminalResponse) String() string {
 func (*ExemptTerminalResponse) ProtoMessage() {}
 
 func (x *ExemptTerminalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[25]
+	mi := &file_airbound_v1_operations_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2056,7 +2505,7 @@ func (x *ExemptTerminalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExemptTerminalResponse.ProtoReflect.Descriptor instead.
 func (*ExemptTerminalResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{25}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExemptTerminalResponse) GetPreviouslyExempt() bool {
@@ -2079,11 +2528,29 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x05cells\x18\x04 \x01(\rR\x05cells\x12\x1c\n" +
 	"\tterminals\x18\x05 \x01(\rR\tterminals\x12\x16\n" +
 	"\x06exempt\x18\x06 \x03(\tR\x06exempt\x120\n" +
-	"\bcounters\x18\a \x03(\v2\x14.airbound.v1.CounterR\bcounters\"`\n" +
+	"\bcounters\x18\a \x03(\v2\x14.airbound.v1.CounterR\bcounters\"\x19\n" +
+	"\x17GetConfigurationRequest\"\xcc\x01\n" +
+	"\x18GetConfigurationResponse\x127\n" +
+	"\x06values\x18\x01 \x03(\v2\x1f.airbound.v1.ConfigurationValueR\x06values\x12\x16\n" +
+	"\x06sha256\x18\x02 \x01(\tR\x06sha256\x12\x12\n" +
+	"\x04file\x18\x03 \x01(\tR\x04file\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\x125\n" +
+	"\achoices\x18\x05 \x03(\v2\x1b.airbound.v1.OperatorChoiceR\achoices\"\xb2\x01\n" +
+	"\x12ConfigurationValue\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x128\n" +
+	"\x06source\x18\x03 \x01(\x0e2 .airbound.v1.ConfigurationSourceR\x06source\x12\x16\n" +
+	"\x06origin\x18\x04 \x01(\tR\x06origin\x12\"\n" +
+	"\rat_next_start\x18\x05 \x01(\tR\vatNextStart\"\\\n" +
+	"\x0eOperatorChoice\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\x12\x0e\n" +
+	"\x02at\x18\x04 \x01(\tR\x02at\"`\n" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x17.airbound.v1.ReasonCodeR\x04code\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\x04R\x05value\"\xbb\x05\n" +
+	"\x05value\x18\x03 \x01(\x04R\x05value\"\xdb\x06\n" +
 	"\x04Cell\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x120\n" +
@@ -2105,8 +2572,15 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x16malformed_inputs_total\x18\x0f \x01(\x04R\x14malformedInputsTotal\x12#\n" +
 	"\ragent_version\x18\x10 \x01(\tR\fagentVersion\x12)\n" +
 	"\x04edca\x18\x11 \x01(\v2\x15.airbound.v1.CellEdcaR\x04edca\x12\x16\n" +
-	"\x06exempt\x18\x12 \x01(\bR\x06exemptB\r\n" +
-	"\v_busy_ratio\"\xf9\x03\n" +
+	"\x06exempt\x18\x12 \x01(\bR\x06exempt\x12%\n" +
+	"\x04mode\x18\x13 \x01(\x0e2\x11.airbound.v1.ModeR\x04mode\x12\x16\n" +
+	"\x06policy\x18\x14 \x01(\tR\x06policy\x125\n" +
+	"\boverride\x18\x15 \x01(\v2\x19.airbound.v1.CellOverrideR\boverride\x12(\n" +
+	"\x10mode_by_operator\x18\x16 \x01(\bR\x0emodeByOperatorB\r\n" +
+	"\v_busy_ratio\"<\n" +
+	"\fCellOverride\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\amatched\x18\x02 \x01(\tR\amatched\"\xf9\x03\n" +
 	"\bCellEdca\x12,\n" +
 	"\x05state\x18\x01 \x01(\v2\x16.airbound.v1.EdcaStateR\x05state\x12)\n" +
 	"\x06wanted\x18\x02 \x03(\v2\x11.airbound.v1.EdcaR\x06wanted\x12\x18\n" +
@@ -2221,11 +2695,16 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\fqueued_bytes\x18\t \x01(\x04R\vqueuedBytes\x120\n" +
 	"\x06events\x18\n" +
 	" \x01(\v2\x18.airbound.v1.EventCountsR\x06events\x12\x12\n" +
-	"\x04uids\x18\v \x03(\rR\x04uids\"7\n" +
+	"\x04uids\x18\v \x03(\rR\x04uids\"m\n" +
 	"\x0eSetModeRequest\x12%\n" +
-	"\x04mode\x18\x01 \x01(\x0e2\x11.airbound.v1.ModeR\x04mode\"I\n" +
+	"\x04mode\x18\x01 \x01(\x0e2\x11.airbound.v1.ModeR\x04mode\x12\x14\n" +
+	"\x05bssid\x18\x02 \x01(\tR\x05bssid\x12\x1e\n" +
+	"\n" +
+	"configured\x18\x03 \x01(\bR\n" +
+	"configured\"p\n" +
 	"\x0fSetModeResponse\x126\n" +
-	"\rprevious_mode\x18\x01 \x01(\x0e2\x11.airbound.v1.ModeR\fpreviousMode\"C\n" +
+	"\rprevious_mode\x18\x01 \x01(\x0e2\x11.airbound.v1.ModeR\fpreviousMode\x12%\n" +
+	"\x04mode\x18\x02 \x01(\x0e2\x11.airbound.v1.ModeR\x04mode\"C\n" +
 	"\x15ExemptTerminalRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06exempt\x18\x02 \x01(\bR\x06exempt\"E\n" +
@@ -2234,15 +2713,23 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x04Mode\x12\x14\n" +
 	"\x10MODE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fMODE_OBSERVE\x10\x01\x12\x10\n" +
-	"\fMODE_CONTROL\x10\x02*\xaa\x01\n" +
+	"\fMODE_CONTROL\x10\x02*\xec\x01\n" +
+	"\x13ConfigurationSource\x12$\n" +
+	" CONFIGURATION_SOURCE_UNSPECIFIED\x10\x00\x12 \n" +
+	"\x1cCONFIGURATION_SOURCE_DEFAULT\x10\x01\x12\x1d\n" +
+	"\x19CONFIGURATION_SOURCE_FILE\x10\x02\x12$\n" +
+	" CONFIGURATION_SOURCE_ENVIRONMENT\x10\x03\x12%\n" +
+	"!CONFIGURATION_SOURCE_COMMAND_LINE\x10\x04\x12!\n" +
+	"\x1dCONFIGURATION_SOURCE_OPERATOR\x10\x05*\xaa\x01\n" +
 	"\x0eCapacitySource\x12\x1f\n" +
 	"\x1bCAPACITY_SOURCE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17CAPACITY_SOURCE_DEFAULT\x10\x01\x12\x1b\n" +
 	"\x17CAPACITY_SOURCE_BITRATE\x10\x02\x12\x1d\n" +
 	"\x19CAPACITY_SOURCE_BUSY_TIME\x10\x03\x12\x1e\n" +
-	"\x1aCAPACITY_SOURCE_THROUGHPUT\x10\x042\x8a\x06\n" +
+	"\x1aCAPACITY_SOURCE_THROUGHPUT\x10\x042\xeb\x06\n" +
 	"\x11OperationsService\x12V\n" +
-	"\rGetController\x12!.airbound.v1.GetControllerRequest\x1a\".airbound.v1.GetControllerResponse\x12L\n" +
+	"\rGetController\x12!.airbound.v1.GetControllerRequest\x1a\".airbound.v1.GetControllerResponse\x12_\n" +
+	"\x10GetConfiguration\x12$.airbound.v1.GetConfigurationRequest\x1a%.airbound.v1.GetConfigurationResponse\x12L\n" +
 	"\tListCells\x12\x1d.airbound.v1.ListCellsRequest\x1a\x1e.airbound.v1.ListCellsResponse0\x01\x12O\n" +
 	"\n" +
 	"WatchCells\x12\x1e.airbound.v1.WatchCellsRequest\x1a\x1f.airbound.v1.WatchCellsResponse0\x01\x12S\n" +
@@ -2265,96 +2752,110 @@ func file_airbound_v1_operations_proto_rawDescGZIP() []byte {
 	return file_airbound_v1_operations_proto_rawDescData
 }
 
-var file_airbound_v1_operations_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_airbound_v1_operations_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_airbound_v1_operations_proto_goTypes = []any{
-	(Mode)(0),                       // 0: airbound.v1.Mode
-	(CapacitySource)(0),             // 1: airbound.v1.CapacitySource
-	(*GetControllerRequest)(nil),    // 2: airbound.v1.GetControllerRequest
-	(*GetControllerResponse)(nil),   // 3: airbound.v1.GetControllerResponse
-	(*Counter)(nil),                 // 4: airbound.v1.Counter
-	(*Cell)(nil),                    // 5: airbound.v1.Cell
-	(*CellEdca)(nil),                // 6: airbound.v1.CellEdca
-	(*Terminal)(nil),                // 7: airbound.v1.Terminal
-	(*BoundSent)(nil),               // 8: airbound.v1.BoundSent
-	(*Decision)(nil),                // 9: airbound.v1.Decision
-	(*ListCellsRequest)(nil),        // 10: airbound.v1.ListCellsRequest
-	(*ListCellsResponse)(nil),       // 11: airbound.v1.ListCellsResponse
-	(*WatchCellsRequest)(nil),       // 12: airbound.v1.WatchCellsRequest
-	(*WatchCellsResponse)(nil),      // 13: airbound.v1.WatchCellsResponse
-	(*ListStationsRequest)(nil),     // 14: airbound.v1.ListStationsRequest
-	(*ListStationsResponse)(nil),    // 15: airbound.v1.ListStationsResponse
-	(*StationView)(nil),             // 16: airbound.v1.StationView
-	(*ListTerminalsRequest)(nil),    // 17: airbound.v1.ListTerminalsRequest
-	(*ListTerminalsResponse)(nil),   // 18: airbound.v1.ListTerminalsResponse
-	(*ExplainCellRequest)(nil),      // 19: airbound.v1.ExplainCellRequest
-	(*ExplainCellResponse)(nil),     // 20: airbound.v1.ExplainCellResponse
-	(*ExplainTerminalRequest)(nil),  // 21: airbound.v1.ExplainTerminalRequest
-	(*ExplainTerminalResponse)(nil), // 22: airbound.v1.ExplainTerminalResponse
-	(*DestinationView)(nil),         // 23: airbound.v1.DestinationView
-	(*SetModeRequest)(nil),          // 24: airbound.v1.SetModeRequest
-	(*SetModeResponse)(nil),         // 25: airbound.v1.SetModeResponse
-	(*ExemptTerminalRequest)(nil),   // 26: airbound.v1.ExemptTerminalRequest
-	(*ExemptTerminalResponse)(nil),  // 27: airbound.v1.ExemptTerminalResponse
-	(ReasonCode)(0),                 // 28: airbound.v1.ReasonCode
-	(*EdcaState)(nil),               // 29: airbound.v1.EdcaState
-	(*Edca)(nil),                    // 30: airbound.v1.Edca
-	(*Reason)(nil),                  // 31: airbound.v1.Reason
-	(AirtimeSource)(0),              // 32: airbound.v1.AirtimeSource
-	(TerminalReportTrigger)(0),      // 33: airbound.v1.TerminalReportTrigger
-	(*EventCounts)(nil),             // 34: airbound.v1.EventCounts
+	(Mode)(0),                        // 0: airbound.v1.Mode
+	(ConfigurationSource)(0),         // 1: airbound.v1.ConfigurationSource
+	(CapacitySource)(0),              // 2: airbound.v1.CapacitySource
+	(*GetControllerRequest)(nil),     // 3: airbound.v1.GetControllerRequest
+	(*GetControllerResponse)(nil),    // 4: airbound.v1.GetControllerResponse
+	(*GetConfigurationRequest)(nil),  // 5: airbound.v1.GetConfigurationRequest
+	(*GetConfigurationResponse)(nil), // 6: airbound.v1.GetConfigurationResponse
+	(*ConfigurationValue)(nil),       // 7: airbound.v1.ConfigurationValue
+	(*OperatorChoice)(nil),           // 8: airbound.v1.OperatorChoice
+	(*Counter)(nil),                  // 9: airbound.v1.Counter
+	(*Cell)(nil),                     // 10: airbound.v1.Cell
+	(*CellOverride)(nil),             // 11: airbound.v1.CellOverride
+	(*CellEdca)(nil),                 // 12: airbound.v1.CellEdca
+	(*Terminal)(nil),                 // 13: airbound.v1.Terminal
+	(*BoundSent)(nil),                // 14: airbound.v1.BoundSent
+	(*Decision)(nil),                 // 15: airbound.v1.Decision
+	(*ListCellsRequest)(nil),         // 16: airbound.v1.ListCellsRequest
+	(*ListCellsResponse)(nil),        // 17: airbound.v1.ListCellsResponse
+	(*WatchCellsRequest)(nil),        // 18: airbound.v1.WatchCellsRequest
+	(*WatchCellsResponse)(nil),       // 19: airbound.v1.WatchCellsResponse
+	(*ListStationsRequest)(nil),      // 20: airbound.v1.ListStationsRequest
+	(*ListStationsResponse)(nil),     // 21: airbound.v1.ListStationsResponse
+	(*StationView)(nil),              // 22: airbound.v1.StationView
+	(*ListTerminalsRequest)(nil),     // 23: airbound.v1.ListTerminalsRequest
+	(*ListTerminalsResponse)(nil),    // 24: airbound.v1.ListTerminalsResponse
+	(*ExplainCellRequest)(nil),       // 25: airbound.v1.ExplainCellRequest
+	(*ExplainCellResponse)(nil),      // 26: airbound.v1.ExplainCellResponse
+	(*ExplainTerminalRequest)(nil),   // 27: airbound.v1.ExplainTerminalRequest
+	(*ExplainTerminalResponse)(nil),  // 28: airbound.v1.ExplainTerminalResponse
+	(*DestinationView)(nil),          // 29: airbound.v1.DestinationView
+	(*SetModeRequest)(nil),           // 30: airbound.v1.SetModeRequest
+	(*SetModeResponse)(nil),          // 31: airbound.v1.SetModeResponse
+	(*ExemptTerminalRequest)(nil),    // 32: airbound.v1.ExemptTerminalRequest
+	(*ExemptTerminalResponse)(nil),   // 33: airbound.v1.ExemptTerminalResponse
+	(ReasonCode)(0),                  // 34: airbound.v1.ReasonCode
+	(*EdcaState)(nil),                // 35: airbound.v1.EdcaState
+	(*Edca)(nil),                     // 36: airbound.v1.Edca
+	(*Reason)(nil),                   // 37: airbound.v1.Reason
+	(AirtimeSource)(0),               // 38: airbound.v1.AirtimeSource
+	(TerminalReportTrigger)(0),       // 39: airbound.v1.TerminalReportTrigger
+	(*EventCounts)(nil),              // 40: airbound.v1.EventCounts
 }
 var file_airbound_v1_operations_proto_depIdxs = []int32{
 	0,  // 0: airbound.v1.GetControllerResponse.mode:type_name -> airbound.v1.Mode
-	4,  // 1: airbound.v1.GetControllerResponse.counters:type_name -> airbound.v1.Counter
-	28, // 2: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
-	1,  // 3: airbound.v1.Cell.capacity_source:type_name -> airbound.v1.CapacitySource
-	6,  // 4: airbound.v1.Cell.edca:type_name -> airbound.v1.CellEdca
-	29, // 5: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
-	30, // 6: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
-	30, // 7: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
-	31, // 8: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
-	31, // 9: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
-	8,  // 10: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
-	9,  // 11: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
-	31, // 12: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
-	31, // 13: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
-	5,  // 14: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
-	5,  // 15: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
-	16, // 16: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
-	32, // 17: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
-	7,  // 18: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
-	5,  // 19: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
-	7,  // 20: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
-	5,  // 21: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
-	23, // 22: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
-	33, // 23: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
-	34, // 24: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
-	0,  // 25: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
-	0,  // 26: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
-	2,  // 27: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
-	10, // 28: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
-	12, // 29: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
-	14, // 30: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
-	17, // 31: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
-	19, // 32: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
-	21, // 33: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
-	24, // 34: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
-	26, // 35: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
-	3,  // 36: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
-	11, // 37: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
-	13, // 38: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
-	15, // 39: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
-	18, // 40: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
-	20, // 41: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
-	22, // 42: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
-	25, // 43: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
-	27, // 44: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
-	36, // [36:45] is the sub-list for method output_type
-	27, // [27:36] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	9,  // 1: airbound.v1.GetControllerResponse.counters:type_name -> airbound.v1.Counter
+	7,  // 2: airbound.v1.GetConfigurationResponse.values:type_name -> airbound.v1.ConfigurationValue
+	8,  // 3: airbound.v1.GetConfigurationResponse.choices:type_name -> airbound.v1.OperatorChoice
+	1,  // 4: airbound.v1.ConfigurationValue.source:type_name -> airbound.v1.ConfigurationSource
+	34, // 5: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
+	2,  // 6: airbound.v1.Cell.capacity_source:type_name -> airbound.v1.CapacitySource
+	12, // 7: airbound.v1.Cell.edca:type_name -> airbound.v1.CellEdca
+	0,  // 8: airbound.v1.Cell.mode:type_name -> airbound.v1.Mode
+	11, // 9: airbound.v1.Cell.override:type_name -> airbound.v1.CellOverride
+	35, // 10: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
+	36, // 11: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
+	36, // 12: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
+	37, // 13: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
+	37, // 14: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
+	14, // 15: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
+	15, // 16: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
+	37, // 17: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
+	37, // 18: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
+	10, // 19: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
+	10, // 20: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
+	22, // 21: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
+	38, // 22: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
+	13, // 23: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
+	10, // 24: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
+	13, // 25: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
+	10, // 26: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
+	29, // 27: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
+	39, // 28: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
+	40, // 29: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
+	0,  // 30: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
+	0,  // 31: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
+	0,  // 32: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
+	3,  // 33: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
+	5,  // 34: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
+	16, // 35: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
+	18, // 36: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
+	20, // 37: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
+	23, // 38: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
+	25, // 39: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
+	27, // 40: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
+	30, // 41: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
+	32, // 42: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
+	4,  // 43: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
+	6,  // 44: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
+	17, // 45: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
+	19, // 46: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
+	21, // 47: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
+	24, // 48: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
+	26, // 49: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
+	28, // 50: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
+	31, // 51: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
+	33, // 52: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
+	43, // [43:53] is the sub-list for method output_type
+	33, // [33:43] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_operations_proto_init() }
@@ -2365,16 +2866,16 @@ func file_airbound_v1_operations_proto_init() {
 	file_airbound_v1_access_point_proto_init()
 	file_airbound_v1_reason_proto_init()
 	file_airbound_v1_terminal_proto_init()
-	file_airbound_v1_operations_proto_msgTypes[3].OneofWrappers = []any{}
-	file_airbound_v1_operations_proto_msgTypes[4].OneofWrappers = []any{}
-	file_airbound_v1_operations_proto_msgTypes[14].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[7].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[9].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_operations_proto_rawDesc), len(file_airbound_v1_operations_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   26,
+			NumEnums:      3,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

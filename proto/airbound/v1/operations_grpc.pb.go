@@ -26,15 +26,16 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	OperationsService_GetController_FullMethodName   = "/airbound.v1.OperationsService/GetController"
-	OperationsService_ListCells_FullMethodName       = "/airbound.v1.OperationsService/ListCells"
-	OperationsService_WatchCells_FullMethodName      = "/airbound.v1.OperationsService/WatchCells"
-	OperationsService_ListStations_FullMethodName    = "/airbound.v1.OperationsService/ListStations"
-	OperationsService_ListTerminals_FullMethodName   = "/airbound.v1.OperationsService/ListTerminals"
-	OperationsService_ExplainCell_FullMethodName     = "/airbound.v1.OperationsService/ExplainCell"
-	OperationsService_ExplainTerminal_FullMethodName = "/airbound.v1.OperationsService/ExplainTerminal"
-	OperationsService_SetMode_FullMethodName         = "/airbound.v1.OperationsService/SetMode"
-	OperationsService_ExemptTerminal_FullMethodName  = "/airbound.v1.OperationsService/ExemptTerminal"
+	OperationsService_GetController_FullMethodName    = "/airbound.v1.OperationsService/GetController"
+	OperationsService_GetConfiguration_FullMethodName = "/airbound.v1.OperationsService/GetConfiguration"
+	OperationsService_ListCells_FullMethodName        = "/airbound.v1.OperationsService/ListCells"
+	OperationsService_WatchCells_FullMethodName       = "/airbound.v1.OperationsService/WatchCells"
+	OperationsService_ListStations_FullMethodName     = "/airbound.v1.OperationsService/ListStations"
+	OperationsService_ListTerminals_FullMethodName    = "/airbound.v1.OperationsService/ListTerminals"
+	OperationsService_ExplainCell_FullMethodName      = "/airbound.v1.OperationsService/ExplainCell"
+	OperationsService_ExplainTerminal_FullMethodName  = "/airbound.v1.OperationsService/ExplainTerminal"
+	OperationsService_SetMode_FullMethodName          = "/airbound.v1.OperationsService/SetMode"
+	OperationsService_ExemptTerminal_FullMethodName   = "/airbound.v1.OperationsService/ExemptTerminal"
 )
 
 // OperationsServiceClient is the client API for OperationsService service.
@@ -43,6 +44,8 @@ const (
 type OperationsServiceClient interface {
 	// GetController returns the controller's mode and counters.
 	GetController(ctx context.Context, in *GetControllerRequest, opts ...grpc.CallOption) (*GetControllerResponse, error)
+	// GetConfiguration returns every value of the configuration in force, and where it comes from.
+	GetConfiguration(ctx context.Context, in *GetConfigurationRequest, opts ...grpc.CallOption) (*GetConfigurationResponse, error)
 	// ListCells sends the cells in pages.
 	ListCells(ctx context.Context, in *ListCellsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListCellsResponse], error)
 	// WatchCells sends every cell once and then each cell again whenever it changes.
@@ -55,7 +58,7 @@ type OperationsServiceClient interface {
 	ExplainCell(ctx context.Context, in *ExplainCellRequest, opts ...grpc.CallOption) (*ExplainCellResponse, error)
 	// ExplainTerminal returns which bounds a terminal has, and what each follows from.
 	ExplainTerminal(ctx context.Context, in *ExplainTerminalRequest, opts ...grpc.CallOption) (*ExplainTerminalResponse, error)
-	// SetMode switches the whole controller between observing and controlling.
+	// SetMode switches the whole controller, or one cell, between observing and controlling.
 	SetMode(ctx context.Context, in *SetModeRequest, opts ...grpc.CallOption) (*SetModeResponse, error)
 	// ExemptTerminal exempts terminals of a name, or a cell with all of its terminals, from control, or ends that.
 	ExemptTerminal(ctx context.Context, in *ExemptTerminalRequest, opts ...grpc.CallOption) (*ExemptTerminalResponse, error)
@@ -73,6 +76,16 @@ func (c *operationsServiceClient) GetController(ctx context.Context, in *GetCont
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetControllerResponse)
 	err := c.cc.Invoke(ctx, OperationsService_GetController_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operationsServiceClient) GetConfiguration(ctx context.Context, in *GetConfigurationRequest, opts ...grpc.CallOption) (*GetConfigurationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetConfigurationResponse)
+	err := c.cc.Invoke(ctx, OperationsService_GetConfiguration_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +205,8 @@ func (c *operationsServiceClient) ExemptTerminal(ctx context.Context, in *Exempt
 type OperationsServiceServer interface {
 	// GetController returns the controller's mode and counters.
 	GetController(context.Context, *GetControllerRequest) (*GetControllerResponse, error)
+	// GetConfiguration returns every value of the configuration in force, and where it comes from.
+	GetConfiguration(context.Context, *GetConfigurationRequest) (*GetConfigurationResponse, error)
 	// ListCells sends the cells in pages.
 	ListCells(*ListCellsRequest, grpc.ServerStreamingServer[ListCellsResponse]) error
 	// WatchCells sends every cell once and then each cell again whenever it changes.
@@ -204,7 +219,7 @@ type OperationsServiceServer interface {
 	ExplainCell(context.Context, *ExplainCellRequest) (*ExplainCellResponse, error)
 	// ExplainTerminal returns which bounds a terminal has, and what each follows from.
 	ExplainTerminal(context.Context, *ExplainTerminalRequest) (*ExplainTerminalResponse, error)
-	// SetMode switches the whole controller between observing and controlling.
+	// SetMode switches the whole controller, or one cell, between observing and controlling.
 	SetMode(context.Context, *SetModeRequest) (*SetModeResponse, error)
 	// ExemptTerminal exempts terminals of a name, or a cell with all of its terminals, from control, or ends that.
 	ExemptTerminal(context.Context, *ExemptTerminalRequest) (*ExemptTerminalResponse, error)
@@ -220,6 +235,9 @@ type UnimplementedOperationsServiceServer struct{}
 
 func (UnimplementedOperationsServiceServer) GetController(context.Context, *GetControllerRequest) (*GetControllerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetController not implemented")
+}
+func (UnimplementedOperationsServiceServer) GetConfiguration(context.Context, *GetConfigurationRequest) (*GetConfigurationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetConfiguration not implemented")
 }
 func (UnimplementedOperationsServiceServer) ListCells(*ListCellsRequest, grpc.ServerStreamingServer[ListCellsResponse]) error {
 	return status.Error(codes.Unimplemented, "method ListCells not implemented")
@@ -280,6 +298,24 @@ func _OperationsService_GetController_Handler(srv interface{}, ctx context.Conte
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(OperationsServiceServer).GetController(ctx, req.(*GetControllerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperationsService_GetConfiguration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetConfigurationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).GetConfiguration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_GetConfiguration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).GetConfiguration(ctx, req.(*GetConfigurationRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -417,6 +453,10 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetController",
 			Handler:    _OperationsService_GetController_Handler,
+		},
+		{
+			MethodName: "GetConfiguration",
+			Handler:    _OperationsService_GetConfiguration_Handler,
 		},
 		{
 			MethodName: "ListStations",

@@ -96,8 +96,9 @@ class CellState:
         """The BSSID as text."""
         return mac_text(self.bssid)
 
-    def reconfigure(self) -> None:
-        """Go on under the settings' new parameters with what is known."""
+    def reconfigure(self, settings: Settings) -> None:
+        """Go on under other settings, or their new parameters, with what is known."""
+        self.settings = settings
         self.capacity.parameters = self.settings.parameters.capacity
         self.min_rtt.parameters = self.settings.parameters.min_rtt
         self._moved(self.stations.active_senders, measured=self.stations.measured)
@@ -371,7 +372,7 @@ class CellState:
             return Code.EDCA_OFF
         if settings.mode == "observe":
             return Code.OBSERVE_MODE
-        if settings.exempt and settings.is_cell_exempt(self.bssid):
+        if settings.is_cell_exempt(self.bssid):
             return Code.EXEMPT
         if state is None or not state.can_set:
             self.edca_subject = state.refusal if state else ""
@@ -451,7 +452,5 @@ def restriction(terminal: Terminal, settings: Settings) -> Reason | None:
 
 def is_exempt(terminal: Terminal, settings: Settings) -> bool:
     """Whether an operator exempted a terminal, or the cell that it is joined to."""
-    exempt = settings.exempt
-    return bool(exempt) and (
-        terminal.name in exempt or (terminal.cell is not None and settings.is_cell_exempt(terminal.cell.bssid))
-    )
+    cell = terminal.cell
+    return settings.is_terminal_exempt(terminal.name) or (cell is not None and settings.is_cell_exempt(cell.bssid))

@@ -45,6 +45,7 @@ class Terminal(Reporter):
     unplaced: Reason | None = None  # why it is joined to none
     sent: Sent | None = None
     no_bounds: Reason | None = None
+    reporting: tuple[int, int, int] | None = None  # when it is to report: what it was sent last, of its settings
     failures_total: int = 0  # decisions that ended in an error of the controller
     superseded_at_us: int = 0  # when a newer stream claimed its MAC; 0: none did
     reports_since_superseded: int = 0

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators chose beside the configuration, and when: for people who look at it later. The engine has the same
+choices without their times.
+"""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from airbound.core.addresses import Mac, mac_text
+from airbound.core.modes import Modes
+from airbound.core.parameters import Mode
+
+
+class Choice(NamedTuple):
+    """One choice; `at_s` is seconds since 1970, UTC."""
+
+    value: str
+    at_s: float
+
+
+class Choices:
+    """The last choice of each kind that is still in force."""
+
+    def __init__(self, clock_s: Callable[[], float] = time.time) -> None:
+        self.mode: Choice | None = None
+        self.modes_of_cells: dict[str, Choice] = {}  # by BSSID
+        self.exempt: dict[str, Choice] = {}  # by name of a terminal or BSSID; the value is true or false
+        self._clock_s = clock_s
+
+    def mode_set(self, modes: Modes, mode: Mode | None, bssid: Mac = b"") -> None:
+        """An operator chose a mode for the controller or a cell; `modes` are what is in force since."""
+        choice = None if mode is None else Choice(mode, self._clock_s())
+        if not bssid:
+            self.mode = choice
+        elif choice:
+            self.modes_of_cells[mac_text(bssid)] = choice
+        chosen = {mac_text(of): mode for of, mode in modes.of_cells.items()}
+        self.modes_of_cells = {name: of for name, of in self.modes_of_cells.items() if chosen.get(name) == of.value}
+
+    def exempted(self, name: str, *, exempt: bool) -> None:
+        """An operator exempted somebody, or ended that."""
+        self.exempt[name] = Choice(str(exempt).lower(), self._clock_s())
+
+    def configured(self, *, mode: bool, exempt: set[str]) -> None:
+        """The configuration changed in its mode, and about these names: that counts from now on."""
+        if mode:
+            self.mode = None
+        for name in exempt:
+            self.exempt.pop(name, None)
