@@ -84,6 +84,10 @@ class Engine:
             if isinstance(reporter, Terminal) and reporter.mac and not reporter.closed
         ]
 
+    def reporters(self) -> list[AccessPoint | Terminal]:
+        """Every peer that has sent something on its stream: a copy, for those who look at them one after the other."""
+        return list(self._reporters.values())
+
     # Access points
 
     def _access_point_reported(self, event: AccessPointReported, now_us: int) -> list[Effect]:

@@ -21,6 +21,7 @@ from airbound.core.parameters import Mode
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.runtime import log
+from airbound.runtime.measures import Measures
 
 TIMER_STEP_US = 20_000
 NEVER_US = 2**63
@@ -81,8 +82,7 @@ class Runner:
         clock_us: Callable[[], int] = monotonic_us,
     ) -> None:
         self.engine = engine
-        self.reports_total = 0  # that arrived, refused ones included
-        self.commands_total = 0
+        self.measures = Measures()
         self._streams_max = streams_max
         self._streams_per_address_max = streams_per_address_max
         self._streams_from = Counter[Address]()
@@ -97,6 +97,16 @@ class Runner:
     def now_us(self) -> int:
         """The time that events are handled at."""
         return self._clock_us()
+
+    @property
+    def reports_total(self) -> int:
+        """Reports that arrived, refused ones included."""
+        return self.measures.reports.total()
+
+    @property
+    def commands_total(self) -> int:
+        """Commands for streams that were open."""
+        return self.measures.commands.total()
 
     # Streams
 
@@ -130,11 +140,14 @@ class Runner:
         """A stream has begun."""
         self._sessions[session.stream.number] = session
         self._streams_from[session.stream.address] += 1
+        self.measures.streams[session.stream.principal.role] += 1
+        self.measures.streams_opened[session.stream.principal.role] += 1
 
     def close(self, session: Session) -> None:
         """A stream has ended."""
         if self._sessions.pop(session.stream.number, None) is not None:
             address = session.stream.address
+            self.measures.streams[session.stream.principal.role] -= 1
             self._streams_from[address] -= 1
             if not self._streams_from[address]:
                 del self._streams_from[address]
@@ -143,10 +156,15 @@ class Runner:
     # Events
 
     def submit(self, event: Event, now_us: int | None = None) -> None:
-        """Have the engine handle an event and do what it asks for; `now_us` is for callers that just read the clock."""
-        now_us = self._clock_us() if now_us is None else now_us
-        for effect in self.engine.handle(event, now_us):
-            self._do(effect)
+        """Have the engine handle an event and do what it asks for; `now_us` is when a report arrived."""
+        reported, now_us = now_us is not None, self._clock_us() if now_us is None else now_us
+        effects = self.engine.handle(event, now_us)
+        if effects:
+            decided_us, commanded = self._clock_us(), False
+            for effect in effects:
+                commanded |= self._do(effect)
+            if reported and commanded:
+                self.measures.decision.observe((decided_us - now_us) / 1e6)
         self._set_timer(now_us)
 
     def set_mode(self, mode: Mode) -> Mode:
@@ -183,13 +201,15 @@ class Runner:
 
     # Effects
 
-    def _do(self, effect: Effect) -> None:
+    def _do(self, effect: Effect) -> bool:
+        """Do what is asked for; whether it was a command."""
         match effect:
             case SetBounds() | RenewLease() | SetReporting() | SetEdca():
                 session = self._sessions.get(effect.stream.number)
                 if session is not None:
-                    self.commands_total += 1
+                    self.measures.commands[type(effect).__name__] += 1
                     session.send(effect)
+                    return True
             case CellChanged():
                 for watcher in self._watchers:
                     watcher.changed(effect.bssid)
@@ -199,6 +219,7 @@ class Runner:
                 session = self._sessions.get(effect.stream.number)
                 if session is not None:
                     session.close(effect.reason)
+        return False
 
     # Time
 
@@ -219,7 +240,9 @@ class Runner:
 
     def _wake(self) -> None:
         """Do what is due, and sleep until something is again."""
+        due_us = self._timer_at_us
         self._timer, self._timer_at_us = None, NEVER_US
+        self.measures.timer_delay.observe(max(0, self._clock_us() - due_us) / 1e6)
         try:
             self.submit(Tick())
         finally:
