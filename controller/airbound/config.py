@@ -10,7 +10,6 @@ import dataclasses
 import datetime
 import difflib
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,12 +20,13 @@ from pydantic.dataclasses import dataclass
 
 from airbound.core.addresses import exempt_name
 from airbound.core.parameters import Mode, Parameters
+from airbound.endpoints import endpoint as _endpoint
+from airbound.metrics.options import Metrics
 
 LogStyle = Literal["text", "json"]
 
 DEFAULT_LISTEN = "127.0.0.1:50051"
 DEFAULT_OPERATORS = "127.0.0.1:50052"
-PORT_MAX = 65_535
 UNIX = "unix:"
 
 _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -34,14 +34,6 @@ _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 class ConfigError(ValueError):
     """What is wrong, in which file, at which key."""
-
-
-def _endpoint(value: str) -> str:
-    host, colon, port = value.rpartition(":")
-    plain = ":" not in host or (host.startswith("[") and host.endswith("]"))
-    if host and colon and plain and re.fullmatch(r"[0-9]{1,5}", port) and int(port) <= PORT_MAX:
-        return value
-    raise ValueError("expected ADDRESS:PORT, such as 127.0.0.1:50051 or [::1]:50051")
 
 
 def _operator_endpoint(value: str) -> str:
@@ -98,6 +90,7 @@ class Config:
     mode: Mode = "control"
     exempt: tuple[Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_name)], ...] = ()
     limits: Limits = Limits()
+    metrics: Metrics = Metrics()
     parameters: Parameters = Parameters()
 
 
@@ -177,7 +170,7 @@ def _hint(location: list[str]) -> str:
 
 
 def _table(name: str) -> Any:
-    of = Config if name == "limits" else Parameters
+    of = Config if name in {"limits", "metrics"} else Parameters
     return next(field.default for field in dataclasses.fields(of) if field.name == name)
 
 

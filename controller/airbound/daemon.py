@@ -9,6 +9,8 @@ from airbound.config import Config
 from airbound.core.engine import Engine
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
+from airbound.metrics.hooks import Hooks
+from airbound.metrics.served import ServedMetrics
 from airbound.runtime import garbage, log
 from airbound.runtime.reload import Reloader
 from airbound.runtime.runner import Runner
@@ -28,13 +30,19 @@ async def run(
         streams_max=config.limits.streams_max,
         streams_per_address_max=config.limits.streams_per_address_max,
     )
+    hooks = Hooks(log_lines_dropped=log_dropped)
+    metrics = ServedMetrics(runner, config.metrics, hooks)
     operations = OperationsService(runner, log_dropped)
-    running = await server.start(runner, operations, config.listen, config.operators, config.limits.reports_per_s)
+    try:
+        running = await server.start(runner, operations, config.listen, config.operators, config.limits.reports_per_s)
+    except server.ListenError:
+        metrics.stop()
+        raise
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    loop.add_signal_handler(signal.SIGHUP, Reloader(runner, config, read_again).reload)
+    loop.add_signal_handler(signal.SIGHUP, Reloader(runner, config, read_again, hooks.configuration).reload)
     address = f"{config.listen.rpartition(':')[0]}:{running.port}"
     parameters = config.parameters
     policy = parameters.policy if parameters.policy == "bdp" else f"paper, table {parameters.paper.table}"
@@ -44,6 +52,9 @@ async def run(
     )
     garbage.tune()
     log.event("info", "listening", address, f"mode {config.mode}, policy {policy}; operators on {operators or 'none'}")
+    metrics.controller_listens()
     await stop.wait()
+    metrics.controller_stops()
     log.event("info", "stopping", address, "bounds stay in force until their leases end")
     await running.stop()
+    metrics.stop()

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from airbound.config import Config, ConfigError, Limits, checked_endpoint, differences, load, parse
 from airbound.core.parameters import BdpParameters, Parameters
+from airbound.metrics.options import Metrics
 
 EXAMPLE = """
 listen = "[::]:50051"
@@ -41,6 +42,7 @@ streams_max = 5
 """
 TABLES = {
     "limits": Limits,
+    "metrics": Metrics,
     **{
         field.name: type(getattr(Parameters(), field.name))
         for field in dataclasses.fields(Parameters)
@@ -88,7 +90,7 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[bdp.x]\ny = 1", "x.toml: unknown key bdp.x; known keys: "),
         (
             "zzz = 1",
-            "x.toml: unknown key zzz; known keys: bdp, capacity, edca, exempt, identity, limits, listen, log, min_rtt,",
+            "x.toml: unknown key zzz; known keys: bdp, capacity, edca, exempt, identity, limits, listen, log, metrics,",
         ),
         ("[parameters]\npolicy = 'bdp'", "x.toml: unknown key parameters; its tables stand at the top of the file"),
         ("policy = 'fair'", "x.toml: policy = 'fair': should be 'paper' or 'bdp'"),
@@ -126,6 +128,13 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[paper]\ntable = 'ics'", "x.toml: paper.table = 'ics': should be 'gingerbread' or 'jelly-bean'"),
         ("[safety]\nlease_ms = 999", "x.toml: safety.lease_ms = 999: should be greater than or equal to 1000"),
         ("[limits]\nstreams_max = 0", "x.toml: limits.streams_max = 0: should be greater than or equal to 1"),
+        ("[metrics]\nlisten = 'here'", "x.toml: metrics.listen = 'here': expected ADDRESS:PORT"),
+        ("[metrics]\nstations = 'name'", "x.toml: metrics.stations = 'name': should be 'pseudonym', 'mac' or 'off'"),
+        ("[metrics]\ncells_max = -1", "x.toml: metrics.cells_max = -1: should be greater than or equal to 0"),
+        ("[metrics]\nkey = 'a'", "x.toml: metrics: certificate and key belong together"),
+        ("[metrics]\nclient_ca = 'a'", "x.toml: metrics: client_ca needs a certificate and a key"),
+        ("[metrics]\nlitsen = ''", "x.toml: unknown key metrics.litsen; did you mean metrics.listen?"),
+        ("metrics = '127.0.0.1:1'", "x.toml: metrics = '127.0.0.1:1': should be a table, [metrics]"),
         ("listen = 50051", "x.toml: listen = 50051: should be a valid string"),
         ("listen = '::1:50051'", "x.toml: listen = '::1:50051': expected ADDRESS:PORT"),
         ("listen = 'a:70000'", "x.toml: listen = 'a:70000': expected ADDRESS:PORT"),
@@ -180,12 +189,13 @@ def test_the_readmes_reference_is_the_default_configuration() -> None:
 @pytest.mark.parametrize(("table", "field"), KEYS, ids=[f"{table}.{field.name}" for table, field in KEYS])
 def test_every_key_takes_its_type_alone(table: str, field: Any) -> None:
     kind = plain(field.type)
-    default = getattr(Config().limits if table == "limits" else getattr(Config().parameters, table), field.name)
+    default = getattr(getattr(Config() if hasattr(Config(), table) else Config().parameters, table), field.name)
     right = str(default).lower() if kind is bool else repr(kind(1) if default is None else default)
     parse(f"[{table}]\n{field.name} = {right}", "x")
     wrong = {
         bool: ["0", "1.0", "'true'", "[]"],
         int: ["true", "1.5", "'1'", "nan", "[1]"],
+        str: ["1", "true", "[]"],
         float: ["true", "'1.0'", "nan", "inf", "-1", "[1.0]"],
     }.get(kind, ["1", "true", "''"])
     for text in wrong:

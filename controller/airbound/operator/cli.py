@@ -24,6 +24,7 @@ from airbound.config import (
     load,
 )
 from airbound.core.parameters import Mode, PolicyName, TableName
+from airbound.metrics.options import DEFAULT_METRICS, metrics_endpoint
 
 if TYPE_CHECKING:
     from airbound.operator.client import Client
@@ -82,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--operators", metavar="ADDR:PORT", help=f"for operators, may also be unix:/PATH; default {DEFAULT_OPERATORS}"
     )
+    options.add_argument("--metrics", metavar="ADDR:PORT", help=f'for Prometheus; default {DEFAULT_METRICS}, "": none')
     options.add_argument("--policy", choices=get_args(PolicyName), help="default bdp")
     options.add_argument("--table", choices=get_args(TableName), help="of the paper policy; default jelly-bean")
     options.add_argument("--mode", choices=get_args(Mode), help="default control; observe applies nothing")
@@ -224,6 +226,12 @@ def _configured(arguments: argparse.Namespace) -> Config:
         config = dataclasses.replace(config, listen=endpoint)
     if arguments.operators:
         config = dataclasses.replace(config, operators=(checked_endpoint(arguments.operators, "--operators"),))
+    if arguments.metrics is not None:
+        try:
+            metrics = dataclasses.replace(config.metrics, listen=metrics_endpoint(arguments.metrics))
+        except ValueError as error:
+            raise ConfigError(f"--metrics = {arguments.metrics!r}: {error}") from None
+        config = dataclasses.replace(config, metrics=metrics)
     if arguments.log:
         config = dataclasses.replace(config, log=arguments.log)
     return config

@@ -5,17 +5,26 @@ from collections.abc import Callable
 
 from airbound.config import Config, ConfigError, differences
 from airbound.core.events import Reconfigured
+from airbound.metrics.hooks import Configuration
 from airbound.runtime import log
 from airbound.runtime.runner import Runner
 
-NEEDS_RESTART = ("listen", "operators", "log", "limits")
+NEEDS_RESTART = ("listen", "operators", "log", "limits", "metrics")
 
 
 class Reloader:
     """Reads by `read`, which is none if the controller was given no file."""
 
-    def __init__(self, runner: Runner, config: Config, read: Callable[[], Config] | None) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        config: Config,
+        read: Callable[[], Config] | None,
+        record: Configuration | None = None,  # of what is in force
+    ) -> None:
         self._runner = runner
+        self._record = record or Configuration()
+        self._record.applied(config)
         self._config = config
         self._read = read
 
@@ -31,9 +40,11 @@ class Reloader:
         try:
             fresh = self._read()
         except ConfigError as error:
+            self._record.refused()
             log.event("warning", "reload", "configuration", f"{error}; the configuration before stays in force")
             return
         before, self._config = self._config, fresh
+        self._record.applied(fresh)
         log.event("info", "reload", "configuration", "; ".join(differences(before, fresh)) or "nothing changed")
         for key in NEEDS_RESTART:
             if getattr(before, key) != getattr(fresh, key):

@@ -173,6 +173,7 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
         (["controller", "--listen", "here"], "--listen = 'here': expected ADDRESS:PORT"),
         (["controller", "--listen", "unix:/run/x"], "--listen = 'unix:/run/x': agents come over the network"),
         (["controller", "--operators", "here"], "--operators = 'here': expected ADDRESS:PORT"),
+        (["controller", "--metrics", "here"], "--metrics = 'here': expected ADDRESS:PORT"),
     ],
 )
 def test_a_wrong_endpoint(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,10 +259,12 @@ def test_the_command_line_overrides_the_file(tmp_path: Path) -> None:
     file = tmp_path / "file.toml"
     file.write_text("policy = 'bdp'\nlisten = '127.0.0.1:1'\n[bdp]\ngain = 2.0\n", encoding="utf-8")
     options = ["--policy", "paper", "--table", "gingerbread", "--mode", "observe", "--listen", "127.0.0.1:2"]
-    more = ["--operators", "unix:/run/airbound.sock", "--log", "json"]
+    more = ["--operators", "unix:/run/airbound.sock", "--log", "json", "--metrics", "127.0.0.1:3"]
     config = cli._configured(cli.parser().parse_args(["controller", "--config", str(file), *options, *more]))
     assert (config.listen, config.operators, config.log) == ("127.0.0.1:2", ("unix:/run/airbound.sock",), "json")
     parameters = config.parameters
     assert (parameters.policy, config.mode, parameters.paper.table) == ("paper", "observe", "gingerbread")
     assert parameters.bdp.gain == 2.0
+    assert config.metrics.listen == "127.0.0.1:3"
+    assert cli._configured(cli.parser().parse_args(["controller", "--metrics="])).metrics.listen == ""
     assert cli._configured(cli.parser().parse_args(["controller", "--config", str(file)])).listen == "127.0.0.1:1"
