@@ -11,7 +11,6 @@ import dataclasses
 import datetime
 import difflib
 import json
-import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,13 +22,14 @@ from pydantic.dataclasses import dataclass
 from airbound.core.addresses import exempt_name, mac_from_text, mac_text
 from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Mode, Parameters
+from airbound.endpoints import endpoint as network_endpoint
+from airbound.metrics.options import Metrics
 from airbound.store.options import StoreOptions
 
 LogStyle = Literal["text", "json"]
 
 DEFAULT_LISTEN = "127.0.0.1:50051"
 DEFAULT_OPERATORS = "127.0.0.1:50052"
-PORT_MAX = 65_535
 UNIX = "unix:"
 CELLS_MAX = 1_000
 SSID_PATTERN_MAX_CHARACTERS = 256
@@ -61,15 +61,7 @@ class InvalidError(ValueError):
 def _endpoint(value: str) -> str:
     if value.startswith(UNIX):
         raise ValueError("agents come over the network: expected ADDRESS:PORT")
-    return _network_endpoint(value)
-
-
-def _network_endpoint(value: str) -> str:
-    host, colon, port = value.rpartition(":")
-    plain = ":" not in host or (host.startswith("[") and host.endswith("]"))
-    if host and colon and plain and re.fullmatch(r"[0-9]{1,5}", port) and int(port) <= PORT_MAX:
-        return value
-    raise ValueError("expected ADDRESS:PORT, such as 127.0.0.1:50051 or [::1]:50051")
+    return network_endpoint(value)
 
 
 def _operator_endpoint(value: str) -> str:
@@ -77,7 +69,7 @@ def _operator_endpoint(value: str) -> str:
         if value.startswith(f"{UNIX}/"):
             return value
         raise ValueError("expected unix:/PATH, an absolute path")
-    return _network_endpoint(value)
+    return network_endpoint(value)
 
 
 def _name(value: str) -> str:
@@ -179,6 +171,7 @@ class Config:
     ] = ()
     limits: Limits = Limits()
     store: StoreOptions = StoreOptions()
+    metrics: Metrics = Metrics()
     parameters: Parameters = Parameters()
     cell: Annotated[tuple[CellTable, ...], Field(max_length=CELLS_MAX, description="overrides of single cells")] = ()
 

@@ -12,6 +12,8 @@ from airbound.configuration.layers import Loaded
 from airbound.core.engine import Engine
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
+from airbound.metrics.hooks import Hooks
+from airbound.metrics.served import ServedMetrics
 from airbound.replica.choices import KeptChoices
 from airbound.replica.node import Node
 from airbound.replica.operations import ReplicatedOperations
@@ -21,6 +23,7 @@ from airbound.runtime.in_force import InForce
 from airbound.runtime.reload import Reloader
 from airbound.runtime.runner import Runner
 from airbound.store.factory import open_store
+from airbound.store.types import StoreError
 
 
 async def run(
@@ -41,33 +44,47 @@ async def run(
         streams_max=config.limits.streams_max,
         streams_per_address_max=config.limits.streams_per_address_max,
     )
+    hooks = Hooks(log_lines_dropped=log_dropped)
+    hooks.store.kind = store.kind
+    metrics = ServedMetrics(runner, config.metrics, hooks)
     node = Node(_replica_name(), runner, store) if replicas else None
     changed = node.choices_changed if node is not None else lambda: None
     choices = KeptChoices(runner, store, config.mode, config.exempt, changed)
     operations: OperationsService
-    if node is not None:
-        node.choices = choices
-        await node.start()
-        operations = ReplicatedOperations(runner, node, log_dropped, choices, in_force)
-    else:
-        await store.start("", lambda _: None, lambda: None)
-        operations = OperationsService(runner, log_dropped, choices, in_force)
-    await choices.read_or_log()
-    running = await server.start(
-        runner,
-        operations,
-        config.listen,
-        config.operators,
-        config.limits.reports_per_s,
-        reception=node,
-        replicas=ReplicasService(node) if node is not None else Single(runner, store.kind),
-    )
+    try:
+        if node is not None:
+            hooks.epochs = node.owners.epochs
+            node.choices = choices
+            await node.start()
+            operations = ReplicatedOperations(runner, node, log_dropped, choices, in_force)
+        else:
+            await store.start("", lambda _: None, lambda: None)
+            operations = OperationsService(runner, log_dropped, choices, in_force)
+        await choices.read_or_log()
+        running = await server.start(
+            runner,
+            operations,
+            config.listen,
+            config.operators,
+            config.limits.reports_per_s,
+            reception=node,
+            replicas=ReplicasService(node) if node is not None else Single(runner, store.kind),
+        )
+    except (server.ListenError, StoreError):
+        metrics.stop()
+        raise
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    configured = Reloader(runner, in_force, read_again, lambda fresh: choices.configured(fresh.mode, fresh.exempt))
-    loop.add_signal_handler(signal.SIGHUP, configured.reload)
+    reloader = Reloader(
+        runner,
+        in_force,
+        read_again,
+        lambda fresh: choices.configured(fresh.mode, fresh.exempt),
+        hooks.configuration,
+    )
+    loop.add_signal_handler(signal.SIGHUP, reloader.reload)
     address = f"{config.listen.rpartition(':')[0]}:{running.port}"
     parameters = config.parameters
     policy = parameters.policy if parameters.policy == "bdp" else f"paper, table {parameters.paper.table}"
@@ -77,13 +94,16 @@ async def run(
     )
     garbage.tune()
     log.event("info", "listening", address, f"mode {config.mode}, policy {policy}; operators on {operators or 'none'}")
+    metrics.controller_listens()
     await stop.wait()
+    metrics.controller_stops()
     log.event("info", "stopping", address, "bounds stay in force until their leases end")
     if node is not None:
         await node.stop()
     await running.stop()
     if node is None:
         await store.close()
+    metrics.stop()
 
 
 def _replica_name() -> str:

@@ -23,6 +23,7 @@ from airbound.config import (
 )
 from airbound.core.addresses import mac_from_text
 from airbound.core.parameters import BdpParameters, Parameters
+from airbound.metrics.options import Metrics
 
 BSSID = "02:00:00:00:00:0a"
 EXAMPLE = """
@@ -51,6 +52,7 @@ streams_max = 5
 """
 TABLES = {
     "limits": Limits,
+    "metrics": Metrics,
     **{
         field.name: type(getattr(Parameters(), field.name))
         for field in dataclasses.fields(Parameters)
@@ -132,6 +134,13 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[paper]\ntable = 'ics'", "x.toml: paper.table = 'ics': should be 'gingerbread' or 'jelly-bean'"),
         ("[safety]\nlease_ms = 999", "x.toml: safety.lease_ms = 999: should be greater than or equal to 1000"),
         ("[limits]\nstreams_max = 0", "x.toml: limits.streams_max = 0: should be greater than or equal to 1"),
+        ("[metrics]\nlisten = 'here'", "x.toml: metrics.listen = 'here': expected ADDRESS:PORT"),
+        ("[metrics]\nstations = 'name'", "x.toml: metrics.stations = 'name': should be 'pseudonym', 'mac' or 'off'"),
+        ("[metrics]\ncells_max = -1", "x.toml: metrics.cells_max = -1: should be greater than or equal to 0"),
+        ("[metrics]\nkey = 'a'", "x.toml: metrics: certificate and key belong together"),
+        ("[metrics]\nclient_ca = 'a'", "x.toml: metrics: client_ca needs a certificate and a key"),
+        ("[metrics]\nlitsen = ''", "x.toml: unknown key metrics.litsen; did you mean metrics.listen?"),
+        ("metrics = '127.0.0.1:1'", "x.toml: metrics = '127.0.0.1:1': should be a table, [metrics]"),
         ("listen = 50051", "x.toml: listen = 50051: should be a valid string"),
         ("listen = '::1:50051'", "x.toml: listen = '::1:50051': expected ADDRESS:PORT"),
         ("listen = 'a:70000'", "x.toml: listen = 'a:70000': expected ADDRESS:PORT"),
@@ -211,12 +220,13 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("table", "field"), KEYS, ids=[f"{table}.{field.name}" for table, field in KEYS])
 def test_every_key_takes_its_type_alone(table: str, field: Any) -> None:
     kind = plain(field.type)
-    default = getattr(Config().limits if table == "limits" else getattr(Config().parameters, table), field.name)
+    default = getattr(getattr(Config() if hasattr(Config(), table) else Config().parameters, table), field.name)
     right = str(default).lower() if kind is bool else repr(kind(1) if default is None else default)
     parse(f"[{table}]\n{field.name} = {right}", "x")
     wrong = {
         bool: ["0", "1.0", "'true'", "[]"],
         int: ["true", "1.5", "'1'", "nan", "[1]"],
+        str: ["1", "true", "[]"],
         float: ["true", "'1.0'", "nan", "inf", "-1", "[1.0]"],
     }.get(kind, ["1", "true", "''"])
     for text in wrong:

@@ -195,7 +195,9 @@ async def test_environment_file_and_overrides_of_cells_over_a_reload(
             await reload("cell.0.bssid = 1: should be a valid array; the configuration before stays in force")
             assert phone.bounds == {}
             assert await asked("config", "show") == out.replace(
-                "\nfile ", f"\nnot in force, for an error: {patient}: cell.0.bssid = 1: should be a valid array\nfile ", 1
+                "\nfile ",
+                f"\nnot in force, for an error: {patient}: cell.0.bssid = 1: should be a valid array\nfile ",
+                1,
             )
             await asyncio.to_thread(file.write_text, plain, "utf-8")
             await reload("cell.0.mode observe -> None")

@@ -143,6 +143,10 @@ class Engine:
             or any(of.name == name and self._settings_for(of).is_terminal_exempt(name) for of in self.terminals())
         )
 
+    def reporters(self) -> list[AccessPoint | Terminal]:
+        """Every peer that has sent something on its stream: a copy, for those who look at them one after the other."""
+        return list(self._reporters.values())
+
     # Access points
 
     def _access_point_reported(self, event: AccessPointReported, now_us: int) -> list[Effect]:

@@ -54,11 +54,11 @@ class AgentServices:
         if refusal is not None:
             await context.abort(status_of(refusal), reason_text.text(refusal))
         stream = Stream(runner.next_stream(), principal, address)
-        session = Session(stream, context)
+        session = Session(stream, context, runner.measures.write.observe)
         limit, bytes_max = RateLimit(self._reports_per_s), REPORT_BYTES_MAX[role]
 
         def take(data: bytes) -> None:
-            runner.reports_total += 1
+            runner.measures.reports[role] += 1
             now_us = runner.now_us()
             if len(data) > bytes_max:
                 refuse(Reason(Code.TOO_LARGE, after=len(data), limit=bytes_max))

@@ -6,6 +6,7 @@ Messages are bytes here: their size costs nothing to know, and one that cannot b
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -29,9 +30,21 @@ REPORT_BYTES_MAX: dict[Role, int] = {
 class Session:
     """A stream's two directions, for one event loop."""
 
-    __slots__ = ("_closing", "_context", "_reporting", "_task", "_waiting", "_writer", "generation", "stream")
+    __slots__ = (
+        "_closing",
+        "_context",
+        "_reporting",
+        "_task",
+        "_waiting",
+        "_waiting_since_s",
+        "_writer",
+        "_written",
+        "generation",
+        "stream",
+    )
 
-    def __init__(self, stream: Stream, context: Any) -> None:
+    def __init__(self, stream: Stream, context: Any, written: Callable[[float], None] = lambda _: None) -> None:
+        """`written` is called with the seconds that a command waited until the stream took it."""
         self.stream = stream
         self._context = context
         self._task = asyncio.current_task()
@@ -39,6 +52,8 @@ class Session:
         self.generation = 0  # of the last set of bounds; none is sent with the same or a smaller one
         self._waiting: SetBounds | RenewLease | SetEdca | None = None
         self._reporting: SetReporting | None = None
+        self._waiting_since_s = 0.0
+        self._written = written
         self._closing: Reason | None = None
 
     def send(self, command: Command) -> None:
@@ -50,7 +65,7 @@ class Session:
         if isinstance(command, SetReporting):
             self._reporting = command
         elif isinstance(command, SetBounds | SetEdca) or not isinstance(self._waiting, SetBounds):
-            self._waiting = command
+            self._waiting, self._waiting_since_s = command, time.perf_counter()
             if isinstance(command, SetBounds):
                 self.generation = command.generation
         if self._writer is None:
@@ -70,9 +85,12 @@ class Session:
             while (command := self._reporting or self._waiting) is not None:
                 if command is self._reporting:
                     self._reporting = None
+                    since_s = None
                 else:
-                    self._waiting = None
+                    self._waiting, since_s = None, self._waiting_since_s
                 await self._context.write(agent_command(command))
+                if since_s is not None:
+                    self._written(time.perf_counter() - since_s)
         except (grpc.aio.BaseError, grpc.aio.InternalError, asyncio.CancelledError):
             self._waiting = self._reporting = None  # the stream is gone; its reader finds out as well
         finally:

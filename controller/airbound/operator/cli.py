@@ -26,6 +26,7 @@ from airbound.configuration.environment import FILE
 from airbound.configuration.layers import Loaded, Option, load
 from airbound.configuration.values import config_hash
 from airbound.core.parameters import Mode, PolicyName, TableName
+from airbound.metrics.options import DEFAULT_METRICS
 
 if TYPE_CHECKING:
     from airbound.operator.client import Client
@@ -90,6 +91,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--operators", metavar="ADDR:PORT", help=f"for operators, may also be unix:/PATH; default {DEFAULT_OPERATORS}"
     )
+    options.add_argument("--metrics", metavar="ADDR:PORT", help=f'for Prometheus; default {DEFAULT_METRICS}, "": none')
     options.add_argument("--policy", choices=get_args(PolicyName), help="default bdp")
     options.add_argument("--table", choices=get_args(TableName), help="of the paper policy; default jelly-bean")
     options.add_argument("--mode", choices=get_args(Mode), help="default control; observe applies nothing")
@@ -244,6 +246,7 @@ def _loaded(arguments: argparse.Namespace) -> Loaded:
         ("--policy", ("policy",), arguments.policy),
         ("--table", ("paper", "table"), arguments.table),
         ("--mode", ("mode",), arguments.mode),
+        ("--metrics", ("metrics", "listen"), arguments.metrics),
         ("--log", ("log",), arguments.log),
     ]
     return load(_file(arguments.config), os.environ, [Option(*option) for option in said if option[2] is not None])

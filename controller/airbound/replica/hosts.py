@@ -285,7 +285,7 @@ class Hosts:
         if isinstance(effect, SetBounds) and effect.generation <= hosted.session.generation:
             self._runner.engine.settings.count("fenced_total")
         elif effect is not None:
-            self._runner.commands_total += 1
+            self._runner.measures.commands[type(effect).__name__] += 1
             hosted.session.send(effect)
 
     def to_be_closed(self, sender: str, message: replica_pb2.CloseStream) -> None:

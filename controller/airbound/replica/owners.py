@@ -90,6 +90,10 @@ class Owners:
         """Access points whose streams end here."""
         return len(self._access_points)
 
+    def epochs(self) -> dict[Mac, int]:
+        """Epoch of each cell of ours."""
+        return {cell: lease.token.epoch for cell, lease in self.ownership.cells.items()}
+
     # Access points
 
     def opened(self, session: Connection) -> None:

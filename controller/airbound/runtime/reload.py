@@ -7,6 +7,7 @@ from airbound.config import Config, ConfigError, cell_overrides
 from airbound.configuration.layers import Loaded
 from airbound.configuration.values import differences
 from airbound.core.events import Exempted, Reconfigured
+from airbound.metrics.hooks import Configuration
 from airbound.runtime import log
 from airbound.runtime.in_force import NEEDS_RESTART, InForce
 from airbound.runtime.runner import Runner
@@ -21,10 +22,13 @@ class Reloader:
         in_force: InForce,
         read: Callable[[], Loaded] | None,
         configured: Callable[[Config], None] = lambda _: None,
+        record: Configuration | None = None,  # of what is in force
     ) -> None:
         self._runner = runner
         self._configured = configured
         self._in_force = in_force
+        self._record = record or Configuration()
+        self._record.applied(in_force.config)
         self._read = read
 
     def reload(self) -> None:
@@ -40,11 +44,13 @@ class Reloader:
             loaded = self._read()
         except ConfigError as error:
             self._in_force.failed(str(error))
+            self._record.refused()
             log.event("warning", "reload", "configuration", f"{error}; the configuration before stays in force")
             return
         before, fresh = self._in_force.loaded.config, loaded.config
         self._in_force.reloaded(loaded)
         self._configured(fresh)
+        self._record.applied(self._in_force.config)
         log.event("info", "reload", "configuration", "; ".join(differences(before, fresh)) or "nothing changed")
         for key in NEEDS_RESTART:
             if getattr(before, key) != getattr(fresh, key):

@@ -33,6 +33,7 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.runtime import log
 from airbound.runtime.choices import Choices
+from airbound.runtime.measures import Measures
 
 TIMER_STEP_US = 20_000
 NEVER_US = 2**63
@@ -97,8 +98,7 @@ class Runner:
         clock_us: Callable[[], int] = monotonic_us,
     ) -> None:
         self.engine = engine
-        self.reports_total = 0  # that arrived, refused ones included
-        self.commands_total = 0
+        self.measures = Measures()
         self.choices = Choices()
         self._streams_max = streams_max
         self._streams_per_address_max = streams_per_address_max
@@ -116,6 +116,16 @@ class Runner:
     def now_us(self) -> int:
         """The time that events are handled at."""
         return self._clock_us()
+
+    @property
+    def reports_total(self) -> int:
+        """Reports that arrived, refused ones included."""
+        return self.measures.reports.total()
+
+    @property
+    def commands_total(self) -> int:
+        """Commands for streams that were open."""
+        return self.measures.commands.total()
 
     # Streams
 
@@ -149,12 +159,15 @@ class Runner:
         """A stream has begun."""
         self._sessions[session.stream.number] = self._ports[session.stream.number] = session
         self._streams_from[session.stream.address] += 1
+        self.measures.streams[session.stream.principal.role] += 1
+        self.measures.streams_opened[session.stream.principal.role] += 1
 
     def close(self, session: Session) -> None:
         """A stream has ended."""
         if self._sessions.pop(session.stream.number, None) is not None:
             self._ports.pop(session.stream.number, None)
             address = session.stream.address
+            self.measures.streams[session.stream.principal.role] -= 1
             self._streams_from[address] -= 1
             if not self._streams_from[address]:
                 del self._streams_from[address]
@@ -178,10 +191,15 @@ class Runner:
     # Events
 
     def submit(self, event: Event, now_us: int | None = None) -> None:
-        """Have the engine handle an event and do what it asks for; `now_us` is for callers that just read the clock."""
-        now_us = self._clock_us() if now_us is None else now_us
-        for effect in self.engine.handle(event, now_us):
-            self._do(effect)
+        """Have the engine handle an event and do what it asks for; `now_us` is when a report arrived."""
+        reported, now_us = now_us is not None, self._clock_us() if now_us is None else now_us
+        effects = self.engine.handle(event, now_us)
+        if effects:
+            decided_us, commanded = self._clock_us(), False
+            for effect in effects:
+                commanded |= self._do(effect)
+            if reported and commanded:
+                self.measures.decision.observe((decided_us - now_us) / 1e6)
         self._set_timer(now_us)
 
     def mode(self, bssid: Mac = b"") -> Mode:
@@ -227,13 +245,15 @@ class Runner:
 
     # Effects
 
-    def _do(self, effect: Effect) -> None:
+    def _do(self, effect: Effect) -> bool:
+        """Do what is asked for; whether it was a command."""
         match effect:
             case SetBounds() | RenewLease() | SetReporting() | SetEdca():
                 port = self._ports.get(effect.stream.number)
                 if port is not None:
-                    self.commands_total += 1
+                    self.measures.commands[type(effect).__name__] += 1
                     port.send(effect)
+                    return True
             case CellChanged():
                 for watcher in self._watchers:
                     watcher.changed(effect.bssid)
@@ -246,6 +266,7 @@ class Runner:
                 port = self._ports.get(effect.stream.number)
                 if port is not None:
                     port.close(effect.reason)
+        return False
 
     # Time
 
@@ -266,7 +287,9 @@ class Runner:
 
     def _wake(self) -> None:
         """Do what is due, and sleep until something is again."""
+        due_us = self._timer_at_us
         self._timer, self._timer_at_us = None, NEVER_US
+        self.measures.timer_delay.observe(max(0, self._clock_us() - due_us) / 1e6)
         try:
             self.submit(Tick())
         finally:

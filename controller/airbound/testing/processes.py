@@ -111,6 +111,7 @@ def controller(
     config.write_text(
         f'listen = "127.0.0.1:{port}"\noperators = ["127.0.0.1:{operators}"]\nlog = "{log}"\npolicy = "{policy}"\n'
         "[limits]\nlog_lines_per_s = 100000.0\nstreams_per_address_max = 0\n[identity]\nmatch_addresses = false\n"
+        '[metrics]\nlisten = ""\n'
         f'[store]\nurl = "{store_url}"\ncluster = {str(cluster).lower()}\n',
         encoding="utf-8",
     )

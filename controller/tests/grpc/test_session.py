@@ -66,6 +66,7 @@ class Handler:
     def __init__(self) -> None:
         self.context = FakeContext()
         self.taken: list[bytes] = []
+        self.waited_s: list[float] = []
         self.session: Session
         self.task: asyncio.Task[None]
 
@@ -73,7 +74,7 @@ class Handler:
         began = asyncio.Event()
 
         async def handle() -> None:
-            self.session = Session(STREAM, self.context)
+            self.session = Session(STREAM, self.context, self.waited_s.append)
             began.set()
             await self.session.read(lambda data: self.take(data))  # noqa: PLW0108  # tests replace it
 
@@ -322,3 +323,23 @@ STATUSES = {
 @pytest.mark.parametrize("code", STATUSES)
 def test_the_status_that_a_stream_ends_with(code: Code) -> None:
     assert status_of(Reason(code)) is STATUSES[code]
+
+
+async def test_how_long_a_command_waited_is_measured_once_it_is_written(handler: Handler) -> None:
+    handler.session.send(SetReporting(STREAM, 1000, 10_000, 0))
+    handler.session.send(bounds(1))
+    await turns()
+    assert handler.waited_s == []
+    handler.context.release()
+    await turns()
+    assert len(handler.context.octets) == 2
+    assert len(handler.waited_s) == 1  # not that of how to report
+    assert handler.waited_s[0] >= 0
+
+
+async def test_a_command_that_is_not_written_has_no_time(handler: Handler) -> None:
+    handler.session.send(bounds(1))
+    await turns()
+    handler.context.break_off()
+    await turns()
+    assert handler.waited_s == []

@@ -190,6 +190,7 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
         (["controller", "--listen", "unix:/run/x"], "--listen = 'unix:/run/x': agents come over the network"),
         (["controller", "--listen", ""], "--listen = '': expected ADDRESS:PORT"),
         (["controller", "--operators", "here"], "--operators = 'here': expected ADDRESS:PORT"),
+        (["controller", "--metrics", "here"], "--metrics = 'here': expected ADDRESS:PORT"),
     ],
 )
 def test_a_wrong_endpoint(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -286,11 +287,13 @@ def test_the_command_line_overrides_the_file(tmp_path: Path) -> None:
     file = tmp_path / "file.toml"
     file.write_text("policy = 'bdp'\nlisten = '127.0.0.1:1'\n[bdp]\ngain = 2.0\n", encoding="utf-8")
     options = ["--policy", "paper", "--table", "gingerbread", "--mode", "observe", "--listen", "127.0.0.1:2"]
-    more = ["--operators", "unix:/run/airbound.sock", "--log", "json"]
+    more = ["--operators", "unix:/run/airbound.sock", "--log", "json", "--metrics", "127.0.0.1:3"]
     config = cli._loaded(cli.parser().parse_args(["controller", "--config", str(file), *options, *more])).config
     assert (config.listen, config.operators, config.log) == ("127.0.0.1:2", ("unix:/run/airbound.sock",), "json")
     parameters = config.parameters
     assert (parameters.policy, config.mode, parameters.paper.table) == ("paper", "observe", "gingerbread")
     assert parameters.bdp.gain == 2.0
+    assert config.metrics.listen == "127.0.0.1:3"
+    assert cli._loaded(cli.parser().parse_args(["controller", "--metrics="])).config.metrics.listen == ""
     loaded = cli._loaded(cli.parser().parse_args(["controller", "--config", str(file)]))
     assert loaded.config.listen == "127.0.0.1:1"

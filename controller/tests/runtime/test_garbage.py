@@ -43,3 +43,25 @@ def test_garbage_is_collected_all_the_same() -> None:
         cycle = list[object]()
         cycle.append(cycle)
     assert looks() - before >= 1
+
+
+@pytest.mark.usefixtures("tuned")
+def test_within_a_pause_nothing_is_looked_for() -> None:
+    before = looks()
+    with garbage.paused():
+        kept: list[list[int]] = [[] for _ in range(3 * garbage.YOUNG)]
+        assert looks() == before
+        kept.clear()
+    assert gc.isenabled()
+    kept = [[]]
+    assert looks() == before
+
+
+def test_a_pause_ends_as_it_began() -> None:
+    gc.disable()
+    try:
+        with garbage.paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

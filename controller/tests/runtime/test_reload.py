@@ -11,6 +11,7 @@ from airbound.config import ConfigError, cell_overrides
 from airbound.configuration.layers import load
 from airbound.core.addresses import mac_text
 from airbound.core.engine import Engine
+from airbound.metrics.hooks import Configuration
 from airbound.runtime.in_force import InForce
 from airbound.runtime.reload import Reloader
 from airbound.runtime.runner import Runner
@@ -31,7 +32,9 @@ class Bench:
         self.runner = Runner(Engine(config.parameters, config.mode, config.exempt, cell_overrides(config)))
         self.settings = self.runner.engine.settings
         self.in_force = InForce(loaded)
-        self.reloader = Reloader(self.runner, self.in_force, lambda: load(self.file))
+        self.now_s = 1000.0
+        self.record = Configuration(clock_s=lambda: self.now_s)
+        self.reloader = Reloader(self.runner, self.in_force, lambda: load(self.file), record=self.record)
 
     def write(self, text: str) -> None:
         self.file.write_text(text, encoding="utf-8")
@@ -134,6 +137,7 @@ async def test_what_an_operator_chose_stays_where_the_file_did_not_change(bench:
         ("operators = ['unix:/run/x']", "operators"),
         ("log = 'json'", "log"),
         ("[limits]\nreports_per_s = 5.0", "limits"),
+        ("[metrics]\nlisten = ''", "metrics"),
     ],
 )
 async def test_what_takes_effect_at_the_next_start_is_logged_as_such(bench: Bench, line: str, key: str) -> None:
@@ -176,3 +180,20 @@ async def test_what_an_operator_chose_ends_where_the_file_changed(bench: Bench) 
     bench.reload()
     assert bench.runner.choices.mode is None
     assert bench.settings.mode == "control"
+
+
+async def test_what_is_in_force_and_since_when_is_on_record(bench: Bench) -> None:
+    record = bench.record
+    first = record.digest
+    assert (record.applied_at_s, record.errors_total) == (1000.0, 0)
+    bench.now_s = 2000.0
+    bench.write("[bdp]\ngain = nan")
+    bench.reload()
+    assert (record.digest, record.applied_at_s, record.errors_total) == (first, 1000.0, 1)
+    bench.write("[bdp]\ngain = 2.0")
+    bench.reload()
+    assert record.digest != first
+    assert (record.applied_at_s, record.errors_total) == (2000.0, 1)
+    bench.write(f"exempt = ['{ONE}']\n# another text of the same configuration")
+    bench.reload()
+    assert record.digest == first

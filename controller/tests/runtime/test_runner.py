@@ -244,3 +244,46 @@ async def test_watchers_end_with_the_runner() -> None:
 async def _all(runner: Runner) -> None:
     async for _ in runner.changed_cells():
         pass
+
+
+class StepClock(Clock):
+    """A millisecond later each time it is asked."""
+
+    def __call__(self) -> int:
+        self.now_us += 1000
+        return self.now_us
+
+
+async def test_the_time_from_a_report_to_the_commands_that_it_leads_to_is_measured() -> None:
+    clock = StepClock()
+    runner, phone = bound_phone(clock)
+    assert runner.measures.decision.distribution().cumulative[-1] == 0  # these were no arrivals from a stream
+    report = TerminalReport(mac=mac(0), sequence=2, monotonic_us=2, destinations=(upload(),), agent=Agent())
+    runner.submit(TerminalReported(phone.stream, report), clock())
+    unchanged = runner.measures.decision.distribution()
+    assert unchanged.cumulative[-1] == 0  # nor did this lead to a command
+    report = TerminalReport(mac=mac(0), sequence=3, monotonic_us=3)
+    clock.now_us += 10_000_000
+    runner.submit(TerminalReported(phone.stream, report), clock())
+    measured = runner.measures.decision.distribution()
+    assert (measured.cumulative[-1], measured.sum_s) == (1, 0.001)
+
+
+async def test_streams_and_commands_are_counted_by_their_kinds() -> None:
+    runner, phone = bound_phone(Clock())
+    measures = runner.measures
+    assert measures.streams == measures.streams_opened == {"access-point": 1, "terminal": 1}
+    assert measures.commands == {"SetReporting": 1, "SetBounds": 1}
+    runner.close(phone)
+    runner.close(phone)
+    assert (measures.streams["terminal"], measures.streams_opened["terminal"]) == (0, 1)
+
+
+async def test_how_late_the_timer_is_is_measured() -> None:
+    clock = Clock()
+    runner, _ = bound_phone(clock)
+    due_us = runner._timer_at_us
+    clock.now_us = due_us + 30_000
+    runner._wake()
+    measured = runner.measures.timer_delay.distribution()
+    assert (measured.cumulative[-1], measured.sum_s) == (1, 0.03)

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of cells, by BSSID."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import NamedTuple
+
+from airbound.core.addresses import Mac, mac_text
+from airbound.core.cell.channel_access import best_effort
+from airbound.core.reasons import Code
+from airbound.metrics.family import Family
+from airbound.metrics.labels import label_set, octets_text, printable
+from airbound.metrics.samples import CellSample, Snapshot
+from airbound.metrics.slots import Slots
+from airbound.metrics.table import Column, Table
+from airbound.metrics.terminal import Rtt
+from airbound.metrics.totals import Totals
+
+_CELL = ("bssid",)
+_QUANTILE = ("bssid", "quantile")
+_PLAIN, _INFO, _CAPACITY, _EDCA, _MEDIAN, _LARGEST = range(6)  # sets of labels
+
+
+@dataclass(slots=True)
+class Joined:
+    """What a cell's metrics show of the terminals that are joined to it."""
+
+    names: dict[Mac, str] = field(default_factory=dict)
+    bounded: int = 0
+    rtts_s: list[float] = field(default_factory=list)
+    rtt_ratios: list[float] = field(default_factory=list)
+
+    def add(self, mac: Mac, name: str, worst: Rtt | None, *, bounded: bool) -> None:
+        """One more terminal."""
+        self.names[mac] = name
+        self.bounded += bounded
+        if worst is not None:
+            self.rtts_s.append(worst.srtt_s)
+            self.rtt_ratios.append(worst.ratio)
+
+
+class _Cell(NamedTuple):
+    """A cell, and what else its metrics follow from."""
+
+    sample: CellSample
+    joined: Joined
+    epoch: int | None
+    age_s: float
+    lease_s: float
+    refused: int
+    malformed: int
+
+
+RTT = Family(
+    "airbound_cell_rtt_seconds", "summary",
+    "airbound_terminal_rtt_seconds of the cell's terminals: median and largest.", _QUANTILE,
+)  # fmt: skip
+RTT_RATIO = Family(
+    "airbound_cell_rtt_ratio", "summary",
+    "airbound_terminal_rtt_ratio of the cell's terminals: median and largest.", _QUANTILE,
+)  # fmt: skip
+
+COLUMNS = (
+    Column(
+        Family(
+            "airbound_cell_info", "info", "A cell: its network's name, its access point's name and agent.",
+            ("bssid", "ssid", "access_point", "agent_version"),
+        ),
+        lambda _: 1,
+        _INFO,
+    ),
+    Column(
+        Family("airbound_cell_capacity_info", "info", "What the capacity is estimated from.", ("bssid", "source")),
+        lambda _: 1,
+        _CAPACITY,
+    ),
+    Column(
+        Family(
+            "airbound_cell_edca_info", "info",
+            "Why the access point has its EDCA parameters; uploads: they are the controller's.", ("bssid", "reason"),
+        ),
+        lambda cell: 1 if cell.sample.edca_code else None,
+        _EDCA,
+    ),
+    Column(
+        Family("airbound_cell_frequency_hertz", "gauge", "Centre of the channel.", _CELL),
+        lambda cell: cell.sample.center_frequency_mhz * 1_000_000 or None,
+    ),
+    Column(
+        Family("airbound_cell_report_age_seconds", "gauge", "Age of the access point's last report.", _CELL),
+        lambda cell: cell.age_s,
+    ),
+    Column(
+        Family("airbound_cell_connected", "gauge", "1 while the access point's agent is connected, else 0.", _CELL),
+        lambda cell: int(cell.sample.access_point is not None),
+    ),
+    Column(
+        Family("airbound_cell_exempt", "gauge", "1 if an operator exempted the cell, else 0.", _CELL),
+        lambda cell: int(cell.sample.exempt),
+    ),
+    Column(
+        Family("airbound_cell_stations", "gauge", "Stations by the access point's last report.", _CELL),
+        lambda cell: cell.sample.associated,
+    ),
+    Column(
+        Family("airbound_cell_active_senders", "gauge", "Stations that send, with an agent or without.", _CELL),
+        lambda cell: cell.sample.active_senders,
+    ),
+    Column(
+        Family(
+            "airbound_cell_active_receivers", "gauge",
+            "Stations that receive more than the TCP ACKs of their uploads.", _CELL,
+        ),
+        lambda cell: cell.sample.active_receivers,
+    ),
+    Column(
+        Family("airbound_cell_terminals", "gauge", "Terminals that are joined to the cell.", _CELL),
+        lambda cell: cell.sample.terminals,
+    ),
+    Column(
+        Family("airbound_cell_bounded_terminals", "gauge", "Of them, those that have bounds under a lease.", _CELL),
+        lambda cell: cell.joined.bounded,
+    ),
+    Column(
+        Family(
+            "airbound_cell_uplink_bytes_per_second", "gauge",
+            "Payload (IP) from the stations, over the last interval of the access point's reports.", _CELL,
+        ),
+        lambda cell: cell.sample.uplink_bps / 8,
+    ),
+    Column(
+        Family(
+            "airbound_cell_downlink_bytes_per_second", "gauge",
+            "Payload (IP) to the stations, without the TCP ACKs of uploads, over the same interval.", _CELL,
+        ),
+        lambda cell: cell.sample.downlink_bps / 8,
+    ),
+    Column(
+        Family("airbound_cell_uplink_share_ratio", "gauge", "The uplink's share of the payload, averaged.", _CELL),
+        lambda cell: cell.sample.uplink_share,
+    ),
+    Column(
+        Family("airbound_cell_capacity_bytes_per_second", "gauge", "Estimated capacity, of IP payload.", _CELL),
+        lambda cell: cell.sample.capacity_bps / 8,
+    ),
+    Column(
+        Family(
+            "airbound_cell_busy_ratio", "gauge",
+            "Share of the last interval in which the channel was busy; absent without a survey.", _CELL,
+        ),
+        lambda cell: cell.sample.busy_ratio,
+    ),
+    Column(RTT, lambda cell: median(cell.joined.rtts_s) if cell.joined.rtts_s else None, _MEDIAN),
+    Column(RTT, lambda cell: max(cell.joined.rtts_s, default=None), _LARGEST),
+    Column(RTT_RATIO, lambda cell: median(cell.joined.rtt_ratios) if cell.joined.rtt_ratios else None, _MEDIAN),
+    Column(RTT_RATIO, lambda cell: max(cell.joined.rtt_ratios, default=None), _LARGEST),
+    Column(
+        Family(
+            "airbound_cell_reassociations_total", "counter",
+            "Stations whose counters began again between two reports.", _CELL,
+        ),
+        lambda cell: cell.sample.reassociations_total,
+    ),
+    Column(
+        Family(
+            "airbound_cell_refusals_total", "counter",
+            "Reports of the access point, and entries of reports, that were refused.", _CELL,
+        ),
+        lambda cell: cell.refused,
+    ),
+    Column(
+        Family(
+            "airbound_cell_malformed_inputs_total", "counter", "Input that the access point's agent refused.", _CELL
+        ),
+        lambda cell: cell.malformed,
+    ),
+    Column(
+        Family(
+            "airbound_cell_edca_in_force", "gauge",
+            "1 while the access point reports EDCA parameters of a controller in force, else 0.", _CELL,
+        ),
+        lambda cell: int(cell.sample.access_point is not None and cell.sample.access_point.edca_generation > 0),
+    ),
+    Column(
+        Family(
+            "airbound_cell_edca_aifsn", "gauge",
+            "AIFSN of best effort that the access point was sent; absent while it has its own.", _CELL,
+        ),
+        lambda cell: _aifsn(cell.sample),
+    ),
+    Column(
+        Family("airbound_cell_edca_lease_seconds", "gauge", "What remains of the lease of EDCA parameters.", _CELL),
+        lambda cell: cell.lease_s,
+    ),
+    Column(
+        Family(
+            "airbound_cell_edca_failures_total", "counter",
+            "Decisions about EDCA parameters that ended in an error of the controller.", _CELL,
+        ),
+        lambda cell: cell.sample.edca_failures_total,
+    ),
+    Column(
+        Family(
+            "airbound_cell_ownership_epoch", "gauge",
+            "Epoch under which this controller owns the cell; absent if it does not.", _CELL,
+        ),
+        lambda cell: cell.epoch,
+    ),
+)  # fmt: skip
+
+
+def _aifsn(sample: CellSample) -> int | None:
+    queue = best_effort(sample.access_point.edca_queues) if sample.access_point else None
+    return queue.aifsn if queue else None
+
+
+class CellSeries:
+    """What is kept of a cell from one snapshot to the next."""
+
+    __slots__ = ("described", "labels", "malformed", "refused")
+
+    def __init__(self) -> None:
+        self.refused, self.malformed = Totals(1, whole=True), Totals(1)
+        self.described: tuple[object, ...] = ()  # what the labels were made of
+        self.labels: tuple[str, ...] = ()
+
+
+class CellTables:
+    """From samples of cells to lines."""
+
+    def __init__(self, most: int) -> None:
+        self.slots = Slots[Mac, CellSeries](most, CellSeries)
+        self.table = Table(COLUMNS)
+
+    def take(self, snapshot: Snapshot, joined: Mapping[Mac, Joined]) -> None:
+        """Take in the cells that have series."""
+        table, nobody, now_us = self.table, Joined(), snapshot.now_us
+        epochs = snapshot.controller.epochs or {}
+        self.slots.choose(sample.bssid for sample in snapshot.cells)
+        for sample in snapshot.cells:
+            series = self.slots.states.get(sample.bssid)
+            if series is None:
+                continue
+            access_point, bssid = sample.access_point, sample.bssid
+            lease_s = 0.0
+            if access_point is not None:
+                if access_point.edca_queues:
+                    lease_s = max(0, access_point.edca_ends_at_us - now_us) / 1e6
+                series.refused.update([(access_point.stream, (access_point.refused_total,))])
+                series.malformed.update([("", (access_point.malformed_inputs_total,))])
+            of = _Cell(
+                sample,
+                joined.get(bssid, nobody),
+                epochs.get(bssid),
+                max(0, now_us - sample.reported_at_us) / 1e6,
+                lease_s,
+                series.refused.counts[0],
+                series.malformed.counts[0],
+            )
+            table.add(_labels(series, sample), of)
+
+
+def _labels(series: CellSeries, sample: CellSample) -> tuple[str, ...]:
+    """The sets of labels; made again only if something changed."""
+    access_point = sample.access_point
+    name, version = (access_point.name, access_point.agent_version) if access_point else ("", "")
+    described = (sample.ssid, name, version, sample.capacity_source, sample.edca_code)
+    if described != series.described:
+        cell = {"bssid": mac_text(sample.bssid)}
+        sets: tuple[dict[str, str], ...] = (
+            {},
+            {"ssid": octets_text(sample.ssid), "access_point": printable(name), "agent_version": printable(version)},
+            {"source": sample.capacity_source},
+            {"reason": Code(sample.edca_code).name.lower()},
+            {"quantile": "0.5"},
+            {"quantile": "1"},
+        )
+        series.described, series.labels = described, tuple(f"{label_set(cell | more)} " for more in sets)
+    return series.labels

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of the controller as a whole. There are few: prometheus_client formats them."""
+
+import platform
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+
+from airbound import __version__
+from airbound.core.reasons import Code
+from airbound.metrics.family import Family
+from airbound.metrics.labels import printable
+from airbound.metrics.samples import ControllerSample
+from airbound.runtime.histogram import BOUNDS_S, Distribution
+
+_ROLES = ("access-point", "terminal")
+_REFUSED, _CLOSED = range(Code.MALFORMED, Code.REPLACED), range(Code.REPLACED, Code.REPLACED + 20)
+_DECISIONS = {  # the core's counters: what was decided about, and what
+    "sets_total": ("bounds", "set"),
+    "releases_total": ("bounds", "release"),
+    "edca_sets_total": ("edca", "set"),
+    "edca_releases_total": ("edca", "release"),
+}
+
+BUILD = Family("airbound_build_info", "info", "Version of the controller.", ("version", "python"))
+CONTROL = Family("airbound_control_info", "info", "Mode and policy in force.", ("mode", "policy"))
+CELLS = Family("airbound_cells", "gauge", "Cells that were reported within forget_ms.")
+STATIONS = Family("airbound_stations", "gauge", "Stations of the access points that are connected.")
+TERMINALS = Family("airbound_terminals", "gauge", "Terminals that have reported on an open stream.")
+WITHOUT_BOUNDS = Family(
+    "airbound_terminals_without_bounds", "gauge", "Of them, those that have no bounds, by reason.", ("reason",)
+)
+OMITTED = Family(
+    "airbound_metrics_omitted",
+    "gauge",
+    "Objects without series of their own: beyond cells_max and so on.",
+    ("kind",),
+)
+STREAMS = Family("airbound_streams", "gauge", "Open streams of agents.", ("role",))
+STREAMS_OPENED = Family("airbound_streams_opened_total", "counter", "Streams of agents that were taken.", ("role",))
+STREAMS_CLOSED = Family("airbound_streams_closed_total", "counter", "Streams that the controller ended.", ("reason",))
+REPORTS = Family("airbound_reports_total", "counter", "Reports that arrived, refused ones included.", ("role",))
+REFUSALS = Family(
+    "airbound_refusals_total", "counter", "What was refused: reports, entries of reports, streams.", ("reason",)
+)
+COMMANDS = Family("airbound_commands_total", "counter", "Commands for agents.", ("command",))
+DECISIONS = Family(
+    "airbound_decisions_total", "counter", "Sets and releases of bounds and of EDCA parameters, by their first reason.",
+    ("subject", "action", "reason"),
+)  # fmt: skip
+FAILURES = Family("airbound_failures_total", "counter", "Decisions that ended in an error of the controller.")
+LOOP = Family(
+    "airbound_control_loop_seconds", "histogram",
+    "decision: from a report's arrival to the commands that it leads to; write: from a command of bounds, a lease or"
+    " EDCA parameters to when its stream has taken it.", ("stage",),
+)  # fmt: skip
+TIMER_DELAY = Family(
+    "airbound_timer_delay_seconds", "histogram", "How late the event loop does what is due: leases and time-outs."
+)
+LOG_DROPPED = Family("airbound_log_lines_dropped_total", "counter", "Lines that were not logged.")
+CONFIG = Family("airbound_config_info", "info", "Hash of the configuration in force, defaults included.", ("hash",))
+CONFIG_APPLIED = Family("airbound_config_applied_timestamp_seconds", "gauge", "When it came into force, Unix time.")
+CONFIG_ERRORS = Family(
+    "airbound_config_load_errors_total", "counter", "Configuration files that were refused while running."
+)
+STORE = Family("airbound_store_info", "info", "Kind of the store.", ("kind",))
+STORE_CALLS = Family("airbound_store_call_seconds", "histogram", "Calls of the store.", ("call",))
+STORE_ERRORS = Family("airbound_store_errors_total", "counter", "Calls of the store that failed.", ("call",))
+OWNED = Family("airbound_cells_owned", "gauge", "Cells that this controller owns; absent without a shared store.")
+CERTIFICATES = Family(
+    "airbound_certificate_not_after_timestamp_seconds", "gauge", "When a certificate ends, Unix time.", ("certificate",)
+)
+
+FAMILIES = (
+    BUILD, CONTROL, CELLS, STATIONS, TERMINALS, WITHOUT_BOUNDS, OMITTED, STREAMS, STREAMS_OPENED, STREAMS_CLOSED,
+    REPORTS, REFUSALS, COMMANDS, DECISIONS, FAILURES, LOOP, TIMER_DELAY, LOG_DROPPED, CONFIG, CONFIG_APPLIED,
+    CONFIG_ERRORS, STORE, STORE_CALLS, STORE_ERRORS, OWNED, CERTIFICATES,
+)  # fmt: skip
+
+
+class Counted(NamedTuple):
+    """How many objects a snapshot has."""
+
+    cells: int
+    stations: int
+    terminals: int
+    without_bounds: Mapping[str, int]  # by reason
+    omitted: Mapping[str, int]  # by kind
+
+
+def metrics(sample: ControllerSample, counted: Counted) -> Iterator[Metric]:
+    """All of them."""
+    yield _info(BUILD, __version__, platform.python_version())
+    yield _info(CONTROL, sample.mode, sample.policy)
+    yield _one(CELLS, counted.cells)
+    yield _one(STATIONS, counted.stations)
+    yield _one(TERMINALS, counted.terminals)
+    yield _by(WITHOUT_BOUNDS, counted.without_bounds)
+    yield _by(OMITTED, counted.omitted)
+    yield _by(STREAMS, dict.fromkeys(_ROLES, 0) | dict(sample.streams))
+    yield _by(STREAMS_OPENED, dict.fromkeys(_ROLES, 0) | dict(sample.streams_opened))
+    yield _by(STREAMS_CLOSED, _by_reason(sample, "closed_total", _CLOSED))
+    yield _by(REPORTS, dict.fromkeys(_ROLES, 0) | dict(sample.reports))
+    yield _by(REFUSALS, _by_reason(sample, "refused_total", _REFUSED))
+    yield _by(COMMANDS, {_snake(name): count for name, count in sample.commands.items()})
+    yield _decisions(sample)
+    yield _one(FAILURES, sample.counters.get(("failures_total", Code.UNSPECIFIED), 0))
+    yield _histogram(LOOP, {"decision": sample.decision, "write": sample.write})
+    yield _histogram(TIMER_DELAY, {"": sample.timer_delay})
+    yield _one(LOG_DROPPED, sample.log_lines_dropped)
+    if sample.configuration_digest:
+        yield _info(CONFIG, sample.configuration_digest)
+        yield _one(CONFIG_APPLIED, sample.configuration_applied_at_s)
+    yield _one(CONFIG_ERRORS, sample.configuration_errors_total)
+    yield _info(STORE, sample.store_kind)
+    yield _histogram(STORE_CALLS, sample.store_durations)
+    yield _by(STORE_ERRORS, dict.fromkeys(sample.store_durations, 0) | dict(sample.store_errors))
+    if sample.epochs is not None:
+        yield _one(OWNED, len(sample.epochs))
+    yield _by(CERTIFICATES, {printable(name): at_s for name, at_s in sample.certificates_end.items()})
+
+
+def _one(family: Family, value: float) -> Metric:
+    return _labelled(family, {(): value})
+
+
+def _info(family: Family, *values: str) -> Metric:
+    metric = InfoMetricFamily(family.base, family.help)
+    metric.add_metric((), dict(zip(family.labels, values, strict=True)))
+    return metric
+
+
+def _by(family: Family, values: Mapping[str, float]) -> Metric:
+    return _labelled(family, {(name,): value for name, value in values.items()})
+
+
+def _labelled(family: Family, values: Mapping[tuple[str, ...], float]) -> Metric:
+    of = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
+    metric = of(family.base, family.help, labels=family.labels, unit=family.unit)
+    for labels, value in sorted(values.items()):
+        metric.add_metric(labels, value)
+    return metric
+
+
+def _by_reason(sample: ControllerSample, counter: str, codes: range) -> Mapping[str, int]:
+    """A counter of the core by the names of reasons; those that belong to it are there from the start."""
+    counts = {code.name.lower(): 0 for code in Code if code in codes}
+    return counts | {code.name.lower(): count for (name, code), count in sample.counters.items() if name == counter}
+
+
+def _decisions(sample: ControllerSample) -> Metric:
+    counts: dict[tuple[str, ...], float] = {
+        (*_DECISIONS[name], code.name.lower()): count
+        for (name, code), count in sample.counters.items()
+        if name in _DECISIONS
+    }
+    return _labelled(DECISIONS, counts)
+
+
+def _histogram(family: Family, distributions: Mapping[str, Distribution]) -> Metric:
+    metric = HistogramMetricFamily(family.base, family.help, labels=family.labels, unit=family.unit)
+    limits = [*map(repr, BOUNDS_S), "+Inf"]
+    for name, of in sorted(distributions.items()):
+        buckets = list(zip(limits, of.cumulative, strict=True))
+        metric.add_metric((name,) if family.labels else (), buckets, of.sum_s)
+    return metric
+
+
+def _snake(name: str) -> str:
+    """SetBounds as set_bounds."""
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name).lstrip("_")

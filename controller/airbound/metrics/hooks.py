@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What other parts of a controller report to the metrics, without Prometheus. All of it belongs to the event loop's
+thread; callables are called there, once for each snapshot, and return what they know at once.
+"""
+
+import dataclasses
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from airbound.core.addresses import Mac
+from airbound.runtime.histogram import Histogram
+
+
+@dataclass(slots=True)
+class StoreCalls:
+    """Calls of the store, by the name of its method."""
+
+    kind: str = "memory"
+    durations: dict[str, Histogram] = field(default_factory=dict)
+    errors: Counter[str] = field(default_factory=Counter)
+
+    def called(self, call: str, seconds: float, *, failed: bool = False) -> None:
+        """Count a call that is over."""
+        histogram = self.durations.get(call)
+        if histogram is None:
+            histogram = self.durations[call] = Histogram()
+        histogram.observe(seconds)
+        if failed:
+            self.errors[call] += 1
+
+
+@dataclass(slots=True)
+class Configuration:
+    """Which configuration is in force, and since when."""
+
+    digest: str = ""
+    applied_at_s: float = 0.0  # Unix time
+    errors_total: int = 0  # files that were refused
+    clock_s: Callable[[], float] = time.time
+
+    def applied(self, config: Any) -> None:
+        """A configuration, a dataclass, is in force from now on."""
+        self.digest, self.applied_at_s = digest(config), self.clock_s()
+
+    def refused(self) -> None:
+        """A configuration had an error: the one before stays in force."""
+        self.errors_total += 1
+
+
+def digest(config: Any) -> str:
+    """The same for equal configurations only: the beginning of a hash over all values, defaults included."""
+    document = json.dumps(dataclasses.asdict(config), sort_keys=True, default=str)
+    return hashlib.sha256(document.encode()).hexdigest()[:16]
+
+
+@dataclass(slots=True)
+class Hooks:
+    """All of them; what a controller does not have is none."""
+
+    store: StoreCalls = field(default_factory=StoreCalls)
+    configuration: Configuration = field(default_factory=Configuration)
+    epochs: Callable[[], Mapping[Mac, int]] | None = None  # of the cells that this controller owns
+    certificates_end: Callable[[], Mapping[str, float]] | None = None  # Unix time, by the certificate's name
+    log_lines_dropped: Callable[[], int] = lambda: 0

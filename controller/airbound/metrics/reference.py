@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of all metrics in docs/metrics.md. Usage: python -m airbound.metrics.reference FILE, which writes it anew
+between its two marks. A test compares the two.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from airbound.metrics import cell, controller, station, terminal
+from airbound.metrics.family import Family
+
+BEGIN, END = "<!-- metrics: begin -->\n", "<!-- metrics: end -->\n"
+
+
+def table() -> str:
+    """All metrics of ours, in the order in which they are served."""
+    parts = [f"### {title}\n\n{_table(families)}" for title, families in _subjects()]
+    return "\n" + "\n".join(parts) + "\n"
+
+
+def _subjects() -> Iterator[tuple[str, tuple[Family, ...]]]:
+    yield "Controller", controller.FAMILIES
+    for title, of in (("Cells", cell), ("Stations", station), ("Terminals", terminal)):
+        yield title, tuple(dict.fromkeys(column.family for column in of.COLUMNS))
+
+
+def _table(families: tuple[Family, ...]) -> str:
+    rows = [f"| `{of.name}` | {of.kind} | {', '.join(of.labels)} | {of.help} |\n" for of in families]
+    return "".join(["| metric | type | labels | |\n", "|---|---|---|---|\n", *rows])
+
+
+def replaced(text: str) -> str:
+    """The page with the table of now.
+
+    Raises:
+        ValueError: it does not have both marks.
+    """
+    before, _, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"no {BEGIN.strip()} ... {END.strip()}")
+    return f"{before}{BEGIN}{table()}{END}{after}"
+
+
+if __name__ == "__main__":
+    page = Path(sys.argv[1])
+    page.write_text(replaced(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Immutable copies of what the engine knows, taken in the event loop.
+
+A copy takes references to what is immutable, above all the octets of the last report, and computes next to nothing:
+reports are read again by the thread that formats them.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from airbound.core.addresses import Address, Mac
+from airbound.core.cell.state import CellState, is_exempt
+from airbound.core.cell.terminal import Terminal
+from airbound.core.claims import is_live
+from airbound.core.edca import Edca
+from airbound.core.effects import Bound
+from airbound.core.engine import Engine
+from airbound.core.parameters import Mode
+from airbound.core.principals import Stream
+from airbound.core.reasons import Code, Reason
+from airbound.core.reports import BackEnd, Station
+from airbound.core.settings import Settings
+from airbound.metrics.hooks import Hooks
+from airbound.runtime.histogram import Distribution
+from airbound.runtime.measures import Measures
+
+_new = tuple.__new__  # a named tuple without a call of Python code: there are thousands of them in a snapshot
+
+
+class StationSample(NamedTuple):
+    """One station of a cell, by its access point's last report."""
+
+    latest: Station
+    associated_at_us: int
+    payload_bytes_per_s: float
+    active: bool
+
+
+class AccessPointSample(NamedTuple):
+    """The stream of a cell's access point."""
+
+    stream: int
+    name: str
+    agent_version: str
+    refused_total: int
+    malformed_inputs_total: int
+    edca_generation: int  # in force; 0: its own parameters are
+    edca_queues: tuple[Edca, ...]  # that it was sent
+    edca_ends_at_us: int  # the lease of these
+    last_report: bytes
+
+
+class CellSample(NamedTuple):
+    """One cell with its stations."""
+
+    bssid: Mac
+    ssid: bytes
+    center_frequency_mhz: int
+    reported_at_us: int
+    associated: int  # stations
+    active_senders: int
+    active_receivers: int
+    terminals: int
+    uplink_bps: float
+    downlink_bps: float
+    busy_ratio: float | None
+    capacity_bps: float
+    capacity_source: str
+    reassociations_total: int
+    exempt: bool
+    uplink_share: float | None
+    edca_code: Code
+    edca_failures_total: int
+    access_point: AccessPointSample | None
+    stations: tuple[StationSample, ...]
+
+
+class TerminalSample(NamedTuple):
+    """One terminal on one stream."""
+
+    stream: Stream
+    mac: Mac
+    bssid: Mac  # of the cell that it is joined to; empty if it is joined to none
+    live: bool  # whether its claim of a MAC counts: no newer stream has replaced its own
+    back_end: BackEnd
+    agent_version: str
+    reported_at_us: int
+    active: bool
+    exempt: bool
+    no_bounds: Reason | None  # why it has none; none if it has some
+    bounds: tuple[Bound, ...]  # that it was sent
+    lease_ends_at_us: int
+    generation_sent: int
+    generation_in_force: int
+    refused_total: int
+    failures_total: int
+    malformed_inputs_total: int
+    shared_min_rtts_us: tuple[tuple[Address, int], ...]  # of those that it sends to
+    last_report: bytes
+
+
+class ControllerSample(NamedTuple):
+    """What is the same for all cells."""
+
+    mode: Mode
+    policy: str
+    counters: Mapping[tuple[str, Code], int]
+    reports: Mapping[str, int]
+    commands: Mapping[str, int]
+    streams: Mapping[str, int]
+    streams_opened: Mapping[str, int]
+    decision: Distribution
+    write: Distribution
+    timer_delay: Distribution
+    log_lines_dropped: int
+    store_kind: str
+    store_durations: Mapping[str, Distribution]
+    store_errors: Mapping[str, int]
+    configuration_digest: str
+    configuration_applied_at_s: float
+    configuration_errors_total: int
+    epochs: Mapping[Mac, int] | None
+    certificates_end: Mapping[str, float]
+
+
+class Snapshot(NamedTuple):
+    """All of it. The parts were taken within some turns of the event loop, each at one moment."""
+
+    now_us: int  # at the beginning
+    controller: ControllerSample
+    cells: tuple[CellSample, ...]
+    terminals: tuple[TerminalSample, ...]
+
+
+def controller(engine: Engine, measures: Measures, hooks: Hooks) -> ControllerSample:
+    """The controller now."""
+    settings, store, configuration = engine.settings, hooks.store, hooks.configuration
+    return ControllerSample(
+        mode=settings.mode,
+        policy=settings.parameters.policy,
+        counters=dict(settings.counters),
+        reports=dict(measures.reports),
+        commands=dict(measures.commands),
+        streams=dict(measures.streams),
+        streams_opened=dict(measures.streams_opened),
+        decision=measures.decision.distribution(),
+        write=measures.write.distribution(),
+        timer_delay=measures.timer_delay.distribution(),
+        log_lines_dropped=hooks.log_lines_dropped(),
+        store_kind=store.kind,
+        store_durations={call: histogram.distribution() for call, histogram in store.durations.items()},
+        store_errors=dict(store.errors),
+        configuration_digest=configuration.digest,
+        configuration_applied_at_s=configuration.applied_at_s,
+        configuration_errors_total=configuration.errors_total,
+        epochs=None if hooks.epochs is None else dict(hooks.epochs()),
+        certificates_end={} if hooks.certificates_end is None else dict(hooks.certificates_end()),
+    )
+
+
+def cell(state: CellState) -> CellSample:
+    """A cell now. Its stations are those of the access point's last report; none while no agent is connected."""
+    stations, access = state.stations, state.channel_access
+    capacity_bps, source = state.capacity.estimate()
+    access_point = _access_point(state)
+    return CellSample(
+        bssid=state.bssid,
+        ssid=state.ssid,
+        center_frequency_mhz=state.center_frequency_mhz,
+        reported_at_us=state.reported_at_us,
+        associated=len(stations.by_mac),
+        active_senders=stations.active_senders,
+        active_receivers=stations.active_receivers,
+        terminals=len(state.terminals),
+        uplink_bps=stations.uplink_bps,
+        downlink_bps=stations.downlink_bps,
+        busy_ratio=stations.busy_ratio,
+        capacity_bps=capacity_bps,
+        capacity_source=source,
+        reassociations_total=stations.reassociations_total,
+        exempt=state.settings.is_cell_exempt(state.bssid),
+        uplink_share=access.share if access.uplink_bps or access.downlink_bps else None,
+        edca_code=state.edca_code,
+        edca_failures_total=state.edca_failures_total,
+        access_point=access_point,
+        stations=() if access_point is None else _stations(state),
+    )
+
+
+def _access_point(state: CellState) -> AccessPointSample | None:
+    access_point = state.access_point
+    if access_point is None:
+        return None
+    sent = access_point.edca_sent
+    return AccessPointSample(
+        access_point.stream.number,
+        access_point.stream.principal.name,
+        access_point.agent_version,
+        access_point.refused_total,
+        access_point.malformed_inputs_total,
+        access_point.edca_generation,
+        sent.queues if sent else (),
+        sent.ends_at_us if sent else 0,
+        access_point.last_report,
+    )
+
+
+def _stations(state: CellState) -> tuple[StationSample, ...]:
+    is_active = state.stations.is_active
+    return tuple(
+        [
+            _new(
+                StationSample,
+                (
+                    station.latest,
+                    station.associated_at_us,
+                    station.payload_bytes_per_s,
+                    station.sending or is_active(mac),
+                ),
+            )
+            for mac, station in state.stations.by_mac.items()
+        ]
+    )
+
+
+def terminal(state: Terminal, settings: Settings) -> TerminalSample:
+    """A terminal now."""
+    cell_state, sent, exempt = state.cell, state.sent, settings.exempt
+    shared: tuple[tuple[Address, int], ...] = ()
+    if cell_state is None:
+        bssid, active = b"", False
+    else:
+        bssid, active = cell_state.bssid, cell_state.stations.is_active(state.mac)
+        shared_us = cell_state.min_rtt.shared_us
+        if state.sending:
+            shared = tuple([(address, shared_us(address)) for address in state.sending])
+    return _new(
+        TerminalSample,
+        (
+            state.stream,
+            state.mac,
+            bssid,
+            not state.superseded_at_us or is_live(state),
+            state.back_end,
+            state.agent_version,
+            state.reported_at_us,
+            active,
+            bool(exempt) and is_exempt(state, settings),
+            state.no_bounds,
+            sent.bounds if sent is not None else (),
+            sent.renewed_at_us + sent.lease_us if sent is not None else 0,
+            sent.generation if sent is not None else 0,
+            state.generation_in_force,
+            state.refused_total,
+            state.failures_total,
+            state.malformed_inputs_total,
+            shared,
+            state.last_report,
+        ),
+    )

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of terminals, by the name of their principal.
+
+Destinations are no label. What adds up is summed over them: windows, connections, bytes, events. Of RTTs those of the
+worst destination are shown, of those that are sent to the one with the largest RTT over minimum RTT, and of bounds the
+one with the smallest maximum. Streams under one name (phones behind one translated address) are shown as one terminal.
+"""
+
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from airbound.core.addresses import Address, Mac, mac_text
+from airbound.core.reports import COUNTER_MAX
+from airbound.metrics.family import Family
+from airbound.metrics.labels import label_set, printable
+from airbound.metrics.samples import TerminalSample
+from airbound.metrics.slots import Slots
+from airbound.metrics.table import Column, Table
+from airbound.metrics.totals import Totals
+from airbound.v1 import terminal_pb2
+
+_TERMINAL = ("terminal",)
+EVENTS = ("local_congestion", "duplicate_ack", "sack", "fast_retransmit", "timeout", "undo")
+_PLAIN, _INFO, _NO_BOUNDS, _EVENT = range(4)  # sets of labels; one for each event from the last on
+_NO_EVENTS = (0,) * len(EVENTS)
+_new = tuple.__new__  # a named tuple without a call of Python code
+_MAXIMUM = attrgetter("max_segs")
+
+
+class Rtt(NamedTuple):
+    """The RTTs to one destination."""
+
+    ratio: float
+    srtt_s: float
+    min_rtt_s: float
+
+
+class Reported(NamedTuple):
+    """What a terminal reported last, over all of its destinations."""
+
+    cwnd_segs: int
+    connections: int
+    connections_sending: int
+    queued_bytes: int
+    worst: Rtt | None
+    counts: list[tuple[tuple[Mac, Address], tuple[int, ...]]]  # by destination: delivered bytes, events
+
+
+Stream = tuple[TerminalSample, Reported]
+
+
+class Shown(NamedTuple):
+    """A terminal, and what else its metrics follow from."""
+
+    sample: TerminalSample
+    reported: Reported
+    totals: tuple[int, ...]  # delivered bytes, events
+    refused: int
+    failed: int
+    malformed: int
+    age_s: float
+    lease_s: float
+    min_segs: int | None
+    max_segs: int | None
+
+
+def _event(index: int, family: Family) -> Column:
+    return Column(family, lambda shown: shown.totals[1 + index], _EVENT + index)
+
+
+TCP_EVENTS = Family(
+    "airbound_terminal_tcp_events_total", "counter", "TCP events of all connections.", (*_TERMINAL, "event")
+)
+COLUMNS = (
+    Column(
+        Family(
+            "airbound_terminal_info", "info", "A terminal: its cell if it is joined to one, its back end and agent.",
+            (*_TERMINAL, "bssid", "back_end", "agent_version"),
+        ),
+        lambda _: 1,
+        _INFO,
+    ),
+    Column(
+        Family(
+            "airbound_terminal_no_bounds_info", "info", "Why the terminal has no bounds; absent if it has some.",
+            (*_TERMINAL, "reason"),
+        ),
+        lambda shown: 1 if shown.sample.no_bounds else None,
+        _NO_BOUNDS,
+    ),
+    Column(
+        Family("airbound_terminal_report_age_seconds", "gauge", "Age of the terminal's last report.", _TERMINAL),
+        lambda shown: shown.age_s,
+    ),
+    Column(
+        Family("airbound_terminal_active_sender", "gauge", "1 if its station is an active sender, else 0.", _TERMINAL),
+        lambda shown: int(shown.sample.active),
+    ),
+    Column(
+        Family("airbound_terminal_exempt", "gauge", "1 if an operator exempted it or its cell, else 0.", _TERMINAL),
+        lambda shown: int(shown.sample.exempt),
+    ),
+    Column(
+        Family("airbound_terminal_connections", "gauge", "Open TCP connections.", _TERMINAL),
+        lambda shown: shown.reported.connections,
+    ),
+    Column(
+        Family(
+            "airbound_terminal_sending_connections", "gauge",
+            "Of them, those with unsent or unacknowledged data.", _TERMINAL,
+        ),
+        lambda shown: shown.reported.connections_sending,
+    ),
+    Column(
+        Family("airbound_terminal_cwnd_segments", "gauge", "Congestion windows, summed over connections.", _TERMINAL),
+        lambda shown: shown.reported.cwnd_segs,
+    ),
+    Column(
+        Family(
+            "airbound_terminal_cwnd_min_segments", "gauge",
+            "Lower bound of a connection's window, as sent; of the bound with the smallest maximum.", _TERMINAL,
+        ),
+        lambda shown: shown.min_segs,
+    ),
+    Column(
+        Family(
+            "airbound_terminal_cwnd_max_segments", "gauge",
+            "Upper bound of a connection's window, as sent; the smallest of all destinations.", _TERMINAL,
+        ),
+        lambda shown: shown.max_segs,
+    ),
+    Column(
+        Family(
+            "airbound_terminal_bounds_in_force", "gauge",
+            "1 if the terminal reports the bounds in force that it was sent last, else 0.", _TERMINAL,
+        ),
+        lambda shown: int(_is_in_force(shown.sample)),
+    ),
+    Column(
+        Family("airbound_terminal_lease_seconds", "gauge", "What remains of the lease of its bounds.", _TERMINAL),
+        lambda shown: shown.lease_s,
+    ),
+    Column(
+        Family(
+            "airbound_terminal_rtt_seconds", "gauge",
+            "Smoothed RTT to the worst of the destinations that are sent to; absent while none is.", _TERMINAL,
+        ),
+        lambda shown: shown.reported.worst and shown.reported.worst.srtt_s,
+    ),
+    Column(
+        Family(
+            "airbound_terminal_min_rtt_seconds", "gauge",
+            "Minimum RTT to the same destination, the smaller of the terminal's own and its cell's.", _TERMINAL,
+        ),
+        lambda shown: shown.reported.worst and shown.reported.worst.min_rtt_s,
+    ),
+    Column(
+        Family("airbound_terminal_rtt_ratio", "gauge", "RTT over minimum RTT of the same, at least 1.", _TERMINAL),
+        lambda shown: shown.reported.worst and shown.reported.worst.ratio,
+    ),
+    Column(
+        Family("airbound_terminal_delivered_bytes_total", "counter", "Bytes that were acknowledged.", _TERMINAL),
+        lambda shown: shown.totals[0],
+    ),
+    Column(
+        Family("airbound_terminal_queued_bytes", "gauge", "Unsent and unacknowledged bytes.", _TERMINAL),
+        lambda shown: shown.reported.queued_bytes,
+    ),
+    *(_event(index, TCP_EVENTS) for index in range(len(EVENTS))),
+    Column(
+        Family(
+            "airbound_terminal_refusals_total", "counter",
+            "Reports of the terminal, and entries of reports, that were refused.", _TERMINAL,
+        ),
+        lambda shown: shown.refused,
+    ),
+    Column(
+        Family(
+            "airbound_terminal_failures_total", "counter", "Decisions that ended in an error.", _TERMINAL
+        ),
+        lambda shown: shown.failed,
+    ),
+    Column(
+        Family("airbound_terminal_malformed_inputs_total", "counter", "Input that its agent refused.", _TERMINAL),
+        lambda shown: shown.malformed,
+    ),
+)  # fmt: skip
+
+
+class TerminalSeries:
+    """What is kept of a terminal from one snapshot to the next."""
+
+    __slots__ = ("counted", "described", "labels", "malformed", "ours", "totals")
+
+    def __init__(self) -> None:
+        self.totals, self.malformed = Totals(1 + len(EVENTS)), Totals(1)
+        self.ours = Totals(2, whole=True)
+        self.counted: list[tuple[Mac, int, int, int, int]] = []  # what the totals were made of
+        self.described: tuple[object, ...] = ()  # what the labels were made of
+        self.labels: tuple[str, ...] = ()
+
+
+class TerminalTables:
+    """From samples of terminals to lines."""
+
+    def __init__(self, most: int) -> None:
+        self.slots = Slots[str, TerminalSeries](most, TerminalSeries)
+        self.table = Table(COLUMNS)
+
+    def take(self, now_us: int, by_name: Mapping[str, Sequence[Stream]]) -> None:
+        """Take in the terminals that have series, by their labels."""
+        self.slots.choose(by_name)
+        for name, series in self.slots.states.items():
+            self._take(now_us, name, series, by_name[name])
+
+    def _take(self, now_us: int, name: str, series: TerminalSeries, streams: Sequence[Stream]) -> None:
+        sample, reported = streams[0] if len(streams) == 1 else _merged(streams)
+        lease_s = lease_s_of(sample, now_us)
+        bound = min(sample.bounds, key=_MAXIMUM) if lease_s else None
+        counted = [
+            (one.mac, one.stream.number, one.refused_total, one.failures_total, one.malformed_inputs_total)
+            for one, _ in streams
+        ]
+        if counted != series.counted:  # hardly ever
+            series.counted = counted
+            series.ours.update([(stream, (refused, failed)) for _, stream, refused, failed, _ in counted])
+            series.malformed.update([(mac, (malformed,)) for mac, *_, malformed in counted])
+        of = Shown(
+            sample,
+            reported,
+            series.totals.update(reported.counts),
+            series.ours.counts[0],
+            series.ours.counts[1],
+            series.malformed.counts[0],
+            max(0, now_us - sample.reported_at_us) / 1e6,
+            lease_s,
+            bound and bound.min_segs,
+            bound and bound.max_segs,
+        )
+        self.table.add(_labels(series, name, sample), of)
+
+
+def lease_s_of(sample: TerminalSample, now_us: int) -> float:
+    """What remains of the lease of a terminal's bounds; 0 if it has none."""
+    return max(0, sample.lease_ends_at_us - now_us) / 1e6 if sample.bounds else 0.0
+
+
+def _is_in_force(sample: TerminalSample) -> bool:
+    return bool(sample.bounds) and sample.generation_in_force == sample.generation_sent
+
+
+def reported_by(sample: TerminalSample) -> Reported:
+    """What is shown of a terminal's last report. Values that nobody has checked count as 0 if they are absurd."""
+    report = terminal_pb2.TerminalServiceConnectRequest.FromString(sample.last_report).report
+    mac, shared = sample.mac, dict(sample.shared_min_rtts_us)
+    cwnd_segs = connections = connections_sending = queued_bytes = 0
+    worst, counts = None, []
+    for of in report.destinations:
+        sending, address, srtt_us = of.connections_sending, of.address, of.srtt_us
+        cwnd_segs += of.cwnd_segs
+        connections += of.connections
+        connections_sending += sending
+        queued_bytes += of.queued_bytes
+        counts.append(((mac, address), _counts(of)))
+        if sending and srtt_us:
+            own_us, shared_us = of.min_rtt_us, shared.get(address, 0)
+            min_rtt_us = shared_us if not own_us or 0 < shared_us < own_us else own_us
+            ratio = srtt_us / min_rtt_us if min_rtt_us else 0.0
+            if min_rtt_us and (worst is None or ratio > worst[0]):
+                worst = _new(Rtt, (max(1.0, ratio), srtt_us / 1e6, min_rtt_us / 1e6))
+    return _new(Reported, (cwnd_segs, connections, connections_sending, queued_bytes, worst, counts))
+
+
+def _counts(of: terminal_pb2.Destination) -> tuple[int, ...]:
+    """Delivered bytes and the events."""
+    delivered = of.delivered_bytes
+    if not of.HasField("events"):
+        return delivered if delivered <= COUNTER_MAX else 0, *_NO_EVENTS
+    events = of.events
+    counts = (
+        delivered,
+        events.local_congestion,
+        events.duplicate_ack,
+        events.sack,
+        events.fast_retransmit,
+        events.timeout,
+        events.undo,
+    )
+    return counts if max(counts) <= COUNTER_MAX else tuple(count if count <= COUNTER_MAX else 0 for count in counts)
+
+
+def _merged(streams: Sequence[Stream]) -> tuple[TerminalSample, Reported]:
+    """Several streams as one: of those that count, the one that reported last and sums over all of them."""
+    counting = [one for one in streams if one[0].live] or streams
+    sample = max((sample for sample, _ in counting), key=attrgetter("reported_at_us"))
+    reports = [reported for _, reported in counting]
+    worst = max((reported.worst for reported in reports if reported.worst), default=None)
+    return sample, Reported(
+        sum(reported.cwnd_segs for reported in reports),
+        sum(reported.connections for reported in reports),
+        sum(reported.connections_sending for reported in reports),
+        sum(reported.queued_bytes for reported in reports),
+        worst,
+        [entry for reported in reports for entry in reported.counts],
+    )
+
+
+def _labels(series: TerminalSeries, label: str, sample: TerminalSample) -> tuple[str, ...]:
+    """The sets of labels; made again only if something changed."""
+    described = (sample.bssid, sample.back_end, sample.agent_version, sample.no_bounds and sample.no_bounds.code)
+    if described != series.described:
+        terminal = {"terminal": label}
+        info = {
+            "bssid": mac_text(sample.bssid),
+            "back_end": printable(sample.back_end.name),
+            "agent_version": printable(sample.agent_version),
+        }
+        reason = {"reason": sample.no_bounds.code.name.lower() if sample.no_bounds else ""}
+        sets: list[dict[str, str]] = [{}, info, reason, *({"event": event} for event in EVENTS)]
+        series.described, series.labels = described, tuple(f"{label_set(terminal | more)} " for more in sets)
+    return series.labels
