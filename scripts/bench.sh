@@ -3,7 +3,7 @@
 #
 # What the controller costs: the core alone, then the whole controller over gRPC on one core, beside a raw grpc.aio
 # server that answers the same streams and does nothing else.
-#   bench.sh [PART...]    parts: core all-send a-fifth saturated; default all of them
+#   bench.sh [PART...]    parts: core store all-send a-fifth saturated; default all of them
 # BENCH_SECONDS (default 30) is the counted length of each run under load. Quote ratios and medians: machines differ,
 # and the figures are only good while nothing else runs (the load generator reports when it had no core).
 
@@ -23,10 +23,11 @@ load() { # NAME OPTIONS...
 mkdir -p "$OUT"
 step "programs" scripts/build.sh
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(core all-send a-fifth saturated)
+[[ ${#parts[@]} -gt 0 ]] || parts=(core store all-send a-fifth saturated)
 for part in "${parts[@]}"; do
 	case $part in
 	core) step "the core alone" python controller/benchmarks/core.py --json "$OUT/core.json" ;;
+	store) step "the store" python controller/benchmarks/store.py --json "$OUT/store.json" ;;
 	all-send)
 		step "4,000 terminals that all send, 400 cells" load all-send --cells 400 --terminals 10 --sending 1 --compare-raw
 		;;
@@ -35,7 +36,7 @@ for part in "${parts[@]}"; do
 			load a-fifth --cells 1000 --terminals 10 --sending 0.2 --compare-raw
 		;;
 	saturated) step "as many reports as it takes" load saturated --cells 100 --terminals 10 --saturate --compare-raw ;;
-	*) die "bench: unknown part '$part' (core, all-send, a-fifth, saturated)" ;;
+	*) die "bench: unknown part '$part' (core, store, all-send, a-fifth, saturated)" ;;
 	esac
 done
 printf '\nThe figures are in %s/\n' "$OUT"

@@ -57,7 +57,7 @@ def prefix() -> str:
     return f"airbound-{next(_NUMBERS)}-"
 
 
-@pytest.fixture(params=["memory", "file", "redis", "cluster"])
+@pytest.fixture(params=["memory", "redis", "cluster"])
 async def site(request: pytest.FixtureRequest, tmp_path: Path, prefix: str) -> AsyncIterator[Site[Any]]:
     """Each kind of store in turn."""
     memory = Memory(RecordFile(tmp_path / "records.sqlite") if request.param == "file" else None)
