@@ -2,6 +2,7 @@
 """Every store against a model, in any order of calls: two replicas, a few names, a few cells."""
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from airbound.core.addresses import Mac
+from airbound.store.factory import open_store
 from airbound.store.memory.store import Memory, MemoryStore
+from airbound.store.options import StoreOptions
 from airbound.store.types import Claim, FencedError, Place, Store, Token
 
 MS = st.integers(1, 100)
@@ -26,6 +29,8 @@ FOR_EVER_MS = 1 << 40
 
 class Model(RuleBasedStateMachine):
     """The store, and beside it what should be in it, with ends in ms of a clock that only a rule moves."""
+
+    moves = True  # the clock
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,11 +62,6 @@ class Model(RuleBasedStateMachine):
 
     def alive(self, of: dict[Any, Any]) -> dict[Any, Any]:
         return {key: entry[:-1] for key, entry in of.items() if self.now_ms < entry[-1]}
-
-    @property
-    def moves(self) -> bool:
-        """Whether the clock can be moved."""
-        return True
 
     @precondition(lambda self: self.moves)
     @rule(ms=MS)
@@ -194,4 +194,27 @@ class Model(RuleBasedStateMachine):
 
 
 def test_the_embedded_store_is_as_the_model() -> None:
-    run_state_machine_as_test(Model, settings=settings(max_examples=100, stateful_step_count=40, deadline=None))
+    run_state_machine_as_test(Model, settings=settings(max_examples=50, stateful_step_count=40, deadline=None))
+
+
+@pytest.mark.parametrize("where", ["server", "cluster"])
+def test_redis_is_as_the_model(request: pytest.FixtureRequest, prefix: str, where: str) -> None:
+    url = request.getfixturevalue(f"the_{where}").url
+    numbers = itertools.count()
+
+    class RedisModel(Model):
+        """Time does not pass: what has a time to live has a long one."""
+
+        moves = False
+
+        async def open(self) -> list[Store]:
+            options = StoreOptions(url=url, cluster=where == "cluster", prefix=f"{prefix}{next(numbers)}")
+            stores: list[Store] = [open_store(options) for _ in NAMES_OF_REPLICAS]
+            for store, name in zip(stores, NAMES_OF_REPLICAS, strict=True):
+                await store.start(name, lambda _: None, lambda: None)
+            return stores
+
+        def ttl(self, ttl_ms: int) -> int:
+            return ttl_ms and 60_000
+
+    run_state_machine_as_test(RedisModel, settings=settings(max_examples=15, stateful_step_count=40, deadline=None))

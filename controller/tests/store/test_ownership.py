@@ -65,9 +65,9 @@ async def test_a_lease_ends_and_the_next_epoch_is_greater(site: Site[Any]) -> No
 
 async def test_a_lease_is_extended(site: Site[Any]) -> None:
     one, two = await site.replica("one"), await site.replica("two")
-    first = await claimed(one, ttl_ms=400)
+    first = await claimed(one, ttl_ms=900)
     assert await claimed(one, ttl_ms=LONG_MS) == first
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(1)
     assert await claimed(two) == Claim(first.token, mine=False)
 
 
@@ -87,8 +87,9 @@ async def test_a_cell_is_released_by_its_owner(site: Site[Any]) -> None:
 
 async def test_a_late_writer_is_fenced(site: Site[Any]) -> None:
     one, two = await site.replica("one"), await site.replica("two")
-    first = await claimed(one, ttl_ms=200)
+    first = await claimed(one)
     await one.store.write_state(CELL, first.token, b"of one", ttl_ms=LONG_MS)
+    assert await claimed(one, ttl_ms=200) == first
     await asyncio.sleep(0.3)
     with pytest.raises(FencedError, match="02:00:00:00:01:00"):
         await one.store.write_state(CELL, first.token, b"late", ttl_ms=LONG_MS)
@@ -106,8 +107,9 @@ async def test_a_state_ends_with_its_time(site: Site[Any]) -> None:
     one = await site.replica("one")
     assert await one.store.read_state(CELL) is None
     claim = await claimed(one)
-    await one.store.write_state(CELL, claim.token, b"\x00state", ttl_ms=200)
+    await one.store.write_state(CELL, claim.token, b"\x00state", ttl_ms=LONG_MS)
     assert await one.store.read_state(CELL) == b"\x00state"
+    await one.store.write_state(CELL, claim.token, b"\x00state", ttl_ms=200)
     await asyncio.sleep(0.3)
     assert await one.store.read_state(CELL) is None
 

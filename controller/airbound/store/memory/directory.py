@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from airbound.core.addresses import Mac
 from airbound.store.memory.expiring import Expiring
+from airbound.store.places import latest_first
 from airbound.store.types import Place, Token
 
 
@@ -75,8 +76,3 @@ class Directory:
             self._stations.set(mac, (cells, replicas), max(ends))
         else:
             self._stations.remove(mac)
-
-
-def latest_first(places: list[Place]) -> tuple[Place, ...]:
-    """The latest association first; of two at once, the cell that was taken later."""
-    return tuple(sorted(places, key=lambda place: (place.age_ms, -place.token.epoch, place.bssid)))

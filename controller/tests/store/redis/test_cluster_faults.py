@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Cluster that loses a master, moves a hash slot, or changes roles."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+
+import pytest
+
+from airbound.core.addresses import Mac, mac_text
+from airbound.store.redis.slots import slot
+from airbound.store.redis.store import RedisStore
+from airbound.store.types import Claim, FencedError, Place, StoreError, Token
+from airbound.testing.redis_servers import RedisCluster, wait_until
+from airbound.testing.stores import PATIENCE_S, Replica, Site, eventually
+
+CELL = bytes.fromhex("020000000100")
+CELLS = [bytes([2, 0, 0, 1, 0, number]) for number in range(30)]
+LONG_MS = 60_000
+
+
+def tag(cell: Mac) -> bytes:
+    return mac_text(cell).encode()
+
+
+def owner_key(prefix: str) -> str:
+    return f"{prefix}:cell:{{{mac_text(CELL)}}}:owner"
+
+
+class Talk:
+    """Messages from one replica to another, one every 20 ms, until some were received after `mark`."""
+
+    def __init__(self, sender: Replica[RedisStore], receiver: Replica[RedisStore]) -> None:
+        self._sender, self._receiver = sender, receiver
+        self._marked = 0
+        self._sent = 0
+        self._task = asyncio.create_task(self._talk())
+
+    def mark(self) -> None:
+        self._marked = self._sent
+
+    async def goes_on(self) -> None:
+        """Wait until messages that were sent after the mark are received."""
+        await eventually(lambda: self._received() >= self._marked + 10, "messages are received again")
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        numbers = [int(message) for message in self._receiver.messages]
+        assert numbers == sorted(numbers)
+
+    def _received(self) -> int:
+        return int(self._receiver.messages[-1]) if self._receiver.messages else -1
+
+    async def _talk(self) -> None:
+        while True:
+            message = b"%d" % self._sent
+            self._sent += 1
+            with contextlib.suppress(StoreError):
+                await self._sender.store.send(self._receiver.name, message)
+            await asyncio.sleep(0.02)
+
+
+async def all_claimed(store: RedisStore, cells: list[Mac]) -> list[Claim]:
+    """Claims of all cells, as soon as all servers answer."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while True:
+        assert time.monotonic() < deadline_s
+        try:
+            claims = await store.claim(cells, ttl_ms=LONG_MS)
+        except StoreError:
+            claims = []
+        found = [claim for claim in claims if claim is not None]
+        if len(found) == len(cells):
+            return found
+        await asyncio.sleep(0.05)
+
+
+async def listens(sender: Replica[RedisStore], to: str) -> None:
+    """Wait until the server that has the channel reports that the replica listens."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not await sender.store.send(to, b"999999"):
+        assert time.monotonic() < deadline_s
+        await asyncio.sleep(0.05)
+
+
+async def in_thread(work: Callable[[], None]) -> None:
+    """What an administrator does meanwhile."""
+    await asyncio.to_thread(work)
+
+
+@pytest.mark.parametrize("how", ["kill", "pause"])
+async def test_a_master_is_lost(on_cluster: Site[RedisStore], cluster: RedisCluster, how: str) -> None:
+    one, two = await on_cluster.replica("one"), await on_cluster.replica("two")
+    before = await all_claimed(one.store, CELLS)
+    talk = Talk(one, two)
+    await eventually(lambda: len(two.messages) > 5, "messages are received")
+    lost = cluster.master(b"two")
+    kept = [cell for cell in CELLS if cluster.master(tag(cell)) is not lost]
+    assert 0 < len(kept) < len(CELLS)
+    lost.kill() if how == "kill" else lost.pause()
+    talk.mark()
+    claims = await one.store.claim(CELLS, ttl_ms=LONG_MS)
+    assert {cell for cell, claim in zip(CELLS, claims, strict=True) if claim is None} == set(CELLS) - set(kept)
+    after = await all_claimed(one.store, CELLS)
+    for cell, was, now in zip(CELLS, before, after, strict=True):
+        assert now.mine
+        assert now.token == was.token if cell in kept else now.token.epoch >= was.token.epoch
+    await talk.goes_on()
+    await eventually(lambda: one.reconnections > 0 and two.reconnections > 0, "both are to look again")
+    await listens(one, "two")
+
+
+async def test_a_hash_slot_moves(on_cluster: Site[RedisStore], cluster: RedisCluster) -> None:
+    one, two = await on_cluster.replica("one"), await on_cluster.replica("two")
+    talk = Talk(one, two)
+    await eventually(lambda: len(two.messages) > 5, "messages are received")
+    source = cluster.master(b"two")
+    target = next(master for master in cluster.masters() if master is not source)
+    await in_thread(lambda: cluster.move_slot(slot(b"two"), source, target))
+    talk.mark()
+    await talk.goes_on()
+    await eventually(lambda: two.reconnections > 0, "two is to look again")
+    await in_thread(lambda: cluster.move_slot(slot(b"two"), target, source))
+    await eventually(lambda: two.reconnections > 1, "two is to look again")
+
+
+async def test_calls_during_a_move(on_cluster: Site[RedisStore], cluster: RedisCluster) -> None:
+    one, two = await on_cluster.replica("one"), await on_cluster.replica("two")
+    (claim,) = await all_claimed(one.store, [CELL])
+    await one.store.write_state(CELL, claim.token, b"state", ttl_ms=LONG_MS)
+    await one.store.place([(CELL, Place(CELL, claim.token, 0))], ttl_ms=LONG_MS)
+    source = cluster.master(tag(CELL))
+    target = next(master for master in cluster.masters() if master is not source)
+    ids = {server: server.command("CLUSTER", "MYID") for server in (source, target)}
+    number = slot(tag(CELL))
+
+    async def works() -> None:
+        assert await two.store.claim([CELL], ttl_ms=LONG_MS) == [Claim(claim.token, mine=False)]
+        assert await one.store.claim([CELL], ttl_ms=LONG_MS) == [claim]
+        await one.store.write_state(CELL, claim.token, b"state", ttl_ms=LONG_MS)
+        with pytest.raises(FencedError):
+            await two.store.write_state(CELL, Token(claim.token.epoch + 1, "two"), b"late", ttl_ms=LONG_MS)
+        assert await two.store.read_state(CELL) == b"state"
+        ((place,),) = await two.store.arrive([CELL], ttl_ms=LONG_MS)
+        assert place.token == claim.token
+
+    target.command("CLUSTER", "SETSLOT", number, "IMPORTING", ids[source])
+    source.command("CLUSTER", "SETSLOT", number, "MIGRATING", ids[target])
+    await works()
+    keys = source.command("CLUSTER", "GETKEYSINSLOT", number, 100)
+    source.command("MIGRATE", "127.0.0.1", target.port, "", 0, 5_000, "KEYS", *keys)
+    await works()  # ASK
+    for server in (target, source, *cluster.masters()):
+        server.command("CLUSTER", "SETSLOT", number, "NODE", ids[target])
+    await works()  # MOVED
+    await in_thread(lambda: cluster.move_slot(number, target, source))
+    await works()
+
+
+async def test_keys_that_are_on_both_servers_for_a_moment(
+    on_cluster: Site[RedisStore], cluster: RedisCluster, prefix: str
+) -> None:
+    one = await on_cluster.replica("one")
+    (claim,) = await all_claimed(one.store, [CELL])
+    source = cluster.master(tag(CELL))
+    target = next(master for master in cluster.masters() if master is not source)
+    number = slot(tag(CELL))
+    target.command("CLUSTER", "SETSLOT", number, "IMPORTING", source.command("CLUSTER", "MYID"))
+    source.command("CLUSTER", "SETSLOT", number, "MIGRATING", target.command("CLUSTER", "MYID"))
+    assert source.command("MIGRATE", "127.0.0.1", target.port, owner_key(prefix), 0, 5_000) == b"OK"
+    with pytest.raises(StoreError, match="TRYAGAIN"):  # until the time is over
+        await one.store.claim([CELL], ttl_ms=LONG_MS)
+    claiming = asyncio.create_task(one.store.claim([CELL], ttl_ms=LONG_MS))
+    await asyncio.sleep(0.1)
+    await in_thread(lambda: cluster.move_slot(number, source, target))
+    assert await claiming == [claim]
+    await in_thread(lambda: cluster.move_slot(number, target, source))
+
+
+async def test_roles_change_without_a_loss(on_cluster: Site[RedisStore], cluster: RedisCluster) -> None:
+    one, two = await on_cluster.replica("one"), await on_cluster.replica("two")
+    before = await all_claimed(one.store, CELLS)
+    talk = Talk(one, two)
+    await eventually(lambda: len(two.messages) > 5, "messages are received")
+    master = cluster.master(b"two")
+    replica = cluster.replica(master)
+    replica.command("CLUSTER", "FAILOVER")
+    await in_thread(lambda: wait_until(lambda: cluster.master(b"two") is replica, "roles changed"))
+    talk.mark()
+    assert await all_claimed(one.store, CELLS) == before
+    await talk.goes_on()
+    await eventually(lambda: two.reconnections > 0, "two is to look again")
+    await listens(one, "two")
+
+
+async def test_no_epoch_is_given_twice_over_a_failover(
+    on_cluster: Site[RedisStore], cluster: RedisCluster, prefix: str
+) -> None:
+    one, two, three = [await on_cluster.replica(name) for name in ("one", "two", "three")]
+    master = cluster.master(tag(CELL))
+    replica = cluster.replica(master)
+    (first,) = await one.store.claim([CELL], ttl_ms=500)
+    assert first is not None
+    await in_thread(lambda: wait_until(lambda: owner_key(prefix) in replica.keys(prefix), "the claim is replicated"))
+    replica.pause()
+    master.command("CLIENT", "KILL", "TYPE", "replica")  # what is in the socket already would be read later
+    await asyncio.sleep(0.6)
+    (second,) = await two.store.claim([CELL], ttl_ms=LONG_MS)
+    assert second is not None
+    assert second.mine
+    master.kill()  # with the second claim, which nobody else has
+    replica.resume()
+    (third,) = await all_claimed(three.store, [CELL])
+    assert third.mine
+    assert first.token.epoch < second.token.epoch < third.token.epoch
+    for late in (one, two):
+        await all_claimed(late.store, [CELL])  # it has found the new master
+        with pytest.raises(FencedError):
+            await late.store.write_state(CELL, second.token, b"late", ttl_ms=LONG_MS)
+    await three.store.write_state(CELL, third.token, b"state", ttl_ms=LONG_MS)
+    assert await all_claimed(two.store, [CELL]) == [Claim(third.token, mine=False)]
+
+
+async def test_the_server_that_was_named_first_is_gone(on_cluster: Site[RedisStore], cluster: RedisCluster) -> None:
+    one = await on_cluster.replica("one")
+    await all_claimed(one.store, CELLS)
+    assert f"{cluster.servers[0].port}," in cluster.url
+    cluster.servers[0].kill()
+    two = Replica("two", RedisStore(one.store._options))
+    deadline_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            await two.start()
+        except StoreError:  # its channel may have been there
+            assert time.monotonic() < deadline_s
+            await asyncio.sleep(0.1)
+        else:
+            break
+    await all_claimed(two.store, CELLS)
+    await two.store.close()
+
+
+async def test_scripts_are_flushed_on_every_master(on_cluster: Site[RedisStore], cluster: RedisCluster) -> None:
+    one = await on_cluster.replica("one")
+    before = await all_claimed(one.store, CELLS)
+    for master in cluster.masters():
+        master.command("SCRIPT", "FLUSH")
+    assert await one.store.claim(CELLS, ttl_ms=LONG_MS) == before
+    assert one.reconnections == 0
