@@ -184,13 +184,28 @@ func TestLogging(t *testing.T) {
 func TestController(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"": "--controller is missing", "192.0.2.1": `--controller "192.0.2.1" is not ADDR:PORT`,
+		"192.0.2.1":  `--controller "192.0.2.1" is not ADDR:PORT`,
 		"192.0.2.1:": `--controller "192.0.2.1:" is not ADDR:PORT`, "[2001:db8::1]:50051": "", "host:1": "",
+		"": `--controller "" is not ADDR:PORT`, ":1": `--controller ":1" is not ADDR:PORT`,
 	} {
-		controller := command.Controller{Address: address}
+		controller := command.Controller{Addresses: []string{"192.0.2.7:1", address}}
 		if err := controller.Check(); (err == nil) != (want == "") || (err != nil && err.Error() != want) {
 			t.Errorf("%q: %v", address, err)
 		}
+	}
+}
+
+func TestControllersAreCollected(t *testing.T) {
+	t.Parallel()
+	var controller command.Controller
+	if err := controller.Check(); err == nil || err.Error() != "--controller is missing" {
+		t.Errorf("none: %v", err)
+	}
+	flags := flag.NewFlagSet("test", flag.ContinueOnError)
+	controller.Flags(flags)
+	err := flags.Parse([]string{"--controller", "c1.example:50051", "--controller=[2001:db8::1]:50051"})
+	if got := controller.String(); err != nil || got != "c1.example:50051 [2001:db8::1]:50051" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

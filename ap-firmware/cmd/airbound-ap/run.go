@@ -103,7 +103,7 @@ func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.L
 		Malformed: malformed, EDCA: state.edca(options, sampler.SetQueues, refuse), Logger: logger,
 	}, monotonicUS())
 	logger.Info("started", "version", version, "interface", options.interfaceName,
-		"controller", options.controller.Address)
+		"controller", options.controller.String())
 
 	ctx, cancel := context.WithCancel(ctx)
 	in := inputs{
@@ -117,7 +117,7 @@ func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.L
 		loop(ctx, worker, in, outgoing)
 		stopped <- stop(worker, logger) // Before the connection is closed, which may take time.
 	})
-	config := controllerclient.Config{Address: options.controller.Address, Logger: logger}
+	config := controllerclient.Config{Addresses: options.controller.Addresses, Logger: logger}
 	err = controllerclient.Run(ctx, config, controllerclient.Stream[request, response]{
 		Open: openStream, Outgoing: outgoing,
 		Handle:  func(message *response) { send(ctx, in.commands, message.GetCommand()) },

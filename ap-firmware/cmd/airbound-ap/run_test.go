@@ -74,7 +74,7 @@ func newCell(t *testing.T) *cell {
 		},
 	}
 	c.serveKernel()
-	c.options.controller.Address = c.startController("127.0.0.1:0")
+	c.options.controller.Addresses = []string{c.startController("127.0.0.1:0")}
 	c.routing.SetLink(3, 0)
 	t.Cleanup(func() {
 		if c.hostapd != nil {
@@ -285,7 +285,7 @@ func TestReportsAtOnceToARestartedController(t *testing.T) {
 	c.startAgent()
 	before := c.await(interval, phone1)
 	c.controller.Stop()
-	c.startController(c.options.controller.Address)
+	c.startController(c.options.controller.String())
 	after := c.await(interval, phone1)
 	if after.GetSequence() <= before.GetSequence() {
 		t.Fatalf("sequence went from %d to %d", before.GetSequence(), after.GetSequence())

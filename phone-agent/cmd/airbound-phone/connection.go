@@ -86,7 +86,7 @@ func startClient(
 	}
 	go func() {
 		defer close(c.ended)
-		config := controllerclient.Config{Address: options.controller.Address, Logger: logger, Dialed: c.dialed}
+		config := controllerclient.Config{Addresses: options.controller.Addresses, Logger: logger, Dialed: c.dialed}
 		c.err = controllerclient.Run(c.ctx, config, controllerclient.Stream[request, response]{
 			Open: openStream, Outgoing: c.outgoing, Merge: keepAgent, Handle: handle, OnState: onState,
 		})

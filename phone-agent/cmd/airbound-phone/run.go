@@ -68,7 +68,7 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 		return err
 	}
 	phone, err := agent.Start(agent.Config{
-		Version: version, PID: os.Getpid(), Controller: options.controller.Address, Interface: options.interfaceName,
+		Version: version, PID: os.Getpid(), Controller: options.controller.String(), Interface: options.interfaceName,
 		Interval: options.interval, Heartbeat: options.heartbeat, SampleInterval: options.sampleInterval,
 		HeartbeatPhase: rand.Float64,
 		Monitor:        procfs.New(options.procRoot), BackEnd: backEnd, SaveState: directory.Save, Logger: logger,
@@ -76,7 +76,7 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 	if err != nil {
 		return err
 	}
-	logger.Info("started", "version", version, "mac", link.MAC.String(), "controller", options.controller.Address)
+	logger.Info("started", "version", version, "mac", link.MAC.String(), "controller", options.controller.String())
 	connection := startClient(ctx, options, phone, link, logger)
 	defer connection.wait()
 	// Before the connection is closed, which may take time.
