@@ -41,6 +41,9 @@ const (
 	deniedWaitMax = 30 * time.Second
 )
 
+// acceptedAfter is how long a controller may take to deny a stream that is open.
+const acceptedAfter = time.Second
+
 // errClosedByController is the cause of a stream that the controller ended without an error.
 var errClosedByController = errors.New("the controller closed the stream")
 
@@ -61,6 +64,9 @@ type Config struct {
 	// Dialed, unless nil, is called with the remote address of each connection before its stream opens, from any
 	// goroutine.
 	Dialed func(remote netip.AddrPort)
+	// Denied, unless nil, is called with the error if a controller refused the agent itself, and with nil when it has
+	// accepted the stream.
+	Denied func(error)
 
 	// keepalive is shorter in some tests.
 	keepalive keepaliveTimes
@@ -86,6 +92,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.keepalive == (keepaliveTimes{}) {
 		cfg.keepalive = keepaliveDefault
+	}
+	if cfg.Denied == nil {
+		cfg.Denied = func(error) {}
 	}
 	if cfg.dial == nil {
 		cfg.dial = dialWithDSCP
@@ -158,6 +167,7 @@ func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp
 		delay := wait.Next()
 		if isDenied(err) {
 			delay = max(delay, denied.Next())
+			cfg.Denied(err)
 		} else {
 			denied.Reset()
 		}
@@ -219,7 +229,9 @@ func session[Req, Resp any](
 			cancel()
 		}
 	})
+	accepted := time.AfterFunc(acceptedAfter, func() { cfg.Denied(nil) })
 	err = receive(opened, stream.Handle)
+	accepted.Stop()
 	cancel()
 	group.Wait()
 	return next, err

@@ -54,7 +54,7 @@ type Device struct {
 	cfg       Config
 	directory directory
 	clock     clock
-	// replaced receives after a certificate was replaced.
+	// replaced receives when connections with an earlier certificate are to be replaced.
 	replaced chan struct{}
 
 	mutex   sync.Mutex
@@ -146,7 +146,8 @@ func (d *Device) token() (identity.Token, error) {
 		if err != nil {
 			return identity.Token{}, fmt.Errorf("read the token: %w", err)
 		}
-		text = string(content)
+		// `airbound enroll` prints the token on the first line, and below it how to use it.
+		text, _, _ = strings.Cut(strings.TrimSpace(string(content)), "\n")
 	}
 	return identity.ParseToken(text)
 }
@@ -167,9 +168,6 @@ func (d *Device) Run(ctx context.Context, stream func(context.Context) error) er
 	defer cancel()
 	return stream(ctx)
 }
-
-// Replaced receives when connections with an earlier certificate are to be replaced.
-func (d *Device) Replaced() <-chan struct{} { return d.replaced }
 
 func (d *Device) current() *set {
 	d.mutex.Lock()
@@ -208,9 +206,10 @@ func (d *Device) take(s *set) {
 
 // Operations that fail and succeed, as they begin the text of an error.
 const (
-	enrolling = "enrol"
-	renewing  = "renew the certificate"
-	verifying = "verify the controller"
+	enrolling  = "enrol"
+	renewing   = "renew the certificate"
+	verifying  = "verify the controller"
+	connecting = "connect"
 )
 
 // record puts the result of an operation into the status. It returns whether it is news.

@@ -36,7 +36,11 @@ func answered(err error) error {
 	if err == nil {
 		return nil
 	}
-	found, _ := status.FromError(err)
+	var answer interface{ GRPCStatus() *status.Status }
+	if !errors.As(err, &answer) {
+		return err
+	}
+	found := answer.GRPCStatus()
 	switch found.Code() { //nolint:exhaustive // the other codes may pass
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.FailedPrecondition,
 		codes.Unauthenticated:
@@ -98,13 +102,16 @@ func (d *Device) replace(ctx context.Context) (err error) {
 	defer cancel()
 	var got *set
 	operation := "renewed the certificate"
-	if current == nil || d.hasToken() && d.ended() {
+	if current == nil || d.ended() && d.hasReadableToken() {
 		operation = "enrolled"
 		got, err = d.callEnroll(ctx, key)
 	} else {
 		got, err = d.callRenew(ctx, key, current)
 	}
 	if err != nil {
+		if current != nil && d.ended() {
+			err = fmt.Errorf("the certificate has ended, a new token is needed: %w", err)
+		}
 		return err
 	}
 	err = d.directory.install(got)
@@ -112,6 +119,12 @@ func (d *Device) replace(ctx context.Context) (err error) {
 	d.setUnsaved(err != nil)
 	d.taken(got, operation)
 	return err
+}
+
+// hasReadableToken reports whether enrolment can be tried; an operator may have put a new token into the file.
+func (d *Device) hasReadableToken() bool {
+	_, err := d.token()
+	return err == nil
 }
 
 func isNewer(one, other *set) bool { return one.certificate.NotAfter.After(other.certificate.NotAfter) }

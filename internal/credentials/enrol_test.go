@@ -30,7 +30,7 @@ func TestADeviceEnrolsOnceAndNeedsNothingElse(t *testing.T) {
 	c := credentialstest.Start(t, served.register)
 	cfg := config(t, c)
 	tokenFile := filepath.Join(t.TempDir(), "token")
-	write(t, tokenFile, c.Invite(identity.RoleTerminal, name)+"\n")
+	write(t, tokenFile, c.Invite(identity.RoleTerminal, name)+"\nto be used once until 2026-11-23 14:16 UTC\n")
 	cfg.TokenFile = tokenFile
 	d := start(t, cfg)
 	expect(t, "state", d.connects, true)

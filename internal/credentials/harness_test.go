@@ -14,10 +14,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 
 	"github.com/airbound/airbound/internal/controllerclient"
 	"github.com/airbound/airbound/internal/credentials"
@@ -41,6 +44,8 @@ const (
 type streams struct {
 	airboundv1.UnimplementedTerminalServiceServer
 	opened, ended chan string
+	// Why a stream is refused; empty if it is not.
+	refusal atomic.Pointer[string]
 }
 
 func newStreams() *streams {
@@ -57,6 +62,9 @@ func (s *streams) Connect(stream grpc.BidiStreamingServer[request, response]) er
 	serial := presented.SerialNumber.String()
 	s.opened <- serial
 	defer func() { s.ended <- serial }()
+	if refusal := s.refusal.Load(); refusal != nil {
+		return grpcstatus.Error(codes.PermissionDenied, *refusal)
+	}
 	for {
 		if _, err := stream.Recv(); err != nil {
 			return err

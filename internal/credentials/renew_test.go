@@ -186,12 +186,12 @@ func TestACertificateThatHasEnded(t *testing.T) {
 	t.Parallel()
 	c := credentialstest.Start(t, newStreams().register)
 	cfg := enrolled(t, c)
-	later := time.Now().Add(2 * time.Hour)
+	later := time.Now().Add(90 * time.Minute)
 	// Of the controller and the authority none has ended; the phone lay in a drawer.
 	c.Set(func(b *credentialstest.Behaviour) {
 		leaf := credentialstest.ControllerLeaf()
 		leaf.NotAfter = later.Add(time.Hour)
-		b.Server, b.Life = b.Authority.Server(leaf), 4*time.Hour
+		b.Server, b.Life = b.Authority.Server(leaf), 2*time.Hour
 	})
 	cfg = credentials.WithWall(cfg, func() time.Time { return later })
 
@@ -211,12 +211,27 @@ func TestACertificateThatHasEnded(t *testing.T) {
 			b.RefuseRenewal = status.Error(codes.PermissionDenied, "ended")
 		})
 		cfg := cfg
-		cfg.Token = c.Invite(identity.RoleTerminal, "again")
+		cfg.TokenFile = filepath.Join(t.TempDir(), "token") // The one of the first enrolment was removed.
 		d := start(t, cfg)
+		d.awaitError("the certificate has ended, a new token is needed: the controller refused: ended")
+		write(t, cfg.TokenFile, c.Invite(identity.RoleTerminal, "again"))
 		eventually(t, "enrolled again", func() bool {
 			return d.lastStatus().ID == "spiffe://test.example/terminal/again"
 		})
 	})
+}
+
+func TestADeviceThatIsDeniedShowsIt(t *testing.T) {
+	t.Parallel()
+	served := newStreams()
+	c := credentialstest.Start(t, served.register)
+	served.refusal.Store(new("the certificate is revoked"))
+	cfg := config(t, c)
+	cfg.Token = c.Invite(identity.RoleTerminal, name)
+	d := start(t, cfg)
+	d.awaitError("connect: the controller refused: the certificate is revoked (PermissionDenied)")
+	served.refusal.Store(nil)
+	eventually(t, "no error", func() bool { return d.lastStatus().LastError == "" })
 }
 
 func TestRenewalsAreSpread(t *testing.T) {

@@ -17,7 +17,8 @@ func RunStream[Req, Resp any](
 		return controllerclient.Run(ctx, cfg, stream)
 	}
 	return device.Run(ctx, func(ctx context.Context) error {
-		cfg.TLS, cfg.Replace = device.TLS(), device.Replaced()
+		cfg.TLS, cfg.Replace = device.TLS(), device.replaced
+		cfg.Denied = func(err error) { device.record(connecting, answered(err)) }
 		return controllerclient.Run(ctx, cfg, stream)
 	})
 }
