@@ -11,12 +11,14 @@ import (
 
 	"github.com/airbound/airbound/ap-firmware/edca"
 	"github.com/airbound/airbound/ap-firmware/status"
+	"github.com/airbound/airbound/internal/identity"
 	"github.com/airbound/airbound/internal/statedir"
 )
 
 const (
-	stateName  = "state.json"
-	recordName = "edca.json"
+	stateName       = "state.json"
+	recordName      = "edca.json"
+	credentialsName = "credentials.json"
 )
 
 // ErrRunning means that another agent has locked the directory.
@@ -67,3 +69,13 @@ func (d Directory) LoadRecord() (*edca.Record, error) {
 
 // RemoveRecord follows the writing back.
 func (d Directory) RemoveRecord() error { return d.Remove(recordName) }
+
+// SaveCredentials replaces the file about the agent's certificate.
+func (d Directory) SaveCredentials(status identity.Status) error {
+	return d.Save(credentialsName, status)
+}
+
+// LoadCredentials reads what the last agent wrote about its certificate; nil if none did.
+func (d Directory) LoadCredentials() (*identity.Status, error) {
+	return statedir.Load(d.Directory, credentialsName, identity.ParseStatus)
+}

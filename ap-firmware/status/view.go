@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/airbound/airbound/ap-firmware/edca"
+	"github.com/airbound/airbound/internal/identity"
 )
 
 // View is everything `airbound-ap status` shows.
@@ -19,6 +20,8 @@ type View struct {
 	LeaseLeftMS int64 `json:"lease_left_ms"`
 	// Own values that an agent which ended has not written back; nil if there are none.
 	NotRestored *edca.Record `json:"not_restored,omitempty"`
+	// Nil if no agent ever wrote about its certificate here.
+	Credentials *identity.Status `json:"credentials"`
 }
 
 // NewView puts the parts together. nowUS is CLOCK_MONOTONIC.
@@ -52,6 +55,7 @@ func (v View) Text() string {
 	default:
 		line("agent", "not running; it did not stop in order (pid was %d)", v.State.PID)
 	}
+	v.Credentials.Describe(line)
 	if v.NotRestored != nil {
 		line("warning", "the access point's own values were not written back; the next start of airbound-ap does it, "+
 			"and so does a restart of hostapd")

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -184,12 +185,69 @@ func TestLogging(t *testing.T) {
 func TestController(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"": "--controller is missing", "192.0.2.1": `--controller "192.0.2.1" is not ADDR:PORT`,
+		"192.0.2.1":  `--controller "192.0.2.1" is not ADDR:PORT`,
 		"192.0.2.1:": `--controller "192.0.2.1:" is not ADDR:PORT`, "[2001:db8::1]:50051": "", "host:1": "",
+		"": `--controller "" is not ADDR:PORT`, ":1": `--controller ":1" is not ADDR:PORT`,
 	} {
-		controller := command.Controller{Address: address}
+		controller := command.Controller{Addresses: []string{"192.0.2.7:1", address}}
 		if err := controller.Check(); (err == nil) != (want == "") || (err != nil && err.Error() != want) {
 			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+func TestControllersAreCollected(t *testing.T) {
+	t.Parallel()
+	var controller command.Controller
+	if err := controller.Check(); err == nil || err.Error() != "--controller is missing" {
+		t.Errorf("none: %v", err)
+	}
+	flags := flag.NewFlagSet("test", flag.ContinueOnError)
+	controller.Flags(flags)
+	err := flags.Parse([]string{"--controller", "c1.example:50051", "--controller=[2001:db8::1]:50051"})
+	if got := controller.String(); err != nil || got != "c1.example:50051 [2001:db8::1]:50051" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestSecurity(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		arguments string
+		want      command.Security
+		err       string
+	}{
+		"nothing": {"", command.Security{
+			Directory: "/var/lib/x", Enrolment: []string{"192.0.2.1:50053", "[2001:db8::1]:50053"},
+		}, ""},
+		"everything": {"--token-file /t --enroll e:1 --enroll f:2 --credentials-dir /c", command.Security{
+			Directory: "/c", TokenFile: "/t", Enrolment: []string{"e:1", "f:2"},
+		}, ""},
+		"plain text": {"--plain-text", command.Security{
+			PlainText: true, Directory: "/var/lib/x", Enrolment: []string{"192.0.2.1:50053", "[2001:db8::1]:50053"},
+		}, ""},
+		"plain text and token":   {"--plain-text --token x", command.Security{}, "--plain-text excludes --token"},
+		"plain text and file":    {"--plain-text --token-file x", command.Security{}, "--plain-text excludes --token"},
+		"plain text and enroll":  {"--plain-text --enroll x:1", command.Security{}, "--plain-text excludes --token"},
+		"two tokens":             {"--token x --token-file y", command.Security{}, "exclude each other"},
+		"no port":                {"--enroll x", command.Security{}, `--enroll "x" is not ADDR:PORT`},
+		"no place for the files": {"--credentials-dir=", command.Security{}, "--credentials-dir is empty"},
+	}
+	for name, test := range tests {
+		var security command.Security
+		flags := flag.NewFlagSet("test", flag.ContinueOnError)
+		security.Flags(flags, "/var/lib/x")
+		if err := flags.Parse(strings.Fields(test.arguments)); err != nil {
+			t.Fatal(err)
+		}
+		err := security.Check([]string{"192.0.2.1:50051", "[2001:db8::1]:50051"})
+		switch {
+		case test.err != "":
+			if err == nil || !strings.Contains(err.Error(), test.err) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case err != nil || !reflect.DeepEqual(security, test.want):
+			t.Errorf("%s: %+v, %v", name, security, err)
 		}
 	}
 }

@@ -7,24 +7,42 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 )
 
-// Controller is the flag --controller.
-type Controller struct{ Address string }
+// Controller is the flag --controller, which may be given several times.
+type Controller struct{ Addresses []string }
 
 // Flags registers the flag.
 func (c *Controller) Flags(flags *flag.FlagSet) {
-	flags.StringVar(&c.Address, "controller", "", "`ADDR:PORT` of the controller (required)")
+	flags.Func("controller", "`ADDR:PORT` of the controller (required); may be given several times, and a name may "+
+		"have several addresses: each attempt takes one of all of them at random", appendTo(&c.Addresses))
 }
 
-// Check returns what is wrong with the flag's value.
+func appendTo(values *[]string) func(string) error {
+	return func(value string) error {
+		*values = append(*values, value)
+		return nil
+	}
+}
+
+// Check returns what is wrong with the flag's values.
 func (c *Controller) Check() error {
-	if c.Address == "" {
+	if len(c.Addresses) == 0 {
 		return errors.New("--controller is missing")
 	}
-	if _, port, err := net.SplitHostPort(c.Address); err != nil || port == "" {
-		return fmt.Errorf("--controller %q is not ADDR:PORT", c.Address)
+	return checkAddresses("controller", c.Addresses)
+}
+
+// String is the addresses for a person.
+func (c *Controller) String() string { return strings.Join(c.Addresses, " ") }
+
+func checkAddresses(flagName string, addresses []string) error {
+	for _, address := range addresses {
+		if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" {
+			return fmt.Errorf("--%s %q is not ADDR:PORT", flagName, address)
+		}
 	}
 	return nil
 }

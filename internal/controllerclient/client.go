@@ -15,9 +15,13 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/airbound/airbound/internal/backoff"
 )
@@ -30,15 +34,29 @@ const (
 	BackoffMaxDefault = 2 * time.Second
 )
 
+// The waits after a controller has denied the agent the stream: at each attempt the controller verifies a certificate,
+// and it is an operator who changes what comes of it.
+const (
+	deniedWaitMin = 2 * time.Second
+	deniedWaitMax = 30 * time.Second
+)
+
+// acceptedAfter is how long a controller may take to deny a stream that is open.
+const acceptedAfter = time.Second
+
 // errClosedByController is the cause of a stream that the controller ended without an error.
 var errClosedByController = errors.New("the controller closed the stream")
 
 // Config is where the controller is and how to stay connected to it. Zero values stand for the defaults.
 type Config struct {
-	// Address is HOST:PORT. Proxies of the environment are not used.
-	Address string
+	// Addresses are where controllers are, HOST:PORT. Each attempt to connect resolves all of them and takes the IP
+	// addresses in random order. Proxies of the environment are not used.
+	Addresses []string
 	// TLS is the client's configuration; nil connects in plain text.
 	TLS *tls.Config
+	// Replace, unless nil, makes a new connection take the place of the one in use whenever it receives. The stream
+	// moves when the new connection is ready.
+	Replace <-chan struct{}
 	// BackoffMin and BackoffMax are the first and the longest wait between two attempts.
 	BackoffMin, BackoffMax time.Duration
 	// Logger takes one line per change of state or of cause; nil takes slog.Default().
@@ -46,6 +64,9 @@ type Config struct {
 	// Dialed, unless nil, is called with the remote address of each connection before its stream opens, from any
 	// goroutine.
 	Dialed func(remote netip.AddrPort)
+	// Denied, unless nil, is called with the error if a controller refused the agent itself, and with nil when it has
+	// accepted the stream.
+	Denied func(error)
 
 	// keepalive is shorter in some tests.
 	keepalive keepaliveTimes
@@ -54,7 +75,7 @@ type Config struct {
 }
 
 func (cfg Config) withDefaults() (Config, error) {
-	if cfg.Address == "" {
+	if len(cfg.Addresses) == 0 {
 		return cfg, errors.New("controller address is empty")
 	}
 	if cfg.BackoffMin == 0 {
@@ -71,6 +92,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.keepalive == (keepaliveTimes{}) {
 		cfg.keepalive = keepaliveDefault
+	}
+	if cfg.Denied == nil {
+		cfg.Denied = func(error) {}
 	}
 	if cfg.dial == nil {
 		cfg.dial = dialWithDSCP
@@ -123,70 +147,106 @@ func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp
 	defer func() { <-waiting.stopped }()
 
 	wait := backoff.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax}
+	denied := backoff.Backoff{Min: deniedWaitMin, Max: deniedWaitMax}
 	var lastCause string
+	var ready *grpc.ClientConn
+	controller := strings.Join(cfg.Addresses, " ")
 	for ctx.Err() == nil {
 		opened := time.Time{}
-		err := session(ctx, cfg, &stream, waiting, func() {
+		next, err := session(ctx, cfg, &stream, waiting, ready, func() {
 			opened = time.Now()
-			cfg.Logger.Info("connected to the controller", "controller", cfg.Address)
+			cfg.Logger.Info("connected to the controller", "controller", controller)
 		})
-		if ctx.Err() != nil {
-			break
+		if ready = next; ready != nil || ctx.Err() != nil {
+			continue
 		}
 		// A controller that ends a stream as soon as it has accepted it is treated as one that refuses the connection.
 		if !opened.IsZero() && time.Since(opened) >= cfg.BackoffMax {
 			wait.Reset()
 		}
 		delay := wait.Next()
+		if isDenied(err) {
+			delay = max(delay, denied.Next())
+			cfg.Denied(err)
+		} else {
+			denied.Reset()
+		}
 		level := slog.LevelWarn
 		if cause := err.Error(); cause == lastCause && opened.IsZero() {
 			level = slog.LevelDebug
 		} else {
 			lastCause = cause
 		}
-		cfg.Logger.Log(ctx, level, "no stream to the controller", "controller", cfg.Address, "error", err,
+		cfg.Logger.Log(ctx, level, "no stream to the controller", "controller", controller, "error", err,
 			"retry_in", delay.Round(time.Millisecond))
 		backoff.Sleep(ctx, delay)
+	}
+	if ready != nil {
+		_ = ready.Close()
 	}
 	return nil
 }
 
-// session opens one connection with one stream and returns when the stream ends. It never returns nil.
+// isDenied reports whether the controller refused the agent itself, as it does with a revoked certificate.
+func isDenied(err error) bool {
+	code := status.Code(err)
+	return code == codes.PermissionDenied || code == codes.Unauthenticated
+}
+
+// session opens a stream, on conn or else on a connection of its own, and returns when the stream ends. It returns why,
+// and a connection for the next stream if one is ready. The error is never nil.
 func session[Req, Resp any](
-	ctx context.Context, cfg Config, stream *Stream[Req, Resp], waiting *newest[Req], onOpen func(),
-) (err error) {
-	conn, err := dial(cfg)
-	if err != nil {
-		return err
+	ctx context.Context, cfg Config, stream *Stream[Req, Resp], waiting *newest[Req], conn *grpc.ClientConn,
+	onOpen func(),
+) (next *grpc.ClientConn, err error) {
+	if conn == nil {
+		// A new connection is no older than what was to be replaced.
+		select {
+		case <-cfg.Replace:
+		default:
+		}
+		if conn, err = dial(cfg); err != nil {
+			return nil, err
+		}
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	opened, err := stream.Open(ctx, conn)
 	if err != nil {
-		return fmt.Errorf("open stream: %w", err)
+		return nil, fmt.Errorf("open stream: %w", err)
 	}
 	waiting.drop()
 	onOpen()
 	stream.OnState(true)
 	defer stream.OnState(false)
 
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		send(ctx, opened, waiting.out)
-	}()
-	defer func() { <-sent }()
-	defer cancel()
+	var group sync.WaitGroup
+	group.Go(func() { send(ctx, opened, waiting.out) })
+	group.Go(func() {
+		next = replacement(ctx, cfg)
+		if next != nil {
+			cancel()
+		}
+	})
+	accepted := time.AfterFunc(acceptedAfter, func() { cfg.Denied(nil) })
+	err = receive(opened, stream.Handle)
+	accepted.Stop()
+	cancel()
+	group.Wait()
+	return next, err
+}
+
+func receive[Req, Resp any](stream grpc.BidiStreamingClient[Req, Resp], handle func(*Resp)) error {
 	for {
-		message, err := opened.Recv()
+		message, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			return errClosedByController
 		}
 		if err != nil {
 			return fmt.Errorf("receive from stream: %w", err)
 		}
-		stream.Handle(message)
+		handle(message)
 	}
 }
 

@@ -156,7 +156,7 @@ func expect[T comparable](t *testing.T, what string, from <-chan T, want T) {
 func TestReportsAndCommandsPass(t *testing.T) {
 	c := newController()
 	address, _ := serve(t, c, "127.0.0.1:0")
-	a := startAgent(t, controllerclient.Config{Address: address})
+	a := startAgent(t, controllerclient.Config{Addresses: []string{address}})
 	expect(t, "state", a.states, true)
 	command := next(t, "command", a.commands)
 	if got := command.GetCommand().GetSetBounds().GetGeneration(); got != 250 {
@@ -176,7 +176,7 @@ func TestTheRemoteAddressIsReportedBeforeTheStreamOpens(t *testing.T) {
 	}
 	remotes := make(chan netip.AddrPort, 10)
 	a := startAgent(t, controllerclient.Config{
-		Address: "localhost:" + port, Dialed: func(remote netip.AddrPort) { remotes <- remote },
+		Addresses: []string{"localhost:" + port}, Dialed: func(remote netip.AddrPort) { remotes <- remote },
 	})
 	expect(t, "state", a.states, true)
 	select {
@@ -192,7 +192,7 @@ func TestTheRemoteAddressIsReportedBeforeTheStreamOpens(t *testing.T) {
 func TestReconnectsAfterRestart(t *testing.T) {
 	c := newController()
 	address, kill := serve(t, c, "127.0.0.1:0")
-	a := startAgent(t, controllerclient.Config{Address: address})
+	a := startAgent(t, controllerclient.Config{Addresses: []string{address}})
 	for restart := range 3 {
 		expect(t, "state", a.states, true)
 		a.outgoing <- report(uint64(restart))
@@ -208,7 +208,7 @@ func TestReconnectsAfterControllerEndsStream(t *testing.T) {
 	c := newController()
 	c.endAfter = 1
 	address, _ := serve(t, c, "127.0.0.1:0")
-	a := startAgent(t, controllerclient.Config{Address: address})
+	a := startAgent(t, controllerclient.Config{Addresses: []string{address}})
 	for sequence := uint64(1); sequence <= 3; sequence++ {
 		expect(t, "state", a.states, true)
 		a.outgoing <- report(sequence)
@@ -221,7 +221,7 @@ func TestAReportFromBeforeTheStreamIsNotSent(t *testing.T) {
 	c := newController()
 	address, kill := serve(t, c, "127.0.0.1:0")
 	kill()
-	a := startAgent(t, controllerclient.Config{Address: address})
+	a := startAgent(t, controllerclient.Config{Addresses: []string{address}})
 	for sequence := uint64(1); sequence <= 5; sequence++ {
 		select {
 		case a.outgoing <- report(sequence):
@@ -291,7 +291,7 @@ func TestCancelEndsRunWithoutLeaks(t *testing.T) {
 			if !test.reachable {
 				kill()
 			}
-			a := startAgent(t, controllerclient.Config{Address: address})
+			a := startAgent(t, controllerclient.Config{Addresses: []string{address}})
 			if test.reachable {
 				expect(t, "state", a.states, true)
 			}
@@ -337,8 +337,8 @@ func TestAControllerThatStopsRespondingIsNoticed(t *testing.T) {
 	c := newController()
 	address, _ := serve(t, c, "127.0.0.1:0")
 	link := newFreezable(t, address)
-	cfg := controllerclient.WithKeepalive(controllerclient.Config{Address: link.address}, time.Second, time.Second)
-	a := startAgent(t, cfg)
+	cfg := controllerclient.Config{Addresses: []string{link.address}}
+	a := startAgent(t, controllerclient.WithKeepalive(cfg, time.Second, time.Second))
 	expect(t, "state", a.states, true)
 	link.freeze()
 	expect(t, "state", a.states, false)
@@ -419,9 +419,9 @@ func TestConfigErrors(t *testing.T) {
 		want string
 	}{
 		"no address": {controllerclient.Config{}, "controller address is empty"},
-		"negative":   {controllerclient.Config{Address: "127.0.0.1:1", BackoffMin: -1}, "not a range"},
+		"negative":   {controllerclient.Config{Addresses: []string{"127.0.0.1:1"}, BackoffMin: -1}, "not a range"},
 		"minimum is max": {
-			controllerclient.Config{Address: "127.0.0.1:1", BackoffMin: 2, BackoffMax: 1},
+			controllerclient.Config{Addresses: []string{"127.0.0.1:1"}, BackoffMin: 2, BackoffMax: 1},
 			"not a range",
 		},
 	}
@@ -463,7 +463,7 @@ func TestACommandOfMoreThanOneMebibyteBreaksTheStream(t *testing.T) {
 			c := newController()
 			c.subjectBytes = test.subjectBytes
 			address, _ := serve(t, c, "127.0.0.1:0")
-			a := startAgent(t, controllerclient.Config{Address: address})
+			a := startAgent(t, controllerclient.Config{Addresses: []string{address}})
 			expect(t, "state", a.states, true)
 			if test.accepted {
 				next(t, "command", a.commands)
@@ -500,7 +500,7 @@ func startLogged(t *testing.T, address string) (*agent, lines) {
 	t.Helper()
 	log := make(lines, 1000)
 	handler := slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})
-	return startAgent(t, controllerclient.Config{Address: address, Logger: slog.New(handler)}), log
+	return startAgent(t, controllerclient.Config{Addresses: []string{address}, Logger: slog.New(handler)}), log
 }
 
 func TestBackOffStartsAgainAfterAStreamThatLasted(t *testing.T) {
@@ -560,7 +560,7 @@ func TestACauseIsLoggedAsAWarningOnce(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	cfg, err := controllerclient.WithDefaults(controllerclient.Config{Address: "127.0.0.1:1"})
+	cfg, err := controllerclient.WithDefaults(controllerclient.Config{Addresses: []string{"127.0.0.1:1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -578,7 +578,8 @@ func TestDefaults(t *testing.T) {
 
 func TestAFirstWaitAboveTheDefaultLongestIsTheLongest(t *testing.T) {
 	const minute = time.Minute
-	cfg, err := controllerclient.WithDefaults(controllerclient.Config{Address: "127.0.0.1:1", BackoffMin: minute})
+	cfg := controllerclient.Config{Addresses: []string{"127.0.0.1:1"}, BackoffMin: minute}
+	cfg, err := controllerclient.WithDefaults(cfg)
 	if err != nil || cfg.BackoffMin != minute || cfg.BackoffMax != minute {
 		t.Errorf("back-off from %v to %v, %v", cfg.BackoffMin, cfg.BackoffMax, err)
 	}

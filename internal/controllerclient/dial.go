@@ -3,7 +3,9 @@
 package controllerclient
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"google.golang.org/grpc"
@@ -14,8 +16,11 @@ import (
 )
 
 const (
-	// connectTimeout limits TCP, TLS and HTTP/2 set-up of one attempt.
+	// connectTimeout limits TCP, and without TLS also HTTP/2 set-up, of one attempt.
 	connectTimeout = 5 * time.Second
+	// tlsConnectTimeout limits TCP, TLS and HTTP/2 set-up: three round trips, each over 2 s in a full cell without
+	// bounds.
+	tlsConnectTimeout = 10 * time.Second
 	// bufferBytes is the socket read and write buffer; grpc-go's own is 32 KiB each. A report is 1 to 8 kB.
 	bufferBytes = 4 << 10
 	// messageBytesMax limits what a controller can make an agent allocate.
@@ -30,20 +35,30 @@ type keepaliveTimes struct{ time, timeout time.Duration }
 // 2 s.
 var keepaliveDefault = keepaliveTimes{time: 10 * time.Second, timeout: 8 * time.Second}
 
+// NewConnection prepares a connection for single calls, as streams have it. It connects at the first call.
+func NewConnection(cfg Config) (*grpc.ClientConn, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("connect to the controller: %w", err)
+	}
+	return dial(cfg)
+}
+
 // dial prepares a connection; grpc-go connects when the stream is opened. What an agent does not use is switched off:
 // service config, retries, health checks, name resolution and proxies by grpc-go, idleness.
 func dial(cfg Config) (*grpc.ClientConn, error) {
-	transport := insecure.NewCredentials()
+	transport, timeout := insecure.NewCredentials(), connectTimeout
 	if cfg.TLS != nil {
-		transport = credentials.NewTLS(cfg.TLS)
+		transport, timeout = credentials.NewTLS(cfg.TLS), tlsConnectTimeout
 	}
-	conn, err := grpc.NewClient("passthrough:///"+cfg.Address,
+	// The address is what the controller's virtual host would be; connect takes any of them.
+	conn, err := grpc.NewClient("passthrough:///"+cfg.Addresses[0],
 		grpc.WithTransportCredentials(transport),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{
 			Time: cfg.keepalive.time, Timeout: cfg.keepalive.timeout,
 		}),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: connectTimeout,
+			Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: timeout,
 		}),
 		grpc.WithReadBufferSize(bufferBytes),
 		grpc.WithWriteBufferSize(bufferBytes),
@@ -52,11 +67,13 @@ func dial(cfg Config) (*grpc.ClientConn, error) {
 		grpc.WithDisableRetry(),
 		grpc.WithDisableHealthCheck(),
 		grpc.WithNoProxy(),
-		grpc.WithContextDialer(cfg.dial),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return connect(ctx, cfg.Addresses, cfg.dial)
+		}),
 		grpc.WithIdleTimeout(0),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("prepare connection to %s: %w", cfg.Address, err)
+		return nil, fmt.Errorf("prepare connection to %s: %w", cfg.Addresses[0], err)
 	}
 	return conn, nil
 }

@@ -4,10 +4,13 @@ package controllerclient_test
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"testing"
 
 	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/airbound/airbound/internal/controllerclient"
 )
@@ -16,14 +19,23 @@ func TestTheConnectionsSocketOptions(t *testing.T) {
 	tests := map[string]struct {
 		address       string
 		level, option int
+		tls           bool
 	}{
-		"IPv4": {"127.0.0.1:0", unix.IPPROTO_IP, unix.IP_TOS},
-		"IPv6": {"[::1]:0", unix.IPPROTO_IPV6, unix.IPV6_TCLASS},
+		"IPv4":     {"127.0.0.1:0", unix.IPPROTO_IP, unix.IP_TOS, false},
+		"IPv6":     {"[::1]:0", unix.IPPROTO_IPV6, unix.IPV6_TCLASS, false},
+		"with TLS": {"127.0.0.1:0", unix.IPPROTO_IP, unix.IP_TOS, true},
 	}
+	certificate, roots := selfSigned(t)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := newController()
-			address, _ := serve(t, c, test.address)
+			cfg, options := controllerclient.Config{}, []grpc.ServerOption{}
+			if test.tls {
+				cfg.TLS = &tls.Config{RootCAs: roots}
+				options = append(options, grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
+			}
+			address, _ := serve(t, c, test.address, options...)
+			cfg.Addresses = []string{address}
 			dialled := make(chan *net.TCPConn, 1)
 			dial := controllerclient.Dial
 			observe := func(ctx context.Context, address string) (net.Conn, error) {
@@ -33,7 +45,7 @@ func TestTheConnectionsSocketOptions(t *testing.T) {
 				}
 				return conn, err
 			}
-			a := startAgent(t, controllerclient.WithDial(controllerclient.Config{Address: address}, observe))
+			a := startAgent(t, controllerclient.WithDial(cfg, observe))
 			expect(t, "state", a.states, true)
 			socket := next(t, "connection", dialled)
 			const classSelector6, interactive = 0xc0, 6

@@ -38,3 +38,10 @@ func KeepNewest[T any](
 	kept := keepNewest(ctx, in, merge)
 	return kept.out, kept.drop, kept.stopped
 }
+
+// Connect is connect for the tests.
+func Connect(ctx context.Context, controllers []string, dial func(context.Context, string) (net.Conn, error)) (
+	net.Conn, error,
+) {
+	return connect(ctx, controllers, dial)
+}

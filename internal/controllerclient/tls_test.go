@@ -26,7 +26,7 @@ func TestTLS(t *testing.T) {
 	c := newController()
 	address, _ := serve(t, c, "127.0.0.1:0", grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
 
-	trusted := startAgent(t, controllerclient.Config{Address: address, TLS: &tls.Config{RootCAs: roots}})
+	trusted := startAgent(t, controllerclient.Config{Addresses: []string{address}, TLS: &tls.Config{RootCAs: roots}})
 	expect(t, "state", trusted.states, true)
 	trusted.outgoing <- report(7)
 	expect(t, "sequence", c.sequences, 7)
@@ -42,7 +42,7 @@ func TestTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log := make(lines, 1000)
 			a := startAgent(t, controllerclient.Config{
-				Address: address, TLS: test.client, Logger: slog.New(slog.NewTextHandler(log, nil)),
+				Addresses: []string{address}, TLS: test.client, Logger: slog.New(slog.NewTextHandler(log, nil)),
 			})
 			for !strings.Contains(next(t, "line with "+test.cause, log), test.cause) {
 				continue

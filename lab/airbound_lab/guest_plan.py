@@ -311,7 +311,8 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             "netns": "",
             "argv": [
                 programs.access_point_agent,
-                *("--controller", controller, "--interface", "wlan0", "--hostapd-control", "/run/hostapd/wlan0"),
+                *("--plain-text", "--controller", controller, "--interface", "wlan0"),
+                *("--hostapd-control", "/run/hostapd/wlan0"),
                 *("--hostapd-config", "/run/lab/hostapd.conf", "--state-dir", "/run/lab/ap"),
             ],
             "environment": {},
@@ -321,7 +322,8 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
                 "name": f"phone{phone.index}",
                 "netns": phone.name,
                 "argv": [
-                    *(programs.phone_agent, "run", "--controller", controller, "--interface", phone.interface),
+                    *(programs.phone_agent, "run", "--plain-text", "--controller", controller),
+                    *("--interface", phone.interface),
                     *("--state-dir", f"/run/lab/phone{phone.index}"),
                 ],
                 "environment": {},

@@ -4,11 +4,15 @@
 package statedir
 
 import (
+	"github.com/airbound/airbound/internal/identity"
 	"github.com/airbound/airbound/internal/statedir"
 	"github.com/airbound/airbound/phone-agent/status"
 )
 
-const stateName = "state.json"
+const (
+	stateName       = "state.json"
+	credentialsName = "credentials.json"
+)
 
 // ErrRunning means that another agent has locked the directory.
 var ErrRunning = statedir.ErrRunning
@@ -25,4 +29,14 @@ func (d Directory) Save(state status.State) error { return d.Directory.Save(stat
 // Load reads what the last agent wrote; nil if none did.
 func (d Directory) Load() (*status.State, error) {
 	return statedir.Load(d.Directory, stateName, status.ParseState)
+}
+
+// SaveCredentials replaces the file about the agent's certificate.
+func (d Directory) SaveCredentials(status identity.Status) error {
+	return d.Directory.Save(credentialsName, status)
+}
+
+// LoadCredentials reads what the last agent wrote about its certificate; nil if none did.
+func (d Directory) LoadCredentials() (*identity.Status, error) {
+	return statedir.Load(d.Directory, credentialsName, identity.ParseStatus)
 }

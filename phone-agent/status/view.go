@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/airbound/airbound/internal/identity"
 	"github.com/airbound/airbound/internal/reasontext"
 	"github.com/airbound/airbound/phone-agent/apply"
 	"github.com/airbound/airbound/phone-agent/bounds"
@@ -28,6 +29,8 @@ type View struct {
 	LeaseLeftMS int64 `json:"lease_left_ms"`
 	// Whether other rules are in force than the agent set.
 	Differs bool `json:"live_rules_differ"`
+	// Nil if no agent ever wrote about its certificate here.
+	Credentials *identity.Status `json:"credentials"`
 }
 
 // NewView puts the parts together. nowUS is CLOCK_BOOTTIME.
@@ -72,6 +75,7 @@ func (v View) Text() string {
 	if v.LeaseLeftMS > 0 {
 		line("lease", "at least %.1f s left", (time.Duration(v.LeaseLeftMS) * time.Millisecond).Seconds())
 	}
+	v.Credentials.Describe(line)
 	v.describeLive(line)
 	return text.String()
 }

@@ -82,7 +82,7 @@ func (s agentState) edca(
 		Off: s.off, Settings: settings, ConfigPath: options.hostapdConfig, SetQueues: setQueues,
 		Records: s.directory, Left: s.left, Guard: guard.New(guardArguments(options, name)...),
 		State: status.State{
-			Version: version, PID: os.Getpid(), Controller: options.controller.Address,
+			Version: version, PID: os.Getpid(), Controller: options.controller.String(),
 			Interface: options.interfaceName,
 		},
 		SaveState: save, AgentName: name,

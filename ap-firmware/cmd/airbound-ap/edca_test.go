@@ -83,7 +83,7 @@ func TestALeaseEndsWithoutAController(t *testing.T) {
 	c.awaitQueues("set", bestEffort(5))
 	c.controller.Stop()
 	c.awaitQueues("own values")
-	c.startController(c.options.controller.Address)
+	c.startController(c.options.controller.String())
 	stream := c.stream()
 	c.awaitGeneration(0)
 	// Another controller process has generations of its own.

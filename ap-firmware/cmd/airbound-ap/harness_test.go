@@ -86,7 +86,8 @@ type process struct {
 func (c *cell) startProcess(arguments ...string) *process {
 	c.t.Helper()
 	arguments = append([]string{
-		"run", "--controller", c.options.controller.Address, "--interface", "wlan0", "--interval", "100ms",
+		"run", "--plain-text", "--controller", c.options.controller.String(),
+		"--interface", "wlan0", "--interval", "100ms",
 		"--hostapd-control", c.options.hostapdControl, "--state-dir", c.options.state.parent,
 	}, arguments...)
 	p := &process{Cmd: exec.Command("/proc/self/exe", arguments...), log: &bytes.Buffer{}}

@@ -51,6 +51,7 @@ type runOptions struct {
 	bssOptions
 
 	controller    command.Controller
+	security      command.Security
 	interval      time.Duration
 	hostapdConfig string
 	noEDCA        bool
@@ -79,6 +80,7 @@ func (o *stateOptions) check() error {
 func (o *runOptions) register(flags *flag.FlagSet) {
 	o.bssOptions.register(flags)
 	o.controller.Flags(flags)
+	o.security.Flags(flags, "/var/lib/airbound-ap")
 	flags.DurationVar(&o.interval, "interval", time.Second, "time between two reports, 100ms to 60s")
 	flags.StringVar(&o.hostapdConfig, "hostapd-config", "",
 		"`PATH` of hostapd's configuration, which has the access point's own EDCA parameters (default: those that "+
@@ -89,6 +91,7 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 }
 
 func (o *runOptions) check() error {
-	return cmp.Or(o.controller.Check(), command.CheckWithin("interval", o.interval, intervalMin, intervalMax),
+	return cmp.Or(o.controller.Check(), o.security.Check(o.controller.Addresses),
+		command.CheckWithin("interval", o.interval, intervalMin, intervalMax),
 		o.logging.Check(), o.bssOptions.check(), o.state.check())
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/internal/controllerclient"
+	"github.com/airbound/airbound/internal/credentials"
 	"github.com/airbound/airbound/internal/sparselog"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -43,7 +44,8 @@ func runCommand(kernel sockets) command.Command {
 		Name:    "run",
 		Summary: "report, and set EDCA parameters, until stopped (SIGTERM, SIGINT or SIGHUP); may be left out",
 		Examples: []string{
-			"airbound-ap --controller 192.0.2.1:50051 --interface wlan0",
+			"airbound-ap --controller 192.0.2.1:50051 --interface wlan0 --token-file /etc/airbound/token",
+			"airbound-ap --controller c1.example:50051 --controller c2.example:50051 --interface wlan0",
 			"airbound-ap run --controller 192.0.2.1:50051 --interface wlan0 --hostapd-control /var/run/hostapd/wlan0",
 			"airbound-ap --controller 192.0.2.1:50051 --interface wlan0 --hostapd-config /etc/hostapd/hostapd.conf",
 		},
@@ -103,7 +105,12 @@ func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.L
 		Malformed: malformed, EDCA: state.edca(options, sampler.SetQueues, refuse), Logger: logger,
 	}, monotonicUS())
 	logger.Info("started", "version", version, "interface", options.interfaceName,
-		"controller", options.controller.Address)
+		"controller", options.controller.String())
+	// After New, which has written back what an earlier agent left.
+	device, err := openDevice(options, state, logger)
+	if err != nil {
+		return errors.Join(err, stop(worker, logger))
+	}
 
 	ctx, cancel := context.WithCancel(ctx)
 	in := inputs{
@@ -117,8 +124,8 @@ func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.L
 		loop(ctx, worker, in, outgoing)
 		stopped <- stop(worker, logger) // Before the connection is closed, which may take time.
 	})
-	config := controllerclient.Config{Address: options.controller.Address, Logger: logger}
-	err = controllerclient.Run(ctx, config, controllerclient.Stream[request, response]{
+	config := controllerclient.Config{Addresses: options.controller.Addresses, Logger: logger}
+	err = credentials.RunStream(ctx, device, config, controllerclient.Stream[request, response]{
 		Open: openStream, Outgoing: outgoing,
 		Handle:  func(message *response) { send(ctx, in.commands, message.GetCommand()) },
 		OnState: func(isConnected bool) { send(ctx, in.connected, isConnected) },

@@ -24,6 +24,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/neighbours/neighbourstest"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/nl80211/nl80211test"
+	"github.com/airbound/airbound/internal/command"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -71,10 +72,11 @@ func newCell(t *testing.T) *cell {
 			// After the first two reports a test gets only those that it caused.
 			interval: time.Hour,
 			state:    stateOptions{parent: t.TempDir()},
+			security: command.Security{PlainText: true},
 		},
 	}
 	c.serveKernel()
-	c.options.controller.Address = c.startController("127.0.0.1:0")
+	c.options.controller.Addresses = []string{c.startController("127.0.0.1:0")}
 	c.routing.SetLink(3, 0)
 	t.Cleanup(func() {
 		if c.hostapd != nil {
@@ -100,6 +102,13 @@ func (c *cell) Connect(stream grpc.BidiStreamingServer[request, response]) error
 	}
 }
 
+func (c *cell) service() airboundv1.AccessPointServiceServer {
+	return struct {
+		airboundv1.UnsafeAccessPointServiceServer
+		*cell
+	}{cell: c}
+}
+
 func (c *cell) startController(address string) string {
 	c.t.Helper()
 	listener, err := net.Listen("tcp", address)
@@ -107,10 +116,7 @@ func (c *cell) startController(address string) string {
 		c.t.Fatal(err)
 	}
 	c.controller = grpc.NewServer()
-	airboundv1.RegisterAccessPointServiceServer(c.controller, struct {
-		airboundv1.UnsafeAccessPointServiceServer
-		*cell
-	}{cell: c})
+	airboundv1.RegisterAccessPointServiceServer(c.controller, c.service())
 	served, server := make(chan struct{}), c.controller
 	go func() {
 		defer close(served)
@@ -161,8 +167,8 @@ func (c *cell) setStations(macs ...mac.Address) {
 func (c *cell) startAgent() (stop func()) {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(c.t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, c.options, c.sockets(), slog.New(slog.DiscardHandler)) }()
+	ended, options := make(chan error, 1), c.options // The test may change them for the next agent.
+	go func() { ended <- run(ctx, options, c.sockets(), slog.New(slog.DiscardHandler)) }()
 	stop = func() {
 		cancel()
 		select {
@@ -285,7 +291,7 @@ func TestReportsAtOnceToARestartedController(t *testing.T) {
 	c.startAgent()
 	before := c.await(interval, phone1)
 	c.controller.Stop()
-	c.startController(c.options.controller.Address)
+	c.startController(c.options.controller.String())
 	after := c.await(interval, phone1)
 	if after.GetSequence() <= before.GetSequence() {
 		t.Fatalf("sequence went from %d to %d", before.GetSequence(), after.GetSequence())

@@ -25,7 +25,7 @@ type statusOptions struct {
 func statusCommand() command.Command {
 	var options statusOptions
 	return command.Command{
-		Name: "status", Summary: "show which EDCA parameters are in force, why, and until when",
+		Name: "status", Summary: "show which EDCA parameters are in force and why, and the certificate of the agent",
 		Examples: []string{"airbound-ap status", "airbound-ap status --interface wlan0 --json"},
 		Flags: func(flags *flag.FlagSet) {
 			options.state.register(flags)
@@ -81,7 +81,13 @@ func readStatus(options statusOptions) (status.View, error) {
 	if err != nil {
 		return status.View{}, err
 	}
-	return status.NewView(running, state, record, monotonicUS()), nil
+	credentials, err := directory.LoadCredentials()
+	if err != nil {
+		return status.View{}, err
+	}
+	view := status.NewView(running, state, record, monotonicUS())
+	view.Credentials = credentials
+	return view, nil
 }
 
 func printView(stdout io.Writer, view status.View, asJSON bool) error {

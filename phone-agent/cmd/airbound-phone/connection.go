@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/airbound/airbound/internal/controllerclient"
+	"github.com/airbound/airbound/internal/credentials"
 	"github.com/airbound/airbound/phone-agent/agent"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -58,15 +59,19 @@ func (c *connection) controllers() []netip.AddrPort {
 	return slices.Clone(c.remotes)
 }
 
-func startClient(
-	ctx context.Context, options runOptions, phone *agent.Agent, link agent.Link, logger *slog.Logger,
-) *connection {
+func newConnection(ctx context.Context) *connection {
 	c := &connection{
 		events:   make(chan func(int64)),
 		ended:    make(chan struct{}),
 		outgoing: make(chan *request),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
+	return c
+}
+
+func (c *connection) start(
+	options runOptions, device *credentials.Device, phone *agent.Agent, link agent.Link, logger *slog.Logger,
+) {
 	onState := func(connected bool) {
 		if !connected {
 			c.post(phone.Disconnected)
@@ -86,12 +91,11 @@ func startClient(
 	}
 	go func() {
 		defer close(c.ended)
-		config := controllerclient.Config{Address: options.controller.Address, Logger: logger, Dialed: c.dialed}
-		c.err = controllerclient.Run(c.ctx, config, controllerclient.Stream[request, response]{
+		config := controllerclient.Config{Addresses: options.controller.Addresses, Logger: logger, Dialed: c.dialed}
+		c.err = credentials.RunStream(c.ctx, device, config, controllerclient.Stream[request, response]{
 			Open: openStream, Outgoing: c.outgoing, Merge: keepAgent, Handle: handle, OnState: onState,
 		})
 	}()
-	return c
 }
 
 // keepAgent keeps the message about the agent, which is in the first report of a stream only, if a newer report

@@ -4,11 +4,13 @@ package main_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/airbound/airbound/internal/identity"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -22,6 +24,20 @@ const (
 
 func TestTheAgentIsSmall(t *testing.T) {
 	t.Parallel()
+	t.Run("plain text", func(t *testing.T) {
+		t.Parallel()
+		c := startController(t, "127.0.0.1:0")
+		measureCost(t, c, "--plain-text", "--controller", c.address)
+	})
+	t.Run("mutual TLS", func(t *testing.T) {
+		t.Parallel()
+		c, secure, flags := startSecure(t)
+		measureCost(t, c, append(flags, "--token", secure.Invite(identity.RoleTerminal, "x"))...)
+	})
+}
+
+func measureCost(t *testing.T, c *controller, flags ...string) {
+	t.Helper()
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)
@@ -30,8 +46,8 @@ func TestTheAgentIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, c := newPhone(t), startController(t, "127.0.0.1:0")
-	agent := p.start(c.address)
+	p := newPhone(t)
+	agent := p.startWith(io.Discard, flags...)
 	stream := c.stream(t)
 	bounds := make([]*airboundv1.Bound, costDestinations)
 	for i := range bounds {

@@ -177,7 +177,7 @@ func TestAnAgentThatWasKilledIsCleanedUpAfter(t *testing.T) {
 func TestAnAgentThatCannotStartCleansUpAllTheSame(t *testing.T) {
 	t.Parallel()
 	const clamped = "dst 10.0.4.1/32 100 150\n"
-	run := []string{"run", "--controller", "127.0.0.1:1"}
+	run := []string{"run", "--plain-text", "--controller", "127.0.0.1:1"}
 	tests := map[string]struct {
 		arguments []string
 		prepare   func(p *phone) error
@@ -305,7 +305,7 @@ func TestCleanupBesideARunningAgent(t *testing.T) {
 
 func TestErrorsAndExitCodes(t *testing.T) {
 	t.Parallel()
-	run := []string{"run", "--controller", "127.0.0.1:1", "--mac", "02:00:00:00:01:0a"}
+	run := []string{"run", "--plain-text", "--controller", "127.0.0.1:1", "--mac", "02:00:00:00:01:0a"}
 	tests := map[string]struct {
 		arguments []string
 		missing   string
@@ -316,17 +316,20 @@ func TestErrorsAndExitCodes(t *testing.T) {
 		"no monitor":    {run, "tcp_monitor", 1, "is the kernel patched?"},
 		"no controller": {[]string{"run", "--interface", "lo"}, "", 2, "--controller is missing"},
 		"odd controller": {
-			[]string{"run", "--controller", "nowhere", "--interface", "lo"},
+			[]string{"run", "--plain-text", "--controller", "nowhere", "--interface", "lo"},
 			"", 2,
 			`--controller "nowhere" is not ADDR:PORT`,
 		},
-		"no interface": {[]string{"run", "--controller", "127.0.0.1:1"}, "", 2, "--interface is missing"},
+		"no interface": {
+			[]string{"run", "--plain-text", "--controller", "127.0.0.1:1"}, "", 2, "--interface is missing",
+		},
 		"unknown interface": {
-			[]string{"run", "--controller", "127.0.0.1:1", "--interface", "nosuch0"}, "", 1, "find interface nosuch0",
+			[]string{"run", "--plain-text", "--controller", "127.0.0.1:1", "--interface", "nosuch0"},
+			"", 1, "find interface nosuch0",
 		},
 		"no MAC": {
 			[]string{
-				"run",
+				"run", "--plain-text",
 				"--controller",
 				"127.0.0.1:1",
 				"--interface",
@@ -337,7 +340,7 @@ func TestErrorsAndExitCodes(t *testing.T) {
 			"interface lo has no MAC address",
 		},
 		"odd MAC": {
-			[]string{"run", "--controller", "127.0.0.1:1", "--mac", "02:00"},
+			[]string{"run", "--plain-text", "--controller", "127.0.0.1:1", "--mac", "02:00"},
 			"", 2,
 			`--mac "02:00" is not a MAC address of six octets`,
 		},
@@ -393,7 +396,8 @@ func TestOneAgentPerStateDirectory(t *testing.T) {
 	p, c := newPhone(t), startController(t, "127.0.0.1:0")
 	p.start(c.address)
 	c.stream(t)
-	output, err := p.command("run", "--controller", c.address, "--mac", "02:00:00:00:01:0b").CombinedOutput()
+	second := p.command("run", "--plain-text", "--controller", c.address, "--mac", "02:00:00:00:01:0b")
+	output, err := second.CombinedOutput()
 	if err == nil || !strings.Contains(string(output), "another agent is running") {
 		t.Errorf("%v, %s", err, output)
 	}
@@ -539,7 +543,8 @@ func TestWithoutTraceEventsTheAgentSamples(t *testing.T) {
 func TestTheLogInJSON(t *testing.T) {
 	t.Parallel()
 	p, c := newPhone(t), startController(t, "127.0.0.1:0")
-	agent := p.command("run", "--controller", c.address, "--mac", "02:00:00:00:01:0A", "--log-format", "json")
+	agent := p.command("run", "--plain-text", "--controller", c.address, "--mac", "02:00:00:00:01:0A",
+		"--log-format", "json")
 	var log strings.Builder
 	agent.Stderr = &log
 	if err := agent.Start(); err != nil {
@@ -550,9 +555,12 @@ func TestTheLogInJSON(t *testing.T) {
 		t.Error(err)
 	}
 	var line struct{ Msg, MAC string }
-	_, started, _ := strings.Cut(log.String(), "\n") // after the warning that there are no trace events
-	first, _, _ := strings.Cut(started, "\n")
-	err := json.Unmarshal([]byte(first), &line)
+	var err error
+	for text := range strings.Lines(log.String()) {
+		if err = json.Unmarshal([]byte(text), &line); err != nil || line.Msg == "started" {
+			break
+		}
+	}
 	if err != nil || line.Msg != "started" || line.MAC != "02:00:00:00:01:0a" {
 		t.Errorf("%v, %s", err, log.String())
 	}

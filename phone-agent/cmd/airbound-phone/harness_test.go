@@ -69,16 +69,19 @@ func startController(t *testing.T, address string) *controller {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &controller{
-		address: listener.Addr().String(),
-		server:  grpc.NewServer(),
-		reports: make(chan *airboundv1.TerminalReport, 10000),
-		streams: make(chan grpc.BidiStreamingServer[request, response], 100),
-	}
+	c := newController()
+	c.address, c.server = listener.Addr().String(), grpc.NewServer()
 	airboundv1.RegisterTerminalServiceServer(c.server, c)
 	go func() { _ = c.server.Serve(listener) }()
 	t.Cleanup(c.server.Stop)
 	return c
+}
+
+func newController() *controller {
+	return &controller{
+		reports: make(chan *airboundv1.TerminalReport, 10000),
+		streams: make(chan grpc.BidiStreamingServer[request, response], 100),
+	}
 }
 
 func (c *controller) Connect(
@@ -193,8 +196,15 @@ func (p *phone) start(controller string) *exec.Cmd {
 
 func (p *phone) startWithLog(controller string, log io.Writer) *exec.Cmd {
 	p.t.Helper()
-	agent := p.command("run", "--controller", controller, "--mac", "02:00:00:00:01:0A",
-		"--sample-interval", "100ms", "--interval", "500ms", "--heartbeat", "1s")
+	return p.startWith(log, "--plain-text", "--controller", controller)
+}
+
+// startWith runs an agent that has the flags for its controller.
+func (p *phone) startWith(log io.Writer, arguments ...string) *exec.Cmd {
+	p.t.Helper()
+	agent := p.command(append([]string{
+		"run", "--mac", "02:00:00:00:01:0A", "--sample-interval", "100ms", "--interval", "500ms", "--heartbeat", "1s",
+	}, arguments...)...)
 	agent.Stderr = log
 	if err := agent.Start(); err != nil {
 		p.t.Fatal(err)

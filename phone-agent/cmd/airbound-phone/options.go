@@ -30,6 +30,7 @@ func (p *places) register(flags *flag.FlagSet) {
 type runOptions struct {
 	places
 	controller     command.Controller
+	security       command.Security
 	interfaceName  string
 	macText        string
 	mac            net.HardwareAddr
@@ -47,6 +48,7 @@ const sampleIntervalMin = 50 * time.Millisecond
 func (o *runOptions) register(flags *flag.FlagSet) {
 	o.places.register(flags)
 	o.controller.Flags(flags)
+	o.security.Flags(flags, "/var/lib/airbound-phone")
 	flags.StringVar(&o.interfaceName, "interface", "",
 		"Wi-Fi `INTERFACE` whose MAC address is reported (required unless --mac is given)")
 	flags.StringVar(&o.macText, "mac", "", "`MAC` address to report instead of the interface's own")
@@ -68,6 +70,7 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 func (o *runOptions) check() error {
 	return cmp.Or(
 		o.controller.Check(),
+		o.security.Check(o.controller.Addresses),
 		o.checkMAC(),
 		command.CheckWithin("interval", o.interval, agent.IntervalMin, agent.IntervalMax),
 		command.CheckWithin("heartbeat", o.heartbeat, agent.HeartbeatMin, agent.HeartbeatMax),

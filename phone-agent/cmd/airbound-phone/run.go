@@ -31,8 +31,11 @@ func runCommand() command.Command {
 	var options runOptions
 	return command.Command{
 		Name: "run", Summary: "run the agent until it is stopped (SIGTERM, SIGINT or SIGHUP)",
-		Examples: []string{"airbound-phone run --controller 192.0.2.1:50051 --interface wlan0"},
-		Flags:    options.register, Check: options.check,
+		Examples: []string{
+			"airbound-phone run --controller 192.0.2.1:50051 --interface wlan0 --token-file /etc/airbound/token",
+			"airbound-phone run --controller c1.example:50051 --controller c2.example:50051 --interface wlan0",
+		},
+		Flags: options.register, Check: options.check,
 		Run: func(ctx context.Context, _, stderr io.Writer) (int, error) {
 			debug.SetMemoryLimit(memoryLimitBytes)
 			debug.SetGCPercent(gcPercent)
@@ -67,10 +70,16 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 	if link.MAC, err = options.currentMAC(); err != nil {
 		return err
 	}
+	connection := newConnection(ctx)
+	defer connection.cancel()
+	device, err := openDevice(options, directory, connection.dialed, logger)
+	if err != nil {
+		return err
+	}
 	watch := watchStarts(options, logger)
 	defer watch.close(logger)
 	phone, err := agent.Start(agent.Config{
-		Version: version, PID: os.Getpid(), Controller: options.controller.Address, Interface: options.interfaceName,
+		Version: version, PID: os.Getpid(), Controller: options.controller.String(), Interface: options.interfaceName,
 		Interval: options.interval, Heartbeat: options.heartbeat, SampleInterval: options.sampleInterval,
 		HeartbeatPhase: rand.Float64,
 		Starts:         watch.Starts,
@@ -79,8 +88,8 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 	if err != nil {
 		return err
 	}
-	logger.Info("started", "version", version, "mac", link.MAC.String(), "controller", options.controller.Address)
-	connection := startClient(ctx, options, phone, link, logger)
+	logger.Info("started", "version", version, "mac", link.MAC.String(), "controller", options.controller.String())
+	connection.start(options, device, phone, link, logger)
 	defer connection.wait()
 	// Before the connection is closed, which may take time.
 	defer func() {

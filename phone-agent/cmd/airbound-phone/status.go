@@ -18,7 +18,7 @@ func statusCommand() command.Command {
 	var where places
 	var asJSON bool
 	return command.Command{
-		Name: "status", Summary: "show which bounds are in force now, why, and how often they changed a window",
+		Name: "status", Summary: "show which bounds are in force now, why, and the certificate of the agent",
 		Examples: []string{"airbound-phone status", "airbound-phone status --json"},
 		Flags: func(flags *flag.FlagSet) {
 			where.register(flags)
@@ -38,8 +38,13 @@ func printStatus(where places, asJSON bool, stdout io.Writer) (int, error) {
 	if err != nil {
 		return command.ExitError, err
 	}
+	credentials, err := directory.LoadCredentials()
+	if err != nil {
+		return command.ExitError, err
+	}
 	live, liveErr := newBackEnd(where.procRoot).Live()
 	view := status.NewView(running, state, live, liveErr, bootTimeUS())
+	view.Credentials = credentials
 	if err := printView(stdout, view, asJSON); err != nil {
 		return command.ExitError, fmt.Errorf("print the status: %w", err)
 	}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllerclient_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/airbound/airbound/internal/controllerclient"
+)
+
+// The stream moves when the new connection is ready: until then it is in use.
+func TestAConnectionIsReplaced(t *testing.T) {
+	c := newController()
+	address, _ := serve(t, c, "127.0.0.1:0")
+	replace := make(chan struct{}, 1)
+	var broken atomic.Bool
+	connections := make(chan struct{}, 100)
+	dial := func(ctx context.Context, address string) (net.Conn, error) {
+		connections <- struct{}{}
+		if broken.Load() {
+			return nil, errors.New("out of range")
+		}
+		return controllerclient.Dial(ctx, address)
+	}
+	a := startAgent(t, controllerclient.WithDial(controllerclient.Config{
+		Addresses: []string{address}, Replace: replace,
+	}, dial))
+	expect(t, "state", a.states, true)
+	next(t, "connection", connections)
+
+	broken.Store(true)
+	replace <- struct{}{}
+	for range 3 {
+		next(t, "attempt", connections)
+	}
+	a.outgoing <- report(1)
+	expect(t, "sequence", c.sequences, 1)
+	if len(a.states) > 0 {
+		t.Error("the stream ended")
+	}
+	broken.Store(false)
+	expect(t, "state", a.states, false)
+	expect(t, "state", a.states, true)
+	a.outgoing <- report(2)
+	expect(t, "sequence", c.sequences, 2)
+	if len(a.states) > 0 {
+		t.Error("the stream ended again")
+	}
+}
+
+func TestAConnectionThatIsNewAnywayIsNotReplaced(t *testing.T) {
+	c := newController()
+	address, kill := serve(t, c, "127.0.0.1:0")
+	kill()
+	replace := make(chan struct{}, 1)
+	replace <- struct{}{}
+	a := startAgent(t, controllerclient.Config{Addresses: []string{address}, Replace: replace})
+	_, _ = serve(t, c, address)
+	expect(t, "state", a.states, true)
+	a.outgoing <- report(1)
+	expect(t, "sequence", c.sequences, 1)
+	time.Sleep(2 * backoffMax) // In which nothing happens.
+	if len(a.states) > 0 || len(c.streams) != 1 {
+		t.Errorf("%d streams", len(c.streams))
+	}
+}
+
+func TestTheEndWhileAConnectionIsReplaced(t *testing.T) {
+	c := newController()
+	address, kill := serve(t, c, "127.0.0.1:0")
+	replace := make(chan struct{}, 1)
+	a := startAgent(t, controllerclient.Config{Addresses: []string{address}, Replace: replace})
+	expect(t, "state", a.states, true)
+	for range 20 {
+		replace <- struct{}{}
+	}
+	kill()
+	a.cancel()
+	if err := next(t, "end of Run", a.finished); err != nil {
+		t.Fatal(err)
+	}
+	waitForNoGoroutineOf(t, "controllerclient.", "internal/transport.(*http2Client)")
+}
+
+// A controller verifies certificates at each attempt; a thousand revoked phones must not keep it busy.
+func TestAnAgentThatIsDeniedWaitsLonger(t *testing.T) {
+	for _, code := range []codes.Code{codes.PermissionDenied, codes.Unauthenticated} {
+		t.Run(code.String(), func(t *testing.T) {
+			address, _ := serve(t, newController(), "127.0.0.1:0", grpc.StreamInterceptor(
+				func(any, grpc.ServerStream, *grpc.StreamServerInfo, grpc.StreamHandler) error {
+					return status.Error(code, "certificate revoked")
+				}))
+			_, log := startLogged(t, address)
+			if _, wait := attempt(t, log); wait < time.Second {
+				t.Errorf("waits %v", wait)
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package identity_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/airbound/airbound/internal/identity"
+)
+
+func TestTheStatusAsText(t *testing.T) {
+	t.Parallel()
+	end := time.Date(2026, 12, 31, 1, 0, 0, 0, time.FixedZone("", 3600))
+	enrolled := identity.Status{ID: "spiffe://td/terminal/x", NotAfter: end, NextRenewal: end.AddDate(0, 0, -10)}
+	failing := enrolled
+	failing.LastError, failing.LastErrorSince = "renew the certificate: refused", end.AddDate(0, 0, -9)
+	const until = "enrolled:spiffe://td/terminal/x\n" +
+		"certificate:until 2026-12-31 00:00:00 UTC, next renewal 2026-12-21 00:00:00 UTC\n"
+	tests := map[string]struct {
+		status *identity.Status
+		want   string
+	}{
+		"none":       {nil, ""},
+		"plain text": {&identity.Status{PlainText: true, LastError: "x"}, "enrolled:no: connections are plain text\n"},
+		"not yet": {
+			&identity.Status{LastError: "enrol: no route", LastErrorSince: end},
+			"enrolled:not yet\n:since 2026-12-31 00:00:00 UTC: enrol: no route\n",
+		},
+		"enrolled": {&enrolled, until},
+		"failing":  {&failing, until + ":since 2026-12-22 00:00:00 UTC: renew the certificate: refused\n"},
+	}
+	for name, test := range tests {
+		var text strings.Builder
+		test.status.Describe(func(label, format string, values ...any) {
+			fmt.Fprintf(&text, label+":"+format+"\n", values...)
+		})
+		if text.String() != test.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, text.String(), test.want)
+		}
+	}
+}
+
+func TestTheStatusIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	moment := time.Date(2026, 12, 31, 1, 2, 3, 4, time.UTC)
+	for name, want := range map[string]identity.Status{
+		"empty": {},
+		"all": {
+			ID: "x", NotAfter: moment, NextRenewal: moment.Add(1), LastError: "y", LastErrorSince: moment.Add(2),
+		},
+	} {
+		text, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := identity.ParseStatus(text); err != nil || got != want {
+			t.Errorf("%s: %s was read as %+v, %v", name, text, got, err)
+		}
+	}
+	if _, err := identity.ParseStatus([]byte("{")); err == nil {
+		t.Error("half a file was read")
+	}
+}
