@@ -145,7 +145,7 @@ class Agent:
     """`airbound-phone run` without a controller."""
 
     def __init__(self, program: str) -> None:
-        command = [program, "run", "--controller", "127.0.0.1:9", "--mac", "02:00:00:00:01:0a"]
+        command = [program, "run", "--plain-text", "--controller", "127.0.0.1:9", "--mac", "02:00:00:00:01:0a"]
         self.program = program
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while (state := self.state()) is None or state["pid"] != self.process.pid:
