@@ -23,6 +23,7 @@ from pydantic.dataclasses import dataclass
 from airbound.core.addresses import exempt_name, mac_from_text, mac_text
 from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Mode, Parameters
+from airbound.pki.options import TlsOptions
 from airbound.store.options import StoreOptions
 
 LogStyle = Literal["text", "json"]
@@ -179,6 +180,7 @@ class Config:
     ] = ()
     limits: Limits = Limits()
     store: StoreOptions = StoreOptions()
+    tls: TlsOptions = TlsOptions()
     parameters: Parameters = Parameters()
     cell: Annotated[tuple[CellTable, ...], Field(max_length=CELLS_MAX, description="overrides of single cells")] = ()
 
