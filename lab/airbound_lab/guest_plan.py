@@ -299,7 +299,17 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
         {
             "name": "controller",
             "netns": "controller",
-            "argv": [programs.python, "-m", "airbound", "controller", "--listen", controller, *arguments, *config],
+            "argv": [
+                programs.python,
+                "-m",
+                "airbound",
+                "controller",
+                "--plain-text",
+                "--listen",
+                controller,
+                *arguments,
+                *config,
+            ],
             "environment": {"PYTHONPATH": programs.controller_source},
         },
         {
