@@ -24,6 +24,7 @@ from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Mode, Parameters
 from airbound.endpoints import endpoint as network_endpoint
 from airbound.metrics.options import Metrics
+from airbound.pki.options import TlsOptions
 from airbound.store.options import StoreOptions
 
 LogStyle = Literal["text", "json"]
@@ -172,6 +173,7 @@ class Config:
     limits: Limits = Limits()
     store: StoreOptions = StoreOptions()
     metrics: Metrics = Metrics()
+    tls: TlsOptions = TlsOptions()
     parameters: Parameters = Parameters()
     cell: Annotated[tuple[CellTable, ...], Field(max_length=CELLS_MAX, description="overrides of single cells")] = ()
 

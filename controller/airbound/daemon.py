@@ -6,8 +6,10 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
-from airbound.config import cell_overrides
+from airbound.config import Config, cell_overrides
 from airbound.configuration.layers import Loaded
 from airbound.core.engine import Engine
 from airbound.grpc import server
@@ -23,7 +25,11 @@ from airbound.runtime.in_force import InForce
 from airbound.runtime.reload import Reloader
 from airbound.runtime.runner import Runner
 from airbound.store.factory import open_store
-from airbound.store.types import StoreError
+from airbound.store.options import StoreOptions
+from airbound.store.types import Store
+
+if TYPE_CHECKING:
+    from airbound.grpc.security import Security
 
 
 async def run(
@@ -35,9 +41,39 @@ async def run(
     Raises:
         ListenError: an address cannot be listened on.
         StoreError: the embedded store's file cannot be used.
+        PkiError: there is to be TLS, and its files cannot be used.
     """
-    config, in_force = loaded.config, InForce(loaded)
+    config = loaded.config
     store = open_store(config.store)
+    security = None if config.tls.plain_text else _security(config, store)
+    async with AsyncExitStack() as stack:
+        await _serve(loaded, read_again, log_dropped, store=store, security=security, stack=stack)
+
+
+def _security(config: Config, store: Store) -> "Security":
+    """TLS. Who has a certificate must survive a restart: a store that forgets is not used for that."""
+    from airbound.grpc.security import directory_of, secure  # noqa: PLC0415  # dear to import, see grpc/peers.py
+    from airbound.pki import files  # noqa: PLC0415
+
+    if config.store.url or config.store.file:
+        return secure(config.tls, store)
+    directory = directory_of(config.tls).path
+    own = open_store(StoreOptions(file=str(directory.absolute() / "records.sqlite")))
+    security = secure(config.tls, own, own_store=own)
+    files.make_directory(directory)
+    return security
+
+
+async def _serve(
+    loaded: Loaded,
+    read_again: Callable[[], Loaded] | None,
+    log_dropped: Callable[[], int],
+    *,
+    store: Store,
+    security: "Security | None",
+    stack: AsyncExitStack,
+) -> None:
+    config, in_force = loaded.config, InForce(loaded)
     replicas = bool(config.store.url)
     runner = Runner(
         Engine(config.parameters, config.mode, config.exempt, cell_overrides(config), replicas=replicas),
@@ -47,32 +83,34 @@ async def run(
     hooks = Hooks(log_lines_dropped=log_dropped)
     hooks.store.kind = store.kind
     metrics = ServedMetrics(runner, config.metrics, hooks)
+    stack.callback(metrics.stop)
     node = Node(_replica_name(), runner, store) if replicas else None
     changed = node.choices_changed if node is not None else lambda: None
     choices = KeptChoices(runner, store, config.mode, config.exempt, changed)
     operations: OperationsService
-    try:
+    if node is not None:
+        hooks.epochs = node.owners.epochs
+        node.choices = choices
+        await node.start()
+        operations = ReplicatedOperations(runner, node, log_dropped, choices, in_force)
+    else:
+        await store.start("", lambda _: None, lambda: None)
+        operations = OperationsService(runner, log_dropped, choices, in_force)
+    await choices.read_or_log()
+    if security is not None:
+        await stack.enter_async_context(security.kept_current())
         if node is not None:
-            hooks.epochs = node.owners.epochs
-            node.choices = choices
-            await node.start()
-            operations = ReplicatedOperations(runner, node, log_dropped, choices, in_force)
-        else:
-            await store.start("", lambda _: None, lambda: None)
-            operations = OperationsService(runner, log_dropped, choices, in_force)
-        await choices.read_or_log()
-        running = await server.start(
-            runner,
-            operations,
-            config.listen,
-            config.operators,
-            config.limits.reports_per_s,
-            reception=node,
-            replicas=ReplicasService(node) if node is not None else Single(runner, store.kind),
-        )
-    except (server.ListenError, StoreError):
-        metrics.stop()
-        raise
+            node.share(security.revocations)
+    running = await server.start(
+        runner,
+        operations,
+        config.listen,
+        config.operators,
+        config.limits.reports_per_s,
+        security=security,
+        reception=node,
+        replicas=ReplicasService(node) if node is not None else Single(runner, store.kind),
+    )
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -93,7 +131,12 @@ async def run(
         for endpoint, port in zip(config.operators, running.operator_ports, strict=True)
     )
     garbage.tune()
+    if security is not None:
+        log.event("info", "certificate", *security.described())
+        log.event("info", "enrolling", running.enrollment or "nowhere", f"trust domain {security.trust_domain}")
     log.event("info", "listening", address, f"mode {config.mode}, policy {policy}; operators on {operators or 'none'}")
+    if security is None:
+        log.event("warning", "plain-text", address, "no TLS: whoever reaches the controller is whom it claims to be")
     metrics.controller_listens()
     await stop.wait()
     metrics.controller_stops()
@@ -103,7 +146,6 @@ async def run(
     await running.stop()
     if node is None:
         await store.close()
-    metrics.stop()
 
 
 def _replica_name() -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One line of English for a reason: for the log and for the operators' commands. Programs read codes."""
 
+import datetime
 from collections.abc import Callable
 
 from airbound.core.reasons import Code, Reason
@@ -61,7 +62,23 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.REBALANCED: lambda r: (
         f"{_number(r.after)} streams, and {_number(r.limit)} on average: other replicas have fewer"
     ),
+    Code.NO_CERTIFICATE: lambda _: "no certificate was shown",
+    Code.CERTIFICATE_EXPIRED: lambda r: f"the certificate ended at {_time(r.after)}",
+    Code.CERTIFICATE_REVOKED: lambda r: f"the certificate {r.subject} is revoked",
+    Code.WRONG_ROLE: lambda r: f"the certificate is for {r.subject}, not for this service",
+    Code.NO_IDENTITY: lambda r: f"the certificate has no identity of this trust domain: {r.subject}",
+    Code.TLS_VERSION: lambda r: f"the connection is {r.subject}: TLS 1.3 is needed",
+    Code.TOKEN_UNKNOWN: lambda _: "no such token",
+    Code.TOKEN_EXPIRED: lambda _: "the token was not used in time",
+    Code.TOKEN_USED: lambda r: f"the token was used {_number(r.limit)} times, as often as it may be",
+    Code.REQUEST_INVALID: lambda r: f"the request for a certificate is not valid: {r.subject}",
+    Code.KEY_UNSUITABLE: lambda r: f"the key is {r.subject}: ECDSA P-256 is needed",
+    Code.TOO_MANY_CERTIFICATES: lambda r: f"more than {_number(r.limit)} certificates that have not ended",
+    Code.TOO_MANY_ENROLLMENTS: lambda r: f"more than {_number(r.limit)} enrolments a second from {r.subject}",
+    Code.CANNOT_SIGN: lambda _: "this controller does not have the authority's key",
 }
+
+_YEAR_10000_S = 253_402_300_800
 
 
 def text(reason: Reason) -> str:
@@ -95,6 +112,13 @@ def _ms(microseconds: float | None) -> str:
 
 def _mbps(bps: float | None) -> str:
     return _tenths(None if bps is None else bps / 1e6)
+
+
+def _time(seconds: float | None) -> str:
+    """UTC, as `date` writes it for programs."""
+    if seconds is None or not 0 <= seconds < _YEAR_10000_S:
+        return _number(seconds)
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _percent(share: float | None) -> str:

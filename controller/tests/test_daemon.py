@@ -39,7 +39,7 @@ class Controller:
     ) -> "Controller":
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "airbound", "controller", "--listen", listen, "--operators", operators, *options),
+            *("-m", "airbound", "controller", "--plain-text", "--listen", listen, "--operators", operators, *options),
             stderr=asyncio.subprocess.PIPE,
             env={**os.environ, **environment},
         )
@@ -236,7 +236,7 @@ async def test_a_variable_that_is_wrong_ends_the_start() -> None:
 
 async def test_operators_reach_it_where_it_says(controller: Controller, capsys: pytest.CaptureFixture[str]) -> None:
     assert controller.operators != controller.endpoint
-    to = ("--controller", controller.operators, "--timeout", "30")
+    to = ("--controller", controller.operators, "--plain-text", "--timeout", "30")
     assert await asyncio.to_thread(cli.main, ["health", *to]) == 0
     assert capsys.readouterr().out == "SERVING\n"
     assert await asyncio.to_thread(cli.main, ["mode", *to]) == 0
@@ -262,7 +262,7 @@ async def test_an_address_that_is_taken_is_an_error_of_one_line(controller: Cont
         ("--listen", "127.0.0.1:0", "--operators", controller.operators),
     ):
         process = await asyncio.create_subprocess_exec(
-            sys.executable, *("-m", "airbound", "controller", *options), stderr=asyncio.subprocess.PIPE
+            sys.executable, *("-m", "airbound", "controller", "--plain-text", *options), stderr=asyncio.subprocess.PIPE
         )
         _, err = await asyncio.wait_for(process.communicate(), START_WITHIN_S)
         assert process.returncode == 1
@@ -283,7 +283,7 @@ async def test_it_ends_while_nobody_reads_its_log(patient: str) -> None:
     port = _free_port()
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-m", "airbound", "controller", "--config", patient),
+        *("-m", "airbound", "controller", "--plain-text", "--config", patient),
         *("--listen", f"127.0.0.1:{port}", "--operators", "127.0.0.1:0"),
         stderr=writer,
     )

@@ -25,7 +25,7 @@ def command_line(arguments: Sequence[str], program: Path, python: Path) -> list[
     """
     if not os.access(program, os.X_OK):
         raise UsageError(f"load: there is no {program}; run 'make build'")
-    controller = f"{python.with_name('airbound')} controller --config {{config}}"
+    controller = f"{python.with_name('airbound')} controller --plain-text --config {{config}}"
     return [str(program), "--command", controller, "--raw-command", f"{python} {RAW}", *arguments]
 
 

@@ -110,7 +110,8 @@ def test_the_policy_reaches_the_controller() -> None:
     plan = guest_plan.plan(parameters, "paper-gb", 1, PROGRAMS)
     argv = " ".join(plan["components"][0]["argv"])
     assert argv == (
-        "/b/python -m airbound controller --listen 10.0.1.1:50051 --metrics= --policy paper --table gingerbread "
+        "/b/python -m airbound controller --plain-text --listen 10.0.1.1:50051 --metrics= --policy paper "
+        "--table gingerbread "
         "--config /run/lab/controller.config"
     )
     assert plan["controller_config"] == "a = 1\n\n[edca]\nenabled = false\n"

@@ -21,7 +21,9 @@ NOT_OURS = frozenset(
     {
         # Of the commands and the agents.
         FILE,
+        f"{PREFIX}CA_DIR",
         f"{PREFIX}CONTROLLER",
+        f"{PREFIX}PLAIN_TEXT",
         f"{PREFIX}TLS_DIR",
         f"{PREFIX}TOKEN",
         f"{PREFIX}VERSION",

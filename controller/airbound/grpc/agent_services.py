@@ -8,13 +8,12 @@ import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
 
-from airbound import reason_text
 from airbound.core.events import Refused
 from airbound.core.principals import Role, Stream
-from airbound.core.reasons import Code, Reason
+from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.grpc import convert
-from airbound.grpc.principals import plain_text
-from airbound.grpc.session import REPORT_BYTES_MAX, Session, status_of
+from airbound.grpc.peers import Peers
+from airbound.grpc.session import REPORT_BYTES_MAX, Session, abort
 from airbound.runtime.rate_limit import RateLimit
 from airbound.runtime.reception import Reception
 from airbound.runtime.runner import Runner
@@ -27,9 +26,10 @@ TERMINAL_SERVICE = terminal_pb2.DESCRIPTOR.services_by_name["TerminalService"].f
 class AgentServices:
     """Both services on one runner; streams lead to `reception`."""
 
-    def __init__(self, runner: Runner, reception: Reception, reports_per_s: float) -> None:
+    def __init__(self, runner: Runner, reception: Reception, reports_per_s: float, peers: Peers) -> None:
         self._runner = runner
         self._reception = reception
+        self._peers = peers
         self._reports_per_s = reports_per_s
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
@@ -49,11 +49,16 @@ class AgentServices:
     async def _serve(self, role: Role, context: Any, handle: Callable[[Session, bytes, int], None]) -> None:
         """One stream, from its opening to its end."""
         runner = self._runner
-        principal, address = plain_text(role, context.peer())
-        refusal = runner.refuse_stream(principal, address)
+        try:
+            peer = self._peers.identify(role, context)
+        except RefusedError as error:
+            runner.refuse(f"{role} at {context.peer()}", error.reason)
+            await abort(context, error.reason)
+            raise
+        refusal = runner.refuse_stream(peer.principal, peer.address)
         if refusal is not None:
-            await context.abort(status_of(refusal), reason_text.text(refusal))
-        stream = Stream(runner.next_stream(), principal, address)
+            await abort(context, refusal)
+        stream = Stream(runner.next_stream(), peer.principal, peer.address)
         session = Session(stream, context, runner.measures.write.observe)
         limit, bytes_max = RateLimit(self._reports_per_s), REPORT_BYTES_MAX[role]
 
@@ -77,7 +82,8 @@ class AgentServices:
 
         self._reception.opened(session)
         try:
-            await session.read(take)
+            with self._peers.during(peer, session.close):
+                await session.read(take)
         finally:
             self._reception.closed(session)
 

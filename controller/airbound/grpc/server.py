@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gRPC servers: one for agents, one for operators, on addresses of their own. Plain text for now; credentials will
-come in at `_listen`.
-"""
+"""The gRPC servers: one for agents, one for operators, on addresses of their own; with TLS one for enrolment."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import grpc
 import grpc.aio
@@ -18,13 +17,20 @@ from airbound.config import UNIX
 from airbound.grpc import unix_socket
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE, AgentServices
 from airbound.grpc.operations_service import OperationsService
+from airbound.grpc.peers import PlainText
 from airbound.grpc.session import REPORT_BYTES_MAX
 from airbound.runtime.reception import Alone, Reception
 from airbound.runtime.runner import Runner
 from airbound.v1 import operations_pb2, operations_pb2_grpc, replicas_pb2, replicas_pb2_grpc
 
+if TYPE_CHECKING:
+    from airbound.grpc.security import Security
+
 OPERATIONS_SERVICE = operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].full_name
 REPLICAS_SERVICE = replicas_pb2.DESCRIPTOR.services_by_name["ReplicasService"].full_name
+Credentials = Callable[[], grpc.ServerCredentials]
+"""Makes credentials for one port: gRPC asks them once for what they begin with."""
+
 STOP_GRACE_S = 2.0
 CONTROL_DSCP = 48
 STREAMS_WAITING_MAX = 100_000  # `streams_max` limits those that are served
@@ -64,11 +70,14 @@ class ListenError(OSError):
 
 @dataclass(slots=True)
 class ControllerServer:
-    """Servers that run; `port` and `operator_ports` are the real ones where 0 was asked for (1 for a Unix socket)."""
+    """Servers that run; `port` and `operator_ports` are the real ones where 0 was asked for (1 for a Unix socket).
+    `enrollment` is where devices use their tokens, ADDRESS:PORT; empty: nowhere.
+    """
 
     runner: Runner
     port: int
     operator_ports: list[int]
+    enrollment: str
     _servers: list[grpc.aio.Server]
     _health: list[Any]
     _held: ExitStack  # paths of Unix sockets
@@ -89,26 +98,37 @@ async def start(
     operators: Sequence[str],
     reports_per_s: float,
     *,
+    security: "Security | None",
     reception: Reception | None = None,
     replicas: replicas_pb2_grpc.ReplicasServiceServicer | None = None,
 ) -> ControllerServer:
-    """Listen for agents on ADDRESS:PORT, for operators on each of ADDRESS:PORT or unix:/PATH. Without a reception the
-    streams of agents lead to the runner.
+    """Listen for agents on ADDRESS:PORT, for operators on each of ADDRESS:PORT or unix:/PATH; without security in plain
+    text. Without a reception the streams of agents lead to the runner.
 
     Raises:
         ListenError: an address is taken, not ours, or no address.
     """
+    peers = PlainText() if security is None else security.peers
+    credentials = None if security is None else partial(security.certificates.credentials, clients=True)
     agents = grpc.aio.server(options=AGENT_OPTIONS)
-    agents.add_generic_rpc_handlers(AgentServices(runner, reception or Alone(runner), reports_per_s).handlers())
-    people = grpc.aio.server(options=OPERATOR_OPTIONS)
+    reports = AgentServices(runner, reception or Alone(runner), reports_per_s, peers)
+    agents.add_generic_rpc_handlers(reports.handlers())
+    guards = () if security is None else security.guards(runner)
+    people = grpc.aio.server(options=OPERATOR_OPTIONS, interceptors=guards)
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(operations, people)
     services = {agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE), people: (OPERATIONS_SERVICE,)}
     if replicas is not None:
         replicas_pb2_grpc.add_ReplicasServiceServicer_to_server(replicas, people)
         services[people] = (OPERATIONS_SERVICE, REPLICAS_SERVICE)
     with ExitStack() as held:
-        ports = [_listen(agents, listen, held)], [_listen(people, endpoint, held) for endpoint in operators]
+        ports = (
+            [_listen(agents, listen, held, credentials)],
+            [_listen(people, endpoint, held, credentials) for endpoint in operators],
+        )
+        enrollment = None if security is None else _enrollment(security, runner, held)
         keep = held.pop_all()
+    if security is not None:
+        security.add_services(agents, people, runner, enrollment.endpoint if enrollment else "")
     servicers = []
     for server, names in services.items():
         servicer = health.aio.HealthServicer()
@@ -119,12 +139,33 @@ async def start(
         for name in ("", *names):
             await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
         servicers.append(servicer)
-    return ControllerServer(runner, ports[0][0], ports[1], list(services), servicers, keep)
+    if enrollment is not None:
+        await enrollment.server.start()
+    running = [*services, *([] if enrollment is None else [enrollment.server])]
+    endpoint = "" if enrollment is None else enrollment.endpoint
+    return ControllerServer(runner, ports[0][0], ports[1], endpoint, running, servicers, keep)
 
 
-def _listen(server: grpc.aio.Server, endpoint: str, held: ExitStack) -> int:
+class _Enrollment(NamedTuple):
+    server: grpc.aio.Server
+    endpoint: str
+
+
+def _enrollment(security: "Security", runner: Runner, held: ExitStack) -> _Enrollment | None:
+    """A server for enrolment, if there is to be one here."""
+    server = security.enrollment_server(COMMON_OPTIONS, runner)
+    if server is None:
+        return None
+    wanted = security.options.enrollment
+    port = _listen(server, wanted, held, partial(security.certificates.credentials, clients=False))
+    return _Enrollment(server, f"{wanted.rpartition(':')[0]}:{port}")
+
+
+def _listen(server: grpc.aio.Server, endpoint: str, held: ExitStack, credentials: Credentials | None) -> int:
     try:
         if not endpoint.startswith(UNIX):
+            if credentials is not None:
+                return server.add_secure_port(endpoint, credentials())
             return server.add_insecure_port(endpoint)
         held.enter_context(unix_socket.held(unix_socket.path_of(endpoint)))
         with unix_socket.for_owner_and_group():

@@ -110,15 +110,50 @@ class Session:
             if self._writer is not None:
                 await asyncio.wait([self._writer])  # gRPC sends no status while a message is on its way
         if self._closing is not None:
-            await self._context.abort(status_of(self._closing), reason_text.text(self._closing))
+            await abort(self._context, self._closing)
+
+
+REASON_KEY = "airbound-reason"
+
+
+async def abort(context: Any, reason: Reason) -> None:
+    """End a call with a reason: a status and a text, and in the trailing metadata the code's name for programs.
+
+    Raises:
+        grpc.aio.AbortError: always.
+    """
+    trailing = ((REASON_KEY, reason.code.name),)
+    await context.abort(status_of(reason), reason_text.text(reason), trailing_metadata=trailing)
+
+
+_STATUS = {
+    code: status
+    for status, codes in {
+        grpc.StatusCode.INVALID_ARGUMENT: (
+            Code.MALFORMED,
+            Code.TOO_LARGE,
+            Code.REQUEST_INVALID,
+            Code.KEY_UNSUITABLE,
+        ),
+        grpc.StatusCode.RESOURCE_EXHAUSTED: (
+            Code.TOO_MANY_STREAMS,
+            Code.TOO_MANY_CERTIFICATES,
+            Code.TOO_MANY_ENROLLMENTS,
+        ),
+        grpc.StatusCode.UNAUTHENTICATED: (Code.NO_CERTIFICATE, Code.CERTIFICATE_EXPIRED, Code.TLS_VERSION),
+        grpc.StatusCode.PERMISSION_DENIED: (
+            Code.CERTIFICATE_REVOKED,
+            Code.WRONG_ROLE,
+            Code.NO_IDENTITY,
+            Code.TOKEN_UNKNOWN,
+            Code.TOKEN_EXPIRED,
+            Code.TOKEN_USED,
+        ),
+    }.items()
+    for code in codes
+}
 
 
 def status_of(reason: Reason) -> grpc.StatusCode:
-    """The gRPC status that a stream ends with."""
-    match reason.code:
-        case Code.MALFORMED | Code.TOO_LARGE:
-            return grpc.StatusCode.INVALID_ARGUMENT
-        case Code.TOO_MANY_STREAMS:
-            return grpc.StatusCode.RESOURCE_EXHAUSTED
-        case _:
-            return grpc.StatusCode.UNAVAILABLE
+    """The gRPC status that a stream or a call ends with."""
+    return _STATUS.get(reason.code, grpc.StatusCode.UNAVAILABLE)

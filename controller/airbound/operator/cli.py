@@ -5,6 +5,7 @@ is dear in the lab's guest.
 
 import argparse
 import dataclasses
+import datetime
 import io
 import json
 import math
@@ -27,17 +28,21 @@ from airbound.configuration.layers import Loaded, Option, load
 from airbound.configuration.values import config_hash
 from airbound.core.parameters import Mode, PolicyName, TableName
 from airbound.metrics.options import DEFAULT_METRICS
+from airbound.operator import pki_commands
 
 if TYPE_CHECKING:
     from airbound.operator.client import Client
+    from airbound.operator.tls_files import ClientIdentity
 
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 INTERRUPTED = 130  # as shells have it: 128 and the signal's number
 TIMEOUT_MAX_S = 3600
 CONFIGURED = "configured"
 SHELLS = ("bash", "zsh")
+PLAIN_TEXT_VARIABLE = "AIRBOUND_PLAIN_TEXT"
 
 EPILOG = """examples:
+  airbound ca init                             make an authority; then a certificate: airbound ca operator NAME
   airbound controller                          agents on 127.0.0.1:50051, operators on 127.0.0.1:50052, policy bdp
   airbound controller --policy paper --table gingerbread --mode observe
   airbound cells                               every cell: n, uplink rate, capacity; --watch goes on
@@ -47,6 +52,7 @@ EPILOG = """examples:
   airbound mode observe                        compute and show, apply nothing
   airbound config show                         what is in force, and where each value comes from
   airbound counters                            what was refused, released, sent
+  airbound enroll access-point roof            a token by which a device gets its certificate; also terminal, operator
 
 exit codes: 0 done; 1 refused or not found; 2 wrong usage or configuration; 3 no controller answers
 """
@@ -96,6 +102,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--table", choices=get_args(TableName), help="of the paper policy; default jelly-bean")
     options.add_argument("--mode", choices=get_args(Mode), help="default control; observe applies nothing")
     options.add_argument("--log", choices=get_args(LogStyle), help="default text")
+    options.add_argument("--plain-text", action="store_true", help="no TLS: for a lab that nobody else reaches")
 
     options = command(
         "check-config", _check_config, "check a configuration file, with AIRBOUND_* variables on top of it",
@@ -111,6 +118,14 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     client.add_argument("--timeout", type=_seconds, default=5.0, metavar="S", help="seconds to wait; default 5")
     client.add_argument("--json", action="store_true", help="print JSON, in the wire's field names")
+    client.add_argument(
+        "--tls-dir", type=Path, metavar="DIR",
+        help="with certificate.pem, key.pem, authorities.pem; default $AIRBOUND_TLS_DIR or ~/.config/airbound",
+    )  # fmt: skip
+    client.add_argument(
+        "--plain-text", action="store_true", default=os.environ.get(PLAIN_TEXT_VARIABLE, "") not in {"", "0"},
+        help=f"no TLS, as a controller with --plain-text has none; also by ${PLAIN_TEXT_VARIABLE}=1",
+    )  # fmt: skip
 
     options = command("cells", _cells, "list the cells", "", " --json", " --watch", parents=[client])
     options.add_argument("--watch", action="store_true", help="go on with a line whenever a cell changes")
@@ -167,6 +182,7 @@ def parser() -> argparse.ArgumentParser:
         "completion", _completion, "print what makes a shell complete commands and options", " bash", " zsh"
     )
     options.add_argument("shell", choices=SHELLS)
+    pki_commands.add(command, client, _Surroundings())
     return root
 
 
@@ -224,14 +240,18 @@ def _controller(arguments: argparse.Namespace) -> int:
 
     from airbound import daemon
     from airbound.grpc.server import ListenError
+    from airbound.pki.errors import PkiError
     from airbound.runtime import log
+    from airbound.store.types import StoreError
 
     limits = loaded.config.limits
     opened = log.set_up(loaded.config.log, lines_per_s=limits.log_lines_per_s, lines_waiting=limits.log_lines_waiting)
     try:
         read_again = None if loaded.file is None else lambda: _loaded(arguments)
         asyncio.run(daemon.run(loaded, read_again, lambda: opened.dropped_total))
-    except ListenError as error:
+    except PkiError as error:
+        return _fail(error, USAGE)
+    except (ListenError, StoreError) as error:
         return _fail(error, FAILED)
     finally:
         opened.close()
@@ -248,6 +268,7 @@ def _loaded(arguments: argparse.Namespace) -> Loaded:
         ("--mode", ("mode",), arguments.mode),
         ("--metrics", ("metrics", "listen"), arguments.metrics),
         ("--log", ("log",), arguments.log),
+        ("--plain-text", ("tls", "plain_text"), arguments.plain_text or None),
     ]
     return load(_file(arguments.config), os.environ, [Option(*option) for option in said if option[2] is not None])
 
@@ -303,17 +324,51 @@ def _ask(
 
 def _with_client(arguments: argparse.Namespace, do: "Callable[[Client], int]") -> int:
     from airbound.operator.client import Client, RefusedError, UnreachableError
+    from airbound.pki.errors import PkiError
 
     try:
         endpoint = checked_endpoint(arguments.controller, "--controller")
-        with Client(endpoint, arguments.timeout) as client:
+        with Client(endpoint, arguments.timeout, _identity(arguments, endpoint)) as client:
             return do(client)
-    except ConfigError as error:
+    except (ConfigError, PkiError) as error:
         return _fail(error, USAGE)
     except (RefusedError, _CannotPrintError) as error:
         return _fail(error, FAILED)
     except UnreachableError as error:
         return _fail(error, UNREACHABLE)
+
+
+def _identity(arguments: argparse.Namespace, endpoint: str) -> "ClientIdentity | None":
+    """What to connect with; none in plain text, and on a Unix socket, where the file system decides who may."""
+    if arguments.plain_text or endpoint.startswith("unix:"):
+        return None
+    from airbound.operator.tls_files import TlsFiles, default_directory
+
+    now = datetime.datetime.now(datetime.UTC)
+    identity = TlsFiles(arguments.tls_dir or default_directory()).load(now)
+    if now.timestamp() >= identity.renew_from_s():
+        days = (identity.certificate.not_after_s - now.timestamp()) / 86_400
+        print(f"airbound: your certificate ends in {days:.1f} days: airbound login --renew", file=sys.stderr)
+    return identity
+
+
+class _Surroundings:
+    """What the commands of other files print and connect with."""
+
+    def output(self, text: str) -> int:
+        """Print; the exit code."""
+        return _output(lambda: _print(text))
+
+    def fail(self, error: Exception) -> int:
+        """Print an error; the exit code."""
+        from airbound.operator.client import RefusedError, UnreachableError
+
+        codes = {RefusedError: FAILED, UnreachableError: UNREACHABLE}
+        return _fail(error, codes.get(type(error), USAGE))
+
+    def with_client(self, arguments: argparse.Namespace, do: "Callable[[Client], int]") -> int:
+        """Do something with a connection to the controller; the exit code."""
+        return _with_client(arguments, do)
 
 
 def _cells(arguments: argparse.Namespace) -> int:

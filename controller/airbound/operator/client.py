@@ -3,13 +3,25 @@
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from airbound.core.addresses import mac_from_text
-from airbound.v1 import operations_pb2, operations_pb2_grpc, replicas_pb2, replicas_pb2_grpc
+from airbound.v1 import (
+    enrollment_pb2,
+    enrollment_pb2_grpc,
+    operations_pb2,
+    operations_pb2_grpc,
+    pki_pb2,
+    pki_pb2_grpc,
+    replicas_pb2,
+    replicas_pb2_grpc,
+)
+
+if TYPE_CHECKING:
+    from airbound.operator.tls_files import ClientIdentity
 
 Result = TypeVar("Result")
 
@@ -28,20 +40,34 @@ class NotFoundError(RefusedError):
     """It knows nothing of that name."""
 
 
+def channel(endpoint: str, identity: "ClientIdentity | None") -> grpc.Channel:
+    """A connection; in plain text if there is no identity to connect with."""
+    # A proxy of the environment is for the web; the agents do not use it either.
+    options: list[tuple[str, Any]] = [("grpc.enable_http_proxy", 0)]
+    if identity is None:
+        return grpc.insecure_channel(endpoint, options=options)
+    # gRPC's Python compares the server's certificate with the name that was dialled, and looks at DNS names only. The
+    # authority gives this name to controllers and nobody else: whoever has it has the role controller in its URI.
+    options.append(("grpc.ssl_target_name_override", identity.server_name))
+    credentials = grpc.ssl_channel_credentials(identity.authorities_pem, identity.key_pem, identity.certificate_pem)
+    return grpc.secure_channel(endpoint, credentials, options=options)
+
+
 class Client:
     """One connection to a controller; a context manager.
 
     Every method raises UnreachableError if nobody answers in time, and RefusedError for any other error.
     """
 
-    def __init__(self, endpoint: str, timeout_s: float) -> None:
+    def __init__(self, endpoint: str, timeout_s: float, identity: "ClientIdentity | None" = None) -> None:
         self._endpoint = endpoint
         self._timeout_s = timeout_s
-        # A proxy of the environment is for the web; the agents do not use it either.
-        self._channel = grpc.insecure_channel(endpoint, options=[("grpc.enable_http_proxy", 0)])
+        self._channel = channel(endpoint, identity)
         self._stub: Any = operations_pb2_grpc.OperationsServiceStub(self._channel)
         self._replicas: Any = replicas_pb2_grpc.ReplicasServiceStub(self._channel)
         self._health: Any = health_pb2_grpc.HealthStub(self._channel)
+        self._admin: Any = pki_pb2_grpc.EnrollmentAdminServiceStub(self._channel)
+        self._certificates: Any = enrollment_pb2_grpc.CertificateServiceStub(self._channel)
 
     def __enter__(self) -> Self:
         return self
@@ -151,6 +177,29 @@ class Client:
         request = replicas_pb2.ListOwnedRequest()
         answer: replicas_pb2.ListOwnedResponse = self._call(lambda: self._replicas.ListOwned(request, **self._options))
         return answer
+
+    def issue_token(self, role: str, name: str, uses: int, lifetime_s: int) -> pki_pb2.IssueTokenResponse:
+        """A token for a role and name."""
+        request = pki_pb2.IssueTokenRequest(role=role, name=name, uses=uses, lifetime_s=lifetime_s)
+        answer: pki_pb2.IssueTokenResponse = self._call(lambda: self._admin.IssueToken(request, **self._options))
+        return answer
+
+    def enrolled(self, role: str = "") -> pki_pb2.ListEnrolledResponse:
+        """Who has a certificate."""
+        request = pki_pb2.ListEnrolledRequest(role=role)
+        return self._merged(lambda: self._admin.ListEnrolled(request, **self._options), pki_pb2.ListEnrolledResponse())
+
+    def revoke(self, request: pki_pb2.RevokeRequest) -> pki_pb2.RevokeResponse:
+        """End certificates before their time."""
+        answer: pki_pb2.RevokeResponse = self._call(lambda: self._admin.Revoke(request, **self._options))
+        return answer
+
+    def renew(self, request: bytes) -> enrollment_pb2.Credentials:
+        """Another certificate for whom this connection's is."""
+        answer: enrollment_pb2.RenewResponse = self._call(
+            lambda: self._certificates.Renew(enrollment_pb2.RenewRequest(request=request), **self._options)
+        )
+        return answer.credentials
 
     def health(self) -> health_pb2.HealthCheckResponse:
         """What the controller reports of its health."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from airbound.core.reports import AccessPointReport, TerminalReport
+    from airbound.pki.revocation import Revocations
     from airbound.replica.choices import KeptChoices
     from airbound.replica.questions import Questions
     from airbound.runtime.reception import Connection
@@ -37,6 +38,7 @@ CUT_OFF_SHARE = 0.05
 GONE_S = 1.0
 STOP_S = 3.0
 START_AGAIN_S = 1.0
+SERIAL_OCTETS_MAX = 20  # RFC 5280, 4.1.2.2
 
 
 class Node:
@@ -47,6 +49,7 @@ class Node:
         self.runner = runner
         self._questions: Questions | None = None
         self.choices: KeptChoices | None = None
+        self._revocations: Revocations | None = None
         self._store = store
         self._started_s = int(time.time())
         self._stopping = False
@@ -66,9 +69,10 @@ class Node:
             "cell_granted": lambda _, message: owners.granted(message),
             "cell_refused": lambda _, message: owners.refused(message),
             "choices_changed": lambda *_: self._read_choices(),
+            "revoked": lambda _, message: self._revoked(message),
         }
         self._tasks: list[asyncio.Task[None]] = []
-        self._short = set[asyncio.Task[None]]()
+        self._short = set[asyncio.Task[object]]()
 
     async def start(self) -> None:
         """Work with the others from now on. While the store does not answer no cell is owned, and none commanded."""
@@ -173,12 +177,14 @@ class Node:
         self.owners.refresh_now()  # the store may have lost everything
         self.hosts.refresh_now()
         self._read_choices()
+        if self._revocations is not None:
+            self._do(self._revocations.load_or_log())
 
     def _read_choices(self) -> None:
         if self.choices is not None:
             self._do(self.choices.read_or_log())
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+    def _do(self, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._short.add(task)
         task.add_done_callback(self._short.discard)
@@ -188,6 +194,20 @@ class Node:
         for replica in self.members.others():
             message = replica_pb2.ReplicaMessage(choices_changed=replica_pb2.ChoicesChanged())
             self.outbox.send(replica, message)
+
+    def share(self, revocations: Revocations) -> None:
+        """Have certificates that are revoked here be so at the other replicas at once, and the other way round."""
+        self._revocations = revocations
+        revocations.announce(self._announce_revoked)
+
+    def _announce_revoked(self, serials: frozenset[int]) -> None:
+        message = replica_pb2.Revoked(serials=[serial.to_bytes(SERIAL_OCTETS_MAX) for serial in sorted(serials)])
+        for replica in self.members.others():
+            self.outbox.send(replica, replica_pb2.ReplicaMessage(revoked=message))
+
+    def _revoked(self, message: replica_pb2.Revoked) -> None:
+        if self._revocations is not None:
+            self._revocations.revoked(int.from_bytes(serial) for serial in message.serials)
 
     # Balance
 

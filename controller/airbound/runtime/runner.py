@@ -144,12 +144,16 @@ class Runner:
             reason = Reason(Code.TOO_MANY_STREAMS, address_text(address), limit=self._streams_per_address_max)
         else:
             return None
+        self.refuse(f"{principal.role} {principal.name}", reason)
+        return reason
+
+    def refuse(self, who: str, reason: Reason) -> None:
+        """Count a peer that is turned away; the first one of a reason is logged, the second, the fourth and so on."""
         settings = self.engine.settings
         settings.count("refused_total", reason.code)
         count = settings.counters["refused_total", reason.code]
         if not count & (count - 1):
-            log.note(Note("warning", "refused", f"{principal.role} {principal.name}", (reason,)))
-        return reason
+            log.note(Note("warning", "refused", who, (reason,)))
 
     def next_stream(self) -> int:
         """The number of a new stream."""

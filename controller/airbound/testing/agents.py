@@ -7,7 +7,7 @@ forbids, and reports the generation in force. It has no clock of its own; `expir
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import grpc
 import grpc.aio
@@ -18,16 +18,28 @@ from airbound.v1 import access_point_pb2, access_point_pb2_grpc, reason_pb2, ter
 WAIT_S = 20.0
 
 
-def _channel(target: str) -> grpc.aio.Channel:
+class Secured(NamedTuple):
+    """What a client with a certificate connects with."""
+
+    credentials: grpc.ChannelCredentials
+    server_name: str
+
+
+def channel(target: str, secured: Secured | None = None) -> grpc.aio.Channel:
     """A connection of its own, as each agent has one; channels of one process share theirs otherwise."""
-    return grpc.aio.insecure_channel(target, options=[("grpc.use_local_subchannel_pool", 1)])
+    options = [("grpc.use_local_subchannel_pool", 1)]
+    if secured is None:
+        return grpc.aio.insecure_channel(target, options=options)
+    name = ("grpc.ssl_target_name_override", secured.server_name)
+    return grpc.aio.secure_channel(target, secured.credentials, options=[*options, name])
 
 
 class Agent:
     """A stream that reports are written to and a task that takes what comes back."""
 
-    def __init__(self, target: str) -> None:
-        self.channel = _channel(target)
+    def __init__(self, target: str, secured: Secured | None = None) -> None:
+        self.secured = secured
+        self.channel = channel(target, secured)
         self.sequence = 0
         self.error: grpc.aio.AioRpcError | None = None
         self.ended = asyncio.Event()
@@ -53,7 +65,7 @@ class Agent:
     async def connect_again(self, target: str) -> None:
         """Leave the stream and open another one, maybe to another controller, as an agent does after an error."""
         await self._disconnect()
-        self.channel = _channel(target)
+        self.channel = channel(target, self.secured)
         self.error, self.ended = None, asyncio.Event()
         await self.__aenter__()
 
@@ -110,8 +122,8 @@ class FakeAccessPoint(Agent):
     `queues` are in force, its own if there are none.
     """
 
-    def __init__(self, target: str) -> None:
-        super().__init__(target)
+    def __init__(self, target: str, secured: Secured | None = None) -> None:
+        super().__init__(target, secured)
         self.queues: list[access_point_pb2.Edca] = []
         self.generation = 0
         self.reason = reason_pb2.Reason()
@@ -151,8 +163,8 @@ class FakeAccessPoint(Agent):
 class FakePhone(Agent):
     """Applies bounds as a phone agent does. `bounds` are the ranges in force by destination, "" for all."""
 
-    def __init__(self, target: str, mac: str) -> None:
-        super().__init__(target)
+    def __init__(self, target: str, mac: str, secured: Secured | None = None) -> None:
+        super().__init__(target, secured)
         self.mac = mac_from_text(mac)
         self.bounds: dict[str, tuple[int, int]] = {}
         self.generation = 0

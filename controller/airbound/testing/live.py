@@ -6,14 +6,13 @@ the test's: it stands still unless a test moves it.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, Self
-
-import grpc.aio
+from typing import TYPE_CHECKING, Any, Self
 
 from airbound.core.addresses import Address, mac_from_text
 from airbound.core.engine import Engine
 from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Mode, Parameters
+from airbound.core.principals import Role
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
 from airbound.replica.choices import KeptChoices
@@ -23,8 +22,11 @@ from airbound.replica.replicas_service import ReplicasService
 from airbound.runtime.in_force import InForce
 from airbound.runtime.runner import Runner, monotonic_us
 from airbound.store.types import Store
-from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone
+from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone, Secured, channel
 from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, replicas_pb2_grpc, terminal_pb2
+
+if TYPE_CHECKING:
+    from airbound.grpc.security import Security
 
 LOOPBACK = "127.0.0.1:0"
 BSSID = "02:00:00:00:00:01"
@@ -53,6 +55,8 @@ class LiveController:
         in_force: InForce | None = None,
         replica: str = "",
         store: Store | None = None,
+        security: "Security | None" = None,
+        secured: Callable[[Role, str], Secured] | None = None,  # what an agent of that role and name connects with
     ) -> None:
         self.now_us = 1_000_000_000
         self.runner = Runner(
@@ -67,6 +71,7 @@ class LiveController:
         self.access_point: FakeAccessPoint
         self.sets_edca = False  # whether the access point can
         self.addresses: dict[str, Sequence[Address]] = {}  # what the access point reports of a station's IP addresses
+        self._security, self._secured = security, secured
         self._operators = operators
         self._reports_per_s = reports_per_s
         self._in_force = in_force
@@ -84,12 +89,15 @@ class LiveController:
             await choices.read()
             operations = ReplicatedOperations(self.runner, self.node, choices=choices)
             replicas = ReplicasService(self.node)
+            if self._security is not None:
+                self.node.share(self._security.revocations)
         self.running = await server.start(
             self.runner,
             operations,
             self.target,
             self._operators,
             self._reports_per_s,
+            security=self._security,
             reception=self.node,
             replicas=replicas,
         )
@@ -97,8 +105,13 @@ class LiveController:
         if self.node is not None:
             self._stack.push_async_callback(self.node.stop)  # before the server, as the daemon does
         self.target = f"{self.target.rpartition(':')[0]}:{self.running.port}"
-        self.access_point = await self._stack.enter_async_context(FakeAccessPoint(self.target))
+        self.access_point = await self._stack.enter_async_context(
+            FakeAccessPoint(self.target, self._as("access-point", "ap"))
+        )
         return self
+
+    def _as(self, role: Role, name: str) -> Secured | None:
+        return self._secured(role, name) if self._secured else None
 
     async def __aexit__(self, *error: object) -> None:
         await self._stack.__aexit__(*error)  # type: ignore[arg-type]
@@ -113,19 +126,22 @@ class LiveController:
 
     def ask(self) -> Any:
         """A stub of the operators' service."""
-        channel = grpc.aio.insecure_channel(self.operators)
-        self._stack.push_async_callback(channel.close)
-        return operations_pb2_grpc.OperationsServiceStub(channel)
+        return operations_pb2_grpc.OperationsServiceStub(self.channel_of_operator())
+
+    def channel_of_operator(self) -> Any:
+        """A connection to where operators connect to; closed with the controller."""
+        made = channel(self.operators, self._as("operator", "operator"))
+        self._stack.push_async_callback(made.close)
+        return made
 
     def ask_replicas(self) -> Any:
         """A stub of the service that shows replicas."""
-        channel = grpc.aio.insecure_channel(self.operators)
-        self._stack.push_async_callback(channel.close)
-        return replicas_pb2_grpc.ReplicasServiceStub(channel)
+        return replicas_pb2_grpc.ReplicasServiceStub(self.channel_of_operator())
 
     async def phone(self, number: int) -> FakePhone:
         """Another phone; each call is another stream, also of the same number."""
-        return await self._stack.enter_async_context(FakePhone(self.target, MACS[number]))
+        phone = FakePhone(self.target, MACS[number], self._as("terminal", f"phone{number}"))
+        return await self._stack.enter_async_context(phone)
 
     async def report(self, *sending: str, idle: tuple[str, ...] = ()) -> None:
         """The access point's report a second later, in which these stations have sent."""

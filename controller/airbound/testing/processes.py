@@ -115,7 +115,7 @@ def controller(
         f'[store]\nurl = "{store_url}"\ncluster = {str(cluster).lower()}\n',
         encoding="utf-8",
     )
-    argv = [sys.executable, "-m", "airbound", "controller", "--config", str(config)]
+    argv = [sys.executable, "-m", "airbound", "controller", "--plain-text", "--config", str(config)]
     made = Process(argv, port, directory / f"{name}.log", environment)
     made.operators = f"127.0.0.1:{operators}"
     return made

@@ -104,7 +104,7 @@ async def test_an_address_that_is_taken_or_none_of_ours(live: LiveController, tm
     ):
         runner = Runner(Engine(Parameters()))
         with pytest.raises(server.ListenError, match=f"^cannot listen on {wrong}"):
-            await server.start(runner, OperationsService(runner), listen, operators, 20.0)
+            await server.start(runner, OperationsService(runner), listen, operators, 20.0, security=None)
 
 
 async def test_stopping_reports_that_it_does_not_serve(live: LiveController) -> None:

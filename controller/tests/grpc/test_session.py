@@ -46,7 +46,7 @@ class FakeContext:
         """What was written to a terminal."""
         return [terminal_pb2.TerminalServiceConnectResponse.FromString(data).command for data in self.octets]
 
-    async def abort(self, code: grpc.StatusCode, details: str) -> None:
+    async def abort(self, code: grpc.StatusCode, details: str, trailing_metadata: object = ()) -> None:  # noqa: ARG002
         self.ended = code, details
         raise Aborted
 

@@ -60,7 +60,7 @@ def is_locked(path: Path) -> bool:
 
 async def start(*operators: str) -> server.ControllerServer:
     runner = Runner(Engine(Parameters()))
-    return await server.start(runner, OperationsService(runner), LOOPBACK, operators, 20.0)
+    return await server.start(runner, OperationsService(runner), LOOPBACK, operators, 20.0, security=None)
 
 
 async def refused(path: Path) -> str:

@@ -23,9 +23,10 @@ from airbound.testing.live import BSSID, MACS, LiveController
 MAC = MACS[0]
 NAME = "127.0.0.1"
 NOBODY = "127.0.0.1:1"
+PLAIN = ("--plain-text", "--timeout", "30")
 COMMANDS = (
     "controller", "check-config", "cells", "stations", "terminals", "explain", "counters", "config", "mode", "exempt",
-    "replicas", "health", "completion",
+    "replicas", "health", "completion", "enroll", "enrolled", "revoke", "login", "ca",
 )  # fmt: skip
 
 
@@ -46,7 +47,7 @@ async def test_the_commands_show_a_live_cell(capsys: pytest.CaptureFixture[str])
     async with LiveController() as live:
 
         async def asked(*arguments: str) -> str:
-            code = await asyncio.to_thread(cli.main, [*arguments, "--controller", live.operators, "--timeout", "30"])
+            code = await asyncio.to_thread(cli.main, [*arguments, "--controller", live.operators, *PLAIN])
             out, err = capsys.readouterr()
             assert (code, err) == (0, "")
             return str(out)
@@ -111,7 +112,7 @@ async def test_what_the_controller_refuses_is_a_failure(capsys: pytest.CaptureFi
             (["stations", BSSID], f"no access point has reported a cell {BSSID} (not_found)"),
             (["exempt", "x\ny"], "name = 'x\\ny': not a name (invalid_argument)"),
         ):
-            command = [*arguments, "--controller", live.operators, "--timeout", "30"]
+            command = [*arguments, "--controller", live.operators, *PLAIN]
             assert await asyncio.to_thread(cli.main, command) == 1
             out, err = capsys.readouterr()
             assert out == ""
@@ -122,7 +123,7 @@ async def test_a_terminal_of_another_character_set_and_a_proxy_for_the_web() -> 
     async with LiveController() as live:
         await live.senders(1)
         live.runner.engine.cells[bytes.fromhex(BSSID.replace(":", ""))].ssid = "c\x1b[2J \u00e9".encode()
-        to = ("--controller", live.operators, "--timeout", "30")
+        to = ("--controller", live.operators, *PLAIN)
         code, out, err = await run("cells", *to, PYTHONIOENCODING="ascii", http_proxy=f"http://{NOBODY}", no_proxy="")
     assert (code, err) == (0, "")
     assert "c?[2J \\xe9" in out
@@ -133,7 +134,7 @@ async def test_watching_goes_on_until_the_controller_stops() -> None:
         await live.senders(1)
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "airbound", "cells", "--watch", "--json", "--controller", live.operators),
+            *("-m", "airbound", "cells", "--watch", "--json", "--controller", live.operators, "--plain-text"),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
@@ -149,7 +150,7 @@ async def test_watching_goes_on_until_the_controller_stops() -> None:
 
 
 def test_nobody_there_is_a_code_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["cells", "--controller", NOBODY, "--timeout", "5"]) == 3
+    assert cli.main(["cells", "--controller", NOBODY, "--plain-text", "--timeout", "5"]) == 3
     assert f"no controller answers at {NOBODY}" in capsys.readouterr().err
 
 

@@ -17,7 +17,7 @@ WAIT_S = 30.0
 
 
 async def probe(endpoint: str, *options: str) -> int:
-    arguments = ["health", "--controller", endpoint, "--timeout", str(WAIT_S), *options]
+    arguments = ["health", "--controller", endpoint, "--plain-text", "--timeout", str(WAIT_S), *options]
     return await asyncio.to_thread(cli.main, arguments)
 
 

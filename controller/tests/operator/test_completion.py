@@ -46,7 +46,7 @@ def completed(script: Path, *words: str, within: Path | None = None) -> set[str]
     ("words", "offered"),
     [
         (["ce"], {"cells"}),
-        (["c"], {"cells", "check-config", "completion", "config", "controller", "counters"}),
+        (["c"], {"ca", "cells", "check-config", "completion", "config", "controller", "counters"}),
         (["config", ""], {"show"}),
         (["controller", "--po"], {"--policy"}),
         (["controller", "--policy", ""], {"paper", "bdp"}),

@@ -32,7 +32,7 @@ type EnrollRequest struct {
 	// As `airbound enroll` printed it: base64url without padding of one octet 1, 16 random octets, and the SHA-256 of the
 	// authority's certificate (DER).
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// PKCS#10, DER. Key: ECDSA P-256 or Ed25519.
+	// PKCS#10, DER. Key: ECDSA P-256. (gRPC's BoringSSL takes no client certificate with an Ed25519 key.)
 	Request       []byte `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -123,6 +123,34 @@ const (
 	ReasonCode_REASON_CODE_REBALANCED ReasonCode = 103
 	// This replica of the controller has lost the store that all share.
 	ReasonCode_REASON_CODE_STORE_LOST ReasonCode = 104
+	// The peer showed no certificate.
+	ReasonCode_REASON_CODE_NO_CERTIFICATE ReasonCode = 110
+	// The certificate is over. after: when, seconds since 1970.
+	ReasonCode_REASON_CODE_CERTIFICATE_EXPIRED ReasonCode = 111
+	// An operator revoked the certificate. subject: its serial number.
+	ReasonCode_REASON_CODE_CERTIFICATE_REVOKED ReasonCode = 112
+	// The certificate is for another role. subject: its role and name.
+	ReasonCode_REASON_CODE_WRONG_ROLE ReasonCode = 113
+	// The certificate does not name one role and name of this trust domain. subject: what is wrong.
+	ReasonCode_REASON_CODE_NO_IDENTITY ReasonCode = 114
+	// The connection is not TLS 1.3. subject: what it is.
+	ReasonCode_REASON_CODE_TLS_VERSION ReasonCode = 115
+	// No such token was issued, or it was forgotten since.
+	ReasonCode_REASON_CODE_TOKEN_UNKNOWN ReasonCode = 116
+	// The token was not used in time.
+	ReasonCode_REASON_CODE_TOKEN_EXPIRED ReasonCode = 117
+	// The token was used as often as it may be. limit: uses.
+	ReasonCode_REASON_CODE_TOKEN_USED ReasonCode = 118
+	// Not a request for a certificate (PKCS#10), or not signed by its key. subject: what is wrong.
+	ReasonCode_REASON_CODE_REQUEST_INVALID ReasonCode = 119
+	// A key of another kind than ECDSA P-256. subject: its kind.
+	ReasonCode_REASON_CODE_KEY_UNSUITABLE ReasonCode = 120
+	// The role and name has too many certificates that have not ended. limit: certificates.
+	ReasonCode_REASON_CODE_TOO_MANY_CERTIFICATES ReasonCode = 121
+	// More enrolments than one address may ask for. subject: the address; limit: a second.
+	ReasonCode_REASON_CODE_TOO_MANY_ENROLLMENTS ReasonCode = 122
+	// This controller does not have the key of the authority; another one may.
+	ReasonCode_REASON_CODE_CANNOT_SIGN ReasonCode = 123
 )
 
 // Enum value maps for ReasonCode.
@@ -175,6 +203,20 @@ var (
 		102: "REASON_CODE_STOPPING",
 		103: "REASON_CODE_REBALANCED",
 		104: "REASON_CODE_STORE_LOST",
+		110: "REASON_CODE_NO_CERTIFICATE",
+		111: "REASON_CODE_CERTIFICATE_EXPIRED",
+		112: "REASON_CODE_CERTIFICATE_REVOKED",
+		113: "REASON_CODE_WRONG_ROLE",
+		114: "REASON_CODE_NO_IDENTITY",
+		115: "REASON_CODE_TLS_VERSION",
+		116: "REASON_CODE_TOKEN_UNKNOWN",
+		117: "REASON_CODE_TOKEN_EXPIRED",
+		118: "REASON_CODE_TOKEN_USED",
+		119: "REASON_CODE_REQUEST_INVALID",
+		120: "REASON_CODE_KEY_UNSUITABLE",
+		121: "REASON_CODE_TOO_MANY_CERTIFICATES",
+		122: "REASON_CODE_TOO_MANY_ENROLLMENTS",
+		123: "REASON_CODE_CANNOT_SIGN",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":           0,
@@ -224,6 +266,20 @@ var (
 		"REASON_CODE_STOPPING":              102,
 		"REASON_CODE_REBALANCED":            103,
 		"REASON_CODE_STORE_LOST":            104,
+		"REASON_CODE_NO_CERTIFICATE":        110,
+		"REASON_CODE_CERTIFICATE_EXPIRED":   111,
+		"REASON_CODE_CERTIFICATE_REVOKED":   112,
+		"REASON_CODE_WRONG_ROLE":            113,
+		"REASON_CODE_NO_IDENTITY":           114,
+		"REASON_CODE_TLS_VERSION":           115,
+		"REASON_CODE_TOKEN_UNKNOWN":         116,
+		"REASON_CODE_TOKEN_EXPIRED":         117,
+		"REASON_CODE_TOKEN_USED":            118,
+		"REASON_CODE_REQUEST_INVALID":       119,
+		"REASON_CODE_KEY_UNSUITABLE":        120,
+		"REASON_CODE_TOO_MANY_CERTIFICATES": 121,
+		"REASON_CODE_TOO_MANY_ENROLLMENTS":  122,
+		"REASON_CODE_CANNOT_SIGN":           123,
 	}
 )
 
@@ -346,8 +402,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xfd\n" +
-	"\n" +
+	"\x06_limit*\xc2\x0e\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -396,7 +451,21 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x1fREASON_CODE_OUT_OF_ORDER_STREAK\x10e\x12\x18\n" +
 	"\x14REASON_CODE_STOPPING\x10f\x12\x1a\n" +
 	"\x16REASON_CODE_REBALANCED\x10g\x12\x1a\n" +
-	"\x16REASON_CODE_STORE_LOST\x10hB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
+	"\x16REASON_CODE_STORE_LOST\x10h\x12\x1e\n" +
+	"\x1aREASON_CODE_NO_CERTIFICATE\x10n\x12#\n" +
+	"\x1fREASON_CODE_CERTIFICATE_EXPIRED\x10o\x12#\n" +
+	"\x1fREASON_CODE_CERTIFICATE_REVOKED\x10p\x12\x1a\n" +
+	"\x16REASON_CODE_WRONG_ROLE\x10q\x12\x1b\n" +
+	"\x17REASON_CODE_NO_IDENTITY\x10r\x12\x1b\n" +
+	"\x17REASON_CODE_TLS_VERSION\x10s\x12\x1d\n" +
+	"\x19REASON_CODE_TOKEN_UNKNOWN\x10t\x12\x1d\n" +
+	"\x19REASON_CODE_TOKEN_EXPIRED\x10u\x12\x1a\n" +
+	"\x16REASON_CODE_TOKEN_USED\x10v\x12\x1f\n" +
+	"\x1bREASON_CODE_REQUEST_INVALID\x10w\x12\x1e\n" +
+	"\x1aREASON_CODE_KEY_UNSUITABLE\x10x\x12%\n" +
+	"!REASON_CODE_TOO_MANY_CERTIFICATES\x10y\x12$\n" +
+	" REASON_CODE_TOO_MANY_ENROLLMENTS\x10z\x12\x1b\n" +
+	"\x17REASON_CODE_CANNOT_SIGN\x10{B;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
 var (
 	file_airbound_v1_reason_proto_rawDescOnce sync.Once

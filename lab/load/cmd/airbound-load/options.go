@@ -104,7 +104,7 @@ func parse(arguments []string, errorOutput io.Writer) (*options, error) {
 		"let --controller be an address that is not of this machine's loopback")
 	flags.BoolVar(&o.cells.SharedAddress, "shared-address", false,
 		"connect all agents from one address instead of one each in 127.0.0.0/8")
-	flags.StringVar(&command, "command", "airbound controller --config {config}",
+	flags.StringVar(&command, "command", "airbound controller --plain-text --config {config}",
 		"`words` that start a controller; {config}, {listen}, {operators} are replaced")
 	flags.StringVar(&rawCommand, "raw-command", "python3 -m airbound_lab.rawserver --listen {listen} "+
 		"--operators {operators} --answers-per-report {answers}", "`words` that start the yardstick")

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who a peer is by mutual TLS: the handshake has verified the certificate, its one URI names a role and a name."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from airbound.core.principals import Principal, Role
+from airbound.core.reasons import Code, Reason, RefusedError
+from airbound.grpc.certified_streams import CertifiedStreams
+from airbound.grpc.peers import Close, Peer
+from airbound.grpc.principals import plain_text
+from airbound.pki.certificates import Certificate
+from airbound.pki.identities import IdentityError
+from airbound.pki.revocation import Revocations
+
+TLS_VERSION = "TLSv1.3"  # as gRPC names it
+UNIX_PEER = "unix:"
+
+
+class Certified:
+    """Who has a certificate of the trust domain for the role that the service is for. Who may connect to the operators'
+    Unix socket, the file system decides.
+    """
+
+    def __init__(self, trust_domain: Callable[[], str], revocations: Revocations, streams: CertifiedStreams) -> None:
+        self._trust_domain = trust_domain
+        self._revocations = revocations
+        self._streams = streams
+        revocations.listen(streams.revoked)
+
+    def identify(self, role: Role, context: Any) -> Peer:
+        """By the certificate, and the address that the connection comes from."""
+        if role == "operator" and context.peer().startswith(UNIX_PEER):
+            return Peer(*plain_text(role, context.peer()))
+        peer = self.identify_any(context)
+        if peer.principal.role != role:
+            raise RefusedError(Reason(Code.WRONG_ROLE, f"{peer.principal.role}/{peer.principal.name}"))
+        return peer
+
+    def identify_any(self, context: Any) -> Peer:
+        """Whoever it is, but a controller.
+
+        Raises:
+            RefusedError: nobody that counts.
+        """
+        certificate = authenticated(context, self._trust_domain())
+        self._revocations.check(certificate)
+        role, name = certificate.identity.role, certificate.identity.name
+        if role == "controller":
+            raise RefusedError(Reason(Code.WRONG_ROLE, str(certificate.identity)))
+        _, address = plain_text(role, context.peer())
+        return Peer(Principal(role, name), address, certificate)
+
+    def during(self, peer: Peer, close: Close) -> contextlib.AbstractContextManager[None]:
+        """Until the certificate ends or is revoked."""
+        if peer.certificate is None:
+            return contextlib.nullcontext()
+        return self._streams.during(peer.certificate, close)
+
+
+def encrypted(context: Any) -> dict[str, list[bytes]]:
+    """What gRPC has of the handshake of a connection.
+
+    Raises:
+        RefusedError: the connection is none of TLS 1.3.
+    """
+    properties: dict[str, list[bytes]] = context.auth_context()
+    if properties.get("transport_security_type") != [b"ssl"]:
+        raise RefusedError(Reason(Code.TLS_VERSION, "plain text"))
+    # gRPC's Python has no option for the lowest version: its server takes TLS 1.2 as well.
+    version = b"".join(properties.get("ssl_tls_version", [])).decode(errors="replace")
+    if version != TLS_VERSION:
+        raise RefusedError(Reason(Code.TLS_VERSION, version or "unknown"))
+    return properties
+
+
+def authenticated(context: Any, trust_domain: str) -> Certificate:
+    """The certificate that the peer proved to have, on a connection whose handshake verified it.
+
+    Raises:
+        RefusedError: the connection is none of TLS 1.3, or the certificate has no identity of the trust domain.
+    """
+    found = encrypted(context).get("x509_pem_cert", [])
+    if not found:
+        raise RefusedError(Reason(Code.NO_CERTIFICATE))
+    try:
+        return Certificate.of_pem(found[0], trust_domain)
+    except IdentityError as error:
+        raise RefusedError(Reason(Code.NO_IDENTITY, str(error))) from error

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the servers need for TLS, put together; and the task that keeps certificates and revocations current."""
+
+import asyncio
+import contextlib
+import datetime
+import re
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc.aio
+
+from airbound.grpc.authentication import Certified
+from airbound.grpc.certified_streams import CertifiedStreams
+from airbound.grpc.enrollment_admin_service import EnrollmentAdminService
+from airbound.grpc.enrollment_service import REQUEST_BYTES_MAX, CertificateService, EnrollmentService
+from airbound.grpc.operator_guard import OperatorGuard
+from airbound.grpc.peers import Peer
+from airbound.grpc.server_certificates import ServerCertificates
+from airbound.pki import files
+from airbound.pki.directory import Directory, default_directory
+from airbound.pki.enrollment import Enrollment, Lifetimes
+from airbound.pki.errors import PkiError
+from airbound.pki.identities import NAME_MAX_CHARACTERS
+from airbound.pki.options import TlsOptions
+from airbound.pki.revocation import Revocations
+from airbound.pki.server_identity import FromFiles, Issued, Source
+from airbound.runtime import log
+from airbound.runtime.address_limits import AddressLimits
+from airbound.runtime.runner import Runner
+from airbound.store.types import Store, StoreError
+from airbound.v1 import enrollment_pb2_grpc, pki_pb2_grpc
+
+REFRESHED_EVERY_S = 10.0
+REVOCATIONS_READ_EVERY_S = 60.0
+# Open to everybody: a connection is for one call, and soon over.
+ENROLLMENT_OPTIONS = (
+    ("grpc.max_receive_message_length", REQUEST_BYTES_MAX),
+    ("grpc.max_concurrent_streams", 2),
+    ("grpc.max_allowed_incoming_connections", 256),
+    ("grpc.server_handshake_timeout_ms", 10_000),
+    ("grpc.max_connection_age_ms", 20_000),
+    ("grpc.max_connection_age_grace_ms", 5_000),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """Certificates, who may enter, who gets a certificate."""
+
+    options: TlsOptions
+    certificates: ServerCertificates
+    revocations: Revocations
+    streams: CertifiedStreams
+    enrollment: Enrollment
+    peers: Certified
+    own_store: Store | None  # that nobody else starts and closes
+
+    @property
+    def trust_domain(self) -> str:
+        """Of the authority."""
+        return self.certificates.trust_domain
+
+    def described(self) -> tuple[str, str]:
+        """The server's certificate, for the log."""
+        certificate = self.certificates.identity.certificate
+        end = datetime.datetime.fromtimestamp(certificate.not_after_s, datetime.UTC)
+        return str(certificate.identity), f"in use until {end:%Y-%m-%d %H:%M:%S} UTC"
+
+    def guards(self, runner: Runner) -> tuple[grpc.aio.ServerInterceptor, ...]:
+        """Of the operators' server."""
+        return (OperatorGuard(self.peers, runner.refuse, self.record),)
+
+    def add_services(self, agents: grpc.aio.Server, operators: grpc.aio.Server, runner: Runner, at: str) -> None:
+        """What both have with TLS only; `at` is where devices use their tokens."""
+        certificates = CertificateService(self.enrollment, self.peers, runner.refuse)
+        for server in (agents, operators):
+            enrollment_pb2_grpc.add_CertificateServiceServicer_to_server(certificates, server)
+        admin = EnrollmentAdminService(self.enrollment, self.revocations, self.certificates, at)
+        pki_pb2_grpc.add_EnrollmentAdminServiceServicer_to_server(admin, operators)
+
+    def enrollment_server(self, options: Sequence[tuple[str, Any]], runner: Runner) -> grpc.aio.Server | None:
+        """For those who have a token; none where nothing can be signed, or nobody wants it."""
+        if not self.options.enrollment or self.enrollment.authority.key is None:
+            return None
+        options = (*options, *ENROLLMENT_OPTIONS)
+        server = grpc.aio.server(options=options, maximum_concurrent_rpcs=self.options.enrollments_at_once)
+        limits = AddressLimits(self.options.enrollments_per_address_per_s)
+        service = EnrollmentService(self.enrollment, limits, runner.now_us, runner.refuse)
+        enrollment_pb2_grpc.add_EnrollmentServiceServicer_to_server(service, server)
+        return server
+
+    @contextlib.asynccontextmanager
+    async def kept_current(self) -> AsyncIterator[None]:
+        """Within this, certificates and revocations are read again now and then.
+
+        Raises:
+            StoreError: a store of our own cannot be used.
+        """
+        if self.own_store is not None:
+            await self.own_store.start("", lambda _: None, lambda: None)
+        task = asyncio.create_task(self._keep(read=await self.revocations.load_or_log()))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+            if self.own_store is not None:
+                await self.own_store.close()
+
+    async def record(self, peer: Peer) -> None:
+        """Write down an operator's certificate that was made by a command."""
+        if peer.certificate is not None:
+            try:
+                await self.enrollment.record(peer.certificate)
+            except (StoreError, ValueError) as error:
+                log.event("warning", "store", str(peer.certificate.identity), f"not recorded: {error}")
+
+    async def _keep(self, *, read: bool) -> None:
+        read_at_s = time.monotonic()
+        while True:
+            await asyncio.sleep(REFRESHED_EVERY_S)
+            await self.refresh()
+            if not read or time.monotonic() - read_at_s >= REVOCATIONS_READ_EVERY_S:
+                read, read_at_s = await self.revocations.load_or_log(), time.monotonic()
+
+    async def refresh(self) -> None:
+        """See whether the server's certificate is to be another one."""
+        try:
+            if await asyncio.to_thread(self.certificates.refresh):
+                log.event("info", "certificate", *self.described())
+        except (PkiError, OSError) as error:
+            log.event("warning", "certificate", "not read", f"{error}; the one before stays in use")
+
+
+def secure(
+    options: TlsOptions,
+    store: Store,
+    now_s: Callable[[], float] = time.time,
+    lifetimes: Lifetimes | None = None,
+    own_store: Store | None = None,
+) -> Security:
+    """TLS as the options ask for it, with records in a store that others start, or that is `own_store`.
+
+    Raises:
+        PkiError: there is no authority, or a file of it cannot be used; the text says which commands help.
+    """
+
+    def now() -> datetime.datetime:
+        return datetime.datetime.fromtimestamp(now_s(), datetime.UTC)
+
+    def report(what: str) -> None:
+        log.event("warning", "store", "certificates", what)
+
+    certificates = ServerCertificates(_source(options, now))
+    revocations = Revocations(store, now_s, report)
+    streams = CertifiedStreams(now_s)
+    enrollment = Enrollment(
+        store,
+        authority=lambda: certificates.authority,
+        revocations=revocations,
+        lifetimes=lifetimes or _lifetimes(options),
+        now_s=now_s,
+        report=report,
+    )
+    peers = Certified(lambda: certificates.trust_domain, revocations, streams)
+    return Security(options, certificates, revocations, streams, enrollment, peers, own_store)
+
+
+def directory_of(options: TlsOptions) -> Directory:
+    """Where the authority is."""
+    return Directory(Path(options.directory) if options.directory else default_directory())
+
+
+def _source(options: TlsOptions, now: Callable[[], datetime.datetime]) -> Source:
+    directory = directory_of(options)
+    if options.certificate:
+        trusted = Path(options.authorities) if options.authorities else directory.certificate
+        return FromFiles(Path(options.certificate), Path(options.key), trusted, now)
+    if not directory.certificate.exists():
+        raise PkiError(
+            f"no authority in {directory.path}. To make one, and a certificate for yourself:\n"
+            f"  airbound ca init --directory {directory.path}\n"
+            f"  airbound ca operator {_host_name()}-admin --directory {directory.path}\n"
+            "then start the controller again, and enrol access points and phones with `airbound enroll`"
+            " (docs/security.md). In a lab that nobody else reaches: --plain-text"
+        )
+    passphrase = files.passphrase(Path(options.passphrase_file)) if options.passphrase_file else None
+    authority = directory.load(now(), passphrase)
+    if authority.key is None:
+        raise PkiError(
+            f"{directory.key} is not there: this machine cannot sign its own certificate. Make one where the key is:"
+            " airbound ca controller NAME --out DIR; and name its files here: [tls] certificate, key, authorities"
+        )
+    lifetime = datetime.timedelta(days=options.controller_days)
+    return Issued(directory, authority, options.name or _host_name(), lifetime, now)
+
+
+def _host_name() -> str:
+    """The host's name with the characters that a name may have."""
+    text = re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname())[:NAME_MAX_CHARACTERS]
+    return text if text.strip(".") else "controller"
+
+
+def _lifetimes(options: TlsOptions) -> Lifetimes:
+    days = datetime.timedelta(days=1)
+    return Lifetimes(options.agent_days * days, options.operator_days * days)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The certificate that new connections are shown. gRPC asks for it at each handshake, in a thread of its own: it
+is made beforehand. Open streams go on as they are.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+
+from airbound.pki.authority import Authority
+from airbound.pki.server_identity import ServerIdentity, Source
+
+
+class ServerCertificates:
+    """By a source that is read now and then.
+
+    Raises:
+        PkiError: the source has no identity that can be used.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        first = source.read()
+        if first is None:
+            raise AssertionError("a source has an identity when it is read for the first time")
+        self._identity: ServerIdentity = first
+        self._configuration: Any = _configuration(first)
+        self.handshakes_total = 0  # begun, whatever became of them; counted in gRPC's threads, so approximate
+
+    @property
+    def identity(self) -> ServerIdentity:
+        """That new connections are shown."""
+        return self._identity
+
+    @property
+    def authority(self) -> Authority:
+        """Of the source."""
+        return self._source.authority
+
+    @property
+    def trust_domain(self) -> str:
+        """Of the authority."""
+        return self._source.authority.trust_domain
+
+    def refresh(self) -> bool:
+        """Read the source again; whether new connections are shown something new.
+
+        Raises:
+            PkiError: it cannot be used; what was shown before stays.
+        """
+        fresh = self._source.read()
+        if fresh is None:
+            return False
+        self._configuration = _configuration(fresh)
+        self._identity = fresh
+        return True
+
+    def credentials(self, *, clients: bool) -> grpc.ServerCredentials:
+        """For a port; with `clients` of those only who have a certificate of a trusted authority."""
+        current = self._configuration
+
+        def changed() -> Any:
+            nonlocal current
+            self.handshakes_total += 1
+            if current is self._configuration:
+                return None  # a new configuration is a new TLS context, which is dear
+            current = self._configuration
+            return current
+
+        return _dynamic(current, changed, clients)
+
+
+def _configuration(identity: ServerIdentity) -> Any:
+    make: Any = grpc.ssl_server_certificate_configuration
+    return make([(identity.key, identity.chain)], root_certificates=identity.roots)
+
+
+def _dynamic(initial: Any, fetch: Callable[[], Any], clients: bool) -> grpc.ServerCredentials:  # noqa: FBT001
+    make: Any = grpc.dynamic_ssl_server_credentials
+    credentials: grpc.ServerCredentials = make(initial, fetch, require_client_authentication=clients)
+    return credentials
