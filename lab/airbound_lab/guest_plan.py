@@ -300,16 +300,8 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             "name": "controller",
             "netns": "controller",
             "argv": [
-                *(
-                    programs.python,
-                    "-m",
-                    "airbound",
-                    "controller",
-                    "--plain-text",
-                    "--listen",
-                    controller,
-                    "--metrics=",
-                ),
+                *(programs.python, "-m", "airbound", "controller", "--plain-text"),
+                *("--listen", controller, "--metrics="),
                 *arguments,
                 *config,
             ],

@@ -178,12 +178,16 @@ def parser() -> argparse.ArgumentParser:
         "health", _health, "report whether a controller serves, for supervisors: exit code 0 if it does", "",
         " --controller unix:/run/airbound.sock --timeout 1", parents=[client],
     )  # fmt: skip
+    _add_completion(command)
+    pki_commands.add(command, client, _Surroundings())
+    return root
+
+
+def _add_completion(command: Callable[..., argparse.ArgumentParser]) -> None:
     options = command(
         "completion", _completion, "print what makes a shell complete commands and options", " bash", " zsh"
     )
     options.add_argument("shell", choices=SHELLS)
-    pki_commands.add(command, client, _Surroundings())
-    return root
 
 
 def main(argv: Sequence[str] | None = None) -> int:
