@@ -55,7 +55,7 @@ type Config struct {
 	// TLS is the client's configuration; nil connects in plain text.
 	TLS *tls.Config
 	// Replace, unless nil, makes a new connection take the place of the one in use whenever it receives. The stream
-	// moves when the new connection is ready.
+	// moves when the new connection is ready. Without one, the next attempt is made at once.
 	Replace <-chan struct{}
 	// BackoffMin and BackoffMax are the first and the longest wait between two attempts.
 	BackoffMin, BackoffMax time.Duration
@@ -67,6 +67,8 @@ type Config struct {
 	// Denied, unless nil, is called with the error if a controller refused the agent itself, and with nil when it has
 	// accepted the stream.
 	Denied func(error)
+	// Hopeless, unless nil, reports whether the next attempt will hardly succeed. The wait before it is a long one.
+	Hopeless func() bool
 
 	// keepalive is shorter in some tests.
 	keepalive keepaliveTimes
@@ -95,6 +97,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.Denied == nil {
 		cfg.Denied = func(error) {}
+	}
+	if cfg.Hopeless == nil {
+		cfg.Hopeless = func() bool { return false }
 	}
 	if cfg.dial == nil {
 		cfg.dial = dialWithDSCP
@@ -148,7 +153,7 @@ func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp
 
 	wait := backoff.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax}
 	denied := backoff.Backoff{Min: deniedWaitMin, Max: deniedWaitMax}
-	var lastCause string
+	var log causes
 	var ready *grpc.ClientConn
 	controller := strings.Join(cfg.Addresses, " ")
 	for ctx.Err() == nil {
@@ -163,23 +168,25 @@ func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp
 		// A controller that ends a stream as soon as it has accepted it is treated as one that refuses the connection.
 		if !opened.IsZero() && time.Since(opened) >= cfg.BackoffMax {
 			wait.Reset()
+			log.forget()
 		}
 		delay := wait.Next()
-		if isDenied(err) {
-			delay = max(delay, denied.Next())
+		isDenied := isDenied(err)
+		if isDenied {
 			cfg.Denied(err)
+		}
+		if isDenied || cfg.Hopeless() {
+			delay = max(delay, denied.Next())
 		} else {
 			denied.Reset()
 		}
-		level := slog.LevelWarn
-		if cause := err.Error(); cause == lastCause && opened.IsZero() {
-			level = slog.LevelDebug
-		} else {
-			lastCause = cause
-		}
-		cfg.Logger.Log(ctx, level, "no stream to the controller", "controller", controller, "error", err,
+		cfg.Logger.Log(ctx, log.level(err), "no stream to the controller", "controller", controller, "error", err,
 			"retry_in", delay.Round(time.Millisecond))
-		backoff.Sleep(ctx, delay)
+		select {
+		case <-ctx.Done():
+		case <-time.After(delay):
+		case <-cfg.Replace: // The next attempt has a reason to succeed.
+		}
 	}
 	if ready != nil {
 		_ = ready.Close()

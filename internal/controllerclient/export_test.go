@@ -4,6 +4,7 @@ package controllerclient
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"time"
 )
@@ -38,6 +39,15 @@ func KeepNewest[T any](
 	kept := keepNewest(ctx, in, merge)
 	return kept.out, kept.drop, kept.stopped
 }
+
+// Causes is causes for the tests.
+type Causes struct{ causes }
+
+// Level is level.
+func (c *Causes) Level(err error) slog.Level { return c.level(err) }
+
+// Forget is forget.
+func (c *Causes) Forget() { c.forget() }
 
 // Connect is connect for the tests.
 func Connect(ctx context.Context, controllers []string, dial func(context.Context, string) (net.Conn, error)) (

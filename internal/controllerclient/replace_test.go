@@ -5,6 +5,7 @@ package controllerclient_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -104,5 +105,49 @@ func TestAnAgentThatIsDeniedWaitsLonger(t *testing.T) {
 				t.Errorf("waits %v", wait)
 			}
 		})
+	}
+}
+
+func TestAnAttemptThatWillHardlySucceedWaitsLonger(t *testing.T) {
+	address, kill := serve(t, newController(), "127.0.0.1:0")
+	kill()
+	log, replace := make(lines, 1000), make(chan struct{}, 1)
+	startAgent(t, controllerclient.Config{
+		Addresses: []string{address}, Logger: slog.New(slog.NewTextHandler(log, nil)), Replace: replace,
+		Hopeless: func() bool { return true },
+	})
+	if _, wait := attempt(t, log); wait < time.Second {
+		t.Errorf("waits %v", wait)
+	}
+}
+
+// A new certificate is a reason to try at once.
+func TestANewCertificateEndsTheWait(t *testing.T) {
+	attempts, replace := make(chan struct{}), make(chan struct{})
+	dial := func(context.Context, string) (net.Conn, error) {
+		attempts <- struct{}{}
+		return nil, errors.New("out of range")
+	}
+	cfg := controllerclient.WithDial(controllerclient.Config{
+		Addresses: []string{"127.0.0.1:1"}, Logger: slog.New(slog.DiscardHandler), Replace: replace,
+		BackoffMin: time.Hour, BackoffMax: time.Hour,
+	}, dial)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- controllerclient.Run(ctx, cfg, controllerclient.Stream[request, response]{Open: openStream})
+	}()
+	for range 3 {
+		next(t, "attempt", attempts)
+		select {
+		case replace <- struct{}{}:
+		case <-time.After(timeout):
+			t.Fatal("the wait does not end")
+		}
+	}
+	next(t, "attempt", attempts)
+	cancel()
+	if err := next(t, "end of Run", ended); err != nil {
+		t.Error(err)
 	}
 }

@@ -18,6 +18,7 @@ func RunStream[Req, Resp any](
 	}
 	return device.Run(ctx, func(ctx context.Context) error {
 		cfg.TLS, cfg.Replace = device.TLS(), device.replaced
+		cfg.Hopeless = device.ended
 		cfg.Denied = func(err error) { device.record(connecting, answered(err)) }
 		return controllerclient.Run(ctx, cfg, stream)
 	})
