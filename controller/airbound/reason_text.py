@@ -54,6 +54,7 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.RATE_LIMITED: lambda r: f"more than {_number(r.limit)} reports a second",
     Code.OTHER_CELL: lambda r: f"a stream reports one cell; this one reports {r.subject} as well",
     Code.CELL_CLAIMED: lambda r: f"the access point {r.subject} reports the same cell",
+    Code.CELL_PINNED: lambda r: f"the cell is the access point {r.subject}'s (`airbound move-cell` changes that)",
     Code.TOO_MANY_STREAMS: lambda r: f"more than {_number(r.limit)} streams{f' from {r.subject}' if r.subject else ''}",
     Code.REPLACED: lambda _: "a newer stream took its place",
     Code.OUT_OF_ORDER_STREAK: lambda r: f"{_number(r.after)} reports in a row were out of order",

@@ -59,6 +59,7 @@ class Code(IntEnum):
     OTHER_CELL = 88
     CELL_CLAIMED = 89
     TOO_MANY_STREAMS = 90
+    CELL_PINNED = 91
     # Closed.
     REPLACED = 100
     OUT_OF_ORDER_STREAK = 101

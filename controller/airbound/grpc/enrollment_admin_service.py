@@ -8,12 +8,14 @@ from typing import Any, NoReturn
 import grpc
 from cryptography.hazmat.primitives import serialization
 
+from airbound.core.addresses import mac_from_text, mac_text
 from airbound.core.principals import Role
 from airbound.grpc.operator_guard import caller
 from airbound.grpc.server_certificates import ServerCertificates
 from airbound.pki.certificates import serial_of_text, serial_text
 from airbound.pki.enrollment import Enrollment
 from airbound.pki.identities import CLIENT_ROLES, CONTROLLER, Identity, IdentityError, identity_of_text
+from airbound.pki.pins import Pins
 from airbound.pki.records import Enrolled, Origin, RecordError
 from airbound.pki.revocation import Revocations
 from airbound.runtime import log
@@ -36,8 +38,14 @@ class EnrollmentAdminService(pki_pb2_grpc.EnrollmentAdminServiceServicer):
     """Tokens, certificates and revocations of a controller; `enrollment_at` is where devices use their tokens."""
 
     def __init__(
-        self, enrollment: Enrollment, revocations: Revocations, certificates: ServerCertificates, enrollment_at: str
+        self,
+        enrollment: Enrollment,
+        revocations: Revocations,
+        certificates: ServerCertificates,
+        enrollment_at: str,
+        pins: Pins,
     ) -> None:
+        self._pins = pins
         self._enrollment = enrollment
         self._revocations = revocations
         self._certificates = certificates
@@ -62,6 +70,19 @@ class EnrollmentAdminService(pki_pb2_grpc.EnrollmentAdminServiceServicer):
             enrollment=self._enrollment_at,
             valid_certificates=made.valid_certificates,
         )
+
+    async def MoveCell(  # noqa: N802
+        self, request: pki_pb2.MoveCellRequest, context: Any
+    ) -> pki_pb2.MoveCellResponse:
+        """Another access point speaks for a cell."""
+        try:
+            bssid = mac_from_text(request.bssid[:TEXT_MAX_CHARACTERS])
+            name = Identity("access-point", request.access_point).name if request.access_point else ""
+            before = await self._pins.move(bssid, name)
+        except (ValueError, StoreError) as error:
+            await _fail(context, error)
+        log.event("info", "cell", mac_text(bssid), f"moved from {before or 'nobody'} to {name or 'the next'}")
+        return pki_pb2.MoveCellResponse(previous_access_point=before)
 
     async def ListEnrolled(  # noqa: N802
         self, request: pki_pb2.ListEnrolledRequest, context: Any

@@ -20,6 +20,7 @@ from airbound.grpc.enrollment_admin_service import EnrollmentAdminService
 from airbound.grpc.enrollment_service import REQUEST_BYTES_MAX, CertificateService, EnrollmentService
 from airbound.grpc.operator_guard import OperatorGuard
 from airbound.grpc.peers import Peer
+from airbound.grpc.pinned import Pinned
 from airbound.grpc.server_certificates import ServerCertificates
 from airbound.pki import files
 from airbound.pki.directory import Directory, default_directory
@@ -27,10 +28,12 @@ from airbound.pki.enrollment import Enrollment, Lifetimes
 from airbound.pki.errors import PkiError
 from airbound.pki.identities import NAME_MAX_CHARACTERS
 from airbound.pki.options import TlsOptions
+from airbound.pki.pins import Pins
 from airbound.pki.revocation import Revocations
 from airbound.pki.server_identity import FromFiles, Issued, Source
 from airbound.runtime import log
 from airbound.runtime.address_limits import AddressLimits
+from airbound.runtime.reception import Reception
 from airbound.runtime.runner import Runner
 from airbound.store.types import Store, StoreError
 from airbound.v1 import enrollment_pb2_grpc, pki_pb2_grpc
@@ -58,6 +61,7 @@ class Security:
     streams: CertifiedStreams
     enrollment: Enrollment
     peers: Certified
+    pins: Pins
     own_store: Store | None  # that nobody else starts and closes
 
     @property
@@ -75,12 +79,16 @@ class Security:
         """Of the operators' server."""
         return (OperatorGuard(self.peers, runner.refuse, self.record),)
 
+    def receiving(self, reception: Reception, runner: Runner) -> Reception:
+        """A reception that takes reports of a cell from its own access point only."""
+        return Pinned(reception, self.pins, runner)
+
     def add_services(self, agents: grpc.aio.Server, operators: grpc.aio.Server, runner: Runner, at: str) -> None:
         """What both have with TLS only; `at` is where devices use their tokens."""
         certificates = CertificateService(self.enrollment, self.peers, runner.refuse)
         for server in (agents, operators):
             enrollment_pb2_grpc.add_CertificateServiceServicer_to_server(certificates, server)
-        admin = EnrollmentAdminService(self.enrollment, self.revocations, self.certificates, at)
+        admin = EnrollmentAdminService(self.enrollment, self.revocations, self.certificates, at, self.pins)
         pki_pb2_grpc.add_EnrollmentAdminServiceServicer_to_server(admin, operators)
 
     def enrollment_server(self, options: Sequence[tuple[str, Any]], runner: Runner) -> grpc.aio.Server | None:
@@ -168,7 +176,7 @@ def secure(
         report=report,
     )
     peers = Certified(lambda: certificates.trust_domain, revocations, streams)
-    return Security(options, certificates, revocations, streams, enrollment, peers, own_store)
+    return Security(options, certificates, revocations, streams, enrollment, peers, Pins(store), own_store)
 
 
 def directory_of(options: TlsOptions) -> Directory:

@@ -111,7 +111,10 @@ async def start(
     peers = PlainText() if security is None else security.peers
     credentials = None if security is None else partial(security.certificates.credentials, clients=True)
     agents = grpc.aio.server(options=AGENT_OPTIONS)
-    reports = AgentServices(runner, reception or Alone(runner), reports_per_s, peers)
+    reception = reception or Alone(runner)
+    if security is not None:
+        reception = security.receiving(reception, runner)
+    reports = AgentServices(runner, reception, reports_per_s, peers)
     agents.add_generic_rpc_handlers(reports.handlers())
     guards = () if security is None else security.guards(runner)
     people = grpc.aio.server(options=OPERATOR_OPTIONS, interceptors=guards)

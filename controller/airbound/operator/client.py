@@ -194,6 +194,12 @@ class Client:
         answer: pki_pb2.RevokeResponse = self._call(lambda: self._admin.Revoke(request, **self._options))
         return answer
 
+    def move_cell(self, bssid: str, access_point: str) -> pki_pb2.MoveCellResponse:
+        """Have another access point speak for a cell."""
+        request = pki_pb2.MoveCellRequest(bssid=bssid, access_point=access_point)
+        answer: pki_pb2.MoveCellResponse = self._call(lambda: self._admin.MoveCell(request, **self._options))
+        return answer
+
     def renew(self, request: bytes) -> enrollment_pb2.Credentials:
         """Another certificate for whom this connection's is."""
         answer: enrollment_pb2.RenewResponse = self._call(

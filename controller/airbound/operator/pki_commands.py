@@ -78,6 +78,14 @@ def add(command: CommandMaker, client: argparse.ArgumentParser, around: Surround
     options.add_argument("what", metavar="ROLE/NAME|SERIAL", help="as `airbound enrolled` shows them")
     options.add_argument("--reason", default="", help="free text, kept with the record")
     options = command(
+        "move-cell", commands.move_cell, "have another access point speak for a cell",
+        " 02:00:00:00:00:01 ap-roof", " 02:00:00:00:00:01 --next", parents=(client,),
+    )  # fmt: skip
+    options.add_argument("bssid", metavar="BSSID")
+    chosen = options.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("name", nargs="?", default="", metavar="NAME", help="of the access point's certificate")
+    chosen.add_argument("--next", action="store_true", help="whoever reports the cell next, as at first")
+    options = command(
         "login", commands.login, "get an operator's certificate by a token, or another one by the one that is there",
         " --enroll controller.example:50053 --token TOKEN", " --renew --controller controller.example:50052",
         parents=(client,),
@@ -176,6 +184,17 @@ class _Commands:
         def ask(client: "Client") -> int:
             answer = client.enrolled(arguments.role)
             return self._around.output(display.as_json(answer) if arguments.json else pki_display.enrolled(answer))
+
+        return self._around.with_client(arguments, ask)
+
+    def move_cell(self, arguments: argparse.Namespace) -> int:
+        """Another access point for a cell."""
+        from airbound.operator import display
+
+        def ask(client: "Client") -> int:
+            answer = client.move_cell(arguments.bssid, arguments.name)
+            previous = answer.previous_access_point or "nobody"
+            return self._around.output(display.as_json(answer) if arguments.json else f"was {previous}'s")
 
         return self._around.with_client(arguments, ask)
 

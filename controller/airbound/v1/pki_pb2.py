@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x61irbound/v1/pki.proto\x12\x0b\x61irbound.v1\"Q\n\x11IssueTokenRequest\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04uses\x18\x03 \x01(\r\x12\x12\n\nlifetime_s\x18\x04 \x01(\r\"i\n\x12IssueTokenResponse\x12\r\n\x05token\x18\x01 \x01(\t\x12\x14\n\x0c\x65xpires_at_s\x18\x02 \x01(\x03\x12\x12\n\nenrollment\x18\x03 \x01(\t\x12\x1a\n\x12valid_certificates\x18\x04 \x01(\r\"#\n\x13ListEnrolledRequest\x12\x0c\n\x04role\x18\x01 \x01(\t\"?\n\x14ListEnrolledResponse\x12\'\n\x08\x65nrolled\x18\x01 \x03(\x0b\x32\x15.airbound.v1.Enrolled\"s\n\x08\x45nrolled\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x15\n\renrolled_at_s\x18\x03 \x01(\x03\x12\x34\n\x0c\x63\x65rtificates\x18\x04 \x03(\x0b\x32\x1e.airbound.v1.IssuedCertificate\"\xbd\x01\n\x11IssuedCertificate\x12\x0e\n\x06serial\x18\x01 \x01(\t\x12\x13\n\x0bissued_at_s\x18\x02 \x01(\x03\x12\x13\n\x0bnot_after_s\x18\x03 \x01(\x03\x12\x12\n\nkey_sha256\x18\x04 \x01(\t\x12.\n\x06origin\x18\x05 \x01(\x0e\x32\x1e.airbound.v1.CertificateOrigin\x12\x0f\n\x07revoked\x18\x06 \x01(\x08\x12\x19\n\x11revocation_reason\x18\x07 \x01(\t\"U\n\rRevokeRequest\x12\x12\n\x08identity\x18\x01 \x01(\tH\x00\x12\x10\n\x06serial\x18\x02 \x01(\tH\x00\x12\x0e\n\x06reason\x18\x03 \x01(\tB\x0e\n\x0c\x63\x65rtificates\"B\n\x0eRevokeResponse\x12\x0f\n\x07serials\x18\x01 \x03(\t\x12\x0f\n\x07streams\x18\x02 \x01(\r\x12\x0e\n\x06tokens\x18\x03 \x01(\r\"\x15\n\x13GetAuthorityRequest\"\xc5\x01\n\x14GetAuthorityResponse\x12\x14\n\x0ctrust_domain\x18\x01 \x01(\t\x12\x13\n\x0b\x63\x65rtificate\x18\x02 \x01(\x0c\x12\x13\n\x0b\x66ingerprint\x18\x03 \x01(\t\x12\x13\n\x0bnot_after_s\x18\x04 \x01(\x03\x12\x10\n\x08\x63\x61n_sign\x18\x05 \x01(\x08\x12\x13\n\x0b\x61uthorities\x18\x06 \x03(\x0c\x12\x15\n\rserver_serial\x18\x07 \x01(\t\x12\x1a\n\x12server_not_after_s\x18\x08 \x01(\x03*\x95\x01\n\x11\x43\x65rtificateOrigin\x12\"\n\x1e\x43\x45RTIFICATE_ORIGIN_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x43\x45RTIFICATE_ORIGIN_TOKEN\x10\x01\x12\x1e\n\x1a\x43\x45RTIFICATE_ORIGIN_RENEWAL\x10\x02\x12\x1e\n\x1a\x43\x45RTIFICATE_ORIGIN_COMMAND\x10\x03\x32\xd6\x02\n\x16\x45nrollmentAdminService\x12M\n\nIssueToken\x12\x1e.airbound.v1.IssueTokenRequest\x1a\x1f.airbound.v1.IssueTokenResponse\x12U\n\x0cListEnrolled\x12 .airbound.v1.ListEnrolledRequest\x1a!.airbound.v1.ListEnrolledResponse0\x01\x12\x41\n\x06Revoke\x12\x1a.airbound.v1.RevokeRequest\x1a\x1b.airbound.v1.RevokeResponse\x12S\n\x0cGetAuthority\x12 .airbound.v1.GetAuthorityRequest\x1a!.airbound.v1.GetAuthorityResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x61irbound/v1/pki.proto\x12\x0b\x61irbound.v1\"Q\n\x11IssueTokenRequest\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04uses\x18\x03 \x01(\r\x12\x12\n\nlifetime_s\x18\x04 \x01(\r\"i\n\x12IssueTokenResponse\x12\r\n\x05token\x18\x01 \x01(\t\x12\x14\n\x0c\x65xpires_at_s\x18\x02 \x01(\x03\x12\x12\n\nenrollment\x18\x03 \x01(\t\x12\x1a\n\x12valid_certificates\x18\x04 \x01(\r\"6\n\x0fMoveCellRequest\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\x12\x14\n\x0c\x61\x63\x63\x65ss_point\x18\x02 \x01(\t\"1\n\x10MoveCellResponse\x12\x1d\n\x15previous_access_point\x18\x01 \x01(\t\"#\n\x13ListEnrolledRequest\x12\x0c\n\x04role\x18\x01 \x01(\t\"?\n\x14ListEnrolledResponse\x12\'\n\x08\x65nrolled\x18\x01 \x03(\x0b\x32\x15.airbound.v1.Enrolled\"s\n\x08\x45nrolled\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x15\n\renrolled_at_s\x18\x03 \x01(\x03\x12\x34\n\x0c\x63\x65rtificates\x18\x04 \x03(\x0b\x32\x1e.airbound.v1.IssuedCertificate\"\xbd\x01\n\x11IssuedCertificate\x12\x0e\n\x06serial\x18\x01 \x01(\t\x12\x13\n\x0bissued_at_s\x18\x02 \x01(\x03\x12\x13\n\x0bnot_after_s\x18\x03 \x01(\x03\x12\x12\n\nkey_sha256\x18\x04 \x01(\t\x12.\n\x06origin\x18\x05 \x01(\x0e\x32\x1e.airbound.v1.CertificateOrigin\x12\x0f\n\x07revoked\x18\x06 \x01(\x08\x12\x19\n\x11revocation_reason\x18\x07 \x01(\t\"U\n\rRevokeRequest\x12\x12\n\x08identity\x18\x01 \x01(\tH\x00\x12\x10\n\x06serial\x18\x02 \x01(\tH\x00\x12\x0e\n\x06reason\x18\x03 \x01(\tB\x0e\n\x0c\x63\x65rtificates\"B\n\x0eRevokeResponse\x12\x0f\n\x07serials\x18\x01 \x03(\t\x12\x0f\n\x07streams\x18\x02 \x01(\r\x12\x0e\n\x06tokens\x18\x03 \x01(\r\"\x15\n\x13GetAuthorityRequest\"\xc5\x01\n\x14GetAuthorityResponse\x12\x14\n\x0ctrust_domain\x18\x01 \x01(\t\x12\x13\n\x0b\x63\x65rtificate\x18\x02 \x01(\x0c\x12\x13\n\x0b\x66ingerprint\x18\x03 \x01(\t\x12\x13\n\x0bnot_after_s\x18\x04 \x01(\x03\x12\x10\n\x08\x63\x61n_sign\x18\x05 \x01(\x08\x12\x13\n\x0b\x61uthorities\x18\x06 \x03(\x0c\x12\x15\n\rserver_serial\x18\x07 \x01(\t\x12\x1a\n\x12server_not_after_s\x18\x08 \x01(\x03*\x95\x01\n\x11\x43\x65rtificateOrigin\x12\"\n\x1e\x43\x45RTIFICATE_ORIGIN_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x43\x45RTIFICATE_ORIGIN_TOKEN\x10\x01\x12\x1e\n\x1a\x43\x45RTIFICATE_ORIGIN_RENEWAL\x10\x02\x12\x1e\n\x1a\x43\x45RTIFICATE_ORIGIN_COMMAND\x10\x03\x32\x9f\x03\n\x16\x45nrollmentAdminService\x12M\n\nIssueToken\x12\x1e.airbound.v1.IssueTokenRequest\x1a\x1f.airbound.v1.IssueTokenResponse\x12U\n\x0cListEnrolled\x12 .airbound.v1.ListEnrolledRequest\x1a!.airbound.v1.ListEnrolledResponse0\x01\x12\x41\n\x06Revoke\x12\x1a.airbound.v1.RevokeRequest\x1a\x1b.airbound.v1.RevokeResponse\x12G\n\x08MoveCell\x12\x1c.airbound.v1.MoveCellRequest\x1a\x1d.airbound.v1.MoveCellResponse\x12S\n\x0cGetAuthority\x12 .airbound.v1.GetAuthorityRequest\x1a!.airbound.v1.GetAuthorityResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,28 +32,32 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'airbound.v1.pki_pb2', _glob
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1'
-  _globals['_CERTIFICATEORIGIN']._serialized_start=1018
-  _globals['_CERTIFICATEORIGIN']._serialized_end=1167
+  _globals['_CERTIFICATEORIGIN']._serialized_start=1125
+  _globals['_CERTIFICATEORIGIN']._serialized_end=1274
   _globals['_ISSUETOKENREQUEST']._serialized_start=38
   _globals['_ISSUETOKENREQUEST']._serialized_end=119
   _globals['_ISSUETOKENRESPONSE']._serialized_start=121
   _globals['_ISSUETOKENRESPONSE']._serialized_end=226
-  _globals['_LISTENROLLEDREQUEST']._serialized_start=228
-  _globals['_LISTENROLLEDREQUEST']._serialized_end=263
-  _globals['_LISTENROLLEDRESPONSE']._serialized_start=265
-  _globals['_LISTENROLLEDRESPONSE']._serialized_end=328
-  _globals['_ENROLLED']._serialized_start=330
-  _globals['_ENROLLED']._serialized_end=445
-  _globals['_ISSUEDCERTIFICATE']._serialized_start=448
-  _globals['_ISSUEDCERTIFICATE']._serialized_end=637
-  _globals['_REVOKEREQUEST']._serialized_start=639
-  _globals['_REVOKEREQUEST']._serialized_end=724
-  _globals['_REVOKERESPONSE']._serialized_start=726
-  _globals['_REVOKERESPONSE']._serialized_end=792
-  _globals['_GETAUTHORITYREQUEST']._serialized_start=794
-  _globals['_GETAUTHORITYREQUEST']._serialized_end=815
-  _globals['_GETAUTHORITYRESPONSE']._serialized_start=818
-  _globals['_GETAUTHORITYRESPONSE']._serialized_end=1015
-  _globals['_ENROLLMENTADMINSERVICE']._serialized_start=1170
-  _globals['_ENROLLMENTADMINSERVICE']._serialized_end=1512
+  _globals['_MOVECELLREQUEST']._serialized_start=228
+  _globals['_MOVECELLREQUEST']._serialized_end=282
+  _globals['_MOVECELLRESPONSE']._serialized_start=284
+  _globals['_MOVECELLRESPONSE']._serialized_end=333
+  _globals['_LISTENROLLEDREQUEST']._serialized_start=335
+  _globals['_LISTENROLLEDREQUEST']._serialized_end=370
+  _globals['_LISTENROLLEDRESPONSE']._serialized_start=372
+  _globals['_LISTENROLLEDRESPONSE']._serialized_end=435
+  _globals['_ENROLLED']._serialized_start=437
+  _globals['_ENROLLED']._serialized_end=552
+  _globals['_ISSUEDCERTIFICATE']._serialized_start=555
+  _globals['_ISSUEDCERTIFICATE']._serialized_end=744
+  _globals['_REVOKEREQUEST']._serialized_start=746
+  _globals['_REVOKEREQUEST']._serialized_end=831
+  _globals['_REVOKERESPONSE']._serialized_start=833
+  _globals['_REVOKERESPONSE']._serialized_end=899
+  _globals['_GETAUTHORITYREQUEST']._serialized_start=901
+  _globals['_GETAUTHORITYREQUEST']._serialized_end=922
+  _globals['_GETAUTHORITYRESPONSE']._serialized_start=925
+  _globals['_GETAUTHORITYRESPONSE']._serialized_end=1122
+  _globals['_ENROLLMENTADMINSERVICE']._serialized_start=1277
+  _globals['_ENROLLMENTADMINSERVICE']._serialized_end=1692
 # @@protoc_insertion_point(module_scope)

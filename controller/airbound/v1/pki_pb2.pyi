@@ -42,6 +42,20 @@ class IssueTokenResponse(_message.Message):
     valid_certificates: int
     def __init__(self, token: _Optional[str] = ..., expires_at_s: _Optional[int] = ..., enrollment: _Optional[str] = ..., valid_certificates: _Optional[int] = ...) -> None: ...
 
+class MoveCellRequest(_message.Message):
+    __slots__ = ("bssid", "access_point")
+    BSSID_FIELD_NUMBER: _ClassVar[int]
+    ACCESS_POINT_FIELD_NUMBER: _ClassVar[int]
+    bssid: str
+    access_point: str
+    def __init__(self, bssid: _Optional[str] = ..., access_point: _Optional[str] = ...) -> None: ...
+
+class MoveCellResponse(_message.Message):
+    __slots__ = ("previous_access_point",)
+    PREVIOUS_ACCESS_POINT_FIELD_NUMBER: _ClassVar[int]
+    previous_access_point: str
+    def __init__(self, previous_access_point: _Optional[str] = ...) -> None: ...
+
 class ListEnrolledRequest(_message.Message):
     __slots__ = ("role",)
     ROLE_FIELD_NUMBER: _ClassVar[int]

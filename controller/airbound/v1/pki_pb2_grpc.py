@@ -49,6 +49,11 @@ class EnrollmentAdminServiceStub(object):
                 request_serializer=airbound_dot_v1_dot_pki__pb2.RevokeRequest.SerializeToString,
                 response_deserializer=airbound_dot_v1_dot_pki__pb2.RevokeResponse.FromString,
                 _registered_method=True)
+        self.MoveCell = channel.unary_unary(
+                '/airbound.v1.EnrollmentAdminService/MoveCell',
+                request_serializer=airbound_dot_v1_dot_pki__pb2.MoveCellRequest.SerializeToString,
+                response_deserializer=airbound_dot_v1_dot_pki__pb2.MoveCellResponse.FromString,
+                _registered_method=True)
         self.GetAuthority = channel.unary_unary(
                 '/airbound.v1.EnrollmentAdminService/GetAuthority',
                 request_serializer=airbound_dot_v1_dot_pki__pb2.GetAuthorityRequest.SerializeToString,
@@ -80,6 +85,13 @@ class EnrollmentAdminServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def MoveCell(self, request, context):
+        """MoveCell has another access point speak for a cell; otherwise whoever reported it first does.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetAuthority(self, request, context):
         """GetAuthority returns the authority that signs, and the server's own certificate.
         """
@@ -104,6 +116,11 @@ def add_EnrollmentAdminServiceServicer_to_server(servicer, server):
                     servicer.Revoke,
                     request_deserializer=airbound_dot_v1_dot_pki__pb2.RevokeRequest.FromString,
                     response_serializer=airbound_dot_v1_dot_pki__pb2.RevokeResponse.SerializeToString,
+            ),
+            'MoveCell': grpc.unary_unary_rpc_method_handler(
+                    servicer.MoveCell,
+                    request_deserializer=airbound_dot_v1_dot_pki__pb2.MoveCellRequest.FromString,
+                    response_serializer=airbound_dot_v1_dot_pki__pb2.MoveCellResponse.SerializeToString,
             ),
             'GetAuthority': grpc.unary_unary_rpc_method_handler(
                     servicer.GetAuthority,
@@ -192,6 +209,33 @@ class EnrollmentAdminService(object):
             '/airbound.v1.EnrollmentAdminService/Revoke',
             airbound_dot_v1_dot_pki__pb2.RevokeRequest.SerializeToString,
             airbound_dot_v1_dot_pki__pb2.RevokeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def MoveCell(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/airbound.v1.EnrollmentAdminService/MoveCell',
+            airbound_dot_v1_dot_pki__pb2.MoveCellRequest.SerializeToString,
+            airbound_dot_v1_dot_pki__pb2.MoveCellResponse.FromString,
             options,
             channel_credentials,
             insecure,

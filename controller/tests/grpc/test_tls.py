@@ -33,7 +33,7 @@ from airbound.pki.enrollment import Lifetimes
 from airbound.pki.identities import DEFAULT_TRUST_DOMAIN, CertificateRole
 from airbound.store.memory import Memory, MemoryStore
 from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone, Secured, channel
-from airbound.testing.live import MACS, LiveController, upload
+from airbound.testing.live import BSSID, MACS, LiveController, upload
 from airbound.testing.pki import Client, Site, nobody, request
 from airbound.v1 import (
     enrollment_pb2,
@@ -476,3 +476,43 @@ async def test_an_authority_that_replaces_another(world: World, tmp_path: Path) 
         certificate.public_bytes(Encoding.DER) for certificate in (world.site.authority.certificate, after.certificate)
     ]
     assert phone.error is None
+
+
+# Whose a cell is
+
+
+async def test_a_cell_stays_with_the_access_point_that_reported_it_first(world: World) -> None:
+    live = world.live
+    await live.senders(1)
+    first, secured = live.access_point, world.site.client("access-point", "other").secured()
+    async with FakeAccessPoint(live.target, secured) as other:
+        live.access_point = other
+        await live.report(MACS[0])
+
+        async def refused() -> bool:
+            return world.refused(Code.CELL_PINNED) > 0
+
+        await live.until(refused)
+        assert [cell.access_point for cell in await live.cells()] == ["ap"]
+        await first.done_writing()
+        moved = await world.admin().MoveCell(pki_pb2.MoveCellRequest(bssid=BSSID, access_point="other"))
+        assert moved.previous_access_point == "ap"
+
+        async def is_others() -> bool:
+            await live.report(MACS[0])
+            return [cell.access_point for cell in await live.cells()] == ["other"]
+
+        await live.until(is_others)
+
+
+@pytest.mark.parametrize(("bssid", "name"), [("x", "ap"), (BSSID, "a b"), (BSSID, "x" * 65)])
+async def test_a_cell_is_moved_to_names_only(world: World, bssid: str, name: str) -> None:
+    error = await failure(world.admin().MoveCell(pki_pb2.MoveCellRequest(bssid=bssid, access_point=name)))
+    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_a_cell_of_nobody_is_the_next_ones(world: World) -> None:
+    await world.live.senders(1)
+    moved = await world.admin().MoveCell(pki_pb2.MoveCellRequest(bssid=BSSID))
+    assert moved.previous_access_point == "ap"
+    assert await world.security.pins.claim(bytes.fromhex(BSSID.replace(":", "")), "other") == "other"

@@ -26,7 +26,7 @@ NOBODY = "127.0.0.1:1"
 PLAIN = ("--plain-text", "--timeout", "30")
 COMMANDS = (
     "controller", "check-config", "cells", "stations", "terminals", "explain", "counters", "config", "mode", "exempt",
-    "replicas", "health", "completion", "enroll", "enrolled", "revoke", "login", "ca",
+    "replicas", "health", "completion", "enroll", "enrolled", "revoke", "move-cell", "login", "ca",
 )  # fmt: skip
 
 

@@ -227,6 +227,104 @@ func (x *IssueTokenResponse) GetValidCertificates() uint32 {
 	return 0
 }
 
+type MoveCellRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Bssid string                 `protobuf:"bytes,1,opt,name=bssid,proto3" json:"bssid,omitempty"`
+	// Name of an access point; empty: the next that reports the cell.
+	AccessPoint   string `protobuf:"bytes,2,opt,name=access_point,json=accessPoint,proto3" json:"access_point,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveCellRequest) Reset() {
+	*x = MoveCellRequest{}
+	mi := &file_airbound_v1_pki_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveCellRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveCellRequest) ProtoMessage() {}
+
+func (x *MoveCellRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_pki_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveCellRequest.ProtoReflect.Descriptor instead.
+func (*MoveCellRequest) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *MoveCellRequest) GetBssid() string {
+	if x != nil {
+		return x.Bssid
+	}
+	return ""
+}
+
+func (x *MoveCellRequest) GetAccessPoint() string {
+	if x != nil {
+		return x.AccessPoint
+	}
+	return ""
+}
+
+type MoveCellResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty if there was none.
+	PreviousAccessPoint string `protobuf:"bytes,1,opt,name=previous_access_point,json=previousAccessPoint,proto3" json:"previous_access_point,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *MoveCellResponse) Reset() {
+	*x = MoveCellResponse{}
+	mi := &file_airbound_v1_pki_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveCellResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveCellResponse) ProtoMessage() {}
+
+func (x *MoveCellResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_pki_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveCellResponse.ProtoReflect.Descriptor instead.
+func (*MoveCellResponse) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *MoveCellResponse) GetPreviousAccessPoint() string {
+	if x != nil {
+		return x.PreviousAccessPoint
+	}
+	return ""
+}
+
 type ListEnrolledRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty: all.
@@ -237,7 +335,7 @@ type ListEnrolledRequest struct {
 
 func (x *ListEnrolledRequest) Reset() {
 	*x = ListEnrolledRequest{}
-	mi := &file_airbound_v1_pki_proto_msgTypes[2]
+	mi := &file_airbound_v1_pki_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -249,7 +347,7 @@ func (x *ListEnrolledRequest) String() string {
 func (*ListEnrolledRequest) ProtoMessage() {}
 
 func (x *ListEnrolledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_pki_proto_msgTypes[2]
+	mi := &file_airbound_v1_pki_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -262,7 +360,7 @@ func (x *ListEnrolledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEnrolledRequest.ProtoReflect.Descriptor instead.
 func (*ListEnrolledRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{2}
+	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListEnrolledRequest) GetRole() string {
@@ -281,7 +379,7 @@ type ListEnrolledResponse struct {
 
 func (x *ListEnrolledResponse) Reset() {
 	*x = ListEnrolledResponse{}
-	mi := &file_airbound_v1_pki_proto_msgTypes[3]
+	mi := &file_airbound_v1_pki_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -293,7 +391,7 @@ func (x *ListEnrolledResponse) String() string {
 func (*ListEnrolledResponse) ProtoMessage() {}
 
 func (x *ListEnrolledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_pki_proto_msgTypes[3]
+	mi := &file_airbound_v1_pki_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -306,7 +404,7 @@ func (x *ListEnrolledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEnrolledResponse.ProtoReflect.Descriptor instead.
 func (*ListEnrolledResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{3}
+	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListEnrolledResponse) GetEnrolled() []*Enrolled {
@@ -330,7 +428,7 @@ type Enrolled struct {
 
 func (x *Enrolled) Reset() {
 	*x = Enrolled{}
-	mi := &file_airbound_v1_pki_proto_msgTypes[4]
+	mi := &file_airbound_v1_pki_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -342,7 +440,7 @@ func (x *Enrolled) String() string {
 func (*Enrolled) ProtoMessage() {}
 
 func (x *Enrolled) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_pki_proto_msgTypes[4]
+	mi := &file_airbound_v1_pki_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -355,7 +453,7 @@ func (x *Enrolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Enrolled.ProtoReflect.Descriptor instead.
 func (*Enrolled) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{4}
+	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Enrolled) GetRole() string {
@@ -403,7 +501,7 @@ type IssuedCertificate struct {
 
 func (x *IssuedCertificate) Reset() {
 	*x = IssuedCertificate{}
-	mi := &file_airbound_v1_pki_proto_msgTypes[5]
+	mi := &file_airbound_v1_pki_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -415,7 +513,7 @@ func (x *IssuedCertificate) String() string {
 func (*IssuedCertificate) ProtoMessage() {}
 
 func (x *IssuedCertificate) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_pki_proto_msgTypes[5]
+	mi := &file_airbound_v1_pki_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -428,7 +526,7 @@ func (x *IssuedCertificate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssuedCertificate.ProtoReflect.Descriptor instead.
 func (*IssuedCertificate) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{5}
+	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *IssuedCertificate) GetSerial() string {
@@ -495,7 +593,7 @@ type RevokeRequest struct {
 
 func (x *RevokeRequest) Reset() {
 	*x = RevokeRequest{}
-	mi := &file_airbound_v1_pki_proto_msgTypes[6]
+	mi := &file_airbound_v1_pki_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -507,7 +605,7 @@ func (x *RevokeRequest) String() string {
 func (*RevokeRequest) ProtoMessage() {}
 
 func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_pki_proto_msgTypes[6]
+	mi := &file_airbound_v1_pki_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -520,7 +618,7 @@ func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{6}
+	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RevokeRequest) GetCertificates() isRevokeRequest_Certificates {
@@ -587,7 +685,7 @@ type RevokeResponse struct {
 
 func (x *RevokeResponse) Reset() {
 	*x = RevokeResponse{}
-	mi := &file_airbound_v1_pki_proto_msgTypes[7]
+	mi := &file_airbound_v1_pki_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -599,7 +697,7 @@ func (x *RevokeResponse) String() string {
 func (*RevokeResponse) ProtoMessage() {}
 
 func (x *RevokeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_pki_proto_msgTypes[7]
+	mi := &file_airbound_v1_pki_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -612,7 +710,7 @@ func (x *RevokeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeResponse.ProtoReflect.Descriptor instead.
 func (*RevokeResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RevokeResponse) GetSerials() []string {
@@ -644,7 +742,7 @@ type GetAuthorityRequest struct {
 
 func (x *GetAuthorityRequest) Reset() {
 	*x = GetAuthorityRequest{}
-	mi := &file_airbound_v1_pki_proto_msgTypes[8]
+	mi := &file_airbound_v1_pki_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -656,7 +754,7 @@ func (x *GetAuthorityRequest) String() string {
 func (*GetAuthorityRequest) ProtoMessage() {}
 
 func (x *GetAuthorityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_pki_proto_msgTypes[8]
+	mi := &file_airbound_v1_pki_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -669,7 +767,7 @@ func (x *GetAuthorityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAuthorityRequest.ProtoReflect.Descriptor instead.
 func (*GetAuthorityRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{10}
 }
 
 type GetAuthorityResponse struct {
@@ -693,7 +791,7 @@ type GetAuthorityResponse struct {
 
 func (x *GetAuthorityResponse) Reset() {
 	*x = GetAuthorityResponse{}
-	mi := &file_airbound_v1_pki_proto_msgTypes[9]
+	mi := &file_airbound_v1_pki_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -705,7 +803,7 @@ func (x *GetAuthorityResponse) String() string {
 func (*GetAuthorityResponse) ProtoMessage() {}
 
 func (x *GetAuthorityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_pki_proto_msgTypes[9]
+	mi := &file_airbound_v1_pki_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -718,7 +816,7 @@ func (x *GetAuthorityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAuthorityResponse.ProtoReflect.Descriptor instead.
 func (*GetAuthorityResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_pki_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetAuthorityResponse) GetTrustDomain() string {
@@ -795,7 +893,12 @@ const file_airbound_v1_pki_proto_rawDesc = "" +
 	"\n" +
 	"enrollment\x18\x03 \x01(\tR\n" +
 	"enrollment\x12-\n" +
-	"\x12valid_certificates\x18\x04 \x01(\rR\x11validCertificates\")\n" +
+	"\x12valid_certificates\x18\x04 \x01(\rR\x11validCertificates\"J\n" +
+	"\x0fMoveCellRequest\x12\x14\n" +
+	"\x05bssid\x18\x01 \x01(\tR\x05bssid\x12!\n" +
+	"\faccess_point\x18\x02 \x01(\tR\vaccessPoint\"F\n" +
+	"\x10MoveCellResponse\x122\n" +
+	"\x15previous_access_point\x18\x01 \x01(\tR\x13previousAccessPoint\")\n" +
 	"\x13ListEnrolledRequest\x12\x12\n" +
 	"\x04role\x18\x01 \x01(\tR\x04role\"I\n" +
 	"\x14ListEnrolledResponse\x121\n" +
@@ -837,12 +940,13 @@ const file_airbound_v1_pki_proto_rawDesc = "" +
 	"\x1eCERTIFICATE_ORIGIN_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18CERTIFICATE_ORIGIN_TOKEN\x10\x01\x12\x1e\n" +
 	"\x1aCERTIFICATE_ORIGIN_RENEWAL\x10\x02\x12\x1e\n" +
-	"\x1aCERTIFICATE_ORIGIN_COMMAND\x10\x032\xd6\x02\n" +
+	"\x1aCERTIFICATE_ORIGIN_COMMAND\x10\x032\x9f\x03\n" +
 	"\x16EnrollmentAdminService\x12M\n" +
 	"\n" +
 	"IssueToken\x12\x1e.airbound.v1.IssueTokenRequest\x1a\x1f.airbound.v1.IssueTokenResponse\x12U\n" +
 	"\fListEnrolled\x12 .airbound.v1.ListEnrolledRequest\x1a!.airbound.v1.ListEnrolledResponse0\x01\x12A\n" +
-	"\x06Revoke\x12\x1a.airbound.v1.RevokeRequest\x1a\x1b.airbound.v1.RevokeResponse\x12S\n" +
+	"\x06Revoke\x12\x1a.airbound.v1.RevokeRequest\x1a\x1b.airbound.v1.RevokeResponse\x12G\n" +
+	"\bMoveCell\x12\x1c.airbound.v1.MoveCellRequest\x1a\x1d.airbound.v1.MoveCellResponse\x12S\n" +
 	"\fGetAuthority\x12 .airbound.v1.GetAuthorityRequest\x1a!.airbound.v1.GetAuthorityResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
 var (
@@ -858,34 +962,38 @@ func file_airbound_v1_pki_proto_rawDescGZIP() []byte {
 }
 
 var file_airbound_v1_pki_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_airbound_v1_pki_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_airbound_v1_pki_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_airbound_v1_pki_proto_goTypes = []any{
 	(CertificateOrigin)(0),       // 0: airbound.v1.CertificateOrigin
 	(*IssueTokenRequest)(nil),    // 1: airbound.v1.IssueTokenRequest
 	(*IssueTokenResponse)(nil),   // 2: airbound.v1.IssueTokenResponse
-	(*ListEnrolledRequest)(nil),  // 3: airbound.v1.ListEnrolledRequest
-	(*ListEnrolledResponse)(nil), // 4: airbound.v1.ListEnrolledResponse
-	(*Enrolled)(nil),             // 5: airbound.v1.Enrolled
-	(*IssuedCertificate)(nil),    // 6: airbound.v1.IssuedCertificate
-	(*RevokeRequest)(nil),        // 7: airbound.v1.RevokeRequest
-	(*RevokeResponse)(nil),       // 8: airbound.v1.RevokeResponse
-	(*GetAuthorityRequest)(nil),  // 9: airbound.v1.GetAuthorityRequest
-	(*GetAuthorityResponse)(nil), // 10: airbound.v1.GetAuthorityResponse
+	(*MoveCellRequest)(nil),      // 3: airbound.v1.MoveCellRequest
+	(*MoveCellResponse)(nil),     // 4: airbound.v1.MoveCellResponse
+	(*ListEnrolledRequest)(nil),  // 5: airbound.v1.ListEnrolledRequest
+	(*ListEnrolledResponse)(nil), // 6: airbound.v1.ListEnrolledResponse
+	(*Enrolled)(nil),             // 7: airbound.v1.Enrolled
+	(*IssuedCertificate)(nil),    // 8: airbound.v1.IssuedCertificate
+	(*RevokeRequest)(nil),        // 9: airbound.v1.RevokeRequest
+	(*RevokeResponse)(nil),       // 10: airbound.v1.RevokeResponse
+	(*GetAuthorityRequest)(nil),  // 11: airbound.v1.GetAuthorityRequest
+	(*GetAuthorityResponse)(nil), // 12: airbound.v1.GetAuthorityResponse
 }
 var file_airbound_v1_pki_proto_depIdxs = []int32{
-	5,  // 0: airbound.v1.ListEnrolledResponse.enrolled:type_name -> airbound.v1.Enrolled
-	6,  // 1: airbound.v1.Enrolled.certificates:type_name -> airbound.v1.IssuedCertificate
+	7,  // 0: airbound.v1.ListEnrolledResponse.enrolled:type_name -> airbound.v1.Enrolled
+	8,  // 1: airbound.v1.Enrolled.certificates:type_name -> airbound.v1.IssuedCertificate
 	0,  // 2: airbound.v1.IssuedCertificate.origin:type_name -> airbound.v1.CertificateOrigin
 	1,  // 3: airbound.v1.EnrollmentAdminService.IssueToken:input_type -> airbound.v1.IssueTokenRequest
-	3,  // 4: airbound.v1.EnrollmentAdminService.ListEnrolled:input_type -> airbound.v1.ListEnrolledRequest
-	7,  // 5: airbound.v1.EnrollmentAdminService.Revoke:input_type -> airbound.v1.RevokeRequest
-	9,  // 6: airbound.v1.EnrollmentAdminService.GetAuthority:input_type -> airbound.v1.GetAuthorityRequest
-	2,  // 7: airbound.v1.EnrollmentAdminService.IssueToken:output_type -> airbound.v1.IssueTokenResponse
-	4,  // 8: airbound.v1.EnrollmentAdminService.ListEnrolled:output_type -> airbound.v1.ListEnrolledResponse
-	8,  // 9: airbound.v1.EnrollmentAdminService.Revoke:output_type -> airbound.v1.RevokeResponse
-	10, // 10: airbound.v1.EnrollmentAdminService.GetAuthority:output_type -> airbound.v1.GetAuthorityResponse
-	7,  // [7:11] is the sub-list for method output_type
-	3,  // [3:7] is the sub-list for method input_type
+	5,  // 4: airbound.v1.EnrollmentAdminService.ListEnrolled:input_type -> airbound.v1.ListEnrolledRequest
+	9,  // 5: airbound.v1.EnrollmentAdminService.Revoke:input_type -> airbound.v1.RevokeRequest
+	3,  // 6: airbound.v1.EnrollmentAdminService.MoveCell:input_type -> airbound.v1.MoveCellRequest
+	11, // 7: airbound.v1.EnrollmentAdminService.GetAuthority:input_type -> airbound.v1.GetAuthorityRequest
+	2,  // 8: airbound.v1.EnrollmentAdminService.IssueToken:output_type -> airbound.v1.IssueTokenResponse
+	6,  // 9: airbound.v1.EnrollmentAdminService.ListEnrolled:output_type -> airbound.v1.ListEnrolledResponse
+	10, // 10: airbound.v1.EnrollmentAdminService.Revoke:output_type -> airbound.v1.RevokeResponse
+	4,  // 11: airbound.v1.EnrollmentAdminService.MoveCell:output_type -> airbound.v1.MoveCellResponse
+	12, // 12: airbound.v1.EnrollmentAdminService.GetAuthority:output_type -> airbound.v1.GetAuthorityResponse
+	8,  // [8:13] is the sub-list for method output_type
+	3,  // [3:8] is the sub-list for method input_type
 	3,  // [3:3] is the sub-list for extension type_name
 	3,  // [3:3] is the sub-list for extension extendee
 	0,  // [0:3] is the sub-list for field type_name
@@ -896,7 +1004,7 @@ func file_airbound_v1_pki_proto_init() {
 	if File_airbound_v1_pki_proto != nil {
 		return
 	}
-	file_airbound_v1_pki_proto_msgTypes[6].OneofWrappers = []any{
+	file_airbound_v1_pki_proto_msgTypes[8].OneofWrappers = []any{
 		(*RevokeRequest_Identity)(nil),
 		(*RevokeRequest_Serial)(nil),
 	}
@@ -906,7 +1014,7 @@ func file_airbound_v1_pki_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_pki_proto_rawDesc), len(file_airbound_v1_pki_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

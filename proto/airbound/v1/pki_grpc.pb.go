@@ -29,6 +29,7 @@ const (
 	EnrollmentAdminService_IssueToken_FullMethodName   = "/airbound.v1.EnrollmentAdminService/IssueToken"
 	EnrollmentAdminService_ListEnrolled_FullMethodName = "/airbound.v1.EnrollmentAdminService/ListEnrolled"
 	EnrollmentAdminService_Revoke_FullMethodName       = "/airbound.v1.EnrollmentAdminService/Revoke"
+	EnrollmentAdminService_MoveCell_FullMethodName     = "/airbound.v1.EnrollmentAdminService/MoveCell"
 	EnrollmentAdminService_GetAuthority_FullMethodName = "/airbound.v1.EnrollmentAdminService/GetAuthority"
 )
 
@@ -42,6 +43,8 @@ type EnrollmentAdminServiceClient interface {
 	ListEnrolled(ctx context.Context, in *ListEnrolledRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListEnrolledResponse], error)
 	// Revoke ends certificates before their time: open streams at once, and no new ones.
 	Revoke(ctx context.Context, in *RevokeRequest, opts ...grpc.CallOption) (*RevokeResponse, error)
+	// MoveCell has another access point speak for a cell; otherwise whoever reported it first does.
+	MoveCell(ctx context.Context, in *MoveCellRequest, opts ...grpc.CallOption) (*MoveCellResponse, error)
 	// GetAuthority returns the authority that signs, and the server's own certificate.
 	GetAuthority(ctx context.Context, in *GetAuthorityRequest, opts ...grpc.CallOption) (*GetAuthorityResponse, error)
 }
@@ -93,6 +96,16 @@ func (c *enrollmentAdminServiceClient) Revoke(ctx context.Context, in *RevokeReq
 	return out, nil
 }
 
+func (c *enrollmentAdminServiceClient) MoveCell(ctx context.Context, in *MoveCellRequest, opts ...grpc.CallOption) (*MoveCellResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MoveCellResponse)
+	err := c.cc.Invoke(ctx, EnrollmentAdminService_MoveCell_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *enrollmentAdminServiceClient) GetAuthority(ctx context.Context, in *GetAuthorityRequest, opts ...grpc.CallOption) (*GetAuthorityResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetAuthorityResponse)
@@ -113,6 +126,8 @@ type EnrollmentAdminServiceServer interface {
 	ListEnrolled(*ListEnrolledRequest, grpc.ServerStreamingServer[ListEnrolledResponse]) error
 	// Revoke ends certificates before their time: open streams at once, and no new ones.
 	Revoke(context.Context, *RevokeRequest) (*RevokeResponse, error)
+	// MoveCell has another access point speak for a cell; otherwise whoever reported it first does.
+	MoveCell(context.Context, *MoveCellRequest) (*MoveCellResponse, error)
 	// GetAuthority returns the authority that signs, and the server's own certificate.
 	GetAuthority(context.Context, *GetAuthorityRequest) (*GetAuthorityResponse, error)
 	mustEmbedUnimplementedEnrollmentAdminServiceServer()
@@ -133,6 +148,9 @@ func (UnimplementedEnrollmentAdminServiceServer) ListEnrolled(*ListEnrolledReque
 }
 func (UnimplementedEnrollmentAdminServiceServer) Revoke(context.Context, *RevokeRequest) (*RevokeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Revoke not implemented")
+}
+func (UnimplementedEnrollmentAdminServiceServer) MoveCell(context.Context, *MoveCellRequest) (*MoveCellResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MoveCell not implemented")
 }
 func (UnimplementedEnrollmentAdminServiceServer) GetAuthority(context.Context, *GetAuthorityRequest) (*GetAuthorityResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetAuthority not implemented")
@@ -206,6 +224,24 @@ func _EnrollmentAdminService_Revoke_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EnrollmentAdminService_MoveCell_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MoveCellRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EnrollmentAdminServiceServer).MoveCell(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EnrollmentAdminService_MoveCell_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EnrollmentAdminServiceServer).MoveCell(ctx, req.(*MoveCellRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _EnrollmentAdminService_GetAuthority_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetAuthorityRequest)
 	if err := dec(in); err != nil {
@@ -238,6 +274,10 @@ var EnrollmentAdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Revoke",
 			Handler:    _EnrollmentAdminService_Revoke_Handler,
+		},
+		{
+			MethodName: "MoveCell",
+			Handler:    _EnrollmentAdminService_MoveCell_Handler,
 		},
 		{
 			MethodName: "GetAuthority",

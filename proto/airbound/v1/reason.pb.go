@@ -113,6 +113,8 @@ const (
 	ReasonCode_REASON_CODE_CELL_CLAIMED ReasonCode = 89
 	// More streams than the controller takes, or than it takes from one address. subject: that address; limit: streams.
 	ReasonCode_REASON_CODE_TOO_MANY_STREAMS ReasonCode = 90
+	// Another access point speaks for the cell, until an operator moves it. subject: the name of that access point.
+	ReasonCode_REASON_CODE_CELL_PINNED ReasonCode = 91
 	// A newer stream took its place.
 	ReasonCode_REASON_CODE_REPLACED ReasonCode = 100
 	// Many reports in a row were out of order. after: how many.
@@ -198,6 +200,7 @@ var (
 		88:  "REASON_CODE_OTHER_CELL",
 		89:  "REASON_CODE_CELL_CLAIMED",
 		90:  "REASON_CODE_TOO_MANY_STREAMS",
+		91:  "REASON_CODE_CELL_PINNED",
 		100: "REASON_CODE_REPLACED",
 		101: "REASON_CODE_OUT_OF_ORDER_STREAK",
 		102: "REASON_CODE_STOPPING",
@@ -261,6 +264,7 @@ var (
 		"REASON_CODE_OTHER_CELL":            88,
 		"REASON_CODE_CELL_CLAIMED":          89,
 		"REASON_CODE_TOO_MANY_STREAMS":      90,
+		"REASON_CODE_CELL_PINNED":           91,
 		"REASON_CODE_REPLACED":              100,
 		"REASON_CODE_OUT_OF_ORDER_STREAK":   101,
 		"REASON_CODE_STOPPING":              102,
@@ -402,7 +406,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xc2\x0e\n" +
+	"\x06_limit*\xdf\x0e\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -446,7 +450,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x18REASON_CODE_RATE_LIMITED\x10W\x12\x1a\n" +
 	"\x16REASON_CODE_OTHER_CELL\x10X\x12\x1c\n" +
 	"\x18REASON_CODE_CELL_CLAIMED\x10Y\x12 \n" +
-	"\x1cREASON_CODE_TOO_MANY_STREAMS\x10Z\x12\x18\n" +
+	"\x1cREASON_CODE_TOO_MANY_STREAMS\x10Z\x12\x1b\n" +
+	"\x17REASON_CODE_CELL_PINNED\x10[\x12\x18\n" +
 	"\x14REASON_CODE_REPLACED\x10d\x12#\n" +
 	"\x1fREASON_CODE_OUT_OF_ORDER_STREAK\x10e\x12\x18\n" +
 	"\x14REASON_CODE_STOPPING\x10f\x12\x1a\n" +
