@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from airbound.core.addresses import Address, Mac, address_text, mac_text
+from airbound.core.addresses import Address, Mac, address_text, exempt_cell, mac_text
 from airbound.core.associations import Associations
 from airbound.core.cell.state import AccessPoint, CellState, restriction
-from airbound.core.cell.streams import OUT_OF_ORDER_MAX, Reporter
+from airbound.core.cell.streams import OUT_OF_ORDER_MAX
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import HEARD_AGAIN, Claims, is_live
 from airbound.core.commands import command
 from airbound.core.deadlines import Deadlines
-from airbound.core.effects import CloseStream, Effect, Note, SetBounds, SetReporting
+from airbound.core.effects import CloseStream, Effect, Note, SetBounds, SetReporting, refusal
 from airbound.core.events import (
     AccessPointReported,
     Disconnected,
@@ -119,8 +119,7 @@ class Engine:
         for jump in jumps:
             effects += self._refuse(access_point, access_point.stream, jump)
         if cell.stations.active_senders != senders:
-            reason = Reason(Code.ACTIVE_SENDERS, "", senders, cell.stations.active_senders)
-            effects.append(Note("info", "senders", cell.name, (reason,)))
+            effects.append(cell.senders_changed(senders))
         for mac in change.gone:
             self._associations.remove(mac, cell)
         for mac in change.appeared:
@@ -201,7 +200,9 @@ class Engine:
             effects += self._place_claimed(terminal.mac, now_us)
         else:
             effects.append(self._reporting(terminal))
-            effects.append(Note("info", "connected", terminal.name, ()))
+            found = self._associations.cell_of(mac)
+            cell = found.bssid if found else b""
+            effects.append(Note("info", "connected", terminal.name, terminal=terminal.name, cell=cell))
         terminal.mac = mac
         for superseded in self._claims.add(terminal, now_us):
             # Closed if it is not heard again.
@@ -310,7 +311,7 @@ class Engine:
 
     # Refusals and ends
 
-    def _refuse(self, reporter: Reporter | None, stream: Stream, reason: Reason) -> list[Effect]:
+    def _refuse(self, reporter: AccessPoint | Terminal | None, stream: Stream, reason: Reason) -> list[Effect]:
         """Count what a stream sent and was not used."""
         self.settings.count("refused_total", reason.code)
         if reporter is None:
@@ -320,7 +321,8 @@ class Engine:
             count = reporter.refused_total
         if count & (count - 1):
             return []  # a broken agent repeats itself every second: the log gets the 1st, 2nd, 4th, 8th, ...
-        return [Note("warning", "refused", f"{stream.principal.role} {stream.principal.name}", (reason,))]
+        cell = reporter.cell if reporter else None
+        return [refusal(stream.principal, reason, cell.bssid if cell else b"")]
 
     def _out_of_order(self, reporter: AccessPoint | Terminal, reason: Reason, now_us: int) -> list[Effect]:
         effects = self._refuse(reporter, reporter.stream, reason)
@@ -346,9 +348,10 @@ class Engine:
         if isinstance(reporter, AccessPoint):
             if reporter.cell is not None and reporter.cell.access_point is reporter:
                 reporter.cell.access_point = None
-                return [Note("info", "disconnected", reporter.cell.name, ())]
+                return [Note("info", "disconnected", reporter.cell.name, cell=reporter.cell.bssid)]
         elif isinstance(reporter, Terminal):
-            note = Note("info", "disconnected", reporter.name, ())
+            cell = reporter.cell.bssid if reporter.cell else b""
+            note = Note("info", "disconnected", reporter.name, terminal=reporter.name, cell=cell)
             if reporter.closed:
                 return [note]
             self._withdraw(reporter)
@@ -402,7 +405,9 @@ class Engine:
             self.settings.exempt.add(event.name)
         else:
             self.settings.exempt.discard(event.name)
-        effects: list[Effect] = [Note("info", "exempt" if event.exempt else "not exempt", event.name, ())]
+        bssid, what = exempt_cell(event.name), "exempt" if event.exempt else "not exempt"
+        name = "" if bssid else event.name
+        effects: list[Effect] = [Note("info", what, event.name, terminal=name, cell=bssid)]
         for terminal in self.terminals():
             if event.name in {terminal.name, terminal.cell.name if terminal.cell else ""}:
                 effects += self._decide(terminal, now_us)
