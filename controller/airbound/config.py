@@ -89,6 +89,16 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class Events:
+    """How much is kept of what happened, for `airbound events`."""
+
+    kept: Annotated[int, Field(ge=0, le=1_000_000, description="events; older ones are forgotten")] = 10_000
+    bytes_max: Annotated[
+        int, Field(ge=0, le=1 << 32, description="memory that they may take; older ones are forgotten")
+    ] = 32 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class Config:
     """All that a controller is given at its start; without a file, these defaults."""
 
@@ -98,6 +108,7 @@ class Config:
     mode: Mode = "control"
     exempt: tuple[Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_name)], ...] = ()
     limits: Limits = Limits()
+    events: Events = Events()
     parameters: Parameters = Parameters()
 
 
@@ -177,7 +188,7 @@ def _hint(location: list[str]) -> str:
 
 
 def _table(name: str) -> Any:
-    of = Config if name == "limits" else Parameters
+    of = Config if name in {"limits", "events"} else Parameters
     return next(field.default for field in dataclasses.fields(of) if field.name == name)
 
 

@@ -10,6 +10,7 @@ from airbound.core.engine import Engine
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
 from airbound.runtime import garbage, log
+from airbound.runtime.history import History
 from airbound.runtime.reload import Reloader
 from airbound.runtime.runner import Runner
 
@@ -27,7 +28,15 @@ async def run(
         Engine(config.parameters, config.mode, config.exempt),
         streams_max=config.limits.streams_max,
         streams_per_address_max=config.limits.streams_per_address_max,
+        history=History(config.events.kept, config.events.bytes_max),
     )
+    with log.observed(runner.history.append):
+        await _serve(runner, config, read_again, log_dropped)
+
+
+async def _serve(
+    runner: Runner, config: Config, read_again: Callable[[], Config] | None, log_dropped: Callable[[], int]
+) -> None:
     operations = OperationsService(runner, log_dropped)
     running = await server.start(runner, operations, config.listen, config.operators, config.limits.reports_per_s)
     stop = asyncio.Event()

@@ -17,10 +17,12 @@ from grpc_reflection.v1alpha import reflection
 from airbound.config import UNIX
 from airbound.grpc import unix_socket
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE, AgentServices
+from airbound.grpc.events_service import EVENTS_SERVICE, EventsService
+from airbound.grpc.live_service import LIVE_SERVICE, LiveService
 from airbound.grpc.operations_service import OperationsService
 from airbound.grpc.session import REPORT_BYTES_MAX
 from airbound.runtime.runner import Runner
-from airbound.v1 import operations_pb2, operations_pb2_grpc
+from airbound.v1 import events_pb2_grpc, live_pb2_grpc, operations_pb2, operations_pb2_grpc
 
 OPERATIONS_SERVICE = operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].full_name
 STOP_GRACE_S = 2.0
@@ -92,7 +94,12 @@ async def start(
     agents.add_generic_rpc_handlers(AgentServices(runner, reports_per_s).handlers())
     people = grpc.aio.server(options=OPERATOR_OPTIONS)
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(operations, people)
-    services = {agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE), people: (OPERATIONS_SERVICE,)}
+    events_pb2_grpc.add_EventsServiceServicer_to_server(EventsService(runner.history), people)
+    live_pb2_grpc.add_LiveServiceServicer_to_server(LiveService(runner), people)
+    services = {
+        agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE),
+        people: (OPERATIONS_SERVICE, EVENTS_SERVICE, LIVE_SERVICE),
+    }
     with ExitStack() as held:
         ports = [_listen(agents, listen, held)], [_listen(people, endpoint, held) for endpoint in operators]
         keep = held.pop_all()

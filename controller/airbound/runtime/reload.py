@@ -8,7 +8,7 @@ from airbound.core.events import Reconfigured
 from airbound.runtime import log
 from airbound.runtime.runner import Runner
 
-NEEDS_RESTART = ("listen", "operators", "log", "limits")
+NEEDS_RESTART = ("listen", "operators", "log", "limits", "events")
 
 
 class Reloader:

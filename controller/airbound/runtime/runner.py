@@ -14,13 +14,24 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol
 
 from airbound.core.addresses import Address, Mac, address_text
-from airbound.core.effects import CellChanged, CloseStream, Effect, Note, RenewLease, SetBounds, SetEdca, SetReporting
+from airbound.core.effects import (
+    CellChanged,
+    CloseStream,
+    Effect,
+    Note,
+    RenewLease,
+    SetBounds,
+    SetEdca,
+    SetReporting,
+    refusal,
+)
 from airbound.core.engine import Engine
 from airbound.core.events import Disconnected, Event, Exempted, ModeSet, Tick
 from airbound.core.parameters import Mode
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.runtime import log
+from airbound.runtime.history import History
 
 TIMER_STEP_US = 20_000
 NEVER_US = 2**63
@@ -79,8 +90,10 @@ class Runner:
         streams_max: int = STREAMS_MAX,
         streams_per_address_max: int = 0,  # 0: no such limit
         clock_us: Callable[[], int] = monotonic_us,
+        history: History | None = None,
     ) -> None:
         self.engine = engine
+        self.history = history or History()
         self.reports_total = 0  # that arrived, refused ones included
         self.commands_total = 0
         self._streams_max = streams_max
@@ -119,7 +132,7 @@ class Runner:
         settings.count("refused_total", reason.code)
         count = settings.counters["refused_total", reason.code]
         if not count & (count - 1):
-            log.note(Note("warning", "refused", f"{principal.role} {principal.name}", (reason,)))
+            self.note(refusal(principal, reason))
         return reason
 
     def next_stream(self) -> int:
@@ -170,6 +183,7 @@ class Runner:
             session.close(Reason(Code.STOPPING))
         for watcher in self._watchers:
             watcher.wake()
+        self.history.stop()
 
     async def changed_cells(self) -> AsyncIterator[list[Mac]]:
         """The BSSIDs of all cells, then again and again of those that changed meanwhile; ends with the controller."""
@@ -183,6 +197,11 @@ class Runner:
 
     # Effects
 
+    def note(self, of: Note) -> None:
+        """Keep an event, and log it."""
+        self.history.append(of)
+        log.write(of)
+
     def _do(self, effect: Effect) -> None:
         match effect:
             case SetBounds() | RenewLease() | SetReporting() | SetEdca():
@@ -194,7 +213,7 @@ class Runner:
                 for watcher in self._watchers:
                     watcher.changed(effect.bssid)
             case Note():
-                log.note(effect)
+                self.note(effect)
             case CloseStream():
                 session = self._sessions.get(effect.stream.number)
                 if session is not None:

@@ -15,6 +15,7 @@ from airbound.core.engine import Engine
 from airbound.core.parameters import Mode, Parameters
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
+from airbound.runtime.history import History
 from airbound.runtime.runner import Runner
 from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone
 from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, terminal_pb2
@@ -42,6 +43,7 @@ class LiveController:
         streams_max: int = 100,
         streams_per_address_max: int = 0,
         reports_per_s: float = 1000.0,
+        history: History | None = None,
     ) -> None:
         self.now_us = 1_000_000_000
         self.runner = Runner(
@@ -49,6 +51,7 @@ class LiveController:
             streams_max=streams_max,
             streams_per_address_max=streams_per_address_max,
             clock_us=lambda: self.now_us,
+            history=history,
         )
         self.target = listen
         self.access_point: FakeAccessPoint
