@@ -12,6 +12,7 @@ from grpc_health.v1 import health_pb2
 from airbound import reason_text
 from airbound.core.edca import Category, category_text
 from airbound.core.reasons import Code, Reason
+from airbound.operator import table
 from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
 
 _CATEGORIES = {category.value: category_text(category) for category in Category}
@@ -83,10 +84,12 @@ def cells(answer: operations_pb2.ListCellsResponse) -> str:
     )
 
 
-def cell_line(cell: operations_pb2.Cell) -> str:
-    """One cell in one line, for watching."""
+def cell_line(cell: operations_pb2.Cell, *, with_age: bool = True) -> str:
+    """One cell in one line, for watching; without its age it changes only when the cell does."""
     return "  ".join(
-        f"{head.lower()} {value}" for head, value in zip(_CELL_HEADS, map(_printable, _cell_row(cell)), strict=True)
+        f"{head.lower()} {value}"
+        for head, value in zip(_CELL_HEADS, map(_printable, _cell_row(cell)), strict=True)
+        if with_age or head != "AGE"
     )
 
 
@@ -366,9 +369,7 @@ def _printable(text: str) -> str:
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     rows = [[_printable(text) for text in row] for row in rows]
-    widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    head = "  ".join(text.ljust(width) for text, width in zip(heads, widths, strict=True)).rstrip()
+    head, *lines = table.lines(heads, rows, table.width_of_terminal())
     return "\n".join([_bold(head), *lines])
 
 
