@@ -32,7 +32,8 @@ def note(of: Note, reasons_most: int, bounds_most: int) -> dict[str, Any]:
 
 def reason(code: str, subject: str, values: Mapping[str, float]) -> dict[str, Any]:
     """One reason: the name of its code in lower case, and those of its values that it has."""
-    return {"code": code, **({"subject": subject} if subject else {}), **values}
+    numbers = {name: int(value) if float(value).is_integer() else value for name, value in values.items()}
+    return {"code": code, **({"subject": subject} if subject else {}), **numbers}
 
 
 def bound(destination: str, min_segs: int, max_segs: int) -> dict[str, Any]:

@@ -59,7 +59,8 @@ class JsonFormatter(logging.Formatter):
             about = {"kind": what.replace(" ", "_"), "subject": getattr(record, "subject", "")}
         else:
             about = log_fields.note(of, _REASONS_SHOWN, _JSON_BOUNDS_SHOWN)
-        fields = head | about | {"why": _one_line(self, record)}
+        why = _one_line(self, record) if of is None else _printable(_reasons_text(of.reasons))
+        fields = head | about | {"why": why}
         return json.dumps(fields)
 
 
