@@ -30,7 +30,7 @@ class LiveService(live_pb2_grpc.LiveServiceServicer):
         """Of every cell."""
         cells = list(self._runner.engine.cells.values())
         for start in range(0, max(1, len(cells)), PAGE):
-            found = map(_ratio, cells[start : start + PAGE])
+            found = map(cell_ratio, cells[start : start + PAGE])
             yield live_pb2.ListRttRatiosResponse(cells=[of for of in found if of is not None])
             await asyncio.sleep(0)
 
@@ -62,7 +62,7 @@ class LiveService(live_pb2_grpc.LiveServiceServicer):
             await asyncio.sleep(0)
 
 
-def _ratio(cell: CellState) -> live_pb2.CellRttRatio | None:
+def cell_ratio(cell: CellState) -> live_pb2.CellRttRatio | None:
     """The worst ratio and the mean of a cell, if there is any sample."""
     worst, name, total, count = 0.0, "", 0.0, 0
     for terminal in cell.terminals.values():

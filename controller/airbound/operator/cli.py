@@ -24,6 +24,7 @@ from airbound.config import (
     load,
 )
 from airbound.core.parameters import Mode, PolicyName, TableName
+from airbound.operator import events_commands
 
 if TYPE_CHECKING:
     from airbound.operator.client import Client
@@ -35,7 +36,10 @@ TIMEOUT_MAX_S = 3600
 EPILOG = """examples:
   airbound controller                          agents on 127.0.0.1:50051, operators on 127.0.0.1:50052, policy bdp
   airbound controller --policy paper --table gingerbread --mode observe
-  airbound cells                               every cell: n, uplink rate, capacity; --watch goes on
+  airbound cells                               every cell: n, uplink rate, capacity
+  airbound watch                               the same, and then a line for each change and each event
+  airbound top                                 the same as a live view
+  airbound events --since 10m                  what happened, and why; --follow goes on
   airbound explain 192.0.2.7                   the bounds of one phone, and what each follows from
   airbound explain 02:00:00:00:00:01           the EDCA parameters of a cell's access point, and why
   airbound exempt 192.0.2.7                    exempt one phone, or a cell by its BSSID; --off ends that
@@ -93,16 +97,16 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("file", type=Path, metavar="FILE")
     options.add_argument("--json", action="store_true", help="print the whole configuration as JSON")
 
-    client = argparse.ArgumentParser(add_help=False)
-    client.add_argument(
+    connection = argparse.ArgumentParser(add_help=False)
+    connection.add_argument(
         "--controller", metavar="ADDR:PORT", default=DEFAULT_OPERATORS,
         help="where the controller listens for operators, or unix:/PATH; default %(default)s",
     )  # fmt: skip
-    client.add_argument("--timeout", type=_seconds, default=5.0, metavar="S", help="seconds to wait; default 5")
+    connection.add_argument("--timeout", type=_seconds, default=5.0, metavar="S", help="seconds to wait; default 5")
+    client = argparse.ArgumentParser(add_help=False, parents=[connection])
     client.add_argument("--json", action="store_true", help="print JSON, in the wire's field names")
 
-    options = command("cells", _cells, "list the cells", "", " --json", " --watch", parents=[client])
-    options.add_argument("--watch", action="store_true", help="go on with a line whenever a cell changes")
+    command("cells", _cells, "list the cells", "", " --json", parents=[client])
     options = command("stations", _stations, "list a cell's stations", " 02:00:00:00:00:01", parents=[client])
     options.add_argument("bssid", metavar="BSSID")
     options = command(
@@ -135,6 +139,7 @@ def parser() -> argparse.ArgumentParser:
         "health", _health, "report whether a controller serves, for supervisors: exit code 0 if it does", "",
         " --controller unix:/run/airbound.sock --timeout 1", parents=[client],
     )  # fmt: skip
+    events_commands.add(command, connection, client, events_commands.Shell(_with_client, _print, _fail))
     return root
 
 
@@ -283,16 +288,7 @@ def _with_client(arguments: argparse.Namespace, do: "Callable[[Client], int]") -
 
 
 def _cells(arguments: argparse.Namespace) -> int:
-    if not arguments.watch:
-        return _ask(arguments, lambda client: client.cells(), "cells")
-    from airbound.operator import display
-
-    def watch(client: "Client") -> int:
-        for cell in client.watch_cells():
-            _print(display.as_json_line(cell) if arguments.json else display.cell_line(cell))
-        return OK
-
-    return _with_client(arguments, watch)
+    return _ask(arguments, lambda client: client.cells(), "cells")
 
 
 def _stations(arguments: argparse.Namespace) -> int:
