@@ -3,7 +3,8 @@
 #
 # What the controller costs: the core alone, then the whole controller over gRPC on one core, beside a raw grpc.aio
 # server that answers the same streams and does nothing else.
-#   bench.sh [PART...]    parts: core metrics store all-send a-fifth saturated; default all of them; and: faults replicas
+#   bench.sh [PART...]    parts: core metrics store all-send a-fifth saturated; default all of them;
+#                         and: faults replicas
 # BENCH_SECONDS (default 30) is the counted length of each run under load. Quote ratios and medians: machines differ,
 # and the figures are only good while nothing else runs (the load generator reports when it had no core).
 

@@ -515,7 +515,8 @@ func TestWithoutTraceEventsTheAgentSamples(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(p.root, "self/ns/net"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			arguments := append([]string{"run", "--plain-text", "--controller", c.address, "--mac", "02:00:00:00:01:0A"}, arguments...)
+			run := []string{"run", "--plain-text", "--controller", c.address, "--mac", "02:00:00:00:01:0A"}
+			arguments := append(run, arguments...)
 			agent := p.command(arguments...)
 			var log strings.Builder
 			agent.Stderr = &log
