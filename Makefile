@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build generate format lint test test-unit test-uml test-series mutants bench demo picture lab clean
+.PHONY: help setup build generate format lint test test-unit test-uml test-series mutants bench demo picture top-picture lab clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,10 @@ demo: ## show what the bounds do: 10 phones, two delays, two rate controls, a re
 
 picture: demo ## draw the README's pictures again from a demo
 	@scripts/picture.sh
+
+top-picture: ## draw the live view's picture again, from a cell in virtual time
+	@scripts/setup.sh python
+	@.venv/bin/python controller/pictures/top.py docs/images/top.svg
 
 lab: ## run the lab, e.g. make lab ARGS='run --scenario uplink --terminals 5 --seconds 10'
 	@scripts/setup.sh apt python go

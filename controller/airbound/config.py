@@ -153,6 +153,16 @@ class CellTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class Events:
+    """How much is kept of what happened, for `airbound events`."""
+
+    kept: Annotated[int, Field(ge=0, le=1_000_000, description="events; older ones are forgotten")] = 10_000
+    bytes_max: Annotated[
+        int, Field(ge=0, le=1 << 32, description="memory that they may take; older ones are forgotten")
+    ] = 32 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class Config:
     """All that a controller is given at its start; without a file, these defaults."""
 
@@ -171,6 +181,7 @@ class Config:
         Names, Field(description="names of terminals, in plain text their IP addresses; BSSIDs of cells")
     ] = ()
     limits: Limits = Limits()
+    events: Events = Events()
     store: StoreOptions = StoreOptions()
     metrics: Metrics = Metrics()
     tls: TlsOptions = TlsOptions()

@@ -21,6 +21,7 @@ from airbound.replica.node import Node
 from airbound.replica.operations import ReplicatedOperations
 from airbound.replica.replicas_service import ReplicasService, Single
 from airbound.runtime import garbage, log
+from airbound.runtime.history import History
 from airbound.runtime.in_force import InForce
 from airbound.runtime.reload import Reloader
 from airbound.runtime.runner import Runner
@@ -79,7 +80,9 @@ async def _serve(
         Engine(config.parameters, config.mode, config.exempt, cell_overrides(config), replicas=replicas),
         streams_max=config.limits.streams_max,
         streams_per_address_max=config.limits.streams_per_address_max,
+        history=History(config.events.kept, config.events.bytes_max),
     )
+    stack.enter_context(log.observed(runner.history.append))
     hooks = Hooks(log_lines_dropped=log_dropped)
     hooks.store.kind = store.kind
     metrics = ServedMetrics(runner, config.metrics, hooks)
@@ -124,19 +127,8 @@ async def _serve(
     )
     loop.add_signal_handler(signal.SIGHUP, reloader.reload)
     address = f"{config.listen.rpartition(':')[0]}:{running.port}"
-    parameters = config.parameters
-    policy = parameters.policy if parameters.policy == "bdp" else f"paper, table {parameters.paper.table}"
-    operators = ", ".join(
-        endpoint if endpoint.startswith("unix:") else f"{endpoint.rpartition(':')[0]}:{port}"
-        for endpoint, port in zip(config.operators, running.operator_ports, strict=True)
-    )
     garbage.tune()
-    if security is not None:
-        log.event("info", "certificate", *security.described())
-        log.event("info", "enrolling", running.enrollment or "nowhere", f"trust domain {security.trust_domain}")
-    log.event("info", "listening", address, f"mode {config.mode}, policy {policy}; operators on {operators or 'none'}")
-    if security is None:
-        log.event("warning", "plain-text", address, "no TLS: whoever reaches the controller is whom it claims to be")
+    _log_start(config, security, running, address)
     metrics.controller_listens()
     await stop.wait()
     metrics.controller_stops()
@@ -146,6 +138,22 @@ async def _serve(
     await running.stop()
     if node is None:
         await store.close()
+
+
+def _log_start(config: Config, security: "Security | None", running: server.ControllerServer, address: str) -> None:
+    """Log where the controller serves, and how."""
+    parameters = config.parameters
+    policy = parameters.policy if parameters.policy == "bdp" else f"paper, table {parameters.paper.table}"
+    operators = ", ".join(
+        endpoint if endpoint.startswith("unix:") else f"{endpoint.rpartition(':')[0]}:{port}"
+        for endpoint, port in zip(config.operators, running.operator_ports, strict=True)
+    )
+    if security is not None:
+        log.event("info", "certificate", *security.described())
+        log.event("info", "enrolling", running.enrollment or "nowhere", f"trust domain {security.trust_domain}")
+    log.event("info", "listening", address, f"mode {config.mode}, policy {policy}; operators on {operators or 'none'}")
+    if security is None:
+        log.event("warning", "plain-text", address, "no TLS: whoever reaches the controller is whom it claims to be")
 
 
 def _replica_name() -> str:

@@ -96,7 +96,7 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[bdp.x]\ny = 1", "x.toml: unknown key bdp.x; known keys: "),
         (
             "zzz = 1",
-            "x.toml: unknown key zzz; known keys: bdp, capacity, cell, edca, exempt, identity, limits, listen, log,",
+            "x.toml: unknown key zzz; known keys: bdp, capacity, cell, edca, events, exempt, identity, limits, listen,",
         ),
         ("[parameters]\npolicy = 'bdp'", "x.toml: unknown key parameters; its tables stand at the top of the file"),
         ("policy = 'fair'", "x.toml: policy = 'fair': should be 'paper' or 'bdp'"),

@@ -76,6 +76,14 @@ def exempt_name(text: str) -> str:
         return text
 
 
+def exempt_cell(name: str) -> Mac:
+    """The BSSID if a name in the list of exempt ones is that of a cell; empty if it is a terminal's."""
+    try:
+        return mac_from_text(name)
+    except ValueError:
+        return b""
+
+
 def address_from_text(text: str) -> Address:
     """An IP address; IPv4 mapped into IPv6 becomes IPv4.
 

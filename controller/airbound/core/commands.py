@@ -6,12 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airbound.core.addresses import address_text
+from airbound.core.addresses import address_text, mac_from_text
 from airbound.core.decisions import Decision, changes
 from airbound.core.effects import Bound, Effect, Note, RenewLease, SetBounds
 from airbound.core.reasons import Code, Reason
 
 if TYPE_CHECKING:
+    from airbound.core.addresses import Mac
     from airbound.core.cell.terminal import Terminal
     from airbound.core.reports import BackEnd
     from airbound.core.settings import Settings
@@ -95,8 +96,15 @@ def command(
     senders, capacity_bps = (in_force[0].of.active_senders, in_force[0].of.capacity_bps) if in_force else (0, 0.0)
     return [
         SetBounds(terminal.stream, generation, bounds, lease_ms, reasons, senders, capacity_bps),
-        Note("info", "bounds", terminal.name, reasons, bounds),
+        Note("info", "bounds", terminal.name, reasons, bounds, None, terminal.name, _cell(terminal, release)),
     ]
+
+
+def _cell(terminal: Terminal, release: Reason | None) -> Mac:
+    """The cell that a command concerns: also the one that the terminal has just left."""
+    if terminal.cell is not None:
+        return terminal.cell.bssid
+    return mac_from_text(release.subject) if release and release.code is Code.LEFT_CELL else b""
 
 
 def is_as_decided(terminal: Terminal) -> bool:

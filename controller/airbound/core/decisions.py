@@ -51,8 +51,7 @@ def decide(terminal: Terminal, cell: CellState, settings: Settings) -> tuple[Dec
 def _decision(destination: Destination, connections: int, cell: CellState, settings: Settings) -> tuple[Decision, ...]:
     """One destination's, if there is an RTT sample."""
     address, own_us = destination.address, destination.min_rtt_us
-    shared_us = cell.min_rtt.shared_us(address)
-    min_rtt_us = min(own_us, shared_us) if own_us and shared_us else own_us or shared_us
+    min_rtt_us = min_rtt_used_us(destination, cell)
     if not min_rtt_us:
         return ()
     of = PolicyInput(
@@ -66,6 +65,12 @@ def _decision(destination: Destination, connections: int, cell: CellState, setti
         cell.has_downloads,
     )
     return (Decision(address, settings.policy(of), of, own_us),)
+
+
+def min_rtt_used_us(destination: Destination, cell: CellState) -> int:
+    """The minimum RTT that counts for a terminal's destination, microseconds; 0 if there is no sample."""
+    own_us, shared_us = destination.min_rtt_us, cell.min_rtt.shared_us(destination.address)
+    return min(own_us, shared_us) if own_us and shared_us else own_us or shared_us
 
 
 def segment_bytes(destination: Destination) -> int:

@@ -67,10 +67,9 @@ def edca_command(
     generation = max(sent.generation if sent else 0, in_force) + 1
     access_point.edca_sent = SentEdca(generation, queues, reason, lease_ms * 1000, now_us, now_us, repeats)
     settings.count("edca_sets_total" if queues else "edca_releases_total", reason.code)
-    return [
-        SetEdca(access_point.stream, generation, queues, lease_ms, reason),
-        Note("info", "edca", access_point.cell.name if access_point.cell else "", (reason,), queues=queues),
-    ]
+    cell = access_point.cell
+    note = Note("info", "edca", cell.name if cell else "", (reason,), queues=queues, cell=cell.bssid if cell else b"")
+    return [SetEdca(access_point.stream, generation, queues, lease_ms, reason), note]
 
 
 def _renewal(access_point: AccessPoint, sent: SentEdca, settings: Settings, now_us: int) -> list[Effect]:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from airbound.core.addresses import Address, Mac
 from airbound.core.edca import Edca
-from airbound.core.principals import Stream
+from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Reason
 
 Level = Literal["info", "warning"]
@@ -92,7 +92,9 @@ class CellForgotten(NamedTuple):
 
 
 class Note(NamedTuple):
-    """One line of the log: what happened to whom, and why."""
+    """One event of the history and one line of the log: what happened to whom, and why. `terminal` and `cell` are for
+    those who look for a terminal's or a cell's events: whom it concerns, as far as that is known.
+    """
 
     level: Level
     what: str
@@ -100,6 +102,19 @@ class Note(NamedTuple):
     reasons: tuple[Reason, ...] = ()
     bounds: tuple[Bound, ...] | None = None
     queues: tuple[Edca, ...] | None = None
+    terminal: str = ""  # name
+    cell: Mac = b""
+
+    @property
+    def kind(self) -> str:
+        """What happened, as one word."""
+        return self.what.replace(" ", "_")
+
+
+def refusal(principal: Principal, reason: Reason, cell: Mac = b"") -> Note:
+    """For the log: what a peer sent, or a stream of its, was refused."""
+    terminal = principal.name if principal.role == "terminal" else ""
+    return Note("warning", "refused", f"{principal.role} {principal.name}", (reason,), terminal=terminal, cell=cell)
 
 
 Effect = (

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from airbound.core.addresses import Address, Mac, address_text, mac_text
+from airbound.core.addresses import Address, Mac, address_text, exempt_cell, mac_text
 from airbound.core.associations import Associations
 from airbound.core.cell.state import AccessPoint, CellState, restriction
 from airbound.core.cell.stations import Change
-from airbound.core.cell.streams import OUT_OF_ORDER_MAX, Reporter
+from airbound.core.cell.streams import OUT_OF_ORDER_MAX
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import HEARD_AGAIN, Claims, is_live
 from airbound.core.commands import command
@@ -30,6 +30,7 @@ from airbound.core.effects import (
     SetBounds,
     SetReporting,
     StationsChanged,
+    refusal,
 )
 from airbound.core.events import (
     AccessPointReported,
@@ -186,8 +187,7 @@ class Engine:
         for jump in jumps:
             effects += self._refuse(access_point, access_point.stream, jump)
         if cell.stations.active_senders != senders:
-            reason = Reason(Code.ACTIVE_SENDERS, "", senders, cell.stations.active_senders)
-            effects.append(Note("info", "senders", cell.name, (reason,)))
+            effects.append(cell.senders_changed(senders))
         effects += self._move_stations(cell, change, now_us)
         if other_settings:
             effects += self._place_stations(cell, now_us)
@@ -273,7 +273,7 @@ class Engine:
             self._deadlines.forget(terminal)
             terminal.cell = None
             terminal.unplaced = terminal.no_bounds = Reason(Code.OTHER_REPLICA, cell.name)
-        effects: list[Effect] = [Note("info", "disowned", cell.name, (event.reason,))]
+        effects: list[Effect] = [Note("info", "disowned", cell.name, (event.reason,), cell=cell.bssid)]
         if cell.access_point is not None:
             access_point, cell.access_point = cell.access_point, None
             access_point.cell = None
@@ -318,7 +318,9 @@ class Engine:
         else:
             effects += self._set_reporting(terminal)
             if not terminal.stream.moved:
-                effects.append(Note("info", "connected", terminal.name, ()))
+                found = self._associations.cell_of(mac)
+                cell = found.bssid if found else b""
+                effects.append(Note("info", "connected", terminal.name, terminal=terminal.name, cell=cell))
         terminal.mac = mac
         for superseded in self._claims.add(terminal, now_us):
             # Closed if it is not heard again.
@@ -456,7 +458,7 @@ class Engine:
 
     # Refusals and ends
 
-    def _refuse(self, reporter: Reporter | None, stream: Stream, reason: Reason) -> list[Effect]:
+    def _refuse(self, reporter: AccessPoint | Terminal | None, stream: Stream, reason: Reason) -> list[Effect]:
         """Count what a stream sent and was not used."""
         self.settings.count("refused_total", reason.code)
         if reporter is None:
@@ -466,7 +468,8 @@ class Engine:
             count = reporter.refused_total
         if count & (count - 1):
             return []  # a broken agent repeats itself every second: the log gets the 1st, 2nd, 4th, 8th, ...
-        return [Note("warning", "refused", f"{stream.principal.role} {stream.principal.name}", (reason,))]
+        cell = reporter.cell if reporter else None
+        return [refusal(stream.principal, reason, cell.bssid if cell else b"")]
 
     def _out_of_order(self, reporter: AccessPoint | Terminal, reason: Reason, now_us: int) -> list[Effect]:
         effects = self._refuse(reporter, reporter.stream, reason)
@@ -492,9 +495,11 @@ class Engine:
         if isinstance(reporter, AccessPoint):
             if reporter.cell is not None and reporter.cell.access_point is reporter:
                 reporter.cell.access_point = None
-                return [Note("info", "disconnected", reporter.cell.name, ())]
+                return [Note("info", "disconnected", reporter.cell.name, cell=reporter.cell.bssid)]
         elif isinstance(reporter, Terminal):
-            notes: list[Effect] = [] if event.moved else [Note("info", "disconnected", reporter.name, ())]
+            cell = reporter.cell.bssid if reporter.cell else b""
+            note = Note("info", "disconnected", reporter.name, terminal=reporter.name, cell=cell)
+            notes: list[Effect] = [] if event.moved else [note]
             if reporter.closed:
                 return notes
             self._withdraw(reporter)
@@ -546,7 +551,7 @@ class Engine:
             self.modes.choose(event.mode)
             self.settings.mode = self.modes.controller
         subject = f"{mac_text(event.bssid)} {event.mode or 'configured'}" if event.bssid else self.settings.mode
-        effects: list[Effect] = [Note("info", "mode", subject, ())]
+        effects: list[Effect] = [Note("info", "mode", subject, cell=event.bssid)]
         cells = [cell for cell in self._cells.values() if event.bssid in {b"", cell.bssid}]
         for cell in cells:
             cell.settings = self._settings_of(cell.bssid, cell.ssid)
@@ -566,7 +571,9 @@ class Engine:
             settings.exempt.discard(event.name)
             if event.by_operator:
                 settings.not_exempt.add(event.name)
-        effects: list[Effect] = [Note("info", "exempt" if event.exempt else "not exempt", event.name, ())]
+        bssid, what = exempt_cell(event.name), "exempt" if event.exempt else "not exempt"
+        name = "" if bssid else event.name
+        effects: list[Effect] = [Note("info", what, event.name, terminal=name, cell=bssid)]
         for terminal in self.terminals():
             if event.name in {terminal.name, terminal.cell.name if terminal.cell else ""}:
                 effects += self._decide(terminal, now_us)
@@ -609,7 +616,8 @@ def _settings_note(cell: CellState, before: Match | None) -> list[Effect]:
     match = cell.settings.match
     if (match and (match.override.name, match.by)) == (before and (before.override.name, before.by)):
         return []
-    return [Note("info", "override", f"{cell.name} {f'{match.override.name} ({match.by})' if match else 'none'}")]
+    now = f"{match.override.name} ({match.by})" if match else "none"
+    return [Note("info", "override", f"{cell.name} {now}", cell=cell.bssid)]
 
 
 def _subject(reason: Reason | None, code: Code) -> str:

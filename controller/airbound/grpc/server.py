@@ -16,12 +16,21 @@ from grpc_reflection.v1alpha import reflection
 from airbound.config import UNIX
 from airbound.grpc import unix_socket
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE, AgentServices
+from airbound.grpc.events_service import EVENTS_SERVICE, EventsService
+from airbound.grpc.live_service import LIVE_SERVICE, LiveService
 from airbound.grpc.operations_service import OperationsService
 from airbound.grpc.peers import PlainText
 from airbound.grpc.session import REPORT_BYTES_MAX
 from airbound.runtime.reception import Alone, Reception
 from airbound.runtime.runner import Runner
-from airbound.v1 import operations_pb2, operations_pb2_grpc, replicas_pb2, replicas_pb2_grpc
+from airbound.v1 import (
+    events_pb2_grpc,
+    live_pb2_grpc,
+    operations_pb2,
+    operations_pb2_grpc,
+    replicas_pb2,
+    replicas_pb2_grpc,
+)
 
 if TYPE_CHECKING:
     from airbound.grpc.security import Security
@@ -119,10 +128,15 @@ async def start(
     guards = () if security is None else security.guards(runner)
     people = grpc.aio.server(options=OPERATOR_OPTIONS, interceptors=guards)
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(operations, people)
-    services = {agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE), people: (OPERATIONS_SERVICE,)}
+    events_pb2_grpc.add_EventsServiceServicer_to_server(EventsService(runner.history), people)
+    live_pb2_grpc.add_LiveServiceServicer_to_server(LiveService(runner), people)
+    services: dict[grpc.aio.Server, tuple[str, ...]] = {
+        agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE),
+        people: (OPERATIONS_SERVICE, EVENTS_SERVICE, LIVE_SERVICE),
+    }
     if replicas is not None:
         replicas_pb2_grpc.add_ReplicasServiceServicer_to_server(replicas, people)
-        services[people] = (OPERATIONS_SERVICE, REPLICAS_SERVICE)
+        services[people] += (REPLICAS_SERVICE,)
     with ExitStack() as held:
         ports = (
             [_listen(agents, listen, held, credentials)],

@@ -28,7 +28,7 @@ from airbound.configuration.layers import Loaded, Option, load
 from airbound.configuration.values import config_hash
 from airbound.core.parameters import Mode, PolicyName, TableName
 from airbound.metrics.options import DEFAULT_METRICS
-from airbound.operator import pki_commands
+from airbound.operator import events_commands, pki_commands
 
 if TYPE_CHECKING:
     from airbound.operator.client import Client
@@ -45,7 +45,10 @@ EPILOG = """examples:
   airbound ca init                             make an authority; then a certificate: airbound ca operator NAME
   airbound controller                          agents on 127.0.0.1:50051, operators on 127.0.0.1:50052, policy bdp
   airbound controller --policy paper --table gingerbread --mode observe
-  airbound cells                               every cell: n, uplink rate, capacity; --watch goes on
+  airbound cells                               every cell: n, uplink rate, capacity
+  airbound watch                               the same, and then a line for each change and each event
+  airbound top                                 the same as a live view
+  airbound events --since 10m                  what happened, and why; --follow goes on
   airbound explain 192.0.2.7                   the bounds of one phone, and what each follows from
   airbound explain 02:00:00:00:00:01           the EDCA parameters of a cell's access point, and why
   airbound exempt 192.0.2.7                    exempt one phone, or a cell by its BSSID; --off ends that
@@ -88,47 +91,12 @@ def parser() -> argparse.ArgumentParser:
         made.set_defaults(run=run)
         return made
 
-    examples = ("", " --policy paper --mode observe", " --config airbound.toml", " --operators unix:/run/airbound.sock")
-    options = command("controller", _controller, "run a controller", *examples)
-    options.add_argument(
-        "--config", type=Path, metavar="FILE", help=f"TOML; see `airbound check-config`; default ${FILE}, or none"
-    )
-    options.add_argument("--listen", metavar="ADDR:PORT", help=f"for agents; default {DEFAULT_LISTEN}")
-    options.add_argument(
-        "--operators", metavar="ADDR:PORT", help=f"for operators, may also be unix:/PATH; default {DEFAULT_OPERATORS}"
-    )
-    options.add_argument("--metrics", metavar="ADDR:PORT", help=f'for Prometheus; default {DEFAULT_METRICS}, "": none')
-    options.add_argument("--policy", choices=get_args(PolicyName), help="default bdp")
-    options.add_argument("--table", choices=get_args(TableName), help="of the paper policy; default jelly-bean")
-    options.add_argument("--mode", choices=get_args(Mode), help="default control; observe applies nothing")
-    options.add_argument("--log", choices=get_args(LogStyle), help="default text")
-    options.add_argument("--plain-text", action="store_true", help="no TLS: for a lab that nobody else reaches")
-
-    options = command(
-        "check-config", _check_config, "check a configuration file, with AIRBOUND_* variables on top of it",
-        " airbound.toml", " airbound.toml --json",
-    )  # fmt: skip
-    options.add_argument("file", type=Path, nargs="?", metavar="FILE", help=f"default ${FILE}, or none")
-    options.add_argument("--json", action="store_true", help="print the whole configuration as JSON")
-
-    client = argparse.ArgumentParser(add_help=False)
-    client.add_argument(
-        "--controller", metavar="ADDR:PORT", default=DEFAULT_OPERATORS,
-        help="where the controller listens for operators, or unix:/PATH; default %(default)s",
-    )  # fmt: skip
-    client.add_argument("--timeout", type=_seconds, default=5.0, metavar="S", help="seconds to wait; default 5")
+    _add_controller(command)
+    connection = _connection()
+    client = argparse.ArgumentParser(add_help=False, parents=[connection])
     client.add_argument("--json", action="store_true", help="print JSON, in the wire's field names")
-    client.add_argument(
-        "--tls-dir", type=Path, metavar="DIR",
-        help="with certificate.pem, key.pem, authorities.pem; default $AIRBOUND_TLS_DIR or ~/.config/airbound",
-    )  # fmt: skip
-    client.add_argument(
-        "--plain-text", action="store_true", default=os.environ.get(PLAIN_TEXT_VARIABLE, "") not in {"", "0"},
-        help=f"no TLS, as a controller with --plain-text has none; also by ${PLAIN_TEXT_VARIABLE}=1",
-    )  # fmt: skip
 
-    options = command("cells", _cells, "list the cells", "", " --json", " --watch", parents=[client])
-    options.add_argument("--watch", action="store_true", help="go on with a line whenever a cell changes")
+    command("cells", _cells, "list the cells", "", " --json", parents=[client])
     options = command("stations", _stations, "list a cell's stations", " 02:00:00:00:00:01", parents=[client])
     options.add_argument("bssid", metavar="BSSID")
     options = command(
@@ -178,6 +146,7 @@ def parser() -> argparse.ArgumentParser:
         "health", _health, "report whether a controller serves, for supervisors: exit code 0 if it does", "",
         " --controller unix:/run/airbound.sock --timeout 1", parents=[client],
     )  # fmt: skip
+    events_commands.add(command, connection, client, events_commands.Shell(_with_client, _print, _fail))
     _add_completion(command)
     pki_commands.add(command, client, _Surroundings())
     return root
@@ -188,6 +157,51 @@ def _add_completion(command: Callable[..., argparse.ArgumentParser]) -> None:
         "completion", _completion, "print what makes a shell complete commands and options", " bash", " zsh"
     )
     options.add_argument("shell", choices=SHELLS)
+
+
+def _add_controller(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """The commands that run a controller, or read its configuration."""
+    examples = ("", " --policy paper --mode observe", " --config airbound.toml", " --operators unix:/run/airbound.sock")
+    options = command("controller", _controller, "run a controller", *examples)
+    options.add_argument(
+        "--config", type=Path, metavar="FILE", help=f"TOML; see `airbound check-config`; default ${FILE}, or none"
+    )
+    options.add_argument("--listen", metavar="ADDR:PORT", help=f"for agents; default {DEFAULT_LISTEN}")
+    options.add_argument(
+        "--operators", metavar="ADDR:PORT", help=f"for operators, may also be unix:/PATH; default {DEFAULT_OPERATORS}"
+    )
+    options.add_argument("--metrics", metavar="ADDR:PORT", help=f'for Prometheus; default {DEFAULT_METRICS}, "": none')
+    options.add_argument("--policy", choices=get_args(PolicyName), help="default bdp")
+    options.add_argument("--table", choices=get_args(TableName), help="of the paper policy; default jelly-bean")
+    options.add_argument("--mode", choices=get_args(Mode), help="default control; observe applies nothing")
+    options.add_argument("--log", choices=get_args(LogStyle), help="default text")
+    options.add_argument("--plain-text", action="store_true", help="no TLS: for a lab that nobody else reaches")
+
+    options = command(
+        "check-config", _check_config, "check a configuration file, with AIRBOUND_* variables on top of it",
+        " airbound.toml", " airbound.toml --json",
+    )  # fmt: skip
+    options.add_argument("file", type=Path, nargs="?", metavar="FILE", help=f"default ${FILE}, or none")
+    options.add_argument("--json", action="store_true", help="print the whole configuration as JSON")
+
+
+def _connection() -> argparse.ArgumentParser:
+    """The options of every command that connects to a controller."""
+    connection = argparse.ArgumentParser(add_help=False)
+    connection.add_argument(
+        "--controller", metavar="ADDR:PORT", default=DEFAULT_OPERATORS,
+        help="where the controller listens for operators, or unix:/PATH; default %(default)s",
+    )  # fmt: skip
+    connection.add_argument("--timeout", type=_seconds, default=5.0, metavar="S", help="seconds to wait; default 5")
+    connection.add_argument(
+        "--tls-dir", type=Path, metavar="DIR",
+        help="with certificate.pem, key.pem, authorities.pem; default $AIRBOUND_TLS_DIR or ~/.config/airbound",
+    )  # fmt: skip
+    connection.add_argument(
+        "--plain-text", action="store_true", default=os.environ.get(PLAIN_TEXT_VARIABLE, "") not in {"", "0"},
+        help=f"no TLS, as a controller with --plain-text has none; also by ${PLAIN_TEXT_VARIABLE}=1",
+    )  # fmt: skip
+    return connection
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -376,16 +390,7 @@ class _Surroundings:
 
 
 def _cells(arguments: argparse.Namespace) -> int:
-    if not arguments.watch:
-        return _ask(arguments, lambda client: client.cells(), "cells")
-    from airbound.operator import display
-
-    def watch(client: "Client") -> int:
-        for cell in client.watch_cells():
-            _print(display.as_json_line(cell) if arguments.json else display.cell_line(cell))
-        return OK
-
-    return _with_client(arguments, watch)
+    return _ask(arguments, lambda client: client.cells(), "cells")
 
 
 def _stations(arguments: argparse.Namespace) -> int:

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+OPTIONS = (
+    # A proxy of the environment is for the web; the agents do not use it either.
+    ("grpc.enable_http_proxy", 0),
+    # Whoever watches wants to be back soon after a controller is.
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+)
 _MODES = {"observe": operations_pb2.MODE_OBSERVE, "control": operations_pb2.MODE_CONTROL}
 
 
@@ -42,8 +48,7 @@ class NotFoundError(RefusedError):
 
 def channel(endpoint: str, identity: "ClientIdentity | None") -> grpc.Channel:
     """A connection; in plain text if there is no identity to connect with."""
-    # A proxy of the environment is for the web; the agents do not use it either.
-    options: list[tuple[str, Any]] = [("grpc.enable_http_proxy", 0)]
+    options: list[tuple[str, Any]] = list(OPTIONS)
     if identity is None:
         return grpc.insecure_channel(endpoint, options=options)
     # gRPC's Python compares the server's certificate with the name that was dialled, and looks at DNS names only. The
@@ -98,11 +103,7 @@ class Client:
 
     def watch_cells(self) -> Iterator[operations_pb2.Cell]:
         """Every cell, then each again when it changes; without end."""
-        stream = self._call(lambda: self._stub.WatchCells(operations_pb2.WatchCellsRequest()))
-        while True:
-            response = self._call(lambda: next(stream, None))
-            if response is None:
-                return
+        for response in self.stream(lambda: self._stub.WatchCells(operations_pb2.WatchCellsRequest())):
             yield response.cell
 
     def stations(self, bssid: str) -> operations_pb2.ListStationsResponse:
@@ -213,6 +214,31 @@ class Client:
             lambda: self._health.Check(health_pb2.HealthCheckRequest(), **self._options)
         )
         return answer
+
+    # For clients of other services on the same connection
+
+    @property
+    def timeout_s(self) -> float:
+        """How long an answer is waited for."""
+        return self._timeout_s
+
+    def stub(self, of: Callable[[grpc.Channel], Any]) -> Any:
+        """A stub of a service."""
+        return of(self._channel)
+
+    def answer(self, call: Callable[[], Result]) -> Result:
+        """What a call returns."""
+        result: Result = self._call(call)
+        return result
+
+    def stream(self, call: Callable[[], Any]) -> Iterator[Any]:
+        """What a call sends, until it ends or the caller has had enough."""
+        stream = self._call(call)
+        try:
+            while (response := self._call(lambda: next(stream, None))) is not None:
+                yield response
+        finally:
+            stream.cancel()
 
     @property
     def _options(self) -> dict[str, Any]:

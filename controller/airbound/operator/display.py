@@ -12,6 +12,8 @@ from grpc_health.v1 import health_pb2
 from airbound import reason_text
 from airbound.core.edca import Category, category_text
 from airbound.core.reasons import Code, Reason
+from airbound.operator.table import lines as table_lines
+from airbound.operator.table import width_of_terminal
 from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
 
 _CATEGORIES = {category.value: category_text(category) for category in Category}
@@ -127,10 +129,12 @@ def _settings_in_short(cell: operations_pb2.Cell) -> str:
     return f"{_mode(cell.mode)}, {cell.policy}{_own_settings(cell)}" if _sources(cell) else "-"
 
 
-def cell_line(cell: operations_pb2.Cell) -> str:
-    """One cell in one line, for watching."""
+def cell_line(cell: operations_pb2.Cell, *, with_age: bool = True) -> str:
+    """One cell in one line, for watching; without its age it changes only when the cell does."""
     return "  ".join(
-        f"{head.lower()} {value}" for head, value in zip(_CELL_HEADS, map(_printable, _cell_row(cell)), strict=True)
+        f"{head.lower()} {value}"
+        for head, value in zip(_CELL_HEADS, map(_printable, _cell_row(cell)), strict=True)
+        if with_age or head != "AGE"
     )
 
 
@@ -412,9 +416,7 @@ def _printable(text: str) -> str:
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns under their heads, as wide as they must be."""
     rows = [[_printable(text) for text in row] for row in rows]
-    widths = [max(len(row[column]) for row in (heads, *rows)) for column in range(len(heads))]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    head = "  ".join(text.ljust(width) for text, width in zip(heads, widths, strict=True)).rstrip()
+    head, *lines = table_lines(heads, rows, width_of_terminal())
     return "\n".join([_bold(head), *lines])
 
 

@@ -13,9 +13,10 @@ import logging.handlers
 import os
 import queue
 import time
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO, cast
 
-from airbound import reason_text
+from airbound import log_fields, reason_text
 from airbound.core.addresses import address_text
 from airbound.core.edca import Edca
 from airbound.core.edca import text as queue_text
@@ -25,7 +26,9 @@ from airbound.runtime.rate_limit import RateLimit
 
 _LOGGER, _ROOT = logging.getLogger("airbound"), logging.getLogger()
 _LEVELS: dict[Level, int] = {"info": logging.INFO, "warning": logging.WARNING}
+_OBSERVERS: list[Callable[[Note, str], None]] = []
 _BOUNDS_SHOWN = _REASONS_SHOWN = 8
+_JSON_BOUNDS_SHOWN = 32
 LOSSES_LOGGED_EVERY_S = 10.0
 BATCH_S = 0.05  # how long a line may wait for others
 _STDERR = 2
@@ -43,31 +46,21 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """The same as one JSON object, with the codes and values of the first reasons and the number of those left out."""
+    """The same as one JSON object, with the codes and values of the first reasons and the first bounds, and the number
+    of those left out. docs/logs.md describes the fields.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
-        fields = {
-            "time": _time(record),
-            "level": record.levelname.lower(),
-            "what": getattr(record, "what", record.name),
-            "subject": getattr(record, "subject", ""),
-            "why": _one_line(self, record),
-        }
-        note = getattr(record, "note", None)
-        if note is not None and note.reasons:
-            fields["reasons"] = [
-                {"code": reason.code.name.lower()}
-                | {
-                    name: value
-                    for name in ("subject", "before", "after", "limit")
-                    if (value := getattr(reason, name)) not in {None, ""}
-                }
-                for reason in note.reasons[:_REASONS_SHOWN]
-            ]
-            left_out = len(note.reasons) - _REASONS_SHOWN
-            if left_out > 0:
-                fields["reasons_left_out"] = left_out
+        of = getattr(record, "note", None)
+        head = {"time": _time(record), "level": record.levelname.lower()}
+        if of is None:
+            what = getattr(record, "what", record.name)
+            about = {"kind": what.replace(" ", "_"), "subject": getattr(record, "subject", "")}
+        else:
+            about = log_fields.note(of, _REASONS_SHOWN, _JSON_BOUNDS_SHOWN)
+        why = _one_line(self, record) if of is None else _printable(_reasons_text(of.reasons))
+        fields = head | about | {"why": why}
         return json.dumps(fields)
 
 
@@ -171,7 +164,7 @@ class _Target(logging.Handler):
         try:
             line = f"{self.format(record)}\n"
         except Exception as error:  # noqa: BLE001  # whatever it is, the next lines must be written
-            line = f"{_time(record)} error log: a line cannot be made: {_printable(repr(error))}\n"
+            line = f"{self.format(_lost(record, error))}\n"
         with contextlib.suppress(OSError):
             self._write(line)
         return True
@@ -224,7 +217,24 @@ def set_up(style: str, stream: TextIO | None = None, *, lines_per_s: float = 1e6
     return Log(style, stream, lines_per_s, lines_waiting)
 
 
-def note(effect: Note) -> None:
+@contextlib.contextmanager
+def observed(take: Callable[[Note, str], None]) -> Iterator[None]:
+    """Meanwhile, whatever is given to `note` and `event` is given to `take` as well, with what no code says."""
+    _OBSERVERS.append(take)
+    try:
+        yield
+    finally:
+        _OBSERVERS.remove(take)
+
+
+def note(of: Note) -> None:
+    """Log what happened at the edges and has codes, and keep it."""
+    for take in _OBSERVERS:
+        take(of, "")
+    write(of)
+
+
+def write(effect: Note) -> None:
     """Log what the engine notes; the text is made where it is written. Beyond the rate not even a record is made."""
     handlers = _ROOT.handlers
     handler = handlers[0] if handlers else None
@@ -236,13 +246,28 @@ def note(effect: Note) -> None:
 
 
 def event(level: Level, what: str, subject: str, why: str) -> None:
-    """Log something that happened at the edges."""
+    """Log something that happened at the edges, and keep it."""
+    for take in _OBSERVERS:
+        take(Note(level, what, subject), why)
     _LOGGER.log(_LEVELS[level], "%s", why, extra={"what": what, "subject": subject})
 
 
 def _record(level: Level, what: str, subject: str, why: str, note: Note | None = None) -> logging.LogRecord:
     extra = {"what": what, "subject": subject, "note": note}
     return _LOGGER.makeRecord("airbound", _LEVELS[level], "", 0, "%s", (why,), None, extra=extra)
+
+
+def _lost(record: logging.LogRecord, error: Exception) -> logging.LogRecord:
+    """What is logged in the place of a record whose line cannot be made."""
+    return logging.makeLogRecord(
+        {
+            "created": record.created,
+            "msecs": record.msecs,
+            "levelname": "ERROR",
+            "what": "log",
+            "msg": f"a line cannot be made: {error!r}",
+        }
+    )
 
 
 def _note_text(of: Note) -> str:

@@ -25,6 +25,7 @@ from airbound.core.effects import (
     SetEdca,
     SetReporting,
     StationsChanged,
+    refusal,
 )
 from airbound.core.engine import Engine
 from airbound.core.events import Disconnected, Event, Exempted, ModeSet, Tick
@@ -33,6 +34,7 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.runtime import log
 from airbound.runtime.choices import Choices
+from airbound.runtime.history import History
 from airbound.runtime.measures import Measures
 
 TIMER_STEP_US = 20_000
@@ -96,8 +98,10 @@ class Runner:
         streams_max: int = STREAMS_MAX,
         streams_per_address_max: int = 0,  # 0: no such limit
         clock_us: Callable[[], int] = monotonic_us,
+        history: History | None = None,
     ) -> None:
         self.engine = engine
+        self.history = history or History()
         self.measures = Measures()
         self.choices = Choices()
         self._streams_max = streams_max
@@ -144,16 +148,19 @@ class Runner:
             reason = Reason(Code.TOO_MANY_STREAMS, address_text(address), limit=self._streams_per_address_max)
         else:
             return None
-        self.refuse(f"{principal.role} {principal.name}", reason)
+        self._refused(reason, refusal(principal, reason))
         return reason
 
     def refuse(self, who: str, reason: Reason) -> None:
         """Count a peer that is turned away; the first one of a reason is logged, the second, the fourth and so on."""
+        self._refused(reason, Note("warning", "refused", who, (reason,)))
+
+    def _refused(self, reason: Reason, note: Note) -> None:
         settings = self.engine.settings
         settings.count("refused_total", reason.code)
         count = settings.counters["refused_total", reason.code]
         if not count & (count - 1):
-            log.note(Note("warning", "refused", who, (reason,)))
+            self.note(note)
 
     def next_stream(self) -> int:
         """The number of a new stream."""
@@ -236,6 +243,7 @@ class Runner:
             session.close(Reason(Code.STOPPING))
         for watcher in self._watchers:
             watcher.wake()
+        self.history.stop()
 
     async def changed_cells(self) -> AsyncIterator[list[Mac]]:
         """The BSSIDs of all cells, then again and again of those that changed meanwhile; ends with the controller."""
@@ -248,6 +256,11 @@ class Runner:
             self._watchers.discard(watcher)
 
     # Effects
+
+    def note(self, of: Note) -> None:
+        """Keep an event, and log it."""
+        self.history.append(of)
+        log.write(of)
 
     def _do(self, effect: Effect) -> bool:
         """Do what is asked for; whether it was a command."""
@@ -262,7 +275,7 @@ class Runner:
                 for watcher in self._watchers:
                     watcher.changed(effect.bssid)
             case Note():
-                log.note(effect)
+                self.note(effect)
             case StationsChanged() | CellForgotten():
                 if self.cells_changed is not None:
                     self.cells_changed(effect)

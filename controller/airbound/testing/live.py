@@ -19,6 +19,7 @@ from airbound.replica.choices import KeptChoices
 from airbound.replica.node import Node
 from airbound.replica.operations import ReplicatedOperations
 from airbound.replica.replicas_service import ReplicasService
+from airbound.runtime.history import History
 from airbound.runtime.in_force import InForce
 from airbound.runtime.runner import Runner, monotonic_us
 from airbound.store.types import Store
@@ -57,6 +58,7 @@ class LiveController:
         store: Store | None = None,
         security: "Security | None" = None,
         secured: Callable[[Role, str], Secured] | None = None,  # what an agent of that role and name connects with
+        history: History | None = None,
     ) -> None:
         self.now_us = 1_000_000_000
         self.runner = Runner(
@@ -64,6 +66,7 @@ class LiveController:
             streams_max=streams_max,
             streams_per_address_max=streams_per_address_max,
             clock_us=(lambda: self.now_us) if store is None else monotonic_us,  # leases are the store's as well
+            history=history,
         )
         self._store = store
         self.node = None if store is None else Node(replica, self.runner, store)

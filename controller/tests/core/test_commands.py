@@ -103,7 +103,7 @@ def test_a_set_is_remembered_as_it_was_sent() -> None:
     [effect, note] = send(phone, DECISIONS, 5, lease_ms=9_000)
     started = (Reason(Code.STARTED_SENDING, "10.0.4.1"),)
     assert effect == SetBounds(STREAM, 42, BOUNDS, 9_000, started, 10, 20e6)
-    assert note == Note("info", "bounds", "phone", started, BOUNDS)
+    assert note == Note("info", "bounds", "phone", started, BOUNDS, terminal="phone")
     early_us = 1_854_102  # 3 s times the golden ratio
     assert phone.sent == Sent(42, BOUNDS, DECISIONS, 9 * SECOND_US, 5, 5 - early_us, 0)
     assert phone.sent.renew_at_us == 5 + 3 * SECOND_US - early_us
@@ -115,7 +115,7 @@ def test_a_release_is_an_empty_set_with_its_reason() -> None:
     phone = terminal(SENT, in_force=3)
     [effect, note] = send(phone, (), 5)
     assert effect == SetBounds(STREAM, 4, (), 6_000, (EXEMPT,), 0, 0.0)
-    assert note == Note("info", "bounds", "phone", (EXEMPT,), ())
+    assert note == Note("info", "bounds", "phone", (EXEMPT,), (), terminal="phone")
     assert replace(phone.sent, renewed_at_us=0) == Sent(4, (), (), 6 * SECOND_US, 5, 0, 0)
 
 

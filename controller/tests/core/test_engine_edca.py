@@ -95,10 +95,10 @@ def test_a_set_is_noted_and_counted() -> None:
     scenario.access_point(SENDING)
     effects = keep(scenario, 1)
     reason = Reason(Code.UPLOADS, after=1.0, limit=0.75)
-    assert Note("info", "edca", CELL, (reason,), queues=SET) in effects
+    assert Note("info", "edca", CELL, (reason,), queues=SET, cell=BSSID) in effects
     effects = keep(scenario, 5, {}, idle=PHONES)
     few = Reason(Code.FEW_SENDERS, after=0, limit=2)
-    assert Note("info", "edca", CELL, (few,), queues=()) in effects
+    assert Note("info", "edca", CELL, (few,), queues=(), cell=BSSID) in effects
     counters = scenario.engine.settings.counters
     assert counters["edca_sets_total", Code.UPLOADS] == 1
     assert counters["edca_releases_total", Code.FEW_SENDERS] == 1

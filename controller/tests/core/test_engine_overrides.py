@@ -198,7 +198,7 @@ def test_a_cell_that_becomes_known_by_its_ssid_goes_by_it_in_the_same_report() -
     assert cells.ranges() == (alone(PAPER), alone(PAPER))
     cells.advance(1)
     effects = cells.report(ssid=b"office-1")
-    assert effects[0] == Note("info", "override", f"{CELL} cell.1 (ssid office-*)")
+    assert effects[0] == Note("info", "override", f"{CELL} cell.1 (ssid office-*)", cell=BSSID)
     assert {effect.stream for effect in effects if isinstance(effect, SetBounds)} == {
         cells.phones[address].stream for address in HERE
     }
@@ -208,7 +208,7 @@ def test_a_cell_that_becomes_known_by_its_ssid_goes_by_it_in_the_same_report() -
     assert cells.codes() == (Code.OBSERVE_MODE, None)
     assert cells.aifsn() == (None, 4)
     cells.advance(1)
-    assert cells.report(ssid=b"")[0] == Note("info", "override", f"{CELL} none")
+    assert cells.report(ssid=b"")[0] == Note("info", "override", f"{CELL} none", cell=BSSID)
     assert cells.ranges() == (alone(PAPER), alone(PAPER))
     assert cells.aifsn() == (4, 4)
 
@@ -224,7 +224,7 @@ def test_a_shorter_time_out_after_another_ssid_counts_at_once() -> None:
 
 def test_a_new_cell_is_noted_with_its_override() -> None:
     scenario = Scenario(overrides=[of_bssid()])
-    assert scenario.access_point({})[0] == Note("info", "override", f"{CELL} cell.0 (bssid {CELL})")
+    assert scenario.access_point({})[0] == Note("info", "override", f"{CELL} cell.0 (bssid {CELL})", cell=BSSID)
     assert not any(isinstance(effect, Note) for effect in scenario.access_point({}, bssid=OTHER_BSSID))
 
 
@@ -253,7 +253,7 @@ def test_other_overrides_are_in_force_at_once_in_the_cells_that_they_concern() -
     before = cells.ranges()
     own = BDP
     effects = cells.do(Reconfigured(PAPER, (of_ssid("lab", own, mode="control"),)))
-    assert Note("info", "override", f"{CELL} cell.1 (ssid lab)") in effects
+    assert Note("info", "override", f"{CELL} cell.1 (ssid lab)", cell=BSSID) in effects
     assert {effect.stream for effect in effects if isinstance(effect, SetBounds)} == {
         cells.phones[address].stream for address in HERE
     }
@@ -268,20 +268,20 @@ def test_other_overrides_are_in_force_at_once_in_the_cells_that_they_concern() -
 def test_a_mode_for_one_cell() -> None:
     cells = TwoCells()
     effects = cells.do(ModeSet("observe", BSSID))
-    assert effects[0] == Note("info", "mode", f"{CELL} observe")
+    assert effects[0] == Note("info", "mode", f"{CELL} observe", cell=BSSID)
     assert cells.codes() == (Code.OBSERVE_MODE, None)
     assert cells.aifsn() == (None, 4)
     assert (cells.engine.mode_of(BSSID), cells.engine.mode_of(OTHER_BSSID)) == ("observe", "control")
     cells.do(Reconfigured(PAPER, (of_bssid(mode="control"),)))
     assert cells.codes() == (Code.OBSERVE_MODE, None)
-    assert cells.do(ModeSet(None, BSSID))[0] == Note("info", "mode", f"{CELL} configured")
+    assert cells.do(ModeSet(None, BSSID))[0] == Note("info", "mode", f"{CELL} configured", cell=BSSID)
     assert cells.codes() == (None, None)
     assert cells.aifsn() == (4, 4)
 
 
 def test_a_mode_for_a_cell_that_comes_later_or_comes_again() -> None:
     scenario = Scenario(PAPER, overrides=[of_ssid("*", mode="control")])
-    assert scenario.do(ModeSet("observe", BSSID)) == [Note("info", "mode", f"{CELL} observe")]
+    assert scenario.do(ModeSet("observe", BSSID)) == [Note("info", "mode", f"{CELL} observe", cell=BSSID)]
     assert (scenario.engine.mode_of(BSSID), scenario.engine.mode_of(OTHER_BSSID)) == ("observe", "control")
     scenario.access_point({})
     assert scenario.engine.cells[BSSID].settings.mode == "observe"

@@ -48,7 +48,7 @@ def test_a_phone_that_begins_to_send_is_bounded_at_once_and_counts() -> None:
         assert now is not None
         assert now[1] < range_[1]
     counted = Reason(Code.ACTIVE_SENDERS, "", 2, 3)
-    assert Note("info", "senders", "02:00:00:00:00:01", (counted,)) in effects
+    assert Note("info", "senders", "02:00:00:00:00:01", (counted,), cell=BSSID) in effects
     assert CellChanged(BSSID) in effects
     for address in SENDING:
         assert scenario.phones[address].sets[-1].reasons[0] == counted

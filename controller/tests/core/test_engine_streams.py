@@ -8,7 +8,7 @@ import pytest
 from airbound.core.addresses import address_text
 from airbound.core.cell.streams import OUT_OF_ORDER_MAX
 from airbound.core.cell.terminal import Terminal
-from airbound.core.effects import CellChanged, CloseStream, Effect, Note
+from airbound.core.effects import CellChanged, CloseStream, Effect, Note, refusal
 from airbound.core.events import Disconnected, Exempted, ModeSet, Reconfigured, Refused
 from airbound.core.reasons import Code, Reason
 from airbound.testing.scenario import (
@@ -82,7 +82,7 @@ def test_refusals_are_counted_every_time_and_logged_ever_more_rarely() -> None:
     logged = [scenario.do(Refused(stream, MALFORMED)) for _ in range(100)]
     assert terminal_of(scenario).refused_total == 100
     assert [number for number, effects in enumerate(logged, 1) if effects] == [1, 2, 4, 8, 16, 32, 64]
-    assert logged[0] == [Note("warning", "refused", "terminal 192.168.1.0", (MALFORMED,))]
+    assert logged[0] == [refusal(stream.principal, MALFORMED, BSSID)]
 
 
 def test_a_refusal_is_charged_to_the_stream_and_not_to_whom_it_names() -> None:
@@ -243,7 +243,7 @@ def test_an_access_point_that_disconnects_leaves_its_cell() -> None:
     point = scenario.access_points[BSSID]
     assert scenario.engine.cells[BSSID].access_point is not None
     [note] = scenario.do(Disconnected(point.stream))
-    assert note == Note("info", "disconnected", "02:00:00:00:00:01")
+    assert note == Note("info", "disconnected", "02:00:00:00:00:01", cell=BSSID)
     assert scenario.engine.cells[BSSID].access_point is None
     assert scenario.phones[mac(0)].range() is not None
     scenario.advance(3.1)

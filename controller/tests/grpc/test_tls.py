@@ -38,6 +38,10 @@ from airbound.testing.pki import Client, Site, nobody, request
 from airbound.v1 import (
     enrollment_pb2,
     enrollment_pb2_grpc,
+    events_pb2,
+    events_pb2_grpc,
+    live_pb2,
+    live_pb2_grpc,
     operations_pb2,
     operations_pb2_grpc,
     pki_pb2,
@@ -216,13 +220,21 @@ async def test_operators_only_are_served_on_the_operators_port(world: World) -> 
                 error = await failure(call)
                 assert (error.code(), reason_of(error)) == (grpc.StatusCode.PERMISSION_DENIED, "WRONG_ROLE")
             stub: Any = operations_pb2_grpc.OperationsServiceStub(open_channel)
-            watch = stub.WatchCells(operations_pb2.WatchCellsRequest())
-            assert reason_of(await failure(watch.read())) == "WRONG_ROLE"
+            events: Any = events_pb2_grpc.EventsServiceStub(open_channel)  # type: ignore[no-untyped-call]
+            live: Any = live_pb2_grpc.LiveServiceStub(open_channel)  # type: ignore[no-untyped-call]
+            for pages in (
+                stub.WatchCells(operations_pb2.WatchCellsRequest()),
+                events.ListEvents(events_pb2.ListEventsRequest()),
+                events.FollowEvents(events_pb2.FollowEventsRequest()),
+                live.ListRttRatios(live_pb2.ListRttRatiosRequest()),
+                live.ListDestinations(live_pb2.ListDestinationsRequest(bssid=BSSID)),
+            ):
+                assert reason_of(await failure(pages.read())) == "WRONG_ROLE"
         nobody_there: Any = operations_pb2_grpc.OperationsServiceStub(world.ask(nobody(world.site.authority), stack))
         error = await failure(nobody_there.GetController(operations_pb2.GetControllerRequest()))
         assert error.code() is grpc.StatusCode.UNAVAILABLE
     assert world.live.runner.engine.settings.mode == "control"
-    assert world.refused(Code.WRONG_ROLE) == 12
+    assert world.refused(Code.WRONG_ROLE) == 28
 
 
 async def test_a_client_does_not_take_a_terminal_for_a_controller(world: World) -> None:

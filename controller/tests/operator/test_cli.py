@@ -26,7 +26,8 @@ NOBODY = "127.0.0.1:1"
 PLAIN = ("--plain-text", "--timeout", "30")
 COMMANDS = (
     "controller", "check-config", "cells", "stations", "terminals", "explain", "counters", "config", "mode", "exempt",
-    "replicas", "health", "completion", "enroll", "enrolled", "revoke", "move-cell", "login", "ca",
+    "replicas", "health", "events", "watch", "top", "completion", "enroll", "enrolled", "revoke", "move-cell", "login",
+    "ca",
 )  # fmt: skip
 
 
@@ -127,26 +128,6 @@ async def test_a_terminal_of_another_character_set_and_a_proxy_for_the_web() -> 
         code, out, err = await run("cells", *to, PYTHONIOENCODING="ascii", http_proxy=f"http://{NOBODY}", no_proxy="")
     assert (code, err) == (0, "")
     assert "c?[2J \\xe9" in out
-
-
-async def test_watching_goes_on_until_the_controller_stops() -> None:
-    async with LiveController() as live:
-        await live.senders(1)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-m", "airbound", "cells", "--watch", "--json", "--controller", live.operators, "--plain-text"),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        assert process.stdout is not None
-        first = json.loads(await asyncio.wait_for(process.stdout.readline(), 3 * WAIT_S))
-        assert (first["bssid"], first["stations"]) == (BSSID, 1)
-        await live.report(*MACS[:2])
-        second = json.loads(await asyncio.wait_for(process.stdout.readline(), WAIT_S))
-        assert second["stations"] == 2
-        await live.running.stop()
-        _, err = await asyncio.wait_for(process.communicate(), WAIT_S)
-        assert b"Traceback" not in err
 
 
 def test_nobody_there_is_a_code_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:

@@ -260,6 +260,9 @@ async def test_the_commands_of_always(world: World) -> None:
     code, out, err = await world.run("terminals")
     assert (code, err) == (0, "")
     assert "phone0" in out
+    code, out, err = await world.run("events", "--kind", "bounds")
+    assert (code, err) == (0, "")
+    assert "phone0" in out
     code, _, err = await world.run("cells", "--plain-text")
     assert (code, "no controller answers" in err) == (3, True)
 

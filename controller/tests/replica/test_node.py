@@ -10,9 +10,11 @@ import pytest
 from airbound.core.addresses import mac_from_text
 from airbound.core.parameters import Parameters
 from airbound.core.reasons import Code
+from airbound.operator.client import Client
+from airbound.operator.top.feed import Feed
 from airbound.replica import node, ownership, questions
 from airbound.store.memory.store import Memory, MemoryStore
-from airbound.testing.agents import FakePhone
+from airbound.testing.agents import WAIT_S, FakePhone
 from airbound.testing.live import BSSID, MACS, SERVER, LiveController, upload
 from airbound.v1 import operations_pb2, replicas_pb2
 
@@ -131,6 +133,24 @@ async def test_a_replica_that_stops_gives_its_cells_away_and_releases_nobody(rep
     for phone in phones:
         await phone.until(lambda phone=phone: phone.bounds == ONE)  # type: ignore[misc]
         assert phone.releases == 0
+
+
+async def test_the_live_view_of_a_replica_shows_the_cells_of_others(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    await replicas.bounded(a, b)
+    with Client(b.operators, WAIT_S) as client:
+        feed = Feed(client, poll_s=0.05)
+        feed.open(BSSID)
+        feed.start()
+
+        async def shown() -> bool:
+            opened = feed.model.open
+            return opened is not None and len(opened.terminals) == 2 and len(opened.stations) == 2
+
+        await b.until(shown)
+        assert feed.model.open is not None
+        assert feed.model.open.complaint == ""
+        feed.stop()
 
 
 async def test_two_access_points_do_not_report_one_cell(replicas: Replicas) -> None:

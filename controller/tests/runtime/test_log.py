@@ -107,14 +107,18 @@ def test_a_note_without_reasons_ends_with_its_subject() -> None:
 def test_json_has_codes_and_values() -> None:
     text = logged("json", BOUNDS, FORGED, Note("info", "connected", "192.0.2.7"))
     bounds, forged, connected = map(json.loads, text.splitlines())
-    assert list(bounds) == ["time", "level", "what", "subject", "why", "reasons"]
-    assert (bounds["level"], bounds["what"], bounds["subject"]) == ("info", "bounds", "192.0.2.7")
+    assert list(bounds) == ["time", "level", "kind", "subject", "reasons", "bounds", "why"]
+    assert (bounds["level"], bounds["kind"], bounds["subject"]) == ("info", "bounds", "192.0.2.7")
     assert bounds["reasons"] == [
         {"code": "active_senders", "before": 3, "after": 4},
         {"code": "started_sending", "subject": "10.0.4.1"},
     ]
     assert forged["reasons"] == [{"code": "malformed", "subject": "mac 'a\nb\x1b[31m'"}]
-    assert list(connected) == ["time", "level", "what", "subject", "why"]
+    assert bounds["bounds"] == [
+        {"destination": "10.0.4.1", "min_segs": 20, "max_segs": 35},
+        {"min_segs": 2, "max_segs": 4},
+    ]
+    assert list(connected) == ["time", "level", "kind", "subject", "why"]
 
 
 def test_a_value_of_zero_is_a_value() -> None:

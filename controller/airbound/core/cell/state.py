@@ -221,10 +221,8 @@ class CellState:
         if not moved and not changed:
             return self.due(terminal, now_us)
         if changed and self._started(terminal):
-            senders = self.stations.active_senders
             self._left_moved()
-            reason = Reason(Code.ACTIVE_SENDERS, "", senders - 1, senders)
-            return [Note("info", "senders", self.name, (reason,)), *self.decide_all(now_us), self.changed()]
+            return [self.senders_changed(self.stations.active_senders - 1), *self.decide_all(now_us), self.changed()]
         effects = self.decide(terminal, now_us)
         if moved and self.settings.parameters.min_rtt.share:
             for other in self.terminals.values():
@@ -288,7 +286,7 @@ class CellState:
         effects = command(terminal, (), reason, self.settings, now_us)
         if terminal.failures_total & (terminal.failures_total - 1):
             return effects  # the log gets the 1st, 2nd, 4th, 8th, ...
-        return [*effects, Note("warning", "failed", terminal.name, (reason,))]
+        return [*effects, Note("warning", "failed", terminal.name, (reason,), terminal=terminal.name, cell=self.bssid)]
 
     def _unavailable(self, terminal: Terminal, now_us: int) -> Reason | None:
         """Why nothing can be decided for a terminal that is joined."""
@@ -339,7 +337,7 @@ class CellState:
             effects = edca_command(access_point, (), reason, self.settings, now_us)
             if self.edca_failures_total & (self.edca_failures_total - 1):
                 return effects  # the log gets the 1st, 2nd, 4th, 8th, ...
-            return [*effects, Note("warning", "failed", self.name, (reason,))]
+            return [*effects, Note("warning", "failed", self.name, (reason,), cell=self.bssid)]
 
     def _edca_code(self, access_point: AccessPoint, now_us: int) -> Code:
         """UPLOADS if the queues are to be set, or why not. Nearly all reports change nothing: a reason with
@@ -425,6 +423,11 @@ class CellState:
     def changed(self) -> CellChanged:
         """For those who watch."""
         return CellChanged(self.bssid)
+
+    def senders_changed(self, before: int) -> Note:
+        """For the log: there were so many active senders."""
+        reason = Reason(Code.ACTIVE_SENDERS, "", before, self.stations.active_senders)
+        return Note("info", "senders", self.name, (reason,), cell=self.bssid)
 
     def computed(self, terminal: Terminal) -> tuple[Decision, ...]:
         """What the policy computes for a terminal now, sent or not."""

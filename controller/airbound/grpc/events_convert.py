@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From events to messages, and from a filter's message to what selects events."""
+
+from collections.abc import Callable
+
+from airbound.core.addresses import address_text, mac_from_text, mac_text
+from airbound.core.effects import Level
+from airbound.grpc.convert import queue, reason_message
+from airbound.runtime.history import Entry
+from airbound.v1 import events_pb2, operations_pb2
+
+_LEVELS: dict[Level, events_pb2.EventLevel] = {
+    "info": events_pb2.EVENT_LEVEL_INFO,
+    "warning": events_pb2.EVENT_LEVEL_WARNING,
+}
+
+
+def event(entry: Entry) -> events_pb2.Event:
+    """One event."""
+    note = entry.note
+    message = events_pb2.Event(
+        sequence=entry.sequence,
+        time_us=entry.time_us,
+        level=_LEVELS[note.level],
+        kind=note.kind,
+        subject=note.subject,
+        terminal=note.terminal,
+        cell=mac_text(note.cell) if note.cell else "",
+        reasons=map(reason_message, note.reasons),
+        text=entry.text,
+    )
+    if note.bounds is not None:
+        message.bounds.SetInParent()
+        for bound in note.bounds:
+            destination = address_text(bound.address) if bound.address else ""
+            sent = operations_pb2.BoundSent(destination=destination, min_segs=bound.min_segs, max_segs=bound.max_segs)
+            message.bounds.bounds.append(sent)
+    if note.queues is not None:
+        message.queues.SetInParent()
+        message.queues.queues.extend(map(queue, note.queues))
+    return message
+
+
+def selector(of: events_pb2.EventFilter, now_us: int) -> Callable[[Entry], bool]:
+    """Whether a filter selects an event.
+
+    Raises:
+        ValueError: its cell is not a BSSID.
+    """
+    cell = mac_from_text(of.cell) if of.cell else b""
+    since_us = now_us - of.since_ms * 1000 if of.since_ms else 0
+    terminal, level, kinds, codes = of.terminal, of.level, frozenset(of.kinds), frozenset[int](of.codes)
+
+    def selects(entry: Entry) -> bool:
+        note = entry.note
+        return (
+            entry.at_us >= since_us
+            and (not cell or note.cell == cell)
+            and (not terminal or note.terminal == terminal)
+            and (not kinds or note.kind in kinds)
+            and _LEVELS[note.level] >= level
+            and (not codes or any(reason.code in codes for reason in note.reasons))
+        )
+
+    return selects

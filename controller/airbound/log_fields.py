@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the JSON log says of an event, and `airbound events --json` as well: codes and values under stable names.
+docs/logs.md describes them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from airbound.core.addresses import address_text, mac_text
+from airbound.core.edca import Edca
+from airbound.core.effects import Bound, Note
+from airbound.core.reasons import Reason
+
+VALUES = ("before", "after", "limit")
+
+
+def note(of: Note, reasons_most: int, bounds_most: int) -> dict[str, Any]:
+    """The fields of an event, with so many of its reasons and bounds; of the others their number."""
+    fields: dict[str, Any] = {"kind": of.kind, "subject": of.subject}
+    if of.terminal:
+        fields["terminal"] = of.terminal
+    if of.cell:
+        fields["cell"] = mac_text(of.cell)
+    if of.reasons:
+        fields |= _list("reasons", [_reason(reason) for reason in of.reasons[:reasons_most]], len(of.reasons))
+    if of.bounds is not None:
+        fields |= _list("bounds", [_bound(bound) for bound in of.bounds[:bounds_most]], len(of.bounds))
+    if of.queues is not None:
+        fields["queues"] = [_queue(queue) for queue in of.queues]
+    return fields
+
+
+def reason(code: str, subject: str, values: Mapping[str, float]) -> dict[str, Any]:
+    """One reason: the name of its code in lower case, and those of its values that it has."""
+    numbers = {name: int(value) if float(value).is_integer() else value for name, value in values.items()}
+    return {"code": code, **({"subject": subject} if subject else {}), **numbers}
+
+
+def bound(destination: str, min_segs: int, max_segs: int) -> dict[str, Any]:
+    """One bound; without a destination it is for all connections."""
+    return {**({"destination": destination} if destination else {}), "min_segs": min_segs, "max_segs": max_segs}
+
+
+def queue(category: str, aifsn: int, cw_min: int, cw_max: int, txop_limit: int) -> dict[str, Any]:
+    """EDCA parameters of one queue."""
+    return {"category": category, "aifsn": aifsn, "cw_min": cw_min, "cw_max": cw_max, "txop_limit": txop_limit}
+
+
+def _list(name: str, items: list[Any], of: int) -> dict[str, Any]:
+    left_out = of - len(items)
+    return {name: items, **({f"{name}_left_out": left_out} if left_out else {})}
+
+
+def _reason(of: Reason) -> dict[str, Any]:
+    values = {name: value for name in VALUES if (value := getattr(of, name)) is not None}
+    return reason(of.code.name.lower(), of.subject, values)
+
+
+def _bound(of: Bound) -> dict[str, Any]:
+    return bound(address_text(of.address) if of.address else "", of.min_segs, of.max_segs)
+
+
+def _queue(of: Edca) -> dict[str, Any]:
+    return queue(of.category.name.lower(), of.aifsn, of.cw_min, of.cw_max, of.txop_limit)

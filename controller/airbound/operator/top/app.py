@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The application: which screen is shown, and the keys that change something. It draws with the terminal's own colours
+and background, so that it suits light and dark ones; NO_COLOR leaves bold, underlined and reverse text.
+"""
+
+import datetime
+import time
+from collections.abc import Callable
+from typing import ClassVar, Protocol
+
+from rich.text import Text
+from textual import work
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from airbound.operator.client import RefusedError, UnreachableError
+from airbound.operator.top.dialogs import Confirm
+from airbound.operator.top.model import Model
+from airbound.operator.top.screens import CellsScreen, EventsScreen, View
+from airbound.v1 import operations_pb2
+
+DRAW_S = 1.0
+_MODES = {operations_pb2.MODE_OBSERVE: "observe", operations_pb2.MODE_CONTROL: "control"}
+_EFFECTS = {
+    "observe": "All bounds and EDCA parameters are released; decisions go on being shown.",
+    "control": "All cells and terminals that are not exempt get bounds and EDCA parameters.",
+}
+
+
+class Source(Protocol):
+    """What the application needs of a feed."""
+
+    model: Model
+
+    def start(self) -> None:
+        """Begin to fetch."""
+
+    def stop(self) -> None:
+        """Fetch nothing more."""
+
+    def open(self, bssid: str) -> None:
+        """Fetch one cell as well; none if it is empty."""
+
+    def show_events(self, *, shown: bool) -> None:
+        """Fetch the events of all, or those of the cell that is open."""
+
+    def set_mode(self, mode: str) -> None:
+        """Set "observe" or "control"."""
+
+    def exempt(self, name: str, *, exempt: bool) -> None:
+        """Exempt a terminal or a cell, or end that."""
+
+
+class Top(App[None]):
+    """The live view of one controller at `endpoint`. Times of events are in `zone`, the local one if it is none."""
+
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True)]
+    CSS = """
+    #status { text-style: bold; }
+    Footer, FooterKey { background: ansi_default; color: ansi_default; }
+    """
+
+    def __init__(
+        self,
+        feed: Source,
+        endpoint: str,
+        *,
+        zone: datetime.tzinfo | None = None,
+        clock_s: Callable[[], float] = time.monotonic,
+        wall: Callable[[], datetime.datetime] = lambda: datetime.datetime.now(datetime.UTC),
+        draw_s: float = DRAW_S,
+    ) -> None:
+        super().__init__(ansi_color=True)  # from the start: what NO_COLOR does depends on it
+        self.theme = "ansi-dark"
+        self.title = "airbound top"
+        self.feed, self.endpoint, self.zone, self.clock_s = feed, endpoint, zone, clock_s
+        self._wall, self._draw_s = wall, draw_s
+        self._restarts = 0
+
+    @property
+    def mode(self) -> str:
+        """The controller's mode."""
+        return _MODES.get(self.feed.model.controller.mode, "?")
+
+    def on_mount(self) -> None:
+        """All cells first."""
+        self.feed.start()
+        self.push_screen(CellsScreen())
+        self.set_interval(self._draw_s, self.draw)
+
+    def on_unmount(self) -> None:
+        """Nothing is fetched for nobody."""
+        self.feed.stop()
+
+    def draw(self) -> None:
+        """Draw the screen that is shown; say so if the controller was started again."""
+        restarts = self.feed.model.restarts
+        if restarts > self._restarts:
+            self.notify("The controller was started again: its events begin anew.", markup=False)
+        self._restarts = restarts
+        if isinstance(self.screen, View):
+            self.screen.draw()
+
+    def status(self) -> Text:
+        """The first line."""
+        model = self.feed.model
+        of, now = model.controller, self._wall().astimezone(self.zone)
+        text = Text()
+        if model.lost:
+            seconds = max(0.0, self.clock_s() - model.lost_at_s)
+            text.append(f" not connected for {seconds:.0f} s, trying again: {model.lost}", "reverse")
+        elif not model.history:
+            text.append(f"airbound {self.endpoint}: connecting")
+        else:
+            text.append(f"airbound {of.version} {self.endpoint}  {self.mode}, {of.policy}")
+            text.append(f"  {of.cells} cells  {of.terminals} terminals  {now:%H:%M:%S}")
+        return text
+
+    def action_events(self) -> None:
+        """The events of all."""
+        self.feed.show_events(shown=True)
+        self.push_screen(EventsScreen())
+
+    @work
+    async def action_mode(self) -> None:
+        """Switch the mode, after a yes."""
+        mode = "control" if self.mode == "observe" else "observe"
+        if await self.push_screen_wait(Confirm(f"Set mode {mode} for the whole controller?", _EFFECTS[mode])):
+            self._do(lambda: self.feed.set_mode(mode), f"mode {mode}")
+
+    @work
+    async def action_exempt(self) -> None:
+        """Exempt what is under the cursor, or end that, after a yes."""
+        found = self.screen.exempted() if isinstance(self.screen, View) else None
+        if found is None:
+            return
+        what, name, exempt = found
+        if exempt:
+            question, effect = f"Put {what} {name} back under control?", "It gets bounds again where decisions say so."
+        else:
+            question, effect = f"Exempt {what} {name} from control?", "What it was sent is released."
+        if await self.push_screen_wait(Confirm(question, effect)):
+            self._do(lambda: self.feed.exempt(name, exempt=not exempt), f"{name}: {'control' if exempt else 'exempt'}")
+
+    @work(thread=True)
+    def _do(self, change: Callable[[], None], done: str) -> None:
+        """Change something, and say whether that was done."""
+        try:
+            change()
+        except (RefusedError, UnreachableError) as error:
+            self.call_from_thread(self.notify, str(error), severity="error", markup=False)
+        else:
+            self.call_from_thread(self.notify, done, markup=False)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of one cell: its stations, and its terminals with each destination."""
+
+from airbound.core.reasons import Code
+from airbound.operator import event_text
+from airbound.operator.top import fields, graphs
+from airbound.operator.top.model import OpenCell
+from airbound.operator.top.table import Column, Row
+from airbound.v1 import operations_pb2
+
+STATION_COLUMNS = (
+    Column("name", "STATION", 17, flexible=True),
+    Column("agent", "AGENT", 5),
+    Column("sends", "SENDS", 5),
+    Column("airtime", "AIRTIME", 17),
+    Column("uplink", "Mb/s", 6, right=True),
+    Column("signal", "dBm", 4, right=True),
+    Column("rates", "PHY UP/DOWN", 12, right=True),
+    Column("retries", "RETRIES/FAILED", 16, right=True, needs=110),
+    Column("mac", "MAC", 17, needs=110),
+)
+TERMINAL_COLUMNS = (
+    Column("name", "TERMINAL", 15, flexible=True),
+    Column("destination", "TO", 13, flexible=True),
+    Column("srtt", "RTT ms", 6, right=True),
+    Column("min_rtt", "MIN", 5, right=True),
+    Column("ratio", "RTTx", 4, right=True),
+    Column("bounds", "SEGMENTS", 11, right=True),
+    Column("window", "CWND WITHIN", 19, flexible=True),
+    Column("generations", "IN FORCE/SENT", 13, right=True, needs=120),
+)
+AIRTIME_BAR, WINDOW_BAR = 12, 10
+_CODES = frozenset(code.value for code in Code)
+
+
+def stations(of: OpenCell) -> list[Row]:
+    """Stations, those that take most airtime first."""
+    shares = of.airtime.by_mac
+    ordered = sorted(of.stations, key=lambda station: (-shares.get(station.mac, 0.0), station.mac))
+    return [_station(station, shares.get(station.mac)) for station in ordered]
+
+
+def _station(of: operations_pb2.StationView, share: float | None) -> Row:
+    airtime = fields.NONE if share is None else f"{graphs.bar(share, AIRTIME_BAR)} {share:4.0%}"
+    cells = {
+        "name": of.terminal or (of.ip_addresses[0] if of.ip_addresses else of.mac),
+        "mac": of.mac,
+        "agent": "yes" if of.terminal else "no",
+        "sends": "sends" if of.active_sender else "",
+        "airtime": airtime,
+        "uplink": fields.mbps(of.uplink_bps),
+        "signal": str(of.signal_dbm) if of.HasField("signal_dbm") else fields.NONE,
+        "rates": f"{of.rx_bitrate_kbps / 1000:g}/{of.tx_bitrate_kbps / 1000:g}",
+        "retries": f"{of.tx_retries}/{of.tx_failed}",
+    }
+    return Row(of.mac, cells, "" if of.active_sender else "dim", {"sends": "green", "airtime": "cyan"})
+
+
+def terminals(of: OpenCell) -> list[Row]:
+    """Terminals, each with the destinations that it sends to; those with the worst RTT ratio first."""
+    rows = list[tuple[float, Row]]()
+    for terminal in of.terminals:
+        views = of.destinations.get(terminal.mac)
+        seen = {view.address: view for view in views.destinations} if views else {}
+        for decision in terminal.decisions:
+            rows.append((-decision.rtt_ratio, _decided(terminal, decision, seen.get(decision.destination))))
+        if not terminal.decisions:
+            rows.append((1.0, _idle(terminal)))
+    return [row for _, row in sorted(rows, key=lambda row: (row[0], row[1].key))]
+
+
+def _decided(
+    terminal: operations_pb2.Terminal, decision: operations_pb2.Decision, seen: operations_pb2.DestinationView | None
+) -> Row:
+    sent = next((of for of in terminal.bounds_sent if of.destination in {decision.destination, ""}), None)
+    low, high = (sent.min_segs, sent.max_segs) if sent else (decision.min_segs, decision.max_segs)
+    window = graphs.window_bar(low, high, seen.cwnd_segs, WINDOW_BAR) if seen else ""
+    if sent is None:
+        window = f"{window} {_why(terminal)}".strip()
+    cells = {
+        "name": terminal.name,
+        "destination": decision.destination,
+        "srtt": fields.ms(decision.srtt_us),
+        "min_rtt": fields.ms(decision.min_rtt_us),
+        "ratio": fields.ratio(decision.rtt_ratio),
+        # In parentheses: computed, not in force.
+        "bounds": f"{low}..{high}" if sent else f"({low}..{high})",
+        "window": window,
+        "generations": f"{terminal.bounds_generation_in_force}/{terminal.bounds_generation_sent}",
+    }
+    outside = seen is not None and not low <= seen.cwnd_segs <= high
+    styles = {"ratio": fields.ratio_style(decision.rtt_ratio), "window": "yellow" if outside else "cyan"}
+    key = f"{terminal.mac} {terminal.name} {decision.destination}"
+    return Row(key, cells, "" if sent else "dim", styles if sent else {})
+
+
+def _idle(terminal: operations_pb2.Terminal) -> Row:
+    cells = {
+        "name": terminal.name,
+        "destination": fields.NONE,
+        "bounds": "none",
+        "window": _why(terminal),
+        "generations": f"{terminal.bounds_generation_in_force}/{terminal.bounds_generation_sent}",
+    }
+    return Row(f"{terminal.mac} {terminal.name}", cells, "dim")
+
+
+def _why(terminal: operations_pb2.Terminal) -> str:
+    """Why it has no bounds: the code in words, since the column is narrow."""
+    if not terminal.HasField("no_bounds"):
+        return ""
+    code = terminal.no_bounds.code
+    return Code(code).name.lower().replace("_", " ") if code in _CODES else event_text.reason(terminal.no_bounds)
