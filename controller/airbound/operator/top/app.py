@@ -99,8 +99,9 @@ class Top(App[None]):
         if restarts > self._restarts:
             self.notify("The controller was started again: its events begin anew.", markup=False)
         self._restarts = restarts
-        if isinstance(self.screen, View):
-            self.screen.draw()
+        screens = self.screen_stack  # empty while the program ends
+        if screens and isinstance(screens[-1], View):
+            screens[-1].draw()
 
     def status(self) -> Text:
         """The first line."""
