@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from airbound.core.addresses import Mac
 from airbound.core.cell.state import is_exempt
+from airbound.core.claims import is_live
 from airbound.core.commands import fit_to_back_end, is_as_decided
 from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds, SetReporting
 from airbound.core.engine import Engine
@@ -151,8 +152,8 @@ class World(Scenario):
                 )
             assert terminal.reporting == (terminal.cell or self.engine).settings.reporting
             settings = (terminal.cell or self.engine).settings
-            waits = terminal.no_bounds is not None and terminal.no_bounds.waits
-            if (settings.mode == "observe" or is_exempt(terminal, settings)) and not waits:
+            left_alone = not is_live(terminal) or (terminal.no_bounds is not None and terminal.no_bounds.waits)
+            if (settings.mode == "observe" or is_exempt(terminal, settings)) and not left_alone:
                 assert terminal.sent is None or not terminal.sent.bounds
             if terminal.cell is not None:
                 assert terminal.cell.terminals[terminal.mac] is terminal
