@@ -121,6 +121,12 @@ class Engine:
         stale_us = cell.settings.parameters.safety.cell_stale_ms * 1000 if cell is not None else 0
         return current.stream.principal.name if now_us - current.reported_at_us <= stale_us else ""
 
+    def heartbeat_ms_of(self, stream: Stream) -> int:
+        """How often a terminal reports at least, by what it was sent."""
+        terminal = self._reporters.get(stream.number)
+        sent = terminal.reporting if isinstance(terminal, Terminal) else None
+        return (sent or self.settings.reporting)[1]
+
     def terminals(self) -> list[Terminal]:
         """Every terminal that has reported on its stream, unless the stream is being closed."""
         return [
@@ -135,6 +141,11 @@ class Engine:
         if cell is not None:
             return cell.settings.mode
         return self.modes.of_cell(bssid, self._overrides.match(bssid, b""))
+
+    @property
+    def overrides_exempt(self) -> bool:
+        """Whether any override exempts anybody."""
+        return self._overrides.exempt
 
     def is_exempt(self, name: str) -> bool:
         """Whether terminals of a name or the cell of a BSSID are exempt, by a choice or by an override."""
@@ -252,14 +263,15 @@ class Engine:
     # Ownership
 
     def _owned(self, event: Owned, now_us: int) -> list[Effect]:
-        cell = self._cells.get(event.bssid)
+        cell, effects = self._cells.get(event.bssid), list[Effect]()
         if cell is None:
-            cell = self._new_cell(event.bssid, b"", now_us)
+            cell = self._new_cell(event.bssid, b"", now_us)  # its SSID comes with its first report
             cell.reported_at_us = now_us  # counts as news of it: one that is never reported is forgotten
+            effects += _settings_note(cell, None)
         if event.memory is not None:
             cell.restore(event.memory, now_us)
         cell.epoch, cell.owned_until_us = event.epoch, event.until_us
-        return []
+        return effects
 
     def _disowned(self, event: Disowned, now_us: int) -> list[Effect]:
         """Forget a cell without a word to anybody: its next owner goes on with its terminals."""

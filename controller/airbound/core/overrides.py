@@ -41,6 +41,7 @@ class Overrides:
     def __init__(self, overrides: Sequence[CellOverride] = ()) -> None:
         self._by_bssid: dict[Mac, Match] = {}
         self._by_ssid: list[tuple[str, Match]] = []
+        self.exempt = any(override.exempt or override.exempt_terminals for override in overrides)
         for override in overrides:
             for bssid in override.bssids:
                 self._by_bssid.setdefault(bssid, Match(override, f"bssid {mac_text(bssid)}"))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 from airbound.grpc.operations_service import OperationsService
@@ -53,7 +53,25 @@ class ReplicatedOperations(OperationsService):
         self._questions = Questions(services, requests, node.outbox, node.members.others)
         node.answer(self._questions)
 
-    async def ListCells(  # noqa: N802  # the contract's names
+    async def SetMode(  # noqa: N802  # the contract's names
+        self, request: operations_pb2.SetModeRequest, context: Any
+    ) -> operations_pb2.SetModeResponse:
+        """Switch all replicas, or a cell of whichever owns it."""
+        before = await self._mode_elsewhere(request.bssid)
+        response = await super().SetMode(request, context)
+        if before is not None:
+            response.previous_mode, response.mode = before, request.mode
+        return response
+
+    async def _mode_elsewhere(self, bssid: str) -> operations_pb2.Mode | None:
+        """The mode of a cell that another replica owns: its override follows from its SSID, which only that one has."""
+        if bssid:
+            with suppress(RefusedAnswerError):
+                async for octets in self._questions.ask("ExplainCell", operations_pb2.ExplainCellRequest(bssid=bssid)):
+                    return operations_pb2.ExplainCellResponse.FromString(octets).cell.mode
+        return None
+
+    async def ListCells(  # noqa: N802
         self, request: operations_pb2.ListCellsRequest, context: Any
     ) -> AsyncIterator[operations_pb2.ListCellsResponse]:
         """Every cell, or one."""

@@ -249,10 +249,10 @@ class Owners:
 
     def _drop_silent(self) -> None:
         """The word of a stream's end may have been lost."""
-        heartbeat_us = self._runner.engine.settings.parameters.reporting.heartbeat_ms * 1000
-        before_us = self._runner.now_us() - max(SILENT_US, 3 * heartbeat_us)
-        for port in [port for port in self._remote.values() if port.reported_at_us < before_us]:
-            self._drop(port)
+        engine, now_us = self._runner.engine, self._runner.now_us()
+        for port in list(self._remote.values()):
+            if now_us - port.reported_at_us > max(SILENT_US, 3_000 * engine.heartbeat_ms_of(port.stream)):
+                self._drop(port)
 
     def gone(self, replica: str) -> None:
         """A replica ended: so did the connections of its terminals."""

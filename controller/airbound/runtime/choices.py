@@ -42,6 +42,10 @@ class Choices:
         """An operator exempted somebody, or ended that."""
         self.exempt[name] = Choice(str(exempt).lower(), self._clock_s())
 
+    def restore(self, mode: Choice | None, modes_of_cells: dict[str, Choice], exempt: dict[str, Choice]) -> None:
+        """Take over what was kept somewhere, with its times."""
+        self.mode, self.modes_of_cells, self.exempt = mode, modes_of_cells, exempt
+
     def configured(self, *, mode: bool, exempt: set[str]) -> None:
         """The configuration changed in its mode, and about these names: that counts from now on."""
         if mode:

@@ -23,12 +23,18 @@ WORDS = {
     "mode": ["observe", "control"],
     "policy": ["paper", "bdp"],
     "table": ["gingerbread", "jelly-bean"],
+    "user": ["a", "b"],
+    "password_file": ["/a", "/b"],
+    "ca_file": ["/a", "/b"],
+    "prefix": ["a", "b"],
 }
-TOGETHER = {("edca", "on_share"), ("edca", "off_share"), ("edca", "cw_min"), ("edca", "cw_max")} | {
-    (table, key)
-    for table, of in (("senders", ("start_bytes_per_s", "stop_bytes_per_s")), ("capacity", ("min_bps", "max_bps")))
-    for key in of
+TOGETHER = {
+    *(("store", key) for key in ("url", "cluster", "file", "certificate_file", "key_file")),
+    *(("edca", key) for key in ("on_share", "off_share", "cw_min", "cw_max")),
+    *(("senders", key) for key in ("start_bytes_per_s", "stop_bytes_per_s")),
+    *(("capacity", key) for key in ("min_bps", "max_bps")),
 }
+"""Keys whose values must fit one another's."""
 
 
 def values(key: Key) -> list[Any]:
@@ -42,11 +48,10 @@ def values(key: Key) -> list[Any]:
 
 
 def has_values(key: Key) -> bool:
-    return key.name in WORDS or key.kind == "true or false" or " to " in key.limits
+    return key.name in WORDS or key.kind == "true or false" or bool(key.limits)
 
 
-# Those of the store depend on one another.
-FREE = [key for key in keys() if key.path not in TOGETHER and key.path[0] != "store" and has_values(key)]
+FREE = [key for key in keys() if key.path not in TOGETHER and has_values(key)]
 SAID = st.dictionaries(st.sampled_from(range(len(FREE))), st.integers(0, 1), max_size=12)
 
 

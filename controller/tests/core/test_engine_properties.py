@@ -152,9 +152,8 @@ class World(Scenario):
                 )
             assert terminal.reporting == (terminal.cell or self.engine).settings.reporting
             settings = (terminal.cell or self.engine).settings
-            waits = terminal.no_bounds is not None and terminal.no_bounds.waits
-            # A superseded stream is sent nothing: its lease ends.
-            if (settings.mode == "observe" or is_exempt(terminal, settings)) and not waits and is_live(terminal):
+            left_alone = not is_live(terminal) or (terminal.no_bounds is not None and terminal.no_bounds.waits)
+            if (settings.mode == "observe" or is_exempt(terminal, settings)) and not left_alone:
                 assert terminal.sent is None or not terminal.sent.bounds
             if terminal.cell is not None:
                 assert terminal.cell.terminals[terminal.mac] is terminal

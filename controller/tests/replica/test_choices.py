@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from airbound.core.engine import Engine
+from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Parameters
 from airbound.replica.choices import KIND, KeptChoices
+from airbound.runtime.choices import Choice
 from airbound.runtime.runner import Runner
 from airbound.store.memory.store import Memory, MemoryStore
 
 MEMORY_NAME = "a"
+CELL = bytes([2, 0, 0, 0, 0, 1])
 
 
 async def store() -> MemoryStore:
@@ -15,7 +18,7 @@ async def store() -> MemoryStore:
 
 
 def choices(runner: Runner, kept: MemoryStore, mode: str = "control", exempt: tuple[str, ...] = ()) -> KeptChoices:
-    return KeptChoices(runner, kept, mode, exempt, lambda: None)  # type: ignore[arg-type]
+    return KeptChoices(runner, kept, mode, exempt, lambda: None, clock_s=lambda: 5.0)  # type: ignore[arg-type]
 
 
 def runner(mode: str = "control", exempt: tuple[str, ...] = ()) -> Runner:
@@ -56,12 +59,70 @@ async def test_what_is_chosen_back_is_kept_no_more() -> None:
     await kept.close()
 
 
+async def test_a_mode_of_one_cell_counts_on_the_others_until_it_is_ended() -> None:
+    kept, here, there = await store(), runner(), runner()
+    mine, others = choices(here, kept), choices(there, kept)
+    assert await mine.set_mode("observe", CELL) == "control"
+    await others.read()
+    assert (there.mode(CELL), there.mode()) == ("observe", "control")
+    assert there.choices.modes_of_cells == {"02:00:00:00:00:01": Choice("observe", 5.0)}
+    assert await mine.set_mode("control", CELL) == "observe"
+    await others.read()
+    assert there.mode(CELL) == "control"
+    await mine.set_mode("observe")  # ends that
+    await others.read()
+    assert (there.mode(CELL), there.engine.modes.of_cells) == ("observe", {})
+    await others.set_mode("observe", CELL)
+    assert await others.set_mode(None, CELL) == "observe"
+    await mine.read()
+    assert here.engine.modes.of_cells == {}
+    assert await others.set_mode(None) == "observe"
+    await mine.read()
+    assert (here.mode(), await kept.records(KIND)) == ("control", {})
+    await kept.close()
+
+
+async def test_observe_stands_over_overrides_also_where_the_file_says_observe() -> None:
+    override = CellOverride(name="cell.0", bssids=(CELL,), mode="control", parameters=Parameters())
+    kept = await store()
+    here, there = (Runner(Engine(Parameters(), "observe", (), [override])) for _ in range(2))
+    await choices(here, kept, "observe").set_mode("observe")
+    await choices(there, kept, "observe").read()
+    assert there.mode(CELL) == "observe"
+    await choices(here, kept, "observe").set_mode(None)
+    await choices(there, kept, "observe").read()
+    assert there.mode(CELL) == "control"
+    await kept.close()
+
+
+async def test_the_end_of_an_overrides_exemption_counts_on_the_others() -> None:
+    override = CellOverride(name="cell.0", ssids=("*",), exempt=True, parameters=Parameters())
+    kept = await store()
+    here, there = (Runner(Engine(Parameters(), "control", (), [override])) for _ in range(2))
+    await choices(here, kept).set_exempt("02:00:00:00:00:01", exempt=False)
+    await choices(there, kept).read()
+    assert there.engine.settings.not_exempt == {"02:00:00:00:00:01"}
+    assert there.choices.exempt == {"02:00:00:00:00:01": Choice("false", 5.0)}
+    await choices(here, kept).set_exempt("02:00:00:00:00:01", exempt=True)
+    await choices(there, kept).read()
+    assert (there.engine.settings.not_exempt, there.engine.settings.exempt) == (set(), {"02:00:00:00:00:01"})
+    await kept.close()
+
+
 async def test_a_record_that_cannot_be_read_does_not_count() -> None:
     kept = await store()
-    for name, octets in (("mode", b"{"), ("exempt:a", b"[]"), ("exempt:b", b'{"chosen": true}')):
+    for name, octets in (
+        ("mode", b"{"),
+        ("mode:here", b'{"chosen": "observe", "configured": null, "at": 1}'),
+        ("mode:02:00:00:00:00:01", b'{"chosen": "off", "configured": null, "at": 1}'),
+        ("exempt:a", b"[]"),
+        ("exempt:b", b'{"chosen": true}'),
+        ("exempt:c", b'{"chosen": true, "configured": false, "at": "x"}'),
+    ):
         await kept.put(KIND, name, octets)
     mine = runner()
     await choices(mine, kept).read()
     assert mine.engine.settings.mode == "control"
     assert not mine.engine.settings.exempt
+    assert not mine.engine.modes.of_cells
     await kept.close()

@@ -8,11 +8,12 @@ from contextlib import AsyncExitStack
 import pytest
 
 from airbound.core.addresses import mac_from_text
-from airbound.core.parameters import Parameters
+from airbound.core.overrides import CellOverride
+from airbound.core.parameters import Parameters, ReportingParameters
 from airbound.core.reasons import Code
 from airbound.operator.client import Client
 from airbound.operator.top.feed import Feed
-from airbound.replica import node, ownership, questions
+from airbound.replica import node, owners, ownership, questions
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.testing.agents import WAIT_S, FakePhone
 from airbound.testing.live import BSSID, MACS, SERVER, LiveController, upload
@@ -29,9 +30,10 @@ class Replicas:
         self.memory = Memory()
         self.stack = AsyncExitStack()
 
-    async def start(self, name: str) -> LiveController:
+    async def start(self, name: str, *overrides: CellOverride) -> LiveController:
         """Another one. All use the real clock: leases are the store's as well."""
-        controller = LiveController(Parameters(policy="paper"), replica=name, store=MemoryStore(self.memory))
+        store = MemoryStore(self.memory)
+        controller = LiveController(Parameters(policy="paper"), replica=name, store=store, overrides=overrides)
         return await self.stack.enter_async_context(controller)
 
     async def bounded(self, *controllers: LiveController) -> list[FakePhone]:
@@ -186,6 +188,48 @@ async def test_operators_see_and_choose_the_same_at_every_replica(replicas: Repl
     assert a.runner.engine.settings.mode == "observe"
     third = await replicas.start("c")
     assert third.runner.engine.settings.mode == "observe"
+
+
+async def test_an_override_and_a_mode_of_one_cell_at_every_replica(replicas: Replicas) -> None:
+    """The cell and its override are at one replica; the phone, and the operator, come to another."""
+    override = CellOverride(name="cell.0", ssids=("li*",), mode="observe", parameters=Parameters(policy="paper"))
+    a, b = await replicas.start("a", override), await replicas.start("b", override)
+    await a.senders(1)
+    phone = await b.phone(0)
+    await phone.report(upload(), monotonic_us=1)
+
+    async def observed() -> bool:
+        return [(cell.mode, cell.override.matched) for cell in await b.cells()] == [
+            (operations_pb2.MODE_OBSERVE, "ssid li*")
+        ]
+
+    await b.until(observed)
+    request = operations_pb2.SetModeRequest(mode=operations_pb2.MODE_CONTROL, bssid=BSSID)
+    answer = await b.ask().SetMode(request)
+    assert (answer.previous_mode, answer.mode) == (operations_pb2.MODE_OBSERVE, operations_pb2.MODE_CONTROL)
+    await phone.until(lambda: phone.bounds != {})
+    answer = await b.ask().SetMode(operations_pb2.SetModeRequest(configured=True, bssid=BSSID))
+    assert (answer.previous_mode, answer.mode) == (operations_pb2.MODE_CONTROL, operations_pb2.MODE_UNSPECIFIED)
+    await phone.until(lambda: phone.bounds == {})
+
+
+async def test_a_terminal_whose_cell_lets_it_be_silent_for_longer_is_kept(
+    replicas: Replicas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = Parameters(policy="paper", reporting=ReportingParameters(heartbeat_ms=600_000))
+    override = CellOverride(name="cell.0", ssids=("li*",), parameters=parameters)
+    a, b = await replicas.start("a", override), await replicas.start("b", override)
+    await replicas.bounded(b, a)
+    assert a.node is not None
+    assert b.node is not None
+    monkeypatch.setattr(owners, "SILENT_US", 0)
+    now_us = b.runner.now_us()
+    monkeypatch.setattr(b.runner, "now_us", lambda: now_us + 60_000_000)
+    b.node.owners._drop_silent()
+    assert len(b.runner.engine.terminals()) == 2
+    monkeypatch.setattr(b.runner, "now_us", lambda: now_us + 1_900_000_000)
+    b.node.owners._drop_silent()
+    assert len(b.runner.engine.terminals()) == 1
 
 
 async def test_operators_are_shown_who_owns_what(replicas: Replicas) -> None:

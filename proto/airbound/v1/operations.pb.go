@@ -2367,7 +2367,7 @@ type SetModeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The mode before.
 	PreviousMode Mode `protobuf:"varint,1,opt,name=previous_mode,json=previousMode,proto3,enum=airbound.v1.Mode" json:"previous_mode,omitempty"`
-	// The mode now.
+	// The mode now; MODE_UNSPECIFIED if another replica finds out: of its cell, after the end of a choice.
 	Mode          Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=airbound.v1.Mode" json:"mode,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
