@@ -31,7 +31,7 @@ def public_key_of(request: bytes) -> PublicKey:
         key = parsed.public_key()
     except UnsupportedAlgorithm as error:
         raise RefusedError(Reason(Code.KEY_UNSUITABLE, "of a kind that is not supported")) from error
-    except ValueError as error:
+    except (ValueError, x509.InvalidVersion) as error:
         raise RefusedError(Reason(Code.REQUEST_INVALID, "not PKCS#10 in DER")) from error
     # Before its signature: to verify with a foreign key may be slow, or not supported at all.
     suitable = _suitable(key)
