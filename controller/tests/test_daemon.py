@@ -166,7 +166,7 @@ async def test_environment_file_and_overrides_of_cells_over_a_reload(
     running = await Controller.start(**environment)
 
     async def asked(*command: str) -> str:
-        to = ("--controller", running.operators, "--timeout", "30")
+        to = ("--controller", running.operators, "--plain-text", "--timeout", "30")
         assert await asyncio.to_thread(cli.main, [*command, *to]) == 0
         return str(capsys.readouterr().out)
 
@@ -209,11 +209,14 @@ async def test_environment_file_and_overrides_of_cells_over_a_reload(
         code, log = await running.end(signal.SIGTERM)
     assert code == 0
     assert "Traceback" not in log
+    said = {
+        "AIRBOUND_LISTEN": "127.0.0.1:0", "AIRBOUND_OPERATORS": "['127.0.0.1:0']", "AIRBOUND_TLS__PLAIN_TEXT": "true",
+    }  # fmt: skip
     checked = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "airbound", "check-config"),
         stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, **environment, "AIRBOUND_LISTEN": "127.0.0.1:0", "AIRBOUND_OPERATORS": "['127.0.0.1:0']"},
+        env={**os.environ, **environment, **said},
     )
     printed, _ = await asyncio.wait_for(checked.communicate(), START_WITHIN_S)
     assert printed.decode().endswith(f"SHA-256 {hashes}\n")

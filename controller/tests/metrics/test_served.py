@@ -97,14 +97,14 @@ async def test_files_for_tls_that_are_none_are_an_error(tmp_path: Path) -> None:
 async def test_a_controller_serves_them_as_long_as_it_runs() -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-m", "airbound", "controller", "--listen", "127.0.0.1:0", "--operators", "127.0.0.1:0"),
+        *("-m", "airbound", "controller", "--plain-text", "--listen", "127.0.0.1:0", "--operators", "127.0.0.1:0"),
         *("--metrics", "127.0.0.1:0"),
         stderr=asyncio.subprocess.PIPE,
     )
     assert process.stderr is not None
     try:
-        lines = [(await asyncio.wait_for(process.stderr.readline(), START_WITHIN_S)).decode() for _ in range(2)]
-        found = re.search(r" info metrics 127\.0\.0\.1:(\d+)$", lines[1])
+        lines = [(await asyncio.wait_for(process.stderr.readline(), START_WITHIN_S)).decode() for _ in range(3)]
+        found = re.search(r" info metrics 127\.0\.0\.1:(\d+)$", lines[2])
         assert found, lines
         port = int(found[1])
         assert (await asyncio.to_thread(get, port, "/healthz")).status == HTTPStatus.OK
