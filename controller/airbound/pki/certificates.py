@@ -48,7 +48,7 @@ class Certificate:
             return cls.of(x509.load_pem_x509_certificate(pem), trust_domain)
         except IdentityError:
             raise
-        except ValueError as error:
+        except (ValueError, x509.InvalidVersion) as error:
             raise IdentityError("not a certificate") from error
 
 

@@ -104,7 +104,7 @@ def certificates(path: Path) -> list[x509.Certificate]:
     content = read(path)
     try:
         return x509.load_pem_x509_certificates(content)
-    except ValueError as error:
+    except (ValueError, x509.InvalidVersion) as error:
         raise PkiError(f"{path}: no certificates in PEM: {error}") from error
 
 

@@ -412,8 +412,8 @@ async def test_an_operator_who_watches_is_ended_with_the_certificate(world: Worl
         stub: Any = operations_pb2_grpc.OperationsServiceStub(world.ask(alice.secured(), stack))
         watch = stub.WatchCells(operations_pb2.WatchCellsRequest())
         assert (await watch.read()).cell.stations == 1
-        found = await world.admin().ListEnrolled(pki_pb2.ListEnrolledRequest(role="operator")).read()
-        assert "alice" in [enrolled.name for enrolled in found.enrolled]  # recorded when it was used
+        pages = [page async for page in world.admin().ListEnrolled(pki_pb2.ListEnrolledRequest(role="operator"))]
+        assert "alice" in [found.name for page in pages for found in page.enrolled]  # recorded when it was used
         done = await world.admin().Revoke(pki_pb2.RevokeRequest(identity="operator/alice", reason="left"))
         assert done.streams == 1
         error = await failure(_to_the_end(watch))

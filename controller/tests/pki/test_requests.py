@@ -54,6 +54,12 @@ def test_a_key_of_another_kind(key: CertificateIssuerPrivateKeyTypes, kind: str)
     assert refused(request(key, algorithm)) == (Code.KEY_UNSUITABLE, kind)
 
 
+def test_a_request_of_another_version() -> None:
+    """An error of its own kind in `cryptography`."""
+    version = GOOD.index(bytes([2, 1, 0]))
+    assert refused(GOOD[:version] + bytes([2, 1, 1]) + GOOD[version + 3 :])[0] is Code.REQUEST_INVALID
+
+
 def test_a_request_that_is_too_long() -> None:
     assert refused(bytes(REQUEST_BYTES_MAX + 1))[0] is Code.TOO_LARGE
 
