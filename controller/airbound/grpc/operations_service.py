@@ -17,6 +17,7 @@ from airbound.core.parameters import Mode
 from airbound.core.reasons import Code
 from airbound.grpc import configuration_convert
 from airbound.grpc import operations_convert as convert
+from airbound.grpc.live_service import LiveService
 from airbound.grpc.operations_convert import MODES
 from airbound.runtime.in_force import InForce
 from airbound.runtime.runner import Runner
@@ -44,6 +45,8 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
     """Shows the engine's state and passes on what operators decide, to `choices` where they are kept. `log_dropped`
     counts lines that were not logged. Without `in_force` the configuration is shown as that of all defaults.
     """
+
+    live: LiveService | None = None  # for live views, where it is not this replica's alone
 
     def __init__(
         self,

@@ -7,10 +7,11 @@ import asyncio
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
+from airbound.grpc.live_service import LiveService
 from airbound.grpc.operations_service import OperationsService
 from airbound.replica.questions import Answering, Questions, RefusedAnswerError
 from airbound.replica.replicas_service import OwnedCells
-from airbound.v1 import operations_pb2, replicas_pb2
+from airbound.v1 import live_pb2, operations_pb2, replicas_pb2
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -33,6 +34,11 @@ REQUESTS: dict[str, type[Message]] = {
 }
 """What is answered for other replicas."""
 
+LIVE_REQUESTS: dict[str, type[Message]] = {
+    "ListRttRatios": live_pb2.ListRttRatiosRequest,
+    "ListDestinations": live_pb2.ListDestinationsRequest,
+}
+
 
 class ReplicatedOperations(OperationsService):
     """Its own part is `own`; the rest is asked of the others."""
@@ -48,10 +54,13 @@ class ReplicatedOperations(OperationsService):
         super().__init__(runner, log_dropped, choices, in_force)
         self._node = node
         self._own = OperationsService(runner, log_dropped)
-        services = dict.fromkeys(REQUESTS, self._own) | {"ListOwned": OwnedCells(node)}
-        requests = {**REQUESTS, "ListOwned": replicas_pb2.ListOwnedRequest}
-        self._questions = Questions(services, requests, node.outbox, node.members.others)
-        node.answer(self._questions)
+        live = LiveService(runner)
+        self._services: dict[str, object] = dict.fromkeys(REQUESTS, self._own) | dict.fromkeys(LIVE_REQUESTS, live)
+        services = {**self._services, "ListOwned": OwnedCells(node)}
+        requests = {**REQUESTS, **LIVE_REQUESTS, "ListOwned": replicas_pb2.ListOwnedRequest}
+        self.questions = Questions(services, requests, node.outbox, node.members.others)
+        node.answer(self.questions)
+        self.live = ReplicatedLive(runner, self)
 
     async def SetMode(  # noqa: N802  # the contract's names
         self, request: operations_pb2.SetModeRequest, context: Any
@@ -81,7 +90,7 @@ class ReplicatedOperations(OperationsService):
             return
         async for page in self._own.ListCells(request, context):
             yield page
-        async for octets in self._questions.ask("ListCells", request):
+        async for octets in self.questions.ask("ListCells", request):
             yield operations_pb2.ListCellsResponse.FromString(octets)
 
     async def WatchCells(  # noqa: N802
@@ -111,7 +120,7 @@ class ReplicatedOperations(OperationsService):
     async def _watch_others(self, queue: asyncio.Queue[Any]) -> None:
         known = dict[str, operations_pb2.Cell]()
         while True:
-            async for octets in self._questions.ask("ListCells", operations_pb2.ListCellsRequest()):
+            async for octets in self.questions.ask("ListCells", operations_pb2.ListCellsRequest()):
                 for cell in operations_pb2.ListCellsResponse.FromString(octets).cells:
                     if known.get(cell.bssid) != cell:
                         known[cell.bssid] = cell
@@ -125,10 +134,10 @@ class ReplicatedOperations(OperationsService):
         if not request.bssid:
             async for page in self._own.ListTerminals(request, context):
                 yield page
-            async for octets in self._questions.ask("ListTerminals", request):
+            async for octets in self.questions.ask("ListTerminals", request):
                 yield operations_pb2.ListTerminalsResponse.FromString(octets)
             return
-        async for response in self._of_one("ListTerminals", request, operations_pb2.ListTerminalsResponse, context):
+        async for response in self.of_one("ListTerminals", request, operations_pb2.ListTerminalsResponse, context):
             yield response
 
     async def ListStations(  # noqa: N802
@@ -151,16 +160,16 @@ class ReplicatedOperations(OperationsService):
 
     async def _first(self, method: str, request: Any, response: Any, context: Any) -> Any:
         """The first response, ours or another's."""
-        async with aclosing(self._of_one(method, request, response, context)) as responses:
+        async with aclosing(self.of_one(method, request, response, context)) as responses:
             async for found in responses:
                 return found
-        raise AssertionError  # `_of_one` aborts if there is none
+        raise AssertionError  # `of_one` aborts if there is none
 
-    async def _of_one(self, method: str, request: Any, response: Any, context: Any) -> AsyncGenerator[Any, None]:
+    async def of_one(self, method: str, request: Any, response: Any, context: Any) -> AsyncGenerator[Any, None]:
         """The responses of whoever does not refuse: this replica, or another."""
         answering = Answering()
         try:
-            answer: Any = getattr(self._own, method)(request, answering)
+            answer: Any = getattr(self._services[method], method)(request, answering)
             if hasattr(answer, "__aiter__"):
                 async for found in answer:
                     yield found
@@ -169,10 +178,35 @@ class ReplicatedOperations(OperationsService):
         except RefusedAnswerError as own:
             refusal, answered = own, False
             try:
-                async for octets in self._questions.ask(method, request):
+                async for octets in self.questions.ask(method, request):
                     answered = True
                     yield response.FromString(octets)
             except RefusedAnswerError as others:
                 refusal = own if own.status is others.status else others
             if not answered:
                 await context.abort(refusal.status, str(refusal))
+
+
+class ReplicatedLive(LiveService):
+    """The service for live views of several replicas."""
+
+    def __init__(self, runner: Runner, operations: ReplicatedOperations) -> None:
+        super().__init__(runner)
+        self._operations = operations
+
+    async def ListRttRatios(  # noqa: N802
+        self, request: live_pb2.ListRttRatiosRequest, context: Any
+    ) -> AsyncIterator[live_pb2.ListRttRatiosResponse]:
+        """Of every cell."""
+        async for page in super().ListRttRatios(request, context):
+            yield page
+        async for octets in self._operations.questions.ask("ListRttRatios", request):
+            yield live_pb2.ListRttRatiosResponse.FromString(octets)
+
+    async def ListDestinations(  # noqa: N802
+        self, request: live_pb2.ListDestinationsRequest, context: Any
+    ) -> AsyncIterator[live_pb2.ListDestinationsResponse]:
+        """Of one cell's terminals."""
+        pages = self._operations.of_one("ListDestinations", request, live_pb2.ListDestinationsResponse, context)
+        async for page in pages:
+            yield page

@@ -14,13 +14,12 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 
 from airbound.operator.client import RefusedError, UnreachableError
+from airbound.operator.top import fields
 from airbound.operator.top.dialogs import Confirm
 from airbound.operator.top.model import Model
 from airbound.operator.top.screens import CellsScreen, EventsScreen, View
-from airbound.v1 import operations_pb2
 
 DRAW_S = 1.0
-_MODES = {operations_pb2.MODE_OBSERVE: "observe", operations_pb2.MODE_CONTROL: "control"}
 _EFFECTS = {
     "observe": "All bounds and EDCA parameters are released; decisions go on being shown.",
     "control": "All cells and terminals that are not exempt get bounds and EDCA parameters.",
@@ -81,7 +80,7 @@ class Top(App[None]):
     @property
     def mode(self) -> str:
         """The controller's mode."""
-        return _MODES.get(self.feed.model.controller.mode, "?")
+        return fields.mode(self.feed.model.controller.mode)
 
     def on_mount(self) -> None:
         """All cells first."""

@@ -42,14 +42,13 @@ def rows(model: Model, now_s: float, *, sort: str, descending: bool, wanted: str
     """The cells whose SSID or BSSID contains what is wanted, in order."""
     with model.lock:
         seen = list(model.cells.values())
-        mode = {1: "observe", 2: "control"}.get(int(model.controller.mode), "?")
         ratios = dict(model.ratios)
     chosen = [of for of in seen if _matches(of, wanted.lower())]
     worst = {bssid: of.worst for bssid, of in ratios.items()}
     names = {bssid: of.worst_terminal for bssid, of in ratios.items()}
     chosen.sort(key=lambda of: of.cell.bssid)
     chosen.sort(key=_key(sort, worst), reverse=descending)
-    return [_row(of, mode, worst.get(of.cell.bssid), names.get(of.cell.bssid, ""), now_s) for of in chosen]
+    return [_row(of, worst.get(of.cell.bssid), names.get(of.cell.bssid, ""), now_s) for of in chosen]
 
 
 def _matches(of: SeenCell, wanted: str) -> bool:
@@ -68,9 +67,9 @@ def _key(sort: str, worst: dict[str, float]) -> Callable[[SeenCell], float | str
     return keys.get(sort, lambda of: of.cell.bssid)
 
 
-def _row(of: SeenCell, mode: str, worst: float | None, worst_at: str, now_s: float) -> Row:
+def _row(of: SeenCell, worst: float | None, worst_at: str, now_s: float) -> Row:
     cell = of.cell
-    state = fields.state(cell, mode, cell.report_age_ms + (now_s - of.at_s) * 1000)
+    state = fields.state(cell, cell.report_age_ms + (now_s - of.at_s) * 1000)
     return Row(
         cell.bssid,
         {

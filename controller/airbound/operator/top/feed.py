@@ -114,14 +114,11 @@ class Feed:
         try:
             stations = list(client.stations(bssid).stations)
             terminals = list(client.terminals(bssid).terminals)
+            destinations = self._events.destinations(bssid)
         except NotFoundError as error:
             with self.model.lock:
                 opened.complaint = str(error)
             return
-        try:
-            destinations = self._events.destinations(bssid)
-        except NotFoundError:
-            destinations = {}  # another replica owns the cell
         with self.model.lock:
             opened.stations, opened.terminals, opened.destinations = stations, terminals, destinations
             opened.airtime.take(stations)

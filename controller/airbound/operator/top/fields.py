@@ -7,6 +7,7 @@ from airbound.v1 import operations_pb2
 SILENT_MS = 3500  # an access point reports once a second; from here on the controller no longer decides for its cell
 NONE = "-"
 RATIO_LONG, RATIO_VERY_LONG = 3.0, 10.0  # RTT over minimum RTT
+_MODES = {operations_pb2.MODE_OBSERVE: "observe", operations_pb2.MODE_CONTROL: "control"}
 _CHANNEL_14_MHZ = 2484
 _BANDS = ((5950, 5955, 7115), (5000, 5005, 5900), (2407, 2412, 2472))  # channel 0, first and last frequency in MHz
 _CHANNEL_MHZ = 5
@@ -59,8 +60,13 @@ def edca(cell: operations_pb2.Cell, *, short: bool) -> str:
     return ",".join(f"{of.aifsn}" if short else f"{of.aifsn} {of.cw_min}-{of.cw_max}" for of in cell.edca.sent) or "own"
 
 
-def state(cell: operations_pb2.Cell, mode: str, age_ms: float) -> str:
-    """What is done for a cell: the mode, or why another."""
+def state(cell: operations_pb2.Cell, age_ms: float) -> str:
+    """What is done for a cell: its mode, or why nothing is."""
     if age_ms > SILENT_MS:
         return "silent"
-    return "exempt" if cell.exempt else mode
+    return "exempt" if cell.exempt else mode(cell.mode)
+
+
+def mode(of: operations_pb2.Mode) -> str:
+    """A mode's name."""
+    return _MODES.get(of, "?")

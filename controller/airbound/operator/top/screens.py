@@ -206,7 +206,7 @@ class CellScreen(View):
             return Text(complaint or f"The controller has no cell {self.bssid}.", "bold")
         cell = seen.cell
         age_ms = cell.report_age_ms + (self.top.clock_s() - seen.at_s) * 1000
-        state = fields.state(cell, self.top.mode, age_ms)
+        state = fields.state(cell, age_ms)
         if state == "silent":
             state = f"silent for {age_ms / 1000:.0f} s"
         edca = fields.edca(cell, short=False)

@@ -43,7 +43,8 @@ def test_edca() -> None:
 
 
 def test_a_cell_is_silent_before_it_is_exempt_before_it_is_under_control() -> None:
-    cell = operations_pb2.Cell(exempt=True)
-    assert fields.state(cell, "control", 5000) == "silent"
-    assert fields.state(cell, "control", 1000) == "exempt"
-    assert fields.state(operations_pb2.Cell(), "observe", 1000) == "observe"
+    cell = operations_pb2.Cell(exempt=True, mode=operations_pb2.MODE_CONTROL)
+    assert fields.state(cell, 5000) == "silent"
+    assert fields.state(cell, 1000) == "exempt"
+    assert fields.state(operations_pb2.Cell(mode=operations_pb2.MODE_OBSERVE), 1000) == "observe"
+    assert fields.state(operations_pb2.Cell(), 1000) == "?"

@@ -12,10 +12,24 @@ A, B, C = (f"02:00:00:00:00:0{number}" for number in (1, 2, 3))
 
 def model() -> Model:
     made = Model()
-    made.controller.mode = operations_pb2.MODE_CONTROL
-    made.take_cell(operations_pb2.Cell(bssid=B, ssid=b"Lobby", uplink_bps=3, active_senders=2, stations=9), 0.0)
-    made.take_cell(operations_pb2.Cell(bssid=A, ssid=b"office", uplink_bps=1, active_senders=3, busy_ratio=0.0), 0.0)
-    made.take_cell(operations_pb2.Cell(bssid=C, ssid=b"office", uplink_bps=2, exempt=True, busy_ratio=0.9), 0.0)
+    made.take_cell(
+        operations_pb2.Cell(
+            mode=operations_pb2.MODE_CONTROL, bssid=B, ssid=b"Lobby", uplink_bps=3, active_senders=2, stations=9
+        ),
+        0.0,
+    )
+    made.take_cell(
+        operations_pb2.Cell(
+            mode=operations_pb2.MODE_CONTROL, bssid=A, ssid=b"office", uplink_bps=1, active_senders=3, busy_ratio=0.0
+        ),
+        0.0,
+    )
+    made.take_cell(
+        operations_pb2.Cell(
+            mode=operations_pb2.MODE_CONTROL, bssid=C, ssid=b"office", uplink_bps=2, exempt=True, busy_ratio=0.9
+        ),
+        0.0,
+    )
     made.take_ratios(
         {A: live_pb2.CellRttRatio(bssid=A, worst=4.0, worst_terminal="x"), C: live_pb2.CellRttRatio(worst=9.0)}
     )
