@@ -76,7 +76,7 @@ class ReplicatedOperations(OperationsService):
         """The mode of a cell that another replica owns: its override follows from its SSID, which only that one has."""
         if bssid:
             with suppress(RefusedAnswerError):
-                async for octets in self._questions.ask("ExplainCell", operations_pb2.ExplainCellRequest(bssid=bssid)):
+                async for octets in self.questions.ask("ExplainCell", operations_pb2.ExplainCellRequest(bssid=bssid)):
                     return operations_pb2.ExplainCellResponse.FromString(octets).cell.mode
         return None
 
