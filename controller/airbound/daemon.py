@@ -101,6 +101,7 @@ async def _serve(
     await choices.read_or_log()
     if security is not None:
         await stack.enter_async_context(security.kept_current())
+        hooks.certificates_end = security.certificates_end
         if node is not None:
             node.share(security.revocations)
     running = await server.start(
