@@ -15,6 +15,7 @@ from airbound.core.engine import Engine
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
 from airbound.metrics.hooks import Hooks
+from airbound.metrics.measured_store import measured
 from airbound.metrics.served import ServedMetrics
 from airbound.replica.choices import KeptChoices
 from airbound.replica.node import Node
@@ -44,11 +45,11 @@ async def run(
         StoreError: the embedded store's file cannot be used.
         PkiError: there is to be TLS, and its files cannot be used.
     """
-    config = loaded.config
-    store = open_store(config.store)
+    config, hooks = loaded.config, Hooks(log_lines_dropped=log_dropped)
+    store = measured(open_store(config.store), hooks.store)
     security = None if config.tls.plain_text else _security(config, store)
     async with AsyncExitStack() as stack:
-        await _serve(loaded, read_again, log_dropped, store=store, security=security, stack=stack)
+        await _serve(loaded, read_again, hooks, store=store, security=security, stack=stack)
 
 
 def _security(config: Config, store: Store) -> "Security":
@@ -68,7 +69,7 @@ def _security(config: Config, store: Store) -> "Security":
 async def _serve(
     loaded: Loaded,
     read_again: Callable[[], Loaded] | None,
-    log_dropped: Callable[[], int],
+    hooks: Hooks,
     *,
     store: Store,
     security: "Security | None",
@@ -83,8 +84,6 @@ async def _serve(
         history=History(config.events.kept, config.events.bytes_max),
     )
     stack.enter_context(log.observed(runner.history.append))
-    hooks = Hooks(log_lines_dropped=log_dropped)
-    hooks.store.kind = store.kind
     metrics = ServedMetrics(runner, config.metrics, hooks)
     stack.callback(metrics.stop)
     node = Node(_replica_name(), runner, store) if replicas else None
@@ -95,13 +94,14 @@ async def _serve(
         hooks.epochs = node.owners.epochs
         node.choices = choices
         await node.start()
-        operations = ReplicatedOperations(runner, node, log_dropped, choices, in_force)
+        operations = ReplicatedOperations(runner, node, hooks.log_lines_dropped, choices, in_force)
     else:
         await store.start("", lambda _: None, lambda: None)
-        operations = OperationsService(runner, log_dropped, choices, in_force)
+        operations = OperationsService(runner, hooks.log_lines_dropped, choices, in_force)
     await choices.read_or_log()
     if security is not None:
         await stack.enter_async_context(security.kept_current())
+        hooks.certificates_end = security.certificates_end
         if node is not None:
             node.share(security.revocations)
     running = await server.start(

@@ -75,6 +75,14 @@ class Security:
         end = datetime.datetime.fromtimestamp(certificate.not_after_s, datetime.UTC)
         return str(certificate.identity), f"in use until {end:%Y-%m-%d %H:%M:%S} UTC"
 
+    def certificates_end(self) -> dict[str, float]:
+        """When the server's certificate and the authority's end, Unix time."""
+        authority = self.enrollment.authority.certificate
+        return {
+            "authority": authority.not_valid_after_utc.timestamp(),
+            "server": self.certificates.identity.certificate.not_after_s,
+        }
+
     def guards(self, runner: Runner) -> tuple[grpc.aio.ServerInterceptor, ...]:
         """Of the operators' server."""
         return (OperatorGuard(self.peers, runner.refuse, self.record),)

@@ -19,7 +19,7 @@ from airbound.metrics.totals import Totals
 
 _CELL = ("bssid",)
 _QUANTILE = ("bssid", "quantile")
-_PLAIN, _INFO, _CAPACITY, _EDCA, _MEDIAN, _LARGEST = range(6)  # sets of labels
+_PLAIN, _INFO, _CONTROL, _CAPACITY, _EDCA, _MEDIAN, _LARGEST = range(7)  # sets of labels
 
 
 @dataclass(slots=True)
@@ -69,6 +69,14 @@ COLUMNS = (
         ),
         lambda _: 1,
         _INFO,
+    ),
+    Column(
+        Family(
+            "airbound_cell_control_info", "info", "Mode and policy of the cell: the controller's, or an override's.",
+            ("bssid", "mode", "policy"),
+        ),
+        lambda _: 1,
+        _CONTROL,
     ),
     Column(
         Family("airbound_cell_capacity_info", "info", "What the capacity is estimated from.", ("bssid", "source")),
@@ -265,12 +273,21 @@ def _labels(series: CellSeries, sample: CellSample) -> tuple[str, ...]:
     """The sets of labels; made again only if something changed."""
     access_point = sample.access_point
     name, version = (access_point.name, access_point.agent_version) if access_point else ("", "")
-    described = (sample.ssid, name, version, sample.capacity_source, sample.edca_code)
+    described = (
+        sample.ssid,
+        name,
+        version,
+        sample.mode,
+        sample.policy,
+        sample.capacity_source,
+        sample.edca_code,
+    )
     if described != series.described:
         cell = {"bssid": mac_text(sample.bssid)}
         sets: tuple[dict[str, str], ...] = (
             {},
             {"ssid": octets_text(sample.ssid), "access_point": printable(name), "agent_version": printable(version)},
+            {"mode": sample.mode, "policy": sample.policy},
             {"source": sample.capacity_source},
             {"reason": Code(sample.edca_code).name.lower()},
             {"quantile": "0.5"},

@@ -55,6 +55,9 @@ DECISIONS = Family(
     "airbound_decisions_total", "counter", "Sets and releases of bounds and of EDCA parameters, by their first reason.",
     ("subject", "action", "reason"),
 )  # fmt: skip
+FENCED = Family(
+    "airbound_fenced_total", "counter", "Commands that were not passed on: their cell has another owner by now."
+)
 FAILURES = Family("airbound_failures_total", "counter", "Decisions that ended in an error of the controller.")
 LOOP = Family(
     "airbound_control_loop_seconds", "histogram",
@@ -65,7 +68,9 @@ TIMER_DELAY = Family(
     "airbound_timer_delay_seconds", "histogram", "How late the event loop does what is due: leases and time-outs."
 )
 LOG_DROPPED = Family("airbound_log_lines_dropped_total", "counter", "Lines that were not logged.")
-CONFIG = Family("airbound_config_info", "info", "Hash of the configuration in force, defaults included.", ("hash",))
+CONFIG = Family(
+    "airbound_config_info", "info", "Hash of the configuration in force, as in `airbound config show`.", ("hash",)
+)
 CONFIG_APPLIED = Family("airbound_config_applied_timestamp_seconds", "gauge", "When it came into force, Unix time.")
 CONFIG_ERRORS = Family(
     "airbound_config_load_errors_total", "counter", "Configuration files that were refused while running."
@@ -80,7 +85,7 @@ CERTIFICATES = Family(
 
 FAMILIES = (
     BUILD, CONTROL, CELLS, STATIONS, TERMINALS, WITHOUT_BOUNDS, OMITTED, STREAMS, STREAMS_OPENED, STREAMS_CLOSED,
-    REPORTS, REFUSALS, COMMANDS, DECISIONS, FAILURES, LOOP, TIMER_DELAY, LOG_DROPPED, CONFIG, CONFIG_APPLIED,
+    REPORTS, REFUSALS, COMMANDS, DECISIONS, FENCED, FAILURES, LOOP, TIMER_DELAY, LOG_DROPPED, CONFIG, CONFIG_APPLIED,
     CONFIG_ERRORS, STORE, STORE_CALLS, STORE_ERRORS, OWNED, CERTIFICATES,
 )  # fmt: skip
 
@@ -111,6 +116,7 @@ def metrics(sample: ControllerSample, counted: Counted) -> Iterator[Metric]:
     yield _by(REFUSALS, _by_reason(sample, "refused_total", _REFUSED))
     yield _by(COMMANDS, {_snake(name): count for name, count in sample.commands.items()})
     yield _decisions(sample)
+    yield _one(FENCED, sample.counters.get(("fenced_total", Code.UNSPECIFIED), 0))
     yield _one(FAILURES, sample.counters.get(("failures_total", Code.UNSPECIFIED), 0))
     yield _histogram(LOOP, {"decision": sample.decision, "write": sample.write})
     yield _histogram(TIMER_DELAY, {"": sample.timer_delay})

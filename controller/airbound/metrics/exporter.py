@@ -2,6 +2,7 @@
 """Metrics of a running controller over HTTP."""
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -60,7 +61,8 @@ class Exporter:
         except TimeoutError:
             return text(HTTPStatus.SERVICE_UNAVAILABLE, "503 Service Unavailable: the event loop is late")
         except Exception as error:  # noqa: BLE001  # the next scrape may succeed
-            self._log(error)
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._log, error)  # what observes the log belongs to its thread
             return text(HTTPStatus.INTERNAL_SERVER_ERROR, "500 Internal Server Error: see the controller's log")
         openmetrics, content_type = _format(request.accept)
         if gzip_accepted(request.accept_encoding):

@@ -3,15 +3,13 @@
 thread; callables are called there, once for each snapshot, and return what they know at once.
 """
 
-import dataclasses
-import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from airbound.config import Config
+from airbound.configuration.values import config_hash
 from airbound.core.addresses import Mac
 from airbound.runtime.histogram import Histogram
 
@@ -38,24 +36,18 @@ class StoreCalls:
 class Configuration:
     """Which configuration is in force, and since when."""
 
-    digest: str = ""
+    digest: str = ""  # as `airbound config show` has it
     applied_at_s: float = 0.0  # Unix time
     errors_total: int = 0  # files that were refused
     clock_s: Callable[[], float] = time.time
 
-    def applied(self, config: Any) -> None:
-        """A configuration, a dataclass, is in force from now on."""
-        self.digest, self.applied_at_s = digest(config), self.clock_s()
+    def applied(self, config: Config) -> None:
+        """A configuration is in force from now on."""
+        self.digest, self.applied_at_s = config_hash(config), self.clock_s()
 
     def refused(self) -> None:
         """A configuration had an error: the one before stays in force."""
         self.errors_total += 1
-
-
-def digest(config: Any) -> str:
-    """The same for equal configurations only: the beginning of a hash over all values, defaults included."""
-    document = json.dumps(dataclasses.asdict(config), sort_keys=True, default=str)
-    return hashlib.sha256(document.encode()).hexdigest()[:16]
 
 
 @dataclass(slots=True)

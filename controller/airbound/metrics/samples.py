@@ -68,6 +68,8 @@ class CellSample(NamedTuple):
     capacity_source: str
     reassociations_total: int
     exempt: bool
+    mode: Mode
+    policy: str
     uplink_share: float | None
     edca_code: Code
     edca_failures_total: int
@@ -179,6 +181,8 @@ def cell(state: CellState) -> CellSample:
         capacity_source=source,
         reassociations_total=stations.reassociations_total,
         exempt=state.settings.is_cell_exempt(state.bssid),
+        mode=state.settings.mode,
+        policy=state.settings.parameters.policy,
         uplink_share=access.share if access.uplink_bps or access.downlink_bps else None,
         edca_code=state.edca_code,
         edca_failures_total=state.edca_failures_total,
@@ -224,12 +228,13 @@ def _stations(state: CellState) -> tuple[StationSample, ...]:
 
 
 def terminal(state: Terminal, settings: Settings) -> TerminalSample:
-    """A terminal now."""
-    cell_state, sent, exempt = state.cell, state.sent, settings.exempt
+    """A terminal now; `settings` are those of terminals that are joined to no cell."""
+    cell_state, sent = state.cell, state.sent
     shared: tuple[tuple[Address, int], ...] = ()
     if cell_state is None:
         bssid, active = b"", False
     else:
+        settings = cell_state.settings
         bssid, active = cell_state.bssid, cell_state.stations.is_active(state.mac)
         shared_us = cell_state.min_rtt.shared_us
         if state.sending:
@@ -245,7 +250,7 @@ def terminal(state: Terminal, settings: Settings) -> TerminalSample:
             state.agent_version,
             state.reported_at_us,
             active,
-            bool(exempt) and is_exempt(state, settings),
+            (bool(settings.exempt) or settings.match is not None) and is_exempt(state, settings),
             state.no_bounds,
             sent.bounds if sent is not None else (),
             sent.renewed_at_us + sent.lease_us if sent is not None else 0,

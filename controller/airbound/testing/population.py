@@ -3,12 +3,14 @@
 conversion as over the network. No network, no clock.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from airbound.core.effects import SetBounds
 from airbound.core.engine import Engine
 from airbound.core.events import AccessPointReported, Disconnected, Event, TerminalReported
+from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Parameters
 from airbound.core.principals import Principal, Role, Stream
 from airbound.grpc import convert
@@ -53,9 +55,15 @@ class Cell:
 class Population:
     """Cells with an engine and a runner, which has no loop: nothing is sent."""
 
-    def __init__(self, cells: int, phones_per_cell: int, parameters: Parameters | None = None) -> None:
+    def __init__(
+        self,
+        cells: int,
+        phones_per_cell: int,
+        parameters: Parameters | None = None,
+        overrides: Sequence[CellOverride] = (),
+    ) -> None:
         self.now_us = 1_000 * SECOND_US
-        self.engine = Engine(parameters or Parameters())
+        self.engine = Engine(parameters or Parameters(), overrides=overrides)
         self.runner = Runner(self.engine, clock_us=lambda: self.now_us)
         self._streams = 0
         self.cells = [

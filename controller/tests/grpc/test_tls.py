@@ -25,6 +25,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from airbound.core.reasons import Code
 from airbound.grpc.security import Security
 from airbound.grpc.session import REASON_KEY
+from airbound.metrics.exporter import Exporter
+from airbound.metrics.hooks import Hooks
+from airbound.metrics.options import Metrics
 from airbound.pki import files
 from airbound.pki.authority import create, new_key
 from airbound.pki.certificates import serial_text
@@ -33,8 +36,9 @@ from airbound.pki.enrollment import Lifetimes
 from airbound.pki.identities import DEFAULT_TRUST_DOMAIN, CertificateRole
 from airbound.store.memory import Memory, MemoryStore
 from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone, Secured, channel
-from airbound.testing.live import BSSID, MACS, LiveController, upload
+from airbound.testing.live import BSSID, LOOPBACK, MACS, LiveController, upload
 from airbound.testing.pki import Client, Site, nobody, request
+from airbound.testing.scrapes import scrape
 from airbound.v1 import (
     enrollment_pb2,
     enrollment_pb2_grpc,
@@ -528,3 +532,18 @@ async def test_a_cell_of_nobody_is_the_next_ones(world: World) -> None:
     moved = await world.admin().MoveCell(pki_pb2.MoveCellRequest(bssid=BSSID))
     assert moved.previous_access_point == "ap"
     assert await world.security.pins.claim(bytes.fromhex(BSSID.replace(":", "")), "other") == "other"
+
+
+async def test_metrics_have_when_certificates_end(world: World) -> None:
+    authority: Any = await world.admin().GetAuthority(pki_pb2.GetAuthorityRequest())
+    ends = {"authority": authority.not_after_s, "server": authority.server_not_after_s}
+    assert world.security.certificates_end() == ends
+    hooks = Hooks(certificates_end=world.security.certificates_end)
+    exporter = Exporter(world.live.runner, Metrics(listen=LOOPBACK), hooks)
+    exporter.start()
+    try:
+        samples = await scrape(exporter.port)
+    finally:
+        exporter.stop()
+    for name, at_s in ends.items():
+        assert samples.value("airbound_certificate_not_after_timestamp_seconds", certificate=name) == at_s

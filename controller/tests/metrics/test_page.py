@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airbound.config import Config, cell_overrides, parse
+from airbound.configuration.values import config_hash
 from airbound.core.addresses import address_from_text, mac_text
 from airbound.core.events import Tick
 from airbound.metrics import cell, controller, station, terminal
@@ -97,7 +99,7 @@ def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     hooks.store.called("claim", 2.0, failed=True)
     hooks.epochs = lambda: {of.bssid: 7 for of in population.cells}
     hooks.certificates_end = lambda: {"server": 1.9e9, 'a"\n': 2e9}
-    hooks.configuration.applied(Metrics())
+    hooks.configuration.applied(Config())
     population.runner.measures.commands["SetBounds"] += 3
     return scraped
 
@@ -455,7 +457,22 @@ def test_hooks_show_the_store_ownership_certificates_and_the_configuration() -> 
     assert samples.value("airbound_cell_ownership_epoch", bssid="02:01:00:00:00:01") == 7
     assert samples.value("airbound_certificate_not_after_timestamp_seconds", certificate="server") == 1.9e9
     assert samples.value("airbound_config_applied_timestamp_seconds") > 1.7e9
-    assert len(samples.labels("airbound_config_info")) == 1
+    assert samples.labels("airbound_config_info") == [{"hash": config_hash(Config())}]
+
+
+def test_a_cells_own_mode_and_exemptions_are_shown() -> None:
+    overrides = """[[cell]]
+        bssid = "02:01:00:00:00:01"
+        mode = "observe"
+        exempt = ["phone3"]
+        """
+    population = Population(2, 2, overrides=cell_overrides(parse(overrides, "x")))
+    population.seconds(2)
+    samples = Scraped(population).samples()
+    modes = {of["bssid"]: of["mode"] for of in samples.labels("airbound_cell_control_info")}
+    assert modes == {"02:01:00:00:00:00": "control", "02:01:00:00:00:01": "observe"}
+    exempt = [samples.value("airbound_terminal_exempt", terminal=f"phone{number}") for number in range(4)]
+    assert exempt == [0, 0, 0, 1]
 
 
 def test_without_a_shared_store_nothing_is_owned() -> None:
