@@ -105,10 +105,11 @@ class Engine:
         """Every cell that was reported within `forget_ms`."""
         return MappingProxyType(self._cells)
 
-    def epoch_of(self, stream: Stream) -> int:
-        """Epoch of the ownership that commands on a terminal's stream follow from; 0 if it is in no cell."""
+    def ownership_of(self, stream: Stream) -> tuple[Mac, int]:
+        """Cell and epoch that commands on a terminal's stream follow from; empty and 0 if it is in no cell."""
         terminal = self._reporters.get(stream.number)
-        return terminal.cell.epoch if isinstance(terminal, Terminal) and terminal.cell is not None else 0
+        cell = terminal.cell if isinstance(terminal, Terminal) else None
+        return (cell.bssid, cell.epoch) if cell is not None else (b"", 0)
 
     def would_give(self, bssid: Mac, access_point: str, now_us: int) -> str:
         """Whether the stream of an access point of that name, at another replica, may take a cell over: empty, or the

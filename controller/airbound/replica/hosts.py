@@ -213,12 +213,13 @@ class Hosts:
                 self._leave(hosted)
                 self._join_here(hosted)
             return
-        hosted.bssid = place.bssid
-        if hosted.owner == place.token.replica:
-            hosted.epoch = max(hosted.epoch, place.token.epoch) if hosted.bssid == place.bssid else place.token.epoch
-            return
-        self._leave(hosted)
-        self._join(hosted, place)
+        if hosted.owner != place.token.replica:
+            self._leave(hosted)
+            self._join(hosted, place)
+        elif hosted.bssid == place.bssid:
+            hosted.epoch = max(hosted.epoch, place.token.epoch)
+        else:  # each cell has epochs of its own
+            hosted.bssid, hosted.epoch = place.bssid, place.token.epoch
 
     def _leave(self, hosted: Hosted, *, ended: bool = False) -> None:
         """End the terminal's stream at whoever has it; unless it `ended`, its connection stays."""
@@ -254,7 +255,7 @@ class Hosts:
 
     def _join(self, hosted: Hosted, place: Place) -> None:
         port = hosted.port = self._new_port(hosted)
-        hosted.owner, hosted.epoch = place.token.replica, place.token.epoch
+        hosted.owner, hosted.bssid, hosted.epoch = place.token.replica, place.bssid, place.token.epoch
         hosted.forwarded, hosted.forwarded_at_us = (), 0
         self._by_number[port.stream.number] = hosted
         opened = replica_pb2.StreamOpened(
@@ -276,11 +277,15 @@ class Hosts:
     def commanded(self, sender: str, message: replica_pb2.StreamCommand) -> None:
         """A command of an owner."""
         hosted = self._by_number.get(message.stream)
-        if hosted is None or hosted.owner != sender or 0 < message.epoch < hosted.epoch:
+        if hosted is None or hosted.owner != sender:
             self._runner.engine.settings.count("fenced_total")
             return
         if message.epoch:
-            hosted.epoch = message.epoch
+            if message.bssid == hosted.bssid and message.epoch < hosted.epoch:
+                self._runner.engine.settings.count("fenced_total")
+                return
+            # The owner may have moved the terminal to another of its cells before the directory says so.
+            hosted.bssid, hosted.epoch = message.bssid, message.epoch
         effect = convert.terminal_effect(message.command, hosted.session.stream)
         if isinstance(effect, SetBounds) and effect.generation <= hosted.session.generation:
             self._runner.engine.settings.count("fenced_total")
@@ -325,8 +330,11 @@ class Hosts:
 
 
 def _differ(before: tuple[Destination, ...], after: tuple[Destination, ...]) -> bool:
-    """Whether anything changed that decisions follow from."""
+    """Whether anything changed that decisions follow from. Agents list the most active destination first."""
+    known = {old.address: old for old in before}
     return len(before) != len(after) or any(
-        new[:-1] != old[:-1] or not old.srtt_us / SRTT_RATIO <= new.srtt_us <= old.srtt_us * SRTT_RATIO
-        for old, new in zip(before, after, strict=True)
+        (old := known.get(new.address)) is None
+        or new[:-1] != old[:-1]
+        or not old.srtt_us / SRTT_RATIO <= new.srtt_us <= old.srtt_us * SRTT_RATIO
+        for new in after
     )

@@ -73,9 +73,8 @@ class RemotePort:
 class Owners:
     """Cells of this replica, and how they come and go."""
 
-    def __init__(self, name: str, runner: Runner, store: Store, outbox: Outbox) -> None:
+    def __init__(self, runner: Runner, store: Store, outbox: Outbox) -> None:
         self.ownership = Ownership(store, runner.now_us, self._owned, self._lost, self._refused)
-        self._name = name
         self._runner = runner
         self._store = store
         self._outbox = outbox
@@ -179,8 +178,8 @@ class Owners:
     def granted(self, message: replica_pb2.CellGranted) -> None:
         """A cell that we asked for is nobody's."""
         if self._of(message.bssid):
-            self.ownership.unwant(message.bssid)
             self.ownership.want(message.bssid)
+            self.ownership.try_now(message.bssid)
 
     def refused(self, message: replica_pb2.CellRefused) -> None:
         """Another access point reports the cell, elsewhere."""
@@ -232,8 +231,10 @@ class Owners:
         """Send a command to the terminal's host. Its lease is longer: the next one waits if the store pauses."""
         if isinstance(effect, SetBounds | RenewLease):
             effect = effect._replace(lease_ms=min(effect.lease_ms + PAUSE_MS, LEASE_MAX_MS))
-        epoch = self._runner.engine.epoch_of(port.stream)
-        command = replica_pb2.StreamCommand(stream=port.number, epoch=epoch, command=convert.agent_command(effect))
+        bssid, epoch = self._runner.engine.ownership_of(port.stream)
+        command = replica_pb2.StreamCommand(
+            stream=port.number, epoch=epoch, command=convert.agent_command(effect), bssid=bssid
+        )
         message = replica_pb2.ReplicaMessage(stream_command=command)
         self._outbox.send(port.host, message, patient=isinstance(effect, RenewLease))
 

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from airbound.v1 import reason_pb2 as airbound_dot_v1_dot_reason__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x61irbound/v1/replica.proto\x12\x0b\x61irbound.v1\x1a\x18\x61irbound/v1/reason.proto\"P\n\x0fReplicaMessages\x12\x0e\n\x06sender\x18\x01 \x01(\t\x12-\n\x08messages\x18\x02 \x03(\x0b\x32\x1b.airbound.v1.ReplicaMessage\"\xa4\x05\n\x0eReplicaMessage\x12\x32\n\rstream_opened\x18\x01 \x01(\x0b\x32\x19.airbound.v1.StreamOpenedH\x00\x12\x36\n\x0fstream_reported\x18\x02 \x01(\x0b\x32\x1b.airbound.v1.StreamReportedH\x00\x12\x32\n\rstream_closed\x18\x03 \x01(\x0b\x32\x19.airbound.v1.StreamClosedH\x00\x12\x34\n\x0estream_command\x18\x04 \x01(\x0b\x32\x1a.airbound.v1.StreamCommandH\x00\x12\x30\n\x0c\x63lose_stream\x18\x05 \x01(\x0b\x32\x18.airbound.v1.CloseStreamH\x00\x12\x34\n\x0estation_placed\x18\x06 \x01(\x0b\x32\x1a.airbound.v1.StationPlacedH\x00\x12\x34\n\x0e\x63\x65ll_requested\x18\x07 \x01(\x0b\x32\x1a.airbound.v1.CellRequestedH\x00\x12\x30\n\x0c\x63\x65ll_granted\x18\x08 \x01(\x0b\x32\x18.airbound.v1.CellGrantedH\x00\x12\x30\n\x0c\x63\x65ll_refused\x18\t \x01(\x0b\x32\x18.airbound.v1.CellRefusedH\x00\x12\x36\n\x0f\x63hoices_changed\x18\n \x01(\x0b\x32\x1b.airbound.v1.ChoicesChangedH\x00\x12\'\n\x07revoked\x18\x0b \x01(\x0b\x32\x14.airbound.v1.RevokedH\x00\x12#\n\x05\x61sked\x18\x0c \x01(\x0b\x32\x12.airbound.v1.AskedH\x00\x12)\n\x08\x61nswered\x18\r \x01(\x0b\x32\x15.airbound.v1.AnsweredH\x00\x42\t\n\x07message\"a\n\x0cStreamOpened\x12\x0e\n\x06stream\x18\x01 \x01(\x04\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x03 \x01(\x0c\x12\x12\n\ngeneration\x18\x04 \x01(\x04\x12\x0e\n\x06report\x18\x05 \x01(\x0c\"0\n\x0eStreamReported\x12\x0e\n\x06stream\x18\x01 \x01(\x04\x12\x0e\n\x06report\x18\x02 \x01(\x0c\"-\n\x0cStreamClosed\x12\x0e\n\x06stream\x18\x01 \x01(\x04\x12\r\n\x05\x65nded\x18\x02 \x01(\x08\"?\n\rStreamCommand\x12\x0e\n\x06stream\x18\x01 \x01(\x04\x12\r\n\x05\x65poch\x18\x02 \x01(\x04\x12\x0f\n\x07\x63ommand\x18\x03 \x01(\x0c\"B\n\x0b\x43loseStream\x12\x0e\n\x06stream\x18\x01 \x01(\x04\x12#\n\x06reason\x18\x02 \x01(\x0b\x32\x13.airbound.v1.Reason\":\n\rStationPlaced\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\r\n\x05\x62ssid\x18\x02 \x01(\x0c\x12\r\n\x05\x65poch\x18\x03 \x01(\x04\"4\n\rCellRequested\x12\r\n\x05\x62ssid\x18\x01 \x01(\x0c\x12\x14\n\x0c\x61\x63\x63\x65ss_point\x18\x02 \x01(\t\"\x1c\n\x0b\x43\x65llGranted\x12\r\n\x05\x62ssid\x18\x01 \x01(\x0c\"2\n\x0b\x43\x65llRefused\x12\r\n\x05\x62ssid\x18\x01 \x01(\x0c\x12\x14\n\x0c\x61\x63\x63\x65ss_point\x18\x02 \x01(\t\"\x10\n\x0e\x43hoicesChanged\"\x1a\n\x07Revoked\x12\x0f\n\x07serials\x18\x01 \x03(\x0c\":\n\x05\x41sked\x12\x10\n\x08question\x18\x01 \x01(\x04\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\x0f\n\x07request\x18\x03 \x01(\x0c\"\\\n\x08\x41nswered\x12\x10\n\x08question\x18\x01 \x01(\x04\x12\x11\n\tresponses\x18\x02 \x03(\x0c\x12\x0c\n\x04last\x18\x03 \x01(\x08\x12\r\n\x05\x65rror\x18\x04 \x01(\t\x12\x0e\n\x06status\x18\x05 \x01(\r\"M\n\nCellMemory\x12\x14\n\x0c\x63\x61pacity_bps\x18\x01 \x01(\x01\x12)\n\x08min_rtts\x18\x02 \x03(\x0b\x32\x17.airbound.v1.SeenMinRtt\"S\n\nSeenMinRtt\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\x0c\x12\x10\n\x08terminal\x18\x02 \x01(\t\x12\x12\n\nmin_rtt_us\x18\x03 \x01(\r\x12\x0e\n\x06\x61ge_us\x18\x04 \x01(\x04\"\xb4\x01\n\rReplicaRecord\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x1c\n\x14started_s_since_1970\x18\x03 \x01(\x04\x12\x15\n\raccess_points\x18\x04 \x01(\r\x12\x11\n\tterminals\x18\x05 \x01(\r\x12\r\n\x05\x63\x65lls\x18\x06 \x01(\r\x12\x1b\n\x13terminals_of_others\x18\x07 \x01(\r\x12\x10\n\x08stopping\x18\x08 \x01(\x08\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x61irbound/v1/replica.proto\x12\x0b\x61irbound.v1\x1a\x18\x61irbound/v1/reason.proto\"P\n\x0fReplicaMessages\x12\x0e\n\x06sender\x18\x01 \x01(\t\x12-\n\x08messages\x18\x02 \x03(\x0b\x32\x1b.airbound.v1.ReplicaMessage\"\xa4\x05\n\x0eReplicaMessage\x12\x32\n\rstream_opened\x18\x01 \x01(\x0b\x32\x19.airbound.v1.StreamOpenedH\x00\x12\x36\n\x0fstream_reported\x18\x02 \x01(\x0b\x32\x1b.airbound.v1.StreamReportedH\x00\x12\x32\n\rstream_closed\x18\x03 \x01(\x0b\x32\x19.airbound.v1.StreamClosedH\x00\x12\x34\n\x0estream_command\x18\x04 \x01(\x0b\x32\x1a.airbound.v1.StreamCommandH\x00\x12\x30\n\x0c\x63lose_stream\x18\x05 \x01(\x0b\x32\x18.airbound.v1.CloseStreamH\x00\x12\x34\n\x0estation_placed\x18\x06 \x01(\x0b\x32\x1a.airbound.v1.StationPlacedH\x00\x12\x34\n\x0e\x63\x65ll_requested\x18\x07 \x01(\x0b\x32\x1a.airbound.v1.CellRequestedH\x00\x12\x30\n\x0c\x63\x65ll_granted\x18\x08 \x01(\x0b\x32\x18.airbound.v1.CellGrantedH\x00\x12\x30\n\x0c\x63\x65ll_refused\x18\t \x01(\x0b\x32\x18.airbound.v1.CellRefusedH\x00\x12\x36\n\x0f\x63hoices_changed\x18\n \x01(\x0b\x32\x1b.airbound.v1.ChoicesChangedH\x00\x12\'\n\x07revoked\x18\x0b \x01(\x0b\x32\x14.airbound.v1.RevokedH\x00\x12#\n\x05\x61sked\x18\x0c \x01(\x0b\x32\x12.airbound.v1.AskedH\x00\x12)\n\x08\x61nswered\x18\r \x01(\x0b\x32\x15.airbound.v1.AnsweredH\x00\x42\t\n\x07message\"a\n\x0cStreamOpened\x12\x0e\n\x06stream\x18\x01 \x01(\x04\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x03 \x01(\x0c\x12\x12\n\ngeneration\x18\x04 \x01(\x04\x12\x0e\n\x06report\x18\x05 \x01(\x0c\"0\n\x0eStreamReported\x12\x0e\n\x06stream\x18\x01 \x01(\x04\x12\x0e\n\x06report\x18\x02 \x01(\x0c\"-\n\x0cStreamClosed\x12\x0e\n\x06stream\x18\x01 \x01(\x04\x12\r\n\x05\x65nded\x18\x02 \x01(\x08\"N\n\rStreamCommand\x12\x0e\n\x06stream\x18\x01 \x01(\x04\x12\r\n\x05\x65poch\x18\x02 \x01(\x04\x12\x0f\n\x07\x63ommand\x18\x03 \x01(\x0c\x12\r\n\x05\x62ssid\x18\x04 \x01(\x0c\"B\n\x0b\x43loseStream\x12\x0e\n\x06stream\x18\x01 \x01(\x04\x12#\n\x06reason\x18\x02 \x01(\x0b\x32\x13.airbound.v1.Reason\":\n\rStationPlaced\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\r\n\x05\x62ssid\x18\x02 \x01(\x0c\x12\r\n\x05\x65poch\x18\x03 \x01(\x04\"4\n\rCellRequested\x12\r\n\x05\x62ssid\x18\x01 \x01(\x0c\x12\x14\n\x0c\x61\x63\x63\x65ss_point\x18\x02 \x01(\t\"\x1c\n\x0b\x43\x65llGranted\x12\r\n\x05\x62ssid\x18\x01 \x01(\x0c\"2\n\x0b\x43\x65llRefused\x12\r\n\x05\x62ssid\x18\x01 \x01(\x0c\x12\x14\n\x0c\x61\x63\x63\x65ss_point\x18\x02 \x01(\t\"\x10\n\x0e\x43hoicesChanged\"\x1a\n\x07Revoked\x12\x0f\n\x07serials\x18\x01 \x03(\x0c\":\n\x05\x41sked\x12\x10\n\x08question\x18\x01 \x01(\x04\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\x0f\n\x07request\x18\x03 \x01(\x0c\"\\\n\x08\x41nswered\x12\x10\n\x08question\x18\x01 \x01(\x04\x12\x11\n\tresponses\x18\x02 \x03(\x0c\x12\x0c\n\x04last\x18\x03 \x01(\x08\x12\r\n\x05\x65rror\x18\x04 \x01(\t\x12\x0e\n\x06status\x18\x05 \x01(\r\"M\n\nCellMemory\x12\x14\n\x0c\x63\x61pacity_bps\x18\x01 \x01(\x01\x12)\n\x08min_rtts\x18\x02 \x03(\x0b\x32\x17.airbound.v1.SeenMinRtt\"S\n\nSeenMinRtt\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\x0c\x12\x10\n\x08terminal\x18\x02 \x01(\t\x12\x12\n\nmin_rtt_us\x18\x03 \x01(\r\x12\x0e\n\x06\x61ge_us\x18\x04 \x01(\x04\"\xb4\x01\n\rReplicaRecord\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x1c\n\x14started_s_since_1970\x18\x03 \x01(\x04\x12\x15\n\raccess_points\x18\x04 \x01(\r\x12\x11\n\tterminals\x18\x05 \x01(\r\x12\r\n\x05\x63\x65lls\x18\x06 \x01(\r\x12\x1b\n\x13terminals_of_others\x18\x07 \x01(\r\x12\x10\n\x08stopping\x18\x08 \x01(\x08\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,29 +44,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STREAMCLOSED']._serialized_start=978
   _globals['_STREAMCLOSED']._serialized_end=1023
   _globals['_STREAMCOMMAND']._serialized_start=1025
-  _globals['_STREAMCOMMAND']._serialized_end=1088
-  _globals['_CLOSESTREAM']._serialized_start=1090
-  _globals['_CLOSESTREAM']._serialized_end=1156
-  _globals['_STATIONPLACED']._serialized_start=1158
-  _globals['_STATIONPLACED']._serialized_end=1216
-  _globals['_CELLREQUESTED']._serialized_start=1218
-  _globals['_CELLREQUESTED']._serialized_end=1270
-  _globals['_CELLGRANTED']._serialized_start=1272
-  _globals['_CELLGRANTED']._serialized_end=1300
-  _globals['_CELLREFUSED']._serialized_start=1302
-  _globals['_CELLREFUSED']._serialized_end=1352
-  _globals['_CHOICESCHANGED']._serialized_start=1354
-  _globals['_CHOICESCHANGED']._serialized_end=1370
-  _globals['_REVOKED']._serialized_start=1372
-  _globals['_REVOKED']._serialized_end=1398
-  _globals['_ASKED']._serialized_start=1400
-  _globals['_ASKED']._serialized_end=1458
-  _globals['_ANSWERED']._serialized_start=1460
-  _globals['_ANSWERED']._serialized_end=1552
-  _globals['_CELLMEMORY']._serialized_start=1554
-  _globals['_CELLMEMORY']._serialized_end=1631
-  _globals['_SEENMINRTT']._serialized_start=1633
-  _globals['_SEENMINRTT']._serialized_end=1716
-  _globals['_REPLICARECORD']._serialized_start=1719
-  _globals['_REPLICARECORD']._serialized_end=1899
+  _globals['_STREAMCOMMAND']._serialized_end=1103
+  _globals['_CLOSESTREAM']._serialized_start=1105
+  _globals['_CLOSESTREAM']._serialized_end=1171
+  _globals['_STATIONPLACED']._serialized_start=1173
+  _globals['_STATIONPLACED']._serialized_end=1231
+  _globals['_CELLREQUESTED']._serialized_start=1233
+  _globals['_CELLREQUESTED']._serialized_end=1285
+  _globals['_CELLGRANTED']._serialized_start=1287
+  _globals['_CELLGRANTED']._serialized_end=1315
+  _globals['_CELLREFUSED']._serialized_start=1317
+  _globals['_CELLREFUSED']._serialized_end=1367
+  _globals['_CHOICESCHANGED']._serialized_start=1369
+  _globals['_CHOICESCHANGED']._serialized_end=1385
+  _globals['_REVOKED']._serialized_start=1387
+  _globals['_REVOKED']._serialized_end=1413
+  _globals['_ASKED']._serialized_start=1415
+  _globals['_ASKED']._serialized_end=1473
+  _globals['_ANSWERED']._serialized_start=1475
+  _globals['_ANSWERED']._serialized_end=1567
+  _globals['_CELLMEMORY']._serialized_start=1569
+  _globals['_CELLMEMORY']._serialized_end=1646
+  _globals['_SEENMINRTT']._serialized_start=1648
+  _globals['_SEENMINRTT']._serialized_end=1731
+  _globals['_REPLICARECORD']._serialized_start=1734
+  _globals['_REPLICARECORD']._serialized_end=1914
 # @@protoc_insertion_point(module_scope)

@@ -76,14 +76,16 @@ class StreamClosed(_message.Message):
     def __init__(self, stream: _Optional[int] = ..., ended: bool = ...) -> None: ...
 
 class StreamCommand(_message.Message):
-    __slots__ = ("stream", "epoch", "command")
+    __slots__ = ("stream", "epoch", "command", "bssid")
     STREAM_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     COMMAND_FIELD_NUMBER: _ClassVar[int]
+    BSSID_FIELD_NUMBER: _ClassVar[int]
     stream: int
     epoch: int
     command: bytes
-    def __init__(self, stream: _Optional[int] = ..., epoch: _Optional[int] = ..., command: _Optional[bytes] = ...) -> None: ...
+    bssid: bytes
+    def __init__(self, stream: _Optional[int] = ..., epoch: _Optional[int] = ..., command: _Optional[bytes] = ..., bssid: _Optional[bytes] = ...) -> None: ...
 
 class CloseStream(_message.Message):
     __slots__ = ("stream", "reason")

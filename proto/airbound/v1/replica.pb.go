@@ -539,7 +539,9 @@ type StreamCommand struct {
 	// Epoch of the ownership that the command follows from. A host drops commands of an epoch that is over.
 	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// TerminalServiceConnectResponse, as it is to be written.
-	Command       []byte `protobuf:"bytes,3,opt,name=command,proto3" json:"command,omitempty"`
+	Command []byte `protobuf:"bytes,3,opt,name=command,proto3" json:"command,omitempty"`
+	// Cell of that ownership; empty if the terminal is in none.
+	Bssid         []byte `protobuf:"bytes,4,opt,name=bssid,proto3" json:"bssid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -591,6 +593,13 @@ func (x *StreamCommand) GetEpoch() uint64 {
 func (x *StreamCommand) GetCommand() []byte {
 	if x != nil {
 		return x.Command
+	}
+	return nil
+}
+
+func (x *StreamCommand) GetBssid() []byte {
+	if x != nil {
+		return x.Bssid
 	}
 	return nil
 }
@@ -1348,11 +1357,12 @@ const file_airbound_v1_replica_proto_rawDesc = "" +
 	"\x06report\x18\x02 \x01(\fR\x06report\"<\n" +
 	"\fStreamClosed\x12\x16\n" +
 	"\x06stream\x18\x01 \x01(\x04R\x06stream\x12\x14\n" +
-	"\x05ended\x18\x02 \x01(\bR\x05ended\"W\n" +
+	"\x05ended\x18\x02 \x01(\bR\x05ended\"m\n" +
 	"\rStreamCommand\x12\x16\n" +
 	"\x06stream\x18\x01 \x01(\x04R\x06stream\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x18\n" +
-	"\acommand\x18\x03 \x01(\fR\acommand\"R\n" +
+	"\acommand\x18\x03 \x01(\fR\acommand\x12\x14\n" +
+	"\x05bssid\x18\x04 \x01(\fR\x05bssid\"R\n" +
 	"\vCloseStream\x12\x16\n" +
 	"\x06stream\x18\x01 \x01(\x04R\x06stream\x12+\n" +
 	"\x06reason\x18\x02 \x01(\v2\x13.airbound.v1.ReasonR\x06reason\"M\n" +
