@@ -55,6 +55,12 @@ class Members:
         with contextlib.suppress(StoreError):  # it ends by itself
             await self._store.remove(KIND, self._record().name)
 
+    async def announce(self) -> None:
+        """Write the record as it is now, without waiting for the next time."""
+        with contextlib.suppress(StoreError):  # the others know in two seconds
+            own = self._record()
+            await self._store.put(KIND, own.name, own.SerializeToString(), ttl_ms=RECORD_MS)
+
     def others(self) -> list[str]:
         """Names of the other replicas."""
         own = self._record().name

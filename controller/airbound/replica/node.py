@@ -56,7 +56,7 @@ class Node:
         self.outbox = Outbox(store, name, self._not_heard)
         self.members = Members(store, self.record, self._gone, self._found, runner.now_us)
         self.hosts = Hosts(name, runner, store, self.outbox, self.members.is_there)
-        self.owners = Owners(name, runner, store, self.outbox)
+        self.owners = Owners(runner, store, self.outbox)
         owners, hosts = self.owners, self.hosts
         self._handlers: dict[str, Callable[[str, Any], None]] = {
             "stream_reported": owners.stream_reported,
@@ -106,6 +106,7 @@ class Node:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         try:
             async with asyncio.timeout(STOP_S):
+                await self.members.announce()
                 await self.owners.stop()
                 await self.hosts.stop()
                 await self.members.stop()

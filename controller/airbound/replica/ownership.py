@@ -13,6 +13,7 @@ time without noticing, commands on for up to `cell_stale_ms`, since nobody repor
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -38,6 +39,15 @@ class Owned:
     until_us: int
 
 
+class _Claiming:
+    """A cell that is claimed again and again."""
+
+    def __init__(self) -> None:
+        self.wanted = True
+        self.at_once = asyncio.Event()  # the next try
+        self.task: asyncio.Task[None]
+
+
 class Ownership:
     """Claims, renews and gives back. `owned`, `lost` and `refused` are called in the event loop; the last returns for
     how many seconds nobody has listened for the owner.
@@ -55,7 +65,7 @@ class Ownership:
         self._store = store
         self._clock_us = clock_us
         self._owned, self._lost, self._refused = owned, lost, refused
-        self._wanted: dict[Mac, asyncio.Task[None]] = {}
+        self._claiming: dict[Mac, _Claiming] = {}
         self._renewing: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -68,15 +78,27 @@ class Ownership:
         return owned.token if owned is not None and now_us < owned.until_us else None
 
     def want(self, cell: Mac) -> None:
-        """Claim a cell until it is ours, or until `unwant`."""
-        if cell not in self._wanted and cell not in self.cells:
-            self._wanted[cell] = asyncio.get_running_loop().create_task(self._claim_until_ours(cell))
+        """Claim a cell, at once and until it is ours, or until `unwant`."""
+        if cell in self.cells:
+            return
+        claiming = self._claiming.get(cell)
+        if claiming is None:
+            claiming = self._claiming[cell] = _Claiming()
+            claiming.task = asyncio.get_running_loop().create_task(self._claim_until_ours(cell, claiming))
+        claiming.wanted = True
+
+    def try_now(self, cell: Mac) -> None:
+        """Claim a cell again without waiting, if it is wanted: its owner gave it away."""
+        claiming = self._claiming.get(cell)
+        if claiming is not None:
+            claiming.at_once.set()
 
     def unwant(self, cell: Mac) -> None:
         """Its access point's stream is gone: no longer claim a cell that is not ours."""
-        task = self._wanted.pop(cell, None)
-        if task is not None:
-            task.cancel()
+        claiming = self._claiming.get(cell)
+        if claiming is not None:
+            claiming.wanted = False  # a claim under way may still succeed: it is given back then
+            claiming.at_once.set()
 
     async def give(self, cell: Mac, learnt: CellMemory | None) -> None:
         """Give a cell back to whoever claims it next, with what was learnt of it. `lost` is not called."""
@@ -104,8 +126,10 @@ class Ownership:
 
     async def stop(self) -> None:
         """Claim and renew nothing more."""
-        tasks = [*self._wanted.values(), *([self._renewing] if self._renewing else [])]
-        self._wanted.clear()
+        tasks = [claiming.task for claiming in self._claiming.values()]
+        if self._renewing is not None:
+            tasks.append(self._renewing)
+        self._claiming.clear()
         self._renewing = None
         for task in tasks:
             task.cancel()
@@ -113,29 +137,42 @@ class Ownership:
 
     # Claims
 
-    async def _claim_until_ours(self, cell: Mac) -> None:
+    async def _claim_until_ours(self, cell: Mac, claiming: _Claiming) -> None:
         failed = ""
-        while True:
+        while claiming.wanted:
+            claiming.at_once.clear()
             asked_us = self._clock_us()
             try:
-                (claim,) = await self._store.claim([cell], ttl_ms=LEASE_MS)
-                if claim is None:
-                    raise StoreError(f"the part of the store that has {mac_text(cell)} does not answer")  # noqa: TRY301
-                if claim.mine:
-                    state = await self._store.read_state(cell)
-                    self._wanted.pop(cell, None)
-                    self._take(cell, claim.token, asked_us, memory.parsed(state))
+                if await self._claim(cell, claiming, asked_us):
                     return
                 failed = ""
-                silent_s = self._refused(cell, claim.token)
-                if silent_s >= GONE_S and await self._store.release(cell, claim.token):
-                    log.event("warning", "cell", mac_text(cell), f"its owner {claim.token.replica} does not listen")
-                    continue
             except StoreError as error:
                 if str(error) != failed:
                     failed = str(error)
                     log.event("warning", "store", "claim", failed)
-            await asyncio.sleep(RETRY_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(RETRY_S):
+                    await claiming.at_once.wait()
+        del self._claiming[cell]
+
+    async def _claim(self, cell: Mac, claiming: _Claiming, asked_us: int) -> bool:
+        """Claim a cell once; whether it is ours now."""
+        (claim,) = await self._store.claim([cell], ttl_ms=LEASE_MS)
+        if claim is None:
+            raise StoreError(f"the part of the store that has {mac_text(cell)} does not answer")
+        if claim.mine:
+            state = await self._store.read_state(cell)
+            if not claiming.wanted:
+                await self._store.release(cell, claim.token)
+                return False
+            del self._claiming[cell]
+            self._take(cell, claim.token, asked_us, memory.parsed(state))
+            return True
+        silent_s = self._refused(cell, claim.token)
+        if silent_s >= GONE_S and await self._store.release(cell, claim.token):
+            log.event("warning", "cell", mac_text(cell), f"its owner {claim.token.replica} does not listen")
+            claiming.at_once.set()
+        return False
 
     def _take(self, cell: Mac, token: Token, asked_us: int, learnt: CellMemory | None) -> None:
         owned = self.cells[cell] = Owned(token, asked_us + LEASE_MS * 1000 - MARGIN_US)
@@ -167,6 +204,7 @@ class Ownership:
                     self._take(cell, claim.token, asked_us, None)
                 else:
                     self._lose(cell, claim)
+            self._end_lapsed()  # of a part of the store that does not answer
 
     def _end_lapsed(self) -> None:
         """Cells whose leases ended are not ours: their access points may find a replica that has the store."""

@@ -7,20 +7,24 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from airbound.core.addresses import mac_from_text
+from airbound.core.addresses import Mac, address_from_text, mac_from_text
 from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Parameters, ReportingParameters
 from airbound.core.reasons import Code
+from airbound.core.reports import Destination
 from airbound.operator.client import Client
 from airbound.operator.top.feed import Feed
 from airbound.replica import node, owners, ownership, questions
+from airbound.replica.hosts import _differ
 from airbound.store.memory.store import Memory, MemoryStore
+from airbound.store.types import Place, Token
 from airbound.testing.agents import WAIT_S, FakePhone
 from airbound.testing.live import BSSID, MACS, SERVER, LiveController, upload
-from airbound.v1 import operations_pb2, replicas_pb2
+from airbound.v1 import operations_pb2, replica_pb2, replicas_pb2, terminal_pb2
 
 ONE, TWO = ({SERVER: bounds} for bounds in ((250, 555), (300, 300)))
 CELL = mac_from_text(BSSID)
+OTHER_CELL = mac_from_text("02:00:00:00:00:02")
 
 
 class Replicas:
@@ -266,6 +270,62 @@ async def test_a_command_of_an_owner_that_was_replaced_is_dropped(replicas: Repl
     await b.until(fenced)
     await asyncio.sleep(0)
     assert phones[1].bounds == before
+
+
+async def test_a_replica_that_stops_says_so_before_it_gives_its_cells_away(
+    replicas: Replicas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    assert a.node is not None
+    assert b.node is not None
+    stop, shown = a.node.owners.stop, list[bool]()
+
+    async def stop_and_look() -> None:
+        assert b.node is not None
+        await b.node.members._try()
+        shown.append(b.node.members.by_name["a"].stopping)
+        await stop()
+
+    monkeypatch.setattr(a.node.owners, "stop", stop_and_look)
+    await a.node.stop()
+    assert shown == [True]
+
+
+async def test_epochs_of_another_cell_of_the_owner_are_counted_anew(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phones = await replicas.bounded(a, b)
+    assert b.node is not None
+    hosts = b.node.hosts
+    (hosted,) = hosts._by_number.values()
+    renewal = terminal_pb2.TerminalCommand(renew_lease=terminal_pb2.RenewLease(generation=1, lease_ms=1000))
+    response = terminal_pb2.TerminalServiceConnectResponse(command=renewal)
+
+    def command(bssid: Mac, epoch: int) -> int:
+        """Commands that were dropped after one of that ownership."""
+        message = replica_pb2.StreamCommand(
+            stream=hosted.number, bssid=bssid, epoch=epoch, command=response.SerializeToString()
+        )
+        hosts.commanded("a", message)
+        return b.runner.engine.settings.counters["fenced_total", Code.UNSPECIFIED]
+
+    hosts._settle(hosted, Place(CELL, Token(7, "a"), 0))
+    assert command(CELL, 6) == 1
+    hosts._settle(hosted, Place(OTHER_CELL, Token(3, "a"), 0))
+    assert command(OTHER_CELL, 3) == 1
+    assert command(OTHER_CELL, 2) == 2
+    # The owner moved it back, and the directory does not say so yet.
+    assert command(CELL, 8) == 2
+    assert command(CELL, 7) == 3
+    assert phones[1].releases == 0
+
+
+async def test_the_order_of_destinations_is_no_news() -> None:
+    one, two = (Destination(address_from_text(f"10.0.4.{number}"), srtt_us=20_000) for number in (1, 2))
+    assert not _differ((one, two), (two, one))
+    assert _differ((one, two), (two,))
+    assert _differ((one, two), (two, one._replace(connections_sending=1)))
+    assert _differ((one,), (two,))
+    assert _differ((one,), (one._replace(srtt_us=26_000),))
 
 
 async def test_an_owner_that_lost_a_stream_is_sent_it_again(replicas: Replicas) -> None:

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims that are given up while they are under way, and leases that a part of the store does not renew."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
+
+import pytest
+
+from airbound.core.addresses import Mac, mac_from_text
+from airbound.core.cell.memory import CellMemory
+from airbound.replica import ownership
+from airbound.replica.ownership import Owned, Ownership
+from airbound.runtime.runner import monotonic_us
+from airbound.store.memory.store import Memory, MemoryStore
+from airbound.store.types import Claim, Token
+from airbound.testing.agents import WAIT_S
+
+T = TypeVar("T")
+
+CELL, OTHER = (mac_from_text(f"02:00:00:00:00:0{number}") for number in (1, 2))
+
+
+class SlowStore(MemoryStore):
+    """A store that answers claims when the test lets it, and has no answer for the cells of `silent`."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.claimed = asyncio.Event()
+        self.answers = asyncio.Event()
+        self.answers.set()
+        self.silent = set[Mac]()
+
+    async def claim(self, cells: Sequence[Mac], *, ttl_ms: int) -> list[Claim | None]:
+        """As the store does, at the time that the test chooses."""
+        claims = await super().claim(cells, ttl_ms=ttl_ms)
+        self.claimed.set()
+        await self.answers.wait()
+        return [None if cell in self.silent else claim for cell, claim in zip(cells, claims, strict=True)]
+
+
+class Replica:
+    """Ownership of one replica and what it reported."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.store = SlowStore(memory)
+        self.owned = asyncio.Queue[Mac]()
+        self.lost = asyncio.Queue[Mac]()
+        self.ownership = Ownership(self.store, monotonic_us, self._owned, self._lost, self._refused)
+
+    def _owned(self, cell: Mac, lease: Owned, learnt: CellMemory | None) -> None:
+        del lease, learnt
+        self.owned.put_nowait(cell)
+
+    def _lost(self, cell: Mac, claim: Claim | None) -> None:
+        del claim
+        self.lost.put_nowait(cell)
+
+    def _refused(self, cell: Mac, token: Token) -> float:
+        del cell, token
+        return 0.0
+
+
+async def started(memory: Memory, name: str) -> Replica:
+    """A replica whose store answers."""
+    replica = Replica(memory)
+    await replica.store.start(name, lambda _: None, lambda: None)
+    return replica
+
+
+async def soon(awaited: Awaitable[T]) -> T:
+    """What is awaited, unless it does not come."""
+    return await asyncio.wait_for(awaited, WAIT_S)
+
+
+async def test_a_cell_that_is_wanted_no_more_while_it_is_claimed_is_given_back() -> None:
+    memory = Memory()
+    a, b = await started(memory, "a"), await started(memory, "b")
+    a.store.answers.clear()
+    a.ownership.want(CELL)
+    await soon(a.store.claimed.wait())
+    a.ownership.unwant(CELL)
+    a.store.answers.set()
+    b.ownership.want(CELL)
+    await soon(b.owned.get())
+    assert a.owned.empty()
+    assert not a.ownership.cells
+    await a.ownership.stop()
+    await b.ownership.stop()
+
+
+async def test_a_cell_that_is_wanted_again_while_it_is_claimed_is_ours() -> None:
+    a = await started(Memory(), "a")
+    a.store.answers.clear()
+    a.ownership.want(CELL)
+    await soon(a.store.claimed.wait())
+    a.ownership.unwant(CELL)
+    a.ownership.want(CELL)
+    a.store.answers.set()
+    assert await soon(a.owned.get()) == CELL
+    await a.ownership.stop()
+
+
+async def test_a_cell_that_was_given_away_is_claimed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory()
+    a, b = await started(memory, "a"), await started(memory, "b")
+    a.ownership.want(CELL)
+    await soon(a.owned.get())
+    monkeypatch.setattr(ownership, "RETRY_S", 3600.0)
+    b.ownership.want(CELL)
+    await soon(b.store.claimed.wait())
+    await a.ownership.give(CELL, None)
+    b.ownership.try_now(CELL)
+    await soon(b.owned.get())
+    await a.ownership.stop()
+    await b.ownership.stop()
+
+
+async def test_a_cell_whose_part_of_the_store_does_not_answer_is_ours_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ownership, "LEASE_MS", 1_000)
+    monkeypatch.setattr(ownership, "RENEW_S", 0.1)
+    a = await started(Memory(), "a")
+    a.ownership.want(CELL)
+    a.ownership.want(OTHER)
+    a.ownership.start()
+    assert {await soon(a.owned.get()), await soon(a.owned.get())} == {CELL, OTHER}
+    a.store.silent.add(OTHER)
+    assert await soon(a.lost.get()) == OTHER
+    assert list(a.ownership.cells) == [CELL]
+    await a.ownership.stop()
