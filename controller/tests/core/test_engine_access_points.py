@@ -58,7 +58,7 @@ def test_what_an_access_point_reports_of_itself_is_kept() -> None:
             agent_version=version,
         )
         scenario.do(AccessPointReported(stream, report))
-        reporter = scenario.engine._reporters[stream.number]
+        reporter = scenario.engine._registry.reporters[stream.number]
         assert (reporter.agent_version, reporter.malformed_inputs_total) == (version, malformed)
 
 
@@ -71,7 +71,7 @@ def test_a_second_access_point_of_a_cell_is_refused_and_charged() -> None:
         assert closed(effects) == []
         if sequence == 1:
             assert refused(effects) == [("access-point rogue", Reason(Code.CELL_CLAIMED, "ap0"))]
-    rogue, owner = scenario.engine._reporters[second.number], scenario.engine.cells[BSSID].access_point
+    rogue, owner = scenario.engine._registry.reporters[second.number], scenario.engine.cells[BSSID].access_point
     assert owner is not None
     assert (rogue.refused_total, owner.refused_total, owner.stream.principal.name) == (3, 0, "ap0")
     assert scenario.phones[mac(0)].range() is not None

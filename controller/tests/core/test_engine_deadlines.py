@@ -3,15 +3,16 @@
 
 import pytest
 
-from airbound.core import engine as engine_module
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import RenewLease, SetBounds
 from airbound.core.engine import Engine
 from airbound.core.events import AccessPointReported, Event, Reconfigured, TerminalReported, Tick
 from airbound.core.parameters import Parameters, SafetyParameters
+from airbound.core.placement import Placement
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code
+from airbound.core.registry import Registry
 from airbound.core.reports import AccessPointReport, Agent, BackEnd, Destination, Station, Survey, TerminalReport
 from airbound.testing.scenario import BSSID, OTHER_BSSID, PAPER, SECOND_US, Phone, Scenario, mac, upload, uploading
 
@@ -108,13 +109,13 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         return real(self, terminal, now_us)
 
     monkeypatch.setattr(CellState, "decide", decide)
-    unplaced = Engine._decide_unplaced
+    unplaced = Placement.decide_unplaced
 
-    def decide_unplaced(self: Engine, terminal: Terminal, now_us: int) -> object:
+    def decide_unplaced(self: Placement, terminal: Terminal, now_us: int) -> object:
         calls.append(terminal.mac)
         return unplaced(self, terminal, now_us)
 
-    monkeypatch.setattr(engine_module.Engine, "_decide_unplaced", decide_unplaced)
+    monkeypatch.setattr(Placement, "decide_unplaced", decide_unplaced)
     return calls
 
 
@@ -161,7 +162,7 @@ def test_the_next_deadline_needs_no_walk(large: Large, monkeypatch: pytest.Monke
     def fail(*_: object) -> None:
         raise AssertionError("a walk over the terminals")
 
-    monkeypatch.setattr(Engine, "terminals", fail)
+    monkeypatch.setattr(Registry, "terminals", fail)
     monkeypatch.setattr(CellState, "due_for", fail)
     deadline_us = large.engine.next_deadline_us()
     assert deadline_us is not None
@@ -170,10 +171,10 @@ def test_the_next_deadline_needs_no_walk(large: Large, monkeypatch: pytest.Monke
 
 def test_reports_leave_one_entry_each_in_the_heap(large: Large) -> None:
     large.seconds(3)
-    before = len(large.engine._deadlines)
+    before = len(large.engine._registry.deadlines)
     assert before <= CELLS + 10
     large.seconds(10)
-    assert len(large.engine._deadlines) <= before + 3
+    assert len(large.engine._registry.deadlines) <= before + 3
 
 
 def test_the_heap_does_not_grow_with_reports_and_new_sets() -> None:
@@ -183,15 +184,15 @@ def test_the_heap_does_not_grow_with_reports_and_new_sets() -> None:
         if step % 5 == 0:
             scenario.access_point(dict.fromkeys(map(mac, range(3 + step % 2)), 2.0), idle=[mac(3)] * (1 - step % 2))
         scenario.terminal(mac(step % 5), upload(srtt_ms=300 + step % 7 * 300))
-    assert len(scenario.engine._deadlines) <= 30
-    streams = len(scenario.engine._reporters)
+    assert len(scenario.engine._registry.deadlines) <= 30
+    streams = len(scenario.engine._registry.reporters)
     for _ in range(100):
         scenario.advance(0.05)
         scenario.disconnect(mac(0))
         scenario.terminal(mac(0), upload())
-    assert len(scenario.engine._reporters) == streams
+    assert len(scenario.engine._registry.reporters) == streams
     scenario.advance(700)
-    assert len(scenario.engine._deadlines) == 0
+    assert len(scenario.engine._registry.deadlines) == 0
 
 
 def test_a_cell_is_due_when_it_is_to_be_forgotten_and_not_before() -> None:

@@ -171,7 +171,7 @@ class World(Scenario):
                 assert terminal.sent is None or not terminal.sent.bounds
         assert {one for cell in self.engine.cells.values() for one in cell.terminals.values()} == joined
         for cell in self.engine.cells.values():
-            expected = self.engine._settings_of(cell.bssid, cell.ssid)
+            expected = self.engine._registry.settings_of(cell.bssid, cell.ssid)
             assert cell.settings.match == expected.match
             assert cell.settings.mode == expected.mode == self.engine.mode_of(cell.bssid)
             assert cell.settings.parameters == expected.parameters

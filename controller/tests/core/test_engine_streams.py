@@ -106,7 +106,7 @@ def test_refusals_of_a_stream_that_never_reported_are_counted_and_logged_ever_mo
         effects = scenario.do(Refused(stream, MALFORMED))
         logged += len(effects)
         assert all(isinstance(effect, Note) and effect.subject == "terminal 10.0.0.9" for effect in effects)
-    assert scenario.engine._reporters == {}
+    assert scenario.engine._registry.reporters == {}
     assert logged == 7
     assert scenario.engine.settings.counters["refused_total", Code.MALFORMED] == 100
     assert scenario.do(Disconnected(stream)) == []
@@ -232,7 +232,7 @@ def test_a_terminal_that_disconnected_is_gone_at_once() -> None:
     stream = scenario.phones[mac(0)].stream
     assert stream is not None
     scenario.disconnect(mac(0))
-    assert stream.number not in scenario.engine._reporters
+    assert stream.number not in scenario.engine._registry.reporters
     assert scenario.engine.terminals() == []
     assert scenario.engine.cells[BSSID].terminals == {}
     assert scenario.do(Disconnected(stream)) == []

@@ -298,8 +298,8 @@ async def test_nothing_is_left_when_all_have_gone(live: LiveController) -> None:
 
     await live.until(gone)
     assert live.runner.engine.terminals() == []
-    assert live.runner.engine._reporters == {}
-    assert len(live.runner.engine._claims) == 0
+    assert live.runner.engine._registry.reporters == {}
+    assert len(live.runner.engine._registry.claims) == 0
 
 
 async def test_an_access_points_queues_are_set_renewed_and_released_over_its_stream(live: LiveController) -> None:

@@ -92,7 +92,7 @@ async def test_a_reload_is_of_the_whole_file_or_changes_nothing(bench: Bench) ->
 
     def in_force() -> tuple[object, ...]:
         engine = bench.runner.engine
-        match = engine.settings.match, engine._overrides.match(bssid, b"")
+        match = engine.settings.match, engine._registry.overrides.match(bssid, b"")
         return (
             bench.in_force.config,
             engine.settings.parameters,

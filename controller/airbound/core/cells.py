@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access points' reports, the cells that they report, and who owns those."""
+
+from airbound.core.addresses import mac_text
+from airbound.core.cell.state import AccessPoint, CellState
+from airbound.core.cell.stations import Change
+from airbound.core.effects import CellForgotten, Effect, Note, StationsChanged
+from airbound.core.events import AccessPointReported, Disowned, Owned
+from airbound.core.placement import Placement
+from airbound.core.reasons import Code, Reason, RefusedError
+from airbound.core.refusals import Refusals
+from airbound.core.registry import Registry, settings_note
+from airbound.core.reports import AccessPointReport
+
+
+class Cells:
+    """Takes in what access points report, and makes and forgets cells by it. With `replicas` a cell is only reported
+    while it is owned.
+    """
+
+    def __init__(self, registry: Registry, placement: Placement, refusals: Refusals, *, replicas: bool) -> None:
+        self._registry = registry
+        self._placement = placement
+        self._refusals = refusals
+        self._replicas = replicas
+
+    def reported(self, event: AccessPointReported, now_us: int) -> list[Effect]:
+        """An access point reported on its stream."""
+        report, stream = event.report, event.stream
+        access_point = self._registry.reporters.get(stream.number)
+        if not isinstance(access_point, AccessPoint):
+            access_point = self._registry.reporters[stream.number] = AccessPoint(stream)
+        if access_point.closed:
+            return []
+        effects = list[Effect]()
+        cell = access_point.cell
+        if self._replicas:
+            known = cell or self._registry.cells.get(report.bssid)
+            if known is None or not known.is_owned(now_us):
+                return []  # its owner decides
+        if cell is None or cell.bssid != report.bssid:
+            refusal, effects = self._attach(access_point, report, now_us)
+            if refusal is not None:
+                return [*self._refusals.refuse(access_point, stream, refusal), *effects]
+            cell = self._registry.cells[report.bssid]
+        try:
+            access_point.accept_order(report.sequence, report.monotonic_us, now_us)
+        except RefusedError as error:
+            return self._refusals.out_of_order(access_point, error.reason, now_us)
+        access_point.malformed_inputs_total = report.malformed_inputs_total
+        access_point.agent_version, access_point.edca = report.agent_version, report.edca
+        access_point.last_report = event.octets
+        return effects + self._cell_reported(access_point, cell, report, now_us)
+
+    def _cell_reported(
+        self, access_point: AccessPoint, cell: CellState, report: AccessPointReport, now_us: int
+    ) -> list[Effect]:
+        """Have the cell take in a report, and place the terminals that came to it or left it."""
+        effects = self._registry.renamed(cell, report.ssid) if report.ssid != cell.ssid else []
+        senders, other_settings = cell.stations.active_senders, bool(effects)
+        change, moved, jumps = cell.access_point_reported(report, now_us)
+        for jump in jumps:
+            effects += self._refusals.refuse(access_point, access_point.stream, jump)
+        if cell.stations.active_senders != senders:
+            effects.append(cell.senders_changed(senders))
+        effects += self._move_stations(cell, change, now_us)
+        if other_settings:
+            effects += self._placement.place_stations(cell, now_us)
+        elif moved:
+            effects += cell.decide_all(now_us)
+            for terminal in cell.terminals.values():
+                self._placement.schedule(terminal)
+        commands = cell.decide_edca(now_us)
+        if commands or other_settings:  # otherwise what is due is due when it was, and the time-out is later
+            effects += commands
+            self._registry.deadlines.at(cell, cell.due_at_us())
+        effects.append(cell.changed())
+        return effects
+
+    def _move_stations(self, cell: CellState, change: Change, now_us: int) -> list[Effect]:
+        """Place the terminals of stations that came to a cell, left it or have other addresses."""
+        for mac in change.gone:
+            self._registry.associations.remove(mac, cell)
+        for mac in change.appeared:
+            self._registry.associations.add(mac, cell)
+        effects = list[Effect]()
+        for mac in (*change.gone, *change.appeared, *change.readdressed):
+            effects += self._placement.place_claimed(mac, now_us)
+        if change.gone or change.appeared:
+            effects.append(StationsChanged(cell.bssid, tuple(change.appeared), tuple(change.gone)))
+        return effects
+
+    def _attach(
+        self, access_point: AccessPoint, report: AccessPointReport, now_us: int
+    ) -> tuple[Reason | None, list[Effect]]:
+        """Make an access point the one that reports a cell, unless another does."""
+        bssid = report.bssid
+        if access_point.cell is not None:
+            # If its BSSID really changed, the stream that it opens now may report the new one.
+            refusal = Reason(Code.OTHER_CELL, mac_text(bssid))
+            return refusal, self._refusals.close(access_point, refusal, now_us)
+        cell, effects = self._registry.cells.get(bssid), list[Effect]()
+        if cell is None:
+            cell = self._registry.new_cell(bssid, report.ssid, now_us)
+            effects += settings_note(cell, None)
+        before = cell.access_point
+        if before is not None:
+            stale_us = cell.settings.parameters.safety.cell_stale_ms * 1000
+            if before.stream.principal != access_point.stream.principal and now_us - before.reported_at_us <= stale_us:
+                return Reason(Code.CELL_CLAIMED, before.stream.principal.name), []
+            effects += self._refusals.close(before, Reason(Code.REPLACED), now_us)
+            before.cell = None
+        cell.report_by(access_point.stream.principal)
+        cell.access_point, access_point.cell = access_point, cell
+        return None, effects
+
+    def owned(self, event: Owned, now_us: int) -> list[Effect]:
+        """A cell is this replica's, or goes on being so."""
+        cell, effects = self._registry.cells.get(event.bssid), list[Effect]()
+        if cell is None:
+            cell = self._registry.new_cell(event.bssid, b"", now_us)  # its SSID comes with its first report
+            cell.reported_at_us = now_us  # counts as news of it: one that is never reported is forgotten
+            effects += settings_note(cell, None)
+        if event.memory is not None:
+            cell.restore(event.memory, now_us)
+        cell.epoch, cell.owned_until_us = event.epoch, event.until_us
+        return effects
+
+    def disowned(self, event: Disowned, now_us: int) -> list[Effect]:
+        """Forget a cell without a word to anybody: its next owner goes on with its terminals."""
+        cell = self._registry.cells.pop(event.bssid, None)
+        if cell is None:
+            return []
+        self._registry.deadlines.forget(cell)
+        for mac in cell.stations.addresses():
+            self._registry.associations.remove(mac, cell)
+        for terminal in cell.terminals.values():
+            self._registry.deadlines.forget(terminal)
+            terminal.cell = None
+            terminal.unplaced = terminal.no_bounds = Reason(Code.OTHER_REPLICA, cell.name)
+        effects: list[Effect] = [Note("info", "disowned", cell.name, (event.reason,), cell=cell.bssid)]
+        if cell.access_point is not None:
+            access_point, cell.access_point = cell.access_point, None
+            access_point.cell = None
+            effects += self._refusals.close(access_point, event.reason, now_us)
+        return effects
+
+    def due(self, cell: CellState, now_us: int) -> list[Effect]:
+        """The time of a cell has come: renew its access point's lease, or forget a cell that nobody reports."""
+        if now_us - cell.reported_at_us <= cell.settings.parameters.safety.forget_ms * 1000:
+            effects = self._placement.decide_edca(cell, now_us)
+            return [*effects, cell.changed()] if effects else []
+        del self._registry.cells[cell.bssid]
+        if cell.access_point is not None:
+            cell.access_point.cell = None
+        for mac in cell.stations.addresses():
+            self._registry.associations.remove(mac, cell)
+        effects = list[Effect]()
+        for terminal in list(cell.terminals.values()):
+            effects += self._placement.place(terminal, now_us)
+        return [*effects, CellForgotten(cell.bssid)]

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a terminal is, and the commands that follow from it.
+
+A terminal is joined to a cell if the cell reports its MAC, its stream may come from that station, and no other live
+stream claims the MAC. One that is joined to none gets no bounds.
+"""
+
+from airbound.core.addresses import Address, Mac, address_text
+from airbound.core.cell.state import CellState, restriction
+from airbound.core.cell.terminal import Terminal
+from airbound.core.claims import is_live
+from airbound.core.commands import command
+from airbound.core.effects import Effect, Note, SetBounds, SetReporting
+from airbound.core.reasons import Code, Reason
+from airbound.core.registry import Registry
+
+
+class Placement:
+    """Joins terminals to cells, has cells decide for them, and notes when they are due again."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def claim(self, terminal: Terminal, mac: Mac, now_us: int) -> list[Effect]:
+        """A terminal reports a MAC for the first time, or another one than before."""
+        effects = list[Effect]()
+        if terminal.mac:
+            self.withdraw(terminal)
+            effects += self.place_claimed(terminal.mac, now_us)
+        else:
+            effects += self._set_reporting(terminal)
+            if not terminal.stream.moved:
+                found = self._registry.associations.cell_of(mac)
+                cell = found.bssid if found else b""
+                effects.append(Note("info", "connected", terminal.name, terminal=terminal.name, cell=cell))
+        terminal.mac = mac
+        for superseded in self._registry.claims.add(terminal, now_us):
+            # Closed if it is not heard again.
+            self._registry.deadlines.at(superseded, now_us + self.given_up_us(superseded))
+        return effects + self.place_claimed(mac, now_us)
+
+    def withdraw(self, terminal: Terminal) -> None:
+        """The terminal's claim is over."""
+        self._registry.claims.remove(terminal)
+        self._registry.deadlines.forget(terminal)
+        if terminal.cell is not None:
+            del terminal.cell.terminals[terminal.mac]
+            terminal.cell = None
+
+    def given_up_us(self, terminal: Terminal) -> int:
+        """How long a superseded stream may be silent: an idle agent that lives is heard several times within that."""
+        parameters = self._registry.settings_for(terminal).parameters
+        return max(parameters.safety.terminal_stale_ms, 3 * parameters.reporting.heartbeat_ms) * 1000
+
+    def place_claimed(self, mac: Mac, now_us: int) -> list[Effect]:
+        """Join the terminals that claim a MAC to the cell that they are in now, or to none; commands for them."""
+        effects = list[Effect]()
+        for terminal in self._registry.claims.of(mac):
+            effects += self.place(terminal, now_us)
+        return effects
+
+    def place_stations(self, cell: CellState, now_us: int) -> list[Effect]:
+        """Place the terminals of a cell's stations again: its settings have changed."""
+        effects = list[Effect]()
+        for mac in cell.stations.addresses():
+            effects += self.place_claimed(mac, now_us)
+        return effects
+
+    def place(self, terminal: Terminal, now_us: int) -> list[Effect]:
+        """Join a terminal to the cell that it is in now, or to none; commands for it."""
+        cell, reason = self._find_cell(terminal)
+        before, terminal.unplaced = terminal.cell, reason
+        if before is not cell and before is not None and before.terminals[terminal.mac] is terminal:
+            del before.terminals[terminal.mac]  # unless another that claims the MAC has just been joined in its place
+        terminal.cell = cell
+        effects = self._set_reporting(terminal)
+        if cell is None:
+            return effects + self.decide_unplaced(terminal, now_us)
+        cell.terminals[terminal.mac] = terminal
+        if before is not cell:
+            return effects + self.cell_informed(cell, terminal, now_us)
+        return effects + self.decide(terminal, now_us)
+
+    def cell_informed(self, cell: CellState, terminal: Terminal, now_us: int, *, changed: bool = True) -> list[Effect]:
+        """Have a cell take in a joined terminal's report. By its minimum RTTs others may be given their first bounds:
+        theirs are to be renewed as well.
+        """
+        had_bounds = terminal.no_bounds is None
+        effects = cell.terminal_reported(terminal, now_us, changed=changed)
+        if effects:
+            for effect in effects:
+                if isinstance(effect, SetBounds):
+                    other = self._registry.reporters[effect.stream.number]
+                    if isinstance(other, Terminal):
+                        self.schedule(other)
+        elif had_bounds and not changed and terminal.due_us:
+            return effects  # a renewal is due when it was, and the time-out is later
+        self.schedule(terminal)
+        return effects
+
+    def decide(self, terminal: Terminal, now_us: int) -> list[Effect]:
+        """Commands for a terminal, in a cell or in none."""
+        if terminal.cell is None:
+            return self.decide_unplaced(terminal, now_us)
+        effects = terminal.cell.decide(terminal, now_us)
+        self.schedule(terminal)
+        return effects
+
+    def decide_unplaced(self, terminal: Terminal, now_us: int) -> list[Effect]:
+        """Commands for a terminal that is joined to no cell."""
+        reason = terminal.unplaced
+        if is_live(terminal) and (reason is None or not reason.releases):
+            reason = restriction(terminal, self._registry.settings) or reason
+        terminal.no_bounds = reason
+        if reason is None or not reason.releases:
+            return []
+        return command(terminal, (), reason, self._registry.settings, now_us)
+
+    def decide_edca(self, cell: CellState, now_us: int) -> list[Effect]:
+        """Commands for a cell's access point."""
+        effects = cell.decide_edca(now_us)
+        self._registry.deadlines.at(cell, cell.due_at_us())
+        return effects
+
+    def schedule(self, terminal: Terminal) -> None:
+        """Note when a joined terminal is due again."""
+        if terminal.cell is not None:
+            due_us = terminal.cell.due_for(terminal)
+            if due_us:
+                self._registry.deadlines.at(terminal, due_us)
+
+    def _set_reporting(self, terminal: Terminal) -> list[Effect]:
+        """Send when to report, by the settings of its cell, unless a terminal was sent that."""
+        reporting = self._registry.settings_for(terminal).reporting
+        if reporting == terminal.reporting:
+            return []
+        terminal.reporting = reporting
+        return [SetReporting(terminal.stream, *reporting)]
+
+    def _find_cell(self, terminal: Terminal) -> tuple[CellState | None, Reason | None]:
+        cell = self._registry.associations.cell_of(terminal.mac)
+        if cell is None:
+            if not is_live(terminal):
+                return None, Reason(Code.REPLACED)
+            left = terminal.cell.name if terminal.cell else _subject(terminal.unplaced, Code.LEFT_CELL)
+            return None, Reason(Code.LEFT_CELL, left) if left else Reason(Code.CELL_UNKNOWN)
+        # Whoever speaks from elsewhere takes nothing from the station by claiming its MAC.
+        claims = [claim for claim in self._registry.claims.of(terminal.mac) if self._is_at_station(claim, cell)]
+        if terminal not in claims:
+            return None, Reason(Code.ADDRESS_MISMATCH, address_text(terminal.stream.address))
+        rivals = [claim for claim in claims if is_live(claim) or claim is claims[-1]]
+        if terminal not in rivals:
+            return None, Reason(Code.REPLACED)
+        for rival in rivals:
+            if rival is not terminal:
+                return None, Reason(Code.MAC_CLAIMED_TWICE, rival.name)
+        return cell, None
+
+    def _is_at_station(self, terminal: Terminal, cell: CellState) -> bool:
+        """Whether a stream may come from the station whose MAC it claims, as far as the access point knows."""
+        if not cell.settings.parameters.identity.match_addresses:
+            return True
+        return _is_one_of(terminal.stream.address, cell.stations.by_mac[terminal.mac].latest.ip_addresses)
+
+
+def _subject(reason: Reason | None, code: Code) -> str:
+    return reason.subject if reason is not None and reason.code is code else ""
+
+
+def _is_one_of(address: Address, known: tuple[Address, ...]) -> bool:
+    """Whether a stream's address is one of its station's, as far as that can be compared: the access point may know
+    none of that family.
+    """
+    same_family = [other for other in known if len(other) == len(address)]
+    return not same_family or address in same_family
