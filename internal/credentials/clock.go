@@ -9,7 +9,7 @@ import (
 	"github.com/airbound/airbound/internal/identity"
 )
 
-// clock is the wall clock, or what is known of the time if that is later.
+// clock is the time of day, or what is known of the time if that is later.
 //
 // Devices without a battery for their clock boot in 1970, and stay there until NTP has corrected it. A certificate that
 // an authority signed proves that its first moment is over. The controllers' are at most some days old, so that a

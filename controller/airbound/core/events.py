@@ -70,8 +70,8 @@ class Exempted:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """This replica owns a cell, until a time of the engine's clock unless it is told again. `memory` is what the owner
-    before knew.
+    """This replica owns a cell, until a time of the engine's clock or of the next such event. `memory` is what the
+    owner before knew.
     """
 
     bssid: Mac

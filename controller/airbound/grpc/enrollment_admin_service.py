@@ -51,9 +51,7 @@ class EnrollmentAdminService(pki_pb2_grpc.EnrollmentAdminServiceServicer):
         self._certificates = certificates
         self._enrollment_at = enrollment_at
 
-    async def IssueToken(  # noqa: N802  # the contract's name
-        self, request: pki_pb2.IssueTokenRequest, context: Any
-    ) -> pki_pb2.IssueTokenResponse:
+    async def IssueToken(self, request: pki_pb2.IssueTokenRequest, context: Any) -> pki_pb2.IssueTokenResponse:
         """A token for a role and name."""
         try:
             identity = Identity(_role(request.role), request.name)
@@ -71,9 +69,7 @@ class EnrollmentAdminService(pki_pb2_grpc.EnrollmentAdminServiceServicer):
             valid_certificates=made.valid_certificates,
         )
 
-    async def MoveCell(  # noqa: N802
-        self, request: pki_pb2.MoveCellRequest, context: Any
-    ) -> pki_pb2.MoveCellResponse:
+    async def MoveCell(self, request: pki_pb2.MoveCellRequest, context: Any) -> pki_pb2.MoveCellResponse:
         """Another access point speaks for a cell."""
         try:
             bssid = mac_from_text(request.bssid[:TEXT_MAX_CHARACTERS])
@@ -84,7 +80,7 @@ class EnrollmentAdminService(pki_pb2_grpc.EnrollmentAdminServiceServicer):
         log.event("info", "cell", mac_text(bssid), f"moved from {before or 'nobody'} to {name or 'the next'}")
         return pki_pb2.MoveCellResponse(previous_access_point=before)
 
-    async def ListEnrolled(  # noqa: N802
+    async def ListEnrolled(
         self, request: pki_pb2.ListEnrolledRequest, context: Any
     ) -> AsyncIterator[pki_pb2.ListEnrolledResponse]:
         """Who has a certificate that has not ended."""
@@ -116,9 +112,7 @@ class EnrollmentAdminService(pki_pb2_grpc.EnrollmentAdminServiceServicer):
             role=enrolled.role, name=enrolled.name, enrolled_at_s=enrolled.enrolled_at_s, certificates=certificates
         )
 
-    async def Revoke(  # noqa: N802
-        self, request: pki_pb2.RevokeRequest, context: Any
-    ) -> pki_pb2.RevokeResponse:
+    async def Revoke(self, request: pki_pb2.RevokeRequest, context: Any) -> pki_pb2.RevokeResponse:
         """End certificates, and the streams that were opened with them."""
         try:
             if request.WhichOneof("certificates") == "serial":
@@ -138,9 +132,7 @@ class EnrollmentAdminService(pki_pb2_grpc.EnrollmentAdminServiceServicer):
         log.event("warning", "revoked", what, f"certificates {', '.join(serials) or 'none'}; {ended}")
         return pki_pb2.RevokeResponse(serials=serials, streams=done.streams, tokens=done.tokens)
 
-    async def GetAuthority(  # noqa: N802
-        self, _request: pki_pb2.GetAuthorityRequest, _context: Any
-    ) -> pki_pb2.GetAuthorityResponse:
+    async def GetAuthority(self, _request: pki_pb2.GetAuthorityRequest, _context: Any) -> pki_pb2.GetAuthorityResponse:
         """Who signs, and what this controller shows."""
         authority, server = self._enrollment.authority, self._certificates.identity.certificate
         return pki_pb2.GetAuthorityResponse(

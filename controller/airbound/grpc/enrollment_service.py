@@ -39,9 +39,7 @@ class EnrollmentService(enrollment_pb2_grpc.EnrollmentServiceServicer):
         self._now_us = now_us
         self._refused = refused
 
-    async def Enroll(  # noqa: N802  # the contract's name
-        self, request: enrollment_pb2.EnrollRequest, context: Any
-    ) -> enrollment_pb2.EnrollResponse:
+    async def Enroll(self, request: enrollment_pb2.EnrollRequest, context: Any) -> enrollment_pb2.EnrollResponse:
         """A certificate for a token."""
         principal, address = plain_text("terminal", context.peer())
         try:
@@ -65,9 +63,7 @@ class CertificateService(enrollment_pb2_grpc.CertificateServiceServicer):
         self._peers = peers
         self._refused = refused
 
-    async def Renew(  # noqa: N802
-        self, request: enrollment_pb2.RenewRequest, context: Any
-    ) -> enrollment_pb2.RenewResponse:
+    async def Renew(self, request: enrollment_pb2.RenewRequest, context: Any) -> enrollment_pb2.RenewResponse:
         """Another certificate for the role and name of this one."""
         who = f"renewal from {context.peer()}"
         try:

@@ -24,7 +24,7 @@ class EventsService(events_pb2_grpc.EventsServiceServicer):
     def __init__(self, history: History) -> None:
         self._history = history
 
-    async def ListEvents(  # noqa: N802  # the contract's name
+    async def ListEvents(
         self, request: events_pb2.ListEventsRequest, context: Any
     ) -> AsyncIterator[events_pb2.ListEventsResponse]:
         """Those that are kept."""
@@ -44,7 +44,7 @@ class EventsService(events_pb2_grpc.EventsServiceServicer):
                 yield events_pb2.ListEventsResponse(events=events, position=end)
             await asyncio.sleep(0)
 
-    async def FollowEvents(  # noqa: N802
+    async def FollowEvents(
         self, request: events_pb2.FollowEventsRequest, context: Any
     ) -> AsyncIterator[events_pb2.FollowEventsResponse]:
         """Those that are kept, then each as it happens; ends with the controller."""

@@ -24,7 +24,7 @@ class LiveService(live_pb2_grpc.LiveServiceServicer):
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
-    async def ListRttRatios(  # noqa: N802  # the contract's name
+    async def ListRttRatios(
         self, _request: live_pb2.ListRttRatiosRequest, _context: Any
     ) -> AsyncIterator[live_pb2.ListRttRatiosResponse]:
         """Of every cell."""
@@ -34,7 +34,7 @@ class LiveService(live_pb2_grpc.LiveServiceServicer):
             yield live_pb2.ListRttRatiosResponse(cells=[of for of in found if of is not None])
             await asyncio.sleep(0)
 
-    async def ListDestinations(  # noqa: N802
+    async def ListDestinations(
         self, request: live_pb2.ListDestinationsRequest, context: Any
     ) -> AsyncIterator[live_pb2.ListDestinationsResponse]:
         """Of one cell's terminals."""

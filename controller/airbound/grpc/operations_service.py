@@ -60,7 +60,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         self._log_dropped = log_dropped
         self._in_force = in_force or InForce(Loaded())
 
-    async def GetController(  # noqa: N802  # the contract's name
+    async def GetController(
         self, _request: operations_pb2.GetControllerRequest, _context: Any
     ) -> operations_pb2.GetControllerResponse:
         """Mode and counters."""
@@ -88,13 +88,13 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
             ],
         )
 
-    async def GetConfiguration(  # noqa: N802
+    async def GetConfiguration(
         self, _request: operations_pb2.GetConfigurationRequest, _context: Any
     ) -> operations_pb2.GetConfigurationResponse:
         """Every value in force and where it comes from."""
         return configuration_convert.configuration(self._in_force, self._runner)
 
-    async def ListCells(  # noqa: N802
+    async def ListCells(
         self, request: operations_pb2.ListCellsRequest, context: Any
     ) -> AsyncIterator[operations_pb2.ListCellsResponse]:
         """Every cell, or one."""
@@ -108,7 +108,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
             cells = [convert.cell(cell, self._runner.now_us()) for cell in page]
             yield operations_pb2.ListCellsResponse(cells=cells)
 
-    async def WatchCells(  # noqa: N802
+    async def WatchCells(
         self, _request: operations_pb2.WatchCellsRequest, _context: Any
     ) -> AsyncIterator[operations_pb2.WatchCellsResponse]:
         """Every cell, then each again whenever it changes."""
@@ -118,7 +118,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
                 if cell is not None:
                     yield operations_pb2.WatchCellsResponse(cell=convert.cell(cell, self._runner.now_us()))
 
-    async def ListStations(  # noqa: N802
+    async def ListStations(
         self, request: operations_pb2.ListStationsRequest, context: Any
     ) -> operations_pb2.ListStationsResponse:
         """The stations of one cell."""
@@ -127,7 +127,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         report = access_point_pb2.AccessPointServiceConnectRequest.FromString(last).report
         return operations_pb2.ListStationsResponse(stations=convert.stations(cell, report))
 
-    async def ListTerminals(  # noqa: N802
+    async def ListTerminals(
         self, request: operations_pb2.ListTerminalsRequest, context: Any
     ) -> AsyncIterator[operations_pb2.ListTerminalsResponse]:
         """Every terminal, or those joined to one cell."""
@@ -141,14 +141,14 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
             terminals = [convert.terminal(terminal, engine.settings, now_us) for terminal in page]
             yield operations_pb2.ListTerminalsResponse(terminals=terminals)
 
-    async def ExplainCell(  # noqa: N802
+    async def ExplainCell(
         self, request: operations_pb2.ExplainCellRequest, context: Any
     ) -> operations_pb2.ExplainCellResponse:
         """A cell's state and what its access point's EDCA parameters follow from."""
         cell = await self._cell(request.bssid, context)
         return operations_pb2.ExplainCellResponse(cell=convert.cell(cell, self._runner.now_us()))
 
-    async def ExplainTerminal(  # noqa: N802
+    async def ExplainTerminal(
         self, request: operations_pb2.ExplainTerminalRequest, context: Any
     ) -> operations_pb2.ExplainTerminalResponse:
         """A terminal's bounds and what they follow from."""
@@ -162,9 +162,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
             last_trigger=report.trigger,
         )
 
-    async def SetMode(  # noqa: N802
-        self, request: operations_pb2.SetModeRequest, context: Any
-    ) -> operations_pb2.SetModeResponse:
+    async def SetMode(self, request: operations_pb2.SetModeRequest, context: Any) -> operations_pb2.SetModeResponse:
         """Switch the controller or a cell between observing and controlling."""
         mode = next((mode for mode, wire in MODES.items() if wire == request.mode), None)
         if (mode is None) != request.configured:
@@ -175,7 +173,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         now = MODES[self._runner.mode(bssid)]
         return operations_pb2.SetModeResponse(previous_mode=MODES[previous], mode=now)
 
-    async def ExemptTerminal(  # noqa: N802
+    async def ExemptTerminal(
         self, request: operations_pb2.ExemptTerminalRequest, context: Any
     ) -> operations_pb2.ExemptTerminalResponse:
         """Exempt terminals of a name, or a cell, from control, or end that; none need be connected."""

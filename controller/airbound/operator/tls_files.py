@@ -68,13 +68,13 @@ class TlsFiles:
         return self.path / "authorities.pem"
 
     def prepare(self, *, force: bool = False) -> None:
-        """Make room for new files.
+        """Make the directory, and rename files that are in the way.
 
         Raises:
             PkiError: some are there, and they are not to be renamed; or the directory is open to others.
         """
         files.make_directory(self.path)
-        files.make_room([self.certificate, self.key, self.authorities], force=force)
+        files.move_aside([self.certificate, self.key, self.authorities], force=force)
 
     def write(
         self, certificate: x509.Certificate, trusted: list[x509.Certificate], key: ec.EllipticCurvePrivateKey | None

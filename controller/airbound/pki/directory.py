@@ -76,7 +76,7 @@ class Directory:
         """
         made = authorities.create(trust_domain, now)
         files.make_directory(self.path)
-        files.make_room([self.certificate, self.key, self.request, self.chain], force=force)
+        files.move_aside([self.certificate, self.key, self.request, self.chain], force=force)
         if made.key is not None:
             files.write(self.key, files.key_pem(made.key, passphrase), files.SECRET_MODE)
         files.write(self.certificate, files.pem([made.certificate]))
@@ -94,7 +94,7 @@ class Directory:
         key = authorities.new_key()
         made = authorities.request(trust_domain, key)
         files.make_directory(self.path)
-        files.make_room([self.certificate, self.key, self.request, self.chain], force=force)
+        files.move_aside([self.certificate, self.key, self.request, self.chain], force=force)
         files.write(self.key, files.key_pem(key, passphrase), files.SECRET_MODE)
         files.write(self.request, made.public_bytes(serialization.Encoding.PEM))
         return made
@@ -125,7 +125,7 @@ class Directory:
                 subject = below.subject.rfc4514_string()
                 raise PkiError(f"{subject} is not signed by {above.subject.rfc4514_string()}") from error
             below = above
-        files.make_room([self.certificate, self.chain], force=force)
+        files.move_aside([self.certificate, self.chain], force=force)
         if chain:
             files.write(self.chain, files.pem(chain))
         files.write(self.certificate, files.pem([certificate]))

@@ -41,8 +41,8 @@ from airbound.pki.tokens import EnrollmentToken
 from airbound.store.types import Store, StoreError
 
 SAME_KEY_AGAIN_S = 600
-# So long after its end a token is still told from one that never was.
-TOKEN_REMEMBERED_S = 86_400
+# So long after its end a token is refused as ended, not as unknown.
+TOKEN_KEPT_S = 86_400
 TOKEN_LIFETIME_MAX_S = 30 * 86_400
 TOKEN_USES_MAX = 10_000
 CERTIFICATES_MAX = 16
@@ -136,7 +136,7 @@ class Enrollment:
         token = EnrollmentToken.new(self.authority.fingerprint)
         expires_at_s = int(self._now_s()) + lifetime_s
         record = TokenRecord(identity.role, identity.name, uses, expires_at_s)
-        ttl_ms = (lifetime_s + TOKEN_REMEMBERED_S) * 1000
+        ttl_ms = (lifetime_s + TOKEN_KEPT_S) * 1000
         await self._store.put(TOKENS, token.secret_sha256(), encoded(record), ttl_ms=ttl_ms)
         return NewToken(token, expires_at_s, await self._valid(identity))
 
@@ -168,7 +168,7 @@ class Enrollment:
                 text = base64.b64encode(der).decode()
                 use = TokenUse(fingerprint, int(self._now_s()), text, authority.fingerprint.hex())
                 after = encoded(replace(record, used=(*record.used, use)))
-                ttl_s = max(record.expires_at_s - self._now_s(), SAME_KEY_AGAIN_S) + TOKEN_REMEMBERED_S
+                ttl_s = max(record.expires_at_s - self._now_s(), SAME_KEY_AGAIN_S) + TOKEN_KEPT_S
                 if not await self._store.replace(TOKENS, name, value, after, ttl_ms=round(ttl_s * 1000)):
                     continue  # another device used it at the same moment
             der = base64.b64decode(use.certificate)

@@ -59,7 +59,7 @@ def write(path: Path, content: bytes, mode: int = PUBLIC_MODE) -> None:
         raise PkiError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def make_room(paths: list[Path], *, force: bool) -> None:
+def move_aside(paths: list[Path], *, force: bool) -> None:
     """See that none of these is there; with `force` those that are get another name.
 
     Raises:

@@ -62,9 +62,7 @@ class ReplicatedOperations(OperationsService):
         node.answer(self.questions)
         self.live = ReplicatedLive(runner, self)
 
-    async def SetMode(  # noqa: N802  # the contract's names
-        self, request: operations_pb2.SetModeRequest, context: Any
-    ) -> operations_pb2.SetModeResponse:
+    async def SetMode(self, request: operations_pb2.SetModeRequest, context: Any) -> operations_pb2.SetModeResponse:
         """Switch all replicas, or a cell of whichever owns it."""
         before = await self._mode_elsewhere(request.bssid)
         response = await super().SetMode(request, context)
@@ -80,7 +78,7 @@ class ReplicatedOperations(OperationsService):
                     return operations_pb2.ExplainCellResponse.FromString(octets).cell.mode
         return None
 
-    async def ListCells(  # noqa: N802
+    async def ListCells(
         self, request: operations_pb2.ListCellsRequest, context: Any
     ) -> AsyncIterator[operations_pb2.ListCellsResponse]:
         """Every cell, or one."""
@@ -93,7 +91,7 @@ class ReplicatedOperations(OperationsService):
         async for octets in self.questions.ask("ListCells", request):
             yield operations_pb2.ListCellsResponse.FromString(octets)
 
-    async def WatchCells(  # noqa: N802
+    async def WatchCells(
         self, request: operations_pb2.WatchCellsRequest, context: Any
     ) -> AsyncIterator[operations_pb2.WatchCellsResponse]:
         """Every cell, then each again whenever it changes; those of others are looked at once a second."""
@@ -127,7 +125,7 @@ class ReplicatedOperations(OperationsService):
                         await queue.put(operations_pb2.WatchCellsResponse(cell=cell))
             await asyncio.sleep(WATCH_OTHERS_S)
 
-    async def ListTerminals(  # noqa: N802
+    async def ListTerminals(
         self, request: operations_pb2.ListTerminalsRequest, context: Any
     ) -> AsyncIterator[operations_pb2.ListTerminalsResponse]:
         """Every terminal, or those joined to one cell."""
@@ -140,19 +138,19 @@ class ReplicatedOperations(OperationsService):
         async for response in self.of_one("ListTerminals", request, operations_pb2.ListTerminalsResponse, context):
             yield response
 
-    async def ListStations(  # noqa: N802
+    async def ListStations(
         self, request: operations_pb2.ListStationsRequest, context: Any
     ) -> operations_pb2.ListStationsResponse:
         """The stations of one cell."""
         return await self._first("ListStations", request, operations_pb2.ListStationsResponse, context)  # type: ignore[no-any-return]
 
-    async def ExplainCell(  # noqa: N802
+    async def ExplainCell(
         self, request: operations_pb2.ExplainCellRequest, context: Any
     ) -> operations_pb2.ExplainCellResponse:
         """A cell's state and what its access point's EDCA parameters follow from."""
         return await self._first("ExplainCell", request, operations_pb2.ExplainCellResponse, context)  # type: ignore[no-any-return]
 
-    async def ExplainTerminal(  # noqa: N802
+    async def ExplainTerminal(
         self, request: operations_pb2.ExplainTerminalRequest, context: Any
     ) -> operations_pb2.ExplainTerminalResponse:
         """A terminal's bounds and what they follow from."""
@@ -194,7 +192,7 @@ class ReplicatedLive(LiveService):
         super().__init__(runner)
         self._operations = operations
 
-    async def ListRttRatios(  # noqa: N802
+    async def ListRttRatios(
         self, request: live_pb2.ListRttRatiosRequest, context: Any
     ) -> AsyncIterator[live_pb2.ListRttRatiosResponse]:
         """Of every cell."""
@@ -203,7 +201,7 @@ class ReplicatedLive(LiveService):
         async for octets in self._operations.questions.ask("ListRttRatios", request):
             yield live_pb2.ListRttRatiosResponse.FromString(octets)
 
-    async def ListDestinations(  # noqa: N802
+    async def ListDestinations(
         self, request: live_pb2.ListDestinationsRequest, context: Any
     ) -> AsyncIterator[live_pb2.ListDestinationsResponse]:
         """Of one cell's terminals."""

@@ -22,9 +22,7 @@ class OwnedCells(replicas_pb2_grpc.ReplicasServiceServicer):
     def __init__(self, node: Node) -> None:
         self._node = node
 
-    async def ListOwned(  # noqa: N802  # the contract's names
-        self, _request: replicas_pb2.ListOwnedRequest, _context: Any
-    ) -> replicas_pb2.ListOwnedResponse:
+    async def ListOwned(self, _request: replicas_pb2.ListOwnedRequest, _context: Any) -> replicas_pb2.ListOwnedResponse:
         """The cells of this replica."""
         node = self._node
         now_us = node.runner.now_us()
@@ -52,7 +50,7 @@ class Single(replicas_pb2_grpc.ReplicasServiceServicer):
         self._store = store
         self._started_s = int(time.time())
 
-    async def ListReplicas(  # noqa: N802
+    async def ListReplicas(
         self, _request: replicas_pb2.ListReplicasRequest, _context: Any
     ) -> replicas_pb2.ListReplicasResponse:
         """This process."""
@@ -69,9 +67,7 @@ class Single(replicas_pb2_grpc.ReplicasServiceServicer):
         )
         return replicas_pb2.ListReplicasResponse(store=self._store, replicas=[this])
 
-    async def ListOwned(  # noqa: N802
-        self, _request: replicas_pb2.ListOwnedRequest, _context: Any
-    ) -> replicas_pb2.ListOwnedResponse:
+    async def ListOwned(self, _request: replicas_pb2.ListOwnedRequest, _context: Any) -> replicas_pb2.ListOwnedResponse:
         """Every cell."""
         return replicas_pb2.ListOwnedResponse(
             cells=[
@@ -88,7 +84,7 @@ class ReplicasService(replicas_pb2_grpc.ReplicasServiceServicer):
         self._node = node
         self._own = OwnedCells(node)
 
-    async def ListReplicas(  # noqa: N802
+    async def ListReplicas(
         self, _request: replicas_pb2.ListReplicasRequest, _context: Any
     ) -> replicas_pb2.ListReplicasResponse:
         """Every replica."""
@@ -112,9 +108,7 @@ class ReplicasService(replicas_pb2_grpc.ReplicasServiceServicer):
             ],
         )
 
-    async def ListOwned(  # noqa: N802
-        self, request: replicas_pb2.ListOwnedRequest, context: Any
-    ) -> replicas_pb2.ListOwnedResponse:
+    async def ListOwned(self, request: replicas_pb2.ListOwnedRequest, context: Any) -> replicas_pb2.ListOwnedResponse:
         """The cells of every replica."""
         response = await self._own.ListOwned(request, context)
         if self._node.questions is not None and not request.only_this:

@@ -26,7 +26,7 @@ _ENTRY_OCTETS, _REASON_OCTETS, _BOUND_OCTETS, _QUEUE_OCTETS, _CHARACTER_OCTETS =
 
 
 class Entry(NamedTuple):
-    """One event. `time_us` is the wall clock's, which may be set; `at_us` that of a clock which never is."""
+    """One event. `time_us` is the time of day, whose clock may be set; `at_us` that of a clock which never is."""
 
     sequence: int
     time_us: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicas at one store, for tests: what each was sent, and how often it was told to look again."""
+"""Replicas at one store, for tests: what each was sent, and how often it had to look again."""
 
 import asyncio
 import time

@@ -17,7 +17,7 @@ What the cell's own bounds keep in flight is no contradiction: twenty phones at 
 of 20 ms in a cell of 24 Mb/s, and none of them ever sees the 4 ms of the path. As long as others' minima are no further
 above a minimum than that, its time does not run.
 
-Terminals are told apart by name, not by stream or MAC: one that connects again is no second witness.
+Terminals are distinguished by name, not by stream or MAC: one that connects again is no second witness.
 
 A terminal's entry is what it reported last; a minimum that has risen because the path became longer is taken over. An
 entry lasts `max_age_s`, whether or not its terminal is still there: that is the memory of the idle path.
