@@ -47,6 +47,8 @@ class Samples:
     rules: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
     """By phone name: (seconds, rules) at each change."""
     errors: list[str] = field(default_factory=list)
+    unconnected: int = 0
+    """Flows that ended before their connection was established."""
 
 
 def parse(lines: Iterable[str]) -> Samples:
@@ -58,6 +60,9 @@ def parse(lines: Iterable[str]) -> Samples:
             name, kind = data["name"], data["kind"]
             if kind == "error":
                 samples.errors.append(f"{name}: {data['error']}")
+                continue
+            if kind == "unconnected":
+                samples.unconnected += 1
                 continue
             t_ms = data["t_ms"]
             if kind == "recv":
@@ -128,6 +133,7 @@ def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
         uplink=directions["up"] if down else None,
         downlink=directions["down"] if down else None,
         recovery_s=_recovery_s(cell, mode, every),
+        unconnected=samples.unconnected or None,
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = 1
-OPTIONAL = ("uplink", "downlink", "recovery_s")
+OPTIONAL = ("uplink", "downlink", "recovery_s", "unconnected")
 OPTIONAL_OF_PHONE = ("trace", "download")
 """Fields that are written only where there is something to report."""
 
@@ -117,6 +117,8 @@ class Run:
     """None, both, if the scenario has no downloads: the figures of the run are the uplink's then."""
     recovery_s: float | None = None
     """From the late start of the controller until the total is back, if the scenario starts it late."""
+    unconnected: int | None = None
+    """Flows that ended before their connection was established, if there are any."""
 
     def comparable(self) -> dict[str, Any]:
         """Everything that must be equal, to the digit, in a run of equal parameters, mode and seed, traced or not."""

@@ -41,6 +41,8 @@ def rows(results: Results) -> list[list[str]]:
     columns = COLUMNS
     if any(run.recovery_s is not None for run in results.runs):
         columns += (("recovery", "s", 0, lambda run: run.recovery_s),)
+    if any(run.unconnected for run in results.runs):
+        columns += (("unconnected", "flows", 0, lambda run: run.unconnected or 0),)
     table = [["mode", *(f"{name} {unit}".strip() for name, unit, _, _ in columns)]]
     for mode in results.modes():
         runs = results.of_mode(mode)

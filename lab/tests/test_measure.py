@@ -211,6 +211,12 @@ def test_a_sample_belongs_to_the_second_that_has_begun() -> None:
     assert (series.goodput_mbps, series.cwnd_segs) == ((1, 1), (3, 4))
 
 
+def test_flows_without_a_connection_are_counted() -> None:
+    samples = measure.parse(lines_of(*[{"kind": "unconnected", "name": "sta1"}] * 2))
+    assert samples.unconnected == 2
+    assert samples.errors == []
+
+
 def test_errors_of_the_generator_are_kept() -> None:
     error = {"kind": "error", "name": "sta1", "error": "connect: Connection refused"}
     samples = measure.parse(lines_of(error, received(1, 1, 7)))

@@ -90,6 +90,17 @@ def test_a_flow_that_cannot_connect_is_an_error_and_others_go_on(traffic: Path, 
     assert of(samples, "recv", "s")[-1]["bytes"] > 50_000
 
 
+def test_a_flow_that_ends_while_it_connects_is_no_failure(traffic: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
+        address = server.getsockname()
+        with socket.create_connection(address):  # from now on nobody else has a handshake answered
+            flow = f"send name=a protocol=tcp address={address[0]}:{address[1]} start_ms=0 stop_ms=400"
+            status, samples = run(traffic, write(tmp_path, CLOCK, flow))
+    assert status == 0
+    assert of(samples, "unconnected", "a") == [{"kind": "unconnected", "name": "a"}]
+    assert [line["acked_bytes"] for line in of(samples, "send", "a")] == [0]
+
+
 def test_a_phone_may_send_again_after_it_stopped(traffic: Path, tmp_path: Path) -> None:
     at = f"protocol=tcp address=127.0.0.1:{free_port(socket.SOCK_STREAM)}"
     flows = [f"send name=a {at} start_ms={start} stop_ms={start + 200}" for start in (0, 500)]
