@@ -77,7 +77,8 @@ class EnrollmentAdminService(pki_pb2_grpc.EnrollmentAdminServiceServicer):
             before = await self._pins.move(bssid, name)
         except (ValueError, StoreError) as error:
             await _fail(context, error)
-        log.event("info", "cell", mac_text(bssid), f"moved from {before or 'nobody'} to {name or 'the next'}")
+        why = f"moved from {before or 'nobody'} to {name or 'the next'}"
+        log.event("info", "cell", mac_text(bssid), why, cell=bssid)
         return pki_pb2.MoveCellResponse(previous_access_point=before)
 
     async def ListEnrolled(

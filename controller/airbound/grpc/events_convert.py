@@ -15,8 +15,8 @@ _LEVELS: dict[Level, events_pb2.EventLevel] = {
 }
 
 
-def event(entry: Entry) -> events_pb2.Event:
-    """One event."""
+def event(entry: Entry, replica: str = "") -> events_pb2.Event:
+    """One event, of a replica if there are several."""
     note = entry.note
     message = events_pb2.Event(
         sequence=entry.sequence,
@@ -28,6 +28,7 @@ def event(entry: Entry) -> events_pb2.Event:
         cell=mac_text(note.cell) if note.cell else "",
         reasons=map(reason_message, note.reasons),
         text=entry.text,
+        replica=replica,
     )
     if note.bounds is not None:
         message.bounds.SetInParent()

@@ -19,17 +19,18 @@ BATCH_S = 0.05  # how long an event may wait for others: a client that follows c
 
 
 class EventsService(events_pb2_grpc.EventsServiceServicer):
-    """Shows one history."""
+    """Shows one history, that of a replica if it has a name."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, replica: str = "") -> None:
         self._history = history
+        self._replica = replica
 
     async def ListEvents(
         self, request: events_pb2.ListEventsRequest, context: Any
     ) -> AsyncIterator[events_pb2.ListEventsResponse]:
         """Those that are kept."""
         selects = await self._selector(request.filter, context)
-        last, after = self._history.last, self._after(request.after)
+        last, after = self._history.last, self._after(request.after, *request.after_others)
         left_out = max(0, self._history.before_first - after)
         position = await self._start(selects, after, request.limit)
         end = self._position(last)
@@ -39,7 +40,9 @@ class EventsService(events_pb2_grpc.EventsServiceServicer):
             if not entries:
                 break
             position = entries[-1].sequence
-            events = [convert.event(entry) for entry in entries if entry.sequence <= last and selects(entry)]
+            events = [
+                convert.event(entry, self._replica) for entry in entries if entry.sequence <= last and selects(entry)
+            ]
             if events:
                 yield events_pb2.ListEventsResponse(events=events, position=end)
             await asyncio.sleep(0)
@@ -50,7 +53,7 @@ class EventsService(events_pb2_grpc.EventsServiceServicer):
         """Those that are kept, then each as it happens; ends with the controller."""
         selects = await self._selector(request.filter, context)
         history = self._history
-        after = self._after(request.after)
+        after = self._after(request.after, *request.after_others)
         left_out = max(0, history.before_first - after)
         position = await self._start(selects, after, request.limit)
         yield events_pb2.FollowEventsResponse(position=self._position(position), left_out=left_out)
@@ -61,7 +64,7 @@ class EventsService(events_pb2_grpc.EventsServiceServicer):
                 continue
             left_out, entries = history.after(position, LOOKED_AT)
             position = entries[-1].sequence if entries else history.last
-            events = [convert.event(entry) for entry in entries if selects(entry)]
+            events = [convert.event(entry, self._replica) for entry in entries if selects(entry)]
             if events or left_out:
                 yield events_pb2.FollowEventsResponse(
                     events=events, position=self._position(position), left_out=left_out
@@ -71,9 +74,9 @@ class EventsService(events_pb2_grpc.EventsServiceServicer):
     def _position(self, sequence: int) -> events_pb2.EventPosition:
         return events_pb2.EventPosition(history=self._history.identity, sequence=sequence)
 
-    def _after(self, position: events_pb2.EventPosition) -> int:
-        """The sequence number to go on after; 0 if the position is in another history."""
-        return position.sequence if position.history == self._history.identity else 0
+    def _after(self, *positions: events_pb2.EventPosition) -> int:
+        """The sequence number to go on after; 0 if the positions are in other histories."""
+        return next((of.sequence for of in positions if of.history == self._history.identity), 0)
 
     async def _start(self, selects: Callable[[Entry], bool], after: int, limit: int) -> int:
         """Where to begin, so that at most `limit` (0: any number) of the kept events are selected. It is found from the

@@ -17,6 +17,7 @@ from airbound.core.parameters import Mode
 from airbound.core.reasons import Code
 from airbound.grpc import configuration_convert
 from airbound.grpc import operations_convert as convert
+from airbound.grpc.events_service import EventsService
 from airbound.grpc.live_service import LiveService
 from airbound.grpc.operations_convert import MODES
 from airbound.runtime.in_force import InForce
@@ -46,7 +47,9 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
     counts lines that were not logged. Without `in_force` the configuration is shown as that of all defaults.
     """
 
-    live: LiveService | None = None  # for live views, where it is not this replica's alone
+    # Where they are not about this replica alone:
+    live: LiveService | None = None
+    events: EventsService | None = None
 
     def __init__(
         self,

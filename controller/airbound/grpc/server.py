@@ -128,7 +128,7 @@ async def start(
     guards = () if security is None else security.guards(runner)
     people = grpc.aio.server(options=OPERATOR_OPTIONS, interceptors=guards)
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(operations, people)
-    events_pb2_grpc.add_EventsServiceServicer_to_server(EventsService(runner.history), people)
+    events_pb2_grpc.add_EventsServiceServicer_to_server(operations.events or EventsService(runner.history), people)
     live_pb2_grpc.add_LiveServiceServicer_to_server(operations.live or LiveService(runner), people)
     services: dict[grpc.aio.Server, tuple[str, ...]] = {
         agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE),

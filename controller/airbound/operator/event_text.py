@@ -36,6 +36,7 @@ class Line(NamedTuple):
     subject: str
     what: str  # what is in force now
     why: str
+    replica: str = ""
 
 
 def line(event: events_pb2.Event, zone: datetime.tzinfo | None = None) -> Line:
@@ -48,7 +49,7 @@ def line(event: events_pb2.Event, zone: datetime.tzinfo | None = None) -> Line:
     elif event.HasField("queues"):
         what = "; ".join(map(_queue, event.queues.queues)) or "released"
     warning = event.level >= events_pb2.EVENT_LEVEL_WARNING
-    return Line(at, warning, event.kind, printable(event.subject), what, why(event))
+    return Line(at, warning, event.kind, printable(event.subject), what, why(event), printable(event.replica))
 
 
 def why(event: events_pb2.Event) -> str:
@@ -74,7 +75,7 @@ def fields(event: events_pb2.Event) -> dict[str, Any]:
         "kind": event.kind,
         "subject": event.subject,
     }
-    shown |= {name: value for name in ("terminal", "cell") if (value := getattr(event, name))}
+    shown |= {name: value for name in ("replica", "terminal", "cell") if (value := getattr(event, name))}
     if event.reasons:
         shown["reasons"] = [log_fields.reason(_code(of.code), of.subject, _values(of)) for of in event.reasons]
     if event.HasField("bounds"):
@@ -109,6 +110,8 @@ class Writer:
             f"{self._paint(kind, color.YELLOW if of.warning else _STYLES.get(of.kind, ''))}  {subject}  "
         )
         text = ": ".join(filter(None, [of.what, of.why]))
+        if of.replica:
+            text = f"{text} [{of.replica}]".lstrip()
         wide = self._width - indent
         parts = textwrap.wrap(text, wide) if wide >= TEXT_WIDTH_MIN else [text]
         first, *others = parts or [""]

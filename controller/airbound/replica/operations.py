@@ -7,11 +7,13 @@ import asyncio
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
+from airbound.grpc.events_service import EventsService
 from airbound.grpc.live_service import LiveService
 from airbound.grpc.operations_service import OperationsService
+from airbound.replica.events_service import ReplicatedEvents
 from airbound.replica.questions import Answering, Questions, RefusedAnswerError
 from airbound.replica.replicas_service import OwnedCells
-from airbound.v1 import live_pb2, operations_pb2, replicas_pb2
+from airbound.v1 import events_pb2, live_pb2, operations_pb2, replicas_pb2
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -56,11 +58,21 @@ class ReplicatedOperations(OperationsService):
         self._own = OperationsService(runner, log_dropped)
         live = LiveService(runner)
         self._services: dict[str, object] = dict.fromkeys(REQUESTS, self._own) | dict.fromkeys(LIVE_REQUESTS, live)
-        services = {**self._services, "ListOwned": OwnedCells(node)}
-        requests = {**REQUESTS, **LIVE_REQUESTS, "ListOwned": replicas_pb2.ListOwnedRequest}
+        services = {
+            **self._services,
+            "ListOwned": OwnedCells(node),
+            "ListEvents": EventsService(runner.history, node.name),
+        }
+        requests = {
+            **REQUESTS,
+            **LIVE_REQUESTS,
+            "ListOwned": replicas_pb2.ListOwnedRequest,
+            "ListEvents": events_pb2.ListEventsRequest,
+        }
         self.questions = Questions(services, requests, node.outbox, node.members.others)
         node.answer(self.questions)
         self.live = ReplicatedLive(runner, self)
+        self.events = ReplicatedEvents(runner.history, node.name, self.questions)
 
     async def SetMode(self, request: operations_pb2.SetModeRequest, context: Any) -> operations_pb2.SetModeResponse:
         """Switch all replicas, or a cell of whichever owns it."""

@@ -140,7 +140,7 @@ class Owners:
 
     def _lost(self, cell: Mac, claim: Claim | None) -> None:
         why = f"is owned by {claim.token.replica}" if claim is not None else "our lease ended"
-        log.event("warning", "cell", mac_text(cell), why)
+        log.event("warning", "cell", mac_text(cell), why, cell=cell)
         self._runner.submit(Disowned(cell, Reason(Code.OTHER_REPLICA, mac_text(cell))))
 
     def _refused(self, cell: Mac, token: Token) -> float:

@@ -170,7 +170,8 @@ class Ownership:
             return True
         silent_s = self._refused(cell, claim.token)
         if silent_s >= GONE_S and await self._store.release(cell, claim.token):
-            log.event("warning", "cell", mac_text(cell), f"its owner {claim.token.replica} does not listen")
+            why = f"its owner {claim.token.replica} does not listen"
+            log.event("warning", "cell", mac_text(cell), why, cell=cell)
             claiming.at_once.set()
         return False
 

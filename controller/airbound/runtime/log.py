@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TextIO, cast
 
 from airbound import log_fields, reason_text
-from airbound.core.addresses import address_text
+from airbound.core.addresses import Mac, address_text, mac_text
 from airbound.core.edca import Edca
 from airbound.core.edca import text as queue_text
 from airbound.core.effects import Bound, Level, Note
@@ -57,6 +57,9 @@ class JsonFormatter(logging.Formatter):
         if of is None:
             what = getattr(record, "what", record.name)
             about = {"kind": what.replace(" ", "_"), "subject": getattr(record, "subject", "")}
+            cell = getattr(record, "cell", b"")
+            if cell:
+                about["cell"] = mac_text(cell)
         else:
             about = log_fields.note(of, _REASONS_SHOWN, _JSON_BOUNDS_SHOWN)
         why = _one_line(self, record) if of is None else _printable(_reasons_text(of.reasons))
@@ -245,11 +248,11 @@ def write(effect: Note) -> None:
         _LOGGER.handle(_record(effect.level, effect.what, effect.subject, "", note=effect))
 
 
-def event(level: Level, what: str, subject: str, why: str) -> None:
-    """Log something that happened at the edges, and keep it."""
+def event(level: Level, what: str, subject: str, why: str, *, cell: Mac = b"") -> None:
+    """Log something that happened at the edges, and keep it; `cell` if it concerns one."""
     for take in _OBSERVERS:
-        take(Note(level, what, subject), why)
-    _LOGGER.log(_LEVELS[level], "%s", why, extra={"what": what, "subject": subject})
+        take(Note(level, what, subject, cell=cell), why)
+    _LOGGER.log(_LEVELS[level], "%s", why, extra={"what": what, "subject": subject, "cell": cell})
 
 
 def _record(level: Level, what: str, subject: str, why: str, note: Note | None = None) -> logging.LogRecord:

@@ -20,7 +20,7 @@ EVENT_LEVEL_INFO: EventLevel
 EVENT_LEVEL_WARNING: EventLevel
 
 class Event(_message.Message):
-    __slots__ = ("sequence", "time_us", "level", "kind", "subject", "terminal", "cell", "reasons", "bounds", "queues", "text")
+    __slots__ = ("sequence", "time_us", "level", "kind", "subject", "terminal", "cell", "reasons", "bounds", "queues", "text", "replica")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     TIME_US_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
@@ -32,6 +32,7 @@ class Event(_message.Message):
     BOUNDS_FIELD_NUMBER: _ClassVar[int]
     QUEUES_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
+    REPLICA_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     time_us: int
     level: EventLevel
@@ -43,7 +44,8 @@ class Event(_message.Message):
     bounds: EventBounds
     queues: EventQueues
     text: str
-    def __init__(self, sequence: _Optional[int] = ..., time_us: _Optional[int] = ..., level: _Optional[_Union[EventLevel, str]] = ..., kind: _Optional[str] = ..., subject: _Optional[str] = ..., terminal: _Optional[str] = ..., cell: _Optional[str] = ..., reasons: _Optional[_Iterable[_Union[_reason_pb2.Reason, _Mapping]]] = ..., bounds: _Optional[_Union[EventBounds, _Mapping]] = ..., queues: _Optional[_Union[EventQueues, _Mapping]] = ..., text: _Optional[str] = ...) -> None: ...
+    replica: str
+    def __init__(self, sequence: _Optional[int] = ..., time_us: _Optional[int] = ..., level: _Optional[_Union[EventLevel, str]] = ..., kind: _Optional[str] = ..., subject: _Optional[str] = ..., terminal: _Optional[str] = ..., cell: _Optional[str] = ..., reasons: _Optional[_Iterable[_Union[_reason_pb2.Reason, _Mapping]]] = ..., bounds: _Optional[_Union[EventBounds, _Mapping]] = ..., queues: _Optional[_Union[EventQueues, _Mapping]] = ..., text: _Optional[str] = ..., replica: _Optional[str] = ...) -> None: ...
 
 class EventBounds(_message.Message):
     __slots__ = ("bounds",)
@@ -82,41 +84,49 @@ class EventPosition(_message.Message):
     def __init__(self, history: _Optional[int] = ..., sequence: _Optional[int] = ...) -> None: ...
 
 class ListEventsRequest(_message.Message):
-    __slots__ = ("filter", "limit", "after")
+    __slots__ = ("filter", "limit", "after", "after_others")
     FILTER_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
+    AFTER_OTHERS_FIELD_NUMBER: _ClassVar[int]
     filter: EventFilter
     limit: int
     after: EventPosition
-    def __init__(self, filter: _Optional[_Union[EventFilter, _Mapping]] = ..., limit: _Optional[int] = ..., after: _Optional[_Union[EventPosition, _Mapping]] = ...) -> None: ...
+    after_others: _containers.RepeatedCompositeFieldContainer[EventPosition]
+    def __init__(self, filter: _Optional[_Union[EventFilter, _Mapping]] = ..., limit: _Optional[int] = ..., after: _Optional[_Union[EventPosition, _Mapping]] = ..., after_others: _Optional[_Iterable[_Union[EventPosition, _Mapping]]] = ...) -> None: ...
 
 class ListEventsResponse(_message.Message):
-    __slots__ = ("events", "position", "left_out")
+    __slots__ = ("events", "position", "left_out", "others")
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    OTHERS_FIELD_NUMBER: _ClassVar[int]
     events: _containers.RepeatedCompositeFieldContainer[Event]
     position: EventPosition
     left_out: int
-    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., position: _Optional[_Union[EventPosition, _Mapping]] = ..., left_out: _Optional[int] = ...) -> None: ...
+    others: _containers.RepeatedCompositeFieldContainer[EventPosition]
+    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., position: _Optional[_Union[EventPosition, _Mapping]] = ..., left_out: _Optional[int] = ..., others: _Optional[_Iterable[_Union[EventPosition, _Mapping]]] = ...) -> None: ...
 
 class FollowEventsRequest(_message.Message):
-    __slots__ = ("filter", "limit", "after")
+    __slots__ = ("filter", "limit", "after", "after_others")
     FILTER_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
+    AFTER_OTHERS_FIELD_NUMBER: _ClassVar[int]
     filter: EventFilter
     limit: int
     after: EventPosition
-    def __init__(self, filter: _Optional[_Union[EventFilter, _Mapping]] = ..., limit: _Optional[int] = ..., after: _Optional[_Union[EventPosition, _Mapping]] = ...) -> None: ...
+    after_others: _containers.RepeatedCompositeFieldContainer[EventPosition]
+    def __init__(self, filter: _Optional[_Union[EventFilter, _Mapping]] = ..., limit: _Optional[int] = ..., after: _Optional[_Union[EventPosition, _Mapping]] = ..., after_others: _Optional[_Iterable[_Union[EventPosition, _Mapping]]] = ...) -> None: ...
 
 class FollowEventsResponse(_message.Message):
-    __slots__ = ("events", "position", "left_out")
+    __slots__ = ("events", "position", "left_out", "others")
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    OTHERS_FIELD_NUMBER: _ClassVar[int]
     events: _containers.RepeatedCompositeFieldContainer[Event]
     position: EventPosition
     left_out: int
-    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., position: _Optional[_Union[EventPosition, _Mapping]] = ..., left_out: _Optional[int] = ...) -> None: ...
+    others: _containers.RepeatedCompositeFieldContainer[EventPosition]
+    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., position: _Optional[_Union[EventPosition, _Mapping]] = ..., left_out: _Optional[int] = ..., others: _Optional[_Iterable[_Union[EventPosition, _Mapping]]] = ...) -> None: ...

@@ -99,7 +99,9 @@ type Event struct {
 	// The parameters that an access point is sent; absent if the event is about something else.
 	Queues *EventQueues `protobuf:"bytes,10,opt,name=queues,proto3" json:"queues,omitempty"`
 	// What no code says, such as the keys of a configuration that changed.
-	Text          string `protobuf:"bytes,11,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,11,opt,name=text,proto3" json:"text,omitempty"`
+	// Name of the replica of the controller in whose history it is; empty if there is one controller.
+	Replica       string `protobuf:"bytes,12,opt,name=replica,proto3" json:"replica,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -207,6 +209,13 @@ func (x *Event) GetQueues() *EventQueues {
 func (x *Event) GetText() string {
 	if x != nil {
 		return x.Text
+	}
+	return ""
+}
+
+func (x *Event) GetReplica() string {
+	if x != nil {
+		return x.Replica
 	}
 	return ""
 }
@@ -392,7 +401,7 @@ func (x *EventFilter) GetSinceMs() uint64 {
 	return 0
 }
 
-// EventPosition is a place in the history of one run of a controller.
+// EventPosition is a place in the history of one run of a controller. Each replica has a history of its own.
 type EventPosition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which history: differs from run to run.
@@ -453,7 +462,9 @@ type ListEventsRequest struct {
 	// At most so many, the newest; 0 for all.
 	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Only what came later; nothing, or a place in another history, for all that is kept.
-	After         *EventPosition `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
+	After *EventPosition `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
+	// The same for the histories of other replicas.
+	AfterOthers   []*EventPosition `protobuf:"bytes,4,rep,name=after_others,json=afterOthers,proto3" json:"after_others,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,13 +520,23 @@ func (x *ListEventsRequest) GetAfter() *EventPosition {
 	return nil
 }
 
+func (x *ListEventsRequest) GetAfterOthers() []*EventPosition {
+	if x != nil {
+		return x.AfterOthers
+	}
+	return nil
+}
+
+// ListEventsResponse has events of all replicas in the order of their times, which are by each replica's clock.
 type ListEventsResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Events []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	// Of the history's last event when the request came: to go on from.
 	Position *EventPosition `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
 	// Events after the place that was asked for that are no longer kept, whatever the filter would make of them.
-	LeftOut       uint64 `protobuf:"varint,3,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
+	LeftOut uint64 `protobuf:"varint,3,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
+	// The same as `position`, of the other replicas that answered.
+	Others        []*EventPosition `protobuf:"bytes,4,rep,name=others,proto3" json:"others,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -571,13 +592,21 @@ func (x *ListEventsResponse) GetLeftOut() uint64 {
 	return 0
 }
 
+func (x *ListEventsResponse) GetOthers() []*EventPosition {
+	if x != nil {
+		return x.Others
+	}
+	return nil
+}
+
 type FollowEventsRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Filter *EventFilter           `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
 	// Of those that are kept, at most so many, the newest; 0 for all.
 	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
 	// As in ListEventsRequest.
-	After         *EventPosition `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
+	After         *EventPosition   `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
+	AfterOthers   []*EventPosition `protobuf:"bytes,4,rep,name=after_others,json=afterOthers,proto3" json:"after_others,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -633,6 +662,13 @@ func (x *FollowEventsRequest) GetAfter() *EventPosition {
 	return nil
 }
 
+func (x *FollowEventsRequest) GetAfterOthers() []*EventPosition {
+	if x != nil {
+		return x.AfterOthers
+	}
+	return nil
+}
+
 // FollowEventsResponse has events, maybe none: the first one is sent at once, so that a client knows that it is served.
 type FollowEventsResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -641,7 +677,9 @@ type FollowEventsResponse struct {
 	Position *EventPosition `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
 	// Events between those sent before, or the place that was asked for, and these that are no longer kept, whatever the
 	// filter would make of them: the client reads more slowly than they happen, or it was away.
-	LeftOut       uint64 `protobuf:"varint,3,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
+	LeftOut uint64 `protobuf:"varint,3,opt,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
+	// The same as `position`, of the other replicas that answered so far. Their events come up to some seconds late.
+	Others        []*EventPosition `protobuf:"bytes,4,rep,name=others,proto3" json:"others,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -697,11 +735,18 @@ func (x *FollowEventsResponse) GetLeftOut() uint64 {
 	return 0
 }
 
+func (x *FollowEventsResponse) GetOthers() []*EventPosition {
+	if x != nil {
+		return x.Others
+	}
+	return nil
+}
+
 var File_airbound_v1_events_proto protoreflect.FileDescriptor
 
 const file_airbound_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x18airbound/v1/events.proto\x12\vairbound.v1\x1a\x1eairbound/v1/access_point.proto\x1a\x1cairbound/v1/operations.proto\x1a\x18airbound/v1/reason.proto\"\xf0\x02\n" +
+	"\x18airbound/v1/events.proto\x12\vairbound.v1\x1a\x1eairbound/v1/access_point.proto\x1a\x1cairbound/v1/operations.proto\x1a\x18airbound/v1/reason.proto\"\x8a\x03\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x17\n" +
 	"\atime_us\x18\x02 \x01(\x03R\x06timeUs\x12-\n" +
@@ -714,7 +759,8 @@ const file_airbound_v1_events_proto_rawDesc = "" +
 	"\x06bounds\x18\t \x01(\v2\x18.airbound.v1.EventBoundsR\x06bounds\x120\n" +
 	"\x06queues\x18\n" +
 	" \x01(\v2\x18.airbound.v1.EventQueuesR\x06queues\x12\x12\n" +
-	"\x04text\x18\v \x01(\tR\x04text\"=\n" +
+	"\x04text\x18\v \x01(\tR\x04text\x12\x18\n" +
+	"\areplica\x18\f \x01(\tR\areplica\"=\n" +
 	"\vEventBounds\x12.\n" +
 	"\x06bounds\x18\x01 \x03(\v2\x16.airbound.v1.BoundSentR\x06bounds\"8\n" +
 	"\vEventQueues\x12)\n" +
@@ -728,23 +774,27 @@ const file_airbound_v1_events_proto_rawDesc = "" +
 	"\bsince_ms\x18\x06 \x01(\x04R\asinceMs\"E\n" +
 	"\rEventPosition\x12\x18\n" +
 	"\ahistory\x18\x01 \x01(\x04R\ahistory\x12\x1a\n" +
-	"\bsequence\x18\x02 \x01(\x04R\bsequence\"\x8d\x01\n" +
+	"\bsequence\x18\x02 \x01(\x04R\bsequence\"\xcc\x01\n" +
 	"\x11ListEventsRequest\x120\n" +
 	"\x06filter\x18\x01 \x01(\v2\x18.airbound.v1.EventFilterR\x06filter\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\rR\x05limit\x120\n" +
-	"\x05after\x18\x03 \x01(\v2\x1a.airbound.v1.EventPositionR\x05after\"\x93\x01\n" +
+	"\x05after\x18\x03 \x01(\v2\x1a.airbound.v1.EventPositionR\x05after\x12=\n" +
+	"\fafter_others\x18\x04 \x03(\v2\x1a.airbound.v1.EventPositionR\vafterOthers\"\xc7\x01\n" +
 	"\x12ListEventsResponse\x12*\n" +
 	"\x06events\x18\x01 \x03(\v2\x12.airbound.v1.EventR\x06events\x126\n" +
 	"\bposition\x18\x02 \x01(\v2\x1a.airbound.v1.EventPositionR\bposition\x12\x19\n" +
-	"\bleft_out\x18\x03 \x01(\x04R\aleftOut\"\x8f\x01\n" +
+	"\bleft_out\x18\x03 \x01(\x04R\aleftOut\x122\n" +
+	"\x06others\x18\x04 \x03(\v2\x1a.airbound.v1.EventPositionR\x06others\"\xce\x01\n" +
 	"\x13FollowEventsRequest\x120\n" +
 	"\x06filter\x18\x01 \x01(\v2\x18.airbound.v1.EventFilterR\x06filter\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\rR\x05limit\x120\n" +
-	"\x05after\x18\x03 \x01(\v2\x1a.airbound.v1.EventPositionR\x05after\"\x95\x01\n" +
+	"\x05after\x18\x03 \x01(\v2\x1a.airbound.v1.EventPositionR\x05after\x12=\n" +
+	"\fafter_others\x18\x04 \x03(\v2\x1a.airbound.v1.EventPositionR\vafterOthers\"\xc9\x01\n" +
 	"\x14FollowEventsResponse\x12*\n" +
 	"\x06events\x18\x01 \x03(\v2\x12.airbound.v1.EventR\x06events\x126\n" +
 	"\bposition\x18\x02 \x01(\v2\x1a.airbound.v1.EventPositionR\bposition\x12\x19\n" +
-	"\bleft_out\x18\x03 \x01(\x04R\aleftOut*X\n" +
+	"\bleft_out\x18\x03 \x01(\x04R\aleftOut\x122\n" +
+	"\x06others\x18\x04 \x03(\v2\x1a.airbound.v1.EventPositionR\x06others*X\n" +
 	"\n" +
 	"EventLevel\x12\x1b\n" +
 	"\x17EVENT_LEVEL_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -796,21 +846,25 @@ var file_airbound_v1_events_proto_depIdxs = []int32{
 	0,  // 7: airbound.v1.EventFilter.level:type_name -> airbound.v1.EventLevel
 	4,  // 8: airbound.v1.ListEventsRequest.filter:type_name -> airbound.v1.EventFilter
 	5,  // 9: airbound.v1.ListEventsRequest.after:type_name -> airbound.v1.EventPosition
-	1,  // 10: airbound.v1.ListEventsResponse.events:type_name -> airbound.v1.Event
-	5,  // 11: airbound.v1.ListEventsResponse.position:type_name -> airbound.v1.EventPosition
-	4,  // 12: airbound.v1.FollowEventsRequest.filter:type_name -> airbound.v1.EventFilter
-	5,  // 13: airbound.v1.FollowEventsRequest.after:type_name -> airbound.v1.EventPosition
-	1,  // 14: airbound.v1.FollowEventsResponse.events:type_name -> airbound.v1.Event
-	5,  // 15: airbound.v1.FollowEventsResponse.position:type_name -> airbound.v1.EventPosition
-	6,  // 16: airbound.v1.EventsService.ListEvents:input_type -> airbound.v1.ListEventsRequest
-	8,  // 17: airbound.v1.EventsService.FollowEvents:input_type -> airbound.v1.FollowEventsRequest
-	7,  // 18: airbound.v1.EventsService.ListEvents:output_type -> airbound.v1.ListEventsResponse
-	9,  // 19: airbound.v1.EventsService.FollowEvents:output_type -> airbound.v1.FollowEventsResponse
-	18, // [18:20] is the sub-list for method output_type
-	16, // [16:18] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	5,  // 10: airbound.v1.ListEventsRequest.after_others:type_name -> airbound.v1.EventPosition
+	1,  // 11: airbound.v1.ListEventsResponse.events:type_name -> airbound.v1.Event
+	5,  // 12: airbound.v1.ListEventsResponse.position:type_name -> airbound.v1.EventPosition
+	5,  // 13: airbound.v1.ListEventsResponse.others:type_name -> airbound.v1.EventPosition
+	4,  // 14: airbound.v1.FollowEventsRequest.filter:type_name -> airbound.v1.EventFilter
+	5,  // 15: airbound.v1.FollowEventsRequest.after:type_name -> airbound.v1.EventPosition
+	5,  // 16: airbound.v1.FollowEventsRequest.after_others:type_name -> airbound.v1.EventPosition
+	1,  // 17: airbound.v1.FollowEventsResponse.events:type_name -> airbound.v1.Event
+	5,  // 18: airbound.v1.FollowEventsResponse.position:type_name -> airbound.v1.EventPosition
+	5,  // 19: airbound.v1.FollowEventsResponse.others:type_name -> airbound.v1.EventPosition
+	6,  // 20: airbound.v1.EventsService.ListEvents:input_type -> airbound.v1.ListEventsRequest
+	8,  // 21: airbound.v1.EventsService.FollowEvents:input_type -> airbound.v1.FollowEventsRequest
+	7,  // 22: airbound.v1.EventsService.ListEvents:output_type -> airbound.v1.ListEventsResponse
+	9,  // 23: airbound.v1.EventsService.FollowEvents:output_type -> airbound.v1.FollowEventsResponse
+	22, // [22:24] is the sub-list for method output_type
+	20, // [20:22] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_events_proto_init() }

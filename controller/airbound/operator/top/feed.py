@@ -129,7 +129,10 @@ class Feed:
         request = events_pb2.ListEventsRequest(limit=1)
         if shown is not None:
             request = events_pb2.ListEventsRequest(
-                filter=events_pb2.EventFilter(cell=shown.bssid), limit=EVENTS_MAX, after=shown.position
+                filter=events_pb2.EventFilter(cell=shown.bssid),
+                limit=EVENTS_MAX,
+                after=shown.position,
+                after_others=shown.others,
             )
         pages = self._events.list(request)
         with self.model.lock:

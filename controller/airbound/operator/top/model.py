@@ -40,12 +40,13 @@ class EventList:
     bssid: str = ""
     events: deque[events_pb2.Event] = field(default_factory=lambda: deque(maxlen=EVENTS_MAX))
     position: events_pb2.EventPosition = field(default_factory=events_pb2.EventPosition)
+    others: list[events_pb2.EventPosition] = field(default_factory=list)  # in the histories of other replicas
 
     def take(self, page: events_pb2.ListEventsResponse) -> None:
         """Take in what came after the position."""
         if page.position.history != self.position.history:
             self.events.clear()
-        self.position = page.position
+        self.position, self.others = page.position, list(page.others)
         self.events.extendleft(page.events)
 
 
