@@ -7,6 +7,7 @@ import asyncio
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
+from airbound.core.addresses import exempt_cell
 from airbound.grpc.events_service import EventsService
 from airbound.grpc.live_service import LiveService
 from airbound.grpc.operations_service import OperationsService
@@ -89,6 +90,29 @@ class ReplicatedOperations(OperationsService):
                 async for octets in self.questions.ask("ExplainCell", operations_pb2.ExplainCellRequest(bssid=bssid)):
                     return operations_pb2.ExplainCellResponse.FromString(octets).cell.mode
         return None
+
+    async def ExemptTerminal(
+        self, request: operations_pb2.ExemptTerminalRequest, context: Any
+    ) -> operations_pb2.ExemptTerminalResponse:
+        """Exempt terminals of a name, or a cell, at all replicas, or end that."""
+        before = await self._exempt_elsewhere(request.name)
+        response = await super().ExemptTerminal(request, context)
+        response.previously_exempt |= before
+        return response
+
+    async def _exempt_elsewhere(self, name: str) -> bool:
+        """Whether a cell or a terminal is exempt at the replica that owns its cell: by an override, which follows from
+        an SSID that only that one has.
+        """
+        with suppress(RefusedAnswerError):
+            if exempt_cell(name):
+                async for octets in self.questions.ask("ExplainCell", operations_pb2.ExplainCellRequest(bssid=name)):
+                    return operations_pb2.ExplainCellResponse.FromString(octets).cell.exempt
+            else:
+                explain = operations_pb2.ExplainTerminalRequest(terminal=name)
+                async for octets in self.questions.ask("ExplainTerminal", explain):
+                    return operations_pb2.ExplainTerminalResponse.FromString(octets).terminal.exempt
+        return False
 
     async def ListCells(
         self, request: operations_pb2.ListCellsRequest, context: Any

@@ -217,6 +217,15 @@ async def test_an_override_and_a_mode_of_one_cell_at_every_replica(replicas: Rep
     await phone.until(lambda: phone.bounds == {})
 
 
+async def test_an_exemption_by_the_override_of_a_cell_of_another_replica_is_known(replicas: Replicas) -> None:
+    override = CellOverride(name="cell.0", ssids=("li*",), exempt=True, parameters=Parameters())
+    a, b = await replicas.start("a", override), await replicas.start("b", override)
+    await a.senders(1)
+    for name, exempt in ((BSSID, True), ("02:00:00:00:00:09", False), ("nobody", False)):
+        request = operations_pb2.ExemptTerminalRequest(name=name, exempt=True)
+        assert (await b.ask().ExemptTerminal(request)).previously_exempt is exempt
+
+
 async def test_a_terminal_whose_cell_lets_it_be_silent_for_longer_is_kept(
     replicas: Replicas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
