@@ -56,6 +56,8 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.CELL_CLAIMED: lambda r: f"the access point {r.subject} reports the same cell",
     Code.CELL_PINNED: lambda r: f"the cell is the access point {r.subject}'s (`airbound move-cell` changes that)",
     Code.TOO_MANY_STREAMS: lambda r: f"more than {_number(r.limit)} streams{f' from {r.subject}' if r.subject else ''}",
+    Code.NO_REPORT: lambda r: f"no report within {_number(r.limit)} s",
+    Code.SLOW_READER: lambda r: f"a command waited for {_number(r.limit)} s: the peer does not read",
     Code.REPLACED: lambda _: "a newer stream took its place",
     Code.OUT_OF_ORDER_STREAK: lambda r: f"{_number(r.after)} reports in a row were out of order",
     Code.STOPPING: lambda _: "the controller is stopping",

@@ -60,6 +60,8 @@ class Code(IntEnum):
     CELL_CLAIMED = 89
     TOO_MANY_STREAMS = 90
     CELL_PINNED = 91
+    NO_REPORT = 92
+    SLOW_READER = 93
     # Closed.
     REPLACED = 100
     OUT_OF_ORDER_STREAK = 101

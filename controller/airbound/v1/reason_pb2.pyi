@@ -50,6 +50,8 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_CELL_CLAIMED: _ClassVar[ReasonCode]
     REASON_CODE_TOO_MANY_STREAMS: _ClassVar[ReasonCode]
     REASON_CODE_CELL_PINNED: _ClassVar[ReasonCode]
+    REASON_CODE_NO_REPORT: _ClassVar[ReasonCode]
+    REASON_CODE_SLOW_READER: _ClassVar[ReasonCode]
     REASON_CODE_REPLACED: _ClassVar[ReasonCode]
     REASON_CODE_OUT_OF_ORDER_STREAK: _ClassVar[ReasonCode]
     REASON_CODE_STOPPING: _ClassVar[ReasonCode]
@@ -112,6 +114,8 @@ REASON_CODE_OTHER_CELL: ReasonCode
 REASON_CODE_CELL_CLAIMED: ReasonCode
 REASON_CODE_TOO_MANY_STREAMS: ReasonCode
 REASON_CODE_CELL_PINNED: ReasonCode
+REASON_CODE_NO_REPORT: ReasonCode
+REASON_CODE_SLOW_READER: ReasonCode
 REASON_CODE_REPLACED: ReasonCode
 REASON_CODE_OUT_OF_ORDER_STREAK: ReasonCode
 REASON_CODE_STOPPING: ReasonCode

@@ -111,10 +111,15 @@ const (
 	ReasonCode_REASON_CODE_OTHER_CELL ReasonCode = 88
 	// The cell is reported by another access point. subject: the name of that access point.
 	ReasonCode_REASON_CODE_CELL_CLAIMED ReasonCode = 89
-	// More streams than the controller takes, or than it takes from one address. subject: that address; limit: streams.
+	// More streams than the controller takes, or than it takes from one address or with certificates of one name.
+	// subject: that address or name; limit: streams.
 	ReasonCode_REASON_CODE_TOO_MANY_STREAMS ReasonCode = 90
 	// Another access point speaks for the cell, until an operator moves it. subject: the name of that access point.
 	ReasonCode_REASON_CODE_CELL_PINNED ReasonCode = 91
+	// A stream without a report. limit: seconds since it was opened.
+	ReasonCode_REASON_CODE_NO_REPORT ReasonCode = 92
+	// A command waited for long because the peer does not read. limit: seconds.
+	ReasonCode_REASON_CODE_SLOW_READER ReasonCode = 93
 	// A newer stream took its place.
 	ReasonCode_REASON_CODE_REPLACED ReasonCode = 100
 	// Many reports in a row were out of order. after: how many.
@@ -201,6 +206,8 @@ var (
 		89:  "REASON_CODE_CELL_CLAIMED",
 		90:  "REASON_CODE_TOO_MANY_STREAMS",
 		91:  "REASON_CODE_CELL_PINNED",
+		92:  "REASON_CODE_NO_REPORT",
+		93:  "REASON_CODE_SLOW_READER",
 		100: "REASON_CODE_REPLACED",
 		101: "REASON_CODE_OUT_OF_ORDER_STREAK",
 		102: "REASON_CODE_STOPPING",
@@ -265,6 +272,8 @@ var (
 		"REASON_CODE_CELL_CLAIMED":          89,
 		"REASON_CODE_TOO_MANY_STREAMS":      90,
 		"REASON_CODE_CELL_PINNED":           91,
+		"REASON_CODE_NO_REPORT":             92,
+		"REASON_CODE_SLOW_READER":           93,
 		"REASON_CODE_REPLACED":              100,
 		"REASON_CODE_OUT_OF_ORDER_STREAK":   101,
 		"REASON_CODE_STOPPING":              102,
@@ -406,7 +415,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xdf\x0e\n" +
+	"\x06_limit*\x97\x0f\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -451,7 +460,9 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x16REASON_CODE_OTHER_CELL\x10X\x12\x1c\n" +
 	"\x18REASON_CODE_CELL_CLAIMED\x10Y\x12 \n" +
 	"\x1cREASON_CODE_TOO_MANY_STREAMS\x10Z\x12\x1b\n" +
-	"\x17REASON_CODE_CELL_PINNED\x10[\x12\x18\n" +
+	"\x17REASON_CODE_CELL_PINNED\x10[\x12\x19\n" +
+	"\x15REASON_CODE_NO_REPORT\x10\\\x12\x1b\n" +
+	"\x17REASON_CODE_SLOW_READER\x10]\x12\x18\n" +
 	"\x14REASON_CODE_REPLACED\x10d\x12#\n" +
 	"\x1fREASON_CODE_OUT_OF_ORDER_STREAK\x10e\x12\x18\n" +
 	"\x14REASON_CODE_STOPPING\x10f\x12\x1a\n" +
