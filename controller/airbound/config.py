@@ -117,6 +117,41 @@ class Limits:
             " translated (NAT); 0: no such limit",
         ),
     ] = 1_000
+    streams_per_name_max: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=1_000_000,
+            description="of them, those with certificates of one name: a device has one, and for a minute those that"
+            " broke; 0: no such limit",
+        ),
+    ] = 16
+    connections_max: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=1_000_000,
+            description="connections of agents, with streams or without; less if the process may have fewer files open",
+        ),
+    ] = 25_000
+    handshake_s: Annotated[
+        float, Field(ge=0.1, le=600, description="within which a connection has done the handshakes of TLS and HTTP/2")
+    ] = 10.0
+    idle_connection_s: Annotated[
+        float, Field(ge=1, le=86_400, description="for which a connection may be without a call")
+    ] = 60.0
+    first_report_s: Annotated[
+        float, Field(ge=0.1, le=86_400, description="within which a stream has its first report")
+    ] = 30.0
+    slow_reader_s: Annotated[
+        float, Field(ge=0.1, le=86_400, description="for which a command may wait for an agent that does not read")
+    ] = 30.0
+    connections_per_address_warned: Annotated[
+        int, Field(ge=0, le=1_000_000, description="connections from one address, above which that is logged; 0: never")
+    ] = 1_000
+    connections_without_call_warned: Annotated[
+        int, Field(ge=0, le=1_000_000, description="connections without a call, above which that is logged; 0: never")
+    ] = 500
     reports_per_s: Annotated[float, Field(ge=0.1, le=10_000, description="reports of one stream")] = 20.0
     log_lines_per_s: Annotated[
         float,

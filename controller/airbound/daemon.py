@@ -5,7 +5,7 @@ import asyncio
 import secrets
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 
 async def run(
-    loaded: Loaded, read_again: Callable[[], Loaded] | None = None, log_dropped: Callable[[], int] = lambda: 0
+    loaded: Loaded,
+    read_again: Callable[[], Loaded] | None = None,
+    log_dropped: Callable[[], int] = lambda: 0,
+    handshakes_failed: Callable[[], Mapping[str, int]] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT. Phones keep their bounds until their leases end, so that a controller that starts
     again at once goes on where this one stopped. SIGHUP takes over what `read_again` returns.
@@ -45,7 +48,7 @@ async def run(
         StoreError: the embedded store's file cannot be used.
         PkiError: there is to be TLS, and its files cannot be used.
     """
-    config, hooks = loaded.config, Hooks(log_lines_dropped=log_dropped)
+    config, hooks = loaded.config, Hooks(log_lines_dropped=log_dropped, handshakes_failed=handshakes_failed)
     store = measured(open_store(config.store), hooks.store)
     security = None if config.tls.plain_text else _security(config, store)
     async with AsyncExitStack() as stack:
@@ -81,6 +84,7 @@ async def _serve(
         Engine(config.parameters, config.mode, config.exempt, cell_overrides(config), replicas=replicas),
         streams_max=config.limits.streams_max,
         streams_per_address_max=config.limits.streams_per_address_max,
+        streams_per_name_max=config.limits.streams_per_name_max,
         history=History(config.events.kept, config.events.bytes_max),
     )
     stack.enter_context(log.observed(runner.history.append))
@@ -102,6 +106,8 @@ async def _serve(
     if security is not None:
         await stack.enter_async_context(security.kept_current())
         hooks.certificates_end = security.certificates_end
+        hooks.handshakes = security.connections.handshakes
+        hooks.connections = security.connections.counts
         if node is not None:
             node.share(security.revocations)
     running = await server.start(
@@ -109,7 +115,7 @@ async def _serve(
         operations,
         config.listen,
         config.operators,
-        config.limits.reports_per_s,
+        config.limits,
         security=security,
         reception=node,
         replicas=ReplicasService(node) if node is not None else Single(runner, store.kind),

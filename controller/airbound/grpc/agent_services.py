@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The services that agents connect to: reports in, commands out."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -8,15 +9,18 @@ import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
 
+from airbound.config import Limits
 from airbound.core.events import Refused
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.grpc import convert
 from airbound.grpc.peers import Peers
+from airbound.grpc.principals import remote_of
 from airbound.grpc.session import REPORT_BYTES_MAX, Session, abort
 from airbound.runtime.rate_limit import RateLimit
 from airbound.runtime.reception import Reception
 from airbound.runtime.runner import Runner
+from airbound.runtime.sockets import shut_down
 from airbound.v1 import access_point_pb2, terminal_pb2
 
 ACCESS_POINT_SERVICE = access_point_pb2.DESCRIPTOR.services_by_name["AccessPointService"].full_name
@@ -26,11 +30,12 @@ TERMINAL_SERVICE = terminal_pb2.DESCRIPTOR.services_by_name["TerminalService"].f
 class AgentServices:
     """Both services on one runner; streams lead to `reception`."""
 
-    def __init__(self, runner: Runner, reception: Reception, reports_per_s: float, peers: Peers) -> None:
+    def __init__(self, runner: Runner, reception: Reception, limits: Limits, peers: Peers) -> None:
         self._runner = runner
         self._reception = reception
         self._peers = peers
-        self._reports_per_s = reports_per_s
+        self._limits = limits
+        self.port = 0  # that they are served on
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """For a server. Messages are not decoded by grpc: see session.py."""
@@ -55,20 +60,36 @@ class AgentServices:
             runner.refuse(f"{role} at {context.peer()}", error.reason)
             await abort(context, error.reason)
             raise
-        refusal = runner.refuse_stream(peer.principal, peer.address)
+        refusal = runner.refuse_stream(peer.principal, peer.address, named=peer.certificate is not None)
         if refusal is not None:
             await abort(context, refusal)
         stream = Stream(runner.next_stream(), peer.principal, peer.address)
-        session = Session(stream, context, runner.measures.write.observe)
-        limit, bytes_max = RateLimit(self._reports_per_s), REPORT_BYTES_MAX[role]
+        limits, who = self._limits, f"{role} {peer.principal.name}"
+        session = Session(
+            stream,
+            context,
+            runner.measures.write.observe,
+            slow_reader_s=limits.slow_reader_s,
+            slow=lambda reason: runner.refuse(who, reason),
+            hang_up=lambda: self._hang_up(context.peer()),
+        )
+        limit, bytes_max = RateLimit(limits.reports_per_s), REPORT_BYTES_MAX[role]
+
+        def silent() -> None:
+            reason = Reason(Code.NO_REPORT, limit=limits.first_report_s)
+            runner.refuse(who, reason)
+            session.close(reason)
+
+        first = asyncio.get_running_loop().call_later(limits.first_report_s, silent)
 
         def take(data: bytes) -> None:
+            first.cancel()
             runner.measures.reports[role] += 1
             now_us = runner.now_us()
             if len(data) > bytes_max:
                 refuse(Reason(Code.TOO_LARGE, after=len(data), limit=bytes_max))
             elif not limit.take(now_us):
-                runner.submit(Refused(stream, Reason(Code.RATE_LIMITED, limit=self._reports_per_s)))
+                runner.submit(Refused(stream, Reason(Code.RATE_LIMITED, limit=limits.reports_per_s)))
             else:
                 try:
                     handle(session, data, now_us)
@@ -85,7 +106,14 @@ class AgentServices:
             with self._peers.during(peer, session.close):
                 await session.read(take)
         finally:
+            first.cancel()
             self._reception.closed(session)
+
+    def _hang_up(self, peer: str) -> None:
+        """End a connection whose peer reads nothing; a thread looks for it."""
+        remote = remote_of(peer)
+        if remote is not None:
+            asyncio.get_running_loop().run_in_executor(None, shut_down, self.port, *remote)
 
     def _access_point_report(self, session: Session, data: bytes, now_us: int) -> None:
         message = access_point_pb2.AccessPointServiceConnectRequest.FromString(data)

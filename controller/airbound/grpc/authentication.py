@@ -8,6 +8,7 @@ from typing import Any
 from airbound.core.principals import Principal, Role
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.grpc.certified_streams import CertifiedStreams
+from airbound.grpc.connection_watch import AGENTS, OPERATORS
 from airbound.grpc.peers import Close, Peer
 from airbound.grpc.principals import plain_text
 from airbound.pki.certificates import Certificate
@@ -23,7 +24,15 @@ class Certified:
     Unix socket, the file system decides.
     """
 
-    def __init__(self, trust_domain: Callable[[], str], revocations: Revocations, streams: CertifiedStreams) -> None:
+    def __init__(
+        self,
+        trust_domain: Callable[[], str],
+        revocations: Revocations,
+        streams: CertifiedStreams,
+        called: Callable[[str, Any], None] = lambda _port, _context: None,
+    ) -> None:
+        """`called` is called with the name of a port and the call of a peer that may make it."""
+        self._called = called
         self._trust_domain = trust_domain
         self._revocations = revocations
         self._streams = streams
@@ -36,6 +45,7 @@ class Certified:
         peer = self.identify_any(context)
         if peer.principal.role != role:
             raise RefusedError(Reason(Code.WRONG_ROLE, f"{peer.principal.role}/{peer.principal.name}"))
+        self._called(OPERATORS if role == "operator" else AGENTS, context)
         return peer
 
     def identify_any(self, context: Any) -> Peer:

@@ -32,8 +32,15 @@ class EnrollmentService(enrollment_pb2_grpc.EnrollmentServiceServicer):
     """Served without client certificates."""
 
     def __init__(
-        self, enrollment: Enrollment, limits: AddressLimits, now_us: Callable[[], int], refused: Refused
+        self,
+        enrollment: Enrollment,
+        limits: AddressLimits,
+        now_us: Callable[[], int],
+        refused: Refused,
+        called: Callable[[Any], None] = lambda _: None,
     ) -> None:
+        """`called` is called with the call of a peer whose token was good."""
+        self._called = called
         self._enrollment = enrollment
         self._limits = limits
         self._now_us = now_us
@@ -50,6 +57,7 @@ class EnrollmentService(enrollment_pb2_grpc.EnrollmentServiceServicer):
         except (RefusedError, StoreError, RecordError) as error:
             await _fail(context, f"enrolment from {principal.name}", error, self._refused)
             raise
+        self._called(context)
         certificate = self._enrollment.issued(credentials)
         log.event("info", "enrolled", str(certificate.identity), f"{_what(certificate)}, from {principal.name}")
         return enrollment_pb2.EnrollResponse(credentials=_message(credentials))
@@ -58,7 +66,15 @@ class EnrollmentService(enrollment_pb2_grpc.EnrollmentServiceServicer):
 class CertificateService(enrollment_pb2_grpc.CertificateServiceServicer):
     """Served by mutual TLS."""
 
-    def __init__(self, enrollment: Enrollment, peers: Certified, refused: Refused) -> None:
+    def __init__(
+        self,
+        enrollment: Enrollment,
+        peers: Certified,
+        refused: Refused,
+        called: Callable[[Any], None] = lambda _: None,
+    ) -> None:
+        """`called` is called with the call of a peer whose certificate is good."""
+        self._called = called
         self._enrollment = enrollment
         self._peers = peers
         self._refused = refused
@@ -68,6 +84,7 @@ class CertificateService(enrollment_pb2_grpc.CertificateServiceServicer):
         who = f"renewal from {context.peer()}"
         try:
             peer = self._peers.identify_any(context)
+            self._called(context)
             who = f"renewal of {peer.principal.role} {peer.principal.name}"
             if peer.certificate is None:
                 raise RefusedError(Reason(Code.NO_CERTIFICATE))  # noqa: TRY301

@@ -9,6 +9,13 @@ from airbound.core.addresses import Address, address_from_text, address_text
 from airbound.core.principals import Principal, Role
 
 
+def remote_of(peer: str) -> tuple[Address, int] | None:
+    """The address and port behind gRPC's name of a peer; none if it has none."""
+    _, address = plain_text("terminal", peer)
+    port = peer.rpartition(":")[2]
+    return (address, int(port)) if address and port.isdecimal() else None
+
+
 def plain_text(role: Role, peer: str) -> tuple[Principal, Address]:
     """The principal behind gRPC's name of a peer ("ipv4:192.0.2.1:4711", "ipv6:%5B::1%5D:4711", "unix:..."), and its
     address; empty if it has none.

@@ -9,6 +9,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import grpc.aio
 
 from airbound.grpc.authentication import Certified
 from airbound.grpc.certified_streams import CertifiedStreams
+from airbound.grpc.connection_watch import AGENTS, ENROLLMENT, OPERATORS, ConnectionWatch
 from airbound.grpc.enrollment_admin_service import EnrollmentAdminService
 from airbound.grpc.enrollment_service import REQUEST_BYTES_MAX, CertificateService, EnrollmentService
 from airbound.grpc.operator_guard import OperatorGuard
@@ -33,6 +35,7 @@ from airbound.pki.revocation import Revocations
 from airbound.pki.server_identity import FromFiles, Issued, Source
 from airbound.runtime import log
 from airbound.runtime.address_limits import AddressLimits
+from airbound.runtime.connections import Connections
 from airbound.runtime.reception import Reception
 from airbound.runtime.runner import Runner
 from airbound.store.types import Store, StoreError
@@ -62,6 +65,7 @@ class Security:
     enrollment: Enrollment
     peers: Certified
     pins: Pins
+    connections: ConnectionWatch
     own_store: Store | None  # that nobody else starts and closes
 
     @property
@@ -93,8 +97,9 @@ class Security:
 
     def add_services(self, agents: grpc.aio.Server, operators: grpc.aio.Server, runner: Runner, at: str) -> None:
         """What both have with TLS only; `at` is where devices use their tokens."""
-        certificates = CertificateService(self.enrollment, self.peers, runner.refuse)
-        for server in (agents, operators):
+        for port, server in ((AGENTS, agents), (OPERATORS, operators)):
+            called = partial(self.connections.called, port)
+            certificates = CertificateService(self.enrollment, self.peers, runner.refuse, called)
             enrollment_pb2_grpc.add_CertificateServiceServicer_to_server(certificates, server)
         admin = EnrollmentAdminService(self.enrollment, self.revocations, self.certificates, at, self.pins)
         pki_pb2_grpc.add_EnrollmentAdminServiceServicer_to_server(admin, operators)
@@ -106,25 +111,28 @@ class Security:
         options = (*options, *ENROLLMENT_OPTIONS)
         server = grpc.aio.server(options=options, maximum_concurrent_rpcs=self.options.enrollments_at_once)
         limits = AddressLimits(self.options.enrollments_per_address_per_s)
-        service = EnrollmentService(self.enrollment, limits, runner.now_us, runner.refuse)
+        called = partial(self.connections.called, ENROLLMENT)
+        service = EnrollmentService(self.enrollment, limits, runner.now_us, runner.refuse, called)
         enrollment_pb2_grpc.add_EnrollmentServiceServicer_to_server(service, server)
         return server
 
     @contextlib.asynccontextmanager
     async def kept_current(self) -> AsyncIterator[None]:
-        """Within this, certificates and revocations are read again now and then.
+        """Within this, certificates and revocations are read again, and connections counted, now and then.
 
         Raises:
             StoreError: a store of our own cannot be used.
         """
         if self.own_store is not None:
             await self.own_store.start("", lambda _: None, lambda: None)
-        task = asyncio.create_task(self._keep(read=await self.revocations.load_or_log()))
+        keep = asyncio.create_task(self._keep(read=await self.revocations.load_or_log()))
+        watch = asyncio.create_task(self.connections.run())
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.wait([task])
+            keep.cancel()
+            watch.cancel()
+            await asyncio.wait([keep, watch])
             if self.own_store is not None:
                 await self.own_store.close()
 
@@ -183,8 +191,9 @@ def secure(
         now_s=now_s,
         report=report,
     )
-    peers = Certified(lambda: certificates.trust_domain, revocations, streams)
-    return Security(options, certificates, revocations, streams, enrollment, peers, Pins(store), own_store)
+    connections = ConnectionWatch(Connections(certificates.handshakes))
+    peers = Certified(lambda: certificates.trust_domain, revocations, streams, connections.called)
+    return Security(options, certificates, revocations, streams, enrollment, peers, Pins(store), connections, own_store)
 
 
 def directory_of(options: TlsOptions) -> Directory:

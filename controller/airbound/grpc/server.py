@@ -13,14 +13,17 @@ import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from airbound.config import UNIX
+from airbound.config import UNIX, Limits
 from airbound.grpc import unix_socket
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE, AgentServices
+from airbound.grpc.connection_watch import AGENTS, ENROLLMENT, OPERATORS
 from airbound.grpc.events_service import EVENTS_SERVICE, EventsService
 from airbound.grpc.live_service import LIVE_SERVICE, LiveService
 from airbound.grpc.operations_service import OperationsService
 from airbound.grpc.peers import PlainText
 from airbound.grpc.session import REPORT_BYTES_MAX
+from airbound.runtime.connections import Warned
+from airbound.runtime.descriptors import connections_max
 from airbound.runtime.reception import Alone, Reception
 from airbound.runtime.runner import Runner
 from airbound.v1 import (
@@ -37,11 +40,12 @@ if TYPE_CHECKING:
 
 OPERATIONS_SERVICE = operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].full_name
 REPLICAS_SERVICE = replicas_pb2.DESCRIPTOR.services_by_name["ReplicasService"].full_name
-Credentials = Callable[[], grpc.ServerCredentials]
-"""Makes credentials for one port: gRPC asks them once for what they begin with."""
+Credentials = Callable[[str], grpc.ServerCredentials]
+"""Makes credentials for one port of a name: gRPC asks them once for what they begin with."""
 
 STOP_GRACE_S = 2.0
 CONTROL_DSCP = 48
+OPERATOR_CONNECTIONS_MAX = 256
 STREAMS_WAITING_MAX = 100_000  # `streams_max` limits those that are served
 
 COMMON_OPTIONS = (
@@ -105,7 +109,7 @@ async def start(
     operations: OperationsService,
     listen: str,
     operators: Sequence[str],
-    reports_per_s: float,
+    limits: Limits,
     *,
     security: "Security | None",
     reception: Reception | None = None,
@@ -119,14 +123,16 @@ async def start(
     """
     peers = PlainText() if security is None else security.peers
     credentials = None if security is None else partial(security.certificates.credentials, clients=True)
-    agents = grpc.aio.server(options=AGENT_OPTIONS)
+    taken_max = connections_max(limits.connections_max)
+    agents = grpc.aio.server(options=(*AGENT_OPTIONS, *_limited(limits), *_at_most(taken_max)))
     reception = reception or Alone(runner)
     if security is not None:
         reception = security.receiving(reception, runner)
-    reports = AgentServices(runner, reception, reports_per_s, peers)
+    reports = AgentServices(runner, reception, limits, peers)
     agents.add_generic_rpc_handlers(reports.handlers())
     guards = () if security is None else security.guards(runner)
-    people = grpc.aio.server(options=OPERATOR_OPTIONS, interceptors=guards)
+    options = (*OPERATOR_OPTIONS, *_limited(limits), *_at_most(OPERATOR_CONNECTIONS_MAX))
+    people = grpc.aio.server(options=options, interceptors=guards)
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(operations, people)
     events_pb2_grpc.add_EventsServiceServicer_to_server(operations.events or EventsService(runner.history), people)
     live_pb2_grpc.add_LiveServiceServicer_to_server(operations.live or LiveService(runner), people)
@@ -139,13 +145,21 @@ async def start(
         services[people] += (REPLICAS_SERVICE,)
     with ExitStack() as held:
         ports = (
-            [_listen(agents, listen, held, credentials)],
-            [_listen(people, endpoint, held, credentials) for endpoint in operators],
+            [_listen(agents, AGENTS, listen, held, credentials)],
+            [_listen(people, OPERATORS, endpoint, held, credentials) for endpoint in operators],
         )
         enrollment = None if security is None else _enrollment(security, runner, held)
         keep = held.pop_all()
+    reports.port = ports[0][0]
     if security is not None:
         security.add_services(agents, people, runner, enrollment.endpoint if enrollment else "")
+        security.connections.ports = {
+            AGENTS: ports[0],
+            OPERATORS: [port for port, at in zip(ports[1], operators, strict=True) if not at.startswith(UNIX)],
+        } | ({} if enrollment is None else {ENROLLMENT: [int(enrollment.endpoint.rpartition(":")[2])]})
+        security.connections.warned = Warned(
+            limits.connections_per_address_warned, limits.connections_without_call_warned, taken_max
+        )
     servicers = []
     for server, names in services.items():
         servicer = health.aio.HealthServicer()
@@ -174,15 +188,29 @@ def _enrollment(security: "Security", runner: Runner, held: ExitStack) -> _Enrol
     if server is None:
         return None
     wanted = security.options.enrollment
-    port = _listen(server, wanted, held, partial(security.certificates.credentials, clients=False))
+    port = _listen(server, ENROLLMENT, wanted, held, partial(security.certificates.credentials, clients=False))
     return _Enrollment(server, f"{wanted.rpartition(':')[0]}:{port}")
 
 
-def _listen(server: grpc.aio.Server, endpoint: str, held: ExitStack, credentials: Credentials | None) -> int:
+def _limited(limits: Limits) -> tuple[tuple[str, int], ...]:
+    """How long a connection may be without a call. The first is for the handshakes of TLS and of HTTP/2 together, and
+    is the whole time: a peer that sends an octet now and then gains nothing.
+    """
+    return (
+        ("grpc.server_handshake_timeout_ms", round(limits.handshake_s * 1000)),
+        ("grpc.max_connection_idle_ms", round(limits.idle_connection_s * 1000)),
+    )
+
+
+def _at_most(connections: int) -> tuple[tuple[str, int], ...]:
+    return (("grpc.max_allowed_incoming_connections", connections),)
+
+
+def _listen(server: grpc.aio.Server, name: str, endpoint: str, held: ExitStack, credentials: Credentials | None) -> int:
     try:
         if not endpoint.startswith(UNIX):
             if credentials is not None:
-                return server.add_secure_port(endpoint, credentials())
+                return server.add_secure_port(endpoint, credentials(name))
             return server.add_insecure_port(endpoint)
         held.enter_context(unix_socket.held(unix_socket.path_of(endpoint)))
         with unix_socket.for_owner_and_group():

@@ -3,6 +3,8 @@
 is made beforehand. Open streams go on as they are.
 """
 
+import threading
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +28,13 @@ class ServerCertificates:
             raise AssertionError("a source has an identity when it is read for the first time")
         self._identity: ServerIdentity = first
         self._configuration: Any = _configuration(first)
-        self.handshakes_total = 0  # begun, whatever became of them; counted in gRPC's threads, so approximate
+        self._lock = threading.Lock()  # handshakes are counted in gRPC's threads
+        self._handshakes = Counter[str]()
+
+    def handshakes(self) -> dict[str, int]:
+        """Begun, whatever became of them, by the name of the port: one for each connection that gRPC took."""
+        with self._lock:
+            return dict(self._handshakes)
 
     @property
     def identity(self) -> ServerIdentity:
@@ -56,13 +64,14 @@ class ServerCertificates:
         self._identity = fresh
         return True
 
-    def credentials(self, *, clients: bool) -> grpc.ServerCredentials:
-        """For a port; with `clients` of those only who have a certificate of a trusted authority."""
+    def credentials(self, port: str, *, clients: bool) -> grpc.ServerCredentials:
+        """For a port of that name; with `clients` of those only who have a certificate of a trusted authority."""
         current = self._configuration
 
         def changed() -> Any:
             nonlocal current
-            self.handshakes_total += 1
+            with self._lock:
+                self._handshakes[port] += 1
             if current is self._configuration:
                 return None  # a new configuration is a new TLS context, which is dear
             current = self._configuration

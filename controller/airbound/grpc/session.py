@@ -6,6 +6,7 @@ Messages are bytes here: their size costs nothing to know, and one that cannot b
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,7 @@ from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc.convert import Command, agent_command
 
+END_WITHIN_S = 10.0  # of a stream: for what waits to be read
 REPORT_BYTES_MAX: dict[Role, int] = {
     # 2,048 stations with 16 addresses each: 0.9 MB if every number is as large as can be, some 250 kB in fact.
     "access-point": 1 << 20,
@@ -31,20 +33,37 @@ class Session:
     """A stream's two directions, for one event loop."""
 
     __slots__ = (
+        "_broken",
         "_closing",
         "_context",
+        "_hang_up",
         "_reporting",
+        "_slow",
+        "_slow_reader_s",
         "_task",
         "_waiting",
         "_waiting_since_s",
         "_writer",
+        "_writing_since_s",
         "_written",
         "generation",
         "stream",
     )
 
-    def __init__(self, stream: Stream, context: Any, written: Callable[[float], None] = lambda _: None) -> None:
-        """`written` is called with the seconds that a command waited until the stream took it."""
+    def __init__(
+        self,
+        stream: Stream,
+        context: Any,
+        written: Callable[[float], None] = lambda _: None,
+        *,
+        slow_reader_s: float = math.inf,
+        slow: Callable[[Reason], None] = lambda _: None,
+        hang_up: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`written` is called with the seconds that a command waited until the stream took it; `slow` once if the peer
+        reads nothing for longer than `slow_reader_s` while there is something to read; `hang_up` is to end the
+        connection: nothing else ends a stream whose peer does not read.
+        """
         self.stream = stream
         self._context = context
         self._task = asyncio.current_task()
@@ -54,6 +73,9 @@ class Session:
         self._reporting: SetReporting | None = None
         self._waiting_since_s = 0.0
         self._written = written
+        self._writing_since_s = 0.0
+        self._slow_reader_s, self._slow, self._hang_up = slow_reader_s, slow, hang_up
+        self._broken = False  # a command could not be written: the stream is gone
         self._closing: Reason | None = None
 
     def send(self, command: Command) -> None:
@@ -70,10 +92,15 @@ class Session:
                 self.generation = command.generation
         if self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._write())
+        elif self._writing_since_s and time.perf_counter() - self._writing_since_s > self._slow_reader_s:
+            # No timer: a lease is renewed every few seconds, so that this is found soon enough.
+            reason = Reason(Code.SLOW_READER, limit=self._slow_reader_s)
+            self._slow(reason)
+            self.close(reason)
 
     def close(self, reason: Reason) -> None:
-        """End the stream once what waits is written. Nothing that arrives from now on is handed out; a peer that does
-        not read keeps the stream as long as its connection, as an idle one does.
+        """End the stream once what waits is written. Nothing that arrives from now on is handed out. If the peer does
+        not read, its connection is ended a little later.
         """
         if self._closing is None:
             self._closing = reason
@@ -88,13 +115,15 @@ class Session:
                     since_s = None
                 else:
                     self._waiting, since_s = None, self._waiting_since_s
+                self._writing_since_s = time.perf_counter()
                 await self._context.write(agent_command(command))
                 if since_s is not None:
                     self._written(time.perf_counter() - since_s)
         except (grpc.aio.BaseError, grpc.aio.InternalError, asyncio.CancelledError):
             self._waiting = self._reporting = None  # the stream is gone; its reader finds out as well
+            self._broken = True
         finally:
-            self._writer = None
+            self._writer, self._writing_since_s = None, 0.0
 
     async def read(self, take: Callable[[bytes], None]) -> None:
         """Hand out what comes in until either side ends the stream; this is the handler's task."""
@@ -108,7 +137,15 @@ class Session:
         finally:
             self._task = None
             if self._writer is not None:
-                await asyncio.wait([self._writer])  # gRPC sends no status while a message is on its way
+                # gRPC sends no status while a message is on its way.
+                _, waits = await asyncio.wait([self._writer], timeout=END_WITHIN_S)
+                if waits:
+                    self._hang_up()
+                    await asyncio.wait(waits)
+        if self._broken:
+            # There is nobody to send a status to. If it was the first command, gRPC would fail in trying that, and log
+            # an error: it takes the initial metadata for not sent.
+            raise asyncio.CancelledError
         if self._closing is not None:
             await abort(self._context, self._closing)
 
@@ -137,6 +174,7 @@ _STATUS = {
         ),
         grpc.StatusCode.RESOURCE_EXHAUSTED: (
             Code.TOO_MANY_STREAMS,
+            Code.SLOW_READER,
             Code.TOO_MANY_CERTIFICATES,
             Code.TOO_MANY_ENROLLMENTS,
         ),

@@ -82,11 +82,35 @@ OWNED = Family("airbound_cells_owned", "gauge", "Cells that this controller owns
 CERTIFICATES = Family(
     "airbound_certificate_not_after_timestamp_seconds", "gauge", "When a certificate ends, Unix time.", ("certificate",)
 )
+HANDSHAKES = Family(
+    "airbound_handshakes_total", "counter", "TLS handshakes begun, one for each connection taken.",
+    ("port",),
+)  # fmt: skip
+HANDSHAKES_FAILED = Family(
+    "airbound_handshakes_failed_total", "counter", "TLS handshakes of any port that failed, as gRPC logs them.",
+    ("reason",),
+)  # fmt: skip
+CONNECTIONS = Family("airbound_connections", "gauge", "Open connections.", ("port",))
+WITHOUT_CALL = Family(
+    "airbound_connections_without_call", "gauge",
+    "Of them, those without an authenticated call so far: in a handshake, or after it.", ("port",),
+)  # fmt: skip
+OF_ADDRESS = Family(
+    "airbound_connections_largest_of_address", "gauge", "Open connections of the address that has most.", ("port",)
+)
+WITH_CALL = Family(
+    "airbound_connections_with_call_total", "counter", "Connections on which an authenticated call was made.", ("port",)
+)
+ENDED_WITHOUT_CALL = Family(
+    "airbound_connections_ended_without_call_total", "counter",
+    "Connections that ended without an authenticated call.", ("port",),
+)  # fmt: skip
 
 FAMILIES = (
     BUILD, CONTROL, CELLS, STATIONS, TERMINALS, WITHOUT_BOUNDS, OMITTED, STREAMS, STREAMS_OPENED, STREAMS_CLOSED,
     REPORTS, REFUSALS, COMMANDS, DECISIONS, FENCED, FAILURES, LOOP, TIMER_DELAY, LOG_DROPPED, CONFIG, CONFIG_APPLIED,
-    CONFIG_ERRORS, STORE, STORE_CALLS, STORE_ERRORS, OWNED, CERTIFICATES,
+    CONFIG_ERRORS, STORE, STORE_CALLS, STORE_ERRORS, OWNED, CERTIFICATES, HANDSHAKES, HANDSHAKES_FAILED, CONNECTIONS,
+    WITHOUT_CALL, OF_ADDRESS, WITH_CALL, ENDED_WITHOUT_CALL,
 )  # fmt: skip
 
 
@@ -131,6 +155,14 @@ def metrics(sample: ControllerSample, counted: Counted) -> Iterator[Metric]:
     if sample.epochs is not None:
         yield _one(OWNED, len(sample.epochs))
     yield _by(CERTIFICATES, {printable(name): at_s for name, at_s in sample.certificates_end.items()})
+    yield _by(HANDSHAKES, sample.handshakes)
+    yield _by(HANDSHAKES_FAILED, sample.handshakes_failed)
+    counts = sample.connections
+    yield _by(CONNECTIONS, {port: of.open for port, of in counts.items()})
+    yield _by(WITHOUT_CALL, {port: of.without_call for port, of in counts.items()})
+    yield _by(OF_ADDRESS, {port: of.largest_of_address for port, of in counts.items()})
+    yield _by(WITH_CALL, {port: of.with_call_total for port, of in counts.items()})
+    yield _by(ENDED_WITHOUT_CALL, {port: of.ended_without_call_total for port, of in counts.items()})
 
 
 def _one(family: Family, value: float) -> Metric:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from airbound.config import Config
 from airbound.configuration.values import config_hash
 from airbound.core.addresses import Mac
+from airbound.runtime.connections import PortCount
 from airbound.runtime.histogram import Histogram
 
 
@@ -58,4 +59,7 @@ class Hooks:
     configuration: Configuration = field(default_factory=Configuration)
     epochs: Callable[[], Mapping[Mac, int]] | None = None  # of the cells that this controller owns
     certificates_end: Callable[[], Mapping[str, float]] | None = None  # Unix time, by the certificate's name
+    handshakes: Callable[[], Mapping[str, int]] | None = None  # begun, by port
+    handshakes_failed: Callable[[], Mapping[str, int]] | None = None  # by reason
+    connections: Callable[[], Mapping[str, PortCount]] | None = None  # by port
     log_lines_dropped: Callable[[], int] = lambda: 0

@@ -21,6 +21,7 @@ from airbound.core.reasons import Code, Reason
 from airbound.core.reports import BackEnd, Station
 from airbound.core.settings import Settings
 from airbound.metrics.hooks import Hooks
+from airbound.runtime.connections import PortCount
 from airbound.runtime.histogram import Distribution
 from airbound.runtime.measures import Measures
 
@@ -123,6 +124,9 @@ class ControllerSample(NamedTuple):
     configuration_errors_total: int
     epochs: Mapping[Mac, int] | None
     certificates_end: Mapping[str, float]
+    handshakes: Mapping[str, int]
+    handshakes_failed: Mapping[str, int]
+    connections: Mapping[str, PortCount]
 
 
 class Snapshot(NamedTuple):
@@ -157,6 +161,9 @@ def controller(engine: Engine, measures: Measures, hooks: Hooks) -> ControllerSa
         configuration_errors_total=configuration.errors_total,
         epochs=None if hooks.epochs is None else dict(hooks.epochs()),
         certificates_end={} if hooks.certificates_end is None else dict(hooks.certificates_end()),
+        handshakes={} if hooks.handshakes is None else dict(hooks.handshakes()),
+        handshakes_failed={} if hooks.handshakes_failed is None else dict(hooks.handshakes_failed()),
+        connections={} if hooks.connections is None else dict(hooks.connections()),
     )
 
 

@@ -257,22 +257,30 @@ def _controller(arguments: argparse.Namespace) -> int:
     import asyncio
 
     from airbound import daemon
+    from airbound.grpc import core_log
     from airbound.grpc.server import ListenError
     from airbound.pki.errors import PkiError
     from airbound.runtime import log
     from airbound.store.types import StoreError
 
     limits = loaded.config.limits
-    opened = log.set_up(loaded.config.log, lines_per_s=limits.log_lines_per_s, lines_waiting=limits.log_lines_waiting)
-    try:
-        read_again = None if loaded.file is None else lambda: _loaded(arguments)
-        asyncio.run(daemon.run(loaded, read_again, lambda: opened.dropped_total))
-    except PkiError as error:
-        return _fail(error, USAGE)
-    except (ListenError, StoreError) as error:
-        return _fail(error, FAILED)
-    finally:
-        opened.close()
+    with core_log.captured() as core:
+        opened = log.set_up(
+            loaded.config.log,
+            descriptor=core.stderr,
+            lines_per_s=limits.log_lines_per_s,
+            lines_waiting=limits.log_lines_waiting,
+        )
+        try:
+            failed = None if loaded.config.tls.plain_text else lambda: core.failures
+            read_again = None if loaded.file is None else lambda: _loaded(arguments)
+            asyncio.run(daemon.run(loaded, read_again, lambda: opened.dropped_total, failed))
+        except PkiError as error:
+            return _fail(error, USAGE)
+        except (ListenError, StoreError) as error:
+            return _fail(error, FAILED)
+        finally:
+            opened.close()
     return OK
 
 

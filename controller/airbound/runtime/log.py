@@ -154,9 +154,9 @@ class _Target(logging.Handler):
     reader that stands still, the interpreter's exit would wait for the lock; so it would for that of sys.stderr.
     """
 
-    def __init__(self, stream: TextIO | None) -> None:
+    def __init__(self, stream: TextIO | None, descriptor: int) -> None:
         super().__init__()
-        self._stream = stream
+        self._stream, self._descriptor = stream, descriptor
 
     def createLock(self) -> None:  # noqa: N802  # logging's name
         """None."""
@@ -179,14 +179,16 @@ class _Target(logging.Handler):
             return
         left = line.encode(errors="backslashreplace")
         while left:
-            left = left[os.write(_STDERR, left) :]
+            left = left[os.write(self._descriptor, left) :]
 
 
 class Log:
     """This process's log while it is set up."""
 
-    def __init__(self, style: str, stream: TextIO | None, lines_per_s: float, lines_waiting: int) -> None:
-        target = _Target(stream)
+    def __init__(
+        self, style: str, stream: TextIO | None, descriptor: int, lines_per_s: float, lines_waiting: int
+    ) -> None:
+        target = _Target(stream, descriptor)
         target.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
         self._lines = Lines(lines_waiting)
         self.handler = DroppingQueueHandler(self._lines, lines_per_s)
@@ -215,9 +217,16 @@ class Log:
         logging.getLogger().handlers[:] = []
 
 
-def set_up(style: str, stream: TextIO | None = None, *, lines_per_s: float = 1e6, lines_waiting: int = 10_000) -> Log:
-    """Send this process's log to `stream` (the error output) as "text" or "json"."""
-    return Log(style, stream, lines_per_s, lines_waiting)
+def set_up(
+    style: str,
+    stream: TextIO | None = None,
+    *,
+    descriptor: int = _STDERR,
+    lines_per_s: float = 1e6,
+    lines_waiting: int = 10_000,
+) -> Log:
+    """Send this process's log to `stream`, or to a descriptor (the error output), as "text" or "json"."""
+    return Log(style, stream, descriptor, lines_per_s, lines_waiting)
 
 
 @contextlib.contextmanager

@@ -97,6 +97,7 @@ class Runner:
         *,
         streams_max: int = STREAMS_MAX,
         streams_per_address_max: int = 0,  # 0: no such limit
+        streams_per_name_max: int = 0,
         clock_us: Callable[[], int] = monotonic_us,
         history: History | None = None,
     ) -> None:
@@ -106,7 +107,9 @@ class Runner:
         self.choices = Choices()
         self._streams_max = streams_max
         self._streams_per_address_max = streams_per_address_max
+        self._streams_per_name_max = streams_per_name_max
         self._streams_from = Counter[Address]()
+        self._streams_of = Counter[Principal]()
         self._clock_us = clock_us
         self._numbers = itertools.count(1)
         self._sessions: dict[int, Session] = {}
@@ -138,14 +141,17 @@ class Runner:
         """Open streams of agents."""
         return len(self._sessions)
 
-    def refuse_stream(self, principal: Principal, address: Address) -> Reason | None:
-        """Why a stream is not taken; counted."""
+    def refuse_stream(self, principal: Principal, address: Address, *, named: bool = False) -> Reason | None:
+        """Why a stream is not taken; counted. `named`: the name is a certificate's, not that of an address."""
         if self._stopped:
             return Reason(Code.STOPPING)
         if len(self._sessions) >= self._streams_max:
             reason = Reason(Code.TOO_MANY_STREAMS, limit=self._streams_max)
         elif address and 0 < self._streams_per_address_max <= self._streams_from[address]:
             reason = Reason(Code.TOO_MANY_STREAMS, address_text(address), limit=self._streams_per_address_max)
+        elif named and 0 < self._streams_per_name_max <= self._streams_of[principal]:
+            name = f"{principal.role}/{principal.name}"
+            reason = Reason(Code.TOO_MANY_STREAMS, name, limit=self._streams_per_name_max)
         else:
             return None
         self._refused(reason, refusal(principal, reason))
@@ -170,6 +176,7 @@ class Runner:
         """A stream has begun."""
         self._sessions[session.stream.number] = self._ports[session.stream.number] = session
         self._streams_from[session.stream.address] += 1
+        self._streams_of[session.stream.principal] += 1
         self.measures.streams[session.stream.principal.role] += 1
         self.measures.streams_opened[session.stream.principal.role] += 1
 
@@ -182,6 +189,9 @@ class Runner:
             self._streams_from[address] -= 1
             if not self._streams_from[address]:
                 del self._streams_from[address]
+            self._streams_of[session.stream.principal] -= 1
+            if not self._streams_of[session.stream.principal]:
+                del self._streams_of[session.stream.principal]
             self.submit(Disconnected(session.stream))
 
     def attach(self, port: Session) -> None:

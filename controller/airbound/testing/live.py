@@ -6,8 +6,10 @@ the test's: it stands still unless a test moves it.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from airbound.config import Limits
 from airbound.core.addresses import Address, mac_from_text
 from airbound.core.engine import Engine
 from airbound.core.overrides import CellOverride
@@ -52,6 +54,7 @@ class LiveController:
         streams_max: int = 100,
         streams_per_address_max: int = 0,
         reports_per_s: float = 1000.0,
+        limits: Limits | None = None,
         overrides: Sequence[CellOverride] = (),
         in_force: InForce | None = None,
         replica: str = "",
@@ -65,6 +68,7 @@ class LiveController:
             Engine(parameters or Parameters(policy="paper"), mode, exempt, overrides, replicas=store is not None),
             streams_max=streams_max,
             streams_per_address_max=streams_per_address_max,
+            streams_per_name_max=(limits or Limits()).streams_per_name_max,
             clock_us=(lambda: self.now_us) if store is None else monotonic_us,  # leases are the store's as well
             history=history,
         )
@@ -76,7 +80,7 @@ class LiveController:
         self.addresses: dict[str, Sequence[Address]] = {}  # what the access point reports of a station's IP addresses
         self._security, self._secured = security, secured
         self._operators = operators
-        self._reports_per_s = reports_per_s
+        self._limits = replace(limits or Limits(), reports_per_s=reports_per_s)
         self._in_force = in_force
         self._packets: dict[str, int] = {}
         self._second = 0
@@ -99,7 +103,7 @@ class LiveController:
             operations,
             self.target,
             self._operators,
-            self._reports_per_s,
+            self._limits,
             security=self._security,
             reception=self.node,
             replicas=replicas,

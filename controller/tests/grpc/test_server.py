@@ -17,6 +17,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
+from airbound.config import Limits
 from airbound.core.engine import Engine
 from airbound.core.parameters import Parameters
 from airbound.grpc import server
@@ -104,7 +105,7 @@ async def test_an_address_that_is_taken_or_none_of_ours(live: LiveController, tm
     ):
         runner = Runner(Engine(Parameters()))
         with pytest.raises(server.ListenError, match=f"^cannot listen on {wrong}"):
-            await server.start(runner, OperationsService(runner), listen, operators, 20.0, security=None)
+            await server.start(runner, OperationsService(runner), listen, operators, Limits(), security=None)
 
 
 async def test_stopping_reports_that_it_does_not_serve(live: LiveController) -> None:

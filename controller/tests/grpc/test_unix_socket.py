@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from airbound.config import Limits
 from airbound.core.engine import Engine
 from airbound.core.parameters import Parameters
 from airbound.grpc import server
@@ -60,7 +61,7 @@ def is_locked(path: Path) -> bool:
 
 async def start(*operators: str) -> server.ControllerServer:
     runner = Runner(Engine(Parameters()))
-    return await server.start(runner, OperationsService(runner), LOOPBACK, operators, 20.0, security=None)
+    return await server.start(runner, OperationsService(runner), LOOPBACK, operators, Limits(), security=None)
 
 
 async def refused(path: Path) -> str:

@@ -23,6 +23,7 @@ from airbound.metrics.labels import octets_text, printable
 from airbound.metrics.options import Metrics
 from airbound.metrics.page import Page, Pages
 from airbound.metrics.snapshot import Sampler
+from airbound.runtime.connections import PortCount
 from airbound.testing.population import SERVER, Population
 from airbound.testing.scrapes import Samples
 from airbound.v1 import access_point_pb2, terminal_pb2
@@ -99,6 +100,9 @@ def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     hooks.store.called("claim", 2.0, failed=True)
     hooks.epochs = lambda: {of.bssid: 7 for of in population.cells}
     hooks.certificates_end = lambda: {"server": 1.9e9, 'a"\n': 2e9}
+    hooks.handshakes = lambda: {"agents": 9}
+    hooks.handshakes_failed = lambda: {"no_certificate": 2}
+    hooks.connections = lambda: {"agents": PortCount(5, 2, 3, 4, 1)}
     hooks.configuration.applied(Config())
     population.runner.measures.commands["SetBounds"] += 3
     return scraped

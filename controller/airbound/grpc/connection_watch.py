@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts the connections of the servers' ports now and then: the kernel's list is read in a thread."""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from airbound.grpc.principals import remote_of
+from airbound.runtime import log
+from airbound.runtime.connections import Connections, PortCount, Warned
+from airbound.runtime.sockets import Connection, connections
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+EVERY_S = 5.0
+
+AGENTS, OPERATORS, ENROLLMENT = "agents", "operators", "enrollment"
+"""Names of ports in metrics."""
+
+
+class ConnectionWatch:
+    """Of the ports in `ports`, by name; there are several of operators."""
+
+    def __init__(self, of: Connections) -> None:
+        self.of = of
+        self.ports: Mapping[str, Sequence[int]] = {}
+        self.warned = Warned()
+        self._failed = ""
+
+    def called(self, port: str, context: Any) -> None:
+        """A peer that may has made a call."""
+        remote = remote_of(context.peer())
+        if remote is not None:
+            self.of.called(port, remote)
+
+    def handshakes(self) -> dict[str, int]:
+        """Begun, by port, those without any included."""
+        return dict.fromkeys(self.ports, 0) | dict(self.of.handshakes())
+
+    def counts(self) -> dict[str, PortCount]:
+        """As of the last count, by port."""
+        return dict.fromkeys(self.ports, PortCount()) | self.of.counts
+
+    async def count(self) -> None:
+        """Count once, and log what is above its limit."""
+        for name, numbers in self.ports.items():
+            begun, before = self.of.handshakes().get(name, 0), self.of.remembered(name)
+            listed: list[Connection] = []
+            try:
+                for number in numbers:
+                    listed += await asyncio.to_thread(connections, number)
+            except OSError as error:
+                if str(error) != self._failed:
+                    self._failed = str(error)
+                    log.event("warning", "connections", name, f"cannot be counted: {error}")
+                continue
+            self.of.counted(name, listed, begun, before)
+            limits = self.warned if name == AGENTS else self.warned._replace(total=0)
+            for subject, text in self.of.warnings(name, listed, limits):
+                log.event("warning", "connections", subject, text)
+
+    async def run(self) -> None:
+        """Count until cancelled."""
+        while True:
+            await asyncio.sleep(EVERY_S)
+            await self.count()
