@@ -4,7 +4,7 @@
 # What the controller costs: the core alone, then the whole controller over gRPC on one core, beside a raw grpc.aio
 # server that answers the same streams and does nothing else.
 #   bench.sh [PART...]    parts: core metrics store all-send a-fifth saturated; default all of them
-#                         and, beside them: faults, replicas
+#                         and, beside them: abuse, faults, replicas
 # BENCH_SECONDS (default 30) is the counted length of each run under load. Quote ratios and medians: machines differ,
 # and the figures are only good while nothing else runs (the load generator reports when it had no core).
 
@@ -28,6 +28,7 @@ parts=("$@")
 for part in "${parts[@]}"; do
 	case $part in
 	replicas) step "what two replicas cost" python controller/benchmarks/replicas.py ;;
+	abuse) step "what others notice of abuse" python controller/benchmarks/abuse.py --json "$OUT/abuse.json" ;;
 	faults) step "what faults do to replicas" python controller/benchmarks/faults.py ;;
 	core) step "the core alone" python controller/benchmarks/core.py --json "$OUT/core.json" ;;
 	metrics) step "a scrape of the metrics" python controller/benchmarks/metrics.py --json "$OUT/metrics.json" ;;
@@ -40,7 +41,7 @@ for part in "${parts[@]}"; do
 			load a-fifth --cells 1000 --terminals 10 --sending 0.2 --compare-raw
 		;;
 	saturated) step "as many reports as it takes" load saturated --cells 100 --terminals 10 --saturate --compare-raw ;;
-	*) die "bench: unknown part '$part' (core, metrics, store, all-send, a-fifth, saturated, faults, replicas)" ;;
+	*) die "bench: unknown part '$part' (core, metrics, store, all-send, a-fifth, saturated, abuse, faults, replicas)" ;;
 	esac
 done
 printf '\nThe figures are in %s/\n' "$OUT"
