@@ -18,7 +18,7 @@ def test_the_program_is_given_the_virtualenvs_commands(tmp_path: Path) -> None:
     words = load.command_line(["--cells", "3"], program, Path("/venv/bin/python"))
     assert words[0] == str(program)
     assert words[-2:] == ["--cells", "3"]
-    assert "/venv/bin/airbound controller --plain-text --config {config}" in words
+    assert "/venv/bin/airbound controller {plain-text} --config {config}" in words
     assert any(word.startswith("/venv/bin/python -m airbound_lab.rawserver ") for word in words)
 
 
