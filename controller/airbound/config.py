@@ -113,10 +113,19 @@ class Limits:
         Field(
             ge=0,
             le=1_000_000,
-            description="of them, those that come from one address, which may stand for many where addresses are"
-            " translated (NAT); 0: no such limit",
+            description="in plain text: of them, those that come from one address, which may stand for many where"
+            " addresses are translated (NAT); 0: no such limit",
         ),
     ] = 1_000
+    streams_per_name_max: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=1_000_000,
+            description="with TLS: of them, those of one role and name, as certificates have them. A device has one, an"
+            " access point one for each BSS; one that has just been lost counts for up to 45 s. 0: no such limit",
+        ),
+    ] = 64
     reports_per_s: Annotated[float, Field(ge=0.1, le=10_000, description="reports of one stream")] = 20.0
     log_lines_per_s: Annotated[
         float,

@@ -51,6 +51,7 @@ class LiveController:
         operators: Sequence[str] = (LOOPBACK,),
         streams_max: int = 100,
         streams_per_address_max: int = 0,
+        streams_per_name_max: int = 0,
         reports_per_s: float = 1000.0,
         overrides: Sequence[CellOverride] = (),
         in_force: InForce | None = None,
@@ -65,6 +66,7 @@ class LiveController:
             Engine(parameters or Parameters(policy="paper"), mode, exempt, overrides, replicas=store is not None),
             streams_max=streams_max,
             streams_per_address_max=streams_per_address_max,
+            streams_per_name_max=streams_per_name_max,
             clock_us=(lambda: self.now_us) if store is None else monotonic_us,  # leases are the store's as well
             history=history,
         )
