@@ -40,6 +40,10 @@ KIB = 1024
 # A cell that is not reported is forgotten after so long, instead of ten minutes; entries of its stations 30 s later.
 FORGET_S = 30
 GONE_S = 3 * FORGET_S + 30.0
+# The events of `airbound events` are kept up to a number: by default it would be reached after some 10 minutes here,
+# and until then memory grows by them.
+EVENTS = 1_000
+CONFIGURATION = f"[safety]\nforget_ms = {FORGET_S * 1000}\n[events]\nkept = {EVENTS}\n"
 CHANGES = ("--roam-every", "20", "--reconnect-every", "30", "--away-max", "20", "--new-macs", "--change-every", "10")
 MODES = (operations_pb2.MODE_OBSERVE, operations_pb2.MODE_CONTROL, operations_pb2.MODE_UNSPECIFIED)
 
@@ -69,7 +73,7 @@ class Site:
         for number in range(self.arguments.replicas):
             made = processes.controller(
                 self.directory, f"c{number}", f"redis://{server.target}", policy="bdp", log="text",
-                identities=self.identities, more=f"[safety]\nforget_ms = {FORGET_S * 1000}\n",
+                identities=self.identities, more=CONFIGURATION,
             )  # fmt: skip
             self.controllers.append(await self.stack.enter_async_context(made))
             secured = self.identities and self.identities.client("operator", 0)

@@ -5,6 +5,7 @@ import argparse
 import asyncio
 import json
 import shutil
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ LOAD = Path(__file__).parents[2] / "build" / "airbound-load"
 
 
 def check(parser: argparse.ArgumentParser) -> None:
-    """End with a message if something is missing."""
+    """End with a message if something is missing. SIGTERM ends what was started, as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if not LOAD.exists() or shutil.which("haproxy") is None:
         parser.error("needs build/airbound-load and haproxy: make setup build")
 
