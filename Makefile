@@ -64,7 +64,7 @@ lab: ## run the lab, e.g. make lab ARGS='run --scenario uplink --terminals 5 --s
 	@scripts/build.sh
 	@.venv/bin/airbound-lab $(ARGS)
 
-bench: ## what the controller costs: the core alone, and under load beside a raw gRPC server (ten minutes)
+bench: ## what the controller costs: the core alone, and under load beside a raw gRPC server, and of two replicas (a quarter of an hour)
 	@scripts/setup.sh apt python go
 	@scripts/bench.sh $(ARGS)
 

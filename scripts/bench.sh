@@ -3,10 +3,11 @@
 #
 # What the controller costs: the core alone, then the whole controller over gRPC on one core, beside a raw grpc.aio
 # server that answers the same streams and does nothing else.
-#   bench.sh [PART...]    parts: core metrics store all-send a-fifth saturated; default all of them
-#                         and, beside them: abuse, faults, replicas
-# BENCH_SECONDS (default 30) is the counted length of each run under load. Quote ratios and medians: machines differ,
-# and the figures are only good while nothing else runs (the load generator reports when it had no core).
+#   bench.sh [PART...]    parts: core metrics store all-send a-fifth saturated replicas; default all of them
+#                         and, beside them: replicas-plain-text, abuse, faults, churn
+# BENCH_SECONDS (default 30) is the counted length of each run under load, CHURN_SECONDS (default 600) that of churn.
+# Quote ratios and medians: machines differ, and the figures are only good while nothing else runs (the load generator
+# reports when it had no core).
 
 . "$(dirname "$0")/lib.sh"
 use_tools
@@ -24,10 +25,21 @@ load() { # NAME OPTIONS...
 mkdir -p "$OUT"
 step "programs" scripts/build.sh
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(core metrics store all-send a-fifth saturated)
+[[ ${#parts[@]} -gt 0 ]] || parts=(core metrics store all-send a-fifth saturated replicas)
 for part in "${parts[@]}"; do
 	case $part in
-	replicas) step "what two replicas cost" python controller/benchmarks/replicas.py ;;
+	replicas)
+		step "what two replicas cost, mutual TLS" \
+			python controller/benchmarks/replicas.py --seconds "$SECONDS_EACH" --json "$OUT/replicas.json"
+		;;
+	replicas-plain-text)
+		step "what two replicas cost, plain text" python controller/benchmarks/replicas.py --plain-text \
+			--seconds "$SECONDS_EACH" --json "$OUT/replicas-plain-text.json"
+		;;
+	churn)
+		step "memory while terminals come and go" \
+			python controller/benchmarks/churn.py --seconds "${CHURN_SECONDS:-600}" --json "$OUT/churn.json"
+		;;
 	abuse) step "what others notice of abuse" python controller/benchmarks/abuse.py --json "$OUT/abuse.json" ;;
 	faults) step "what faults do to replicas" python controller/benchmarks/faults.py ;;
 	core) step "the core alone" python controller/benchmarks/core.py --json "$OUT/core.json" ;;
@@ -41,7 +53,10 @@ for part in "${parts[@]}"; do
 			load a-fifth --cells 1000 --terminals 10 --sending 0.2 --compare-raw
 		;;
 	saturated) step "as many reports as it takes" load saturated --cells 100 --terminals 10 --saturate --compare-raw ;;
-	*) die "bench: unknown part '$part' (core, metrics, store, all-send, a-fifth, saturated, abuse, faults, replicas)" ;;
+	*)
+		die "bench: unknown part '$part' (core, metrics, store, all-send, a-fifth, saturated, replicas," \
+			"replicas-plain-text, abuse, faults, churn)"
+		;;
 	esac
 done
 printf '\nThe figures are in %s/\n' "$OUT"

@@ -113,8 +113,8 @@ class Limits:
         Field(
             ge=0,
             le=1_000_000,
-            description="of them, those that come from one address, which may stand for many where addresses are"
-            " translated (NAT); 0: no such limit",
+            description="in plain text: of them, those that come from one address, which may stand for many where"
+            " addresses are translated (NAT); 0: no such limit",
         ),
     ] = 1_000
     streams_per_name_max: Annotated[
@@ -122,10 +122,10 @@ class Limits:
         Field(
             ge=0,
             le=1_000_000,
-            description="of them, those with certificates of one name: a device has one, and for a minute those that"
-            " broke; 0: no such limit",
+            description="with TLS: of them, those of one role and name, as certificates have them. A device has one, an"
+            " access point one for each BSS; one that has just been lost counts for up to 45 s. 0: no such limit",
         ),
-    ] = 16
+    ] = 64
     connections_max: Annotated[
         int,
         Field(

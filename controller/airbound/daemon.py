@@ -83,8 +83,9 @@ async def _serve(
     runner = Runner(
         Engine(config.parameters, config.mode, config.exempt, cell_overrides(config), replicas=replicas),
         streams_max=config.limits.streams_max,
-        streams_per_address_max=config.limits.streams_per_address_max,
-        streams_per_name_max=config.limits.streams_per_name_max,
+        # Behind a load balancer the address is the balancer's; with certificates nobody needs it.
+        streams_per_address_max=0 if security else config.limits.streams_per_address_max,
+        streams_per_name_max=config.limits.streams_per_name_max if security else 0,
         history=History(config.events.kept, config.events.bytes_max),
     )
     stack.enter_context(log.observed(runner.history.append))

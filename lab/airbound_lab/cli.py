@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, host, load, results, scenario, tables, variant
+from airbound_lab import arguments, certificates, host, load, results, scenario, tables, variant
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.medium import cli as medium
@@ -232,6 +232,7 @@ def _parser() -> argparse.ArgumentParser:
 
     compare.add(commands)
     medium.add(commands)
+    certificates.add(commands)
     commands.add_parser("load", help="load a controller with simulated agents", add_help=False)
     return parser
 

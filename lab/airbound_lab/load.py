@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PROGRAM = Path(__file__).parents[2] / "build" / "airbound-load"
-RAW = "-m airbound_lab.rawserver --listen {listen} --operators {operators} --answers-per-report {answers}"
+RAW = (
+    "-m airbound_lab.rawserver --listen {listen} --operators {operators} --answers-per-report {answers}"
+    " --tls-dir={tls-dir}"
+)
 
 
 def command_line(arguments: Sequence[str], program: Path, python: Path) -> list[str]:
@@ -25,7 +28,7 @@ def command_line(arguments: Sequence[str], program: Path, python: Path) -> list[
     """
     if not os.access(program, os.X_OK):
         raise UsageError(f"load: there is no {program}; run 'make build'")
-    controller = f"{python.with_name('airbound')} controller --plain-text --config {{config}}"
+    controller = f"{python.with_name('airbound')} controller {{plain-text}} --config {{config}}"
     return [str(program), "--command", controller, "--raw-command", f"{python} {RAW}", *arguments]
 
 

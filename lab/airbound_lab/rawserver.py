@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import datetime
 import os
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc
 import grpc.aio
 
 from airbound.grpc.server import AGENT_OPTIONS
+from airbound.grpc.server_certificates import ServerCertificates
+from airbound.pki.server_identity import Issued
+from airbound.testing.identities import LIFETIME, Identities
 from airbound.v1 import operations_pb2, terminal_pb2
 
 if TYPE_CHECKING:
@@ -58,19 +63,21 @@ class RawServer:
         return operations_pb2.GetControllerResponse(version="raw", counters=[counter]).SerializeToString()
 
 
-async def serve(listen: str, operators: str, answers_per_report: float) -> None:
-    """Serve until SIGTERM or SIGINT."""
+async def serve(listen: str, operators: str, answers_per_report: float, identities: Path | None = None) -> None:
+    """Serve until SIGTERM or SIGINT; with a directory of identities by mutual TLS."""
     raw = RawServer(answers_per_report)
+    people = _server(
+        operators,
+        {"/airbound.v1.OperationsService/GetController": grpc.unary_unary_rpc_method_handler(raw.controller)},
+        identities,
+    )
     agents = _server(
         listen,
         {
             "/airbound.v1.AccessPointService/Connect": grpc.stream_stream_rpc_method_handler(raw.access_point),
             "/airbound.v1.TerminalService/Connect": grpc.stream_stream_rpc_method_handler(raw.terminal),
         },
-    )
-    people = _server(
-        operators,
-        {"/airbound.v1.OperationsService/GetController": grpc.unary_unary_rpc_method_handler(raw.controller)},
+        identities,
     )
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -91,10 +98,24 @@ class _Methods(grpc.GenericRpcHandler):
         return self._methods.get(handler_call_details.method)
 
 
-def _server(address: str, methods: dict[str, Any]) -> grpc.aio.Server:
+def _credentials(identities: Path) -> grpc.ServerCredentials:
+    """For one port; as a controller has them, made in the same way."""
+
+    def now() -> datetime.datetime:
+        return datetime.datetime.now(datetime.UTC)
+
+    directory = Identities(identities).authority
+    certificates = ServerCertificates(Issued(directory, directory.load(now()), "raw", LIFETIME, now))
+    return certificates.credentials("agents", clients=True)
+
+
+def _server(address: str, methods: dict[str, Any], identities: Path | None) -> grpc.aio.Server:
     server = grpc.aio.server(options=AGENT_OPTIONS)  # the controller's: both sides of the comparison pay for the same
     server.add_generic_rpc_handlers((_Methods(methods),))
-    server.add_insecure_port(address)
+    if identities is None:
+        server.add_insecure_port(address)
+    else:
+        server.add_secure_port(address, _credentials(identities))
     return server
 
 
@@ -104,8 +125,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--listen", default="127.0.0.1:50051", metavar="ADDR:PORT", help="for agents")
     parser.add_argument("--operators", default="127.0.0.1:50052", metavar="ADDR:PORT", help="for GetController")
     parser.add_argument("--answers-per-report", type=float, default=0.5, metavar="X", help="default: %(default)s")
+    parser.add_argument("--tls-dir", default="", metavar="DIR", help="of airbound-lab certificates; empty: plain text")
     options = parser.parse_args(arguments)
-    asyncio.run(serve(options.listen, options.operators, options.answers_per_report))
+    identities = Path(options.tls_dir) if options.tls_dir else None
+    asyncio.run(serve(options.listen, options.operators, options.answers_per_report, identities))
     os._exit(0)  # closing thousands of streams one by one is of no use
 
 

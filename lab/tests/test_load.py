@@ -5,9 +5,10 @@ import asyncio
 import socket
 from pathlib import Path
 
-import grpc.aio
 import pytest
 
+from airbound.testing.agents import channel
+from airbound.testing.identities import Identities
 from airbound.v1 import operations_pb2, operations_pb2_grpc, terminal_pb2, terminal_pb2_grpc
 from airbound_lab import cli, load, rawserver
 
@@ -18,7 +19,7 @@ def test_the_program_is_given_the_virtualenvs_commands(tmp_path: Path) -> None:
     words = load.command_line(["--cells", "3"], program, Path("/venv/bin/python"))
     assert words[0] == str(program)
     assert words[-2:] == ["--cells", "3"]
-    assert "/venv/bin/airbound controller --plain-text --config {config}" in words
+    assert "/venv/bin/airbound controller {plain-text} --config {config}" in words
     assert any(word.startswith("/venv/bin/python -m airbound_lab.rawserver ") for word in words)
 
 
@@ -45,10 +46,29 @@ def _free_address() -> str:
         return f"127.0.0.1:{server.getsockname()[1]}"
 
 
-async def test_the_yardstick_counts_reports_and_answers_a_share_of_them() -> None:
+def test_certificates_are_made_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["certificates", str(tmp_path / "ids"), "--cells", "2", "--terminals", "3"]
+    assert cli.main(words) == 0
+    assert ": 9 certificates made in " in capsys.readouterr().out  # the operator's is one
+    assert cli.main(words) == 0
+    assert ": 0 certificates made in " in capsys.readouterr().out
+    assert cli.main([*words[:2], "--cells", "0"]) == 2
+    (tmp_path / "ids").chmod(0o755)
+    assert cli.main(words) == 2
+    assert "open to others" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("tls", [False, True])
+async def test_the_yardstick_counts_reports_and_answers_a_share_of_them(tmp_path: Path, tls: bool) -> None:  # noqa: FBT001
     listen, operators = _free_address(), _free_address()
-    serving = asyncio.create_task(rawserver.serve(listen, operators, 0.25))
-    async with grpc.aio.insecure_channel(listen) as agents, grpc.aio.insecure_channel(operators) as people:
+    identities = Identities(tmp_path / "ids") if tls else None
+    if identities is not None:
+        identities.make(0, 1)
+    serving = asyncio.create_task(rawserver.serve(listen, operators, 0.25, identities and identities.path))
+    async with (
+        channel(listen, identities and identities.client("terminal", 0)) as agents,
+        channel(operators, identities and identities.client("operator", 0)) as people,
+    ):
         stream = terminal_pb2_grpc.TerminalServiceStub(agents).Connect(wait_for_ready=True)
         for number in range(400):
             report = terminal_pb2.TerminalReport(sequence=number + 1)

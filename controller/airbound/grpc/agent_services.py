@@ -60,7 +60,7 @@ class AgentServices:
             runner.refuse(f"{role} at {context.peer()}", error.reason)
             await abort(context, error.reason)
             raise
-        refusal = runner.refuse_stream(peer.principal, peer.address, named=peer.certificate is not None)
+        refusal = runner.refuse_stream(peer.principal, peer.address)
         if refusal is not None:
             await abort(context, refusal)
         stream = Stream(runner.next_stream(), peer.principal, peer.address)

@@ -9,11 +9,10 @@ time is done in one turn.
 import asyncio
 import itertools
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Protocol
 
-from airbound.core.addresses import Address, Mac, address_text
+from airbound.core.addresses import Address, Mac
 from airbound.core.effects import (
     CellChanged,
     CellForgotten,
@@ -36,10 +35,10 @@ from airbound.runtime import log
 from airbound.runtime.choices import Choices
 from airbound.runtime.history import History
 from airbound.runtime.measures import Measures
+from airbound.runtime.stream_limits import STREAMS_MAX, StreamLimits
 
 TIMER_STEP_US = 20_000
 NEVER_US = 2**63
-STREAMS_MAX = 20_000
 
 
 def monotonic_us() -> int:
@@ -105,11 +104,7 @@ class Runner:
         self.history = history or History()
         self.measures = Measures()
         self.choices = Choices()
-        self._streams_max = streams_max
-        self._streams_per_address_max = streams_per_address_max
-        self._streams_per_name_max = streams_per_name_max
-        self._streams_from = Counter[Address]()
-        self._streams_of = Counter[Principal]()
+        self._limits = StreamLimits(streams_max, streams_per_address_max, streams_per_name_max)
         self._clock_us = clock_us
         self._numbers = itertools.count(1)
         self._sessions: dict[int, Session] = {}
@@ -141,20 +136,13 @@ class Runner:
         """Open streams of agents."""
         return len(self._sessions)
 
-    def refuse_stream(self, principal: Principal, address: Address, *, named: bool = False) -> Reason | None:
-        """Why a stream is not taken; counted. `named`: the name is a certificate's, not that of an address."""
+    def refuse_stream(self, principal: Principal, address: Address) -> Reason | None:
+        """Why a stream is not taken; counted."""
         if self._stopped:
             return Reason(Code.STOPPING)
-        if len(self._sessions) >= self._streams_max:
-            reason = Reason(Code.TOO_MANY_STREAMS, limit=self._streams_max)
-        elif address and 0 < self._streams_per_address_max <= self._streams_from[address]:
-            reason = Reason(Code.TOO_MANY_STREAMS, address_text(address), limit=self._streams_per_address_max)
-        elif named and 0 < self._streams_per_name_max <= self._streams_of[principal]:
-            name = f"{principal.role}/{principal.name}"
-            reason = Reason(Code.TOO_MANY_STREAMS, name, limit=self._streams_per_name_max)
-        else:
-            return None
-        self._refused(reason, refusal(principal, reason))
+        reason = self._limits.refusal(principal, address)
+        if reason is not None:
+            self._refused(reason, refusal(principal, reason))
         return reason
 
     def refuse(self, who: str, reason: Reason) -> None:
@@ -175,8 +163,7 @@ class Runner:
     def open(self, session: Session) -> None:
         """A stream has begun."""
         self._sessions[session.stream.number] = self._ports[session.stream.number] = session
-        self._streams_from[session.stream.address] += 1
-        self._streams_of[session.stream.principal] += 1
+        self._limits.opened(session.stream)
         self.measures.streams[session.stream.principal.role] += 1
         self.measures.streams_opened[session.stream.principal.role] += 1
 
@@ -184,14 +171,8 @@ class Runner:
         """A stream has ended."""
         if self._sessions.pop(session.stream.number, None) is not None:
             self._ports.pop(session.stream.number, None)
-            address = session.stream.address
             self.measures.streams[session.stream.principal.role] -= 1
-            self._streams_from[address] -= 1
-            if not self._streams_from[address]:
-                del self._streams_from[address]
-            self._streams_of[session.stream.principal] -= 1
-            if not self._streams_of[session.stream.principal]:
-                del self._streams_of[session.stream.principal]
+            self._limits.closed(session.stream)
             self.submit(Disconnected(session.stream))
 
     def attach(self, port: Session) -> None:

@@ -53,6 +53,7 @@ class LiveController:
         operators: Sequence[str] = (LOOPBACK,),
         streams_max: int = 100,
         streams_per_address_max: int = 0,
+        streams_per_name_max: int = 0,
         reports_per_s: float = 1000.0,
         limits: Limits | None = None,
         overrides: Sequence[CellOverride] = (),
@@ -68,7 +69,7 @@ class LiveController:
             Engine(parameters or Parameters(policy="paper"), mode, exempt, overrides, replicas=store is not None),
             streams_max=streams_max,
             streams_per_address_max=streams_per_address_max,
-            streams_per_name_max=(limits or Limits()).streams_per_name_max,
+            streams_per_name_max=streams_per_name_max or ((limits or Limits()).streams_per_name_max if security else 0),
             clock_us=(lambda: self.now_us) if store is None else monotonic_us,  # leases are the store's as well
             history=history,
         )

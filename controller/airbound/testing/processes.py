@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+from airbound.testing.identities import Identities
+
 READY_S = 60.0
 
 
@@ -57,7 +59,11 @@ class Process:
                 await asyncio.sleep(0.05)
 
     async def __aenter__(self) -> Self:
-        await self.start()
+        try:
+            await self.start()
+        except BaseException:
+            await self.__aexit__()
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -105,18 +111,30 @@ def controller(
     cluster: bool = False,
     log: str = "json",
     environment: Mapping[str, str] | None = None,
+    identities: Identities | None = None,
+    limits: str = "streams_per_address_max = 0\n",
+    core: int | None = None,
+    more: str = "",  # tables of the configuration
 ) -> Process:
-    """A controller with a store, in plain text."""
+    """A controller with a store; with identities by mutual TLS, otherwise in plain text. On one core if that is given.
+    An empty URL is a store in memory.
+    """
     port, operators = free_port(), free_port()
     config = directory / f"{name}.toml"
     config.write_text(
         f'listen = "127.0.0.1:{port}"\noperators = ["127.0.0.1:{operators}"]\nlog = "{log}"\npolicy = "{policy}"\n'
-        "[limits]\nlog_lines_per_s = 100000.0\nstreams_per_address_max = 0\n[identity]\nmatch_addresses = false\n"
+        f"[limits]\nlog_lines_per_s = 100000.0\n{limits}[identity]\nmatch_addresses = false\n"
         '[metrics]\nlisten = ""\n'
-        f'[store]\nurl = "{store_url}"\ncluster = {str(cluster).lower()}\n',
+        f'[store]\nurl = "{store_url}"\ncluster = {str(cluster).lower()}\n'
+        + more
+        + (f'[tls]\ndirectory = "{identities.authority.path}"\nenrollment = ""\n' if identities else ""),
         encoding="utf-8",
     )
-    argv = [sys.executable, "-m", "airbound", "controller", "--plain-text", "--config", str(config)]
+    argv = [sys.executable, "-m", "airbound", "controller", "--config", str(config)]
+    if identities is None:
+        argv.append("--plain-text")
+    if core is not None:
+        argv = ["taskset", "--cpu-list", str(core), *argv]
     made = Process(argv, port, directory / f"{name}.log", environment)
     made.operators = f"127.0.0.1:{operators}"
     return made
@@ -143,13 +161,19 @@ def haproxy(directory: Path, targets: list[str]) -> Process:
     """A load balancer that passes TCP on to each target in turn."""
     port = free_port()
     servers = "".join(f"  server s{number} {target}\n" for number, target in enumerate(targets))
-    config = directory / "haproxy.cfg"
-    config.write_text(
+    return haproxy_of(
+        directory,
+        port,
         "defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 15m\n  timeout server 15m\n"
         f"frontend agents\n  bind 127.0.0.1:{port}\n  maxconn 50000\n  default_backend controllers\n"
         f"backend controllers\n  balance roundrobin\n{servers}",
-        encoding="ascii",
     )
+
+
+def haproxy_of(directory: Path, port: int, configuration: str) -> Process:
+    """A load balancer with this configuration, which listens on a port of the loopback interface."""
+    config = directory / "haproxy.cfg"
+    config.write_text(configuration, encoding="ascii")
     program = shutil.which("haproxy") or "/usr/sbin/haproxy"
     return Process([program, "-db", "-f", str(config)], port, directory / "haproxy.log")
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import grpc.aio
 
 from airbound.core.addresses import mac_from_text
-from airbound.testing.agents import FakeAccessPoint, FakePhone
+from airbound.testing.agents import FakeAccessPoint, FakePhone, Secured
 from airbound.testing.live import ACK_IP_BYTES, IP_BYTES, LINK_BYTES, PACKETS_PER_S, upload
 from airbound.v1 import access_point_pb2, terminal_pb2
 
@@ -76,8 +76,8 @@ class _Connecting:
 class Phone(FakePhone):
     """A phone whose leases end by the clock."""
 
-    def __init__(self, target: str, mac: str, noted: Callable[[str], None]) -> None:
-        super().__init__(target, mac)
+    def __init__(self, target: str, mac: str, noted: Callable[[str], None], secured: Secured | None) -> None:
+        super().__init__(target, mac, secured)
         self._noted = noted
         self._lease: asyncio.TimerHandle | None = None
 
@@ -107,12 +107,12 @@ class Phone(FakePhone):
 class RealPhone(_Connecting):
     """A phone that sends, or does not, and reports twice a second."""
 
-    def __init__(self, targets: Sequence[str], mac: str, *, seed: int) -> None:
+    def __init__(self, targets: Sequence[str], mac: str, *, seed: int, secured: Secured | None = None) -> None:
         super().__init__(targets, seed)
         self.mac = mac
         self.sends = True
         self.history: list[Happened] = []
-        self._phone = Phone(targets[0], mac, self._note)
+        self._phone = Phone(targets[0], mac, self._note, secured)
 
     @property
     def bounds(self) -> dict[str, tuple[int, int]]:
@@ -142,13 +142,15 @@ class RealPhone(_Connecting):
 class RealAccessPoint(_Connecting):
     """An access point that reports twice a second which of its stations send."""
 
-    def __init__(self, targets: Sequence[str], bssid: str, stations: Sequence[str], *, seed: int) -> None:
+    def __init__(
+        self, targets: Sequence[str], bssid: str, stations: Sequence[str], *, seed: int, secured: Secured | None = None
+    ) -> None:
         super().__init__(targets, seed)
         self.bssid = bssid
         self.sending = set(stations)
         self._packets = dict.fromkeys(stations, 0)
         self._began_s = asyncio.get_running_loop().time() - 10
-        self._agent = FakeAccessPoint(targets[0])
+        self._agent = FakeAccessPoint(targets[0], secured)
 
     async def session(self, target: str) -> None:
         """Report until the stream breaks."""

@@ -321,7 +321,7 @@ async def test_more_streams_than_the_controller_takes_from_one_address() -> None
                 await again.until(lambda: again.reporting.interval_ms != 0)
         await are_open(0)
         assert refused(live, Code.TOO_MANY_STREAMS) == 1
-        assert list(live.runner._streams_from.values()) == [1]
+        assert live.runner._limits.peers() == 2  # the access point's address and name
 
 
 async def test_nothing_is_left_of_a_stream_that_ended(live: LiveController) -> None:

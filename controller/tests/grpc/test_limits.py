@@ -156,7 +156,7 @@ async def test_streams_of_one_name_are_limited(patient: World) -> None:
         return patient.live.runner.streams == 2
 
     await patient.live.until(gone)
-    assert len(patient.live.runner._streams_of) == 2
+    assert len(patient.live.runner._limits._by_principal) == 2
 
 
 async def test_a_stream_without_a_report_is_ended(tmp_path: Path) -> None:

@@ -132,6 +132,21 @@ async def test_a_cell_works_and_names_are_those_of_the_certificates(world: World
     assert world.security.certificates.handshakes()["agents"] >= 3
 
 
+async def test_a_name_has_so_many_streams_whatever_others_of_its_address_have(site: Site) -> None:
+    async with site.security() as security, controller(site, security, streams_per_name_max=1) as live:
+        client = site.client("terminal", "phone0")
+        async with FakePhone(live.target, MACS[0], client.secured()) as first:
+            await first.report(upload(), monotonic_us=1)
+            await first.until(lambda: first.reporting.interval_ms != 0)
+            async with FakePhone(live.target, MACS[0], client.secured()) as second:
+                error = await ended(second)
+            assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert error.details() == "more than 1 streams from terminal/phone0"
+            other = await live.phone(1)
+            await other.report(upload(), monotonic_us=1)
+            await other.until(lambda: other.reporting.interval_ms != 0)
+
+
 @pytest.mark.parametrize("who", ["plain text", "no certificate", "another authority", "over", "for servers only"])
 async def test_whom_the_handshake_turns_away(world: World, who: str) -> None:
     """gRPC has no status for it: the client sees a connection that fails, the controller sees nothing."""

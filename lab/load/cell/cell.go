@@ -3,6 +3,7 @@
 package cell
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -153,6 +154,21 @@ func (c *Cell) Roam(nowUS int64, t *Terminal, to *Cell) (left, joined airboundv1
 	to.join(nowUS, t)
 	return airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT,
 		airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED
+}
+
+// Rejoin has a terminal join its cell again as another station, with a new MAC address. It must have no stream: an
+// agent's MAC does not change on one. The access point must report at once, with the returned trigger.
+func (c *Cell) Rejoin(nowUS int64, t *Terminal) airboundv1.AccessPointReportTrigger {
+	c.advance(nowUS)
+	t.advance(nowUS)
+	c.members = slices.DeleteFunc(c.members, func(member *Terminal) bool { return member == t })
+	// Locally administered, and of another prefix than those that terminals begin with.
+	const prefix, randomBits = 0x06, 40
+	random := t.macs.Uint64N(1 << randomBits)
+	t.mac = binary.BigEndian.AppendUint64(nil, prefix<<randomBits|random)[2:]
+	t.station.message = nil
+	c.join(nowUS, t)
+	return airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED
 }
 
 // sendersMax and sendersMin are the numbers of senders between which changes go: all that may send, and half of them.

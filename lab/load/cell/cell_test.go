@@ -218,3 +218,36 @@ func TestTimesKeepToTheirPlan(t *testing.T) {
 		t.Errorf("%d in 1000 s, one each 10 s was asked for", count)
 	}
 }
+
+func TestATerminalThatRejoinsIsAnotherStation(t *testing.T) {
+	p := parameters()
+	cells, terminals := cell.New(p, startUS)
+	c, before := cells[0], map[string]bool{}
+	c.Connected(startUS)
+	for _, station := range c.Report(startUS, interval).GetStations() {
+		before[string(station.GetMac())] = true
+	}
+	joined := airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED
+	if trigger := c.Rejoin(startUS+secondUS, terminals[0]); trigger != joined {
+		t.Errorf("trigger %v", trigger)
+	}
+	seen := map[string]bool{}
+	for _, station := range c.Report(startUS+secondUS, joined).GetStations() {
+		mac := station.GetMac()
+		seen[string(mac)] = true
+		if before[string(mac)] {
+			continue
+		}
+		if len(mac) != 6 || mac[0]&3 != 2 || station.GetConnectedTimeMs() != 0 || station.GetRxBytes() != 0 {
+			t.Errorf("the new station is %v", station)
+		}
+	}
+	if len(seen) != p.TerminalsPerCell || len(c.Members()) != p.TerminalsPerCell {
+		t.Errorf("%d stations, %d members", len(seen), len(c.Members()))
+	}
+	var report airboundv1.TerminalReport
+	terminals[0].Report(startUS+secondUS, &report)
+	if mac := string(report.GetMac()); before[mac] || !seen[mac] {
+		t.Errorf("the terminal reports %x", mac)
+	}
+}

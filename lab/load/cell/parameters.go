@@ -32,6 +32,8 @@ type Parameters struct {
 	ChangeEveryUS int64
 	// RoamEveryUS and ReconnectEveryUS are means of one station and one agent.
 	RoamEveryUS, ReconnectEveryUS int64
+	// NewMACs has a terminal that reconnects come back with another MAC address, as phones do that randomise theirs.
+	NewMACs bool
 	// SharedAddress has every agent connect from 127.0.0.1; access points then report no addresses.
 	SharedAddress bool
 }
@@ -42,6 +44,7 @@ const (
 	sequenceReconnects
 	sequenceRoams
 	sequenceChanges
+	sequenceMACs
 )
 
 // kinds of agents, for random sequences and MAC addresses.

@@ -52,6 +52,7 @@ type Terminal struct {
 	number          int
 	mac             []byte
 	random          *rand.Rand
+	macs            *rand.Rand
 	phaseUS         int64
 	heartbeatPhase  float64 // 0 to 1, of the heartbeat's period
 	connected       bool
@@ -82,6 +83,7 @@ func newTerminal(p Parameters, cellNumber, number int, nowUS int64) *Terminal {
 		advancedUS:    nowUS,
 		mac:           mac(kindTerminal, number),
 		random:        p.random(kindTerminal, number, sequenceReports),
+		macs:          p.random(kindTerminal, number, sequenceMACs),
 		ownIntervalUS: p.IntervalUS,
 		nextReportUS:  math.MaxInt64,
 		nextSampleUS:  math.MaxInt64,

@@ -7,6 +7,7 @@ package controllertest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -34,6 +36,8 @@ type Controller struct {
 	LeaseMS uint32
 	// NoRenewals lets leases end.
 	NoRenewals bool
+	// TLS is what both ports are served with; nil: plain text.
+	TLS *tls.Config
 
 	mutex      sync.Mutex
 	stations   map[string]*station // by MAC
@@ -84,7 +88,11 @@ func (c *Controller) Serve(t *testing.T) (agents, operators netip.AddrPort) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := grpc.NewServer()
+		var options []grpc.ServerOption
+		if c.TLS != nil {
+			options = append(options, grpc.Creds(credentials.NewTLS(c.TLS)))
+		}
+		server := grpc.NewServer(options...)
 		register(server)
 		go func() { _ = server.Serve(listener) }()
 		t.Cleanup(server.Stop)
@@ -116,6 +124,13 @@ func (c *Controller) Reports() int64 {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.reports
+}
+
+// Stations is how many different ones were reported.
+func (c *Controller) Stations() int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return len(c.stations)
 }
 
 // Complaints are what real agents would not do.

@@ -3,6 +3,7 @@
 package fleet
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/lab/load/cell"
+	"github.com/airbound/airbound/lab/load/secure"
 	"github.com/airbound/airbound/lab/load/stream"
 )
 
@@ -20,6 +22,7 @@ type state int
 const (
 	closed     state = iota
 	connecting       // TCP
+	securing         // TLS: the handshake
 	opening          // HTTP/2: the server's settings are awaited
 	open
 )
@@ -37,7 +40,8 @@ type agent struct {
 	fd      int
 	epoch   int32 // counts connections; events of earlier ones are ignored
 	stream  *stream.Stream
-	unsent  []byte // what the socket did not take
+	secure  *secure.Conn // nil in plain text
+	unsent  []byte       // what the socket did not take
 	retryUS int64
 	tries   int
 	place   int // in the queue of timers
@@ -47,7 +51,7 @@ type agent struct {
 const (
 	backOffMinUS = 100_000
 	backOffMaxUS = 5_000_000
-	// An agent that reconnects is away for this long, or up to ten times as long.
+	// An agent that reconnects is away for this long, or longer.
 	awayMinUS = 100_000
 	// unsentMax bytes may wait; while more do, reports are dropped, as real agents do.
 	unsentMax = 16 << 10
@@ -61,7 +65,7 @@ func (a *agent) nextUS(saturate bool) int64 {
 			return min(a.retryUS, a.terminal.NextUS())
 		}
 		return a.retryUS
-	case connecting, opening:
+	case connecting, securing, opening:
 		return math.MaxInt64
 	default:
 	}
@@ -149,22 +153,40 @@ func (f *Fleet) writable(a *agent) error {
 		if code != 0 {
 			return fmt.Errorf("connect: %w", unix.Errno(code))
 		}
-		a.state, a.stream, a.unsent = opening, stream.New(), nil
-		opening := f.terminalOpening
-		if a.cell != nil {
-			opening = f.accessPointOpening
-		}
+		a.unsent = nil
 		if err := f.watch(a, unix.EPOLLIN); err != nil {
 			return err
 		}
-		return f.write(a, opening)
+		if f.cfg.Identities == nil {
+			return f.open(a)
+		}
+		var hello []byte
+		a.state = securing
+		a.secure, hello = secure.Start(f.cipherBuffer[:0], f.cfg.Identities.Client(f.certificate(a)))
+		return f.transmit(a, hello)
 	}
 	unsent := a.unsent
 	a.unsent = nil
 	if err := f.watch(a, unix.EPOLLIN); err != nil {
 		return err
 	}
-	return f.write(a, unsent)
+	return f.transmit(a, unsent)
+}
+
+func (f *Fleet) certificate(a *agent) *tls.Certificate {
+	if a.cell != nil {
+		return &f.cfg.Identities.AccessPoints[a.index]
+	}
+	return &f.cfg.Identities.Terminals[a.index]
+}
+
+// open begins with HTTP/2.
+func (f *Fleet) open(a *agent) error {
+	a.state, a.stream = opening, stream.New()
+	if a.cell != nil {
+		return f.write(a, f.accessPointOpening)
+	}
+	return f.write(a, f.terminalOpening)
 }
 
 func (f *Fleet) watch(a *agent, events uint32) error {
@@ -175,8 +197,20 @@ func (f *Fleet) watch(a *agent, events uint32) error {
 	return nil
 }
 
-// write sends bytes or keeps what the socket does not take.
+// write sends bytes of HTTP/2.
 func (f *Fleet) write(a *agent, data []byte) error {
+	if len(data) == 0 || a.secure == nil {
+		return f.transmit(a, data)
+	}
+	encrypted, err := a.secure.Send(f.cipherBuffer[:0], data)
+	if err != nil {
+		return err
+	}
+	return f.transmit(a, encrypted)
+}
+
+// transmit gives bytes to the socket, or keeps what it does not take.
+func (f *Fleet) transmit(a *agent, data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
@@ -206,8 +240,28 @@ func (f *Fleet) readable(a *agent) error {
 	case n == 0:
 		return errors.New("the server closed the connection")
 	}
+	if a.secure == nil {
+		return f.received(a, f.readBuffer[:n])
+	}
+	plain, out, err := a.secure.Receive(f.plainBuffer[:0], f.cipherBuffer[:0], f.readBuffer[:n])
+	if transmitErr := f.transmit(a, out); err == nil {
+		err = transmitErr
+	}
+	if a.state == securing && a.secure.Complete() && err == nil {
+		err = f.open(a)
+	}
+	if a.stream != nil && len(plain) > 0 { // what came before an error counts, above all a status
+		if receivedErr := f.received(a, plain); receivedErr != nil {
+			return receivedErr
+		}
+	}
+	return err
+}
+
+// received takes bytes of HTTP/2.
+func (f *Fleet) received(a *agent, data []byte) error {
 	nowUS := NowUS()
-	out, err := a.stream.Receive(f.outBuffer[:0], f.readBuffer[:n], func(message []byte) {
+	out, err := a.stream.Receive(f.outBuffer[:0], data, func(message []byte) {
 		f.deliver(a, message, nowUS)
 	})
 	if writeErr := f.write(a, out); err == nil {
@@ -237,7 +291,10 @@ func (f *Fleet) close(a *agent, waitUS int64) {
 		}
 	}
 	_ = unix.Close(a.fd)
-	a.state, a.stream, a.unsent = closed, nil, nil
+	if a.secure != nil {
+		a.secure.Close()
+	}
+	a.state, a.stream, a.secure, a.unsent = closed, nil, nil, nil
 	a.retryUS = NowUS() + waitUS
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/airbound/airbound/lab/load/cell"
 	"github.com/airbound/airbound/lab/load/measure"
+	"github.com/airbound/airbound/lab/load/secure"
 	"github.com/airbound/airbound/lab/load/stream"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -35,12 +36,16 @@ type Config struct {
 	Outstanding int64
 	// ExpectBounds is off for a server that computes none.
 	ExpectBounds bool
+	// AwayMaxUS is for how long an agent that reconnects is away, at most; at least 0.1 s.
+	AwayMaxUS int64
+	// Identities are what agents connect with; nil: in plain text.
+	Identities *secure.Identities
 }
 
 // Counts may be read at any time.
 type Counts struct {
-	// Open streams.
-	Open atomic.Int64
+	// Open streams; all that were ever opened.
+	Open, Opened atomic.Int64
 	// Offered reports: those sent, and those dropped because the connection was full. TerminalReports and
 	// AccessPointReports are those sent.
 	Offered, TerminalReports, AccessPointReports atomic.Int64
@@ -68,6 +73,7 @@ type Fleet struct {
 
 	terminalOpening, accessPointOpening []byte
 	readBuffer, outBuffer, encoded      []byte
+	plainBuffer, cipherBuffer           []byte
 	request                             airboundv1.TerminalServiceConnectRequest
 	accessPointRequest                  airboundv1.AccessPointServiceConnectRequest
 	response                            airboundv1.TerminalServiceConnectResponse
@@ -91,13 +97,18 @@ func New(cfg Config) (*Fleet, error) {
 		return nil, fmt.Errorf("create epoll: %w", err)
 	}
 	const bufferBytes = 64 << 10
+	scheme, authority := stream.Plain, cfg.Address.String()
+	if cfg.Identities != nil {
+		scheme = stream.Secure
+	}
 	nowUS := NowUS()
 	f := &Fleet{
 		cfg: cfg, epoll: epoll, tasks: make(chan func()), ended: make(chan struct{}),
 		random:             rand.New(rand.NewPCG(cfg.Cells.Seed, 0)), //nolint:gosec // back-off
-		terminalOpening:    stream.Opening(airboundv1.TerminalService_Connect_FullMethodName, cfg.Address.String()),
-		accessPointOpening: stream.Opening(airboundv1.AccessPointService_Connect_FullMethodName, cfg.Address.String()),
+		terminalOpening:    stream.Opening(scheme, airboundv1.TerminalService_Connect_FullMethodName, authority),
+		accessPointOpening: stream.Opening(scheme, airboundv1.AccessPointService_Connect_FullMethodName, authority),
 		readBuffer:         make([]byte, bufferBytes), outBuffer: make([]byte, 0, bufferBytes),
+		plainBuffer: make([]byte, 0, bufferBytes), cipherBuffer: make([]byte, 0, bufferBytes),
 		causes: map[string]int{}, handledMoved: nowUS,
 	}
 	f.request.Report = &airboundv1.TerminalReport{}
@@ -239,7 +250,7 @@ func (f *Fleet) event(a *agent, event unix.EpollEvent) {
 	if a.state == connecting || event.Events&unix.EPOLLOUT != 0 {
 		err = f.writable(a)
 	}
-	if err == nil && a.stream != nil && event.Events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+	if err == nil && a.state > connecting && event.Events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		err = f.readable(a)
 	}
 	if err != nil {
@@ -307,7 +318,11 @@ func (f *Fleet) wakeTerminal(a *agent, nowUS int64) error {
 
 func (f *Fleet) reconnect(a *agent) {
 	a.tries = 0
-	f.close(a, awayMinUS+f.random.Int64N(9*awayMinUS))
+	f.close(a, awayMinUS+f.random.Int64N(max(1, f.cfg.AwayMaxUS-awayMinUS)))
+	if a.terminal != nil && f.cfg.Cells.NewMACs {
+		from, nowUS := f.cellOf(a.terminal), NowUS()
+		f.reportNow(from, nowUS, from.cell.Rejoin(nowUS, a.terminal))
+	}
 }
 
 // roam moves a terminal to the cell beside its own; cells are neighbours in pairs.
@@ -465,6 +480,7 @@ func (f *Fleet) saturate() {
 func (f *Fleet) opened(a *agent, nowUS int64) {
 	a.state, a.tries = open, 0
 	f.counts.Open.Add(1)
+	f.counts.Opened.Add(1)
 	if a.cell != nil {
 		a.cell.Connected(nowUS)
 	} else {

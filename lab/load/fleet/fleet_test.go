@@ -9,9 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/airbound/airbound/internal/credentials/credentialstest"
 	"github.com/airbound/airbound/lab/load/cell"
 	"github.com/airbound/airbound/lab/load/controllertest"
 	"github.com/airbound/airbound/lab/load/fleet"
+	"github.com/airbound/airbound/lab/load/secure"
+	"github.com/airbound/airbound/lab/load/secure/securetest"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -56,12 +59,39 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	t.Fatalf("never came true: %s", what)
 }
 
+// secured has a controller and a fleet speak TLS.
+func secured(t *testing.T, controller *controllertest.Controller, cfg fleet.Config) fleet.Config {
+	t.Helper()
+	authority, p := credentialstest.NewAuthority(t, "authority"), cfg.Cells
+	terminals := p.Cells * p.TerminalsPerCell
+	controller.TLS = securetest.Server(t, authority, authority)
+	directory := securetest.Directory(t, authority, p.Cells, terminals, time.Hour)
+	var err error
+	if cfg.Identities, err = secure.Load(directory, 0, p.Cells, 0, terminals); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
 func TestBoundsAreExpectedRecognisedAndInForce(t *testing.T) {
 	t.Parallel()
-	p := parameters()
-	p.ChangeEveryUS = 2 * secondUS
-	controller := &controllertest.Controller{}
-	f, ctx := start(t, controller, fleet.Config{Cells: p, ExpectBounds: true})
+	for _, plain := range []bool{true, false} {
+		t.Run(map[bool]string{true: "plain text", false: "TLS"}[plain], func(t *testing.T) {
+			t.Parallel()
+			p := parameters()
+			p.ChangeEveryUS = 2 * secondUS
+			controller, cfg := &controllertest.Controller{}, fleet.Config{Cells: p, ExpectBounds: true}
+			if !plain {
+				cfg = secured(t, controller, cfg)
+			}
+			boundsAreExpectedRecognisedAndInForce(t, controller, cfg)
+		})
+	}
+}
+
+func boundsAreExpectedRecognisedAndInForce(t *testing.T, controller *controllertest.Controller, cfg fleet.Config) {
+	t.Helper()
+	f, ctx := start(t, controller, cfg)
 	eventually(t, "all connected", func() bool { return f.Counts().Open.Load() == 10 })
 	eventually(t, "all in force", func() bool { return controller.InForce() == 8 })
 	f.Do(ctx, func() { f.SetCounted(true); f.StartChanges() })
@@ -95,12 +125,14 @@ func TestBoundsAreExpectedRecognisedAndInForce(t *testing.T) {
 	eventually(t, "every report counted", func() bool { return controller.Reports() >= f.Counts().Sent()-2 })
 }
 
-func TestRoamingAndReconnecting(t *testing.T) {
+func TestRoamingAndReconnectingOverTLSWithNewMACs(t *testing.T) {
 	t.Parallel()
 	p := parameters()
-	p.RoamEveryUS, p.ReconnectEveryUS = 2*secondUS, 2*secondUS
+	p.RoamEveryUS, p.ReconnectEveryUS, p.NewMACs = 2*secondUS, 2*secondUS, true
 	controller := &controllertest.Controller{}
-	f, ctx := start(t, controller, fleet.Config{Cells: p, ExpectBounds: true})
+	f, ctx := start(t, controller, secured(t, controller, fleet.Config{
+		Cells: p, ExpectBounds: true, AwayMaxUS: secondUS / 2,
+	}))
 	eventually(t, "all connected", func() bool { return f.Counts().Open.Load() == 10 })
 	f.Do(ctx, f.StartChanges)
 	eventually(t, "reports of stations that join and leave", func() bool {
@@ -109,6 +141,10 @@ func TestRoamingAndReconnecting(t *testing.T) {
 		return controller.AccessPointTriggers(joined) > 3 && controller.AccessPointTriggers(left) > 3
 	})
 	eventually(t, "new streams", func() bool { return controller.Streams() > 20 })
+	if opened := f.Counts().Opened.Load(); opened < 20 {
+		t.Errorf("%d streams were opened", opened)
+	}
+	eventually(t, "new stations", func() bool { return controller.Stations() > 12 })
 	if broken := f.Counts().Broken.Load(); broken > 0 {
 		f.Do(ctx, func() { t.Errorf("%d broken: %v", broken, f.Causes()) })
 	}

@@ -20,6 +20,8 @@ type Round struct {
 	Commands        int64 `json:"commands"`
 	SetBounds       int64 `json:"set_bounds"`
 	RefusedCommands int64 `json:"refused_commands"`
+	// Streams that were opened in the window.
+	OpenedStreams int64 `json:"opened_streams"`
 	// Streams that ended though nobody meant them to.
 	BrokenStreams int64 `json:"broken_streams"`
 	// CPU and memory of the server; nil if its process is not known.

@@ -4,10 +4,12 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -22,10 +24,14 @@ type Operators struct {
 	client airboundv1.OperationsServiceClient
 }
 
-// DialOperators prepares a connection.
-func DialOperators(address string) (*Operators, error) {
+// DialOperators prepares a connection, in plain text if config is nil.
+func DialOperators(address string, config *tls.Config) (*Operators, error) {
+	transport := insecure.NewCredentials()
+	if config != nil {
+		transport = credentials.NewTLS(config)
+	}
 	conn, err := grpc.NewClient("passthrough:///"+address,
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(), grpc.WithDisableServiceConfig())
+		grpc.WithTransportCredentials(transport), grpc.WithNoProxy(), grpc.WithDisableServiceConfig())
 	if err != nil {
 		return nil, fmt.Errorf("prepare connection to %s: %w", address, err)
 	}

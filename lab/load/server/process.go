@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/lab/load/secure"
 )
 
 // Configuration is the file that a controller is started with.
@@ -48,9 +50,11 @@ type Process struct {
 }
 
 // Start starts a command, pinned to the given cores unless there are none. In its words {listen}, {operators} and
-// {config} are replaced by addresses of 127.0.0.1 with free ports and by a configuration file with these. It must be
-// called from a goroutine whose thread lives on: the server is ended with the thread that started it.
-func Start(ctx context.Context, command []string, cores []int) (*Process, error) {
+// {config} are replaced by addresses of 127.0.0.1 with free ports and by a configuration file with these; {tls-dir} by
+// the directory of identities, which is empty for plain text, and a word that is {plain-text} by --plain-text then, or
+// left out. It must be called from a goroutine whose thread lives on: the server is ended with the thread that started
+// it.
+func Start(ctx context.Context, command []string, cores []int, tlsDirectory string) (*Process, error) {
 	ports, err := freePorts(2)
 	if err != nil {
 		return nil, err
@@ -60,7 +64,7 @@ func Start(ctx context.Context, command []string, cores []int) (*Process, error)
 		return nil, fmt.Errorf("make a directory for the server: %w", err)
 	}
 	p := &Process{Listen: ports[0], Operators: ports[1], directory: directory, ended: make(chan struct{})}
-	if err := p.start(command, cores); err != nil {
+	if err := p.start(command, cores, tlsDirectory); err != nil {
 		_ = os.RemoveAll(directory)
 		return nil, fmt.Errorf("%w: %w", ErrNotStarted, err)
 	}
@@ -71,10 +75,16 @@ func Start(ctx context.Context, command []string, cores []int) (*Process, error)
 	return p, nil
 }
 
-func (p *Process) start(command []string, cores []int) error {
+func (p *Process) start(command []string, cores []int, tlsDirectory string) error {
 	config := filepath.Join(p.directory, "controller.toml")
-	replace := strings.NewReplacer("{listen}", p.Listen, "{operators}", p.Operators, "{config}", config)
-	if err := os.WriteFile(config, []byte(replace.Replace(Configuration)), 0o600); err != nil {
+	replace := strings.NewReplacer("{listen}", p.Listen, "{operators}", p.Operators, "{config}", config,
+		"{tls-dir}", tlsDirectory, "{plain-text}", "--plain-text")
+	configuration := replace.Replace(Configuration)
+	if tlsDirectory != "" {
+		configuration += fmt.Sprintf("\n[tls]\ndirectory = %q\nenrollment = \"\"\n",
+			filepath.Join(tlsDirectory, secure.AuthorityDirectory))
+	}
+	if err := os.WriteFile(config, []byte(configuration), 0o600); err != nil {
 		return fmt.Errorf("write its configuration: %w", err)
 	}
 	log, err := os.Create(filepath.Join(p.directory, "log"))
@@ -82,9 +92,11 @@ func (p *Process) start(command []string, cores []int) error {
 		return fmt.Errorf("make its log: %w", err)
 	}
 	defer func() { _ = log.Close() }() // the server has a descriptor of its own
-	words := make([]string, len(command))
-	for i, word := range command {
-		words[i] = replace.Replace(word)
+	words := make([]string, 0, len(command))
+	for _, word := range command {
+		if tlsDirectory == "" || word != "{plain-text}" {
+			words = append(words, replace.Replace(word))
+		}
 	}
 	p.command = exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // the user's command; Stop ends it
 	p.command.Stdout, p.command.Stderr = log, log
@@ -117,13 +129,22 @@ func startPinned(command *exec.Cmd, cores []int) error {
 	return errors.Join(command.Start(), unix.SchedSetaffinity(0, &before))
 }
 
-// wait returns once the server takes connections.
+// wait returns once the server takes connections at both addresses.
 func (p *Process) wait(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	for _, address := range []string{p.Listen, p.Operators} {
+		if err := p.waitFor(ctx, address); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Process) waitFor(ctx context.Context, address string) error {
 	var dialer net.Dialer
 	for {
-		conn, err := dialer.DialContext(ctx, "tcp", p.Listen)
+		conn, err := dialer.DialContext(ctx, "tcp", address)
 		if err == nil {
 			return conn.Close()
 		}

@@ -31,7 +31,7 @@ func TestAServerThatEndsOrDoesNotExistIsNotStarted(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := server.Start(t.Context(), test.command, nil)
+			_, err := server.Start(t.Context(), test.command, nil, "")
 			if !errors.Is(err, server.ErrNotStarted) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("error is %v", err)
 			}
@@ -43,10 +43,13 @@ const listener = `
 import os, socket, sys
 assert open(sys.argv[3]).read().count("127.0.0.1:") == 2
 assert sorted(os.sched_getaffinity(0)) == [int(sys.argv[4])], os.sched_getaffinity(0)
-host, port = sys.argv[1].split(":")
-with socket.create_server((host, int(port))) as server:
+sockets = []
+for address in sys.argv[1:3]:
+    host, port = address.split(":")
+    sockets.append(socket.create_server((host, int(port))))
+for server in sockets:
     server.accept()[0].close()
-    server.accept()
+sockets[0].accept()
 `
 
 func TestAServerIsStartedPinnedMeasuredAndStopped(t *testing.T) {
@@ -59,7 +62,7 @@ func TestAServerIsStartedPinnedMeasuredAndStopped(t *testing.T) {
 	if core > 9 {
 		t.Fatal("the test takes a core of one digit")
 	}
-	p, err := server.Start(t.Context(), command, []int{core})
+	p, err := server.Start(t.Context(), command, []int{core}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +104,7 @@ func TestCPUTimeRises(t *testing.T) {
 func TestReportsAreReadFromTheController(t *testing.T) {
 	controller := &controllertest.Controller{}
 	_, address := controller.Serve(t)
-	operators, err := server.DialOperators(address.String())
+	operators, err := server.DialOperators(address.String(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

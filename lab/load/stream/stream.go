@@ -55,14 +55,20 @@ func broken(format string, values ...any) error {
 	return &EndError{Code: -1, Message: fmt.Sprintf(format, values...)}
 }
 
+// Schemes of HTTP/2: in plain text, and over TLS.
+const (
+	Plain  = "http"
+	Secure = "https"
+)
+
 // Opening is what a client sends first: preface, settings, and the headers that call method at authority. It is the
 // same for each connection, since each has a header table of its own.
-func Opening(method, authority string) []byte {
+func Opening(scheme, method, authority string) []byte {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	for _, field := range []hpack.HeaderField{
 		{Name: ":method", Value: "POST"},
-		{Name: ":scheme", Value: "http"},
+		{Name: ":scheme", Value: scheme},
 		{Name: ":path", Value: method},
 		{Name: ":authority", Value: authority},
 		{Name: "content-type", Value: "application/grpc"},

@@ -99,7 +99,7 @@ func dial(t *testing.T, address, method string) *client {
 		t.Fatal(err)
 	}
 	c := &client{t: t, conn: conn, stream: stream.New()}
-	c.write(stream.Opening(method, address))
+	c.write(stream.Opening(stream.Plain, method, address))
 	return c
 }
 

@@ -66,6 +66,9 @@ func load(ctx context.Context, o *options, p *progress) (*measure.Result, error)
 	if err := share(o, p); err != nil {
 		return nil, err
 	}
+	if err := o.loadIdentities(); err != nil {
+		return nil, err
+	}
 	var rounds []measure.Round
 	answersPerReport := o.answersPerReport
 	for _, name := range o.servers() {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/airbound/airbound/lab/load/cell"
 	"github.com/airbound/airbound/lab/load/measure"
+	"github.com/airbound/airbound/lab/load/secure"
 )
 
 const usage = `airbound-load: simulated access points and terminals load a controller over gRPC.
@@ -28,6 +29,7 @@ examples:
   airbound-load --cells 100 --terminals 10 --saturate                   as many reports as the controller takes
   airbound-load --cells 200 --roam-every 60 --reconnect-every 120 --seed 7
   airbound-load --controller 127.0.0.1:50051 --operators 127.0.0.1:50052 --pid 4711
+  airbound-load --cells 100 --tls-dir DIR                               mutual TLS; airbound-lab certificates DIR
 
 exit codes: 0 done; 1 failed; 2 wrong usage; 3 no controller answers
 
@@ -43,30 +45,33 @@ const (
 
 // options are the command line.
 type options struct {
-	cells                                        cell.Parameters
-	seconds, warmupSeconds                       int
-	connectPerSecond                             int
-	rounds                                       int
-	saturate                                     bool
-	outstanding                                  int
-	controller, operators                        string
-	address                                      netip.AddrPort // of controller
-	pid                                          int
-	allowRemote                                  bool
-	command, rawCommand                          []string
-	raw, compareRaw                              bool
-	answersPerReport                             float64
-	serverCores                                  []int
-	json                                         string
-	rateHz, changeEveryS, roamEveryS, reconnectS float64
-	help                                         bool
+	cells                                                  cell.Parameters
+	seconds, warmupSeconds                                 int
+	connectPerSecond                                       int
+	rounds                                                 int
+	saturate                                               bool
+	outstanding                                            int
+	controller, operators                                  string
+	address                                                netip.AddrPort // of controller
+	operatorsList                                          []string       // operators, each
+	pids                                                   []int
+	tlsDirectory                                           string
+	identities                                             *secure.Identities // nil: plain text
+	allowRemote                                            bool
+	command, rawCommand                                    []string
+	raw, compareRaw                                        bool
+	answersPerReport                                       float64
+	serverCores                                            []int
+	json                                                   string
+	rateHz, changeEveryS, roamEveryS, reconnectS, awayMaxS float64
+	help                                                   bool
 	// given is every option with the value in use, for the results.
 	given map[string]any
 }
 
 func parse(arguments []string, errorOutput io.Writer) (*options, error) {
 	o := &options{}
-	var command, rawCommand, cores string
+	var command, rawCommand, cores, pids string
 	flags := flag.NewFlagSet("airbound-load", flag.ContinueOnError)
 	flags.SetOutput(errorOutput)
 	flags.Usage = func() {
@@ -87,6 +92,10 @@ func parse(arguments []string, errorOutput io.Writer) (*options, error) {
 		"`seconds` between two moves of a station to the cell beside; mean; 0: never")
 	flags.Float64Var(&o.reconnectS, "reconnect-every", 0,
 		"`seconds` between two reconnects of an agent; mean; 0: never")
+	flags.Float64Var(&o.awayMaxS, "away-max", 1,
+		"`seconds` that an agent that reconnects is away, at most; at least 0.1")
+	flags.BoolVar(&o.cells.NewMACs, "new-macs", false,
+		"terminals that reconnect have another MAC address, as phones that randomise theirs")
 	flags.Uint64Var(&o.cells.Seed, "seed", 1, "same seed, same cells and changes")
 	flags.IntVar(&o.seconds, "seconds", 30, "length of the counted window")
 	flags.IntVar(&o.warmupSeconds, "warmup", 10, "`seconds` before it, after all have connected")
@@ -98,16 +107,20 @@ func parse(arguments []string, errorOutput io.Writer) (*options, error) {
 		"`reports` sent and not handled with --saturate; 0: 16 per terminal, at least 4000")
 	flags.StringVar(&o.controller, "controller", "", "`address:port` of a controller that runs; default: start one")
 	flags.StringVar(&o.operators, "operators", "127.0.0.1:50052",
-		"`address:port` for operators of --controller, where reports_total is read")
-	flags.IntVar(&o.pid, "pid", 0, "`process` of --controller, for its CPU time and memory")
+		"`address:port` for operators of --controller, where reports_total is read; a list for several replicas")
+	flags.StringVar(&pids, "pid", "", "`process` of --controller, for its CPU time and memory; a list for several")
+	flags.StringVar(&o.tlsDirectory, "tls-dir", "",
+		"`directory` of the agents' certificates, which airbound-lab certificates makes; default: plain text")
 	flags.BoolVar(&o.allowRemote, "allow-remote", false,
 		"let --controller be an address that is not of this machine's loopback")
 	flags.BoolVar(&o.cells.SharedAddress, "shared-address", false,
 		"connect all agents from one address instead of one each in 127.0.0.0/8")
-	flags.StringVar(&command, "command", "airbound controller --plain-text --config {config}",
-		"`words` that start a controller; {config}, {listen}, {operators} are replaced")
+	flags.StringVar(&command, "command", "airbound controller {plain-text} --config {config}",
+		"`words` that start a controller; {config}, {listen}, {operators}, {tls-dir} are replaced, {plain-text} by "+
+			"--plain-text or, with --tls-dir, nothing")
 	flags.StringVar(&rawCommand, "raw-command", "python3 -m airbound_lab.rawserver --listen {listen} "+
-		"--operators {operators} --answers-per-report {answers}", "`words` that start the yardstick")
+		"--operators {operators} --answers-per-report {answers} --tls-dir={tls-dir}",
+		"`words` that start the yardstick")
 	flags.BoolVar(&o.raw, "raw", false, "load the yardstick, a bare grpc.aio server, instead of a controller")
 	flags.BoolVar(&o.compareRaw, "compare-raw", false, "load controller and yardstick in turns")
 	flags.Float64Var(&o.answersPerReport, "answers-per-report", 0.5,
@@ -129,10 +142,10 @@ func parse(arguments []string, errorOutput io.Writer) (*options, error) {
 		}
 	})
 	o.command, o.rawCommand = strings.Fields(command), strings.Fields(rawCommand)
-	return o, o.check(cores)
+	return o, o.check(cores, pids)
 }
 
-func (o *options) check(cores string) error {
+func (o *options) check(cores, pids string) error {
 	const day, secondUS = 86_400, 1_000_000
 	agents := o.cells.Cells * o.cells.TerminalsPerCell
 	agentsEnd := (o.cells.FirstCell + o.cells.Cells) * o.cells.TerminalsPerCell
@@ -152,6 +165,7 @@ func (o *options) check(cores string) error {
 		{"roam-every", o.roamEveryS, 0, day},
 		{"reconnect-every", o.reconnectS, 0, day},
 		{"change-every", o.changeEveryS, 0, day},
+		{"away-max", o.awayMaxS, 0.1, day},
 		{"seconds", float64(o.seconds), 1, 3600},
 		{"warmup", float64(o.warmupSeconds), 0, 600},
 		{"connect-rate", float64(o.connectPerSecond), 1, 100_000},
@@ -187,13 +201,14 @@ func (o *options) check(cores string) error {
 		const perTerminal, least = 16, 4000
 		o.outstanding = max(least, perTerminal*agents)
 	}
-	if err := o.checkController(); err != nil {
+	if err := o.checkController(pids); err != nil {
 		return err
 	}
 	return o.checkCores(cores)
 }
 
-func (o *options) checkController() error {
+func (o *options) checkController(pids string) error {
+	o.operatorsList = strings.Split(o.operators, ",")
 	if o.controller == "" {
 		return nil
 	}
@@ -201,8 +216,10 @@ func (o *options) checkController() error {
 	if o.address, err = netip.ParseAddrPort(o.controller); err != nil {
 		return fmt.Errorf("controller: %q is no address:port, such as 127.0.0.1:50051", o.controller)
 	}
-	if _, err := netip.ParseAddrPort(o.operators); err != nil {
-		return fmt.Errorf("operators: %q is no address:port, such as 127.0.0.1:50052", o.operators)
+	for _, operators := range o.operatorsList {
+		if _, err := netip.ParseAddrPort(operators); err != nil {
+			return fmt.Errorf("operators: %q is no address:port, such as 127.0.0.1:50052", operators)
+		}
 	}
 	if !o.address.Addr().IsLoopback() && !o.allowRemote {
 		return fmt.Errorf("controller: %v is not a loopback address; --allow-remote if that is meant", o.address)
@@ -211,8 +228,15 @@ func (o *options) checkController() error {
 		return fmt.Errorf("controller: agents with addresses of their own need one in 127.0.0.0/8, not %v; "+
 			"or --shared-address", o.address)
 	}
-	if o.pid < 0 {
-		return fmt.Errorf("pid: %d is no process", o.pid)
+	if pids == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(pids, ",") {
+		pid, err := strconv.Atoi(part)
+		if err != nil || pid <= 0 {
+			return fmt.Errorf("pid: %q is no process", part)
+		}
+		o.pids = append(o.pids, pid)
 	}
 	return nil
 }
@@ -249,4 +273,20 @@ func (o *options) servers() []string {
 func (o *options) files() uint64 {
 	const others = 1000
 	return uint64(o.cells.Cells*(o.cells.TerminalsPerCell+1) + others) //nolint:gosec // checked
+}
+
+// loadIdentities reads the agents' certificates, if they are to have some.
+func (o *options) loadIdentities() error {
+	if o.tlsDirectory == "" {
+		return nil
+	}
+	c := &o.cells
+	var err error
+	o.identities, err = secure.Load(
+		o.tlsDirectory, c.FirstCell, c.Cells, c.FirstCell*c.TerminalsPerCell, c.Cells*c.TerminalsPerCell)
+	if err != nil {
+		return fmt.Errorf("tls-dir: %w; airbound-lab certificates %s --cells %d --terminals %d makes them", err,
+			o.tlsDirectory, c.FirstCell+c.Cells, c.TerminalsPerCell)
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -28,9 +29,9 @@ type round struct {
 	result    measure.Round
 	progress  *progress
 	process   *server.Process // nil if the server is not ours
-	pid       int
+	pids      []int
 	address   netip.AddrPort
-	operators *server.Operators
+	operators []*server.Operators // of each replica
 	fleet     *fleet.Fleet
 	fleetDone chan error
 	// reportsBase is what the server had handled before the fleet.
@@ -43,6 +44,7 @@ type moment struct {
 	handled                              int64
 	offered, terminal, sent              int64
 	commands, setBounds, refused, broken int64
+	opened                               int64
 	server, generator                    server.Usage
 }
 
@@ -60,7 +62,7 @@ func runRound(
 	if r.process != nil {
 		defer r.process.Stop()
 	}
-	defer r.operators.Close()
+	defer r.closeOperators()
 	ctx, cancel := context.WithCancel(ctx)
 	before, err := r.usage()
 	if err == nil {
@@ -79,9 +81,9 @@ func runRound(
 }
 
 func (r *round) startServer(ctx context.Context, answersPerReport float64) error {
-	operators := r.o.operators
+	operators := r.o.operatorsList
 	if r.result.Server == measure.Controller && r.o.controller != "" {
-		r.address, r.pid = r.o.address, r.o.pid
+		r.address, r.pids = r.o.address, r.o.pids
 	} else {
 		command := slices.Clone(r.o.command)
 		if r.result.Server == measure.Raw {
@@ -90,26 +92,59 @@ func (r *round) startServer(ctx context.Context, answersPerReport float64) error
 		for i := range command {
 			command[i] = strings.ReplaceAll(command[i], "{answers}", strconv.FormatFloat(answersPerReport, 'f', 4, 64))
 		}
-		process, err := server.Start(ctx, command, r.o.serverCores)
+		process, err := server.Start(ctx, command, r.o.serverCores, r.o.tlsDirectory)
 		if err != nil {
 			return fmt.Errorf("%w: start %q: %w", errNoReply, strings.Join(command, " "), err)
 		}
-		r.process, r.pid, operators = process, process.PID(), process.Operators
+		r.process, r.pids, operators = process, []int{process.PID()}, []string{process.Operators}
 		if r.address, err = netip.ParseAddrPort(process.Listen); err != nil {
 			return fmt.Errorf("parse the server's address: %w", err)
 		}
 	}
-	var err error
-	if r.operators, err = server.DialOperators(operators); err == nil {
-		r.reportsBase, err = r.operators.Reports(ctx)
-	}
-	if err != nil {
+	if err := r.dialOperators(ctx, operators); err != nil {
+		r.closeOperators()
 		if r.process != nil {
 			r.process.Stop()
 		}
-		return fmt.Errorf("%w at %s for operators: %w", errNoReply, operators, err)
+		return fmt.Errorf("%w at %s for operators: %w", errNoReply, strings.Join(operators, ","), err)
 	}
 	return nil
+}
+
+func (r *round) dialOperators(ctx context.Context, addresses []string) error {
+	for _, address := range addresses {
+		var config *tls.Config
+		if identities := r.o.identities; identities != nil {
+			config = identities.Client(&identities.Operator)
+		}
+		operators, err := server.DialOperators(address, config)
+		if err != nil {
+			return err
+		}
+		r.operators = append(r.operators, operators)
+	}
+	var err error
+	r.reportsBase, err = r.reports(ctx)
+	return err
+}
+
+func (r *round) closeOperators() {
+	for _, operators := range r.operators {
+		operators.Close()
+	}
+}
+
+// reports is how many all replicas have handled since they started.
+func (r *round) reports(ctx context.Context) (int64, error) {
+	var sum int64
+	for _, operators := range r.operators {
+		reports, err := operators.Reports(ctx)
+		if err != nil {
+			return 0, err
+		}
+		sum += reports
+	}
+	return sum, nil
 }
 
 func (r *round) startFleet(ctx context.Context) error {
@@ -117,6 +152,7 @@ func (r *round) startFleet(ctx context.Context) error {
 	r.fleet, err = fleet.New(fleet.Config{
 		Address: r.address, Cells: r.o.cells, ConnectPerSecond: r.o.connectPerSecond, Saturate: r.o.saturate,
 		Outstanding: int64(r.o.outstanding), ExpectBounds: r.result.Server == measure.Controller,
+		AwayMaxUS: int64(r.o.awayMaxS * 1e6), Identities: r.o.identities,
 	})
 	if err != nil {
 		return err
@@ -128,17 +164,25 @@ func (r *round) startFleet(ctx context.Context) error {
 
 // known is a pointer to a figure of the server's process, or nil if the process is not known.
 func (r *round) known(value int64) *int64 {
-	if r.pid == 0 {
+	if len(r.pids) == 0 {
 		return nil
 	}
 	return &value
 }
 
+// usage is that of all replicas together.
 func (r *round) usage() (server.Usage, error) {
-	if r.pid == 0 {
-		return server.Usage{}, nil
+	var sum server.Usage
+	for _, pid := range r.pids {
+		usage, err := server.UsageOf(pid)
+		if err != nil {
+			return server.Usage{}, err
+		}
+		sum.CPUUS += usage.CPUUS
+		sum.WaitedUS += usage.WaitedUS
+		sum.RSSKiB += usage.RSSKiB
 	}
-	return server.UsageOf(r.pid)
+	return sum, nil
 }
 
 // measure runs from the first connection to the last expected set.
@@ -230,7 +274,7 @@ func (r *round) watch(ctx context.Context, phase string, duration time.Duration)
 
 // handled asks the server how many of the fleet's reports it has handled, and lets the fleet know.
 func (r *round) handled(ctx context.Context) (int64, error) {
-	total, err := r.operators.Reports(ctx)
+	total, err := r.reports(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -267,7 +311,7 @@ func (r *round) moment(ctx context.Context) (moment, error) {
 		at: time.Now(), handled: handled,
 		offered: counts.Offered.Load(), terminal: counts.TerminalReports.Load(), sent: counts.Sent(),
 		commands: counts.Commands.Load(), setBounds: counts.SetBounds.Load(),
-		refused: counts.Refused.Load(), broken: counts.Broken.Load(),
+		refused: counts.Refused.Load(), broken: counts.Broken.Load(), opened: counts.Opened.Load(),
 	}
 	if m.server, err = r.usage(); err != nil {
 		return m, err
@@ -303,8 +347,9 @@ func (r *round) fill(ctx context.Context, begin, end moment, beginUS, endUS int6
 	result.SetBounds = end.setBounds - begin.setBounds
 	result.RefusedCommands = end.refused - begin.refused
 	result.BrokenStreams = end.broken - begin.broken
+	result.OpenedStreams = end.opened - begin.opened
 	result.RSSAfterKiB = r.known(end.server.RSSKiB)
-	if r.pid != 0 {
+	if len(r.pids) > 0 {
 		cpuUS := end.server.CPUUS - begin.server.CPUUS
 		result.CPUUS = &cpuUS
 		waited := (end.server.WaitedUS - begin.server.WaitedUS) / 1e6 / result.Seconds

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every field of every message, read and written."""
+
+from typing import Any
+
+import pytest
+
+from airbound.core.edca import Category, Edca
+from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting
+from airbound.core.principals import Principal, Stream
+from airbound.core.reasons import Code, Reason
+from airbound.core.reports import (
+    AccessPointReport,
+    Agent,
+    BackEnd,
+    Destination,
+    EdcaState,
+    Station,
+    Survey,
+    TerminalReport,
+)
+from airbound.grpc import convert
+from airbound.testing.messages import (
+    BEST_EFFORT,
+    BSSID,
+    EDCA,
+    IPV4,
+    IPV6,
+    MAC,
+    phone_report,
+)
+from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
+
+STREAM = Stream(1, Principal("terminal", "192.0.2.7"))
+
+
+def unset(message: Any, path: str = "") -> list[str]:
+    """The fields of a message that are not set, in any depth; `oneof` may leave out all but one."""
+    found = []
+    for field in message.DESCRIPTOR.fields:
+        value, name = getattr(message, field.name), f"{path}{field.name}"
+        if field.containing_oneof is not None and message.WhichOneof(field.containing_oneof.name) not in {
+            None,
+            field.name,
+        }:
+            continue
+        if field.is_repeated:
+            found += [name] if not value else []
+            entries = value if field.message_type else ()
+        elif field.message_type:
+            found += [] if message.HasField(field.name) else [name]
+            entries = [value] if message.HasField(field.name) else ()
+        else:
+            found += [] if value else [name]
+            entries = ()
+        for entry in entries:
+            found += unset(entry, f"{name}.")
+    return found
+
+
+def test_every_field_of_an_access_points_report() -> None:
+    message = access_point_pb2.AccessPointReport(
+        bssid=BSSID,
+        ssid=b"cell",
+        interface="wlan0",
+        sequence=2,
+        monotonic_us=3,
+        channel=access_point_pb2.Channel(center_frequency_mhz=5180, width_mhz=80),
+        survey=access_point_pb2.ChannelSurvey(active_us=50, busy_us=40, rx_us=30, tx_us=20),
+        stations=[
+            access_point_pb2.Station(
+                mac=MAC,
+                signal_dbm=-60,
+                rx_bytes=11,
+                tx_bytes=12,
+                rx_packets=13,
+                tx_packets=14,
+                tx_retries=15,
+                tx_failed=16,
+                rx_bitrate_kbps=17,
+                tx_bitrate_kbps=18,
+                rx_airtime_us=19,
+                tx_airtime_us=20,
+                airtime_source=access_point_pb2.AIRTIME_SOURCE_MEASURED,
+                connected_time_ms=21,
+                aggregates=True,
+                ip_addresses=[IPV4, IPV6],
+            )
+        ],
+        trigger=access_point_pb2.ACCESS_POINT_REPORT_TRIGGER_INTERVAL,
+        malformed_inputs_total=5,
+        agent_version="1.2.3",
+        edca=EDCA,
+    )
+    assert unset(message) == []
+    expected = Station(
+        mac=MAC,
+        rx_bytes=11,
+        rx_packets=13,
+        tx_bytes=12,
+        tx_packets=14,
+        tx_retries=15,
+        rx_bitrate_kbps=17,
+        connected_time_ms=21,
+        aggregates=True,
+        ip_addresses=(IPV4, IPV6),
+    )
+    assert convert.access_point_report(message) == (
+        AccessPointReport(
+            bssid=BSSID,
+            sequence=2,
+            monotonic_us=3,
+            stations=(expected,),
+            survey=Survey(active_us=50, busy_us=40),
+            ssid=b"cell",
+            center_frequency_mhz=5180,
+            malformed_inputs_total=5,
+            agent_version="1.2.3",
+            edca=EdcaState(
+                can_set=True,
+                refusal="why not",
+                generation=31,
+                own=(Edca(Category.BEST_EFFORT, 2, 15, 1023, 32),),
+                stations=(Edca(Category.BEST_EFFORT, 3, 7, 63, 33),),
+                wmm=True,
+                refused_total=34,
+            ),
+        ),
+        [],
+    )
+
+
+def test_every_field_of_a_terminals_report() -> None:
+    events = terminal_pb2.EventCounts(local_congestion=1, duplicate_ack=2, sack=3, fast_retransmit=4, timeout=5, undo=6)
+    back_end = terminal_pb2.BackEnd(
+        name="ebpf", can_set_max=True, can_set_min=True, can_select_destination=True, can_select_uid=True, rules_max=64
+    )
+    message = terminal_pb2.TerminalReport(
+        mac=MAC,
+        sequence=2,
+        monotonic_us=3,
+        agent=terminal_pb2.Agent(version="1.2.3", back_end=back_end),
+        destinations=[
+            terminal_pb2.Destination(
+                address=IPV6,
+                connections=11,
+                connections_sending=12,
+                srtt_us=1300,
+                min_rtt_us=1200,
+                cwnd_segs=15,
+                ssthresh_segs=16,
+                mss_bytes=1400,
+                delivered_bytes=18,
+                queued_bytes=19,
+                events=events,
+                uids=[10_001],
+            )
+        ],
+        bounds_generation=4,
+        trigger=terminal_pb2.TERMINAL_REPORT_TRIGGER_INTERVAL,
+        malformed_inputs_total=5,
+    )
+    assert unset(message) == []
+    expected = Destination(
+        IPV6, connections_sending=12, srtt_us=1300, min_rtt_us=1200, mss_bytes=1400, fills_window=False
+    )
+    agent = Agent(
+        "1.2.3",
+        BackEnd(name="ebpf", can_set_max=True, can_set_min=True, can_select_destination=True, rules_max=64),
+    )
+    assert convert.terminal_report(message) == (
+        TerminalReport(
+            mac=MAC,
+            sequence=2,
+            monotonic_us=3,
+            destinations=(expected,),
+            bounds_generation=4,
+            malformed_inputs_total=5,
+            agent=agent,
+        ),
+        [],
+    )
+
+
+@pytest.mark.parametrize("can", ["can_set_max", "can_set_min", "can_select_destination"])
+def test_each_ability_of_a_back_end_by_itself(can: str) -> None:
+    abilities = {"can_set_max": False, "can_set_min": False, "can_select_destination": False, can: True}
+    back_end = terminal_pb2.BackEnd(name="x", **abilities)
+    report, _ = convert.terminal_report(phone_report(agent=terminal_pb2.Agent(back_end=back_end)))
+    assert report is not None
+    assert report.agent == Agent("", BackEnd(name="x", rules_max=0, **abilities))
+
+
+def test_an_agent_that_is_absent_is_not_one_that_can_do_nothing() -> None:
+    absent, _ = convert.terminal_report(phone_report())
+    undescribed, _ = convert.terminal_report(phone_report(agent=terminal_pb2.Agent()))
+    assert absent is not None
+    assert undescribed is not None
+    assert absent.agent is None
+    assert undescribed.agent == Agent(
+        "", BackEnd(name="", can_set_max=False, can_set_min=False, can_select_destination=False)
+    )
+
+
+def test_every_field_of_every_command() -> None:
+    bounds = (Bound(IPV4, 20, 35), Bound(IPV6, 21, 36), Bound(b"", 2, 4))
+    reasons = (Reason(Code.CAPACITY, "x", 1.0, 2.0, 3.0), Reason(Code.CONNECTIONS, "", 1, 2))
+    sent = terminal_pb2.TerminalServiceConnectResponse.FromString(
+        convert.terminal_command(SetBounds(STREAM, 9, bounds, 6000, reasons, 3, 20e6 + 0.6))
+    )
+    assert [name for name in unset(sent) if "bounds" not in name] == []
+    assert sent.command.set_bounds == terminal_pb2.SetBounds(
+        generation=9,
+        bounds=[
+            terminal_pb2.Bound(destination=terminal_pb2.Prefix(address=IPV4, length_bits=32), min_segs=20, max_segs=35),
+            terminal_pb2.Bound(
+                destination=terminal_pb2.Prefix(address=IPV6, length_bits=128), min_segs=21, max_segs=36
+            ),
+            terminal_pb2.Bound(all=True, min_segs=2, max_segs=4),
+        ],
+        lease_ms=6000,
+        reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_CAPACITY, subject="x", before=1, after=2, limit=3),
+        active_senders=3,
+        capacity_bps=20_000_001,
+    )
+    renewed = terminal_pb2.TerminalServiceConnectResponse.FromString(
+        convert.terminal_command(RenewLease(STREAM, 9, 6000))
+    )
+    assert unset(renewed) == []
+    assert renewed.command.renew_lease == terminal_pb2.RenewLease(generation=9, lease_ms=6000)
+    reporting = terminal_pb2.TerminalServiceConnectResponse.FromString(
+        convert.terminal_command(SetReporting(STREAM, 1000, 10_000, 200))
+    )
+    assert unset(reporting) == []
+    assert reporting.command.set_reporting == terminal_pb2.SetReporting(
+        interval_ms=1000, heartbeat_ms=10_000, rtt_ratio_change_permille=200
+    )
+
+
+def test_every_field_of_a_command_to_an_access_point() -> None:
+    queues = (Edca(Category.BEST_EFFORT, 4, 15, 1023, 6), Edca(Category.BACKGROUND, 7, 31, 63, 0))
+    effect = SetEdca(STREAM, 9, queues, 6000, Reason(Code.UPLOADS, "x", 0.5, 1.0, 0.75))
+    sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(convert.agent_command(effect))
+    assert unset(sent) == ["command.set_edca.queues.txop_limit"]  # of background
+    assert sent.command.set_edca == access_point_pb2.SetEdca(
+        generation=9,
+        queues=[
+            access_point_pb2.Edca(category=BEST_EFFORT, aifsn=4, cw_min=15, cw_max=1023, txop_limit=6),
+            access_point_pb2.Edca(category=access_point_pb2.ACCESS_CATEGORY_BACKGROUND, aifsn=7, cw_min=31, cw_max=63),
+        ],
+        lease_ms=6000,
+        reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_UPLOADS, subject="x", before=0.5, after=1.0, limit=0.75),
+    )
+    release = convert.agent_command(effect._replace(queues=()))
+    assert not access_point_pb2.AccessPointServiceConnectResponse.FromString(release).command.set_edca.queues
+    renewal = RenewLease(STREAM, 9, 6000)
+    assert convert.agent_command(renewal) == convert.terminal_command(renewal)
+
+
+def test_a_value_that_a_reason_does_not_have_is_absent() -> None:
+    bare = convert.reason_message(Reason(Code.OBSERVE_MODE))
+    assert [field.name for field, _ in bare.ListFields()] == ["code"]
+    zero = convert.reason_message(Reason(Code.ACTIVE_SENDERS, "", 0, 0))
+    assert zero.HasField("before")
+    assert not zero.HasField("limit")
+
+
+@pytest.mark.parametrize("code", list(Code))
+def test_every_code_is_the_contracts(code: Code) -> None:
+    assert reason_pb2.ReasonCode.Name(code.value) == f"REASON_CODE_{code.name}"
