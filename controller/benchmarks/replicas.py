@@ -53,7 +53,7 @@ async def measured(arguments: argparse.Namespace, replicas: int, *, with_redis: 
             store = f"redis://{(await stack.enter_async_context(processes.redis(directory))).target}"
         controllers = []
         for number in range(replicas):
-            made = processes.controller(directory, f"c{number}", store, policy="bdp", log="text")
+            made = processes.controller(directory, f"c{number}", {"url": store}, policy="bdp", log="text")
             controllers.append(await stack.enter_async_context(made))
         balancer = await stack.enter_async_context(processes.haproxy(directory, [c.target for c in controllers]))
         load = await asyncio.create_subprocess_exec(

@@ -2,6 +2,7 @@
 """Real processes for tests: controllers, Redis. Each is ended with its context, whatever state it is in."""
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-READY_S = 60.0
+READY_S = 60.0  # a busy machine takes half of that to import TLS
 
 
 def free_port() -> int:
@@ -99,24 +100,24 @@ class Process:
 def controller(
     directory: Path,
     name: str,
-    store_url: str,
+    store: Mapping[str, str | bool],
     *,
     policy: str = "paper",
-    cluster: bool = False,
+    tls: Mapping[str, str | bool] | None = None,
     log: str = "json",
     environment: Mapping[str, str] | None = None,
 ) -> Process:
-    """A controller with a store, in plain text."""
+    """A controller with the options of its store, and with those of TLS; without them in plain text."""
     port, operators = free_port(), free_port()
     config = directory / f"{name}.toml"
     config.write_text(
         f'listen = "127.0.0.1:{port}"\noperators = ["127.0.0.1:{operators}"]\nlog = "{log}"\npolicy = "{policy}"\n'
         "[limits]\nlog_lines_per_s = 100000.0\nstreams_per_address_max = 0\n[identity]\nmatch_addresses = false\n"
         '[metrics]\nlisten = ""\n'
-        f'[store]\nurl = "{store_url}"\ncluster = {str(cluster).lower()}\n',
+        f"[store]\n{_toml(store)}[tls]\n{_toml(tls or {'plain_text': True})}",
         encoding="utf-8",
     )
-    argv = [sys.executable, "-m", "airbound", "controller", "--plain-text", "--config", str(config)]
+    argv = [sys.executable, "-m", "airbound", "controller", "--config", str(config)]
     made = Process(argv, port, directory / f"{name}.log", environment)
     made.operators = f"127.0.0.1:{operators}"
     return made
@@ -137,6 +138,11 @@ def controller_with_tls(directory: Path, authority: Path, more: str = "") -> Pro
     made = Process(argv, port, directory / "tls.log")
     made.operators, made.metrics = f"127.0.0.1:{operators}", metrics
     return made
+
+
+def _toml(options: Mapping[str, str | bool]) -> str:
+    """Lines of a table; JSON's strings and booleans are TOML's."""
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items())
 
 
 def haproxy(directory: Path, targets: list[str]) -> Process:
