@@ -98,8 +98,13 @@ func (b *bench) refused() []string {
 
 func (b *bench) start(stations ...string) {
 	b.t.Helper()
-	server, err := hostapdtest.Start(b.path, "wlan0", stations...)
-	if err != nil {
+	b.listen(hostapdtest.New("wlan0", stations...))
+}
+
+// listen lets the watcher find a server, which may be prepared: the watcher comes at any moment after this.
+func (b *bench) listen(server *hostapdtest.Server) {
+	b.t.Helper()
+	if err := server.Listen(b.path); err != nil {
 		b.t.Fatal(err)
 	}
 	b.server = server
@@ -269,12 +274,9 @@ func TestWatcherRefusesTheSocketOfAnotherInterface(t *testing.T) {
 
 func TestAnAttachThatIsRefusedIsNoSession(t *testing.T) {
 	b := newBench(t)
-	server, err := hostapdtest.Start(b.path, "wlan0", phone1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.server = server
+	server := hostapdtest.New("wlan0", phone1)
 	server.Answer("ATTACH", "FAIL\n")
+	b.listen(server)
 	for deadline := time.Now().Add(timeout); len(b.refused()) < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the watcher did not try again")
@@ -322,8 +324,9 @@ func TestStopDetaches(t *testing.T) {
 // A hostapd without a station list does not make an empty set of associations the truth.
 func TestAListThatFailsIsNoEmptyList(t *testing.T) {
 	b := newBench(t)
-	b.start(phone1)
-	b.server.RefuseLists()
+	server := hostapdtest.New("wlan0", phone1)
+	server.RefuseLists()
+	b.listen(server)
 	for deadline := time.Now().Add(timeout); b.server.Attached() < 3; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the watcher did not try again")
@@ -409,12 +412,9 @@ func TestACauseIsLoggedAsAWarningOnce(t *testing.T) {
 
 func TestTheEndOfASessionIsAWarningEvenIfTheCauseIsNotNew(t *testing.T) {
 	b := newBench(t)
-	server, err := hostapdtest.Start(b.path, "wlan0", phone1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.server = server
+	server := hostapdtest.New("wlan0", phone1)
 	server.Answer("STA-FIRST", "UNKNOWN COMMAND\n")
+	b.listen(server)
 	b.awaitAttempts(2)
 	server.AnswerAsUsual("STA-FIRST")
 	b.awaitStations(phone1)

@@ -72,7 +72,7 @@ class Site:
         self.stack.push_async_callback(self.redis.aclose)
         for number in range(self.arguments.replicas):
             made = processes.controller(
-                self.directory, f"c{number}", f"redis://{server.target}", policy="bdp", log="text",
+                self.directory, f"c{number}", {"url": f"redis://{server.target}"}, policy="bdp", log="text",
                 identities=self.identities, more=CONFIGURATION,
             )  # fmt: skip
             self.controllers.append(await self.stack.enter_async_context(made))

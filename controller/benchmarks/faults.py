@@ -9,7 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from airbound.testing.fault_table import FAULTS, Fault, Site
+from airbound.testing.fault_site import Site
+from airbound.testing.fault_table import FAULTS, Fault
 
 HEADS = ("fault", "right bounds again after", "leases that ended", "released", "moments with two owners")
 
@@ -17,7 +18,8 @@ HEADS = ("fault", "right bounds again after", "leases that ended", "released", "
 async def row(fault: Fault) -> str:
     """Do it, in a site of its own."""
     with tempfile.TemporaryDirectory() as directory:
-        async with Site(Path(directory), clock=fault.clock) as site:
+        async with Site(Path(directory), fault.equipment) as site:
+            await fault.prepared(site)
             outcome = await site.fleet.endure(lambda: fault.happens(site))
     cells = (
         fault.name,

@@ -46,7 +46,7 @@ async def run(
         cores, controllers = sorted(os.sched_getaffinity(0)), []
         for number in range(replicas):
             made = processes.controller(
-                directory, f"c{number}", store, policy="bdp", log="text", identities=identities,
+                directory, f"c{number}", {"url": store}, policy="bdp", log="text", identities=identities,
                 core=cores[-1 - number % len(cores)],
             )  # fmt: skip
             controllers.append(await stack.enter_async_context(made))

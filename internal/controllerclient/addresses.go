@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,9 +19,28 @@ import (
 // the 250 ms of RFC 8305 because a full cell has an RTT of more than that.
 const nextAddressAfter = time.Second
 
+// lastAddress is where the last connection of an agent led.
+type lastAddress struct {
+	mu      sync.Mutex
+	address netip.AddrPort
+}
+
+func (l *lastAddress) get() netip.AddrPort {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.address
+}
+
+func (l *lastAddress) set(address netip.AddrPort) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.address = address
+}
+
 // connect opens a TCP connection to one of the controllers. It resolves their names anew and tries their addresses in
-// random order, so that agents spread over them, until one accepts.
-func connect(ctx context.Context, controllers []string, dial dialer) (net.Conn, error) {
+// random order, so that agents spread over them, until one accepts. The last one in use is tried last: it is left
+// because it is gone, or hangs with its port open, or sends the agent elsewhere.
+func connect(ctx context.Context, controllers []string, last *lastAddress, dial dialer) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	addresses, err := resolveAll(ctx, controllers)
@@ -29,7 +49,14 @@ func connect(ctx context.Context, controllers []string, dial dialer) (net.Conn, 
 	}
 	swap := func(i, j int) { addresses[i], addresses[j] = addresses[j], addresses[i] }
 	rand.Shuffle(len(addresses), swap) //nolint:gosec // spreading needs no secrecy
-	return first(ctx, addresses, dial)
+	if i := slices.Index(addresses, last.get()); i >= 0 {
+		swap(i, len(addresses)-1)
+	}
+	conn, address, err := first(ctx, addresses, dial)
+	if err == nil {
+		last.set(address)
+	}
+	return conn, err
 }
 
 // resolveAll returns all addresses that become known before names which take long; an error only if there are none.
@@ -89,11 +116,12 @@ func resolve(ctx context.Context, controller string) ([]netip.AddrPort, error) {
 }
 
 // first dials addresses, the next one when one has failed or takes long, and returns the first connection.
-func first(ctx context.Context, addresses []netip.AddrPort, dial dialer) (net.Conn, error) {
+func first(ctx context.Context, addresses []netip.AddrPort, dial dialer) (net.Conn, netip.AddrPort, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	type result struct {
-		conn net.Conn
-		err  error
+		conn    net.Conn
+		address netip.AddrPort
+		err     error
 	}
 	results := make(chan result, len(addresses))
 	var errs []error
@@ -118,23 +146,23 @@ func first(ctx context.Context, addresses []netip.AddrPort, dial dialer) (net.Co
 			if started == len(addresses) {
 				continue
 			}
-			address := addresses[started].String()
+			address := addresses[started]
 			started++
 			go func() {
-				conn, err := dial(ctx, address)
-				results <- result{conn, err}
+				conn, err := dial(ctx, address.String())
+				results <- result{conn, address, err}
 			}()
 			next.Reset(nextAddressAfter)
 		case got := <-results:
 			ended++
 			if got.err == nil {
-				return got.conn, nil
+				return got.conn, got.address, nil
 			}
 			errs = append(errs, got.err)
 			next.Reset(0)
 		}
 	}
-	return nil, joined(errs)
+	return nil, netip.AddrPort{}, joined(errs)
 }
 
 // joined is one line, and the same one whatever the order of the errors is.

@@ -50,7 +50,7 @@ var errClosedByController = errors.New("the controller closed the stream")
 // Config is where the controller is and how to stay connected to it. Zero values stand for the defaults.
 type Config struct {
 	// Addresses are where controllers are, HOST:PORT. Each attempt to connect resolves all of them and takes the IP
-	// addresses in random order. Proxies of the environment are not used.
+	// addresses in random order, that of the attempt before last. Proxies of the environment are not used.
 	Addresses []string
 	// TLS is the client's configuration; nil connects in plain text.
 	TLS *tls.Config
@@ -72,6 +72,8 @@ type Config struct {
 
 	// keepalive is shorter in some tests.
 	keepalive keepaliveTimes
+	// last is where the last attempt led.
+	last *lastAddress
 	// dial is observed in tests.
 	dial dialer
 }
@@ -104,6 +106,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.dial == nil {
 		cfg.dial = dialWithDSCP
 	}
+	if cfg.last == nil {
+		cfg.last = &lastAddress{}
+	}
 	if cfg.Dialed != nil {
 		cfg.dial = reporting(cfg.dial, cfg.Dialed)
 	}
@@ -134,6 +139,9 @@ type Stream[Req, Resp any] struct {
 	// Merge, unless nil, is called when newer replaces older, which was not sent. It copies into newer what must not be
 	// lost.
 	Merge func(older, newer *Req)
+	// IsAnswer, unless nil, reports whether a message only answers a report. Those are not handled, and a controller
+	// that has sent one is given up when it no longer answers. Without it no answers are asked for.
+	IsAnswer func(*Resp) bool
 	// Handle gets the controller's messages one at a time.
 	Handle func(*Resp)
 	// OnState(true) follows each opening of a stream, OnState(false) its end. What came through Outgoing before
@@ -154,11 +162,12 @@ func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp
 	wait := backoff.Backoff{Min: cfg.BackoffMin, Max: cfg.BackoffMax}
 	denied := backoff.Backoff{Min: deniedWaitMin, Max: deniedWaitMax}
 	var log causes
+	var times answerTimes
 	var ready *grpc.ClientConn
 	controller := strings.Join(cfg.Addresses, " ")
 	for ctx.Err() == nil {
 		opened := time.Time{}
-		next, err := session(ctx, cfg, &stream, waiting, ready, func() {
+		next, err := session(ctx, cfg, &stream, waiting, ready, &times, func() {
 			opened = time.Now()
 			cfg.Logger.Info("connected to the controller", "controller", controller)
 		})
@@ -204,7 +213,7 @@ func isDenied(err error) bool {
 // and a connection for the next stream if one is ready. The error is never nil.
 func session[Req, Resp any](
 	ctx context.Context, cfg Config, stream *Stream[Req, Resp], waiting *newest[Req], conn *grpc.ClientConn,
-	onOpen func(),
+	times *answerTimes, onOpen func(),
 ) (next *grpc.ClientConn, err error) {
 	if conn == nil {
 		// A new connection is no older than what was to be replaced.
@@ -217,9 +226,13 @@ func session[Req, Resp any](
 		}
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	opened, err := stream.Open(ctx, conn)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	opening, check := ctx, answers{times: times, end: cancel}
+	if stream.IsAnswer != nil {
+		opening = askForAnswers(ctx)
+	}
+	opened, err := stream.Open(opening, conn)
 	if err != nil {
 		return nil, fmt.Errorf("open stream: %w", err)
 	}
@@ -229,36 +242,48 @@ func session[Req, Resp any](
 	defer stream.OnState(false)
 
 	var group sync.WaitGroup
-	group.Go(func() { send(ctx, opened, waiting.out) })
+	group.Go(func() { send(ctx, opened, waiting.out, check.sent) })
 	group.Go(func() {
 		next = replacement(ctx, cfg)
 		if next != nil {
-			cancel()
+			cancel(nil)
 		}
 	})
 	accepted := time.AfterFunc(acceptedAfter, func() { cfg.Denied(nil) })
-	err = receive(opened, stream.Handle)
+	err = receive(opened, stream, &check)
+	if cause := context.Cause(ctx); errors.Is(cause, errNoAnswer) {
+		err = cause
+	}
 	accepted.Stop()
-	cancel()
+	check.stop()
+	cancel(nil)
 	group.Wait()
 	return next, err
 }
 
-func receive[Req, Resp any](stream grpc.BidiStreamingClient[Req, Resp], handle func(*Resp)) error {
+func receive[Req, Resp any](
+	opened grpc.BidiStreamingClient[Req, Resp], stream *Stream[Req, Resp], check *answers,
+) error {
 	for {
-		message, err := stream.Recv()
+		message, err := opened.Recv()
 		if errors.Is(err, io.EOF) {
 			return errClosedByController
 		}
 		if err != nil {
 			return fmt.Errorf("receive from stream: %w", err)
 		}
-		handle(message)
+		isAnswer := stream.IsAnswer != nil && stream.IsAnswer(message)
+		check.received(isAnswer)
+		if !isAnswer {
+			stream.Handle(message)
+		}
 	}
 }
 
 // send writes messages until the stream breaks. Recv returns the cause of that, Send does not.
-func send[Req, Resp any](ctx context.Context, stream grpc.BidiStreamingClient[Req, Resp], outgoing <-chan *Req) {
+func send[Req, Resp any](
+	ctx context.Context, stream grpc.BidiStreamingClient[Req, Resp], outgoing <-chan *Req, sent func(),
+) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -267,6 +292,7 @@ func send[Req, Resp any](ctx context.Context, stream grpc.BidiStreamingClient[Re
 			if stream.Send(message) != nil {
 				return
 			}
+			sent()
 		}
 	}
 }

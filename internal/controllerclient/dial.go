@@ -68,7 +68,7 @@ func dial(cfg Config) (*grpc.ClientConn, error) {
 		grpc.WithDisableHealthCheck(),
 		grpc.WithNoProxy(),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			return connect(ctx, cfg.Addresses, cfg.dial)
+			return connect(ctx, cfg.Addresses, cfg.last, cfg.dial)
 		}),
 		grpc.WithIdleTimeout(0),
 	)

@@ -53,5 +53,17 @@ func (c *Causes) Forget() { c.forget() }
 func Connect(ctx context.Context, controllers []string, dial func(context.Context, string) (net.Conn, error)) (
 	net.Conn, error,
 ) {
-	return connect(ctx, controllers, dial)
+	return connect(ctx, controllers, &lastAddress{}, dial)
 }
+
+// AnswerTimes is answerTimes for the tests.
+type AnswerTimes struct{ answerTimes }
+
+// Add is add.
+func (t *AnswerTimes) Add(took time.Duration) { t.add(took) }
+
+// Wait is wait.
+func (t *AnswerTimes) Wait() time.Duration { return t.wait() }
+
+// AnswersMetadata is what asks for answers.
+func AnswersMetadata() (key, value string) { return answersKey, answersValue }

@@ -127,8 +127,9 @@ func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.L
 	config := controllerclient.Config{Addresses: options.controller.Addresses, Logger: logger}
 	err = credentials.RunStream(ctx, device, config, controllerclient.Stream[request, response]{
 		Open: openStream, Outgoing: outgoing,
-		Handle:  func(message *response) { send(ctx, in.commands, message.GetCommand()) },
-		OnState: func(isConnected bool) { send(ctx, in.connected, isConnected) },
+		IsAnswer: func(message *response) bool { return message.GetCommand() == nil },
+		Handle:   func(message *response) { send(ctx, in.commands, message.GetCommand()) },
+		OnState:  func(isConnected bool) { send(ctx, in.connected, isConnected) },
 	})
 	cancel()
 	group.Wait()

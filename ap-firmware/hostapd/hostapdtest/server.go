@@ -41,17 +41,32 @@ type station struct {
 	authorized bool
 }
 
-// Start creates the control socket at path, with stations that have joined before.
-func Start(path, networkInterface string, stations ...string) (*Server, error) {
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		return nil, fmt.Errorf("listen on control socket: %w", err)
-	}
-	s := &Server{networkInterface: networkInterface, path: path, conn: conn, ended: make(chan struct{})}
+// New makes a server that does not listen yet: what is set before Listen is in force for the first command.
+func New(networkInterface string, stations ...string) *Server {
+	s := &Server{networkInterface: networkInterface, ended: make(chan struct{})}
 	for _, mac := range stations {
 		s.add(station{mac: mac, authorized: true})
 	}
+	return s
+}
+
+// Listen creates the control socket at path, once.
+func (s *Server) Listen(path string) error {
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		return fmt.Errorf("listen on control socket: %w", err)
+	}
+	s.path, s.conn = path, conn
 	go s.serve()
+	return nil
+}
+
+// Start creates the control socket at path, with stations that have joined before.
+func Start(path, networkInterface string, stations ...string) (*Server, error) {
+	s := New(networkInterface, stations...)
+	if err := s.Listen(path); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

@@ -96,6 +96,12 @@ class Engine:
         cell = terminal.cell if isinstance(terminal, Terminal) else None
         return (cell.bssid, cell.epoch) if cell is not None else (b"", 0)
 
+    def doubt(self, bssid: Mac) -> None:
+        """A cell may be another replica's by now: command nothing until it is owned anew."""
+        cell = self.cells.get(bssid)
+        if cell is not None:
+            cell.owned_until_us = 0
+
     def would_give(self, bssid: Mac, access_point: str, now_us: int) -> str:
         """Whether the stream of an access point of that name, at another replica, may take a cell over: empty, or the
         name of the one that reports it here.

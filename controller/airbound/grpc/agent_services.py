@@ -26,6 +26,9 @@ from airbound.v1 import access_point_pb2, terminal_pb2
 ACCESS_POINT_SERVICE = access_point_pb2.DESCRIPTOR.services_by_name["AccessPointService"].full_name
 TERMINAL_SERVICE = terminal_pb2.DESCRIPTOR.services_by_name["TerminalService"].full_name
 
+ANSWERS = ("airbound-answers", "1")
+"""Metadata of a stream whose agent knows that a response without a command is the answer to a report."""
+
 
 class AgentServices:
     """Both services on one runner; streams lead to `reception`."""
@@ -72,6 +75,7 @@ class AgentServices:
             slow_reader_s=limits.slow_reader_s,
             slow=lambda reason: runner.refuse(who, reason),
             hang_up=lambda: self._hang_up(context.peer()),
+            answers=ANSWERS in context.invocation_metadata(),
         )
         limit, bytes_max = RateLimit(limits.reports_per_s), REPORT_BYTES_MAX[role]
 

@@ -41,7 +41,7 @@ from airbound.runtime.runner import Runner
 from airbound.store.types import Store, StoreError
 from airbound.v1 import enrollment_pb2_grpc, pki_pb2_grpc
 
-REFRESHED_EVERY_S = 10.0
+REFRESHED_EVERY_S = 2.0  # a few calls of stat(2); a server that is to be shown a new certificate waits for it
 REVOCATIONS_READ_EVERY_S = 60.0
 # Open to everybody: a connection is for one call, and soon over.
 ENROLLMENT_OPTIONS = (

@@ -29,10 +29,18 @@ REPORT_BYTES_MAX: dict[Role, int] = {
 }
 
 
+# How long a stream whose reports are to be answered may have been sent nothing when a report arrives. An access point
+# reports each second, so each is answered. A terminal with bounds is sent a renewal each third of its lease.
+ANSWERED_AFTER_S: dict[Role, float] = {"access-point": 0.9, "terminal": 1.9}
+ANSWER = b""  # a response without a command
+
+
 class Session:
     """A stream's two directions, for one event loop."""
 
     __slots__ = (
+        "_answer_due",
+        "_answered_after_s",
         "_broken",
         "_closing",
         "_context",
@@ -46,6 +54,7 @@ class Session:
         "_writer",
         "_writing_since_s",
         "_written",
+        "_wrote_at_s",
         "generation",
         "stream",
     )
@@ -59,10 +68,12 @@ class Session:
         slow_reader_s: float = math.inf,
         slow: Callable[[Reason], None] = lambda _: None,
         hang_up: Callable[[], None] = lambda: None,
+        answers: bool = False,
     ) -> None:
         """`written` is called with the seconds that a command waited until the stream took it; `slow` once if the peer
         reads nothing for longer than `slow_reader_s` while there is something to read; `hang_up` is to end the
-        connection: nothing else ends a stream whose peer does not read.
+        connection: nothing else ends a stream whose peer does not read. `answers`: reports are answered, so that
+        the agent finds out about a controller that hangs while its connection stays open.
         """
         self.stream = stream
         self._context = context
@@ -77,6 +88,9 @@ class Session:
         self._slow_reader_s, self._slow, self._hang_up = slow_reader_s, slow, hang_up
         self._broken = False  # a command could not be written: the stream is gone
         self._closing: Reason | None = None
+        self._answered_after_s = ANSWERED_AFTER_S[stream.principal.role] if answers else None
+        self._wrote_at_s = -math.inf  # so that the first report is answered, whatever else is sent
+        self._answer_due = False
 
     def send(self, command: Command) -> None:
         """Have a command written as soon as the stream takes it. A slow reader gets the newest one, not the history: a
@@ -90,6 +104,9 @@ class Session:
             self._waiting, self._waiting_since_s = command, time.perf_counter()
             if isinstance(command, SetBounds):
                 self.generation = command.generation
+        self._start_to_write()
+
+    def _start_to_write(self) -> None:
         if self._writer is None:
             self._writer = asyncio.get_running_loop().create_task(self._write())
         elif self._writing_since_s and time.perf_counter() - self._writing_since_s > self._slow_reader_s:
@@ -97,6 +114,15 @@ class Session:
             reason = Reason(Code.SLOW_READER, limit=self._slow_reader_s)
             self._slow(reason)
             self.close(reason)
+
+    def _answer(self) -> None:
+        """Answer a report unless something was written a moment ago, which says as much."""
+        after_s = self._answered_after_s
+        if after_s is None or self._closing is not None:
+            return
+        if time.perf_counter() - self._wrote_at_s >= after_s:
+            self._answer_due = True
+            self._start_to_write()
 
     def close(self, reason: Reason) -> None:
         """End the stream once what waits is written. Nothing that arrives from now on is handed out. If the peer does
@@ -109,19 +135,24 @@ class Session:
 
     async def _write(self) -> None:
         try:
-            while (command := self._reporting or self._waiting) is not None:
+            while (command := self._reporting or self._waiting) is not None or self._answer_due:
+                self._wrote_at_s = self._writing_since_s = time.perf_counter()
+                if command is None:
+                    self._answer_due = False
+                    await self._context.write(ANSWER)
+                    continue
                 if command is self._reporting:
                     self._reporting = None
                     since_s = None
                 else:
                     self._waiting, since_s = None, self._waiting_since_s
-                self._writing_since_s = time.perf_counter()
                 await self._context.write(agent_command(command))
                 if since_s is not None:
                     self._written(time.perf_counter() - since_s)
         except (grpc.aio.BaseError, grpc.aio.InternalError, asyncio.CancelledError):
-            self._waiting = self._reporting = None  # the stream is gone; its reader finds out as well
-            self._broken = True
+            # The stream is gone; its reader finds out as well.
+            self._waiting = self._reporting = None
+            self._answer_due, self._broken = False, True
         finally:
             self._writer, self._writing_since_s = None, 0.0
 
@@ -130,6 +161,7 @@ class Session:
         try:
             while self._closing is None and (data := await self._context.read()) is not grpc.aio.EOF:
                 take(data)
+                self._answer()
         except asyncio.CancelledError:
             if self._closing is None or self._task is None:
                 raise  # the client went away, or the server stops

@@ -18,6 +18,7 @@ def octets(memory: CellMemory) -> bytes:
     seen = sorted(memory.min_rtts, key=lambda entry: entry.age_us)[:SEEN_MAX]
     return replica_pb2.CellMemory(
         capacity_bps=memory.capacity_bps,
+        access_point=memory.access_point,
         min_rtts=[replica_pb2.SeenMinRtt(**entry._asdict()) for entry in seen],
     ).SerializeToString()
 
@@ -36,4 +37,4 @@ def parsed(state: bytes | None) -> CellMemory | None:
         if is_peer_address(entry.address) and RTT_MIN_US <= entry.min_rtt_us <= RTT_MAX_US
     )
     capacity_bps = message.capacity_bps if math.isfinite(message.capacity_bps) else 0.0
-    return CellMemory(max(0.0, capacity_bps), seen)
+    return CellMemory(max(0.0, capacity_bps), seen, message.access_point)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +34,16 @@ SHED_PERIOD_S = 1.0
 SHED_ABOVE = 1.2  # of the mean
 SHED_AT_LEAST = 10  # streams more than the mean: a few of one are no surplus
 SHED_SHARE = 0.02  # of the streams, in a period
-CUT_OFF_US = 10_000_000
-CUT_OFF_SHARE = 0.05
+CUT_OFF_US = 5_000_000  # longer than a Redis Cluster takes to replace a master
+CUT_OFF_PERIOD_S = 0.25
+CUT_OFF_STEPS = 8  # in which terminals' streams end that were there before
+CUT_OFF_SHARE = 0.05  # of those that come later, in `SHED_PERIOD_S`
 GONE_S = 1.0
 STOP_S = 3.0
 START_AGAIN_S = 1.0
+# Leases of phones and of access points' queues are that much longer than with one controller. A store may pause, and a
+# replica that hangs is replaced within five seconds: of six and three, at least seven are left when that begins.
+LEASE_EXTRA_MS = 3_000
 SERIAL_OCTETS_MAX = 20  # RFC 5280, 4.1.2.2
 
 
@@ -47,6 +53,7 @@ class Node:
     def __init__(self, name: str, runner: Runner, store: Store) -> None:
         self.name = name
         self.runner = runner
+        runner.lease_extra_ms = LEASE_EXTRA_MS
         self._questions: Questions | None = None
         self.choices: KeptChoices | None = None
         self._revocations: Revocations | None = None
@@ -84,7 +91,7 @@ class Node:
             self._tasks.append(loop.create_task(self._start_store()))
         await self.members.start()
         self.owners.ownership.start()
-        work = self.hosts.refresh(), self.owners.refresh(), self._shed_surplus()
+        work = self.hosts.refresh(), self.owners.refresh(), self._shed_surplus(), self._send_away()
         self._tasks += [loop.create_task(each) for each in work]
 
     async def _start_store(self) -> None:
@@ -153,6 +160,7 @@ class Node:
             log.event("warning", "replica", "message", "cannot be read")
             return
         self.members.heard(batch.sender)
+        self.owners.heard(batch.sender)
         for message in batch.messages:
             self._handle(batch.sender, message)
 
@@ -232,7 +240,32 @@ class Node:
 
     def _is_cut_off(self) -> bool:
         """Whether the store has not answered for so long that another replica may be better off."""
-        return self.runner.now_us() - self.members.answered_at_us > CUT_OFF_US
+        silent_us = (asyncio.get_running_loop().time() - self.outbox.answered_at_s) * 1e6
+        answered_at_us = max(self.members.answered_at_us, self.owners.ownership.confirmed_at_us)
+        silent_us = min(silent_us, self.runner.now_us() - answered_at_us)
+        return len(self.members.by_name) > 1 and silent_us > CUT_OFF_US
+
+    async def _send_away(self) -> None:
+        """Once cut off from the store, end all streams: access points' first, so that another replica can own the
+        cells, and then terminals', whose leases last for longer than that takes. Those that come to us meanwhile found
+        no other: they are left alone, but for a few at a time.
+        """
+        while True:
+            await asyncio.sleep(CUT_OFF_PERIOD_S)
+            if not self._is_cut_off():
+                continue
+            leaving = self.hosts.surplus(len(self.hosts))
+            log.event("warning", "store", "cut off", f"{self.owners.access_points} access points and {len(leaving)} "
+                      "terminals are sent to other replicas")  # fmt: skip
+            self.owners.send_away(Reason(Code.STORE_LOST))
+            share = math.ceil(len(leaving) / CUT_OFF_STEPS)
+            while leaving and self._is_cut_off():
+                for hosted in leaving[:share]:
+                    hosted.session.close(Reason(Code.STORE_LOST))
+                del leaving[:share]
+                await asyncio.sleep(CUT_OFF_PERIOD_S)
+            while self._is_cut_off():  # noqa: ASYNC110  # a clock, not an event
+                await asyncio.sleep(CUT_OFF_PERIOD_S)
 
     async def _shed_surplus(self) -> None:
         """Streams do not move by themselves when a replica comes back: end a few at a time here, and the load balancer
@@ -243,7 +276,8 @@ class Node:
             records = [record for record in self.members.by_name.values() if not record.stopping]
             own = len(self.hosts)
             mean = (sum(record.terminals for record in records if record.name != self.name) + own) / len(records)
-            if len(records) > 1 and self._is_cut_off():
+            if self._is_cut_off():
+                self.owners.send_away(Reason(Code.STORE_LOST), 1)
                 for hosted in self.hosts.surplus(max(1, round(own * CUT_OFF_SHARE))):
                     hosted.session.close(Reason(Code.STORE_LOST))
             elif len(records) > 1 and own > mean * SHED_ABOVE and own - mean >= SHED_AT_LEAST:

@@ -6,6 +6,7 @@ second.
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable
 
 from airbound.store.types import Store, StoreError
@@ -21,6 +22,7 @@ class Outbox:
 
     def __init__(self, store: Store, sender: str, lost: Callable[[str], None]) -> None:
         self._silent_since_s: dict[str, float] = {}  # replicas that do not listen, by the event loop's clock
+        self.answered_at_s = -math.inf  # when the store last took messages, by the event loop's clock
         self.messages_total = 0
         self.dropped_total = 0
         self._store = store
@@ -83,6 +85,7 @@ class Outbox:
                 self.dropped_total += len(messages)
             await asyncio.sleep(AGAIN_S)
             return
+        self.answered_at_s = asyncio.get_running_loop().time()
         if heard:
             self._silent_since_s.pop(replica, None)
             return

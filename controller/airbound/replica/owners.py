@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,8 @@ from airbound.core.events import AccessPointReported, Disowned, Owned, Refused, 
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc import convert
+from airbound.replica.ownership import OtherOwner, Ownership
 from airbound.replica.ownership import Owned as Lease
-from airbound.replica.ownership import Ownership
 from airbound.runtime import log
 from airbound.store.types import Claim, Place, Store, StoreError, Token
 from airbound.v1 import replica_pb2, terminal_pb2
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
 DIRECTORY_MS = 30_000
 REFRESH_S = 10.0
 SILENT_US = 30_000_000
-PAUSE_MS = 3_000  # of the store, beyond the 4 s that a lease of 6 s has left at least
-LEASE_MAX_MS = 60_000  # that a terminal accepts
+ABANDONED_US = 1_000_000
 PLACED_MAX = 500  # stations in one call
 
 
@@ -74,7 +74,9 @@ class Owners:
     """Cells of this replica, and how they come and go."""
 
     def __init__(self, runner: Runner, store: Store, outbox: Outbox) -> None:
-        self.ownership = Ownership(store, runner.now_us, self._owned, self._lost, self._refused)
+        self.ownership = Ownership(
+            store, runner.now_us, owned=self._owned, doubted=self._doubted, lost=self._lost, refused=self._refused
+        )
         self._runner = runner
         self._store = store
         self._outbox = outbox
@@ -82,6 +84,8 @@ class Owners:
         self._remote: dict[tuple[str, int], RemotePort] = {}
         self._tasks = set[asyncio.Task[None]]()
         self._again = asyncio.Event()
+        self._heard = Counter[str]()  # messages, by replica
+        runner.awake = self.ownership.stall.check
         runner.cells_changed = self._cells_changed
 
     @property
@@ -104,6 +108,7 @@ class Owners:
         access_point = self._access_points.pop(session.stream.number, None)
         if access_point is not None and not self._of(access_point.bssid):
             self.ownership.unwant(access_point.bssid)
+            self.ownership.doubt(access_point.bssid)
         self._runner.close(session)
 
     def reported(self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int) -> None:
@@ -122,34 +127,54 @@ class Owners:
             access_point.waiting = event
             self.ownership.want(report.bssid)
 
+    def send_away(self, reason: Reason, most: int | None = None) -> None:
+        """End the streams of access points, of all or the first ones; their cells may be another replica's then."""
+        for access_point in list(self._access_points.values())[:most]:
+            access_point.session.close(reason)
+
     def _of(self, bssid: Mac) -> list[_AccessPoint]:
         return [access_point for access_point in self._access_points.values() if access_point.bssid == bssid]
 
     # Ownership
 
     def _owned(self, cell: Mac, lease: Lease, learnt: CellMemory | None) -> None:
+        if lease.doubt_lasted_us > ABANDONED_US and not self._of(cell):
+            # The store was away, and the access point is elsewhere by now. Silence is no reason to release its phones.
+            self._do(self.give(cell, Reason(Code.OTHER_REPLICA, mac_text(cell))))
+            return
         known = self._runner.engine.cells.get(cell)
         if known is not None and known.epoch != lease.token.epoch:
             # It was not ours for a while: its terminals may have been taken for nobody's.
             self._do(self._write(StationsChanged(cell, tuple(known.stations.by_mac), ()), lease.token))
-        self._runner.submit(Owned(cell, lease.token.epoch, lease.until_us, learnt))
+        self._runner.submit(Owned(cell, lease.token.epoch, lease.commanded_until_us(), learnt))
         for access_point in self._of(cell):
             event, access_point.waiting = access_point.waiting, None
             if event is not None:
                 self._runner.submit(event)
+        now_known = self._runner.engine.cells.get(cell)
+        if now_known is not None and (known is None or known.epoch != lease.token.epoch):
+            # Who its access point is: another replica asks for that before it takes a silent owner's cell over.
+            self._do(self.ownership.keep([(cell, now_known.memory(self._runner.now_us()))]))
+
+    def _doubted(self, cell: Mac) -> None:
+        self._runner.engine.doubt(cell)
 
     def _lost(self, cell: Mac, claim: Claim | None) -> None:
         why = f"is owned by {claim.token.replica}" if claim is not None else "our lease ended"
         log.event("warning", "cell", mac_text(cell), why, cell=cell)
         self._runner.submit(Disowned(cell, Reason(Code.OTHER_REPLICA, mac_text(cell))))
 
-    def _refused(self, cell: Mac, token: Token) -> float:
-        access_points = self._of(cell)
+    def heard(self, replica: str) -> None:
+        """A message of another replica came."""
+        self._heard[replica] += 1
+
+    def _refused(self, cell: Mac, token: Token) -> OtherOwner:
+        access_points, name = self._of(cell), ""
         if access_points:
             name = access_points[-1].session.stream.principal.name
             asked = replica_pb2.CellRequested(bssid=cell, access_point=name)
             self._outbox.send(token.replica, replica_pb2.ReplicaMessage(cell_requested=asked))
-        return self._outbox.silent_s(token.replica)
+        return OtherOwner(self._outbox.silent_s(token.replica), self._heard[token.replica], name)
 
     def requested(self, sender: str, message: replica_pb2.CellRequested) -> None:
         """Another replica has the stream of an access point that reports a cell of ours."""
@@ -228,9 +253,7 @@ class Owners:
             self._runner.submit(TerminalReported(port.stream, report, octets))
 
     def command(self, port: RemotePort, effect: SetBounds | RenewLease | SetReporting | SetEdca) -> None:
-        """Send a command to the terminal's host. Its lease is longer: the next one waits if the store pauses."""
-        if isinstance(effect, SetBounds | RenewLease):
-            effect = effect._replace(lease_ms=min(effect.lease_ms + PAUSE_MS, LEASE_MAX_MS))
+        """Send a command to the terminal's host."""
         bssid, epoch = self._runner.engine.ownership_of(port.stream)
         command = replica_pb2.StreamCommand(
             stream=port.number, epoch=epoch, command=convert.agent_command(effect), bssid=bssid

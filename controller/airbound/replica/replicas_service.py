@@ -25,6 +25,7 @@ class OwnedCells(replicas_pb2_grpc.ReplicasServiceServicer):
     async def ListOwned(self, _request: replicas_pb2.ListOwnedRequest, _context: Any) -> replicas_pb2.ListOwnedResponse:
         """The cells of this replica."""
         node = self._node
+        node.owners.ownership.stall.check()
         now_us = node.runner.now_us()
         response = replicas_pb2.ListOwnedResponse()
         for bssid, lease in sorted(node.owners.ownership.cells.items()):
@@ -35,7 +36,7 @@ class OwnedCells(replicas_pb2_grpc.ReplicasServiceServicer):
                 bssid=mac_text(bssid),
                 replica=node.name,
                 epoch=lease.token.epoch,
-                lease_left_ms=max(0, lease.until_us - now_us) // 1000,
+                lease_left_ms=max(0, lease.commanded_until_us() - now_us) // 1000,
                 terminals=len(terminals),
                 remote_terminals=remote,
             )

@@ -108,6 +108,7 @@ class DroppingQueueHandler(logging.handlers.QueueHandler):
     def __init__(self, lines: Lines, lines_per_s: float) -> None:
         super().__init__(cast("Any", lines))
         self.dropped_total = 0
+        self.unwritten: Callable[[], int] = lambda: 0  # lines that could not be written, as on a full disk
         self._infos, self._warnings = RateLimit(lines_per_s), RateLimit(lines_per_s)
         self._reported = 0
         self._reported_at_s = time.monotonic()
@@ -138,9 +139,11 @@ class DroppingQueueHandler(logging.handlers.QueueHandler):
 
     def log_losses(self) -> None:
         """Log how many lines were lost since that was logged last, if any."""
-        lost, self._reported = self.dropped_total - self._reported, self.dropped_total
+        total = self.dropped_total + self.unwritten()
+        lost, self._reported = total - self._reported, total
         if lost:
-            self._put(_record("warning", "log", "", f"{lost} lines were not logged: too many, or nobody read them"))
+            why = "too many, nobody read them, or they could not be written"
+            self._put(_record("warning", "log", "", f"{lost} lines were not logged: {why}"))
 
     def _put(self, record: logging.LogRecord) -> None:
         try:
@@ -157,19 +160,23 @@ class _Target(logging.Handler):
     def __init__(self, stream: TextIO | None, descriptor: int) -> None:
         super().__init__()
         self._stream, self._descriptor = stream, descriptor
+        self.unwritten_total = 0
+        self._torn = False  # the last line ended in the middle
 
     def createLock(self) -> None:  # noqa: N802  # logging's name
         """None."""
         self.lock = None
 
     def handle(self, record: logging.LogRecord) -> bool:
-        """Write one line. A log that cannot be written is nothing that could be logged."""
+        """Write one line. One that cannot be written is counted, and the next begins a line of its own."""
         try:
             line = f"{self.format(record)}\n"
         except Exception as error:  # noqa: BLE001  # whatever it is, the next lines must be written
             line = f"{self.format(_lost(record, error))}\n"
-        with contextlib.suppress(OSError):
-            self._write(line)
+        try:
+            self._write(f"\n{line}" if self._torn else line)
+        except OSError:
+            self.unwritten_total += 1
         return True
 
     def _write(self, line: str) -> None:
@@ -179,7 +186,9 @@ class _Target(logging.Handler):
             return
         left = line.encode(errors="backslashreplace")
         while left:
-            left = left[os.write(self._descriptor, left) :]
+            written = os.write(self._descriptor, left)
+            self._torn = not left[:written].endswith(b"\n")
+            left = left[written:]
 
 
 class Log:
@@ -188,10 +197,11 @@ class Log:
     def __init__(
         self, style: str, stream: TextIO | None, descriptor: int, lines_per_s: float, lines_waiting: int
     ) -> None:
-        target = _Target(stream, descriptor)
+        target = self._target = _Target(stream, descriptor)
         target.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
         self._lines = Lines(lines_waiting)
         self.handler = DroppingQueueHandler(self._lines, lines_per_s)
+        self.handler.unwritten = lambda: target.unwritten_total
         self._listener = logging.handlers.QueueListener(cast("Any", self._lines), target)
         root = logging.getLogger()
         root.handlers[:] = [self.handler]
@@ -201,7 +211,7 @@ class Log:
     @property
     def dropped_total(self) -> int:
         """Lines that were not logged."""
-        return self.handler.dropped_total
+        return self.handler.dropped_total + self._target.unwritten_total
 
     def close(self, timeout_s: float = 1.0) -> None:
         """Write what waits, but wait no longer than that for a reader that stands still."""

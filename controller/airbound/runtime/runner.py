@@ -39,6 +39,7 @@ from airbound.runtime.stream_limits import STREAMS_MAX, StreamLimits
 
 TIMER_STEP_US = 20_000
 NEVER_US = 2**63
+LEASE_MAX_MS = 60_000  # that an agent accepts
 
 
 def monotonic_us() -> int:
@@ -110,6 +111,8 @@ class Runner:
         self._sessions: dict[int, Session] = {}
         self._ports: dict[int, Session] = {}  # where commands go: to most streams by their connections
         self.cells_changed: CellsListener | None = None
+        self.lease_extra_ms = 0  # beyond what is configured: another controller may have to take over
+        self.awake: Callable[[], None] | None = None  # called before each event
         self._watchers: set[CellWatcher] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_us = NEVER_US  # when the timer goes off, on the engine's clock
@@ -194,6 +197,8 @@ class Runner:
 
     def submit(self, event: Event, now_us: int | None = None) -> None:
         """Have the engine handle an event and do what it asks for; `now_us` is when a report arrived."""
+        if self.awake is not None:
+            self.awake()
         reported, now_us = now_us is not None, self._clock_us() if now_us is None else now_us
         effects = self.engine.handle(event, now_us)
         if effects:
@@ -260,7 +265,7 @@ class Runner:
                 port = self._ports.get(effect.stream.number)
                 if port is not None:
                     self.measures.commands[type(effect).__name__] += 1
-                    port.send(effect)
+                    port.send(self._lengthened(effect))
                     return True
             case CellChanged():
                 for watcher in self._watchers:
@@ -275,6 +280,13 @@ class Runner:
                 if port is not None:
                     port.close(effect.reason)
         return False
+
+    def _lengthened(
+        self, command: SetBounds | RenewLease | SetReporting | SetEdca
+    ) -> SetBounds | RenewLease | SetReporting | SetEdca:
+        if isinstance(command, SetReporting) or not self.lease_extra_ms:
+            return command
+        return command._replace(lease_ms=min(command.lease_ms + self.lease_extra_ms, LEASE_MAX_MS))
 
     # Time
 

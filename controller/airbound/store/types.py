@@ -92,8 +92,10 @@ class Store(Protocol):
         owner's epoch is greater than every earlier one of the cell, whatever happened to the store meanwhile.
         """
 
-    async def release(self, cell: Mac, token: Token) -> bool:
-        """Own a cell no more; whether we did."""
+    async def release(self, cell: Mac, token: Token, *, if_left_ms: int | None = None) -> bool:
+        """End the ownership of a token, if that is the one in force; whether it was. With `if_left_ms` only if its
+        lease has no more than that left, so that one which was extended meanwhile stays.
+        """
 
     async def write_state(self, cell: Mac, token: Token, state: bytes, *, ttl_ms: int) -> None:
         """Keep what the next owner needs.

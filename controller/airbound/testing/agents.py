@@ -37,10 +37,14 @@ def channel(target: str, secured: Secured | None = None) -> grpc.aio.Channel:
 class Agent:
     """A stream that reports are written to and a task that takes what comes back."""
 
+    metadata: tuple[tuple[str, str], ...] = ()
+    """Of its streams."""
+
     def __init__(self, target: str, secured: Secured | None = None) -> None:
         self.secured = secured
         self.channel = channel(target, secured)
         self.sequence = 0
+        self.answers = 0  # responses without a command
         self.error: grpc.aio.AioRpcError | None = None
         self.ended = asyncio.Event()
         self._changed = asyncio.Condition()
@@ -49,6 +53,13 @@ class Agent:
 
     def _connect(self) -> Any:
         raise NotImplementedError
+
+    def received(self, response: Any) -> None:
+        """A response came. Answers come only to those who ask for them, by metadata."""
+        if self.metadata and not response.HasField("command"):
+            self.answers += 1
+        else:
+            self.take(response)
 
     def take(self, response: Any) -> None:
         """Do what the controller commands."""
@@ -106,7 +117,7 @@ class Agent:
         responses: AsyncIterator[Any] = self._call
         try:
             async for response in responses:
-                self.take(response)
+                self.received(response)
                 async with self._changed:
                     self._changed.notify_all()
         except grpc.aio.AioRpcError as error:
@@ -134,7 +145,7 @@ class FakeAccessPoint(Agent):
     def _connect(self) -> Any:
         self._stream_generation = 0
         stub: Any = access_point_pb2_grpc.AccessPointServiceStub(self.channel)
-        return stub.Connect()
+        return stub.Connect(metadata=self.metadata)
 
     def take(self, response: Any) -> None:
         """Apply, release or renew; anything against the contract is an error in the test."""
@@ -179,7 +190,7 @@ class FakePhone(Agent):
     def _connect(self) -> Any:
         self._stream_generation, self._described = 0, False
         stub: Any = terminal_pb2_grpc.TerminalServiceStub(self.channel)
-        return stub.Connect()
+        return stub.Connect(metadata=self.metadata)
 
     def take(self, response: Any) -> None:
         """Apply, release or renew; anything against the contract is an error in the test."""

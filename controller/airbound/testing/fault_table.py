@@ -1,79 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faults that replicas are to endure, each with what it does to the site. `controller/benchmarks/faults.py` prints
-their outcomes, the tests check them.
+"""The faults that controllers are to endure, each with what it does to the site. `controller/benchmarks/faults.py`
+prints their outcomes, the tests check them.
 """
 
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, field
+from typing import Any
 
-from airbound.testing import processes
-from airbound.testing.faults import Fleet
-from airbound.testing.wire import Wire
+import grpc.aio
 
-if TYPE_CHECKING:
-    from airbound.testing.processes import Process
+from airbound.testing.agents import channel
+from airbound.testing.fault_site import Equipment, Site
+from airbound.testing.faults import BSSIDS
+from airbound.v1 import operations_pb2, operations_pb2_grpc
 
 STOPPED_S = 10.0
 PAUSED_S = 5.0
 CUT_S = 15.0
-
-
-class Site:
-    """Redis, two replicas with a wire to it each, access points and phones; a context manager."""
-
-    def __init__(self, directory: Path, *, clock: bool = False) -> None:
-        self.directory = directory
-        self.controllers: list[Process] = []
-        self.wires: list[Wire] = []
-        self.fleet: Fleet
-        self.redis: Process
-        self._clock = directory / "offset" if clock else None
-        self._stack = AsyncExitStack()
-
-    async def __aenter__(self) -> Self:
-        try:
-            await self._start()
-        except BaseException:
-            await self._stack.aclose()
-            raise
-        return self
-
-    async def _start(self) -> None:
-        stack = self._stack
-        self.redis = await stack.enter_async_context(processes.redis(self.directory))
-        for name in ("a", "b"):
-            wire = await stack.enter_async_context(Wire(self.redis.port))
-            self.wires.append(wire)
-            environment = self._faked_clock() if self._clock is not None and name == "a" else {}
-            made = processes.controller(self.directory, name, f"redis://{wire.target}", environment=environment)
-            self.controllers.append(await stack.enter_async_context(made))
-        self.fleet = await stack.enter_async_context(Fleet(self.controllers))
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._stack.__aexit__(*error)  # type: ignore[arg-type]
-
-    def _faked_clock(self) -> dict[str, str]:
-        """Have a process's time of day follow a file, by libfaketime. Its other clocks go on."""
-        library = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
-        if library is None or self._clock is None:
-            raise RuntimeError("there is no libfaketime")
-        self._clock.write_text("+0")
-        return {
-            "LD_PRELOAD": str(library),
-            "FAKETIME_TIMESTAMP_FILE": str(self._clock),
-            "FAKETIME_NO_CACHE": "1",
-            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        }
-
-    async def step_clock(self) -> None:
-        """The first replica's time of day jumps ahead by an hour."""
-        if self._clock is not None:
-            self._clock.write_text("+3600")
+AWAY_S = 2.0
+FULL_S = 5.0
+BLOCKED_S = 3.0
 
 
 async def kill_replica(site: Site) -> None:
@@ -131,23 +79,154 @@ async def lose_access_point(site: Site) -> None:
     await access_point.break_off()
 
 
+async def cut_one_way(site: Site) -> None:
+    """What the first replica sends to Redis arrives, and nothing comes back, for 15 s."""
+    site.wires[0].cut(to=False)
+    await asyncio.sleep(CUT_S)
+    site.wires[0].mend()
+
+
+async def lose_master(site: Site) -> None:
+    """SIGKILL of the master that has the first cell; its replica is elected. It comes back after 15 s as a replica."""
+    cluster = site.cluster
+    master = await asyncio.to_thread(cluster.master, BSSIDS[0].encode())
+    await asyncio.to_thread(master.kill)
+    await asyncio.sleep(CUT_S)
+    await asyncio.to_thread(cluster.heal)
+
+
+async def restart_agent(site: Site) -> None:
+    """The agent of an access point is killed and started again 2 s later."""
+    access_point = site.fleet.access_points[0]
+    await access_point.vanish()
+    await asyncio.sleep(AWAY_S)
+    await access_point.return_()
+
+
+async def lose_agent(site: Site) -> None:
+    """The agent of an access point is killed and stays away."""
+    site.fleet.lost.add(0)
+    await site.fleet.access_points[0].vanish()
+
+
+async def end_certificates(site: Site) -> None:
+    """Certificates have ended half a second ago, and the streams with them; others are there in 3 s only."""
+    await asyncio.sleep(BLOCKED_S)
+    site.certificates.renew()
+
+
+async def end_certificates_of_access_points(site: Site) -> None:
+    """The same for 1.5 s: phones of an access point that is silent for 3 s are released."""
+    await asyncio.sleep(BLOCKED_S / 2)
+    site.certificates.renew()
+
+
+async def end_certificates_of_servers(site: Site) -> None:
+    """The same, while a phone of each cell has to connect again."""
+    for phones in site.fleet.phones:
+        await phones[0].break_off()
+    await asyncio.sleep(BLOCKED_S)
+    site.certificates.renew()
+
+
+async def lose_authority(site: Site) -> None:
+    """The authority's key is away, and a replica is restarted: it does not start, until the key is back."""
+    key = site.certificates.authority.directory.key
+    away = key.with_suffix(".away")
+    key.rename(away)
+    controller = site.controllers[0]
+    controller.send(signal.SIGTERM)
+    await controller.ended()
+    try:
+        await controller.start()
+    except RuntimeError as error:
+        if str(key) not in str(error):
+            raise
+    else:
+        raise RuntimeError("it started without the authority's key")
+    await asyncio.sleep(BLOCKED_S)
+    away.rename(key)
+    await controller.start()
+
+
+async def fill_disk(site: Site) -> None:
+    """The disk of the store's file and of the log is full for 5 s. An operator's choice fails meanwhile, with a reason;
+    afterwards it is kept, and the lines that were lost are counted.
+    """
+    site.disk.fill()
+    refused = await _choose(site)
+    if "full" not in refused:
+        raise RuntimeError(f"an operator's choice on a full disk: {refused!r}")
+    await asyncio.sleep(FULL_S)
+    site.disk.free()
+    refused = await _choose(site)
+    if refused:
+        raise RuntimeError(f"an operator's choice on a disk with space: {refused}")
+
+
+async def _choose(site: Site) -> str:
+    """Exempt a terminal that does not exist; why that failed, or nothing."""
+    async with channel(site.controllers[0].operators) as operators:
+        stub: Any = operations_pb2_grpc.OperationsServiceStub(operators)
+        try:
+            await stub.ExemptTerminal(operations_pb2.ExemptTerminalRequest(name="nobody", exempt=True), timeout=5)
+        except grpc.aio.AioRpcError as error:
+            return str(error.details())
+    return ""
+
+
+async def _ended(site: Site) -> None:
+    await site.certificates.until_ended()
+
+
+async def _nothing(_: Site) -> None:
+    """No preparation."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One row of the table. `expires`: whether leases may end, since agents are cut off for longer than one."""
+    """One row of the table. `expires`: whether leases may end, since agents cannot reach any controller for longer than
+    one. `prepared` is awaited before the fault.
+    """
 
     name: str
     happens: Callable[[Site], Awaitable[None]]
     expires: bool = False
-    clock: bool = False
+    equipment: Equipment = field(default_factory=Equipment)
+    prepared: Callable[[Site], Awaitable[None]] = _nothing
 
 
 FAULTS = (
     Fault("a replica is killed (SIGKILL)", kill_replica),
-    Fault("a replica is stopped for 10 s (SIGSTOP)", stop_replica, expires=True),
+    Fault("a replica is stopped for 10 s (SIGSTOP)", stop_replica),
     Fault("both replicas are restarted, one after the other", roll),
     Fault("Redis is killed and starts empty", restart_redis),
     Fault("Redis is paused for 5 s", pause_redis),
-    Fault("a replica is cut off from Redis for 15 s", cut_wire, expires=True),
+    Fault("a master of a Redis Cluster is killed", lose_master, equipment=Equipment(store="cluster")),
+    Fault("a replica is cut off from Redis for 15 s", cut_wire),
+    Fault("a replica is cut off from Redis for 15 s, one way", cut_one_way),
     Fault("an access point's stream breaks and moves to the other replica", lose_access_point),
-    Fault("a replica's time of day jumps by an hour", step_clock, clock=True),
+    Fault("an access point's agent is killed and is back after 2 s", restart_agent),
+    Fault("an access point's agent is killed for ever", lose_agent),
+    Fault("a replica's time of day jumps by an hour", step_clock, equipment=Equipment(clock=True)),
+    Fault(
+        "phones' certificates end, and are renewed 3 s later",
+        end_certificates,
+        equipment=Equipment(tls="files", short="terminal"),
+        prepared=_ended,
+    ),
+    Fault(
+        "access points' certificates end, and are renewed 2 s later",
+        end_certificates_of_access_points,
+        equipment=Equipment(tls="files", short="access-point"),
+        prepared=_ended,
+    ),
+    Fault(
+        "the controllers' certificates end, and are renewed 3 s later",
+        end_certificates_of_servers,
+        equipment=Equipment(tls="files", short="controller"),
+        prepared=_ended,
+    ),
+    Fault("the authority's key is away, a replica restarts", lose_authority, equipment=Equipment(tls="authority")),
+    Fault("the disk of a single controller is full for 5 s", fill_disk, equipment=Equipment(store="file")),
 )

@@ -9,11 +9,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import grpc.aio
 
+from airbound.pki.identities import CertificateRole
+from airbound.testing.agents import Secured, channel
 from airbound.testing.live import SERVER
 from airbound.testing.processes import Process
 from airbound.testing.realtime import RealAccessPoint, RealPhone
@@ -32,6 +35,7 @@ class Outcome:
 
     right_again_s: float | None = None  # all bounds right for the new number of senders
     expired: int = 0  # leases that ended while their phone sent
+    clamped: int = 0  # phones with bounds in cells whose access points are gone
     released: int = 0  # empty sets to a phone that sends
     owned_twice: int = 0  # moments at which two replicas could command one cell
     epochs: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # by cell: who owned it, in order
@@ -40,8 +44,16 @@ class Outcome:
 class Fleet:
     """Access points and phones, spread over the replicas; a context manager."""
 
-    def __init__(self, controllers: Sequence[Process], *, through: str = "") -> None:
+    def __init__(
+        self,
+        controllers: Sequence[Process],
+        *,
+        through: str = "",
+        secured: Callable[[CertificateRole, str], Secured | None] = lambda *_: None,
+    ) -> None:
         self.controllers = list(controllers)
+        self._secured = secured
+        self.lost: set[int] = set()  # cells whose access points do not come back: their phones are to be free
         self._stack = AsyncExitStack()
         self._through = through  # a load balancer, instead of the replicas' own addresses
         self.access_points: list[RealAccessPoint] = []
@@ -54,12 +66,19 @@ class Fleet:
         for cell, bssid in enumerate(BSSIDS):
             macs = [f"02:00:00:00:{cell + 1:02x}:{number:02x}" for number in range(PHONES)]
             order = targets[cell % len(targets) :] + targets[: cell % len(targets)]
-            access_point = RealAccessPoint(order, bssid, macs, seed=cell)
+            access_point = RealAccessPoint(
+                order, bssid, macs, seed=cell, secured=partial(self._secured, "access-point", bssid)
+            )
             self.access_points.append(await self._stack.enter_async_context(access_point))
             phones = []
             for number, mac in enumerate(macs):
                 first = (cell + number) % len(targets)
-                phone = RealPhone(targets[first:] + targets[:first], mac, seed=100 + 10 * cell + number)
+                phone = RealPhone(
+                    targets[first:] + targets[:first],
+                    mac,
+                    seed=100 + 10 * cell + number,
+                    secured=partial(self._secured, "terminal", mac),
+                )
                 phones.append(await self._stack.enter_async_context(phone))
             self.phones.append(phones)
         self._watch = asyncio.create_task(self._watch_owners())
@@ -73,8 +92,13 @@ class Fleet:
         await self._stack.__aexit__(*error)  # type: ignore[arg-type]
 
     def are_right(self, senders: int) -> bool:
-        """Whether every phone that sends has the bounds of so many senders."""
-        return all(phone.bounds == RIGHT[senders] for phones in self.phones for phone in phones if phone.sends)
+        """Whether every phone that sends has the bounds of so many senders, or none if its access point is gone."""
+        return all(
+            phone.bounds == ({} if cell in self.lost else RIGHT[senders])
+            for cell, phones in enumerate(self.phones)
+            for phone in phones
+            if phone.sends
+        )
 
     async def until(self, condition: Callable[[], bool], limit_s: float) -> float:
         """Wait for a condition; the seconds that took.
@@ -111,8 +135,12 @@ class Fleet:
         self.outcome.right_again_s = loop.time() - stopped_s
         await doing
         await asyncio.sleep(2.0)  # what comes late counts as well
-        for phones in self.phones:
-            for phone in phones[:-1]:
+        if self._watch is not None and self._watch.done():
+            self._watch.result()
+            raise RuntimeError("nobody looked who owned the cells")
+        for cell, phones in enumerate(self.phones):
+            self.outcome.clamped += sum(phone.bounds != {} for phone in phones if cell in self.lost)
+            for phone in phones[:-1] if cell not in self.lost else ():
                 since = [happened for happened in phone.history if happened.at_s >= began_s]
                 self.outcome.expired += sum(happened.kind == "expired" for happened in since)
                 self.outcome.released += sum(happened.kind == "released" for happened in since)
@@ -120,8 +148,10 @@ class Fleet:
 
     async def _watch_owners(self) -> None:
         """Note who says to own what; a replica that does not answer says nothing."""
-        channels = [grpc.aio.insecure_channel(controller.operators) for controller in self.controllers]
-        stubs: list[Any] = [replicas_pb2_grpc.ReplicasServiceStub(channel) for channel in channels]
+        channels = [
+            channel(controller.operators, self._secured("operator", "bench")) for controller in self.controllers
+        ]
+        stubs: list[Any] = [replicas_pb2_grpc.ReplicasServiceStub(each) for each in channels]
         try:
             while True:
                 owners: dict[str, set[str]] = {}
@@ -135,8 +165,8 @@ class Fleet:
                 self.outcome.owned_twice += sum(len(names) > 1 for names in owners.values())
                 await asyncio.sleep(POLL_S)
         finally:
-            for channel in channels:
-                await channel.close()
+            for each in channels:
+                await each.close()
 
 
 async def _owned(stub: Any) -> list[replicas_pb2.OwnedCell]:

@@ -2,6 +2,7 @@
 """Real processes for tests: controllers, Redis. Each is ended with its context, whatever state it is in."""
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ from typing import Self
 
 from airbound.testing.identities import Identities
 
-READY_S = 60.0
+READY_S = 60.0  # a busy machine takes half of that to import TLS
 
 
 def free_port() -> int:
@@ -105,10 +106,10 @@ class Process:
 def controller(
     directory: Path,
     name: str,
-    store_url: str,
+    store: Mapping[str, str | bool],
     *,
     policy: str = "paper",
-    cluster: bool = False,
+    tls: Mapping[str, str | bool] | None = None,
     log: str = "json",
     environment: Mapping[str, str] | None = None,
     identities: Identities | None = None,
@@ -116,23 +117,21 @@ def controller(
     core: int | None = None,
     more: str = "",  # tables of the configuration
 ) -> Process:
-    """A controller with a store; with identities by mutual TLS, otherwise in plain text. On one core if that is given.
-    An empty URL is a store in memory.
+    """A controller with the options of its store, and with those of TLS: identities stand for those of their authority.
+    Without either in plain text. On one core if that is given.
     """
+    if identities is not None:
+        tls = {"directory": str(identities.authority.path), "enrollment": ""}
     port, operators = free_port(), free_port()
     config = directory / f"{name}.toml"
     config.write_text(
         f'listen = "127.0.0.1:{port}"\noperators = ["127.0.0.1:{operators}"]\nlog = "{log}"\npolicy = "{policy}"\n'
         f"[limits]\nlog_lines_per_s = 100000.0\n{limits}[identity]\nmatch_addresses = false\n"
         '[metrics]\nlisten = ""\n'
-        f'[store]\nurl = "{store_url}"\ncluster = {str(cluster).lower()}\n'
-        + more
-        + (f'[tls]\ndirectory = "{identities.authority.path}"\nenrollment = ""\n' if identities else ""),
+        f"[store]\n{_toml(store)}{more}[tls]\n{_toml(tls or {'plain_text': True})}",
         encoding="utf-8",
     )
     argv = [sys.executable, "-m", "airbound", "controller", "--config", str(config)]
-    if identities is None:
-        argv.append("--plain-text")
     if core is not None:
         argv = ["taskset", "--cpu-list", str(core), *argv]
     made = Process(argv, port, directory / f"{name}.log", environment)
@@ -155,6 +154,11 @@ def controller_with_tls(directory: Path, authority: Path, more: str = "") -> Pro
     made = Process(argv, port, directory / "tls.log")
     made.operators, made.metrics = f"127.0.0.1:{operators}", metrics
     return made
+
+
+def _toml(options: Mapping[str, str | bool]) -> str:
+    """Lines of a table; JSON's strings and booleans are TOML's."""
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items())
 
 
 def haproxy(directory: Path, targets: list[str]) -> Process:

@@ -13,12 +13,19 @@ from typing import Any, NamedTuple, Self
 import grpc.aio
 
 from airbound.core.addresses import mac_from_text
-from airbound.testing.agents import FakeAccessPoint, FakePhone, Secured
+from airbound.grpc.agent_services import ANSWERS
+from airbound.testing.agents import Agent, FakeAccessPoint, FakePhone, Secured
 from airbound.testing.live import ACK_IP_BYTES, IP_BYTES, LINK_BYTES, PACKETS_PER_S, upload
+from airbound.testing.patience import Patience
 from airbound.v1 import access_point_pb2, terminal_pb2
 
 REPORT_S = 0.5  # twice as often as the agents, so that a test takes less time
+Credentials = Callable[[], Secured | None]
 BACKOFF_MIN_S, BACKOFF_MAX_S = 0.1, 2.0
+
+
+def nobody() -> None:
+    """Plain text."""
 
 
 class Happened(NamedTuple):
@@ -29,13 +36,28 @@ class Happened(NamedTuple):
     bounds: dict[str, tuple[int, int]]
 
 
+class _Answered(Agent):
+    """Asks for answers, and takes note of them."""
+
+    metadata = (ANSWERS,)
+    patience: Patience
+
+    def received(self, response: Any) -> None:
+        """Something came."""
+        answer = not response.HasField("command")
+        self.patience.received(asyncio.get_running_loop().time(), answer=answer)
+        super().received(response)
+
+
 class _Connecting:
     """Stays connected to one of several addresses, as an agent: the next one after an error, later and later."""
 
-    def __init__(self, targets: Sequence[str], seed: int) -> None:
+    def __init__(self, targets: Sequence[str], seed: int, secured: Credentials) -> None:
         self.targets = list(targets)
+        self.secured = secured  # asked before each attempt, for its certificate may be a new one
         self.streams = 0
         self._random = random.Random(seed)  # noqa: S311  # jitter
+        self.patience = Patience()
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -64,8 +86,37 @@ class _Connecting:
             wait_s = BACKOFF_MIN_S if lasted_s > BACKOFF_MAX_S else min(2 * wait_s, BACKOFF_MAX_S)
             await asyncio.sleep(wait_s * self._random.uniform(0.5, 1.0))
 
+    async def until_next(self, agent: Agent) -> None:
+        """Wait until the next report is due, or the stream has ended.
+
+        Raises:
+            TimeoutError: the controller does not answer.
+        """
+        loop = asyncio.get_running_loop()
+        self.patience.sent(loop.time())
+        left_s = self.patience.left_s(loop.time())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(REPORT_S, max(0.0, left_s))):
+                await agent.ended.wait()
+        if self.patience.left_s(loop.time()) <= 0:
+            raise TimeoutError
+
+    async def vanish(self) -> None:
+        """The agent's process is killed: its stream breaks, and no other is opened until `return_`."""
+        await self.__aexit__()
+
+    async def return_(self) -> None:
+        """The agent is started again."""
+        await self.__aenter__()
+
     async def break_off(self) -> None:
-        """The stream breaks."""
+        """The stream breaks; another one is opened."""
+        await self.agent.leave()
+        self.agent.ended.set()
+
+    @property
+    def agent(self) -> Agent:
+        """What connects."""
         raise NotImplementedError
 
     async def session(self, target: str) -> None:
@@ -73,11 +124,20 @@ class _Connecting:
         raise NotImplementedError
 
 
-class Phone(FakePhone):
+class _AccessPoint(_Answered, FakeAccessPoint):
+    """An access point that asks for answers."""
+
+    def __init__(self, target: str, patience: Patience) -> None:
+        super().__init__(target)
+        self.patience = patience
+
+
+class Phone(_Answered, FakePhone):
     """A phone whose leases end by the clock."""
 
-    def __init__(self, target: str, mac: str, noted: Callable[[str], None], secured: Secured | None) -> None:
-        super().__init__(target, mac, secured)
+    def __init__(self, target: str, mac: str, noted: Callable[[str], None], patience: Patience) -> None:
+        super().__init__(target, mac)
+        self.patience = patience
         self._noted = noted
         self._lease: asyncio.TimerHandle | None = None
 
@@ -107,12 +167,17 @@ class Phone(FakePhone):
 class RealPhone(_Connecting):
     """A phone that sends, or does not, and reports twice a second."""
 
-    def __init__(self, targets: Sequence[str], mac: str, *, seed: int, secured: Secured | None = None) -> None:
-        super().__init__(targets, seed)
+    def __init__(self, targets: Sequence[str], mac: str, *, seed: int, secured: Credentials = nobody) -> None:
+        super().__init__(targets, seed, secured)
         self.mac = mac
         self.sends = True
         self.history: list[Happened] = []
-        self._phone = Phone(targets[0], mac, self._note, secured)
+        self._phone = Phone(targets[0], mac, self._note, self.patience)
+
+    @property
+    def agent(self) -> Agent:
+        """What connects."""
+        return self._phone
 
     @property
     def bounds(self) -> dict[str, tuple[int, int]]:
@@ -125,6 +190,8 @@ class RealPhone(_Connecting):
     async def session(self, target: str) -> None:
         """Report until the stream breaks. Bounds and their lease outlive it."""
         phone = self._phone
+        self.patience.opened()
+        phone.secured = self.secured()
         await phone.connect_again(target)
         try:
             while not phone.ended.is_set():
@@ -132,9 +199,7 @@ class RealPhone(_Connecting):
                 at_us = int(asyncio.get_running_loop().time() * 1e6)
                 async with asyncio.timeout(5):
                     await phone.report(*destinations, monotonic_us=at_us)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(REPORT_S):
-                        await phone.ended.wait()
+                await self.until_next(phone)
         finally:
             await phone.leave()
 
@@ -143,33 +208,39 @@ class RealAccessPoint(_Connecting):
     """An access point that reports twice a second which of its stations send."""
 
     def __init__(
-        self, targets: Sequence[str], bssid: str, stations: Sequence[str], *, seed: int, secured: Secured | None = None
+        self,
+        targets: Sequence[str],
+        bssid: str,
+        stations: Sequence[str],
+        *,
+        seed: int,
+        secured: Credentials = nobody,
     ) -> None:
-        super().__init__(targets, seed)
+        super().__init__(targets, seed, secured)
         self.bssid = bssid
         self.sending = set(stations)
         self._packets = dict.fromkeys(stations, 0)
         self._began_s = asyncio.get_running_loop().time() - 10
-        self._agent = FakeAccessPoint(targets[0], secured)
+        self._agent = _AccessPoint(targets[0], self.patience)
 
     async def session(self, target: str) -> None:
         """Report until the stream breaks."""
         agent = self._agent
+        self.patience.opened()
+        agent.secured = self.secured()
         await agent.connect_again(target)
         try:
             while not agent.ended.is_set():
                 async with asyncio.timeout(5):
                     await agent.report(self._report())
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(REPORT_S):
-                        await agent.ended.wait()
+                await self.until_next(agent)
         finally:
             await agent.leave()
 
-    async def break_off(self) -> None:
-        """The stream breaks."""
-        await self._agent.leave()
-        self._agent.ended.set()
+    @property
+    def agent(self) -> Agent:
+        """What connects."""
+        return self._agent
 
     def _report(self) -> access_point_pb2.AccessPointReport:
         now_us = int((asyncio.get_running_loop().time() - self._began_s) * 1e6)

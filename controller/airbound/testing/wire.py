@@ -11,8 +11,8 @@ class Wire:
 
     def __init__(self, to_port: int) -> None:
         self._to_port = to_port
-        self._whole = asyncio.Event()
-        self._whole.set()
+        self._there, self._back = asyncio.Event(), asyncio.Event()
+        self.mend()
         self._server: asyncio.Server | None = None
         self._tasks = set[asyncio.Task[None]]()
 
@@ -23,13 +23,16 @@ class Wire:
             raise RuntimeError("the wire is not there yet")
         return f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
-    def cut(self) -> None:
-        """Nothing goes through from now on, either way."""
-        self._whole.clear()
+    def cut(self, *, to: bool = True, back: bool = True) -> None:
+        """Nothing goes through from now on, to the port or back from it or both."""
+        for one_way, is_cut in ((self._there, to), (self._back, back)):
+            if is_cut:
+                one_way.clear()
 
     def mend(self) -> None:
         """All that waited goes through."""
-        self._whole.set()
+        self._there.set()
+        self._back.set()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._forward, "127.0.0.1", 0)
@@ -48,9 +51,12 @@ class Wire:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         with contextlib.suppress(OSError, asyncio.CancelledError):
-            await self._whole.wait()
+            await self._there.wait()
             there, back = await asyncio.open_connection("127.0.0.1", self._to_port)
-            pumps = [asyncio.create_task(self._pump(reader, back)), asyncio.create_task(self._pump(there, writer))]
+            pumps = [
+                asyncio.create_task(_pump(reader, back, self._there)),
+                asyncio.create_task(_pump(there, writer, self._back)),
+            ]
             try:
                 await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -60,8 +66,9 @@ class Wire:
                 back.close()
         writer.close()
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65_536):
-            await self._whole.wait()
-            writer.write(data)
-            await writer.drain()
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, whole: asyncio.Event) -> None:
+    while data := await reader.read(65_536):
+        await whole.wait()
+        writer.write(data)
+        await writer.drain()

@@ -49,6 +49,10 @@ class AccessPointServiceServicer(object):
     def Connect(self, request_iterator, context):
         """Connect carries one report a second, and one at once whenever a station associates or leaves. The second report of
         a stream follows the first within half a second: rates need two.
+
+        A stream with the metadata "airbound-answers: 1" has its reports answered, so that the agent finds out about a
+        controller that hangs: the first one, and each that arrives when nothing was sent for 0.9 s. The answer is a
+        command, or a response without one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

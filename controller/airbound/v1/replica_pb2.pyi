@@ -162,12 +162,14 @@ class Answered(_message.Message):
     def __init__(self, question: _Optional[int] = ..., responses: _Optional[_Iterable[bytes]] = ..., last: bool = ..., error: _Optional[str] = ..., status: _Optional[int] = ...) -> None: ...
 
 class CellMemory(_message.Message):
-    __slots__ = ("capacity_bps", "min_rtts")
+    __slots__ = ("capacity_bps", "min_rtts", "access_point")
     CAPACITY_BPS_FIELD_NUMBER: _ClassVar[int]
     MIN_RTTS_FIELD_NUMBER: _ClassVar[int]
+    ACCESS_POINT_FIELD_NUMBER: _ClassVar[int]
     capacity_bps: float
     min_rtts: _containers.RepeatedCompositeFieldContainer[SeenMinRtt]
-    def __init__(self, capacity_bps: _Optional[float] = ..., min_rtts: _Optional[_Iterable[_Union[SeenMinRtt, _Mapping]]] = ...) -> None: ...
+    access_point: str
+    def __init__(self, capacity_bps: _Optional[float] = ..., min_rtts: _Optional[_Iterable[_Union[SeenMinRtt, _Mapping]]] = ..., access_point: _Optional[str] = ...) -> None: ...
 
 class SeenMinRtt(_message.Message):
     __slots__ = ("address", "terminal", "min_rtt_us", "age_us")

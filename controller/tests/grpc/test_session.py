@@ -12,6 +12,7 @@ import pytest
 from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
+from airbound.grpc import session
 from airbound.grpc.session import Session, status_of
 from airbound.v1 import access_point_pb2, terminal_pb2
 
@@ -63,8 +64,9 @@ class FakeContext:
 class Handler:
     """A session in its handler's task."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, answers: bool = False) -> None:
         self.context = FakeContext()
+        self._answers = answers
         self.taken: list[bytes] = []
         self.waited_s: list[float] = []
         self.session: Session
@@ -74,7 +76,7 @@ class Handler:
         began = asyncio.Event()
 
         async def handle() -> None:
-            self.session = Session(STREAM, self.context, self.waited_s.append)
+            self.session = Session(STREAM, self.context, self.waited_s.append, answers=self._answers)
             began.set()
             await self.session.read(lambda data: self.take(data))  # noqa: PLW0108  # tests replace it
 
@@ -343,3 +345,49 @@ async def test_a_command_that_is_not_written_has_no_time(handler: Handler) -> No
     handler.context.break_off()
     await turns()
     assert handler.waited_s == []
+
+
+@pytest.fixture
+async def answering(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Handler]:
+    monkeypatch.setitem(session.ANSWERED_AFTER_S, "terminal", 3_600.0)  # of a machine of any speed
+    started = await Handler(answers=True).start()
+    yield started
+    started.task.cancel()
+    started.context.break_off()
+    await asyncio.wait([started.task])
+
+
+async def test_the_first_report_is_answered_and_then_those_after_a_silence(
+    answering: Handler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = answering.context
+    context.release()
+    for _ in range(3):
+        context.incoming.put_nowait(b"report")
+        await turns()
+    assert context.octets == [b""]
+    monkeypatch.setattr(answering.session, "_answered_after_s", 0.0)
+    context.incoming.put_nowait(b"report")
+    await turns()
+    assert context.octets == [b"", b""]
+
+
+async def test_a_command_answers_as_well(answering: Handler) -> None:
+    context = answering.context
+    context.release()
+    context.incoming.put_nowait(b"report")
+    await turns()
+    answering.session._answered_after_s = 0.5
+    answering.session._wrote_at_s = 0.0  # long ago
+    answering.session.send(bounds(1))
+    await turns()
+    context.incoming.put_nowait(b"report")
+    await turns()
+    assert [len(data) > 0 for data in context.octets] == [False, True]
+
+
+async def test_who_does_not_ask_is_not_answered(handler: Handler) -> None:
+    handler.context.release()
+    handler.context.incoming.put_nowait(b"report")
+    await turns()
+    assert handler.context.octets == []

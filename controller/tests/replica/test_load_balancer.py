@@ -8,6 +8,7 @@ import re
 import signal
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +58,9 @@ class Site:
             # Far fewer than come from the balancer's address: with certificates that one does not count.
             limits = "streams_per_address_max = 3\nstreams_per_name_max = 2\n"
             made = processes.controller(
-                self.directory, name, f"redis://{redis.target}", identities=self.identities, limits=limits, more=LEASE
-            )
+                self.directory, name, {"url": f"redis://{redis.target}"}, identities=self.identities, limits=limits,
+                more=LEASE,
+            )  # fmt: skip
             self.controllers.append(await self.stack.enter_async_context(made))
         port = processes.free_port()
         configuration = documented(port, [controller.target for controller in self.controllers])
@@ -69,11 +71,11 @@ class Site:
             await self.stack.enter_async_context(
                 RealAccessPoint(
                     [balancer.target], f"02:00:00:00:00:{cell + 1:02x}", macs, seed=cell,
-                    secured=self.identities.client("access-point", cell),
+                    secured=partial(self.identities.client, "access-point", cell),
                 )
             )  # fmt: skip
             for number, mac in zip(numbers, macs, strict=True):
-                secured = self.identities.client("terminal", number)
+                secured = partial(self.identities.client, "terminal", number)
                 phone = RealPhone([balancer.target], mac, seed=100 + number, secured=secured)
                 self.phones.append(await self.stack.enter_async_context(phone))
 

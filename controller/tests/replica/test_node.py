@@ -378,3 +378,62 @@ async def test_a_replica_that_does_not_answer_is_left_out(replicas: Replicas, mo
     monkeypatch.setitem(a.node._handlers, "asked", lambda *_: None)
     assert [cell.bssid for cell in await a.cells()] == [BSSID]
     assert not await b.cells()
+
+
+async def test_a_replica_that_hangs_is_replaced_and_nobody_is_released(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phones = await replicas.bounded(a, b)
+    assert a.node is not None
+    state = ownership.memory.parsed(await a.node._store.read_state(CELL))
+    assert state is not None
+    assert state.access_point == "127.0.0.1"
+    await hang(replicas, a)
+    await a.access_point.connect_again(b.target)
+    await phones[0].connect_again(b.target)
+    b.access_point, a.access_point = a.access_point, b.access_point
+    b._packets, b._second = a._packets, a._second
+    await b.report(*MACS[:2])
+
+    async def owned() -> bool:
+        return CELL in b.runner.engine.cells
+
+    await b.until(owned)
+    await b.senders(2)
+    for phone in phones:
+        await phone.report(monotonic_us=3)
+    await b.report(MACS[0], idle=(MACS[1],))
+    await b.report(MACS[0], idle=(MACS[1],))
+    assert [phone.releases for phone in phones] == [0, 0]
+
+
+async def hang(replicas: Replicas, controller: LiveController) -> None:
+    """Have a replica read no messages and renew nothing, with its connections open."""
+    assert controller.node is not None
+    replicas.memory.handlers["a"] = lambda _: None
+    await controller.node.owners.ownership.stop()
+    await controller.node.members.stop()
+
+
+async def test_a_replica_that_is_cut_off_sends_its_streams_to_others(
+    replicas: Replicas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node, "CUT_OFF_PERIOD_S", 0.02)
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phones = await replicas.bounded(a, b)
+    assert a.node is not None
+    assert b.node is not None
+    for stopped in (a.node.members, a.node.owners.ownership):
+        await stopped.stop()  # the store answers nothing more
+    a.node.members.answered_at_us = a.node.owners.ownership.confirmed_at_us = a.runner.now_us() - node.CUT_OFF_US
+    assert phones[1].error is None
+
+    async def sent_away() -> bool:
+        return a.access_point.ended.is_set() and phones[0].ended.is_set()
+
+    await a.until(sent_away)
+    for agent in (a.access_point, phones[0]):
+        assert agent.error is not None
+        assert "lost the store" in (agent.error.details() or "")
+    assert not phones[1].ended.is_set()
+    assert a.node.owners.ownership.token(CELL, a.runner.now_us()) is None  # its access point is elsewhere
+    assert phones[0].releases == 0

@@ -10,7 +10,7 @@ import pytest
 from airbound.core.addresses import Mac, mac_from_text
 from airbound.core.cell.memory import CellMemory
 from airbound.replica import ownership
-from airbound.replica.ownership import Owned, Ownership
+from airbound.replica.ownership import OtherOwner, Owned, Ownership
 from airbound.runtime.runner import monotonic_us
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.types import Claim, Token
@@ -46,7 +46,14 @@ class Replica:
         self.store = SlowStore(memory)
         self.owned = asyncio.Queue[Mac]()
         self.lost = asyncio.Queue[Mac]()
-        self.ownership = Ownership(self.store, monotonic_us, self._owned, self._lost, self._refused)
+        self.ownership = Ownership(
+            self.store,
+            monotonic_us,
+            owned=self._owned,
+            doubted=lambda _: None,
+            lost=self._lost,
+            refused=self._refused,
+        )
 
     def _owned(self, cell: Mac, lease: Owned, learnt: CellMemory | None) -> None:
         del lease, learnt
@@ -56,9 +63,9 @@ class Replica:
         del claim
         self.lost.put_nowait(cell)
 
-    def _refused(self, cell: Mac, token: Token) -> float:
+    def _refused(self, cell: Mac, token: Token) -> OtherOwner:
         del cell, token
-        return 0.0
+        return OtherOwner(0.0, 0)
 
 
 async def started(memory: Memory, name: str) -> Replica:

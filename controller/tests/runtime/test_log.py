@@ -183,7 +183,7 @@ def test_what_finds_the_queue_full_is_dropped_counted_and_reported(monkeypatch: 
     assert lines == [
         *(f"info n {number}" for number in range(4)),
         "info n 10",
-        "warning log: 6 lines were not logged: too many, or nobody read them",
+        "warning log: 6 lines were not logged: too many, nobody read them, or they could not be written",
         "info n 11",
     ]
 
@@ -245,7 +245,7 @@ def test_losses_that_nothing_follows_are_reported_at_the_end() -> None:
     assert (
         stream.getvalue()
         .splitlines()[-1]
-        .endswith("warning log: 3 lines were not logged: too many, or nobody read them")
+        .endswith("warning log: 3 lines were not logged: too many, nobody read them, or they could not be written")
     )
 
 
@@ -301,3 +301,49 @@ def test_a_log_that_nobody_can_write_ends_nothing() -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         result = subprocess.run([sys.executable, "-c", code], stderr=full, check=False, timeout=TIMEOUT_S)
     assert result.returncode == 0
+
+
+FULL = """
+import os
+from airbound.runtime import log
+
+opened = log.set_up("json")
+full, usual = os.open("/dev/full", os.O_WRONLY), os.dup(2)
+
+
+def written():
+    while not opened._lines.empty() or opened._lines._batch:
+        time.sleep(0.01)
+    time.sleep(0.2)
+
+
+import time
+
+log.event("info", "n", "before", "")
+written()
+os.dup2(full, 2)
+for number in range(5):
+    log.event("info", "n", str(number), "")
+written()
+lost = opened.dropped_total
+os.dup2(usual, 2)
+log.event("info", "n", "after", "")
+opened.close()
+print(lost, flush=True)
+"""
+
+
+def test_lines_that_a_full_disk_did_not_take_are_counted_and_that_is_logged() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", FULL],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT_S,
+        cwd=Path(__file__).parents[2],
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "5\n"
+    lines = [json.loads(line) for line in result.stderr.splitlines()]
+    assert [line["subject"] for line in lines] == ["before", "after", ""]
+    assert lines[-1]["why"].startswith("5 lines were not logged: ")

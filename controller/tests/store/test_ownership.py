@@ -85,6 +85,19 @@ async def test_a_cell_is_released_by_its_owner(site: Site[Any]) -> None:
     assert await claimed(one) == Claim(second.token, mine=False)
 
 
+async def test_a_lease_that_was_extended_meanwhile_is_not_ended_by_another(site: Site[Any]) -> None:
+    one, two = await site.replica("one"), await site.replica("two")
+    first = await claimed(one, ttl_ms=2_000)
+    assert not await two.store.release(CELL, first.token, if_left_ms=1_000)
+    await asyncio.sleep(1.1)
+    assert await claimed(one, ttl_ms=LONG_MS) == first
+    assert not await two.store.release(CELL, first.token, if_left_ms=1_000)
+    assert await claimed(two) == Claim(first.token, mine=False)
+    assert await two.store.release(CELL, first.token, if_left_ms=LONG_MS)
+    assert (await claimed(two)).mine
+    assert not await two.store.release(CELL, first.token, if_left_ms=LONG_MS)
+
+
 async def test_a_late_writer_is_fenced(site: Site[Any]) -> None:
     one, two = await site.replica("one"), await site.replica("two")
     first = await claimed(one)

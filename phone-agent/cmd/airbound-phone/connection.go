@@ -94,6 +94,7 @@ func (c *connection) start(
 		config := controllerclient.Config{Addresses: options.controller.Addresses, Logger: logger, Dialed: c.dialed}
 		c.err = credentials.RunStream(c.ctx, device, config, controllerclient.Stream[request, response]{
 			Open: openStream, Outgoing: c.outgoing, Merge: keepAgent, Handle: handle, OnState: onState,
+			IsAnswer: func(message *response) bool { return message.GetCommand() == nil },
 		})
 	}()
 }

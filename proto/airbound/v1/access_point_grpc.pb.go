@@ -40,6 +40,10 @@ const (
 type AccessPointServiceClient interface {
 	// Connect carries one report a second, and one at once whenever a station associates or leaves. The second report of
 	// a stream follows the first within half a second: rates need two.
+	//
+	// A stream with the metadata "airbound-answers: 1" has its reports answered, so that the agent finds out about a
+	// controller that hangs: the first one, and each that arrives when nothing was sent for 0.9 s. The answer is a
+	// command, or a response without one.
 	Connect(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AccessPointServiceConnectRequest, AccessPointServiceConnectResponse], error)
 }
 
@@ -72,6 +76,10 @@ type AccessPointService_ConnectClient = grpc.BidiStreamingClient[AccessPointServ
 type AccessPointServiceServer interface {
 	// Connect carries one report a second, and one at once whenever a station associates or leaves. The second report of
 	// a stream follows the first within half a second: rates need two.
+	//
+	// A stream with the metadata "airbound-answers: 1" has its reports answered, so that the agent finds out about a
+	// controller that hangs: the first one, and each that arrives when nothing was sent for 0.9 s. The answer is a
+	// command, or a response without one.
 	Connect(grpc.BidiStreamingServer[AccessPointServiceConnectRequest, AccessPointServiceConnectResponse]) error
 	mustEmbedUnimplementedAccessPointServiceServer()
 }

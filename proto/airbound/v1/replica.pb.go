@@ -1096,9 +1096,11 @@ func (x *Answered) GetStatus() uint32 {
 
 // CellMemory is what a cell's next owner needs to go on, in the store.
 type CellMemory struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	CapacityBps   float64                `protobuf:"fixed64,1,opt,name=capacity_bps,json=capacityBps,proto3" json:"capacity_bps,omitempty"`
-	MinRtts       []*SeenMinRtt          `protobuf:"bytes,2,rep,name=min_rtts,json=minRtts,proto3" json:"min_rtts,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	CapacityBps float64                `protobuf:"fixed64,1,opt,name=capacity_bps,json=capacityBps,proto3" json:"capacity_bps,omitempty"`
+	MinRtts     []*SeenMinRtt          `protobuf:"bytes,2,rep,name=min_rtts,json=minRtts,proto3" json:"min_rtts,omitempty"`
+	// Name of the principal of the access point that reported it last.
+	AccessPoint   string `protobuf:"bytes,3,opt,name=access_point,json=accessPoint,proto3" json:"access_point,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1145,6 +1147,13 @@ func (x *CellMemory) GetMinRtts() []*SeenMinRtt {
 		return x.MinRtts
 	}
 	return nil
+}
+
+func (x *CellMemory) GetAccessPoint() string {
+	if x != nil {
+		return x.AccessPoint
+	}
+	return ""
 }
 
 type SeenMinRtt struct {
@@ -1390,11 +1399,12 @@ const file_airbound_v1_replica_proto_rawDesc = "" +
 	"\tresponses\x18\x02 \x03(\fR\tresponses\x12\x12\n" +
 	"\x04last\x18\x03 \x01(\bR\x04last\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x16\n" +
-	"\x06status\x18\x05 \x01(\rR\x06status\"c\n" +
+	"\x06status\x18\x05 \x01(\rR\x06status\"\x86\x01\n" +
 	"\n" +
 	"CellMemory\x12!\n" +
 	"\fcapacity_bps\x18\x01 \x01(\x01R\vcapacityBps\x122\n" +
-	"\bmin_rtts\x18\x02 \x03(\v2\x17.airbound.v1.SeenMinRttR\aminRtts\"w\n" +
+	"\bmin_rtts\x18\x02 \x03(\v2\x17.airbound.v1.SeenMinRttR\aminRtts\x12!\n" +
+	"\faccess_point\x18\x03 \x01(\tR\vaccessPoint\"w\n" +
 	"\n" +
 	"SeenMinRtt\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\fR\aaddress\x12\x1a\n" +

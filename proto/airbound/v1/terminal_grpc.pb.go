@@ -37,6 +37,10 @@ type TerminalServiceClient interface {
 	// Connect carries a report every interval while the terminal sends or has bounds, a heartbeat otherwise, and a report
 	// at once when something happens (TerminalReportTrigger). Commands come whenever the cell changes, not in answer to
 	// reports.
+	//
+	// A stream with the metadata "airbound-answers: 1" has its reports answered, so that the agent finds out about a
+	// controller that hangs: the first one, and each that arrives when nothing was sent for 1.9 s. The answer is a
+	// command, or a response without one.
 	Connect(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[TerminalServiceConnectRequest, TerminalServiceConnectResponse], error)
 }
 
@@ -70,6 +74,10 @@ type TerminalServiceServer interface {
 	// Connect carries a report every interval while the terminal sends or has bounds, a heartbeat otherwise, and a report
 	// at once when something happens (TerminalReportTrigger). Commands come whenever the cell changes, not in answer to
 	// reports.
+	//
+	// A stream with the metadata "airbound-answers: 1" has its reports answered, so that the agent finds out about a
+	// controller that hangs: the first one, and each that arrives when nothing was sent for 1.9 s. The answer is a
+	// command, or a response without one.
 	Connect(grpc.BidiStreamingServer[TerminalServiceConnectRequest, TerminalServiceConnectResponse]) error
 	mustEmbedUnimplementedTerminalServiceServer()
 }

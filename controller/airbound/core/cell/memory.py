@@ -18,7 +18,10 @@ class SeenMinRtt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CellMemory:
-    """What was learnt of one cell. `capacity_bps` of 0: no measurement yet."""
+    """What was learnt of one cell. `capacity_bps` of 0: no measurement yet. `access_point` is the principal's name of
+    who reported it last.
+    """
 
     capacity_bps: float = 0.0
     min_rtts: tuple[SeenMinRtt, ...] = ()
+    access_point: str = ""

@@ -115,7 +115,8 @@ class CellState:
 
     def memory(self, now_us: int) -> CellMemory:
         """What the next owner needs."""
-        return CellMemory(self.capacity.measured_bps, self.min_rtt.seen(now_us))
+        reported_by = self.reported_by.name if self.reported_by is not None else ""
+        return CellMemory(self.capacity.measured_bps, self.min_rtt.seen(now_us), reported_by)
 
     def restore(self, memory: CellMemory, now_us: int) -> None:
         """Go on with what the owner before knew."""

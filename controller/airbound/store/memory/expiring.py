@@ -32,6 +32,11 @@ class Expiring(Generic[K, V]):
         entry = self._entries.get(key)
         return entry[0] if entry is not None and self._now_ms() < entry[1] else None
 
+    def left_ms(self, key: K) -> int:
+        """How long an entry still has; 0 if there is none."""
+        entry = self._entries.get(key)
+        return max(0, entry[1] - self._now_ms()) if entry is not None else 0
+
     def set(self, key: K, value: V, ends_ms: int = NEVER) -> None:
         """Write an entry that ends at that time."""
         self._entries[key] = value, ends_ms

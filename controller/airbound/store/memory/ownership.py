@@ -34,9 +34,13 @@ class Ownership:
         self._owners.set(cell, token, self._now_ms() + ttl_ms)
         return Claim(token, mine=True)
 
-    def release(self, cell: Mac, token: Token) -> bool:
-        """Own a cell no more; whether we did."""
-        return self._owners.get(cell) == token and self._owners.remove(cell)
+    def release(self, cell: Mac, token: Token, if_left_ms: int | None = None) -> bool:
+        """End the ownership of a token, if its lease has no more than that left; whether it did."""
+        if self._owners.get(cell) != token:
+            return False
+        if if_left_ms is not None and self._owners.left_ms(cell) > if_left_ms:
+            return False
+        return self._owners.remove(cell)
 
     def write_state(self, cell: Mac, token: Token, state: bytes, ttl_ms: int) -> None:
         """Keep what the next owner needs.

@@ -200,9 +200,9 @@ class MemoryStore:
         """Take cells that nobody owns and extend the leases of our own."""
         return await self._memory.claim(cells, self._replica, ttl_ms)
 
-    async def release(self, cell: Mac, token: Token) -> bool:
-        """Own a cell no more; whether we did."""
-        return self._memory.ownership.release(cell, token)
+    async def release(self, cell: Mac, token: Token, *, if_left_ms: int | None = None) -> bool:
+        """End the ownership of a token; whether it was in force."""
+        return self._memory.ownership.release(cell, token, if_left_ms)
 
     async def write_state(self, cell: Mac, token: Token, state: bytes, *, ttl_ms: int) -> None:
         """Keep what the next owner needs."""

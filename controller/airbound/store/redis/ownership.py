@@ -39,8 +39,9 @@ return {1, token}
 """)
 
 _RELEASE = script("""
--- owner; token -> 1 if it was the owner's
+-- owner; token, ms that may be left or -1 -> 1 if it was the owner's
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[2] ~= '-1' and redis.call('PTTL', KEYS[1]) > tonumber(ARGV[2]) then return 0 end
 return redis.call('DEL', KEYS[1])
 """)
 
@@ -71,10 +72,10 @@ class Ownership:
         mine, token = reply
         return Claim(token_from_text(token), bool(mine))
 
-    def release(self, cell: Mac, token: Token) -> Command:
-        """Own a cell no more; 1 if we did."""
+    def release(self, cell: Mac, token: Token, if_left_ms: int | None) -> Command:
+        """End the ownership of a token; 1 if it was in force and had no more than that left."""
         tag, key = self._keys(cell)
-        return run(tag, _RELEASE, (f"{key}:owner",), token_text(token))
+        return run(tag, _RELEASE, (f"{key}:owner",), token_text(token), -1 if if_left_ms is None else if_left_ms)
 
     def write_state(self, cell: Mac, token: Token, state: bytes, ttl_ms: int) -> Command:
         """Keep what the next owner needs; 0 if the token is not the one in force."""

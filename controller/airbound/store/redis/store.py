@@ -108,9 +108,9 @@ class RedisStore:
         commands = [self._ownership.claim(cell, self._replica, ttl_ms) for cell in cells]
         return await self._run_all(commands, self._ownership.claimed)
 
-    async def release(self, cell: Mac, token: Token) -> bool:
-        """Own a cell no more; whether we did."""
-        return bool(await self._run(self._ownership.release(cell, token)))
+    async def release(self, cell: Mac, token: Token, *, if_left_ms: int | None = None) -> bool:
+        """End the ownership of a token; whether it was in force."""
+        return bool(await self._run(self._ownership.release(cell, token, if_left_ms)))
 
     async def write_state(self, cell: Mac, token: Token, state: bytes, *, ttl_ms: int) -> None:
         """Keep what the next owner needs."""

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllerclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/metadata"
+)
+
+// A process that is stopped, or hangs, keeps its connections: its kernel acknowledges what arrives, and grpc-go's
+// keepalive takes 18 s. So a controller that is asked to (answersKey in the metadata of the stream) answers reports, by
+// a command or by a response without one, and a stream without an answer is given up.
+//
+// How long an agent waits follows from how long answers took, as TCP's retransmission timeout does: in a full cell
+// without bounds an RTT is over 2 s, and a stream that is given up there costs more than it gains.
+const (
+	// answerWaitMin is long for a controller: a garbage collection or a renewal that is late is no reason to leave.
+	answerWaitMin = 2 * time.Second
+	// answerWaitMax is shorter than the keepalive.
+	answerWaitMax = 10 * time.Second
+	// answerWaitFactor is of the longest of the last answers.
+	answerWaitFactor = 3
+	answersKept      = 8
+
+	answersKey, answersValue = "airbound-answers", "1"
+)
+
+var errNoAnswer = errors.New("the controller does not answer")
+
+func askForAnswers(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, answersKey, answersValue)
+}
+
+// answerTimes is how long the last answers took, over all streams of an agent.
+type answerTimes struct {
+	mu   sync.Mutex
+	last [answersKept]time.Duration
+	next int
+}
+
+func (t *answerTimes) add(took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last[t.next] = took
+	t.next = (t.next + 1) % answersKept
+}
+
+// wait is how long the next answer may take.
+func (t *answerTimes) wait() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	longest := time.Duration(0)
+	for _, took := range t.last {
+		longest = max(longest, took)
+	}
+	return min(max(answerWaitMin, answerWaitFactor*longest), answerWaitMax)
+}
+
+// answers ends one stream whose controller does not answer. A controller that has never sent a response without a
+// command on it does not know of answers, and is given any time. There is a timer only while an answer is due.
+type answers struct {
+	times *answerTimes
+	end   context.CancelCauseFunc
+
+	mu       sync.Mutex
+	timer    *time.Timer
+	expected bool
+	sentAt   time.Time // the first report after which nothing came; zero: none
+}
+
+// sent is called with each report.
+func (a *answers) sent() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.sentAt.IsZero() {
+		return
+	}
+	a.sentAt = time.Now()
+	if a.expected {
+		wait := a.times.wait()
+		a.timer = time.AfterFunc(wait, func() { a.end(fmt.Errorf("%w within %v", errNoAnswer, wait)) })
+	}
+}
+
+// received is called with each response; isAnswer means that it has no command.
+func (a *answers) received(isAnswer bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.expected = a.expected || isAnswer
+	if a.sentAt.IsZero() {
+		return
+	}
+	a.times.add(time.Since(a.sentAt))
+	a.sentAt = time.Time{}
+	a.stopTimer()
+}
+
+func (a *answers) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopTimer()
+}
+
+func (a *answers) stopTimer() {
+	if a.timer != nil {
+		a.timer.Stop()
+		a.timer = nil
+	}
+}
