@@ -184,6 +184,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             ap_txop_limit=options.ap_txop,
             bounds_interval_ms=options.bounds_interval_ms,
             controller_config=controller_config,
+            tls=options.tls,
         )
 
 
@@ -325,6 +326,7 @@ def _add_run(commands: Any) -> None:
         help="between readings of phones' rules (default: 1000)",
     )
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
+    add("--tls", action="store_true", help="mutual TLS, with agents that enrol at their start (default: plain text)")
     add("--trace", action="store_true", help="record each phone's history of cwnd and events, for plot (needs --json)")
     add(
         "--medium-trace",
