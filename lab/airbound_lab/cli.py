@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, certificates, host, load, results, scenario, tables, variant
+from airbound_lab import arguments, host, load, load_certificates, results, scenario, tables, variant
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.medium import cli as medium
@@ -184,6 +184,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             ap_txop_limit=options.ap_txop,
             bounds_interval_ms=options.bounds_interval_ms,
             controller_config=controller_config,
+            tls=options.tls,
         )
 
 
@@ -232,7 +233,7 @@ def _parser() -> argparse.ArgumentParser:
 
     compare.add(commands)
     medium.add(commands)
-    certificates.add(commands)
+    load_certificates.add(commands)
     commands.add_parser("load", help="load a controller with simulated agents", add_help=False)
     return parser
 
@@ -326,6 +327,7 @@ def _add_run(commands: Any) -> None:
         help="between readings of phones' rules (default: 1000)",
     )
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
+    add("--tls", action="store_true", help="mutual TLS, with agents that enrol at their start (default: plain text)")
     add("--trace", action="store_true", help="record each phone's history of cwnd and events, for plot (needs --json)")
     add(
         "--medium-trace",

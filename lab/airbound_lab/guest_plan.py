@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import modes
+from airbound_lab import certificates, modes
 from airbound_lab import topology as nodes
 from airbound_lab.scenario import HOSTAPD_ACTIONS
 
@@ -48,6 +48,8 @@ class Programs:
     controller_source: str
     access_point_agent: str
     phone_agent: str
+    operator_commands: str
+    """operator_commands.py, for a Python with the controller's packages."""
 
 
 def plan(
@@ -96,7 +98,8 @@ def plan(
         ],
         "wpa_supplicant": _wpa_supplicant(),
         "controller": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.CONTROLLER_PORT},
-        "components": _components(cell, mode, programs),
+        "components": (components := _components(cell, mode, programs)),
+        "certificates": _certificates(components, programs) if parameters.tls and components else None,
         "controller_config": modes.controller_config(modes.parse(mode), parameters.controller_config),
         "late_components": list(parameters.scenario.late_components(parameters.terminals)),
         "timeline": [
@@ -292,6 +295,7 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
     arguments = chosen.controller_arguments
     if arguments is None:
         return []
+    tls = cell.parameters.tls
     controller = f"{nodes.CONTROLLER_ADDRESS}:{nodes.CONTROLLER_PORT}"
     has_config = modes.controller_config(chosen, cell.parameters.controller_config) is not None
     config = ("--config", "/run/lab/controller.config") if has_config else ()
@@ -300,19 +304,23 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             "name": "controller",
             "netns": "controller",
             "argv": [
-                *(programs.python, "-m", "airbound", "controller", "--plain-text"),
+                *(programs.python, "-m", "airbound", "controller", *(() if tls else certificates.PLAIN_TEXT)),
                 *("--listen", controller, "--metrics="),
                 *arguments,
                 *config,
             ],
-            "environment": {"PYTHONPATH": programs.controller_source},
+            "environment": {
+                "PYTHONPATH": programs.controller_source,
+                **(certificates.controller_environment() if tls else {}),
+            },
         },
         {
             "name": "ap",
             "netns": "",
             "argv": [
                 programs.access_point_agent,
-                *("--plain-text", "--controller", controller, "--interface", "wlan0"),
+                *(certificates.agent_options("ap") if tls else certificates.PLAIN_TEXT),
+                *("--controller", controller, "--interface", "wlan0"),
                 *("--hostapd-control", "/run/hostapd/wlan0"),
                 *("--hostapd-config", "/run/lab/hostapd.conf", "--state-dir", "/run/lab/ap"),
             ],
@@ -323,8 +331,9 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
                 "name": f"phone{phone.index}",
                 "netns": phone.name,
                 "argv": [
-                    *(programs.phone_agent, "run", "--plain-text", "--controller", controller),
-                    *("--interface", phone.interface),
+                    *(programs.phone_agent, "run"),
+                    *(certificates.agent_options(f"phone{phone.index}") if tls else certificates.PLAIN_TEXT),
+                    *("--controller", controller, "--interface", phone.interface),
                     *("--state-dir", f"/run/lab/phone{phone.index}"),
                 ],
                 "environment": {},
@@ -332,3 +341,8 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             for phone in cell.phones
         ),
     ]
+
+
+def _certificates(components: list[dict[str, Any]], programs: Programs) -> dict[str, Any]:
+    agents = [component["name"] for component in components if component["name"] != "controller"]
+    return certificates.plan(programs.python, programs.controller_source, programs.operator_commands, agents)

@@ -33,7 +33,8 @@ TOOL_PACKAGES = {
 """Debian's package for each tool. The tools are in the same directories on the host and in the guest."""
 
 LAB_SOURCES = (
-    *("boot.py", "guest_plan.py", "measure.py", "modes.py", "qdisc.py", "run.py", "scenario.py", "topology.py"),
+    *("boot.py", "certificates.py", "guest_plan.py", "measure.py", "modes.py", "operator_commands.py", "qdisc.py"),
+    *("run.py", "scenario.py", "topology.py"),
 )
 """What a run is made of, beside its parameters and what runs in the guest."""
 
@@ -58,6 +59,7 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
         controller_source=str(REPOSITORY / "controller"),
         access_point_agent=str(build / "airbound-ap"),
         phone_agent=str(build / "airbound-phone"),
+        operator_commands=str(Path(__file__).parent / "operator_commands.py"),
     )
     needed = [found.traffic]
     if any(variant.parse(mode).has_agents for mode in modes):

@@ -95,6 +95,8 @@ class Parameters:
     """How often each phone's rules are read from its kernel, to record when they change."""
     controller_config: str | None = None
     """Text of a configuration file for the controller."""
+    tls: bool = False
+    """Whether controller and agents use mutual TLS; the agents enrol when they start for the first time."""
 
     @field_validator("warmup_seconds")
     @classmethod
@@ -116,6 +118,15 @@ class Parameters:
         self.scenario.check(self.terminals)
         if self.orphan and self.scenario.saturates():
             raise ValueError("orphan: nothing would ever stop a saturating UDP sender, and time would not pass")
+        return self
+
+    @model_validator(mode="after")
+    def _check_certificates(self) -> Self:
+        if self.tls or not self.scenario.needs_certificates():
+            return self
+        for variant in map(variants.parse, self.modes):
+            if variant.has_agents and variants.TLS not in dict(variant.settings):
+                raise ValueError(f"scenario {self.scenario.name}: without --tls {variant} has no certificate to revoke")
         return self
 
     @model_validator(mode="after")

@@ -61,7 +61,7 @@ def command(parameters: Parameters) -> str:
     ):
         if getattr(parameters, field) != getattr(plain, field):
             words += [option(field), str(getattr(parameters, field))]
-    words += [option(flag) for flag in ("orphan", "wmm") if getattr(parameters, flag)]
+    words += [option(flag) for flag in ("orphan", "wmm", "tls") if getattr(parameters, flag)]
     if parameters.controller_config is not None:
         words += ["--controller-config", "controller.config"]
     return shlex.join(words)

@@ -9,6 +9,7 @@ A scenario is a list of actions on a time line whose zero is the moment at which
 - `kill` (SIGKILL), `stop` (SIGTERM), `pause` (SIGSTOP), `continue` (SIGCONT) and `start` of a component:
   `controller`, `ap`, or `phone1`, `phone2`, ... (the agent, not the phone), or `phones`, every phone's agent. A
   component whose first action is `start` does not run before;
+- `revoke` of an agent: an operator revokes its certificates (only with TLS);
 - `reload-hostapd` (SIGHUP: it reads its configuration again) and `restart-radio` (hostapd's DISABLE and ENABLE: the
   access point stops and starts), as a change of the configuration causes them.
 
@@ -42,9 +43,11 @@ ETHERNET_PAYLOAD_BYTES = 1472
 TrafficAction = Literal["start-traffic", "stop-traffic"]
 ComponentAction = Literal["kill", "stop", "pause", "continue", "start"]
 HostapdAction = Literal["reload-hostapd", "restart-radio"]
-Do = Literal[TrafficAction, ComponentAction, HostapdAction]
+OperatorAction = Literal["revoke"]
+Do = Literal[TrafficAction, ComponentAction, HostapdAction, OperatorAction]
 TRAFFIC_ACTIONS: tuple[str, ...] = get_args(TrafficAction)
 HOSTAPD_ACTIONS: tuple[str, ...] = get_args(HostapdAction)
+OPERATOR_ACTIONS: tuple[str, ...] = get_args(OperatorAction)
 Direction = Literal["up", "down"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 Seconds = Annotated[float, Field(gt=0)]
@@ -96,6 +99,8 @@ class Action:
                 raise ValueError(f"{self.do}: has no component")
         elif self.component not in ("controller", "ap", PHONES, *_agents(terminals)):
             raise ValueError(f"{self.do}: there is no component {self.component!r}")
+        elif self.do in OPERATOR_ACTIONS and self.component == "controller":
+            raise ValueError(f"{self.do}: a controller's certificate cannot be revoked, it ends within days")
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -129,6 +134,10 @@ class Scenario:
     def saturates(self) -> bool:
         """Whether a UDP sender is limited by nothing but its socket."""
         return any(a.do == "start-traffic" and a.protocol == "udp" and a.rate_mbps is None for a in self.actions)
+
+    def needs_certificates(self) -> bool:
+        """Whether an action is about certificates."""
+        return any(action.do in OPERATOR_ACTIONS for action in self.actions)
 
     def flows(self, terminals: int, seconds: int, seed: int) -> list[Flow]:
         """Pair the starts and stops of each phone and direction, ordered by phone, direction and time."""

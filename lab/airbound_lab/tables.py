@@ -99,8 +99,9 @@ def describe(parameters: Parameters) -> str:
     count = len(parameters.seeds)
     seeds = f"seed {parameters.seeds[0]}" if count == 1 else f"{count} seeds: median [range]"
     window_s = parameters.seconds - parameters.warmup_seconds
+    tls = ", mutual TLS" if parameters.tls else ""
     return (
-        f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, {parameters.rate_control}; {seeds}; "
+        f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, {parameters.rate_control}{tls}; {seeds}; "
         f"{window_s} s measured after {parameters.warmup_seconds} s"
     )
 

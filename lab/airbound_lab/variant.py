@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is run or compared: a mode, if wanted with settings of the access point or the phones; pure.
+"""What is run or compared: a mode, if wanted with settings of the access point, phones or agents; pure.
 
     MODE[@SETTING]...        vegas@cake-ack-filter    cubic@fq_codel@queue=200    vegas@aifsn=4@cwmin=31
 
 SETTING is a queueing discipline by its name, `wmm`, or one of `queue=PACKETS`, `driver-queue=FRAMES`, `aifsn=SLOTS`,
-`cwmin=SLOTS`, `cwmax=SLOTS`, `txop=N` (units of 32 us) of the access point, or `cwnd-clamp=SEGS`, the largest
-congestion window of the phones' own TCP.
+`cwmin=SLOTS`, `cwmax=SLOTS`, `txop=N` (units of 32 us) of the access point, `cwnd-clamp=SEGS`, the largest congestion
+window of the phones' own TCP, or, in modes with agents, `tls`: controller and agents use mutual TLS.
 """
 
 from __future__ import annotations
@@ -27,17 +27,21 @@ NUMBERS = {
 }
 """Settings with a value, and the parameter that each is."""
 
+TLS = "tls"
+FLAGS = ("wmm", TLS)
+"""Settings without a value, which are parameters of that name."""
+
 HELP = """\
   MODE@SETTING@...
                with settings of the access point: a queueing discipline by its name (pfifo, pfifo_fast, fq_codel, fq,
                cake, cake-ack-filter), queue=PACKETS, driver-queue=FRAMES, aifsn=SLOTS, cwmin=SLOTS, cwmax=SLOTS,
-               txop=N, wmm; or of the phones: cwnd-clamp=SEGS"""
+               txop=N, wmm; of the phones: cwnd-clamp=SEGS; of controller and agents: tls"""
 """For the commands' help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A mode with settings of the access point or the phones; `settings` are parameters by name."""
+    """A mode with settings; `settings` are parameters by name."""
 
     name: str
     mode: str
@@ -56,10 +60,12 @@ class Variant:
 def parse(name: str) -> Variant:
     """Return the variant of a name; ValueError says what is wrong. Limits of numbers are the parameters'."""
     mode, *words = name.split("@")
-    modes.parse(mode)
+    has_agents = modes.parse(mode).has_agents
     settings: dict[str, Any] = {}
     for word in words:
         parameter, value = _setting(word)
+        if parameter == TLS and not has_agents:
+            raise ValueError(f"{word!r}: {mode} has no agents, and so no connections to secure")
         if parameter in settings:
             raise ValueError(f"{word!r}: {parameter} is set twice")
         settings[parameter] = value
@@ -71,11 +77,11 @@ def _setting(word: str) -> tuple[str, Any]:
     if not equals:
         if word in QDISCS:
             return "ap_qdisc", word
-        if word == "wmm":
-            return "wmm", True
+        if word in FLAGS:
+            return word, True
     elif key in NUMBERS:
         if not (value.isascii() and value.isdigit()):
             raise ValueError(f"{word!r}: {value!r} is not a whole number")
         return NUMBERS[key], int(value)
-    known = ", ".join([*QDISCS, "wmm", *(f"{number}=N" for number in NUMBERS)])
+    known = ", ".join([*QDISCS, *FLAGS, *(f"{number}=N" for number in NUMBERS)])
     raise ValueError(f"{word!r} is none of {known}")

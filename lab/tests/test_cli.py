@@ -54,7 +54,7 @@ def test_the_help_of_run_explains_every_setting(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         cli.main(["run", "--help"])
     settings = capsys.readouterr().out.partition("MODE@SETTING")[2].partition("examples:")[0]
-    assert {*QDISCS, *variant.NUMBERS, "wmm"} <= set(re.findall(r"[\w-]+", settings))
+    assert {*QDISCS, *variant.NUMBERS, *variant.FLAGS} <= set(re.findall(r"[\w-]+", settings))
 
 
 def test_the_help_of_run_explains_every_mode(capsys: pytest.CaptureFixture[str]) -> None:

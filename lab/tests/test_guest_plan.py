@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 from typing import TYPE_CHECKING, get_args
@@ -8,17 +9,28 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from airbound_lab import guest_plan, modes, topology
-from airbound_lab.guest import cell, components
+from airbound_lab.guest import cell, certificates, components
 from airbound_lab.guest_plan import Programs
 from airbound_lab.medium.attempts import Window
 from airbound_lab.parameters import Parameters
-from airbound_lab.scenario import BUILT_IN, HOSTAPD_ACTIONS, TRAFFIC_ACTIONS, Action, Do, Scenario, built_in
+from airbound_lab.scenario import (
+    BUILT_IN,
+    HOSTAPD_ACTIONS,
+    OPERATOR_ACTIONS,
+    TRAFFIC_ACTIONS,
+    Action,
+    Do,
+    Scenario,
+    built_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-PROGRAMS = Programs("/b/airbound-traffic", "/b/python", "/b/controller", "/b/airbound-ap", "/b/airbound-phone")
+PROGRAMS = Programs(
+    "/b/airbound-traffic", "/b/python", "/b/controller", "/b/airbound-ap", "/b/airbound-phone", "/b/commands.py"
+)
 
 BUSY = Scenario(
     "busy",
@@ -89,9 +101,10 @@ def test_hostapd_reloads_in_every_mode_and_agents_end_where_there_are_any(mode: 
 
 
 def test_the_guest_carries_out_every_action() -> None:
-    done = {*components.ACTIONS, *cell.HOSTAPD_ACTIONS, *TRAFFIC_ACTIONS}
+    done = {*components.ACTIONS, *cell.HOSTAPD_ACTIONS, *certificates.OPERATOR_ACTIONS, *TRAFFIC_ACTIONS}
     assert done == {*get_args(Do)}
     assert set(cell.HOSTAPD_ACTIONS) == set(HOSTAPD_ACTIONS)
+    assert set(certificates.OPERATOR_ACTIONS) == set(OPERATOR_ACTIONS)
 
 
 def test_queues_and_medium_are_recorded_on_request() -> None:
@@ -115,6 +128,43 @@ def test_the_policy_reaches_the_controller() -> None:
         "--config /run/lab/controller.config"
     )
     assert plan["controller_config"] == "a = 1\n\n[edca]\nenabled = false\n"
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_controller_and_agents_are_in_plain_text_or_have_certificates(tls: bool) -> None:  # noqa: FBT001
+    plan = guest_plan.plan(Parameters(terminals=2, tls=tls), "bdp", 1, PROGRAMS)
+    controller, *agents = plan["components"]
+    assert all(("--plain-text" in component["argv"]) is not tls for component in plan["components"])
+    assert ("AIRBOUND_TLS__DIRECTORY" in controller["environment"]) is tls
+    if not tls:
+        assert plan["certificates"] is None
+        return
+    tokens = {command["output"]: command["words"] for command in plan["certificates"]["tokens"]}
+    roles = {"ap": "access-point", "phone1": "terminal", "phone2": "terminal"}
+    for agent in agents:
+        words = dict(itertools.pairwise(agent["argv"]))
+        name = agent["name"]
+        assert tokens[words["--token-file"]] == ["enroll", roles[name], name]
+        assert plan["certificates"]["revoke"][name][0]["words"] == ["revoke", f"{roles[name]}/{name}"]
+    directories = {dict(itertools.pairwise(agent["argv"]))["--credentials-dir"] for agent in agents}
+    assert len(directories) == len(agents)
+
+
+def test_nobody_takes_random_numbers_from_the_processor() -> None:
+    plan = guest_plan.plan(Parameters(terminals=1, tls=True), "bdp", 1, PROGRAMS)
+    for environment in (plan["components"][0]["environment"], plan["certificates"]["environment"]):
+        first, second = (int(word.removeprefix("~"), 16) for word in environment["OPENSSL_ia32cap"].split(":"))
+        assert (first, second) == (1 << (32 + 30), 1 << 18), "CPUID: leaf 1, ECX bit 30; leaf 7, EBX bit 18"
+
+
+def test_a_mode_without_agents_has_no_certificates() -> None:
+    actions = (Action(0, "start-traffic"), Action(1, "revoke", component="phone1"))
+    parameters = Parameters(scenario=Scenario("x", actions), terminals=1, tls=True)
+    plan = guest_plan.plan(parameters, "cubic", 1, PROGRAMS)
+    assert (plan["certificates"], plan["timeline"]) == (None, [])
+    assert guest_plan.plan(parameters, "bdp", 1, PROGRAMS)["timeline"] == [
+        {"at_ms": 1000, "do": "revoke", "component": "phone1"}
+    ]
 
 
 def test_each_traced_phone_records_in_its_own_namespace() -> None:
@@ -184,8 +234,8 @@ def test_an_operator_sets_the_queue_for_best_effort(wmm: bool) -> None:  # noqa:
 PRINT_PLAN = """
 import json
 from airbound_lab import guest_plan, parameters
-programs = guest_plan.Programs(*(f"/b/{name}" for name in ("traffic", "python", "controller", "ap", "phone")))
-cell = parameters.Parameters(terminals=5, wired_delays_ms=(4.0, 64.0, 256.0), controller_config="a = 1")
+programs = guest_plan.Programs(*(f"/b/{name}" for name in ("traffic", "python", "controller", "ap", "phone", "script")))
+cell = parameters.Parameters(terminals=5, wired_delays_ms=(4.0, 64.0, 256.0), controller_config="a = 1", tls=True)
 print(json.dumps(guest_plan.plan(cell, "bdp", 1, programs, trace=True)))
 """
 

@@ -16,7 +16,7 @@ from airbound_lab.errors import UsageError
 from airbound_lab.modes import NAMED
 from airbound_lab.parameters import RATE_CONTROLS, Parameters, option
 from airbound_lab.qdisc import QDISCS
-from airbound_lab.scenario import built_in
+from airbound_lab.scenario import Action, Scenario, built_in
 from airbound_lab.validation import usage_errors
 
 VALID = st.builds(
@@ -38,7 +38,10 @@ VALID = st.builds(
     ap_cw_max=st.none() | st.sampled_from([31, 63, 1023]),
     ap_txop_limit=st.none() | st.integers(0, 65_535),
     controller_config=st.none() | st.text(),
+    tls=st.booleans(),
 )
+
+REVOCATION = Scenario("revocation", (Action(0, "start-traffic"), Action(1, "revoke", component="phone1")))
 
 
 @given(VALID)
@@ -94,6 +97,11 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"bounds_interval_ms": 1}, "--bounds-interval-ms: 1: "),
         ({"orphan": 1}, "--orphan: 1: "),
         ({"scenario": built_in("saturation"), "orphan": True}, "orphan: "),
+        ({"tls": 1}, "--tls: 1: "),
+        (
+            {"scenario": REVOCATION, "modes": ("cubic", "bdp@tls", "bdp")},
+            "scenario revocation: without --tls bdp has no certificate to revoke",
+        ),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_option_and_value(changes: dict[str, Any], message: str) -> None:
@@ -104,7 +112,11 @@ def test_what_cannot_be_run_is_refused_with_option_and_value(changes: dict[str, 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"terminals": 1}, {"terminals": 100}, {"seconds": 6}, {"loss_percent": 0}, {"ap_cw_min": 1023, "ap_cw_max": 1023}],
+    [
+        *({"terminals": 1}, {"terminals": 100}, {"seconds": 6}, {"loss_percent": 0}),
+        *({"ap_cw_min": 1023, "ap_cw_max": 1023}, {"scenario": REVOCATION, "modes": ("bdp",), "tls": True}),
+        {"scenario": REVOCATION, "modes": ("cubic", "bdp@tls")},
+    ],
 )
 def test_the_limits_themselves_can_be_run(changes: dict[str, Any]) -> None:
     assert Parameters(**changes)

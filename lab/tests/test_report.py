@@ -119,7 +119,7 @@ def test_the_command_makes_the_same_parameters_again() -> None:
         terminals=4, wired_delays_ms=(4.0, 64.5), seconds=12, warmup_seconds=3, modes=("bbr", "bdp"), seeds=(3, 5),
         rate_control="aarf", ap_rate_control="fixed54", qdisc="fq", queue_packets=70, ap_qdisc="fq_codel",
         ap_queue_packets=80, driver_queue_frames=16, ap_driver_queue_frames=17, orphan=True, retry_limit=7,
-        cwnd_clamp_segs=63, loss_percent=0.5, bounds_interval_ms=100,
+        cwnd_clamp_segs=63, loss_percent=0.5, bounds_interval_ms=100, tls=True,
     )  # fmt: skip
     words = shlex.split(report.command(parameters))
     options = cli._parser().parse_args(words[1:])

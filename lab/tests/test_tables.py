@@ -28,6 +28,12 @@ def test_a_figure_over_seeds_is_median_and_range() -> None:
     assert tables.cell([None, 2.0], 1) == "2.0"
 
 
+def test_the_description_names_tls() -> None:
+    plain, tls = (tables.describe(Parameters(tls=tls)) for tls in (False, True))
+    assert tls == plain.replace("minstrel;", "minstrel, mutual TLS;")
+    assert tls != plain
+
+
 def test_columns_line_up() -> None:
     lines = tables.text([["mode", "x"], ["bdp", "10.5"]]).splitlines()
     assert lines == ["mode     x", "bdp   10.5"]

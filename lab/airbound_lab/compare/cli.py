@@ -73,6 +73,7 @@ def add(commands: Any) -> None:
     option("--seconds", type=int, metavar="S", help="virtual seconds of each run (default: 30)")
     option("--warmup-seconds", type=int, metavar="S", help="of them not measured, at the beginning (default: 10)")
     option("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
+    option("--tls", action="store_true", help="mutual TLS in every mode with agents (in some only: MODE@tls)")
     option("--subject", metavar="MODE", help="whose wins and losses are counted (default: airbound, if compared)")
     option("--json", type=Path, metavar="FILE", help="default: DIR/comparison.json")
     option("--csv", type=Path, metavar="FILE", help="default: DIR/comparison.csv")
@@ -115,7 +116,7 @@ def _matrix(options: argparse.Namespace) -> Matrix:
     changes = {axis: value for axis, value in given.items() if value is not None}
     config = arguments.configuration(options.controller_config)
     conditions = [
-        replace(condition, controller_config=config)
+        replace(condition, controller_config=config, tls=options.tls)
         for preset in presets
         for axes in preset.axes
         for condition in replace(axes, **changes).conditions()

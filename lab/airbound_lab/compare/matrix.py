@@ -35,6 +35,7 @@ class Condition:
     seconds: int = 30
     warmup_seconds: int = 10
     controller_config: str | None = field(default=None, repr=False)
+    tls: bool = False
 
     def group(self) -> str:
         """Return the part of the name that several rows share."""
@@ -42,6 +43,8 @@ class Condition:
         parts = [self.scenario.name, rate_control or self.rate_control]
         if self.loss_percent:
             parts.append(f"{self.loss_percent:g} % loss")
+        if self.tls:
+            parts.append("mutual TLS")
         return ", ".join(parts)
 
     def row(self) -> str:
@@ -67,6 +70,7 @@ class Condition:
                 rate_control=self.rate_control,
                 loss_percent=self.loss_percent,
                 controller_config=self.controller_config,
+                tls=self.tls,
             )
             return plain.of_mode(variant.name)
 

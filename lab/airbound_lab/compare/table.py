@@ -141,6 +141,7 @@ def _describe(condition: Condition) -> dict[str, Any]:
         "scenario": condition.scenario.name,
         "rate_control": condition.rate_control,
         "loss_percent": condition.loss_percent,
+        "tls": condition.tls,
         "terminals": condition.terminals,
         "wired_delays_ms": delays_name(condition.wired_delays_ms),
         "seconds": condition.seconds,

@@ -73,9 +73,8 @@ class Components:
         if not present:
             return
         has_controller = "controller" in present
-        if has_controller:
-            self.start("controller")
-            self._wait("controller", "listen", self._controller_listens)
+        if has_controller and "controller" not in self._pids:
+            self._start_controller()
         agents = [name for name in present if name != "controller"]
         for name in agents:
             self.start(name)
@@ -83,6 +82,18 @@ class Components:
             connected = functools.partial(self._connected, self._components[name]["netns"])
             self._wait(name, "connect to the controller", connected)
         time.sleep(SETTLE_S)
+
+    def with_controller(self, do: Callable[[], None]) -> None:
+        """Start the controller, then do something that needs it. It goes on unless the time line starts it later.
+
+        Raises:
+            GuestError: it does not start or end, or what is done fails.
+        """
+        self._start_controller()
+        do()
+        if "controller" in self._late:
+            self.stop("controller")
+            self.starts["controller"] = 0
 
     def peak_memory_kib(self) -> dict[str, int]:
         """Return the peak resident memory of each running component."""
@@ -92,6 +103,10 @@ class Components:
                 if line.startswith("VmHWM:"):
                     peaks[name] = int(line.split()[1])
         return peaks
+
+    def _start_controller(self) -> None:
+        self.start("controller")
+        self._wait("controller", "listen", self._controller_listens)
 
     def _signal(self, name: str, number: signal.Signals) -> None:
         if name not in self._pids:

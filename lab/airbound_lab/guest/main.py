@@ -10,13 +10,17 @@ import os
 import signal
 import time
 import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airbound_lab.guest import cell, system
+from airbound_lab.guest.certificates import OPERATOR_ACTIONS, Operator
 from airbound_lab.guest.components import ACTIONS, Components
 from airbound_lab.guest.event_traces import EventTraces
 from airbound_lab.guest.system import GuestError
 from airbound_lab.guest.tracers import Tracers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MEDIUM_PARAMETERS = "/sys/module/mac80211_hwsim/parameters"
 
@@ -68,12 +72,25 @@ def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
     return access_point
 
 
+def actor(
+    components: Components, operator: Operator, access_point: cell.AccessPoint
+) -> Callable[[dict[str, str]], None]:
+    """Return what carries out an action of the time line."""
+
+    def act(action: dict[str, str]) -> None:
+        name, component = action["do"], action["component"]
+        if name in cell.HOSTAPD_ACTIONS:
+            cell.HOSTAPD_ACTIONS[name](access_point)
+        elif name in OPERATOR_ACTIONS:
+            OPERATOR_ACTIONS[name](operator, component)
+        else:
+            ACTIONS[name](components, component)
+
+    return act
+
+
 def measure(
-    plan: dict[str, Any],
-    components: Components,
-    access_point: cell.AccessPoint,
-    tracers: Tracers,
-    event_traces: EventTraces,
+    plan: dict[str, Any], act: Callable[[dict[str, str]], None], tracers: Tracers, event_traces: EventTraces
 ) -> int:
     """Run the traffic and, meanwhile, the time line; return time zero on the monotonic clock."""
     t0_ns = (time.monotonic_ns() // 1_000_000_000 + 2) * 1_000_000_000
@@ -86,10 +103,7 @@ def measure(
     traffic = system.spawn("traffic", argv, output="/run/result/samples.jsonl")
     for action in plan["timeline"]:
         sleep_until(t0_ns + action["at_ms"] * 1_000_000)
-        if action["do"] in cell.HOSTAPD_ACTIONS:
-            cell.HOSTAPD_ACTIONS[action["do"]](access_point)
-        else:
-            ACTIONS[action["do"]](components, action["component"])
+        act(action)
     _, status = os.waitpid(traffic, 0)
     if status != 0:
         output = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
@@ -131,11 +145,14 @@ def main() -> None:
         with open("/run/result/plan.json", encoding="utf-8") as file:
             plan = json.load(file)
         access_point = set_up(plan)
-        components = Components(plan)
+        components, operator = Components(plan), Operator(plan)
         tracers, event_traces = Tracers(plan), EventTraces(plan)
+        if plan["certificates"] is not None:
+            progress("making tokens")
+            operator.enrol(components)
         progress("starting agents")
         components.start_all()
-        t0_ns = measure(plan, components, access_point, tracers, event_traces)
+        t0_ns = measure(plan, actor(components, operator, access_point), tracers, event_traces)
         collect(plan, t0_ns, components)
         progress("done")
     except GuestError as error:

@@ -97,9 +97,9 @@ def spawn(
             raise GuestError(f"cannot start {argv[0]}: {error.strerror}") from error
 
 
-def run(name: str, argv: list[str], netns: str = "") -> None:
+def run(name: str, argv: list[str], netns: str = "", environment: dict[str, str] | None = None) -> None:
     """Run a program to its end; GuestError if it fails."""
-    _, status = os.waitpid(spawn(name, argv, netns), 0)
+    _, status = os.waitpid(spawn(name, argv, netns, environment), 0)
     if status != 0:
         output = read(f"{LOG_DIRECTORY}/{name}.log").strip()[-500:]
         where = f" in {netns}" if netns else ""

@@ -26,6 +26,14 @@ def test_conditions_are_the_product_of_the_axes_in_the_order_of_the_rows() -> No
     ]
 
 
+def test_a_condition_with_tls_has_it_in_its_name_and_in_its_parameters() -> None:
+    condition = replace(TWO.conditions()[0], tls=True)
+    assert str(condition) == "uplink, aarf (2013), mutual TLS, 1 phone, 4 ms"
+    [plain] = matrix.build(TWO.conditions()[:1], ("bdp",), (1,)).tasks()
+    [task] = matrix.build([condition], ("bdp",), (1,)).tasks()
+    assert [of.condition.parameters(of.variant, 1).tls for of in (plain, task)] == [False, True]
+
+
 def test_every_condition_runs_with_every_variant_and_seed_seed_by_seed() -> None:
     found = matrix.build(TWO.conditions()[:2], ("cubic", "bdp@aifsn=4"), (7, 9))
     assert [(task.seed, task.condition.row(), task.variant.name) for task in found.tasks()] == [
