@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab.live import plan as plans
+from airbound_lab.live import processor_time
+from airbound_lab.live.status import Running
 from airbound_lab.live.timetravel import Scheduler
 from airbound_lab.run import RATE_CONTROL_NAMES
 
 if TYPE_CHECKING:
     from airbound_lab.live.settings import Settings
-    from airbound_lab.live.timetravel import Lateness
 
 INIT = Path(__file__).parent / "guest" / "init.py"
 MEMORY_MIB = 768
@@ -60,7 +61,8 @@ class Guest:
         self._began_s = time.monotonic()
         for name in LEFT_BY_EARLIER:
             (directory / name).unlink(missing_ok=True)
-        shutil.rmtree(directory / "log", ignore_errors=True)
+        for name in ("log", ".uml"):  # User Mode Linux keeps the ids of its processes in the latter
+            shutil.rmtree(directory / name, ignore_errors=True)
         with contextlib.ExitStack() as undo:
             # The path of a socket has 107 bytes at most; the directory's may be longer.
             self._short = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="airbound-live-")))
@@ -80,17 +82,14 @@ class Guest:
             undo.callback(_end, self._kernel)
             self._undo = undo.pop_all()
 
-    def status(self) -> dict[str, Any] | None:
-        """Return what the guest wrote last; None before the first time."""
+    def running(self) -> Running:
+        """Return what is known of it."""
         try:
-            found: dict[str, Any] = json.loads((self._directory / "guest.json").read_text(encoding="utf-8"))
+            cell: dict[str, Any] | None = json.loads((self._directory / "guest.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            return None
-        return found
-
-    def lateness(self) -> Lateness | None:
-        """Return how its time keeps to real time; None before it has started."""
-        return self._scheduler.lateness()
+            cell = None
+        processor_s = sum(processor_time.of_session(process.pid) for process in (self._kernel, self._link))
+        return Running(cell, self._scheduler.lateness(), processor_s)
 
     def progress(self) -> str:
         """Return what it does, in a word or two."""

@@ -88,13 +88,8 @@ class Service:
             guest.end()
 
     def _write(self, state: str, guest: Guest | None) -> dict[str, Any]:
-        status = statuses.document(
-            time.time(),
-            state,
-            self._boots,
-            guest.status() if guest is not None else None,
-            guest.lateness() if guest is not None else None,
-        )
+        found = guest.running() if guest is not None else None
+        status = statuses.document(time.time(), state, self._boots, found)
         _replace(self._directory / STATUS_FILE, json.dumps(status) + "\n")
         return status
 

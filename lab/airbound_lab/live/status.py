@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,23 +17,35 @@ LOST_RATIO = 1.5
 """What the guest's clock has lost is worth a line in the log at first, and when it has become so much more."""
 
 
-def document(
-    now_s: float, state: str, boots: int, guest: dict[str, Any] | None, lateness: Lateness | None
-) -> dict[str, Any]:
-    """Return the status; `now_s` is in seconds since 1970, `guest` what the guest itself has written."""
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What is known of a guest that runs."""
+
+    cell: dict[str, Any] | None
+    """What the guest itself has written; None before the first time."""
+    lateness: Lateness | None
+    """How its time keeps to real time; None before it has started."""
+    processor_s: float
+    """Processor time that it has taken."""
+
+
+def document(now_s: float, state: str, boots: int, guest: Running | None = None) -> dict[str, Any]:
+    """Return the status; `now_s` is in seconds since 1970."""
+    time = None
+    if guest is not None and guest.lateness is not None:
+        time = {
+            "guest_s": round(guest.lateness.guest_s, 3),
+            "behind_max_ms": round(guest.lateness.behind_max_ms, 1),
+            "lost_s": round(guest.lateness.lost_s, 3),
+            "processor_s": round(guest.processor_s, 2),
+        }
     return {
         "schema": SCHEMA,
         "written_s_since_1970": round(now_s, 3),
         "state": state,
         "boots": boots,
-        "time": None
-        if lateness is None
-        else {
-            "guest_s": round(lateness.guest_s, 3),
-            "behind_max_ms": round(lateness.behind_max_ms, 1),
-            "lost_s": round(lateness.lost_s, 3),
-        },
-        "cell": guest,
+        "time": time,
+        "cell": guest.cell if guest is not None else None,
     }
 
 

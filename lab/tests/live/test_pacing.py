@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airbound_lab.live.pacing import Pace
@@ -44,6 +44,7 @@ class Guest:
         return self.real_ns - ZERO_NS - self.time_ns - self.pace.lost_ns
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 20_000_000), max_size=200))
 def test_on_a_quick_machine_no_event_is_early_and_none_later_than_a_quantum(steps: list[int]) -> None:
     guest = Guest()
@@ -53,6 +54,7 @@ def test_on_a_quick_machine_no_event_is_early_and_none_later_than_a_quantum(step
     assert guest.pace.lost_ns == 0
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 20_000_000), st.integers(0, 10**9)), max_size=200))
 def test_on_any_machine_no_event_is_early_and_none_is_granted_later_than_may_be_caught_up(
     steps: list[tuple[int, int]],

@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airbound_lab.live import programme
@@ -19,6 +19,7 @@ SEEDS = st.integers(0, 2**31 - 1)
 PHONES = st.integers(1, 100)
 
 
+@settings(deadline=None)
 @given(SEEDS, PHONES)
 def test_activities_stay_within_their_limits(seed: int, phone: int) -> None:
     for number, activity in enumerate(islice(activities(seed, phone), 60)):
@@ -42,6 +43,7 @@ def test_activities_stay_within_their_limits(seed: int, phone: int) -> None:
                 assert programme.VIDEO_S[0] <= activity.seconds <= programme.VIDEO_S[1]
 
 
+@settings(deadline=None)
 @given(SEEDS, PHONES)
 def test_uploads_and_pauses_alternate_and_who_leaves_comes_back(seed: int, phone: int) -> None:
     kinds = [activity.kind for activity in islice(activities(seed, phone), 60)]
@@ -54,8 +56,9 @@ def test_uploads_and_pauses_alternate_and_who_leaves_comes_back(seed: int, phone
             assert after in ("idle", "away")
 
 
+@settings(deadline=None)
 @given(SEEDS)
-def test_every_kind_occurs_within_an_hour(seed: int) -> None:
+def test_every_kind_occurs(seed: int) -> None:
     kinds = {activity.kind for phone in range(1, 6) for activity in islice(activities(seed, phone), 100)}
     assert kinds == {"idle", "away", "file", "photos", "video"}
 

@@ -18,7 +18,8 @@ def phone(name: str, kind: str, doing: str, goodput_mbps: float = 0.0) -> dict[s
 
 def status(*phones: dict[str, Any], lost_s: float = 0.0, starts: int = 1) -> dict[str, Any]:
     guest = {"phones": list(phones), "agent_starts": {"live-ap": starts}}
-    return statuses.document(NOW_S, "running", 1, guest, Lateness(12.0, 3.25, lost_s))
+    running = statuses.Running(guest, Lateness(12.0, 3.25, lost_s), 4.0)
+    return statuses.document(NOW_S, "running", 1, running)
 
 
 def test_a_line_has_time_lateness_and_what_each_phone_does() -> None:
@@ -27,7 +28,7 @@ def test_a_line_has_time_lateness_and_what_each_phone_does() -> None:
 
 
 def test_before_the_guest_has_written_anything() -> None:
-    found = statuses.document(NOW_S, "booting", 2, None, None)
+    found = statuses.document(NOW_S, "booting", 2)
     assert statuses.line(found) == "booting"
     assert statuses.Changes().lines(found) == []
     assert json.loads(json.dumps(found)) == found
