@@ -66,7 +66,10 @@ class Service:
 
     def _run_guest(self, stop: threading.Event, tokens: Path | None) -> str | None:
         """Return why the guest failed; None if it was to stop."""
-        guest = Guest(self._kernel, self._settings, self._programs, self._directory)
+        try:
+            guest = Guest(self._kernel, self._settings, self._programs, self._directory)
+        except OSError as error:
+            return f"cannot boot the guest: {error}"
         changes = statuses.Changes()
         try:
             while not stop.wait(STATUS_S):
