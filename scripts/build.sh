@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the programs into build/: airbound-ap, airbound-phone (static, stripped), the lab's traffic generator and load
-# generator.
+# Builds the programs into build/: airbound-ap, airbound-phone (static, stripped), the lab's traffic generator, load
+# generator and link.
 # A second run on unchanged sources is a hash and nothing more.
 
 . "$(dirname "$0")/lib.sh"
@@ -44,11 +44,12 @@ build_go() {
 }
 
 # The go command itself knows what changed.
-build_load() {
+build_lab() {
 	mkdir -p build
-	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -o build/ ./lab/load/cmd/airbound-load
+	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -o build/ ./lab/load/cmd/airbound-load \
+		./lab/link/cmd/airbound-link
 }
 
 step "agents" build_go
-step "load generator" build_load
+step "load generator and link" build_lab
 step "traffic generator" make -s -C lab/traffic

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from airbound_lab import arguments, host, load, load_certificates, results, scenario, tables, variant
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
+from airbound_lab.live import cli as live
 from airbound_lab.medium import cli as medium
 from airbound_lab.medium.attempts import Window
 from airbound_lab.paper_study import cli as paper_study
@@ -40,6 +41,7 @@ EXAMPLES = f"""examples:
   airbound-lab study paper --quick
   airbound-lab compare --quick
   airbound-lab load --cells 100 --compare-raw
+  airbound-lab live --controller controller.example:50051 --tokens tokens
 
 {EXIT_CODES}"""
 RUN_EXAMPLES = f"""modes:
@@ -234,6 +236,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add(commands)
     medium.add(commands)
     load_certificates.add(commands)
+    live.add(commands)
     commands.add_parser("load", help="load a controller with simulated agents", add_help=False)
     return parser
 

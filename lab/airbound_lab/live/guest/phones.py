@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The phones: each carries out its programme, one activity after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from typing import TYPE_CHECKING, Any
+
+from airbound_lab.live import programme
+from airbound_lab.live.guest.traffic import FRAMES_PER_S, Upload
+
+if TYPE_CHECKING:
+    from airbound_lab.live.guest.loop import Loop
+    from airbound_lab.live.programme import Activity
+
+UPLOAD_MAX_S = 240.0
+"""A collapsed cell could keep a phone busy with one file for ever."""
+RETURN_POLL_S = 0.5
+RETURN_ATTEMPTS = 40
+CONTROL_TIMEOUT_S = 5.0
+
+
+class Supplicant:
+    """A client of one wpa_supplicant's control socket."""
+
+    def __init__(self, interface: str) -> None:
+        """Connect to it."""
+        path = f"/run/lab/supplicant-{interface}"
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)  # noqa: PTH108  (pathlib would cost the guest start-up time)
+        self._socket.bind(path)
+        self._socket.connect(f"/run/wpa_supplicant/{interface}")
+        self._socket.settimeout(CONTROL_TIMEOUT_S)
+
+    def command(self, text: str) -> str:
+        """Send a command; return the answer, empty if there is none."""
+        try:
+            self._socket.send(text.encode())
+            return self._socket.recv(4096).decode(errors="replace")
+        except OSError:
+            return ""
+
+
+class Phone:
+    """One phone of the cell."""
+
+    def __init__(self, loop: Loop, station: dict[str, Any], seed: int, server: tuple[str, int]) -> None:
+        """Know what it does; `begin` begins."""
+        self._loop = loop
+        self._station = station
+        self._server = server
+        self._activities = programme.activities(seed, station["number"])
+        self._supplicant = Supplicant(station["interface"])
+        self._left: list[int] = []
+        self._turn = 0
+        self.doing: Activity | None = None
+        self.uploads = 0
+        self.errors: dict[str, int] = {}
+
+    def begin(self) -> None:
+        """Begin its programme."""
+        self._next()
+
+    @property
+    def address(self) -> str:
+        """Its IPv4 address."""
+        return str(self._station["address"])
+
+    def _next(self) -> None:
+        self._turn += 1
+        self.doing = activity = next(self._activities)
+        match activity.kind:
+            case "idle":
+                self._loop.after(activity.seconds, self._next)
+            case "away":
+                self._supplicant.command("DISCONNECT")
+                self._loop.after(activity.seconds, self._return)
+            case "video":
+                frame_bytes = activity.rate_kbps * 1000 // 8 // FRAMES_PER_S
+                video = self._upload(0, self._count_and_go_on, frame_bytes=frame_bytes)
+                self._loop.after(activity.seconds, video.stop)
+                self._limit(video, activity.seconds + UPLOAD_MAX_S)
+            case "file" | "photos":
+                self._left = list(activity.items_bytes)
+                self._upload_next("")
+
+    def _upload_next(self, error: str) -> None:
+        if error or not self._left:
+            self._count_and_go_on(error)
+            return
+        upload = self._upload(self._left.pop(0), self._pause_between)
+        self._limit(upload, UPLOAD_MAX_S)
+
+    def _pause_between(self, error: str) -> None:
+        gap_s = self.doing.gap_s if self.doing is not None and self._left and not error else 0.0
+        self._loop.after(gap_s, lambda: self._upload_next(error))
+
+    def _count_and_go_on(self, error: str) -> None:
+        self.uploads += 1
+        if error:
+            self.errors[error] = self.errors.get(error, 0) + 1
+        self._next()
+
+    def _upload(self, size_bytes: int, done: Any, *, frame_bytes: int = 0) -> Upload:
+        return Upload(
+            self._loop,
+            self._station["name"],
+            (self._station["address"], self._server),
+            size_bytes,
+            done,
+            frame_bytes=frame_bytes,
+        )
+
+    def _limit(self, upload: Upload, seconds: float) -> None:
+        turn = self._turn
+
+        def abort() -> None:
+            if self._turn == turn:
+                upload.abort()
+
+        self._loop.after(seconds, abort)
+
+    def _return(self, attempts: int = RETURN_ATTEMPTS) -> None:
+        """Associate again; the next activity begins when that is done, or after some time without."""
+        if attempts % RETURN_ATTEMPTS == 0:
+            self._supplicant.command("RECONNECT")
+        elif not attempts or "wpa_state=COMPLETED" in self._supplicant.command("STATUS"):
+            self._next()
+            return
+        self._loop.after(RETURN_POLL_S, lambda: self._return(attempts - 1))

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Uploads of phones and the servers that receive them: TCP, one connection for each file, photo or video."""
+
+from __future__ import annotations
+
+import errno
+import selectors
+import socket
+from typing import TYPE_CHECKING
+
+from airbound_lab.guest.system import namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from airbound_lab.live.guest.loop import Loop
+
+CHUNK = bytes(1 << 16)
+UNSENT_MAX_BYTES = 1 << 17
+"""What a connection holds beside what is on its way (TCP_NOTSENT_LOWAT), so that a video's delay is the path's."""
+TCP_NOTSENT_LOWAT = 25
+RECEIVED_MIN_BYTES = 1 << 15
+"""So much is received at a time (SO_RCVLOWAT), if it is not the end: each wake-up costs the machine much here."""
+SILENCE_MAX_MS = 20_000
+"""The kernel ends a connection of which nothing was acknowledged for so long (TCP_USER_TIMEOUT)."""
+FRAMES_PER_S = 30
+
+
+class Server:
+    """Receives whatever phones send, and counts it by the phone's address."""
+
+    def __init__(self, loop: Loop, netns: str, address: tuple[str, int]) -> None:
+        """Listen in a namespace."""
+        self._loop = loop
+        self.received_bytes: dict[str, int] = {}
+        with namespace(netns):
+            self._listener = socket.create_server(address, backlog=128)
+        self._listener.settimeout(0)
+        self._connections: set[socket.socket] = set()
+        self._buffer = bytearray(1 << 18)
+        loop.watch(self._listener, selectors.EVENT_READ, self._accept)
+
+    def close(self) -> None:
+        """Listen no longer, and end what is open."""
+        for sock in (self._listener, *self._connections):
+            self._loop.forget(sock)
+            sock.close()
+
+    def _accept(self) -> None:
+        try:
+            connection, (phone, _) = self._listener.accept()
+        except OSError:
+            return
+        self._connections.add(connection)
+        connection.settimeout(0)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, RECEIVED_MIN_BYTES)
+        self._loop.watch(connection, selectors.EVENT_READ, lambda: self._receive(connection, phone))
+
+    def _receive(self, connection: socket.socket, phone: str) -> None:
+        try:
+            received = connection.recv_into(self._buffer)
+        except BlockingIOError:
+            return
+        except OSError:
+            received = 0
+        self.received_bytes[phone] = self.received_bytes.get(phone, 0) + received
+        if not received:
+            self._connections.discard(connection)
+            self._loop.forget(connection)
+            connection.close()
+
+
+class Upload:
+    """One connection: an item of so many bytes, or with `frame_bytes` a video until `stop` is called.
+
+    A video has a frame every thirtieth of a second; what the connection does not take then is left out, as an encoder
+    for live video does.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        netns: str,
+        addresses: tuple[str, tuple[str, int]],
+        size_bytes: int,
+        done: Callable[[str], None],
+        *,
+        frame_bytes: int = 0,
+    ) -> None:
+        """Connect from an address to a server's; `done` is called once, with an error or with nothing."""
+        self._loop = loop
+        self._done: Callable[[str], None] | None = done
+        self._frame_bytes = frame_bytes
+        self._left_bytes = 0 if frame_bytes else size_bytes
+        self._ending = not frame_bytes
+        with namespace(netns):
+            self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.settimeout(0)
+        self._socket.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_MAX_BYTES)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_MAX_MS)
+        source, server = addresses
+        self._socket.bind((source, 0))
+        if (error := self._socket.connect_ex(server)) not in (0, errno.EINPROGRESS):
+            loop.after(0, lambda: self._end(errno.errorcode[error]))
+            return
+        loop.watch(self._socket, selectors.EVENT_WRITE, self._connected)
+
+    def stop(self) -> None:
+        """End a video: what is queued is still sent."""
+        self._ending = True
+        if self._done is not None and self._left_bytes == 0:
+            self._shut_down()
+
+    def abort(self) -> None:
+        """End at once, with a reset."""
+        self._end("aborted")
+
+    def _connected(self) -> None:
+        if error := self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self._end(errno.errorcode.get(error, str(error)))
+            return
+        if self._frame_bytes:
+            # The server sends nothing: readable is the end of the connection.
+            self._loop.watch(self._socket, selectors.EVENT_READ, self._closed)
+            self._frame()
+        else:
+            self._loop.watch(self._socket, selectors.EVENT_WRITE, self._send)
+
+    def _frame(self) -> None:
+        if self._done is None or self._ending:
+            return
+        self._write(self._frame_bytes)
+        self._loop.after(1 / FRAMES_PER_S, self._frame)
+
+    def _send(self) -> None:
+        self._left_bytes -= self._write(self._left_bytes)
+        if self._left_bytes <= 0:
+            self._shut_down()
+
+    def _write(self, size_bytes: int) -> int:
+        try:
+            return self._socket.send(CHUNK[:size_bytes])
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            self._end(errno.errorcode.get(error.errno or 0, str(error)))
+            return 0
+
+    def _shut_down(self) -> None:
+        """Wait until the server has received all: it closes then."""
+        if self._done is None:
+            return
+        try:
+            self._socket.shutdown(socket.SHUT_WR)
+        except OSError as error:
+            self._end(errno.errorcode.get(error.errno or 0, str(error)))
+            return
+        self._loop.watch(self._socket, selectors.EVENT_READ, self._closed)
+
+    def _closed(self) -> None:
+        try:
+            self._socket.recv(1)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._end(errno.errorcode.get(error.errno or 0, str(error)))
+            return
+        self._end("" if self._ending else "the server closed the connection")
+
+    def _end(self, error: str) -> None:
+        if self._done is None:
+            return
+        done, self._done = self._done, None
+        self._loop.forget(self._socket)
+        if error:
+            # A reset: nothing of it is left in the queues of a phone that does something else now.
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        self._socket.close()
+        done(error)

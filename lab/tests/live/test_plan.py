@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a live cell's guest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from airbound_lab.live import plan as plans
+from airbound_lab.live.guest_process import command_line
+from airbound_lab.live.settings import Settings
+
+PROGRAMS = plans.Programs("/b/airbound-ap", "/b/airbound-phone", "/b/airbound-link")
+LINK = "/x/link"
+SETTINGS = Settings("controller.example:50051", terminals=2, without_agent=1, delay_ms=30.0, seed=5)
+
+
+def test_agents_of_the_access_point_and_of_the_first_phones() -> None:
+    plan = plans.plan(SETTINGS, PROGRAMS, LINK)
+    assert [(agent["name"], agent["netns"]) for agent in plan["agents"]] == [
+        ("live-ap", ""),
+        ("live-phone1", "sta1"),
+        ("live-phone2", "sta2"),
+    ]
+    assert [(station["label"], station["agent"]) for station in plan["stations"]] == [
+        ("live-phone1", "live-phone1"),
+        ("live-phone2", "live-phone2"),
+        ("live-phone3", None),
+    ]
+    assert json.loads(json.dumps(plan)) == plan
+
+
+def test_each_agent_has_its_own_certificate_and_token() -> None:
+    plan = plans.plan(SETTINGS, PROGRAMS, LINK)
+    for agent in plan["agents"]:
+        argv = agent["argv"]
+        assert argv[argv.index("--credentials-dir") + 1] == f"/run/lab/credentials/{agent['name']}"
+        assert argv[argv.index("--token-file") + 1] == f"/run/result/tokens/{agent['name']}"
+        assert argv[argv.index("--enroll") + 1] == "10.0.1.1:50053"
+        assert argv[argv.index("--controller") + 1] == "10.0.1.1:50051"
+        assert "--plain-text" not in argv
+        assert agent["has_credentials"]
+
+
+def test_the_link_goes_from_the_controllers_namespace_to_the_given_addresses() -> None:
+    link = plans.plan(SETTINGS, PROGRAMS, LINK)["link"]
+    assert link["netns"] == "controller"
+    assert link["argv"][2:4] == ["--directory", link["directory"]]
+    assert link["host_directory"] == LINK
+    near = dict(word.split("=") for word in link["argv"][4:])
+    far = dict(word.split("=") for word in plans.far_targets(SETTINGS))
+    assert near == {"controller": "10.0.1.1:50051", "enrolment": "10.0.1.1:50053"}
+    assert far == {"controller": "controller.example:50051", "enrolment": "controller.example:50053"}
+
+
+def test_plain_text_enrols_nobody() -> None:
+    settings = Settings("127.0.0.1:50051", plain_text=True, terminals=1)
+    plan = plans.plan(settings, PROGRAMS, LINK)
+    assert plans.far_targets(settings) == ["controller=127.0.0.1:50051"]
+    assert len(plan["link"]["argv"]) == 5
+    for agent in plan["agents"]:
+        assert "--plain-text" in agent["argv"]
+        assert not {"--enroll", "--token-file", "--credentials-dir"} & set(agent["argv"])
+        assert not agent["has_credentials"]
+
+
+def test_phones_leave_and_come_back_by_their_supplicant() -> None:
+    plan = plans.plan(SETTINGS, PROGRAMS, LINK)
+    assert plan["wpa_supplicant"].startswith("ctrl_interface=/run/wpa_supplicant\n")
+    assert 'ssid="airbound"' in plan["wpa_supplicant"]
+
+
+def test_the_guests_time_keeps_to_real_time_and_its_keys_are_nobodys() -> None:
+    command = command_line(Path("/k/linux"), SETTINGS, Path("/x/time"), 77)
+    assert command[0] == "/k/linux"
+    assert "time-travel=ext:/x/time" in command
+    assert not any(word.startswith("time-travel-start") for word in command)
+    assert "airbound_seed=77" in command
+    assert "mac80211_hwsim.radios=4" in command
