@@ -157,12 +157,16 @@ class FirstStart:
 
 
 def users(password: str) -> str:
-    """Redis's ACL: the controllers' user, one that may ask whether the server answers, and nobody else."""
+    """Redis's ACL: the controllers' user, one that may ask whether the server answers, and nobody else.
+
+    Nobody can be the user `default`, which has no password and is off. It keeps all rights nevertheless: Redis repeats
+    the transactions of its append-only file by them, and drops those that they do not allow (`multi.c`, execCommand).
+    """
     digest = hashlib.sha256(password.encode()).hexdigest()
     return (
         f"user airbound on #{digest} {CONTROLLER_RULES}\n"
         "user health on nopass resetkeys resetchannels -@all +ping\n"
-        "user default off resetpass resetkeys resetchannels -@all\n"
+        "user default off resetpass ~* &* +@all\n"
     )
 
 

@@ -3,6 +3,7 @@
 users of the containers.
 """
 
+import asyncio
 import datetime
 import os
 import re
@@ -17,6 +18,9 @@ from airbound.deployment.first_start import OPERATOR_LIFE, OWNERS, FirstStart, m
 from airbound.operator.tls_files import TlsFiles
 from airbound.pki.directory import Directory
 from airbound.pki.errors import PkiError
+from airbound.store.options import StoreOptions
+from airbound.store.redis.store import RedisStore
+from airbound.testing.processes import Process, free_port
 from airbound.testing.redis_servers import HOST, RedisServer
 
 NOW = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
@@ -149,5 +153,21 @@ def test_redis_takes_the_users(tmp_path: Path) -> None:
         server.stop()
 
 
-def test_nobody_else_is_a_user() -> None:
-    assert users("s3cret").splitlines()[2] == "user default off resetpass resetkeys resetchannels -@all"
+async def test_nobody_else_gets_in_and_what_was_written_survives(tmp_path: Path) -> None:
+    """Redis repeats transactions of its append-only file, as which scripts are written, by the rights of `default`."""
+    (tmp_path / "users.acl").write_text(users("s3cret"), "utf-8")
+    (tmp_path / "s3cret").write_text("s3cret\n", "utf-8")
+    (tmp_path / "s3cret").chmod(0o600)
+    port = free_port()
+    argv = ["redis-server", "--bind", HOST, "--port", str(port), "--dir", str(tmp_path), "--appendonly", "yes"]
+    redis = Process([*argv, "--aclfile", str(tmp_path / "users.acl")], port, tmp_path / "redis.log")
+    options = StoreOptions(url=f"redis://{HOST}:{port}", user="airbound", password_file=str(tmp_path / "s3cret"))
+    for expected in ({}, {"one": b"value"}):
+        async with redis:
+            with Redis(host=HOST, port=port) as anybody, pytest.raises(AuthenticationError):
+                await asyncio.to_thread(anybody.ping)
+            store = RedisStore(options)
+            await store.start("one", lambda _: None, lambda: None)
+            assert await store.records("kind") == expected
+            await store.put("kind", "one", b"value", ttl_ms=600_000)
+            await store.close()
