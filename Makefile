@@ -4,10 +4,10 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build generate format lint test test-unit test-uml test-series mutants bench demo picture top-picture lab clean
+.PHONY: help setup build generate format lint test test-unit test-uml test-series mutants bench demo picture top-picture lab up down test-compose clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what is missing: Debian packages, .venv, Go, linters
 	@scripts/setup.sh
@@ -67,6 +67,16 @@ lab: ## run the lab, e.g. make lab ARGS='run --scenario uplink --terminals 5 --s
 bench: ## what the controller costs: the core alone, and under load beside a raw gRPC server, and of two replicas (a quarter of an hour)
 	@scripts/setup.sh apt python go
 	@scripts/bench.sh $(ARGS)
+
+up: ## bring up controller, load balancer, Redis, Prometheus and Grafana with Docker Compose (docs/operate.md)
+	@scripts/up.sh $(ARGS)
+
+down: ## stop what `make up` started; its volumes stay
+	@scripts/up.sh --down
+
+test-compose: ## test docker-compose.yml on a real engine (some minutes)
+	@scripts/setup.sh python
+	@scripts/compose-test.sh $(ARGS)
 
 clean: ## remove what was built here; caches outside the repository stay
 	@rm -rf build out .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

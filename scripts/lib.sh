@@ -73,10 +73,15 @@ go_tools_dir() {
 	printf '%s/tools/%s-%s\n' "$CACHE_DIR" "$(hash_of "$ROOT/tools/go.mod" "$ROOT/tools/go.sum")" "$(go env GOVERSION)"
 }
 
+# kustomize_dir: where kustomize lives for this Go version; needs use_go first.
+kustomize_dir() {
+	printf '%s/kustomize/%s-%s\n' "$CACHE_DIR" "$(hash_of "$ROOT/tools/kustomize/go.mod")" "$(go env GOVERSION)"
+}
+
 # use_tools: puts the virtualenv and the Go tools first in PATH.
 use_tools() {
 	use_go
 	[[ -x $VENV/bin/python ]] || die "no virtualenv at .venv; run 'make setup'"
-	PATH=$VENV/bin:$(go_tools_dir)/bin:$PATH
+	PATH=$VENV/bin:$(go_tools_dir)/bin:$(kustomize_dir):$PATH
 	export PATH
 }

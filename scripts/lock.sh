@@ -3,7 +3,8 @@
 #
 # Resolves the Python dependencies again: tools/requirements.in and the two pyproject.toml files into
 # tools/requirements.txt, tools/go-requirements.in into tools/go-requirements.txt, tools/mutants-requirements.in into
-# tools/mutants-requirements.txt, all with hashes.
+# tools/mutants-requirements.txt, all with hashes. What the controller's image is made of, controller/requirements.txt
+# and controller/build-requirements.txt, is a part of the first with the same versions.
 #   lock.sh [--upgrade]    without --upgrade, versions already locked stay
 # Needs only some `uv` (the virtualenv has one).
 
@@ -16,5 +17,9 @@ common=(--quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no
 	--no-annotate --custom-compile-command scripts/lock.sh)
 "$UV" pip compile "${common[@]}" "$@" --universal --no-emit-package airbound --no-emit-package airbound-lab \
 	controller/pyproject.toml lab/pyproject.toml tools/requirements.in -o tools/requirements.txt
+"$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt \
+	controller/pyproject.toml -o controller/requirements.txt
+"$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt - \
+	-o controller/build-requirements.txt <<<'setuptools>=77'
 "$UV" pip compile "${common[@]}" "$@" tools/go-requirements.in -o tools/go-requirements.txt
 scripts/mutants.sh --lock "$@"

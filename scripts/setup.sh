@@ -79,6 +79,20 @@ install_tools() {
 	touch "$dir/complete"
 }
 
+# kustomize checks the manifests of deploy/kubernetes in tests. In a module of its own: what it needs shall not decide
+# about the versions of the other tools.
+install_kustomize() {
+	use_go
+	local dir
+	dir=$(kustomize_dir)
+	if [[ -x $dir/kustomize ]]; then
+		echo "kustomize is up to date"
+		return
+	fi
+	(cd tools/kustomize &&
+		CGO_ENABLED=0 GOBIN=$dir go install -trimpath -ldflags '-s -w' tool 2> >(grep -v '^go: downloading' >&2))
+}
+
 parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=(apt python go tools)
 for part in "${parts[@]}"; do
@@ -87,7 +101,10 @@ for part in "${parts[@]}"; do
 	series) step "Debian packages for 'make test-series'" install_apt tools/apt-packages-series.txt ;;
 	python) step "Python virtualenv" install_python ;;
 	go) step "Go toolchain" install_go ;;
-	tools) step "Go tools" install_tools ;;
+	tools)
+		step "Go tools" install_tools
+		step "kustomize" install_kustomize
+		;;
 	*) die "setup: unknown part '$part' (apt, python, go, tools, series)" ;;
 	esac
 done

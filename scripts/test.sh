@@ -37,6 +37,7 @@ unit() {
 	step "controller tests" pytest controller
 	step "lab tests" pytest lab -m 'not uml'
 	step "tests of the tools" pytest tools
+	step "deployment tests" pytest deploy
 }
 
 # What passed is not checked again until source, series, options, scripts or compiler change.

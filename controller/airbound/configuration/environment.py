@@ -28,13 +28,21 @@ NOT_OURS = frozenset(
         f"{PREFIX}TOKEN",
         f"{PREFIX}VERSION",
         # Of scripts, images, tests and the lab.
+        f"{PREFIX}ADDRESS",
+        f"{PREFIX}AGENTS_PORT",
         f"{PREFIX}AP_TEST_KERNEL",
         f"{PREFIX}BASE",
         f"{PREFIX}CACHE",
+        f"{PREFIX}CREATED",
+        f"{PREFIX}ENROLLMENT_PORT",
+        f"{PREFIX}IMAGE",
         f"{PREFIX}KERNEL_TARBALL",
         f"{PREFIX}LAB_KERNEL",
         f"{PREFIX}LAB_PYTHON",
-        f"{PREFIX}PUBLISH",
+        f"{PREFIX}LOAD_BALANCER_IMAGE",
+        f"{PREFIX}OPERATORS_ADDRESS",
+        f"{PREFIX}OPERATORS_PORT",
+        f"{PREFIX}REVISION",
     }
 )
 """Variables with our prefix that are no keys of the controller's configuration."""

@@ -214,7 +214,9 @@ def _source(options: TlsOptions, now: Callable[[], datetime.datetime]) -> Source
             "then start the controller again, and enrol access points and phones with `airbound enroll`"
             " (docs/security.md). In a lab that nobody else reaches: --plain-text"
         )
-    passphrase = files.passphrase(Path(options.passphrase_file)) if options.passphrase_file else None
+    passphrase = None
+    if options.passphrase_file:
+        passphrase = files.passphrase(Path(options.passphrase_file), "tls.passphrase_file")
     authority = directory.load(now(), passphrase)
     if authority.key is None:
         raise PkiError(

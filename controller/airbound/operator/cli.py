@@ -40,6 +40,7 @@ TIMEOUT_MAX_S = 3600
 CONFIGURED = "configured"
 SHELLS = ("bash", "zsh")
 PLAIN_TEXT_VARIABLE = "AIRBOUND_PLAIN_TEXT"
+CONTROLLER_VARIABLE = "AIRBOUND_CONTROLLER"
 
 EPILOG = """examples:
   airbound ca init                             make an authority; then a certificate: airbound ca operator NAME
@@ -189,8 +190,9 @@ def _connection() -> argparse.ArgumentParser:
     """The options of every command that connects to a controller."""
     connection = argparse.ArgumentParser(add_help=False)
     connection.add_argument(
-        "--controller", metavar="ADDR:PORT", default=DEFAULT_OPERATORS,
-        help="where the controller listens for operators, or unix:/PATH; default %(default)s",
+        "--controller", metavar="ADDR:PORT", default=os.environ.get(CONTROLLER_VARIABLE) or DEFAULT_OPERATORS,
+        help="where the controller listens for operators, or unix:/PATH;"
+        f" default ${CONTROLLER_VARIABLE} or {DEFAULT_OPERATORS}",
     )  # fmt: skip
     connection.add_argument("--timeout", type=_seconds, default=5.0, metavar="S", help="seconds to wait; default 5")
     connection.add_argument(

@@ -110,7 +110,7 @@ def _add_authority(command: CommandMaker, commands: "_Commands") -> None:
         help="of the authority; default $AIRBOUND_CA_DIR, /var/lib/airbound/ca for root,"
         " ~/.local/share/airbound/ca for others",
     )  # fmt: skip
-    shared.add_argument("--passphrase-file", type=Path, metavar="FILE", help="whose first line encrypts the key")
+    shared.add_argument("--passphrase-file", type=Path, metavar="FILE", help="whose line encrypts the key")
     shared.add_argument("--json", action="store_true", help="print JSON")
 
     def kind(name: str, run: Callable[[argparse.Namespace], int], summary: str, *examples: str) -> Any:

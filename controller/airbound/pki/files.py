@@ -11,6 +11,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from airbound.config import ConfigError
+from airbound.configuration.secret import read_secret
 from airbound.pki.errors import PkiError
 
 DIRECTORY_MODE, SECRET_MODE, PUBLIC_MODE = 0o700, 0o600, 0o644
@@ -129,16 +131,16 @@ def private_key(path: Path, passphrase: bytes | None = None, *, forbidden: int =
     return key
 
 
-def passphrase(path: Path) -> bytes:
-    """The first line of a file.
+def passphrase(path: Path, key: str = "--passphrase-file") -> bytes:
+    """The one line of a file; `key` names in errors the option that names it.
 
     Raises:
-        PkiError: it cannot be read, is empty, or others may read it.
+        PkiError: it cannot be read, is no such file, or others may read it.
     """
-    line = read(path, forbidden=OTHERS_OR_GROUP_WRITE).partition(b"\n")[0].rstrip(b"\r")
-    if not line:
-        raise PkiError(f"{path}: no passphrase in its first line")
-    return line
+    try:
+        return read_secret(path, key).encode()
+    except ConfigError as error:
+        raise PkiError(str(error)) from error
 
 
 def key_pem(key: ec.EllipticCurvePrivateKey, passphrase: bytes | None = None) -> bytes:

@@ -49,7 +49,7 @@ class TlsOptions:
     directory: Annotated[
         File, Field(description="of the authority; empty: $AIRBOUND_CA_DIR, or where `airbound ca init` puts it")
     ] = ""
-    passphrase_file: Annotated[File, Field(description="whose first line opens the authority's key")] = ""
+    passphrase_file: Annotated[File, Field(description="whose line opens the authority's key")] = ""
     certificate: Annotated[
         File,
         Field(description="PEM file: the server's certificate and its issuers; empty: signed by the authority here"),

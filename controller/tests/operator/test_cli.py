@@ -279,3 +279,10 @@ def test_the_command_line_overrides_the_file(tmp_path: Path) -> None:
     assert cli._loaded(cli.parser().parse_args(["controller", "--metrics="])).config.metrics.listen == ""
     loaded = cli._loaded(cli.parser().parse_args(["controller", "--config", str(file)]))
     assert loaded.config.listen == "127.0.0.1:1"
+
+
+async def test_the_environment_names_the_controller() -> None:
+    code, _, err = await run("cells", "--plain-text", "--timeout", "1", AIRBOUND_CONTROLLER=NOBODY)
+    assert (code, NOBODY in err) == (3, True)
+    code, _, err = await run("cells", *PLAIN, "--controller", "127.0.0.1:2", AIRBOUND_CONTROLLER=NOBODY)
+    assert (code, "127.0.0.1:2" in err) == (3, True)

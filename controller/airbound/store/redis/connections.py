@@ -13,6 +13,8 @@ from urllib.parse import quote
 from redis.asyncio import Connection, SSLConnection
 from redis.exceptions import RedisError, ResponseError
 
+from airbound.config import ConfigError
+from airbound.configuration.secret import read_secret
 from airbound.store.options import StoreOptions
 from airbound.store.types import StoreError
 
@@ -21,12 +23,17 @@ RESP = 2
 
 
 class Connections:
-    """Makes connections to any of the servers."""
+    """Makes connections to any of the servers.
+
+    Raises:
+        StoreError: a file that the options name cannot be used.
+    """
 
     def __init__(self, options: StoreOptions, replica: str) -> None:
         self._options = options
         self._name = f"airbound:{quote(replica)}"
         self._tls = _tls(options) if options.url.startswith("rediss:") else None
+        self._password()  # so that a file that cannot be used ends the start, and not each attempt after it
 
     async def open(self, host: str, port: int) -> Connection:
         """A connection that the server has confirmed.
@@ -66,9 +73,9 @@ class Connections:
         if not path:
             return None
         try:
-            return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise StoreError(f"{path}: {error}") from error
+            return read_secret(Path(path), "store.password_file")
+        except ConfigError as error:
+            raise StoreError(str(error)) from error
 
 
 def describe(error: BaseException) -> str:

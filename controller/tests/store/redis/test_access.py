@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from airbound.store.options import StoreOptions
+from airbound.store.redis.connections import Connections
 from airbound.store.redis.store import RedisStore
 from airbound.store.types import Claim, Place, StoreError
 from airbound.testing.redis_servers import HOST, RedisCluster, RedisServer
@@ -73,6 +74,7 @@ async def use(options: StoreOptions) -> None:
 def options(of: RedisServer | RedisCluster, folder: Path) -> StoreOptions:
     file = folder / "password"
     file.write_text("secret\n", encoding="utf-8")
+    file.chmod(0o600)
     return StoreOptions(url=of.url, cluster=isinstance(of, RedisCluster), user="airbound", password_file=str(file))
 
 
@@ -119,8 +121,27 @@ async def test_a_wrong_password_is_named(server: RedisServer, tmp_path: Path) ->
     with pytest.raises(StoreError, match="invalid username-password pair"):
         await use(wrong)
     (tmp_path / "password").unlink()
-    with pytest.raises(StoreError, match=r"password: .*No such file"):
+    with pytest.raises(StoreError, match=r"^store\.password_file = '.*/password': cannot be read: No such file"):
         await use(wrong)
+
+
+async def test_a_password_that_others_can_read_is_not_used(tmp_path: Path) -> None:
+    nowhere = StoreOptions(url="redis://127.0.0.1:1", password_file=str(tmp_path / "password"))
+    (tmp_path / "password").write_text("secret\n", encoding="utf-8")
+    (tmp_path / "password").chmod(0o644)
+    with pytest.raises(StoreError, match=r"^store\.password_file = '.*': mode 0644 gives others access"):
+        await use(nowhere)
+
+
+@pytest.mark.usefixtures("user")
+async def test_a_password_that_is_changed_is_read_again(server: RedisServer, tmp_path: Path) -> None:
+    connections = Connections(options(server, tmp_path), "one")
+    await (await connections.open(HOST, server.port)).disconnect()
+    server.command("ACL", "SETUSER", "airbound", "resetpass", ">other")
+    with pytest.raises(StoreError, match="invalid username-password pair"):
+        await connections.open(HOST, server.port)
+    (tmp_path / "password").write_text("other\n", encoding="utf-8")
+    await (await connections.open(HOST, server.port)).disconnect()
 
 
 class Authority:

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What the scripts that use docker-compose.yml share: which Compose there is, how long to wait. Sourced after lib.sh.
+
+# find_engine: fails with a clear word, exit status 2, where no engine answers; sets compose_command.
+find_engine() {
+	local why
+	command -v docker >/dev/null ||
+		no_engine "there is no 'docker'; on Debian 12: apt-get install docker.io docker-compose"
+	why=$(docker info 2>&1 >/dev/null) || no_engine "no Docker engine answers: ${why:-see 'docker info'}"
+	if [[ -n ${COMPOSE:-} ]]; then
+		read -r -a compose_command <<<"$COMPOSE"
+	elif docker compose version >/dev/null 2>&1; then
+		compose_command=(docker compose)
+	else
+		compose_command=(docker-compose)
+	fi
+	command -v "${compose_command[0]}" >/dev/null ||
+		no_engine "there is no ${compose_command[*]}; on Debian 12: apt-get install docker-compose"
+}
+
+no_engine() {
+	printf 'airbound: %s\n' "$*" >&2
+	exit 2
+}
+
+compose() {
+	"${compose_command[@]}" "$@"
+}
+
+# wait_for SECONDS WHAT COMMAND...: until the command succeeds.
+wait_for() {
+	local limit_s=$((SECONDS + $1)) waited_for=$2
+	shift 2
+	until "$@"; do
+		((SECONDS < limit_s)) || die "$waited_for: not within the time it has"
+		sleep 1
+	done
+}
+
+# health_of CONTAINER: healthy, starting, unhealthy, exited...; running if it has no health check.
+health_of() {
+	docker inspect -f '{{if and .State.Running .State.Health}}{{.State.Health.Status}}{{else}}{{.State.Status}}{{end}}' \
+		"$1"
+}
+
+# not_ready SERVICE...: prints a line for each container that is not healthy yet, and for each service without one.
+not_ready() {
+	local service container containers
+	for service in "$@"; do
+		containers=$(compose ps -q "$service" 2>/dev/null)
+		[[ -n $containers ]] || echo "$service: no container"
+		for container in $containers; do
+			[[ $(health_of "$container") =~ ^(healthy|running)$ ]] || echo "$service: $(health_of "$container")"
+		done
+	done
+}
+
+all_ready() {
+	[[ -z $(not_ready "$@") ]]
+}

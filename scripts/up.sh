@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Brings up what docker-compose.yml describes, waits until it serves, and prints where it is and what to do next.
+
+. "$(dirname "$0")/lib.sh"
+. scripts/engine.sh
+
+usage() {
+	cat <<-'HELP'
+		usage: scripts/up.sh [--no-build] [SERVICE...]
+		       scripts/up.sh --down
+
+		Without SERVICE: controller, load-balancer, redis, prometheus, grafana. Settings are in .env (.env.example).
+
+		  --no-build  with the images that are there, or those of a registry
+		  --down      stops and removes the containers; volumes stay, with all certificates and passwords
+
+		environment:
+		  COMPOSE   the command (default: `docker compose` if there is one, else `docker-compose`)
+
+		exit status: 0 done, 1 something does not start, 2 no engine or wrong usage
+	HELP
+}
+
+HEALTHY_WITHIN_S=${HEALTHY_WITHIN_S:-240}
+build=--build
+services=()
+down=
+while [[ $# -gt 0 ]]; do
+	case $1 in
+	--no-build) build=--no-build ;;
+	--down) down=1 ;;
+	-h | --help) usage && exit ;;
+	-*) usage >&2 && exit 2 ;;
+	*) services+=("$1") ;;
+	esac
+	shift
+done
+[[ ${#services[@]} -gt 0 ]] || services=(controller load-balancer redis prometheus grafana)
+
+wait_until_ready() {
+	local limit_s=$((SECONDS + HEALTHY_WITHIN_S)) waiting service
+	until all_ready "${services[@]}"; do
+		if ((SECONDS >= limit_s)); then
+			waiting=$(not_ready "${services[@]}")
+			printf '%s\n' "$waiting" >&2
+			while IFS=: read -r service _; do
+				compose logs --tail=20 "$service" >&2 </dev/null || true
+			done <<<"$waiting"
+			die "does not serve after $HEALTHY_WITHIN_S s; above is who, and what it logged"
+		fi
+		sleep 1
+	done
+}
+
+is_chosen() {
+	[[ " ${services[*]} " == *" $1 "* ]]
+}
+
+say_where() {
+	local name=${compose_command[*]}
+	printf '\nAirbound runs.\n\n'
+	if is_chosen load-balancer; then
+		cat <<-TEXT
+			  agents      $(compose port load-balancer 50051)
+			  enrolment   $(compose port load-balancer 50053)
+			  operators   $(compose port load-balancer 50052)
+		TEXT
+	fi
+	if is_chosen grafana; then
+		cat <<-TEXT
+			  Grafana     http://$(compose port grafana 3000), user admin, password:
+			              $name exec -T grafana cat /run/airbound/admin-password
+		TEXT
+	fi
+	cat <<-TEXT
+
+		Operators' commands:    $name run --rm airbound cells
+		An access point:        $name run --rm airbound enroll access-point NAME
+		A phone:                $name run --rm airbound enroll terminal NAME
+		prints a token; on the device, where HOST is this machine:
+		                        airbound-ap --controller HOST:50051 --token-file FILE ...
+		                        airbound-phone run --controller HOST:50051 --token-file FILE ...
+
+		docs/operate.md goes on from here: backup, updates, more replicas.
+	TEXT
+}
+
+find_engine
+if [[ -n $down ]]; then
+	compose down --remove-orphans
+	exit
+fi
+printf 'images, and first start\n'
+compose up -d "$build" "${services[@]}"
+printf 'waiting until all serve\n'
+wait_until_ready
+say_where
