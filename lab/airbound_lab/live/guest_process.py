@@ -135,6 +135,8 @@ class Guest:
 def _start(command: list[str], directory: Path, log: str) -> subprocess.Popen[bytes]:
     # A clean environment: the kernel passes every variable that it has no use for to the guest's first process.
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(directory)}
+    # A guest has no end of its own: it ends with this process, also if that is killed.
+    command = ["setpriv", "--pdeathsig", "KILL", "--", *command]
     with (directory / f"{log}.log").open("wb") as output:
         return subprocess.Popen(
             command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,

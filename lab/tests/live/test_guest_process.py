@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a live cell starts ends with it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+START = """
+import sys, time
+from pathlib import Path
+from airbound_lab.live.guest_process import _start
+print(_start(["sleep", "600"], Path(sys.argv[1]), "log").pid, flush=True)
+time.sleep(600)
+"""
+WITHIN_S = 30.0
+
+
+def test_a_guest_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", START, str(tmp_path)], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        guest = int(parent.stdout.readline())
+        while Path(f"/proc/{guest}/comm").read_text(encoding="utf-8") != "sleep\n":
+            time.sleep(0.01)
+        parent.kill()
+    until = time.monotonic() + WITHIN_S
+    try:
+        while _runs(guest):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+    finally:
+        if _runs(guest):
+            os.kill(guest, signal.SIGKILL)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(") ")[2]
+    except FileNotFoundError:
+        return False
+    return not state.startswith("Z")  # nobody waits for it
