@@ -33,6 +33,7 @@ from airbound.testing.processes import Process
 from airbound.v1 import operations_pb2, operations_pb2_grpc
 
 SAMPLE_S = 5.0
+SAMPLES_MIN = 40
 COMMAND_S = 0.25
 # One command in so many is for the whole controller: it releases every phone.
 WHOLE_CONTROLLER = 40
@@ -157,7 +158,7 @@ async def churn(arguments: argparse.Namespace) -> dict[str, Any]:
                 samples.append(await site.sample(loop.time() - began_s))
                 if len(samples) % 12 == 1:
                     sys.stderr.write(f"{_line(samples[-1])}\n")
-                await asyncio.wait([loading], timeout=SAMPLE_S)
+                await asyncio.wait([loading], timeout=min(SAMPLE_S, arguments.seconds / SAMPLES_MIN))
             found = await loading
         finally:
             operating.cancel()
@@ -227,9 +228,9 @@ def table(result: dict[str, Any]) -> str:
 def main(arguments: argparse.Namespace) -> int:
     """Run it and print; the exit code."""
     result = asyncio.run(churn(arguments))
-    print(table(result))
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    print(table(result))
     grows = any(line["grows"] for line in result["trends"].values())
     return int(grows or any(result["left"].values()))
 

@@ -25,9 +25,8 @@ def test_churn_leaves_nothing_behind(tmp_path: Path) -> None:
     options = ("--seconds", "25", "--cells", "3", "--terminals", "6")
     _, printed, found = run("churn.py", *options, results=tmp_path / "churn.json")
     assert found["left"] == {"cells": 0, "terminals": 0, "stations": 0}
-    agents = 3 * 7
     load = found["load"]
-    assert load["opened_streams"] > agents / 2, printed  # agents that came back, after the first time
+    assert load["opened_streams"] > 0, printed  # after the first time: of agents that came back
     assert load["handled_reports"] > 0
     assert load["refused_commands"] == 0
     assert found["commands_of_operators"] > 0
