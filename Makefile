@@ -4,10 +4,10 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build generate format lint test test-unit test-uml test-series mutants bench demo picture top-picture lab up down test-compose clean
+.PHONY: help setup build generate format lint test test-unit test-uml test-series mutants bench demo picture top-picture dashboard-pictures lab up down test-compose clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what is missing: Debian packages, .venv, Go, linters
 	@scripts/setup.sh
@@ -16,10 +16,11 @@ build: ## build the agents, the traffic generator and the load generator into bu
 	@scripts/setup.sh apt python go
 	@scripts/build.sh
 
-generate: ## generate Go and Python from proto/, and the reference of the controller's configuration
+generate: ## generate code from proto/, the configuration's reference, the dashboards
 	@scripts/setup.sh
 	@scripts/generate.sh
 	@scripts/generate-configuration.sh
+	@scripts/generate-dashboards.sh
 
 format: ## format Go, Python and proto in place
 	@scripts/setup.sh
@@ -58,6 +59,10 @@ picture: demo ## draw the README's pictures again from a demo
 top-picture: ## draw the live view's picture again, from a cell in virtual time
 	@scripts/setup.sh python
 	@.venv/bin/python controller/pictures/top.py docs/images/top.svg
+
+dashboard-pictures: ## draw the dashboards' pictures again, from simulated agents (four minutes)
+	@scripts/setup.sh apt python
+	@scripts/dashboard-pictures.sh
 
 lab: ## run the lab, e.g. make lab ARGS='run --scenario uplink --terminals 5 --seconds 10'
 	@scripts/setup.sh apt python go

@@ -4,7 +4,7 @@
 # What the controller costs: the core alone, then the whole controller over gRPC on one core, beside a raw grpc.aio
 # server that answers the same streams and does nothing else.
 #   bench.sh [PART...]    parts: core metrics store all-send a-fifth saturated replicas; default all of them
-#                         and, beside them: replicas-plain-text, abuse, faults, churn
+#                         and, beside them: replicas-plain-text, abuse, dashboards, faults, churn
 # BENCH_SECONDS (default 30) is the counted length of each run under load, CHURN_SECONDS (default 600) that of churn.
 # Quote ratios and medians: machines differ, and the figures are only good while nothing else runs (the load generator
 # reports when it had no core).
@@ -41,6 +41,9 @@ for part in "${parts[@]}"; do
 			python controller/benchmarks/churn.py --seconds "${CHURN_SECONDS:-600}" --json "$OUT/churn.json"
 		;;
 	abuse) step "what others notice of abuse" python controller/benchmarks/abuse.py --json "$OUT/abuse.json" ;;
+	dashboards)
+		step "what the dashboards ask, 500 cells" python dashboards/benchmarks/fleet.py --json "$OUT/dashboards.json"
+		;;
 	faults) step "what faults do to replicas" python controller/benchmarks/faults.py ;;
 	core) step "the core alone" python controller/benchmarks/core.py --json "$OUT/core.json" ;;
 	metrics) step "a scrape of the metrics" python controller/benchmarks/metrics.py --json "$OUT/metrics.json" ;;
@@ -55,7 +58,7 @@ for part in "${parts[@]}"; do
 	saturated) step "as many reports as it takes" load saturated --cells 100 --terminals 10 --saturate --compare-raw ;;
 	*)
 		die "bench: unknown part '$part' (core, metrics, store, all-send, a-fifth, saturated, replicas," \
-			"replicas-plain-text, abuse, faults, churn)"
+			"replicas-plain-text, abuse, dashboards, faults, churn)"
 		;;
 	esac
 done

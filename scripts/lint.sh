@@ -17,7 +17,7 @@ ruff_all() {
 }
 
 mypy_all() {
-	mypy controller/airbound lab/airbound_lab
+	mypy controller/airbound lab/airbound_lab dashboards/airbound_dashboards
 }
 
 go_all() {
@@ -42,6 +42,7 @@ step "proto: lint" proto_lint
 step "proto: breaking changes" scripts/check-proto-breaking.sh
 step "proto: generated code is current" scripts/generate.sh --check
 step "configuration: reference and example are current" scripts/generate-configuration.sh --check
+step "dashboards: JSON is current" scripts/generate-dashboards.sh --check
 step "shell: shellcheck" shellcheck_all
 step "Python: ruff" ruff_all
 step "Python: mypy" mypy_all

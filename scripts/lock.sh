@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Resolves the Python dependencies again: tools/requirements.in and the two pyproject.toml files into
+# Resolves the Python dependencies again: tools/requirements.in and the three pyproject.toml files into
 # tools/requirements.txt, tools/go-requirements.in into tools/go-requirements.txt, tools/mutants-requirements.in into
 # tools/mutants-requirements.txt, all with hashes. What the controller's image is made of, controller/requirements.txt
 # and controller/build-requirements.txt, is a part of the first with the same versions.
@@ -15,8 +15,9 @@ UV=$VENV/bin/uv
 # A fixed Python version, and no address of any index in the result.
 common=(--quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no-emit-find-links
 	--no-annotate --custom-compile-command scripts/lock.sh)
-"$UV" pip compile "${common[@]}" "$@" --universal --no-emit-package airbound --no-emit-package airbound-lab \
-	controller/pyproject.toml lab/pyproject.toml tools/requirements.in -o tools/requirements.txt
+"$UV" pip compile "${common[@]}" "$@" --universal \
+	--no-emit-package airbound --no-emit-package airbound-lab --no-emit-package airbound-dashboards \
+	{controller,lab,dashboards}/pyproject.toml tools/requirements.in -o tools/requirements.txt
 "$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt \
 	controller/pyproject.toml -o controller/requirements.txt
 "$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt - \

@@ -31,7 +31,7 @@ install_apt() { # LIST
 
 install_python() {
 	local stamp=$VENV/.airbound-setup want
-	want=$(hash_of tools/requirements.txt controller/pyproject.toml lab/pyproject.toml)
+	want=$(hash_of tools/requirements.txt {controller,lab,dashboards}/pyproject.toml)
 	if [[ -f $stamp && $(<"$stamp") == "$want $ROOT" ]]; then
 		echo ".venv is up to date"
 		return
@@ -42,7 +42,8 @@ install_python() {
 		python3 -m venv --clear "$VENV"
 	fi
 	"$VENV/bin/pip" install -q --disable-pip-version-check --no-compile --require-hashes -r tools/requirements.txt
-	"$VENV/bin/pip" install -q --disable-pip-version-check --no-deps --no-build-isolation -e controller -e lab
+	"$VENV/bin/pip" install -q --disable-pip-version-check --no-deps --no-build-isolation \
+		-e controller -e lab -e dashboards
 	"$VENV/bin/pip" check --disable-pip-version-check
 	printf '%s %s\n' "$want" "$ROOT" >"$stamp"
 }

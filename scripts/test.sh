@@ -35,6 +35,7 @@ unit() {
 	step "Go tests" go_test
 	step "Go fuzzing, $FUZZ_INPUTS inputs each" go_fuzz
 	step "controller tests" pytest controller
+	step "dashboards' tests" pytest dashboards
 	step "lab tests" pytest lab -m 'not uml'
 	step "tests of the tools" pytest tools
 	step "deployment tests" pytest deploy

@@ -109,6 +109,7 @@ async def _serve(
         hooks.certificates_end = security.certificates_end
         hooks.handshakes = security.connections.handshakes
         hooks.connections = security.connections.counts
+        hooks.enrolled = security.enrolled_counts
         if node is not None:
             node.share(security.revocations)
     running = await server.start(

@@ -92,7 +92,11 @@ def command(
     # All phones of a cell are sent bounds at once. Their renewals are not: the phones' ACKs would contend for the air.
     early_us = int(lease_ms * 1000 / 3 * (terminal.stream.number * _GOLDEN_RATIO % 1))
     terminal.sent = Sent(generation, bounds, in_force, lease_ms * 1000, now_us, now_us - early_us, repeats)
-    settings.count("sets_total" if bounds else "releases_total", reasons[0].code)
+    counter = "sets_total" if bounds else "releases_total"
+    settings.count(counter, reasons[0].code)
+    terminal.decided[counter, reasons[0].code] += 1
+    if terminal.cell is not None:
+        terminal.cell.decided[counter, reasons[0].code] += 1
     senders, capacity_bps = (in_force[0].of.active_senders, in_force[0].of.capacity_bps) if in_force else (0, 0.0)
     return [
         SetBounds(terminal.stream, generation, bounds, lease_ms, reasons, senders, capacity_bps),

@@ -66,8 +66,10 @@ def edca_command(
     # Above what is in force as well: an earlier process of the controller may have set that.
     generation = max(sent.generation if sent else 0, in_force) + 1
     access_point.edca_sent = SentEdca(generation, queues, reason, lease_ms * 1000, now_us, now_us, repeats)
-    settings.count("edca_sets_total" if queues else "edca_releases_total", reason.code)
-    cell = access_point.cell
+    counter, cell = "edca_sets_total" if queues else "edca_releases_total", access_point.cell
+    settings.count(counter, reason.code)
+    if cell is not None:
+        cell.decided[counter, reason.code] += 1
     note = Note("info", "edca", cell.name if cell else "", (reason,), queues=queues, cell=cell.bssid if cell else b"")
     return [SetEdca(access_point.stream, generation, queues, lease_ms, reason), note]
 

@@ -8,7 +8,7 @@ import re
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,10 @@ from airbound.grpc.pinned import Pinned
 from airbound.grpc.server_certificates import ServerCertificates
 from airbound.pki import files
 from airbound.pki.directory import Directory, default_directory
+from airbound.pki.enrolled_count import EnrolledCount
 from airbound.pki.enrollment import Enrollment, Lifetimes
 from airbound.pki.errors import PkiError
-from airbound.pki.identities import NAME_MAX_CHARACTERS
+from airbound.pki.identities import NAME_MAX_CHARACTERS, CertificateRole
 from airbound.pki.options import TlsOptions
 from airbound.pki.pins import Pins
 from airbound.pki.revocation import Revocations
@@ -43,6 +44,7 @@ from airbound.v1 import enrollment_pb2_grpc, pki_pb2_grpc
 
 REFRESHED_EVERY_S = 2.0  # a few calls of stat(2); a server that is to be shown a new certificate waits for it
 REVOCATIONS_READ_EVERY_S = 60.0
+COUNTED_EVERY_S = 60.0
 # Open to everybody: a connection is for one call, and soon over.
 ENROLLMENT_OPTIONS = (
     ("grpc.max_receive_message_length", REQUEST_BYTES_MAX),
@@ -67,6 +69,7 @@ class Security:
     pins: Pins
     connections: ConnectionWatch
     own_store: Store | None  # that nobody else starts and closes
+    _enrolled: dict[CertificateRole, EnrolledCount] = field(default_factory=dict)
 
     @property
     def trust_domain(self) -> str:
@@ -86,6 +89,10 @@ class Security:
             "authority": authority.not_valid_after_utc.timestamp(),
             "server": self.certificates.identity.certificate.not_after_s,
         }
+
+    def enrolled_counts(self) -> dict[str, EnrolledCount]:
+        """How many names have a certificate, by role, as counted within the last minute; nothing before."""
+        return {str(role): count for role, count in self._enrolled.items()}
 
     def guards(self, runner: Runner) -> tuple[grpc.aio.ServerInterceptor, ...]:
         """Of the operators' server."""
@@ -125,14 +132,17 @@ class Security:
         """
         if self.own_store is not None:
             await self.own_store.start("", lambda _: None, lambda: None)
-        keep = asyncio.create_task(self._keep(read=await self.revocations.load_or_log()))
-        watch = asyncio.create_task(self.connections.run())
+        tasks = [
+            asyncio.create_task(self._keep(read=await self.revocations.load_or_log())),
+            asyncio.create_task(self.connections.run()),
+            asyncio.create_task(self._keep_counted()),
+        ]
         try:
             yield
         finally:
-            keep.cancel()
-            watch.cancel()
-            await asyncio.wait([keep, watch])
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
             if self.own_store is not None:
                 await self.own_store.close()
 
@@ -151,6 +161,12 @@ class Security:
             await self.refresh()
             if not read or time.monotonic() - read_at_s >= REVOCATIONS_READ_EVERY_S:
                 read, read_at_s = await self.revocations.load_or_log(), time.monotonic()
+
+    async def _keep_counted(self) -> None:
+        while True:
+            with contextlib.suppress(StoreError):  # the count before stays; the store's calls have metrics of their own
+                self._enrolled.update(await self.enrollment.counts())
+            await asyncio.sleep(COUNTED_EVERY_S)
 
     async def refresh(self) -> None:
         """See whether the server's certificate is to be another one."""

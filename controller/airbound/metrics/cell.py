@@ -9,6 +9,7 @@ from typing import NamedTuple
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.channel_access import best_effort
 from airbound.core.reasons import Code
+from airbound.metrics import decisions
 from airbound.metrics.family import Family
 from airbound.metrics.labels import label_set, octets_text, printable
 from airbound.metrics.samples import CellSample, Snapshot
@@ -226,10 +227,11 @@ def _aifsn(sample: CellSample) -> int | None:
 class CellSeries:
     """What is kept of a cell from one snapshot to the next."""
 
-    __slots__ = ("described", "labels", "malformed", "refused")
+    __slots__ = ("decided", "described", "labels", "malformed", "refused")
 
     def __init__(self) -> None:
         self.refused, self.malformed = Totals(1, whole=True), Totals(1)
+        self.decided = decisions.DecisionCounts(decisions.CELL)
         self.described: tuple[object, ...] = ()  # what the labels were made of
         self.labels: tuple[str, ...] = ()
 
@@ -240,6 +242,7 @@ class CellTables:
     def __init__(self, most: int) -> None:
         self.slots = Slots[Mac, CellSeries](most, CellSeries)
         self.table = Table(COLUMNS)
+        self.decisions = Table((decisions.CELL_COLUMN,))
 
     def take(self, snapshot: Snapshot, joined: Mapping[Mac, Joined]) -> None:
         """Take in the cells that have series."""
@@ -267,6 +270,8 @@ class CellTables:
                 series.malformed.counts[0],
             )
             table.add(_labels(series, sample), of)
+            for labels, count in series.decided.update({"bssid": mac_text(bssid)}, [(0, sample.decided)]):
+                self.decisions.add((labels,), (count,))
 
 
 def _labels(series: CellSeries, sample: CellSample) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from prometheus_client.metrics_core import (
 
 from airbound import __version__
 from airbound.core.reasons import Code
+from airbound.metrics.decisions import ACTIONS
 from airbound.metrics.family import Family
 from airbound.metrics.labels import printable
 from airbound.metrics.samples import ControllerSample
@@ -22,12 +23,8 @@ from airbound.runtime.histogram import BOUNDS_S, Distribution
 
 _ROLES = ("access-point", "terminal")
 _REFUSED, _CLOSED = range(Code.MALFORMED, Code.REPLACED), range(Code.REPLACED, Code.REPLACED + 20)
-_DECISIONS = {  # the core's counters: what was decided about, and what
-    "sets_total": ("bounds", "set"),
-    "releases_total": ("bounds", "release"),
-    "edca_sets_total": ("edca", "set"),
-    "edca_releases_total": ("edca", "release"),
-}
+_RELEASED, _CHANGED = range(Code.OBSERVE_MODE, Code.STARTED_SENDING), range(Code.STARTED_SENDING, Code.SHARE + 1)
+_EDCA_ONLY = {Code.UPLOADS, *range(Code.EDCA_OFF, Code.DOWNLOADS + 1)}
 
 BUILD = Family("airbound_build_info", "info", "Version of the controller.", ("version", "python"))
 CONTROL = Family("airbound_control_info", "info", "Mode and policy in force.", ("mode", "policy"))
@@ -105,12 +102,21 @@ ENDED_WITHOUT_CALL = Family(
     "airbound_connections_ended_without_call_total", "counter",
     "Connections that ended without an authenticated call.", ("port",),
 )  # fmt: skip
+ENROLLED = Family(
+    "airbound_enrolled", "gauge",
+    "Names that have a certificate which has not ended, as counted within the last minute.", ("role",),
+)  # fmt: skip
+OVERDUE = Family(
+    "airbound_enrolled_renewal_overdue", "gauge",
+    "Of them, those whose last certificate has less than a quarter of its life left: they should have renewed it.",
+    ("role",),
+)  # fmt: skip
 
 FAMILIES = (
     BUILD, CONTROL, CELLS, STATIONS, TERMINALS, WITHOUT_BOUNDS, OMITTED, STREAMS, STREAMS_OPENED, STREAMS_CLOSED,
     REPORTS, REFUSALS, COMMANDS, DECISIONS, FENCED, FAILURES, LOOP, TIMER_DELAY, LOG_DROPPED, CONFIG, CONFIG_APPLIED,
     CONFIG_ERRORS, STORE, STORE_CALLS, STORE_ERRORS, OWNED, CERTIFICATES, HANDSHAKES, HANDSHAKES_FAILED, CONNECTIONS,
-    WITHOUT_CALL, OF_ADDRESS, WITH_CALL, ENDED_WITHOUT_CALL,
+    WITHOUT_CALL, OF_ADDRESS, WITH_CALL, ENDED_WITHOUT_CALL, ENROLLED, OVERDUE,
 )  # fmt: skip
 
 
@@ -163,6 +169,8 @@ def metrics(sample: ControllerSample, counted: Counted) -> Iterator[Metric]:
     yield _by(OF_ADDRESS, {port: of.largest_of_address for port, of in counts.items()})
     yield _by(WITH_CALL, {port: of.with_call_total for port, of in counts.items()})
     yield _by(ENDED_WITHOUT_CALL, {port: of.ended_without_call_total for port, of in counts.items()})
+    yield _by(ENROLLED, {role: enrolled for role, (enrolled, _) in sample.enrolled.items()})
+    yield _by(OVERDUE, {role: overdue for role, (_, overdue) in sample.enrolled.items()})
 
 
 def _one(family: Family, value: float) -> Metric:
@@ -194,10 +202,15 @@ def _by_reason(sample: ControllerSample, counter: str, codes: range) -> Mapping[
 
 
 def _decisions(sample: ControllerSample) -> Metric:
+    """Those that can be are there from the start: of a counter's growth before its first sample nothing is seen."""
     counts: dict[tuple[str, ...], float] = {
-        (*_DECISIONS[name], code.name.lower()): count
-        for (name, code), count in sample.counters.items()
-        if name in _DECISIONS
+        (subject, action, code.name.lower()): 0
+        for code in Code
+        for subject, action in ACTIONS.values()
+        if code in (_CHANGED if action == "set" else _RELEASED) and (subject == "edca" or code not in _EDCA_ONLY)
+    }
+    counts |= {
+        (*ACTIONS[name], code.name.lower()): count for (name, code), count in sample.counters.items() if name in ACTIONS
     }
     return _labelled(DECISIONS, counts)
 

@@ -62,4 +62,5 @@ class Hooks:
     handshakes: Callable[[], Mapping[str, int]] | None = None  # begun, by port
     handshakes_failed: Callable[[], Mapping[str, int]] | None = None  # by reason
     connections: Callable[[], Mapping[str, PortCount]] | None = None  # by port
+    enrolled: Callable[[], Mapping[str, tuple[int, int]]] | None = None  # by role: names, of them overdue to renew
     log_lines_dropped: Callable[[], int] = lambda: 0

@@ -107,7 +107,8 @@ class Pages:
         self._cells.take(snapshot, joined)
         self._stations.take(snapshot.cells, {bssid: of.names for bssid, of in joined.items()})
         self._terminals.take(snapshot.now_us, by_name)
-        tables = (self._cells.table, self._stations.table, self._terminals.table)
+        cells, stations, terminals = self._cells, self._stations, self._terminals
+        tables = (cells.table, cells.decisions, stations.table, terminals.table, terminals.decisions)
         return tuple(chain.from_iterable(table.lines() for table in tables)), without_bounds
 
     def _reported(self, snapshot: Snapshot) -> tuple[dict[str, Streams], dict[Mac, cell.Joined], Counter[str]]:

@@ -4,11 +4,12 @@ between its two marks. A test compares the two.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from airbound.metrics import cell, controller, station, terminal
+from airbound.metrics import cell, controller, decisions, station, terminal
 from airbound.metrics.family import Family
+from airbound.metrics.table import Column
 
 BEGIN, END = "<!-- metrics: begin -->\n", "<!-- metrics: end -->\n"
 
@@ -21,8 +22,13 @@ def table() -> str:
 
 def _subjects() -> Iterator[tuple[str, tuple[Family, ...]]]:
     yield "Controller", controller.FAMILIES
-    for title, of in (("Cells", cell), ("Stations", station), ("Terminals", terminal)):
-        yield title, tuple(dict.fromkeys(column.family for column in of.COLUMNS))
+    yield "Cells", (*_families(cell.COLUMNS), decisions.CELL)
+    yield "Stations", _families(station.COLUMNS)
+    yield "Terminals", (*_families(terminal.COLUMNS), decisions.TERMINAL)
+
+
+def _families(columns: Sequence[Column]) -> tuple[Family, ...]:
+    return tuple(dict.fromkeys(column.family for column in columns))
 
 
 def _table(families: tuple[Family, ...]) -> str:

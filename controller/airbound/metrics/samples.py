@@ -74,6 +74,7 @@ class CellSample(NamedTuple):
     uplink_share: float | None
     edca_code: Code
     edca_failures_total: int
+    decided: tuple[tuple[tuple[str, Code], int], ...]  # what was sent, and why
     access_point: AccessPointSample | None
     stations: tuple[StationSample, ...]
 
@@ -98,6 +99,7 @@ class TerminalSample(NamedTuple):
     refused_total: int
     failures_total: int
     malformed_inputs_total: int
+    decided: tuple[tuple[tuple[str, Code], int], ...]  # what it was sent, and why
     shared_min_rtts_us: tuple[tuple[Address, int], ...]  # of those that it sends to
     last_report: bytes
 
@@ -127,6 +129,7 @@ class ControllerSample(NamedTuple):
     handshakes: Mapping[str, int]
     handshakes_failed: Mapping[str, int]
     connections: Mapping[str, PortCount]
+    enrolled: Mapping[str, tuple[int, int]]
 
 
 class Snapshot(NamedTuple):
@@ -164,6 +167,7 @@ def controller(engine: Engine, measures: Measures, hooks: Hooks) -> ControllerSa
         handshakes={} if hooks.handshakes is None else dict(hooks.handshakes()),
         handshakes_failed={} if hooks.handshakes_failed is None else dict(hooks.handshakes_failed()),
         connections={} if hooks.connections is None else dict(hooks.connections()),
+        enrolled={} if hooks.enrolled is None else dict(hooks.enrolled()),
     )
 
 
@@ -193,6 +197,7 @@ def cell(state: CellState) -> CellSample:
         uplink_share=access.share if access.uplink_bps or access.downlink_bps else None,
         edca_code=state.edca_code,
         edca_failures_total=state.edca_failures_total,
+        decided=tuple(state.decided.items()),
         access_point=access_point,
         stations=() if access_point is None else _stations(state),
     )
@@ -266,6 +271,7 @@ def terminal(state: Terminal, settings: Settings) -> TerminalSample:
             state.refused_total,
             state.failures_total,
             state.malformed_inputs_total,
+            tuple(state.decided.items()),
             shared,
             state.last_report,
         ),

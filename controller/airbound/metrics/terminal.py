@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from airbound.core.addresses import Address, Mac, mac_text
 from airbound.core.reports import COUNTER_MAX
+from airbound.metrics import decisions
 from airbound.metrics.family import Family
 from airbound.metrics.labels import label_set, printable
 from airbound.metrics.samples import TerminalSample
@@ -191,11 +192,12 @@ COLUMNS = (
 class TerminalSeries:
     """What is kept of a terminal from one snapshot to the next."""
 
-    __slots__ = ("counted", "described", "labels", "malformed", "ours", "totals")
+    __slots__ = ("counted", "decided", "described", "labels", "malformed", "ours", "totals")
 
     def __init__(self) -> None:
         self.totals, self.malformed = Totals(1 + len(EVENTS)), Totals(1)
         self.ours = Totals(2, whole=True)
+        self.decided = decisions.DecisionCounts(decisions.TERMINAL)
         self.counted: list[tuple[Mac, int, int, int, int]] = []  # what the totals were made of
         self.described: tuple[object, ...] = ()  # what the labels were made of
         self.labels: tuple[str, ...] = ()
@@ -207,6 +209,7 @@ class TerminalTables:
     def __init__(self, most: int) -> None:
         self.slots = Slots[str, TerminalSeries](most, TerminalSeries)
         self.table = Table(COLUMNS)
+        self.decisions = Table((decisions.TERMINAL_COLUMN,))
 
     def take(self, now_us: int, by_name: Mapping[str, Sequence[Stream]]) -> None:
         """Take in the terminals that have series, by their labels."""
@@ -239,6 +242,9 @@ class TerminalTables:
             bound and bound.max_segs,
         )
         self.table.add(_labels(series, name, sample), of)
+        decided = [(one.stream.number, one.decided) for one, _ in streams]
+        for labels, count in series.decided.update({"terminal": name}, decided):
+            self.decisions.add((labels,), (count,))
 
 
 def lease_s_of(sample: TerminalSample, now_us: int) -> float:

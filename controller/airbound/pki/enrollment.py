@@ -8,6 +8,7 @@ answer gets the same certificate again. Then it is written into the record of th
 whoever revokes a name finds every certificate of it.
 """
 
+import asyncio
 import base64
 import datetime
 from collections.abc import Callable
@@ -19,7 +20,8 @@ from cryptography.hazmat.primitives import serialization
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.pki.authority import Authority, fingerprint_of
 from airbound.pki.certificates import Certificate, serial_of_text, serial_text
-from airbound.pki.identities import CONTROLLER, Identity
+from airbound.pki.enrolled_count import EnrolledCount
+from airbound.pki.identities import CLIENT_ROLES, CONTROLLER, CertificateRole, Identity
 from airbound.pki.records import (
     ENROLLED,
     REVOKED,
@@ -47,6 +49,7 @@ TOKEN_LIFETIME_MAX_S = 30 * 86_400
 TOKEN_USES_MAX = 10_000
 CERTIFICATES_MAX = 16
 ATTEMPTS_MAX = 100
+COUNTED_AT_ONCE = 200  # records; some milliseconds
 REASON_MAX_CHARACTERS = 256
 
 
@@ -238,6 +241,24 @@ class Enrollment:
         valid = [record.valid(now_s) for record in found if record is not None]
         chosen = [record for record in valid if record.certificates and role in {"", record.role}]
         return sorted(chosen, key=lambda record: (record.role, record.name))
+
+    async def counts(self) -> dict[CertificateRole, EnrolledCount]:
+        """How many names of each role have a certificate that is neither over nor revoked. Lets others have the event
+        loop after COUNTED_AT_ONCE records each: there may be thousands.
+
+        Raises:
+            StoreError: the store does not answer.
+        """
+        counts: dict[CertificateRole, EnrolledCount] = dict.fromkeys(CLIENT_ROLES, EnrolledCount())
+        for number, (name, value) in enumerate((await self._store.records(ENROLLED)).items(), 1):
+            record = self._read(Enrolled, name, value)
+            if record is not None:
+                is_revoked = self._revocations.is_revoked
+                good = [item for item in record.certificates if not is_revoked(serial_of_text(item.serial))]
+                counts[record.role] = counts.get(record.role, EnrolledCount()).plus(good, self._now_s())
+            if number % COUNTED_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        return counts
 
     async def revoke(self, identity: Identity, reason: str) -> Revocation:
         """Revoke every certificate of a role and name, and its tokens.

@@ -16,7 +16,7 @@ from airbound.config import Config, cell_overrides, parse
 from airbound.configuration.values import config_hash
 from airbound.core.addresses import address_from_text, mac_text
 from airbound.core.events import Tick
-from airbound.metrics import cell, controller, station, terminal
+from airbound.metrics import cell, controller, decisions, station, terminal
 from airbound.metrics.family import Family
 from airbound.metrics.hooks import Hooks
 from airbound.metrics.labels import octets_text, printable
@@ -99,6 +99,7 @@ def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     hooks.store.called("claim", 0.01)
     hooks.store.called("claim", 2.0, failed=True)
     hooks.epochs = lambda: {of.bssid: 7 for of in population.cells}
+    hooks.enrolled = lambda: {"terminal": (7, 2)}
     hooks.certificates_end = lambda: {"server": 1.9e9, 'a"\n': 2e9}
     hooks.handshakes = lambda: {"agents": 9}
     hooks.handshakes_failed = lambda: {"no_certificate": 2}
@@ -123,7 +124,8 @@ def test_promtool_finds_what_is_wrong() -> None:
 
 def test_every_metric_has_help_type_and_the_labels_that_it_declares() -> None:
     scraped = full()
-    families = {column.family for of in (cell, station, terminal) for column in of.COLUMNS} | {*controller.FAMILIES}
+    families = {column.family for of in (cell, station, terminal) for column in of.COLUMNS}
+    families |= {*controller.FAMILIES, decisions.CELL, decisions.TERMINAL}
     samples = scraped.samples()
     text = b"".join(scraped.page().chunks(openmetrics=False)).decode()
     frequency = "airbound_cell_frequency_hertz"  # the population reports none
@@ -144,7 +146,8 @@ def test_every_metric_has_help_type_and_the_labels_that_it_declares() -> None:
 
 
 def test_names_of_metrics_differ_also_in_openmetrics() -> None:
-    families = {column.family for of in (cell, station, terminal) for column in of.COLUMNS} | {*controller.FAMILIES}
+    families = {column.family for of in (cell, station, terminal) for column in of.COLUMNS}
+    families |= {*controller.FAMILIES, decisions.CELL, decisions.TERMINAL}
     assert len({family.base for family in families}) == len(families)
 
 
@@ -174,6 +177,40 @@ def test_a_page_shows_what_changed_and_what_did_not() -> None:
     population.now_us += 1_000_000_000
     population.engine.handle(Tick(), population.now_us)
     assert not scraped.samples().labels("airbound_cell_info")
+
+
+def test_decisions_are_counted_for_the_cell_and_the_terminal_that_they_concern() -> None:
+    scraped = Scraped(Population(2, 3))
+    population = scraped.population
+    population.seconds(3)
+    scraped.samples()  # which shows reasons that are new as 0
+    one, other = (mac_text(of.bssid) for of in population.cells)
+    before = scraped.samples()
+    population.cells[0].phones[0].destinations = []  # sends no more
+    population.seconds(10)
+    scraped.samples()
+    after = scraped.samples()
+
+    def grown(name: str, **labels: str) -> float:
+        def total(samples: Samples) -> float:
+            return sum(
+                samples.value(name, **found) for found in samples.labels(name) if labels.items() <= found.items()
+            )
+
+        return total(after) - total(before)
+
+    assert grown("airbound_terminal_decisions_total", terminal="phone0", action="release") == 1
+    assert grown("airbound_cell_decisions_total", bssid=one, action="release", reason="not_sending") == 1
+    assert grown("airbound_cell_decisions_total", bssid=other, action="release") == 0
+    assert grown("airbound_terminal_decisions_total", terminal="phone5", action="release") == 0
+    assert grown("airbound_cell_decisions_total", subject="bounds") == grown("airbound_decisions_total")
+    assert grown("airbound_terminal_decisions_total") == grown("airbound_decisions_total")
+
+
+def test_every_decision_that_can_be_has_a_series_from_the_start() -> None:
+    before = {tuple(of.items()) for of in Scraped(Population(1, 0)).samples().labels("airbound_decisions_total")}
+    after = {tuple(of.items()) for of in full().samples().labels("airbound_decisions_total")}
+    assert after == before
 
 
 # Limits

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from airbound.core.reasons import Code, RefusedError
 from airbound.pki.authority import Authority, create, new_key
 from airbound.pki.certificates import Certificate, serial_text
-from airbound.pki.enrollment import CERTIFICATES_MAX, Enrollment, Lifetimes
+from airbound.pki.enrollment import CERTIFICATES_MAX, COUNTED_AT_ONCE, Enrollment, Lifetimes
 from airbound.pki.identities import Identity
-from airbound.pki.records import ENROLLED, REVOKED, TOKENS, Enrolled, RecordError, TokenRecord, decoded, encoded
+from airbound.pki.records import ENROLLED, REVOKED, TOKENS, Enrolled, Issued, RecordError, TokenRecord, decoded, encoded
 from airbound.pki.revocation import Revocations
 from airbound.store.memory import Memory, MemoryStore
 from airbound.store.types import StoreError
@@ -450,3 +450,63 @@ def test_records_of_a_newer_replica_are_read() -> None:
     record = Enrolled("terminal", "a", 5)
     value = encoded(record)
     assert decoded(Enrolled, value[:-1] + b',"colour":"red"}') == record
+
+
+# How many
+
+
+async def test_names_are_counted_by_role_until_their_certificates_end(world: World, site: Replica) -> None:
+    for identity in (PHONE, Identity("terminal", "phone-2"), Identity("access-point", "ap-1")):
+        await site.enroll(await site.token(identity))
+    await site.enroll(await site.token())  # another certificate of the same name
+    counts = await site.enrollment.counts()
+    assert {role: count for role, count in counts.items() if count.enrolled} == {
+        "access-point": (1, 0),
+        "terminal": (2, 0),
+    }
+    assert counts["operator"] == (0, 0)
+    await site.enrollment.revoke(PHONE, "lost")
+    assert (await site.enrollment.counts())["terminal"] == (1, 0)
+    world.now_s += 22 * DAY_S
+    assert (await site.enrollment.counts())["access-point"] == (1, 0)
+    world.now_s += DAY_S  # 7 of 30 days are left
+    assert (await site.enrollment.counts())["access-point"] == (1, 1)
+    world.now_s += 8 * DAY_S
+    assert (await site.enrollment.counts())["access-point"] == (0, 0)
+
+
+async def test_who_has_renewed_is_not_overdue(world: World, site: Replica) -> None:
+    certificate = await site.enroll(await site.token())
+    world.now_s += 25 * DAY_S
+    assert (await site.enrollment.counts())["terminal"] == (1, 1)
+    await site.renew(certificate)
+    assert (await site.enrollment.counts())["terminal"] == (1, 0)
+
+
+async def test_a_record_that_cannot_be_read_is_not_counted(site: Replica) -> None:
+    await site.enroll(await site.token())
+    await site.store.put(ENROLLED, "terminal/phone-2", b"{", ttl_ms=1000)
+    assert (await site.enrollment.counts())["terminal"] == (1, 0)
+    assert len(site.reports) == 1
+
+
+async def test_while_many_are_counted_others_have_the_event_loop(world: World, site: Replica) -> None:
+    for number in range(3 * COUNTED_AT_ONCE):
+        name = f"phone-{number}"
+        record = Enrolled(
+            "terminal", name, 0, (Issued(f"{number + 1:x}", int(world.now_s), int(world.now_s) + 9, "", "token"),)
+        )
+        await site.store.put(ENROLLED, f"terminal/{name}", encoded(record), ttl_ms=DAY_S * 1000)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    counts = await site.enrollment.counts()
+    task.cancel()
+    assert counts["terminal"] == (3 * COUNTED_AT_ONCE, 0)
+    assert turns >= 3

@@ -13,6 +13,7 @@ Rules of this file:
 
 import math
 import traceback
+from collections import Counter
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Address, Mac, mac_text
@@ -79,6 +80,7 @@ class CellState:
     edca_subject: str = ""  # of that reason, where it has one
     edca_traffic: Code = Code.UNSPECIFIED  # what the traffic calls for, applied or not
     edca_failures_total: int = 0  # decisions about them that ended in an error of the controller
+    decided: Counter[tuple[str, Code]] = field(default_factory=Counter)  # what was sent, as Settings.counters
     _wanted_of: tuple[EdcaState, EdcaParameters, Edca] | None = None
     capacity: CapacityEstimator = field(init=False)
     min_rtt: MinRtt = field(init=False)

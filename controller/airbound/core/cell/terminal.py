@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from airbound.core.addresses import Address, Mac
     from airbound.core.cell.state import CellState
     from airbound.core.commands import Sent
-    from airbound.core.reasons import Reason
+    from airbound.core.reasons import Code, Reason
 
 
 _SRTT = Destination._fields.index("srtt_us")  # the last field
@@ -47,6 +48,7 @@ class Terminal(Reporter):
     no_bounds: Reason | None = None
     reporting: tuple[int, int, int] | None = None  # when it is to report: what it was sent last, of its settings
     failures_total: int = 0  # decisions that ended in an error of the controller
+    decided: Counter[tuple[str, Code]] = field(default_factory=Counter)  # what was sent, as Settings.counters
     superseded_at_us: int = 0  # when a newer stream claimed its MAC; 0: none did
     reports_since_superseded: int = 0
     due_us: int = 0  # of core.deadlines

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of one cell: `$bssid`."""
+
+from airbound_dashboards.query import Query
+
+_OF_CELL = 'and on (instance, terminal) airbound_terminal_info{bssid="$bssid"}'
+
+
+def _gauge(metric: str, more: str = "") -> str:
+    return f'max by (bssid) ({metric}{{bssid="$bssid"{more}}})'
+
+
+def _of_stations(expr: str) -> str:
+    """The largest ones, with the name of the terminal that a station is, where it is one."""
+    info = 'max by (station, terminal) (airbound_station_info{bssid="$bssid"})'
+    return f"topk(15, {expr} * on (station) group_left (terminal) {info})"
+
+
+NAME = Query(
+    'max by (ssid, access_point, agent_version) (airbound_cell_info{bssid="$bssid"})', "{{ssid}}", instant=True
+)
+CONTROL = Query(
+    'max by (mode, policy) (airbound_cell_control_info{bssid="$bssid"})', "{{mode}}, {{policy}}", instant=True
+)
+THROUGHPUT_NOW = Query('8 * bssid:airbound_cell_throughput_bytes_per_second:sum{bssid="$bssid"}', "throughput")
+SENDERS_NOW = Query(_gauge("airbound_cell_active_senders"), "senders")
+RATIO_NOW = Query('bssid:airbound_cell_rtt_ratio:median{bssid="$bssid"}', "RTT ratio")
+RPM_NOW = Query('bssid:airbound_cell_responsiveness_rpm:median{bssid="$bssid"}', "RPM")
+FAIRNESS_NOW = Query('bssid:airbound_station_uplink_fairness:jain{bssid="$bssid"}', "fairness")
+BUSY_NOW = Query(_gauge("airbound_cell_busy_ratio"), "busy")
+
+THROUGHPUT = (
+    Query(f"8 * {_gauge('airbound_cell_uplink_bytes_per_second')}", "uplink"),
+    Query(f"8 * {_gauge('airbound_cell_downlink_bytes_per_second')}", "downlink"),
+    Query(f"8 * {_gauge('airbound_cell_capacity_bytes_per_second')}", "estimated capacity"),
+)
+UPLINK_SPLIT = Query(
+    _of_stations('8 * max by (station) (airbound_station_uplink_bytes_per_second{bssid="$bssid"})'),
+    "{{terminal}} {{station}}",
+)
+BUSY = (
+    Query(_gauge("airbound_cell_busy_ratio"), "channel busy"),
+    Query('bssid:airbound_cell_capacity_used:ratio{bssid="$bssid"}', "used of the estimated capacity"),
+    Query(_gauge("airbound_cell_uplink_share_ratio"), "uplink's share of the payload"),
+)
+AIRTIME = Query(
+    _of_stations('max by (station) (bssid_station:airbound_station_airtime_seconds:rate1m{bssid="$bssid"})'),
+    "{{terminal}} {{station}}",
+)
+SENDERS = (
+    Query(_gauge("airbound_cell_active_senders"), "active senders"),
+    Query(_gauge("airbound_cell_active_receivers"), "active receivers"),
+    Query(_gauge("airbound_cell_terminals"), "terminals"),
+    Query(_gauge("airbound_cell_bounded_terminals"), "terminals with bounds"),
+)
+RATIO_HEAT = Query(f"max by (terminal) (airbound_terminal_rtt_ratio {_OF_CELL})", "{{terminal}}")
+RTT = (
+    Query(_gauge("airbound_cell_rtt_seconds", ', quantile="0.5"'), "RTT, median of the terminals"),
+    Query(_gauge("airbound_cell_rtt_seconds", ', quantile="1"'), "RTT, largest"),
+)
+FAIRNESS = Query('bssid:airbound_station_uplink_fairness:jain{bssid="$bssid"}', "Jain's index")
+WINDOW_SHARE = Query('topk(15, bssid_terminal:airbound_terminal_window_of_bound:ratio{bssid="$bssid"})', "{{terminal}}")
+# Terminals' metrics have no BSSID: to join 5,000 of them at each step would take seconds, so a rule does it.
+EVENTS = Query('max by (event) (bssid_event:airbound_terminal_tcp_events:rate1m{bssid="$bssid"})', "{{event}}")
+DECISIONS = Query(
+    'sum by (subject, action, reason) (increase(airbound_cell_decisions_total{bssid="$bssid"}[$__rate_interval])) > 0',
+    "{{subject}} {{action}}: {{reason}}",
+)
+NO_BOUNDS = Query(f"count by (reason) (airbound_terminal_no_bounds_info {_OF_CELL})", "{{reason}}")
+EDCA = (
+    Query(_gauge("airbound_cell_edca_in_force"), "controller's parameters in force"),
+    Query(_gauge("airbound_cell_edca_lease_seconds"), "lease, seconds left"),
+)
+EDCA_REASON = Query('max by (reason) (airbound_cell_edca_info{bssid="$bssid"})', "{{reason}}")
+
+TERMINALS = (  # of one table: each has the terminals as rows
+    Query(f"max by (terminal) (airbound_terminal_active_sender {_OF_CELL})", "sends", instant=True, format="table"),
+    Query(f"max by (terminal) (airbound_terminal_rtt_seconds {_OF_CELL})", "RTT", instant=True, format="table"),
+    Query(f"max by (terminal) (airbound_terminal_rtt_ratio {_OF_CELL})", "ratio", instant=True, format="table"),
+    Query(f"max by (terminal) (airbound_terminal_cwnd_segments {_OF_CELL})", "cwnd", instant=True, format="table"),
+    Query(f"max by (terminal) (airbound_terminal_connections {_OF_CELL})", "conns", instant=True, format="table"),
+    Query(f"max by (terminal) (airbound_terminal_cwnd_min_segments {_OF_CELL})", "min", instant=True, format="table"),
+    Query(f"max by (terminal) (airbound_terminal_cwnd_max_segments {_OF_CELL})", "max", instant=True, format="table"),
+    Query(
+        f"max by (terminal) (airbound_terminal_bounds_in_force {_OF_CELL})", "in force", instant=True, format="table"
+    ),
+    Query(f"max by (terminal, reason) (airbound_terminal_no_bounds_info {_OF_CELL})", "", instant=True, format="table"),
+)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every query of every dashboard, and every rule, against a real Prometheus that scrapes two real controllers."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airbound_dashboards import fill
+from airbound_dashboards.api import Prometheus, QueryError, Series
+from airbound_dashboards.chosen import Span, choices, chosen
+from airbound_dashboards.live.site import CONTROLLED, WATCHED
+
+GENERATED = Path(__file__).parents[1] / "generated"
+BOARDS = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(GENERATED.glob("*.json"))}
+WANTED = {"bssid": CONTROLLED, "terminal": "phone-3"}
+
+
+def queries() -> Iterator[Any]:
+    for name, board in BOARDS.items():
+        for panel in board["panels"]:
+            for target in panel.get("targets", ()):
+                yield pytest.param(name, panel, target, id=f"{name}: {panel['title']}: {target['refId']}")
+
+
+def annotations() -> Iterator[Any]:
+    for name, board in BOARDS.items():
+        for annotation in board.get("annotations", {}).get("list", ()):
+            yield pytest.param(name, annotation, id=f"{name}: {annotation['name']}")
+
+
+def values_of(name: str, prometheus: Prometheus, span: Span) -> dict[str, str]:
+    names = {variable["name"] for variable in BOARDS[name]["templating"]["list"]}
+    wanted = {key: value for key, value in WANTED.items() if key in names}
+    return {**chosen(BOARDS[name], prometheus, span, wanted), **span.values()}
+
+
+def ask(expr: str, target: dict[str, Any], prometheus: Prometheus, span: Span) -> list[Series]:
+    if target.get("instant"):
+        return prometheus.instant(expr, span.to_s)
+    return prometheus.range(expr, span.from_s, span.to_s, span.step_s)
+
+
+def test_there_are_queries() -> None:
+    assert len(BOARDS) == 4
+    assert len(list(queries())) > 100
+
+
+@pytest.mark.parametrize(("name", "panel", "target"), [*queries()])
+def test_a_query_returns_data_with_the_labels_of_its_legend(
+    name: str, panel: dict[str, Any], target: dict[str, Any], prometheus: Prometheus, span: Span
+) -> None:
+    expr = fill.fill(target["expr"], values_of(name, prometheus, span))
+    found = ask(expr, target, prometheus, span)
+    assert found, expr
+    assert any(math.isfinite(value) for series in found for _, value in series.points), expr
+    shown = fill.legend_labels(target.get("legendFormat", ""))
+    for label in shown:
+        assert any(series.labels.get(label) for series in found), f"{label}: {[series.labels for series in found]}"
+    legends = [fill.legend(target["legendFormat"], series.labels) for series in found if target.get("legendFormat")]
+    assert all(legends), legends
+    assert len(set(legends)) == len(legends), legends
+    for transformation in panel.get("transformations", ()):
+        key = transformation["options"].get("byField")
+        assert key is None or all(series.labels.get(key) for series in found), key
+
+
+def test_of_single_cells_no_more_are_shown_than_were_chosen(prometheus: Prometheus, span: Span) -> None:
+    checked = 0
+    for panel in BOARDS["fleet"]["panels"]:
+        for target in panel.get("targets", ()):
+            if target.get("legendFormat") == "{{bssid}}":
+                expr = fill.fill(target["expr"], {**values_of("fleet", prometheus, span), "top": "1"})
+                assert len(ask(expr, target, prometheus, span)) == 1, expr
+                checked += 1
+    assert checked == 5
+
+
+@pytest.mark.parametrize(("name", "annotation"), [*annotations()])
+def test_an_annotation_returns_events_with_the_labels_of_its_text(
+    name: str, annotation: dict[str, Any], prometheus: Prometheus, span: Span
+) -> None:
+    expr = fill.fill(annotation["expr"], values_of(name, prometheus, span))
+    found = prometheus.range(expr, span.from_s, span.to_s, span.step_s)
+    assert found, expr
+    labels = fill.legend_labels(annotation["titleFormat"] + annotation["textFormat"])
+    assert labels
+    assert all(series.labels.get(label) for series in found for label in labels)
+    if annotation.get("useValueForTime"):
+        now_ms = span.to_s * 1000
+        assert all(now_ms - 3_600_000 < value <= now_ms for series in found for _, value in series.points)
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_variables_offer_what_there_is(name: str, prometheus: Prometheus, span: Span) -> None:
+    expected = {
+        "bssid": {CONTROLLED, WATCHED},
+        "of_cell": {CONTROLLED, WATCHED},
+        "terminal": {f"phone-{number}" for number in range(1, 10)},
+        "job": {"airbound"},
+        "top": {"5", "10", "20", "50"},
+    }
+    values: dict[str, str] = {}
+    for variable in BOARDS[name]["templating"]["list"]:
+        if variable["type"] == "datasource":
+            assert variable["query"] == "prometheus"
+            continue
+        found = choices(variable, values, prometheus, span)
+        if variable["name"] == "instance":
+            assert len(found) == 2
+        elif variable["name"] == "terminal":  # phone-10 comes and goes
+            assert set(found) - {"phone-10"} == expected["terminal"]
+        else:
+            assert set(found) == expected[variable["name"]]
+        values[variable["name"]] = variable.get("allValue") or found[0]
+
+
+def test_a_cell_is_chosen_by_its_names(prometheus: Prometheus, span: Span) -> None:
+    (variable,) = [of for of in BOARDS["cell"]["templating"]["list"] if of["name"] == "bssid"]
+    expr = fill.query_result(variable["query"]["query"])
+    assert expr
+    texts = [fill.as_text(of.labels, 1, span.to_s) for of in prometheus.instant(expr, span.to_s)]
+    assert sorted(fill.choices(variable["regex"], texts)) == [
+        (f"controlled | ap-hall | {CONTROLLED}", CONTROLLED),
+        (f"watched | ap-office | {WATCHED}", WATCHED),
+    ]
+
+
+def test_rules_are_evaluated_without_errors_and_each_record_has_samples(prometheus: Prometheus, span: Span) -> None:
+    groups = prometheus.get("rules")["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    assert {rule["health"] for rule in rules} == {"ok"}, [rule.get("lastError") for rule in rules]
+    recorded = [rule["name"] for rule in rules if rule["type"] == "recording"]
+    assert len(recorded) > 10
+    for name in recorded:
+        assert prometheus.instant(name, span.to_s), name
+
+
+def test_the_watched_cell_is_bloated_and_the_controlled_one_has_bounds(prometheus: Prometheus, span: Span) -> None:
+    (ratio,) = prometheus.instant(f'bssid:airbound_cell_rtt_ratio:median{{bssid="{WATCHED}"}}', span.to_s)
+    assert ratio.points[0][1] > 5
+    firing = prometheus.instant('ALERTS{alertname="AirboundCellBloated", alertstate="firing"}', span.to_s)
+    assert WATCHED in {series.labels["bssid"] for series in firing}
+    bounded = prometheus.instant("airbound_terminal_cwnd_max_segments > 0", span.to_s)
+    assert {"phone-1", "phone-2"} <= {series.labels["terminal"] for series in bounded}
+    (exempt,) = prometheus.instant('airbound_terminal_exempt{terminal="phone-4"}', span.to_s)
+    assert exempt.points[0][1] == 1
+
+
+def test_no_alert_of_what_is_well_fires(prometheus: Prometheus, span: Span) -> None:
+    quiet = "NoController|StoreLost|CellsWithoutOwner|CellOwnedTwice|ConfigurationRefused|DecisionsFail"
+    found = prometheus.instant(f'ALERTS{{alertname=~"Airbound({quiet})", alertstate="firing"}}', span.to_s)
+    assert not found, [series.labels for series in found]
+
+
+def test_a_wrong_query_is_an_error_that_names_it(prometheus: Prometheus, span: Span) -> None:
+    with pytest.raises(QueryError, match=re.escape("sum by (: ")):
+        prometheus.instant("sum by (", span.to_s)
