@@ -112,8 +112,9 @@ down_and_up() {
 	local before
 	before=$(fingerprint)
 	scripts/up.sh --down
-	[[ -z $(docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME") ]] ||
-		die "containers are left"
+	local left
+	left=$(docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --format '{{.Names}}')
+	[[ -z $left ]] || die "containers are left: $left"
 	scripts/up.sh --no-build "${SERVICES[@]}" >/dev/null
 	expect "the same authority" "$before" "$(fingerprint)"
 	[[ $(compose logs init 2>&1) == *"everything is there"* ]] || die "the first start was not the only one"
