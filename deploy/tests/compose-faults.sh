@@ -113,7 +113,9 @@ down_and_up() {
 	before=$(fingerprint)
 	scripts/up.sh --down
 	local left
-	left=$(docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --format '{{.Names}}')
+	# The agents' container has the project's label as well: Compose 2 writes it into images.
+	left=$(docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+		--filter label=com.docker.compose.container-number --format '{{.Names}}')
 	[[ -z $left ]] || die "containers are left: $left"
 	scripts/up.sh --no-build "${SERVICES[@]}" >/dev/null
 	expect "the same authority" "$before" "$(fingerprint)"
