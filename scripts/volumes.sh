@@ -59,7 +59,9 @@ backup() { # FILE
 restore() { # FILE
 	local volume
 	[[ -r $1 ]] || die "$1: cannot be read"
-	[[ -z $(docker ps -q --filter "label=com.docker.compose.project=$project") ]] ||
+	# The number: the project alone is a label of images that Compose 2 built, and so of whatever runs from them.
+	[[ -z $(docker ps -q --filter "label=com.docker.compose.project=$project" \
+		--filter label=com.docker.compose.container-number) ]] ||
 		die "containers of $project run: make down"
 	for volume in "${volumes[@]}"; do
 		if docker volume inspect "${project}_$volume" >/dev/null 2>&1; then

@@ -93,6 +93,9 @@ missing_configuration() {
 	[[ $said == *"does not exist: $AIRBOUND_CONFIG"* || $said == *"controller.toml: cannot be read"* ]] ||
 		die "the file is not named: $said"
 	rm -rf "$AIRBOUND_CONFIG"
+	# One that the engine does not start is left by `run --rm`.
+	docker ps -aq --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+		--filter label=com.docker.compose.oneoff=True | xargs -r docker rm -f >/dev/null
 }
 
 up() {
