@@ -2,6 +2,7 @@
 """One live site for all tests of a run: it takes its time to start."""
 
 import asyncio
+import math
 import re
 import threading
 import time
@@ -17,10 +18,13 @@ from airbound_dashboards.live.site import CONTROLLED, CYCLE_S, Running, site
 DASHBOARDS = Path(__file__).parents[1]
 RULES = sorted((DASHBOARDS / "rules").glob("*.yml"))
 STARTED_WITHIN_S, READY_WITHIN_S = 240.0, 240.0  # of a busy machine; nothing waits longer than it must
+STEP_S = 2.0
 READY = (  # each has a sample once the cells have been through all that the dashboards show
     'sum(increase(airbound_terminal_decisions_total{terminal="phone-3", action="set"}[10m])) > 1',
     'sum(increase(airbound_terminal_decisions_total{terminal="phone-3", action="release"}[10m])) > 0',
     'airbound_terminal_bounds_in_force{terminal="phone-3"} == 1',
+    'airbound_terminal_rtt_seconds{terminal="phone-3"}',  # absent while it pauses
+    'count_over_time(airbound_terminal_no_bounds_info{terminal="phone-3"}[10m]) > 1',
     f'airbound_cell_rtt_ratio{{bssid="{CONTROLLED}"}}',
     f'bssid:airbound_station_uplink_fairness:jain{{bssid="{CONTROLLED}"}}',
     f'bssid:airbound_station_airtime:largest_share{{bssid="{CONTROLLED}"}}',
@@ -117,5 +121,6 @@ def prometheus(live: LiveSite) -> Prometheus:
 
 @pytest.fixture(scope="session")
 def span(live: LiveSite) -> Span:
-    """From the start to a moment at which all was there."""
-    return Span(live.started_s, live.ready_s, 2.0, scrape_s=2.0)
+    """From the start to a moment at which all was there, which is a step of the range."""
+    steps = math.ceil((live.ready_s - live.started_s) / STEP_S)
+    return Span(live.ready_s - steps * STEP_S, live.ready_s, STEP_S, scrape_s=STEP_S)
