@@ -77,6 +77,19 @@ def test_the_access_point_contradicts_it_and_the_next_report_does_not_count_it_a
     assert senders(scenario) == 2
 
 
+def test_a_report_that_was_sampled_just_after_the_start_contradicts_nothing() -> None:
+    scenario = two_and_an_idle_one()
+    scenario.advance(0.6)
+    scenario.terminal(NEW, BEGINS)
+    scenario.advance(0.1)
+    effects = scenario.access_point(SENDING, idle=[NEW])
+    assert senders(scenario) == 3
+    assert not [effect for effect in effects if isinstance(effect, Note) and effect.what == "senders"]
+    scenario.advance(1)
+    scenario.access_point(SENDING, idle=[NEW])
+    assert senders(scenario) == 2
+
+
 def test_a_phone_that_stops_again_counts_until_the_next_rates() -> None:
     scenario = two_and_an_idle_one()
     scenario.terminal(NEW, BEGINS)

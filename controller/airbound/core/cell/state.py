@@ -152,6 +152,7 @@ class CellState:
             change.gone += [mac for mac in before if mac not in stations.by_mac]
         parameters = self.settings.parameters
         baseline_us = stations.baseline_us
+        stations.count_started(lambda mac: self._sending_us(mac, now_us))
         interval, jumps = stations.differences(report, parameters.senders, parameters.capacity)
         if stations.baseline_us != baseline_us:
             self.measured_at_us = now_us
@@ -237,6 +238,11 @@ class CellState:
         """What the cell's senders have in flight at their smallest windows, in time on the air."""
         segments = self.stations.active_senders * self.settings.parameters.bdp.floor_segs
         return round(segments * SEGMENT_BYTES * 8e6 / self.decided_capacity_bps)
+
+    def _sending_us(self, mac: Mac, now_us: int) -> int | None:
+        """For how long the terminal of a station has been sending, by its own report; none if it does not."""
+        terminal = self.terminals.get(mac)
+        return now_us - terminal.started_at_us if terminal is not None and terminal.sending else None
 
     def _started(self, terminal: Terminal) -> bool:
         """Whether a joined terminal has begun to send since rates were last taken, and its station is counted for that:

@@ -5,7 +5,7 @@ Counters become rates over at least `min_interval_ms` of the access point's own 
 association comes a moment after the last one, and one packet in a millisecond is no sender.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Mac, mac_text
@@ -18,6 +18,7 @@ from airbound.core.reports import AccessPointReport, Station, Survey
 STATION_MAX_BYTES_PER_S = 2e10 / 8  # nearly twice the PHY rate of 802.11be with four streams at 320 MHz, 11.5 Gb/s
 STATION_MAX_PACKETS_PER_S = 2e7  # that, in packets of 125 bytes
 DATA_BYTES = 100  # that a downlink packet is longer than an ACK on average: more than SACK blocks or IPv6 make of it
+STARTING_US = 500_000  # a report so soon after a start shows a window or two of it, averaged over its whole interval
 _CONNECTED_TIME_STEP_US = 1_000_000  # connected time is in whole seconds on some drivers
 
 
@@ -62,6 +63,7 @@ class Stations:
     _last_us: int = 0  # the access point's clock at the last report; 0: there was none
     baseline_us: int = 0  # the access point's clock at the last differences, or at the first report
     _started: set[Mac] = field(default_factory=set)  # that have begun to send since, by their own report
+    _fresh: set[Mac] = field(default_factory=set)  # of them, those that began less than STARTING_US ago
     _survey: Survey | None = None
     _incomplete: bool = False  # a sender came or left within the interval
 
@@ -77,6 +79,7 @@ class Stations:
         self.uplink_bps = self.downlink_bps = 0.0
         self._last_us, self.baseline_us, self._survey, self._incomplete = 0, 0, None, False
         self._started.clear()
+        self._fresh.clear()
 
     def update(self, report: AccessPointReport, now_us: int) -> Change:
         """Take in who is associated now."""
@@ -114,8 +117,8 @@ class Stations:
         return change
 
     def started(self, mac: Mac) -> bool:
-        """Count a station whose terminal reports that it has begun to send, until the next differences show whether it
-        does; true if that is one active sender more. Before rates are known there is nothing to add to.
+        """Count a station whose terminal reports that it has begun to send, until differences show whether it does;
+        true if that is one active sender more. Before rates are known there is nothing to add to.
         """
         state = self.by_mac.get(mac)
         if not self.measured or state is None or state.sending or mac in self._started:
@@ -123,6 +126,18 @@ class Stations:
         self._started.add(mac)
         self.active_senders += 1
         return True
+
+    def count_started(self, age_us: Callable[[Mac], int | None]) -> None:
+        """Before differences: how long ago each station that counts by its own report began to send; none if it sends
+        no more, and counts no more.
+        """
+        if not self._started:
+            return
+        ages_us = {mac: age_us(mac) for mac in self._started}
+        ended = {mac for mac, age in ages_us.items() if age is None}
+        self._started -= ended
+        self.active_senders -= len(ended)
+        self._fresh = {mac for mac, age in ages_us.items() if age is not None and age < STARTING_US}
 
     def is_active(self, mac: Mac) -> bool:
         """Whether a station is counted as an active sender."""
@@ -190,9 +205,10 @@ class Stations:
                 active += 1
                 self._incomplete |= incomplete
                 rates.append((new.rx_bitrate_kbps, new.aggregates))
-        self.active_senders, self.measured = active, True
+        self._started = {mac for mac in self._started & self._fresh if not self.by_mac[mac].sending}
+        self._fresh.clear()
+        self.active_senders, self.measured = active + len(self._started), True
         self.active_receivers = sum(state.receiving for state in self.by_mac.values()) if received_bytes else 0
-        self._started.clear()
         active_us, busy_us = self._channel_time(report.survey)
         self.uplink_bps, self.downlink_bps = payload_bytes * 8e6 / duration_us, downlink_bytes * 8e6 / duration_us
         self.baseline_us = at_us

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from airbound.core.addresses import address_from_text
 from airbound.core.cell.capacity import Interval
-from airbound.core.cell.stations import Change, Stations
+from airbound.core.cell.stations import STARTING_US, Change, Stations
 from airbound.core.parameters import CapacityParameters, SenderParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
@@ -502,6 +502,23 @@ def test_a_station_whose_terminal_began_to_send_counts_until_its_counters_say() 
     assert cell.stations.started(mac(1))
     cell.report(3, station(300), station(100, number=1))
     assert (cell.senders, cell.stations.is_active(mac(1))) == (2, True)
+
+
+def test_of_stations_that_began_to_send_those_count_that_still_do_and_the_latest_until_the_next_differences() -> None:
+    cell = Cell()
+    idle = [station(0, number=number) for number in (1, 2, 3)]
+    for second in range(2):
+        cell.report(second, station(100 * second), *idle)
+    for number in (1, 2, 3):
+        assert cell.stations.started(mac(number))
+    cell.stations.count_started({mac(1): None, mac(2): STARTING_US, mac(3): STARTING_US - 1}.get)
+    assert (cell.senders, cell.stations.is_active(mac(1))) == (3, False)
+    cell.report(2, station(200), *idle)
+    assert [cell.stations.is_active(mac(number)) for number in (0, 1, 2, 3)] == [True, False, False, True]
+    assert cell.senders == 2
+    cell.stations.count_started({mac(3): STARTING_US}.get)
+    cell.report(3, station(300), *idle)
+    assert cell.senders == 1
 
 
 def test_a_station_that_began_to_send_and_left_does_not_count() -> None:
