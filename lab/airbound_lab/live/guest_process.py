@@ -145,8 +145,7 @@ def _start(command: list[str], directory: Path, log: str) -> subprocess.Popen[by
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process with those of its session: a guest's are children of its kernel."""
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+    """Kill a process with those of its group. A guest's are children of its kernel, and outlive it if it is killed."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+from airbound_lab.live.guest_process import _end, _start
+
 START = """
 import sys, time
 from pathlib import Path
@@ -33,6 +35,23 @@ def test_a_guest_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
     finally:
         if _runs(guest):
             os.kill(guest, signal.SIGKILL)
+
+
+def test_the_children_of_a_guest_that_was_killed_are_ended(tmp_path: Path) -> None:
+    words = ["sh", "-c", "sleep 600 & echo $! >child; exec sleep 600"]
+    guest = _start(words, tmp_path, "log")
+    written = tmp_path / "child"
+    while not (written.exists() and written.read_text(encoding="utf-8").endswith("\n")):
+        time.sleep(0.01)
+    child = int(written.read_text(encoding="utf-8"))
+    guest.kill()
+    guest.wait()
+    assert _runs(child)
+    _end(guest)
+    until = time.monotonic() + WITHIN_S
+    while _runs(child):
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def _runs(pid: int) -> bool:
