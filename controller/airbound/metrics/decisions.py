@@ -40,7 +40,7 @@ CELL_COLUMN, TERMINAL_COLUMN = Column(CELL, itemgetter(0)), Column(TERMINAL, ite
 class DecisionCounts:
     """What is kept of one object's decisions from one snapshot to the next. `labels` are those of the object."""
 
-    __slots__ = ("_counts", "_family", "_labels", "_lines", "_seen")
+    __slots__ = ("_counts", "_family", "_labels", "_lines", "_parts", "_seen", "_series")
 
     def __init__(self, family: Family) -> None:
         self._family = family
@@ -48,9 +48,15 @@ class DecisionCounts:
         self._seen: dict[int, Counts] = {}  # by part: a stream's counters end with it, the total does not
         self._labels: dict[str, str] = {}
         self._lines: dict[Key, str] = {}
+        self._parts: tuple[tuple[int, Counts], ...] = ()
+        self._series: list[tuple[str, int]] = []  # as of `_parts`; empty if the next ones differ in any case
 
     def update(self, labels: Mapping[str, str], parts: Iterable[tuple[int, Counts]]) -> list[tuple[str, int]]:
         """Take in the parts as they are now; labels and value of each series."""
+        parts = tuple(parts)
+        if self._series and parts == self._parts and labels == self._labels:
+            return self._series  # nearly always: nothing was decided since
+        self._parts = parts
         if labels != self._labels:
             self._labels, self._lines = dict(labels), {}
         fresh, seen, counts = set[Key](), self._seen, self._counts
@@ -58,7 +64,7 @@ class DecisionCounts:
         for part, now in parts:
             before = seen.get(part, ())
             self._seen[part] = now
-            if now == before:  # nearly always
+            if now == before:
                 continue
             was = dict(before)
             for key, count in now:
@@ -66,7 +72,9 @@ class DecisionCounts:
                     fresh.add(key)
                 grown = count - was.get(key, 0)
                 counts[key] = counts.get(key, 0) + (grown if grown >= 0 else count)
-        return [(self._line(key), 0 if key in fresh else count) for key, count in counts.items()]
+        series = [(self._line(key), 0 if key in fresh else count) for key, count in counts.items()]
+        self._series = [] if fresh else series
+        return series
 
     def _line(self, key: Key) -> str:
         line = self._lines.get(key)

@@ -19,6 +19,18 @@ def test_a_reason_begins_at_0_and_then_shows_all_that_was_counted() -> None:
     ]
 
 
+def test_what_did_not_change_is_shown_again_and_under_other_labels_if_those_did() -> None:
+    counts = DecisionCounts(TERMINAL)
+    for _ in range(4):
+        shown = counts.update(PHONE, [(1, ((SET, 3),))])
+    assert shown == [('{terminal="phone1",action="set",reason="active_senders"} ', 3)]
+    assert counts.update({"terminal": "phone2"}, [(1, ((SET, 3),))]) == [
+        ('{terminal="phone2",action="set",reason="active_senders"} ', 3)
+    ]
+    ((_, value),) = counts.update(PHONE, [(1, ((SET, 4),))])
+    assert value == 4
+
+
 def test_a_new_stream_goes_on_where_the_one_before_ended() -> None:
     counts = DecisionCounts(TERMINAL)
     counts.update(PHONE, [(1, ((SET, 3),))])
