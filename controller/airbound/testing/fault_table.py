@@ -202,7 +202,7 @@ FAULTS = (
     Fault("both replicas are restarted, one after the other", roll),
     Fault("Redis is killed and starts empty", restart_redis),
     Fault("Redis is paused for 5 s", pause_redis),
-    # In some runs an owner's messages to a phone's host are lost for longer than the lease lasts: docs/replicas.md.
+    # A defect that is not mended: in some runs a repeated set of bounds does not reach a phone (docs/replicas.md).
     Fault("a master of a Redis Cluster is killed", lose_master, expires=True, equipment=Equipment(store="cluster")),
     Fault("a replica is cut off from Redis for 15 s", cut_wire),
     Fault("a replica is cut off from Redis for 15 s, one way", cut_one_way),
