@@ -14,11 +14,14 @@ from airbound.v1 import replica_pb2
 
 GATHER_S, PATIENT_S = 0.005, 0.2
 AGAIN_S = 0.1
+# For this long messages wait for a replica that does not listen. When a Redis Cluster elects a master, a sender may
+# reach it before the other replica has subscribed there: a set of bounds that is lost then costs half a lease.
+KEPT_S = 4.0
 WAITING_MAX = 10_000  # messages to one replica; more mean that the store is gone, and what was sent is stale by now
 
 
 class Outbox:
-    """What waits for each replica. `lost` is called with the name of a replica that nobody listens for."""
+    """What waits for each replica. `lost` is called with the name of a replica that does not listen, at each try."""
 
     def __init__(self, store: Store, sender: str, lost: Callable[[str], None]) -> None:
         self._silent_since_s: dict[str, float] = {}  # replicas that do not listen, by the event loop's clock
@@ -30,7 +33,9 @@ class Outbox:
         self._lost = lost
         self._waiting: dict[str, list[replica_pb2.ReplicaMessage]] = {}
         self._task: asyncio.Task[None] | None = None
+        self._again_at_s: dict[str, float] = {}  # when those that wait are sent again, by the event loop's clock
         self._urgent = asyncio.Event()
+        self._draining = False
 
     def send(self, replica: str, message: replica_pb2.ReplicaMessage, *, patient: bool = False) -> None:
         """Have a message sent; those to one replica stay in order. A patient one waits for others."""
@@ -51,7 +56,8 @@ class Outbox:
         return 0.0 if since_s is None else asyncio.get_running_loop().time() - since_s
 
     async def drain(self) -> None:
-        """Wait until all is sent, or lost."""
+        """Wait until all is sent; what a replica does not listen for now is dropped."""
+        self._draining = True
         while self._task is not None:
             self._urgent.set()
             await asyncio.wait([self._task])
@@ -64,31 +70,49 @@ class Outbox:
             await asyncio.sleep(GATHER_S)
             self._urgent.clear()
             while self._waiting:
-                for replica in list(self._waiting):
+                for replica in self._due():
                     await self._deliver(replica)
+                if self._waiting:
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(AGAIN_S):
+                            await self._urgent.wait()
+                    await asyncio.sleep(GATHER_S)
+                self._urgent.clear()
         finally:
             self._task = None
 
+    def _due(self) -> list[str]:
+        """Replicas to be sent to: those that did not get the last messages every AGAIN_S, whatever comes for them."""
+        now_s = asyncio.get_running_loop().time()
+        return [replica for replica in self._waiting if self._again_at_s.get(replica, 0.0) <= now_s]
+
     async def _deliver(self, replica: str) -> None:
-        """Send what waits for a replica. If the store does not answer it goes on waiting, for a moment at a time: sent
-        twice it does no harm, lost it does.
+        """Send what waits for a replica. If the store does not answer, or the replica does not listen, it goes on
+        waiting for a while: sent late it does no harm, lost it does.
         """
         messages = self._waiting.pop(replica)
+        self._again_at_s.pop(replica, None)
         batch = replica_pb2.ReplicaMessages(sender=self._sender, messages=messages)
         try:
             heard = await self._store.send(replica, batch.SerializeToString())
         except StoreError:
-            messages += self._waiting.get(replica, [])
-            if len(messages) < WAITING_MAX:
-                self._waiting[replica] = messages
-            else:
-                self.dropped_total += len(messages)
-            await asyncio.sleep(AGAIN_S)
+            self._keep(replica, messages)
             return
         self.answered_at_s = asyncio.get_running_loop().time()
         if heard:
             self._silent_since_s.pop(replica, None)
             return
-        self.dropped_total += len(messages)
         self._silent_since_s.setdefault(replica, asyncio.get_running_loop().time())
+        if self._draining or self.silent_s(replica) >= KEPT_S:
+            self.dropped_total += len(messages)
+        else:
+            self._keep(replica, messages)
         self._lost(replica)
+
+    def _keep(self, replica: str, messages: list[replica_pb2.ReplicaMessage]) -> None:
+        self._again_at_s[replica] = asyncio.get_running_loop().time() + AGAIN_S
+        messages += self._waiting.pop(replica, [])
+        if len(messages) < WAITING_MAX:
+            self._waiting[replica] = messages
+        else:
+            self.dropped_total += len(messages)

@@ -185,13 +185,10 @@ async def _nothing(_: Site) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One row of the table. `expires`: whether leases may end, since agents cannot reach any controller for longer than
-    one, or for the reason beside it. `prepared` is awaited before the fault.
-    """
+    """One row of the table. `prepared` is awaited before the fault."""
 
     name: str
     happens: Callable[[Site], Awaitable[None]]
-    expires: bool = False
     equipment: Equipment = field(default_factory=Equipment)
     prepared: Callable[[Site], Awaitable[None]] = _nothing
 
@@ -202,8 +199,7 @@ FAULTS = (
     Fault("both replicas are restarted, one after the other", roll),
     Fault("Redis is killed and starts empty", restart_redis),
     Fault("Redis is paused for 5 s", pause_redis),
-    # A defect that is not mended: in some runs a repeated set of bounds does not reach a phone (docs/replicas.md).
-    Fault("a master of a Redis Cluster is killed", lose_master, expires=True, equipment=Equipment(store="cluster")),
+    Fault("a master of a Redis Cluster is killed", lose_master, equipment=Equipment(store="cluster")),
     Fault("a replica is cut off from Redis for 15 s", cut_wire),
     Fault("a replica is cut off from Redis for 15 s, one way", cut_one_way),
     Fault("an access point's stream breaks and moves to the other replica", lose_access_point),
