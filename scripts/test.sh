@@ -34,7 +34,8 @@ unit() {
 	step "programs" scripts/build.sh
 	step "Go tests" go_test
 	step "Go fuzzing, $FUZZ_INPUTS inputs each" go_fuzz
-	step "controller tests" pytest controller
+	# By file: the fixtures of a module start servers.
+	step "controller tests" pytest controller -n "$(nproc)" --dist loadfile
 	step "dashboards' tests" pytest dashboards
 	step "lab tests" pytest lab -m 'not uml'
 	step "tests of the tools" pytest tools

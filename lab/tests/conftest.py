@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: our own traffic generator, built; synthetic results; and the lab's kernel for tests marked uml."""
+"""Fixtures: our own traffic generator, built; synthetic results; and the lab's kernel for tests marked uml.
+
+Hypothesis fails no test for how long an example took.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from airbound_lab import edca_trace, host, measure, topology
 from airbound_lab import run as run_module
@@ -26,6 +30,9 @@ from airbound_lab.run import Setting, run_all
 if TYPE_CHECKING:
     from airbound_lab.edca_trace import QueueSetting
     from airbound_lab.medium.attempts import Window
+
+settings.register_profile("airbound", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("airbound")
 
 LAB = Path(__file__).resolve().parents[1]
 
