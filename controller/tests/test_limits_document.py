@@ -22,6 +22,7 @@ from airbound.testing.processes import Process, free_port
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
+REPLICAS = (ROOT / "docs/replicas.md").read_text(encoding="utf-8")
 SECURITY = (ROOT / "docs/security.md").read_text(encoding="utf-8")
 PER_ADDRESS = 100
 
@@ -66,12 +67,18 @@ def test_nftables_limits_the_connections_of_an_address() -> None:
     assert run.stdout.split() == [str(PER_ADDRESS).encode(), b"150"]
 
 
+def limited(port: int, target: str) -> str:
+    """The load balancer's configuration with the lines of docs/limits.md, before one controller."""
+    (text,) = re.findall(r"```haproxy\n(.*?)```", REPLICAS, re.DOTALL)
+    text = text.replace("bind :50051\n", f"bind 127.0.0.1:{port}\n{block('haproxy')}")
+    return text.replace("192.0.2.11:50051", target).replace("  server b 192.0.2.12:50051\n", "")
+
+
 async def test_haproxy_limits_the_connections_of_an_address(tmp_path: Path) -> None:
     site, port = Site(tmp_path / "ca"), free_port()
     async with processes.controller_with_tls(tmp_path, site.directory.path) as behind:
-        text = block("haproxy").replace("127.0.0.1:50051", f"127.0.0.1:{port}")
         file = tmp_path / "haproxy.cfg"
-        file.write_text(text.replace("192.0.2.1:50051", behind.target), encoding="ascii")
+        file.write_text(limited(port, behind.target), encoding="ascii")
         balancer = Process(["/usr/sbin/haproxy", "-db", "-f", str(file)], port, tmp_path / "haproxy.log")
         secured = site.client("terminal", "phone").secured()
         async with balancer, FakePhone(balancer.target, MACS[0], secured) as phone:
