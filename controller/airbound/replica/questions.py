@@ -77,7 +77,7 @@ class Questions:
         message = replica_pb2.Asked(question=number, method=method, request=request.SerializeToString())
         for replica in waiting:
             self._outbox.send(replica, replica_pb2.ReplicaMessage(asked=message))
-        refusals = list[RefusedAnswerError]()
+        refusals = list[tuple[grpc.StatusCode, str]]()  # no exceptions: a raised one refers to this frame
         try:
             async with asyncio.timeout(ANSWER_S):
                 while waiting:
@@ -86,7 +86,7 @@ class Questions:
                         yield response
                     if answer.error:
                         status = _STATUSES.get(answer.status, grpc.StatusCode.UNKNOWN)
-                        refusals.append(RefusedAnswerError(status, answer.error))
+                        refusals.append((status, answer.error))
                     if answer.last:
                         waiting.discard(sender)
         except TimeoutError:
@@ -96,7 +96,7 @@ class Questions:
         finally:
             del self._open[number]
         if len(refusals) == asked:
-            raise refusals[-1]
+            raise RefusedAnswerError(*refusals[-1])
 
     def asked(self, sender: str, message: replica_pb2.Asked) -> None:
         """Another replica's operator wants something."""

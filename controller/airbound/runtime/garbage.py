@@ -4,14 +4,15 @@
 By default it does whenever 700 more objects were made than freed, and a look at all of them follows soon: the objects
 of a report live until the next one, so each look finds thousands that live. That was a sixth of a full controller's
 CPU time. But they replace each other, and no report leaves a cycle behind: their number stays the same. What leaves
-cycles behind is a stream that ends, and that much garbage may wait.
+cycles behind is grpc: some eight objects with each call or stream. They are kept until Python looks, here after 1,200
+calls at the latest, and take 1.5 MB by then.
 """
 
 import contextlib
 import gc
 from collections.abc import Iterator
 
-YOUNG, MIDDLE, OLD = 50_000, 10, 10  # objects; looks at the younger ones
+YOUNG, MIDDLE, OLD = 10_000, 10, 10  # objects; looks at the younger ones
 
 
 def tune() -> None:
