@@ -217,6 +217,13 @@ def test_flows_without_a_connection_are_counted() -> None:
     assert samples.errors == []
 
 
+@pytest.mark.parametrize(("flows", "figure"), [(0, None), (2, 2)])
+def test_a_run_tells_of_flows_without_a_connection_only_if_there_were_some(flows: int, figure: int | None) -> None:
+    cell = topology.build(Parameters(terminals=1, seconds=2, warmup_seconds=1))
+    lines = [received(0, 1, 0), sent(0, 1), *[{"kind": "unconnected", "name": "sta1"}] * flows]
+    assert measure.figures(cell, "cubic", 1, measure.parse(lines_of(*lines))).unconnected == figure
+
+
 def test_errors_of_the_generator_are_kept() -> None:
     error = {"kind": "error", "name": "sta1", "error": "connect: Connection refused"}
     samples = measure.parse(lines_of(error, received(1, 1, 7)))

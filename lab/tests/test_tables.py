@@ -206,3 +206,10 @@ def test_a_time_to_recover_has_a_column(make_results: Callable[..., Results]) ->
     found = tables.rows(of_figures(results, {"recovery_s": None}, {"recovery_s": 3.0}))
     assert [row[-1] for row in found] == ["recovery s", "-", "3"]
     assert tables.rows(results)[0][-1] == "retransmits"
+
+
+def test_flows_that_never_connected_have_a_column_once_there_are_some(make_results: Callable[..., Results]) -> None:
+    results = make_results(modes=("cubic", "bdp"))
+    assert "unconnected flows" not in tables.rows(of_figures(results, {"unconnected": None}, {"unconnected": None}))[0]
+    found = tables.rows(of_figures(results, {"unconnected": None}, {"unconnected": 3}))
+    assert [row[-1] for row in found] == ["unconnected flows", "0", "3"]
