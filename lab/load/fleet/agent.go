@@ -287,7 +287,7 @@ func (f *Fleet) close(a *agent, waitUS int64) {
 			a.cell.Disconnected()
 		} else {
 			a.terminal.Disconnected()
-			f.expectations.Cancel(a.index)
+			f.expectations.Forget(a.index)
 		}
 	}
 	_ = unix.Close(a.fd)

@@ -336,7 +336,7 @@ func (f *Fleet) roam(a *agent, nowUS int64) {
 		return
 	}
 	target := f.cells[to]
-	f.expectations.Cancel(a.index)
+	f.expectations.Forget(a.index)
 	left, joined := from.cell.Roam(nowUS, a.terminal, target.cell)
 	f.reportNow(from, nowUS, left)
 	f.reportNow(target, nowUS, joined)

@@ -21,10 +21,11 @@ type Expectations struct {
 	// Missing did not come in time.
 	Missing int
 	// Void are those whose terminal stopped sending, roamed or lost its stream before they came, or was given up
-	// because the number changed again. They count nowhere.
+	// because the number changed again, and sets that came earlier than they could be expected. They count nowhere.
 	Void int
 
 	open  []expected
+	last  []uint32 // active_senders of each terminal's last set
 	queue []queued
 }
 
@@ -40,11 +41,20 @@ type queued struct {
 }
 
 // NewExpectations is for terminals 0 to count-1.
-func NewExpectations(count int) *Expectations { return &Expectations{open: make([]expected, count)} }
+func NewExpectations(count int) *Expectations {
+	return &Expectations{open: make([]expected, count), last: make([]uint32, count)}
+}
 
-// Expect opens an expectation. One that is not counted changes no figure.
+// Expect opens an expectation. One that is not counted changes no figure. A set that is there already is not expected:
+// a controller counts a terminal that starts from its own report on, which may come before its access point's.
 func (e *Expectations) Expect(terminal int, active uint32, leftUS int64, counted bool) {
 	e.Cancel(terminal)
+	if e.last[terminal] == active {
+		if counted {
+			e.Void++
+		}
+		return
+	}
 	e.open[terminal] = expected{leftUS: leftUS, active: active, counted: counted}
 	e.queue = append(e.queue, queued{terminal, leftUS})
 }
@@ -59,8 +69,16 @@ func (e *Expectations) Cancel(terminal int) {
 	}
 }
 
+// Forget is Cancel for a terminal whose last set is no longer what its controller has sent it: it lost its stream, or
+// is in another cell.
+func (e *Expectations) Forget(terminal int) {
+	e.Cancel(terminal)
+	e.last[terminal] = 0
+}
+
 // Arrived takes note of a set of bounds and returns whether it was expected.
 func (e *Expectations) Arrived(terminal int, active uint32, nowUS int64) bool {
+	e.last[terminal] = active
 	x := &e.open[terminal]
 	if x.leftUS == 0 || x.active != active {
 		return false

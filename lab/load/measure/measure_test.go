@@ -46,6 +46,28 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
+func TestASetThatCameBeforeItsReportIsNotExpected(t *testing.T) {
+	e := measure.NewExpectations(2)
+	nowUS := int64(100 * secondUS)
+	for terminal := range 2 {
+		e.Arrived(terminal, 5, nowUS)
+		e.Arrived(terminal, 10, nowUS+secondUS)
+	}
+	e.Forget(1)
+	for terminal := range 2 {
+		e.Expect(terminal, 10, nowUS+2*secondUS, true)
+	}
+	e.Expire(nowUS + 3*secondUS + measure.WaitUS)
+	if e.Missing != 1 || e.Void != 1 {
+		t.Errorf("%d missing, %d void", e.Missing, e.Void)
+	}
+	e.Expect(0, 5, nowUS+10*secondUS, true)
+	e.Expire(nowUS + 11*secondUS + measure.WaitUS)
+	if e.Missing != 2 {
+		t.Error("a set of an earlier change was taken for a new one")
+	}
+}
+
 func TestPercentiles(t *testing.T) {
 	if measure.PercentilesOf(nil) != nil {
 		t.Error("percentiles of nothing")
