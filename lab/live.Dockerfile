@@ -38,7 +38,7 @@ COPY proto proto
 COPY ap-firmware ap-firmware
 COPY phone-agent phone-agent
 COPY lab/link lab/link
-RUN scripts/build.sh agents link && rm -rf /root/.cache/go-build
+RUN scripts/build.sh agents link && rm -rf ~/.cache/go-build
 
 FROM ${BASE} AS python
 ARG DEBIAN_MIRROR=

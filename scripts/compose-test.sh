@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Tests docker-compose.yml on a real engine: everything but Grafana is brought up, has a cell with agents that come from
-# outside with mutual TLS, and loses parts; then a live cell runs beside it. Not part of `make test`: that runs where there is no engine.
+# outside with mutual TLS, and loses parts; then a live cell runs beside it. Not part of `make test`: that runs where
+# there is no engine.
 
 . "$(dirname "$0")/lib.sh"
 . scripts/engine.sh
@@ -11,9 +12,10 @@ usage() {
 	cat <<-'HELP'
 		usage: scripts/compose-test.sh [--only-demo] [--lab]
 
-		Builds and runs what docker-compose.yml describes, under a project of its own; ports are free ones. It takes
-		some ten minutes, and as many more the first time, for the live cell's kernel. Images of Redis and Prometheus are pulled; where they cannot be, images of the same name are made of
-		Debian's packages, and the output says so. Grafana is not run.
+		Builds and runs what docker-compose.yml describes, under a project of its own; ports are free ones. It takes a
+		quarter of an hour, and as long again the first time, for the live cell's kernel. Images of Redis and Prometheus
+		are pulled; where they cannot be, images of the same name are made of Debian's packages, and the output says so.
+		Grafana is not run.
 
 		  --only-demo  nothing but the live cell (profile demo)
 		  --lab        also a short run of the lab, twice; builds the lab's image and its kernel (a quarter of an hour the

@@ -16,7 +16,8 @@ usage() {
 		  --demo      also a live cell: an access point, four phones, and one without an agent; its image has a kernel,
 		              which takes some ten minutes to build the first time
 		  --no-build  with the images that are there, or those of a registry
-		  --down      stops and removes the containers, a live cell's as well; volumes stay, with all certificates and passwords
+		  --down      stops and removes the containers, a live cell's as well; volumes stay, with all certificates and
+		              passwords
 
 		environment:
 		  COMPOSE   the command (default: `docker compose` if there is one, else `docker-compose`)

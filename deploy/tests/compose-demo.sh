@@ -66,7 +66,7 @@ demo_locked_down() {
 }
 
 live_connects() { # HOST/PORT
-	docker exec "$(live_container)" timeout 5 bash -c "exec 3<>/dev/tcp/$1" 2>/dev/null
+	docker exec "$(live_container)" timeout 2 bash -c "exec 3<>/dev/tcp/$1" 2>/dev/null
 }
 
 address_of() { # SERVICE NETWORK

@@ -25,7 +25,9 @@ THROUGHPUT_TOLERANCE = 0.05
 THROUGHPUT_TOLERANCE_MBPS = 0.1
 """The more: what was sent within a second of the window's ends, by a phone that sends little."""
 RTT_TOLERANCE = 0.10
-RTT_SAMPLES_MIN = 20
+RTT_PAIRS_MIN = 40
+RTT_PAIR_MAX_S = 1.5
+"""Samples of both sides that are further apart are not of the same moment: an agent reports once a second."""
 PAYLOAD_OF_IP = 1448 / 1500
 """Of a full segment: stations' metrics count IP packets, the guest's figures what an application received."""
 CELL = "the cell"
@@ -86,8 +88,8 @@ class Comparison:
     def __init__(self) -> None:
         self.guest: dict[str, Series] = {}  # Mbit received, by phone
         self.controller: dict[str, Series] = {}  # Mbit delivered, by terminal
-        self.guest_rtt_ms: dict[str, list[float]] = {}
-        self.controller_rtt_ms: dict[str, list[float]] = {}
+        self.guest_rtt_ms: dict[str, Series] = {}
+        self.controller_rtt_ms: dict[str, Series] = {}
         self._guest_s = 0.0
         self._guest_s_of_metrics = 0.0
 
@@ -105,7 +107,7 @@ class Comparison:
             if phone["agent"]:
                 self._cumulate(self.guest, phone["name"], at_s, phone["goodput_mbps"] * seconds)
                 if phone["srtt_ms"] is not None:
-                    self.guest_rtt_ms.setdefault(phone["name"], []).append(phone["srtt_ms"])
+                    self.guest_rtt_ms.setdefault(phone["name"], Series()).add(at_s, phone["srtt_ms"])
         self._cumulate(self.guest, CELL, at_s, total * seconds)
 
     def add_metrics(self, at_s: float, text: str) -> None:
@@ -119,7 +121,7 @@ class Comparison:
             if metric == "airbound_terminal_delivered_bytes_total":
                 self.controller.setdefault(labels["terminal"], Series()).add(at_s, value * 8 / 1e6)
             elif metric == "airbound_terminal_rtt_seconds":
-                self.controller_rtt_ms.setdefault(labels["terminal"], []).append(value * 1000)
+                self.controller_rtt_ms.setdefault(labels["terminal"], Series()).add(at_s, value * 1000)
             elif metric == "airbound_station_uplink_bytes_per_second":
                 uplink_mbps += value * 8 / 1e6 * PAYLOAD_OF_IP
         self._cumulate(self.controller, CELL, at_s, uplink_mbps * seconds)
@@ -146,14 +148,25 @@ class Comparison:
                 wrong.append(f"{name}: throughput")
             if lag > LAG_MAX_S:
                 wrong.append(f"{name}: late")
-            rtts = self.guest_rtt_ms.get(name, []), self.controller_rtt_ms.get(name, [])
-            if min(map(len, rtts)) >= RTT_SAMPLES_MIN:
-                medians = [statistics.median(of) for of in rtts]
-                line += f"; RTT {medians[0]:.1f} ms, {medians[1]:.1f} ms"
-                if abs(medians[1] - medians[0]) > RTT_TOLERANCE * medians[0]:
-                    wrong.append(f"{name}: RTT")
             sys.stdout.write(f"    {line}\n")
-        return wrong
+        return wrong + self._report_rtt()
+
+    def _report_rtt(self) -> list[str]:
+        """The same for RTTs. They change within a second, so pairs of all phones are compared, by their medians."""
+        of_guest: list[float] = []
+        of_controller: list[float] = []
+        for name in sorted(set(self.guest_rtt_ms) & set(self.controller_rtt_ms)):
+            guest, controller = self.guest_rtt_ms[name], self.controller_rtt_ms[name]
+            for at_s, value_ms in zip(controller.times_s, controller.values, strict=True):
+                nearest = min(range(len(guest.times_s)), key=lambda i: abs(guest.times_s[i] - at_s))
+                if abs(guest.times_s[nearest] - at_s) <= RTT_PAIR_MAX_S:
+                    of_guest.append(guest.values[nearest])
+                    of_controller.append(value_ms)
+        if len(of_guest) < RTT_PAIRS_MIN:
+            return [f"RTT: {len(of_guest)} pairs only"]
+        here, there = statistics.median(of_guest), statistics.median(of_controller)
+        sys.stdout.write(f"    RTT, {len(of_guest)} pairs: guest {here:.1f} ms, controller {there:.1f} ms\n")
+        return ["RTT"] if abs(there - here) > RTT_TOLERANCE * here else []
 
 
 def main(arguments: Sequence[str]) -> int:
