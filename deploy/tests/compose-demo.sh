@@ -7,6 +7,7 @@ LIVE_PHONES=4
 SHOWN_WITHIN_S=120
 COMPARED_S=90
 MODE_S=60
+SETTLED_AFTER_S=10
 
 live_image() {
 	COMPOSE_PROFILES=demo compose build live
@@ -74,29 +75,27 @@ address_of() { # SERVICE NETWORK
 		"$(containers "$1" | head -n 1)"
 }
 
-# What the guest wrote about itself, and what the controller shows.
-demo_compared() {
+compose_live() { # [STATUS_FILE] SECONDS
 	docker run --rm --network "container:$(containers prometheus)" -u 902 -v "${COMPOSE_PROJECT_NAME}_live:/live:ro" \
 		-v "$ROOT/deploy/tests/compose_live.py:/compose_live.py:ro" --entrypoint python "$AIRBOUND_IMAGE" \
-		/compose_live.py http://controllers.monitoring:9464/metrics /live/status.json "$COMPARED_S"
-	airbound cells
+		/compose_live.py http://controllers.monitoring:9464/metrics "$@"
 }
 
-# The mean of the cell's median RTT over the last so many seconds, in ms.
-cell_rtt_ms() {
-	prometheus_value "round(1000 * avg_over_time(airbound_cell_rtt_seconds{quantile=\"0.5\"}[${MODE_S}s]))"
+# What the guest wrote about itself, and what the controller shows.
+demo_compared() {
+	compose_live /live/status.json "$COMPARED_S"
+	airbound cells
 }
 
 demo_modes() {
 	local with without again
-	sleep "$MODE_S"
-	with=$(cell_rtt_ms)
+	with=$(compose_live "$MODE_S")
 	airbound mode observe >/dev/null
-	sleep "$((MODE_S + 15))"
-	without=$(cell_rtt_ms)
+	sleep "$SETTLED_AFTER_S"
+	without=$(compose_live "$MODE_S")
 	airbound mode control >/dev/null
-	sleep "$((MODE_S + 15))"
-	again=$(cell_rtt_ms)
+	sleep "$SETTLED_AFTER_S"
+	again=$(compose_live "$MODE_S")
 	printf '    RTT in modes control, observe, control: %s, %s, %s ms\n' "$with" "$without" "$again"
 	((without > with && without > again)) || die "no difference between the modes"
 }

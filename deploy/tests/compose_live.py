@@ -5,6 +5,8 @@ Usage: compose_live.py METRICS_URL STATUS_FILE SECONDS. Each second it reads the
 (what each phone's server received, the RTT in the phone's kernel) and the controller's metrics. At the end it prints,
 for each phone and for the cell, both sides' figures and by how much the controller's are later; exit status 1 if they
 differ by more than the limits below.
+
+Usage: compose_live.py METRICS_URL SECONDS. Prints the median of the terminals' RTTs of each second, in ms.
 """
 
 import bisect
@@ -170,15 +172,20 @@ class Comparison:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare; the exit code."""
-    url, status_file, seconds = arguments[0], Path(arguments[1]), float(arguments[2])
+    """Compare, or show RTTs; the exit code."""
+    url, *status_files, seconds_text = arguments
     comparison = Comparison()
     began_s = time.monotonic()
-    while (now_s := time.monotonic()) < began_s + seconds:
-        comparison.add_status(now_s, json.loads(status_file.read_text(encoding="utf-8")))
+    while (now_s := time.monotonic()) < began_s + float(seconds_text):
+        for file in status_files:
+            comparison.add_status(now_s, json.loads(Path(file).read_text(encoding="utf-8")))
         with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310  # http://, of our own test
             comparison.add_metrics(time.monotonic(), answer.read().decode())
         time.sleep(max(0.0, now_s + 1 - time.monotonic()))
+    if not status_files:
+        rtts_ms = [value for of in comparison.controller_rtt_ms.values() for value in of.values]
+        sys.stdout.write(f"{statistics.median(rtts_ms):.0f}\n")
+        return 0
     wrong = comparison.report()
     sys.stdout.write("".join(f"    DIFFERENT {what}\n" for what in wrong))
     return 1 if wrong else 0
