@@ -21,12 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 LAG_MAX_S = 5.0
-LAG_TRIED_MAX_S = 15.0
+LAGS_TRIED_S = (-5.0, 15.0)
+"""Negative: the guest writes its status once a second, which may be later than a report."""
 LAG_STEP_S = 0.25
 THROUGHPUT_TOLERANCE = 0.05
 THROUGHPUT_TOLERANCE_MBPS = 0.1
 """The more: what was sent within a second of the window's ends, by a phone that sends little."""
-RTT_TOLERANCE = 0.10
+RTT_TOLERANCE = 0.05
 RTT_PAIRS_MIN = 40
 RTT_PAIR_MAX_S = 1.5
 """Samples of both sides that are further apart are not of the same moment: an agent reports once a second."""
@@ -62,8 +63,8 @@ class Series:
 def window_s(of: Series, later: Series) -> tuple[float, float]:
     """From when until when both have values, also if `later` is moved."""
     return (
-        max(of.times_s[0], later.times_s[0]) + LAG_STEP_S,
-        min(of.times_s[-1], later.times_s[-1]) - LAG_TRIED_MAX_S - LAG_STEP_S,
+        max(of.times_s[0], later.times_s[0]) - LAGS_TRIED_S[0] + LAG_STEP_S,
+        min(of.times_s[-1], later.times_s[-1]) - LAGS_TRIED_S[1] - LAG_STEP_S,
     )
 
 
@@ -75,7 +76,7 @@ def lag_s(of: Series, later: Series) -> float:
         apart = [later.at(t + lag) - v for t, v in zip(of.times_s, of.values, strict=True) if from_s < t < until_s]
         return statistics.pvariance(apart)
 
-    steps = range(int(LAG_TRIED_MAX_S / LAG_STEP_S))
+    steps = range(*(int(lag / LAG_STEP_S) for lag in LAGS_TRIED_S))
     return min((step * LAG_STEP_S for step in steps), key=mismatch)
 
 
@@ -154,7 +155,7 @@ class Comparison:
         return wrong + self._report_rtt()
 
     def _report_rtt(self) -> list[str]:
-        """The same for RTTs. They change within a second, so pairs of all phones are compared, by their medians."""
+        """The same for RTTs. They change within a second: compared is the ratio of two of the same moment."""
         of_guest: list[float] = []
         of_controller: list[float] = []
         for name in sorted(set(self.guest_rtt_ms) & set(self.controller_rtt_ms)):
@@ -166,9 +167,14 @@ class Comparison:
                     of_controller.append(value_ms)
         if len(of_guest) < RTT_PAIRS_MIN:
             return [f"RTT: {len(of_guest)} pairs only"]
-        here, there = statistics.median(of_guest), statistics.median(of_controller)
-        sys.stdout.write(f"    RTT, {len(of_guest)} pairs: guest {here:.1f} ms, controller {there:.1f} ms\n")
-        return ["RTT"] if abs(there - here) > RTT_TOLERANCE * here else []
+        ratios = [there / here for here, there in zip(of_guest, of_controller, strict=True)]
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        sys.stdout.write(
+            f"    RTT, {len(ratios)} pairs: guest {statistics.median(of_guest):.1f} ms, controller"
+            f" {statistics.median(of_controller):.1f} ms (medians);"
+            f" ratio {middle:.2f}, quartiles {low:.2f}, {high:.2f}\n"
+        )
+        return ["RTT"] if abs(middle - 1) > RTT_TOLERANCE else []
 
 
 def main(arguments: Sequence[str]) -> int:
