@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build generate format lint test test-unit test-uml test-series mutants bench demo picture top-picture dashboard-pictures lab up down test-compose clean
+.PHONY: help setup build generate format lint test test-unit test-uml test-series mutants bench demo picture top-picture dashboard-pictures lab up up-demo down test-compose clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -76,7 +76,10 @@ bench: ## what the controller costs: the core alone, and under load beside a raw
 up: ## bring up controller, load balancer, Redis, Prometheus and Grafana with Docker Compose (docs/operate.md)
 	@scripts/up.sh $(ARGS)
 
-down: ## stop what `make up` started; its volumes stay
+up-demo: ## the same, and a live cell of four phones to watch (its image takes a quarter of an hour the first time)
+	@scripts/up.sh --demo $(ARGS)
+
+down: ## stop what `make up` or `make up-demo` started; volumes stay
 	@scripts/up.sh --down
 
 test-compose: ## test docker-compose.yml on a real engine (some minutes)

@@ -3,6 +3,7 @@
 #
 # Builds the programs into build/: airbound-ap, airbound-phone (static, stripped), the lab's traffic generator, load
 # generator and link.
+#   build.sh [PART...]    parts: agents load link traffic; all are the default
 # A second run on unchanged sources is a hash and nothing more.
 
 . "$(dirname "$0")/lib.sh"
@@ -44,12 +45,19 @@ build_go() {
 }
 
 # The go command itself knows what changed.
-build_lab() {
+build_lab() { # PACKAGE
 	mkdir -p build
-	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -o build/ ./lab/load/cmd/airbound-load \
-		./lab/link/cmd/airbound-link
+	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -o build/ "$1"
 }
 
-step "agents" build_go
-step "load generator and link" build_lab
-step "traffic generator" make -s -C lab/traffic
+parts=("$@")
+[[ ${#parts[@]} -gt 0 ]] || parts=(agents load link traffic)
+for part in "${parts[@]}"; do
+	case $part in
+	agents) step "agents" build_go ;;
+	load) step "load generator" build_lab ./lab/load/cmd/airbound-load ;;
+	link) step "link" build_lab ./lab/link/cmd/airbound-link ;;
+	traffic) step "traffic generator" make -s -C lab/traffic ;;
+	*) die "build: unknown part '$part' (agents, load, link, traffic)" ;;
+	esac
+done

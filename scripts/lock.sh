@@ -3,8 +3,8 @@
 #
 # Resolves the Python dependencies again: tools/requirements.in and the three pyproject.toml files into
 # tools/requirements.txt, tools/go-requirements.in into tools/go-requirements.txt, tools/mutants-requirements.in into
-# tools/mutants-requirements.txt, all with hashes. What the controller's image is made of, controller/requirements.txt
-# and controller/build-requirements.txt, is a part of the first with the same versions.
+# tools/mutants-requirements.txt, all with hashes. What the images are made of, controller/requirements.txt,
+# controller/build-requirements.txt and lab/live-requirements.txt, is a part of the first with the same versions.
 #   lock.sh [--upgrade]    without --upgrade, versions already locked stay
 # Needs only some `uv` (the virtualenv has one).
 
@@ -22,5 +22,8 @@ common=(--quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no
 	controller/pyproject.toml -o controller/requirements.txt
 "$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt - \
 	-o controller/build-requirements.txt <<<'setuptools>=77'
+# Of the lab's dependencies a live cell has one.
+"$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt - \
+	-o lab/live-requirements.txt < <(sed -n 's/^dependencies = .*"\(pydantic[^"]*\)".*/\1/p' lab/pyproject.toml)
 "$UV" pip compile "${common[@]}" "$@" tools/go-requirements.in -o tools/go-requirements.txt
 scripts/mutants.sh --lock "$@"

@@ -8,13 +8,16 @@
 
 usage() {
 	cat <<-'HELP'
-		usage: scripts/up.sh [--no-build] [SERVICE...]
+		usage: scripts/up.sh [--no-build] [--demo] [SERVICE...]
 		       scripts/up.sh --down
 
 		Without SERVICE: controller, load-balancer, redis, prometheus, grafana. Settings are in .env (.env.example).
 
+		  --demo      also a live cell: an access point, four phones, and one without an agent; its image has a kernel,
+		              which takes some ten minutes to build the first time
 		  --no-build  with the images that are there, or those of a registry
-		  --down      stops and removes the containers; volumes stay, with all certificates and passwords
+		  --down      stops and removes the containers, a live cell's as well; volumes stay, with all certificates and
+		              passwords
 
 		environment:
 		  COMPOSE   the command (default: `docker compose` if there is one, else `docker-compose`)
@@ -26,10 +29,12 @@ usage() {
 HEALTHY_WITHIN_S=${HEALTHY_WITHIN_S:-240}
 build=--build
 services=()
+demo=
 down=
 while [[ $# -gt 0 ]]; do
 	case $1 in
 	--no-build) build=--no-build ;;
+	--demo) demo=1 ;;
 	--down) down=1 ;;
 	-h | --help) usage && exit ;;
 	-*) usage >&2 && exit 2 ;;
@@ -38,6 +43,12 @@ while [[ $# -gt 0 ]]; do
 	shift
 done
 [[ ${#services[@]} -gt 0 ]] || services=(controller load-balancer redis prometheus grafana)
+# What runs, and what ends when it has done its work.
+ending=()
+if [[ -n $demo ]]; then
+	services+=(live)
+	ending=(live-tokens)
+fi
 
 wait_until_ready() {
 	local limit_s=$((SECONDS + HEALTHY_WITHIN_S)) waiting service
@@ -48,6 +59,7 @@ wait_until_ready() {
 			while IFS=: read -r service _; do
 				compose logs --tail=20 "$service" >&2 </dev/null || true
 			done <<<"$waiting"
+			[[ -z $demo ]] || compose logs --tail=20 "${ending[@]}" >&2 </dev/null || true
 			die "does not serve after $HEALTHY_WITHIN_S s; above is who, and what it logged"
 		fi
 		sleep 1
@@ -87,13 +99,30 @@ say_where() {
 	TEXT
 }
 
+say_demo() {
+	local name=${compose_command[*]}
+	printf '\nA live cell runs beside it: four phones that come, go and upload, and one without an agent.\n\n'
+	if is_chosen grafana; then
+		printf '  to watch it         http://%s/d/airbound-cell\n' "$(compose port grafana 3000)"
+	fi
+	cat <<-TEXT
+		  on the terminal     $name run --rm airbound top
+		  without bounds      $name run --rm airbound mode observe
+		  with bounds again   $name run --rm airbound mode control
+		  what phones do      $name logs -f live
+	TEXT
+}
+
 find_engine
+# Compose stops what belongs to a profile only with that profile.
+[[ -z $demo$down ]] || export COMPOSE_PROFILES=demo
 if [[ -n $down ]]; then
 	compose down --remove-orphans
 	exit
 fi
 printf 'images, and first start\n'
-compose up -d "$build" "${services[@]}"
+compose up -d "$build" "${services[@]}" "${ending[@]}"
 printf 'waiting until all serve\n'
 wait_until_ready
 say_where
+[[ -z $demo ]] || say_demo

@@ -173,7 +173,7 @@ stop() {
 }
 
 lab_run() { # NAME: a short run, its results in out/compose-test/NAME.json
-	compose run --rm -T demo airbound-lab run --terminals 2 --seconds 5 --warmup-seconds 1 --modes cubic,bdp --seed 1 \
+	compose run --rm -T lab airbound-lab run --terminals 2 --seconds 5 --warmup-seconds 1 --modes cubic,bdp --seed 1 \
 		--json "out/compose-test/$1.json"
 }
 
@@ -189,7 +189,7 @@ print(json.dumps(results, sort_keys=True))' "$1"
 
 lab_status_of() { # FIELD of a process in the lab's container
 	# shellcheck disable=SC2016  # awk's dollars
-	compose run --rm -T demo awk -v field="$1:" '$1 == field { print $2 }' /proc/self/status 2>/dev/null </dev/null
+	compose run --rm -T lab awk -v field="$1:" '$1 == field { print $2 }' /proc/self/status 2>/dev/null </dev/null
 }
 
 lab() {
@@ -198,7 +198,7 @@ lab() {
 	expect "user" "$owner" "$(lab_status_of Uid)"
 	expect "capabilities it may ever have" 0000000000000000 "$(lab_status_of CapBnd)"
 	expect "seccomp filter" 2 "$(lab_status_of Seccomp)"
-	compose run --rm -T demo mkdir -p out/compose-test
+	compose run --rm -T lab mkdir -p out/compose-test
 	lab_run first
 	lab_run second
 	local first second

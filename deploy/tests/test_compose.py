@@ -10,8 +10,10 @@ from typing import Any
 from airbound.configuration.environment import overrides
 from airbound.configuration.layers import load
 from airbound.deployment.first_start import OWNERS
+from airbound_lab.live.guest_process import MEMORY_MIB
+from airbound_lab.live.settings import Settings
 
-ONE_SHOT = {"init", "airbound", "demo"}
+ONE_SHOT = {"init", "airbound", "lab", "live-tokens"}
 VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)(:-([^}]*))?\}")
 
 
@@ -36,7 +38,7 @@ def test_images_are_ours_or_of_a_fixed_version(compose: dict[str, Any]) -> None:
 
 
 def test_every_volume_of_a_service_has_an_owner(compose: dict[str, Any]) -> None:
-    assert set(compose["volumes"]) - {"lab-cache"} == set(OWNERS)
+    assert set(compose["volumes"]) - {"lab-cache", "live", "live-tokens"} == set(OWNERS)
     mounted = {volume.split(":")[0] for volume in compose["services"]["init"]["volumes"]}
     assert mounted == set(OWNERS)
     for name, owner in OWNERS.items():
@@ -62,10 +64,44 @@ def test_secrets_are_read_by_who_needs_them(compose: dict[str, Any]) -> None:
     assert readers == {
         "ca": ["controller"],
         "store": ["controller"],
-        "operator": ["airbound"],
+        "operator": ["airbound", "live-tokens"],
         "redis": ["redis"],
         "grafana": ["grafana"],
     }
+
+
+def test_the_live_cell_is_a_device_like_others(compose: dict[str, Any], root: Path) -> None:
+    live, tokens = compose["services"]["live"], compose["services"]["live-tokens"]
+    assert (live["profiles"], tokens["profiles"]) == (["demo"], ["demo"])
+    assert live["networks"] == ["cell"]
+    assert compose["networks"]["cell"] == {"internal": True}
+    assert "ports" not in live
+    others = [name for name, service in compose["services"].items() if "cell" in service.get("networks", ())]
+    assert others == ["load-balancer", "live"]
+    # Keys in a volume of its own, tokens to read: nothing of the authority's or an operator's.
+    assert live["volumes"] == ["live:/var/lib/airbound/live", "live-tokens:/run/airbound/tokens:ro,nocopy"]
+    assert "operator:/var/lib/airbound/operator:ro,nocopy" in tokens["volumes"]
+    dockerfile = (root / "lab" / "live.Dockerfile").read_text(encoding="utf-8")
+    user = re.findall(r"^USER (\d+):(\d+)$", dockerfile, re.MULTILINE)
+    assert user == [("902", "902")]
+    assert "install -d -o 902 -g 902 -m 700 /var/lib/airbound/live" in dockerfile
+    options = dict(option.split("=") for option in compose["volumes"]["live-tokens"]["driver_opts"]["o"].split(","))
+    assert options == {"size": "1m", "mode": "2750", "uid": "900", "gid": "902"}
+
+
+def test_there_is_a_token_for_each_device_of_the_live_cell(compose: dict[str, Any]) -> None:
+    devices = Settings("load-balancer:50051").devices()
+    wanted = [f"{'access-point' if name.endswith('-ap') else 'terminal'}/{name}" for name in devices]
+    assert compose["services"]["live-tokens"]["command"] == wanted
+    assert len(wanted) == 5
+    assert not {"--name", "--terminals"} & set(compose["services"]["live"]["command"])
+
+
+def test_the_guest_s_memory_has_room(compose: dict[str, Any]) -> None:
+    [memory] = [mount for mount in compose["services"]["live"]["tmpfs"] if ":exec," in mount]
+    [size_mib] = re.findall(r"size=(\d+)m", memory)
+    assert memory.startswith("/dev/shm:")  # noqa: S108  # in a container
+    assert MEMORY_MIB < int(size_mib) < 1024
 
 
 def test_the_controller_takes_its_environment(compose: dict[str, Any], tmp_path: Path) -> None:

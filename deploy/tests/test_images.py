@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-DOCKERFILES = ("controller/Dockerfile", "deploy/haproxy/Dockerfile")
+DOCKERFILES = ("controller/Dockerfile", "deploy/haproxy/Dockerfile", "lab/live.Dockerfile")
 ALL = (*DOCKERFILES, "lab/Dockerfile", "deploy/tests/stand-ins/redis.Dockerfile",
        "deploy/tests/stand-ins/prometheus.Dockerfile")  # fmt: skip
 # DL3006: the base is the argument BASE. DL3008: Debian's versions are those of its release, with security updates.
@@ -46,9 +46,11 @@ def locked(path: Path) -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "build-requirements.txt"])
+@pytest.mark.parametrize(
+    "name", ["controller/requirements.txt", "controller/build-requirements.txt", "lab/live-requirements.txt"]
+)
 def test_an_image_has_the_versions_that_everything_is_tested_with(root: Path, name: str) -> None:
-    of_image, of_all = locked(root / "controller" / name), locked(root / "tools" / "requirements.txt")
+    of_image, of_all = locked(root / name), locked(root / "tools" / "requirements.txt")
     assert of_image
     for requirement, hashes in of_image.items():
         assert hashes, requirement
@@ -61,3 +63,16 @@ def test_an_image_has_all_that_the_controller_needs(root: Path) -> None:
     there = {requirement.partition("==")[0] for requirement in locked(root / "controller" / "requirements.txt")}
     assert len(wanted) > 5
     assert set(wanted) <= there
+
+
+def test_the_kernel_of_a_live_cell_is_built_anew_only_for_what_it_is_made_of(root: Path) -> None:
+    dockerfile = (root / "lab" / "live.Dockerfile").read_text(encoding="utf-8")
+    stage = dockerfile.partition(" AS kernel\n")[2].partition("\nFROM ")[0]
+    copied = [words.split()[:-1] for words in re.findall(r"^COPY (.*)$", stage, re.MULTILINE)]
+    found = {path for words in copied for path in words} - {"deploy/images/debian-packages.sh"}
+    hashed = (root / "lab" / "kernel" / "build.sh").read_text(encoding="utf-8")
+    inputs = hashed.partition("find kernel/patches")[2].partition("-type f")[0]
+    wanted = f"kernel/patches{inputs}".replace(
+        "kernel/configs/{airbound,kunit}.config", "kernel/configs/airbound.config kernel/configs/kunit.config"
+    )
+    assert found == {word for word in wanted.split() if word != "\\"}

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import json
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 from typing import IO, Any
 
 from airbound_lab import host
-from airbound_lab.errors import LabError, UsageError
-from airbound_lab.live import status as statuses
+from airbound_lab.errors import UsageError
+from airbound_lab.live.check import check
 from airbound_lab.live.plan import Programs
-from airbound_lab.live.service import STATUS_FILE, Service
+from airbound_lab.live.service import Service
 from airbound_lab.live.settings import NAME_BYTES_MAX, Settings
 from airbound_lab.parameters import RATE_CONTROLS
 from airbound_lab.validation import usage_errors
@@ -84,7 +82,7 @@ def execute_command(options: argparse.Namespace) -> None:
     """
     directory = options.state.resolve()
     if options.check:
-        _check(directory)
+        check(directory)
         return
     if options.controller is None:
         raise UsageError("--controller: needed")
@@ -139,14 +137,3 @@ def _lock(lock: IO[str], directory: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise UsageError(f"--state: a cell runs already with {directory}") from None
-
-
-def _check(directory: Path) -> None:
-    path = directory / STATUS_FILE
-    try:
-        status = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LabError(f"cannot read {path}: {error.strerror}") from error
-    print(statuses.line(status))
-    if not statuses.is_running(status, time.time()):
-        raise LabError("the cell does not run")

@@ -26,7 +26,6 @@ STEADY_S = 300.0
 """A guest that ran for so long is started again at once."""
 TOKEN_WAIT_S = 120.0
 """Whoever makes the tokens may need a while."""
-STATUS_FILE = "status.json"
 
 
 class Service:
@@ -93,7 +92,7 @@ class Service:
     def _write(self, state: str, guest: Guest | None) -> dict[str, Any]:
         found = guest.running() if guest is not None else None
         status = statuses.document(time.time(), state, self._boots, found)
-        _replace(self._directory / STATUS_FILE, json.dumps(status) + "\n")
+        _replace(self._directory / statuses.FILE, json.dumps(status) + "\n")
         return status
 
     def _prepare(self) -> None:

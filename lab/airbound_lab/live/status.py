@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from airbound_lab.live.timetravel import Lateness
 
 SCHEMA = 1
+FILE = "status.json"
+"""In the directory of the cell's state."""
 FRESH_S = 15.0
 """A status that is older is of a cell that does not run."""
 LOST_S = 0.5

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import fcntl
 import json
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from airbound_lab import cli
+from airbound_lab import cli, host
 from airbound_lab.errors import UsageError
 from airbound_lab.live import cli as live
 from airbound_lab.live import service as services
@@ -51,9 +53,31 @@ def test_check_has_the_status_of_a_cell_that_runs(tmp_path: Path, capsys: pytest
     assert cli.main(check) == 1
     for state, written_s, wanted in (("running", time.time(), 0), ("waiting", time.time(), 1), ("running", 0.0, 1)):
         found = statuses.document(written_s, state, 1)
-        (tmp_path / services.STATUS_FILE).write_text(json.dumps(found), encoding="utf-8")
+        (tmp_path / statuses.FILE).write_text(json.dumps(found), encoding="utf-8")
         assert cli.main(check) == wanted
         assert capsys.readouterr().out == f"{state}\n"
+
+
+def test_the_health_check_is_the_same_and_imports_little(tmp_path: Path) -> None:
+    """It runs every few seconds, and to import all of the lab takes most of a second."""
+    (tmp_path / statuses.FILE).write_text(json.dumps(statuses.document(time.time(), "running", 1)), encoding="utf-8")
+    code = "import runpy, sys; runpy.run_module('airbound_lab.live.check', run_name='__main__')"
+    done = [
+        subprocess.run(
+            [sys.executable, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={"PYTHONPATH": str(host.REPOSITORY / "lab")},
+        )
+        for words in (
+            ["-m", "airbound_lab.live.check", str(tmp_path)],
+            ["-m", "airbound_lab.live.check", str(tmp_path / "none")],
+            ["-c", f"{code}; sys.exit('pydantic' in sys.modules)", str(tmp_path)],
+        )
+    ]
+    assert [(check.returncode, check.stdout) for check in done] == [(0, "running\n"), (1, ""), (0, "running\n")]
+    assert "cannot read" in done[1].stderr
 
 
 def test_a_state_directory_has_one_cell(tmp_path: Path) -> None:
@@ -117,4 +141,4 @@ def test_a_guest_starts_when_all_tokens_are_there_and_again_when_it_cannot(
     assert out.count("cannot boot the guest: no space left") == 1
     assert out.count("the guest ended") == 1
     assert {path.stat().st_mode & 0o777 for path in (state / "tokens").iterdir()} == {0o600}
-    assert json.loads((state / services.STATUS_FILE).read_text(encoding="utf-8"))["state"] == "stopped"
+    assert json.loads((state / statuses.FILE).read_text(encoding="utf-8"))["state"] == "stopped"

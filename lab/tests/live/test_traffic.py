@@ -122,6 +122,20 @@ def test_a_video_leaves_out_what_the_connection_does_not_take(
     assert received < 30 * 60_000
 
 
+def test_an_upload_has_its_kernel_s_rtt_until_it_ends(
+    server: tuple[Server, int], upload: Callable[..., Upload], results: Results, loop: Loop
+) -> None:
+    video = upload(server[1], frame_bytes=10_000)
+    found: list[float | None] = []
+    loop.after(0.5, lambda: found.append(video.srtt_ms()))
+    loop.after(1.0, video.stop)
+    assert results.wait(1) == [""]
+    [rtt_ms] = found
+    assert rtt_ms is not None
+    assert 0 < rtt_ms < 500  # it was measured within the half second
+    assert video.srtt_ms() is None
+
+
 def test_nobody_listens(upload: Callable[..., Upload], results: Results) -> None:
     upload(free_port(), 1000)
     assert results.wait(1) == ["ECONNREFUSED"]

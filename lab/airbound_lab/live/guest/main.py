@@ -82,6 +82,7 @@ class Live:
                     "kind": phone.doing.kind if phone.doing is not None else "idle",
                     "doing": phone.doing.describe() if phone.doing is not None else "waits for the agents to connect",
                     "goodput_mbps": round(new_bytes * 8 / 1e6 / seconds, 2),
+                    "srtt_ms": phone.srtt_ms(),
                     "uploads": phone.uploads,
                     "errors": phone.errors,
                 }

@@ -56,6 +56,7 @@ class Phone:
         self._supplicant = Supplicant(station["interface"])
         self._left: list[int] = []
         self._turn = 0
+        self._latest: Upload | None = None
         self.doing: Activity | None = None
         self.uploads = 0
         self.errors: dict[str, int] = {}
@@ -68,6 +69,10 @@ class Phone:
     def address(self) -> str:
         """Its IPv4 address."""
         return str(self._station["address"])
+
+    def srtt_ms(self) -> float | None:
+        """Return the smoothed RTT of its upload, as its kernel has it; None while it uploads nothing."""
+        return self._latest.srtt_ms() if self._latest is not None else None
 
     def _next(self) -> None:
         self._turn += 1
@@ -105,7 +110,7 @@ class Phone:
         self._next()
 
     def _upload(self, size_bytes: int, done: Any, *, frame_bytes: int = 0) -> Upload:
-        return Upload(
+        self._latest = Upload(
             self._loop,
             self._station["name"],
             (self._station["address"], self._server),
@@ -113,6 +118,7 @@ class Phone:
             done,
             frame_bytes=frame_bytes,
         )
+        return self._latest
 
     def _limit(self, upload: Upload, seconds: float) -> None:
         turn = self._turn

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import selectors
 import socket
+import struct
 from typing import TYPE_CHECKING
 
 from airbound_lab.guest.system import namespace
@@ -21,6 +22,8 @@ UNSENT_MAX_BYTES = 1 << 17
 TCP_NOTSENT_LOWAT = 25
 RECEIVED_MIN_BYTES = 1 << 15
 """So much is received at a time (SO_RCVLOWAT), if it is not the end: each wake-up costs the machine much here."""
+TCP_INFO_RTT_US = struct.Struct("=68xI")
+"""tcpi_rtt of struct tcp_info, the smoothed RTT (linux/tcp.h)."""
 SILENCE_MAX_MS = 20_000
 """The kernel ends a connection of which nothing was acknowledged for so long (TCP_USER_TIMEOUT)."""
 FRAMES_PER_S = 30
@@ -104,6 +107,14 @@ class Upload:
             loop.after(0, lambda: self._end(errno.errorcode[error]))
             return
         loop.watch(self._socket, selectors.EVENT_WRITE, self._connected)
+
+    def srtt_ms(self) -> float | None:
+        """Return the smoothed RTT of this connection, as the phone's kernel has it; None before and after it."""
+        if self._done is None:
+            return None
+        info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_RTT_US.size)
+        [rtt_us] = TCP_INFO_RTT_US.unpack(info)
+        return rtt_us / 1000 if rtt_us else None
 
     def stop(self) -> None:
         """End a video: what is queued is still sent."""
