@@ -7,6 +7,7 @@ package agent
 
 import (
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/airbound/airbound/ap-firmware/hostapd"
@@ -58,14 +59,27 @@ type Agent struct {
 
 	queues queues
 
+	// recent are the stations that hostapd's events were about a moment ago. The kernel's flags follow the events.
+	recent map[mac.Address]recentEvent
+
 	lastSampleError string
 	addressesFailed uint64
 }
 
+// recentEvent is what hostapd's last event said of a station.
+type recentEvent struct {
+	authorized bool
+	endsUS     int64
+}
+
+// eventsPrecede is how long a station is what hostapd's event said, whatever the kernel says, if hostapd has no list.
+// hostapd reports first and then tells the kernel, within milliseconds.
+const eventsPrecede = time.Second
+
 // New makes an agent without a controller. It writes back what an earlier one left.
 func New(cfg Config, nowUS int64) *Agent {
 	a := &Agent{
-		cfg: cfg, reporter: report.Reporter{AgentVersion: cfg.Version},
+		cfg: cfg, reporter: report.Reporter{AgentVersion: cfg.Version}, recent: map[mac.Address]recentEvent{},
 		queues: queues{cfg: cfg.EDCA, logger: cfg.Logger, malformed: cfg.Malformed},
 	}
 	a.queues.start(nowUS)
@@ -97,6 +111,10 @@ func (a *Agent) Stop(nowUS int64) error { return a.queues.stop(nowUS) }
 // that wait, one report is made.
 func (a *Agent) Update(nowUS int64, update hostapd.Update) {
 	a.associations = update.Associations
+	a.forgetRecent(nowUS)
+	if station := update.Change.Station; !station.IsZero() {
+		a.recent[station] = recentEvent{authorized: update.Change.Joined, endsUS: nowUS + eventsPrecede.Microseconds()}
+	}
 	if update.Enabled {
 		a.queues.hostapdStarted(nowUS)
 	}
@@ -165,12 +183,13 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 	}
 	a.lastSampleError = ""
 	a.queues.observe(nowUS, snapshot)
+	a.forgetRecent(nowUS)
 	if trigger == triggerInterval && a.differs(snapshot.Stations) {
 		a.cfg.RefreshAssociations()
 	}
 	return a.reporter.Next(report.Sample{
 		MonotonicUS: uint64(max(nowUS, 0)), Kernel: snapshot, Addresses: a.addresses(snapshot.Interface.Index),
-		IsAuthorized: a.isAuthorized(), Trigger: trigger, MalformedInputsTotal: a.cfg.Malformed.Total(),
+		IsAuthorized: a.isAuthorized, Trigger: trigger, MalformedInputsTotal: a.cfg.Malformed.Total(),
 		EDCA: a.queues.message(),
 	})
 }
@@ -187,11 +206,19 @@ func (a *Agent) addresses(interfaceIndex uint32) neighbours.Table {
 	return table
 }
 
-func (a *Agent) isAuthorized() func(mac.Address) bool {
-	if !a.associations.Known() {
-		return nil
+func (a *Agent) forgetRecent(nowUS int64) {
+	maps.DeleteFunc(a.recent, func(_ mac.Address, event recentEvent) bool { return nowUS >= event.endsUS })
+}
+
+// isAuthorized is by hostapd's list, which its events keep up to date; without one, by the last event or the kernel.
+func (a *Agent) isAuthorized(station *nl80211.Station) bool {
+	if a.associations.Known() {
+		return a.associations.Has(station.MAC)
 	}
-	return a.associations.Has
+	if event, is := a.recent[station.MAC]; is {
+		return event.authorized
+	}
+	return station.Authorized
 }
 
 // differs reports whether the kernel's associated stations are others than hostapd's.

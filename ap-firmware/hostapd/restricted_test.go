@@ -49,10 +49,10 @@ func jailed(t *testing.T, ownTmp bool) (path string, process *exec.Cmd) {
 	path = filepath.Join(sockets, "lo")
 	text := fmt.Sprintf("interface=lo\ndriver=none\nssid=cell\nhw_mode=g\nchannel=1\nctrl_interface=%s\n", sockets)
 	for _, err := range []error{
-		os.WriteFile(config, []byte(text), 0o644), //nolint:gosec // hostapd reads it as another user
-		os.Mkdir(sockets, 0o755),                  //nolint:gosec // OpenWrt's mode
+		os.WriteFile(config, []byte(text), 0o644),
+		os.Mkdir(sockets, 0o755),
 		os.Chown(sockets, networkUser, networkUser),
-		os.Chmod(directory, 0o755), //nolint:gosec // see above
+		os.Chmod(directory, 0o755),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +60,8 @@ func jailed(t *testing.T, ownTmp bool) (path string, process *exec.Cmd) {
 	}
 	script := `exec "$@"`
 	if ownTmp {
-		script = `mount --bind "$0" /mnt && mount -t tmpfs tmpfs /tmp && mkdir "$0" && mount --bind /mnt "$0" && exec "$@"`
+		script = `mount --bind "$0" /mnt && mount -t tmpfs tmpfs /tmp &&
+			mkdir "$0" && mount --bind /mnt "$0" && exec "$@"`
 	}
 	process = exec.Command("unshare", "--mount", "sh", "-c", script, directory,
 		"setpriv", fmt.Sprintf("--reuid=%d", networkUser), fmt.Sprintf("--regid=%d", networkUser), "--clear-groups",

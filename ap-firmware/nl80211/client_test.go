@@ -30,7 +30,7 @@ func device(index uint32, name string) nl80211test.Device {
 			{FrequencyMHz: 5180, InUse: true, ActiveMS: new(uint64(1000)), BusyMS: 600, RXMS: 300, TXMS: 200},
 		},
 		Stations: []nl80211.Station{
-			{MAC: phone1, Associated: true, RXBytes: 1 << 40},
+			{MAC: phone1, Associated: true, Authorized: true, RXBytes: 1 << 40},
 			{MAC: mac.Address{2, 0, 0, 0, 2, 0}},
 		},
 	}

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/airbound/airbound/ap-firmware/mac"
 	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -23,9 +22,9 @@ type Sample struct {
 	Kernel      nl80211.Snapshot
 	// Addresses are the stations' IP addresses; nil if they could not be read.
 	Addresses neighbours.Table
-	// IsAuthorized reports whether hostapd has authorized a station; nil while hostapd is not connected. A station that
-	// has left stays in the kernel's table for a moment after hostapd reported its departure.
-	IsAuthorized         func(station mac.Address) bool
+	// IsAuthorized reports whether hostapd has authorized a station; nil if only the kernel is known to say. A station
+	// that has left stays in the kernel's table for a moment after hostapd reported its departure.
+	IsAuthorized         func(station *nl80211.Station) bool
 	Trigger              airboundv1.AccessPointReportTrigger
 	MalformedInputsTotal uint64
 	// EDCA is what the access point's queues do; nil if that is not known.
@@ -64,9 +63,14 @@ func (r *Reporter) Next(sample Sample) *airboundv1.AccessPointReport {
 // associated leaves out stations that are only authenticated, that have no keys yet, and that have left.
 func associated(sample Sample) []nl80211.Station {
 	stations := make([]nl80211.Station, 0, len(sample.Kernel.Stations))
-	for _, each := range sample.Kernel.Stations {
-		if each.Associated && (sample.IsAuthorized == nil || sample.IsAuthorized(each.MAC)) {
-			stations = append(stations, each)
+	for i := range sample.Kernel.Stations {
+		each := &sample.Kernel.Stations[i]
+		authorized := each.Authorized
+		if sample.IsAuthorized != nil {
+			authorized = sample.IsAuthorized(each)
+		}
+		if each.Associated && authorized {
+			stations = append(stations, *each)
 		}
 	}
 	return stations

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/airbound/airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/report"
 	"github.com/airbound/airbound/internal/command"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -72,7 +73,7 @@ func once(ctx context.Context, options onceOptions, kernel sockets, logger *slog
 		Trigger:              airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_INTERVAL,
 	}
 	if associations.Known() {
-		sample.IsAuthorized = associations.Has
+		sample.IsAuthorized = func(station *nl80211.Station) bool { return associations.Has(station.MAC) }
 	}
 	reporter := report.Reporter{AgentVersion: version}
 	message := reporter.Next(sample)
@@ -99,6 +100,9 @@ func queryHostapd(
 		return associations, fmt.Errorf("socket serves %q, not %s", status.Interfaces, options.interfaceName)
 	}
 	stations, err := client.Stations(ctx)
+	if errors.Is(err, hostapd.ErrNoList) {
+		return associations, nil // The kernel's flags are as good.
+	}
 	if err != nil {
 		return associations, err
 	}

@@ -156,7 +156,7 @@ func (c *cell) setStations(macs ...mac.Address) {
 	}
 	for i, station := range macs {
 		device.Stations = append(device.Stations, nl80211.Station{
-			MAC: station, Associated: true, RXBytes: uint64(i+1) * 1_000_000, RXPackets: 700,
+			MAC: station, Associated: true, Authorized: true, RXBytes: uint64(i+1) * 1_000_000, RXPackets: 700,
 			RXBitrate: nl80211.Bitrate{Kbps: 54_000},
 		})
 	}

@@ -77,7 +77,7 @@ func EncodeStation(in nl80211.Station) ([]byte, error) {
 		if in.TXAirtimeUS != nil {
 			info.Uint64(unix.NL80211_STA_INFO_TX_DURATION, *in.TXAirtimeUS)
 		}
-		info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS, stationFlags(in.Associated, in.WMM))
+		info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS, stationFlags(in.Associated, in.Authorized, in.WMM))
 		return nil
 	})
 	return encode(out)
