@@ -60,7 +60,8 @@ type Agent struct {
 	queues queues
 
 	// recent are the stations that hostapd's events were about a moment ago. The kernel's flags follow the events.
-	recent map[mac.Address]recentEvent
+	recent   map[mac.Address]recentEvent
+	arrivals arrivals
 
 	lastSampleError string
 	addressesFailed uint64
@@ -80,7 +81,8 @@ const eventsPrecede = time.Second
 func New(cfg Config, nowUS int64) *Agent {
 	a := &Agent{
 		cfg: cfg, reporter: report.Reporter{AgentVersion: cfg.Version}, recent: map[mac.Address]recentEvent{},
-		queues: queues{cfg: cfg.EDCA, logger: cfg.Logger, malformed: cfg.Malformed},
+		arrivals: arrivals{until: map[mac.Address]int64{}},
+		queues:   queues{cfg: cfg.EDCA, logger: cfg.Logger, malformed: cfg.Malformed},
 	}
 	a.queues.start(nowUS)
 	return a
@@ -134,13 +136,14 @@ func (a *Agent) NextWakeUS() int64 {
 	case a.pending != triggerNone, a.queues.changed:
 		return 0
 	default:
-		return min(a.nextReportUS, a.queues.nextWakeUS())
+		return a.nextLook(min(a.nextReportUS, a.queues.nextWakeUS()))
 	}
 }
 
 // Wake does what is due, and returns a report if one is. nowUS is CLOCK_MONOTONIC.
 func (a *Agent) Wake(nowUS int64) *airboundv1.AccessPointReport {
 	a.queues.wake(nowUS)
+	a.look(nowUS)
 	trigger := a.pending
 	if trigger == triggerNone && a.queues.changed {
 		trigger = triggerInterval // The contract has no trigger of its own for it.
@@ -187,11 +190,13 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 	if trigger == triggerInterval && a.differs(snapshot.Stations) {
 		a.cfg.RefreshAssociations()
 	}
-	return a.reporter.Next(report.Sample{
+	message := a.reporter.Next(report.Sample{
 		MonotonicUS: uint64(max(nowUS, 0)), Kernel: snapshot, Addresses: a.addresses(snapshot.Interface.Index),
 		IsAuthorized: a.isAuthorized, Trigger: trigger, MalformedInputsTotal: a.cfg.Malformed.Total(),
 		EDCA: a.queues.message(),
 	})
+	a.arrivals.observe(snapshot, message.GetStations())
+	return message
 }
 
 // addresses returns nil if the neighbour table could not be read: a report without addresses is better than none.

@@ -46,6 +46,7 @@ type cell struct {
 	t       *testing.T
 	kernel  nl80211test.Kernel
 	routing neighbourstest.Kernel
+	events  nl80211test.Events
 	hostapd *hostapdtest.Server
 	options runOptions
 
@@ -197,6 +198,7 @@ func (c *cell) sockets() sockets {
 		routing: func(malformed func(error)) (*neighbours.Client, error) {
 			return neighbours.New(c.routing.Dial(), malformed), nil
 		},
+		events: c.events.Dial,
 	}
 }
 
