@@ -65,6 +65,7 @@ type Agent struct {
 
 	lastSampleError string
 	addressesFailed uint64
+	surveysRefused  uint64
 }
 
 // recentEvent is what hostapd's last event said of a station.
@@ -195,6 +196,9 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 		IsAuthorized: a.isAuthorized, Trigger: trigger, MalformedInputsTotal: a.cfg.Malformed.Total(),
 		EDCA: a.queues.message(),
 	})
+	if refusal := message.GetSurveyRefusal(); refusal != "" && sparselog.Add(&a.surveysRefused, 1) {
+		a.cfg.Logger.Warn("refused the driver's survey of the channel", "reason", refusal, "total", a.surveysRefused)
+	}
 	a.arrivals.observe(snapshot, message.GetStations())
 	return message
 }

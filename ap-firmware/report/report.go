@@ -6,7 +6,6 @@
 package report
 
 import (
-	"math"
 	"net/netip"
 	"slices"
 
@@ -37,6 +36,7 @@ type Reporter struct {
 
 	sequence uint64
 	airtime  estimator
+	surveys  surveys
 }
 
 // Next makes the next report. Airtime that the driver does not measure is estimated; see estimate.go.
@@ -44,12 +44,13 @@ func (r *Reporter) Next(sample Sample) *airboundv1.AccessPointReport {
 	r.sequence++
 	stations := associated(sample)
 	airtimes := r.airtime.next(stations)
+	survey, refusal := r.surveys.next(sample.Kernel.Survey)
 	kernel := sample.Kernel.Interface
 	report := &airboundv1.AccessPointReport{
 		Bssid: kernel.MAC[:], Ssid: kernel.SSID, Interface: kernel.Name,
 		Sequence: r.sequence, MonotonicUs: sample.MonotonicUS,
-		Channel:  &airboundv1.Channel{CenterFrequencyMhz: kernel.CenterFrequencyMHz, WidthMhz: kernel.WidthMHz},
-		Survey:   survey(sample.Kernel.Survey),
+		Channel: &airboundv1.Channel{CenterFrequencyMhz: kernel.CenterFrequencyMHz, WidthMhz: kernel.WidthMHz},
+		Survey:  survey, SurveyRefusal: refusal, SurveysRefusedTotal: r.surveys.refusedTotal,
 		Stations: make([]*airboundv1.Station, len(stations)),
 		Trigger:  sample.Trigger, MalformedInputsTotal: sample.MalformedInputsTotal, AgentVersion: r.AgentVersion,
 		Edca: sample.EDCA,
@@ -74,20 +75,6 @@ func associated(sample Sample) []nl80211.Station {
 		}
 	}
 	return stations
-}
-
-func survey(in *nl80211.Survey) *airboundv1.ChannelSurvey {
-	if in == nil || in.ActiveMS == nil {
-		return nil
-	}
-	return &airboundv1.ChannelSurvey{
-		ActiveUs: usOfMS(*in.ActiveMS), BusyUs: usOfMS(in.BusyMS), RxUs: usOfMS(in.RXMS), TxUs: usOfMS(in.TXMS),
-	}
-}
-
-func usOfMS(ms uint64) uint64 {
-	const usPerMS = 1000
-	return min(ms, math.MaxUint64/usPerMS) * usPerMS
 }
 
 func station(in *nl80211.Station, air airtime, addresses []netip.Addr) *airboundv1.Station {

@@ -3,7 +3,6 @@
 package report_test
 
 import (
-	"math"
 	"net/netip"
 	"slices"
 	"testing"
@@ -121,25 +120,6 @@ func TestWhatTheDriverDoesNotReportIsAbsent(t *testing.T) {
 	in.Kernel.Survey = &nl80211.Survey{FrequencyMHz: 2437, InUse: true}
 	if got := reporter.Next(in); got.GetSurvey() != nil {
 		t.Fatalf("got survey %v of a driver that does not measure", got.GetSurvey())
-	}
-}
-
-func TestAbsurdSurveyDoesNotWrap(t *testing.T) {
-	var reporter report.Reporter
-	in := sample()
-	// 2^61 ms * 1000 is 0 in 64 bits.
-	in.Kernel.Survey = &nl80211.Survey{
-		FrequencyMHz: 2437,
-		ActiveMS:     new(uint64(1 << 61)),
-		BusyMS:       5,
-		RXMS:         math.MaxUint64,
-	}
-	const most = math.MaxUint64 / 1000 * 1000
-	if got := reporter.Next(
-		in,
-	).GetSurvey(); got.GetActiveUs() != most || got.GetRxUs() != most ||
-		got.GetBusyUs() != 5000 {
-		t.Fatalf("survey is %v, want %d us at most", got, uint64(most))
 	}
 }
 

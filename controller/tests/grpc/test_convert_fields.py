@@ -91,6 +91,8 @@ def test_every_field_of_an_access_points_report() -> None:
         malformed_inputs_total=5,
         agent_version="1.2.3",
         edca=EDCA,
+        survey_refusal="the busy time exceeds the channel's",
+        surveys_refused_total=6,
     )
     assert unset(message) == []
     expected = Station(

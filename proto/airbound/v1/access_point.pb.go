@@ -295,7 +295,7 @@ type AccessPointReport struct {
 	// When the samples were taken, on the access point's monotonic clock.
 	MonotonicUs uint64   `protobuf:"varint,5,opt,name=monotonic_us,json=monotonicUs,proto3" json:"monotonic_us,omitempty"`
 	Channel     *Channel `protobuf:"bytes,6,opt,name=channel,proto3" json:"channel,omitempty"`
-	// Absent if the driver gives no survey.
+	// Absent if the driver gives no survey, or one that cannot be true.
 	Survey *ChannelSurvey `protobuf:"bytes,7,opt,name=survey,proto3" json:"survey,omitempty"`
 	// Every station that is associated now.
 	Stations []*Station `protobuf:"bytes,8,rep,name=stations,proto3" json:"stations,omitempty"`
@@ -306,9 +306,13 @@ type AccessPointReport struct {
 	// Version of the agent.
 	AgentVersion string `protobuf:"bytes,11,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
 	// Absent from an agent that knows nothing of EDCA parameters.
-	Edca          *EdcaState `protobuf:"bytes,12,opt,name=edca,proto3" json:"edca,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Edca *EdcaState `protobuf:"bytes,12,opt,name=edca,proto3" json:"edca,omitempty"`
+	// Why the driver's survey cannot be true, in the words of the agent; empty if it is there or the driver gives none.
+	SurveyRefusal string `protobuf:"bytes,13,opt,name=survey_refusal,json=surveyRefusal,proto3" json:"survey_refusal,omitempty"`
+	// Surveys that were refused since the agent started.
+	SurveysRefusedTotal uint64 `protobuf:"varint,14,opt,name=surveys_refused_total,json=surveysRefusedTotal,proto3" json:"surveys_refused_total,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *AccessPointReport) Reset() {
@@ -423,6 +427,20 @@ func (x *AccessPointReport) GetEdca() *EdcaState {
 		return x.Edca
 	}
 	return nil
+}
+
+func (x *AccessPointReport) GetSurveyRefusal() string {
+	if x != nil {
+		return x.SurveyRefusal
+	}
+	return ""
+}
+
+func (x *AccessPointReport) GetSurveysRefusedTotal() uint64 {
+	if x != nil {
+		return x.SurveysRefusedTotal
+	}
+	return 0
 }
 
 type Channel struct {
@@ -1049,7 +1067,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	" AccessPointServiceConnectRequest\x126\n" +
 	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"^\n" +
 	"!AccessPointServiceConnectResponse\x129\n" +
-	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xf8\x03\n" +
+	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xd3\x04\n" +
 	"\x11AccessPointReport\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\fR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x12\x1c\n" +
@@ -1063,7 +1081,9 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\x16malformed_inputs_total\x18\n" +
 	" \x01(\x04R\x14malformedInputsTotal\x12#\n" +
 	"\ragent_version\x18\v \x01(\tR\fagentVersion\x12*\n" +
-	"\x04edca\x18\f \x01(\v2\x16.airbound.v1.EdcaStateR\x04edca\"X\n" +
+	"\x04edca\x18\f \x01(\v2\x16.airbound.v1.EdcaStateR\x04edca\x12%\n" +
+	"\x0esurvey_refusal\x18\r \x01(\tR\rsurveyRefusal\x122\n" +
+	"\x15surveys_refused_total\x18\x0e \x01(\x04R\x13surveysRefusedTotal\"X\n" +
 	"\aChannel\x120\n" +
 	"\x14center_frequency_mhz\x18\x01 \x01(\rR\x12centerFrequencyMhz\x12\x1b\n" +
 	"\twidth_mhz\x18\x02 \x01(\rR\bwidthMhz\"o\n" +
