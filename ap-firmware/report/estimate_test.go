@@ -242,3 +242,32 @@ func FuzzEstimate(f *testing.F) {
 		}
 	})
 }
+
+// A driver that measures others, and has 0 for a station whose bytes flow, does not measure that one.
+func TestADurationOf0BesideMeasuredOnesIsNoMeasurement(t *testing.T) {
+	var reporter report.Reporter
+	other := nl80211.Station{
+		MAC: phone2, Associated: true, Authorized: true, RXAirtimeUS: new(uint64(9)), TXAirtimeUS: new(uint64(9)),
+	}
+	next := func(packets uint32, measuredUS uint64) *airboundv1.Station {
+		station := uplink(packets, uint64(packets)*1346, nl80211.Bitrate{Kbps: 54_000}) // 220 us for each
+		station.RXAirtimeUS, station.TXAirtimeUS = &measuredUS, new(uint64(0))
+		return reporter.Next(sample(station, other)).GetStations()[0]
+	}
+	for _, step := range []struct {
+		packets    uint32
+		measuredUS uint64
+		wantUS     uint64
+		want       airboundv1.AirtimeSource
+	}{
+		{227, 0, 0, measured},          // 49 940 us: too little to tell
+		{228, 0, 228 * 220, estimated}, // 50 160 us
+		{1000, 0, 1000 * 220, estimated},
+		{1001, 400, 400, measured}, // It measures after all.
+	} {
+		got := next(step.packets, step.measuredUS)
+		if got.GetRxAirtimeUs() != step.wantUS || got.GetAirtimeSource() != step.want || got.GetTxAirtimeUs() > 0 {
+			t.Errorf("%d packets: %v, want %d us, %v", step.packets, got, step.wantUS, step.want)
+		}
+	}
+}
