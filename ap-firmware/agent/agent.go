@@ -192,7 +192,7 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 		a.cfg.RefreshAssociations()
 	}
 	message := a.reporter.Next(report.Sample{
-		MonotonicUS: uint64(max(nowUS, 0)), Kernel: snapshot, Addresses: a.addresses(snapshot.Interface.Index),
+		MonotonicUS: uint64(max(nowUS, 0)), Kernel: snapshot, Addresses: a.addresses(snapshot.Indexes()),
 		IsAuthorized: a.isAuthorized, Trigger: trigger, MalformedInputsTotal: a.cfg.Malformed.Total(),
 		EDCA: a.queues.message(),
 	})
@@ -204,8 +204,8 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 }
 
 // addresses returns nil if the neighbour table could not be read: a report without addresses is better than none.
-func (a *Agent) addresses(interfaceIndex uint32) neighbours.Table {
-	table, err := a.cfg.Sampler.Addresses(interfaceIndex)
+func (a *Agent) addresses(indexes []uint32) neighbours.Table {
+	table, err := a.cfg.Sampler.Addresses(indexes[0], indexes[1:]...)
 	if err != nil {
 		if sparselog.Add(&a.addressesFailed, 1) {
 			a.cfg.Logger.Warn("cannot read the stations' IP addresses", "error", err, "total", a.addressesFailed)

@@ -88,7 +88,7 @@ func (a *Agent) nextLook(otherwiseUS int64) int64 {
 
 // observe takes over what is reported.
 func (a *arrivals) observe(snapshot nl80211.Snapshot, stations []*airboundv1.Station) {
-	a.interfaces = []uint32{snapshot.Interface.Index}
+	a.interfaces = snapshot.Indexes()
 	a.reported = make(map[mac.Address]struct{}, len(stations))
 	for _, station := range stations {
 		address := mac.Address(station.GetMac())

@@ -33,6 +33,9 @@ type Station struct {
 	// not measure.
 	RXAirtimeUS, TXAirtimeUS *uint64
 	ConnectedSeconds         uint32
+	// VLAN is the interface that the station is on, if it is not the BSS's own; FourAddress is that interface's.
+	VLAN        string
+	FourAddress bool
 }
 
 // Bitrate is that of the last frame; zero if the driver does not report it.

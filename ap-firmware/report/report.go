@@ -89,6 +89,7 @@ func station(in *nl80211.Station, air airtime, addresses []netip.Addr) *airbound
 		ConnectedTimeMs: uint64(in.ConnectedSeconds) * msPerSecond,
 		Aggregates:      in.RXBitrate.Aggregated || in.TXBitrate.Aggregated,
 		IpAddresses:     make([][]byte, len(addresses)),
+		VlanInterface:   in.VLAN, FourAddress: in.FourAddress,
 	}
 	for i, address := range addresses {
 		out.IpAddresses[i] = address.AsSlice()

@@ -48,6 +48,7 @@ func TestEveryFieldArrives(t *testing.T) {
 				TXPackets: 12, TXRetries: 13, TXFailed: 14, RXBitrate: nl80211.Bitrate{Kbps: 54_000},
 				TXBitrate:   nl80211.Bitrate{Kbps: 433_300, Aggregated: true},
 				RXAirtimeUS: new(uint64(5_000_000)), TXAirtimeUS: new(uint64(600)), ConnectedSeconds: 90,
+				VLAN: "wlan0.20", FourAddress: true,
 			}},
 		},
 		Addresses: neighbours.Table{
@@ -94,6 +95,8 @@ func TestEveryFieldArrives(t *testing.T) {
 				AirtimeSource:   measured,
 				ConnectedTimeMs: 90_000,
 				Aggregates:      true,
+				VlanInterface:   "wlan0.20",
+				FourAddress:     true,
 				IpAddresses:     [][]byte{{10, 0, 0, 11}, netip.MustParseAddr("fe80::11").AsSlice()},
 			},
 		},

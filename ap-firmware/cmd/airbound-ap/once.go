@@ -63,7 +63,8 @@ func once(ctx context.Context, options onceOptions, kernel sockets, logger *slog
 	if err != nil {
 		return err
 	}
-	addresses, err := sampler.Addresses(snapshot.Interface.Index)
+	indexes := snapshot.Indexes()
+	addresses, err := sampler.Addresses(indexes[0], indexes[1:]...)
 	if err != nil {
 		logger.Warn("cannot read the stations' IP addresses", "error", err)
 	}

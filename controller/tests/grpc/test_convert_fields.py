@@ -85,6 +85,8 @@ def test_every_field_of_an_access_points_report() -> None:
                 connected_time_ms=21,
                 aggregates=True,
                 ip_addresses=[IPV4, IPV6],
+                vlan_interface="wlan0.20",
+                four_address=True,
             )
         ],
         trigger=access_point_pb2.ACCESS_POINT_REPORT_TRIGGER_INTERVAL,

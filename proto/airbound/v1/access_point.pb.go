@@ -591,7 +591,12 @@ type Station struct {
 	// Whether the station's frames may be aggregated: one of its two rates is one of 802.11n or later (HT, VHT, HE, EHT).
 	Aggregates bool `protobuf:"varint,15,opt,name=aggregates,proto3" json:"aggregates,omitempty"`
 	// IP addresses of the station by the access point's neighbour table, 4 or 16 octets each; empty if it knows none.
-	IpAddresses   [][]byte `protobuf:"bytes,16,rep,name=ip_addresses,json=ipAddresses,proto3" json:"ip_addresses,omitempty"`
+	IpAddresses [][]byte `protobuf:"bytes,16,rep,name=ip_addresses,json=ipAddresses,proto3" json:"ip_addresses,omitempty"`
+	// Network interface that the access point made for the station's VLAN, or for it alone if it is a WDS peer; empty if
+	// the station is on the BSS's own.
+	VlanInterface string `protobuf:"bytes,17,opt,name=vlan_interface,json=vlanInterface,proto3" json:"vlan_interface,omitempty"`
+	// Whether the station's frames have four addresses (WDS): it is a bridge, with other hosts behind it.
+	FourAddress   bool `protobuf:"varint,18,opt,name=four_address,json=fourAddress,proto3" json:"four_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -736,6 +741,20 @@ func (x *Station) GetIpAddresses() [][]byte {
 		return x.IpAddresses
 	}
 	return nil
+}
+
+func (x *Station) GetVlanInterface() string {
+	if x != nil {
+		return x.VlanInterface
+	}
+	return ""
+}
+
+func (x *Station) GetFourAddress() bool {
+	if x != nil {
+		return x.FourAddress
+	}
+	return false
 }
 
 // Edca is how one queue contends for the air (IEEE Std 802.11-2020, 10.23.2).
@@ -1091,7 +1110,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\tactive_us\x18\x01 \x01(\x04R\bactiveUs\x12\x17\n" +
 	"\abusy_us\x18\x02 \x01(\x04R\x06busyUs\x12\x13\n" +
 	"\x05rx_us\x18\x03 \x01(\x04R\x04rxUs\x12\x13\n" +
-	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\xc8\x04\n" +
+	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\x92\x05\n" +
 	"\aStation\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\"\n" +
 	"\n" +
@@ -1115,7 +1134,9 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\n" +
 	"aggregates\x18\x0f \x01(\bR\n" +
 	"aggregates\x12!\n" +
-	"\fip_addresses\x18\x10 \x03(\fR\vipAddressesB\r\n" +
+	"\fip_addresses\x18\x10 \x03(\fR\vipAddresses\x12%\n" +
+	"\x0evlan_interface\x18\x11 \x01(\tR\rvlanInterface\x12!\n" +
+	"\ffour_address\x18\x12 \x01(\bR\vfourAddressB\r\n" +
 	"\v_signal_dbm\"\xa2\x01\n" +
 	"\x04Edca\x127\n" +
 	"\bcategory\x18\x01 \x01(\x0e2\x1b.airbound.v1.AccessCategoryR\bcategory\x12\x14\n" +
