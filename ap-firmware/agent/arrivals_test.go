@@ -3,6 +3,7 @@
 package agent_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -87,5 +88,32 @@ func TestArrivalsBesideHostapd(t *testing.T) {
 	c.agent.StationEvent(c.nowUS, nl80211.StationEvent{InterfaceIndex: 3, MAC: phone2})
 	if reports, _ := c.pass(time.Second); len(reports) > 0 || c.refreshed != 1 {
 		t.Errorf("lost: %v, %d lists", reports, c.refreshed)
+	}
+}
+
+// As at `wifi reload`: the interface is removed, and another one of its name is made.
+func TestAnInterfaceThatVanishesAndReturns(t *testing.T) {
+	t.Parallel()
+	c := newCell(t, time.Second)
+	station := nl80211.Station{MAC: phone1, Associated: true, Authorized: true}
+	c.withStations(station)
+	c.agent.Connected(c.nowUS)
+	c.pass(5 * time.Second)
+	c.wireless.Set()
+	reports, _ := c.pass(5 * time.Second)
+	if len(reports) > 0 || strings.Count(c.log.String(), "cannot read the BSS") != 1 {
+		t.Errorf("without the interface: %v\n%s", reports, c.log.String())
+	}
+	c.routing.SetLink(9, 0)
+	c.withInterface(9)
+	reports, _ = c.pass(2 * time.Second)
+	if len(reports) != 2 || len(macsOf(reports[0])) > 0 || reports[0].GetSequence() != 7 {
+		t.Fatalf("returned: %v", reports)
+	}
+	c.withInterface(9, station)
+	c.agent.StationEvent(c.nowUS, nl80211.StationEvent{InterfaceIndex: 3, MAC: phone2}) // Of the one that is gone.
+	c.agent.StationEvent(c.nowUS, nl80211.StationEvent{InterfaceIndex: 9, MAC: phone1})
+	if reports, _ = c.pass(300 * time.Millisecond); len(reports) == 0 || reports[0].GetTrigger() != joined {
+		t.Errorf("joined: %v", reports)
 	}
 }

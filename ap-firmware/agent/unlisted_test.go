@@ -16,10 +16,12 @@ import (
 )
 
 // withStations replaces the kernel's table; flags and all.
-func (c *cell) withStations(stations ...nl80211.Station) {
+func (c *cell) withStations(stations ...nl80211.Station) { c.withInterface(3, stations...) }
+
+func (c *cell) withInterface(index uint32, stations ...nl80211.Station) {
 	c.wireless.Set(nl80211test.Device{
 		Interface: nl80211.Interface{
-			Index: 3, Name: "wlan0", MAC: mac.Address{2}, Type: unix.NL80211_IFTYPE_AP, FrequencyMHz: 2437,
+			Index: index, Name: "wlan0", MAC: mac.Address{2}, Type: unix.NL80211_IFTYPE_AP, FrequencyMHz: 2437,
 			CenterFrequencyMHz: 2437, WidthMHz: 20,
 		},
 		Stations: stations,

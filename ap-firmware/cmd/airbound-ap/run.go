@@ -46,7 +46,7 @@ func runCommand(kernel sockets) command.Command {
 		Examples: []string{
 			"airbound-ap --controller 192.0.2.1:50051 --interface wlan0 --token-file /etc/airbound/token",
 			"airbound-ap --controller c1.example:50051 --controller c2.example:50051 --interface wlan0",
-			"airbound-ap run --controller 192.0.2.1:50051 --interface wlan0 --hostapd-control /var/run/hostapd/wlan0",
+			"airbound-ap run --controller 192.0.2.1:50051 --interface wlan0 --hostapd-control /tmp/hostapd/wlan0",
 			"airbound-ap --controller 192.0.2.1:50051 --interface wlan0 --hostapd-config /etc/hostapd/hostapd.conf",
 		},
 		Flags: options.register, Check: options.check,
