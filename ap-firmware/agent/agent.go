@@ -7,6 +7,7 @@ package agent
 
 import (
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/airbound/airbound/ap-firmware/hostapd"
@@ -58,15 +59,31 @@ type Agent struct {
 
 	queues queues
 
+	// recent are the stations that hostapd's events were about a moment ago. The kernel's flags follow the events.
+	recent   map[mac.Address]recentEvent
+	arrivals arrivals
+
 	lastSampleError string
 	addressesFailed uint64
+	surveysRefused  uint64
 }
+
+// recentEvent is what hostapd's last event said of a station.
+type recentEvent struct {
+	authorized bool
+	endsUS     int64
+}
+
+// eventsPrecede is how long a station is what hostapd's event said, whatever the kernel says, if hostapd has no list.
+// hostapd reports first and then tells the kernel, within milliseconds.
+const eventsPrecede = time.Second
 
 // New makes an agent without a controller. It writes back what an earlier one left.
 func New(cfg Config, nowUS int64) *Agent {
 	a := &Agent{
-		cfg: cfg, reporter: report.Reporter{AgentVersion: cfg.Version},
-		queues: queues{cfg: cfg.EDCA, logger: cfg.Logger, malformed: cfg.Malformed},
+		cfg: cfg, reporter: report.Reporter{AgentVersion: cfg.Version}, recent: map[mac.Address]recentEvent{},
+		arrivals: arrivals{until: map[mac.Address]int64{}},
+		queues:   queues{cfg: cfg.EDCA, logger: cfg.Logger, malformed: cfg.Malformed},
 	}
 	a.queues.start(nowUS)
 	return a
@@ -97,6 +114,10 @@ func (a *Agent) Stop(nowUS int64) error { return a.queues.stop(nowUS) }
 // that wait, one report is made.
 func (a *Agent) Update(nowUS int64, update hostapd.Update) {
 	a.associations = update.Associations
+	a.forgetRecent(nowUS)
+	if station := update.Change.Station; !station.IsZero() {
+		a.recent[station] = recentEvent{authorized: update.Change.Joined, endsUS: nowUS + eventsPrecede.Microseconds()}
+	}
 	if update.Enabled {
 		a.queues.hostapdStarted(nowUS)
 	}
@@ -116,13 +137,14 @@ func (a *Agent) NextWakeUS() int64 {
 	case a.pending != triggerNone, a.queues.changed:
 		return 0
 	default:
-		return min(a.nextReportUS, a.queues.nextWakeUS())
+		return a.nextLook(min(a.nextReportUS, a.queues.nextWakeUS()))
 	}
 }
 
 // Wake does what is due, and returns a report if one is. nowUS is CLOCK_MONOTONIC.
 func (a *Agent) Wake(nowUS int64) *airboundv1.AccessPointReport {
 	a.queues.wake(nowUS)
+	a.look(nowUS)
 	trigger := a.pending
 	if trigger == triggerNone && a.queues.changed {
 		trigger = triggerInterval // The contract has no trigger of its own for it.
@@ -165,19 +187,25 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 	}
 	a.lastSampleError = ""
 	a.queues.observe(nowUS, snapshot)
+	a.forgetRecent(nowUS)
 	if trigger == triggerInterval && a.differs(snapshot.Stations) {
 		a.cfg.RefreshAssociations()
 	}
-	return a.reporter.Next(report.Sample{
-		MonotonicUS: uint64(max(nowUS, 0)), Kernel: snapshot, Addresses: a.addresses(snapshot.Interface.Index),
-		IsAuthorized: a.isAuthorized(), Trigger: trigger, MalformedInputsTotal: a.cfg.Malformed.Total(),
+	message := a.reporter.Next(report.Sample{
+		MonotonicUS: uint64(max(nowUS, 0)), Kernel: snapshot, Addresses: a.addresses(snapshot.Indexes()),
+		IsAuthorized: a.isAuthorized, Trigger: trigger, MalformedInputsTotal: a.cfg.Malformed.Total(),
 		EDCA: a.queues.message(),
 	})
+	if refusal := message.GetSurveyRefusal(); refusal != "" && sparselog.Add(&a.surveysRefused, 1) {
+		a.cfg.Logger.Warn("refused the driver's survey of the channel", "reason", refusal, "total", a.surveysRefused)
+	}
+	a.arrivals.observe(snapshot, message.GetStations())
+	return message
 }
 
 // addresses returns nil if the neighbour table could not be read: a report without addresses is better than none.
-func (a *Agent) addresses(interfaceIndex uint32) neighbours.Table {
-	table, err := a.cfg.Sampler.Addresses(interfaceIndex)
+func (a *Agent) addresses(indexes []uint32) neighbours.Table {
+	table, err := a.cfg.Sampler.Addresses(indexes[0], indexes[1:]...)
 	if err != nil {
 		if sparselog.Add(&a.addressesFailed, 1) {
 			a.cfg.Logger.Warn("cannot read the stations' IP addresses", "error", err, "total", a.addressesFailed)
@@ -187,11 +215,19 @@ func (a *Agent) addresses(interfaceIndex uint32) neighbours.Table {
 	return table
 }
 
-func (a *Agent) isAuthorized() func(mac.Address) bool {
-	if !a.associations.Known() {
-		return nil
+func (a *Agent) forgetRecent(nowUS int64) {
+	maps.DeleteFunc(a.recent, func(_ mac.Address, event recentEvent) bool { return nowUS >= event.endsUS })
+}
+
+// isAuthorized is by hostapd's list, which its events keep up to date; without one, by the last event or the kernel.
+func (a *Agent) isAuthorized(station *nl80211.Station) bool {
+	if a.associations.Known() {
+		return a.associations.Has(station.MAC)
 	}
-	return a.associations.Has
+	if event, is := a.recent[station.MAC]; is {
+		return event.authorized
+	}
+	return station.Authorized
 }
 
 // differs reports whether the kernel's associated stations are others than hostapd's.

@@ -84,7 +84,7 @@ func (c *cell) stations(stations ...mac.Address) {
 		CenterFrequencyMHz: 2437, WidthMHz: 20,
 	}}
 	for _, station := range stations {
-		device.Stations = append(device.Stations, nl80211.Station{MAC: station, Associated: true})
+		device.Stations = append(device.Stations, nl80211.Station{MAC: station, Associated: true, Authorized: true})
 	}
 	c.wireless.Set(device)
 }

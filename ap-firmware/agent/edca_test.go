@@ -507,7 +507,7 @@ func TestWhatStationsUse(t *testing.T) {
 	if got := c.state(); got.GetWmm() || got.GetStations()[1].GetAifsn() != uint32(dcf.AIFSN) {
 		t.Errorf("without a station: %v", got)
 	}
-	station := nl80211.Station{MAC: phone1, Associated: true, WMM: true}
+	station := nl80211.Station{MAC: phone1, Associated: true, Authorized: true, WMM: true}
 	c.wireless.Set(nl80211test.Device{
 		Interface: nl80211.Interface{
 			Index: 3, Name: "wlan0", MAC: mac.Address{2}, Type: unix.NL80211_IFTYPE_AP,

@@ -18,8 +18,9 @@ import (
 type Sampler interface {
 	// Snapshot returns the BSS with its stations and channel.
 	Snapshot() (nl80211.Snapshot, error)
-	// Addresses returns the IP addresses of the neighbours on an interface and on the bridge that it is a port of.
-	Addresses(interfaceIndex uint32) (neighbours.Table, error)
+	// Addresses returns the IP addresses of the neighbours on an interface, on its VLANs, and on the bridges that they
+	// are ports of.
+	Addresses(interfaceIndex uint32, vlans ...uint32) (neighbours.Table, error)
 }
 
 // Kernel is the Sampler of a network namespace's kernel. It opens its sockets when they are first needed.
@@ -58,9 +59,9 @@ func (k *Kernel) Snapshot() (snapshot nl80211.Snapshot, err error) {
 }
 
 // Addresses implements Sampler.
-func (k *Kernel) Addresses(interfaceIndex uint32) (table neighbours.Table, err error) {
+func (k *Kernel) Addresses(interfaceIndex uint32, vlans ...uint32) (table neighbours.Table, err error) {
 	err = k.routing.use(func(client *neighbours.Client) error {
-		table, err = client.Table(interfaceIndex)
+		table, err = client.Table(interfaceIndex, vlans...)
 		return err
 	})
 	return table, err

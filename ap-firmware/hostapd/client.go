@@ -114,13 +114,17 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return ParseStatus(reply)
 }
 
+// ErrNoList means that hostapd was built without CONFIG_CTRL_IFACE_MIB, as OpenWrt's wpad-basic packages are: it has no
+// commands that list stations. Its events are as those of others.
+var ErrNoList = errors.New("this hostapd lists no stations")
+
 // walksMax is how often the list is read again because its current station left.
 const walksMax = 8
 
 // errStationLeft ends a walk in the middle: the stations after this one are not known.
 var errStationLeft = errors.New("the current station of the list left")
 
-// Stations returns hostapd's whole list.
+// Stations returns hostapd's whole list; ErrNoList if it has none.
 func (c *Client) Stations(ctx context.Context) ([]Station, error) {
 	var stations []Station
 	err := errStationLeft
@@ -140,7 +144,10 @@ func (c *Client) walk(ctx context.Context) ([]Station, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(stations) > 0 && strings.TrimRight(string(reply), "\n") == "FAIL" {
+		switch text := strings.TrimRight(string(reply), "\n"); {
+		case text == "UNKNOWN COMMAND":
+			return nil, ErrNoList
+		case text == "FAIL" && len(stations) > 0:
 			return nil, errStationLeft
 		}
 		station, ok, err := ParseStation(reply)

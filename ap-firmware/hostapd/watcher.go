@@ -79,11 +79,12 @@ func (w *Watcher) Run(ctx context.Context) {
 			w.malformed(err)
 		}
 		level := slog.LevelDebug
-		if w.associations.Known() || err.Error() != lastCause {
+		attached := w.associations.Known() || w.associations.unlisted
+		if attached || err.Error() != lastCause {
 			level = slog.LevelWarn
 		}
 		lastCause = err.Error()
-		if w.associations.Known() {
+		if attached {
 			w.associations.Forget()
 			w.publish(ctx, Change{}, false)
 		}
@@ -105,7 +106,11 @@ func (w *Watcher) session(ctx context.Context, established func()) (err error) {
 		return err
 	}
 	established()
-	w.logger.Info("attached to hostapd", "socket", w.path, "stations", w.associations.Len())
+	if w.associations.unlisted {
+		w.logger.Info("attached to hostapd, which lists no stations: the kernel does", "socket", w.path)
+	} else {
+		w.logger.Info("attached to hostapd", "socket", w.path, "stations", w.associations.Len())
+	}
 	ping := time.Tick(pingInterval)
 	for {
 		if err := w.step(ctx, client, ping); err != nil {
@@ -126,11 +131,16 @@ func (w *Watcher) attach(ctx context.Context, client *Client) error {
 	if !slices.Contains(status.Interfaces, w.networkInterface) {
 		return fmt.Errorf("socket serves %q, not %s", status.Interfaces, w.networkInterface)
 	}
-	stations, err := client.Stations(ctx)
-	if err != nil {
+	var change Change
+	switch stations, err := client.Stations(ctx); {
+	case errors.Is(err, ErrNoList):
+		w.associations.Unlist()
+	case err != nil:
 		return err
+	default:
+		change = w.associations.Replace(stations)
 	}
-	w.publish(ctx, w.associations.Replace(stations), true)
+	w.publish(ctx, change, true)
 	_, err = w.apply(ctx, client.events())
 	return err
 }
@@ -159,6 +169,9 @@ func (w *Watcher) step(ctx context.Context, client *Client, ping <-chan time.Tim
 // relist compares hostapd's list with what its events reported. hostapd silently stops sending events to a client that
 // it could not reach a few times; only a new connection helps.
 func (w *Watcher) relist(ctx context.Context, client *Client) error {
+	if w.associations.unlisted {
+		return nil // A request from before this hostapd.
+	}
 	stations, err := client.Stations(ctx)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package neighbours
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/mdlayher/netlink"
@@ -38,11 +39,22 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Table returns the neighbours on an interface and on the bridge that it is a port of.
-func (c *Client) Table(interfaceIndex uint32) (Table, error) {
-	master, err := c.master(interfaceIndex)
-	if err != nil {
-		return nil, err
+// Table returns the neighbours on an interface, on others that belong to it, and on the bridges that they are ports of.
+// Of the others one may be gone.
+func (c *Client) Table(interfaceIndex uint32, others ...uint32) (Table, error) {
+	var indexes []uint32
+	for i, index := range append([]uint32{interfaceIndex}, others...) {
+		master, err := c.master(index)
+		if i > 0 && errors.Is(err, unix.ENODEV) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		indexes = append(indexes, index)
+		if master != 0 {
+			indexes = append(indexes, master)
+		}
 	}
 	messages, err := c.execute(unix.RTM_GETNEIGH, netlink.Request|netlink.Dump, make([]byte, unix.SizeofNdMsg))
 	if err != nil {
@@ -57,10 +69,7 @@ func (c *Client) Table(interfaceIndex uint32) (Table, error) {
 		}
 		entries = append(entries, entry)
 	}
-	if master == 0 {
-		return tableOf(entries, interfaceIndex), nil
-	}
-	return tableOf(entries, interfaceIndex, master), nil
+	return tableOf(entries, indexes...), nil
 }
 
 func (c *Client) master(interfaceIndex uint32) (uint32, error) {

@@ -95,6 +95,26 @@ func TestTableOfAnInterfaceAndItsBridge(t *testing.T) {
 	}
 }
 
+// A VLAN's interface is a port of another bridge; hostapd removes it with its last station.
+func TestNeighboursOfVLANs(t *testing.T) {
+	t.Parallel()
+	const guests, gone = 20, 21
+	var kernel neighbourstest.Kernel
+	kernel.SetLink(wlan, bridge)
+	kernel.SetLink(guests, other)
+	kernel.Set(
+		entry(bridge, phone1, "10.0.0.11", unix.NUD_REACHABLE), entry(other, phone2, "10.0.9.12", unix.NUD_REACHABLE),
+	)
+	client, _ := connect(t, &kernel)
+	want := neighbours.Table{phone1: addresses("10.0.0.11"), phone2: addresses("10.0.9.12")}
+	if got, err := client.Table(wlan, gone, guests); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	if got, err := client.Table(gone, wlan); !errors.Is(err, unix.ENODEV) || got != nil {
+		t.Errorf("without the BSS's interface: %v, %v", got, err)
+	}
+}
+
 func TestAStationHasAtMost16Addresses(t *testing.T) {
 	t.Parallel()
 	var kernel neighbourstest.Kernel

@@ -5,6 +5,7 @@ package nl80211
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
@@ -26,8 +27,21 @@ type Snapshot struct {
 	Interface Interface
 	// Survey is that of the channel in use; nil if the driver gives none.
 	Survey *Survey
-	// Stations is the kernel's table, in its order.
+	// VLANs are the interfaces that hostapd made for some of the BSS's stations (AP_VLAN): one for each VLAN, and one
+	// for each WDS peer.
+	VLANs []Interface
+	// Stations is the kernel's table, in its order, with those of the VLANs.
 	Stations []Station
+}
+
+// Indexes are those of the BSS's interface and of its VLANs.
+func (s Snapshot) Indexes() []uint32 {
+	indexes := make([]uint32, 0, 1+len(s.VLANs))
+	indexes = append(indexes, s.Interface.Index)
+	for _, each := range s.VLANs {
+		indexes = append(indexes, each.Index)
+	}
+	return indexes
 }
 
 // Dial opens a socket. malformed is called with every message that had to be refused.
@@ -64,10 +78,14 @@ func (c *Client) Close() error {
 // and created again has another one.
 func (c *Client) Snapshot(name string) (Snapshot, error) {
 	var snapshot Snapshot
-	var err error
-	if snapshot.Interface, err = c.findInterface(name); err != nil {
+	interfaces, err := c.interfaces()
+	if err != nil {
 		return Snapshot{}, err
 	}
+	if snapshot.Interface, err = named(interfaces, name); err != nil {
+		return Snapshot{}, err
+	}
+	snapshot.VLANs = vlansOf(interfaces, snapshot.Interface)
 	index := snapshot.Interface.Index
 	surveys, err := dump(c, unix.NL80211_CMD_GET_SURVEY, index, ParseSurvey)
 	switch {
@@ -83,7 +101,38 @@ func (c *Client) Snapshot(name string) (Snapshot, error) {
 	if snapshot.Stations, err = dump(c, unix.NL80211_CMD_GET_STATION, index, ParseStation); err != nil {
 		return Snapshot{}, fmt.Errorf("get stations of %s: %w", name, err)
 	}
+	for _, vlan := range snapshot.VLANs {
+		stations, err := dump(c, unix.NL80211_CMD_GET_STATION, vlan.Index, ParseStation)
+		switch {
+		case errors.Is(err, unix.ENODEV): // hostapd removed it a moment ago, with its last station.
+		case err != nil:
+			return Snapshot{}, fmt.Errorf("get stations of %s: %w", vlan.Name, err)
+		}
+		snapshot.Stations = appendVLAN(snapshot.Stations, stations, vlan)
+	}
 	return snapshot, nil
+}
+
+// vlansOf returns the VLAN interfaces of an access point's: the kernel wants them to have its address.
+func vlansOf(interfaces []Interface, of Interface) (vlans []Interface) {
+	for _, each := range interfaces {
+		if each.Type == unix.NL80211_IFTYPE_AP_VLAN && each.Wiphy == of.Wiphy && each.MAC == of.MAC {
+			vlans = append(vlans, each)
+		}
+	}
+	return vlans
+}
+
+// appendVLAN appends the stations of a VLAN, but for those that a driver lists twice, and those on the way to it.
+func appendVLAN(all, stations []Station, vlan Interface) []Station {
+	for _, station := range stations {
+		if slices.ContainsFunc(all, func(other Station) bool { return other.MAC == station.MAC }) {
+			continue
+		}
+		station.VLAN, station.FourAddress = vlan.Name, vlan.FourAddress
+		all = append(all, station)
+	}
+	return all
 }
 
 // answered reports whether the error is the kernel's answer, so that the connection is intact.
@@ -99,11 +148,23 @@ func answered(err error) bool {
 }
 
 func (c *Client) findInterface(name string) (Interface, error) {
+	interfaces, err := c.interfaces()
+	if err != nil {
+		return Interface{}, err
+	}
+	return named(interfaces, name)
+}
+
+func (c *Client) interfaces() ([]Interface, error) {
 	const ofAll = 0
 	interfaces, err := dump(c, unix.NL80211_CMD_GET_INTERFACE, ofAll, ParseInterface)
 	if err != nil {
-		return Interface{}, fmt.Errorf("list wireless interfaces: %w", err)
+		return nil, fmt.Errorf("list wireless interfaces: %w", err)
 	}
+	return interfaces, nil
+}
+
+func named(interfaces []Interface, name string) (Interface, error) {
 	for _, each := range interfaces {
 		if each.Name == name {
 			return each, nil

@@ -5,6 +5,7 @@ package nl80211_test
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,7 +31,7 @@ func device(index uint32, name string) nl80211test.Device {
 			{FrequencyMHz: 5180, InUse: true, ActiveMS: new(uint64(1000)), BusyMS: 600, RXMS: 300, TXMS: 200},
 		},
 		Stations: []nl80211.Station{
-			{MAC: phone1, Associated: true, RXBytes: 1 << 40},
+			{MAC: phone1, Associated: true, Authorized: true, RXBytes: 1 << 40},
 			{MAC: mac.Address{2, 0, 0, 0, 2, 0}},
 		},
 	}
@@ -73,6 +74,35 @@ func TestSnapshot(t *testing.T) {
 	kernel.Set()
 	if _, err = client.Snapshot("wlan0"); !errors.Is(err, nl80211.ErrNoInterface) {
 		t.Fatalf("error is %v, want no such interface", err)
+	}
+}
+
+// hostapd puts stations of other VLANs, and WDS peers, on interfaces of their own. They are stations of the BSS.
+func TestStationsOfVLANs(t *testing.T) {
+	var kernel nl80211test.Kernel
+	vlan := func(index uint32, name string, last byte) nl80211test.Device {
+		of := device(index, name)
+		of.Interface.Type, of.Interface.SSID, of.Surveys = unix.NL80211_IFTYPE_AP_VLAN, nil, nil
+		of.Interface.FrequencyMHz, of.Interface.CenterFrequencyMHz, of.Interface.WidthMHz = 0, 0, 0
+		// One of its own, and one that the driver lists with the BSS's as well.
+		of.Stations = []nl80211.Station{{MAC: mac.Address{2, 0, 0, 0, 9, last}, Associated: true}, {MAC: phone1}}
+		return of
+	}
+	bss, guests, peer := device(3, "wlan0"), vlan(4, "wlan0.20", 1), vlan(5, "wlan0.sta1", 2)
+	peer.Interface.FourAddress = true
+	ofAnotherBSS, ofAnotherRadio, noVLAN := vlan(6, "wlan1.20", 3), vlan(7, "wlan2.20", 4), vlan(8, "wlan0-1", 5)
+	ofAnotherBSS.Interface.MAC[5], ofAnotherRadio.Interface.Wiphy = 1, 1
+	noVLAN.Interface.Type = unix.NL80211_IFTYPE_AP
+	kernel.Set(ofAnotherBSS, bss, guests, ofAnotherRadio, peer, noVLAN)
+	client, malformed := connect(t, &kernel)
+	got, err := client.Snapshot("wlan0")
+	if err != nil || !slices.Equal(got.Indexes(), []uint32{3, 4, 5}) || len(*malformed) > 0 {
+		t.Fatalf("got %+v, %v, refused %v", got, err, *malformed)
+	}
+	guest, bridge := guests.Stations[0], peer.Stations[0]
+	guest.VLAN, bridge.VLAN, bridge.FourAddress = "wlan0.20", "wlan0.sta1", true
+	if want := append(slices.Clone(bss.Stations), guest, bridge); !reflect.DeepEqual(got.Stations, want) {
+		t.Errorf("got %+v, want %+v", got.Stations, want)
 	}
 }
 

@@ -19,6 +19,10 @@ type Interface struct {
 	MAC mac.Address
 	// SSID is empty while no BSS is up.
 	SSID []byte
+	// Wiphy is the radio.
+	Wiphy uint32
+	// FourAddress is set for the interface of a WDS peer, whose frames have four addresses: behind it are other hosts.
+	FourAddress bool
 	// Type is one of NL80211_IFTYPE_*.
 	Type uint32
 	// FrequencyMHz is the primary channel's; 0 while there is none.
@@ -57,6 +61,10 @@ func ParseInterface(attributes []byte) (Interface, error) {
 			decoder.Do(decodeMAC(&parsed.MAC))
 		case unix.NL80211_ATTR_SSID:
 			parsed.SSID = decoder.Bytes()
+		case unix.NL80211_ATTR_WIPHY:
+			parsed.Wiphy = decoder.Uint32()
+		case unix.NL80211_ATTR_4ADDR:
+			parsed.FourAddress = decoder.Uint8() != 0
 		case unix.NL80211_ATTR_IFTYPE:
 			parsed.Type = decoder.Uint32()
 		case unix.NL80211_ATTR_WIPHY_FREQ:

@@ -19,6 +19,8 @@ type Station struct {
 	MAC mac.Address
 	// Associated is false for a station that is only authenticated.
 	Associated bool
+	// Authorized is false for a station that may not send data yet: in a protected network it has no keys.
+	Authorized bool
 	// WMM is whether the station and the access point agreed on WMM (802.11e) when it associated.
 	WMM bool
 	// SignalDBM is nil if the driver does not report it.
@@ -31,6 +33,9 @@ type Station struct {
 	// not measure.
 	RXAirtimeUS, TXAirtimeUS *uint64
 	ConnectedSeconds         uint32
+	// VLAN is the interface that the station is on, if it is not the BSS's own; FourAddress is that interface's.
+	VLAN        string
+	FourAddress bool
 }
 
 // Bitrate is that of the last frame; zero if the driver does not report it.
@@ -45,6 +50,7 @@ const rateUnitKbps = 100
 
 // Bits of the station flags.
 const (
+	flagAuthorized = 1 << unix.NL80211_STA_FLAG_AUTHORIZED
 	flagAssociated = 1 << unix.NL80211_STA_FLAG_ASSOCIATED
 	flagWMM        = 1 << unix.NL80211_STA_FLAG_WME
 )
@@ -55,8 +61,8 @@ func ParseStation(attributes []byte) (Station, error) {
 	if err != nil {
 		return Station{}, malformed("station", err)
 	}
-	// A driver that reports no flags lists only associated stations.
-	parsed := Station{Associated: true}
+	// A driver that reports no flags lists only associated stations; whether they are authorized is not known then.
+	parsed := Station{Associated: true, Authorized: true}
 	for decoder.Next() {
 		switch decoder.Type() {
 		case unix.NL80211_ATTR_MAC:
@@ -127,6 +133,7 @@ func (s *Station) decodeFlags(flags []byte) error {
 	}
 	known, set := binary.NativeEndian.Uint32(flags), binary.NativeEndian.Uint32(flags[4:])
 	s.Associated = known&flagAssociated == 0 || set&flagAssociated != 0
+	s.Authorized = known&flagAuthorized == 0 || set&flagAuthorized != 0
 	s.WMM = known&set&flagWMM != 0
 	return nil
 }

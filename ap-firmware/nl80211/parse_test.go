@@ -24,20 +24,20 @@ var phone1 = mac.Address{2, 0, 0, 0, 1, 0}
 func TestParseStationOfARealKernel(t *testing.T) {
 	tests := map[string]nl80211.Station{
 		"station-80211g.bin": {
-			MAC: phone1, Associated: true, SignalDBM: new(int8(-50)),
+			MAC: phone1, Associated: true, Authorized: true, SignalDBM: new(int8(-50)),
 			RXBytes: 8572, TXBytes: 7769, RXPackets: 16, TXPackets: 10,
 			RXBitrate: nl80211.Bitrate{Kbps: 48_000}, TXBitrate: nl80211.Bitrate{Kbps: 12_000},
 			RXAirtimeUS: new(uint64(12_722)), TXAirtimeUS: new(uint64(13_206)), ConnectedSeconds: 3,
 		},
 		"station-80211n.bin": {
-			MAC: phone1, Associated: true, WMM: true, SignalDBM: new(int8(-50)),
+			MAC: phone1, Associated: true, Authorized: true, WMM: true, SignalDBM: new(int8(-50)),
 			RXBytes: 8703, TXBytes: 7929, RXPackets: 20, TXPackets: 12,
 			RXBitrate:   nl80211.Bitrate{Kbps: 13_000, Aggregated: true},
 			TXBitrate:   nl80211.Bitrate{Kbps: 13_000, Aggregated: true},
 			RXAirtimeUS: new(uint64(17_355)), TXAirtimeUS: new(uint64(17_438)), ConnectedSeconds: 3,
 		},
 		"station-no-airtime.bin": {
-			MAC: phone1, Associated: true, SignalDBM: new(int8(-30)),
+			MAC: phone1, Associated: true, Authorized: true, SignalDBM: new(int8(-30)),
 			RXBytes: 8572, TXBytes: 7769, RXPackets: 16, TXPackets: 10,
 			RXBitrate: nl80211.Bitrate{Kbps: 54_000}, TXBitrate: nl80211.Bitrate{Kbps: 54_000},
 			RXAirtimeUS: new(uint64(0)), TXAirtimeUS: new(uint64(0)), ConnectedSeconds: 3,
@@ -81,7 +81,7 @@ func TestParseStationOfAPoorDriver(t *testing.T) {
 	}{
 		"nothing": {
 			func(*netlink.AttributeEncoder) error { return nil },
-			nl80211.Station{MAC: phone1, Associated: true},
+			nl80211.Station{MAC: phone1, Associated: true, Authorized: true},
 		},
 		"counters of 32 bits": {
 			func(info *netlink.AttributeEncoder) error {
@@ -89,7 +89,7 @@ func TestParseStationOfAPoorDriver(t *testing.T) {
 				info.Uint32(unix.NL80211_STA_INFO_TX_BYTES, 8)
 				return nil
 			},
-			nl80211.Station{MAC: phone1, Associated: true, RXBytes: 7, TXBytes: 8},
+			nl80211.Station{MAC: phone1, Associated: true, Authorized: true, RXBytes: 7, TXBytes: 8},
 		},
 		"counters of 64 bits before those of 32": {
 			func(info *netlink.AttributeEncoder) error {
@@ -99,7 +99,7 @@ func TestParseStationOfAPoorDriver(t *testing.T) {
 				info.Uint32(unix.NL80211_STA_INFO_TX_BYTES, 8)
 				return nil
 			},
-			nl80211.Station{MAC: phone1, Associated: true, RXBytes: 1<<32 + 7, TXBytes: 1<<33 + 8},
+			nl80211.Station{MAC: phone1, Associated: true, Authorized: true, RXBytes: 1<<32 + 7, TXBytes: 1<<33 + 8},
 		},
 		"frames that were lost": {
 			func(info *netlink.AttributeEncoder) error {
@@ -107,7 +107,7 @@ func TestParseStationOfAPoorDriver(t *testing.T) {
 				info.Uint32(unix.NL80211_STA_INFO_TX_FAILED, 6)
 				return nil
 			},
-			nl80211.Station{MAC: phone1, Associated: true, TXRetries: 5, TXFailed: 6},
+			nl80211.Station{MAC: phone1, Associated: true, Authorized: true, TXRetries: 5, TXFailed: 6},
 		},
 		"rates of 16 and of 32 bits": {
 			func(info *netlink.AttributeEncoder) error {
@@ -122,7 +122,7 @@ func TestParseStationOfAPoorDriver(t *testing.T) {
 				return nil
 			},
 			nl80211.Station{
-				MAC: phone1, Associated: true,
+				MAC: phone1, Associated: true, Authorized: true,
 				RXBitrate: nl80211.Bitrate{Kbps: 54_000}, TXBitrate: nl80211.Bitrate{Kbps: 9_607_800},
 			},
 		},
@@ -134,7 +134,9 @@ func TestParseStationOfAPoorDriver(t *testing.T) {
 				})
 				return nil
 			},
-			nl80211.Station{MAC: phone1, Associated: true, RXBitrate: nl80211.Bitrate{Kbps: 0xffffffff}},
+			nl80211.Station{
+				MAC: phone1, Associated: true, Authorized: true, RXBitrate: nl80211.Bitrate{Kbps: 0xffffffff},
+			},
 		},
 		"authenticated only": {
 			func(info *netlink.AttributeEncoder) error {
@@ -143,12 +145,21 @@ func TestParseStationOfAPoorDriver(t *testing.T) {
 			},
 			nl80211.Station{MAC: phone1},
 		},
+		"associated, without keys yet": {
+			func(info *netlink.AttributeEncoder) error {
+				const set = 1<<unix.NL80211_STA_FLAG_AUTHENTICATED | 1<<unix.NL80211_STA_FLAG_ASSOCIATED
+				info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS,
+					binary.NativeEndian.AppendUint32([]byte{0xff, 0xff, 0xff, 0xff}, set))
+				return nil
+			},
+			nl80211.Station{MAC: phone1, Associated: true},
+		},
 		"does not know what is associated": {
 			func(info *netlink.AttributeEncoder) error {
 				info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS, make([]byte, 8))
 				return nil
 			},
-			nl80211.Station{MAC: phone1, Associated: true},
+			nl80211.Station{MAC: phone1, Associated: true, Authorized: true},
 		},
 	}
 	for name, test := range tests {

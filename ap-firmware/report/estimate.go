@@ -81,13 +81,22 @@ func (e *estimator) next(stations []nl80211.Station) []airtime {
 	return airtimes
 }
 
+// unmeasuredUS is how much airtime a direction must have had, by the estimate, before a duration of 0 is no measurement
+// although the driver measures others: it may have none of frames that hardware forwards, or of one kind of peer.
+const unmeasuredUS = 50_000
+
+// isMeasured reports whether the driver's duration counts, if it is known to measure any station in this direction.
+func (d direction) isMeasured(estimated accumulator) bool {
+	return d.measuredUS != nil && (*d.measuredUS > 0 || estimated.airtimeUS < unmeasuredUS)
+}
+
 // choose prefers what the driver measured, each direction by itself.
 func (e *estimator) choose(rx, tx direction, estimated accumulators) airtime {
 	chosen := airtime{
 		rxUS: estimated.rx.airtimeUS, txUS: estimated.tx.airtimeUS,
 		source: airboundv1.AirtimeSource_AIRTIME_SOURCE_ESTIMATED,
 	}
-	measuredRX, measuredTX := e.measuresRX && rx.measuredUS != nil, e.measuresTX && tx.measuredUS != nil
+	measuredRX, measuredTX := e.measuresRX && rx.isMeasured(estimated.rx), e.measuresTX && tx.isMeasured(estimated.tx)
 	if measuredRX {
 		chosen.rxUS = *rx.measuredUS
 	}

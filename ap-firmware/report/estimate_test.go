@@ -13,7 +13,9 @@ import (
 
 // uplink is a station of a driver that measures no airtime.
 func uplink(packets uint32, bytes uint64, rate nl80211.Bitrate) nl80211.Station {
-	return nl80211.Station{MAC: phone1, Associated: true, RXPackets: packets, RXBytes: bytes, RXBitrate: rate}
+	return nl80211.Station{
+		MAC: phone1, Associated: true, Authorized: true, RXPackets: packets, RXBytes: bytes, RXBitrate: rate,
+	}
 }
 
 func only(t *testing.T, reporter *report.Reporter, station nl80211.Station) *airboundv1.Station {
@@ -63,7 +65,7 @@ func TestEstimateOfOneFrame(t *testing.T) {
 func TestRetriesTakeAirtime(t *testing.T) {
 	var reporter report.Reporter
 	got := only(t, &reporter, nl80211.Station{
-		MAC: phone1, Associated: true, TXPackets: 10, TXRetries: 5, TXBytes: 10 * 1346,
+		MAC: phone1, Associated: true, Authorized: true, TXPackets: 10, TXRetries: 5, TXBytes: 10 * 1346,
 		TXBitrate: nl80211.Bitrate{Kbps: 54_000},
 	})
 	if got.GetTxAirtimeUs() != 15*(20+200) { // 8 * (1346 + 4) bits at 54 Mb/s are 200 us.
@@ -75,7 +77,7 @@ func TestRetriesTakeAirtime(t *testing.T) {
 func TestEachCounterThatWentBackBeginsAnew(t *testing.T) {
 	downlink := func(packets, retries uint32, bytes uint64) nl80211.Station {
 		return nl80211.Station{
-			MAC: phone1, Associated: true, TXPackets: packets, TXRetries: retries, TXBytes: bytes,
+			MAC: phone1, Associated: true, Authorized: true, TXPackets: packets, TXRetries: retries, TXBytes: bytes,
 			TXBitrate: nl80211.Bitrate{Kbps: 54_000},
 		}
 	}
@@ -109,11 +111,11 @@ func TestEstimateFollowsTheRate(t *testing.T) {
 	}{
 		{uplink(1, 1346, fast), 220},
 		{uplink(2, 2*1346, slow), 220 + 20 + 1800},
-		{uplink(2, 2*1346, fast), 2040},                     // Nothing moved.
-		{uplink(3, 3*1346, nl80211.Bitrate{}), 2040},        // No rate yet: accounted for below.
-		{uplink(4, 4*1346, fast), 2040 + 2*220},             //
-		{uplink(1, 1346, fast), 220},                        // A new association.
-		{nl80211.Station{MAC: phone2, Associated: true}, 0}, // phone1 is forgotten.
+		{uplink(2, 2*1346, fast), 2040},                                       // Nothing moved.
+		{uplink(3, 3*1346, nl80211.Bitrate{}), 2040},                          // No rate yet: accounted for below.
+		{uplink(4, 4*1346, fast), 2040 + 2*220},                               //
+		{uplink(1, 1346, fast), 220},                                          // A new association.
+		{nl80211.Station{MAC: phone2, Associated: true, Authorized: true}, 0}, // phone1 is forgotten.
 		{uplink(2, 2*1346, fast), 440},
 	}
 	for i, step := range steps {
@@ -130,7 +132,7 @@ func TestOneRateServesBothDirections(t *testing.T) {
 	if got := only(t, &reporter, station).GetRxAirtimeUs(); got != 220 {
 		t.Fatalf("got %d us, want 220", got)
 	}
-	station = nl80211.Station{MAC: phone2, Associated: true, TXPackets: 1, TXBytes: 1346}
+	station = nl80211.Station{MAC: phone2, Associated: true, Authorized: true, TXPackets: 1, TXBytes: 1346}
 	station.RXBitrate = nl80211.Bitrate{Kbps: 54_000}
 	if got := only(t, &reporter, station).GetTxAirtimeUs(); got != 220 {
 		t.Fatalf("downlink: got %d us, want 220", got)
@@ -172,7 +174,8 @@ func TestMeasuredAirtimeIsTaken(t *testing.T) {
 
 func TestADriverThatMeasuredOnceMeasuresAlways(t *testing.T) {
 	var reporter report.Reporter
-	busy, idle := uplink(9, 9000, nl80211.Bitrate{Kbps: 54_000}), nl80211.Station{MAC: phone2, Associated: true}
+	busy := uplink(9, 9000, nl80211.Bitrate{Kbps: 54_000})
+	idle := nl80211.Station{MAC: phone2, Associated: true, Authorized: true}
 	busy.RXAirtimeUS, busy.TXAirtimeUS = new(uint64(1)), new(uint64(1))
 	idle.RXAirtimeUS, idle.TXAirtimeUS = new(uint64(0)), new(uint64(0))
 	reporter.Next(sample(busy))
@@ -199,7 +202,8 @@ func TestEstimateOnlyGrows(t *testing.T) {
 				Kbps: slowestKbps + random.Uint32N(fastestKbps-slowestKbps), Aggregated: random.IntN(2) == 0,
 			}
 			got := only(t, &reporter, nl80211.Station{
-				MAC: phone1, Associated: true, TXPackets: packets, TXRetries: retries, TXBytes: bytes, TXBitrate: rate,
+				MAC: phone1, Associated: true, Authorized: true,
+				TXPackets: packets, TXRetries: retries, TXBytes: bytes, TXBitrate: rate,
 			}).GetTxAirtimeUs()
 			if got < last {
 				t.Fatalf("airtime went back from %d to %d us", last, got)
@@ -237,4 +241,33 @@ func FuzzEstimate(f *testing.F) {
 			last = got
 		}
 	})
+}
+
+// A driver that measures others, and has 0 for a station whose bytes flow, does not measure that one.
+func TestADurationOf0BesideMeasuredOnesIsNoMeasurement(t *testing.T) {
+	var reporter report.Reporter
+	other := nl80211.Station{
+		MAC: phone2, Associated: true, Authorized: true, RXAirtimeUS: new(uint64(9)), TXAirtimeUS: new(uint64(9)),
+	}
+	next := func(packets uint32, measuredUS uint64) *airboundv1.Station {
+		station := uplink(packets, uint64(packets)*1346, nl80211.Bitrate{Kbps: 54_000}) // 220 us for each
+		station.RXAirtimeUS, station.TXAirtimeUS = &measuredUS, new(uint64(0))
+		return reporter.Next(sample(station, other)).GetStations()[0]
+	}
+	for _, step := range []struct {
+		packets    uint32
+		measuredUS uint64
+		wantUS     uint64
+		want       airboundv1.AirtimeSource
+	}{
+		{227, 0, 0, measured},          // 49 940 us: too little to tell
+		{228, 0, 228 * 220, estimated}, // 50 160 us
+		{1000, 0, 1000 * 220, estimated},
+		{1001, 400, 400, measured}, // It measures after all.
+	} {
+		got := next(step.packets, step.measuredUS)
+		if got.GetRxAirtimeUs() != step.wantUS || got.GetAirtimeSource() != step.want || got.GetTxAirtimeUs() > 0 {
+			t.Errorf("%d packets: %v, want %d us, %v", step.packets, got, step.wantUS, step.want)
+		}
+	}
 }

@@ -6,11 +6,9 @@
 package report
 
 import (
-	"math"
 	"net/netip"
 	"slices"
 
-	"github.com/airbound/airbound/ap-firmware/mac"
 	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -23,9 +21,9 @@ type Sample struct {
 	Kernel      nl80211.Snapshot
 	// Addresses are the stations' IP addresses; nil if they could not be read.
 	Addresses neighbours.Table
-	// IsAuthorized reports whether hostapd has authorized a station; nil while hostapd is not connected. A station that
-	// has left stays in the kernel's table for a moment after hostapd reported its departure.
-	IsAuthorized         func(station mac.Address) bool
+	// IsAuthorized reports whether hostapd has authorized a station; nil if only the kernel is known to say. A station
+	// that has left stays in the kernel's table for a moment after hostapd reported its departure.
+	IsAuthorized         func(station *nl80211.Station) bool
 	Trigger              airboundv1.AccessPointReportTrigger
 	MalformedInputsTotal uint64
 	// EDCA is what the access point's queues do; nil if that is not known.
@@ -38,6 +36,7 @@ type Reporter struct {
 
 	sequence uint64
 	airtime  estimator
+	surveys  surveys
 }
 
 // Next makes the next report. Airtime that the driver does not measure is estimated; see estimate.go.
@@ -45,12 +44,13 @@ func (r *Reporter) Next(sample Sample) *airboundv1.AccessPointReport {
 	r.sequence++
 	stations := associated(sample)
 	airtimes := r.airtime.next(stations)
+	survey, refusal := r.surveys.next(sample.Kernel.Survey)
 	kernel := sample.Kernel.Interface
 	report := &airboundv1.AccessPointReport{
 		Bssid: kernel.MAC[:], Ssid: kernel.SSID, Interface: kernel.Name,
 		Sequence: r.sequence, MonotonicUs: sample.MonotonicUS,
-		Channel:  &airboundv1.Channel{CenterFrequencyMhz: kernel.CenterFrequencyMHz, WidthMhz: kernel.WidthMHz},
-		Survey:   survey(sample.Kernel.Survey),
+		Channel: &airboundv1.Channel{CenterFrequencyMhz: kernel.CenterFrequencyMHz, WidthMhz: kernel.WidthMHz},
+		Survey:  survey, SurveyRefusal: refusal, SurveysRefusedTotal: r.surveys.refusedTotal,
 		Stations: make([]*airboundv1.Station, len(stations)),
 		Trigger:  sample.Trigger, MalformedInputsTotal: sample.MalformedInputsTotal, AgentVersion: r.AgentVersion,
 		Edca: sample.EDCA,
@@ -64,26 +64,17 @@ func (r *Reporter) Next(sample Sample) *airboundv1.AccessPointReport {
 // associated leaves out stations that are only authenticated, that have no keys yet, and that have left.
 func associated(sample Sample) []nl80211.Station {
 	stations := make([]nl80211.Station, 0, len(sample.Kernel.Stations))
-	for _, each := range sample.Kernel.Stations {
-		if each.Associated && (sample.IsAuthorized == nil || sample.IsAuthorized(each.MAC)) {
-			stations = append(stations, each)
+	for i := range sample.Kernel.Stations {
+		each := &sample.Kernel.Stations[i]
+		authorized := each.Authorized
+		if sample.IsAuthorized != nil {
+			authorized = sample.IsAuthorized(each)
+		}
+		if each.Associated && authorized {
+			stations = append(stations, *each)
 		}
 	}
 	return stations
-}
-
-func survey(in *nl80211.Survey) *airboundv1.ChannelSurvey {
-	if in == nil || in.ActiveMS == nil {
-		return nil
-	}
-	return &airboundv1.ChannelSurvey{
-		ActiveUs: usOfMS(*in.ActiveMS), BusyUs: usOfMS(in.BusyMS), RxUs: usOfMS(in.RXMS), TxUs: usOfMS(in.TXMS),
-	}
-}
-
-func usOfMS(ms uint64) uint64 {
-	const usPerMS = 1000
-	return min(ms, math.MaxUint64/usPerMS) * usPerMS
 }
 
 func station(in *nl80211.Station, air airtime, addresses []netip.Addr) *airboundv1.Station {
@@ -98,6 +89,7 @@ func station(in *nl80211.Station, air airtime, addresses []netip.Addr) *airbound
 		ConnectedTimeMs: uint64(in.ConnectedSeconds) * msPerSecond,
 		Aggregates:      in.RXBitrate.Aggregated || in.TXBitrate.Aggregated,
 		IpAddresses:     make([][]byte, len(addresses)),
+		VlanInterface:   in.VLAN, FourAddress: in.FourAddress,
 	}
 	for i, address := range addresses {
 		out.IpAddresses[i] = address.AsSlice()

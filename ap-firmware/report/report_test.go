@@ -3,8 +3,8 @@
 package report_test
 
 import (
-	"math"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -43,10 +43,12 @@ func TestEveryFieldArrives(t *testing.T) {
 				FrequencyMHz: 5180, InUse: true, ActiveMS: new(uint64(10_000)), BusyMS: 6000, RXMS: 3000, TXMS: 2000,
 			},
 			Stations: []nl80211.Station{{
-				MAC: phone1, Associated: true, SignalDBM: new(int8(-61)), RXBytes: 1 << 40, TXBytes: 7, RXPackets: 11,
+				MAC: phone1, Associated: true, Authorized: true,
+				SignalDBM: new(int8(-61)), RXBytes: 1 << 40, TXBytes: 7, RXPackets: 11,
 				TXPackets: 12, TXRetries: 13, TXFailed: 14, RXBitrate: nl80211.Bitrate{Kbps: 54_000},
 				TXBitrate:   nl80211.Bitrate{Kbps: 433_300, Aggregated: true},
 				RXAirtimeUS: new(uint64(5_000_000)), TXAirtimeUS: new(uint64(600)), ConnectedSeconds: 90,
+				VLAN: "wlan0.20", FourAddress: true,
 			}},
 		},
 		Addresses: neighbours.Table{
@@ -93,6 +95,8 @@ func TestEveryFieldArrives(t *testing.T) {
 				AirtimeSource:   measured,
 				ConnectedTimeMs: 90_000,
 				Aggregates:      true,
+				VlanInterface:   "wlan0.20",
+				FourAddress:     true,
 				IpAddresses:     [][]byte{{10, 0, 0, 11}, netip.MustParseAddr("fe80::11").AsSlice()},
 			},
 		},
@@ -111,7 +115,7 @@ func TestEveryFieldArrives(t *testing.T) {
 
 func TestWhatTheDriverDoesNotReportIsAbsent(t *testing.T) {
 	var reporter report.Reporter
-	got := reporter.Next(sample(nl80211.Station{MAC: phone1, Associated: true}))
+	got := reporter.Next(sample(nl80211.Station{MAC: phone1, Associated: true, Authorized: true}))
 	if got.GetSurvey() != nil || got.GetStations()[0].SignalDbm != nil {
 		t.Fatalf("got %v, want neither a survey nor a signal", got)
 	}
@@ -122,34 +126,19 @@ func TestWhatTheDriverDoesNotReportIsAbsent(t *testing.T) {
 	}
 }
 
-func TestAbsurdSurveyDoesNotWrap(t *testing.T) {
-	var reporter report.Reporter
-	in := sample()
-	// 2^61 ms * 1000 is 0 in 64 bits.
-	in.Kernel.Survey = &nl80211.Survey{
-		FrequencyMHz: 2437,
-		ActiveMS:     new(uint64(1 << 61)),
-		BusyMS:       5,
-		RXMS:         math.MaxUint64,
-	}
-	const most = math.MaxUint64 / 1000 * 1000
-	if got := reporter.Next(
-		in,
-	).GetSurvey(); got.GetActiveUs() != most || got.GetRxUs() != most ||
-		got.GetBusyUs() != 5000 {
-		t.Fatalf("survey is %v, want %d us at most", got, uint64(most))
-	}
-}
-
 func TestWhoIsAssociated(t *testing.T) {
-	stations := []nl80211.Station{{MAC: phone1, Associated: true}, {MAC: phone2}}
+	withoutKeys := mac.Address{2, 0, 0, 0, 3, 0}
+	stations := []nl80211.Station{
+		{MAC: phone1, Associated: true, Authorized: true}, {MAC: phone2}, {MAC: withoutKeys, Associated: true},
+	}
 	tests := map[string]struct {
-		isAuthorized func(mac.Address) bool
+		isAuthorized func(*nl80211.Station) bool
 		want         []mac.Address
 	}{
-		"hostapd is away":      {nil, []mac.Address{phone1}},
-		"hostapd has everyone": {func(mac.Address) bool { return true }, []mac.Address{phone1}},
-		"hostapd has another":  {func(station mac.Address) bool { return station == phone2 }, nil},
+		"the kernel alone":     {nil, []mac.Address{phone1}},
+		"hostapd has everyone": {func(*nl80211.Station) bool { return true }, []mac.Address{phone1, withoutKeys}},
+		"hostapd has another":  {func(station *nl80211.Station) bool { return station.MAC == phone2 }, nil},
+		"hostapd was first":    {func(*nl80211.Station) bool { return false }, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -157,8 +146,12 @@ func TestWhoIsAssociated(t *testing.T) {
 			in := sample(stations...)
 			in.IsAuthorized = test.isAuthorized
 			got := reporter.Next(in).GetStations()
-			if len(got) != len(test.want) || len(got) == 1 && mac.Address(got[0].GetMac()) != test.want[0] {
-				t.Fatalf("got %v, want %v", got, test.want)
+			var macs []mac.Address
+			for _, station := range got {
+				macs = append(macs, mac.Address(station.GetMac()))
+			}
+			if !slices.Equal(macs, test.want) {
+				t.Fatalf("got %v, want %v", macs, test.want)
 			}
 		})
 	}
@@ -175,7 +168,9 @@ func TestAStationAggregatesIfEitherOfItsRatesIsOf80211nOrLater(t *testing.T) {
 		"downlink": {nl80211.Bitrate{Kbps: 6_000}, later, true},
 	} {
 		var reporter report.Reporter
-		station := nl80211.Station{MAC: phone1, Associated: true, RXBitrate: test.rx, TXBitrate: test.tx}
+		station := nl80211.Station{
+			MAC: phone1, Associated: true, Authorized: true, RXBitrate: test.rx, TXBitrate: test.tx,
+		}
 		if got := reporter.Next(sample(station)).GetStations()[0]; got.GetAggregates() != test.want {
 			t.Errorf("%s: %v", name, got)
 		}

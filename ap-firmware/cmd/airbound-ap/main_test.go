@@ -97,7 +97,7 @@ func TestHostapdControlFollowsTheInterface(t *testing.T) {
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	options.register(flags)
 	err := errors.Join(flags.Parse([]string{"--controller", "[::1]:50051", "--interface", "phy0-ap0"}), options.check())
-	if err != nil || options.hostapdControl != "/run/hostapd/phy0-ap0" || options.interval != time.Second {
+	if err != nil || options.hostapdControl != "/var/run/hostapd/phy0-ap0" || options.interval != time.Second {
 		t.Fatalf("got %+v, %v", options, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/airbound/airbound/ap-firmware/hostapd"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/report"
 	"github.com/airbound/airbound/internal/command"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -62,7 +63,8 @@ func once(ctx context.Context, options onceOptions, kernel sockets, logger *slog
 	if err != nil {
 		return err
 	}
-	addresses, err := sampler.Addresses(snapshot.Interface.Index)
+	indexes := snapshot.Indexes()
+	addresses, err := sampler.Addresses(indexes[0], indexes[1:]...)
 	if err != nil {
 		logger.Warn("cannot read the stations' IP addresses", "error", err)
 	}
@@ -72,7 +74,7 @@ func once(ctx context.Context, options onceOptions, kernel sockets, logger *slog
 		Trigger:              airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_INTERVAL,
 	}
 	if associations.Known() {
-		sample.IsAuthorized = associations.Has
+		sample.IsAuthorized = func(station *nl80211.Station) bool { return associations.Has(station.MAC) }
 	}
 	reporter := report.Reporter{AgentVersion: version}
 	message := reporter.Next(sample)
@@ -99,6 +101,9 @@ func queryHostapd(
 		return associations, fmt.Errorf("socket serves %q, not %s", status.Interfaces, options.interfaceName)
 	}
 	stations, err := client.Stations(ctx)
+	if errors.Is(err, hostapd.ErrNoList) {
+		return associations, nil // The kernel's flags are as good.
+	}
 	if err != nil {
 		return associations, err
 	}

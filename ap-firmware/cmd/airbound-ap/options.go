@@ -29,7 +29,7 @@ type bssOptions struct {
 func (o *bssOptions) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.interfaceName, "interface", "", "wireless `INTERFACE` of the BSS (required)")
 	flags.StringVar(&o.hostapdControl, "hostapd-control", "",
-		"`PATH` of hostapd's control socket for the interface (default /run/hostapd/INTERFACE)")
+		"`PATH` of hostapd's control socket for the interface (default /var/run/hostapd/INTERFACE)")
 }
 
 func (o *bssOptions) check() error {
@@ -41,7 +41,8 @@ func (o *bssOptions) check() error {
 		return fmt.Errorf("--interface %q is not the name of an interface", o.interfaceName)
 	}
 	if o.hostapdControl == "" {
-		o.hostapdControl = filepath.Join("/run/hostapd", o.interfaceName)
+		// OpenWrt's place; on other systems /var/run is a link to /run.
+		o.hostapdControl = filepath.Join("/var/run/hostapd", o.interfaceName)
 	}
 	return nil
 }

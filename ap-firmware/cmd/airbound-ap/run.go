@@ -46,7 +46,7 @@ func runCommand(kernel sockets) command.Command {
 		Examples: []string{
 			"airbound-ap --controller 192.0.2.1:50051 --interface wlan0 --token-file /etc/airbound/token",
 			"airbound-ap --controller c1.example:50051 --controller c2.example:50051 --interface wlan0",
-			"airbound-ap run --controller 192.0.2.1:50051 --interface wlan0 --hostapd-control /var/run/hostapd/wlan0",
+			"airbound-ap run --controller 192.0.2.1:50051 --interface wlan0 --hostapd-control /tmp/hostapd/wlan0",
 			"airbound-ap --controller 192.0.2.1:50051 --interface wlan0 --hostapd-config /etc/hostapd/hostapd.conf",
 		},
 		Flags: options.register, Check: options.check,
@@ -64,13 +64,16 @@ func runCommand(kernel sockets) command.Command {
 	}
 }
 
-// sockets are the two ways into the kernel; tests have others.
+// sockets are the ways into the kernel; tests have others.
 type sockets struct {
 	wireless func(malformed func(error)) (*nl80211.Client, error)
 	routing  func(malformed func(error)) (*neighbours.Client, error)
+	events   func() (nl80211.EventSource, error)
 }
 
-func realKernel() sockets { return sockets{wireless: nl80211.Dial, routing: neighbours.Dial} }
+func realKernel() sockets {
+	return sockets{wireless: nl80211.Dial, routing: neighbours.Dial, events: nl80211.DialEvents}
+}
 
 func (s sockets) sampler(interfaceName string, malformed func(error)) *agent.Kernel {
 	return agent.NewKernel(interfaceName,
@@ -114,11 +117,16 @@ func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.L
 
 	ctx, cancel := context.WithCancel(ctx)
 	in := inputs{
-		updates: watcher.Updates(), connected: make(chan bool), commands: make(chan *airboundv1.AccessPointCommand),
+		updates: watcher.Updates(), stations: make(chan nl80211.StationEvent), connected: make(chan bool),
+		commands: make(chan *airboundv1.AccessPointCommand),
 	}
 	outgoing := make(chan *request)
 	var group sync.WaitGroup
 	group.Go(func() { watcher.Run(ctx) })
+	group.Go(func() {
+		nl80211.Follow(ctx, kernel.events, func(event nl80211.StationEvent) { send(ctx, in.stations, event) },
+			refuse, logger)
+	})
 	stopped := make(chan error, 1)
 	group.Go(func() {
 		loop(ctx, worker, in, outgoing)
@@ -139,6 +147,7 @@ func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.L
 // inputs are what the loop waits for.
 type inputs struct {
 	updates   <-chan hostapd.Update
+	stations  chan nl80211.StationEvent
 	connected chan bool
 	commands  chan *airboundv1.AccessPointCommand
 }
@@ -162,6 +171,8 @@ func loop(ctx context.Context, worker *agent.Agent, in inputs, outgoing chan<- *
 		case update := <-in.updates:
 			worker.Update(monotonicUS(), update)
 			drain(worker, in.updates)
+		case event := <-in.stations:
+			worker.StationEvent(monotonicUS(), event)
 		case <-timer.C:
 		}
 		if report := worker.Wake(monotonicUS()); report != nil {

@@ -46,6 +46,7 @@ type cell struct {
 	t       *testing.T
 	kernel  nl80211test.Kernel
 	routing neighbourstest.Kernel
+	events  nl80211test.Events
 	hostapd *hostapdtest.Server
 	options runOptions
 
@@ -156,7 +157,7 @@ func (c *cell) setStations(macs ...mac.Address) {
 	}
 	for i, station := range macs {
 		device.Stations = append(device.Stations, nl80211.Station{
-			MAC: station, Associated: true, RXBytes: uint64(i+1) * 1_000_000, RXPackets: 700,
+			MAC: station, Associated: true, Authorized: true, RXBytes: uint64(i+1) * 1_000_000, RXPackets: 700,
 			RXBitrate: nl80211.Bitrate{Kbps: 54_000},
 		})
 	}
@@ -197,6 +198,7 @@ func (c *cell) sockets() sockets {
 		routing: func(malformed func(error)) (*neighbours.Client, error) {
 			return neighbours.New(c.routing.Dial(), malformed), nil
 		},
+		events: c.events.Dial,
 	}
 }
 

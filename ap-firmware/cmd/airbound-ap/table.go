@@ -32,6 +32,8 @@ func printTable(stdout io.Writer, message *airboundv1.AccessPointReport) error {
 			share(survey.GetTxUs()),
 			float64(survey.GetActiveUs())/1e6,
 		)
+	} else if refusal := message.GetSurveyRefusal(); refusal != "" {
+		fmt.Fprintf(&page, "the driver's survey of the channel is refused: %s\n", refusal)
 	} else {
 		fmt.Fprintln(&page, "the driver gives no survey of the channel")
 	}

@@ -20,6 +20,10 @@ func encodeInterface(in nl80211.Interface) ([]byte, error) {
 	out.Uint32(unix.NL80211_ATTR_IFINDEX, in.Index)
 	out.String(unix.NL80211_ATTR_IFNAME, in.Name)
 	out.Uint32(unix.NL80211_ATTR_IFTYPE, in.Type)
+	out.Uint32(unix.NL80211_ATTR_WIPHY, in.Wiphy)
+	if in.FourAddress {
+		out.Uint8(unix.NL80211_ATTR_4ADDR, 1)
+	}
 	out.Bytes(unix.NL80211_ATTR_MAC, in.MAC[:])
 	if len(in.SSID) > 0 {
 		out.Bytes(unix.NL80211_ATTR_SSID, in.SSID)
@@ -77,7 +81,7 @@ func EncodeStation(in nl80211.Station) ([]byte, error) {
 		if in.TXAirtimeUS != nil {
 			info.Uint64(unix.NL80211_STA_INFO_TX_DURATION, *in.TXAirtimeUS)
 		}
-		info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS, stationFlags(in.Associated, in.WMM))
+		info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS, stationFlags(in.Associated, in.Authorized, in.WMM))
 		return nil
 	})
 	return encode(out)

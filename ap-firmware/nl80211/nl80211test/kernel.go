@@ -193,7 +193,7 @@ func orEOF(messages []genetlink.Message, err error) ([]genetlink.Message, error)
 }
 
 // stationFlags is struct nl80211_sta_flag_update with AUTHORIZED, WME, AUTHENTICATED and ASSOCIATED in its mask.
-func stationFlags(associated, wmm bool) []byte {
+func stationFlags(associated, isAuthorized, wmm bool) []byte {
 	const (
 		authorized    = 1 << unix.NL80211_STA_FLAG_AUTHORIZED
 		hasWMM        = 1 << unix.NL80211_STA_FLAG_WME
@@ -202,7 +202,10 @@ func stationFlags(associated, wmm bool) []byte {
 	)
 	set := uint32(authenticated)
 	if associated {
-		set |= authorized | isAssociated
+		set |= isAssociated
+	}
+	if isAuthorized {
+		set |= authorized
 	}
 	if wmm {
 		set |= hasWMM

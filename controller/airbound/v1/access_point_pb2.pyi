@@ -54,7 +54,7 @@ class AccessPointServiceConnectResponse(_message.Message):
     def __init__(self, command: _Optional[_Union[AccessPointCommand, _Mapping]] = ...) -> None: ...
 
 class AccessPointReport(_message.Message):
-    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca")
+    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     INTERFACE_FIELD_NUMBER: _ClassVar[int]
@@ -67,6 +67,8 @@ class AccessPointReport(_message.Message):
     MALFORMED_INPUTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
     EDCA_FIELD_NUMBER: _ClassVar[int]
+    SURVEY_REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    SURVEYS_REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
     bssid: bytes
     ssid: bytes
     interface: str
@@ -79,7 +81,9 @@ class AccessPointReport(_message.Message):
     malformed_inputs_total: int
     agent_version: str
     edca: EdcaState
-    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ...) -> None: ...
+    survey_refusal: str
+    surveys_refused_total: int
+    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ...) -> None: ...
 
 class Channel(_message.Message):
     __slots__ = ("center_frequency_mhz", "width_mhz")
@@ -102,7 +106,7 @@ class ChannelSurvey(_message.Message):
     def __init__(self, active_us: _Optional[int] = ..., busy_us: _Optional[int] = ..., rx_us: _Optional[int] = ..., tx_us: _Optional[int] = ...) -> None: ...
 
 class Station(_message.Message):
-    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses")
+    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses", "vlan_interface", "four_address")
     MAC_FIELD_NUMBER: _ClassVar[int]
     SIGNAL_DBM_FIELD_NUMBER: _ClassVar[int]
     RX_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -119,6 +123,8 @@ class Station(_message.Message):
     CONNECTED_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     AGGREGATES_FIELD_NUMBER: _ClassVar[int]
     IP_ADDRESSES_FIELD_NUMBER: _ClassVar[int]
+    VLAN_INTERFACE_FIELD_NUMBER: _ClassVar[int]
+    FOUR_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     mac: bytes
     signal_dbm: int
     rx_bytes: int
@@ -135,7 +141,9 @@ class Station(_message.Message):
     connected_time_ms: int
     aggregates: bool
     ip_addresses: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    vlan_interface: str
+    four_address: bool
+    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ...) -> None: ...
 
 class Edca(_message.Message):
     __slots__ = ("category", "aifsn", "cw_min", "cw_max", "txop_limit")

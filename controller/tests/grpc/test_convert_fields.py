@@ -85,12 +85,16 @@ def test_every_field_of_an_access_points_report() -> None:
                 connected_time_ms=21,
                 aggregates=True,
                 ip_addresses=[IPV4, IPV6],
+                vlan_interface="wlan0.20",
+                four_address=True,
             )
         ],
         trigger=access_point_pb2.ACCESS_POINT_REPORT_TRIGGER_INTERVAL,
         malformed_inputs_total=5,
         agent_version="1.2.3",
         edca=EDCA,
+        survey_refusal="the busy time exceeds the channel's",
+        surveys_refused_total=6,
     )
     assert unset(message) == []
     expected = Station(

@@ -295,7 +295,7 @@ type AccessPointReport struct {
 	// When the samples were taken, on the access point's monotonic clock.
 	MonotonicUs uint64   `protobuf:"varint,5,opt,name=monotonic_us,json=monotonicUs,proto3" json:"monotonic_us,omitempty"`
 	Channel     *Channel `protobuf:"bytes,6,opt,name=channel,proto3" json:"channel,omitempty"`
-	// Absent if the driver gives no survey.
+	// Absent if the driver gives no survey, or one that cannot be true.
 	Survey *ChannelSurvey `protobuf:"bytes,7,opt,name=survey,proto3" json:"survey,omitempty"`
 	// Every station that is associated now.
 	Stations []*Station `protobuf:"bytes,8,rep,name=stations,proto3" json:"stations,omitempty"`
@@ -306,9 +306,13 @@ type AccessPointReport struct {
 	// Version of the agent.
 	AgentVersion string `protobuf:"bytes,11,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
 	// Absent from an agent that knows nothing of EDCA parameters.
-	Edca          *EdcaState `protobuf:"bytes,12,opt,name=edca,proto3" json:"edca,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Edca *EdcaState `protobuf:"bytes,12,opt,name=edca,proto3" json:"edca,omitempty"`
+	// Why the driver's survey cannot be true, in the words of the agent; empty if it is there or the driver gives none.
+	SurveyRefusal string `protobuf:"bytes,13,opt,name=survey_refusal,json=surveyRefusal,proto3" json:"survey_refusal,omitempty"`
+	// Surveys that were refused since the agent started.
+	SurveysRefusedTotal uint64 `protobuf:"varint,14,opt,name=surveys_refused_total,json=surveysRefusedTotal,proto3" json:"surveys_refused_total,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *AccessPointReport) Reset() {
@@ -423,6 +427,20 @@ func (x *AccessPointReport) GetEdca() *EdcaState {
 		return x.Edca
 	}
 	return nil
+}
+
+func (x *AccessPointReport) GetSurveyRefusal() string {
+	if x != nil {
+		return x.SurveyRefusal
+	}
+	return ""
+}
+
+func (x *AccessPointReport) GetSurveysRefusedTotal() uint64 {
+	if x != nil {
+		return x.SurveysRefusedTotal
+	}
+	return 0
 }
 
 type Channel struct {
@@ -573,7 +591,12 @@ type Station struct {
 	// Whether the station's frames may be aggregated: one of its two rates is one of 802.11n or later (HT, VHT, HE, EHT).
 	Aggregates bool `protobuf:"varint,15,opt,name=aggregates,proto3" json:"aggregates,omitempty"`
 	// IP addresses of the station by the access point's neighbour table, 4 or 16 octets each; empty if it knows none.
-	IpAddresses   [][]byte `protobuf:"bytes,16,rep,name=ip_addresses,json=ipAddresses,proto3" json:"ip_addresses,omitempty"`
+	IpAddresses [][]byte `protobuf:"bytes,16,rep,name=ip_addresses,json=ipAddresses,proto3" json:"ip_addresses,omitempty"`
+	// Network interface that the access point made for the station's VLAN, or for it alone if it is a WDS peer; empty if
+	// the station is on the BSS's own.
+	VlanInterface string `protobuf:"bytes,17,opt,name=vlan_interface,json=vlanInterface,proto3" json:"vlan_interface,omitempty"`
+	// Whether the station's frames have four addresses (WDS): it is a bridge, with other hosts behind it.
+	FourAddress   bool `protobuf:"varint,18,opt,name=four_address,json=fourAddress,proto3" json:"four_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -718,6 +741,20 @@ func (x *Station) GetIpAddresses() [][]byte {
 		return x.IpAddresses
 	}
 	return nil
+}
+
+func (x *Station) GetVlanInterface() string {
+	if x != nil {
+		return x.VlanInterface
+	}
+	return ""
+}
+
+func (x *Station) GetFourAddress() bool {
+	if x != nil {
+		return x.FourAddress
+	}
+	return false
 }
 
 // Edca is how one queue contends for the air (IEEE Std 802.11-2020, 10.23.2).
@@ -1049,7 +1086,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	" AccessPointServiceConnectRequest\x126\n" +
 	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"^\n" +
 	"!AccessPointServiceConnectResponse\x129\n" +
-	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xf8\x03\n" +
+	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xd3\x04\n" +
 	"\x11AccessPointReport\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\fR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x12\x1c\n" +
@@ -1063,7 +1100,9 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\x16malformed_inputs_total\x18\n" +
 	" \x01(\x04R\x14malformedInputsTotal\x12#\n" +
 	"\ragent_version\x18\v \x01(\tR\fagentVersion\x12*\n" +
-	"\x04edca\x18\f \x01(\v2\x16.airbound.v1.EdcaStateR\x04edca\"X\n" +
+	"\x04edca\x18\f \x01(\v2\x16.airbound.v1.EdcaStateR\x04edca\x12%\n" +
+	"\x0esurvey_refusal\x18\r \x01(\tR\rsurveyRefusal\x122\n" +
+	"\x15surveys_refused_total\x18\x0e \x01(\x04R\x13surveysRefusedTotal\"X\n" +
 	"\aChannel\x120\n" +
 	"\x14center_frequency_mhz\x18\x01 \x01(\rR\x12centerFrequencyMhz\x12\x1b\n" +
 	"\twidth_mhz\x18\x02 \x01(\rR\bwidthMhz\"o\n" +
@@ -1071,7 +1110,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\tactive_us\x18\x01 \x01(\x04R\bactiveUs\x12\x17\n" +
 	"\abusy_us\x18\x02 \x01(\x04R\x06busyUs\x12\x13\n" +
 	"\x05rx_us\x18\x03 \x01(\x04R\x04rxUs\x12\x13\n" +
-	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\xc8\x04\n" +
+	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\x92\x05\n" +
 	"\aStation\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\"\n" +
 	"\n" +
@@ -1095,7 +1134,9 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\n" +
 	"aggregates\x18\x0f \x01(\bR\n" +
 	"aggregates\x12!\n" +
-	"\fip_addresses\x18\x10 \x03(\fR\vipAddressesB\r\n" +
+	"\fip_addresses\x18\x10 \x03(\fR\vipAddresses\x12%\n" +
+	"\x0evlan_interface\x18\x11 \x01(\tR\rvlanInterface\x12!\n" +
+	"\ffour_address\x18\x12 \x01(\bR\vfourAddressB\r\n" +
 	"\v_signal_dbm\"\xa2\x01\n" +
 	"\x04Edca\x127\n" +
 	"\bcategory\x18\x01 \x01(\x0e2\x1b.airbound.v1.AccessCategoryR\bcategory\x12\x14\n" +
