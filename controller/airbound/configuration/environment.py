@@ -39,6 +39,7 @@ NOT_OURS = frozenset(
         f"{PREFIX}KERNEL_TARBALL",
         f"{PREFIX}LAB_KERNEL",
         f"{PREFIX}LAB_PYTHON",
+        f"{PREFIX}LIVE_IMAGE",
         f"{PREFIX}LOAD_BALANCER_IMAGE",
         f"{PREFIX}OPERATORS_ADDRESS",
         f"{PREFIX}OPERATORS_PORT",

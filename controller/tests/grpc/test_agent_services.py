@@ -119,6 +119,7 @@ MOST = {
     FIELD.TYPE_UINT64: 2**64 - 1,
 }
 IFNAME_MAX_BYTES = 15
+SURVEY_REFUSAL_MAX_BYTES = 100  # a sentence with two numbers of 20 digits
 MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
     "terminal": (
         terminal_pb2.TerminalServiceConnectRequest,
@@ -132,6 +133,8 @@ MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
             "bssid": 6,
             "ssid": SSID_MAX_BYTES,
             "interface": IFNAME_MAX_BYTES,
+            "vlan_interface": IFNAME_MAX_BYTES,
+            "survey_refusal": SURVEY_REFUSAL_MAX_BYTES,
             "ip_addresses": 16,
             "agent_version": 4 * VERSION_MAX_CHARACTERS,
             "refusal": 4 * REFUSAL_MAX_CHARACTERS,
