@@ -95,7 +95,7 @@ shown_after() {
 	began_s=$(date +%s.%N)
 	wait_for "$READY_WITHIN_S" "the mode in Prometheus" prometheus_has "count($query)" 1
 	first_s=$(prometheus_value "min_over_time(timestamp($query)[$(($(date +%s) - ${began_s%.*} + 2))s:1s])")
-	awk -v first="$first_s" -v began="$began_s" 'BEGIN { printf "%.1f", first > began ? first - began : 0 }'
+	awk -v first="$first_s" -v began="$began_s" 'BEGIN { printf "%.1f", (first > began ? first - began : 0) }'
 }
 
 demo_modes() {
@@ -103,7 +103,7 @@ demo_modes() {
 	with=$(compose_live "$MODE_S")
 	shown=$(shown_after observe)
 	printf '    observe in Prometheus after %s s\n' "$shown"
-	[[ ${shown%.*} -le SHOWN_AFTER_MAX_S ]] || die "it is to be there within a scrape"
+	[[ $shown =~ ^[0-9]+\.[0-9]$ && ${shown%.*} -le SHOWN_AFTER_MAX_S ]] || die "it is to be there within a scrape"
 	sleep "$SETTLED_AFTER_S"
 	without=$(compose_live "$MODE_S")
 	printf '    control in Prometheus after %s s\n' "$(shown_after control)"
