@@ -8,6 +8,7 @@ SHOWN_WITHIN_S=120
 COMPARED_S=90
 MODE_S=60
 SETTLED_AFTER_S=10
+SHOWN_AFTER_MAX_S=5
 
 live_image() {
 	COMPOSE_PROFILES=demo compose build live
@@ -87,13 +88,25 @@ demo_compared() {
 	airbound cells
 }
 
+# shown_after MODE: switches, and prints how long after that Prometheus had its first sample of it, in seconds.
+shown_after() {
+	local query="airbound_cell_control_info{mode=\"$1\"}" began_s first_s
+	airbound mode "$1" >/dev/null
+	began_s=$(date +%s.%N)
+	wait_for "$READY_WITHIN_S" "the mode in Prometheus" prometheus_has "count($query)" 1
+	first_s=$(prometheus_value "min_over_time(timestamp($query)[$(($(date +%s) - ${began_s%.*} + 2))s:1s])")
+	awk -v first="$first_s" -v began="$began_s" 'BEGIN { printf "%.1f", (first > began ? first - began : 0) }'
+}
+
 demo_modes() {
-	local with without again
+	local with without again shown
 	with=$(compose_live "$MODE_S")
-	airbound mode observe >/dev/null
+	shown=$(shown_after observe)
+	printf '    observe in Prometheus after %s s\n' "$shown"
+	[[ $shown =~ ^[0-9]+\.[0-9]$ && ${shown%.*} -le SHOWN_AFTER_MAX_S ]] || die "it is to be there within a scrape"
 	sleep "$SETTLED_AFTER_S"
 	without=$(compose_live "$MODE_S")
-	airbound mode control >/dev/null
+	printf '    control in Prometheus after %s s\n' "$(shown_after control)"
 	sleep "$SETTLED_AFTER_S"
 	again=$(compose_live "$MODE_S")
 	printf '    RTT in modes control, observe, control: %s, %s, %s ms\n' "$with" "$without" "$again"
