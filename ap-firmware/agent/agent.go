@@ -75,7 +75,7 @@ type recentEvent struct {
 }
 
 // eventsPrecede is how long a station is what hostapd's event said, whatever the kernel says, if hostapd has no list.
-// hostapd reports first and then tells the kernel, within milliseconds.
+// hostapd reports first and then changes the kernel's table, within milliseconds.
 const eventsPrecede = time.Second
 
 // New makes an agent without a controller. It writes back what an earlier one left.

@@ -45,7 +45,7 @@ func (c *cell) only(what string, trigger airboundv1.AccessPointReportTrigger, wa
 	}
 }
 
-// A hostapd without a list reports before it tells the kernel: for a moment its events count, then the kernel's flags.
+// A hostapd without a list reports before the kernel's flag is set: for a moment its events count, then the flags.
 func TestEventsOfAHostapdWithoutAListPrecedeTheKernel(t *testing.T) {
 	t.Parallel()
 	c := newCell(t, time.Minute)
