@@ -110,9 +110,9 @@ class Outbox:
         self._lost(replica)
 
     def _keep(self, replica: str, messages: list[replica_pb2.ReplicaMessage]) -> None:
-        self._again_at_s[replica] = asyncio.get_running_loop().time() + AGAIN_S
         messages += self._waiting.pop(replica, [])
         if len(messages) < WAITING_MAX:
             self._waiting[replica] = messages
+            self._again_at_s[replica] = asyncio.get_running_loop().time() + AGAIN_S
         else:
             self.dropped_total += len(messages)
