@@ -3,6 +3,7 @@ module github.com/airbound/airbound
 go 1.26.0
 
 require (
+	github.com/cilium/ebpf v0.22.0
 	github.com/mdlayher/genetlink v1.4.0
 	github.com/mdlayher/netlink v1.11.2
 	golang.org/x/net v0.60.0

@@ -50,6 +50,8 @@ type Command struct {
 	Examples []string
 	// Flags registers the flags.
 	Flags func(flags *flag.FlagSet)
+	// Config, unless nil, gives the command the flag --config.
+	Config *ConfigFile
 	// Check returns what is wrong with the flags' values; nil checks nothing.
 	Check func() error
 	// Run returns an exit code, and an error to print.
@@ -102,6 +104,9 @@ func (p *Program) run(ctx context.Context, c *Command, arguments []string, stdou
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // The flag package would print the usage after every error.
 	c.Flags(flags)
+	if c.Config != nil {
+		c.Config.Flags(flags)
+	}
 	err := flags.Parse(arguments)
 	if errors.Is(err, flag.ErrHelp) {
 		p.commandHelp(c, flags, stdout)
@@ -113,8 +118,16 @@ func (p *Program) run(ctx context.Context, c *Command, arguments []string, stdou
 	if err != nil {
 		return ExitUsage, fmt.Errorf("%w; see %s %s --help", err, p.Name, c.Name)
 	}
+	if c.Config != nil {
+		if err := c.Config.Apply(flags); err != nil {
+			return ExitUsage, err
+		}
+	}
 	if c.Check != nil {
 		if err := c.Check(); err != nil {
+			if c.Config != nil {
+				err = c.Config.Explain(err, flags)
+			}
 			return ExitUsage, err
 		}
 	}

@@ -27,8 +27,8 @@ func (s *Security) Flags(flags *flag.FlagSet, directory string) {
 		"`FILE` with the token that enrols this device at its first start; not read if it is enrolled")
 	flags.StringVar(&s.Token, "token", "",
 		"the `TOKEN` itself; other users of the device can see it, --token-file is better")
-	flags.Func("enroll", "`ADDR:PORT` where the controller enrols devices (default: port "+EnrolmentPort+
-		" of --controller); may be given several times", appendTo(&s.Enrolment))
+	Repeated(flags, &s.Enrolment, "enroll", "`ADDR:PORT` where the controller enrols devices (default: port "+
+		EnrolmentPort+" of --controller); may be given several times")
 	flags.BoolVar(&s.PlainText, "plain-text", false,
 		"connect without TLS and without a certificate: anybody on the way can read and change everything; for labs")
 }

@@ -16,15 +16,8 @@ type Controller struct{ Addresses []string }
 
 // Flags registers the flag.
 func (c *Controller) Flags(flags *flag.FlagSet) {
-	flags.Func("controller", "`ADDR:PORT` of the controller (required); may be given several times, and a name may "+
-		"have several addresses: each attempt takes one of all of them at random", appendTo(&c.Addresses))
-}
-
-func appendTo(values *[]string) func(string) error {
-	return func(value string) error {
-		*values = append(*values, value)
-		return nil
-	}
+	Repeated(flags, &c.Addresses, "controller", "`ADDR:PORT` of the controller (required); may be given several "+
+		"times, and a name may have several addresses: each attempt takes one of all of them at random")
 }
 
 // Check returns what is wrong with the flag's values.

@@ -67,6 +67,8 @@ type Config struct {
 	// Denied, unless nil, is called with the error if a controller refused the agent itself, and with nil when it has
 	// accepted the stream.
 	Denied func(error)
+	// Failed, unless nil, is called with why a stream could not be opened or ended, before the next attempt.
+	Failed func(error)
 	// Hopeless, unless nil, reports whether the next attempt will hardly succeed. The wait before it is a long one.
 	Hopeless func() bool
 
@@ -99,6 +101,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.Denied == nil {
 		cfg.Denied = func(error) {}
+	}
+	if cfg.Failed == nil {
+		cfg.Failed = func(error) {}
 	}
 	if cfg.Hopeless == nil {
 		cfg.Hopeless = func() bool { return false }
@@ -180,6 +185,7 @@ func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp
 			log.forget()
 		}
 		delay := wait.Next()
+		cfg.Failed(err)
 		isDenied := isDenied(err)
 		if isDenied {
 			cfg.Denied(err)

@@ -37,14 +37,19 @@ type Config struct {
 	// Logger takes a line per change; nil takes slog.Default().
 	Logger *slog.Logger
 
-	// Others in some tests: the clock, the back-off of enrolment, and the longest time until the clock is read again.
-	wall                                     func() time.Time
-	enrolWaitMin, enrolWaitMax, pollInterval time.Duration
+	// Others in some tests: the clock, the back-offs of enrolment, and the longest time until the clock is read again.
+	wall                           func() time.Time
+	enrolWaitMin, enrolWaitMax     time.Duration
+	refusedWaitMin, refusedWaitMax time.Duration
+	pollInterval                   time.Duration
 }
 
 const (
 	enrolWaitMinDefault = time.Second
 	enrolWaitMaxDefault = time.Minute
+	// After a refusal.
+	refusedWaitMinDefault = time.Minute
+	refusedWaitMaxDefault = time.Hour
 	// Timers stop while a device sleeps, and clocks are corrected.
 	pollIntervalDefault = time.Minute
 )
@@ -54,15 +59,16 @@ type Device struct {
 	cfg       Config
 	directory directory
 	clock     clock
-	// replaced receives when connections with an earlier certificate are to be replaced.
-	replaced chan struct{}
 
-	mutex   sync.Mutex
-	set     *set // nil before enrolment
-	unsaved bool // whether the disk does not have the set
+	mutex sync.Mutex
+	// replaced has the channels of the streams, see subscribe.
+	replaced map[chan struct{}]struct{}
+	set      *set // nil before enrolment
+	unsaved  bool // whether the disk does not have the set
 	// Renewal is due when the clock is at renewAt, but not before notBefore on the monotonic clock.
 	renewAt, notBefore time.Time
 	status             identity.Status
+	damaged            error  // why the certificate on the disk cannot be used
 	failed             string // the operation that LastError is of
 }
 
@@ -70,37 +76,65 @@ type Device struct {
 var ErrNotEnrolled = errors.New("this device has no certificate")
 
 // Open reads the directory. Without a certificate that can be used, and without a token, it returns an error that
-// explains how to enrol.
+// explains how to enrol. Errors are saved as a status as well.
 func Open(cfg Config) (*Device, error) {
-	d := &Device{cfg: cfg.withDefaults(), directory: directory{cfg.Directory}, replaced: make(chan struct{}, 1)}
+	d := &Device{cfg: cfg.withDefaults(), directory: directory{cfg.Directory}, replaced: map[chan struct{}]struct{}{}}
 	d.clock.wall = d.cfg.wall
-	if err := d.directory.check(); err != nil {
+	if err := d.open(); err != nil {
+		d.record(starting, err)
 		return nil, err
 	}
+	return d, nil
+}
+
+func (d *Device) open() error {
+	if err := d.directory.check(); err != nil {
+		return err
+	}
 	loaded, err := d.load()
+	if !mustStay(err) {
+		// Of an agent that ended while it wrote.
+		if err := d.directory.cleanUp(loaded); err != nil {
+			d.cfg.Logger.Debug("cannot remove files of an earlier agent", "error", err)
+		}
+	}
 	if loaded != nil {
 		d.take(loaded)
 		if d.hasToken() && !d.ended() {
-			d.cfg.Logger.Info("enrolled already, the token is not used", "id", loaded.id, "directory", cfg.Directory)
+			d.cfg.Logger.Info("enrolled already, the token is not used", "id", loaded.id,
+				"directory", d.cfg.Directory)
 		}
-		return d, nil
+		return nil
+	}
+	if mustStay(err) {
+		return err
 	}
 	if !d.hasToken() {
 		if err == nil {
-			err = ErrNotEnrolled
+			err = &failedError{identity.NotEnrolled, ErrNotEnrolled}
 		}
-		return nil, fmt.Errorf("%w; %s", err, d.howToEnrol())
+		return fmt.Errorf("%w; %s", err, d.howToEnrol())
 	}
 	if err != nil {
+		d.damaged = err
 		d.cfg.Logger.Warn("the certificate cannot be used, enrolling again", "error", err)
 	}
 	if _, err := d.token(); err != nil {
-		return nil, err
+		return d.asWellAsDamaged(err)
 	}
 	if err := d.directory.create(); err != nil {
-		return nil, err
+		return err
 	}
-	return d, d.directory.check()
+	return d.directory.check()
+}
+
+// asWellAsDamaged adds to an error why the device enrols again.
+func (d *Device) asWellAsDamaged(err error) error {
+	if err == nil || d.damaged == nil {
+		return err
+	}
+	return fmt.Errorf("%w; the device enrols again because the certificate that it has cannot be used: %s", err,
+		d.damaged.Error())
 }
 
 func (cfg Config) withDefaults() Config {
@@ -115,6 +149,7 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.enrolWaitMin == 0 {
 		cfg.enrolWaitMin, cfg.enrolWaitMax = enrolWaitMinDefault, enrolWaitMaxDefault
+		cfg.refusedWaitMin, cfg.refusedWaitMax = refusedWaitMinDefault, refusedWaitMaxDefault
 	}
 	if cfg.pollInterval == 0 {
 		cfg.pollInterval = pollIntervalDefault
@@ -126,10 +161,20 @@ func (cfg Config) withDefaults() Config {
 func (d *Device) load() (*set, error) {
 	loaded, err := d.directory.load()
 	if err == nil && loaded != nil && loaded.id.Role != d.cfg.Role {
-		return nil, fmt.Errorf("%s is the certificate of %s, not of role %s",
-			d.directory.file(certificateName), loaded.id, d.cfg.Role)
+		err := fmt.Errorf("%s is the certificate of %s, not of role %s", d.directory.file(certificateName), loaded.id,
+			d.cfg.Role)
+		return nil, &failedError{identity.CertificateOfOtherRole, err}
 	}
-	return loaded, err
+	if cannotRead(err) {
+		return loaded, withCode(identity.FilesUnreadable, err)
+	}
+	return loaded, withCode(identity.FilesDamaged, err)
+}
+
+// mustStay reports whether an error of load is about files that must not be replaced: those of another agent, or some
+// that may be good.
+func mustStay(err error) bool {
+	return err != nil && codeOf(err) != identity.FilesDamaged
 }
 
 func (d *Device) howToEnrol() string {
@@ -144,16 +189,17 @@ func (d *Device) token() (identity.Token, error) {
 	if d.cfg.TokenFile != "" {
 		content, err := os.ReadFile(d.cfg.TokenFile)
 		if err != nil {
-			return identity.Token{}, fmt.Errorf("read the token: %w", err)
+			return identity.Token{}, &failedError{identity.TokenUnreadable, fmt.Errorf("read the token: %w", err)}
 		}
 		// `airbound enroll` prints the token on the first line, and below it how to use it.
 		text, _, _ = strings.Cut(strings.TrimSpace(string(content)), "\n")
 	}
-	return identity.ParseToken(text)
+	token, err := identity.ParseToken(text)
+	return token, withCode(identity.TokenMalformed, err)
 }
 
 // Run enrols the device if it is not, then runs stream, and renews the certificate beside it. It returns when stream
-// does, or with the reason if enrolment is refused.
+// does.
 func (d *Device) Run(ctx context.Context, stream func(context.Context) error) error {
 	d.report()
 	if d.current() == nil {
@@ -195,9 +241,11 @@ func (d *Device) take(s *set) {
 	d.renewAt = s.certificate.NotBefore.Add(time.Duration(part * float64(s.life())))
 	if d.set != nil {
 		d.notBefore = time.Now().Add(s.life() / renewApart)
-		select {
-		case d.replaced <- struct{}{}:
-		default:
+		for replaced := range d.replaced {
+			select {
+			case replaced <- struct{}{}:
+			default:
+			}
 		}
 	}
 	d.set = s
@@ -206,6 +254,7 @@ func (d *Device) take(s *set) {
 
 // Operations that fail and succeed, as they begin the text of an error.
 const (
+	starting   = "start"
 	enrolling  = "enrol"
 	renewing   = "renew the certificate"
 	verifying  = "verify the controller"
@@ -227,6 +276,7 @@ func (d *Device) record(operation string, err error) bool {
 		return false
 	}
 	d.failed, d.status.LastError, d.status.LastErrorSince = operation, text, d.clock.now()
+	d.status.LastErrorCode = codeOf(err)
 	if err == nil {
 		d.failed, d.status.LastErrorSince = "", time.Time{}
 	}

@@ -18,6 +18,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/internal/identity"
 )
 
 // Files of the directory. The next key is that of a certificate which was asked for. It becomes the key when the
@@ -28,10 +30,16 @@ const (
 	certificateName = "certificate.pem"
 	authoritiesName = "authorities.pem"
 	lockName        = "lock"
+
+	// Of a file that is being written.
+	newSuffix = ".new"
+	// Of a file that could not be used when the device enrolled again.
+	damagedSuffix = ".damaged"
 )
 
 const (
 	directoryMode = 0o700
+	parentMode    = 0o755
 	privateMode   = 0o600
 	publicMode    = 0o644
 	othersMode    = 0o077
@@ -48,15 +56,36 @@ type directory struct{ path string }
 
 func (d directory) file(name string) string { return filepath.Join(d.path, name) }
 
-// create makes the directory if there is none.
+// create makes the directory, and those above it, if there is none. It returns when the disk has it: a key in a
+// directory that a power cut removes is lost, and with it the token that was used for the key.
 func (d directory) create() error {
-	if err := os.MkdirAll(filepath.Dir(d.path), 0o755); err != nil { //nolint:gosec // /var/lib is everyone's to read
-		return fmt.Errorf("create the directory of the certificate: %w", err)
-	}
-	if err := os.Mkdir(d.path, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := makeDirectory(d.path, directoryMode); err != nil {
 		return fmt.Errorf("create the directory of the certificate: %w", err)
 	}
 	return nil
+}
+
+func makeDirectory(path string, mode fs.FileMode) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(path)
+	if err := makeDirectory(parent, parentMode); err != nil {
+		return err
+	}
+	if err := os.Mkdir(path, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDirectory(parent)
+}
+
+// syncDirectory returns when the disk has the names of a directory.
+func syncDirectory(path string) error {
+	opened, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(opened.Sync(), opened.Close())
 }
 
 // check refuses a directory in which others could read or replace the key. That there is none is no error.
@@ -69,9 +98,9 @@ func (d directory) check() error {
 		return fmt.Errorf("check the directory of the certificate: %w", err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is not a directory", d.path)
+		return withCode(identity.FilesUnreadable, fmt.Errorf("%s is not a directory", d.path))
 	}
-	return private(d.path, info)
+	return withCode(identity.DirectoryNotPrivate, private(d.path, info))
 }
 
 func private(path string, info fs.FileInfo) error {
@@ -134,6 +163,12 @@ func (d directory) load() (*set, error) {
 	return nil, keyErr
 }
 
+// cannotRead reports whether an error is that of the disk, or of its permissions. The file may be good.
+func cannotRead(err error) bool {
+	var failed *fs.PathError
+	return errors.As(err, &failed) && !errors.Is(err, fs.ErrNotExist)
+}
+
 func fits(key crypto.Signer, certificate *x509.Certificate) bool {
 	public, ok := key.Public().(interface {
 		Equal(other crypto.PublicKey) bool
@@ -163,12 +198,15 @@ func (d directory) install(s *set) error {
 	return nil
 }
 
-// nextKey returns the key of the certificate to be asked for. It is on the disk before anybody sees its public part, so
-// that an answer that was lost can be asked for again.
-func (d directory) nextKey() (crypto.Signer, error) {
+// nextKey returns the key of the certificate to be asked for, another one than that of the current. It is on the disk
+// before anybody sees its public part, so that an answer that was lost can be asked for again.
+func (d directory) nextKey(current *set) (crypto.Signer, error) {
 	key, err := d.loadKey(nextKeyName)
-	if err == nil {
+	if err == nil && (current == nil || !fits(key, current.certificate)) {
 		return key, nil
+	}
+	if cannotRead(err) {
+		return nil, withCode(identity.FilesUnreadable, err)
 	}
 	made, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -255,7 +293,7 @@ func (d directory) write(name string, mode fs.FileMode, blockType string, blocks
 			return fmt.Errorf("encode %s: %w", d.file(name), err)
 		}
 	}
-	next := name + ".new"
+	next := name + newSuffix
 	// Of an agent that ended while it wrote.
 	if err := os.Remove(d.file(next)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("write %s: %w", d.file(name), err)
@@ -283,9 +321,40 @@ func (d directory) rename(from, to string) error {
 	if err := os.Rename(d.file(from), d.file(to)); err != nil {
 		return err
 	}
-	opened, err := os.Open(d.path)
+	return syncDirectory(d.path)
+}
+
+// cleanUp removes what an agent left that ended while it wrote. Another agent may be writing at the moment, and the
+// directory may be read-only: what cannot be removed does no harm.
+func (d directory) cleanUp(current *set) error {
+	if _, err := os.Stat(d.path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	unlock, err := d.lock()
 	if err != nil {
 		return err
 	}
-	return errors.Join(opened.Sync(), opened.Close())
+	for _, name := range []string{keyName, nextKeyName, certificateName, authoritiesName} {
+		if removeErr := os.Remove(d.file(name + newSuffix)); !errors.Is(removeErr, fs.ErrNotExist) {
+			err = errors.Join(err, removeErr)
+		}
+	}
+	if current != nil {
+		// The key was written, but the agent ended before the next key was removed.
+		if next, loadErr := d.loadKey(nextKeyName); loadErr == nil && fits(next, current.certificate) {
+			err = errors.Join(err, os.Remove(d.file(nextKeyName)))
+		}
+	}
+	return errors.Join(err, unlock())
+}
+
+// keepDamaged gives files that cannot be used other names, so that installing a set does not lose them.
+func (d directory) keepDamaged() error {
+	for _, name := range []string{keyName, certificateName, authoritiesName} {
+		err := os.Rename(d.file(name), d.file(name+damagedSuffix))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("keep %s: %w", d.file(name), err)
+		}
+	}
+	return syncDirectory(d.path)
 }

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/airbound/airbound/internal/backoff"
 	"github.com/airbound/airbound/internal/controllerclient"
@@ -21,49 +21,47 @@ import (
 // callTimeout limits one attempt to enrol or renew. Where the RTT is seconds it takes four of them.
 const callTimeout = 30 * time.Second
 
-// refusedError is a controller's refusal, which does not change if it is asked again.
-type refusedError struct {
-	code   codes.Code
-	reason string
-}
-
-func (e *refusedError) Error() string {
-	return fmt.Sprintf("the controller refused: %s (%s)", e.reason, e.code)
-}
-
-// answered makes an error of a call readable.
-func answered(err error) error {
-	if err == nil {
-		return nil
-	}
-	var answer interface{ GRPCStatus() *status.Status }
-	if !errors.As(err, &answer) {
-		return err
-	}
-	found := answer.GRPCStatus()
-	switch found.Code() { //nolint:exhaustive // the other codes may pass
-	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.FailedPrecondition,
-		codes.Unauthenticated:
-		return &refusedError{found.Code(), found.Message()}
-	}
-	return errors.New(found.Message())
-}
-
-// enrol tries until the device is enrolled, ctx ends, or the controller refuses.
+// enrol tries until the device is enrolled or ctx ends.
+//
+// A refusal does not change if the same token is tried again soon. The agent does not end, since whatever starts agents
+// would start it again, and it would ask again, every few seconds and for ever; and its status says what is wrong.
 func (d *Device) enrol(ctx context.Context) error {
 	wait := backoff.Backoff{Min: d.cfg.enrolWaitMin, Max: d.cfg.enrolWaitMax}
+	refusals := backoff.Backoff{Min: d.cfg.refusedWaitMin, Max: d.cfg.refusedWaitMax}
 	for ctx.Err() == nil {
-		err := d.replace(ctx)
+		err := d.asWellAsDamaged(d.replace(ctx))
 		if d.current() != nil || ctx.Err() != nil {
 			return nil //nolint:nilerr // the device is enrolled; a full disk is tried again beside the stream
 		}
-		if refused := (&refusedError{}); errors.As(err, &refused) {
-			d.record(enrolling, err)
-			return fmt.Errorf("enrol: %w", err)
+		if isRefusal(err) {
+			d.waitForToken(ctx, err, refusals.Next())
+			continue
 		}
 		d.retryIn(ctx, enrolling, err, wait.Next())
 	}
 	return nil
+}
+
+func isRefusal(err error) bool {
+	var refused *refusedError
+	return errors.As(err, &refused) || codeOf(err) == identity.TokenOfAnotherRole
+}
+
+// waitForToken records a refusal, and waits: for so long, or until the file has another token.
+func (d *Device) waitForToken(ctx context.Context, err error, delay time.Duration) {
+	log := d.cfg.Logger.Debug
+	if d.record(enrolling, err) {
+		log = d.cfg.Logger.Error
+	}
+	log("this device is not enrolled", "error", err, "code", codeOf(err), "what_to_do", codeOf(err).Advice(),
+		"retry_in", delay.Round(time.Millisecond))
+	refused, _ := d.token()
+	for end := time.Now().Add(delay); time.Now().Before(end) && ctx.Err() == nil; {
+		backoff.Sleep(ctx, min(time.Until(end), d.cfg.pollInterval))
+		if found, err := d.token(); err == nil && found != refused {
+			return
+		}
+	}
 }
 
 // retryIn records and logs an error, and waits.
@@ -73,7 +71,7 @@ func (d *Device) retryIn(ctx context.Context, operation string, err error, delay
 	if isNews {
 		log = d.cfg.Logger.Warn
 	}
-	log("cannot "+operation, "error", err, "retry_in", delay.Round(time.Millisecond))
+	log("cannot "+operation, "error", err, "code", codeOf(err), "retry_in", delay.Round(time.Millisecond))
 	backoff.Sleep(ctx, delay)
 }
 
@@ -94,7 +92,10 @@ func (d *Device) replace(ctx context.Context) (err error) {
 		d.taken(loaded, "took over the certificate that another agent of this device got")
 		return nil
 	}
-	key, err := d.directory.nextKey()
+	if mustStay(loadErr) {
+		return loadErr
+	}
+	key, err := d.directory.nextKey(current)
 	if err != nil {
 		return err
 	}
@@ -110,11 +111,18 @@ func (d *Device) replace(ctx context.Context) (err error) {
 	}
 	if err != nil {
 		if current != nil && d.ended() {
-			err = fmt.Errorf("the certificate has ended, a new token is needed: %w", err)
+			// Also if the controller is not reached: then that the clock is wrong is as probable.
+			err = withCode(identity.CertificateEnded,
+				fmt.Errorf("the certificate has ended, a new token is needed: %w", err))
 		}
 		return err
 	}
-	err = d.directory.install(got)
+	if loadErr != nil {
+		err = d.directory.keepDamaged()
+	}
+	if err == nil {
+		err = d.directory.install(got)
+	}
 	// The device can connect even if the disk is full.
 	d.setUnsaved(err != nil)
 	d.taken(got, operation)
@@ -131,6 +139,7 @@ func isNewer(one, other *set) bool { return one.certificate.NotAfter.After(other
 
 func (d *Device) taken(s *set, what string) {
 	d.take(s)
+	d.damaged = nil
 	d.record(enrolling, nil)
 	d.record(renewing, nil)
 	d.report()
@@ -153,13 +162,18 @@ func (d *Device) callEnroll(ctx context.Context, key crypto.Signer) (*set, error
 	if err != nil {
 		return nil, err
 	}
+	var trailer metadata.MD
 	response, err := airboundv1.NewEnrollmentServiceClient(conn).Enroll(ctx, &airboundv1.EnrollRequest{
 		Token: token.Secret(), Request: request,
-	})
-	if err := errors.Join(answered(err), conn.Close()); err != nil {
+	}, grpc.Trailer(&trailer))
+	authority, trustDomain, pinErr := pinned.verified()
+	err = answered(err, trailer)
+	if err != nil && pinErr != nil {
+		err = &failedError{codeOf(pinErr), err} // TLS passes the text on only.
+	}
+	if err := errors.Join(err, conn.Close()); err != nil {
 		return nil, err
 	}
-	authority, trustDomain := pinned.verified()
 	return checkAnswer(response.GetCredentials(), expected{
 		key: key, id: identity.ID{TrustDomain: trustDomain, Role: d.cfg.Role}, pinned: authority, now: d.clock.now(),
 	})
@@ -176,8 +190,10 @@ func (d *Device) callRenew(ctx context.Context, key crypto.Signer, current *set)
 	if err != nil {
 		return nil, err
 	}
-	response, err := airboundv1.NewCertificateServiceClient(conn).Renew(ctx, &airboundv1.RenewRequest{Request: request})
-	if err := errors.Join(answered(err), conn.Close()); err != nil {
+	var trailer metadata.MD
+	response, err := airboundv1.NewCertificateServiceClient(conn).Renew(ctx,
+		&airboundv1.RenewRequest{Request: request}, grpc.Trailer(&trailer))
+	if err := errors.Join(answered(err, trailer), conn.Close()); err != nil {
 		return nil, err
 	}
 	return checkAnswer(response.GetCredentials(), expected{key: key, id: current.id, now: d.clock.now()})

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,28 +94,72 @@ func TestAnAnswerThatWasLostIsAskedForWithTheSameKey(t *testing.T) {
 	}
 }
 
+// A device whose token is refused does not ask again and again. It shows why, and takes another token at once.
 func TestEnrolmentIsRefused(t *testing.T) {
 	t.Parallel()
 	c := credentialstest.Start(t, nil)
 	used := c.Invite(identity.RoleTerminal, name)
-	cfg := config(t, c)
-	cfg.Token = used
-	d := start(t, cfg)
-	eventually(t, "enrolled", func() bool { return d.lastStatus().ID != "" })
-	for token, want := range map[string]string{
-		used:                "enrol: the controller refused: the token was used (PermissionDenied)",
-		c.Authority.Token(): "enrol: the controller refused: the token is unknown (PermissionDenied)",
+	first := config(t, c)
+	first.Token = used
+	finish(t, first)
+	expired := c.Invite(identity.RoleTerminal, name)
+	c.Expire(expired)
+	for token, want := range map[string]struct {
+		code identity.FailureCode
+		text string
+	}{
+		used: {identity.TokenUsed, "enrol: the controller refused: the token was used (PermissionDenied)"},
+		expired: {
+			identity.TokenExpired, "enrol: the controller refused: the token has expired (PermissionDenied)",
+		},
+		c.Authority.Token(): {
+			identity.TokenUnknown, "enrol: the controller refused: the token is unknown (PermissionDenied)",
+		},
+		c.Invite(identity.RoleAccessPoint, "roof"): {
+			identity.TokenOfAnotherRole,
+			"enrol: the token is one for the role access-point, not for the role terminal: the certificate in the " +
+				"answer is that of spiffe://test.example/access-point/roof, want spiffe://test.example/terminal/",
+		},
 	} {
 		cfg := config(t, c)
-		cfg.Token = token
+		cfg.TokenFile = filepath.Join(t.TempDir(), "token")
+		write(t, cfg.TokenFile, token)
+		before := c.Counts()
 		d := start(t, cfg)
-		if err := next(t, "end", d.ended); err == nil || err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
-		}
-		if got := d.lastStatus(); got.ID != "" || got.LastError != want {
+		d.awaitError(want.text)
+		if got := d.lastStatus(); got.ID != "" || got.LastErrorCode != want.code || got.LastError != want.text ||
+			got.LastErrorCode.Advice() == "" {
 			t.Errorf("%+v", got)
 		}
+		eventually(t, "what to do, in the log", func() bool {
+			return d.logged("what_to_do=") && d.logged("level=ERROR")
+		})
+		write(t, cfg.TokenFile, "half a token")
+		time.Sleep(100 * time.Millisecond) // ten looks at the file, and many times the back-off of other errors
+		write(t, cfg.TokenFile, c.Invite(identity.RoleTerminal, name))
+		eventually(t, "enrolled by another token", func() bool { return d.lastStatus().ID == id })
+		after := c.Counts()
+		asked := after.Enrolments + after.RefusedEnrolments - before.Enrolments - before.RefusedEnrolments
+		if asked != 2 {
+			t.Errorf("%s: asked %d times", want.code, asked)
+		}
+		if got := d.lastStatus(); got.LastErrorCode != "" {
+			t.Errorf("%+v", got)
+		}
+		d.stop()
 	}
+}
+
+func TestATokenInTheConfigurationIsCorrectedAtTheNextStart(t *testing.T) {
+	t.Parallel()
+	c := credentialstest.Start(t, nil)
+	cfg := config(t, c)
+	cfg.Token = c.Authority.Token()
+	d := start(t, cfg)
+	d.awaitError("the token is unknown")
+	d.stop()
+	cfg.Token = c.Invite(identity.RoleTerminal, name)
+	finish(t, cfg)
 }
 
 // Each of these is tried again: the device may be in another network, or the controller be repaired.
@@ -193,9 +238,6 @@ func TestWrongAnswersAreRefused(t *testing.T) {
 		"another key": {
 			leaf(func(leaf *credentialstest.Leaf) { leaf.Public = otherKey.Public() }), "is for another key",
 		},
-		"another role": {leaf(func(leaf *credentialstest.Leaf) {
-			leaf.URIs = []string{"spiffe://test.example/access-point/x"}
-		}), "is that of spiffe://test.example/access-point/x, want spiffe://test.example/terminal/"},
 		"another trust domain": {leaf(func(leaf *credentialstest.Leaf) {
 			leaf.URIs = []string{"spiffe://other.example/terminal/x"}
 		}), "is that of spiffe://other.example/terminal/x, want spiffe://test.example/terminal/"},
@@ -246,7 +288,10 @@ func TestWithoutACertificateAndATokenTheErrorSaysHowToEnrol(t *testing.T) {
 	t.Parallel()
 	c := credentialstest.Start(t, nil)
 	cfg := config(t, c)
-	_, err := open(t, cfg)
+	d, err := open(t, cfg)
+	if got := d.lastStatus(); got.LastErrorCode != identity.NotEnrolled || got.LastError != "start: "+err.Error() {
+		t.Errorf("%+v", got)
+	}
 	if !errors.Is(err, credentials.ErrNotEnrolled) ||
 		!strings.Contains(err.Error(), "`airbound enroll terminal NAME`") ||
 		!strings.Contains(err.Error(), "--token-file FILE") {
@@ -261,13 +306,21 @@ func TestWithoutACertificateAndATokenTheErrorSaysHowToEnrol(t *testing.T) {
 	} {
 		cfg.TokenFile = filepath.Join(t.TempDir(), "token")
 		write(t, cfg.TokenFile, text)
-		if _, err := open(t, cfg); err == nil || !strings.Contains(err.Error(), want) {
+		d, err := open(t, cfg)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
+		}
+		if got := d.lastStatus(); got.LastErrorCode != identity.TokenMalformed {
+			t.Errorf("%+v", got)
 		}
 	}
 	cfg.TokenFile = "/nowhere/token"
-	if _, err := open(t, cfg); err == nil || !strings.Contains(err.Error(), "read the token: open /nowhere/token") {
+	d, err = open(t, cfg)
+	if err == nil || !strings.Contains(err.Error(), "read the token: open /nowhere/token") {
 		t.Errorf("%v", err)
+	}
+	if got := d.lastStatus(); got.LastErrorCode != identity.TokenUnreadable {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -326,24 +379,70 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 			t.Parallel()
 			cfg := enrolled(t, c)
 			test.damage(t, cfg.Directory)
-			_, err := open(t, cfg)
+			before := contents(t, cfg.Directory)
+			d, err := open(t, cfg)
+			if got := d.lastStatus(); got.LastErrorCode != identity.FilesDamaged {
+				t.Errorf("%+v", got)
+			}
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "enrol it: ") {
 				t.Errorf("%v", err)
 			}
+			// With a token that was used long ago, as one that stays in the configuration was.
+			cfg.Token = c.Authority.Token()
+			d = start(t, cfg)
+			d.awaitError("the token is unknown")
+			if got := d.lastStatus(); got.LastErrorCode != identity.TokenUnknown ||
+				!strings.Contains(got.LastError, "cannot be used: ") || !strings.Contains(got.LastError, test.want) {
+				t.Errorf("%+v", got)
+			}
+			d.stop()
+			if got := contents(t, cfg.Directory); !maps.Equal(got, before) {
+				t.Errorf("changed: %v, were %v", slices.Collect(maps.Keys(got)), slices.Collect(maps.Keys(before)))
+			}
 			cfg.Token = c.Invite(identity.RoleTerminal, "again")
-			d := start(t, cfg)
+			d = start(t, cfg)
 			eventually(t, "enrolled again", func() bool { return strings.HasSuffix(d.lastStatus().ID, "/again") })
+			for name, content := range before {
+				if got := contents(t, cfg.Directory)[name+".damaged"]; got != content {
+					t.Errorf("%s was not kept: %q", name, got)
+				}
+			}
 		})
 	}
 }
 
+// contents returns what is in the files of a directory, but for the key that was asked for and the lock.
+func contents(t *testing.T, directory string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for name := range files(t, directory) {
+		if name != "lock" && name != "next-key.pem" {
+			found[name] = read(t, filepath.Join(directory, name))
+		}
+	}
+	return found
+}
+
+// Neither is it replaced if there is a token: it is that of another agent.
 func TestTheCertificateOfAnotherRoleIsRefused(t *testing.T) {
 	t.Parallel()
-	cfg := enrolled(t, credentialstest.Start(t, nil))
+	c := credentialstest.Start(t, nil)
+	cfg := enrolled(t, c)
+	before := contents(t, cfg.Directory)
 	cfg.Role = identity.RoleAccessPoint
 	const want = "is the certificate of " + id + ", not of role access-point"
-	if _, err := open(t, cfg); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v", err)
+	for _, token := range []string{"", c.Invite(identity.RoleAccessPoint, "roof")} {
+		cfg.Token = token
+		d, err := open(t, cfg)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+		if got := d.lastStatus(); got.LastErrorCode != identity.CertificateOfOtherRole {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := contents(t, cfg.Directory); !maps.Equal(got, before) {
+		t.Error("changed")
 	}
 }
 

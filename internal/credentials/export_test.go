@@ -2,11 +2,19 @@
 
 package credentials
 
-import "time"
+import (
+	"crypto"
+	"crypto/x509"
+	"time"
+
+	"github.com/airbound/airbound/internal/identity"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
+)
 
 // Quick returns cfg with waits for a test.
 func Quick(cfg Config) Config {
 	cfg.enrolWaitMin, cfg.enrolWaitMax, cfg.pollInterval = time.Millisecond, 20*time.Millisecond, 10*time.Millisecond
+	cfg.refusedWaitMin, cfg.refusedWaitMax = time.Hour, time.Hour
 	return cfg
 }
 
@@ -27,4 +35,19 @@ func (d *Device) RenewAt() time.Time {
 func RenewWaits(life time.Duration) (shortest, longest time.Duration) {
 	wait := renewWaits(life)
 	return wait.Min, wait.Max
+}
+
+// CheckAnswer returns whose certificate is in an answer, if all of it is right.
+func CheckAnswer(
+	answer *airboundv1.Credentials, key crypto.Signer, id identity.ID, authority []byte,
+) (identity.ID, error) {
+	pinned, err := x509.ParseCertificate(authority)
+	if err != nil {
+		return identity.ID{}, err
+	}
+	got, err := checkAnswer(answer, expected{key: key, id: id, pinned: pinned, now: time.Now()})
+	if err != nil {
+		return identity.ID{}, err
+	}
+	return got.id, nil
 }

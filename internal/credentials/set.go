@@ -93,7 +93,12 @@ func checkAnswer(answer *airboundv1.Credentials, want expected) (*set, error) {
 		got.Name = ""
 	}
 	if got != want.id {
-		return nil, fmt.Errorf("the certificate in the answer is that of %s, want %s", answered.id, want.id)
+		err := fmt.Errorf("the certificate in the answer is that of %s, want %s", answered.id, want.id)
+		if want.pinned != nil && got.TrustDomain == want.id.TrustDomain {
+			err = &failedError{identity.TokenOfAnotherRole, fmt.Errorf("the token is one for the role %s, not for "+
+				"the role %s: %w", got.Role, want.id.Role, err)}
+		}
+		return nil, err
 	}
 	return answered, nil
 }

@@ -39,7 +39,7 @@ func (d *Device) verifyController(connection tls.ConnectionState) error {
 			d.clock.prove(sent[0].NotBefore)
 		}
 	}
-	d.record(verifying, err)
+	d.record(verifying, withCode(identity.ControllerNotVerified, err))
 	return err
 }
 
@@ -52,20 +52,30 @@ type pin struct {
 	// The authority, and the controller's trust domain.
 	authority   *x509.Certificate
 	trustDomain string
+	// Why the last server was not verified.
+	err error
 }
 
 func (p *pin) verify(connection tls.ConnectionState) error {
+	err := p.check(connection)
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.err = err
+	return err
+}
+
+func (p *pin) check(connection tls.ConnectionState) error {
 	sent := connection.PeerCertificates
 	if len(sent) == 0 {
 		return errNoCertificate
 	}
 	authority, err := p.token.FindAuthority(sent)
 	if err != nil {
-		return err
+		return withCode(identity.ControllerNotInToken, err)
 	}
 	id, err := identity.VerifyController(sent[0], []*x509.Certificate{authority}, "", p.clock.now())
 	if err != nil {
-		return err
+		return withCode(identity.ControllerNotVerified, err)
 	}
 	p.clock.prove(sent[0].NotBefore)
 	p.mutex.Lock()
@@ -74,8 +84,8 @@ func (p *pin) verify(connection tls.ConnectionState) error {
 	return nil
 }
 
-func (p *pin) verified() (authority *x509.Certificate, trustDomain string) {
+func (p *pin) verified() (authority *x509.Certificate, trustDomain string, err error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	return p.authority, p.trustDomain
+	return p.authority, p.trustDomain, p.err
 }

@@ -18,8 +18,9 @@ type Status struct {
 	// NextRenewal is when renewal is tried next.
 	NextRenewal time.Time `json:"next_renewal,omitzero"`
 	// LastError is what went wrong last and has not succeeded since, LastErrorSince the first time that it did.
-	LastError      string    `json:"last_error,omitempty"`
-	LastErrorSince time.Time `json:"last_error_since,omitzero"`
+	LastError      string      `json:"last_error,omitempty"`
+	LastErrorCode  FailureCode `json:"last_error_code,omitempty"`
+	LastErrorSince time.Time   `json:"last_error_since,omitzero"`
 }
 
 // ParseStatus reads such a file.
@@ -49,7 +50,11 @@ func (s *Status) Describe(line func(label, format string, values ...any)) {
 		line("certificate", "until %s, next renewal %s", s.NotAfter.UTC().Format(timeFormat),
 			s.NextRenewal.UTC().Format(timeFormat))
 	}
-	if s.LastError != "" {
-		line("", "since %s: %s", s.LastErrorSince.UTC().Format(timeFormat), s.LastError)
+	if s.LastError == "" {
+		return
+	}
+	line("", "since %s: %s", s.LastErrorSince.UTC().Format(timeFormat), s.LastError)
+	if advice := s.LastErrorCode.Advice(); advice != "" {
+		line("to do", "%s", advice)
 	}
 }

@@ -30,6 +30,11 @@ func TestTheStatusAsText(t *testing.T) {
 			&identity.Status{LastError: "enrol: no route", LastErrorSince: end},
 			"enrolled:not yet\n:since 2026-12-31 00:00:00 UTC: enrol: no route\n",
 		},
+		"with something to do": {
+			&identity.Status{LastError: "enrol: disk full", LastErrorCode: identity.DiskFull, LastErrorSince: end},
+			"enrolled:not yet\n:since 2026-12-31 00:00:00 UTC: enrol: disk full\n" +
+				"to do:delete what is not needed from the disk; the agent goes on trying\n",
+		},
 		"enrolled": {&enrolled, until},
 		"failing":  {&failing, until + ":since 2026-12-22 00:00:00 UTC: renew the certificate: refused\n"},
 	}
@@ -51,6 +56,7 @@ func TestTheStatusIsReadAsItWasWritten(t *testing.T) {
 		"empty": {},
 		"all": {
 			ID: "x", NotAfter: moment, NextRenewal: moment.Add(1), LastError: "y", LastErrorSince: moment.Add(2),
+			LastErrorCode: identity.TokenUsed,
 		},
 	} {
 		text, err := json.Marshal(want)
@@ -64,4 +70,25 @@ func TestTheStatusIsReadAsItWasWritten(t *testing.T) {
 	if _, err := identity.ParseStatus([]byte("{")); err == nil {
 		t.Error("half a file was read")
 	}
+}
+
+func FuzzParseStatus(f *testing.F) {
+	f.Add(`{"plain_text":true,"id":"x","not_after":"2026-12-31T01:02:03Z","last_error":"y","last_error_code":"FAILED"}`)
+	f.Add(`{}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		status, err := identity.ParseStatus([]byte(text))
+		if err != nil {
+			return
+		}
+		lines := 0
+		status.Describe(func(string, string, ...any) { lines++ })
+		again, err := json.Marshal(status)
+		if err != nil {
+			return // a year that JSON does not have, only with a zone
+		}
+		if got, err := identity.ParseStatus(again); err != nil || lines == 0 || got.LastError != status.LastError ||
+			got.LastErrorCode != status.LastErrorCode || !got.NotAfter.Equal(status.NotAfter) {
+			t.Errorf("%s was read as %+v, %v", text, got, err)
+		}
+	})
 }

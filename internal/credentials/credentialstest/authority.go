@@ -25,22 +25,22 @@ const TrustDomain = "test.example"
 
 // Authority signs certificates.
 type Authority struct {
-	t *testing.T
+	t testing.TB
 
 	Certificate *x509.Certificate
 	key         crypto.Signer
 }
 
 // NewAuthority makes an authority that is valid for ten years.
-func NewAuthority(t *testing.T, name string) *Authority {
-	t.Helper()
-	key := newKey(t)
+func NewAuthority(tb testing.TB, name string) *Authority {
+	tb.Helper()
+	key := newKey(tb)
 	template := &x509.Certificate{
-		SerialNumber: serial(t), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: serial(tb), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
 		MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(10, 0, 0),
 	}
-	return &Authority{t, sign(t, template, template, key.Public(), key), key}
+	return &Authority{tb, sign(tb, template, template, key.Public(), key), key}
 }
 
 // Leaf is what a certificate contains.
@@ -98,37 +98,37 @@ func (a *Authority) Token() string {
 	return base64.RawURLEncoding.EncodeToString(append(octets, fingerprint[:]...))
 }
 
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
+func newKey(tb testing.TB) *ecdsa.PrivateKey {
+	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Error(err)
+		tb.Error(err)
 	}
 	return key
 }
 
-func serial(t *testing.T) *big.Int {
-	t.Helper()
+func serial(tb testing.TB) *big.Int {
+	tb.Helper()
 	const bits = 64
 	number, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), bits))
 	if err != nil {
-		t.Error(err)
+		tb.Error(err)
 	}
 	return number
 }
 
 func sign(
-	t *testing.T, template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer,
+	tb testing.TB, template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer,
 ) *x509.Certificate {
-	t.Helper()
+	tb.Helper()
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
 	if err != nil {
-		t.Error(err)
+		tb.Error(err)
 		return &x509.Certificate{}
 	}
 	certificate, err := x509.ParseCertificate(der)
 	if err != nil {
-		t.Error(err)
+		tb.Error(err)
 	}
 	return certificate
 }

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
@@ -60,10 +61,11 @@ type Behaviour struct {
 }
 
 // Counts are what has happened so far.
-type Counts struct{ Enrolments, Renewals int }
+type Counts struct{ Enrolments, RefusedEnrolments, Renewals int }
 
 type token struct {
 	role, name string
+	expired    bool
 	usedBy     []byte // public key, PKIX
 }
 
@@ -147,7 +149,9 @@ func (c *Controller) Invite(role, name string) string {
 }
 
 // Enroll follows the contract: a token is used once, or again with the same key.
-func (c *Controller) Enroll(_ context.Context, request *airboundv1.EnrollRequest) (*airboundv1.EnrollResponse, error) {
+func (c *Controller) Enroll(
+	ctx context.Context, request *airboundv1.EnrollRequest,
+) (*airboundv1.EnrollResponse, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	asked, err := parseRequest(request.GetRequest())
@@ -156,10 +160,13 @@ func (c *Controller) Enroll(_ context.Context, request *airboundv1.EnrollRequest
 	}
 	known, found := c.tokens[request.GetToken()]
 	if !found {
-		return nil, status.Error(codes.PermissionDenied, "the token is unknown")
+		return nil, c.refuse(ctx, "TOKEN_UNKNOWN", "the token is unknown")
 	}
 	if known.usedBy != nil && !bytes.Equal(known.usedBy, asked.RawSubjectPublicKeyInfo) {
-		return nil, status.Error(codes.PermissionDenied, "the token was used")
+		return nil, c.refuse(ctx, "TOKEN_USED", "the token was used")
+	}
+	if known.expired && known.usedBy == nil {
+		return nil, c.refuse(ctx, "TOKEN_EXPIRED", "the token has expired")
 	}
 	known.usedBy = asked.RawSubjectPublicKeyInfo
 	if c.LoseAnswers > 0 {
@@ -169,6 +176,20 @@ func (c *Controller) Enroll(_ context.Context, request *airboundv1.EnrollRequest
 	c.counts.Enrolments++
 	id := "spiffe://" + TrustDomain + "/" + path.Join(known.role, known.name)
 	return &airboundv1.EnrollResponse{Credentials: c.issue(id, asked)}, nil
+}
+
+// refuse has the code of the reason in the trailing metadata, as a controller does. The mutex is locked.
+func (c *Controller) refuse(ctx context.Context, reason, text string) error {
+	c.counts.RefusedEnrolments++
+	_ = grpc.SetTrailer(ctx, metadata.Pairs("airbound-reason", reason))
+	return status.Error(codes.PermissionDenied, text)
+}
+
+// Expire makes a token one that has expired.
+func (c *Controller) Expire(text string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.tokens[text].expired = true
 }
 
 // Renew issues a certificate for the client's URI.

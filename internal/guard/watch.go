@@ -19,11 +19,17 @@ const (
 	triesMax = 50
 )
 
-// Watch is the guard process. It returns when the agent has released it, and when the pipe has ended otherwise and
+// Watch is the guard process. It writes to ready that it is one, and everything that restore needs must be there before
+// it is called. It returns when the agent has released it, and when the pipe has ended otherwise and
 // restore has succeeded, or has failed for too long.
-// restore writes the own values back if there is a record of them; nowUS is CLOCK_MONOTONIC. While the agent lives it
-// must keep the record: an agent that goes on at this moment may just have written another, for its next set.
-func Watch(pipe io.Reader, nowUS func() int64, restore func(agentLives bool) error, logger *slog.Logger) error {
+// restore restores what was there before the agent; nowUS is the clock of the deadlines. While the agent lives, restore
+// must leave what the agent needs: one that goes on at this moment may just have begun its next set.
+func Watch(
+	pipe io.Reader, ready io.Writer, nowUS func() int64, restore func(agentLives bool) error, logger *slog.Logger,
+) error {
+	if _, err := ready.Write([]byte{isReady}); err != nil {
+		logger.Warn("the agent does not wait for its guard", "error", err) // It has ended, which the pipe tells.
+	}
 	deadlines := make(chan int64)
 	go receive(pipe, deadlines)
 	overdue := time.NewTimer(0)
@@ -40,7 +46,7 @@ func Watch(pipe io.Reader, nowUS func() int64, restore func(agentLives bool) err
 			overdue.Reset(time.Duration(deadlineUS-nowUS())*time.Microsecond + grace)
 		case <-overdue.C:
 			if err := restore(true); err != nil {
-				logger.Warn("the agent hangs; cannot write the own values back, will try again", "error", err)
+				logger.Warn("the agent hangs; cannot restore, will try again", "error", err)
 				overdue.Reset(retryAfter)
 			}
 		}
@@ -66,7 +72,7 @@ func afterTheEnd(restore func(agentLives bool) error) error {
 			return nil
 		}
 		if try == triesMax {
-			return fmt.Errorf("write the own values back, %d tries: %w", try, err)
+			return fmt.Errorf("restore, %d tries: %w", try, err)
 		}
 		time.Sleep(retryAfter)
 	}

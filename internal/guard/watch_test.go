@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/airbound/airbound/ap-firmware/guard"
+	"github.com/airbound/airbound/internal/guard"
 )
 
 const timeout = 30 * time.Second
@@ -45,7 +45,9 @@ func watch(t *testing.T) *watched {
 		return nil
 	}
 	go func() {
-		w.ended <- guard.Watch(reader, func() int64 { return nowUS }, restore, slog.New(slog.DiscardHandler))
+		w.ended <- guard.Watch(
+			reader, io.Discard, func() int64 { return nowUS }, restore, slog.New(slog.DiscardHandler),
+		)
 	}()
 	return w
 }

@@ -1,29 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package guard writes an access point's own EDCA parameters back when its agent cannot: the agent was killed, or it
-// hangs while the lease ends.
+// Package guard restores what an agent has set when the agent itself cannot: it was killed, or it hangs while the lease
+// ends. On an access point these are EDCA parameters, on a phone the congestion windows' maxima of a stock kernel.
 //
-// While parameters are set, the agent has a child process, the guard: the same program in a session of its own, so that
-// a signal to the agent's process group does not reach it. A pipe leads from the agent to the guard. The agent writes
-// the lease's deadline to it, and again at each renewal. The guard acts when the deadline has passed, and when the pipe
-// ends; an agent that has written the own values back itself sends a last message.
+// While anything is set, the agent has a child process, the guard: the same program in a session of its own, so that a
+// signal to the agent's process group does not reach it. A pipe leads from the agent to the guard. The agent writes the
+// lease's deadline to it, and again at each renewal. The guard acts when the deadline has passed, and when the pipe
+// ends; an agent that has restored everything itself sends a last message. A second pipe leads back, for one byte: the
+// guard is ready. Nothing may be set before that, or a guard that has just been started could come too late to see what
+// it has to restore.
 package guard
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// deadlineBytes is a message of the pipe: CLOCK_MONOTONIC in microseconds, little endian.
+// deadlineBytes is a message of the pipe: microseconds of the agent's clock, little endian.
 const deadlineBytes = 8
 
 // released is the message in place of a deadline that ends the guard.
 const released = 0
+
+// isReady is the guard's only message.
+const isReady = 1
+
+// readyTimeout is long for a program that starts, also on a machine that is busy.
+const readyTimeout = 10 * time.Second
 
 // writeTimeout is long for a pipe that takes thousands of messages before it is full: the guard does not read.
 const writeTimeout = 100 * time.Millisecond
@@ -33,18 +42,20 @@ var environment = []string{"GOMAXPROCS=1", "GOGC=20", "GOMEMLIMIT=4MiB"}
 
 // Guard starts and stops the guard of one agent. It is not safe for concurrent use.
 type Guard struct {
-	arguments []string
-	child     *child
-	started   uint64
+	arguments    []string
+	readyTimeout time.Duration
+	child        *child
+	started      uint64
 }
 
 // New makes a guard that is not started yet; this program with the arguments is one.
-func New(arguments ...string) *Guard { return &Guard{arguments: arguments} }
+func New(arguments ...string) *Guard { return &Guard{arguments: arguments, readyTimeout: readyTimeout} }
 
 // Started counts the processes that were started.
 func (g *Guard) Started() uint64 { return g.started }
 
-// Protect makes sure that a guard runs and knows the deadline of the lease, CLOCK_MONOTONIC.
+// Protect makes sure that a guard runs and knows the deadline of the lease, on the clock that Watch is given. It waits
+// for a guard that it starts until that is ready.
 func (g *Guard) Protect(deadlineUS int64) error {
 	if g.child != nil && g.child.send(deadlineUS) == nil {
 		return nil
@@ -53,7 +64,7 @@ func (g *Guard) Protect(deadlineUS int64) error {
 		g.child.kill()
 		g.child = nil
 	}
-	started, err := start(g.arguments)
+	started, err := start(g.arguments, g.readyTimeout)
 	if err != nil {
 		return fmt.Errorf("start the guard: %w", err)
 	}
@@ -66,7 +77,7 @@ func (g *Guard) Protect(deadlineUS int64) error {
 	return nil
 }
 
-// Release ends the guard: what must be written back has been.
+// Release ends the guard: what must be restored has been.
 func (g *Guard) Release() {
 	if g.child == nil {
 		return
@@ -85,24 +96,25 @@ type child struct {
 	ended   chan struct{}
 }
 
-// start runs this program again; /proc/self/exe is it even if its file was replaced.
-func start(arguments []string) (*child, error) {
+// start runs this program again and waits until it is ready; /proc/self/exe is it even if its file was replaced.
+func start(arguments []string, readyWithin time.Duration) (*child, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = reader.Close() }() // The guard has its own.
-	nothing, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	answer, ready, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	defer func() { _ = nothing.Close() }()
+	defer func() { _ = answer.Close() }() // It was only read.
 	attributes := os.ProcAttr{
-		Dir: "/", Env: smallEnvironment(os.Environ()), Files: []*os.File{reader, nothing, os.Stderr},
+		Dir: "/", Env: smallEnvironment(os.Environ()), Files: []*os.File{reader, ready, os.Stderr},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	}
 	arguments = append([]string{os.Args[0]}, arguments...)
 	process, err := os.StartProcess("/proc/self/exe", arguments, &attributes) //nolint:gosec // the agent's arguments
+	_ = ready.Close()                                                         // The guard has its own.
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
@@ -111,7 +123,28 @@ func start(arguments []string) (*child, error) {
 		_, _ = process.Wait() // How it ended is in its own log.
 		close(started.ended)
 	}()
+	if err := awaitReady(answer, readyWithin); err != nil {
+		started.kill()
+		return nil, err
+	}
 	return started, nil
+}
+
+func awaitReady(answer *os.File, within time.Duration) error {
+	if err := answer.SetReadDeadline(time.Now().Add(within)); err != nil {
+		return err
+	}
+	message := make([]byte, 1)
+	switch _, err := answer.Read(message); {
+	case errors.Is(err, io.EOF):
+		return errors.New("it ended before it was ready")
+	case err != nil:
+		return fmt.Errorf("wait until it is ready: %w", err)
+	case message[0] != isReady:
+		return fmt.Errorf("it is ready with %d, not %d: another version", message[0], isReady)
+	default:
+		return nil
+	}
 }
 
 func smallEnvironment(inherited []string) []string {
