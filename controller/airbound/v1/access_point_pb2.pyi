@@ -15,6 +15,14 @@ class AccessPointReportTrigger(int, metaclass=_enum_type_wrapper.EnumTypeWrapper
     ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED: _ClassVar[AccessPointReportTrigger]
     ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT: _ClassVar[AccessPointReportTrigger]
 
+class Band(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    BAND_UNSPECIFIED: _ClassVar[Band]
+    BAND_2_4_GHZ: _ClassVar[Band]
+    BAND_5_GHZ: _ClassVar[Band]
+    BAND_6_GHZ: _ClassVar[Band]
+    BAND_60_GHZ: _ClassVar[Band]
+
 class AirtimeSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     AIRTIME_SOURCE_UNSPECIFIED: _ClassVar[AirtimeSource]
@@ -32,6 +40,11 @@ ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED: AccessPointReportTrigger
 ACCESS_POINT_REPORT_TRIGGER_INTERVAL: AccessPointReportTrigger
 ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED: AccessPointReportTrigger
 ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT: AccessPointReportTrigger
+BAND_UNSPECIFIED: Band
+BAND_2_4_GHZ: Band
+BAND_5_GHZ: Band
+BAND_6_GHZ: Band
+BAND_60_GHZ: Band
 AIRTIME_SOURCE_UNSPECIFIED: AirtimeSource
 AIRTIME_SOURCE_MEASURED: AirtimeSource
 AIRTIME_SOURCE_ESTIMATED: AirtimeSource
@@ -54,7 +67,7 @@ class AccessPointServiceConnectResponse(_message.Message):
     def __init__(self, command: _Optional[_Union[AccessPointCommand, _Mapping]] = ...) -> None: ...
 
 class AccessPointReport(_message.Message):
-    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total")
+    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total", "links")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     INTERFACE_FIELD_NUMBER: _ClassVar[int]
@@ -69,6 +82,7 @@ class AccessPointReport(_message.Message):
     EDCA_FIELD_NUMBER: _ClassVar[int]
     SURVEY_REFUSAL_FIELD_NUMBER: _ClassVar[int]
     SURVEYS_REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
     bssid: bytes
     ssid: bytes
     interface: str
@@ -83,15 +97,34 @@ class AccessPointReport(_message.Message):
     edca: EdcaState
     survey_refusal: str
     surveys_refused_total: int
-    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ...) -> None: ...
+    links: _containers.RepeatedCompositeFieldContainer[Link]
+    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ...) -> None: ...
+
+class Link(_message.Message):
+    __slots__ = ("link_id", "bssid", "channel", "survey")
+    LINK_ID_FIELD_NUMBER: _ClassVar[int]
+    BSSID_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_FIELD_NUMBER: _ClassVar[int]
+    SURVEY_FIELD_NUMBER: _ClassVar[int]
+    link_id: int
+    bssid: bytes
+    channel: Channel
+    survey: ChannelSurvey
+    def __init__(self, link_id: _Optional[int] = ..., bssid: _Optional[bytes] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ...) -> None: ...
 
 class Channel(_message.Message):
-    __slots__ = ("center_frequency_mhz", "width_mhz")
+    __slots__ = ("center_frequency_mhz", "width_mhz", "band", "primary_frequency_mhz", "second_center_frequency_mhz")
     CENTER_FREQUENCY_MHZ_FIELD_NUMBER: _ClassVar[int]
     WIDTH_MHZ_FIELD_NUMBER: _ClassVar[int]
+    BAND_FIELD_NUMBER: _ClassVar[int]
+    PRIMARY_FREQUENCY_MHZ_FIELD_NUMBER: _ClassVar[int]
+    SECOND_CENTER_FREQUENCY_MHZ_FIELD_NUMBER: _ClassVar[int]
     center_frequency_mhz: int
     width_mhz: int
-    def __init__(self, center_frequency_mhz: _Optional[int] = ..., width_mhz: _Optional[int] = ...) -> None: ...
+    band: Band
+    primary_frequency_mhz: int
+    second_center_frequency_mhz: int
+    def __init__(self, center_frequency_mhz: _Optional[int] = ..., width_mhz: _Optional[int] = ..., band: _Optional[_Union[Band, str]] = ..., primary_frequency_mhz: _Optional[int] = ..., second_center_frequency_mhz: _Optional[int] = ...) -> None: ...
 
 class ChannelSurvey(_message.Message):
     __slots__ = ("active_us", "busy_us", "rx_us", "tx_us")
@@ -106,7 +139,7 @@ class ChannelSurvey(_message.Message):
     def __init__(self, active_us: _Optional[int] = ..., busy_us: _Optional[int] = ..., rx_us: _Optional[int] = ..., tx_us: _Optional[int] = ...) -> None: ...
 
 class Station(_message.Message):
-    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses", "vlan_interface", "four_address")
+    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses", "vlan_interface", "four_address", "multi_link", "links")
     MAC_FIELD_NUMBER: _ClassVar[int]
     SIGNAL_DBM_FIELD_NUMBER: _ClassVar[int]
     RX_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -125,6 +158,8 @@ class Station(_message.Message):
     IP_ADDRESSES_FIELD_NUMBER: _ClassVar[int]
     VLAN_INTERFACE_FIELD_NUMBER: _ClassVar[int]
     FOUR_ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    MULTI_LINK_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
     mac: bytes
     signal_dbm: int
     rx_bytes: int
@@ -143,7 +178,9 @@ class Station(_message.Message):
     ip_addresses: _containers.RepeatedScalarFieldContainer[bytes]
     vlan_interface: str
     four_address: bool
-    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ...) -> None: ...
+    multi_link: bool
+    links: int
+    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ...) -> None: ...
 
 class Edca(_message.Message):
     __slots__ = ("category", "aifsn", "cw_min", "cw_max", "txop_limit")

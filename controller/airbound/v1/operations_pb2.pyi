@@ -124,7 +124,7 @@ class Counter(_message.Message):
     def __init__(self, name: _Optional[str] = ..., code: _Optional[_Union[_reason_pb2.ReasonCode, str]] = ..., value: _Optional[int] = ...) -> None: ...
 
 class Cell(_message.Message):
-    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version", "edca", "exempt", "mode", "policy", "override", "mode_by_operator")
+    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version", "edca", "exempt", "mode", "policy", "override", "mode_by_operator", "band", "links", "survey_refusal", "surveys_refused_total")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     CENTER_FREQUENCY_MHZ_FIELD_NUMBER: _ClassVar[int]
@@ -147,6 +147,10 @@ class Cell(_message.Message):
     POLICY_FIELD_NUMBER: _ClassVar[int]
     OVERRIDE_FIELD_NUMBER: _ClassVar[int]
     MODE_BY_OPERATOR_FIELD_NUMBER: _ClassVar[int]
+    BAND_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    SURVEY_REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    SURVEYS_REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
     bssid: str
     ssid: bytes
     center_frequency_mhz: int
@@ -169,7 +173,11 @@ class Cell(_message.Message):
     policy: str
     override: CellOverride
     mode_by_operator: bool
-    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[CellEdca, _Mapping]] = ..., exempt: bool = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ..., override: _Optional[_Union[CellOverride, _Mapping]] = ..., mode_by_operator: bool = ...) -> None: ...
+    band: _access_point_pb2.Band
+    links: int
+    survey_refusal: str
+    surveys_refused_total: int
+    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[CellEdca, _Mapping]] = ..., exempt: bool = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ..., override: _Optional[_Union[CellOverride, _Mapping]] = ..., mode_by_operator: bool = ..., band: _Optional[_Union[_access_point_pb2.Band, str]] = ..., links: _Optional[int] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ...) -> None: ...
 
 class CellOverride(_message.Message):
     __slots__ = ("name", "matched")
@@ -318,7 +326,7 @@ class ListStationsResponse(_message.Message):
     def __init__(self, stations: _Optional[_Iterable[_Union[StationView, _Mapping]]] = ...) -> None: ...
 
 class StationView(_message.Message):
-    __slots__ = ("mac", "ip_addresses", "active_sender", "terminal", "uplink_bps", "signal_dbm", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "tx_retries", "tx_failed", "connected_time_ms")
+    __slots__ = ("mac", "ip_addresses", "active_sender", "terminal", "uplink_bps", "signal_dbm", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "tx_retries", "tx_failed", "connected_time_ms", "vlan_interface", "four_address", "multi_link", "links")
     MAC_FIELD_NUMBER: _ClassVar[int]
     IP_ADDRESSES_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -333,6 +341,10 @@ class StationView(_message.Message):
     TX_RETRIES_FIELD_NUMBER: _ClassVar[int]
     TX_FAILED_FIELD_NUMBER: _ClassVar[int]
     CONNECTED_TIME_MS_FIELD_NUMBER: _ClassVar[int]
+    VLAN_INTERFACE_FIELD_NUMBER: _ClassVar[int]
+    FOUR_ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    MULTI_LINK_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
     mac: str
     ip_addresses: _containers.RepeatedScalarFieldContainer[str]
     active_sender: bool
@@ -347,7 +359,11 @@ class StationView(_message.Message):
     tx_retries: int
     tx_failed: int
     connected_time_ms: int
-    def __init__(self, mac: _Optional[str] = ..., ip_addresses: _Optional[_Iterable[str]] = ..., active_sender: bool = ..., terminal: _Optional[str] = ..., uplink_bps: _Optional[int] = ..., signal_dbm: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[_access_point_pb2.AirtimeSource, str]] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., connected_time_ms: _Optional[int] = ...) -> None: ...
+    vlan_interface: str
+    four_address: bool
+    multi_link: bool
+    links: int
+    def __init__(self, mac: _Optional[str] = ..., ip_addresses: _Optional[_Iterable[str]] = ..., active_sender: bool = ..., terminal: _Optional[str] = ..., uplink_bps: _Optional[int] = ..., signal_dbm: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[_access_point_pb2.AirtimeSource, str]] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., connected_time_ms: _Optional[int] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ...) -> None: ...
 
 class ListTerminalsRequest(_message.Message):
     __slots__ = ("bssid",)

@@ -86,6 +86,62 @@ func (AccessPointReportTrigger) EnumDescriptor() ([]byte, []int) {
 	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{0}
 }
 
+// Band is where a channel is (IEEE Std 802.11-2020, annex E). Channels of others, such as those below 1 GHz, have none.
+type Band int32
+
+const (
+	Band_BAND_UNSPECIFIED Band = 0
+	Band_BAND_2_4_GHZ     Band = 1
+	Band_BAND_5_GHZ       Band = 2
+	Band_BAND_6_GHZ       Band = 3
+	Band_BAND_60_GHZ      Band = 4
+)
+
+// Enum value maps for Band.
+var (
+	Band_name = map[int32]string{
+		0: "BAND_UNSPECIFIED",
+		1: "BAND_2_4_GHZ",
+		2: "BAND_5_GHZ",
+		3: "BAND_6_GHZ",
+		4: "BAND_60_GHZ",
+	}
+	Band_value = map[string]int32{
+		"BAND_UNSPECIFIED": 0,
+		"BAND_2_4_GHZ":     1,
+		"BAND_5_GHZ":       2,
+		"BAND_6_GHZ":       3,
+		"BAND_60_GHZ":      4,
+	}
+)
+
+func (x Band) Enum() *Band {
+	p := new(Band)
+	*p = x
+	return p
+}
+
+func (x Band) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Band) Descriptor() protoreflect.EnumDescriptor {
+	return file_airbound_v1_access_point_proto_enumTypes[1].Descriptor()
+}
+
+func (Band) Type() protoreflect.EnumType {
+	return &file_airbound_v1_access_point_proto_enumTypes[1]
+}
+
+func (x Band) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Band.Descriptor instead.
+func (Band) EnumDescriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{1}
+}
+
 // AirtimeSource says whether airtime is the driver's own or the agent's estimate from bytes and rates.
 type AirtimeSource int32
 
@@ -120,11 +176,11 @@ func (x AirtimeSource) String() string {
 }
 
 func (AirtimeSource) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_access_point_proto_enumTypes[1].Descriptor()
+	return file_airbound_v1_access_point_proto_enumTypes[2].Descriptor()
 }
 
 func (AirtimeSource) Type() protoreflect.EnumType {
-	return &file_airbound_v1_access_point_proto_enumTypes[1]
+	return &file_airbound_v1_access_point_proto_enumTypes[2]
 }
 
 func (x AirtimeSource) Number() protoreflect.EnumNumber {
@@ -133,7 +189,7 @@ func (x AirtimeSource) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AirtimeSource.Descriptor instead.
 func (AirtimeSource) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{1}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{2}
 }
 
 // AccessCategory is one of the four transmit queues of a radio (IEEE Std 802.11-2020, 10.2.3.2). Without WMM all data
@@ -177,11 +233,11 @@ func (x AccessCategory) String() string {
 }
 
 func (AccessCategory) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_access_point_proto_enumTypes[2].Descriptor()
+	return file_airbound_v1_access_point_proto_enumTypes[3].Descriptor()
 }
 
 func (AccessCategory) Type() protoreflect.EnumType {
-	return &file_airbound_v1_access_point_proto_enumTypes[2]
+	return &file_airbound_v1_access_point_proto_enumTypes[3]
 }
 
 func (x AccessCategory) Number() protoreflect.EnumNumber {
@@ -190,7 +246,7 @@ func (x AccessCategory) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AccessCategory.Descriptor instead.
 func (AccessCategory) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{2}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{3}
 }
 
 type AccessPointServiceConnectRequest struct {
@@ -284,7 +340,7 @@ func (x *AccessPointServiceConnectResponse) GetCommand() *AccessPointCommand {
 // AccessPointReport is one sample of one BSS.
 type AccessPointReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 6 octets. The key of the cell.
+	// 6 octets. The key of the cell. Of a multi-link device (802.11be) with its links it is the address of the device.
 	Bssid []byte `protobuf:"bytes,1,opt,name=bssid,proto3" json:"bssid,omitempty"`
 	// SSID as the access point announces it; bytes, since 802.11 does not promise text.
 	Ssid []byte `protobuf:"bytes,2,opt,name=ssid,proto3" json:"ssid,omitempty"`
@@ -293,9 +349,10 @@ type AccessPointReport struct {
 	// Counts the reports of this process from 1. A gap means that a report was lost; 1 means that the agent restarted.
 	Sequence uint64 `protobuf:"varint,4,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// When the samples were taken, on the access point's monotonic clock.
-	MonotonicUs uint64   `protobuf:"varint,5,opt,name=monotonic_us,json=monotonicUs,proto3" json:"monotonic_us,omitempty"`
-	Channel     *Channel `protobuf:"bytes,6,opt,name=channel,proto3" json:"channel,omitempty"`
-	// Absent if the driver gives no survey, or one that cannot be true.
+	MonotonicUs uint64 `protobuf:"varint,5,opt,name=monotonic_us,json=monotonicUs,proto3" json:"monotonic_us,omitempty"`
+	// Absent while there is none, and of a multi-link device with several links, which has one for each.
+	Channel *Channel `protobuf:"bytes,6,opt,name=channel,proto3" json:"channel,omitempty"`
+	// Absent if the driver gives no survey, or one that cannot be true, and as the channel.
 	Survey *ChannelSurvey `protobuf:"bytes,7,opt,name=survey,proto3" json:"survey,omitempty"`
 	// Every station that is associated now.
 	Stations []*Station `protobuf:"bytes,8,rep,name=stations,proto3" json:"stations,omitempty"`
@@ -311,8 +368,10 @@ type AccessPointReport struct {
 	SurveyRefusal string `protobuf:"bytes,13,opt,name=survey_refusal,json=surveyRefusal,proto3" json:"survey_refusal,omitempty"`
 	// Surveys that were refused since the agent started.
 	SurveysRefusedTotal uint64 `protobuf:"varint,14,opt,name=surveys_refused_total,json=surveysRefusedTotal,proto3" json:"surveys_refused_total,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// The links of a multi-link device, each with a BSSID and a channel of its own, ascending; empty if it is none.
+	Links         []*Link `protobuf:"bytes,15,rep,name=links,proto3" json:"links,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AccessPointReport) Reset() {
@@ -443,17 +502,105 @@ func (x *AccessPointReport) GetSurveysRefusedTotal() uint64 {
 	return 0
 }
 
+func (x *AccessPointReport) GetLinks() []*Link {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+// Link is one link of a multi-link device (IEEE Std 802.11be, 35.3).
+type Link struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 0 to 14.
+	LinkId uint32 `protobuf:"varint,1,opt,name=link_id,json=linkId,proto3" json:"link_id,omitempty"`
+	// 6 octets. What a station without multi-link operation knows as the BSSID.
+	Bssid []byte `protobuf:"bytes,2,opt,name=bssid,proto3" json:"bssid,omitempty"`
+	// Absent while there is none.
+	Channel *Channel `protobuf:"bytes,3,opt,name=channel,proto3" json:"channel,omitempty"`
+	// Absent as that of a report.
+	Survey        *ChannelSurvey `protobuf:"bytes,4,opt,name=survey,proto3" json:"survey,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Link) Reset() {
+	*x = Link{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Link) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Link) ProtoMessage() {}
+
+func (x *Link) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Link.ProtoReflect.Descriptor instead.
+func (*Link) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Link) GetLinkId() uint32 {
+	if x != nil {
+		return x.LinkId
+	}
+	return 0
+}
+
+func (x *Link) GetBssid() []byte {
+	if x != nil {
+		return x.Bssid
+	}
+	return nil
+}
+
+func (x *Link) GetChannel() *Channel {
+	if x != nil {
+		return x.Channel
+	}
+	return nil
+}
+
+func (x *Link) GetSurvey() *ChannelSurvey {
+	if x != nil {
+		return x.Survey
+	}
+	return nil
+}
+
 type Channel struct {
-	state              protoimpl.MessageState `protogen:"open.v1"`
-	CenterFrequencyMhz uint32                 `protobuf:"varint,1,opt,name=center_frequency_mhz,json=centerFrequencyMhz,proto3" json:"center_frequency_mhz,omitempty"`
-	WidthMhz           uint32                 `protobuf:"varint,2,opt,name=width_mhz,json=widthMhz,proto3" json:"width_mhz,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the whole channel; of its first half, if it has two that are apart.
+	CenterFrequencyMhz uint32 `protobuf:"varint,1,opt,name=center_frequency_mhz,json=centerFrequencyMhz,proto3" json:"center_frequency_mhz,omitempty"`
+	// 320 at most; 160 for two halves of 80.
+	WidthMhz uint32 `protobuf:"varint,2,opt,name=width_mhz,json=widthMhz,proto3" json:"width_mhz,omitempty"`
+	// By the primary channel.
+	Band Band `protobuf:"varint,3,opt,name=band,proto3,enum=airbound.v1.Band" json:"band,omitempty"`
+	// Centre of the primary channel, 20 MHz wide.
+	PrimaryFrequencyMhz uint32 `protobuf:"varint,4,opt,name=primary_frequency_mhz,json=primaryFrequencyMhz,proto3" json:"primary_frequency_mhz,omitempty"`
+	// Centre of the second half of an 80+80 MHz channel; 0 for every other.
+	SecondCenterFrequencyMhz uint32 `protobuf:"varint,5,opt,name=second_center_frequency_mhz,json=secondCenterFrequencyMhz,proto3" json:"second_center_frequency_mhz,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *Channel) Reset() {
 	*x = Channel{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -465,7 +612,7 @@ func (x *Channel) String() string {
 func (*Channel) ProtoMessage() {}
 
 func (x *Channel) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -478,7 +625,7 @@ func (x *Channel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Channel.ProtoReflect.Descriptor instead.
 func (*Channel) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{3}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Channel) GetCenterFrequencyMhz() uint32 {
@@ -491,6 +638,27 @@ func (x *Channel) GetCenterFrequencyMhz() uint32 {
 func (x *Channel) GetWidthMhz() uint32 {
 	if x != nil {
 		return x.WidthMhz
+	}
+	return 0
+}
+
+func (x *Channel) GetBand() Band {
+	if x != nil {
+		return x.Band
+	}
+	return Band_BAND_UNSPECIFIED
+}
+
+func (x *Channel) GetPrimaryFrequencyMhz() uint32 {
+	if x != nil {
+		return x.PrimaryFrequencyMhz
+	}
+	return 0
+}
+
+func (x *Channel) GetSecondCenterFrequencyMhz() uint32 {
+	if x != nil {
+		return x.SecondCenterFrequencyMhz
 	}
 	return 0
 }
@@ -512,7 +680,7 @@ type ChannelSurvey struct {
 
 func (x *ChannelSurvey) Reset() {
 	*x = ChannelSurvey{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -524,7 +692,7 @@ func (x *ChannelSurvey) String() string {
 func (*ChannelSurvey) ProtoMessage() {}
 
 func (x *ChannelSurvey) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -537,7 +705,7 @@ func (x *ChannelSurvey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChannelSurvey.ProtoReflect.Descriptor instead.
 func (*ChannelSurvey) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{4}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ChannelSurvey) GetActiveUs() uint64 {
@@ -571,7 +739,7 @@ func (x *ChannelSurvey) GetTxUs() uint64 {
 // Station is one associated station. Directions are the access point's: rx is uplink, tx is downlink.
 type Station struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 6 octets.
+	// 6 octets. Of a multi-link device the address of the device, which is that of its IP packets.
 	Mac []byte `protobuf:"bytes,1,opt,name=mac,proto3" json:"mac,omitempty"`
 	// Absent if the driver does not report it.
 	SignalDbm     *int32 `protobuf:"zigzag32,2,opt,name=signal_dbm,json=signalDbm,proto3,oneof" json:"signal_dbm,omitempty"`
@@ -596,14 +764,19 @@ type Station struct {
 	// the station is on the BSS's own.
 	VlanInterface string `protobuf:"bytes,17,opt,name=vlan_interface,json=vlanInterface,proto3" json:"vlan_interface,omitempty"`
 	// Whether the station's frames have four addresses (WDS): it is a bridge, with other hosts behind it.
-	FourAddress   bool `protobuf:"varint,18,opt,name=four_address,json=fourAddress,proto3" json:"four_address,omitempty"`
+	FourAddress bool `protobuf:"varint,18,opt,name=four_address,json=fourAddress,proto3" json:"four_address,omitempty"`
+	// Whether the station is a multi-link device: its frames may go over several links. The kernel names them since 6.17.
+	MultiLink bool `protobuf:"varint,19,opt,name=multi_link,json=multiLink,proto3" json:"multi_link,omitempty"`
+	// The access point's links that it is on, as far as the kernel names them: bit n for the link whose link_id is n, 0
+	// to 14.
+	Links         uint32 `protobuf:"varint,20,opt,name=links,proto3" json:"links,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Station) Reset() {
 	*x = Station{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +788,7 @@ func (x *Station) String() string {
 func (*Station) ProtoMessage() {}
 
 func (x *Station) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +801,7 @@ func (x *Station) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Station.ProtoReflect.Descriptor instead.
 func (*Station) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{5}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Station) GetMac() []byte {
@@ -757,6 +930,20 @@ func (x *Station) GetFourAddress() bool {
 	return false
 }
 
+func (x *Station) GetMultiLink() bool {
+	if x != nil {
+		return x.MultiLink
+	}
+	return false
+}
+
+func (x *Station) GetLinks() uint32 {
+	if x != nil {
+		return x.Links
+	}
+	return 0
+}
+
 // Edca is how one queue contends for the air (IEEE Std 802.11-2020, 10.23.2).
 type Edca struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -774,7 +961,7 @@ type Edca struct {
 
 func (x *Edca) Reset() {
 	*x = Edca{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +973,7 @@ func (x *Edca) String() string {
 func (*Edca) ProtoMessage() {}
 
 func (x *Edca) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +986,7 @@ func (x *Edca) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edca.ProtoReflect.Descriptor instead.
 func (*Edca) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{6}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Edca) GetCategory() AccessCategory {
@@ -860,7 +1047,7 @@ type EdcaState struct {
 
 func (x *EdcaState) Reset() {
 	*x = EdcaState{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -872,7 +1059,7 @@ func (x *EdcaState) String() string {
 func (*EdcaState) ProtoMessage() {}
 
 func (x *EdcaState) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -885,7 +1072,7 @@ func (x *EdcaState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdcaState.ProtoReflect.Descriptor instead.
 func (*EdcaState) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *EdcaState) GetCanSet() bool {
@@ -949,7 +1136,7 @@ type AccessPointCommand struct {
 
 func (x *AccessPointCommand) Reset() {
 	*x = AccessPointCommand{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -961,7 +1148,7 @@ func (x *AccessPointCommand) String() string {
 func (*AccessPointCommand) ProtoMessage() {}
 
 func (x *AccessPointCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -974,7 +1161,7 @@ func (x *AccessPointCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessPointCommand.ProtoReflect.Descriptor instead.
 func (*AccessPointCommand) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AccessPointCommand) GetCommand() isAccessPointCommand_Command {
@@ -1022,7 +1209,7 @@ type SetEdca struct {
 
 func (x *SetEdca) Reset() {
 	*x = SetEdca{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1034,7 +1221,7 @@ func (x *SetEdca) String() string {
 func (*SetEdca) ProtoMessage() {}
 
 func (x *SetEdca) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1047,7 +1234,7 @@ func (x *SetEdca) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetEdca.ProtoReflect.Descriptor instead.
 func (*SetEdca) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SetEdca) GetGeneration() uint64 {
@@ -1086,7 +1273,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	" AccessPointServiceConnectRequest\x126\n" +
 	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"^\n" +
 	"!AccessPointServiceConnectResponse\x129\n" +
-	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xd3\x04\n" +
+	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xfc\x04\n" +
 	"\x11AccessPointReport\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\fR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x12\x1c\n" +
@@ -1102,15 +1289,24 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\ragent_version\x18\v \x01(\tR\fagentVersion\x12*\n" +
 	"\x04edca\x18\f \x01(\v2\x16.airbound.v1.EdcaStateR\x04edca\x12%\n" +
 	"\x0esurvey_refusal\x18\r \x01(\tR\rsurveyRefusal\x122\n" +
-	"\x15surveys_refused_total\x18\x0e \x01(\x04R\x13surveysRefusedTotal\"X\n" +
+	"\x15surveys_refused_total\x18\x0e \x01(\x04R\x13surveysRefusedTotal\x12'\n" +
+	"\x05links\x18\x0f \x03(\v2\x11.airbound.v1.LinkR\x05links\"\x99\x01\n" +
+	"\x04Link\x12\x17\n" +
+	"\alink_id\x18\x01 \x01(\rR\x06linkId\x12\x14\n" +
+	"\x05bssid\x18\x02 \x01(\fR\x05bssid\x12.\n" +
+	"\achannel\x18\x03 \x01(\v2\x14.airbound.v1.ChannelR\achannel\x122\n" +
+	"\x06survey\x18\x04 \x01(\v2\x1a.airbound.v1.ChannelSurveyR\x06survey\"\xf2\x01\n" +
 	"\aChannel\x120\n" +
 	"\x14center_frequency_mhz\x18\x01 \x01(\rR\x12centerFrequencyMhz\x12\x1b\n" +
-	"\twidth_mhz\x18\x02 \x01(\rR\bwidthMhz\"o\n" +
+	"\twidth_mhz\x18\x02 \x01(\rR\bwidthMhz\x12%\n" +
+	"\x04band\x18\x03 \x01(\x0e2\x11.airbound.v1.BandR\x04band\x122\n" +
+	"\x15primary_frequency_mhz\x18\x04 \x01(\rR\x13primaryFrequencyMhz\x12=\n" +
+	"\x1bsecond_center_frequency_mhz\x18\x05 \x01(\rR\x18secondCenterFrequencyMhz\"o\n" +
 	"\rChannelSurvey\x12\x1b\n" +
 	"\tactive_us\x18\x01 \x01(\x04R\bactiveUs\x12\x17\n" +
 	"\abusy_us\x18\x02 \x01(\x04R\x06busyUs\x12\x13\n" +
 	"\x05rx_us\x18\x03 \x01(\x04R\x04rxUs\x12\x13\n" +
-	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\x92\x05\n" +
+	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\xc7\x05\n" +
 	"\aStation\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\"\n" +
 	"\n" +
@@ -1136,7 +1332,10 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"aggregates\x12!\n" +
 	"\fip_addresses\x18\x10 \x03(\fR\vipAddresses\x12%\n" +
 	"\x0evlan_interface\x18\x11 \x01(\tR\rvlanInterface\x12!\n" +
-	"\ffour_address\x18\x12 \x01(\bR\vfourAddressB\r\n" +
+	"\ffour_address\x18\x12 \x01(\bR\vfourAddress\x12\x1d\n" +
+	"\n" +
+	"multi_link\x18\x13 \x01(\bR\tmultiLink\x12\x14\n" +
+	"\x05links\x18\x14 \x01(\rR\x05linksB\r\n" +
 	"\v_signal_dbm\"\xa2\x01\n" +
 	"\x04Edca\x127\n" +
 	"\bcategory\x18\x01 \x01(\x0e2\x1b.airbound.v1.AccessCategoryR\bcategory\x12\x14\n" +
@@ -1169,7 +1368,15 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"'ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12(\n" +
 	"$ACCESS_POINT_REPORT_TRIGGER_INTERVAL\x10\x01\x12.\n" +
 	"*ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED\x10\x02\x12,\n" +
-	"(ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT\x10\x03*j\n" +
+	"(ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT\x10\x03*_\n" +
+	"\x04Band\x12\x14\n" +
+	"\x10BAND_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fBAND_2_4_GHZ\x10\x01\x12\x0e\n" +
+	"\n" +
+	"BAND_5_GHZ\x10\x02\x12\x0e\n" +
+	"\n" +
+	"BAND_6_GHZ\x10\x03\x12\x0f\n" +
+	"\vBAND_60_GHZ\x10\x04*j\n" +
 	"\rAirtimeSource\x12\x1e\n" +
 	"\x1aAIRTIME_SOURCE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17AIRTIME_SOURCE_MEASURED\x10\x01\x12\x1c\n" +
@@ -1195,46 +1402,52 @@ func file_airbound_v1_access_point_proto_rawDescGZIP() []byte {
 	return file_airbound_v1_access_point_proto_rawDescData
 }
 
-var file_airbound_v1_access_point_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_airbound_v1_access_point_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_airbound_v1_access_point_proto_goTypes = []any{
 	(AccessPointReportTrigger)(0),             // 0: airbound.v1.AccessPointReportTrigger
-	(AirtimeSource)(0),                        // 1: airbound.v1.AirtimeSource
-	(AccessCategory)(0),                       // 2: airbound.v1.AccessCategory
-	(*AccessPointServiceConnectRequest)(nil),  // 3: airbound.v1.AccessPointServiceConnectRequest
-	(*AccessPointServiceConnectResponse)(nil), // 4: airbound.v1.AccessPointServiceConnectResponse
-	(*AccessPointReport)(nil),                 // 5: airbound.v1.AccessPointReport
-	(*Channel)(nil),                           // 6: airbound.v1.Channel
-	(*ChannelSurvey)(nil),                     // 7: airbound.v1.ChannelSurvey
-	(*Station)(nil),                           // 8: airbound.v1.Station
-	(*Edca)(nil),                              // 9: airbound.v1.Edca
-	(*EdcaState)(nil),                         // 10: airbound.v1.EdcaState
-	(*AccessPointCommand)(nil),                // 11: airbound.v1.AccessPointCommand
-	(*SetEdca)(nil),                           // 12: airbound.v1.SetEdca
-	(*Reason)(nil),                            // 13: airbound.v1.Reason
+	(Band)(0),                                 // 1: airbound.v1.Band
+	(AirtimeSource)(0),                        // 2: airbound.v1.AirtimeSource
+	(AccessCategory)(0),                       // 3: airbound.v1.AccessCategory
+	(*AccessPointServiceConnectRequest)(nil),  // 4: airbound.v1.AccessPointServiceConnectRequest
+	(*AccessPointServiceConnectResponse)(nil), // 5: airbound.v1.AccessPointServiceConnectResponse
+	(*AccessPointReport)(nil),                 // 6: airbound.v1.AccessPointReport
+	(*Link)(nil),                              // 7: airbound.v1.Link
+	(*Channel)(nil),                           // 8: airbound.v1.Channel
+	(*ChannelSurvey)(nil),                     // 9: airbound.v1.ChannelSurvey
+	(*Station)(nil),                           // 10: airbound.v1.Station
+	(*Edca)(nil),                              // 11: airbound.v1.Edca
+	(*EdcaState)(nil),                         // 12: airbound.v1.EdcaState
+	(*AccessPointCommand)(nil),                // 13: airbound.v1.AccessPointCommand
+	(*SetEdca)(nil),                           // 14: airbound.v1.SetEdca
+	(*Reason)(nil),                            // 15: airbound.v1.Reason
 }
 var file_airbound_v1_access_point_proto_depIdxs = []int32{
-	5,  // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
-	11, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
-	6,  // 2: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
-	7,  // 3: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
-	8,  // 4: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
+	6,  // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
+	13, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
+	8,  // 2: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
+	9,  // 3: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
+	10, // 4: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
 	0,  // 5: airbound.v1.AccessPointReport.trigger:type_name -> airbound.v1.AccessPointReportTrigger
-	10, // 6: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
-	1,  // 7: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
-	2,  // 8: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
-	9,  // 9: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
-	9,  // 10: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
-	12, // 11: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
-	9,  // 12: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
-	13, // 13: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
-	3,  // 14: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
-	4,  // 15: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
-	15, // [15:16] is the sub-list for method output_type
-	14, // [14:15] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	12, // 6: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
+	7,  // 7: airbound.v1.AccessPointReport.links:type_name -> airbound.v1.Link
+	8,  // 8: airbound.v1.Link.channel:type_name -> airbound.v1.Channel
+	9,  // 9: airbound.v1.Link.survey:type_name -> airbound.v1.ChannelSurvey
+	1,  // 10: airbound.v1.Channel.band:type_name -> airbound.v1.Band
+	2,  // 11: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
+	3,  // 12: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
+	11, // 13: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
+	11, // 14: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
+	14, // 15: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
+	11, // 16: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
+	15, // 17: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
+	4,  // 18: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
+	5,  // 19: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
+	19, // [19:20] is the sub-list for method output_type
+	18, // [18:19] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_access_point_proto_init() }
@@ -1243,8 +1456,8 @@ func file_airbound_v1_access_point_proto_init() {
 		return
 	}
 	file_airbound_v1_reason_proto_init()
-	file_airbound_v1_access_point_proto_msgTypes[5].OneofWrappers = []any{}
-	file_airbound_v1_access_point_proto_msgTypes[8].OneofWrappers = []any{
+	file_airbound_v1_access_point_proto_msgTypes[6].OneofWrappers = []any{}
+	file_airbound_v1_access_point_proto_msgTypes[9].OneofWrappers = []any{
 		(*AccessPointCommand_SetEdca)(nil),
 	}
 	type x struct{}
@@ -1252,8 +1465,8 @@ func file_airbound_v1_access_point_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_access_point_proto_rawDesc), len(file_airbound_v1_access_point_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   10,
+			NumEnums:      4,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -704,8 +704,16 @@ type Cell struct {
 	Override *CellOverride `protobuf:"bytes,21,opt,name=override,proto3" json:"override,omitempty"`
 	// Whether an operator chose the mode for this cell.
 	ModeByOperator bool `protobuf:"varint,22,opt,name=mode_by_operator,json=modeByOperator,proto3" json:"mode_by_operator,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Of the primary channel; none if the access point reports none.
+	Band Band `protobuf:"varint,23,opt,name=band,proto3,enum=airbound.v1.Band" json:"band,omitempty"`
+	// Links of a multi-link device (802.11be); 0 if the cell is none.
+	Links uint32 `protobuf:"varint,24,opt,name=links,proto3" json:"links,omitempty"`
+	// Why the last report has no survey although the driver has one, in the words of the agent.
+	SurveyRefusal string `protobuf:"bytes,25,opt,name=survey_refusal,json=surveyRefusal,proto3" json:"survey_refusal,omitempty"`
+	// Surveys that the access point's agent refused since it started.
+	SurveysRefusedTotal uint64 `protobuf:"varint,26,opt,name=surveys_refused_total,json=surveysRefusedTotal,proto3" json:"surveys_refused_total,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *Cell) Reset() {
@@ -890,6 +898,34 @@ func (x *Cell) GetModeByOperator() bool {
 		return x.ModeByOperator
 	}
 	return false
+}
+
+func (x *Cell) GetBand() Band {
+	if x != nil {
+		return x.Band
+	}
+	return Band_BAND_UNSPECIFIED
+}
+
+func (x *Cell) GetLinks() uint32 {
+	if x != nil {
+		return x.Links
+	}
+	return 0
+}
+
+func (x *Cell) GetSurveyRefusal() string {
+	if x != nil {
+		return x.SurveyRefusal
+	}
+	return ""
+}
+
+func (x *Cell) GetSurveysRefusedTotal() uint64 {
+	if x != nil {
+		return x.SurveysRefusedTotal
+	}
+	return 0
 }
 
 // CellOverride is a table of the configuration that is for single cells.
@@ -1752,8 +1788,15 @@ type StationView struct {
 	TxRetries       uint64        `protobuf:"varint,12,opt,name=tx_retries,json=txRetries,proto3" json:"tx_retries,omitempty"`
 	TxFailed        uint64        `protobuf:"varint,13,opt,name=tx_failed,json=txFailed,proto3" json:"tx_failed,omitempty"`
 	ConnectedTimeMs uint64        `protobuf:"varint,14,opt,name=connected_time_ms,json=connectedTimeMs,proto3" json:"connected_time_ms,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Network interface of the station's VLAN on the access point; empty if it is on the BSS's own.
+	VlanInterface string `protobuf:"bytes,15,opt,name=vlan_interface,json=vlanInterface,proto3" json:"vlan_interface,omitempty"`
+	// Whether it is a WDS peer: a bridge, with other hosts behind it, which has no agent of its own.
+	FourAddress bool `protobuf:"varint,16,opt,name=four_address,json=fourAddress,proto3" json:"four_address,omitempty"`
+	// Whether it is a multi-link device, and the links that it is on as far as they are known: bit n for link n.
+	MultiLink     bool   `protobuf:"varint,17,opt,name=multi_link,json=multiLink,proto3" json:"multi_link,omitempty"`
+	Links         uint32 `protobuf:"varint,18,opt,name=links,proto3" json:"links,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StationView) Reset() {
@@ -1880,6 +1923,34 @@ func (x *StationView) GetTxFailed() uint64 {
 func (x *StationView) GetConnectedTimeMs() uint64 {
 	if x != nil {
 		return x.ConnectedTimeMs
+	}
+	return 0
+}
+
+func (x *StationView) GetVlanInterface() string {
+	if x != nil {
+		return x.VlanInterface
+	}
+	return ""
+}
+
+func (x *StationView) GetFourAddress() bool {
+	if x != nil {
+		return x.FourAddress
+	}
+	return false
+}
+
+func (x *StationView) GetMultiLink() bool {
+	if x != nil {
+		return x.MultiLink
+	}
+	return false
+}
+
+func (x *StationView) GetLinks() uint32 {
+	if x != nil {
+		return x.Links
 	}
 	return 0
 }
@@ -2550,7 +2621,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x17.airbound.v1.ReasonCodeR\x04code\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\x04R\x05value\"\xdb\x06\n" +
+	"\x05value\x18\x03 \x01(\x04R\x05value\"\xf3\a\n" +
 	"\x04Cell\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x120\n" +
@@ -2576,7 +2647,11 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x04mode\x18\x13 \x01(\x0e2\x11.airbound.v1.ModeR\x04mode\x12\x16\n" +
 	"\x06policy\x18\x14 \x01(\tR\x06policy\x125\n" +
 	"\boverride\x18\x15 \x01(\v2\x19.airbound.v1.CellOverrideR\boverride\x12(\n" +
-	"\x10mode_by_operator\x18\x16 \x01(\bR\x0emodeByOperatorB\r\n" +
+	"\x10mode_by_operator\x18\x16 \x01(\bR\x0emodeByOperator\x12%\n" +
+	"\x04band\x18\x17 \x01(\x0e2\x11.airbound.v1.BandR\x04band\x12\x14\n" +
+	"\x05links\x18\x18 \x01(\rR\x05links\x12%\n" +
+	"\x0esurvey_refusal\x18\x19 \x01(\tR\rsurveyRefusal\x122\n" +
+	"\x15surveys_refused_total\x18\x1a \x01(\x04R\x13surveysRefusedTotalB\r\n" +
 	"\v_busy_ratio\"<\n" +
 	"\fCellOverride\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -2646,7 +2721,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x13ListStationsRequest\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\"L\n" +
 	"\x14ListStationsResponse\x124\n" +
-	"\bstations\x18\x01 \x03(\v2\x18.airbound.v1.StationViewR\bstations\"\x98\x04\n" +
+	"\bstations\x18\x01 \x03(\v2\x18.airbound.v1.StationViewR\bstations\"\x97\x05\n" +
 	"\vStationView\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\tR\x03mac\x12!\n" +
 	"\fip_addresses\x18\x02 \x03(\tR\vipAddresses\x12#\n" +
@@ -2665,7 +2740,12 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\n" +
 	"tx_retries\x18\f \x01(\x04R\ttxRetries\x12\x1b\n" +
 	"\ttx_failed\x18\r \x01(\x04R\btxFailed\x12*\n" +
-	"\x11connected_time_ms\x18\x0e \x01(\x04R\x0fconnectedTimeMsB\r\n" +
+	"\x11connected_time_ms\x18\x0e \x01(\x04R\x0fconnectedTimeMs\x12%\n" +
+	"\x0evlan_interface\x18\x0f \x01(\tR\rvlanInterface\x12!\n" +
+	"\ffour_address\x18\x10 \x01(\bR\vfourAddress\x12\x1d\n" +
+	"\n" +
+	"multi_link\x18\x11 \x01(\bR\tmultiLink\x12\x14\n" +
+	"\x05links\x18\x12 \x01(\rR\x05linksB\r\n" +
 	"\v_signal_dbm\",\n" +
 	"\x14ListTerminalsRequest\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\"L\n" +
@@ -2790,12 +2870,13 @@ var file_airbound_v1_operations_proto_goTypes = []any{
 	(*ExemptTerminalRequest)(nil),    // 32: airbound.v1.ExemptTerminalRequest
 	(*ExemptTerminalResponse)(nil),   // 33: airbound.v1.ExemptTerminalResponse
 	(ReasonCode)(0),                  // 34: airbound.v1.ReasonCode
-	(*EdcaState)(nil),                // 35: airbound.v1.EdcaState
-	(*Edca)(nil),                     // 36: airbound.v1.Edca
-	(*Reason)(nil),                   // 37: airbound.v1.Reason
-	(AirtimeSource)(0),               // 38: airbound.v1.AirtimeSource
-	(TerminalReportTrigger)(0),       // 39: airbound.v1.TerminalReportTrigger
-	(*EventCounts)(nil),              // 40: airbound.v1.EventCounts
+	(Band)(0),                        // 35: airbound.v1.Band
+	(*EdcaState)(nil),                // 36: airbound.v1.EdcaState
+	(*Edca)(nil),                     // 37: airbound.v1.Edca
+	(*Reason)(nil),                   // 38: airbound.v1.Reason
+	(AirtimeSource)(0),               // 39: airbound.v1.AirtimeSource
+	(TerminalReportTrigger)(0),       // 40: airbound.v1.TerminalReportTrigger
+	(*EventCounts)(nil),              // 41: airbound.v1.EventCounts
 }
 var file_airbound_v1_operations_proto_depIdxs = []int32{
 	0,  // 0: airbound.v1.GetControllerResponse.mode:type_name -> airbound.v1.Mode
@@ -2808,54 +2889,55 @@ var file_airbound_v1_operations_proto_depIdxs = []int32{
 	12, // 7: airbound.v1.Cell.edca:type_name -> airbound.v1.CellEdca
 	0,  // 8: airbound.v1.Cell.mode:type_name -> airbound.v1.Mode
 	11, // 9: airbound.v1.Cell.override:type_name -> airbound.v1.CellOverride
-	35, // 10: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
-	36, // 11: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
-	36, // 12: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
-	37, // 13: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
-	37, // 14: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
-	14, // 15: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
-	15, // 16: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
-	37, // 17: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
-	37, // 18: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
-	10, // 19: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
-	10, // 20: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
-	22, // 21: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
-	38, // 22: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
-	13, // 23: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
-	10, // 24: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
-	13, // 25: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
-	10, // 26: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
-	29, // 27: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
-	39, // 28: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
-	40, // 29: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
-	0,  // 30: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
-	0,  // 31: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
-	0,  // 32: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
-	3,  // 33: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
-	5,  // 34: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
-	16, // 35: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
-	18, // 36: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
-	20, // 37: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
-	23, // 38: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
-	25, // 39: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
-	27, // 40: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
-	30, // 41: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
-	32, // 42: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
-	4,  // 43: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
-	6,  // 44: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
-	17, // 45: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
-	19, // 46: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
-	21, // 47: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
-	24, // 48: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
-	26, // 49: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
-	28, // 50: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
-	31, // 51: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
-	33, // 52: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
-	43, // [43:53] is the sub-list for method output_type
-	33, // [33:43] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	35, // 10: airbound.v1.Cell.band:type_name -> airbound.v1.Band
+	36, // 11: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
+	37, // 12: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
+	37, // 13: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
+	38, // 14: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
+	38, // 15: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
+	14, // 16: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
+	15, // 17: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
+	38, // 18: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
+	38, // 19: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
+	10, // 20: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
+	10, // 21: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
+	22, // 22: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
+	39, // 23: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
+	13, // 24: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
+	10, // 25: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
+	13, // 26: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
+	10, // 27: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
+	29, // 28: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
+	40, // 29: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
+	41, // 30: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
+	0,  // 31: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
+	0,  // 32: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
+	0,  // 33: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
+	3,  // 34: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
+	5,  // 35: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
+	16, // 36: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
+	18, // 37: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
+	20, // 38: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
+	23, // 39: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
+	25, // 40: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
+	27, // 41: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
+	30, // 42: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
+	32, // 43: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
+	4,  // 44: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
+	6,  // 45: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
+	17, // 46: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
+	19, // 47: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
+	21, // 48: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
+	24, // 49: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
+	26, // 50: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
+	28, // 51: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
+	31, // 52: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
+	33, // 53: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
+	44, // [44:54] is the sub-list for method output_type
+	34, // [34:44] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_operations_proto_init() }
