@@ -27,9 +27,10 @@ NOT_OURS = frozenset(
         f"{PREFIX}TLS_DIR",
         f"{PREFIX}TOKEN",
         f"{PREFIX}VERSION",
-        # Of scripts, images, tests and the lab.
+        # Of scripts, images, packages, tests and the lab.
         f"{PREFIX}ADDRESS",
         f"{PREFIX}AGENTS_PORT",
+        f"{PREFIX}AP",
         f"{PREFIX}AP_TEST_KERNEL",
         f"{PREFIX}BASE",
         f"{PREFIX}CACHE",
@@ -41,9 +42,20 @@ NOT_OURS = frozenset(
         f"{PREFIX}LAB_PYTHON",
         f"{PREFIX}LIVE_IMAGE",
         f"{PREFIX}LOAD_BALANCER_IMAGE",
+        f"{PREFIX}LOG_LINES",
+        f"{PREFIX}OPENWRT_DOWNLOADS",
         f"{PREFIX}OPERATORS_ADDRESS",
         f"{PREFIX}OPERATORS_PORT",
+        f"{PREFIX}PACKAGES",
         f"{PREFIX}REVISION",
+        f"{PREFIX}TEST_AGENT",
+        f"{PREFIX}TEST_GUARD",
+        f"{PREFIX}TEST_GUARD_MARK",
+        f"{PREFIX}TEST_MOUNTS",
+        f"{PREFIX}TEST_SENDER",
+        f"{PREFIX}WAIT_MAX",
+        f"{PREFIX}WAIT_MIN",
+        f"{PREFIX}WIFI_WAIT",
     }
 )
 """Variables with our prefix that are no keys of the controller's configuration."""

@@ -28,6 +28,8 @@ SSID_MAX_BYTES = 32
 STATIONS_MAX = 2048  # association identifiers end at 2007
 STATION_ADDRESSES_MAX = 16
 DESTINATIONS_MAX = 256  # what an agent sends at most
+LINKS_MAX = 15  # of a multi-link device
+SURVEY_REFUSAL_MAX_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,19 @@ class EdcaState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Radio:
+    """What a cell is on. Decisions need none of it."""
+
+    band: int = 0  # airbound.v1.Band; 0: not known
+    links: int = 0  # of a multi-link device
+    survey_refusal: str = ""  # why there is no survey although the driver has one
+    surveys_refused_total: int = 0
+
+
+UNKNOWN_RADIO = Radio()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccessPointReport:
     """One sample of one cell; the stations are those associated at `monotonic_us` of the access point's clock."""
 
@@ -80,6 +95,7 @@ class AccessPointReport:
     malformed_inputs_total: int = 0
     agent_version: str = ""
     edca: EdcaState | None = None  # none from an agent that knows nothing of it
+    radio: Radio = UNKNOWN_RADIO
 
 
 class Destination(NamedTuple):

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from airbound.core.addresses import IPV4_OCTETS, Address, is_loopback, is_peer_address, is_station_mac
+from airbound.core.bands import BAND_NAMES
 from airbound.core.edca import AIFSN_MAX, CW_MAX, TXOP_LIMIT_MAX, Category, Edca, is_contention_window
 from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting
 from airbound.core.principals import Stream
@@ -19,6 +20,7 @@ from airbound.core.reports import (
     COUNTER_MAX,
     DESTINATIONS_MAX,
     FREQUENCY_MAX_MHZ,
+    LINKS_MAX,
     MSS_MAX_BYTES,
     MSS_MIN_BYTES,
     RTT_MAX_US,
@@ -27,11 +29,14 @@ from airbound.core.reports import (
     SSID_MAX_BYTES,
     STATION_ADDRESSES_MAX,
     STATIONS_MAX,
+    SURVEY_REFUSAL_MAX_CHARACTERS,
+    UNKNOWN_RADIO,
     AccessPointReport,
     Agent,
     BackEnd,
     Destination,
     EdcaState,
+    Radio,
     Station,
     Survey,
     TerminalReport,
@@ -83,8 +88,29 @@ def access_point_report(
         malformed_inputs_total=message.malformed_inputs_total,
         agent_version=_version(message.agent_version, "agent_version", refusals),
         edca=_edca_state(message.edca, refusals) if message.HasField("edca") else None,
+        radio=_radio(message, refusals),
     )
     return report, refusals
+
+
+def _radio(message: access_point_pb2.AccessPointReport, refusals: list[Reason]) -> Radio:
+    """A band that this version does not know is none."""
+    links, refused_total = len(message.links), message.surveys_refused_total
+    band = message.channel.band  # none of several links
+    if not (band or links or refused_total):
+        return UNKNOWN_RADIO
+    if links > LINKS_MAX:
+        refusals.append(Reason(Code.TOO_MANY_ENTRIES, "links", after=links, limit=LINKS_MAX))
+        links = LINKS_MAX
+    if refused_total > COUNTER_MAX:
+        refusals.append(Reason(Code.OUT_OF_RANGE, "surveys_refused_total", after=refused_total, limit=COUNTER_MAX))
+        refused_total = 0
+    return Radio(
+        band=band if band in BAND_NAMES else 0,
+        links=links,
+        survey_refusal=message.survey_refusal[:SURVEY_REFUSAL_MAX_CHARACTERS],
+        surveys_refused_total=refused_total,
+    )
 
 
 def terminal_report(message: terminal_pb2.TerminalReport) -> tuple[TerminalReport | None, list[Reason]]:

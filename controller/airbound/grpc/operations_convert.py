@@ -47,6 +47,10 @@ def cell(state: CellState, now_us: int) -> operations_pb2.Cell:
         mode=MODES[settings.mode],
         policy=settings.parameters.policy,
         mode_by_operator=settings.mode_by_operator,
+        band=access_point_pb2.Band.Name(state.radio.band),
+        links=state.radio.links,
+        survey_refusal=state.radio.survey_refusal,
+        surveys_refused_total=state.radio.surveys_refused_total,
     )
     if match is not None:
         message.override.name, message.override.matched = match.override.name, match.by
@@ -174,6 +178,10 @@ def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> li
             tx_retries=of.tx_retries,
             tx_failed=of.tx_failed,
             connected_time_ms=of.connected_time_ms,
+            vlan_interface=of.vlan_interface,
+            four_address=of.four_address,
+            multi_link=of.multi_link,
+            links=of.links,
         )
         if of.HasField("signal_dbm"):
             view.signal_dbm = of.signal_dbm

@@ -7,6 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from airbound.core.addresses import Mac, mac_text
+from airbound.core.bands import BAND_NAMES
 from airbound.core.cell.channel_access import best_effort
 from airbound.core.reasons import Code
 from airbound.metrics import decisions
@@ -51,6 +52,7 @@ class _Cell(NamedTuple):
     lease_s: float
     refused: int
     malformed: int
+    surveys_refused: int
 
 
 RTT = Family(
@@ -65,8 +67,9 @@ RTT_RATIO = Family(
 COLUMNS = (
     Column(
         Family(
-            "airbound_cell_info", "info", "A cell: its network's name, its access point's name and agent.",
-            ("bssid", "ssid", "access_point", "agent_version"),
+            "airbound_cell_info", "info",
+            "A cell: its network's name, its access point's name and agent, its band (2.4, 5, 6 or 60 GHz).",
+            ("bssid", "ssid", "access_point", "agent_version", "band"),
         ),
         lambda _: 1,
         _INFO,
@@ -160,6 +163,27 @@ COLUMNS = (
         ),
         lambda cell: cell.sample.busy_ratio,
     ),
+    Column(
+        Family(
+            "airbound_cell_links", "gauge",
+            "Links of an access point that is a multi-link device (802.11be); absent if it is none.", _CELL,
+        ),
+        lambda cell: cell.sample.radio.links or None,
+    ),
+    Column(
+        Family(
+            "airbound_cell_survey_refused", "gauge",
+            "1 if the access point's agent refused the driver's last survey of the channel, else 0.", _CELL,
+        ),
+        lambda cell: int(bool(cell.sample.radio.survey_refusal)),
+    ),
+    Column(
+        Family(
+            "airbound_cell_surveys_refused_total", "counter",
+            "Surveys of the channel that the access point's agent refused, since they cannot be true.", _CELL,
+        ),
+        lambda cell: cell.surveys_refused,
+    ),
     Column(RTT, lambda cell: median(cell.joined.rtts_s) if cell.joined.rtts_s else None, _MEDIAN),
     Column(RTT, lambda cell: max(cell.joined.rtts_s, default=None), _LARGEST),
     Column(RTT_RATIO, lambda cell: median(cell.joined.rtt_ratios) if cell.joined.rtt_ratios else None, _MEDIAN),
@@ -227,10 +251,10 @@ def _aifsn(sample: CellSample) -> int | None:
 class CellSeries:
     """What is kept of a cell from one snapshot to the next."""
 
-    __slots__ = ("decided", "described", "labels", "malformed", "refused")
+    __slots__ = ("decided", "described", "labels", "malformed", "refused", "surveys_refused")
 
     def __init__(self) -> None:
-        self.refused, self.malformed = Totals(1, whole=True), Totals(1)
+        self.refused, self.malformed, self.surveys_refused = Totals(1, whole=True), Totals(1), Totals(1)
         self.decided = decisions.DecisionCounts(decisions.CELL)
         self.described: tuple[object, ...] = ()  # what the labels were made of
         self.labels: tuple[str, ...] = ()
@@ -260,6 +284,7 @@ class CellTables:
                     lease_s = max(0, access_point.edca_ends_at_us - now_us) / 1e6
                 series.refused.update([(access_point.stream, (access_point.refused_total,))])
                 series.malformed.update([("", (access_point.malformed_inputs_total,))])
+                series.surveys_refused.update([("", (sample.radio.surveys_refused_total,))])
             of = _Cell(
                 sample,
                 joined.get(bssid, nobody),
@@ -268,6 +293,7 @@ class CellTables:
                 lease_s,
                 series.refused.counts[0],
                 series.malformed.counts[0],
+                series.surveys_refused.counts[0],
             )
             table.add(_labels(series, sample), of)
             for labels, count in series.decided.update({"bssid": mac_text(bssid)}, [(0, sample.decided)]):
@@ -286,12 +312,18 @@ def _labels(series: CellSeries, sample: CellSample) -> tuple[str, ...]:
         sample.policy,
         sample.capacity_source,
         sample.edca_code,
+        sample.radio.band,
     )
     if described != series.described:
         cell = {"bssid": mac_text(sample.bssid)}
         sets: tuple[dict[str, str], ...] = (
             {},
-            {"ssid": octets_text(sample.ssid), "access_point": printable(name), "agent_version": printable(version)},
+            {
+                "ssid": octets_text(sample.ssid),
+                "access_point": printable(name),
+                "agent_version": printable(version),
+                "band": BAND_NAMES.get(sample.radio.band, ""),
+            },
             {"mode": sample.mode, "policy": sample.policy},
             {"source": sample.capacity_source},
             {"reason": Code(sample.edca_code).name.lower()},

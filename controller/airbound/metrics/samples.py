@@ -18,7 +18,7 @@ from airbound.core.engine import Engine
 from airbound.core.parameters import Mode
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import BackEnd, Station
+from airbound.core.reports import BackEnd, Radio, Station
 from airbound.core.settings import Settings
 from airbound.metrics.hooks import Hooks
 from airbound.runtime.connections import PortCount
@@ -77,6 +77,7 @@ class CellSample(NamedTuple):
     decided: tuple[tuple[tuple[str, Code], int], ...]  # what was sent, and why
     access_point: AccessPointSample | None
     stations: tuple[StationSample, ...]
+    radio: Radio
 
 
 class TerminalSample(NamedTuple):
@@ -200,6 +201,7 @@ def cell(state: CellState) -> CellSample:
         decided=tuple(state.decided.items()),
         access_point=access_point,
         stations=() if access_point is None else _stations(state),
+        radio=state.radio,
     )
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.reports import COUNTER_MAX, Station
 from airbound.metrics.family import Family
-from airbound.metrics.labels import label_set
+from airbound.metrics.labels import label_set, printable
 from airbound.metrics.options import StationLabel
 from airbound.metrics.samples import CellSample
 from airbound.metrics.slots import Slots
@@ -26,6 +26,7 @@ _DIRECTION = (*_STATION, "direction")
 _PLAIN, _INFO, _UPLINK, _DOWNLINK = range(4)  # sets of labels
 _ASSOCIATED_AGAIN_US = 2_000_000  # connected time is in whole seconds on some drivers, and reports take a moment
 _PSEUDONYM_OCTETS = 6
+IFNAME_MAX_CHARACTERS = 15
 _NOT_REPORTED = access_point_pb2.Station()
 _SOURCES = {
     access_point_pb2.AIRTIME_SOURCE_MEASURED: "measured",
@@ -57,8 +58,9 @@ COLUMNS = (
     Column(
         Family(
             "airbound_station_info", "info",
-            "A station: the terminal that is joined as it, and whether its airtime is measured or estimated.",
-            (*_STATION, "terminal", "airtime_source"),
+            "A station: the terminal that is joined as it, whether its airtime is measured or estimated, the interface "
+            "of its VLAN, and what it is: station, multi_link (802.11be) or bridge (WDS, with other hosts behind it).",
+            (*_STATION, "terminal", "airtime_source", "vlan", "kind"),
         ),
         lambda _: 1,
         _INFO,
@@ -143,15 +145,22 @@ class StationTables:
                     series.associated_at_us = sample.associated_at_us
                 totals = series.totals.update([("", _counts(sample.latest, of))])
                 shown = _Station(sample.latest, of, totals, sample.payload_bytes_per_s, sample.active)
-                terminal, source = names.get(sample.latest.mac, ""), _SOURCES.get(of.airtime_source, "")
-                self.table.add(self._labels(series, bssid, sample.latest.mac, terminal, source), shown)
+                described = (
+                    names.get(sample.latest.mac, ""),
+                    _SOURCES.get(of.airtime_source, ""),
+                    of.vlan_interface[:IFNAME_MAX_CHARACTERS],
+                    _kind(of),
+                )
+                self.table.add(self._labels(series, bssid, sample.latest.mac, described), shown)
 
-    def _labels(self, series: StationSeries, bssid: Mac, mac: Mac, terminal: str, source: str) -> tuple[str, ...]:
+    def _labels(
+        self, series: StationSeries, bssid: Mac, mac: Mac, described: tuple[str, str, str, str]
+    ) -> tuple[str, ...]:
         """The sets of labels; made again only if something changed."""
-        described = (terminal, source)
         if described != series.described:
             station = {"bssid": mac_text(bssid), "station": self.name(mac)}
-            info = {"terminal": terminal, "airtime_source": source}
+            terminal, source, vlan, kind = described
+            info = {"terminal": terminal, "airtime_source": source, "vlan": printable(vlan), "kind": kind}
             sets: tuple[dict[str, str], ...] = ({}, info, {"direction": "uplink"}, {"direction": "downlink"})
             series.described, series.labels = described, tuple(f"{label_set(station | more)} " for more in sets)
         return series.labels
@@ -161,6 +170,12 @@ class StationTables:
         if self._label == "mac":
             return mac_text(mac)
         return hashlib.blake2b(mac, digest_size=_PSEUDONYM_OCTETS, key=self._key).hexdigest()
+
+
+def _kind(reported: access_point_pb2.Station) -> str:
+    if reported.four_address:
+        return "bridge"
+    return "multi_link" if reported.multi_link else "station"
 
 
 def _counts(latest: Station, reported: access_point_pb2.Station) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from google.protobuf import json_format
 from grpc_health.v1 import health_pb2
 
 from airbound import reason_text
+from airbound.core.bands import BAND_NAMES
 from airbound.core.edca import Category, category_text
 from airbound.core.reasons import Code, Reason
 from airbound.operator.table import lines as table_lines
@@ -109,7 +110,8 @@ def health(answer: health_pb2.HealthCheckResponse) -> str:
 
 
 _CELL_HEADS = (
-    "CELL", "SSID", "STATIONS", "SENDING", "TERMINALS", "UPLINK", "CAPACITY", "FROM", "BUSY", "EDCA", "AGE", "REFUSED",
+    "CELL", "SSID", "BAND", "STATIONS", "SENDING", "TERMINALS", "UPLINK", "CAPACITY", "FROM", "BUSY", "EDCA", "AGE",
+    "REFUSED",
 )  # fmt: skip
 
 
@@ -142,17 +144,30 @@ def _cell_row(cell: operations_pb2.Cell) -> tuple[str, ...]:
     return (
         cell.bssid,
         cell.ssid.decode(errors="replace"),
+        _band(cell),
         str(cell.stations),
         str(cell.active_senders),
         str(cell.terminals),
         _mbps(cell.uplink_bps),
         _mbps(cell.capacity_bps),
         _SOURCES.get(cell.capacity_source, "?"),
-        f"{cell.busy_ratio:.0%}" if cell.HasField("busy_ratio") else "-",
+        _busy(cell),
         _edca_in_short(cell),
         _seconds(cell.report_age_ms),
         str(cell.refused_total),
     )
+
+
+def _band(cell: operations_pb2.Cell) -> str:
+    """GHz; of several links their number."""
+    return f"{cell.links} links" if cell.links > 1 else BAND_NAMES.get(cell.band, "-")
+
+
+def _busy(cell: operations_pb2.Cell) -> str:
+    """Share of the time; that the driver's survey is refused, or that there is none."""
+    if cell.HasField("busy_ratio") and not cell.survey_refusal:
+        return f"{cell.busy_ratio:.0%}"
+    return "refused" if cell.survey_refusal else "-"
 
 
 def _edca_in_short(cell: operations_pb2.Cell) -> str:
@@ -164,11 +179,11 @@ def _edca_in_short(cell: operations_pb2.Cell) -> str:
 
 def stations(answer: operations_pb2.ListStationsResponse) -> str:
     """A table of a cell's stations."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             station.mac,
             " ".join(station.ip_addresses) or "-",
-            station.terminal or "no agent",
+            station.terminal or ("bridge" if station.four_address else "no agent"),
             "sending" if station.active_sender else "idle",
             _mbps(station.uplink_bps),
             f"{station.signal_dbm} dBm" if station.HasField("signal_dbm") else "-",
@@ -178,7 +193,7 @@ def stations(answer: operations_pb2.ListStationsResponse) -> str:
         )
         for station in answer.stations
     ]
-    heads = (
+    heads: tuple[str, ...] = (
         "STATION",
         "ADDRESSES",
         "TERMINAL",
@@ -189,7 +204,23 @@ def stations(answer: operations_pb2.ListStationsResponse) -> str:
         "AIRTIME",
         "RETRIES/FAILED",
     )
+    notes = [_station_notes(station) for station in answer.stations]
+    if any(notes):
+        heads, rows = (*heads, "NOTES"), [(*row, note or "-") for row, note in zip(rows, notes, strict=True)]
     return table(heads, rows) if rows else "No station is associated."
+
+
+def _station_notes(station: operations_pb2.StationView) -> str:
+    """What is not as with most stations."""
+    notes = []
+    if station.four_address:
+        notes.append("WDS peer")
+    if station.vlan_interface:
+        notes.append(f"on {station.vlan_interface}")
+    if station.multi_link:
+        links = " ".join(str(link) for link in range(station.links.bit_length()) if station.links >> link & 1)
+        notes.append(f"multi-link {links}".rstrip())
+    return ", ".join(notes)
 
 
 def _airtime(station: operations_pb2.StationView) -> str:
@@ -236,6 +267,7 @@ def _cell_explanation(cell: operations_pb2.Cell) -> str:
         f"{_bold('cell')} {cell.bssid} {ssid}{exempt}: access point {access_point}",
         f"last report {_seconds(cell.report_age_ms)} ago; {refused}",
         f"n={cell.active_senders} of {cell.stations} stations send, {cell.terminals} terminals; {_capacity(cell)}",
+        *([f"the driver's survey is refused: {_printable(cell.survey_refusal)}"] if cell.survey_refusal else []),
         *([f"mode {_mode(cell.mode)}, policy {cell.policy}{_own_settings(cell)}"] if _sources(cell) else []),
     ]
     if not cell.HasField("edca"):

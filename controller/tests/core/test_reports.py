@@ -6,9 +6,12 @@ from airbound.core.addresses import address_from_text
 from airbound.core.reports import NO_AGENT, BackEnd, Destination, Station
 from airbound.testing.scenario import mac
 
+VALUES = ("NO_AGENT", "UNKNOWN_RADIO")
+"""Values, and no limits."""
+
 
 def test_the_limits() -> None:
-    assert {name: value for name, value in vars(reports).items() if name.isupper() and name != "NO_AGENT"} == {
+    assert {name: value for name, value in vars(reports).items() if name.isupper() and name not in VALUES} == {
         "COUNTER_MAX": 9_223_372_036_854_775_807,
         "RTT_MIN_US": 50,
         "RTT_MAX_US": 300_000_000,
@@ -20,6 +23,8 @@ def test_the_limits() -> None:
         "SIGNAL_DBM": (-150, 50),
         "SSID_MAX_BYTES": 32,
         "STATIONS_MAX": 2048,
+        "LINKS_MAX": 15,
+        "SURVEY_REFUSAL_MAX_CHARACTERS": 200,
         "STATION_ADDRESSES_MAX": 16,
         "DESTINATIONS_MAX": 256,
     }

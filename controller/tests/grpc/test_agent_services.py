@@ -14,7 +14,7 @@ from airbound.core.addresses import mac_from_text
 from airbound.core.effects import Bound, SetBounds
 from airbound.core.principals import Role
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import DESTINATIONS_MAX, SSID_MAX_BYTES, STATION_ADDRESSES_MAX, STATIONS_MAX
+from airbound.core.reports import DESTINATIONS_MAX, LINKS_MAX, SSID_MAX_BYTES, STATION_ADDRESSES_MAX, STATIONS_MAX
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE
 from airbound.grpc.convert import NAME_MAX_CHARACTERS, REFUSAL_MAX_CHARACTERS, VERSION_MAX_CHARACTERS
 from airbound.grpc.session import REPORT_BYTES_MAX, Session
@@ -97,9 +97,10 @@ def largest(message: Any, octets: dict[str, int], entries: dict[str, int]) -> An
     for field in message.DESCRIPTOR.fields:
         name = field.name
         if field.message_type is not None:
-            count = entries.get(f"{message.DESCRIPTOR.name}.{name}", entries.get(name, 1))
-            for _ in range(count):
-                largest(getattr(message, name).add() if name in entries else getattr(message, name), octets, entries)
+            whole = f"{message.DESCRIPTOR.name}.{name}"
+            is_list = name in entries or whole in entries
+            for _ in range(entries.get(whole, entries.get(name, 1))):
+                largest(getattr(message, name).add() if is_list else getattr(message, name), octets, entries)
         elif name in entries:
             value = bytes(octets[name]) if name in octets else MOST[field.type]
             getattr(message, name).extend([value] * entries[name])
@@ -139,7 +140,13 @@ MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
             "agent_version": 4 * VERSION_MAX_CHARACTERS,
             "refusal": 4 * REFUSAL_MAX_CHARACTERS,
         },
-        {"stations": STATIONS_MAX, "ip_addresses": STATION_ADDRESSES_MAX, "own": 4, "EdcaState.stations": 4},
+        {
+            "stations": STATIONS_MAX,
+            "ip_addresses": STATION_ADDRESSES_MAX,
+            "own": 4,
+            "EdcaState.stations": 4,
+            "AccessPointReport.links": LINKS_MAX,
+        },
     ),
 }
 

@@ -15,6 +15,7 @@ from airbound.core.reports import (
     BackEnd,
     Destination,
     EdcaState,
+    Radio,
     Station,
     Survey,
     TerminalReport,
@@ -65,7 +66,13 @@ def test_every_field_of_an_access_points_report() -> None:
         interface="wlan0",
         sequence=2,
         monotonic_us=3,
-        channel=access_point_pb2.Channel(center_frequency_mhz=5180, width_mhz=80),
+        channel=access_point_pb2.Channel(
+            center_frequency_mhz=5180,
+            width_mhz=80,
+            band=access_point_pb2.BAND_5_GHZ,
+            primary_frequency_mhz=5170,
+            second_center_frequency_mhz=5530,
+        ),
         survey=access_point_pb2.ChannelSurvey(active_us=50, busy_us=40, rx_us=30, tx_us=20),
         stations=[
             access_point_pb2.Station(
@@ -87,6 +94,8 @@ def test_every_field_of_an_access_points_report() -> None:
                 ip_addresses=[IPV4, IPV6],
                 vlan_interface="wlan0.20",
                 four_address=True,
+                multi_link=True,
+                links=0b101,
             )
         ],
         trigger=access_point_pb2.ACCESS_POINT_REPORT_TRIGGER_INTERVAL,
@@ -95,6 +104,20 @@ def test_every_field_of_an_access_points_report() -> None:
         edca=EDCA,
         survey_refusal="the busy time exceeds the channel's",
         surveys_refused_total=6,
+        links=[
+            access_point_pb2.Link(
+                link_id=1,
+                bssid=BSSID,
+                channel=access_point_pb2.Channel(
+                    center_frequency_mhz=6105,
+                    width_mhz=320,
+                    band=access_point_pb2.BAND_6_GHZ,
+                    primary_frequency_mhz=5975,
+                    second_center_frequency_mhz=7,
+                ),
+                survey=access_point_pb2.ChannelSurvey(active_us=50, busy_us=40, rx_us=30, tx_us=20),
+            )
+        ],
     )
     assert unset(message) == []
     expected = Station(
@@ -129,6 +152,7 @@ def test_every_field_of_an_access_points_report() -> None:
                 wmm=True,
                 refused_total=34,
             ),
+            radio=Radio(band=2, links=1, survey_refusal="the busy time exceeds the channel's", surveys_refused_total=6),
         ),
         [],
     )

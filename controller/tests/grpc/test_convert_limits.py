@@ -18,7 +18,9 @@ from airbound.core.reports import (
     SSID_MAX_BYTES,
     STATION_ADDRESSES_MAX,
     STATIONS_MAX,
+    UNKNOWN_RADIO,
     Destination,
+    Radio,
     Station,
     Survey,
 )
@@ -348,3 +350,22 @@ def test_the_version_of_an_agent(version: str, right: bool) -> None:  # noqa: FB
     assert cell is not None
     assert (cell.agent_version, len(cell.stations)) == (version if right else "", 1)
     assert seen(refusals) == ([] if right else [(Code.MALFORMED, "agent_version")])
+
+
+def test_what_a_cell_is_on() -> None:
+    message = access_point_pb2.AccessPointReport(bssid=BSSID, sequence=1, monotonic_us=1)
+    report, refusals = convert.access_point_report(message)
+    assert report is not None
+    assert (report.radio, refusals) == (UNKNOWN_RADIO, [])
+    for _ in range(16):
+        message.links.add()
+    message.surveys_refused_total = 2**63
+    message.survey_refusal = "x" * 300
+    message.channel.band = 9  # of a later version
+    report, refusals = convert.access_point_report(message)
+    assert report is not None
+    assert report.radio == Radio(band=0, links=15, survey_refusal="x" * 200, surveys_refused_total=0)
+    assert refusals == [
+        Reason(Code.TOO_MANY_ENTRIES, "links", after=16, limit=15),
+        Reason(Code.OUT_OF_RANGE, "surveys_refused_total", after=2**63, limit=COUNTER_MAX),
+    ]

@@ -287,6 +287,22 @@ async def test_a_back_end_without_rules_for_destinations_is_sent_one_for_all(liv
     assert phone.bounds == {"": (1, 555)}
 
 
+async def test_a_stock_kernel_is_sent_maxima_only_and_shown_by_its_name(live: LiveController) -> None:
+    await live.senders(1)
+    phone = await live.phone(0)
+    back_end = terminal_pb2.BackEnd(
+        name="ebpf", can_set_max=True, can_select_destination=True, can_select_uid=True, rules_max=256
+    )
+    report = terminal_pb2.TerminalReport(
+        mac=phone.mac, sequence=1, monotonic_us=1, destinations=[upload()], agent=terminal_pb2.Agent(back_end=back_end)
+    )
+    await phone.write(terminal_pb2.TerminalServiceConnectRequest(report=report))
+    await phone.until(lambda: phone.bounds != {})
+    assert phone.bounds == {SERVER: (1, 555)}
+    (shown,) = await live.terminals()
+    assert shown.back_end == "ebpf"
+
+
 async def test_nothing_is_left_when_all_have_gone(live: LiveController) -> None:
     phones = await live.uploading(3)
     for phone in phones:

@@ -19,7 +19,7 @@ from airbound.core.overrides import CellOverride, Match
 from airbound.core.parameters import EdcaParameters, Parameters
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import BackEnd, Destination, EdcaState, Station
+from airbound.core.reports import BackEnd, Destination, EdcaState, Radio, Station
 from airbound.core.settings import Settings
 from airbound.grpc import operations_convert as convert
 from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
@@ -47,6 +47,7 @@ def unset(message: Any, path: str = "") -> list[str]:
 def cell_state(settings: Settings) -> CellState:
     state = CellState(BSSID, settings)
     state.ssid, state.center_frequency_mhz, state.reported_at_us = b"cell", 5180, NOW_US - 1_234_567
+    state.radio = Radio(band=2, links=1, survey_refusal="it went back", surveys_refused_total=3)
     latest = Station(MAC, ip_addresses=(IPV4, IPV6))
     station = StationState(latest, latest, 0, 0, sending=True, payload_bytes_per_s=1000.0)
     other = Station(OTHER_MAC)
@@ -127,6 +128,10 @@ def test_every_field_of_a_cell() -> None:
         policy="bdp",
         override=operations_pb2.CellOverride(name="cell.3", matched="ssid c*"),
         mode_by_operator=True,
+        band=access_point_pb2.BAND_5_GHZ,
+        links=1,
+        survey_refusal="it went back",
+        surveys_refused_total=3,
         bssid="02:00:00:00:00:01",
         ssid=b"cell",
         center_frequency_mhz=5180,
@@ -330,6 +335,10 @@ def test_every_field_of_a_station() -> None:
                 tx_retries=25,
                 tx_failed=26,
                 connected_time_ms=27,
+                vlan_interface="wlan0.20",
+                four_address=True,
+                multi_link=True,
+                links=0b101,
             )
         ]
     )
@@ -350,6 +359,10 @@ def test_every_field_of_a_station() -> None:
         tx_retries=25,
         tx_failed=26,
         connected_time_ms=27,
+        vlan_interface="wlan0.20",
+        four_address=True,
+        multi_link=True,
+        links=0b101,
     )
     assert unknown == operations_pb2.StationView(mac="02:00:00:00:01:01")
 

@@ -49,7 +49,10 @@ class Observed:
                 bssid=mac_from_text(BSSID),
                 ssid=b"caf\xc3\xa9 \xff",
                 monotonic_us=self._second * 1_000_000,
-                channel=access_point_pb2.Channel(center_frequency_mhz=2437),
+                channel=access_point_pb2.Channel(center_frequency_mhz=2437, band=access_point_pb2.BAND_2_4_GHZ),
+                links=[access_point_pb2.Link(link_id=0)],
+                survey_refusal="the tx time went back",
+                surveys_refused_total=self._second,
                 agent_version="test",
                 stations=stations,
                 survey=access_point_pb2.ChannelSurvey(
@@ -86,6 +89,8 @@ def reported_station(mac: str, seconds: int) -> access_point_pb2.Station:
         airtime_source=access_point_pb2.AIRTIME_SOURCE_MEASURED,
         connected_time_ms=1000 * seconds,
         signal_dbm=-61,
+        vlan_interface="" if mac == MACS[0] else "wlan0.sta1",
+        four_address=mac != MACS[0],
     )
 
 
@@ -141,8 +146,19 @@ async def test_a_cells_metrics_are_what_operators_are_shown(observed: Observed) 
     assert value("reassociations_total") == cell.reassociations_total
     assert value("bounded_terminals") == 1
     assert samples.labels("airbound_cell_info") == [
-        {"bssid": BSSID, "ssid": "café \\xff", "access_point": cell.access_point, "agent_version": "test"}
+        {
+            "bssid": BSSID,
+            "ssid": "café \\xff",
+            "access_point": cell.access_point,
+            "agent_version": "test",
+            "band": "2.4",
+        }
     ]
+    assert cell.band == access_point_pb2.BAND_2_4_GHZ
+    assert value("links") == cell.links == 1
+    assert value("survey_refused") == 1
+    assert value("surveys_refused_total") == 1  # 2 at the first scrape, 3 now
+    assert cell.surveys_refused_total == 3
     assert samples.labels("airbound_cell_capacity_info") == [{"bssid": BSSID, "source": "busy_time"}]
     assert samples.value("airbound_cell_rtt_seconds", bssid=BSSID, quantile="0.5") == 0.3
 
@@ -170,9 +186,17 @@ async def test_a_stations_metrics_are_what_operators_are_shown(observed: Observe
         assert value("connected_seconds", **labels) * 1000 == view.connected_time_ms
         assert value("active_sender", **labels) == view.active_sender
         assert value("uplink_bytes_per_second", **labels) * 8 == pytest.approx(view.uplink_bps, abs=1)
-        info = {**labels, "terminal": view.terminal, "airtime_source": "measured"}
+        kind = "bridge" if view.four_address else "station"
+        info = {
+            **labels,
+            "terminal": view.terminal,
+            "airtime_source": "measured",
+            "vlan": view.vlan_interface,
+            "kind": kind,
+        }
         assert info in samples.labels("airbound_station_info")
     assert views[MACS[0]].terminal
+    assert (views[MACS[1]].four_address, views[MACS[1]].vlan_interface) == (True, "wlan0.sta1")
 
 
 async def test_a_terminals_metrics_are_what_operators_are_shown(observed: Observed) -> None:

@@ -249,10 +249,18 @@ def test_a_cell_as_a_row_and_as_a_line() -> None:
     )
     row = display.cells(operations_pb2.ListCellsResponse(cells=[cell])).splitlines()[1]
     assert " ".join(row.split()) == (
-        "02:00:00:00:00:01 caf\u00e9 \ufffd 5 2 3 4.3 Mb/s 22.0 Mb/s busy time - - 1.2 s 6"
+        "02:00:00:00:00:01 caf\u00e9 \ufffd - 5 2 3 4.3 Mb/s 22.0 Mb/s busy time - - 1.2 s 6"
     )
     cell.busy_ratio = 0.0
     assert "busy 0%" in display.cell_line(cell)
+    cell.survey_refusal = "the busy time, 7 ms, exceeds the channel's, 3 ms"
+    assert "busy refused" in display.cell_line(cell)
+    answer = operations_pb2.ExplainCellResponse(cell=cell)
+    assert "survey is refused: the busy time, 7 ms, exceeds" in display.explanation(answer)
+    cell.band = access_point_pb2.BAND_2_4_GHZ
+    assert "band 2.4  " in display.cell_line(cell)
+    cell.links = 2
+    assert "band 2 links  " in display.cell_line(cell)
     cell.edca.state.own.append(OWN)
     assert "edca own  age" in display.cell_line(cell)
     cell.edca.sent.append(SET)
@@ -295,3 +303,24 @@ def test_json_has_the_wires_field_names_and_every_value() -> None:
     line = display.as_json_line(cell)
     assert "\n" not in line
     assert json.loads(line)["refused_total"] == "0"
+
+
+def test_what_is_not_as_with_most_stations() -> None:
+    shown = display.stations(
+        operations_pb2.ListStationsResponse(
+            stations=[
+                operations_pb2.StationView(mac="02:00:00:00:01:00", four_address=True, vlan_interface="wlan0.sta1"),
+                operations_pb2.StationView(mac="02:00:00:00:01:01", multi_link=True, links=0b101),
+                operations_pb2.StationView(mac="02:00:00:00:01:02", multi_link=True),
+                operations_pb2.StationView(mac="02:00:00:00:01:03"),
+            ]
+        )
+    ).splitlines()
+    assert [" ".join(line.split()).partition(" 0/0 ")[2].partition(" 0/0 ")[2] for line in shown[1:]] == [
+        "WDS peer, on wlan0.sta1",
+        "multi-link 0 2",
+        "multi-link",
+        "-",
+    ]
+    assert "bridge" in shown[1]  # which has no agent, and is no phone without one
+    assert "no agent" in shown[4]

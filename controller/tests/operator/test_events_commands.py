@@ -137,7 +137,7 @@ async def test_watching_one_cell_in_lines() -> None:
         await live.senders(1)
         async with running("watch", "--cell", BSSID, "--controller", live.operators) as process:
             shown = await line(process)
-            assert f"  cell          {BSSID}  ssid live  stations 1  sending 1" in shown
+            assert f"  cell          {BSSID}  ssid live  band -  stations 1  sending 1" in shown
             await live.report(MACS[0])  # nothing but its age changes
             live.runner.note(Note("info", "mode", "observe"))  # concerns no cell
             await live.report(idle=(MACS[0],))

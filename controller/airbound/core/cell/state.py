@@ -33,7 +33,7 @@ from airbound.core.effects import CellChanged, Effect, Note
 from airbound.core.parameters import EdcaParameters
 from airbound.core.principals import Principal
 from airbound.core.reasons import Code, Reason, is_waiting
-from airbound.core.reports import COUNTER_MAX, AccessPointReport, EdcaState
+from airbound.core.reports import COUNTER_MAX, UNKNOWN_RADIO, AccessPointReport, EdcaState, Radio
 from airbound.core.settings import Settings
 
 ERROR_MAX_CHARACTERS = 200
@@ -67,6 +67,7 @@ class CellState:
     reported_by: Principal | None = None  # the last that did, connected or not
     ssid: bytes = b""
     center_frequency_mhz: int = 0
+    radio: Radio = UNKNOWN_RADIO
     monotonic_us: int = 0
     reported_at_us: int = 0
     measured_at_us: int = 0  # when rates were last taken
@@ -146,7 +147,7 @@ class CellState:
             before = None
         was_stale = now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000
         self.monotonic_us, self.reported_at_us = report.monotonic_us, now_us
-        self.ssid, self.center_frequency_mhz = report.ssid, report.center_frequency_mhz
+        self.ssid, self.center_frequency_mhz, self.radio = report.ssid, report.center_frequency_mhz, report.radio
         change = stations.update(report, now_us)
         if before:
             change.gone += [mac for mac in before if mac not in stations.by_mac]
