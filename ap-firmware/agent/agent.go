@@ -37,6 +37,8 @@ type Config struct {
 	// Interval is the time between two reports.
 	Interval time.Duration
 	Sampler  Sampler
+	// EstimateAirtime makes every airtime an estimate, whatever the driver has.
+	EstimateAirtime bool
 	// RefreshAssociations requests hostapd's list again; called when it differs from the kernel's table.
 	RefreshAssociations func()
 	// Malformed counts input that was refused.
@@ -81,7 +83,9 @@ const eventsPrecede = time.Second
 // New makes an agent without a controller. It writes back what an earlier one left.
 func New(cfg Config, nowUS int64) *Agent {
 	a := &Agent{
-		cfg: cfg, reporter: report.Reporter{AgentVersion: cfg.Version}, recent: map[mac.Address]recentEvent{},
+		cfg:      cfg,
+		reporter: report.Reporter{AgentVersion: cfg.Version, EstimateAirtime: cfg.EstimateAirtime},
+		recent:   map[mac.Address]recentEvent{},
 		arrivals: arrivals{until: map[mac.Address]int64{}},
 		queues:   queues{cfg: cfg.EDCA, logger: cfg.Logger, malformed: cfg.Malformed},
 	}
@@ -95,6 +99,15 @@ func (a *Agent) Connected(nowUS int64) {
 	a.pending, a.nextReportUS = triggerNone, nowUS
 	a.queues.connected(nowUS, true)
 }
+
+// ConnectionFailed takes over why there is no stream, for the status.
+func (a *Agent) ConnectionFailed(nowUS int64, err error) {
+	a.queues.failing("controller: "+err.Error(), &a.queues.connectionError)
+	a.queues.save(nowUS)
+}
+
+// Interfaces are the indexes of the BSS's interfaces by the last report.
+func (a *Agent) Interfaces() []uint32 { return a.arrivals.interfaces }
 
 // Disconnected ends the stream. Without a controller nothing is sampled; a set in force stays under its lease.
 func (a *Agent) Disconnected(nowUS int64) {
@@ -183,6 +196,8 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 			a.cfg.Logger.Warn("cannot read the BSS", "error", err)
 			a.lastSampleError = text
 		}
+		a.queues.failing("kernel: "+err.Error(), &a.queues.sampleError)
+		a.queues.save(nowUS)
 		return nil
 	}
 	a.lastSampleError = ""
@@ -200,6 +215,7 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 		a.cfg.Logger.Warn("refused the driver's survey of the channel", "reason", refusal, "total", a.surveysRefused)
 	}
 	a.arrivals.observe(snapshot, message.GetStations())
+	a.queues.reported(nowUS, message, snapshot.Interface)
 	return message
 }
 

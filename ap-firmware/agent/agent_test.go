@@ -42,6 +42,7 @@ type cell struct {
 	agent      *agent.Agent
 	wireless   nl80211test.Kernel
 	routing    neighbourstest.Kernel
+	sockets    *agent.Sockets
 	kernel     *agent.Kernel
 	dialled    int
 	nowUS      int64
@@ -55,15 +56,17 @@ type cell struct {
 func newCell(t *testing.T, period time.Duration) *cell {
 	t.Helper()
 	c := &cell{t: t, nowUS: 100_000_000}
-	refuse := func(error) { c.malformed.Add() }
-	c.kernel = agent.NewKernel("wlan0",
-		func() (*nl80211.Client, error) {
+	c.sockets = agent.NewSockets(
+		func(malformed func(error)) (*nl80211.Client, error) {
 			c.dialled++
-			return nl80211.New(c.wireless.Dial(), refuse)
+			return nl80211.New(c.wireless.Dial(), malformed)
 		},
-		func() (*neighbours.Client, error) { return neighbours.New(c.routing.Dial(), refuse), nil })
+		func(malformed func(error)) (*neighbours.Client, error) {
+			return neighbours.New(c.routing.Dial(), malformed), nil
+		})
+	c.kernel = c.sockets.Kernel("wlan0", func(error) { c.malformed.Add() })
 	t.Cleanup(func() {
-		if err := c.kernel.Close(); err != nil {
+		if err := c.sockets.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -305,7 +308,7 @@ func TestSocketsAreOpenedAgainAfterTheyWereClosed(t *testing.T) {
 			}
 		}
 		for range 2 { // The second time there is nothing to be closed.
-			if err := c.kernel.Close(); err != nil {
+			if err := c.sockets.Close(); err != nil {
 				t.Error(err)
 			}
 		}
@@ -314,16 +317,17 @@ func TestSocketsAreOpenedAgainAfterTheyWereClosed(t *testing.T) {
 
 func TestASocketThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
-	kernel := agent.NewKernel("wlan0",
-		func() (*nl80211.Client, error) { return nil, unix.EPERM },
-		func() (*neighbours.Client, error) { return nil, unix.EMFILE })
+	sockets := agent.NewSockets(
+		func(func(error)) (*nl80211.Client, error) { return nil, unix.EPERM },
+		func(func(error)) (*neighbours.Client, error) { return nil, unix.EMFILE })
+	kernel := sockets.Kernel("wlan0", func(error) {})
 	if _, err := kernel.Snapshot(); !errors.Is(err, unix.EPERM) {
 		t.Errorf("%v", err)
 	}
 	if _, err := kernel.Addresses(3); !errors.Is(err, unix.EMFILE) {
 		t.Errorf("%v", err)
 	}
-	if err := kernel.Close(); err != nil {
+	if err := sockets.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,9 +13,11 @@ import (
 )
 
 // The kernel reports that a station was added to its table, and not that it was authorized then; that takes a handshake
-// of milliseconds, or of seconds with a server behind it. Meanwhile the table is read more often.
+// of milliseconds, or of seconds with a server behind it. Meanwhile the table is read more often: soon, and then after
+// twice the time each, up to arrivalLooksApart. A station is reported that much after it was authorized, or sooner.
 const (
-	arrivalLooksApart = 200 * time.Millisecond
+	arrivalFirstLook  = 10 * time.Millisecond
+	arrivalLooksApart = 80 * time.Millisecond
 	arrivalLooksEnd   = 10 * time.Second
 )
 
@@ -28,6 +30,7 @@ type arrivals struct {
 	// until is how long the table is read more often because of a station.
 	until      map[mac.Address]int64
 	nextLookUS int64
+	looksApart time.Duration
 }
 
 // StationEvent takes over an event of the kernel. The next Wake reports if a station has left that was in the last
@@ -45,8 +48,9 @@ func (a *Agent) StationEvent(nowUS int64, event nl80211.StationEvent) {
 			a.pending = triggerLeft
 		}
 	case !reported:
-		if len(a.arrivals.until) == 0 {
-			a.arrivals.nextLookUS = nowUS + arrivalLooksApart.Microseconds()
+		if _, expected := a.arrivals.until[event.MAC]; !expected {
+			a.arrivals.looksApart = arrivalFirstLook
+			a.arrivals.scheduleLook(nowUS)
 		}
 		a.arrivals.until[event.MAC] = nowUS + arrivalLooksEnd.Microseconds()
 	}
@@ -59,7 +63,7 @@ func (a *Agent) look(nowUS int64) {
 	if !a.connected || len(arriving) == 0 || nowUS < a.arrivals.nextLookUS || a.pending != triggerNone {
 		return
 	}
-	a.arrivals.nextLookUS = nowUS + arrivalLooksApart.Microseconds()
+	a.arrivals.scheduleLook(nowUS)
 	snapshot, err := a.cfg.Sampler.Snapshot()
 	if err != nil {
 		return // The next report finds the same, and says so.
@@ -76,6 +80,12 @@ func (a *Agent) look(nowUS int64) {
 			a.cfg.RefreshAssociations() // An event of hostapd was lost.
 		}
 	}
+}
+
+// scheduleLook makes the table be read next, and the read after that be later.
+func (a *arrivals) scheduleLook(nowUS int64) {
+	a.nextLookUS = nowUS + a.looksApart.Microseconds()
+	a.looksApart = min(2*a.looksApart, arrivalLooksApart)
 }
 
 // nextLook is when the table is to be read, no later than otherwise.

@@ -25,7 +25,7 @@ func TestArrivalsAndDeparturesWithoutHostapd(t *testing.T) {
 	c.withStations(nl80211.Station{MAC: phone1, Associated: true, Authorized: true})
 	reports, at := c.pass(time.Second)
 	if len(reports) != 1 || reports[0].GetTrigger() != joined || len(macsOf(reports[0])) != 1 ||
-		at[0] > 200*time.Millisecond {
+		at[0] > 80*time.Millisecond {
 		t.Fatalf("authorized: %v at %v", reports, at)
 	}
 	c.agent.StationEvent(c.nowUS, arrived) // It is known by now.
@@ -44,6 +44,26 @@ func TestArrivalsAndDeparturesWithoutHostapd(t *testing.T) {
 	c.agent.StationEvent(c.nowUS, gone)
 	if reports, _ := c.pass(time.Second); len(reports) > 0 {
 		t.Errorf("gone twice: %v", reports)
+	}
+}
+
+// The handshake mostly takes some milliseconds.
+func TestAStationThatIsAuthorizedSoonIsReportedSoon(t *testing.T) {
+	t.Parallel()
+	c := newCell(t, time.Minute)
+	c.withStations()
+	c.agent.Connected(c.nowUS)
+	c.pass(time.Second)
+	for range 3 {
+		c.withStations(nl80211.Station{MAC: phone1, Associated: true, Authorized: true})
+		c.agent.StationEvent(c.nowUS, nl80211.StationEvent{InterfaceIndex: 3, MAC: phone1})
+		reports, at := c.pass(time.Second)
+		if len(reports) != 1 || reports[0].GetTrigger() != joined || at[0] != 10*time.Millisecond {
+			t.Fatalf("%v at %v", reports, at)
+		}
+		c.withStations()
+		c.agent.StationEvent(c.nowUS, nl80211.StationEvent{InterfaceIndex: 3, MAC: phone1, Gone: true})
+		c.pass(time.Second)
 	}
 }
 

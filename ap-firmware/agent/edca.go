@@ -40,6 +40,8 @@ type EDCA struct {
 	SaveState func(status.State) error
 	// AgentName is a random name of the process.
 	AgentName string
+	// Radios has who sets the queues of each radio.
+	Radios *Radios
 }
 
 // Records keeps one record across a crash.
@@ -87,6 +89,15 @@ type queues struct {
 	changed bool
 	state   status.State
 	saved   savedState
+	// Why the last attempt to connect and to read the BSS failed; empty since one succeeded.
+	connectionError, sampleError string
+	// wiphy is the BSS's radio by the last sample; sampled is whether there was one.
+	wiphy   uint32
+	sampled bool
+	// starts is what the radio's count of starts was when the set in force was applied.
+	starts uint64
+	// isMultiLink is whether the BSS is a multi-link device's.
+	isMultiLink bool
 }
 
 // start writes back what an earlier agent left.
@@ -134,6 +145,9 @@ func (q *queues) command(nowUS int64, command *airboundv1.AccessPointCommand) {
 			q.logger.Warn("refused a command", "total", q.state.Counters.CommandsRefused, "error", err)
 		}
 	}
+	if q.lease.InForce().Generation == 0 && len(q.touched) == 0 {
+		q.cfg.Radios.release(q.state.Interface)
+	}
 	q.save(nowUS)
 }
 
@@ -146,6 +160,11 @@ func (q *queues) execute(nowUS int64, command *airboundv1.AccessPointCommand) er
 	// A set that restores the own values is never refused for that.
 	if refusal := q.cannot(); refusal != "" && len(set.GetQueues()) > 0 {
 		return fmt.Errorf("set_edca: cannot set EDCA parameters: %s", refusal)
+	}
+	if len(set.GetQueues()) > 0 {
+		if owner := q.cfg.Radios.claim(q.wiphy, q.state.Interface).owner; owner != q.state.Interface {
+			return fmt.Errorf("set_edca: cannot set EDCA parameters: %s", claimedBy(owner))
+		}
 	}
 	outcome, err := q.lease.Set(nowUS, set)
 	if err != nil {
@@ -181,10 +200,19 @@ func (q *queues) explain(reason string) {
 
 // cannot returns why nothing can be set; empty if it can.
 func (q *queues) cannot() string {
-	if q.cfg.Off != "" {
+	switch owner := q.cfg.Radios.of(q.wiphy).owner; {
+	case q.cfg.Off != "":
 		return q.cfg.Off
+	case q.isMultiLink:
+		return "a multi-link device has queues for each link, which this agent does not set"
+	case q.sampled && owner != "" && owner != q.state.Interface:
+		return claimedBy(owner)
 	}
 	return q.refusal
+}
+
+func claimedBy(owner string) string {
+	return "another BSS of the radio, that of " + owner + ", has set them: BSSs of a radio may share its queues"
 }
 
 func (q *queues) prolonged(nowUS int64, inForce edca.InForce) {
@@ -213,6 +241,10 @@ func (q *queues) expire(nowUS int64) {
 func (q *queues) apply(nowUS int64) {
 	q.saved.due = true
 	inForce := q.lease.InForce()
+	if owner := q.cfg.Radios.claim(q.wiphy, q.state.Interface).owner; owner != q.state.Interface {
+		q.failed(nowUS, errors.New(claimedBy(owner))) // The interface is on another radio now.
+		return
+	}
 	if len(q.touched) == 0 {
 		q.own = q.settings().Own
 	}
@@ -229,6 +261,7 @@ func (q *queues) apply(nowUS int64) {
 	if err == nil {
 		q.touched, q.interfaceIndex, q.nextGuardUS = categories, index, nowUS+guardPollUS
 		q.state.Counters.SetsApplied++
+		q.starts = q.cfg.Radios.of(q.wiphy).starts
 		q.state.RestoreError = ""
 		return
 	}
@@ -292,6 +325,7 @@ func (q *queues) restore(nowUS int64) {
 // restored follows when nothing is left to be written back.
 func (q *queues) restored() {
 	q.touched, q.state.RestoreError = nil, ""
+	q.cfg.Radios.release(q.state.Interface)
 	q.cfg.Guard.Release()
 	if err := q.cfg.Records.RemoveRecord(); err != nil {
 		q.logger.Warn("the record of the own values stays; the next start writes them again", "error", err)
@@ -304,6 +338,9 @@ func (q *queues) hostapdStarted(nowUS int64) {
 	q.expire(nowUS)
 	q.wmmSeen, q.saved.due = false, true
 	q.permit()
+	if q.sampled {
+		q.starts = q.cfg.Radios.started(q.wiphy).starts
+	}
 	switch {
 	case q.lease.InForce().Generation != 0:
 		q.touched = nil
@@ -328,6 +365,7 @@ func (q *queues) permit() {
 func (q *queues) connected(nowUS int64, isConnected bool) {
 	q.state.Connected, q.saved.due = isConnected, true
 	if isConnected {
+		q.failing("", &q.connectionError)
 		q.lease.NewStream()
 		q.changed = false
 	}
@@ -336,11 +374,15 @@ func (q *queues) connected(nowUS int64, isConnected bool) {
 
 // observe takes over what a sample of the kernel says.
 func (q *queues) observe(nowUS int64, snapshot nl80211.Snapshot) {
+	q.wiphy, q.sampled, q.isMultiLink = snapshot.Interface.Wiphy, true, len(snapshot.Interface.Links) > 0
 	if !q.wmmSeen && slices.ContainsFunc(snapshot.Stations, func(s nl80211.Station) bool { return s.WMM }) {
 		q.wmmSeen, q.saved.due = true, true
 	}
 	if q.lease.InForce().Generation != 0 && snapshot.Interface.Index != q.interfaceIndex {
 		q.hostapdStarted(nowUS) // The interface was removed and created again.
+	}
+	if q.cannot() != q.state.Refusal {
+		q.saved.due = true // Another BSS of the radio has set the queues, or does no more.
 	}
 }
 
@@ -358,8 +400,22 @@ func (q *queues) wake(nowUS int64) {
 		if err := q.cfg.Guard.Protect(inForce.DeadlineUS); err != nil {
 			q.failed(nowUS, err)
 		}
+		q.applyAfterOthers(nowUS)
 	}
 	q.save(nowUS)
+}
+
+// applyAfterOthers applies the set in force again after another BSS of the radio has started, which sets the queues of
+// the whole radio if the driver has one set. This BSS's own values are what they were.
+func (q *queues) applyAfterOthers(nowUS int64) {
+	starts := q.cfg.Radios.of(q.wiphy).starts
+	if q.lease.InForce().Generation == 0 || starts == q.starts {
+		return
+	}
+	q.starts = starts
+	q.state.Counters.AppliedAgain++
+	q.logger.Info("another BSS of the radio started, setting EDCA parameters again")
+	q.apply(nowUS)
 }
 
 // nextWakeUS is when wake must be called at the latest.

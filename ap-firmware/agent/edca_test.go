@@ -42,6 +42,15 @@ type edcaParts struct {
 	left      *edca.Record
 	saved     status.State
 	writes    int
+	radios    *agent.Radios
+}
+
+// sharedRadios are those of the access point, which other cells may share.
+func (p *edcaParts) sharedRadios() *agent.Radios {
+	if p.radios == nil {
+		p.radios = agent.NewRadios()
+	}
+	return p.radios
 }
 
 // fakeGuard remembers what the guard process would know.
@@ -91,6 +100,7 @@ func (c *cell) edca() agent.EDCA {
 			c.saved = state
 			return nil
 		},
+		Radios: c.sharedRadios(),
 	}
 }
 
@@ -528,5 +538,82 @@ func TestWhatStationsUse(t *testing.T) {
 	c.settings = &hostapd.Settings{WMM: true}
 	if got := c.state(); !got.GetWmm() {
 		t.Errorf("by the configuration: %v", got)
+	}
+}
+
+// Where the BSSs of a radio share its queues, the start of one sets them all.
+func TestTheSetIsAppliedAgainAfterAnotherBSSOfTheRadioStarts(t *testing.T) {
+	t.Parallel()
+	c := newEDCACell(t)
+	other := newCell(t, time.Second)
+	other.radios = c.radios
+	other.restart()
+	other.agent.Connected(other.nowUS)
+	other.pass(time.Second)
+	c.command(set(7, time.Minute, queue(be, 5)))
+	other.agent.Update(other.nowUS, hostapd.Update{Enabled: true})
+	c.start(indexOfWLAN0) // It is of the same radio.
+	c.pass(2 * time.Second)
+	c.inForceNow("again", bestEffort(5))
+	if c.saved.Counters.AppliedAgain != 1 || c.saved.Counters.SetsApplied != 2 {
+		t.Errorf("%+v", c.saved.Counters)
+	}
+	c.pass(time.Minute)
+	c.inForce("the lease ended")
+}
+
+func TestAMultiLinkDevicesQueuesAreNotSet(t *testing.T) {
+	t.Parallel()
+	c := newEDCACell(t)
+	c.wireless.Set(nl80211test.Device{Interface: nl80211.Interface{
+		Index: indexOfWLAN0, Name: "wlan0", MAC: mac.Address{2}, Type: unix.NL80211_IFTYPE_AP,
+		Links: []nl80211.Link{{ID: 1, MAC: mac.Address{2, 5: 1}}},
+	}})
+	c.pass(time.Second)
+	c.command(set(7, time.Minute, queue(be, 5)))
+	if got := c.state(); got.GetCanSet() || !strings.Contains(got.GetRefusal(), "multi-link") || c.writes > 0 {
+		t.Errorf("%v, %d writes", got, c.writes)
+	}
+	if len(c.saved.Links) != 1 || c.saved.Links[0] != 1 {
+		t.Errorf("%+v", c.saved.BSS)
+	}
+}
+
+func TestTheStateSaysWhatWasReportedAndWhatFailed(t *testing.T) {
+	t.Parallel()
+	c := newEDCACell(t)
+	c.stations(phone1, phone2)
+	c.pass(time.Second)
+	if got := c.saved.BSS; got.StationsReported != 2 || got.Band != "2.4 GHz" || got.FrequencyMHz != 2437 ||
+		got.BSSID != "02:00:00:00:00:00" {
+		t.Errorf("%+v", got)
+	}
+	before := c.saved.LastReportUS
+	c.pass(5 * time.Second)
+	if c.saved.LastReportUS != before {
+		t.Error("the file is written for the time alone")
+	}
+	c.pass(10 * time.Second)
+	if age := c.nowUS - c.saved.LastReportUS; age > 11_000_000 {
+		t.Errorf("the last report was %d us ago", age)
+	}
+	c.wireless.Set()
+	c.pass(time.Second)
+	if got := c.saved.LastError; !strings.HasPrefix(got, "kernel: find wlan0") {
+		t.Error(got)
+	}
+	c.stations(phone1)
+	c.pass(time.Second)
+	if got := c.saved.LastError; got != "" {
+		t.Error(got)
+	}
+	c.agent.Disconnected(c.nowUS)
+	c.agent.ConnectionFailed(c.nowUS, errors.New("connection refused"))
+	if got := c.saved.LastError; got != "controller: connection refused" {
+		t.Error(got)
+	}
+	c.agent.Connected(c.nowUS)
+	if got := c.saved.LastError; got != "" {
+		t.Error(got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -23,29 +24,61 @@ type Sampler interface {
 	Addresses(interfaceIndex uint32, vlans ...uint32) (neighbours.Table, error)
 }
 
-// Kernel is the Sampler of a network namespace's kernel. It opens its sockets when they are first needed.
-type Kernel struct {
-	interfaceName string
-	wireless      connection[*nl80211.Client]
-	routing       connection[*neighbours.Client]
+// Sockets are the two sockets that the BSSs of an access point share: one for nl80211, one for rtnetlink. They are
+// opened when they are first needed. Its methods are safe for concurrent use; requests follow one another.
+type Sockets struct {
+	mutex    sync.Mutex
+	wireless connection[*nl80211.Client]
+	routing  connection[*neighbours.Client]
+	// refuse is who counts malformed messages: the BSS whose request is under way.
+	refuse func(error)
 }
 
-// NewKernel makes a Kernel of the two ways to open a socket.
-func NewKernel(
-	interfaceName string, wireless func() (*nl80211.Client, error), routing func() (*neighbours.Client, error),
-) *Kernel {
-	return &Kernel{
-		interfaceName: interfaceName,
-		wireless: connection[*nl80211.Client]{
-			dial: wireless,
-		},
-		routing: connection[*neighbours.Client]{dial: routing},
-	}
+// NewSockets makes Sockets of the two ways to open one; each gets what to call with a message that had to be refused.
+func NewSockets(
+	wireless func(malformed func(error)) (*nl80211.Client, error),
+	routing func(malformed func(error)) (*neighbours.Client, error),
+) *Sockets {
+	s := &Sockets{}
+	refuse := func(err error) { s.refuse(err) }
+	s.wireless.dial = func() (*nl80211.Client, error) { return wireless(refuse) }
+	s.routing.dial = func() (*neighbours.Client, error) { return routing(refuse) }
+	return s
+}
+
+// Close closes the sockets; what uses them afterwards opens them again.
+func (s *Sockets) Close() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return errors.Join(s.wireless.close(), s.routing.close())
+}
+
+// AccessPoints lists the interfaces that are access points. malformed is called with every message that had to be
+// refused.
+func (s *Sockets) AccessPoints(malformed func(error)) (found []nl80211.Interface, err error) {
+	err = use(s, &s.wireless, malformed, func(client *nl80211.Client) error {
+		found, err = client.AccessPoints()
+		return err
+	})
+	return found, err
+}
+
+// Kernel is the Sampler of one BSS.
+type Kernel struct {
+	sockets       *Sockets
+	interfaceName string
+	refuse        func(error)
+}
+
+// Kernel makes the Sampler of the BSS of an interface. malformed is called with every message about the BSS that had to
+// be refused.
+func (s *Sockets) Kernel(interfaceName string, malformed func(error)) *Kernel {
+	return &Kernel{sockets: s, interfaceName: interfaceName, refuse: malformed}
 }
 
 // Snapshot implements Sampler.
 func (k *Kernel) Snapshot() (snapshot nl80211.Snapshot, err error) {
-	err = k.wireless.use(func(client *nl80211.Client) error {
+	err = use(k.sockets, &k.sockets.wireless, k.refuse, func(client *nl80211.Client) error {
 		snapshot, err = client.Snapshot(k.interfaceName)
 		return err
 	})
@@ -60,7 +93,7 @@ func (k *Kernel) Snapshot() (snapshot nl80211.Snapshot, err error) {
 
 // Addresses implements Sampler.
 func (k *Kernel) Addresses(interfaceIndex uint32, vlans ...uint32) (table neighbours.Table, err error) {
-	err = k.routing.use(func(client *neighbours.Client) error {
+	err = use(k.sockets, &k.sockets.routing, k.refuse, func(client *neighbours.Client) error {
 		table, err = client.Table(interfaceIndex, vlans...)
 		return err
 	})
@@ -69,15 +102,12 @@ func (k *Kernel) Addresses(interfaceIndex uint32, vlans ...uint32) (table neighb
 
 // SetQueues sets how transmit queues of the access point contend for the air, and returns the interface's index.
 func (k *Kernel) SetQueues(queues []edca.Queue) (interfaceIndex uint32, err error) {
-	err = k.wireless.use(func(client *nl80211.Client) error {
+	err = use(k.sockets, &k.sockets.wireless, k.refuse, func(client *nl80211.Client) error {
 		interfaceIndex, err = client.SetQueues(k.interfaceName, queues)
 		return err
 	})
 	return interfaceIndex, err
 }
-
-// Close closes the sockets.
-func (k *Kernel) Close() error { return errors.Join(k.wireless.close(), k.routing.close()) }
 
 // connection opens a socket when it is first used, and another one after an error: a late answer on the old socket
 // would be taken for that of the next request.
@@ -87,7 +117,11 @@ type connection[C io.Closer] struct {
 	open   bool
 }
 
-func (c *connection[C]) use(call func(C) error) error {
+// use makes requests on behalf of a BSS, which refuse belongs to.
+func use[C io.Closer](s *Sockets, c *connection[C], refuse func(error), call func(C) error) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.refuse = refuse
 	if !c.open {
 		client, err := c.dial()
 		if err != nil {
@@ -95,10 +129,11 @@ func (c *connection[C]) use(call func(C) error) error {
 		}
 		c.client, c.open = client, true
 	}
-	if err := call(c.client); err != nil {
+	err := call(c.client)
+	if err != nil && !errors.Is(err, nl80211.ErrNoInterface) { // That is found in a whole answer.
 		return errors.Join(err, c.close())
 	}
-	return nil
+	return err
 }
 
 func (c *connection[C]) close() error {

@@ -8,18 +8,20 @@ import (
 	"github.com/airbound/airbound/internal/sparselog"
 )
 
-// The state file is written at once when the set in force, or its reason, has changed. Two changes are written later: a
-// renewed lease once half of the lease last written is over, and counters every countersSavedUS.
+// The state file is written at once when the set in force, or its reason, has changed. Others are written later: a
+// renewed lease once half of the lease last written is over; counters, and the time of the last report, every
+// countersSavedUS.
 
 const countersSavedUS = 10_000_000
 
 // savedState is what is in the state file.
 type savedState struct {
 	// Whether it must be written now.
-	due      bool
-	counters status.Counters
-	endsUS   int64
-	atUS     int64
+	due          bool
+	counters     status.Counters
+	lastReportUS int64
+	endsUS       int64
+	atUS         int64
 }
 
 // renewed makes the state file be written if the lease in it is half over.
@@ -33,7 +35,8 @@ func (q *queues) renewed(nowUS int64) {
 
 func (q *queues) save(nowUS int64) {
 	inForce := q.lease.InForce()
-	countersOld := q.state.Counters != q.saved.counters && nowUS-q.saved.atUS >= countersSavedUS
+	isNews := q.state.Counters != q.saved.counters || q.state.LastReportUS != q.saved.lastReportUS
+	countersOld := isNews && nowUS-q.saved.atUS >= countersSavedUS
 	if !q.saved.due && !countersOld {
 		return
 	}
@@ -45,7 +48,9 @@ func (q *queues) save(nowUS int64) {
 	q.state.LeaseEndsUS, q.state.WrittenUS = inForce.DeadlineUS, nowUS
 	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,
 	// which makes the next try due.
-	q.saved = savedState{counters: q.state.Counters, endsUS: inForce.DeadlineUS, atUS: nowUS}
+	q.saved = savedState{
+		counters: q.state.Counters, lastReportUS: q.state.LastReportUS, endsUS: inForce.DeadlineUS, atUS: nowUS,
+	}
 	err := q.cfg.SaveState(q.state)
 	if err != nil && sparselog.Add(&q.state.Counters.StateWritesFailed, 1) {
 		q.logger.Warn("cannot write the state file", "error", err, "total", q.state.Counters.StateWritesFailed)

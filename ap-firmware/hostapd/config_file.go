@@ -12,13 +12,17 @@ import (
 // configBytesMax is beyond any configuration; what is longer is refused.
 const configBytesMax = 1 << 20
 
-// ConfigFile is hostapd's configuration file. It is read again when it has changed. It is not safe for concurrent use.
+// ConfigFile is hostapd's configuration file of one BSS. It is read again when it has changed. It is not safe for
+// concurrent use.
 type ConfigFile struct {
-	path, interfaceName string
+	paths         []string
+	interfaceName string
 	// malformed is called with every line that had to be refused.
 	malformed func(error)
 
 	seen     fileVersion
+	path     string
+	chosen   bool
 	settings *Settings
 	failure  string
 }
@@ -28,9 +32,9 @@ type fileVersion struct {
 	sizeBytes int64
 }
 
-// NewConfigFile opens nothing yet.
-func NewConfigFile(path, interfaceName string, malformed func(error)) *ConfigFile {
-	return &ConfigFile{path: path, interfaceName: interfaceName, malformed: malformed}
+// NewConfigFile opens nothing yet. Of several files, one for each radio, the first that names the interface is used.
+func NewConfigFile(paths []string, interfaceName string, malformed func(error)) *ConfigFile {
+	return &ConfigFile{paths: paths, interfaceName: interfaceName, malformed: malformed}
 }
 
 // Read returns what the file says, and nil if it could never be read. While it cannot be read, the last settings are
@@ -46,6 +50,9 @@ func (f *ConfigFile) Read() *Settings {
 }
 
 func (f *ConfigFile) refresh() error {
+	if !f.chosen {
+		f.path, f.chosen = f.choose()
+	}
 	info, err := os.Stat(f.path)
 	if err != nil {
 		return fmt.Errorf("read hostapd's configuration: %w", err)
@@ -54,7 +61,7 @@ func (f *ConfigFile) refresh() error {
 	if f.settings != nil && version == f.seen {
 		return nil
 	}
-	text, err := f.read()
+	text, err := read(f.path)
 	if err != nil {
 		return err
 	}
@@ -66,18 +73,31 @@ func (f *ConfigFile) refresh() error {
 	return nil
 }
 
-func (f *ConfigFile) read() ([]byte, error) {
-	file, err := os.Open(f.path)
+// choose returns the first file that names the interface. If none of several does, it is the first of all, for now.
+func (f *ConfigFile) choose() (path string, chosen bool) {
+	if len(f.paths) == 1 {
+		return f.paths[0], true
+	}
+	for _, path := range f.paths {
+		if text, err := read(path); err == nil && names(text, f.interfaceName) {
+			return path, true
+		}
+	}
+	return f.paths[0], false
+}
+
+func read(path string) ([]byte, error) {
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read hostapd's configuration: %w", err)
 	}
 	defer func() { _ = file.Close() }() // It was only read.
 	text, err := io.ReadAll(io.LimitReader(file, configBytesMax+1))
 	if err != nil {
-		return nil, fmt.Errorf("read hostapd's configuration %s: %w", f.path, err)
+		return nil, fmt.Errorf("read hostapd's configuration %s: %w", path, err)
 	}
 	if len(text) > configBytesMax {
-		return nil, fmt.Errorf("%s: %w: more than %d bytes", f.path, ErrMalformed, configBytesMax)
+		return nil, fmt.Errorf("%s: %w: more than %d bytes", path, ErrMalformed, configBytesMax)
 	}
 	return text, nil
 }

@@ -25,7 +25,9 @@ type configFile struct {
 func newConfigFile(t *testing.T) *configFile {
 	t.Helper()
 	f := &configFile{t: t, path: filepath.Join(t.TempDir(), "hostapd.conf")}
-	f.file = hostapd.NewConfigFile(f.path, "wlan0", func(err error) { f.refused = append(f.refused, err.Error()) })
+	f.file = hostapd.NewConfigFile([]string{f.path}, "wlan0", func(err error) {
+		f.refused = append(f.refused, err.Error())
+	})
 	return f
 }
 

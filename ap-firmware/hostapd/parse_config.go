@@ -97,6 +97,17 @@ func ParseConfig(text []byte, interfaceName string) (Settings, []error) {
 	return settings(c.own, c.announced, c.isHT), append(refused, err)
 }
 
+// names reports whether a configuration is one with a BSS of the interface.
+func names(text []byte, interfaceName string) bool {
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
+		if (key == "interface" || key == "bss") && value == interfaceName {
+			return true
+		}
+	}
+	return false
+}
+
 // checkWindows replaces windows that the kernel would refuse.
 func checkWindows(name string, values *edca.Values, defaults edca.Values) []error {
 	var refused []error

@@ -84,13 +84,13 @@ func (w *Watcher) Run(ctx context.Context) {
 			level = slog.LevelWarn
 		}
 		lastCause = err.Error()
+		delay := wait.Next()
+		w.logger.Log(ctx, level, "no associations from hostapd", "socket", w.path, "error", err,
+			"retry_in", delay.Round(time.Millisecond))
 		if attached {
 			w.associations.Forget()
 			w.publish(ctx, Change{}, false)
 		}
-		delay := wait.Next()
-		w.logger.Log(ctx, level, "no associations from hostapd", "socket", w.path, "error", err,
-			"retry_in", delay.Round(time.Millisecond))
 		backoff.Sleep(ctx, delay)
 	}
 }

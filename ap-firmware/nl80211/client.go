@@ -25,8 +25,10 @@ type Client struct {
 // Snapshot is what the kernel reports of one interface at one time.
 type Snapshot struct {
 	Interface Interface
-	// Survey is that of the channel in use; nil if the driver gives none.
+	// Survey is that of the channel in use; nil if the driver gives none, and for a multi-link device.
 	Survey *Survey
+	// LinkSurveys are those of the links of a multi-link device, in their order; nil for one without.
+	LinkSurveys []*Survey
 	// VLANs are the interfaces that hostapd made for some of the BSS's stations (AP_VLAN): one for each VLAN, and one
 	// for each WDS peer.
 	VLANs []Interface
@@ -97,7 +99,12 @@ func (c *Client) Snapshot(name string) (Snapshot, error) {
 	default:
 		return Snapshot{}, fmt.Errorf("get survey of %s: %w", name, err)
 	}
-	snapshot.Survey = inUse(surveys, snapshot.Interface.FrequencyMHz)
+	if len(snapshot.Interface.Links) == 0 {
+		snapshot.Survey = inUse(surveys, snapshot.Interface.FrequencyMHz)
+	}
+	for _, link := range snapshot.Interface.Links {
+		snapshot.LinkSurveys = append(snapshot.LinkSurveys, ofFrequency(surveys, link.FrequencyMHz))
+	}
 	if snapshot.Stations, err = dump(c, unix.NL80211_CMD_GET_STATION, index, ParseStation); err != nil {
 		return Snapshot{}, fmt.Errorf("get stations of %s: %w", name, err)
 	}
@@ -147,6 +154,17 @@ func answered(err error) bool {
 	return false
 }
 
+// AccessPoints lists the interfaces that are access points now, whether a BSS is up on them or not.
+func (c *Client) AccessPoints() ([]Interface, error) {
+	interfaces, err := c.interfaces()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(interfaces, func(each Interface) bool {
+		return each.Type != unix.NL80211_IFTYPE_AP || each.Index == 0 || each.Name == ""
+	}), nil
+}
+
 func (c *Client) findInterface(name string) (Interface, error) {
 	interfaces, err := c.interfaces()
 	if err != nil {
@@ -186,6 +204,16 @@ func inUse(surveys []Survey, frequencyMHz uint32) *Survey {
 		}
 	}
 	return ofFrequency
+}
+
+// ofFrequency returns the survey of a link: a multi-link device has several in use.
+func ofFrequency(surveys []Survey, frequencyMHz uint32) *Survey {
+	for i := range surveys {
+		if each := &surveys[i]; each.ActiveMS != nil && each.FrequencyMHz == frequencyMHz {
+			return each
+		}
+	}
+	return nil
 }
 
 // dump requests a list and parses each message by itself, so that a malformed one costs no other.

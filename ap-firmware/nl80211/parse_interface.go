@@ -3,8 +3,6 @@
 package nl80211
 
 import (
-	"fmt"
-
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 
@@ -25,20 +23,11 @@ type Interface struct {
 	FourAddress bool
 	// Type is one of NL80211_IFTYPE_*.
 	Type uint32
-	// FrequencyMHz is the primary channel's; 0 while there is none.
-	FrequencyMHz uint32
-	// CenterFrequencyMHz is the whole channel's; it differs from FrequencyMHz from 40 MHz of width on.
-	CenterFrequencyMHz uint32
-	WidthMHz           uint32
-}
-
-// widthsMHz is indexed by NL80211_CHAN_WIDTH_*. For 80+80 MHz both halves count.
-var widthsMHz = [...]uint32{
-	unix.NL80211_CHAN_WIDTH_20_NOHT: 20, unix.NL80211_CHAN_WIDTH_20: 20, unix.NL80211_CHAN_WIDTH_40: 40,
-	unix.NL80211_CHAN_WIDTH_80: 80, unix.NL80211_CHAN_WIDTH_80P80: 160, unix.NL80211_CHAN_WIDTH_160: 160,
-	unix.NL80211_CHAN_WIDTH_5: 5, unix.NL80211_CHAN_WIDTH_10: 10, unix.NL80211_CHAN_WIDTH_1: 1,
-	unix.NL80211_CHAN_WIDTH_2: 2, unix.NL80211_CHAN_WIDTH_4: 4, unix.NL80211_CHAN_WIDTH_8: 8,
-	unix.NL80211_CHAN_WIDTH_16: 16, unix.NL80211_CHAN_WIDTH_320: 320,
+	// The channel's frequencies, see Channel; all 0 for a multi-link device, whose Links have one each.
+	FrequencyMHz, CenterFrequencyMHz, SecondCenterFrequencyMHz, WidthMHz uint32
+	// Links are those of a multi-link device, ascending; empty if the interface is none. MAC is then the device's
+	// address.
+	Links []Link
 }
 
 // ParseInterface parses the attributes of an NL80211_CMD_NEW_INTERFACE.
@@ -48,8 +37,8 @@ func ParseInterface(attributes []byte) (Interface, error) {
 		return Interface{}, malformed("interface", err)
 	}
 	var (
-		parsed Interface
-		width  uint32
+		parsed  Interface
+		channel channelAttributes
 	)
 	for decoder.Next() {
 		switch decoder.Type() {
@@ -67,26 +56,26 @@ func ParseInterface(attributes []byte) (Interface, error) {
 			parsed.FourAddress = decoder.Uint8() != 0
 		case unix.NL80211_ATTR_IFTYPE:
 			parsed.Type = decoder.Uint32()
-		case unix.NL80211_ATTR_WIPHY_FREQ:
-			parsed.FrequencyMHz = decoder.Uint32()
-		case unix.NL80211_ATTR_CENTER_FREQ1:
-			parsed.CenterFrequencyMHz = decoder.Uint32()
-		case unix.NL80211_ATTR_CHANNEL_WIDTH:
-			width = decoder.Uint32()
+		case unix.NL80211_ATTR_MLO_LINKS:
+			decoder.Nested(parsed.decodeLinks)
+		default:
+			channel.decode(decoder)
 		}
 	}
 	if err := decoder.Err(); err != nil {
 		return Interface{}, malformed("interface "+parsed.Name, err)
 	}
-	if parsed.FrequencyMHz == 0 {
-		return parsed, nil
+	found, err := channel.channel()
+	if err != nil {
+		return Interface{}, malformed("interface "+parsed.Name, err)
 	}
-	if width >= uint32(len(widthsMHz)) {
-		return Interface{}, malformed("interface "+parsed.Name, fmt.Errorf("channel width %d is unknown", width))
-	}
-	parsed.WidthMHz = widthsMHz[width]
-	if parsed.CenterFrequencyMHz == 0 {
-		parsed.CenterFrequencyMHz = parsed.FrequencyMHz
-	}
+	parsed.FrequencyMHz, parsed.WidthMHz = found.FrequencyMHz, found.WidthMHz
+	parsed.CenterFrequencyMHz = found.CenterFrequencyMHz
+	parsed.SecondCenterFrequencyMHz = found.SecondCenterFrequencyMHz
 	return parsed, nil
+}
+
+// Channel returns the channel; none for a multi-link device.
+func (i *Interface) Channel() Channel {
+	return Channel{i.FrequencyMHz, i.CenterFrequencyMHz, i.SecondCenterFrequencyMHz, i.WidthMHz}
 }

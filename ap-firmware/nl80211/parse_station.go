@@ -36,6 +36,10 @@ type Station struct {
 	// VLAN is the interface that the station is on, if it is not the BSS's own; FourAddress is that interface's.
 	VLAN        string
 	FourAddress bool
+	// MultiLink is whether the station is a multi-link device (802.11be): MAC is then the device's address.
+	MultiLink bool
+	// Links are those that the kernel names, ascending; of a station that is no such device, the one that it is on.
+	Links []StationLink
 }
 
 // Bitrate is that of the last frame; zero if the driver does not report it.
@@ -63,12 +67,25 @@ func ParseStation(attributes []byte) (Station, error) {
 	}
 	// A driver that reports no flags lists only associated stations; whether they are authorized is not known then.
 	parsed := Station{Associated: true, Authorized: true}
+	var device mac.Address
+	counted := false
+	associatedOn := uint8(linksMax)
 	for decoder.Next() {
 		switch decoder.Type() {
 		case unix.NL80211_ATTR_MAC:
 			decoder.Do(decodeMAC(&parsed.MAC))
 		case unix.NL80211_ATTR_STA_INFO:
-			decoder.Nested(nested(parsed.decode))
+			decoder.Nested(func(info *netlink.AttributeDecoder) error {
+				counted = parsed.decode(info) || counted
+				return nil
+			})
+		case unix.NL80211_ATTR_MLD_ADDR:
+			decoder.Do(decodeMAC(&device))
+		case unix.NL80211_ATTR_MLO_LINK_ID:
+			associatedOn = decoder.Uint8()
+		case unix.NL80211_ATTR_MLO_LINKS:
+			parsed.MultiLink = true
+			decoder.Nested(parsed.decodeLinks)
 		}
 	}
 	if err := decoder.Err(); err != nil {
@@ -77,24 +94,48 @@ func ParseStation(attributes []byte) (Station, error) {
 	if parsed.MAC.IsZero() {
 		return Station{}, malformed("station", errors.New("no MAC address"))
 	}
+	parsed.completeLinks(device, associatedOn)
+	if !counted {
+		parsed.sumLinks()
+	}
 	return parsed, nil
 }
 
-func (s *Station) decode(info *netlink.AttributeDecoder) {
+// completeLinks takes over the address of the device, and the link that the station associated on if no more is known.
+func (s *Station) completeLinks(device mac.Address, associatedOn uint8) {
+	s.MultiLink = s.MultiLink || !device.IsZero()
+	if len(s.Links) == 0 && associatedOn < linksMax {
+		s.Links = []StationLink{{ID: associatedOn}}
+		if s.MultiLink && device != s.MAC {
+			s.Links[0].MAC = s.MAC
+		}
+	}
+	if !device.IsZero() {
+		s.MAC = device
+	}
+}
+
+// decode returns whether there is anything that counts bytes or packets.
+func (s *Station) decode(info *netlink.AttributeDecoder) (counted bool) {
 	var has64 struct{ rx, tx bool }
 	for info.Next() {
+		switch info.Type() {
+		case unix.NL80211_STA_INFO_RX_BYTES64, unix.NL80211_STA_INFO_TX_BYTES64, unix.NL80211_STA_INFO_RX_BYTES,
+			unix.NL80211_STA_INFO_TX_BYTES, unix.NL80211_STA_INFO_RX_PACKETS, unix.NL80211_STA_INFO_TX_PACKETS:
+			counted = true
+		}
 		switch info.Type() {
 		case unix.NL80211_STA_INFO_RX_BYTES64:
 			s.RXBytes, has64.rx = info.Uint64(), true
 		case unix.NL80211_STA_INFO_TX_BYTES64:
 			s.TXBytes, has64.tx = info.Uint64(), true
 		case unix.NL80211_STA_INFO_RX_BYTES: // 32 bits: wraps after 4 GiB.
-			if bytes := info.Uint32(); !has64.rx {
-				s.RXBytes = uint64(bytes)
+			if bytes := decodeBytes(info); !has64.rx {
+				s.RXBytes = bytes
 			}
 		case unix.NL80211_STA_INFO_TX_BYTES:
-			if bytes := info.Uint32(); !has64.tx {
-				s.TXBytes = uint64(bytes)
+			if bytes := decodeBytes(info); !has64.tx {
+				s.TXBytes = bytes
 			}
 		case unix.NL80211_STA_INFO_RX_PACKETS:
 			s.RXPackets = info.Uint32()
@@ -123,6 +164,15 @@ func (s *Station) decode(info *netlink.AttributeDecoder) {
 			info.Do(s.decodeFlags)
 		}
 	}
+	return counted
+}
+
+// decodeBytes takes 32 bits; the sums of a multi-link device have 64 under the same number.
+func decodeBytes(info *netlink.AttributeDecoder) uint64 {
+	if const64bits := 8; len(info.Bytes()) == const64bits {
+		return info.Uint64()
+	}
+	return uint64(info.Uint32())
 }
 
 // decodeFlags takes struct nl80211_sta_flag_update: a mask of the known bits, then the set ones, 32 bits each.

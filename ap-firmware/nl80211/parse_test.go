@@ -259,6 +259,7 @@ func FuzzParseStation(f *testing.F) {
 	for _, name := range []string{"station-80211g.bin", "station-80211n.bin", "station-no-airtime.bin"} {
 		f.Add(golden(f, name))
 	}
+	f.Add(golden(f, "station-multi-link.bin"))
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, attributes []byte) {
 		station, err := nl80211.ParseStation(attributes)
@@ -270,6 +271,12 @@ func FuzzParseStation(f *testing.F) {
 		}
 		station.RXBitrate.Kbps -= station.RXBitrate.Kbps % 100
 		station.TXBitrate.Kbps -= station.TXBitrate.Kbps % 100
+		for _, link := range station.Links {
+			if link.Info != nil {
+				link.Info.RXBitrate.Kbps -= link.Info.RXBitrate.Kbps % 100
+				link.Info.TXBitrate.Kbps -= link.Info.TXBitrate.Kbps % 100
+			}
+		}
 		again, err := nl80211test.EncodeStation(station)
 		if err != nil {
 			t.Fatal(err)
@@ -292,6 +299,7 @@ func FuzzParseSurvey(f *testing.F) {
 
 func FuzzParseInterface(f *testing.F) {
 	f.Add(golden(f, "interface.bin"))
+	f.Add(golden(f, "interface-multi-link.bin"))
 	f.Fuzz(func(t *testing.T, attributes []byte) {
 		got, err := nl80211.ParseInterface(attributes)
 		if err != nil && !errors.Is(err, nl80211.ErrMalformed) {
@@ -299,6 +307,12 @@ func FuzzParseInterface(f *testing.F) {
 		}
 		if (got.FrequencyMHz != 0) != (got.WidthMHz != 0) {
 			t.Fatalf("got %+v: a channel has both a frequency and a width", got)
+		}
+		for i, link := range got.Links {
+			if link.ID > 14 || i > 0 && link.ID <= got.Links[i-1].ID ||
+				(link.FrequencyMHz != 0) != (link.WidthMHz != 0) {
+				t.Fatalf("links %+v", got.Links)
+			}
 		}
 	})
 }

@@ -31,18 +31,21 @@ func TestEstimateOfOneFrame(t *testing.T) {
 	tests := map[string]struct {
 		bytes uint64
 		rate  nl80211.Bitrate
-		// wantUS is worked out by hand: preamble + 8 * (bytes + 4) / rate.
+		// wantUS is worked out by hand: preamble + 8 * (bytes + 4) / rate + SIFS and ACK.
 		wantUS uint64
 	}{
-		"OFDM at 54":          {1536, nl80211.Bitrate{Kbps: 54_000}, 20 + 228},
-		"OFDM at 6":           {1536, nl80211.Bitrate{Kbps: 6_000}, 20 + 2053},
-		"OFDM at 9, short":    {104, nl80211.Bitrate{Kbps: 9_000}, 20 + 96},
-		"CCK at 11":           {1536, nl80211.Bitrate{Kbps: 11_000}, 192 + 1120},
-		"CCK at 5.5":          {1536, nl80211.Bitrate{Kbps: 5_500}, 192 + 2240},
-		"DSSS at 2":           {100, nl80211.Bitrate{Kbps: 2_000}, 192 + 416},
-		"OFDM at 2.2":         {100, nl80211.Bitrate{Kbps: 2_200}, 20 + 378}, // of a channel of 5 MHz
+		"OFDM at 54":          {1536, nl80211.Bitrate{Kbps: 54_000}, 20 + 228 + 44},
+		"OFDM at 6":           {1536, nl80211.Bitrate{Kbps: 6_000}, 20 + 2053 + 60},
+		"OFDM at 9, short":    {104, nl80211.Bitrate{Kbps: 9_000}, 20 + 96 + 60},
+		"CCK at 11":           {1536, nl80211.Bitrate{Kbps: 11_000}, 192 + 1120 + 258},
+		"CCK at 5.5":          {1536, nl80211.Bitrate{Kbps: 5_500}, 192 + 2240 + 258},
+		"DSSS at 2":           {100, nl80211.Bitrate{Kbps: 2_000}, 192 + 416 + 258},
+		"OFDM at 2.2":         {100, nl80211.Bitrate{Kbps: 2_200}, 20 + 378 + 60}, // of a channel of 5 MHz
 		"counters gone wrong": {1 << 63, nl80211.Bitrate{Kbps: 1}, 1e15},
-		"DSSS at 1":           {100, nl80211.Bitrate{Kbps: 1_000}, 192 + 832},
+		"DSSS at 1":           {100, nl80211.Bitrate{Kbps: 1_000}, 192 + 832 + 314},
+		"OFDM at 12":          {104, nl80211.Bitrate{Kbps: 12_000}, 20 + 72 + 48},
+		"OFDM at 18":          {104, nl80211.Bitrate{Kbps: 18_000}, 20 + 48 + 48},
+		"OFDM at 24":          {104, nl80211.Bitrate{Kbps: 24_000}, 20 + 36 + 44},
 		"aggregates at 433":   {1536, nl80211.Bitrate{Kbps: 433_300, Aggregated: true}, 28},
 		"an MCS rate at 5.5":  {1536, nl80211.Bitrate{Kbps: 5_500, Aggregated: true}, 2240},
 	}
@@ -68,8 +71,8 @@ func TestRetriesTakeAirtime(t *testing.T) {
 		MAC: phone1, Associated: true, Authorized: true, TXPackets: 10, TXRetries: 5, TXBytes: 10 * 1346,
 		TXBitrate: nl80211.Bitrate{Kbps: 54_000},
 	})
-	if got.GetTxAirtimeUs() != 15*(20+200) { // 8 * (1346 + 4) bits at 54 Mb/s are 200 us.
-		t.Fatalf("got %d us, want those of 15 frames", got.GetTxAirtimeUs())
+	if got.GetTxAirtimeUs() != 15*(20+200)+10*44 { // 8 * (1346 + 4) bits at 54 Mb/s are 200 us.
+		t.Fatalf("got %d us, want those of 15 frames and 10 ACKs", got.GetTxAirtimeUs())
 	}
 }
 
@@ -81,16 +84,16 @@ func TestEachCounterThatWentBackBeginsAnew(t *testing.T) {
 			TXBitrate: nl80211.Bitrate{Kbps: 54_000},
 		}
 	}
-	const beforeUS = 15 * 220
+	const beforeUS = 15*220 + 10*44
 	for name, test := range map[string]struct {
 		now    nl80211.Station
 		wantUS uint64
 	}{
 		"none moved":   {downlink(10, 5, 10*1346), beforeUS},
-		"all moved":    {downlink(20, 8, 20*1346), beforeUS + 13*220},
-		"packets back": {downlink(5, 5, 10*1346), 10*20 + 3994}, // 8 * 10 * (2692 + 4) bits
-		"retries back": {downlink(10, 4, 10*1346), 14 * 220},
-		"bytes back":   {downlink(10, 5, 10*671), 15 * (20 + 100)},
+		"all moved":    {downlink(20, 8, 20*1346), beforeUS + 13*220 + 10*44},
+		"packets back": {downlink(5, 5, 10*1346), 10*20 + 3994 + 5*44}, // 8 * 10 * (2692 + 4) bits
+		"retries back": {downlink(10, 4, 10*1346), 14*220 + 10*44},
+		"bytes back":   {downlink(10, 5, 10*671), 15*(20+100) + 10*44},
 	} {
 		var reporter report.Reporter
 		if got := only(t, &reporter, downlink(10, 5, 10*1346)).GetTxAirtimeUs(); got != beforeUS {
@@ -109,14 +112,14 @@ func TestEstimateFollowsTheRate(t *testing.T) {
 		station nl80211.Station
 		wantUS  uint64
 	}{
-		{uplink(1, 1346, fast), 220},
-		{uplink(2, 2*1346, slow), 220 + 20 + 1800},
-		{uplink(2, 2*1346, fast), 2040},                                       // Nothing moved.
-		{uplink(3, 3*1346, nl80211.Bitrate{}), 2040},                          // No rate yet: accounted for below.
-		{uplink(4, 4*1346, fast), 2040 + 2*220},                               //
-		{uplink(1, 1346, fast), 220},                                          // A new association.
+		{uplink(1, 1346, fast), 264},
+		{uplink(2, 2*1346, slow), 264 + 20 + 1800 + 60},
+		{uplink(2, 2*1346, fast), 2144},                                       // Nothing moved.
+		{uplink(3, 3*1346, nl80211.Bitrate{}), 2144},                          // No rate yet: accounted for below.
+		{uplink(4, 4*1346, fast), 2144 + 2*264},                               //
+		{uplink(1, 1346, fast), 264},                                          // A new association.
 		{nl80211.Station{MAC: phone2, Associated: true, Authorized: true}, 0}, // phone1 is forgotten.
-		{uplink(2, 2*1346, fast), 440},
+		{uplink(2, 2*1346, fast), 528},
 	}
 	for i, step := range steps {
 		if got := only(t, &reporter, step.station).GetRxAirtimeUs(); got != step.wantUS {
@@ -129,13 +132,13 @@ func TestOneRateServesBothDirections(t *testing.T) {
 	var reporter report.Reporter
 	station := uplink(1, 1346, nl80211.Bitrate{})
 	station.TXBitrate = nl80211.Bitrate{Kbps: 54_000}
-	if got := only(t, &reporter, station).GetRxAirtimeUs(); got != 220 {
-		t.Fatalf("got %d us, want 220", got)
+	if got := only(t, &reporter, station).GetRxAirtimeUs(); got != 264 {
+		t.Fatalf("got %d us, want 264", got)
 	}
 	station = nl80211.Station{MAC: phone2, Associated: true, Authorized: true, TXPackets: 1, TXBytes: 1346}
 	station.RXBitrate = nl80211.Bitrate{Kbps: 54_000}
-	if got := only(t, &reporter, station).GetTxAirtimeUs(); got != 220 {
-		t.Fatalf("downlink: got %d us, want 220", got)
+	if got := only(t, &reporter, station).GetTxAirtimeUs(); got != 264 {
+		t.Fatalf("downlink: got %d us, want 264", got)
 	}
 }
 
@@ -154,11 +157,11 @@ func TestMeasuredAirtimeIsTaken(t *testing.T) {
 		source         airboundv1.AirtimeSource
 	}{
 		"both":                             {with(some, more), 333, 555, measured},
-		"the driver does not measure":      {with(zero, zero), 220, 440, estimated},
-		"the driver does not report":       {with(nil, nil), 220, 440, estimated},
-		"the driver reports uplink only":   {with(some, nil), 333, 440, estimated},
-		"the driver reports downlink only": {with(nil, more), 220, 555, estimated},
-		"the driver measures uplink only":  {with(some, zero), 333, 440, estimated},
+		"the driver does not measure":      {with(zero, zero), 264, 528, estimated},
+		"the driver does not report":       {with(nil, nil), 264, 528, estimated},
+		"the driver reports uplink only":   {with(some, nil), 333, 528, estimated},
+		"the driver reports downlink only": {with(nil, more), 264, 555, estimated},
+		"the driver measures uplink only":  {with(some, zero), 333, 528, estimated},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -210,7 +213,7 @@ func TestEstimateOnlyGrows(t *testing.T) {
 			}
 			// At 1 Mb/s a bit takes 1 us, at 1 Gb/s 1/1000. A packet is retried once at most here. Each step truncates
 			// 1 us.
-			highest := uint64(packets+retries)*(192+8*4) + 2*8*bytes
+			highest := uint64(packets+retries)*(192+8*4) + uint64(packets)*314 + 2*8*bytes
 			if lowest := 8 * bytes / 1000; got > highest || got+50 < lowest {
 				t.Fatalf("airtime of %d packets, %d retries, %d bytes is %d us, want %d to %d",
 					packets, retries, bytes, got, lowest, highest)
@@ -250,7 +253,7 @@ func TestADurationOf0BesideMeasuredOnesIsNoMeasurement(t *testing.T) {
 		MAC: phone2, Associated: true, Authorized: true, RXAirtimeUS: new(uint64(9)), TXAirtimeUS: new(uint64(9)),
 	}
 	next := func(packets uint32, measuredUS uint64) *airboundv1.Station {
-		station := uplink(packets, uint64(packets)*1346, nl80211.Bitrate{Kbps: 54_000}) // 220 us for each
+		station := uplink(packets, uint64(packets)*1346, nl80211.Bitrate{Kbps: 54_000}) // 264 us for each
 		station.RXAirtimeUS, station.TXAirtimeUS = &measuredUS, new(uint64(0))
 		return reporter.Next(sample(station, other)).GetStations()[0]
 	}
@@ -260,10 +263,11 @@ func TestADurationOf0BesideMeasuredOnesIsNoMeasurement(t *testing.T) {
 		wantUS     uint64
 		want       airboundv1.AirtimeSource
 	}{
-		{227, 0, 0, measured},          // 49 940 us: too little to tell
-		{228, 0, 228 * 220, estimated}, // 50 160 us
-		{1000, 0, 1000 * 220, estimated},
-		{1001, 400, 400, measured}, // It measures after all.
+		{189, 0, 0, measured},          // 49 896 us: too little to tell
+		{190, 0, 190 * 264, estimated}, // 50 160 us
+		{1000, 0, 1000 * 264, estimated},
+		{1001, 400, 1000 * 264, measured}, // It measures after all. What it has missed stays in.
+		{1002, 600, 1000*264 + 200, measured},
 	} {
 		got := next(step.packets, step.measuredUS)
 		if got.GetRxAirtimeUs() != step.wantUS || got.GetAirtimeSource() != step.want || got.GetTxAirtimeUs() > 0 {

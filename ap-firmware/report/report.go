@@ -33,28 +33,39 @@ type Sample struct {
 // Reporter makes the reports of one run of an agent. The zero value with a version is ready.
 type Reporter struct {
 	AgentVersion string
+	// EstimateAirtime makes every airtime an estimate, whatever the driver has.
+	EstimateAirtime bool
 
 	sequence uint64
 	airtime  estimator
 	surveys  surveys
+	// links has the surveys of each link of a multi-link device, by its ID.
+	links map[uint8]*surveys
 }
 
 // Next makes the next report. Airtime that the driver does not measure is estimated; see estimate.go.
 func (r *Reporter) Next(sample Sample) *airboundv1.AccessPointReport {
 	r.sequence++
 	stations := associated(sample)
-	airtimes := r.airtime.next(stations)
+	if r.EstimateAirtime {
+		for i := range stations {
+			stations[i].RXAirtimeUS, stations[i].TXAirtimeUS = nil, nil
+		}
+	}
+	airtimes := r.airtime.next(sample.MonotonicUS, stations)
 	survey, refusal := r.surveys.next(sample.Kernel.Survey)
 	kernel := sample.Kernel.Interface
 	report := &airboundv1.AccessPointReport{
 		Bssid: kernel.MAC[:], Ssid: kernel.SSID, Interface: kernel.Name,
 		Sequence: r.sequence, MonotonicUs: sample.MonotonicUS,
-		Channel: &airboundv1.Channel{CenterFrequencyMhz: kernel.CenterFrequencyMHz, WidthMhz: kernel.WidthMHz},
-		Survey:  survey, SurveyRefusal: refusal, SurveysRefusedTotal: r.surveys.refusedTotal,
+		Channel: channel(kernel.Channel()),
+		Survey:  survey, SurveyRefusal: refusal,
 		Stations: make([]*airboundv1.Station, len(stations)),
 		Trigger:  sample.Trigger, MalformedInputsTotal: sample.MalformedInputsTotal, AgentVersion: r.AgentVersion,
 		Edca: sample.EDCA,
 	}
+	r.addLinks(report, sample.Kernel)
+	report.SurveysRefusedTotal = r.refusedSurveys()
 	for i := range stations {
 		report.Stations[i] = station(&stations[i], airtimes[i], sample.Addresses[stations[i].MAC])
 	}
@@ -90,6 +101,7 @@ func station(in *nl80211.Station, air airtime, addresses []netip.Addr) *airbound
 		Aggregates:      in.RXBitrate.Aggregated || in.TXBitrate.Aggregated,
 		IpAddresses:     make([][]byte, len(addresses)),
 		VlanInterface:   in.VLAN, FourAddress: in.FourAddress,
+		MultiLink: in.MultiLink, Links: linkBits(in.Links),
 	}
 	for i, address := range addresses {
 		out.IpAddresses[i] = address.AsSlice()

@@ -64,7 +64,9 @@ func TestEveryFieldArrives(t *testing.T) {
 		Interface:   "wlan0",
 		Sequence:    1,
 		MonotonicUs: 81_234_567,
-		Channel:     &airboundv1.Channel{CenterFrequencyMhz: 5210, WidthMhz: 80},
+		Channel: &airboundv1.Channel{
+			CenterFrequencyMhz: 5210, WidthMhz: 80, PrimaryFrequencyMhz: 5180, Band: airboundv1.Band_BAND_5_GHZ,
+		},
 		Survey: &airboundv1.ChannelSurvey{
 			ActiveUs: 10_000_000,
 			BusyUs:   6_000_000,

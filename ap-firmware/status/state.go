@@ -12,7 +12,7 @@ import (
 )
 
 // Schema is the version of State's JSON. A reader refuses another.
-const Schema = 1
+const Schema = 2
 
 // State is the running agent's account of what is in force and why. Times are on CLOCK_MONOTONIC, which is the same for
 // every process.
@@ -26,6 +26,9 @@ type State struct {
 	Controller string `json:"controller"`
 	Connected  bool   `json:"connected"`
 	Interface  string `json:"interface"`
+	BSS
+	// The end of what went wrong last: with the controller, or in reading the BSS. Empty since either went well again.
+	LastError string `json:"last_error,omitempty"`
 	// Why a controller cannot set EDCA parameters; empty if it can.
 	Refusal string `json:"refusal,omitempty"`
 	// 0 while the access point's own values are in force.
@@ -48,6 +51,22 @@ type State struct {
 	Counters     Counters `json:"counters"`
 	// The last command that was refused.
 	LastRefusal string `json:"last_refusal,omitempty"`
+}
+
+// BSS is what the last report said. It is written at once when something but the time has changed, the time at the
+// latest after 10 s.
+type BSS struct {
+	BSSID string `json:"bssid,omitempty"`
+	SSID  string `json:"ssid,omitempty"`
+	// FrequencyMHz is the primary channel's; 0 while there is none.
+	FrequencyMHz uint32 `json:"frequency_mhz,omitempty"`
+	// Band is "2.4 GHz" or so; empty if it is not known.
+	Band string `json:"band,omitempty"`
+	// Links are the IDs of the links of a multi-link device.
+	Links            []uint32 `json:"links,omitempty"`
+	StationsReported int      `json:"stations_reported"`
+	// LastReportUS is CLOCK_MONOTONIC; 0 if nothing was reported yet.
+	LastReportUS int64 `json:"last_report_us"`
 }
 
 // Counters count since the agent started.

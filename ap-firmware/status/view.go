@@ -3,6 +3,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -11,9 +12,17 @@ import (
 	"github.com/airbound/airbound/internal/identity"
 )
 
-// View is everything `airbound-ap status` shows.
+// Account is what `airbound-ap status --json` prints.
+type Account struct {
+	Schema int    `json:"schema"`
+	Agents []View `json:"agents"`
+}
+
+// View is everything `airbound-ap status` shows of one BSS.
 type View struct {
-	Running bool `json:"running"`
+	// Interface is that of the BSS.
+	Interface string `json:"interface"`
+	Running   bool   `json:"running"`
 	// Nil if no agent ever wrote one here.
 	State *State `json:"state"`
 	// At least this much of the lease is left; 0 while own values are in force.
@@ -74,6 +83,10 @@ func (s *State) describe(line printer, leaseLeftMS int64) {
 	}
 	line("controller", "%s, %s", s.Controller, connection)
 	line("interface", "%s", s.Interface)
+	s.BSS.describe(line)
+	if s.LastError != "" {
+		line("error", "%s", s.LastError)
+	}
 	if s.Refusal != "" {
 		line("can set", "no: %s", s.Refusal)
 	} else {
@@ -111,6 +124,20 @@ func (s *State) describe(line printer, leaseLeftMS int64) {
 		c.SetsApplied, c.ApplyFailures, c.AppliedAgain, c.LeasesEnded)
 }
 
+func (b *BSS) describe(line printer) {
+	if b.LastReportUS == 0 {
+		return
+	}
+	channel := "no channel"
+	if b.FrequencyMHz != 0 {
+		channel = fmt.Sprintf("%d MHz (%s)", b.FrequencyMHz, cmp.Or(b.Band, "no known band"))
+	}
+	if len(b.Links) > 0 {
+		channel = "multi-link device with " + countedItems(len(b.Links), "link")
+	}
+	line("BSS", "%s %q, %s, %s", b.BSSID, b.SSID, channel, countedItems(b.StationsReported, "station"))
+}
+
 // describe prints one queue a line.
 func describe(line printer, label string, queues []edca.Queue) {
 	for _, queue := range queues {
@@ -118,6 +145,8 @@ func describe(line printer, label string, queues []edca.Queue) {
 		label = ""
 	}
 }
+
+func countedItems(n int, noun string) string { return counted(uint64(n), noun) } //nolint:gosec // a length
 
 func counted(n uint64, noun string) string {
 	if n == 1 {

@@ -30,7 +30,12 @@ func running() *status.State {
 		Generation: 7, Queues: []edca.Queue{waiting}, Own: own.Queues(), OwnSource: "/etc/hostapd.conf",
 		Stations: own.Queues()[:1], WMM: true, Reason: "uploads are a good part of the payload: 95 %",
 		LeaseEndsUS: 108 * second, LastRefusal: "set_edca: generation is 0",
-		Counters: status.Counters{CommandsRefused: 1, SetsApplied: 3, AppliedAgain: 2, LeasesEnded: 4},
+		BSS: status.BSS{
+			BSSID: "02:00:00:00:00:00", SSID: "cell", FrequencyMHz: 5955, Band: "6 GHz", StationsReported: 1,
+			LastReportUS: 101 * second,
+		},
+		LastError: "controller: the controller closed the stream",
+		Counters:  status.Counters{CommandsRefused: 1, SetsApplied: 3, AppliedAgain: 2, LeasesEnded: 4},
 	}
 }
 
@@ -39,6 +44,8 @@ func TestTextOfARunningAgent(t *testing.T) {
 	const want = `agent        running, pid 42, version 1.2
 controller   10.0.9.9:50051, connected
 interface    wlan0
+BSS          02:00:00:00:00:00 "cell", 5955 MHz (6 GHz), 1 station
+error        controller: the controller closed the stream
 can set      yes: best effort and background
 EDCA         generation 7
 because      uploads are a good part of the payload: 95 %
@@ -126,10 +133,10 @@ func TestAStateIsReadAsItWasWritten(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                                      "parse the state file: unexpected end of JSON input",
-		`{"schema":2}`:                          "parse the state file: its schema is 2, this program reads 1",
-		`{"schema":1,"pid":"x"}`:                "parse the state file: json: cannot unmarshal string into",
-		`{"schema":1,"own":"x"}`:                "parse the state file: json: cannot unmarshal string into",
-		`{"schema":1,"own":[{"category":"x"}]}`: "parse the state file: parse access category: neither",
+		`{"schema":1}`:                          "parse the state file: its schema is 1, this program reads 2",
+		`{"schema":2,"pid":"x"}`:                "parse the state file: json: cannot unmarshal string into",
+		`{"schema":2,"own":"x"}`:                "parse the state file: json: cannot unmarshal string into",
+		`{"schema":2,"own":[{"category":"x"}]}`: "parse the state file: parse access category: neither",
 	} {
 		if got, err := status.ParseState([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %+v, %v", text, got, err)

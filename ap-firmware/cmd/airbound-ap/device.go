@@ -9,19 +9,16 @@ import (
 	"github.com/airbound/airbound/internal/identity"
 )
 
-// openDevice returns the access point's certificate; nil with --plain-text. Without a state directory it has no status.
-func openDevice(options runOptions, state agentState, logger *slog.Logger) (*credentials.Device, error) {
-	save := state.directory.SaveCredentials
-	if state.unusable {
-		save = nil
-	}
+// openDevice returns the access point's certificate; nil with --plain-text. save gets its status; what it returns is
+// logged.
+func openDevice(
+	options runOptions, save func(identity.Status) error, logger *slog.Logger,
+) (*credentials.Device, error) {
 	security := options.security
 	if security.PlainText {
 		logger.Warn("connecting in plain text: anybody on the way can set EDCA parameters")
-		if save != nil {
-			if err := save(identity.Status{PlainText: true}); err != nil {
-				logger.Warn("cannot write the status of the certificate", "error", err)
-			}
+		if err := save(identity.Status{PlainText: true}); err != nil {
+			logger.Warn("cannot write the status of the certificate", "error", err)
 		}
 		return nil, nil //nolint:nilnil // no device is an answer
 	}

@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/airbound/airbound/ap-firmware/agent"
 	"github.com/airbound/airbound/ap-firmware/edca"
-	"github.com/airbound/airbound/ap-firmware/guard"
 	"github.com/airbound/airbound/ap-firmware/hostapd"
 	"github.com/airbound/airbound/ap-firmware/statedir"
 	"github.com/airbound/airbound/ap-firmware/status"
+	"github.com/airbound/airbound/internal/guard"
 )
 
 // agentState is the running agent's state directory, and what was in it.
@@ -30,9 +31,9 @@ type agentState struct {
 
 // openState locks the state directory. Without one there are reports, but no EDCA parameters are set: they could not be
 // undone after a crash.
-func openState(options runOptions, refuse func(error), logger *slog.Logger) (agentState, error) {
+func openState(options runOptions, interfaceName string, refuse func(error), logger *slog.Logger) (agentState, error) {
 	state := agentState{
-		directory: statedir.New(options.state.parent, options.interfaceName), unlock: func() error { return nil },
+		directory: statedir.New(options.state.parent, interfaceName), unlock: func() error { return nil },
 	}
 	if options.noEDCA {
 		state.off = "switched off on the access point"
@@ -51,9 +52,9 @@ func openState(options runOptions, refuse func(error), logger *slog.Logger) (age
 	}
 	state.unlock = unlock
 	state.left, err = state.directory.LoadRecord()
-	if err == nil && state.left != nil && state.left.Interface != options.interfaceName {
+	if err == nil && state.left != nil && state.left.Interface != interfaceName {
 		err = fmt.Errorf("the record of own values is that of %s, not of %s",
-			state.left.Interface, options.interfaceName)
+			state.left.Interface, interfaceName)
 		state.left = nil
 	}
 	if err != nil { // It cannot be used: hostapd's next start restores the own values.
@@ -67,24 +68,25 @@ func openState(options runOptions, refuse func(error), logger *slog.Logger) (age
 
 // edca is what the agent sets EDCA parameters with.
 func (s agentState) edca(
-	options runOptions, setQueues func([]edca.Queue) (uint32, error), refuse func(error),
+	options runOptions, interfaceName string, setQueues func([]edca.Queue) (uint32, error), radios *agent.Radios,
+	refuse func(error),
 ) agent.EDCA {
 	name := rand.Text()
 	settings := func() *hostapd.Settings { return nil }
-	if options.hostapdConfig != "" {
-		settings = hostapd.NewConfigFile(options.hostapdConfig, options.interfaceName, refuse).Read
+	if len(options.hostapdConfig) > 0 {
+		settings = hostapd.NewConfigFile(options.hostapdConfig, interfaceName, refuse).Read
 	}
 	save := s.directory.SaveState
 	if s.unusable {
 		save = func(status.State) error { return nil }
 	}
 	return agent.EDCA{
-		Off: s.off, Settings: settings, ConfigPath: options.hostapdConfig, SetQueues: setQueues,
-		Records: s.directory, Left: s.left, Guard: guard.New(guardArguments(options, name)...),
+		Off: s.off, Settings: settings, ConfigPath: strings.Join(options.hostapdConfig, ", "), SetQueues: setQueues,
+		Records: s.directory, Left: s.left, Guard: guard.New(guardArguments(options, interfaceName, name)...),
 		State: status.State{
 			Version: version, PID: os.Getpid(), Controller: options.controller.String(),
-			Interface: options.interfaceName,
+			Interface: interfaceName,
 		},
-		SaveState: save, AgentName: name,
+		SaveState: save, AgentName: name, Radios: radios,
 	}
 }

@@ -23,11 +23,11 @@ import (
 )
 
 // processesWith returns the PIDs of the processes that have all of these arguments.
-func processesWith(t *testing.T, arguments ...string) []int {
-	t.Helper()
+func processesWith(tb testing.TB, arguments ...string) []int {
+	tb.Helper()
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var found []int
 	for _, entry := range entries {
@@ -151,7 +151,7 @@ func TestADriverThatCannotSetQueues(t *testing.T) {
 func TestAReloadOfHostapd(t *testing.T) {
 	c := newCell(t)
 	path := filepath.Join(t.TempDir(), "hostapd.conf")
-	c.options.hostapdConfig = path
+	c.options.hostapdConfig = []string{path}
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte("interface=wlan0\nwmm_enabled=1\n"+text), 0o600); err != nil {
@@ -232,17 +232,33 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	text, code = c.status("--json", "--interface", "wlan0")
-	var view struct {
-		Running bool
-		State   struct {
-			Generation uint64 `json:"edca_generation"`
-			Queues     []edca.Queue
-			Code       string `json:"reason_code"`
+	var account struct {
+		Schema int
+		Agents []struct {
+			Interface string
+			Running   bool
+			State     struct {
+				Generation uint64 `json:"edca_generation"`
+				Queues     []edca.Queue
+				Code       string `json:"reason_code"`
+
+				BSSID, SSID, Band string
+				FrequencyMHz      uint32 `json:"frequency_mhz"`
+				StationsReported  int    `json:"stations_reported"`
+				LastReportUS      int64  `json:"last_report_us"`
+			}
+			LeaseLeftMS int64 `json:"lease_left_ms"`
 		}
-		LeaseLeftMS int64 `json:"lease_left_ms"`
 	}
-	if err := json.Unmarshal([]byte(text), &view); err != nil || code != 0 {
+	if err := json.Unmarshal([]byte(text), &account); err != nil || code != 0 || len(account.Agents) != 1 ||
+		account.Schema != 2 {
 		t.Fatalf("status %d, %v:\n%s", code, err, text)
+	}
+	view := account.Agents[0]
+	if state := view.State; view.Interface != "wlan0" || state.BSSID != "02:00:00:00:00:00" || state.SSID != "cell" ||
+		state.Band != "2.4 GHz" || state.FrequencyMHz != 2437 || state.StationsReported != 1 ||
+		state.LastReportUS == 0 {
+		t.Errorf("%+v", view)
 	}
 	if !view.Running || view.State.Generation != 7 || !slices.Equal(view.State.Queues, []edca.Queue{bestEffort(5)}) ||
 		view.State.Code != "REASON_CODE_UPLOADS" || view.LeaseLeftMS < 10_000 {
@@ -256,8 +272,11 @@ func TestStatus(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(c.options.state.parent, "wlan1"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	const want = "--interface is missing, there are agents of wlan0, wlan1"
-	if text, code := c.status(); code != 1 || !strings.Contains(text, want) {
+	if text, code := c.status(); code != 0 || strings.Count(text, "agent  ") != 1 { // Nothing ran there.
+		t.Errorf("%d: %s", code, text)
+	}
+	if text, code := c.status("--interface", "wlan1"); code != exitNotRunning ||
+		!strings.Contains(text, "not running") {
 		t.Errorf("%d: %s", code, text)
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/airbound/airbound/ap-firmware/guard"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/statedir"
 	"github.com/airbound/airbound/internal/command"
+	"github.com/airbound/airbound/internal/guard"
 )
 
 // guardName is the command that the agent runs while EDCA parameters are set.
@@ -41,13 +41,14 @@ func (o *guardOptions) check() error {
 	return o.state.check()
 }
 
-func guardArguments(options runOptions, agentName string) []string {
+func guardArguments(options runOptions, interfaceName, agentName string) []string {
 	return []string{
-		guardName, "--state-dir", options.state.parent, "--interface", options.interfaceName, "--agent", agentName,
+		guardName, "--state-dir", options.state.parent, "--interface", interfaceName, "--agent", agentName,
 	}
 }
 
-// guardCommand reads from the pipe that is its standard input. A signal does not end it: a supervisor that stops the
+// guardCommand reads from the pipe that is its standard input, and writes to the one that is its standard output. A
+// signal does not end it: a supervisor that stops the
 // agent sends one to every process of its group, and the agent then ends the guard itself.
 func guardCommand(kernel sockets) command.Command {
 	var options guardOptions
@@ -58,7 +59,7 @@ func guardCommand(kernel sockets) command.Command {
 			signal.Ignore(syscall.SIGPIPE) // The reader of the log may be gone.
 			logger := slog.New(slog.NewTextHandler(stderr, nil)).With("guard_of", options.interfaceName)
 			restore := func(agentLives bool) error { return options.restore(kernel, logger, agentLives) }
-			if err := guard.Watch(os.Stdin, monotonicUS, restore, logger); err != nil {
+			if err := guard.Watch(os.Stdin, os.Stdout, monotonicUS, restore, logger); err != nil {
 				return command.ExitError, err
 			}
 			return command.ExitOK, nil

@@ -155,14 +155,14 @@ func (c *cell) awaitGeneration(generation uint64) *airboundv1.EdcaState {
 }
 
 // eventually waits until a condition is true; no test depends on how long that takes.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, condition func() bool) {
+	tb.Helper()
 	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if condition() {
 			return
 		}
 	}
-	t.Fatalf("never: %s", what)
+	tb.Fatalf("never: %s", what)
 }
 
 // awaitQueues waits until the kernel has the own values, but for some queues.
@@ -188,14 +188,14 @@ func (c *cell) record() *edca.Record {
 }
 
 // sendSet sends a set of EDCA parameters on a stream.
-func sendSet(t *testing.T, stream grpc.BidiStreamingServer[request, response], set *airboundv1.SetEdca) {
-	t.Helper()
+func sendSet(tb testing.TB, stream grpc.BidiStreamingServer[request, response], set *airboundv1.SetEdca) {
+	tb.Helper()
 	if set.Reason == nil {
 		set.Reason = &airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_UPLOADS}
 	}
 	command := &airboundv1.AccessPointCommand{Command: &airboundv1.AccessPointCommand_SetEdca{SetEdca: set}}
 	if err := stream.Send(&response{Command: command}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 

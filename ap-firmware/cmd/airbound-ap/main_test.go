@@ -9,6 +9,8 @@ import (
 	"flag"
 	"log/slog"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -36,17 +38,23 @@ func TestDispatch(t *testing.T) {
 		"examples of once": {
 			[]string{"once", "-h"},
 			command.ExitOK,
-			"Examples:\n  airbound-ap once --interface wlan0\n",
+			"Examples:\n  airbound-ap once\n",
 			"",
 		},
 		"no such command": {[]string{"watch"}, command.ExitUsage, "", `no command "watch"`},
 		"empty command":   {[]string{""}, command.ExitUsage, "", `no command ""`},
 		"flags alone":     {controller[2:], command.ExitUsage, "", "--controller is missing"},
-		"no interface": {
-			[]string{"run", "--controller", "127.0.0.1:1"},
+		"twice": {
+			append(controller, "--interface", "wlan0"),
 			command.ExitUsage,
 			"",
-			"--interface is missing",
+			"--interface wlan0 is given twice",
+		},
+		"no name": {
+			append(controller, "--interface", "a/b"),
+			command.ExitUsage,
+			"",
+			`"a/b" is not the name of an interface`,
 		},
 		"no port": {
 			append(
@@ -72,7 +80,7 @@ func TestDispatch(t *testing.T) {
 			"",
 			`"xml" is neither text nor json`,
 		},
-		"once, no name": {[]string{"once"}, command.ExitUsage, "", "--interface is missing"},
+		"once, no name": {[]string{"once", "--interface", ""}, command.ExitUsage, "", `"" is not the name`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -97,8 +105,22 @@ func TestHostapdControlFollowsTheInterface(t *testing.T) {
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	options.register(flags)
 	err := errors.Join(flags.Parse([]string{"--controller", "[::1]:50051", "--interface", "phy0-ap0"}), options.check())
-	if err != nil || options.hostapdControl != "/var/run/hostapd/phy0-ap0" || options.interval != time.Second {
+	if err != nil || options.controlOf("phy0-ap0") != "/var/run/hostapd/phy0-ap0" || options.interval != time.Second {
 		t.Fatalf("got %+v, %v", options, err)
+	}
+	directory := t.TempDir()
+	socket := filepath.Join(directory, "socket")
+	if err := os.WriteFile(socket, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for control, want := range map[string]string{
+		directory: filepath.Join(directory, "phy0-ap0"), socket: socket,
+		"/nowhere/phy0-ap0": "/nowhere/phy0-ap0", "/nowhere": "/nowhere/phy0-ap0",
+	} {
+		options.hostapdControl = control
+		if got := options.controlOf("phy0-ap0"); got != want {
+			t.Errorf("%s: %s, want %s", control, got, want)
+		}
 	}
 }
 

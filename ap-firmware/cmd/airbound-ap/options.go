@@ -4,10 +4,11 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,31 +21,55 @@ const (
 	intervalMax = 60 * time.Second
 )
 
-// bssOptions are the flags that name a BSS.
+// bssOptions are the flags that name BSSs.
 type bssOptions struct {
-	interfaceName  string
+	// interfaces are empty for all BSSs that the kernel has.
+	interfaces     []string
 	hostapdControl string
 }
 
+// hostapdDirectory is OpenWrt's; on other systems /var/run is a link to /run.
+const hostapdDirectory = "/var/run/hostapd"
+
 func (o *bssOptions) register(flags *flag.FlagSet) {
-	flags.StringVar(&o.interfaceName, "interface", "", "wireless `INTERFACE` of the BSS (required)")
-	flags.StringVar(&o.hostapdControl, "hostapd-control", "",
-		"`PATH` of hostapd's control socket for the interface (default /var/run/hostapd/INTERFACE)")
+	flags.Func("interface", "wireless `INTERFACE` of a BSS; may be given several times (default: every interface that "+
+		"is an access point)", func(name string) error {
+		o.interfaces = append(o.interfaces, name)
+		return nil
+	})
+	flags.StringVar(&o.hostapdControl, "hostapd-control", hostapdDirectory,
+		"`PATH` of the directory of hostapd's control sockets, or of the socket if one --interface is given")
 }
 
 func (o *bssOptions) check() error {
-	if o.interfaceName == "" {
-		return errors.New("--interface is missing")
-	}
-	// The name is part of paths; the kernel takes neither of these.
-	if o.interfaceName == "." || o.interfaceName == ".." || strings.Contains(o.interfaceName, "/") {
-		return fmt.Errorf("--interface %q is not the name of an interface", o.interfaceName)
-	}
-	if o.hostapdControl == "" {
-		// OpenWrt's place; on other systems /var/run is a link to /run.
-		o.hostapdControl = filepath.Join("/var/run/hostapd", o.interfaceName)
+	for i, name := range o.interfaces {
+		if err := checkInterface(name); err != nil {
+			return err
+		}
+		if slices.Contains(o.interfaces[:i], name) {
+			return fmt.Errorf("--interface %s is given twice", name)
+		}
 	}
 	return nil
+}
+
+// checkInterface refuses what the kernel does not take either: the name is part of paths.
+func checkInterface(name string) error {
+	const bytesMax = 15
+	if name == "" || name == "." || name == ".." || len(name) > bytesMax || strings.ContainsAny(name, "/ \t\n") {
+		return fmt.Errorf("--interface %q is not the name of an interface", name)
+	}
+	return nil
+}
+
+// controlOf returns the path of hostapd's control socket for an interface. Before hostapd has started there may be
+// neither the socket nor its directory; hostapd names sockets after their interfaces.
+func (o *bssOptions) controlOf(name string) string {
+	info, err := os.Stat(o.hostapdControl)
+	if isSocket := err == nil && !info.IsDir(); isSocket || filepath.Base(o.hostapdControl) == name {
+		return o.hostapdControl
+	}
+	return filepath.Join(o.hostapdControl, name)
 }
 
 // runOptions are the flags of `run`.
@@ -54,10 +79,14 @@ type runOptions struct {
 	controller    command.Controller
 	security      command.Security
 	interval      time.Duration
-	hostapdConfig string
+	hostapdConfig []string
 	noEDCA        bool
-	state         stateOptions
-	logging       command.Logging
+	// estimateAirtime is for drivers whose durations are worse than an estimate.
+	estimateAirtime bool
+	state           stateOptions
+	logging         command.Logging
+	// discovery has the times of looking for BSSs; its zero value stands for the usual ones.
+	discovery discoveryTimes
 }
 
 // stateOptions are the flags that name the place of the running agents' files.
@@ -83,10 +112,15 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 	o.controller.Flags(flags)
 	o.security.Flags(flags, "/var/lib/airbound-ap")
 	flags.DurationVar(&o.interval, "interval", time.Second, "time between two reports, 100ms to 60s")
-	flags.StringVar(&o.hostapdConfig, "hostapd-config", "",
-		"`PATH` of hostapd's configuration, which has the access point's own EDCA parameters (default: those that "+
-			"hostapd has without one)")
+	flags.Func("hostapd-config", "`PATH` of hostapd's configuration, which has the access point's own EDCA "+
+		"parameters; may be given several times, for several radios (default: what hostapd has without one)",
+		func(path string) error {
+			o.hostapdConfig = append(o.hostapdConfig, path)
+			return nil
+		})
 	flags.BoolVar(&o.noEDCA, "no-edca", false, "set no EDCA parameters, whatever the controller sends")
+	flags.BoolVar(&o.estimateAirtime, "estimate-airtime", false,
+		"estimate all airtime, and do not use what the driver has (default: only where it has none)")
 	o.state.register(flags)
 	o.logging.Flags(flags)
 }

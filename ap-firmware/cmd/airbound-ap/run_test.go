@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ const (
 
 // cell is everything around an agent: a kernel and a hostapd without radios, and a controller on loopback.
 type cell struct {
-	t       *testing.T
+	t       testing.TB
 	kernel  nl80211test.Kernel
 	routing neighbourstest.Kernel
 	events  nl80211test.Events
@@ -53,38 +54,48 @@ type cell struct {
 	controller *grpc.Server
 	reports    chan *airboundv1.AccessPointReport
 	streams    chan grpc.BidiStreamingServer[request, response]
+	// byInterface has the last stream of each interface.
+	byInterface struct {
+		mutex   sync.Mutex
+		streams map[string]grpc.BidiStreamingServer[request, response]
+	}
 }
 
 func newCell(t *testing.T) *cell {
 	t.Helper()
-	//nolint:usetesting // the path of t.TempDir outgrows the 108 bytes of a socket's address with the name of the test
+	return newCellOf(t)
+}
+
+func newCellOf(tb testing.TB) *cell {
+	tb.Helper()
+	//nolint:usetesting // the path of tb.TempDir outgrows the 108 bytes of a socket's address with the name of the test
 	directory, err := os.MkdirTemp("", "cell")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	c := &cell{
-		t:       t,
+		t:       tb,
 		reports: make(chan *airboundv1.AccessPointReport, 1000),
 		streams: make(chan grpc.BidiStreamingServer[request, response], 100),
 		options: runOptions{
 			bssOptions: bssOptions{
-				interfaceName: "wlan0", hostapdControl: filepath.Join(directory, "wlan0"),
+				interfaces: []string{"wlan0"}, hostapdControl: filepath.Join(directory, "wlan0"),
 			},
 			// After the first two reports a test gets only those that it caused.
 			interval: time.Hour,
-			state:    stateOptions{parent: t.TempDir()},
+			state:    stateOptions{parent: tb.TempDir()},
 			security: command.Security{PlainText: true},
 		},
 	}
 	c.serveKernel()
 	c.options.controller.Addresses = []string{c.startController("127.0.0.1:0")}
 	c.routing.SetLink(3, 0)
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if c.hostapd != nil {
 			_ = c.hostapd.Kill()
 		}
 		if files, err := os.ReadDir(directory); err != nil || len(files) > 0 {
-			t.Errorf("left behind: %v, %v", files, err)
+			tb.Errorf("left behind: %v, %v", files, err)
 		}
 		_ = os.RemoveAll(directory)
 	})
@@ -99,6 +110,12 @@ func (c *cell) Connect(stream grpc.BidiStreamingServer[request, response]) error
 		if err != nil {
 			return err
 		}
+		c.byInterface.mutex.Lock()
+		if c.byInterface.streams == nil {
+			c.byInterface.streams = map[string]grpc.BidiStreamingServer[request, response]{}
+		}
+		c.byInterface.streams[message.GetReport().GetInterface()] = stream
+		c.byInterface.mutex.Unlock()
 		c.reports <- message.GetReport()
 	}
 }
@@ -359,7 +376,7 @@ func awaitNoAgent(t *testing.T) {
 	t.Helper()
 	ofAgent := []string{
 		"main.run(",
-		"main.loop(",
+		"main.(*bss).loop(",
 		"hostapd.(*Client)",
 		"hostapd.(*Watcher)",
 		"controllerclient.",

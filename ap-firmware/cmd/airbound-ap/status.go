@@ -5,10 +5,10 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/airbound/airbound/ap-firmware/statedir"
@@ -25,12 +25,13 @@ type statusOptions struct {
 func statusCommand() command.Command {
 	var options statusOptions
 	return command.Command{
-		Name: "status", Summary: "show which EDCA parameters are in force and why, and the certificate of the agent",
+		Name:     "status",
+		Summary:  "show each BSS, which EDCA parameters are in force and why, and the agent's certificate",
 		Examples: []string{"airbound-ap status", "airbound-ap status --interface wlan0 --json"},
 		Flags: func(flags *flag.FlagSet) {
 			options.state.register(flags)
 			flags.StringVar(&options.interfaceName, "interface", "",
-				"`INTERFACE` of the agent; needed if there are several agents")
+				"`INTERFACE` of a BSS (default: all)")
 			flags.BoolVar(&options.json, "json", false, "print JSON")
 		},
 		Check: options.state.check,
@@ -41,34 +42,51 @@ func statusCommand() command.Command {
 }
 
 func printStatus(options statusOptions, stdout io.Writer) (int, error) {
-	view, err := readStatus(options)
+	views, err := readStatus(options)
 	if err != nil {
 		return command.ExitError, err
 	}
-	if err := printView(stdout, view, options.json); err != nil {
+	if err := printViews(stdout, views, options.json); err != nil {
 		return command.ExitError, fmt.Errorf("print the status: %w", err)
 	}
-	if !view.Running {
+	if !slices.ContainsFunc(views, isRunning) {
 		return exitNotRunning, nil
 	}
 	return command.ExitOK, nil
 }
 
-func readStatus(options statusOptions) (status.View, error) {
-	name := options.interfaceName
-	if name == "" {
-		names, err := statedir.Interfaces(options.state.parent)
-		switch {
-		case err != nil:
-			return status.View{}, err
-		case len(names) == 0:
-			return status.View{}, nil
-		case len(names) > 1:
-			return status.View{}, errors.New("--interface is missing, there are agents of " + strings.Join(names, ", "))
-		}
-		name = names[0]
+func isRunning(view status.View) bool { return view.Running }
+
+// readStatus returns a view of each BSS. While an agent runs, those that were served before and ended in order are left
+// out, unless one is named.
+func readStatus(options statusOptions) ([]status.View, error) {
+	if options.interfaceName != "" {
+		view, err := readView(options.state.parent, options.interfaceName)
+		return []status.View{view}, err
 	}
-	directory := statedir.New(options.state.parent, name)
+	names, err := statedir.Interfaces(options.state.parent)
+	if err != nil {
+		return nil, err
+	}
+	views := []status.View{} // Never null in JSON.
+	for _, name := range names {
+		view, err := readView(options.state.parent, name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		views = append(views, view)
+	}
+	if slices.ContainsFunc(views, isRunning) {
+		views = slices.DeleteFunc(views, func(view status.View) bool {
+			endedInOrder := view.State == nil || view.State.Stopped
+			return !view.Running && endedInOrder && view.NotRestored == nil
+		})
+	}
+	return views, nil
+}
+
+func readView(parent, name string) (status.View, error) {
+	directory := statedir.New(parent, name)
 	running, err := directory.Running()
 	if err != nil {
 		return status.View{}, err
@@ -86,16 +104,26 @@ func readStatus(options statusOptions) (status.View, error) {
 		return status.View{}, err
 	}
 	view := status.NewView(running, state, record, monotonicUS())
-	view.Credentials = credentials
+	view.Interface, view.Credentials = name, credentials
 	return view, nil
 }
 
-func printView(stdout io.Writer, view status.View, asJSON bool) error {
-	if !asJSON {
-		_, err := io.WriteString(stdout, view.Text())
-		return err
+func printViews(stdout io.Writer, views []status.View, asJSON bool) error {
+	if asJSON {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(status.Account{Schema: status.Schema, Agents: views})
 	}
-	encoder := json.NewEncoder(stdout)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(view)
+	texts := make([]string, len(views))
+	for i, view := range views {
+		texts[i] = view.Text()
+		if len(views) > 1 && !view.Running {
+			texts[i] = fmt.Sprintf("%-12s %s\n", "interface", view.Interface) + texts[i]
+		}
+	}
+	if len(views) == 0 {
+		texts = []string{status.View{}.Text()}
+	}
+	_, err := io.WriteString(stdout, strings.Join(texts, "\n"))
+	return err
 }

@@ -11,15 +11,19 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/airbound/airbound/ap-firmware/report"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // printTable prints a report for a person.
 func printTable(stdout io.Writer, message *airboundv1.AccessPointReport) error {
 	var page bytes.Buffer
-	channel := message.GetChannel()
-	fmt.Fprintf(&page, "%s  BSSID %s  SSID %q  %d MHz, %d MHz wide\n", message.GetInterface(),
-		net.HardwareAddr(message.GetBssid()), message.GetSsid(), channel.GetCenterFrequencyMhz(), channel.GetWidthMhz())
+	fmt.Fprintf(&page, "%s  BSSID %s  SSID %q  %s\n", message.GetInterface(),
+		net.HardwareAddr(message.GetBssid()), message.GetSsid(), channelText(message.GetChannel()))
+	for _, link := range message.GetLinks() {
+		fmt.Fprintf(&page, "link %d  BSSID %s  %s\n", link.GetLinkId(), net.HardwareAddr(link.GetBssid()),
+			channelText(link.GetChannel()))
+	}
 	if survey := message.GetSurvey(); survey.GetActiveUs() > 0 {
 		share := func(partUS uint64) float64 { return 100 * float64(partUS) / float64(survey.GetActiveUs()) }
 		fmt.Fprintf(
@@ -63,6 +67,21 @@ func printTable(stdout io.Writer, message *airboundv1.AccessPointReport) error {
 		return fmt.Errorf("print report: %w", err)
 	}
 	return nil
+}
+
+func channelText(channel *airboundv1.Channel) string {
+	if channel == nil {
+		return "no channel"
+	}
+	center := strconv.FormatUint(uint64(channel.GetCenterFrequencyMhz()), 10)
+	if second := channel.GetSecondCenterFrequencyMhz(); second != 0 {
+		center += fmt.Sprintf(" and %d", second)
+	}
+	text := fmt.Sprintf("%s MHz, %d MHz wide", center, channel.GetWidthMhz())
+	if band := report.BandName(channel.GetBand()); band != "" {
+		text += ", in " + band
+	}
+	return text
 }
 
 func yesOrNo(is bool) string {

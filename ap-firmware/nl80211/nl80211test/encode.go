@@ -28,16 +28,42 @@ func encodeInterface(in nl80211.Interface) ([]byte, error) {
 	if len(in.SSID) > 0 {
 		out.Bytes(unix.NL80211_ATTR_SSID, in.SSID)
 	}
-	if in.FrequencyMHz != 0 {
-		width := slices.Index(widthsMHz, in.WidthMHz)
-		if width < 0 {
-			return nil, fmt.Errorf("interface %s: no channel is %d MHz wide", in.Name, in.WidthMHz)
-		}
-		out.Uint32(unix.NL80211_ATTR_WIPHY_FREQ, in.FrequencyMHz)
-		out.Uint32(unix.NL80211_ATTR_CHANNEL_WIDTH, uint32(width)) //nolint:gosec // an index
-		out.Uint32(unix.NL80211_ATTR_CENTER_FREQ1, in.CenterFrequencyMHz)
+	if err := encodeChannel(out, in.Channel()); err != nil {
+		return nil, fmt.Errorf("interface %s: %w", in.Name, err)
+	}
+	if len(in.Links) > 0 {
+		out.Nested(unix.NL80211_ATTR_MLO_LINKS, func(list *netlink.AttributeEncoder) error {
+			for _, link := range in.Links {
+				list.Nested(uint16(link.ID)+1, func(out *netlink.AttributeEncoder) error {
+					out.Uint8(unix.NL80211_ATTR_MLO_LINK_ID, link.ID)
+					out.Bytes(unix.NL80211_ATTR_MAC, link.MAC[:])
+					return encodeChannel(out, link.Channel)
+				})
+			}
+			return nil
+		})
 	}
 	return encode(out)
+}
+
+func encodeChannel(out *netlink.AttributeEncoder, in nl80211.Channel) error {
+	if in.FrequencyMHz == 0 {
+		return nil
+	}
+	width := slices.Index(widthsMHz, in.WidthMHz)
+	if in.SecondCenterFrequencyMHz != 0 {
+		width = unix.NL80211_CHAN_WIDTH_80P80
+	}
+	if width < 0 {
+		return fmt.Errorf("no channel is %d MHz wide", in.WidthMHz)
+	}
+	out.Uint32(unix.NL80211_ATTR_WIPHY_FREQ, in.FrequencyMHz)
+	out.Uint32(unix.NL80211_ATTR_CHANNEL_WIDTH, uint32(width))
+	out.Uint32(unix.NL80211_ATTR_CENTER_FREQ1, in.CenterFrequencyMHz)
+	if in.SecondCenterFrequencyMHz != 0 {
+		out.Uint32(unix.NL80211_ATTR_CENTER_FREQ2, in.SecondCenterFrequencyMHz)
+	}
+	return nil
 }
 
 func encodeSurvey(in nl80211.Survey) ([]byte, error) {
@@ -60,7 +86,37 @@ func encodeSurvey(in nl80211.Survey) ([]byte, error) {
 func EncodeStation(in nl80211.Station) ([]byte, error) {
 	out := netlink.NewAttributeEncoder()
 	out.Bytes(unix.NL80211_ATTR_MAC, in.MAC[:])
-	out.Nested(unix.NL80211_ATTR_STA_INFO, func(info *netlink.AttributeEncoder) error {
+	out.Nested(unix.NL80211_ATTR_STA_INFO, stationInfo(in))
+	switch {
+	case in.MultiLink:
+		out.Bytes(unix.NL80211_ATTR_MLD_ADDR, in.MAC[:])
+		out.Nested(unix.NL80211_ATTR_MLO_LINKS, func(list *netlink.AttributeEncoder) error {
+			for _, link := range in.Links {
+				list.Nested(uint16(link.ID)+1, stationLink(link))
+			}
+			return nil
+		})
+	case len(in.Links) > 0:
+		out.Uint8(unix.NL80211_ATTR_MLO_LINK_ID, in.Links[0].ID)
+	}
+	return encode(out)
+}
+
+func stationLink(in nl80211.StationLink) func(*netlink.AttributeEncoder) error {
+	return func(out *netlink.AttributeEncoder) error {
+		out.Uint8(unix.NL80211_ATTR_MLO_LINK_ID, in.ID)
+		if !in.MAC.IsZero() {
+			out.Bytes(unix.NL80211_ATTR_MAC, in.MAC[:])
+		}
+		if in.Info != nil {
+			out.Nested(unix.NL80211_ATTR_STA_INFO, stationInfo(*in.Info))
+		}
+		return nil
+	}
+}
+
+func stationInfo(in nl80211.Station) func(*netlink.AttributeEncoder) error {
+	return func(info *netlink.AttributeEncoder) error {
 		info.Uint32(unix.NL80211_STA_INFO_CONNECTED_TIME, in.ConnectedSeconds)
 		info.Uint32(unix.NL80211_STA_INFO_RX_BYTES, truncated(in.RXBytes))
 		info.Uint32(unix.NL80211_STA_INFO_TX_BYTES, truncated(in.TXBytes))
@@ -83,8 +139,7 @@ func EncodeStation(in nl80211.Station) ([]byte, error) {
 		}
 		info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS, stationFlags(in.Associated, in.Authorized, in.WMM))
 		return nil
-	})
-	return encode(out)
+	}
 }
 
 // truncated is how the kernel makes 32 bits of a counter.
