@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+'use strict';
+'require view';
+'require dom';
+'require poll';
+'require airbound.agents as agents';
+'require airbound.format as format';
+'require airbound.problems as problems';
+
+function connectionOf(account) {
+	const running = account.views.filter(view => view.running);
+	const connected = running.filter(view => view.connected);
+	const addresses = [];
+
+	running.forEach(view => {
+		if (view.controller && addresses.indexOf(view.controller) < 0)
+			addresses.push(view.controller);
+	});
+
+	if (!running.length)
+		return '-';
+
+	const state = connected.length === running.length ? _('connected')
+		: connected.length === 0 ? _('not connected, the agent tries again')
+			: _('%d of %d BSSs connected').format(connected.length, running.length);
+
+	return [ E('strong', {}, [ state ]), addresses.length ? ': ' + addresses.join(', ') : '' ];
+}
+
+function certificateOf(account, now) {
+	const credentials = account.credentials;
+
+	if (credentials === null)
+		return '-';
+
+	if (credentials.plainText)
+		return _('none: connections are not encrypted');
+
+	if (!credentials.id)
+		return _('not enrolled');
+
+	const lines = [ credentials.id ];
+
+	if (credentials.notAfter !== null)
+		lines.push(E('br'), credentials.notAfter > now
+			? _('until %s (in %s)')
+				.format(format.date(credentials.notAfter), format.duration(credentials.notAfter - now))
+			: _('ended %s').format(format.date(credentials.notAfter)));
+
+	if (credentials.nextRenewal !== null && credentials.nextRenewal > now)
+		lines.push(E('br'), _('next renewal %s').format(format.date(credentials.nextRenewal)));
+
+	return lines;
+}
+
+function agentOf(account) {
+	const first = account.views.filter(view => view.running)[0];
+
+	if (!account.running)
+		return account.configured && !account.enabled ? _('disabled') : _('not running');
+
+	if (!first)
+		return E('strong', {}, [ _('running') ]);
+
+	return [ E('strong', {}, [ _('running') ]), ', ',
+		first.version ? _('version %s').format(first.version) + ', ' : '',
+		first.pid === null ? '' : _('process %d').format(first.pid) ];
+}
+
+function agentTable(account, now) {
+	return E('table', { 'class': 'table', 'id': 'airbound-agent' }, [
+		[ _('Agent'), agentOf(account) ],
+		[ _('Controller'), connectionOf(account) ],
+		[ _('Certificate'), certificateOf(account, now) ]
+	].map(row => {
+		return E('tr', { 'class': 'tr' }, [
+			E('td', { 'class': 'td left', 'width': '33%' }, [ row[0] ]),
+			E('td', { 'class': 'td left' }, [].concat(row[1]))
+		]);
+	}));
+}
+
+/* A table whose cells name their column, as LuCI's style for small screens needs it. */
+function table(id, titles, rows) {
+	const head = E('tr', { 'class': 'tr table-titles' },
+		titles.map(title => E('th', { 'class': 'th left' }, [ title ])));
+	const body = rows.map(row => E('tr', { 'class': 'tr' },
+		row.map((cell, i) => E('td', { 'class': 'td left', 'data-title': titles[i] }, [].concat(cell)))));
+
+	if (!rows.length)
+		body.push(E('tr', { 'class': 'tr placeholder' }, [
+			E('td', { 'class': 'td' }, [ E('em', {}, [ _('There is none.') ]) ])
+		]));
+
+	return E('table', { 'class': 'table', 'id': id }, [ head ].concat(body));
+}
+
+function networkOf(view) {
+	if (!view.ssid && !view.bssid)
+		return '-';
+
+	return [ E('strong', {}, [ view.ssid || _('hidden or unknown') ]), E('br'), E('small', {}, [ view.bssid || '-' ]) ];
+}
+
+function channelOf(view) {
+	if (view.links > 1)
+		return _('%d links (multi-link device)').format(view.links);
+
+	return view.frequency === null ? view.band || '-' : _('%s, %d MHz').format(view.band, view.frequency);
+}
+
+function lastErrorOf(view) {
+	if (view.lastError)
+		return view.lastError;
+
+	return view.lastRefusal ? _('refused a command: %s').format(view.lastRefusal) : '-';
+}
+
+function bssRow(view) {
+	return [
+		view.interfaceName || '?',
+		networkOf(view),
+		channelOf(view),
+		!view.running ? _('no agent') : view.connected ? _('yes') : _('no'),
+		view.running && view.stations !== null ? String(view.stations) : '-',
+		view.running ? format.age(view.reportAgeMS) : '-',
+		lastErrorOf(view)
+	];
+}
+
+/* A queue's parameters; of those that equal another queue's nothing, if there is one. */
+function parametersOf(queue, other) {
+	const differs = name => !other || queue[name] !== other[name];
+	const parts = [];
+
+	if (differs('aifsn'))
+		parts.push(_('AIFSN %s').format(queue.aifsn));
+
+	if (differs('cw_min') || differs('cw_max'))
+		parts.push(_('CW %s to %s').format(queue.cw_min, queue.cw_max));
+
+	if (differs('txop_limit') && queue.txop_limit)
+		parts.push(_('TXOP %d µs').format(queue.txop_limit * 32));
+
+	return parts.join(', ');
+}
+
+/* The queues in force; those that are not the access point's own with what they replace. */
+function queueLines(view) {
+	const lines = [];
+	const set = view.generation === 0 ? [] : view.queues;
+	const named = (queues, category) => {
+		return queues.filter(queue => queue.category === category)[0];
+	};
+
+	set.forEach(queue => {
+		const own = named(view.own, queue.category);
+		const replaced = own ? parametersOf(own, queue) : '';
+
+		lines.push(E('div', {}, [
+			E('strong', {}, [ '%s: %s'.format(queue.category, parametersOf(queue)) ]),
+			replaced ? ' ' + _('(own: %s)').format(replaced) : ''
+		]));
+	});
+
+	view.own.forEach(queue => {
+		if (!named(set, queue.category))
+			lines.push(E('div', {}, [ '%s: %s'.format(queue.category, parametersOf(queue)) ]));
+	});
+
+	return lines;
+}
+
+function edcaRow(view) {
+	const fromController = view.generation !== 0;
+	const why = [];
+
+	if (view.refusal)
+		why.push(E('div', {}, [ _('The controller cannot set any: %s').format(view.refusal) ]));
+
+	if (view.reason)
+		why.push(E('div', {}, [ view.reason ]));
+
+	if (fromController && view.leaseLeftMS > 0)
+		why.push(E('div', {}, [ _('The lease lasts for at least %.1f s.').format(view.leaseLeftMS / 1000) ]));
+
+	return [
+		view.interfaceName || '?',
+		fromController ? E('strong', {}, [ _('the controller\'s') ]) : _('the access point\'s own'),
+		queueLines(view),
+		why.length ? why : '-'
+	];
+}
+
+function section(title, description, node) {
+	return E('div', { 'class': 'cbi-section' }, [
+		E('h3', {}, [ title ]),
+		description === '' ? '' : E('div', { 'class': 'cbi-section-descr' }, [ description ]),
+		node
+	]);
+}
+
+function bssTable(account) {
+	const titles = [
+		_('Interface'), _('Network'), _('Channel'), _('Connected'), _('Stations reported'), _('Last report'),
+		_('Last error')
+	];
+
+	return table('airbound-bss', titles, account.views.map(bssRow));
+}
+
+function edcaTable(running) {
+	const titles = [ _('Interface'), _('In force'), _('Parameters'), _('Because') ];
+
+	return table('airbound-edca', titles, running.map(edcaRow));
+}
+
+function contents(account, now) {
+	const running = account.views.filter(view => view.running);
+	const nodes = problems.messages(account, now);
+
+	nodes.push(section(_('Access point agent'), '', agentTable(account, now)));
+	nodes.push(section(_('BSSs'), '', bssTable(account)));
+
+	if (running.length)
+		nodes.push(section(_('EDCA parameters in force'),
+			_('How long the access point\'s own queues wait for the air (IEEE 802.11, EDCA). The controller sets ' +
+				'those for best effort and background while phones upload; what it does not renew ends.'),
+			edcaTable(running)));
+
+	return nodes;
+}
+
+return view.extend({
+	handleSaveApply: null,
+	handleSave: null,
+	handleReset: null,
+
+	load() {
+		return agents.load();
+	},
+
+	render(account) {
+		const body = E('div', { 'id': 'airbound-status' }, contents(account, Date.now()));
+
+		poll.add(() => {
+			return agents.load().then(newer => {
+				dom.content(body, contents(newer, Date.now()));
+			});
+		});
+
+		return E('div', {}, [
+			E('h2', {}, [ _('Airbound') ]),
+			E('div', { 'class': 'cbi-map-descr' }, [
+				_('What the agent on this access point reports to the Airbound controller, and what the controller ' +
+					'has set here.')
+			]),
+			body
+		]);
+	}
+});
