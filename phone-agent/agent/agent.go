@@ -21,12 +21,11 @@ import (
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// Config is what an agent is made of. Every field but Interface is needed.
+// Config is what an agent is made of. Every field is needed.
 type Config struct {
 	Version    string
 	PID        int
 	Controller string
-	Interface  string
 	// Interval is the time between two reports while the terminal sends or has bounds, and between two samples of the
 	// kernel while it does not send.
 	Interval time.Duration
@@ -45,8 +44,11 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// Link is what the agent reads again at each connection to the controller.
+// Link is what is read again at each connection to the controller, and when the phone moves to another network or to
+// another access point.
 type Link struct {
+	// Interface and access point, for the status; empty if not known.
+	Interface, BSSID, SSID string
 	// MAC address of the Wi-Fi interface. It may differ from the last: phones use another for each network.
 	MAC net.HardwareAddr
 	// Where the controller is. Connections to it are the agent's own and no destinations.
@@ -93,14 +95,11 @@ func Start(cfg Config, link Link, nowUS int64) (*Agent, error) {
 		cfg:   cfg,
 		lease: bounds.NewLease(can),
 		self:  &airboundv1.Agent{Version: cfg.Version, BackEnd: backEndOf(can)},
-		mac:   link.MAC,
 		state: status.State{
 			Schema:     status.Schema,
 			Version:    cfg.Version,
 			PID:        cfg.PID,
 			Controller: cfg.Controller,
-			Interface:  cfg.Interface,
-			MAC:        link.MAC.String(),
 			BackEnd:    can,
 			Starts:     cfg.Starts,
 			Reason:     "the controller has not set bounds yet",
@@ -109,10 +108,18 @@ func Start(cfg Config, link Link, nowUS int64) (*Agent, error) {
 		nextSampleUS: nowUS,
 		starts:       noStart(),
 	}
+	a.LinkChanged(nowUS, link)
+	return a, nil
+}
+
+// LinkChanged takes another link over. The next report has its MAC address.
+func (a *Agent) LinkChanged(nowUS int64, link Link) {
 	a.aggregator.Exclude(link.Controllers)
+	a.mac = link.MAC
+	a.state.Interface, a.state.MAC = link.Interface, link.MAC.String()
+	a.state.BSSID, a.state.SSID = link.BSSID, link.SSID
 	a.saved.due = true
 	a.save(nowUS)
-	return a, nil
 }
 
 func backEndOf(can bounds.Capabilities) *airboundv1.BackEnd {
@@ -155,13 +162,10 @@ func (a *Agent) Wake(nowUS int64) *airboundv1.TerminalReport {
 func (a *Agent) Connected(nowUS int64, link Link) {
 	a.connected, a.first, a.boundsChanged = true, true, false
 	a.lease.NewStream()
-	a.aggregator.Exclude(link.Controllers)
 	a.nextSampleUS, a.streamUS, a.heartbeatPhase = nowUS, nowUS, a.cfg.HeartbeatPhase()
-	a.mac = link.MAC
-	a.state.MAC, a.state.Connected = link.MAC.String(), true
+	a.state.Connected = true
 	a.state.Counters.ControllerConnected++
-	a.saved.due = true
-	a.save(nowUS)
+	a.LinkChanged(nowUS, link)
 }
 
 // Disconnected ends the stream. Bounds in force stay until their lease ends.

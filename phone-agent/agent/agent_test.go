@@ -77,7 +77,7 @@ func newPhone(t *testing.T) *phone {
 
 func (p *phone) config() agent.Config {
 	return agent.Config{
-		Version: "test", PID: 42, Controller: "10.0.9.9:50051", Interface: "wlan1",
+		Version: "test", PID: 42, Controller: "10.0.9.9:50051",
 		Interval: time.Second, Heartbeat: 10 * time.Second, SampleInterval: 250 * time.Millisecond,
 		HeartbeatPhase: func() float64 { return p.heartbeatPhase },
 		Monitor:        p, BackEnd: procfs.New(p.kernel), Starts: status.Starts{By: status.TraceEvents},
@@ -112,7 +112,10 @@ func (p *phone) connect() {
 
 func link(mac string) agent.Link {
 	address, _ := net.ParseMAC(mac) // A wrong one is nil, which no expectation is.
-	return agent.Link{MAC: address, Controllers: []netip.AddrPort{netip.MustParseAddrPort("10.0.9.9:50051")}}
+	return agent.Link{
+		Interface: "wlan1", MAC: address,
+		Controllers: []netip.AddrPort{netip.MustParseAddrPort("10.0.9.9:50051")},
+	}
 }
 
 // pass lets time pass, waking the agent when it wants to be woken, and returns the reports with their times.
@@ -188,6 +191,32 @@ func all(value bool, minSegs, maxSegs uint32) *airboundv1.Bound {
 
 func uid(id, minSegs, maxSegs uint32) *airboundv1.Bound {
 	return &airboundv1.Bound{Selector: &airboundv1.Bound_Uid{Uid: id}, MinSegs: minSegs, MaxSegs: maxSegs}
+}
+
+// The stream may survive when the phone moves to another access point, and so may what it has in force.
+func TestAnotherLinkWithinAStream(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connect()
+	p.pass(0)
+	p.set(1, 6000, dst("10.0.4.1/32", 10, 20))
+	moved := link("02:00:00:00:01:0c")
+	moved.Interface, moved.BSSID, moved.SSID = "wlan0", "02:00:00:00:00:01", "home"
+	p.agent.LinkChanged(p.nowUS, moved)
+	reports, _ := p.pass(time.Second)
+	if len(reports) != 1 || net.HardwareAddr(reports[0].GetMac()).String() != "02:00:00:00:01:0c" ||
+		reports[0].GetBoundsGeneration() != 1 {
+		t.Errorf("%v", reports)
+	}
+	state := p.state()
+	if state.MAC != "02:00:00:00:01:0c" || state.BSSID != moved.BSSID || state.SSID != "home" ||
+		state.Interface != "wlan0" || !state.Connected || state.Generation != 1 {
+		t.Errorf("%+v", state)
+	}
+	p.agent.LinkChanged(p.nowUS, link("02:00:00:00:01:0c"))
+	if state := p.state(); state.BSSID != "" || state.SSID != "" || state.Interface != "wlan1" {
+		t.Errorf("%+v", state)
+	}
 }
 
 func TestStartCleansUpAfterAnEarlierRun(t *testing.T) {

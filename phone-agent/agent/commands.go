@@ -8,6 +8,7 @@ import (
 
 	"github.com/airbound/airbound/internal/reasontext"
 	"github.com/airbound/airbound/internal/sparselog"
+	"github.com/airbound/airbound/phone-agent/apply"
 	"github.com/airbound/airbound/phone-agent/bounds"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -36,6 +37,9 @@ func (a *Agent) execute(nowUS int64, command *airboundv1.TerminalCommand) error 
 			return err
 		case renewed:
 			a.renewed(nowUS)
+			if err := a.extend(); err != nil {
+				a.giveUp(nowUS, err)
+			}
 		default:
 			a.state.Counters.RenewalsIgnored++
 		}
@@ -97,6 +101,10 @@ func (a *Agent) expire(nowUS int64) {
 // reports.
 func (a *Agent) apply(nowUS int64) {
 	a.saved.due = true
+	if err := a.extend(); err != nil {
+		a.giveUp(nowUS, err)
+		return
+	}
 	outcome, err := a.cfg.BackEnd.Set(a.lease.InForce().Rules)
 	if outcome.ExternalChange {
 		a.state.Counters.ExternalChanges++
@@ -107,6 +115,21 @@ func (a *Agent) apply(nowUS int64) {
 		a.state.RestoreError = ""
 		return
 	}
+	a.giveUp(nowUS, err)
+}
+
+// extend gives a back end that has a lease of its own the one in force.
+func (a *Agent) extend() error {
+	leaser, has := a.cfg.BackEnd.(apply.Leaser)
+	if inForce := a.lease.InForce(); has && inForce.Generation != 0 {
+		return leaser.Lease(inForce.DeadlineUS)
+	}
+	return nil
+}
+
+// giveUp restores the kernel's defaults after a failure of the back end.
+func (a *Agent) giveUp(nowUS int64, err error) {
+	a.saved.due = true
 	a.boundsChanged, a.nextSampleUS = true, nowUS
 	a.state.Counters.ApplyFailures++
 	a.explain("applying bounds failed: " + err.Error())

@@ -29,6 +29,14 @@ type BackEnd interface {
 	CleanUp() error
 }
 
+// Leaser is a BackEnd whose rules have a lease in the kernel or in another process, so that they end even if the agent
+// hangs or was killed.
+type Leaser interface {
+	// Lease says when the rules end, on CLOCK_BOOTTIME. It is called before rules are set, and at each renewal. After
+	// an error, rules must not be set.
+	Lease(deadlineUS int64) error
+}
+
 // Outcome is what a Set found and did.
 type Outcome struct {
 	// Whether anything was written.

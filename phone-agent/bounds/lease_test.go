@@ -314,6 +314,31 @@ func TestABadSetIsRefusedAsAWhole(t *testing.T) {
 	}
 }
 
+func TestABackEndIsAskedForNothingThatItCannotDo(t *testing.T) {
+	t.Parallel()
+	for want, able := range map[string]bounds.Capabilities{
+		"set_bounds: bounds[0]: back end ebpf cannot set a minimum, min_segs is 2": {Name: "ebpf", CanSetMax: true},
+		"set_bounds: bounds[0]: back end none cannot set a maximum, max_segs is 9": {Name: "none", CanSetMin: true},
+		"": {Name: "procfs", CanSetMax: true, CanSetMin: true},
+	} {
+		bound := &airboundv1.Bound{Selector: &airboundv1.Bound_All{All: true}, MinSegs: 2, MaxSegs: 9}
+		err := bounds.NewLease(able).Set(0, &airboundv1.SetBounds{
+			Generation: 1, LeaseMs: 5_000, Bounds: []*airboundv1.Bound{bound},
+		})
+		if got := fmt.Sprint(err); (want == "") != (err == nil) || (want != "" && got != want) {
+			t.Errorf("%s: %v", able.Name, err)
+		}
+	}
+	// The widest range is no bound at all.
+	bound := &airboundv1.Bound{Selector: &airboundv1.Bound_All{All: true}, MinSegs: 1, MaxSegs: 65535}
+	err := bounds.NewLease(bounds.Capabilities{}).Set(0, &airboundv1.SetBounds{
+		Generation: 1, LeaseMs: 5_000, Bounds: []*airboundv1.Bound{bound},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEverySelectorThatTheBackEndCan(t *testing.T) {
 	t.Parallel()
 	can := procfs()

@@ -54,6 +54,10 @@ func ruleOf(bound *airboundv1.Bound, capabilities Capabilities) (Rule, error) {
 		return Rule{}, fmt.Errorf("min_segs %d is below %d", lowest, SegsMin)
 	case highest > SegsMax:
 		return Rule{}, fmt.Errorf("max_segs %d is above %d", highest, SegsMax)
+	case lowest > SegsMin && !capabilities.CanSetMin:
+		return Rule{}, fmt.Errorf("back end %s cannot set a minimum, min_segs is %d", capabilities.Name, lowest)
+	case highest < SegsMax && !capabilities.CanSetMax:
+		return Rule{}, fmt.Errorf("back end %s cannot set a maximum, max_segs is %d", capabilities.Name, highest)
 	case lowest > highest:
 		return Rule{}, fmt.Errorf("min_segs %d is above max_segs %d", lowest, highest)
 	}

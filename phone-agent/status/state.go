@@ -22,13 +22,16 @@ type State struct {
 	PID       int    `json:"pid"`
 	WrittenUS int64  `json:"written_boottime_us"`
 	// Set by the last write of an agent that ended in order.
-	Stopped    bool                `json:"stopped"`
-	Controller string              `json:"controller"`
-	Connected  bool                `json:"connected"`
-	Interface  string              `json:"interface,omitempty"`
-	MAC        string              `json:"mac"`
-	BackEnd    bounds.Capabilities `json:"back_end"`
-	Starts     Starts              `json:"starts"`
+	Stopped    bool   `json:"stopped"`
+	Controller string `json:"controller"`
+	Connected  bool   `json:"connected"`
+	Interface  string `json:"interface,omitempty"`
+	MAC        string `json:"mac"`
+	// The access point and the network that the interface is connected to; empty if not known.
+	BSSID   string              `json:"bssid,omitempty"`
+	SSID    string              `json:"ssid,omitempty"`
+	BackEnd bounds.Capabilities `json:"back_end"`
+	Starts  Starts              `json:"starts"`
 	// 0 while the kernel's defaults are in force.
 	Generation uint64        `json:"bounds_generation"`
 	Rules      []bounds.Rule `json:"rules"`

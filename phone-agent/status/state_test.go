@@ -36,6 +36,8 @@ func running() *status.State {
 		Connected:  true,
 		Interface:  "wlan1",
 		MAC:        "02:00:00:00:01:0a",
+		BSSID:      "02:00:00:00:00:01",
+		SSID:       "home",
 		BackEnd: bounds.Capabilities{
 			Name: "procfs", CanSetMax: true, CanSetMin: true, CanSelectDestination: true, RulesMax: 256,
 		},

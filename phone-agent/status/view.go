@@ -90,6 +90,9 @@ func (s *State) describe(line printer) {
 	}
 	line("controller", "%s, %s", s.Controller, connection)
 	line("terminal", "%s", strings.TrimSpace(s.MAC+" "+s.Interface))
+	if s.BSSID != "" {
+		line("network", "%q, access point %s", s.SSID, s.BSSID)
+	}
 	line("back end", "%s", s.BackEnd)
 	line("starts", "%s", s.Starts)
 	if s.Generation == 0 {

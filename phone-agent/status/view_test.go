@@ -22,6 +22,7 @@ func TestTextOfARunningAgent(t *testing.T) {
 	const want = `agent        running, pid 42, version 1.2
 controller   10.0.9.9:50051, connected
 terminal     02:00:00:00:01:0a wlan1
+network      "home", access point 02:00:00:00:00:01
 back end     procfs (max, min, destination; at most 256 rules)
 starts       seen at once, by the kernel's trace events
 bounds       generation 7, 2 rules

@@ -13,12 +13,12 @@ import (
 
 	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/phone-agent/apply"
-	"github.com/airbound/airbound/phone-agent/apply/procfs"
 	"github.com/airbound/airbound/phone-agent/statedir"
 	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
 
-// cleanupCommand works even beside a running agent, which may hang: a phone must never be left clamped.
+// cleanupCommand reads no configuration, which may be wrong, and works even beside a running agent, which may hang: a
+// phone must never be left clamped.
 func cleanupCommand() command.Command {
 	var where places
 	return command.Command{
@@ -36,7 +36,7 @@ func cleanupCommand() command.Command {
 }
 
 func restoreDefaults(where places, stdout io.Writer) error {
-	backEnd := newBackEnd(where.procRoot)
+	backEnd := where.newBackEnd()
 	before, err := backEnd.Live()
 	if errors.Is(err, apply.ErrNotSupported) {
 		fmt.Fprintf(stdout, "Nothing to clean up: %v.\n", err)
@@ -52,9 +52,6 @@ func restoreDefaults(where places, stdout io.Writer) error {
 	}
 	return nil
 }
-
-// newBackEnd is the only place that chooses a back end.
-func newBackEnd(procRoot string) apply.BackEnd { return procfs.New(procfs.NewFiles(procRoot)) }
 
 // removeInstances removes what agents and recordings that were killed left in the kernel. A kernel without tracing has
 // none.

@@ -14,6 +14,7 @@ import (
 	"github.com/airbound/airbound/internal/controllerclient"
 	"github.com/airbound/airbound/internal/credentials"
 	"github.com/airbound/airbound/phone-agent/agent"
+	"github.com/airbound/airbound/phone-agent/wifi"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -34,8 +35,12 @@ type connection struct {
 	cancel   context.CancelFunc
 	outgoing chan *request
 
+	// Follows the Wi-Fi connection.
+	links sync.WaitGroup
+
 	mutex   sync.Mutex
 	remotes []netip.AddrPort
+	link    agent.Link
 }
 
 // remotesMax is how many addresses of the controller are remembered: connections to earlier ones stay for a while.
@@ -77,14 +82,17 @@ func (c *connection) start(
 			c.post(phone.Disconnected)
 			return
 		}
-		if mac, err := options.currentMAC(); err != nil {
-			logger.Warn("cannot read the MAC address, reporting the last one", "error", err, "mac", link.MAC.String())
-		} else {
-			link.MAC = mac
-		}
-		link.Controllers = c.controllers()
-		now := link
+		now := c.currentLink(options, logger)
 		c.post(func(nowUS int64) { phone.Connected(nowUS, now) })
+	}
+	c.link = link
+	if options.looksForLinks() {
+		c.links.Go(func() {
+			wifi.Follow(c.ctx, wifi.DialEvents, func() {
+				now := c.currentLink(options, logger)
+				c.post(func(nowUS int64) { phone.LinkChanged(nowUS, now) })
+			}, logger)
+		})
 	}
 	handle := func(message *response) {
 		c.post(func(nowUS int64) { phone.Command(nowUS, message.GetCommand()) })
@@ -97,6 +105,24 @@ func (c *connection) start(
 			IsAnswer: func(message *response) bool { return message.GetCommand() == nil },
 		})
 	}()
+}
+
+// currentLink reads the link again. If that fails, the last one counts: the stream may be open all the same.
+func (c *connection) currentLink(options runOptions, logger *slog.Logger) agent.Link {
+	controllers := c.controllers()
+	now, err := options.currentLink()
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if err != nil {
+		logger.Warn("cannot read the MAC address, reporting the last one", "error", err, "mac", c.link.MAC.String())
+		now = c.link
+		now.BSSID, now.SSID = "", ""
+	} else if now.BSSID != c.link.BSSID {
+		logger.Info("another access point", "interface", now.Interface, "mac", now.MAC.String(), "bssid", now.BSSID)
+	}
+	now.Controllers = controllers
+	c.link = now
+	return now
 }
 
 // keepAgent keeps the message about the agent, which is in the first report of a stream only, if a newer report
@@ -130,4 +156,5 @@ func (c *connection) send(report *airboundv1.TerminalReport) {
 func (c *connection) wait() {
 	c.cancel()
 	<-c.ended
+	c.links.Wait()
 }

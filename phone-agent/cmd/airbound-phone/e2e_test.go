@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -312,16 +313,15 @@ func TestErrorsAndExitCodes(t *testing.T) {
 		code      int
 		message   string
 	}{
-		"not patched":   {run, "tcp_cwnd_bounds", 1, "the kernel is not patched"},
-		"no monitor":    {run, "tcp_monitor", 1, "is the kernel patched?"},
+		"not patched": {
+			append(slices.Clone(run), "--back-end", "procfs"), "tcp_cwnd_bounds", 1, "the kernel is not patched",
+		},
+		"no monitor":    {append(slices.Clone(run), "--monitor", "procfs"), "tcp_monitor", 1, "is the kernel patched?"},
 		"no controller": {[]string{"run", "--interface", "lo"}, "", 2, "--controller is missing"},
 		"odd controller": {
 			[]string{"run", "--plain-text", "--controller", "nowhere", "--interface", "lo"},
 			"", 2,
 			`--controller "nowhere" is not ADDR:PORT`,
-		},
-		"no interface": {
-			[]string{"run", "--plain-text", "--controller", "127.0.0.1:1"}, "", 2, "--interface is missing",
 		},
 		"unknown interface": {
 			[]string{"run", "--plain-text", "--controller", "127.0.0.1:1", "--interface", "nosuch0"},

@@ -132,6 +132,8 @@ type phone struct {
 	t        *testing.T
 	root     string
 	stateDir string
+	// capabilities that the agent has, as setpriv takes them; empty: all that the test has.
+	capabilities string
 }
 
 func newPhone(t *testing.T) *phone {
@@ -205,6 +207,11 @@ func (p *phone) startWith(log io.Writer, arguments ...string) *exec.Cmd {
 	agent := p.command(append([]string{
 		"run", "--mac", "02:00:00:00:01:0A", "--sample-interval", "100ms", "--interval", "500ms", "--heartbeat", "1s",
 	}, arguments...)...)
+	if p.capabilities != "" {
+		agent = exec.Command("setpriv", append([]string{
+			"--bounding-set", p.capabilities, "--inh-caps", "-all", "--no-new-privs", "--",
+		}, agent.Args...)...)
+	}
 	agent.Stderr = log
 	if err := agent.Start(); err != nil {
 		p.t.Fatal(err)

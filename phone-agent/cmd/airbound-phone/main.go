@@ -20,8 +20,11 @@ windows within the bounds that the controller leases to it. Without a controller
 func main() {
 	program := command.Program{
 		Name: "airbound-phone", Version: version, Summary: summary,
-		Commands:  []command.Command{runCommand(), statusCommand(), cleanupCommand(), traceCommand()},
-		ExitCodes: "Exit codes: 0 done, or the agent runs; 1 error; 2 wrong usage; 3 no agent runs (status).",
+		Commands: []command.Command{
+			runCommand(), statusCommand(), doctorCommand(), cleanupCommand(), traceCommand(), guardCommand(),
+		},
+		ExitCodes: "Exit codes: 0 done, or the agent runs; 1 error, or something has failed (doctor); 2 wrong usage; " +
+			"3 no agent runs (status).",
 	}
 	program.Main()
 }

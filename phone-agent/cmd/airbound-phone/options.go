@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -18,12 +17,30 @@ import (
 type places struct {
 	procRoot string
 	stateDir string
+	backEnd  backEndOptions
 }
 
 func (p *places) register(flags *flag.FlagSet) {
 	flags.StringVar(&p.procRoot, "proc-root", "/proc", "`DIR` where the proc file system is")
-	flags.StringVar(&p.stateDir, "state-dir", "/run/airbound-phone",
+	flags.StringVar(&p.stateDir, "state-dir", defaultStateDir,
 		"`DIR` of the running agent's lock and state; one agent per directory")
+	p.backEnd.register(flags)
+}
+
+// Where an agent's files are unless a flag says otherwise. A package for a system that has other places sets them by
+// the linker, as version. Without defaultConfigFile no configuration is read unless --config names one.
+var (
+	defaultStateDir       = "/run/airbound-phone"
+	defaultCredentialsDir = "/var/lib/airbound-phone" //nolint:gosec // a directory
+	defaultConfigFile     = ""
+)
+
+// configFile is --config. Its keys are the flags of `run`, for every command that has it.
+func configFile() *command.ConfigFile {
+	return &command.ConfigFile{Path: defaultConfigFile, Keys: func(flags *flag.FlagSet) {
+		var ignored runOptions
+		ignored.register(flags)
+	}}
 }
 
 // runOptions are the flags of `run`.
@@ -31,12 +48,14 @@ type runOptions struct {
 	places
 	controller     command.Controller
 	security       command.Security
+	names          command.Names
 	interfaceName  string
 	macText        string
 	mac            net.HardwareAddr
 	interval       time.Duration
 	heartbeat      time.Duration
 	sampleInterval time.Duration
+	monitor        string
 	tracefs        string
 	noTracing      bool
 	logging        command.Logging
@@ -47,10 +66,13 @@ const sampleIntervalMin = 50 * time.Millisecond
 
 func (o *runOptions) register(flags *flag.FlagSet) {
 	o.places.register(flags)
+	flags.StringVar(&o.monitor, "monitor", auto,
+		"`KIND` of kernel interface for connections: procfs (patched kernel), sockdiag (any kernel), or auto")
 	o.controller.Flags(flags)
-	o.security.Flags(flags, "/var/lib/airbound-phone")
+	o.security.Flags(flags, defaultCredentialsDir)
+	o.names.Flags(flags)
 	flags.StringVar(&o.interfaceName, "interface", "",
-		"Wi-Fi `INTERFACE` whose MAC address is reported (required unless --mac is given)")
+		"Wi-Fi `INTERFACE` whose MAC address is reported (default: the one in station mode, connected ones first)")
 	flags.StringVar(&o.macText, "mac", "", "`MAC` address to report instead of the interface's own")
 	flags.DurationVar(
 		&o.interval,
@@ -71,7 +93,10 @@ func (o *runOptions) check() error {
 	return cmp.Or(
 		o.controller.Check(),
 		o.security.Check(o.controller.Addresses),
+		o.names.Check(),
 		o.checkMAC(),
+		o.backEnd.check(),
+		checkOneOf("monitor", o.monitor, auto, patched, anyKernel),
 		command.CheckWithin("interval", o.interval, agent.IntervalMin, agent.IntervalMax),
 		command.CheckWithin("heartbeat", o.heartbeat, agent.HeartbeatMin, agent.HeartbeatMax),
 		command.CheckWithin("sample-interval", o.sampleInterval, sampleIntervalMin, o.interval),
@@ -81,9 +106,6 @@ func (o *runOptions) check() error {
 
 func (o *runOptions) checkMAC() error {
 	if o.macText == "" {
-		if o.interfaceName == "" {
-			return errors.New("--interface is missing")
-		}
 		return nil
 	}
 	var err error
@@ -95,18 +117,3 @@ func (o *runOptions) checkMAC() error {
 
 // macOctets is the length of a Wi-Fi interface's address.
 const macOctets = 6
-
-// currentMAC returns the terminal's MAC address.
-func (o *runOptions) currentMAC() (net.HardwareAddr, error) {
-	if o.mac != nil {
-		return o.mac, nil
-	}
-	found, err := net.InterfaceByName(o.interfaceName)
-	if err != nil {
-		return nil, fmt.Errorf("find interface %s: %w", o.interfaceName, err)
-	}
-	if len(found.HardwareAddr) != macOctets {
-		return nil, fmt.Errorf("interface %s has no MAC address", o.interfaceName)
-	}
-	return found.HardwareAddr, nil
-}

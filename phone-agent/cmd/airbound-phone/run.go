@@ -17,7 +17,6 @@ import (
 
 	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/phone-agent/agent"
-	"github.com/airbound/airbound/phone-agent/monitor/procfs"
 	"github.com/airbound/airbound/phone-agent/statedir"
 )
 
@@ -34,8 +33,10 @@ func runCommand() command.Command {
 		Examples: []string{
 			"airbound-phone run --controller 192.0.2.1:50051 --interface wlan0 --token-file /etc/airbound/token",
 			"airbound-phone run --controller c1.example:50051 --controller c2.example:50051 --interface wlan0",
+			"airbound-phone run --config /etc/airbound/phone.conf",
 		},
-		Flags: options.register, Check: options.check,
+		Notes: configNotes,
+		Flags: options.register, Config: configFile(), Check: options.check,
 		Run: func(ctx context.Context, _, stderr io.Writer) (int, error) {
 			debug.SetMemoryLimit(memoryLimitBytes)
 			debug.SetGCPercent(gcPercent)
@@ -51,6 +52,18 @@ func runCommand() command.Command {
 	}
 }
 
+const configNotes = `A configuration file has a line for each flag, for example:
+
+  # where the controller is; may be given several times
+  controller = c1.example:50051
+  controller = c2.example:50051
+  interface = wlan0
+  token-file = /etc/airbound/token
+  no-tracing = true
+
+A value may contain spaces, and is written without quotation marks. Keys that do not exist, and values that the flag
+would not take, are errors.`
+
 // run runs the agent until ctx ends. Whatever ends it, the kernel's defaults are restored when it returns.
 func run(ctx context.Context, options runOptions, logger *slog.Logger) (err error) {
 	directory := statedir.New(options.stateDir)
@@ -62,13 +75,24 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
 	// Before anything else can fail: an agent that cannot start must not leave the rules of an earlier one in force.
-	backEnd := newBackEnd(options.procRoot)
-	if err := errors.Join(err, backEnd.CleanUp()); err != nil {
+	backEnd, errBackEnd := options.openBackEnd(logger)
+	if backEnd != nil {
+		errBackEnd = backEnd.CleanUp()
+	}
+	if err := errors.Join(err, errBackEnd); err != nil {
 		return err
 	}
-	link := agent.Link{}
-	if link.MAC, err = options.currentMAC(); err != nil {
+	source, err := options.openMonitor(options.monitor)
+	if err != nil {
 		return err
+	}
+	link, err := options.currentLink()
+	if err != nil {
+		return err
+	}
+	options.names.Use()
+	if name := options.names.Unresolvable(options.controller.Addresses); name != "" {
+		logger.Warn("cannot resolve the controller's name", "name", name, "error", command.UnresolvableAdvice)
 	}
 	connection := newConnection(ctx)
 	defer connection.cancel()
@@ -79,16 +103,17 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 	watch := watchStarts(options, logger)
 	defer watch.close(logger)
 	phone, err := agent.Start(agent.Config{
-		Version: version, PID: os.Getpid(), Controller: options.controller.String(), Interface: options.interfaceName,
+		Version: version, PID: os.Getpid(), Controller: options.controller.String(),
 		Interval: options.interval, Heartbeat: options.heartbeat, SampleInterval: options.sampleInterval,
 		HeartbeatPhase: rand.Float64,
 		Starts:         watch.Starts,
-		Monitor:        procfs.New(options.procRoot), BackEnd: backEnd, SaveState: directory.Save, Logger: logger,
+		Monitor:        source, BackEnd: backEnd, SaveState: directory.Save, Logger: logger,
 	}, link, bootTimeUS())
 	if err != nil {
 		return err
 	}
-	logger.Info("started", "version", version, "mac", link.MAC.String(), "controller", options.controller.String())
+	logger.Info("started", "version", version, "interface", link.Interface, "mac", link.MAC.String(),
+		"bssid", link.BSSID, "controller", options.controller.String())
 	connection.start(options, device, phone, link, logger)
 	defer connection.wait()
 	// Before the connection is closed, which may take time.

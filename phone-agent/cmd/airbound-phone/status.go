@@ -24,7 +24,8 @@ func statusCommand() command.Command {
 			where.register(flags)
 			flags.BoolVar(&asJSON, "json", false, "print JSON")
 		},
-		Run: func(_ context.Context, stdout, _ io.Writer) (int, error) { return printStatus(where, asJSON, stdout) },
+		Config: configFile(),
+		Run:    func(_ context.Context, stdout, _ io.Writer) (int, error) { return printStatus(where, asJSON, stdout) },
 	}
 }
 
@@ -42,7 +43,7 @@ func printStatus(where places, asJSON bool, stdout io.Writer) (int, error) {
 	if err != nil {
 		return command.ExitError, err
 	}
-	live, liveErr := newBackEnd(where.procRoot).Live()
+	live, liveErr := where.newBackEnd().Live()
 	view := status.NewView(running, state, live, liveErr, bootTimeUS())
 	view.Credentials = credentials
 	if err := printView(stdout, view, asJSON); err != nil {

@@ -80,21 +80,21 @@ func TestAPhoneWithoutACertificate(t *testing.T) {
 		arguments []string
 		code      int
 		message   string
+		status    identity.FailureCode
 	}{
-		"and without a token": {nil, 1, "enrol it: run `airbound enroll terminal NAME`"},
-		"and a token that is refused": {
-			[]string{"--token", secure.Authority.Token()},
-			1,
-			"enrol: the controller refused: the token is unknown (PermissionDenied)",
+		"and without a token": {nil, 1, "enrol it: run `airbound enroll terminal NAME`", identity.NotEnrolled},
+		"and half a token": {
+			[]string{"--token", "half"}, 1, "the token has 4 characters, want 66", identity.TokenMalformed,
 		},
-		"and half a token":  {[]string{"--token", "half"}, 1, "the token has 4 characters, want 66"},
-		"and no token file": {[]string{"--token-file", "/nowhere"}, 1, "read the token: open /nowhere"},
-		"and two tokens":    {[]string{"--token-file", "x", "--token", "x"}, 2, "exclude each other"},
-		"and plain text":    {[]string{"--token", "x", "--plain-text"}, 2, "--plain-text excludes --token"},
-		"and an odd place":  {[]string{"--enroll", "x"}, 2, `--enroll "x" is not ADDR:PORT`},
+		"and no token file": {
+			[]string{"--token-file", "/nowhere"}, 1, "read the token: open /nowhere", identity.TokenUnreadable,
+		},
+		"and two tokens":   {[]string{"--token-file", "x", "--token", "x"}, 2, "exclude each other", ""},
+		"and plain text":   {[]string{"--token", "x", "--plain-text"}, 2, "--plain-text excludes --token", ""},
+		"and an odd place": {[]string{"--enroll", "x"}, 2, `--enroll "x" is not ADDR:PORT`, ""},
 		"and an odd directory": {
 			[]string{"--token", secure.Invite(identity.RoleTerminal, "x"), "--credentials-dir", "/dev/null"},
-			1, "/dev/null is not a directory",
+			1, "/dev/null is not a directory", identity.FilesUnreadable,
 		},
 	}
 	for name, test := range tests {
@@ -111,8 +111,51 @@ func TestAPhoneWithoutACertificate(t *testing.T) {
 			if test.code == 1 && p.rules() != "flush\n" {
 				t.Errorf("rules are %q", p.rules())
 			}
+			if test.code != 1 {
+				return
+			}
+			if text, code := p.status(); code != 3 || !strings.Contains(text, test.message) {
+				t.Errorf("status %d\n%s", code, text)
+			}
+			text, _ := p.status("--json")
+			var view struct{ Credentials identity.Status }
+			if err := json.Unmarshal([]byte(text), &view); err != nil || view.Credentials.LastErrorCode != test.status {
+				t.Errorf("%v, %s", err, text)
+			}
 		})
 	}
+}
+
+// Whatever starts agents would start it again and again if it ended.
+func TestAPhoneWhoseTokenIsRefusedShowsWhatToDo(t *testing.T) {
+	t.Parallel()
+	c, secure, flags := startSecure(t)
+	p := newPhone(t)
+	path := tokenFile(t, secure.Authority.Token())
+	agent := p.startWith(t.Output(), append(flags, "--token-file", path)...)
+	text := ""
+	eventually(t, "a refusal", func() bool {
+		text, _ = p.status()
+		return strings.Contains(text, "the controller refused: the token is unknown (PermissionDenied)\n")
+	})
+	for _, want := range []string{"enrolled     not yet\n", "to do        the controller never made this token, "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	text, code := p.status("--json")
+	var view struct{ Credentials identity.Status }
+	if err := json.Unmarshal([]byte(text), &view); err != nil || code != 0 ||
+		view.Credentials.LastErrorCode != identity.TokenUnknown {
+		t.Errorf("%v, %d, %s", err, code, text)
+	}
+	_ = agent.Process.Kill()
+	_ = agent.Wait()
+	if err := os.WriteFile(path, []byte(secure.Invite(identity.RoleTerminal, "phone-7")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.startWith(t.Output(), append(flags, "--token-file", path)...)
+	c.report(t, "first", func(report *airboundv1.TerminalReport) bool { return report.GetAgent() != nil })
 }
 
 // A phone in plain text connects to no controller that wants TLS, and the other way round.

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor_test
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/airbound/airbound/internal/identity"
+	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/apply/procfs"
+	"github.com/airbound/airbound/phone-agent/apply/procfs/procfstest"
+	"github.com/airbound/airbound/phone-agent/doctor"
+	"github.com/airbound/airbound/phone-agent/status"
+	"github.com/airbound/airbound/phone-agent/trace/tracefs/tracefstest"
+)
+
+// expect compares findings with lines "LEVEL TEXT", where TEXT is a part of what was found. Each finding that is not ok
+// says what to do, in one sentence.
+func expect(t *testing.T, name string, findings []doctor.Finding, want ...string) {
+	t.Helper()
+	if len(findings) != len(want) {
+		t.Errorf("%s: %d findings, want %d: %+v", name, len(findings), len(want), findings)
+		return
+	}
+	for i, finding := range findings {
+		level, part, _ := strings.Cut(want[i], " ")
+		if string(finding.Level) != level || !strings.Contains(finding.Found, part) ||
+			(finding.Level == doctor.OK) != (finding.Do == "") || strings.Contains(finding.Do, "\n") {
+			t.Errorf("%s: %+v, want %s", name, finding, want[i])
+		}
+	}
+}
+
+// write makes files below a directory, from pairs of name and content.
+func write(t *testing.T, directory string, pairs ...string) {
+	t.Helper()
+	for pair := range slices.Chunk(pairs, 2) {
+		path := filepath.Join(directory, pair[0])
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(pair[1]), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestKernel(t *testing.T) {
+	t.Parallel()
+	patched, tracing := t.TempDir(), filepath.Join(t.TempDir(), "tracing")
+	if _, err := tracefstest.New(tracing); err != nil {
+		t.Fatal(err)
+	}
+	write(t, patched, "sys/kernel/osrelease", "6.1.99-android14\n", "net/tcp_cwnd_bounds", "", "net/tcp_monitor", "",
+		"sys/net/ipv4/tcp_available_congestion_control", "cubic reno\n")
+	expect(t, "patched", doctor.Kernel(patched, []string{tracing}),
+		"ok Linux 6.1.99-android14", "ok net/tcp_cwnd_bounds", "ok net/tcp_monitor", "ok trace events",
+		"ok congestion controls: cubic reno")
+	expect(t, "nothing", doctor.Kernel(t.TempDir(), []string{"/nowhere"}),
+		"warning osrelease", "warning net/tcp_cwnd_bounds does not exist", "warning net/tcp_monitor does not exist",
+		"warning no trace events: no tracefs at /nowhere", "warning congestion controls are unknown")
+	loop := t.TempDir()
+	write(t, loop, "net/tcp_monitor", "")
+	if err := os.Symlink("tcp_cwnd_bounds", filepath.Join(loop, "net", "tcp_cwnd_bounds")); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "unreadable", doctor.Kernel(loop, []string{tracing})[1:2], "failed too many levels of symbolic links")
+}
+
+func TestBackEnds(t *testing.T) {
+	t.Parallel()
+	named := func(name string, kernel *procfstest.Kernel) doctor.BackEnd {
+		return doctor.BackEnd{Name: name, BackEnd: procfs.New(kernel)}
+	}
+	missing := fmt.Errorf("open: %w", fs.ErrNotExist)
+	works, lacks := &procfstest.Kernel{}, &procfstest.Kernel{ReadError: missing, WriteError: missing}
+	forbidden := &procfstest.Kernel{ReadError: syscall.EACCES, WriteError: syscall.EACCES}
+	expect(t, "works", doctor.BackEnds([]doctor.BackEnd{named("one", works)}, false), "ok procfs (max, min")
+	expect(t, "lacks", doctor.BackEnds([]doctor.BackEnd{named("one", lacks)}, false), "failed one: ")
+	expect(t, "forbidden", doctor.BackEnds([]doctor.BackEnd{named("one", forbidden)}, false), "failed denied")
+	expect(t, "one of two", doctor.BackEnds([]doctor.BackEnd{named("one", lacks), named("two", works)}, false),
+		"warning one: ", "ok procfs")
+}
+
+func TestWhatABackEndsProbeFinds(t *testing.T) {
+	t.Parallel()
+	stock := func(findings ...apply.Finding) doctor.BackEnd {
+		return doctor.BackEnd{Name: "stock", Probe: func() []apply.Finding { return findings }}
+	}
+	has := apply.Finding{Feature: "cgroup v2", Found: true, Needed: true, Detail: "/sys/fs/cgroup"}
+	less := apply.Finding{Feature: "BTF", Detail: "no rules by uid"}
+	none := apply.Finding{Feature: "capabilities", Needed: true, Detail: "missing: CAP_BPF"}
+	missing := fmt.Errorf("open: %w", fs.ErrNotExist)
+	patched := doctor.BackEnd{
+		Name: "patched", BackEnd: procfs.New(&procfstest.Kernel{ReadError: missing, WriteError: missing}),
+	}
+	for _, agentRuns := range []bool{false, true} {
+		expect(t, "can do less", doctor.BackEnds([]doctor.BackEnd{patched, stock(has, less)}, agentRuns),
+			"warning patched: ", "ok stock: cgroup v2: /sys/fs/cgroup", "warning stock: BTF: no rules by uid")
+	}
+	expect(t, "does not work", doctor.BackEnds([]doctor.BackEnd{patched, stock(has, none)}, false),
+		"failed patched: ", "ok stock: cgroup v2", "failed stock: capabilities: missing: CAP_BPF")
+}
+
+// What a running agent has set stays in force.
+func TestABackEndThatARunningAgentUses(t *testing.T) {
+	t.Parallel()
+	kernel := &procfstest.Kernel{}
+	if err := kernel.Write([]byte("all 10 20\n")); err != nil {
+		t.Fatal(err)
+	}
+	backEnds := []doctor.BackEnd{{Name: "procfs", BackEnd: procfs.New(kernel)}}
+	expect(t, "beside an agent", doctor.BackEnds(backEnds, true), "ok procfs: rules in force: 1")
+	if rules, err := kernel.Read(); err != nil || string(rules) != "all 10 20\n" {
+		t.Errorf("%q, %v", rules, err)
+	}
+	kernel.ReadError = syscall.EACCES
+	expect(t, "beside an agent that may not", doctor.BackEnds(backEnds, true), "failed permission denied")
+}
+
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	proc := func(mask, context string) string {
+		directory := t.TempDir()
+		write(t, directory, "self/attr/current", context,
+			"self/status", "Name:\tairbound\nCapPrm:\t0\nCapEff:\t"+mask+"\n")
+		return directory
+	}
+	selinux := func(enforce string) string {
+		directory := t.TempDir()
+		write(t, directory, "enforce", enforce)
+		return directory
+	}
+	expect(t, "root", doctor.Permissions(proc("000001ffffffffff", ""), "/nowhere", 0),
+		"ok root", "ok CAP_NET_ADMIN", "ok no SELinux")
+	expect(t, "a user", doctor.Permissions(proc("0000000000000000", ""), "/nowhere", 2000),
+		"warning user 2000", "failed CAP_NET_ADMIN is missing", "ok no SELinux")
+	expect(t, "a user with the capability", doctor.Permissions(proc("0000000000001000", ""), "/nowhere", 2000),
+		"warning user 2000", "ok CAP_NET_ADMIN", "ok no SELinux")
+	expect(t, "no proc", doctor.Permissions("/nowhere", "/nowhere", 0),
+		"ok root", "warning capabilities are unknown", "ok no SELinux")
+	expect(t, "odd proc", doctor.Permissions(proc("many", ""), "/nowhere", 0)[1:2], "warning capabilities are unknown")
+	for context, want := range map[string]string{
+		"u:r:magisk:s0\x00": "ok SELinux enforcing, context u:r:magisk:s0", "u:r:su:s0\n": "ok SELinux enforcing",
+		"u:r:shell:s0": "warning SELinux enforcing, context u:r:shell:s0",
+		"":             "warning SELinux enforcing, context unknown",
+	} {
+		expect(t, context, doctor.Permissions(proc("1000", context), selinux("1"), 0)[2:], want)
+	}
+	expect(t, "permissive", doctor.Permissions(proc("1000", "u:r:shell:s0"), selinux("0"), 0)[2:],
+		"ok SELinux permissive, context u:r:shell:s0")
+}
+
+func TestClock(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	early := time.Date(1970, time.January, 1, 0, 1, 0, 0, time.UTC)
+	leaf := &x509.Certificate{NotBefore: now.Add(-time.Hour)}
+	expect(t, "right", doctor.Clock(now, leaf, nil), "ok CLOCK_BOOTTIME", "ok 20")
+	expect(t, "right, without a certificate", doctor.Clock(now, nil, nil), "ok CLOCK_BOOTTIME", "ok 20")
+	expect(t, "late", doctor.Clock(leaf.NotBefore.Add(-time.Second), leaf, nil),
+		"ok CLOCK_BOOTTIME", "warning , before the certificate's first moment, ")
+	expect(t, "1970", doctor.Clock(early, nil, nil),
+		"ok CLOCK_BOOTTIME", "warning 1970-01-01 00:01:00 UTC, which is over")
+	expect(t, "no clock of leases", doctor.Clock(now, nil, syscall.EINVAL),
+		"failed CLOCK_BOOTTIME: invalid argument", "ok 20")
+}
+
+func TestDirectories(t *testing.T) {
+	t.Parallel()
+	private, shared := t.TempDir(), t.TempDir()
+	if err := errors.Join(os.Chmod(private, 0o700), os.Chmod(shared, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, private, "file", "")
+	file, absent := filepath.Join(private, "file"), filepath.Join(private, "a", "b")
+	expect(t, "private", doctor.Directories(private, private), "ok state: "+private, "ok certificate: "+private)
+	expect(t, "shared", doctor.Directories(shared, shared), "ok state: ", "failed its mode is 0755")
+	expect(t, "absent", doctor.Directories(absent, absent), "ok will be made", "ok will be made")
+	expect(t, "files", doctor.Directories(file, file), "failed is not a directory", "failed is not a directory")
+	expect(t, "below a file", doctor.Directories(file+"/x", file+"/x"),
+		"failed not a directory", "failed not a directory")
+	// Nobody writes there, not even root.
+	expect(t, "read-only", doctor.Directories("/proc/self/airbound", "/proc/self/airbound"),
+		"failed write to /proc/self: ", "failed write to /proc/self: ")
+	if err := os.Chmod(shared, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "everybody's", doctor.Directories(shared, private), "failed its mode is 0777", "ok certificate: ")
+	if entries, err := os.ReadDir(private); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestAgent(t *testing.T) {
+	t.Parallel()
+	connected := &status.State{Connected: true}
+	denied := &identity.Status{LastError: "connect: the controller refused: revoked (PermissionDenied)"}
+	one := func(finding doctor.Finding) []doctor.Finding { return []doctor.Finding{finding} }
+	expect(t, "connected", one(doctor.Agent(true, connected, nil)), "ok running and connected")
+	expect(t, "denied", one(doctor.Agent(true, connected, denied)), "warning the controller refused: revoked")
+	expect(t, "not connected", one(doctor.Agent(true, &status.State{}, &identity.Status{})),
+		"warning running, not connected")
+	expect(t, "starting", one(doctor.Agent(true, nil, nil)), "warning has not written its state yet")
+	expect(t, "not running", one(doctor.Agent(false, connected, denied)), "warning not running; connect: ")
+	expect(t, "Wi-Fi", []doctor.Finding{
+		doctor.WiFi("wlan0", "02:00:00:00:01:0a", "02:00:00:00:00:01", "home", nil),
+		doctor.WiFi("wlan0", "02:00:00:00:01:0a", "", "", nil), doctor.WiFi("", "02:00:00:00:01:0a", "", "", nil),
+		doctor.WiFi("", "", "", "", errors.New("no Wi-Fi interface")),
+	}, `ok connected to "home", access point 02:00:00:00:00:01`, "warning not connected to an access point",
+		"ok by --mac", "failed no Wi-Fi interface")
+	expect(t, "configuration", []doctor.Finding{
+		doctor.Configuration("/x.conf", nil), doctor.Configuration("", nil),
+		doctor.Configuration("/x.conf", errors.New("/x.conf: line 1: no such key")),
+		doctor.Names("c1.example", "write it"),
+	}, "ok /x.conf", "ok no file", "failed line 1: no such key", "failed the name c1.example cannot be resolved")
+}
+
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	findings := []doctor.Finding{
+		{Part: "kernel", Level: doctor.OK, Found: "Linux 6.1"},
+		{Part: "Wi-Fi", Level: doctor.Failure, Found: "no <interface>", Do: "turn it on"},
+	}
+	var text, encoded bytes.Buffer
+	if err := errors.Join(doctor.WriteText(&text, findings), doctor.WriteJSON(&encoded, findings)); err != nil {
+		t.Fatal(err)
+	}
+	const want = `ok       kernel        Linux 6.1
+failed   Wi-Fi         no <interface>
+                       -> turn it on
+
+1 ok, 0 warnings, 1 failed
+`
+	if text.String() != want {
+		t.Errorf("got\n%s", &text)
+	}
+	var decoded struct {
+		Schema   int
+		Failed   bool
+		Findings []doctor.Finding
+	}
+	if err := json.Unmarshal(encoded.Bytes(), &decoded); err != nil || decoded.Schema != 1 || !decoded.Failed ||
+		!slices.Equal(decoded.Findings, findings) || !strings.Contains(encoded.String(), "<interface>") {
+		t.Errorf("%s, %v", &encoded, err)
+	}
+	if doctor.Failed(findings[:1]) || !doctor.Failed(findings) {
+		t.Error("failed")
+	}
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+const permissionsPart = "permissions"
+
+// capNetAdmin is CAP_NET_ADMIN of capabilities(7): who has it may write rules.
+const capNetAdmin = 12
+
+// Permissions looks at what this process may do. selinuxRoot is where selinuxfs is, usually /sys/fs/selinux.
+func Permissions(procRoot, selinuxRoot string, euid int) []Finding {
+	findings := []Finding{userOf(euid)}
+	status, err := os.ReadFile(filepath.Join(procRoot, "self", "status"))
+	mask, known := effective(string(status))
+	switch {
+	case err != nil || !known:
+		findings = append(findings, warning(permissionsPart, "mount the proc file system, or name it with --proc-root",
+			"capabilities are unknown"))
+	case mask&(1<<capNetAdmin) == 0:
+		findings = append(findings, failure(permissionsPart, "run it as root, or give it CAP_NET_ADMIN",
+			"CAP_NET_ADMIN is missing (effective capabilities %#x)", mask))
+	default:
+		findings = append(findings, ok(permissionsPart, "CAP_NET_ADMIN (effective capabilities %#x)", mask))
+	}
+	return append(findings, selinux(procRoot, selinuxRoot))
+}
+
+func userOf(euid int) Finding {
+	if euid != 0 {
+		return warning(permissionsPart, "run it as root: on a phone, `su -c '...'`", "user %d", euid)
+	}
+	return ok(permissionsPart, "root")
+}
+
+// effective reads the line CapEff of /proc/self/status.
+func effective(status string) (mask uint64, found bool) {
+	for line := range strings.Lines(status) {
+		if value, is := strings.CutPrefix(line, "CapEff:"); is {
+			mask, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			return mask, err == nil
+		}
+	}
+	return 0, false
+}
+
+// selinux is never a failure by itself: whether a file may be used is seen where it is opened.
+func selinux(procRoot, selinuxRoot string) Finding {
+	enforce, err := os.ReadFile(filepath.Join(selinuxRoot, "enforce"))
+	if os.IsNotExist(err) {
+		return ok(permissionsPart, "no SELinux")
+	}
+	context, contextErr := os.ReadFile(filepath.Join(procRoot, "self", "attr", "current"))
+	domain := strings.TrimRight(string(context), "\x00\n")
+	if contextErr != nil || domain == "" {
+		domain = "unknown"
+	}
+	mode := "mode unknown"
+	switch {
+	case err != nil:
+	case strings.TrimSpace(string(enforce)) == "1":
+		mode = "enforcing"
+	default:
+		mode = "permissive"
+	}
+	const rooted = "if a file below is refused, look for `avc: denied` in dmesg; ROMs: see phone-agent/android/rom"
+	switch name := typeOf(domain); {
+	case mode == "permissive", name == "magisk", name == "su", name == "ksu", name == "airbound":
+		return ok(permissionsPart, "SELinux %s, context %s", mode, domain)
+	default:
+		return warning(permissionsPart, rooted, "SELinux %s, context %s", mode, domain)
+	}
+}
+
+// typeOf is the third part of a context USER:ROLE:TYPE:LEVEL.
+func typeOf(context string) string {
+	const place, parts = 2, 4
+	if split := strings.SplitN(context, ":", parts); len(split) > place {
+		return split[place]
+	}
+	return ""
+}

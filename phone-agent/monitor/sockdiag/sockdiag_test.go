@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sockdiag_test
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"testing"
+
+	"github.com/airbound/airbound/phone-agent/monitor"
+	"github.com/airbound/airbound/phone-agent/monitor/sockdiag"
+)
+
+func open(t *testing.T) *sockdiag.Socket {
+	t.Helper()
+	made, err := sockdiag.Open(func() uint64 { return 5 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := made.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return made
+}
+
+// connect returns both ends of a connection on loopback.
+func connect(t *testing.T, listener net.Listener) (net.Conn, net.Conn) {
+	t.Helper()
+	from, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = from.Close(), to.Close() })
+	return from, to
+}
+
+func endpoint(t *testing.T, address net.Addr) netip.AddrPort {
+	t.Helper()
+	parsed, err := netip.ParseAddrPort(address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return netip.AddrPortFrom(parsed.Addr().Unmap(), parsed.Port())
+}
+
+// On this machine's own kernel; no privilege is needed.
+func TestThisKernelsConnections(t *testing.T) {
+	t.Parallel()
+	const acked = 1000
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = listener.Close() })
+		from, to := connect(t, listener)
+		if _, err := from.Write(make([]byte, acked)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(to, make([]byte, acked)); err != nil {
+			t.Fatal(err)
+		}
+		snapshot, err := open(t).Snapshot()
+		if err != nil || snapshot.RefusedTotal > 0 {
+			t.Fatalf("%v, %v", err, snapshot.Refused)
+		}
+		found := 0
+		for _, connection := range snapshot.Connections {
+			if connection.Local != endpoint(t, from.LocalAddr()) ||
+				connection.Remote != endpoint(t, from.RemoteAddr()) {
+				continue
+			}
+			found++
+			if connection.State != "established" || connection.CAState != "open" || connection.CwndSegs < 2 ||
+				connection.SRTTUS == 0 || connection.MinRTTUS == 0 || connection.MSSBytes < 500 ||
+				connection.TimeUS != 5 ||
+				connection.UID != uint32(os.Getuid()) || connection.QueuedBytes() != 0 ||
+				// With the SYN, as in tcp_monitor.
+				connection.AckedBytes != acked+1 || connection.SsthreshSegs != monitor.SsthreshUnset {
+				t.Errorf("%+v", connection)
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s: found %d times among %d", address, found, len(snapshot.Connections))
+		}
+	}
+}
+
+func TestADumpOfManyDatagrams(t *testing.T) {
+	t.Parallel()
+	const connections = 300 // Each end is some 400 bytes; a datagram has at most 32 KiB.
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	wanted := map[netip.AddrPort]bool{}
+	for range connections {
+		from, _ := connect(t, listener)
+		wanted[endpoint(t, from.LocalAddr())] = true
+	}
+	source := open(t)
+	for range 3 {
+		snapshot, err := source.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, connection := range snapshot.Connections {
+			if wanted[connection.Local] {
+				found++
+			}
+		}
+		if found != connections {
+			t.Errorf("%d of %d", found, connections)
+		}
+	}
+}

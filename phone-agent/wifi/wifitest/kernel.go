@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package wifitest is a fake kernel with nl80211 but without radios. It interprets the requests that it gets.
+package wifitest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+
+	"github.com/mdlayher/genetlink"
+	"github.com/mdlayher/genetlink/genltest"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/phone-agent/wifi"
+)
+
+var family = genetlink.Family{ID: 0x1b, Name: unix.NL80211_GENL_NAME, Version: 1}
+
+// Device is an interface with the entries of its station table.
+type Device struct {
+	wifi.Interface
+
+	Peers []Peer
+	// Garbage adds a message that is cut to the station table.
+	Garbage bool
+	// PeersRefused is the driver's answer to a request for them; 0 lists them.
+	PeersRefused syscall.Errno
+}
+
+// Peer is an entry of the station table with bits 1<<NL80211_STA_FLAG_*; NoFlags leaves them out.
+type Peer struct {
+	MAC     wifi.Address
+	Flags   uint32
+	NoFlags bool
+}
+
+// Associated is the flags of an access point that the interface is associated with.
+const Associated = 1<<unix.NL80211_STA_FLAG_AUTHENTICATED | 1<<unix.NL80211_STA_FLAG_ASSOCIATED
+
+// Kernel answers dumps of interfaces and stations, and sends events. Its methods are safe for concurrent use.
+type Kernel struct {
+	mu      sync.Mutex
+	devices []Device
+	sources []*source
+	dialled int
+}
+
+// Set replaces all devices.
+func (k *Kernel) Set(devices ...Device) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.devices = devices
+}
+
+// Dial connects to the kernel.
+func (k *Kernel) Dial() *genetlink.Conn { return genltest.Dial(genltest.ServeFamily(family, k.answer)) }
+
+func (k *Kernel) answer(request genetlink.Message, header netlink.Message) ([]genetlink.Message, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if header.Header.Type != netlink.HeaderType(family.ID) {
+		return nil, syscall.ENOENT
+	}
+	if wanted := netlink.Request | netlink.Dump; header.Header.Flags&wanted != wanted {
+		return nil, syscall.EINVAL
+	}
+	switch request.Header.Command {
+	case unix.NL80211_CMD_GET_INTERFACE:
+		// The kernel skips those of other radios if the request names one: a request for all must have no attributes.
+		if len(request.Data) > 0 {
+			return nil, syscall.EINVAL
+		}
+		return encodeAll(unix.NL80211_CMD_NEW_INTERFACE, k.devices, EncodeInterface)
+	case unix.NL80211_CMD_GET_STATION:
+		i := slices.IndexFunc(k.devices, func(device Device) bool {
+			return slices.Equal(request.Data, encoded(func(out *netlink.AttributeEncoder) {
+				out.Uint32(unix.NL80211_ATTR_IFINDEX, device.Index)
+			}))
+		})
+		refusal := syscall.ENODEV
+		if i >= 0 {
+			refusal = k.devices[i].PeersRefused
+		}
+		if refusal != 0 {
+			// genltest cannot refuse a dump: this is what a connection makes of the kernel's refusal.
+			return nil, &netlink.OpError{Op: "receive", Err: refusal, Sequence: header.Header.Sequence}
+		}
+		messages, err := encodeAll(unix.NL80211_CMD_NEW_STATION, k.devices[i].Peers, EncodePeer)
+		if k.devices[i].Garbage {
+			return append(messages, message(unix.NL80211_CMD_NEW_STATION, []byte{1, 2, 3})), nil
+		}
+		return messages, err
+	default:
+		return nil, syscall.EOPNOTSUPP
+	}
+}
+
+func encodeAll[T any](command uint8, list []T, encode func(T) []byte) ([]genetlink.Message, error) {
+	messages := make([]genetlink.Message, len(list))
+	for i, each := range list {
+		messages[i] = message(command, encode(each))
+	}
+	if len(messages) == 0 {
+		return nil, io.EOF // This is how genltest wants an empty dump.
+	}
+	return messages, nil
+}
+
+func message(command uint8, attributes []byte) genetlink.Message {
+	return genetlink.Message{Header: genetlink.Header{Command: command, Version: family.Version}, Data: attributes}
+}
+
+func encoded(encode func(*netlink.AttributeEncoder)) []byte {
+	out := netlink.NewAttributeEncoder()
+	encode(out)
+	attributes, err := out.Encode()
+	if err != nil {
+		return []byte(fmt.Sprint(err)) // What a parser refuses.
+	}
+	return attributes
+}
+
+// EncodeInterface returns what the kernel sends for an interface.
+func EncodeInterface(device Device) []byte {
+	return encoded(func(out *netlink.AttributeEncoder) {
+		out.Uint32(unix.NL80211_ATTR_IFINDEX, device.Index)
+		if device.Name != "" {
+			out.String(unix.NL80211_ATTR_IFNAME, device.Name)
+		}
+		out.Uint32(unix.NL80211_ATTR_WIPHY, 0)
+		kind := uint32(unix.NL80211_IFTYPE_AP)
+		if device.Station {
+			kind = unix.NL80211_IFTYPE_STATION
+		}
+		out.Uint32(unix.NL80211_ATTR_IFTYPE, kind)
+		out.Bytes(unix.NL80211_ATTR_MAC, device.MAC[:])
+		if len(device.SSID) > 0 {
+			out.Bytes(unix.NL80211_ATTR_SSID, device.SSID)
+		}
+	})
+}
+
+// EncodePeer returns what the kernel sends for an entry of the station table.
+func EncodePeer(peer Peer) []byte {
+	return encoded(func(out *netlink.AttributeEncoder) {
+		out.Bytes(unix.NL80211_ATTR_MAC, peer.MAC[:])
+		out.Nested(unix.NL80211_ATTR_STA_INFO, func(info *netlink.AttributeEncoder) error {
+			info.Int8(unix.NL80211_STA_INFO_SIGNAL, -50)
+			if !peer.NoFlags {
+				const known = Associated | 1<<unix.NL80211_STA_FLAG_TDLS_PEER
+				info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS,
+					binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, known), peer.Flags))
+			}
+			return nil
+		})
+	})
+}
+
+// DialEvents opens a socket for events.
+func (k *Kernel) DialEvents() (wifi.EventSource, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	opened := &source{received: make(chan received, 100), closed: make(chan struct{})}
+	k.sources = append(k.sources, opened)
+	k.dialled++
+	return opened, nil
+}
+
+// Dialled counts the sockets so far.
+func (k *Kernel) Dialled() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.dialled
+}
+
+// Send sends an event of the group "mlme" about an interface, to sockets that are open.
+func (k *Kernel) Send(command uint8, index uint32) {
+	k.deliver(received{message: message(command, encoded(func(out *netlink.AttributeEncoder) {
+		out.Uint32(unix.NL80211_ATTR_WIPHY, 0)
+		out.Uint32(unix.NL80211_ATTR_IFINDEX, index)
+	}))})
+}
+
+// Fail makes every socket fail; each must be closed and another opened.
+func (k *Kernel) Fail(err error) { k.deliver(received{err: err}) }
+
+func (k *Kernel) deliver(each received) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, opened := range k.sources {
+		select {
+		case opened.received <- each:
+		default: // Full, or closed.
+		}
+	}
+}
+
+type received struct {
+	message genetlink.Message
+	err     error
+}
+
+type source struct {
+	received chan received
+	closed   chan struct{}
+}
+
+// Receive implements wifi.EventSource.
+func (s *source) Receive() ([]genetlink.Message, []netlink.Message, error) {
+	select {
+	case each := <-s.received:
+		return []genetlink.Message{each.message}, nil, each.err
+	case <-s.closed:
+		return nil, nil, net.ErrClosed
+	}
+}
+
+var errClosedTwice = errors.New("closed twice")
+
+// Close implements wifi.EventSource.
+func (s *source) Close() error {
+	select {
+	case <-s.closed:
+		return errClosedTwice
+	default:
+		close(s.closed)
+		return nil
+	}
+}
