@@ -5,7 +5,7 @@
 # memory. The packages are those that this machine's apt finds for arm64, with separate lists and a separate cache;
 # nothing is installed. Prints the path of the archive, which is cached until this file changes.
 #
-#   userland.sh DIR        DIR: the folder of the archive
+#   userland.sh DIR [PACKAGE...]        DIR: the folder of the archive; PACKAGE: others than those of the tests
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -17,8 +17,9 @@ fail() {
 	exit 1
 }
 
-[ $# -eq 1 ] || fail "needs one argument, the folder of the archive"
-archive=$1/userland-arm64-$(sha256sum <"${BASH_SOURCE[0]}" | cut -c1-16).cpio
+[ $# -ge 1 ] || fail "needs the folder of the archive"
+[ $# -eq 1 ] || packages=("${@:2}")
+archive=$1/userland-arm64-$({ cat "${BASH_SOURCE[0]}" && echo "${packages[@]}"; } | sha256sum | cut -c1-16).cpio
 if [ -e "$archive" ]; then
 	echo "$archive"
 	exit 0
@@ -51,7 +52,7 @@ done
 
 cd "$tmp/root"
 rm -rf usr/share/{bash-completion,doc,i18n,info,locale,man,perl,zoneinfo} usr/lib/aarch64-linux-gnu/{gconv,perl}
-mkdir -p dev proc run sys tmp
+mkdir -p bin dev proc run sys tmp
 ln -s bash bin/sh
 new=$(mktemp "$archive.XXXXXX") # the test of another line may build the same archive
 find . -print0 | LC_ALL=C sort -z | cpio --quiet -0 -o -H newc -R 0:0 >"$new"
