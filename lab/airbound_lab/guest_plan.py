@@ -289,6 +289,15 @@ network={{
 """
 
 
+CGROUP_DIRECTORY = "/run/cgroup"
+STOCK_OPTIONS = (
+    *("--back-end", "ebpf-new-only", "--cgroup", CGROUP_DIRECTORY),
+    *("--monitor", "sockdiag", "--no-tracing"),
+)
+"""Of a phone's agent that does without Airbound's patches. User Mode Linux has no BPF iterators: the agents must run
+before there are connections, as they do here."""
+
+
 def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dict[str, Any]]:
     """Controller and agents, in the order in which they are started."""
     chosen = modes.parse(mode)
@@ -335,6 +344,7 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
                     *(certificates.agent_options(f"phone{phone.index}") if tls else certificates.PLAIN_TEXT),
                     *("--controller", controller, "--interface", phone.interface),
                     *("--state-dir", f"/run/lab/phone{phone.index}"),
+                    *(STOCK_OPTIONS if chosen.stock else ()),
                 ],
                 "environment": {},
             }

@@ -2,10 +2,11 @@
 """Modes: what phones run and what controls them, by name; pure.
 
     CONGESTION                             that congestion control, without Airbound
-    CONTROLLER[+CONGESTION][+edca]         CUBIC, or another congestion control, within Airbound's bounds
+    CONTROLLER[+CONGESTION][+edca][+stock] CUBIC, or another congestion control, within Airbound's bounds
 
 CONTROLLER is a policy by itself (`bdp`, `paper-gb`, `paper-jb`), which leaves the access point's EDCA parameters alone
-unless `+edca` is there, or `airbound`: the controller as it starts without any argument, EDCA parameters included.
+unless `+edca` is there, or `airbound`: the controller as it starts without any argument, EDCA parameters included. With
+`+stock` the phones' agents use nothing of Airbound's patches: maxima by BPF, connections by sock_diag, no trace events.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ CONTROLLERS: dict[str, tuple[str, ...]] = {
 
 AS_INSTALLED = "airbound"
 EDCA = "edca"
+STOCK = "stock"
 DEFAULT_CONGESTION = "cubic"
 QDISCS = {"bbr": "fq"}
 """The queueing discipline that a congestion control was made for, if not pfifo: BBR paces itself."""
@@ -40,6 +42,8 @@ class Mode:
     controller_arguments: tuple[str, ...] | None = None
     edca: bool | None = None
     """Whether the controller sets EDCA parameters; None: as its own configuration says."""
+    stock: bool = False
+    """Whether the phones' agents do without Airbound's patches."""
 
     @property
     def qdisc(self) -> str:
@@ -65,6 +69,9 @@ def parse(name: str) -> Mode:
         hint = "; only a controller's mode can have a +" if first in CONGESTION_CONTROLS else ""
         raise ValueError(f"none of {', '.join(NAMED)}, nor one of {', '.join(CONTROLLERS)} with +CONGESTION{hint}")
     edca = None if first == AS_INSTALLED else False
+    stock = bool(rest) and rest[-1] == STOCK
+    if stock:
+        rest.pop()
     if rest and rest[-1] == EDCA:
         if first == AS_INSTALLED:
             raise ValueError(f"{first} sets EDCA parameters already")
@@ -73,11 +80,12 @@ def parse(name: str) -> Mode:
     congestion = rest.pop(0) if rest else DEFAULT_CONGESTION
     if rest or congestion not in CONGESTION_CONTROLS:
         raise ValueError(
-            f"{'+'.join([congestion, *rest])!r} is not one of {', '.join(CONGESTION_CONTROLS)}, then +{EDCA} or nothing"
+            f"{'+'.join([congestion, *rest])!r} is not one of {', '.join(CONGESTION_CONTROLS)}, "
+            f"then +{EDCA}, +{STOCK} or nothing"
         )
     if congestion == DEFAULT_CONGESTION and f"+{DEFAULT_CONGESTION}" in name:
         raise ValueError(f"{first} has {DEFAULT_CONGESTION} already")
-    return Mode(congestion, CONTROLLERS[first], edca)
+    return Mode(congestion, CONTROLLERS[first], edca, stock)
 
 
 def controller_config(mode: Mode, text: str | None) -> str | None:

@@ -72,7 +72,7 @@ def in_force(cell: Cell, t_s: float) -> tuple[int, int, int, int] | None:
 def generations(cell: Cell) -> list[int]:
     """Of the sets that the agent applied, in order."""
     log = (cell.logs / "log" / "ap.log").read_text(encoding="utf-8")
-    return [int(number) for number in re.findall(r'"new EDCA parameters" generation=(\d+) queues="', log)]
+    return [int(number) for number in re.findall(r'"new EDCA parameters" interface=\S+ generation=(\d+) queues="', log)]
 
 
 @pytest.fixture(scope="module")

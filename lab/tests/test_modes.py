@@ -26,6 +26,8 @@ JB = ("--policy", "paper", "--table", "jelly-bean")
         ("paper-jb+bbr+edca", Mode("bbr", JB, edca=True)),
         ("airbound", Mode("cubic", ())),
         ("airbound+westwood", Mode("westwood", ())),
+        ("airbound+stock", Mode("cubic", (), stock=True)),
+        ("bdp+vegas+edca+stock", Mode("vegas", BDP, edca=True, stock=True)),
     ],
 )
 def test_a_name_is_a_mode(name: str, mode: Mode) -> None:
@@ -45,6 +47,9 @@ def test_a_name_is_a_mode(name: str, mode: Mode) -> None:
         ("bdp+vegas+bbr", r"'vegas\+bbr' is not one of"),
         ("bdp+edca+vegas", r"'edca\+vegas' is not one of"),
         ("bdp+edca+edca", "'edca' is not one of"),
+        ("bdp+stock+edca", r"'stock\+edca' is not one of|'stock' is not one of"),
+        ("bdp+stock+stock", "'stock' is not one of"),
+        ("cubic+stock", "only a controller's mode can have a +"),
         ("airbound+edca", "airbound sets EDCA parameters already"),
         ("edca", "none of cubic, reno"),
     ],

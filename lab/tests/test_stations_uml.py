@@ -36,6 +36,6 @@ def test_without_hostapd_the_kernel_lists_the_stations(
     log = (cell.logs / "log" / "ap.log").read_text(encoding="utf-8")
     assert "/run/lab/no-hostapd" in log
     # The controller sets parameters only for three uploads: it knows the three stations by the flag AUTHORIZED.
-    assert re.search(r'"new EDCA parameters" generation=\d+', log)
+    assert re.search(r'"new EDCA parameters" interface=wlan0 generation=\d+', log)
     # The group mlme could be joined.
     assert "no events of stations from the kernel" not in log

@@ -32,8 +32,10 @@ def mount_all() -> None:
     """
     for kind, target in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")):
         system.mount(kind, target)
-    for directory in ("/run/netns", "/run/lab", "/run/result"):
+    for directory in ("/run/netns", "/run/lab", "/run/result", "/run/cgroup"):
         os.mkdir(directory)
+    # Of everything in the guest; the agents of phones as they are sold bound its connections.
+    system.mount("cgroup2", "/run/cgroup")
     # The same path in every run; on the host it is the directory in which the guest was started.
     system.mount("hostfs", "/run/result", options="/proc/self/cwd")
     os.makedirs(system.LOG_DIRECTORY, exist_ok=True)

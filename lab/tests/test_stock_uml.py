@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Phones without Airbound's patches, bounded by BPF, from the kernel's own history of their connections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Cell
+
+pytestmark = pytest.mark.uml
+
+
+def test_maxima_by_bpf_bound_as_those_of_the_patched_kernel(boot_cell: Callable[..., Cell]) -> None:
+    """Where nothing is lost, a maximum is all that limits a window: both back ends leave the same windows."""
+    largest, totals = {}, {}
+    for mode in ("bdp", "bdp+stock"):
+        run = boot_cell(mode, trace=True, terminals=3, wired_delays_ms=(64.0,), seconds=10, warmup_seconds=5).run
+        windows = []
+        for phone in run.phones:
+            assert phone.trace is not None
+            [connection] = phone.trace.connections
+            # Of the last seconds: all phones send, and the controller has told each its maximum.
+            windows.append(max(list(filter(None, connection.cwnd_segs.values))[-20:]))
+        largest[mode], totals[mode] = windows, sum(phone.goodput_mbps for phone in run.phones)
+    assert largest["bdp+stock"] == pytest.approx(largest["bdp"], rel=0.1)
+    assert totals["bdp+stock"] == pytest.approx(totals["bdp"], rel=0.03)
