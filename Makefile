@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build generate format lint test test-unit test-uml test-series mutants bench demo picture top-picture dashboard-pictures lab up up-demo down test-compose clean
+.PHONY: help setup build packages module generate format lint test test-unit test-uml test-series mutants bench demo picture top-picture dashboard-pictures luci-pictures lab up up-demo down test-compose clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -16,9 +16,18 @@ build: ## build the agents, the traffic generator and the load generator into bu
 	@scripts/setup.sh apt python go
 	@scripts/build.sh
 
-generate: ## generate code from proto/, the configuration's reference, the dashboards
+packages: ## make the devices' packages in build/packages/: .ipk, .apk, .deb (some minutes the first time)
+	@scripts/setup.sh apt python go tools
+	@scripts/packages.sh $(ARGS)
+
+module: ## make the phone's module for Magisk and KernelSU in build/packages/
+	@scripts/setup.sh apt python go
+	@scripts/module.sh $(ARGS)
+
+generate: ## generate code from proto/, the phone's BPF programs, the configuration's reference, the dashboards
 	@scripts/setup.sh
 	@scripts/generate.sh
+	@scripts/generate-bpf.sh
 	@scripts/generate-configuration.sh
 	@scripts/generate-dashboards.sh
 
@@ -64,6 +73,10 @@ dashboard-pictures: ## draw the dashboards' pictures again, from simulated agent
 	@scripts/setup.sh apt python
 	@scripts/dashboard-pictures.sh
 
+luci-pictures: ## draw the LuCI application's pictures again, LUCI_SOURCE=DIR is a checkout of LuCI
+	@scripts/setup.sh apt python
+	@scripts/luci-pictures.sh
+
 lab: ## run the lab, e.g. make lab ARGS='run --scenario uplink --terminals 5 --seconds 10'
 	@scripts/setup.sh apt python go
 	@scripts/build.sh
@@ -87,4 +100,4 @@ test-compose: ## test docker-compose.yml on a real engine (some minutes)
 	@scripts/compose-test.sh $(ARGS)
 
 clean: ## remove what was built here; caches outside the repository stay
-	@rm -rf build out .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf build out .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tools/luci/node_modules

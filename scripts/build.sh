@@ -9,25 +9,6 @@
 . "$(dirname "$0")/lib.sh"
 use_go
 
-agent_sources=(ap-firmware phone-agent internal proto go.mod go.sum)
-
-# agent_version: the release, and the commit that last changed the agents, or "modified" instead. Reports carry it, so
-# it is always as long: a commit must not change what the lab's cells measure.
-agent_version() {
-	local release commit changed
-	release=$(sed -n 's/^version = "\(.*\)"$/\1/p' controller/pyproject.toml)
-	if ! commit=$(git log -1 --format=%H -- "${agent_sources[@]}" 2>/dev/null) || [[ -z $commit ]]; then
-		echo "$release-unknown0"
-		return
-	fi
-	changed=$(git status --porcelain -- "${agent_sources[@]}")
-	if [[ -n $changed ]]; then
-		echo "$release-modified"
-	else
-		echo "$release-g${commit:0:7}"
-	fi
-}
-
 build_go() {
 	local stamp=build/.go-sources version want
 	version=$(agent_version)

@@ -78,10 +78,45 @@ kustomize_dir() {
 	printf '%s/kustomize/%s-%s\n' "$CACHE_DIR" "$(hash_of "$ROOT/tools/kustomize/go.mod")" "$(go env GOVERSION)"
 }
 
+# nfpm_dir: where nfpm lives for this Go version, the same one for every clone; needs use_go first.
+nfpm_dir() {
+	local hash
+	hash=$(sha256sum <"$ROOT/tools/nfpm/go.mod" | cut -c1-16)
+	printf '%s/nfpm/%s-%s\n' "$CACHE_DIR" "$hash" "$(go env GOVERSION)"
+}
+
 # use_tools: puts the virtualenv and the Go tools first in PATH.
 use_tools() {
 	use_go
 	[[ -x $VENV/bin/python ]] || die "no virtualenv at .venv; run 'make setup'"
-	PATH=$VENV/bin:$(go_tools_dir)/bin:$(kustomize_dir):$PATH
+	PATH=$VENV/bin:$(go_tools_dir)/bin:$(kustomize_dir):$(nfpm_dir):$PATH
 	export PATH
+}
+
+# What the agents are made of.
+agent_sources=(ap-firmware phone-agent internal proto go.mod go.sum)
+
+# agent_version: the release, and the commit that last changed the agents, or "modified" instead. Reports carry it, so
+# it is always as long: a commit must not change what the lab's cells measure.
+agent_version() {
+	local release commit changed
+	release=$(sed -n 's/^version = "\(.*\)"$/\1/p' controller/pyproject.toml)
+	if ! commit=$(git log -1 --format=%H -- "${agent_sources[@]}" 2>/dev/null) || [[ -z $commit ]]; then
+		echo "$release-unknown0"
+		return
+	fi
+	changed=$(git status --porcelain -- "${agent_sources[@]}")
+	if [[ -n $changed ]]; then
+		echo "$release-modified"
+	else
+		echo "$release-g${commit:0:7}"
+	fi
+}
+
+# source_date_epoch: when the agents were last changed, in seconds since 1970: the time of all files in packages.
+source_date_epoch() {
+	if [[ -z ${SOURCE_DATE_EPOCH:-} ]]; then
+		SOURCE_DATE_EPOCH=$(git log -1 --format=%ct -- "${agent_sources[@]}" 2>/dev/null) || true
+	fi
+	printf '%s\n' "${SOURCE_DATE_EPOCH:-0}"
 }

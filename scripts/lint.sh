@@ -17,7 +17,7 @@ ruff_all() {
 }
 
 mypy_all() {
-	mypy controller/airbound lab/airbound_lab dashboards/airbound_dashboards
+	mypy controller/airbound lab/airbound_lab dashboards/airbound_dashboards ap-firmware/luci/testing/luci_pages
 }
 
 go_all() {
@@ -25,6 +25,10 @@ go_all() {
 	golangci-lint run ./...
 	go mod tidy -diff
 	go mod verify
+}
+
+javascript() {
+	tools/luci/node_modules/.bin/eslint --config tools/luci/eslint.config.mjs --max-warnings 0 ap-firmware/luci
 }
 
 shellcheck_all() {
@@ -41,6 +45,7 @@ step "files: licences" reuse lint --quiet
 step "proto: lint" proto_lint
 step "proto: breaking changes" scripts/check-proto-breaking.sh
 step "proto: generated code is current" scripts/generate.sh --check
+step "BPF: compiled programs are current" scripts/generate-bpf.sh --check
 step "configuration: reference and example are current" scripts/generate-configuration.sh --check
 step "dashboards: JSON is current" scripts/generate-dashboards.sh --check
 step "shell: shellcheck" shellcheck_all
@@ -48,4 +53,5 @@ step "Python: ruff" ruff_all
 step "Python: mypy" mypy_all
 step "Python: import rules" lint-imports
 step "Go: golangci-lint" go_all
+step "JavaScript: eslint" javascript
 step "C: checkpatch" scripts/check-c.sh

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what building and testing needs, and nothing that is already there.
-#   setup.sh [PART...]    parts: apt python go tools, which are the default, and series
-# Nothing is written outside the repository's .venv and the cache ($AIRBOUND_CACHE, else airbound/ in
-# $XDG_CACHE_HOME or ~/.cache), except Debian packages and what Go and pip cache on their own.
+#   setup.sh [PART...]    parts: apt python node go tools, which are the default, and series
+# Nothing is written outside the repository's .venv, its tools/luci/node_modules and the cache ($AIRBOUND_CACHE, else
+# airbound/ in $XDG_CACHE_HOME or ~/.cache), except Debian packages and what Go, pip and npm cache on their own.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -27,6 +27,28 @@ install_apt() { # LIST
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q </dev/null
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
 		apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null
+}
+
+# node_satisfies: whether this machine has npm, and a Node.js as new as tools/luci/package.json asks for.
+node_satisfies() {
+	local have want
+	command -v npm >/dev/null && have=$(node --version 2>/dev/null) || return 1
+	want=$(sed -n 's/.*"node": ">=\([0-9.]*\)".*/\1/p' tools/luci/package.json)
+	[[ $(printf '%s\n%s\n' "$want" "${have#v}" | sort -V | head -n 1) == "$want" ]]
+}
+
+# The linter of the LuCI application, with the versions and hashes of package-lock.json.
+install_node() {
+	node_satisfies || install_apt tools/apt-packages-node.txt
+	node_satisfies || die "no Node.js as new as tools/luci/package.json asks for"
+	local modules=tools/luci/node_modules want
+	want=$(hash_of tools/luci/package-lock.json)
+	if [[ -f $modules/.airbound-setup && $(<"$modules/.airbound-setup") == "$want" ]]; then
+		echo "tools/luci/node_modules is up to date"
+		return
+	fi
+	npm --prefix tools/luci ci --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel error
+	printf '%s\n' "$want" >"$modules/.airbound-setup"
 }
 
 install_python() {
@@ -94,18 +116,33 @@ install_kustomize() {
 		CGO_ENABLED=0 GOBIN=$dir go install -trimpath -ldflags '-s -w' tool 2> >(grep -v '^go: downloading' >&2))
 }
 
+# nfpm packs .ipk and .deb. In a module of its own for the same reason.
+install_nfpm() {
+	use_go
+	local dir
+	dir=$(nfpm_dir)
+	if [[ -x $dir/nfpm ]]; then
+		echo "nfpm is up to date"
+		return
+	fi
+	(cd tools/nfpm &&
+		CGO_ENABLED=0 GOBIN=$dir go install -trimpath -ldflags '-s -w' tool 2> >(grep -v '^go: downloading' >&2))
+}
+
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(apt python go tools)
+[[ ${#parts[@]} -gt 0 ]] || parts=(apt python node go tools)
 for part in "${parts[@]}"; do
 	case $part in
 	apt) step "Debian packages" install_apt tools/apt-packages.txt ;;
 	series) step "Debian packages for 'make test-series'" install_apt tools/apt-packages-series.txt ;;
 	python) step "Python virtualenv" install_python ;;
+	node) step "Node.js packages" install_node ;;
 	go) step "Go toolchain" install_go ;;
 	tools)
 		step "Go tools" install_tools
 		step "kustomize" install_kustomize
+		step "nfpm" install_nfpm
 		;;
-	*) die "setup: unknown part '$part' (apt, python, go, tools, series)" ;;
+	*) die "setup: unknown part '$part' (apt, python, node, go, tools, series)" ;;
 	esac
 done

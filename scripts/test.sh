@@ -30,6 +30,10 @@ go_fuzz() {
 	[[ $found -gt 0 ]] || die "found no fuzz target"
 }
 
+packages_test() {
+	AIRBOUND_PACKAGES=$PWD/build/packages pytest ap-firmware phone-agent -m 'not uml'
+}
+
 unit() {
 	step "programs" scripts/build.sh
 	step "Go tests" go_test
@@ -37,6 +41,9 @@ unit() {
 	# By file: the fixtures of a module start servers.
 	step "controller tests" pytest controller -n "$(nproc)" --dist loadfile
 	step "dashboards' tests" pytest dashboards
+	step "packages" scripts/packages.sh
+	step "programs of the packages, in emulators" go test -tags packages -count=1 ./ap-firmware/openwrt/packagestest
+	step "tests of the packages, of the LuCI application in a browser, of the phone's module" packages_test
 	step "lab tests" pytest lab -m 'not uml'
 	step "tests of the tools" pytest tools
 	step "deployment tests" pytest deploy
@@ -57,6 +64,7 @@ boot_tests() { # LINE
 
 kernel_line() { # LINE
 	check_series "$1" ci
+	CACHE=$CACHE_DIR/kernel kernel/android/tests/test.sh "$1"
 	boot_tests "$1"
 }
 
@@ -65,6 +73,7 @@ kernel_line_thoroughly() { # LINE
 	boot_tests "$1"
 	CACHE=$CACHE_DIR/kernel kernel/tests/debug-test.sh "$1"
 	CACHE=$CACHE_DIR/kernel kernel/tests/arm64-test.sh "$1"
+	CACHE=$CACHE_DIR/kernel phone-agent/android/tests/arm64-test.sh "$1"
 }
 
 # Side by side: configuring, linking and a guest keep one processor busy each.
@@ -103,11 +112,18 @@ kernels_thoroughly() {
 	wait_for_started
 }
 
+cell_tests() {
+	AIRBOUND_PACKAGES=$PWD/build/packages \
+		pytest lab ap-firmware phone-agent -m uml -n "$(nproc)" --dist loadfile
+}
+
 uml() {
 	step "programs" scripts/build.sh
+	step "packages" scripts/packages.sh
 	step "kernels: series, boot tests, stress, comparison with the unpatched kernel; the lab's" kernels
+	step "the phone's module in the lab's kernel" phone-agent/android/tests/uml-test.sh
 	# By file: what a file's tests share is booted once.
-	step "lab tests in the cell" pytest lab -m uml -n "$(nproc)" --dist loadfile
+	step "tests in the cell, and of packages" cell_tests
 }
 
 # For changes of the series.
