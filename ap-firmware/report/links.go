@@ -30,7 +30,9 @@ func (r *Reporter) addLinks(report *airboundv1.AccessPointReport, kernel nl80211
 		if r.links[each.ID] == nil {
 			r.links[each.ID] = &surveys{}
 		}
-		link := &airboundv1.Link{LinkId: uint32(each.ID), Bssid: slices.Clone(each.MAC[:]), Channel: channel(each.Channel)}
+		link := &airboundv1.Link{
+			LinkId: uint32(each.ID), Bssid: slices.Clone(each.MAC[:]), Channel: channel(each.Channel),
+		}
 		if i < len(kernel.LinkSurveys) {
 			var refusal string
 			if link.Survey, refusal = r.links[each.ID].next(kernel.LinkSurveys[i]); refusal != "" {
