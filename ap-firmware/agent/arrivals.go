@@ -4,6 +4,7 @@ package agent
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -49,8 +50,7 @@ func (a *Agent) StationEvent(nowUS int64, event nl80211.StationEvent) {
 		}
 	case !reported:
 		if _, expected := a.arrivals.until[event.MAC]; !expected {
-			a.arrivals.looksApart = arrivalFirstLook
-			a.arrivals.scheduleLook(nowUS)
+			a.arrivals.lookSoon(nowUS)
 		}
 		a.arrivals.until[event.MAC] = nowUS + arrivalLooksEnd.Microseconds()
 	}
@@ -80,6 +80,18 @@ func (a *Agent) look(nowUS int64) {
 			a.cfg.RefreshAssociations() // An event of hostapd was lost.
 		}
 	}
+}
+
+// lookSoon makes the table be read soon because of one more station. A look that is due sooner, because of others,
+// stays: stations that arrive one after the other must not keep each other waiting.
+func (a *arrivals) lookSoon(nowUS int64) {
+	otherUS := int64(math.MaxInt64)
+	if len(a.until) > 0 {
+		otherUS = a.nextLookUS
+	}
+	a.looksApart = arrivalFirstLook
+	a.scheduleLook(nowUS)
+	a.nextLookUS = min(a.nextLookUS, otherUS)
 }
 
 // scheduleLook makes the table be read next, and the read after that be later.

@@ -137,3 +137,29 @@ func TestAnInterfaceThatVanishesAndReturns(t *testing.T) {
 		t.Errorf("joined: %v", reports)
 	}
 }
+
+// After an access point's restart all stations return within a second: each that arrives makes the table be read
+// sooner, and none makes the others wait.
+func TestManyThatArriveDoNotKeepEachOtherWaiting(t *testing.T) {
+	t.Parallel()
+	c := newCell(t, time.Minute)
+	c.withStations()
+	c.agent.Connected(c.nowUS)
+	c.pass(time.Second)
+	c.withStations(nl80211.Station{MAC: phone1, Associated: true, Authorized: true})
+	const apart = 5 * time.Millisecond
+	for number := range 40 {
+		station := phone1
+		if number > 0 {
+			station[4], station[5] = 99, byte(number)
+		}
+		c.agent.StationEvent(c.nowUS, nl80211.StationEvent{InterfaceIndex: 3, MAC: station})
+		if reports, _ := c.pass(apart); len(reports) > 0 {
+			if after := time.Duration(number+1) * apart; after > 80*time.Millisecond {
+				t.Errorf("reported after %v", after)
+			}
+			return
+		}
+	}
+	t.Error("not reported while others arrive")
+}

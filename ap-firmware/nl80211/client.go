@@ -10,6 +10,8 @@ import (
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/internal/wireless"
 )
 
 // ErrNoInterface means that no wireless interface of this network namespace has the name.
@@ -17,8 +19,7 @@ var ErrNoInterface = errors.New("no such wireless interface")
 
 // Client queries nl80211 of the network namespace that it was made in. It is not safe for concurrent use.
 type Client struct {
-	conn      *genetlink.Conn
-	family    genetlink.Family
+	conn      *wireless.Conn
 	malformed func(error)
 }
 
@@ -48,33 +49,24 @@ func (s Snapshot) Indexes() []uint32 {
 
 // Dial opens a socket. malformed is called with every message that had to be refused.
 func Dial(malformed func(error)) (*Client, error) {
-	conn, err := genetlink.Dial(nil)
+	conn, err := wireless.Dial()
 	if err != nil {
-		return nil, fmt.Errorf("open generic netlink socket: %w", err)
+		return nil, err
 	}
-	client, err := New(conn, malformed)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return client, nil
+	return &Client{conn, malformed}, nil
 }
 
 // New makes a client of a connection, which it closes with Close.
 func New(conn *genetlink.Conn, malformed func(error)) (*Client, error) {
-	family, err := conn.GetFamily("nl80211")
+	opened, err := wireless.New(conn)
 	if err != nil {
-		return nil, fmt.Errorf("find nl80211 in the kernel: %w", err)
+		return nil, err
 	}
-	return &Client{conn: conn, family: family, malformed: malformed}, nil
+	return &Client{opened, malformed}, nil
 }
 
 // Close closes the connection.
-func (c *Client) Close() error {
-	if err := c.conn.Close(); err != nil {
-		return fmt.Errorf("close generic netlink socket: %w", err)
-	}
-	return nil
-}
+func (c *Client) Close() error { return c.conn.Close() }
 
 // Snapshot reads everything about the named interface. Its index is looked up each time: an interface that was removed
 // and created again has another one.
@@ -216,29 +208,7 @@ func ofFrequency(surveys []Survey, frequencyMHz uint32) *Survey {
 	return nil
 }
 
-// dump requests a list and parses each message by itself, so that a malformed one costs no other.
+// dump requests a list. A malformed message costs no other.
 func dump[T any](c *Client, command uint8, interfaceIndex uint32, parse func([]byte) (T, error)) ([]T, error) {
-	request := genetlink.Message{Header: genetlink.Header{Command: command, Version: c.family.Version}}
-	if interfaceIndex != 0 {
-		attributes := netlink.NewAttributeEncoder()
-		attributes.Uint32(unix.NL80211_ATTR_IFINDEX, interfaceIndex)
-		var err error
-		if request.Data, err = attributes.Encode(); err != nil {
-			return nil, fmt.Errorf("encode request: %w", err)
-		}
-	}
-	messages, err := c.conn.Execute(request, c.family.ID, netlink.Request|netlink.Dump)
-	if err != nil {
-		return nil, fmt.Errorf("query the kernel: %w", err)
-	}
-	list := make([]T, 0, len(messages))
-	for _, message := range messages {
-		parsed, err := parse(message.Data)
-		if err != nil {
-			c.malformed(err)
-			continue
-		}
-		list = append(list, parsed)
-	}
-	return list, nil
+	return wireless.Dump(c.conn, command, interfaceIndex, parse, c.malformed)
 }

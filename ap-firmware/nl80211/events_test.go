@@ -16,6 +16,7 @@ import (
 
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/nl80211/nl80211test"
+	"github.com/airbound/airbound/internal/wireless"
 )
 
 func TestParseStationEvent(t *testing.T) {
@@ -76,7 +77,7 @@ func TestFollow(t *testing.T) {
 	)
 	refused := errors.New("not now")
 	refuse := true
-	dial := func() (nl80211.EventSource, error) {
+	dial := func() (wireless.EventSource, error) {
 		if refuse {
 			refuse = false
 			return nil, refused

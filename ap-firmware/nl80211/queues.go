@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 
@@ -37,10 +36,7 @@ func (c *Client) SetQueues(name string, queues []edca.Queue) (interfaceIndex uin
 	if err != nil {
 		return 0, err
 	}
-	request := genetlink.Message{
-		Header: genetlink.Header{Command: unix.NL80211_CMD_SET_WIPHY, Version: c.family.Version}, Data: attributes,
-	}
-	_, err = c.conn.Execute(request, c.family.ID, netlink.Request|netlink.Acknowledge)
+	_, err = c.conn.Execute(unix.NL80211_CMD_SET_WIPHY, attributes, netlink.Acknowledge)
 	switch {
 	case err == nil:
 		return found.Index, nil

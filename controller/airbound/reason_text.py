@@ -74,6 +74,7 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.TOKEN_UNKNOWN: lambda _: "no such token",
     Code.TOKEN_EXPIRED: lambda _: "the token was not used in time",
     Code.TOKEN_USED: lambda r: f"the token was used {_number(r.limit)} times, as often as it may be",
+    Code.TOKEN_OF_ANOTHER_ROLE: lambda r: f"the token is for the role {r.subject}",
     Code.REQUEST_INVALID: lambda r: f"the request for a certificate is not valid: {r.subject}",
     Code.KEY_UNSUITABLE: lambda r: f"the key is {r.subject}: ECDSA P-256 is needed",
     Code.TOO_MANY_CERTIFICATES: lambda r: f"more than {_number(r.limit)} certificates that have not ended",

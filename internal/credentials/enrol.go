@@ -164,7 +164,7 @@ func (d *Device) callEnroll(ctx context.Context, key crypto.Signer) (*set, error
 	}
 	var trailer metadata.MD
 	response, err := airboundv1.NewEnrollmentServiceClient(conn).Enroll(ctx, &airboundv1.EnrollRequest{
-		Token: token.Secret(), Request: request,
+		Token: token.Secret(), Request: request, Role: d.cfg.Role,
 	}, grpc.Trailer(&trailer))
 	authority, trustDomain, pinErr := pinned.verified()
 	err = answered(err, trailer)

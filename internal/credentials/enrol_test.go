@@ -117,8 +117,7 @@ func TestEnrolmentIsRefused(t *testing.T) {
 		},
 		c.Invite(identity.RoleAccessPoint, "roof"): {
 			identity.TokenOfAnotherRole,
-			"enrol: the token is one for the role access-point, not for the role terminal: the certificate in the " +
-				"answer is that of spiffe://test.example/access-point/roof, want spiffe://test.example/terminal/",
+			"enrol: the controller refused: the token is for the role access-point (PermissionDenied)",
 		},
 	} {
 		cfg := config(t, c)
@@ -147,6 +146,43 @@ func TestEnrolmentIsRefused(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		d.stop()
+	}
+}
+
+// A token that was put into the wrong device is still good for the right one.
+func TestATokenForAnotherRoleIsNotUsedUp(t *testing.T) {
+	t.Parallel()
+	c := credentialstest.Start(t, nil)
+	cfg := config(t, c)
+	cfg.Token = c.Invite(identity.RoleAccessPoint, "roof")
+	wrong := start(t, cfg)
+	wrong.awaitError("the token is for the role access-point")
+	wrong.stop()
+	right := config(t, c)
+	right.Role, right.Token = identity.RoleAccessPoint, cfg.Token
+	d := start(t, right)
+	eventually(t, "enrolled", func() bool {
+		return d.lastStatus().ID == "spiffe://test.example/access-point/roof" && d.lastStatus().LastError == ""
+	})
+	if got := c.Counts(); got.Enrolments != 1 || got.RefusedEnrolments != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An older controller does not know what a device needs: its answer is not taken.
+func TestAControllerThatDoesNotLookAtTheRole(t *testing.T) {
+	t.Parallel()
+	c := credentialstest.Start(t, nil)
+	c.Set(func(b *credentialstest.Behaviour) { b.AnyRole = true })
+	cfg := config(t, c)
+	cfg.Token = c.Invite(identity.RoleAccessPoint, "roof")
+	const want = "enrol: the token is one for the role access-point, not for the role terminal: the certificate in " +
+		"the answer is that of spiffe://test.example/access-point/roof, want spiffe://test.example/terminal/"
+	d := start(t, cfg)
+	d.awaitError(want)
+	got := d.lastStatus()
+	if got.ID != "" || got.LastErrorCode != identity.TokenOfAnotherRole || got.LastError != want {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -148,7 +148,12 @@ func start(t *testing.T, cfg credentials.Config) *device {
 			BackoffMax: 20 * time.Millisecond,
 		}, controllerclient.Stream[request, response]{
 			Open: connect, Outgoing: make(chan *request), Handle: func(*response) {},
-			OnState: func(connected bool) { d.connects <- connected },
+			OnState: func(connected bool) {
+				select {
+				case d.connects <- connected:
+				case <-ctx.Done(): // Nobody reads them any more.
+				}
+			},
 		})
 	}()
 	d.stop = func() {

@@ -20,8 +20,9 @@ const (
 )
 
 // Watch is the guard process. It writes to ready that it is one, and everything that restore needs must be there before
-// it is called. It returns when the agent has released it, and when the pipe has ended otherwise and
-// restore has succeeded, or has failed for too long.
+// it is called. It returns when the agent has released it, and when the pipe has ended otherwise and restore has
+// succeeded, or has failed for too long.
+//
 // restore restores what was there before the agent; nowUS is the clock of the deadlines. While the agent lives, restore
 // must leave what the agent needs: one that goes on at this moment may just have begun its next set.
 func Watch(

@@ -6,14 +6,14 @@ package identity
 // here (reason.proto has them all) are taken over as they are.
 type FailureCode string
 
-// Codes of failures. The first three are the controller's.
+// Codes of failures. The first four are the controller's.
 const (
 	TokenUnknown           FailureCode = "TOKEN_UNKNOWN"
 	TokenUsed              FailureCode = "TOKEN_USED"
 	TokenExpired           FailureCode = "TOKEN_EXPIRED"
+	TokenOfAnotherRole     FailureCode = "TOKEN_OF_ANOTHER_ROLE"
 	TokenMalformed         FailureCode = "TOKEN_MALFORMED"  //nolint:gosec // no secret
 	TokenUnreadable        FailureCode = "TOKEN_UNREADABLE" //nolint:gosec // no secret
-	TokenOfAnotherRole     FailureCode = "TOKEN_OF_ANOTHER_ROLE"
 	ControllerNotVerified  FailureCode = "CONTROLLER_NOT_VERIFIED"
 	ControllerNotInToken   FailureCode = "CONTROLLER_NOT_IN_TOKEN"
 	ControllerUnreachable  FailureCode = "CONTROLLER_UNREACHABLE"

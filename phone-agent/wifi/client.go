@@ -9,8 +9,9 @@ import (
 	"slices"
 
 	"github.com/mdlayher/genetlink"
-	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/internal/wireless"
 )
 
 // Link is how the phone is connected to a Wi-Fi network.
@@ -27,40 +28,28 @@ type Link struct {
 var ErrNone = errors.New("no Wi-Fi interface")
 
 // Client queries nl80211 of the network namespace that it was made in. It is not safe for concurrent use.
-type Client struct {
-	conn   *genetlink.Conn
-	family genetlink.Family
-}
+type Client struct{ conn *wireless.Conn }
 
 // Dial opens a socket.
 func Dial() (*Client, error) {
-	conn, err := genetlink.Dial(nil)
+	conn, err := wireless.Dial()
 	if err != nil {
-		return nil, fmt.Errorf("open generic netlink socket: %w", err)
+		return nil, err
 	}
-	client, err := New(conn)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return client, nil
+	return &Client{conn}, nil
 }
 
 // New makes a client of a connection, which it closes with Close.
 func New(conn *genetlink.Conn) (*Client, error) {
-	family, err := conn.GetFamily(unix.NL80211_GENL_NAME)
+	opened, err := wireless.New(conn)
 	if err != nil {
-		return nil, fmt.Errorf("find nl80211 in the kernel: %w", err)
+		return nil, err
 	}
-	return &Client{conn, family}, nil
+	return &Client{opened}, nil
 }
 
 // Close closes the connection.
-func (c *Client) Close() error {
-	if err := c.conn.Close(); err != nil {
-		return fmt.Errorf("close generic netlink socket: %w", err)
-	}
-	return nil
-}
+func (c *Client) Close() error { return c.conn.Close() }
 
 // usual is the name that Android gives to the first interface.
 const usual = "wlan0"
@@ -130,34 +119,12 @@ func (c *Client) linkOf(each Interface) (Link, error) {
 	return link, nil
 }
 
-// dump requests a list and parses each message by itself, so that a malformed one costs no other. It fails if all are.
+// dump requests a list. A malformed message costs no other; it fails if all are.
 func dump[T any](c *Client, command uint8, index uint32, parse func([]byte) (T, error)) ([]T, error) {
-	request := genetlink.Message{Header: genetlink.Header{Command: command, Version: c.family.Version}}
-	// A request for all interfaces has no attributes.
-	if index != 0 {
-		attributes := netlink.NewAttributeEncoder()
-		attributes.Uint32(unix.NL80211_ATTR_IFINDEX, index)
-		var err error
-		if request.Data, err = attributes.Encode(); err != nil {
-			return nil, fmt.Errorf("encode request: %w", err)
-		}
-	}
-	messages, err := c.conn.Execute(request, c.family.ID, netlink.Request|netlink.Dump)
-	if err != nil {
-		return nil, fmt.Errorf("query the kernel: %w", err)
-	}
-	list := make([]T, 0, len(messages))
 	var refused error
-	for _, message := range messages {
-		parsed, err := parse(message.Data)
-		if err != nil {
-			refused = err
-			continue
-		}
-		list = append(list, parsed)
+	list, err := wireless.Dump(c.conn, command, index, parse, func(err error) { refused = err })
+	if err == nil && len(list) == 0 {
+		err = refused
 	}
-	if len(list) > 0 {
-		refused = nil
-	}
-	return list, refused
+	return list, err
 }

@@ -48,8 +48,8 @@ func guardArguments(options runOptions, interfaceName, agentName string) []strin
 }
 
 // guardCommand reads from the pipe that is its standard input, and writes to the one that is its standard output. A
-// signal does not end it: a supervisor that stops the
-// agent sends one to every process of its group, and the agent then ends the guard itself.
+// signal does not end it: a supervisor that stops the agent sends one to every process of its group, and the agent then
+// ends the guard itself.
 func guardCommand(kernel sockets) command.Command {
 	var options guardOptions
 	return command.Command{

@@ -13,6 +13,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/internal/command"
+	"github.com/airbound/airbound/internal/wireless"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -57,11 +58,11 @@ func runCommand(kernel sockets) command.Command {
 type sockets struct {
 	wireless func(malformed func(error)) (*nl80211.Client, error)
 	routing  func(malformed func(error)) (*neighbours.Client, error)
-	events   func() (nl80211.EventSource, error)
+	events   func() (wireless.EventSource, error)
 }
 
 func realKernel() sockets {
-	return sockets{wireless: nl80211.Dial, routing: neighbours.Dial, events: nl80211.DialEvents}
+	return sockets{wireless: nl80211.Dial, routing: neighbours.Dial, events: wireless.DialEvents}
 }
 
 // shared are the sockets that all BSSs of a process share.

@@ -140,7 +140,7 @@ func TestAnAccessPointWhoseTokenIsRefusedShowsWhatToDo(t *testing.T) {
 		text, _ = c.status()
 	}
 	for _, want := range []string{
-		"enrolled     not yet\n", "the token is one for the role terminal, not for the role access-point",
+		"enrolled     not yet\n", "the controller refused: the token is for the role terminal",
 		"to do        `airbound enroll access-point NAME` is for access points, ",
 	} {
 		if !strings.Contains(text, want) {

@@ -17,9 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/internal/wireless/wirelesstest"
 )
-
-var family = genetlink.Family{ID: 0x1b, Name: "nl80211", Version: 1}
 
 // Kernel answers dumps of interfaces, surveys and stations, and sets transmit queues. Its methods are safe for
 // concurrent use.
@@ -78,7 +77,7 @@ func (k *Kernel) Dial() *genetlink.Conn { return dial(k.answer) }
 
 // dial makes a connection whose requests are answered by a function.
 func dial(answer genltest.Func) *genetlink.Conn {
-	return genltest.Dial(genltest.ServeFamily(family, func(
+	return genltest.Dial(genltest.ServeFamily(wirelesstest.Family(), func(
 		request genetlink.Message, header netlink.Message,
 	) ([]genetlink.Message, error) {
 		messages, err := answer(request, header)
@@ -98,7 +97,7 @@ func (a acknowledgement) Error() string { return "kernel: " + syscall.Errno(a).E
 func (k *Kernel) answer(request genetlink.Message, header netlink.Message) ([]genetlink.Message, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if header.Header.Type != netlink.HeaderType(family.ID) {
+	if header.Header.Type != netlink.HeaderType(wirelesstest.Family().ID) {
 		return nil, syscall.ENOENT
 	}
 	if err := k.broken[request.Header.Command]; err != nil {
@@ -121,7 +120,7 @@ func (k *Kernel) answer(request genetlink.Message, header netlink.Message) ([]ge
 	case unix.NL80211_CMD_GET_STATION:
 		messages, err := encodeAll(unix.NL80211_CMD_NEW_STATION, device.Stations, EncodeStation)
 		for _, attributes := range k.garbage {
-			messages = append(messages, message(unix.NL80211_CMD_NEW_STATION, attributes))
+			messages = append(messages, wirelesstest.Message(unix.NL80211_CMD_NEW_STATION, attributes))
 		}
 		return orEOF(messages, err)
 	case unix.NL80211_CMD_GET_SURVEY:
@@ -175,13 +174,9 @@ func encodeAll[T any](command uint8, list []T, encode func(T) ([]byte, error)) (
 		if err != nil {
 			return nil, fmt.Errorf("encode answer: %w", err)
 		}
-		messages = append(messages, message(command, attributes))
+		messages = append(messages, wirelesstest.Message(command, attributes))
 	}
 	return messages, nil
-}
-
-func message(command uint8, attributes []byte) genetlink.Message {
-	return genetlink.Message{Header: genetlink.Header{Command: command, Version: family.Version}, Data: attributes}
 }
 
 // orEOF ends an empty dump as genltest requires it.

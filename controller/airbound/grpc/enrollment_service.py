@@ -53,7 +53,7 @@ class EnrollmentService(enrollment_pb2_grpc.EnrollmentServiceServicer):
             encrypted(context)
             if not self._limits.take(address, self._now_us()):
                 raise _too_many(address_text(address) if address else "", self._limits.per_s)
-            credentials = await self._enrollment.enroll(request.token, request.request)
+            credentials = await self._enrollment.enroll(request.token, request.request, request.role)
         except (RefusedError, StoreError, RecordError) as error:
             await _fail(context, f"enrolment from {principal.name}", error, self._refused)
             raise

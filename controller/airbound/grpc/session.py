@@ -218,6 +218,7 @@ _STATUS = {
             Code.TOKEN_UNKNOWN,
             Code.TOKEN_EXPIRED,
             Code.TOKEN_USED,
+            Code.TOKEN_OF_ANOTHER_ROLE,
         ),
     }.items()
     for code in codes

@@ -143,8 +143,8 @@ class Enrollment:
         await self._store.put(TOKENS, token.secret_sha256(), encoded(record), ttl_ms=ttl_ms)
         return NewToken(token, expires_at_s, await self._valid(identity))
 
-    async def enroll(self, token_text: str, request: bytes) -> Credentials:
-        """A certificate for whom the token was made.
+    async def enroll(self, token_text: str, request: bytes, role: str = "") -> Credentials:
+        """A certificate for whom the token was made, who must have the role unless that is empty.
 
         Raises:
             RefusedError: the token or the request is not good for one.
@@ -160,6 +160,8 @@ class Enrollment:
             if value is None:
                 raise RefusedError(Reason(Code.TOKEN_UNKNOWN))
             record = decoded(TokenRecord, value)
+            if role not in {"", record.role}:  # the device cannot use it, and the token is not used up
+                raise RefusedError(Reason(Code.TOKEN_OF_ANOTHER_ROLE, record.role))
             identity = Identity(record.role, record.name)
             use = self._use_again(record, fingerprint)
             if use is None:

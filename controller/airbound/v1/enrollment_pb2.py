@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x61irbound/v1/enrollment.proto\x12\x0b\x61irbound.v1\"/\n\rEnrollRequest\x12\r\n\x05token\x18\x01 \x01(\t\x12\x0f\n\x07request\x18\x02 \x01(\x0c\"?\n\x0e\x45nrollResponse\x12-\n\x0b\x63redentials\x18\x01 \x01(\x0b\x32\x18.airbound.v1.Credentials\"\x1f\n\x0cRenewRequest\x12\x0f\n\x07request\x18\x01 \x01(\x0c\">\n\rRenewResponse\x12-\n\x0b\x63redentials\x18\x01 \x01(\x0b\x32\x18.airbound.v1.Credentials\"7\n\x0b\x43redentials\x12\x13\n\x0b\x63\x65rtificate\x18\x01 \x01(\x0c\x12\x13\n\x0b\x61uthorities\x18\x02 \x03(\x0c\x32V\n\x11\x45nrollmentService\x12\x41\n\x06\x45nroll\x12\x1a.airbound.v1.EnrollRequest\x1a\x1b.airbound.v1.EnrollResponse2T\n\x12\x43\x65rtificateService\x12>\n\x05Renew\x12\x19.airbound.v1.RenewRequest\x1a\x1a.airbound.v1.RenewResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x61irbound/v1/enrollment.proto\x12\x0b\x61irbound.v1\"=\n\rEnrollRequest\x12\r\n\x05token\x18\x01 \x01(\t\x12\x0f\n\x07request\x18\x02 \x01(\x0c\x12\x0c\n\x04role\x18\x03 \x01(\t\"?\n\x0e\x45nrollResponse\x12-\n\x0b\x63redentials\x18\x01 \x01(\x0b\x32\x18.airbound.v1.Credentials\"\x1f\n\x0cRenewRequest\x12\x0f\n\x07request\x18\x01 \x01(\x0c\">\n\rRenewResponse\x12-\n\x0b\x63redentials\x18\x01 \x01(\x0b\x32\x18.airbound.v1.Credentials\"7\n\x0b\x43redentials\x12\x13\n\x0b\x63\x65rtificate\x18\x01 \x01(\x0c\x12\x13\n\x0b\x61uthorities\x18\x02 \x03(\x0c\x32V\n\x11\x45nrollmentService\x12\x41\n\x06\x45nroll\x12\x1a.airbound.v1.EnrollRequest\x1a\x1b.airbound.v1.EnrollResponse2T\n\x12\x43\x65rtificateService\x12>\n\x05Renew\x12\x19.airbound.v1.RenewRequest\x1a\x1a.airbound.v1.RenewResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,17 +33,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1'
   _globals['_ENROLLREQUEST']._serialized_start=45
-  _globals['_ENROLLREQUEST']._serialized_end=92
-  _globals['_ENROLLRESPONSE']._serialized_start=94
-  _globals['_ENROLLRESPONSE']._serialized_end=157
-  _globals['_RENEWREQUEST']._serialized_start=159
-  _globals['_RENEWREQUEST']._serialized_end=190
-  _globals['_RENEWRESPONSE']._serialized_start=192
-  _globals['_RENEWRESPONSE']._serialized_end=254
-  _globals['_CREDENTIALS']._serialized_start=256
-  _globals['_CREDENTIALS']._serialized_end=311
-  _globals['_ENROLLMENTSERVICE']._serialized_start=313
-  _globals['_ENROLLMENTSERVICE']._serialized_end=399
-  _globals['_CERTIFICATESERVICE']._serialized_start=401
-  _globals['_CERTIFICATESERVICE']._serialized_end=485
+  _globals['_ENROLLREQUEST']._serialized_end=106
+  _globals['_ENROLLRESPONSE']._serialized_start=108
+  _globals['_ENROLLRESPONSE']._serialized_end=171
+  _globals['_RENEWREQUEST']._serialized_start=173
+  _globals['_RENEWREQUEST']._serialized_end=204
+  _globals['_RENEWRESPONSE']._serialized_start=206
+  _globals['_RENEWRESPONSE']._serialized_end=268
+  _globals['_CREDENTIALS']._serialized_start=270
+  _globals['_CREDENTIALS']._serialized_end=325
+  _globals['_ENROLLMENTSERVICE']._serialized_start=327
+  _globals['_ENROLLMENTSERVICE']._serialized_end=413
+  _globals['_CERTIFICATESERVICE']._serialized_start=415
+  _globals['_CERTIFICATESERVICE']._serialized_end=499
 # @@protoc_insertion_point(module_scope)

@@ -7,12 +7,14 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class EnrollRequest(_message.Message):
-    __slots__ = ("token", "request")
+    __slots__ = ("token", "request", "role")
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     REQUEST_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
     token: str
     request: bytes
-    def __init__(self, token: _Optional[str] = ..., request: _Optional[bytes] = ...) -> None: ...
+    role: str
+    def __init__(self, token: _Optional[str] = ..., request: _Optional[bytes] = ..., role: _Optional[str] = ...) -> None: ...
 
 class EnrollResponse(_message.Message):
     __slots__ = ("credentials",)

@@ -71,6 +71,7 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_TOO_MANY_CERTIFICATES: _ClassVar[ReasonCode]
     REASON_CODE_TOO_MANY_ENROLLMENTS: _ClassVar[ReasonCode]
     REASON_CODE_CANNOT_SIGN: _ClassVar[ReasonCode]
+    REASON_CODE_TOKEN_OF_ANOTHER_ROLE: _ClassVar[ReasonCode]
 REASON_CODE_UNSPECIFIED: ReasonCode
 REASON_CODE_CELL_UNKNOWN: ReasonCode
 REASON_CODE_CELL_LEARNING: ReasonCode
@@ -135,6 +136,7 @@ REASON_CODE_KEY_UNSUITABLE: ReasonCode
 REASON_CODE_TOO_MANY_CERTIFICATES: ReasonCode
 REASON_CODE_TOO_MANY_ENROLLMENTS: ReasonCode
 REASON_CODE_CANNOT_SIGN: ReasonCode
+REASON_CODE_TOKEN_OF_ANOTHER_ROLE: ReasonCode
 
 class Reason(_message.Message):
     __slots__ = ("code", "subject", "before", "after", "limit")

@@ -56,10 +56,11 @@ class World:
     async def token(self, name: str = "phone-1", role: str = "terminal", **more: int) -> str:
         return str((await self.admin.IssueToken(pki_pb2.IssueTokenRequest(role=role, name=name, **more))).token)
 
-    async def enroll(self, token: str, octets: bytes) -> enrollment_pb2.Credentials:
+    async def enroll(self, token: str, octets: bytes, role: str = "") -> enrollment_pb2.Credentials:
         async with channel(self.live.running.enrollment, nobody(self.site.authority)) as to:
             stub: Any = enrollment_pb2_grpc.EnrollmentServiceStub(to)
-            answer = await stub.Enroll(enrollment_pb2.EnrollRequest(token=token, request=octets), timeout=WAIT_S)
+            message = enrollment_pb2.EnrollRequest(token=token, request=octets, role=role)
+            answer = await stub.Enroll(message, timeout=WAIT_S)
             credentials: enrollment_pb2.Credentials = answer.credentials
             return credentials
 
@@ -73,9 +74,9 @@ class World:
             credentials: enrollment_pb2.Credentials = answer.credentials
             return credentials
 
-    async def refusal(self, token: str, octets: bytes) -> tuple[grpc.StatusCode, str]:
+    async def refusal(self, token: str, octets: bytes, role: str = "") -> tuple[grpc.StatusCode, str]:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await self.enroll(token, octets)
+            await self.enroll(token, octets, role)
         return caught.value.code(), reason_of(caught.value)
 
 
@@ -137,6 +138,14 @@ async def test_tokens_that_are_not_good(world: World) -> None:
     for unknown in (other, "", "x" * 5000):
         assert await world.refusal(unknown, csr(KEYS[0])) == (grpc.StatusCode.PERMISSION_DENIED, "TOKEN_UNKNOWN")
     assert (world.refused(Code.TOKEN_EXPIRED), world.refused(Code.TOKEN_UNKNOWN)) == (1, 3)
+
+
+async def test_a_token_for_another_role(world: World) -> None:
+    token = await world.token()
+    expected = (grpc.StatusCode.PERMISSION_DENIED, "TOKEN_OF_ANOTHER_ROLE")
+    assert await world.refusal(token, csr(KEYS[0]), "access-point") == expected
+    assert world.refused(Code.TOKEN_OF_ANOTHER_ROLE) == 1
+    await world.enroll(token, csr(KEYS[0]), "terminal")  # the token was not used
 
 
 async def test_requests_that_are_not_good(world: World) -> None:

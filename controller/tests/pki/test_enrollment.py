@@ -58,8 +58,8 @@ class Replica:
     async def token(self, identity: Identity = PHONE, uses: int = 1, lifetime_s: int = DAY_S) -> str:
         return (await self.enrollment.new_token(identity, uses, lifetime_s)).token.text()
 
-    async def enroll(self, token: str, key: ec.EllipticCurvePrivateKey | None = None) -> Certificate:
-        credentials = await self.enrollment.enroll(token, csr(key or new_key()))
+    async def enroll(self, token: str, key: ec.EllipticCurvePrivateKey | None = None, role: str = "") -> Certificate:
+        credentials = await self.enrollment.enroll(token, csr(key or new_key()), role)
         return self.enrollment.issued(credentials)
 
     async def renew(self, certificate: Certificate) -> Certificate:
@@ -162,6 +162,19 @@ async def test_an_answer_is_given_again_after_the_authority_was_replaced(site: R
     signer, other = (x509.load_der_x509_certificate(der) for der in again.authorities)
     assert (signer, other) == (world.authority.certificate, after.certificate)
     assert (await site.enroll(await site.token())).identity == PHONE
+
+
+async def test_a_token_for_another_role_is_refused_and_not_used_up(site: Replica, world: World) -> None:
+    token, key = await site.token(lifetime_s=60), new_key()
+    for role in ("access-point", "operator", "no role"):
+        await refused(site.enroll(token, key, role), Code.TOKEN_OF_ANOTHER_ROLE)
+    assert await site.enrollment.enrolled() == []
+    made = await site.enroll(token, key, "terminal")
+    assert made.identity == PHONE
+    await refused(site.enroll(token, key, "access-point"), Code.TOKEN_OF_ANOTHER_ROLE)  # nor a lost answer
+    assert await site.enroll(token, key) == made  # by an agent that names none
+    world.now_s += 60
+    await refused(site.enroll(token, role="access-point"), Code.TOKEN_OF_ANOTHER_ROLE)
 
 
 async def test_a_token_that_is_over_unknown_or_none(site: Replica, world: World) -> None:

@@ -58,6 +58,8 @@ type Behaviour struct {
 	LoseAnswers int
 	// RefuseRenewal, unless nil, is the answer to renewals.
 	RefuseRenewal error
+	// AnyRole makes it an older controller: a token is good whatever role the request names.
+	AnyRole bool
 }
 
 // Counts are what has happened so far.
@@ -161,6 +163,9 @@ func (c *Controller) Enroll(
 	known, found := c.tokens[request.GetToken()]
 	if !found {
 		return nil, c.refuse(ctx, "TOKEN_UNKNOWN", "the token is unknown")
+	}
+	if role := request.GetRole(); role != "" && role != known.role && !c.AnyRole {
+		return nil, c.refuse(ctx, "TOKEN_OF_ANOTHER_ROLE", "the token is for the role "+known.role)
 	}
 	if known.usedBy != nil && !bytes.Equal(known.usedBy, asked.RawSubjectPublicKeyInfo) {
 		return nil, c.refuse(ctx, "TOKEN_USED", "the token was used")

@@ -114,3 +114,5 @@ is_alive "$AGENT_PID" || rm -rf "${RUN:?}"/*
 start=
 ! command -v setsid >/dev/null || start=setsid
 $start sh "$MODDIR/service.sh" loop </dev/null >/dev/null 2>&1 &
+# Written here as well: a start or a stop right after this one must find it before it has run.
+echo $! >"$LOOP_PID"

@@ -247,7 +247,7 @@ def test_an_agent_that_cannot_start(simulated: Phone, package: Path) -> None:
     assert "airbound: the agent ended with code 2\n" in log.with_name("log.1").read_text(encoding="utf-8")
     assert len(log.with_name("log.1").read_text(encoding="utf-8").splitlines()) == 6
     assert not (stale / "state.json").exists()
-    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert stat.S_IMODE(log.with_name("log.1").stat().st_mode) == 0o600  # `log` is missing until its first line
     assert "it runs already" in simulated.run("sh /data/adb/modules/airbound/service.sh")
     assert "airbound COMMAND, as root" in simulated.run("/data/adb/modules/airbound/airbound")
     simulated.run("/data/adb/modules/airbound/airbound stop")
@@ -258,6 +258,21 @@ def test_an_agent_that_cannot_start(simulated: Phone, package: Path) -> None:
     eventually(lambda: "airbound" not in simulated.run("ps"))
     simulated.run("sh /data/adb/modules/airbound/uninstall.sh")
     assert not simulated.file("/data/adb/airbound").exists()
+
+
+@NEEDS_ROOT
+def test_a_second_start_and_a_stop_at_once(simulated: Phone, package: Path) -> None:
+    """What the first start began may not have run yet."""
+    simulated.boot()
+    simulated.install(package)
+    setsid = simulated.file("/system/bin/setsid")
+    setsid.unlink()
+    setsid.write_text('#!/system/bin/sh\nsleep 2\nexec /system/bin/busybox setsid "$@"\n', encoding="utf-8")
+    setsid.chmod(0o755)
+    airbound = "/data/adb/modules_update/airbound/airbound"
+    assert simulated.run(f"{airbound} start; {airbound} start") == "airbound: it runs already\n"
+    simulated.run(f"{airbound} stop")
+    assert "airbound" not in simulated.run("ps").replace("sh -c ps", "")
 
 
 @NEEDS_ROOT

@@ -13,6 +13,7 @@ import (
 
 	"github.com/airbound/airbound/internal/controllerclient"
 	"github.com/airbound/airbound/internal/credentials"
+	"github.com/airbound/airbound/internal/wireless"
 	"github.com/airbound/airbound/phone-agent/agent"
 	"github.com/airbound/airbound/phone-agent/wifi"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -88,7 +89,7 @@ func (c *connection) start(
 	c.link = link
 	if options.looksForLinks() {
 		c.links.Go(func() {
-			wifi.Follow(c.ctx, wifi.DialEvents, func() {
+			wifi.Follow(c.ctx, wireless.DialEvents, func() {
 				now := c.currentLink(options, logger)
 				c.post(func(nowUS int64) { phone.LinkChanged(nowUS, now) })
 			}, logger)

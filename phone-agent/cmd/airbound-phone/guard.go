@@ -24,8 +24,8 @@ func (p places) guardArguments() []string {
 }
 
 // guardCommand reads from the pipe that is its standard input, and writes to the one that is its standard output. A
-// signal does not end it: a supervisor that stops the
-// agent sends one to every process of its group, and the agent then ends the guard itself.
+// signal does not end it: a supervisor that stops the agent sends one to every process of its group, and the agent then
+// ends the guard itself.
 func guardCommand() command.Command {
 	var where places
 	return command.Command{

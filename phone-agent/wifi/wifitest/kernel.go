@@ -5,10 +5,8 @@ package wifitest
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"sync"
 	"syscall"
@@ -18,10 +16,10 @@ import (
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/airbound/airbound/internal/wireless"
+	"github.com/airbound/airbound/internal/wireless/wirelesstest"
 	"github.com/airbound/airbound/phone-agent/wifi"
 )
-
-var family = genetlink.Family{ID: 0x1b, Name: unix.NL80211_GENL_NAME, Version: 1}
 
 // Device is an interface with the entries of its station table.
 type Device struct {
@@ -48,8 +46,7 @@ const Associated = 1<<unix.NL80211_STA_FLAG_AUTHENTICATED | 1<<unix.NL80211_STA_
 type Kernel struct {
 	mu      sync.Mutex
 	devices []Device
-	sources []*source
-	dialled int
+	events  wirelesstest.Events
 }
 
 // Set replaces all devices.
@@ -60,12 +57,14 @@ func (k *Kernel) Set(devices ...Device) {
 }
 
 // Dial connects to the kernel.
-func (k *Kernel) Dial() *genetlink.Conn { return genltest.Dial(genltest.ServeFamily(family, k.answer)) }
+func (k *Kernel) Dial() *genetlink.Conn {
+	return genltest.Dial(genltest.ServeFamily(wirelesstest.Family(), k.answer))
+}
 
 func (k *Kernel) answer(request genetlink.Message, header netlink.Message) ([]genetlink.Message, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if header.Header.Type != netlink.HeaderType(family.ID) {
+	if header.Header.Type != netlink.HeaderType(wirelesstest.Family().ID) {
 		return nil, syscall.ENOENT
 	}
 	if wanted := netlink.Request | netlink.Dump; header.Header.Flags&wanted != wanted {
@@ -94,7 +93,7 @@ func (k *Kernel) answer(request genetlink.Message, header netlink.Message) ([]ge
 		}
 		messages, err := encodeAll(unix.NL80211_CMD_NEW_STATION, k.devices[i].Peers, EncodePeer)
 		if k.devices[i].Garbage {
-			return append(messages, message(unix.NL80211_CMD_NEW_STATION, []byte{1, 2, 3})), nil
+			return append(messages, wirelesstest.Message(unix.NL80211_CMD_NEW_STATION, []byte{1, 2, 3})), nil
 		}
 		return messages, err
 	default:
@@ -105,16 +104,12 @@ func (k *Kernel) answer(request genetlink.Message, header netlink.Message) ([]ge
 func encodeAll[T any](command uint8, list []T, encode func(T) []byte) ([]genetlink.Message, error) {
 	messages := make([]genetlink.Message, len(list))
 	for i, each := range list {
-		messages[i] = message(command, encode(each))
+		messages[i] = wirelesstest.Message(command, encode(each))
 	}
 	if len(messages) == 0 {
 		return nil, io.EOF // This is how genltest wants an empty dump.
 	}
 	return messages, nil
-}
-
-func message(command uint8, attributes []byte) genetlink.Message {
-	return genetlink.Message{Header: genetlink.Header{Command: command, Version: family.Version}, Data: attributes}
 }
 
 func encoded(encode func(*netlink.AttributeEncoder)) []byte {
@@ -164,73 +159,18 @@ func EncodePeer(peer Peer) []byte {
 }
 
 // DialEvents opens a socket for events.
-func (k *Kernel) DialEvents() (wifi.EventSource, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	opened := &source{received: make(chan received, 100), closed: make(chan struct{})}
-	k.sources = append(k.sources, opened)
-	k.dialled++
-	return opened, nil
-}
+func (k *Kernel) DialEvents() (wireless.EventSource, error) { return k.events.Dial() }
 
-// Dialled counts the sockets so far.
-func (k *Kernel) Dialled() int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.dialled
-}
+// Dialled counts the sockets for events so far.
+func (k *Kernel) Dialled() int { return k.events.Dialled() }
 
 // Send sends an event of the group "mlme" about an interface, to sockets that are open.
 func (k *Kernel) Send(command uint8, index uint32) {
-	k.deliver(received{message: message(command, encoded(func(out *netlink.AttributeEncoder) {
+	k.events.Send(command, encoded(func(out *netlink.AttributeEncoder) {
 		out.Uint32(unix.NL80211_ATTR_WIPHY, 0)
 		out.Uint32(unix.NL80211_ATTR_IFINDEX, index)
-	}))})
+	}))
 }
 
-// Fail makes every socket fail; each must be closed and another opened.
-func (k *Kernel) Fail(err error) { k.deliver(received{err: err}) }
-
-func (k *Kernel) deliver(each received) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, opened := range k.sources {
-		select {
-		case opened.received <- each:
-		default: // Full, or closed.
-		}
-	}
-}
-
-type received struct {
-	message genetlink.Message
-	err     error
-}
-
-type source struct {
-	received chan received
-	closed   chan struct{}
-}
-
-// Receive implements wifi.EventSource.
-func (s *source) Receive() ([]genetlink.Message, []netlink.Message, error) {
-	select {
-	case each := <-s.received:
-		return []genetlink.Message{each.message}, nil, each.err
-	case <-s.closed:
-		return nil, nil, net.ErrClosed
-	}
-}
-
-var errClosedTwice = errors.New("closed twice")
-
-// Close implements wifi.EventSource.
-func (s *source) Close() error {
-	select {
-	case <-s.closed:
-		return errClosedTwice
-	default:
-		close(s.closed)
-		return nil
-	}
-}
+// Fail makes every socket for events fail; each must be closed and another opened.
+func (k *Kernel) Fail(err error) { k.events.Fail(err) }

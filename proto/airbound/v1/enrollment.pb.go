@@ -33,7 +33,10 @@ type EnrollRequest struct {
 	// authority's certificate (DER).
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	// PKCS#10, DER. Key: ECDSA P-256. (gRPC's BoringSSL takes no client certificate with an Ed25519 key.)
-	Request       []byte `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	Request []byte `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	// What the device needs a certificate for, as in certificates: access-point, terminal, operator, switch. A token for
+	// another role is refused, and not used up. Empty: whatever the token is for.
+	Role          string `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -80,6 +83,13 @@ func (x *EnrollRequest) GetRequest() []byte {
 		return x.Request
 	}
 	return nil
+}
+
+func (x *EnrollRequest) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
 }
 
 type EnrollResponse struct {
@@ -274,10 +284,11 @@ var File_airbound_v1_enrollment_proto protoreflect.FileDescriptor
 
 const file_airbound_v1_enrollment_proto_rawDesc = "" +
 	"\n" +
-	"\x1cairbound/v1/enrollment.proto\x12\vairbound.v1\"?\n" +
+	"\x1cairbound/v1/enrollment.proto\x12\vairbound.v1\"S\n" +
 	"\rEnrollRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x18\n" +
-	"\arequest\x18\x02 \x01(\fR\arequest\"L\n" +
+	"\arequest\x18\x02 \x01(\fR\arequest\x12\x12\n" +
+	"\x04role\x18\x03 \x01(\tR\x04role\"L\n" +
 	"\x0eEnrollResponse\x12:\n" +
 	"\vcredentials\x18\x01 \x01(\v2\x18.airbound.v1.CredentialsR\vcredentials\"(\n" +
 	"\fRenewRequest\x12\x18\n" +

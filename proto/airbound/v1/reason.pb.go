@@ -158,6 +158,8 @@ const (
 	ReasonCode_REASON_CODE_TOO_MANY_ENROLLMENTS ReasonCode = 122
 	// This controller does not have the key of the authority; another one may.
 	ReasonCode_REASON_CODE_CANNOT_SIGN ReasonCode = 123
+	// The token is for another role than the device's; it was not used. subject: the token's role.
+	ReasonCode_REASON_CODE_TOKEN_OF_ANOTHER_ROLE ReasonCode = 124
 )
 
 // Enum value maps for ReasonCode.
@@ -227,6 +229,7 @@ var (
 		121: "REASON_CODE_TOO_MANY_CERTIFICATES",
 		122: "REASON_CODE_TOO_MANY_ENROLLMENTS",
 		123: "REASON_CODE_CANNOT_SIGN",
+		124: "REASON_CODE_TOKEN_OF_ANOTHER_ROLE",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":           0,
@@ -293,6 +296,7 @@ var (
 		"REASON_CODE_TOO_MANY_CERTIFICATES": 121,
 		"REASON_CODE_TOO_MANY_ENROLLMENTS":  122,
 		"REASON_CODE_CANNOT_SIGN":           123,
+		"REASON_CODE_TOKEN_OF_ANOTHER_ROLE": 124,
 	}
 )
 
@@ -415,7 +419,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\x97\x0f\n" +
+	"\x06_limit*\xbe\x0f\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -481,7 +485,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x1aREASON_CODE_KEY_UNSUITABLE\x10x\x12%\n" +
 	"!REASON_CODE_TOO_MANY_CERTIFICATES\x10y\x12$\n" +
 	" REASON_CODE_TOO_MANY_ENROLLMENTS\x10z\x12\x1b\n" +
-	"\x17REASON_CODE_CANNOT_SIGN\x10{B;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
+	"\x17REASON_CODE_CANNOT_SIGN\x10{\x12%\n" +
+	"!REASON_CODE_TOKEN_OF_ANOTHER_ROLE\x10|B;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
 var (
 	file_airbound_v1_reason_proto_rawDescOnce sync.Once
