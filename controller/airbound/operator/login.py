@@ -47,7 +47,7 @@ def by_token(to: TlsFiles, token_text: str, endpoint: str, timeout_s: float, *, 
     options = [("grpc.enable_http_proxy", 0), ("grpc.ssl_target_name_override", server_name(trust_domain))]
     with grpc.secure_channel(endpoint, grpc.ssl_channel_credentials(pem), options=options) as channel:
         stub: Any = enrollment_pb2_grpc.EnrollmentServiceStub(channel)
-        request = enrollment_pb2.EnrollRequest(token=token.text(), request=_request(key))
+        request = enrollment_pb2.EnrollRequest(token=token.text(), request=_request(key), role="operator")
         try:
             credentials = stub.Enroll(request, timeout=timeout_s).credentials
         except grpc.RpcError as error:

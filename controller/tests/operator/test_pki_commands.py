@@ -346,6 +346,14 @@ async def test_a_token_from_standard_input(world: World, monkeypatch: pytest.Mon
     assert (await world.run("login", "--token", "-", *to, at=False))[0] == 0
 
 
+async def test_a_phones_token_is_of_no_use_to_an_operator_and_is_not_used_up(world: World) -> None:
+    token = str((await world.json("enroll", "terminal", "phone-1"))["token"])
+    to = ("--enroll", world.live.running.enrollment, "--tls-dir", str(world.tmp_path / "carol"))
+    for _ in range(2):
+        code, _, err = await world.run("login", "--token", token, *to, at=False)
+        assert (code, "terminal" in err, "permission_denied" in err) == (1, True, True), err
+
+
 async def test_a_server_that_the_token_is_not_for(world: World, tmp_path: Path) -> None:
     """Nothing is sent to it: neither the token nor a request."""
     other = EnrollmentToken.new(bytes(32)).text()
