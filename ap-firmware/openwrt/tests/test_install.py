@@ -134,6 +134,7 @@ def test_a_token_of_roots_file_is_copied_for_the_agents_user(installed: AccessPo
         ("option credentials_dir '/etc/'", "a directory of its own"),
         ("option credentials_dir '/etc/x/../..'", "a directory of its own"),
         ("option credentials_dir 'etc/airbound'", "a directory of its own"),
+        ("option credentials_dir '/etc/config'", "has files of others"),
     ],
 )
 def test_a_wrong_value_is_logged_and_nothing_runs(installed: AccessPoint, line: str, complaint: str) -> None:
