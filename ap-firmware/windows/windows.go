@@ -51,6 +51,14 @@ func (k FlowKey) Remote() netip.Addr {
 // Half is the round trip from the access point to one side; zeros without a sample.
 type Half struct{ SRTTUS, MinUS uint32 }
 
+// Observation is what the kernel has counted.
+type Observation struct {
+	Connections, ConnectionsMax int
+	// EvictedTotal is how many connections it forgot to make room for others, LimitedTotal how many segments had their
+	// window lowered.
+	EvictedTotal, LimitedTotal uint64
+}
+
 // Flow is what the kernel's program knows of a connection. Times are CLOCK_MONOTONIC, 0 for never.
 type Flow struct {
 	Key FlowKey

@@ -66,7 +66,7 @@ type Kernel struct {
 
 	table        *windows.Table
 	observedUS   int64
-	observation  Observation
+	observation  windows.Observation
 	keys         []clampFlowKey
 	values       []clampFlow
 	flows        []windows.Flow
@@ -78,12 +78,6 @@ type bss struct {
 	limits   []windows.Limit
 	updated  uint64
 	attached map[uint32]attachment
-}
-
-// Observation is what the kernel has counted.
-type Observation struct {
-	Connections, ConnectionsMax int
-	EvictedTotal, LimitedTotal  uint64
 }
 
 // Load loads the programs; nothing is attached. The error says what the kernel lacks.

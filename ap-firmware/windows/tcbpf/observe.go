@@ -24,7 +24,7 @@ const (
 )
 
 // Observe reads the kernel's table, unless it was read a moment ago. nowUS is CLOCK_MONOTONIC.
-func (k *Kernel) Observe(nowUS int64) (Observation, error) {
+func (k *Kernel) Observe(nowUS int64) (windows.Observation, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if k.observedUS != 0 && nowUS-k.observedUS < observedForUS {
@@ -32,10 +32,10 @@ func (k *Kernel) Observe(nowUS int64) (Observation, error) {
 	}
 	counts, err := k.counters()
 	if err != nil {
-		return Observation{}, err
+		return windows.Observation{}, err
 	}
 	if err := k.readFlows(); err != nil {
-		return Observation{}, fmt.Errorf("read the table of connections: %w", err)
+		return windows.Observation{}, fmt.Errorf("read the table of connections: %w", err)
 	}
 	for _, key := range k.table.Observe(uint64(max(0, nowUS))*nsPerUS, counts.Created, k.flows) {
 		if k.deleteEnded(key) {
@@ -43,7 +43,7 @@ func (k *Kernel) Observe(nowUS int64) (Observation, error) {
 		}
 	}
 	k.observedUS = nowUS
-	k.observation = Observation{
+	k.observation = windows.Observation{
 		Connections: len(k.flows), ConnectionsMax: int(k.objects.AirboundFlows.MaxEntries()),
 		EvictedTotal: k.table.EvictedTotal(), LimitedTotal: counts.LimitedSegments,
 	}
