@@ -45,10 +45,9 @@ type clampFlow struct {
 	Epoch        uint32
 	StampDown    uint32
 	Pad          uint32
-	Mss          uint16
+	Mss          [2]uint16
 	Flags        [2]uint8
 	Shift        [2]uint8
-	Pad2         [2]uint8
 }
 
 type clampFlowKey struct {
@@ -81,7 +80,7 @@ type clampState struct {
 	DeadlineNs [16]uint64
 	LatestNs   uint64
 	Epoch      uint32
-	Pad        uint32
+	Zero       uint32
 }
 
 // Names of all BPF objects in the ELF.

@@ -111,7 +111,8 @@ func (t *traffic) addFilter(program *ebpf.Program, index, parent uint32, text fi
 	}
 	for _, filter := range there {
 		_, own := parseFilterText(filter.program)
-		if filter.info>>16 == filterPriority && !own {
+		// An entry without a handle is that of the priority itself.
+		if filter.handle != 0 && filter.info>>16 == filterPriority && !own {
 			return fmt.Errorf("something else has a filter with priority %d there", filterPriority)
 		}
 	}

@@ -120,8 +120,16 @@ func flowOf(key *clampFlowKey, value *clampFlow) windows.Flow {
 		SentBytes: value.SentBytes, ReceivedBytes: value.ReceivedBytes,
 		Wired:    windows.Half{SRTTUS: value.Wired.SrttUs, MinUS: value.Wired.MinUs},
 		Air:      windows.Half{SRTTUS: value.Air.SrttUs, MinUS: value.Air.MinUs},
-		MSSBytes: value.Mss, Ended: hasEnded(value), Scaled: either&hadAnswer != 0 && both&hadMPTCP == 0,
+		MSSBytes: lesserMSS(value.Mss), Ended: hasEnded(value), Scaled: either&hadAnswer != 0 && both&hadMPTCP == 0,
 	}
+}
+
+// lesserMSS is 0 if neither side has named one.
+func lesserMSS(mss [2]uint16) uint16 {
+	if mss[up] == 0 || mss[down] == 0 {
+		return mss[up] | mss[down]
+	}
+	return min(mss[up], mss[down])
 }
 
 func hasEnded(flow *clampFlow) bool {

@@ -86,7 +86,7 @@ enum { /* Ethernet, IP and TCP */
 	NS_PER_US = 1000,
 	RTT_MAX_US = 60000000,
 	/* Of a connection in a time in which it was not followed. */
-	UNSEEN_MAX_BYTES = 1 << 26,
+	UNSEEN_MAX_BYTES = 1 << 28,
 };
 
 #define UNSEEN_MAX_NS 60000000000ULL
@@ -133,11 +133,11 @@ struct flow {
 	__u32 epoch;
 	__u32 stamp_down;
 	__u32 pad;
-	__u16 mss; /* 0: not known */
+	/* Of the side that sends in a direction: what it can receive. 0: not known. */
+	__u16 mss[2];
 	/* Each is written by the program of its direction alone, but in the handshake. */
 	__u8 flags[2];
 	__u8 shift[2];
-	__u8 pad2[2];
 };
 
 struct limit_key {
@@ -160,7 +160,8 @@ struct state {
 	__u64 latest_ns;
 	/* Another one whenever connections may have passed without these programs. */
 	__u32 epoch;
-	__u32 pad;
+	/* Is 0, which the verifier does not know: see parse(). */
+	__u32 zero;
 };
 
 struct counters {
@@ -251,12 +252,6 @@ struct segment {
 	__u16 window;
 };
 
-struct syn_options {
-	__u16 mss;
-	__u8 shift;
-	bool mptcp;
-};
-
 /* Whether a is before b: sequence numbers, and time stamps, are of a circle. */
 static __always_inline bool before(__u32 a, __u32 b)
 {
@@ -266,6 +261,11 @@ static __always_inline bool before(__u32 a, __u32 b)
 static __always_inline __u32 larger(__u32 a, __u32 b)
 {
 	return a > b ? a : b;
+}
+
+static __always_inline __u32 smaller(__u32 a, __u32 b)
+{
+	return a < b ? a : b;
 }
 
 static __always_inline struct counters *counters(void)
@@ -349,12 +349,19 @@ static __always_inline __u32 parse_ip(struct __sk_buff *skb, int direction, stru
 	return *end > skb->len ? 0 : tcp_at;
 }
 
-static __always_inline bool parse(struct __sk_buff *skb, int direction, struct segment *s)
+static __always_inline bool parse(struct __sk_buff *skb, const struct state *state, int direction, struct segment *s)
 {
 	__u32 end;
 
+	/*
+	 * The verifier follows each offset that it knows for itself, and so the rest of the program as often as there are
+	 * kinds of headers. A number that it does not know it follows once.
+	 */
 	s->tcp_at = parse_ip(skb, direction, &s->key, &end);
-	if (!s->tcp_at || bpf_skb_load_bytes(skb, s->tcp_at, &s->tcp, sizeof(s->tcp)))
+	if (!s->tcp_at)
+		return 0;
+	s->tcp_at += state->zero;
+	if ( bpf_skb_load_bytes(skb, s->tcp_at, &s->tcp, sizeof(s->tcp)))
 		return 0;
 	s->header = (s->tcp.length >> 4) * 4;
 	if (s->header < TCP_BYTES || s->tcp_at + s->header > end)
@@ -367,50 +374,6 @@ static __always_inline bool parse(struct __sk_buff *skb, int direction, struct s
 	s->window = be16(s->tcp.window);
 	s->seq_after = s->seq + s->payload + !!(s->tcp.flags & SYN) + !!(s->tcp.flags & FIN);
 	return 1;
-}
-
-/*
- * The options of a SYN, as Linux reads them: the rest is not read after one whose length cannot be, and a scale above
- * the largest is the largest.
- */
-static __always_inline void parse_syn(struct __sk_buff *skb, const struct segment *s, struct syn_options *found)
-{
-	__u32 at = s->tcp_at + TCP_BYTES, end = s->tcp_at + s->header;
-	int i;
-
-	found->mss = s->key.family == 4 ? MSS_DEFAULT_IPV4 : MSS_DEFAULT_IPV6;
-	found->shift = NO_SHIFT;
-	found->mptcp = 0;
-#pragma clang loop unroll(disable)
-	for (i = 0; i < OPTIONS_MAX; i++) {
-		__u8 kind, length;
-
-		if (at >= end || bpf_skb_load_bytes(skb, at, &kind, sizeof(kind)) || kind == OPTION_END)
-			return;
-		if (kind == OPTION_NOP) {
-			at++;
-			continue;
-		}
-		if (at + 1 >= end || bpf_skb_load_bytes(skb, at + 1, &length, sizeof(length)))
-			return;
-		if (length < 2 || at + length > end)
-			return;
-		if (kind == OPTION_MSS && length == 4) {
-			__u16 mss = 0;
-
-			bpf_skb_load_bytes(skb, at + 2, &mss, sizeof(mss));
-			if (mss)
-				found->mss = larger(be16(mss), MSS_MIN);
-		} else if (kind == OPTION_WSCALE && length == 3) {
-			__u8 shift = 0;
-
-			bpf_skb_load_bytes(skb, at + 2, &shift, sizeof(shift));
-			found->shift = shift > SHIFT_MAX ? SHIFT_MAX : shift;
-		} else if (kind == OPTION_MPTCP) {
-			found->mptcp = 1;
-		}
-		at += length;
-	}
 }
 
 /* Whether there are time stamps where every common system puts them. */
@@ -489,25 +452,62 @@ static __always_inline struct flow *create(const struct segment *s, const struct
 	return bpf_map_lookup_elem(&airbound_flows, &s->key);
 }
 
+/*
+ * The options of a SYN, as Linux reads them: the rest is not read after one whose length cannot be, and a scale above
+ * the largest is the largest. They are written into the map at once, and this is the last thing that is done with a
+ * packet: of what is kept in registers and on the stack, the verifier would follow each combination, and of what comes
+ * after the loop, each way out of it. Without CAP_PERFMON it follows what a CPU may speculate on as well, and gives up.
+ */
 static __always_inline void learn(struct __sk_buff *skb, struct flow *flow, int direction, const struct segment *s)
 {
-	struct syn_options options;
+	__u32 at = s->tcp_at + TCP_BYTES, end = s->tcp_at + s->header;
+	int i;
 
-	parse_syn(skb, s, &options);
-	flow->isn[direction] = s->seq;
-	flow->shift[direction] = options.shift;
-	if (!flow->mss || options.mss < flow->mss)
-		flow->mss = options.mss;
-	flow->flags[direction] |= HAD_SYN;
-	if (options.mptcp)
-		flow->flags[direction] |= HAD_MPTCP;
-	else
-		flow->flags[direction] &= ~HAD_MPTCP;
+	flow->shift[direction] = NO_SHIFT;
+	flow->mss[direction] = s->key.family == 4 ? MSS_DEFAULT_IPV4 : MSS_DEFAULT_IPV6;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < OPTIONS_MAX; i++) {
+		__u8 kind = 0, length = 0;
+
+		if (at >= end || bpf_skb_load_bytes(skb, at, &kind, sizeof(kind)) || kind == OPTION_END)
+			return;
+		if (kind == OPTION_NOP) {
+			at++;
+			continue;
+		}
+		if (at + 1 >= end || bpf_skb_load_bytes(skb, at + 1, &length, sizeof(length)))
+			return;
+		if (length < 2 || at + length > end)
+			return;
+		if (kind == OPTION_MSS && length == 4) {
+			__u16 mss = 0;
+
+			bpf_skb_load_bytes(skb, at + 2, &mss, sizeof(mss));
+			if (mss)
+				flow->mss[direction] = larger(be16(mss), MSS_MIN);
+		} else if (kind == OPTION_WSCALE && length == 3) {
+			__u8 shift = 0;
+
+			bpf_skb_load_bytes(skb, at + 2, &shift, sizeof(shift));
+			flow->shift[direction] = smaller(shift, SHIFT_MAX);
+		} else if (kind == OPTION_MPTCP) {
+			flow->flags[direction] |= HAD_MPTCP;
+		}
+		at += length;
+	}
 }
 
-/* Returns the connection that a SYN belongs to. */
-static __always_inline struct flow *follow_syn(struct __sk_buff *skb, struct flow *flow, const struct state *state,
-					       int direction, const struct segment *s, __u64 now_ns)
+static __always_inline void begin(struct flow *flow, int direction, const struct segment *s)
+{
+	flow->isn[direction] = s->seq;
+	flow->end[direction] = s->seq;
+	flow->mss[direction] = 0;
+	flow->flags[direction] = (flow->flags[direction] | HAD_SYN) & ~HAD_MPTCP;
+}
+
+/* Returns the connection that a SYN belongs to. *is_news: its options are to be learnt. */
+static __always_inline struct flow *follow_syn(struct flow *flow, const struct state *state, int direction,
+					       const struct segment *s, __u64 now_ns, bool *is_news)
 {
 	bool again = flow && flow->flags[direction] & HAD_SYN && flow->isn[direction] == s->seq;
 	__u32 answered;
@@ -523,8 +523,8 @@ static __always_inline struct flow *follow_syn(struct __sk_buff *skb, struct flo
 			flow = create(s, state, flow, direction, now_ns);
 		if (!flow)
 			return NULL;
-		flow->end[direction] = s->seq;
-		learn(skb, flow, direction, s);
+		begin(flow, direction, s);
+		*is_news = 1;
 		if (direction == DOWN)
 			flow->edge = s->window; /* counts from the station's SYN */
 		return flow;
@@ -536,8 +536,8 @@ static __always_inline struct flow *follow_syn(struct __sk_buff *skb, struct flo
 	if (!(flow->flags[!direction] & HAD_SYN) || !answered || answered > 0xffff)
 		return flow;
 	if (!again) {
-		flow->end[direction] = s->seq;
-		learn(skb, flow, direction, s);
+		begin(flow, direction, s);
+		*is_news = 1;
 		if (direction == UP) {
 			flow->edge += s->seq + 1;
 			flow->flags[DOWN] |= HAS_EDGE;
@@ -572,13 +572,17 @@ static __always_inline __u32 limit_of(const struct flow_key *flow, const struct 
 /* The window field for a limit; it may be larger than the one that is there. */
 static __always_inline __u32 limited(const struct flow *flow, __u32 ack, __u32 limit, __u8 shift)
 {
-	__u32 unit = 1U << shift, least = 2 * (__u32)flow->mss, offered = 0, window = limit >> shift;
+	__u32 unit = 1U << shift, mss = flow->mss[UP], offered = 0, window;
+
+	/* That of the server is not known yet when its SYN is limited. */
+	if (flow->mss[DOWN])
+		mss = smaller(mss, flow->mss[DOWN]);
+	window = larger(limit >> shift, (2 * mss + unit - 1) >> shift);
 
 	if (flow->flags[DOWN] & HAS_EDGE && before(ack, flow->edge))
 		offered = flow->edge - ack;
-	window = larger(window, (least + unit - 1) >> shift);
 	/* See the beginning of the file. */
-	return larger(window, unit <= flow->mss ? (offered + unit - 1) >> shift : offered >> shift);
+	return larger(window, unit <= mss ? (offered + unit - 1) >> shift : offered >> shift);
 }
 
 static __always_inline void limit_window(struct __sk_buff *skb, struct flow *flow, const struct state *state,
@@ -595,7 +599,8 @@ static __always_inline void limit_window(struct __sk_buff *skb, struct flow *flo
 	/* Of a SYN the window is not scaled. */
 	if (!(s->tcp.flags & SYN) && flow->shift[UP] != NO_SHIFT && flow->shift[DOWN] != NO_SHIFT)
 		shift = flow->shift[DOWN] & 0x0f;
-	if (window && (flow->flags[DOWN] & HAS_EDGE || s->tcp.flags & SYN)) {
+	/* A SYN's answer is the first that has an edge; whether it has an option of MPTCP is not known yet. */
+	if (window && (s->tcp.flags & SYN ? !(flow->flags[UP] & HAD_MPTCP) : flow->flags[DOWN] & HAS_EDGE)) {
 		limit = limit_of(&s->key, state, now_ns);
 		if (limit)
 			window = limited(flow, s->ack, limit, shift);
@@ -653,16 +658,17 @@ static __always_inline int follow(struct __sk_buff *skb, int direction)
 	__u32 value, echo;
 	struct flow *flow;
 	__u64 now_ns, waiting;
+	bool is_news = 0;
 	struct state *state;
 	__u32 zero = 0;
 
 	state = bpf_map_lookup_elem(&airbound_state, &zero);
-	if (!state || !parse(skb, direction, &s))
+	if (!state || !parse(skb, state, direction, &s))
 		return CONTINUE;
 	now_ns = bpf_ktime_get_ns();
 	flow = bpf_map_lookup_elem(&airbound_flows, &s.key);
 	if (s.tcp.flags & SYN && !(s.tcp.flags & RST)) {
-		flow = follow_syn(skb, flow, state, direction, &s, now_ns);
+		flow = follow_syn(flow, state, direction, &s, now_ns, &is_news);
 	} else if (!flow && direction == UP && s.tcp.flags & ACK && !(s.tcp.flags & (SYN | RST))) {
 		/* Only a station makes one: what is sent to it by others proves no connection. */
 		flow = create(&s, state, 0, direction, now_ns);
@@ -690,7 +696,7 @@ static __always_inline int follow(struct __sk_buff *skb, int direction)
 			flow->pending_stamp = 0;
 			take_sample(&flow->air, waiting, now_ns);
 		}
-		return CONTINUE;
+		goto out;
 	}
 	flow->received_bytes += s.payload;
 	end_sample(&flow->wired, &s, now_ns);
@@ -705,6 +711,9 @@ static __always_inline int follow(struct __sk_buff *skb, int direction)
 			flow->pending_stamp = pending(value, now_ns);
 	}
 	limit_window(skb, flow, state, &s, now_ns);
+out:
+	if (is_news)
+		learn(skb, flow, direction, &s);
 	return CONTINUE;
 }
 
