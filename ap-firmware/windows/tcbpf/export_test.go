@@ -78,3 +78,6 @@ func (k *Kernel) Age(ns uint64) error {
 	}
 	return entries.Err()
 }
+
+// Program is the text of a BPF filter.
+func (o tcObject) Program() string { return o.program }
