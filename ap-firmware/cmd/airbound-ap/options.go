@@ -92,8 +92,6 @@ type runOptions struct {
 	estimateAirtime bool
 	// windowClamp permits to follow stations' connections and to rewrite the windows of their packets.
 	windowClamp bool
-	// clsact attaches by clsact also where the kernel has TCX; for tests.
-	clsact bool
 	// bridge is the switch that the BSSs are ports of; empty if none is named.
 	bridge  string
 	state   stateOptions

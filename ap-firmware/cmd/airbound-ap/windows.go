@@ -44,7 +44,7 @@ func openWindows(options runOptions, kernel sockets, logger *slog.Logger) (agent
 	}
 	name := rand.Text()
 	loaded, err := kernel.windows(tcbpf.Options{
-		AgentName: name, Clsact: options.clsact, PinPath: pinPath(options, logger),
+		AgentName: name, PinPath: pinPath(options, logger),
 		Guard: guard.New(detachName, "--agent", name), Logger: logger,
 	})
 	if err != nil {
