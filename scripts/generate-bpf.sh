@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Compiles the programs of the phone's back end for stock kernels, phone-agent/apply/ebpf/bpf/, and of the access point,
-# ap-firmware/windows/tcbpf/bpf/, and generates the Go code that loads them. The compiler is Debian 12's clang 14: another
-# one makes other bytes.
+# ap-firmware/windows/tcbpf/bpf/, and generates the Go code that loads them. The compiler is Debian 12's clang 14:
+# another one makes other bytes.
 #   generate-bpf.sh            writes *_bpfel.{go,o} of both, and *_bpfeb.{go,o} of the access point's
 #   generate-bpf.sh --check    writes nothing; fails if what is there is not current
 

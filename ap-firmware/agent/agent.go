@@ -46,7 +46,8 @@ type Config struct {
 	Malformed *sparselog.Counter
 	EDCA      EDCA
 	Windows   Windows
-	// DatapathID returns that of the OpenFlow switch that the BSS is a port of, 0 if there is none; nil if none is named.
+	// DatapathID returns that of the OpenFlow switch that the BSS is a port of, 0 if there is none; nil if none is
+	// named.
 	DatapathID func() uint64
 	Logger     *slog.Logger
 }

@@ -199,7 +199,7 @@ func TestWhyWindowsCannotBeLimited(t *testing.T) {
 		refusal string
 		last    string
 	}{
-		{"lacking", agent.Windows{On: true, Off: "the kernel has no BPF"}, "the kernel has no BPF", "the kernel has no BPF"},
+		{"lacking", agent.Windows{On: true, Off: "no BPF"}, "no BPF", "no BPF"},
 		{"not attached", agent.Windows{On: true, Kernel: gone}, "find wlan0", "find wlan0"},
 		{"failing", agent.Windows{On: true, Kernel: broken}, "", ""},
 	} {

@@ -149,8 +149,8 @@ func TestTextOfWindows(t *testing.T) {
 	state := running()
 	state.Windows = &status.Windows{
 		Generation: 3, Limits: 2, LeaseEndsUS: 104 * second, Reason: "3 active senders", Connections: 12,
-		ConnectionsMax: 4096, ConnectionsEvicted: 1, SegmentsLimited: 1, CommandsRefused: 2, LastRefusal: "generation is 0",
-		SetsApplied: 4, ApplyFailures: 5, LeasesEnded: 6,
+		ConnectionsMax: 4096, ConnectionsEvicted: 1, SegmentsLimited: 1, CommandsRefused: 2,
+		LastRefusal: "generation is 0", SetsApplied: 4, ApplyFailures: 5, LeasesEnded: 6,
 	}
 	const want = `windows      generation 3, 2 limits
 because      3 active senders

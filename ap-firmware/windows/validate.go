@@ -17,8 +17,9 @@ const (
 	// LimitsMax is the most entries of one set: 128 stations with some destinations each.
 	LimitsMax = 1024
 
-	// LeaseMinMS and LeaseMaxMS are the limits of a lease.
+	// LeaseMinMS is the shortest lease.
 	LeaseMinMS = 1_000
+	// LeaseMaxMS is the longest.
 	LeaseMaxMS = 60_000
 )
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package windows is what an access point knows and decides about its stations' TCP connections: which limits of receive
-// windows are in force, and what the connections' packets say about their destinations.
+// Package windows is what an access point knows and decides about its stations' TCP connections: which limits of
+// receive windows are in force, and what the connections' packets say about their destinations.
 //
 // It is pure: commands and the kernel's table come in, limits and messages go out; the time is a parameter. Package
 // tcbpf is its edge.

@@ -133,8 +133,8 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 	flags.BoolVar(&o.estimateAirtime, "estimate-airtime", false,
 		"estimate all airtime, and do not use what the driver has (default: only where it has none)")
 	flags.BoolVar(&o.windowClamp, "window-clamp", false,
-		"follow the TCP connections of stations, and lower the receive windows that they are offered if the controller "+
-			"says so; needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN (default: no packet is looked at)")
+		"follow the TCP connections of stations, and lower the receive windows that they are offered if the "+
+			"controller says so; needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN (default: look at no packet)")
 	flags.StringVar(&o.bridge, "bridge", "", "`INTERFACE` of the Open vSwitch bridge that the BSSs are ports of: its "+
 		"MAC address is reported as the switch's datapath identifier")
 	o.state.register(flags)

@@ -31,8 +31,9 @@ const (
 func runCommand(kernel sockets) command.Command {
 	var options runOptions
 	return command.Command{
-		Name:    "run",
-		Summary: "report, set EDCA parameters and limit windows, until stopped (SIGTERM, SIGINT or SIGHUP); may be left out",
+		Name: "run",
+		Summary: "report, set EDCA parameters and limit windows, until stopped (SIGTERM, SIGINT or SIGHUP); " +
+			"may be left out",
 		Examples: []string{
 			"airbound-ap --controller 192.0.2.1:50051 --token-file /etc/airbound/token",
 			"airbound-ap --controller 192.0.2.1:50051 --interface phy0-ap0 --interface phy1-ap0",

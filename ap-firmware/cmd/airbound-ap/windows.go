@@ -105,8 +105,8 @@ func detachCommand() command.Command {
 	}
 }
 
-// datapathID returns what Open vSwitch has as a bridge's datapath identifier unless it is configured: the MAC address of
-// its local port. It is asked for each report, since the bridge may come later. 0: there is no such interface.
+// datapathID returns what Open vSwitch has as a bridge's datapath identifier unless it is configured: the MAC address
+// of its local port. It is asked for each report, since the bridge may come later. 0: there is no such interface.
 func datapathID(bridge string) uint64 {
 	const bytesOf64Bits, bytesOfMAC = 8, 6
 	found, err := net.InterfaceByName(bridge)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,7 +115,7 @@ func newAir(t *testing.T) *air {
 		runTool(t, "ip", "netns", "add", name)
 		t.Cleanup(func() { runTool(t, "ip", "netns", "del", name) })
 	}
-	runTool(t, "ip", "-n", a.accessPoint, "link", "add", "wlan0", "index", fmt.Sprint(indexOfWLAN0), "type", "veth",
+	runTool(t, "ip", "-n", a.accessPoint, "link", "add", "wlan0", "index", strconv.Itoa(indexOfWLAN0), "type", "veth",
 		"peer", "name", "sta0", "netns", a.station)
 	runTool(t, "ip", "-n", a.station, "link", "set", "sta0", "address", phone1.String())
 	for namespace, name := range map[string]string{a.accessPoint: "wlan0", a.station: "sta0"} {
@@ -298,7 +299,8 @@ func TestTheDatapathIsThatOfTheBridge(t *testing.T) {
 			return err
 		}
 		found, missing = datapathID("wlan0"), datapathID("br-none")
-		if want := "0000" + strings.ReplaceAll(link.HardwareAddr.String(), ":", ""); fmt.Sprintf("%016x", found) != want {
+		want := "0000" + strings.ReplaceAll(link.HardwareAddr.String(), ":", "")
+		if fmt.Sprintf("%016x", found) != want {
 			t.Errorf("%016x and not %s", found, want)
 		}
 		return nil

@@ -69,7 +69,8 @@ func explain(what string, err error) error {
 		if _, refused := errors.AsType[*ebpf.VerifierError](err); refused {
 			return fmt.Errorf("%s: the kernel's verifier refuses it: %w", what, err)
 		}
-		return fmt.Errorf("%s: the kernel does not permit it; the agent needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: %w", what, err)
+		return fmt.Errorf("%s: the kernel does not permit it; "+
+			"the agent needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: %w", what, err)
 	case errors.Is(err, unix.ENOSYS):
 		return fmt.Errorf("%s: the kernel has no BPF: %w", what, err)
 	case errors.Is(err, ebpf.ErrNotSupported):

@@ -46,14 +46,14 @@ type wired struct {
 
 var namespaces atomic.Uint32
 
-func command(t testing.TB, arguments ...string) {
+func command(t *testing.T, arguments ...string) {
 	t.Helper()
 	if out, err := exec.Command(arguments[0], arguments[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", strings.Join(arguments, " "), err, out)
 	}
 }
 
-func newNamespace(t testing.TB, name string) string {
+func newNamespace(t *testing.T, name string) string {
 	t.Helper()
 	name = fmt.Sprintf("%s-%d-%d", name, os.Getpid(), namespaces.Add(1))
 	command(t, "ip", "netns", "add", name)
@@ -88,18 +88,25 @@ func newWired(t *testing.T, delay delays) *wired {
 func (w *wired) cable(namespace, name, port string, delay time.Duration) {
 	w.t.Helper()
 	if delay == 0 {
-		command(w.t, "ip", "-n", namespace, "link", "add", name, "type", "veth", "peer", "name", port, "netns", w.accessPoint)
+		pair(w.t, namespace, name, w.accessPoint, port)
 	} else {
 		w.relayed = true
 		between := newNamespace(w.t, "delay")
-		command(w.t, "ip", "-n", namespace, "link", "add", name, "type", "veth", "peer", "name", "one", "netns", between)
-		command(w.t, "ip", "-n", w.accessPoint, "link", "add", port, "type", "veth", "peer", "name", "two", "netns", between)
+		pair(w.t, namespace, name, between, "one")
+		pair(w.t, w.accessPoint, port, between, "two")
 		command(w.t, "ip", "netns", "exec", between, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
 		command(w.t, "ip", "-n", between, "link", "set", "one", "up")
 		command(w.t, "ip", "-n", between, "link", "set", "two", "up")
 		w.relay(between, delay)
 	}
 	command(w.t, "ip", "-n", w.accessPoint, "link", "set", port, "master", "br0", "up")
+}
+
+// pair makes two interfaces that are the ends of a cable.
+func pair(t *testing.T, namespace, name, otherNamespace, otherName string) {
+	t.Helper()
+	command(t, "ip", "-n", namespace, "link", "add", name, "type", "veth", "peer", "name", otherName, "netns",
+		otherNamespace)
 }
 
 // offloads switches those of every interface.
@@ -124,10 +131,9 @@ func setOffloads(name string, on bool) error {
 	if on {
 		value = 1
 	}
-	for _, what := range []uint32{unix.ETHTOOL_STXCSUM, unix.ETHTOOL_SSG, unix.ETHTOOL_STSO, unix.ETHTOOL_SGSO, unix.ETHTOOL_SGRO} {
-		if !on && what == unix.ETHTOOL_SSG {
-			continue
-		}
+	for _, what := range []uint32{
+		unix.ETHTOOL_STXCSUM, unix.ETHTOOL_STSO, unix.ETHTOOL_SGSO, unix.ETHTOOL_SGRO,
+	} {
 		argument := struct{ command, value uint32 }{what, value}
 		request := struct {
 			name [16]byte

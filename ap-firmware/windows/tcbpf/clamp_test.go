@@ -244,7 +244,8 @@ func TestWhatIsLeftAlone(t *testing.T) {
 	for name, begin := range tests {
 		kernel := load(t)
 		limit(t, kernel, everything(32<<10))
-		c := &connection{t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, station: 1000, server: 9000}
+		frame := packet{local: phone4, remote: server4}
+		c := &connection{t: t, kernel: kernel, frame: frame, station: 1000, server: 9000}
 		begin(c)
 		for range 5 {
 			c.up(packet{flags: ack, window: 1000, payload: mss})
@@ -483,7 +484,7 @@ func TestPortsAreUsedAgain(t *testing.T) {
 func TestAConnectionFromTheWiredSide(t *testing.T) {
 	kernel := load(t)
 	limit(t, kernel, everything(32<<10))
-	c := &connection{t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, station: 1, server: 1, shift: 9}
+	c := &connection{t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, station: 1, server: 1}
 	first := c.fill(packet{flags: syn, window: 1000, options: wscale(9)})
 	first.seq = c.server
 	send(t, kernel, first)

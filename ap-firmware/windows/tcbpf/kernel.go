@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tcbpf follows the TCP connections of an access point's stations, and limits the receive windows that these are
-// offered, with two programs in the kernel at each interface of a BSS: bpf/clamp.c. It is the edge of package windows.
+// Package tcbpf follows the TCP connections of an access point's stations, and limits the receive windows that these
+// are offered, with two programs in the kernel at each interface of a BSS: bpf/clamp.c. It is the edge of package windows.
 package tcbpf
 
 import (
@@ -50,8 +50,8 @@ type Guard interface {
 	Release()
 }
 
-// Kernel is the programs and maps of one agent process, which its BSSs share: a station that moves from one to the other
-// keeps its connections. Its methods are safe for concurrent use. The network namespace is that of the caller's thread.
+// Kernel is the programs and maps of one agent process, which its BSSs share: a station that moves from one to the
+// other keeps its connections. Its methods are safe for concurrent use. The network namespace is that of the caller's thread.
 type Kernel struct {
 	options Options
 	mutex   sync.Mutex

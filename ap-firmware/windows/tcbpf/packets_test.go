@@ -41,24 +41,24 @@ func monotonicUS() int64 {
 	return now.Nano() / 1000
 }
 
-func load(t testing.TB) *tcbpf.Kernel {
-	t.Helper()
+func load(tb testing.TB) *tcbpf.Kernel {
+	tb.Helper()
 	kernel, err := tcbpf.Load(tcbpf.Options{AgentName: "test", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		t.Fatalf("these tests load programs into the kernel; run them as root: %v", err)
+		tb.Fatalf("these tests load programs into the kernel; run them as root: %v", err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := kernel.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return kernel
 }
 
-func limit(t testing.TB, kernel *tcbpf.Kernel, limits ...windows.Limit) {
-	t.Helper()
+func limit(tb testing.TB, kernel *tcbpf.Kernel, limits ...windows.Limit) {
+	tb.Helper()
 	if err := kernel.SetLimits("wlan0", limits, monotonicUS()+minute); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
@@ -163,11 +163,11 @@ func (p packet) tcpAt() int {
 }
 
 // run sends a frame through the program of a direction and returns what comes out.
-func run(t testing.TB, kernel *tcbpf.Kernel, isUp bool, frame []byte) []byte {
-	t.Helper()
+func run(tb testing.TB, kernel *tcbpf.Kernel, isUp bool, frame []byte) []byte {
+	tb.Helper()
 	out, err := tryRun(kernel, isUp, frame)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out
 }
@@ -192,18 +192,18 @@ func tryRun(kernel *tcbpf.Kernel, isUp bool, frame []byte) ([]byte, error) {
 
 // send sends a segment, and returns the window that it has afterwards. Nothing else may differ, and the checksum is
 // right.
-func send(t testing.TB, kernel *tcbpf.Kernel, p packet) uint16 {
-	t.Helper()
+func send(tb testing.TB, kernel *tcbpf.Kernel, p packet) uint16 {
+	tb.Helper()
 	before := p.bytes()
-	after := run(t, kernel, p.up, before)
+	after := run(tb, kernel, p.up, before)
 	at := p.tcpAt()
 	changed := p
 	changed.window = binary.BigEndian.Uint16(after[at+14:])
 	if want := changed.bytes(); !bytes.Equal(after, want) {
-		t.Fatalf("%+v\n became\n%x\n and not\n%x", p, after, want)
+		tb.Fatalf("%+v\n became\n%x\n and not\n%x", p, after, want)
 	}
 	if p.up && changed.window != p.window {
-		t.Fatalf("an uplink window became %d", changed.window)
+		tb.Fatalf("an uplink window became %d", changed.window)
 	}
 	return changed.window
 }
@@ -227,10 +227,10 @@ var (
 	server6 = netip.MustParseAddrPort("[2001:db8:7::7]:443")
 )
 
-func connect(t testing.TB, kernel *tcbpf.Kernel, shift byte) *connection {
-	t.Helper()
+func connect(tb testing.TB, kernel *tcbpf.Kernel, shift byte) *connection {
+	tb.Helper()
 	c := &connection{
-		t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, station: 1000, server: 9000, shift: shift,
+		t: tb, kernel: kernel, frame: packet{local: phone4, remote: server4}, station: 1000, server: 9000, shift: shift,
 	}
 	c.open()
 	return c
@@ -277,11 +277,11 @@ func (c *connection) down(p packet) uint16 {
 }
 
 // flow is the only connection of the kernel's table.
-func flow(t testing.TB, kernel *tcbpf.Kernel) windows.Flow {
-	t.Helper()
+func flow(tb testing.TB, kernel *tcbpf.Kernel) windows.Flow {
+	tb.Helper()
 	flows, err := kernel.Flows()
 	if err != nil || len(flows) != 1 {
-		t.Fatalf("%+v, %v", flows, err)
+		tb.Fatalf("%+v, %v", flows, err)
 	}
 	return flows[0]
 }
