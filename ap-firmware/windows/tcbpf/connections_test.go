@@ -148,7 +148,7 @@ func TestARealStationIsOfferedNoLess(t *testing.T) {
 		}
 		close(end)
 		group.Wait()
-		if capture.segments < 100 || capture.worst > 0 || capture.err != nil {
+		if capture.segments < 100 || capture.late > capture.segments/10 || capture.worst > 0 || capture.err != nil {
 			t.Errorf("%+v", capture)
 		}
 	}
@@ -156,11 +156,12 @@ func TestARealStationIsOfferedNoLess(t *testing.T) {
 
 // edges follows the right edge of what is offered, in a capture of one connection.
 type edges struct {
-	segments int
-	shift    byte
-	greatest uint32
-	worst    int32
-	err      error
+	segments, late int
+	id             uint16
+	shift          byte
+	greatest       uint32
+	worst          int32
+	err            error
 }
 
 func (e *edges) read(socket int, end chan struct{}) {
@@ -183,12 +184,19 @@ func (e *edges) read(socket int, end chan struct{}) {
 			continue
 		}
 		if binary.BigEndian.Uint16(frame[12:]) == 0x0800 && frame[14] == 0x45 && frame[23] == 6 {
-			e.add(frame[34:n])
+			e.add(binary.BigEndian.Uint16(frame[18:]), frame[34:n])
 		}
 	}
 }
 
-func (e *edges) add(tcp []byte) {
+// add takes a segment and its IPv4 identification, which the server's kernel counts up: the cables may reorder segments
+// of two CPUs, and one that is late offers what was right before.
+func (e *edges) add(id uint16, tcp []byte) {
+	if e.segments > 1 && int16(id-e.id) < 0 {
+		e.late++
+		return
+	}
+	e.id = id
 	window := uint32(binary.BigEndian.Uint16(tcp[14:]))
 	if tcp[13]&syn != 0 {
 		for at := 20; at+2 < len(tcp); {
@@ -230,9 +238,7 @@ func TestARealConnectionFromBefore(t *testing.T) {
 	w.attach(tcbpf.Options{})
 	w.limit(limitBytes, time.Minute)
 	u.progress(20 << 20)
-	if !isFree(u) {
-		t.Error("it is limited")
-	}
+	u.eventually("a large window still", func() bool { return isFree(u) })
 	if _, err := w.kernel.Observe(monotonicUS()); err != nil {
 		t.Fatal(err)
 	}
