@@ -141,7 +141,8 @@ func setOffloads(name string, on bool) error {
 			_    [16]byte
 		}{data: unsafe.Pointer(&argument)}
 		copy(request.name[:], name)
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(socket), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(socket), unix.SIOCETHTOOL,
+			uintptr(unsafe.Pointer(&request)))
 		if errno != 0 && errno != unix.EOPNOTSUPP {
 			return fmt.Errorf("offload %d of %s: %w", what, name, errno)
 		}

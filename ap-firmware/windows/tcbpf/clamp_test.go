@@ -167,7 +167,8 @@ func TestNoEdgeMovesToTheLeftWhateverHappens(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, uint64(shift)))
 		kernel := load(t)
 		c := &connection{
-			t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, station: 0xfff00000, server: 0xffffff00,
+			t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, station: 0xfff00000,
+			server: 0xffffff00,
 			shift: shift,
 		}
 		c.open()

@@ -433,8 +433,8 @@ func (w *wired) filters() string {
 	return all.String()
 }
 
-// With TCX the kernel detaches the programs at once; with clsact the limit ends with its lease, and the next agent takes
-// the filters over.
+// With TCX the kernel detaches the programs at once; with clsact the limit ends with its lease, and the next agent
+// takes the filters over.
 func TestAKilledAgentLimitsNothing(t *testing.T) {
 	for _, how := range []string{"tcx", "clsact"} {
 		t.Run(how, func(t *testing.T) {
@@ -543,7 +543,9 @@ func TestAnInterfaceReturns(t *testing.T) {
 	for _, clsact := range []bool{false, true} {
 		w := newWired(t, delays{})
 		kernel := w.attach(tcbpf.Options{Clsact: clsact})
-		attach := func() error { return inNamespace(w.accessPoint, func() error { return kernel.Attach("wlan0", nil) }) }
+		attach := func() error {
+			return inNamespace(w.accessPoint, func() error { return kernel.Attach("wlan0", nil) })
+		}
 		if clsact {
 			command(t, "tc", "-n", w.accessPoint, "qdisc", "del", "dev", "wlan0", "clsact")
 			if err := attach(); err != nil || strings.Count(w.filters(), " test with-qdisc ") != 2 {

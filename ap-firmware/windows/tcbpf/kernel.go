@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package tcbpf follows the TCP connections of an access point's stations, and limits the receive windows that these
-// are offered, with two programs in the kernel at each interface of a BSS: bpf/clamp.c. It is the edge of package windows.
+// are offered, with two programs in the kernel at each interface of a BSS: bpf/clamp.c. It is the edge of package
+// windows.
 package tcbpf
 
 import (
@@ -51,7 +52,8 @@ type Guard interface {
 }
 
 // Kernel is the programs and maps of one agent process, which its BSSs share: a station that moves from one to the
-// other keeps its connections. Its methods are safe for concurrent use. The network namespace is that of the caller's thread.
+// other keeps its connections. Its methods are safe for concurrent use. The network namespace is that of the caller's
+// thread.
 type Kernel struct {
 	options Options
 	mutex   sync.Mutex
@@ -117,8 +119,8 @@ func (k *Kernel) load() error {
 	}
 	if k.options.PinPath != "" && len(replacements) == 0 {
 		if err := k.objects.AirboundFlows.Pin(k.options.PinPath); err != nil {
-			k.options.Logger.Info("a restart of the agent forgets the connections: there is no BPF file system to keep "+
-				"them in", "path", k.options.PinPath, "error", err)
+			k.options.Logger.Info("a restart of the agent forgets the connections: there is no BPF file system to "+
+				"keep them in", "path", k.options.PinPath, "error", err)
 		}
 	}
 	return nil
@@ -158,8 +160,8 @@ func (k *Kernel) Close() error {
 	return errors.Join(append(errs, k.objects.Close())...)
 }
 
-// Attach makes sure that the programs are at the interfaces of a BSS, and at no other for it. Without indexes the one is
-// the interface whose name is that of the BSS.
+// Attach makes sure that the programs are at the interfaces of a BSS, and at no other for it. Without indexes the one
+// is the interface whose name is that of the BSS.
 func (k *Kernel) Attach(name string, indexes []uint32) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
