@@ -169,7 +169,7 @@ func TestNoEdgeMovesToTheLeftWhateverHappens(t *testing.T) {
 		c := &connection{
 			t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, station: 0xfff00000,
 			server: 0xffffff00,
-			shift: shift,
+			shift:  shift,
 		}
 		c.open()
 		unit := uint32(1) << shift
