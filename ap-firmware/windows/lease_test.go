@@ -99,7 +99,9 @@ func TestMalformedSetsAreRefusedAsAWhole(t *testing.T) {
 		"lease_ms 999 is not within 1000 to 60000": {
 			Generation: 1, Limits: []*airboundv1.WindowLimit{good}, LeaseMs: 999,
 		},
-		"lease_ms 60001":                      {Generation: 1, Limits: []*airboundv1.WindowLimit{good}, LeaseMs: 60_001},
+		"lease_ms 60001": {
+			Generation: 1, Limits: []*airboundv1.WindowLimit{good}, LeaseMs: 60_001,
+		},
 		"limits[0]: mac: 0 octets: not a MAC": setOf(1, nil),
 	} {
 		var lease windows.Lease
