@@ -1,37 +1,44 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compiles the programs of the phone's back end for stock kernels, phone-agent/apply/ebpf/bpf/, and generates the Go
-# code that loads them. The compiler is Debian 12's clang 14: another one makes other bytes.
-#   generate-bpf.sh            writes phone-agent/apply/ebpf/*_bpfel.{go,o}
+# Compiles the programs of the phone's back end for stock kernels, phone-agent/apply/ebpf/bpf/, and of the access point,
+# ap-firmware/windows/tcbpf/bpf/, and generates the Go code that loads them. The compiler is Debian 12's clang 14:
+# another one makes other bytes.
+#   generate-bpf.sh            writes *_bpfel.{go,o} of both, and *_bpfeb.{go,o} of the access point's
 #   generate-bpf.sh --check    writes nothing; fails if what is there is not current
 
 . "$(dirname "$0")/lib.sh"
 use_go
 
-to=phone-agent/apply/ebpf
+phone=phone-agent/apply/ebpf
+access_point=ap-firmware/windows/tcbpf
 out=$(mktemp -d)
 trap 'report_failure; rm -rf "$out"' EXIT
 command -v clang-14 llvm-strip-14 >/dev/null || die "no clang-14 or llvm-strip-14; run 'make setup'"
 
-compile() { # NAME SOURCE FLAG...
-	local name=$1 source=$2
-	shift 2
-	go run github.com/cilium/ebpf/cmd/bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -go-package ebpf \
-		-output-dir "$out" "$name" "$to/bpf/$source" -- -O2 -mcpu=v2 -Wall -Wextra -Werror "$@"
+compile() { # DIRECTORY PACKAGE TARGET NAME SOURCE FLAG...
+	local to=$1 package=$2 target=$3 name=$4 source=$5
+	shift 5
+	mkdir -p "$out/$to"
+	go run github.com/cilium/ebpf/cmd/bpf2go -cc clang-14 -strip llvm-strip-14 -target "$target" \
+		-go-package "$package" -output-dir "$out/$to" "$name" "$to/bpf/$source" -- \
+		-O2 -mcpu=v2 -Wall -Wextra -Werror "$@"
 }
 
-compile sockops sockops.c
-compile sockopsPlain sockops.c -DPLAIN
-compile iterator iterator.c
+compile $phone ebpf bpfel sockops sockops.c
+compile $phone ebpf bpfel sockopsPlain sockops.c -DPLAIN
+compile $phone ebpf bpfel iterator iterator.c
+compile $access_point tcbpf bpfel,bpfeb clamp clamp.c
 
 stale=0
-if [[ ${1:-} == --check ]]; then
-	for file in $( (cd "$out" && ls && cd "$ROOT/$to" && ls -- *_bpfel.*) | sort -u); do
-		cmp "$out/$file" "$to/$file" || stale=1
-	done
-else
-	rm -f "$to"/*_bpfel.*
-	cp "$out"/* "$to/"
-fi
+for to in $phone $access_point; do
+	if [[ ${1:-} == --check ]]; then
+		for file in $( (cd "$out/$to" && ls && cd "$ROOT/$to" && ls -- *_bpfe[bl].*) | sort -u); do
+			cmp "$out/$to/$file" "$to/$file" || stale=1
+		done
+	else
+		rm -f "$to"/*_bpfe[bl].*
+		cp "$out/$to"/* "$to/"
+	fi
+done
 [[ $stale -eq 0 ]] || die "the compiled programs are not current; run 'make generate' and commit the result"

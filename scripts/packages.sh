@@ -99,6 +99,7 @@ openwrt_tree() {
 	install -D -m 0755 "$files/airbound-ap.init" "$1/etc/init.d/airbound-ap"
 	install -D -m 0600 "$files/airbound.config" "$1/etc/config/airbound"
 	install -D -m 0644 "$files/airbound-ap.capabilities.json" "$1/etc/capabilities/airbound-ap.json"
+	install -D -m 0644 "$files/airbound-ap-windows.capabilities.json" "$1/etc/capabilities/airbound-ap-windows.json"
 	install -D -m 0644 "$files/airbound-ap.keep" "$1/lib/upgrade/keep.d/airbound-ap"
 }
 

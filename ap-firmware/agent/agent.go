@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package agent is the access point's agent between its edges: associations of hostapd, samples of the kernel and
-// commands of the controller come in, reports go out, EDCA parameters go to the kernel. Every method gets the time; one
-// goroutine calls them all.
+// commands of the controller come in, reports go out, EDCA parameters and limits of windows go to the kernel. Every
+// method gets the time; one goroutine calls them all.
 package agent
 
 import (
+	"errors"
 	"log/slog"
 	"maps"
 	"time"
@@ -31,7 +32,7 @@ const (
 // sender).
 const SecondReportAfter = 300 * time.Millisecond
 
-// Config is what an agent is made of. Every field is needed.
+// Config is what an agent is made of. Every field is needed but Windows and DatapathID.
 type Config struct {
 	Version string
 	// Interval is the time between two reports.
@@ -44,7 +45,11 @@ type Config struct {
 	// Malformed counts input that was refused.
 	Malformed *sparselog.Counter
 	EDCA      EDCA
-	Logger    *slog.Logger
+	Windows   Windows
+	// DatapathID returns that of the OpenFlow switch that the BSS is a port of, 0 if there is none; nil if none is
+	// named.
+	DatapathID func() uint64
+	Logger     *slog.Logger
 }
 
 // Agent is the agent of one BSS.
@@ -60,6 +65,7 @@ type Agent struct {
 	secondIsDue  bool
 
 	queues queues
+	limits limits
 
 	// recent are the stations that hostapd's events were about a moment ago. The kernel's flags follow the events.
 	recent   map[mac.Address]recentEvent
@@ -89,6 +95,11 @@ func New(cfg Config, nowUS int64) *Agent {
 		arrivals: arrivals{until: map[mac.Address]int64{}},
 		queues:   queues{cfg: cfg.EDCA, logger: cfg.Logger, malformed: cfg.Malformed},
 	}
+	a.limits = limits{
+		cfg: cfg.Windows, bss: cfg.EDCA.State.Interface, logger: cfg.Logger, malformed: cfg.Malformed,
+	}
+	a.queues.limits = &a.limits
+	a.limits.start(nowUS)
 	a.queues.start(nowUS)
 	return a
 }
@@ -97,6 +108,8 @@ func New(cfg Config, nowUS int64) *Agent {
 func (a *Agent) Connected(nowUS int64) {
 	a.connected, a.secondIsDue = true, true
 	a.pending, a.nextReportUS = triggerNone, nowUS
+	a.limits.lease.NewStream()
+	a.limits.changed = false
 	a.queues.connected(nowUS, true)
 }
 
@@ -117,11 +130,20 @@ func (a *Agent) Disconnected(nowUS int64) {
 
 // Command executes a command of the controller.
 func (a *Agent) Command(nowUS int64, command *airboundv1.AccessPointCommand) {
+	if set := command.GetSetWindows(); set != nil {
+		a.limits.command(nowUS, set)
+		a.queues.save(nowUS)
+		return
+	}
 	a.queues.command(nowUS, command)
 }
 
-// Stop restores the access point's own EDCA parameters. It may be called again after an error.
-func (a *Agent) Stop(nowUS int64) error { return a.queues.stop(nowUS) }
+// Stop restores the access point's own EDCA parameters, and ends all limits of windows. It may be called again after an
+// error.
+func (a *Agent) Stop(nowUS int64) error {
+	err := a.limits.stop()
+	return errors.Join(err, a.queues.stop(nowUS))
+}
 
 // Update takes over hostapd's associations. The next Wake reports if a station has joined or left; of several changes
 // that wait, one report is made.
@@ -146,23 +168,24 @@ func (a *Agent) Update(nowUS int64, update hostapd.Update) {
 func (a *Agent) NextWakeUS() int64 {
 	switch {
 	case !a.connected:
-		return a.queues.nextWakeUS()
-	case a.pending != triggerNone, a.queues.changed:
+		return min(a.queues.nextWakeUS(), a.limits.nextWakeUS())
+	case a.pending != triggerNone, a.queues.changed, a.limits.changed:
 		return 0
 	default:
-		return a.nextLook(min(a.nextReportUS, a.queues.nextWakeUS()))
+		return a.nextLook(min(a.nextReportUS, a.queues.nextWakeUS(), a.limits.nextWakeUS()))
 	}
 }
 
 // Wake does what is due, and returns a report if one is. nowUS is CLOCK_MONOTONIC.
 func (a *Agent) Wake(nowUS int64) *airboundv1.AccessPointReport {
+	a.limits.wake(nowUS)
 	a.queues.wake(nowUS)
 	a.look(nowUS)
 	trigger := a.pending
-	if trigger == triggerNone && a.queues.changed {
+	if trigger == triggerNone && (a.queues.changed || a.limits.changed) {
 		trigger = triggerInterval // The contract has no trigger of its own for it.
 	}
-	a.pending, a.queues.changed = triggerNone, false
+	a.pending, a.queues.changed, a.limits.changed = triggerNone, false, false
 	if !a.connected {
 		return nil
 	}
@@ -202,6 +225,7 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 	}
 	a.lastSampleError = ""
 	a.queues.observe(nowUS, snapshot)
+	a.limits.observe(nowUS, snapshot)
 	a.forgetRecent(nowUS)
 	if trigger == triggerInterval && a.differs(snapshot.Stations) {
 		a.cfg.RefreshAssociations()
@@ -211,6 +235,10 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 		IsAuthorized: a.isAuthorized, Trigger: trigger, MalformedInputsTotal: a.cfg.Malformed.Total(),
 		EDCA: a.queues.message(),
 	})
+	a.limits.report(message)
+	if a.cfg.DatapathID != nil {
+		message.DatapathId = a.cfg.DatapathID()
+	}
 	if refusal := message.GetSurveyRefusal(); refusal != "" && sparselog.Add(&a.surveysRefused, 1) {
 		a.cfg.Logger.Warn("refused the driver's survey of the channel", "reason", refusal, "total", a.surveysRefused)
 	}

@@ -69,8 +69,10 @@ const (
 
 // queues is the part of the agent that sets EDCA parameters.
 type queues struct {
-	cfg       EDCA
-	logger    *slog.Logger
+	cfg    EDCA
+	logger *slog.Logger
+	// limits are in the same state file.
+	limits    *limits
 	malformed *sparselog.Counter
 	lease     edca.Lease
 	// touched are the categories that may have other values than their own in the kernel, and own is what returns. Own

@@ -26,7 +26,6 @@ type savedState struct {
 
 // renewed makes the state file be written if the lease in it is half over.
 func (q *queues) renewed(nowUS int64) {
-	const usPerMS = 1000
 	leaseUS := int64(q.lease.InForce().LeaseMS) * usPerMS
 	if q.saved.endsUS-nowUS < leaseUS/2 {
 		q.saved.due = true
@@ -37,9 +36,10 @@ func (q *queues) save(nowUS int64) {
 	inForce := q.lease.InForce()
 	isNews := q.state.Counters != q.saved.counters || q.state.LastReportUS != q.saved.lastReportUS
 	countersOld := isNews && nowUS-q.saved.atUS >= countersSavedUS
-	if !q.saved.due && !countersOld {
+	if !q.saved.due && !countersOld && !q.limits.due {
 		return
 	}
+	q.state.Windows = q.limits.saved()
 	settings, own := q.ownNow()
 	q.state.Refusal, q.state.OwnSource = q.cannot(), q.source()
 	q.state.Generation = inForce.Generation

@@ -51,6 +51,32 @@ type State struct {
 	Counters     Counters `json:"counters"`
 	// The last command that was refused.
 	LastRefusal string `json:"last_refusal,omitempty"`
+	// Nil from an agent that does not follow its stations' connections.
+	Windows *Windows `json:"windows,omitempty"`
+}
+
+// Windows is what the agent does with receive windows.
+type Windows struct {
+	// Why a controller cannot limit windows; empty if it can.
+	Refusal string `json:"refusal,omitempty"`
+	// 0 while no window is limited.
+	Generation uint64 `json:"generation"`
+	Limits     int    `json:"limits"`
+	// As those of EDCA parameters.
+	LeaseEndsUS int64  `json:"lease_ends_monotonic_us"`
+	Reason      string `json:"reason"`
+	ReasonCode  string `json:"reason_code,omitempty"`
+	// Of the kernel's table of connections.
+	Connections        int    `json:"connections"`
+	ConnectionsMax     int    `json:"connections_max"`
+	ConnectionsEvicted uint64 `json:"connections_evicted_total"`
+	SegmentsLimited    uint64 `json:"segments_limited_total"`
+	// Since the agent started.
+	CommandsRefused uint64 `json:"commands_refused_total"`
+	LastRefusal     string `json:"last_refusal,omitempty"`
+	SetsApplied     uint64 `json:"sets_applied_total"`
+	ApplyFailures   uint64 `json:"apply_failures_total"`
+	LeasesEnded     uint64 `json:"leases_ended_total"`
 }
 
 // BSS is what the last report said. It is written at once when something but the time has changed, the time at the

@@ -27,6 +27,8 @@ type View struct {
 	State *State `json:"state"`
 	// At least this much of the lease is left; 0 while own values are in force.
 	LeaseLeftMS int64 `json:"lease_left_ms"`
+	// The same of limits of windows.
+	WindowsLeaseLeftMS int64 `json:"windows_lease_left_ms,omitempty"`
 	// Own values that an agent which ended has not written back; nil if there are none.
 	NotRestored *edca.Record `json:"not_restored,omitempty"`
 	// Nil if no agent ever wrote about its certificate here.
@@ -43,6 +45,9 @@ func NewView(running bool, state *State, record *edca.Record, nowUS int64) View 
 	if state != nil && state.Generation != 0 {
 		view.LeaseLeftMS = max(0, (state.LeaseEndsUS-nowUS)/1000)
 	}
+	if state != nil && state.Windows != nil && state.Windows.Generation != 0 {
+		view.WindowsLeaseLeftMS = max(0, (state.Windows.LeaseEndsUS-nowUS)/1000)
+	}
 	return view
 }
 
@@ -55,6 +60,7 @@ func (v View) Text() string {
 	switch {
 	case v.Running && v.State != nil:
 		v.State.describe(line, v.LeaseLeftMS)
+		v.State.Windows.describe(line, v.WindowsLeaseLeftMS)
 	case v.Running:
 		line("agent", "running; it has not written its state yet")
 	case v.State == nil:

@@ -143,3 +143,32 @@ func TestAStateIsReadAsItWasWritten(t *testing.T) {
 		}
 	}
 }
+
+func TestTextOfWindows(t *testing.T) {
+	t.Parallel()
+	state := running()
+	state.Windows = &status.Windows{
+		Generation: 3, Limits: 2, LeaseEndsUS: 104 * second, Reason: "3 active senders", Connections: 12,
+		ConnectionsMax: 4096, ConnectionsEvicted: 1, SegmentsLimited: 1, CommandsRefused: 2,
+		LastRefusal: "generation is 0", SetsApplied: 4, ApplyFailures: 5, LeasesEnded: 6,
+	}
+	const want = `windows      generation 3, 2 limits
+because      3 active senders
+lease        at least 1.5 s left
+connections  12 of 4096, 1 forgotten; 1 segment limited
+refused      2 commands
+             last: generation is 0
+since start  4 sets applied, 5 failed; 6 leases ended
+`
+	if got := status.NewView(true, state, nil, 102*second+second/2).Text(); !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	state.Windows.Generation = 0
+	if got := status.NewView(true, state, nil, 0).Text(); !strings.Contains(got, "windows      not limited\n") {
+		t.Error(got)
+	}
+	state.Windows.Refusal = "no BPF"
+	if got := status.NewView(true, state, nil, 0).Text(); !strings.Contains(got, "cannot be limited: no BPF\n") {
+		t.Error(got)
+	}
+}

@@ -36,6 +36,7 @@ type accessPoint struct {
 	kernel  sockets
 	sockets *agent.Sockets
 	radios  *agent.Radios
+	windows agent.Windows
 	logger  *slog.Logger
 	look    chan struct{}
 	times   discoveryTimes
@@ -66,6 +67,9 @@ func newAccessPoint(options runOptions, kernel sockets, logger *slog.Logger) *ac
 func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.Logger) (err error) {
 	ap := newAccessPoint(options, kernel, logger)
 	defer func() { err = errors.Join(err, ap.sockets.Close()) }()
+	var closeWindows func() error
+	ap.windows, closeWindows = openWindows(options, kernel, logger)
+	defer func() { err = errors.Join(err, closeWindows()) }()
 	ctx, cancel := context.WithCancel(ctx)
 	var events sync.WaitGroup
 	defer events.Wait()

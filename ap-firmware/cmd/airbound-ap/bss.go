@@ -84,10 +84,18 @@ func (ap *accessPoint) openBSS(name string) (*bss, error) {
 		Version: version, Interval: ap.options.interval, Sampler: sampler,
 		EstimateAirtime:     ap.options.estimateAirtime,
 		RefreshAssociations: b.watcher.Refresh, Malformed: malformed,
-		EDCA: state.edca(ap.options, name, sampler.SetQueues, ap.radios, refuse), Logger: logger,
+		EDCA:    state.edca(ap.options, name, sampler.SetQueues, ap.radios, refuse),
+		Windows: ap.windows, DatapathID: ap.datapathID, Logger: logger,
 	}, monotonicUS())
 	logger.Info("started", "version", version, "controller", ap.options.controller.String())
 	return b, nil
+}
+
+func (ap *accessPoint) datapathID() uint64 {
+	if ap.options.bridge == "" {
+		return 0
+	}
+	return datapathID(ap.options.bridge)
 }
 
 // start begins to follow hostapd and to do what is due. It needs no controller.

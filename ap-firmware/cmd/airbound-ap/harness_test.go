@@ -31,6 +31,7 @@ const kernelVariable = "AIRBOUND_AP_TEST_KERNEL"
 // TestMain makes the test binary the program itself when it is run by a test or, as the guard, by an agent.
 func TestMain(m *testing.M) {
 	path := os.Getenv(kernelVariable)
+	enterNamespace()
 	if isTest := len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-test."); path == "" || isTest {
 		os.Exit(m.Run())
 	}
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) {
 		routing: func(malformed func(error)) (*neighbours.Client, error) {
 			return neighbours.New(routing.Dial(), malformed), nil
 		},
-		events: new(nl80211test.Events).Dial,
+		events: new(nl80211test.Events).Dial, windows: loadElsewhere,
 	}).Main()
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command airbound-ap is the access point's agent: it reports stations, airtime and the channel to the controller,
-// and sets EDCA parameters on its command.
+// and sets EDCA parameters and limits receive windows on its command.
 package main
 
 import (
@@ -17,7 +17,8 @@ const exitNotRunning = 3
 const summary = `airbound-ap reports an access point's stations, their airtime and the channel to the Airbound
 controller, once a second and at once when a station joins or leaves. The controller may set how long the access point's
 own queues for best effort and background wait for the air (EDCA parameters), as a lease: without a controller the
-access point's own values are in force. Nothing else is changed on the access point.`
+access point's own values are in force. With --window-clamp it may also limit what stations have in flight, by the
+receive windows that they are offered, as a lease. Nothing else is changed on the access point.`
 
 func main() { program(realKernel()).Main() }
 
@@ -26,6 +27,7 @@ func program(kernel sockets) *command.Program {
 		Name: "airbound-ap", Version: version, Summary: summary, Default: "run",
 		Commands: []command.Command{
 			runCommand(kernel), onceCommand(kernel), statusCommand(), guardCommand(kernel),
+			detachCommand(),
 		},
 		ExitCodes: "Exit codes: 0 done, stopped by a signal, or the agent runs; 1 error; 2 wrong usage; " +
 			"3 no agent runs (status).",

@@ -53,11 +53,18 @@ func (o *bssOptions) check() error {
 	return nil
 }
 
-// checkInterface refuses what the kernel does not take either: the name is part of paths.
 func checkInterface(name string) error {
+	if err := checkName(name); err != nil {
+		return fmt.Errorf("--interface %w", err)
+	}
+	return nil
+}
+
+// checkName refuses what the kernel does not take either: the name is part of paths.
+func checkName(name string) error {
 	const bytesMax = 15
 	if name == "" || name == "." || name == ".." || len(name) > bytesMax || strings.ContainsAny(name, "/ \t\n") {
-		return fmt.Errorf("--interface %q is not the name of an interface", name)
+		return fmt.Errorf("%q is not the name of an interface", name)
 	}
 	return nil
 }
@@ -83,8 +90,12 @@ type runOptions struct {
 	noEDCA        bool
 	// estimateAirtime is for drivers whose durations are worse than an estimate.
 	estimateAirtime bool
-	state           stateOptions
-	logging         command.Logging
+	// windowClamp permits to follow stations' connections and to rewrite the windows of their packets.
+	windowClamp bool
+	// bridge is the switch that the BSSs are ports of; empty if none is named.
+	bridge  string
+	state   stateOptions
+	logging command.Logging
 	// discovery has the times of looking for BSSs; its zero value stands for the usual ones.
 	discovery discoveryTimes
 }
@@ -121,6 +132,11 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 	flags.BoolVar(&o.noEDCA, "no-edca", false, "set no EDCA parameters, whatever the controller sends")
 	flags.BoolVar(&o.estimateAirtime, "estimate-airtime", false,
 		"estimate all airtime, and do not use what the driver has (default: only where it has none)")
+	flags.BoolVar(&o.windowClamp, "window-clamp", false,
+		"follow the TCP connections of stations, and lower the receive windows that they are offered if the "+
+			"controller says so; needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN (default: look at no packet)")
+	flags.StringVar(&o.bridge, "bridge", "", "`INTERFACE` of the Open vSwitch bridge that the BSSs are ports of: its "+
+		"MAC address is reported as the switch's datapath identifier")
 	o.state.register(flags)
 	o.logging.Flags(flags)
 }
@@ -128,5 +144,15 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 func (o *runOptions) check() error {
 	return cmp.Or(o.controller.Check(), o.security.Check(o.controller.Addresses),
 		command.CheckWithin("interval", o.interval, intervalMin, intervalMax),
-		o.logging.Check(), o.bssOptions.check(), o.state.check())
+		o.logging.Check(), o.bssOptions.check(), o.checkBridge(), o.state.check())
+}
+
+func (o *runOptions) checkBridge() error {
+	if o.bridge == "" {
+		return nil
+	}
+	if err := checkName(o.bridge); err != nil {
+		return fmt.Errorf("--bridge %w", err)
+	}
+	return nil
 }

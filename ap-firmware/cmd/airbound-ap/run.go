@@ -12,6 +12,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/agent"
 	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/windows/tcbpf"
 	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/internal/wireless"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -31,14 +32,16 @@ const (
 func runCommand(kernel sockets) command.Command {
 	var options runOptions
 	return command.Command{
-		Name:    "run",
-		Summary: "report, and set EDCA parameters, until stopped (SIGTERM, SIGINT or SIGHUP); may be left out",
+		Name: "run",
+		Summary: "report, set EDCA parameters and limit windows, until stopped (SIGTERM, SIGINT or SIGHUP); " +
+			"may be left out",
 		Examples: []string{
 			"airbound-ap --controller 192.0.2.1:50051 --token-file /etc/airbound/token",
 			"airbound-ap --controller 192.0.2.1:50051 --interface phy0-ap0 --interface phy1-ap0",
 			"airbound-ap --controller c1.example:50051 --controller c2.example:50051",
 			"airbound-ap run --controller 192.0.2.1:50051 --interface wlan0 --hostapd-control /tmp/hostapd",
 			"airbound-ap --controller 192.0.2.1:50051 --interface wlan0 --hostapd-config /etc/hostapd/hostapd.conf",
+			"airbound-ap --controller 192.0.2.1:50051 --window-clamp --bridge br-lan",
 		},
 		Flags: options.register, Check: options.check,
 		Run: func(ctx context.Context, _, stderr io.Writer) (int, error) {
@@ -59,10 +62,11 @@ type sockets struct {
 	wireless func(malformed func(error)) (*nl80211.Client, error)
 	routing  func(malformed func(error)) (*neighbours.Client, error)
 	events   func() (wireless.EventSource, error)
+	windows  func(options tcbpf.Options) (windowsKernel, error)
 }
 
 func realKernel() sockets {
-	return sockets{wireless: nl80211.Dial, routing: neighbours.Dial, events: wireless.DialEvents}
+	return sockets{wireless: nl80211.Dial, routing: neighbours.Dial, events: wireless.DialEvents, windows: loadWindows}
 }
 
 // shared are the sockets that all BSSs of a process share.

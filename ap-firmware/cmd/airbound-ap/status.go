@@ -26,7 +26,7 @@ func statusCommand() command.Command {
 	var options statusOptions
 	return command.Command{
 		Name:     "status",
-		Summary:  "show each BSS, which EDCA parameters are in force and why, and the agent's certificate",
+		Summary:  "show each BSS, which EDCA parameters and limits are in force and why, and the agent's certificate",
 		Examples: []string{"airbound-ap status", "airbound-ap status --interface wlan0 --json"},
 		Flags: func(flags *flag.FlagSet) {
 			options.state.register(flags)

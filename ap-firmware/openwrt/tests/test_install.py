@@ -65,6 +65,23 @@ def test_without_edca_there_is_neither_capability_nor_jail(installed: AccessPoin
     assert not {"jail", "capabilities"} & service.keys()
 
 
+def test_following_connections_takes_capabilities_of_its_own(installed: AccessPoint) -> None:
+    installed.configure(*ENABLED, "option edca '0'", "option window_clamp '1'", "option bridge 'br-lan'")
+    installed.init("start")
+    service = installed.service()
+    assert service
+    assert service["command"][-4:] == ["--no-edca", "--window-clamp", "--bridge", "br-lan"]
+    assert service["user"] == ["network"]
+    assert service["jail"] == ["airbound-ap"]
+    assert service["capabilities"] == ["/etc/capabilities/airbound-ap-windows.json"]
+    # Without ujail, as for EDCA parameters.
+    (installed.root / UJAIL).unlink()
+    installed.init("reload")
+    service = installed.service()
+    assert service
+    assert not {"user", "jail", "capabilities"} & service.keys()
+
+
 def test_where_ujail_or_the_user_is_missing_it_runs_as_root(installed: AccessPoint) -> None:
     installed.configure(*ENABLED)
     (installed.root / UJAIL).unlink()
@@ -127,6 +144,7 @@ def test_a_token_of_roots_file_is_copied_for_the_agents_user(installed: AccessPo
         ("option memory_limit_mb '4'", "wrong value"),
         ("option log_level 'chatty'", "wrong value"),
         ("option edca 'maybe'", "wrong value"),
+        ("option window_clamp 'maybe'", "wrong value"),
         ("option enabled 'si'", "wrong value"),
         ("list controller 'controller.example'", "'controller.example' is not ADDR:PORT"),
         ("list enroll '*:x'", "enroll '*:x' is not ADDR:PORT"),

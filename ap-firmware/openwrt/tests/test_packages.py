@@ -23,6 +23,7 @@ FILES = OPENWRT / "airbound-ap/files"
 SCRIPTS = OPENWRT / "airbound-ap/scripts"
 INSTALLED = {
     "etc/capabilities/airbound-ap.json": (0o644, FILES / "airbound-ap.capabilities.json"),
+    "etc/capabilities/airbound-ap-windows.json": (0o644, FILES / "airbound-ap-windows.capabilities.json"),
     "etc/config/airbound": (0o600, FILES / "airbound.config"),
     "etc/init.d/airbound-ap": (0o755, FILES / "airbound-ap.init"),
     "lib/upgrade/keep.d/airbound-ap": (0o644, FILES / "airbound-ap.keep"),

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from airbound.v1 import reason_pb2 as airbound_dot_v1_dot_reason__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x61irbound/v1/access_point.proto\x12\x0b\x61irbound.v1\x1a\x18\x61irbound/v1/reason.proto\"R\n AccessPointServiceConnectRequest\x12.\n\x06report\x18\x01 \x01(\x0b\x32\x1e.airbound.v1.AccessPointReport\"U\n!AccessPointServiceConnectResponse\x12\x30\n\x07\x63ommand\x18\x01 \x01(\x0b\x32\x1f.airbound.v1.AccessPointCommand\"\xd4\x03\n\x11\x41\x63\x63\x65ssPointReport\x12\r\n\x05\x62ssid\x18\x01 \x01(\x0c\x12\x0c\n\x04ssid\x18\x02 \x01(\x0c\x12\x11\n\tinterface\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x04\x12\x14\n\x0cmonotonic_us\x18\x05 \x01(\x04\x12%\n\x07\x63hannel\x18\x06 \x01(\x0b\x32\x14.airbound.v1.Channel\x12*\n\x06survey\x18\x07 \x01(\x0b\x32\x1a.airbound.v1.ChannelSurvey\x12&\n\x08stations\x18\x08 \x03(\x0b\x32\x14.airbound.v1.Station\x12\x36\n\x07trigger\x18\t \x01(\x0e\x32%.airbound.v1.AccessPointReportTrigger\x12\x1e\n\x16malformed_inputs_total\x18\n \x01(\x04\x12\x15\n\ragent_version\x18\x0b \x01(\t\x12$\n\x04\x65\x64\x63\x61\x18\x0c \x01(\x0b\x32\x16.airbound.v1.EdcaState\x12\x16\n\x0esurvey_refusal\x18\r \x01(\t\x12\x1d\n\x15surveys_refused_total\x18\x0e \x01(\x04\x12 \n\x05links\x18\x0f \x03(\x0b\x32\x11.airbound.v1.Link\"y\n\x04Link\x12\x0f\n\x07link_id\x18\x01 \x01(\r\x12\r\n\x05\x62ssid\x18\x02 \x01(\x0c\x12%\n\x07\x63hannel\x18\x03 \x01(\x0b\x32\x14.airbound.v1.Channel\x12*\n\x06survey\x18\x04 \x01(\x0b\x32\x1a.airbound.v1.ChannelSurvey\"\x9f\x01\n\x07\x43hannel\x12\x1c\n\x14\x63\x65nter_frequency_mhz\x18\x01 \x01(\r\x12\x11\n\twidth_mhz\x18\x02 \x01(\r\x12\x1f\n\x04\x62\x61nd\x18\x03 \x01(\x0e\x32\x11.airbound.v1.Band\x12\x1d\n\x15primary_frequency_mhz\x18\x04 \x01(\r\x12#\n\x1bsecond_center_frequency_mhz\x18\x05 \x01(\r\"Q\n\rChannelSurvey\x12\x11\n\tactive_us\x18\x01 \x01(\x04\x12\x0f\n\x07\x62usy_us\x18\x02 \x01(\x04\x12\r\n\x05rx_us\x18\x03 \x01(\x04\x12\r\n\x05tx_us\x18\x04 \x01(\x04\"\xdb\x03\n\x07Station\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\x17\n\nsignal_dbm\x18\x02 \x01(\x11H\x00\x88\x01\x01\x12\x10\n\x08rx_bytes\x18\x03 \x01(\x04\x12\x10\n\x08tx_bytes\x18\x04 \x01(\x04\x12\x12\n\nrx_packets\x18\x05 \x01(\x04\x12\x12\n\ntx_packets\x18\x06 \x01(\x04\x12\x12\n\ntx_retries\x18\x07 \x01(\x04\x12\x11\n\ttx_failed\x18\x08 \x01(\x04\x12\x17\n\x0frx_bitrate_kbps\x18\t \x01(\r\x12\x17\n\x0ftx_bitrate_kbps\x18\n \x01(\r\x12\x15\n\rrx_airtime_us\x18\x0b \x01(\x04\x12\x15\n\rtx_airtime_us\x18\x0c \x01(\x04\x12\x32\n\x0e\x61irtime_source\x18\r \x01(\x0e\x32\x1a.airbound.v1.AirtimeSource\x12\x19\n\x11\x63onnected_time_ms\x18\x0e \x01(\x04\x12\x12\n\naggregates\x18\x0f \x01(\x08\x12\x14\n\x0cip_addresses\x18\x10 \x03(\x0c\x12\x16\n\x0evlan_interface\x18\x11 \x01(\t\x12\x14\n\x0c\x66our_address\x18\x12 \x01(\x08\x12\x12\n\nmulti_link\x18\x13 \x01(\x08\x12\r\n\x05links\x18\x14 \x01(\rB\r\n\x0b_signal_dbm\"x\n\x04\x45\x64\x63\x61\x12-\n\x08\x63\x61tegory\x18\x01 \x01(\x0e\x32\x1b.airbound.v1.AccessCategory\x12\r\n\x05\x61ifsn\x18\x02 \x01(\r\x12\x0e\n\x06\x63w_min\x18\x03 \x01(\r\x12\x0e\n\x06\x63w_max\x18\x04 \x01(\r\x12\x12\n\ntxop_limit\x18\x05 \x01(\r\"\xaa\x01\n\tEdcaState\x12\x0f\n\x07\x63\x61n_set\x18\x01 \x01(\x08\x12\x0f\n\x07refusal\x18\x02 \x01(\t\x12\x12\n\ngeneration\x18\x03 \x01(\x04\x12\x1e\n\x03own\x18\x04 \x03(\x0b\x32\x11.airbound.v1.Edca\x12#\n\x08stations\x18\x05 \x03(\x0b\x32\x11.airbound.v1.Edca\x12\x0b\n\x03wmm\x18\x06 \x01(\x08\x12\x15\n\rrefused_total\x18\x07 \x01(\x04\"I\n\x12\x41\x63\x63\x65ssPointCommand\x12(\n\x08set_edca\x18\x01 \x01(\x0b\x32\x14.airbound.v1.SetEdcaH\x00\x42\t\n\x07\x63ommand\"w\n\x07SetEdca\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12!\n\x06queues\x18\x02 \x03(\x0b\x32\x11.airbound.v1.Edca\x12\x10\n\x08lease_ms\x18\x03 \x01(\r\x12#\n\x06reason\x18\x04 \x01(\x0b\x32\x13.airbound.v1.Reason*\xcf\x01\n\x18\x41\x63\x63\x65ssPointReportTrigger\x12+\n\'ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12(\n$ACCESS_POINT_REPORT_TRIGGER_INTERVAL\x10\x01\x12.\n*ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED\x10\x02\x12,\n(ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT\x10\x03*_\n\x04\x42\x61nd\x12\x14\n\x10\x42\x41ND_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x42\x41ND_2_4_GHZ\x10\x01\x12\x0e\n\nBAND_5_GHZ\x10\x02\x12\x0e\n\nBAND_6_GHZ\x10\x03\x12\x0f\n\x0b\x42\x41ND_60_GHZ\x10\x04*j\n\rAirtimeSource\x12\x1e\n\x1a\x41IRTIME_SOURCE_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x41IRTIME_SOURCE_MEASURED\x10\x01\x12\x1c\n\x18\x41IRTIME_SOURCE_ESTIMATED\x10\x02*\xa8\x01\n\x0e\x41\x63\x63\x65ssCategory\x12\x1f\n\x1b\x41\x43\x43\x45SS_CATEGORY_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x41\x43\x43\x45SS_CATEGORY_BACKGROUND\x10\x01\x12\x1f\n\x1b\x41\x43\x43\x45SS_CATEGORY_BEST_EFFORT\x10\x02\x12\x19\n\x15\x41\x43\x43\x45SS_CATEGORY_VIDEO\x10\x03\x12\x19\n\x15\x41\x43\x43\x45SS_CATEGORY_VOICE\x10\x04\x32\x82\x01\n\x12\x41\x63\x63\x65ssPointService\x12l\n\x07\x43onnect\x12-.airbound.v1.AccessPointServiceConnectRequest\x1a..airbound.v1.AccessPointServiceConnectResponse(\x01\x30\x01\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x61irbound/v1/access_point.proto\x12\x0b\x61irbound.v1\x1a\x18\x61irbound/v1/reason.proto\"R\n AccessPointServiceConnectRequest\x12.\n\x06report\x18\x01 \x01(\x0b\x32\x1e.airbound.v1.AccessPointReport\"U\n!AccessPointServiceConnectResponse\x12\x30\n\x07\x63ommand\x18\x01 \x01(\x0b\x32\x1f.airbound.v1.AccessPointCommand\"\x94\x04\n\x11\x41\x63\x63\x65ssPointReport\x12\r\n\x05\x62ssid\x18\x01 \x01(\x0c\x12\x0c\n\x04ssid\x18\x02 \x01(\x0c\x12\x11\n\tinterface\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x04\x12\x14\n\x0cmonotonic_us\x18\x05 \x01(\x04\x12%\n\x07\x63hannel\x18\x06 \x01(\x0b\x32\x14.airbound.v1.Channel\x12*\n\x06survey\x18\x07 \x01(\x0b\x32\x1a.airbound.v1.ChannelSurvey\x12&\n\x08stations\x18\x08 \x03(\x0b\x32\x14.airbound.v1.Station\x12\x36\n\x07trigger\x18\t \x01(\x0e\x32%.airbound.v1.AccessPointReportTrigger\x12\x1e\n\x16malformed_inputs_total\x18\n \x01(\x04\x12\x15\n\ragent_version\x18\x0b \x01(\t\x12$\n\x04\x65\x64\x63\x61\x18\x0c \x01(\x0b\x32\x16.airbound.v1.EdcaState\x12\x16\n\x0esurvey_refusal\x18\r \x01(\t\x12\x1d\n\x15surveys_refused_total\x18\x0e \x01(\x04\x12 \n\x05links\x18\x0f \x03(\x0b\x32\x11.airbound.v1.Link\x12)\n\x07windows\x18\x10 \x01(\x0b\x32\x18.airbound.v1.WindowState\x12\x13\n\x0b\x64\x61tapath_id\x18\x11 \x01(\x04\"y\n\x04Link\x12\x0f\n\x07link_id\x18\x01 \x01(\r\x12\r\n\x05\x62ssid\x18\x02 \x01(\x0c\x12%\n\x07\x63hannel\x18\x03 \x01(\x0b\x32\x14.airbound.v1.Channel\x12*\n\x06survey\x18\x04 \x01(\x0b\x32\x1a.airbound.v1.ChannelSurvey\"\x9f\x01\n\x07\x43hannel\x12\x1c\n\x14\x63\x65nter_frequency_mhz\x18\x01 \x01(\r\x12\x11\n\twidth_mhz\x18\x02 \x01(\r\x12\x1f\n\x04\x62\x61nd\x18\x03 \x01(\x0e\x32\x11.airbound.v1.Band\x12\x1d\n\x15primary_frequency_mhz\x18\x04 \x01(\r\x12#\n\x1bsecond_center_frequency_mhz\x18\x05 \x01(\r\"Q\n\rChannelSurvey\x12\x11\n\tactive_us\x18\x01 \x01(\x04\x12\x0f\n\x07\x62usy_us\x18\x02 \x01(\x04\x12\r\n\x05rx_us\x18\x03 \x01(\x04\x12\r\n\x05tx_us\x18\x04 \x01(\x04\"\x92\x04\n\x07Station\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\x17\n\nsignal_dbm\x18\x02 \x01(\x11H\x00\x88\x01\x01\x12\x10\n\x08rx_bytes\x18\x03 \x01(\x04\x12\x10\n\x08tx_bytes\x18\x04 \x01(\x04\x12\x12\n\nrx_packets\x18\x05 \x01(\x04\x12\x12\n\ntx_packets\x18\x06 \x01(\x04\x12\x12\n\ntx_retries\x18\x07 \x01(\x04\x12\x11\n\ttx_failed\x18\x08 \x01(\x04\x12\x17\n\x0frx_bitrate_kbps\x18\t \x01(\r\x12\x17\n\x0ftx_bitrate_kbps\x18\n \x01(\r\x12\x15\n\rrx_airtime_us\x18\x0b \x01(\x04\x12\x15\n\rtx_airtime_us\x18\x0c \x01(\x04\x12\x32\n\x0e\x61irtime_source\x18\r \x01(\x0e\x32\x1a.airbound.v1.AirtimeSource\x12\x19\n\x11\x63onnected_time_ms\x18\x0e \x01(\x04\x12\x12\n\naggregates\x18\x0f \x01(\x08\x12\x14\n\x0cip_addresses\x18\x10 \x03(\x0c\x12\x16\n\x0evlan_interface\x18\x11 \x01(\t\x12\x14\n\x0c\x66our_address\x18\x12 \x01(\x08\x12\x12\n\nmulti_link\x18\x13 \x01(\x08\x12\r\n\x05links\x18\x14 \x01(\r\x12\x35\n\x0c\x64\x65stinations\x18\x15 \x03(\x0b\x32\x1f.airbound.v1.StationDestinationB\r\n\x0b_signal_dbm\"\xd9\x01\n\x12StationDestination\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\x0c\x12\x13\n\x0b\x63onnections\x18\x02 \x01(\r\x12\x1b\n\x13\x63onnections_sending\x18\x03 \x01(\r\x12\x0f\n\x07srtt_us\x18\x04 \x01(\r\x12\x12\n\nmin_rtt_us\x18\x05 \x01(\r\x12\x11\n\tmss_bytes\x18\x06 \x01(\r\x12\x12\n\nsent_bytes\x18\x07 \x01(\x04\x12\x16\n\x0ereceived_bytes\x18\x08 \x01(\x04\x12\x1c\n\x14\x63onnections_unscaled\x18\t \x01(\r\"\xdf\x01\n\x0bWindowState\x12\x0f\n\x07\x63\x61n_set\x18\x01 \x01(\x08\x12\x0f\n\x07refusal\x18\x02 \x01(\t\x12\x12\n\ngeneration\x18\x03 \x01(\x04\x12\x15\n\rrefused_total\x18\x04 \x01(\x04\x12\x13\n\x0b\x63onnections\x18\x05 \x01(\r\x12\x17\n\x0f\x63onnections_max\x18\x06 \x01(\r\x12!\n\x19\x63onnections_evicted_total\x18\x07 \x01(\x04\x12\x1e\n\x16limited_segments_total\x18\x08 \x01(\x04\x12\x12\n\nlimits_max\x18\t \x01(\r\"x\n\x04\x45\x64\x63\x61\x12-\n\x08\x63\x61tegory\x18\x01 \x01(\x0e\x32\x1b.airbound.v1.AccessCategory\x12\r\n\x05\x61ifsn\x18\x02 \x01(\r\x12\x0e\n\x06\x63w_min\x18\x03 \x01(\r\x12\x0e\n\x06\x63w_max\x18\x04 \x01(\r\x12\x12\n\ntxop_limit\x18\x05 \x01(\r\"\xaa\x01\n\tEdcaState\x12\x0f\n\x07\x63\x61n_set\x18\x01 \x01(\x08\x12\x0f\n\x07refusal\x18\x02 \x01(\t\x12\x12\n\ngeneration\x18\x03 \x01(\x04\x12\x1e\n\x03own\x18\x04 \x03(\x0b\x32\x11.airbound.v1.Edca\x12#\n\x08stations\x18\x05 \x03(\x0b\x32\x11.airbound.v1.Edca\x12\x0b\n\x03wmm\x18\x06 \x01(\x08\x12\x15\n\rrefused_total\x18\x07 \x01(\x04\"y\n\x12\x41\x63\x63\x65ssPointCommand\x12(\n\x08set_edca\x18\x01 \x01(\x0b\x32\x14.airbound.v1.SetEdcaH\x00\x12.\n\x0bset_windows\x18\x02 \x01(\x0b\x32\x17.airbound.v1.SetWindowsH\x00\x42\t\n\x07\x63ommand\"\x81\x01\n\nSetWindows\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12(\n\x06limits\x18\x02 \x03(\x0b\x32\x18.airbound.v1.WindowLimit\x12\x10\n\x08lease_ms\x18\x03 \x01(\r\x12#\n\x06reason\x18\x04 \x01(\x0b\x32\x13.airbound.v1.Reason\">\n\x0bWindowLimit\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\x0c\x12\x11\n\tmax_bytes\x18\x03 \x01(\r\"w\n\x07SetEdca\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12!\n\x06queues\x18\x02 \x03(\x0b\x32\x11.airbound.v1.Edca\x12\x10\n\x08lease_ms\x18\x03 \x01(\r\x12#\n\x06reason\x18\x04 \x01(\x0b\x32\x13.airbound.v1.Reason*\xcf\x01\n\x18\x41\x63\x63\x65ssPointReportTrigger\x12+\n\'ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12(\n$ACCESS_POINT_REPORT_TRIGGER_INTERVAL\x10\x01\x12.\n*ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED\x10\x02\x12,\n(ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT\x10\x03*_\n\x04\x42\x61nd\x12\x14\n\x10\x42\x41ND_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x42\x41ND_2_4_GHZ\x10\x01\x12\x0e\n\nBAND_5_GHZ\x10\x02\x12\x0e\n\nBAND_6_GHZ\x10\x03\x12\x0f\n\x0b\x42\x41ND_60_GHZ\x10\x04*j\n\rAirtimeSource\x12\x1e\n\x1a\x41IRTIME_SOURCE_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x41IRTIME_SOURCE_MEASURED\x10\x01\x12\x1c\n\x18\x41IRTIME_SOURCE_ESTIMATED\x10\x02*\xa8\x01\n\x0e\x41\x63\x63\x65ssCategory\x12\x1f\n\x1b\x41\x43\x43\x45SS_CATEGORY_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x41\x43\x43\x45SS_CATEGORY_BACKGROUND\x10\x01\x12\x1f\n\x1b\x41\x43\x43\x45SS_CATEGORY_BEST_EFFORT\x10\x02\x12\x19\n\x15\x41\x43\x43\x45SS_CATEGORY_VIDEO\x10\x03\x12\x19\n\x15\x41\x43\x43\x45SS_CATEGORY_VOICE\x10\x04\x32\x82\x01\n\x12\x41\x63\x63\x65ssPointService\x12l\n\x07\x43onnect\x12-.airbound.v1.AccessPointServiceConnectRequest\x1a..airbound.v1.AccessPointServiceConnectResponse(\x01\x30\x01\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,36 +33,44 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'airbound.v1.access_point_pb
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1'
-  _globals['_ACCESSPOINTREPORTTRIGGER']._serialized_start=2053
-  _globals['_ACCESSPOINTREPORTTRIGGER']._serialized_end=2260
-  _globals['_BAND']._serialized_start=2262
-  _globals['_BAND']._serialized_end=2357
-  _globals['_AIRTIMESOURCE']._serialized_start=2359
-  _globals['_AIRTIMESOURCE']._serialized_end=2465
-  _globals['_ACCESSCATEGORY']._serialized_start=2468
-  _globals['_ACCESSCATEGORY']._serialized_end=2636
+  _globals['_ACCESSPOINTREPORTTRIGGER']._serialized_start=2862
+  _globals['_ACCESSPOINTREPORTTRIGGER']._serialized_end=3069
+  _globals['_BAND']._serialized_start=3071
+  _globals['_BAND']._serialized_end=3166
+  _globals['_AIRTIMESOURCE']._serialized_start=3168
+  _globals['_AIRTIMESOURCE']._serialized_end=3274
+  _globals['_ACCESSCATEGORY']._serialized_start=3277
+  _globals['_ACCESSCATEGORY']._serialized_end=3445
   _globals['_ACCESSPOINTSERVICECONNECTREQUEST']._serialized_start=73
   _globals['_ACCESSPOINTSERVICECONNECTREQUEST']._serialized_end=155
   _globals['_ACCESSPOINTSERVICECONNECTRESPONSE']._serialized_start=157
   _globals['_ACCESSPOINTSERVICECONNECTRESPONSE']._serialized_end=242
   _globals['_ACCESSPOINTREPORT']._serialized_start=245
-  _globals['_ACCESSPOINTREPORT']._serialized_end=713
-  _globals['_LINK']._serialized_start=715
-  _globals['_LINK']._serialized_end=836
-  _globals['_CHANNEL']._serialized_start=839
-  _globals['_CHANNEL']._serialized_end=998
-  _globals['_CHANNELSURVEY']._serialized_start=1000
-  _globals['_CHANNELSURVEY']._serialized_end=1081
-  _globals['_STATION']._serialized_start=1084
-  _globals['_STATION']._serialized_end=1559
-  _globals['_EDCA']._serialized_start=1561
-  _globals['_EDCA']._serialized_end=1681
-  _globals['_EDCASTATE']._serialized_start=1684
-  _globals['_EDCASTATE']._serialized_end=1854
-  _globals['_ACCESSPOINTCOMMAND']._serialized_start=1856
-  _globals['_ACCESSPOINTCOMMAND']._serialized_end=1929
-  _globals['_SETEDCA']._serialized_start=1931
-  _globals['_SETEDCA']._serialized_end=2050
-  _globals['_ACCESSPOINTSERVICE']._serialized_start=2639
-  _globals['_ACCESSPOINTSERVICE']._serialized_end=2769
+  _globals['_ACCESSPOINTREPORT']._serialized_end=777
+  _globals['_LINK']._serialized_start=779
+  _globals['_LINK']._serialized_end=900
+  _globals['_CHANNEL']._serialized_start=903
+  _globals['_CHANNEL']._serialized_end=1062
+  _globals['_CHANNELSURVEY']._serialized_start=1064
+  _globals['_CHANNELSURVEY']._serialized_end=1145
+  _globals['_STATION']._serialized_start=1148
+  _globals['_STATION']._serialized_end=1678
+  _globals['_STATIONDESTINATION']._serialized_start=1681
+  _globals['_STATIONDESTINATION']._serialized_end=1898
+  _globals['_WINDOWSTATE']._serialized_start=1901
+  _globals['_WINDOWSTATE']._serialized_end=2124
+  _globals['_EDCA']._serialized_start=2126
+  _globals['_EDCA']._serialized_end=2246
+  _globals['_EDCASTATE']._serialized_start=2249
+  _globals['_EDCASTATE']._serialized_end=2419
+  _globals['_ACCESSPOINTCOMMAND']._serialized_start=2421
+  _globals['_ACCESSPOINTCOMMAND']._serialized_end=2542
+  _globals['_SETWINDOWS']._serialized_start=2545
+  _globals['_SETWINDOWS']._serialized_end=2674
+  _globals['_WINDOWLIMIT']._serialized_start=2676
+  _globals['_WINDOWLIMIT']._serialized_end=2738
+  _globals['_SETEDCA']._serialized_start=2740
+  _globals['_SETEDCA']._serialized_end=2859
+  _globals['_ACCESSPOINTSERVICE']._serialized_start=3448
+  _globals['_ACCESSPOINTSERVICE']._serialized_end=3578
 # @@protoc_insertion_point(module_scope)

@@ -67,7 +67,7 @@ class AccessPointServiceConnectResponse(_message.Message):
     def __init__(self, command: _Optional[_Union[AccessPointCommand, _Mapping]] = ...) -> None: ...
 
 class AccessPointReport(_message.Message):
-    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total", "links")
+    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total", "links", "windows", "datapath_id")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     INTERFACE_FIELD_NUMBER: _ClassVar[int]
@@ -83,6 +83,8 @@ class AccessPointReport(_message.Message):
     SURVEY_REFUSAL_FIELD_NUMBER: _ClassVar[int]
     SURVEYS_REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
     LINKS_FIELD_NUMBER: _ClassVar[int]
+    WINDOWS_FIELD_NUMBER: _ClassVar[int]
+    DATAPATH_ID_FIELD_NUMBER: _ClassVar[int]
     bssid: bytes
     ssid: bytes
     interface: str
@@ -98,7 +100,9 @@ class AccessPointReport(_message.Message):
     survey_refusal: str
     surveys_refused_total: int
     links: _containers.RepeatedCompositeFieldContainer[Link]
-    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ...) -> None: ...
+    windows: WindowState
+    datapath_id: int
+    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., windows: _Optional[_Union[WindowState, _Mapping]] = ..., datapath_id: _Optional[int] = ...) -> None: ...
 
 class Link(_message.Message):
     __slots__ = ("link_id", "bssid", "channel", "survey")
@@ -139,7 +143,7 @@ class ChannelSurvey(_message.Message):
     def __init__(self, active_us: _Optional[int] = ..., busy_us: _Optional[int] = ..., rx_us: _Optional[int] = ..., tx_us: _Optional[int] = ...) -> None: ...
 
 class Station(_message.Message):
-    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses", "vlan_interface", "four_address", "multi_link", "links")
+    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses", "vlan_interface", "four_address", "multi_link", "links", "destinations")
     MAC_FIELD_NUMBER: _ClassVar[int]
     SIGNAL_DBM_FIELD_NUMBER: _ClassVar[int]
     RX_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -160,6 +164,7 @@ class Station(_message.Message):
     FOUR_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     MULTI_LINK_FIELD_NUMBER: _ClassVar[int]
     LINKS_FIELD_NUMBER: _ClassVar[int]
+    DESTINATIONS_FIELD_NUMBER: _ClassVar[int]
     mac: bytes
     signal_dbm: int
     rx_bytes: int
@@ -180,7 +185,52 @@ class Station(_message.Message):
     four_address: bool
     multi_link: bool
     links: int
-    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ...) -> None: ...
+    destinations: _containers.RepeatedCompositeFieldContainer[StationDestination]
+    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestination, _Mapping]]] = ...) -> None: ...
+
+class StationDestination(_message.Message):
+    __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "mss_bytes", "sent_bytes", "received_bytes", "connections_unscaled")
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_SENDING_FIELD_NUMBER: _ClassVar[int]
+    SRTT_US_FIELD_NUMBER: _ClassVar[int]
+    MIN_RTT_US_FIELD_NUMBER: _ClassVar[int]
+    MSS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SENT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_UNSCALED_FIELD_NUMBER: _ClassVar[int]
+    address: bytes
+    connections: int
+    connections_sending: int
+    srtt_us: int
+    min_rtt_us: int
+    mss_bytes: int
+    sent_bytes: int
+    received_bytes: int
+    connections_unscaled: int
+    def __init__(self, address: _Optional[bytes] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., mss_bytes: _Optional[int] = ..., sent_bytes: _Optional[int] = ..., received_bytes: _Optional[int] = ..., connections_unscaled: _Optional[int] = ...) -> None: ...
+
+class WindowState(_message.Message):
+    __slots__ = ("can_set", "refusal", "generation", "refused_total", "connections", "connections_max", "connections_evicted_total", "limited_segments_total", "limits_max")
+    CAN_SET_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_MAX_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_EVICTED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    LIMITED_SEGMENTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    LIMITS_MAX_FIELD_NUMBER: _ClassVar[int]
+    can_set: bool
+    refusal: str
+    generation: int
+    refused_total: int
+    connections: int
+    connections_max: int
+    connections_evicted_total: int
+    limited_segments_total: int
+    limits_max: int
+    def __init__(self, can_set: bool = ..., refusal: _Optional[str] = ..., generation: _Optional[int] = ..., refused_total: _Optional[int] = ..., connections: _Optional[int] = ..., connections_max: _Optional[int] = ..., connections_evicted_total: _Optional[int] = ..., limited_segments_total: _Optional[int] = ..., limits_max: _Optional[int] = ...) -> None: ...
 
 class Edca(_message.Message):
     __slots__ = ("category", "aifsn", "cw_min", "cw_max", "txop_limit")
@@ -215,10 +265,34 @@ class EdcaState(_message.Message):
     def __init__(self, can_set: bool = ..., refusal: _Optional[str] = ..., generation: _Optional[int] = ..., own: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., stations: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., wmm: bool = ..., refused_total: _Optional[int] = ...) -> None: ...
 
 class AccessPointCommand(_message.Message):
-    __slots__ = ("set_edca",)
+    __slots__ = ("set_edca", "set_windows")
     SET_EDCA_FIELD_NUMBER: _ClassVar[int]
+    SET_WINDOWS_FIELD_NUMBER: _ClassVar[int]
     set_edca: SetEdca
-    def __init__(self, set_edca: _Optional[_Union[SetEdca, _Mapping]] = ...) -> None: ...
+    set_windows: SetWindows
+    def __init__(self, set_edca: _Optional[_Union[SetEdca, _Mapping]] = ..., set_windows: _Optional[_Union[SetWindows, _Mapping]] = ...) -> None: ...
+
+class SetWindows(_message.Message):
+    __slots__ = ("generation", "limits", "lease_ms", "reason")
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    LEASE_MS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    generation: int
+    limits: _containers.RepeatedCompositeFieldContainer[WindowLimit]
+    lease_ms: int
+    reason: _reason_pb2.Reason
+    def __init__(self, generation: _Optional[int] = ..., limits: _Optional[_Iterable[_Union[WindowLimit, _Mapping]]] = ..., lease_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ...) -> None: ...
+
+class WindowLimit(_message.Message):
+    __slots__ = ("mac", "address", "max_bytes")
+    MAC_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    mac: bytes
+    address: bytes
+    max_bytes: int
+    def __init__(self, mac: _Optional[bytes] = ..., address: _Optional[bytes] = ..., max_bytes: _Optional[int] = ...) -> None: ...
 
 class SetEdca(_message.Message):
     __slots__ = ("generation", "queues", "lease_ms", "reason")

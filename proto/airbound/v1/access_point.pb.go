@@ -369,7 +369,11 @@ type AccessPointReport struct {
 	// Surveys that were refused since the agent started.
 	SurveysRefusedTotal uint64 `protobuf:"varint,14,opt,name=surveys_refused_total,json=surveysRefusedTotal,proto3" json:"surveys_refused_total,omitempty"`
 	// The links of a multi-link device, each with a BSSID and a channel of its own, ascending; empty if it is none.
-	Links         []*Link `protobuf:"bytes,15,rep,name=links,proto3" json:"links,omitempty"`
+	Links []*Link `protobuf:"bytes,15,rep,name=links,proto3" json:"links,omitempty"`
+	// Absent from an agent that does not look at its stations' connections.
+	Windows *WindowState `protobuf:"bytes,16,opt,name=windows,proto3" json:"windows,omitempty"`
+	// The OpenFlow switch that the BSS is a port of, by its datapath identifier; 0 if it is none, or not known.
+	DatapathId    uint64 `protobuf:"varint,17,opt,name=datapath_id,json=datapathId,proto3" json:"datapath_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -507,6 +511,20 @@ func (x *AccessPointReport) GetLinks() []*Link {
 		return x.Links
 	}
 	return nil
+}
+
+func (x *AccessPointReport) GetWindows() *WindowState {
+	if x != nil {
+		return x.Windows
+	}
+	return nil
+}
+
+func (x *AccessPointReport) GetDatapathId() uint64 {
+	if x != nil {
+		return x.DatapathId
+	}
+	return 0
 }
 
 // Link is one link of a multi-link device (IEEE Std 802.11be, 35.3).
@@ -769,7 +787,10 @@ type Station struct {
 	MultiLink bool `protobuf:"varint,19,opt,name=multi_link,json=multiLink,proto3" json:"multi_link,omitempty"`
 	// The access point's links that it is on, as far as the kernel names them: bit n for the link whose link_id is n, 0
 	// to 14.
-	Links         uint32 `protobuf:"varint,20,opt,name=links,proto3" json:"links,omitempty"`
+	Links uint32 `protobuf:"varint,20,opt,name=links,proto3" json:"links,omitempty"`
+	// What the station's TCP connections through the access point send, by destination; empty from an agent that does not
+	// look at them.
+	Destinations  []*StationDestination `protobuf:"bytes,21,rep,name=destinations,proto3" json:"destinations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -944,6 +965,250 @@ func (x *Station) GetLinks() uint32 {
 	return 0
 }
 
+func (x *Station) GetDestinations() []*StationDestination {
+	if x != nil {
+		return x.Destinations
+	}
+	return nil
+}
+
+// StationDestination is a station's TCP connections to one address, as the access point sees their packets pass.
+// Counters are cumulative since the agent began to look at the pair.
+type StationDestination struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 4 or 16 octets.
+	Address []byte `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// Connections with a packet in the last minute that have not ended.
+	Connections uint32 `protobuf:"varint,2,opt,name=connections,proto3" json:"connections,omitempty"`
+	// Of those, the ones of which the station sent data in the last second.
+	ConnectionsSending uint32 `protobuf:"varint,3,opt,name=connections_sending,json=connectionsSending,proto3" json:"connections_sending,omitempty"`
+	// RTT, the mean over the sending connections: from the access point to the destination and back, and from the access
+	// point to the station and back. 0: no sample yet.
+	SrttUs uint32 `protobuf:"varint,4,opt,name=srtt_us,json=srttUs,proto3" json:"srtt_us,omitempty"`
+	// Smallest RTT of the connections: the sum of the smallest of both parts. 0: no sample yet.
+	MinRttUs uint32 `protobuf:"varint,5,opt,name=min_rtt_us,json=minRttUs,proto3" json:"min_rtt_us,omitempty"`
+	// Smallest maximum segment size of the connections, options of the TCP header not counted; 0 if no SYN was seen.
+	MssBytes uint32 `protobuf:"varint,6,opt,name=mss_bytes,json=mssBytes,proto3" json:"mss_bytes,omitempty"`
+	// Payload of TCP that the station sent, and received; what was sent again counts again.
+	SentBytes     uint64 `protobuf:"varint,7,opt,name=sent_bytes,json=sentBytes,proto3" json:"sent_bytes,omitempty"`
+	ReceivedBytes uint64 `protobuf:"varint,8,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
+	// Of the connections, those whose SYNs the access point did not see: their windows' scale is not known, so their
+	// windows are left alone.
+	ConnectionsUnscaled uint32 `protobuf:"varint,9,opt,name=connections_unscaled,json=connectionsUnscaled,proto3" json:"connections_unscaled,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *StationDestination) Reset() {
+	*x = StationDestination{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StationDestination) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StationDestination) ProtoMessage() {}
+
+func (x *StationDestination) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StationDestination.ProtoReflect.Descriptor instead.
+func (*StationDestination) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *StationDestination) GetAddress() []byte {
+	if x != nil {
+		return x.Address
+	}
+	return nil
+}
+
+func (x *StationDestination) GetConnections() uint32 {
+	if x != nil {
+		return x.Connections
+	}
+	return 0
+}
+
+func (x *StationDestination) GetConnectionsSending() uint32 {
+	if x != nil {
+		return x.ConnectionsSending
+	}
+	return 0
+}
+
+func (x *StationDestination) GetSrttUs() uint32 {
+	if x != nil {
+		return x.SrttUs
+	}
+	return 0
+}
+
+func (x *StationDestination) GetMinRttUs() uint32 {
+	if x != nil {
+		return x.MinRttUs
+	}
+	return 0
+}
+
+func (x *StationDestination) GetMssBytes() uint32 {
+	if x != nil {
+		return x.MssBytes
+	}
+	return 0
+}
+
+func (x *StationDestination) GetSentBytes() uint64 {
+	if x != nil {
+		return x.SentBytes
+	}
+	return 0
+}
+
+func (x *StationDestination) GetReceivedBytes() uint64 {
+	if x != nil {
+		return x.ReceivedBytes
+	}
+	return 0
+}
+
+func (x *StationDestination) GetConnectionsUnscaled() uint32 {
+	if x != nil {
+		return x.ConnectionsUnscaled
+	}
+	return 0
+}
+
+// WindowState is what an access point can do, and does, with the receive windows that its stations are offered.
+type WindowState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the controller may limit windows.
+	CanSet bool `protobuf:"varint,1,opt,name=can_set,json=canSet,proto3" json:"can_set,omitempty"`
+	// Why not, in the words of the kernel or the agent.
+	Refusal string `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// Generation of the set in force; 0 while there is none.
+	Generation uint64 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Commands that the agent refused since it started.
+	RefusedTotal uint64 `protobuf:"varint,4,opt,name=refused_total,json=refusedTotal,proto3" json:"refused_total,omitempty"`
+	// Connections that the kernel's program knows, and the most that it can.
+	Connections    uint32 `protobuf:"varint,5,opt,name=connections,proto3" json:"connections,omitempty"`
+	ConnectionsMax uint32 `protobuf:"varint,6,opt,name=connections_max,json=connectionsMax,proto3" json:"connections_max,omitempty"`
+	// Connections that it forgot to make room for others.
+	ConnectionsEvictedTotal uint64 `protobuf:"varint,7,opt,name=connections_evicted_total,json=connectionsEvictedTotal,proto3" json:"connections_evicted_total,omitempty"`
+	// Segments whose window it made smaller.
+	LimitedSegmentsTotal uint64 `protobuf:"varint,8,opt,name=limited_segments_total,json=limitedSegmentsTotal,proto3" json:"limited_segments_total,omitempty"`
+	// Most entries that the agent takes in one set.
+	LimitsMax     uint32 `protobuf:"varint,9,opt,name=limits_max,json=limitsMax,proto3" json:"limits_max,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WindowState) Reset() {
+	*x = WindowState{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WindowState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WindowState) ProtoMessage() {}
+
+func (x *WindowState) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WindowState.ProtoReflect.Descriptor instead.
+func (*WindowState) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *WindowState) GetCanSet() bool {
+	if x != nil {
+		return x.CanSet
+	}
+	return false
+}
+
+func (x *WindowState) GetRefusal() string {
+	if x != nil {
+		return x.Refusal
+	}
+	return ""
+}
+
+func (x *WindowState) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *WindowState) GetRefusedTotal() uint64 {
+	if x != nil {
+		return x.RefusedTotal
+	}
+	return 0
+}
+
+func (x *WindowState) GetConnections() uint32 {
+	if x != nil {
+		return x.Connections
+	}
+	return 0
+}
+
+func (x *WindowState) GetConnectionsMax() uint32 {
+	if x != nil {
+		return x.ConnectionsMax
+	}
+	return 0
+}
+
+func (x *WindowState) GetConnectionsEvictedTotal() uint64 {
+	if x != nil {
+		return x.ConnectionsEvictedTotal
+	}
+	return 0
+}
+
+func (x *WindowState) GetLimitedSegmentsTotal() uint64 {
+	if x != nil {
+		return x.LimitedSegmentsTotal
+	}
+	return 0
+}
+
+func (x *WindowState) GetLimitsMax() uint32 {
+	if x != nil {
+		return x.LimitsMax
+	}
+	return 0
+}
+
 // Edca is how one queue contends for the air (IEEE Std 802.11-2020, 10.23.2).
 type Edca struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -961,7 +1226,7 @@ type Edca struct {
 
 func (x *Edca) Reset() {
 	*x = Edca{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -973,7 +1238,7 @@ func (x *Edca) String() string {
 func (*Edca) ProtoMessage() {}
 
 func (x *Edca) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -986,7 +1251,7 @@ func (x *Edca) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edca.ProtoReflect.Descriptor instead.
 func (*Edca) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Edca) GetCategory() AccessCategory {
@@ -1047,7 +1312,7 @@ type EdcaState struct {
 
 func (x *EdcaState) Reset() {
 	*x = EdcaState{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1324,7 @@ func (x *EdcaState) String() string {
 func (*EdcaState) ProtoMessage() {}
 
 func (x *EdcaState) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1337,7 @@ func (x *EdcaState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdcaState.ProtoReflect.Descriptor instead.
 func (*EdcaState) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EdcaState) GetCanSet() bool {
@@ -1129,6 +1394,7 @@ type AccessPointCommand struct {
 	// Types that are valid to be assigned to Command:
 	//
 	//	*AccessPointCommand_SetEdca
+	//	*AccessPointCommand_SetWindows
 	Command       isAccessPointCommand_Command `protobuf_oneof:"command"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1136,7 +1402,7 @@ type AccessPointCommand struct {
 
 func (x *AccessPointCommand) Reset() {
 	*x = AccessPointCommand{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1414,7 @@ func (x *AccessPointCommand) String() string {
 func (*AccessPointCommand) ProtoMessage() {}
 
 func (x *AccessPointCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1427,7 @@ func (x *AccessPointCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessPointCommand.ProtoReflect.Descriptor instead.
 func (*AccessPointCommand) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AccessPointCommand) GetCommand() isAccessPointCommand_Command {
@@ -1180,6 +1446,15 @@ func (x *AccessPointCommand) GetSetEdca() *SetEdca {
 	return nil
 }
 
+func (x *AccessPointCommand) GetSetWindows() *SetWindows {
+	if x != nil {
+		if x, ok := x.Command.(*AccessPointCommand_SetWindows); ok {
+			return x.SetWindows
+		}
+	}
+	return nil
+}
+
 type isAccessPointCommand_Command interface {
 	isAccessPointCommand_Command()
 }
@@ -1188,7 +1463,154 @@ type AccessPointCommand_SetEdca struct {
 	SetEdca *SetEdca `protobuf:"bytes,1,opt,name=set_edca,json=setEdca,proto3,oneof"`
 }
 
+type AccessPointCommand_SetWindows struct {
+	SetWindows *SetWindows `protobuf:"bytes,2,opt,name=set_windows,json=setWindows,proto3,oneof"`
+}
+
 func (*AccessPointCommand_SetEdca) isAccessPointCommand_Command() {}
+
+func (*AccessPointCommand_SetWindows) isAccessPointCommand_Command() {}
+
+// SetWindows replaces every limit of receive windows that the access point has from Airbound. The same set again, with
+// the same generation, prolongs its lease. An empty set leaves every window as its receiver offers it.
+//
+// A limit is one for each connection. It never takes back what a receiver has offered (RFC 9293, 3.8.6.2.1): the window
+// stops growing until what is in flight has fallen to the limit.
+type SetWindows struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Grows with every set sent on a stream, and is greater than the generation that the access point reported; never 0.
+	Generation uint64 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
+	// At most WindowState.limits_max.
+	Limits []*WindowLimit `protobuf:"bytes,2,rep,name=limits,proto3" json:"limits,omitempty"`
+	// The set is in force this long unless it is sent again; then no window is limited. 1 s to 60 s.
+	LeaseMs uint32 `protobuf:"varint,3,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	// Why this set replaces the one before.
+	Reason        *Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetWindows) Reset() {
+	*x = SetWindows{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetWindows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetWindows) ProtoMessage() {}
+
+func (x *SetWindows) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetWindows.ProtoReflect.Descriptor instead.
+func (*SetWindows) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SetWindows) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *SetWindows) GetLimits() []*WindowLimit {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+func (x *SetWindows) GetLeaseMs() uint32 {
+	if x != nil {
+		return x.LeaseMs
+	}
+	return 0
+}
+
+func (x *SetWindows) GetReason() *Reason {
+	if x != nil {
+		return x.Reason
+	}
+	return nil
+}
+
+// WindowLimit limits what a station may have in flight to a destination.
+type WindowLimit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 6 octets: the station.
+	Mac []byte `protobuf:"bytes,1,opt,name=mac,proto3" json:"mac,omitempty"`
+	// 4 or 16 octets; empty: every destination of the station that has no limit of its own.
+	Address []byte `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	// Bytes of TCP payload that a connection may have in flight; 2 segments at least.
+	MaxBytes      uint32 `protobuf:"varint,3,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WindowLimit) Reset() {
+	*x = WindowLimit{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WindowLimit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WindowLimit) ProtoMessage() {}
+
+func (x *WindowLimit) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WindowLimit.ProtoReflect.Descriptor instead.
+func (*WindowLimit) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *WindowLimit) GetMac() []byte {
+	if x != nil {
+		return x.Mac
+	}
+	return nil
+}
+
+func (x *WindowLimit) GetAddress() []byte {
+	if x != nil {
+		return x.Address
+	}
+	return nil
+}
+
+func (x *WindowLimit) GetMaxBytes() uint32 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
 
 // SetEdca replaces every EDCA parameter that the access point has from Airbound. The same set again, with the same
 // generation, prolongs its lease. An empty set restores the access point's own values.
@@ -1209,7 +1631,7 @@ type SetEdca struct {
 
 func (x *SetEdca) Reset() {
 	*x = SetEdca{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1221,7 +1643,7 @@ func (x *SetEdca) String() string {
 func (*SetEdca) ProtoMessage() {}
 
 func (x *SetEdca) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1234,7 +1656,7 @@ func (x *SetEdca) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetEdca.ProtoReflect.Descriptor instead.
 func (*SetEdca) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{10}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SetEdca) GetGeneration() uint64 {
@@ -1273,7 +1695,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	" AccessPointServiceConnectRequest\x126\n" +
 	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"^\n" +
 	"!AccessPointServiceConnectResponse\x129\n" +
-	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xfc\x04\n" +
+	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xd1\x05\n" +
 	"\x11AccessPointReport\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\fR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x12\x1c\n" +
@@ -1290,7 +1712,10 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\x04edca\x18\f \x01(\v2\x16.airbound.v1.EdcaStateR\x04edca\x12%\n" +
 	"\x0esurvey_refusal\x18\r \x01(\tR\rsurveyRefusal\x122\n" +
 	"\x15surveys_refused_total\x18\x0e \x01(\x04R\x13surveysRefusedTotal\x12'\n" +
-	"\x05links\x18\x0f \x03(\v2\x11.airbound.v1.LinkR\x05links\"\x99\x01\n" +
+	"\x05links\x18\x0f \x03(\v2\x11.airbound.v1.LinkR\x05links\x122\n" +
+	"\awindows\x18\x10 \x01(\v2\x18.airbound.v1.WindowStateR\awindows\x12\x1f\n" +
+	"\vdatapath_id\x18\x11 \x01(\x04R\n" +
+	"datapathId\"\x99\x01\n" +
 	"\x04Link\x12\x17\n" +
 	"\alink_id\x18\x01 \x01(\rR\x06linkId\x12\x14\n" +
 	"\x05bssid\x18\x02 \x01(\fR\x05bssid\x12.\n" +
@@ -1306,7 +1731,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\tactive_us\x18\x01 \x01(\x04R\bactiveUs\x12\x17\n" +
 	"\abusy_us\x18\x02 \x01(\x04R\x06busyUs\x12\x13\n" +
 	"\x05rx_us\x18\x03 \x01(\x04R\x04rxUs\x12\x13\n" +
-	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\xc7\x05\n" +
+	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\x8c\x06\n" +
 	"\aStation\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\"\n" +
 	"\n" +
@@ -1335,8 +1760,34 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\ffour_address\x18\x12 \x01(\bR\vfourAddress\x12\x1d\n" +
 	"\n" +
 	"multi_link\x18\x13 \x01(\bR\tmultiLink\x12\x14\n" +
-	"\x05links\x18\x14 \x01(\rR\x05linksB\r\n" +
-	"\v_signal_dbm\"\xa2\x01\n" +
+	"\x05links\x18\x14 \x01(\rR\x05links\x12C\n" +
+	"\fdestinations\x18\x15 \x03(\v2\x1f.airbound.v1.StationDestinationR\fdestinationsB\r\n" +
+	"\v_signal_dbm\"\xce\x02\n" +
+	"\x12StationDestination\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\fR\aaddress\x12 \n" +
+	"\vconnections\x18\x02 \x01(\rR\vconnections\x12/\n" +
+	"\x13connections_sending\x18\x03 \x01(\rR\x12connectionsSending\x12\x17\n" +
+	"\asrtt_us\x18\x04 \x01(\rR\x06srttUs\x12\x1c\n" +
+	"\n" +
+	"min_rtt_us\x18\x05 \x01(\rR\bminRttUs\x12\x1b\n" +
+	"\tmss_bytes\x18\x06 \x01(\rR\bmssBytes\x12\x1d\n" +
+	"\n" +
+	"sent_bytes\x18\a \x01(\x04R\tsentBytes\x12%\n" +
+	"\x0ereceived_bytes\x18\b \x01(\x04R\rreceivedBytes\x121\n" +
+	"\x14connections_unscaled\x18\t \x01(\rR\x13connectionsUnscaled\"\xe1\x02\n" +
+	"\vWindowState\x12\x17\n" +
+	"\acan_set\x18\x01 \x01(\bR\x06canSet\x12\x18\n" +
+	"\arefusal\x18\x02 \x01(\tR\arefusal\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x03 \x01(\x04R\n" +
+	"generation\x12#\n" +
+	"\rrefused_total\x18\x04 \x01(\x04R\frefusedTotal\x12 \n" +
+	"\vconnections\x18\x05 \x01(\rR\vconnections\x12'\n" +
+	"\x0fconnections_max\x18\x06 \x01(\rR\x0econnectionsMax\x12:\n" +
+	"\x19connections_evicted_total\x18\a \x01(\x04R\x17connectionsEvictedTotal\x124\n" +
+	"\x16limited_segments_total\x18\b \x01(\x04R\x14limitedSegmentsTotal\x12\x1d\n" +
+	"\n" +
+	"limits_max\x18\t \x01(\rR\tlimitsMax\"\xa2\x01\n" +
 	"\x04Edca\x127\n" +
 	"\bcategory\x18\x01 \x01(\x0e2\x1b.airbound.v1.AccessCategoryR\bcategory\x12\x14\n" +
 	"\x05aifsn\x18\x02 \x01(\rR\x05aifsn\x12\x15\n" +
@@ -1353,10 +1804,24 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\x03own\x18\x04 \x03(\v2\x11.airbound.v1.EdcaR\x03own\x12-\n" +
 	"\bstations\x18\x05 \x03(\v2\x11.airbound.v1.EdcaR\bstations\x12\x10\n" +
 	"\x03wmm\x18\x06 \x01(\bR\x03wmm\x12#\n" +
-	"\rrefused_total\x18\a \x01(\x04R\frefusedTotal\"R\n" +
+	"\rrefused_total\x18\a \x01(\x04R\frefusedTotal\"\x8e\x01\n" +
 	"\x12AccessPointCommand\x121\n" +
-	"\bset_edca\x18\x01 \x01(\v2\x14.airbound.v1.SetEdcaH\x00R\asetEdcaB\t\n" +
-	"\acommand\"\x9c\x01\n" +
+	"\bset_edca\x18\x01 \x01(\v2\x14.airbound.v1.SetEdcaH\x00R\asetEdca\x12:\n" +
+	"\vset_windows\x18\x02 \x01(\v2\x17.airbound.v1.SetWindowsH\x00R\n" +
+	"setWindowsB\t\n" +
+	"\acommand\"\xa6\x01\n" +
+	"\n" +
+	"SetWindows\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x01 \x01(\x04R\n" +
+	"generation\x120\n" +
+	"\x06limits\x18\x02 \x03(\v2\x18.airbound.v1.WindowLimitR\x06limits\x12\x19\n" +
+	"\blease_ms\x18\x03 \x01(\rR\aleaseMs\x12+\n" +
+	"\x06reason\x18\x04 \x01(\v2\x13.airbound.v1.ReasonR\x06reason\"V\n" +
+	"\vWindowLimit\x12\x10\n" +
+	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\fR\aaddress\x12\x1b\n" +
+	"\tmax_bytes\x18\x03 \x01(\rR\bmaxBytes\"\x9c\x01\n" +
 	"\aSetEdca\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -1403,7 +1868,7 @@ func file_airbound_v1_access_point_proto_rawDescGZIP() []byte {
 }
 
 var file_airbound_v1_access_point_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_airbound_v1_access_point_proto_goTypes = []any{
 	(AccessPointReportTrigger)(0),             // 0: airbound.v1.AccessPointReportTrigger
 	(Band)(0),                                 // 1: airbound.v1.Band
@@ -1416,38 +1881,47 @@ var file_airbound_v1_access_point_proto_goTypes = []any{
 	(*Channel)(nil),                           // 8: airbound.v1.Channel
 	(*ChannelSurvey)(nil),                     // 9: airbound.v1.ChannelSurvey
 	(*Station)(nil),                           // 10: airbound.v1.Station
-	(*Edca)(nil),                              // 11: airbound.v1.Edca
-	(*EdcaState)(nil),                         // 12: airbound.v1.EdcaState
-	(*AccessPointCommand)(nil),                // 13: airbound.v1.AccessPointCommand
-	(*SetEdca)(nil),                           // 14: airbound.v1.SetEdca
-	(*Reason)(nil),                            // 15: airbound.v1.Reason
+	(*StationDestination)(nil),                // 11: airbound.v1.StationDestination
+	(*WindowState)(nil),                       // 12: airbound.v1.WindowState
+	(*Edca)(nil),                              // 13: airbound.v1.Edca
+	(*EdcaState)(nil),                         // 14: airbound.v1.EdcaState
+	(*AccessPointCommand)(nil),                // 15: airbound.v1.AccessPointCommand
+	(*SetWindows)(nil),                        // 16: airbound.v1.SetWindows
+	(*WindowLimit)(nil),                       // 17: airbound.v1.WindowLimit
+	(*SetEdca)(nil),                           // 18: airbound.v1.SetEdca
+	(*Reason)(nil),                            // 19: airbound.v1.Reason
 }
 var file_airbound_v1_access_point_proto_depIdxs = []int32{
 	6,  // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
-	13, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
+	15, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
 	8,  // 2: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
 	9,  // 3: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
 	10, // 4: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
 	0,  // 5: airbound.v1.AccessPointReport.trigger:type_name -> airbound.v1.AccessPointReportTrigger
-	12, // 6: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
+	14, // 6: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
 	7,  // 7: airbound.v1.AccessPointReport.links:type_name -> airbound.v1.Link
-	8,  // 8: airbound.v1.Link.channel:type_name -> airbound.v1.Channel
-	9,  // 9: airbound.v1.Link.survey:type_name -> airbound.v1.ChannelSurvey
-	1,  // 10: airbound.v1.Channel.band:type_name -> airbound.v1.Band
-	2,  // 11: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
-	3,  // 12: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
-	11, // 13: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
-	11, // 14: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
-	14, // 15: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
-	11, // 16: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
-	15, // 17: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
-	4,  // 18: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
-	5,  // 19: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
-	19, // [19:20] is the sub-list for method output_type
-	18, // [18:19] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	12, // 8: airbound.v1.AccessPointReport.windows:type_name -> airbound.v1.WindowState
+	8,  // 9: airbound.v1.Link.channel:type_name -> airbound.v1.Channel
+	9,  // 10: airbound.v1.Link.survey:type_name -> airbound.v1.ChannelSurvey
+	1,  // 11: airbound.v1.Channel.band:type_name -> airbound.v1.Band
+	2,  // 12: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
+	11, // 13: airbound.v1.Station.destinations:type_name -> airbound.v1.StationDestination
+	3,  // 14: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
+	13, // 15: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
+	13, // 16: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
+	18, // 17: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
+	16, // 18: airbound.v1.AccessPointCommand.set_windows:type_name -> airbound.v1.SetWindows
+	17, // 19: airbound.v1.SetWindows.limits:type_name -> airbound.v1.WindowLimit
+	19, // 20: airbound.v1.SetWindows.reason:type_name -> airbound.v1.Reason
+	13, // 21: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
+	19, // 22: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
+	4,  // 23: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
+	5,  // 24: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
+	24, // [24:25] is the sub-list for method output_type
+	23, // [23:24] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_access_point_proto_init() }
@@ -1457,8 +1931,9 @@ func file_airbound_v1_access_point_proto_init() {
 	}
 	file_airbound_v1_reason_proto_init()
 	file_airbound_v1_access_point_proto_msgTypes[6].OneofWrappers = []any{}
-	file_airbound_v1_access_point_proto_msgTypes[9].OneofWrappers = []any{
+	file_airbound_v1_access_point_proto_msgTypes[11].OneofWrappers = []any{
 		(*AccessPointCommand_SetEdca)(nil),
+		(*AccessPointCommand_SetWindows)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1466,7 +1941,7 @@ func file_airbound_v1_access_point_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_access_point_proto_rawDesc), len(file_airbound_v1_access_point_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   11,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -10,4 +10,4 @@ while pidof airbound-ap >/dev/null && [ "$tries" -gt 0 ]; do
 	tries=$((tries - 1))
 	sleep 1
 done
-rm -rf /var/run/airbound-ap /var/run/airbound-ap.token
+rm -rf /var/run/airbound-ap /var/run/airbound-ap.token /sys/fs/bpf/airbound-ap

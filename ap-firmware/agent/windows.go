@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+
+	"github.com/airbound/airbound/ap-firmware/mac"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/status"
+	"github.com/airbound/airbound/ap-firmware/windows"
+	"github.com/airbound/airbound/internal/reasontext"
+	"github.com/airbound/airbound/internal/sparselog"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
+)
+
+// Windows is what the agent follows connections, and limits receive windows, with. Its zero value does neither.
+type Windows struct {
+	// On is whether the access point's owner permits it.
+	On bool
+	// Off is why it cannot be done here; empty if it can.
+	Off    string
+	Kernel WindowsKernel
+}
+
+// WindowsKernel is the kernel's part, which the BSSs of a process share. A BSS is named by its interface.
+type WindowsKernel interface {
+	// Attach makes sure that connections are followed at the BSS's interfaces, or at the one that is named like it.
+	Attach(bss string, indexes []uint32) error
+	// Detach ends that, and the BSS's limits.
+	Detach(bss string) error
+	// SetLimits replaces the BSS's limits. The kernel ends them at the deadline, CLOCK_MONOTONIC, by itself.
+	SetLimits(bss string, limits []windows.Limit, deadlineUS int64) error
+	// Observe reads the connections, unless that was done a moment ago.
+	Observe(nowUS int64) (windows.Observation, error)
+	// Destinations are those of a station by the last observation.
+	Destinations(station mac.Address) []*airboundv1.StationDestination
+}
+
+// attachAgainUS is the time between two looks whether connections are followed while there are no reports.
+const attachAgainUS = 2_000_000
+
+const usPerMS = 1000
+
+// limits is the part of the agent that limits windows.
+type limits struct {
+	cfg       Windows
+	bss       string
+	logger    *slog.Logger
+	malformed *sparselog.Counter
+	lease     windows.Lease
+	// refusal is why connections are not followed now.
+	refusal      string
+	nextAttachUS int64
+	observed     windows.Observation
+	// changed is whether the set in force changed otherwise than by a command, and that was not reported yet.
+	changed bool
+	state   status.Windows
+	// due is whether the state file must be written, and savedEndsUS the end of the lease that is in it.
+	due                             bool
+	savedEndsUS                     int64
+	observeErrors, limitsNotRemoved uint64
+}
+
+func (l *limits) start(nowUS int64) {
+	if !l.cfg.On {
+		return
+	}
+	l.due = true
+	l.explain("the controller has not limited windows yet")
+	l.attach(nowUS, nil)
+}
+
+func (l *limits) isUsable() bool { return l.cfg.On && l.cfg.Off == "" }
+
+func (l *limits) cannot() string {
+	if !l.cfg.On {
+		return "switched off on the access point"
+	}
+	if l.cfg.Off != "" {
+		return l.cfg.Off
+	}
+	return l.refusal
+}
+
+func (l *limits) explain(reason string) {
+	l.state.Reason, l.state.ReasonCode = reason, ""
+	l.due = true
+}
+
+// attach makes sure that connections are followed.
+func (l *limits) attach(nowUS int64, indexes []uint32) {
+	if !l.isUsable() {
+		return
+	}
+	l.nextAttachUS = nowUS + attachAgainUS
+	refusal := ""
+	if err := l.cfg.Kernel.Attach(l.bss, indexes); err != nil {
+		refusal = err.Error()
+	}
+	if refusal == l.refusal {
+		return
+	}
+	l.refusal, l.due = refusal, true
+	if refusal != "" {
+		l.logger.Warn("cannot follow the stations' connections, trying again", "error", refusal)
+	} else {
+		l.logger.Info("following the stations' connections")
+	}
+}
+
+// command executes a command of the controller. One that is refused is counted and changes nothing.
+func (l *limits) command(nowUS int64, command *airboundv1.SetWindows) {
+	l.expire(nowUS)
+	if err := l.execute(nowUS, command); err != nil {
+		l.state.LastRefusal, l.due = err.Error(), true
+		if sparselog.Add(&l.state.CommandsRefused, 1) {
+			l.logger.Warn("refused a command", "total", l.state.CommandsRefused, "error", err)
+		}
+	}
+}
+
+func (l *limits) execute(nowUS int64, command *airboundv1.SetWindows) error {
+	// An empty set is never refused for that.
+	if refusal := l.cannot(); refusal != "" && len(command.GetLimits()) > 0 {
+		return fmt.Errorf("set_windows: cannot limit windows: %s", refusal)
+	}
+	outcome, err := l.lease.Set(nowUS, command)
+	if err != nil {
+		l.malformed.Add()
+		return err
+	}
+	inForce := l.lease.InForce()
+	if outcome != windows.Prolonged {
+		sentence := reasontext.Sentence(command.GetReason())
+		if outcome == windows.Emptied {
+			sentence = "the controller ended the limits: " + sentence
+		}
+		l.explain(sentence)
+		l.state.ReasonCode = command.GetReason().GetCode().String()
+		l.logger.Info("new limits of windows", "generation", command.GetGeneration(), "limits", len(inForce.Limits),
+			"lease_ms", inForce.LeaseMS, "reason", sentence, "code", l.state.ReasonCode)
+	}
+	if !l.isUsable() {
+		return nil
+	}
+	if err := l.cfg.Kernel.SetLimits(l.bss, inForce.Limits, inForce.DeadlineUS); err != nil {
+		l.failed(err)
+		return nil
+	}
+	if l.savedEndsUS-nowUS < int64(inForce.LeaseMS)*usPerMS/2 {
+		l.due = true
+	}
+	if outcome == windows.Replaced {
+		l.state.SetsApplied++
+	}
+	return nil
+}
+
+// failed ends the set in force, since it could not be applied.
+func (l *limits) failed(err error) {
+	l.state.ApplyFailures++
+	l.changed = true
+	l.explain("limiting windows failed: " + err.Error())
+	l.logger.Error("cannot limit windows, ending all limits", "error", err)
+	l.lease.Drop()
+	l.remove()
+}
+
+// remove removes the limits. If that fails the kernel ends them with their lease.
+func (l *limits) remove() {
+	if err := l.cfg.Kernel.SetLimits(l.bss, nil, 0); err != nil && sparselog.Add(&l.limitsNotRemoved, 1) {
+		l.logger.Error("cannot remove the limits of windows; they end with their lease", "error", err)
+	}
+}
+
+// expire follows the end of the lease; the kernel's limits end by themselves.
+func (l *limits) expire(nowUS int64) {
+	generation := l.lease.InForce().Generation
+	if !l.lease.Expire(nowUS) {
+		return
+	}
+	l.state.LeasesEnded++
+	l.changed = true
+	l.explain(fmt.Sprintf("the lease on generation %d ended without a renewal", generation))
+	l.logger.Warn("the lease ended, no window is limited", "generation", generation)
+	l.remove()
+}
+
+// observe takes over what a sample of the kernel says, and reads the connections.
+func (l *limits) observe(nowUS int64, snapshot nl80211.Snapshot) {
+	l.attach(nowUS, snapshot.Indexes())
+	if !l.isUsable() {
+		return
+	}
+	observed, err := l.cfg.Kernel.Observe(nowUS)
+	if err != nil {
+		if sparselog.Add(&l.observeErrors, 1) {
+			l.logger.Warn("cannot read the stations' connections", "error", err, "total", l.observeErrors)
+		}
+		return
+	}
+	l.observed = observed
+}
+
+// report adds to a report what is known. An agent that may not follow connections says nothing of them.
+func (l *limits) report(message *airboundv1.AccessPointReport) {
+	if !l.cfg.On {
+		return
+	}
+	message.Windows = l.message()
+	if !l.isUsable() {
+		return
+	}
+	for _, station := range message.GetStations() {
+		station.Destinations = l.cfg.Kernel.Destinations(mac.Address(station.GetMac()))
+	}
+}
+
+func (l *limits) message() *airboundv1.WindowState {
+	refusal := l.cannot()
+	return &airboundv1.WindowState{
+		CanSet: refusal == "", Refusal: refusal, Generation: l.lease.InForce().Generation,
+		RefusedTotal:            l.state.CommandsRefused,
+		Connections:             uint32(l.observed.Connections),    //nolint:gosec // the size of a map
+		ConnectionsMax:          uint32(l.observed.ConnectionsMax), //nolint:gosec // the size of a map
+		ConnectionsEvictedTotal: l.observed.EvictedTotal, LimitedSegmentsTotal: l.observed.LimitedTotal,
+		LimitsMax: windows.LimitsMax,
+	}
+}
+
+// wake does what is due.
+func (l *limits) wake(nowUS int64) {
+	if !l.cfg.On {
+		return
+	}
+	l.expire(nowUS)
+	if l.isUsable() && nowUS >= l.nextAttachUS {
+		l.attach(nowUS, nil)
+	}
+}
+
+// nextWakeUS is when wake must be called at the latest.
+func (l *limits) nextWakeUS() int64 {
+	next := int64(math.MaxInt64)
+	if l.isUsable() {
+		next = l.nextAttachUS
+	}
+	if inForce := l.lease.InForce(); inForce.Generation != 0 {
+		next = min(next, inForce.DeadlineUS)
+	}
+	return next
+}
+
+// stop ends it for good.
+func (l *limits) stop() error {
+	if !l.isUsable() {
+		return nil
+	}
+	l.lease.Drop()
+	l.explain("the agent stopped")
+	if err := l.cfg.Kernel.Detach(l.bss); err != nil {
+		return errors.Join(errors.New("stop following the stations' connections"), err)
+	}
+	return nil
+}
+
+// saved is what is written to the state file now; nil if the owner does not permit to limit windows.
+func (l *limits) saved() *status.Windows {
+	l.due = false
+	if !l.cfg.On {
+		return nil
+	}
+	inForce := l.lease.InForce()
+	l.savedEndsUS = inForce.DeadlineUS
+	now := l.state
+	now.Refusal, now.Generation, now.Limits = l.cannot(), inForce.Generation, len(inForce.Limits)
+	now.LeaseEndsUS = inForce.DeadlineUS
+	now.Connections, now.ConnectionsMax = l.observed.Connections, l.observed.ConnectionsMax
+	now.ConnectionsEvicted, now.SegmentsLimited = l.observed.EvictedTotal, l.observed.LimitedTotal
+	return &now
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the programs need of the kernel's interface, and no more: helpers and constants of the user space API by their
+ * numbers, which never change. Nothing is read of the kernel's own structures, so a kernel without BTF will do.
+ */
+#ifndef AIRBOUND_KERNEL_H
+#define AIRBOUND_KERNEL_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef _Bool bool;
+
+#define NULL ((void *)0)
+#define SEC(name) __attribute__((section(name), used))
+#define __always_inline inline __attribute__((always_inline))
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define be16(value) __builtin_bswap16(value)
+#define be32(value) __builtin_bswap32(value)
+#else
+#define be16(value) ((__u16)(value))
+#define be32(value) ((__u32)(value))
+#endif
+
+/* A map's definition, as the loader reads it from the object's BTF. */
+#define __uint(name, value) int (*name)[value]
+#define __type(name, value) __typeof__(value) * name
+
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_F_NO_PREALLOC = 1,
+	BPF_ANY = 0,
+};
+
+/* The next program or filter of the interface decides: TC_ACT_UNSPEC of clsact, TCX_NEXT of TCX. */
+#define CONTINUE (-1)
+
+/* The context of a tc program, up to the last field that is read. */
+struct __sk_buff {
+	__u32 len;
+};
+
+static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, __u64 flags) = (void *)2;
+static __u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static long (*bpf_skb_store_bytes)(struct __sk_buff *skb, __u32 offset, const void *from, __u32 len, __u64 flags) =
+	(void *)9;
+static long (*bpf_l4_csum_replace)(struct __sk_buff *skb, __u32 offset, __u64 from, __u64 to, __u64 flags) = (void *)11;
+static long (*bpf_skb_load_bytes)(const struct __sk_buff *skb, __u32 offset, void *to, __u32 len) = (void *)26;
+
+#endif
