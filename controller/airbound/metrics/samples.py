@@ -217,7 +217,7 @@ def _access_point(state: CellState) -> AccessPointSample | None:
         access_point.refused_total,
         access_point.malformed_inputs_total,
         access_point.edca_generation,
-        sent.queues if sent else (),
+        sent.entries if sent else (),
         sent.ends_at_us if sent else 0,
         access_point.last_report,
     )
