@@ -87,7 +87,7 @@ class Placement:
         """
         had_bounds = terminal.no_bounds is None
         effects = cell.terminal_reported(terminal, now_us, changed=changed)
-        if cell.windows.senders:
+        if cell.windows.senders:  # none in most cells
             effects += cell.windows.handed_over(terminal, cell, now_us)
         if effects:
             for effect in effects:

@@ -47,13 +47,14 @@ from airbound.core.reports import (
 from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 NAME_MAX_CHARACTERS = 32
 VERSION_MAX_CHARACTERS = 64
 REFUSAL_MAX_CHARACTERS = 200
 FULL = 0.8  # of its windows: what a sender has queued is sampled at any moment
 _SHOWN_OCTETS = 20
+_NO_DESTINATIONS: "Mapping[bytes, tuple[Destination, ...]]" = {}  # made once: most reports have none
 # An access point's EDCA parameters are the same in nearly every report. What an agent reports of them is some 100
 # octets; more is converted each time, so that what is kept is bounded.
 _EDCA_KEPT, _EDCA_KEPT_MAX_OCTETS = 16_384, 400
@@ -79,7 +80,7 @@ def access_point_report(
         refusals.append(reason)
         frequency_mhz = 0
     stations = _stations(message, refusals)
-    windows, destinations = None, dict[bytes, tuple[Destination, ...]]()
+    windows, destinations = None, _NO_DESTINATIONS
     if message.HasField("windows"):  # without it there are no destinations to look for, as at most access points
         windows = _window_state(message.windows, refusals)
         destinations = _station_destinations(message, stations, refusals)

@@ -121,10 +121,19 @@ def cells(answer: operations_pb2.ListCellsResponse) -> str:
         return "No access point has reported."
     heads: tuple[str, ...] = _CELL_HEADS
     rows = [_cell_row(cell) for cell in answer.cells]
+    if any(cell.HasField("windows") for cell in answer.cells):
+        heads = (*heads, "LIMITED")
+        rows = [(*row, _limited(cell)) for row, cell in zip(rows, answer.cells, strict=True)]
     if any(map(_sources, answer.cells)):  # otherwise all cells go by the controller's
         heads = (*heads, "SETTINGS")
         rows = [(*row, _settings_in_short(cell)) for row, cell in zip(rows, answer.cells, strict=True)]
     return table(heads, rows)
+
+
+def _limited(cell: operations_pb2.Cell) -> str:
+    """Of the stations that send and have no working agent, those that their access point limits."""
+    of = cell.windows
+    return f"{of.stations_limited}/{of.stations_without_agent}" if cell.HasField("windows") else "-"
 
 
 def _settings_in_short(cell: operations_pb2.Cell) -> str:

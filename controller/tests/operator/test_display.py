@@ -437,3 +437,11 @@ def test_the_table_of_stations_has_limits_only_where_there_are_some() -> None:
     assert text.splitlines()[0].split()[-1] == "WINDOWS"
     assert "10.0.4.1 28960 B" in text
     assert "no limit: no RTT sample yet" in text
+
+
+def test_the_table_of_cells_has_a_column_of_limited_stations_only_where_one_looks() -> None:
+    plain, looks = operations_pb2.Cell(bssid="02:00:00:00:00:01"), operations_pb2.Cell(windows=windows())
+    assert "LIMITED" not in display.cells(operations_pb2.ListCellsResponse(cells=[plain]))
+    head, *rows = display.cells(operations_pb2.ListCellsResponse(cells=[plain, looks])).splitlines()
+    assert head.split()[-1] == "LIMITED"
+    assert [row.split()[-1] for row in rows] == ["-", "1/2"]

@@ -294,7 +294,7 @@ class CellState:
         time itself brings a change.
         """
         try:
-            if is_as_decided(terminal) and self._unavailable(terminal, now_us) is None:
+            if is_as_decided(terminal) and self.unavailable(terminal, now_us) is None:
                 return renewal(terminal, self.settings, now_us)
         except Exception as error:  # noqa: BLE001  # the others' leases go on, as in decide
             return self._failed(terminal, error, now_us)
@@ -303,7 +303,7 @@ class CellState:
     def decide(self, terminal: Terminal, now_us: int) -> list[Effect]:
         """Commands for one terminal that is joined."""
         try:
-            reason = self._unavailable(terminal, now_us) or restriction(terminal, self.settings)
+            reason = self.unavailable(terminal, now_us) or restriction(terminal, self.settings)
             decisions: tuple[Decision, ...] = ()
             if reason is None:
                 decisions = decide(terminal, self, self.settings)
@@ -326,25 +326,19 @@ class CellState:
             return effects
         return [*effects, Note("warning", "failed", terminal.name, (reason,), terminal=terminal.name, cell=self.bssid)]
 
-    def _unavailable(self, terminal: Terminal, now_us: int) -> Reason | None:
+    def unavailable(self, terminal: Terminal, now_us: int) -> Reason | None:
         """Why nothing can be decided for a terminal that is joined."""
         if not self.is_owned(now_us):
             return Reason(Code.OTHER_REPLICA, self.name)
         safety = self.settings.parameters.safety
-        if self.is_terminal_stale(terminal, now_us):
-            return Reason(Code.TERMINAL_STALE, limit=self._terminal_stale_ms(terminal) / 1000)
+        stale_ms = safety.terminal_stale_ms + (RELAYED_MS if terminal.stream.moved else 0)
+        if now_us - terminal.reported_at_us > stale_ms * 1000 and terminal.sends:
+            return Reason(Code.TERMINAL_STALE, limit=stale_ms / 1000)
         if now_us - self.reported_at_us > safety.cell_stale_ms * 1000:
             return Reason(Code.CELL_STALE, self.name, limit=safety.cell_stale_ms / 1000)
         if not self.stations.measured:
             return Reason(Code.CELL_LEARNING, self.name)
         return None
-
-    def is_terminal_stale(self, terminal: Terminal, now_us: int) -> bool:
-        """Whether a joined terminal that sent to somebody by its last report has not reported for too long."""
-        return now_us - terminal.reported_at_us > self._terminal_stale_ms(terminal) * 1000 and terminal.sends
-
-    def _terminal_stale_ms(self, terminal: Terminal) -> int:
-        return self.settings.parameters.safety.terminal_stale_ms + (RELAYED_MS if terminal.stream.moved else 0)
 
     def due_for(self, terminal: Terminal) -> int:
         """When a terminal must be decided without a report: a lease to renew or a time-out; 0 if it has no bounds."""
@@ -353,7 +347,7 @@ class CellState:
             return 0
         safety = self.settings.parameters.safety
         stale_at_us = min(
-            terminal.reported_at_us + self._terminal_stale_ms(terminal) * 1000 + 1,
+            terminal.reported_at_us + (safety.terminal_stale_ms + RELAYED_MS * terminal.stream.moved) * 1000 + 1,
             self.reported_at_us + safety.cell_stale_ms * 1000 + 1,
         )
         # A terminal that waits has its lease end: nothing is renewed.
@@ -463,7 +457,10 @@ class CellState:
 
     def decide_access_point(self, now_us: int) -> list[Effect]:
         """Commands for the access point, of either kind."""
-        return [*self.decide_edca(now_us), *self.decide_windows(now_us)]
+        effects = self.decide_edca(now_us)
+        if self.access_point is not None and self.access_point.windows is not None:
+            effects += self.decide_windows(now_us)
+        return effects
 
     def decide_windows(self, now_us: int) -> list[Effect]:
         """Commands for the access point about the windows of stations without a working agent."""

@@ -273,7 +273,8 @@ def _lack(sender: StationSender, cell: CellState, now_us: int) -> Code:
         return Code.NO_AGENT
     if not terminal.back_end.can_set_max:
         return Code.BACK_END_CANNOT_BOUND
-    if cell.is_terminal_stale(terminal, now_us):
+    unavailable = cell.unavailable(terminal, now_us)
+    if unavailable is not None and unavailable.code is Code.TERMINAL_STALE:
         return Code.TERMINAL_STALE
     if terminal.ignores_bounds():
         return Code.AGENT_IGNORES_BOUNDS
