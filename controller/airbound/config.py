@@ -180,7 +180,10 @@ class CellTable:
     exempt: Annotated[
         bool | tuple[str, ...],
         PlainValidator(_exempt),
-        Field(description="true: the whole cell; a list: terminals of these names while they are joined to it"),
+        Field(
+            description="true: the whole cell; a list: terminals of these names and stations of these MAC addresses,"
+            " while they are in it"
+        ),
     ] = False
     parameters: Annotated[
         dict[str, Any], Field(description="`policy` and every table below, key by key; what is unset: the controller's")
@@ -213,7 +216,8 @@ class Config:
     )
     mode: Annotated[Mode, Field(description="observe computes and shows, and applies nothing")] = "control"
     exempt: Annotated[
-        Names, Field(description="names of terminals, in plain text their IP addresses; BSSIDs of cells")
+        Names,
+        Field(description="names of terminals, in plain text their IP addresses; BSSIDs of cells; MACs of stations"),
     ] = ()
     limits: Limits = Limits()
     events: Events = Events()

@@ -8,7 +8,7 @@ from typing import Any
 
 from airbound.core.addresses import address_text, mac_text
 from airbound.core.edca import Edca
-from airbound.core.effects import Bound, Note
+from airbound.core.effects import Bound, Note, WindowLimit
 from airbound.core.reasons import Reason
 
 VALUES = ("before", "after", "limit")
@@ -27,6 +27,8 @@ def note(of: Note, reasons_most: int, bounds_most: int) -> dict[str, Any]:
         fields |= _list("bounds", [_bound(bound) for bound in of.bounds[:bounds_most]], len(of.bounds))
     if of.queues is not None:
         fields["queues"] = [_queue(queue) for queue in of.queues]
+    if of.windows is not None:
+        fields |= _list("windows", [_window(limit) for limit in of.windows[:bounds_most]], len(of.windows))
     return fields
 
 
@@ -46,6 +48,11 @@ def queue(category: str, aifsn: int, cw_min: int, cw_max: int, txop_limit: int) 
     return {"category": category, "aifsn": aifsn, "cw_min": cw_min, "cw_max": cw_max, "txop_limit": txop_limit}
 
 
+def window(station: str, destination: str, max_bytes: int) -> dict[str, Any]:
+    """One limit of a station's windows; without a destination it is for all connections."""
+    return {"station": station, **({"destination": destination} if destination else {}), "max_bytes": max_bytes}
+
+
 def _list(name: str, items: list[Any], of: int) -> dict[str, Any]:
     left_out = of - len(items)
     return {name: items, **({f"{name}_left_out": left_out} if left_out else {})}
@@ -62,3 +69,7 @@ def _bound(of: Bound) -> dict[str, Any]:
 
 def _queue(of: Edca) -> dict[str, Any]:
     return queue(of.category.name.lower(), of.aifsn, of.cw_min, of.cw_max, of.txop_limit)
+
+
+def _window(of: WindowLimit) -> dict[str, Any]:
+    return window(mac_text(of.mac), address_text(of.address) if of.address else "", of.max_bytes)

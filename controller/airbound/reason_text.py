@@ -32,6 +32,10 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     ),
     Code.FEW_SENDERS: lambda r: f"active senders {_number(r.after)}: fewer than {_number(r.limit)}",
     Code.DOWNLOADS: lambda r: f"uploads are {_percent(r.after)} of the payload: less than {_percent(r.limit)}",
+    Code.WINDOW_CLAMP_OFF: lambda _: "the configuration leaves the windows of stations without an agent alone",
+    Code.CANNOT_SET_WINDOWS: lambda r: f"the access point cannot limit windows{f': {r.subject}' if r.subject else ''}",
+    Code.AGENT_BOUNDS: lambda r: f"its agent bounds it{f': terminal {r.subject}' if r.subject else ''}",
+    Code.NO_STATION_TO_LIMIT: lambda _: "no station without a working agent sends",
     Code.STARTED_SENDING: lambda r: f"it began to send to {r.subject}",
     Code.STOPPED_SENDING: lambda r: f"it no longer sends to {r.subject}",
     Code.ACTIVE_SENDERS: lambda r: f"active senders {_number(r.before)} -> {_number(r.after)}",
@@ -43,6 +47,16 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.POLICY: lambda r: f"the policy {r.subject} or a parameter changed".replace("  ", " "),
     Code.REPEATED: lambda r: f"sent again: the agent still reports generation {_number(r.before)}",
     Code.UPLOADS: lambda r: f"uploads are {_percent(r.after)} of the payload",
+    Code.NO_AGENT: lambda _: "it has no agent",
+    Code.AGENT_IGNORES_BOUNDS: lambda r: (
+        f"its agent was sent generation {_number(r.after)}, and still reports {_number(r.before)}"
+    ),
+    Code.STATIONS_LIMITED: lambda r: (
+        f"stations with limited windows {f'{_number(r.before)} -> ' if r.before is not None else ''}{_number(r.after)}"
+    ),
+    Code.OMITTED_LIMITS_MAX: lambda r: (
+        f"{r.subject} has no limit: the access point takes at most {_number(r.limit)} limits"
+    ),
     Code.OMITTED_RULES_MAX: lambda r: f"{r.subject} has no bound: the back end takes at most {_number(r.limit)} rules",
     Code.MALFORMED: lambda r: f"{r.subject}: not what it must be",
     Code.OUT_OF_RANGE: lambda r: f"{r.subject} = {_number(r.after)}: out of range{_bound(r)}",

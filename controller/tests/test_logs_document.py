@@ -27,6 +27,9 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/logs.md").read_text(encoding="utf-8")
 TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float), "array": (list,)}
 START_WITHIN_S = 60.0
+SEEN = access_point_pb2.StationDestination(
+    address=bytes([10, 0, 4, 1]), connections=1, connections_sending=1, srtt_us=30_000, min_rtt_us=20_000
+)
 OVERRIDE = f'[[cell]]\nbssid = "{BSSID}"\nmode = "observe"\n'
 
 
@@ -37,8 +40,8 @@ def tables() -> Iterator[list[list[str]]]:
         yield rows[2:]
 
 
-LINE, REASON, BOUND, QUEUE_FIELDS, KINDS, OTHER_KINDS = tables()
-OBJECTS = {"reasons": REASON, "bounds": BOUND, "queues": QUEUE_FIELDS}
+LINE, REASON, BOUND, QUEUE_FIELDS, WINDOW_FIELDS, KINDS, OTHER_KINDS = tables()
+OBJECTS = {"reasons": REASON, "bounds": BOUND, "queues": QUEUE_FIELDS, "windows": WINDOW_FIELDS}
 SEEN_NAMES = {row[0].strip("`") for row in KINDS}
 KIND_NAMES = SEEN_NAMES | {row[0].strip("`") for row in OTHER_KINDS}  # these need TLS or several replicas
 
@@ -65,6 +68,7 @@ def check_line(fields: dict[str, Any]) -> None:
     assert fields["kind"] in KIND_NAMES
     assert ("bounds" in fields) == (fields["kind"] == "bounds")
     assert ("queues" in fields) == (fields["kind"] == "edca")
+    assert ("windows" in fields) == (fields["kind"] == "windows")
     for reason in fields.get("reasons", []):
         assert reason["code"].upper() in Code.__members__
 
@@ -139,7 +143,11 @@ class Process:
 async def report(access_point: FakeAccessPoint, second: int, *sending: str) -> None:
     stations = [
         access_point_pb2.Station(
-            mac=mac_from_text(mac), rx_packets=1000 * second, rx_bytes=1_534_000 * second, connected_time_ms=9000
+            mac=mac_from_text(mac),
+            rx_packets=1000 * second,
+            rx_bytes=1_534_000 * second,
+            connected_time_ms=9000,
+            destinations=[SEEN] if mac == MACS[2] else [],
         )
         for mac in sending
     ]
@@ -148,7 +156,12 @@ async def report(access_point: FakeAccessPoint, second: int, *sending: str) -> N
     )
     await access_point.report(
         access_point_pb2.AccessPointReport(
-            bssid=mac_from_text(BSSID), ssid=b"x", monotonic_us=second * 1_000_000, stations=stations, edca=edca
+            bssid=mac_from_text(BSSID),
+            ssid=b"x",
+            monotonic_us=second * 1_000_000,
+            stations=stations,
+            edca=edca,
+            windows=access_point_pb2.WindowState(can_set=True, generation=access_point.windows_generation),
         )
     )
 
@@ -184,8 +197,9 @@ async def exercise(process: Process, config: Path, patient: str) -> None:
     async with FakeAccessPoint(agents) as access_point, FakePhone(agents, MACS[0]) as phone:
         async with FakePhone(agents, MACS[1]) as other:
             for second in range(1, 4):
-                await report(access_point, second, *MACS[:2])
+                await report(access_point, second, *MACS[:3])
             await process.until("senders")
+            await process.until("windows")
             await phone.report(upload(30_000, 20_000), monotonic_us=1)
             await other.report(upload(30_000, 20_000), monotonic_us=1)
             await process.until("bounds", 2)

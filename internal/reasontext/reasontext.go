@@ -65,6 +65,15 @@ func Sentence(reason *airboundv1.Reason) string {
 	case airboundv1.ReasonCode_REASON_CODE_DOWNLOADS:
 		return "downloads are too much of the payload" + compared(reason, " %", percent, "smallest share of uploads")
 
+	case airboundv1.ReasonCode_REASON_CODE_WINDOW_CLAMP_OFF:
+		return "the controller's configuration leaves the windows of stations alone"
+	case airboundv1.ReasonCode_REASON_CODE_CANNOT_SET_WINDOWS:
+		return about("the access point cannot limit windows: %s", "the access point cannot limit windows")
+	case airboundv1.ReasonCode_REASON_CODE_AGENT_BOUNDS:
+		return about("the station's agent bounds it: terminal %s", "the station's agent bounds it")
+	case airboundv1.ReasonCode_REASON_CODE_NO_STATION_TO_LIMIT:
+		return "no station without a working agent sends"
+
 	case airboundv1.ReasonCode_REASON_CODE_STARTED_SENDING:
 		return about("this terminal began to send to %s", "this terminal began to send")
 	case airboundv1.ReasonCode_REASON_CODE_STOPPED_SENDING:
@@ -86,6 +95,8 @@ func Sentence(reason *airboundv1.Reason) string {
 		return about("policy %s or a parameter of it was changed", "the policy or a parameter of it was changed")
 	case airboundv1.ReasonCode_REASON_CODE_UPLOADS:
 		return "uploads are a good part of the payload" + compared(reason, " %", percent, "smallest share of uploads")
+	case airboundv1.ReasonCode_REASON_CODE_STATIONS_LIMITED:
+		return "the number of stations with limited windows changed" + change(reason, "", 1)
 	case airboundv1.ReasonCode_REASON_CODE_REPEATED:
 		if reason.Before == nil {
 			return "sent again: another generation was still reported"

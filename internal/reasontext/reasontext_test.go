@@ -57,6 +57,26 @@ func TestEveryCodeOfASetHasASentence(t *testing.T) {
 			reason(airboundv1.ReasonCode_REASON_CODE_LEFT_CELL, "02:00:00:00:00:00"),
 			"the access point of cell 02:00:00:00:00:00 no longer reports this terminal as associated",
 		},
+		{
+			reason(airboundv1.ReasonCode_REASON_CODE_WINDOW_CLAMP_OFF, ""),
+			"the controller's configuration leaves the windows of stations alone",
+		},
+		{
+			reason(airboundv1.ReasonCode_REASON_CODE_CANNOT_SET_WINDOWS, "no BPF"),
+			"the access point cannot limit windows: no BPF",
+		},
+		{
+			reason(airboundv1.ReasonCode_REASON_CODE_AGENT_BOUNDS, "10.0.0.7"),
+			"the station's agent bounds it: terminal 10.0.0.7",
+		},
+		{
+			reason(airboundv1.ReasonCode_REASON_CODE_NO_STATION_TO_LIMIT, ""),
+			"no station without a working agent sends",
+		},
+		{
+			changed(airboundv1.ReasonCode_REASON_CODE_STATIONS_LIMITED, "", 0, 2),
+			"the number of stations with limited windows changed from 0 to 2",
+		},
 		{terminalStale, "the controller received no report from this terminal for 5 s"},
 		{
 			reason(airboundv1.ReasonCode_REASON_CODE_TERMINAL_STALE, ""),

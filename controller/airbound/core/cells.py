@@ -49,6 +49,7 @@ class Cells:
             return self._refusals.out_of_order(access_point, error.reason, now_us)
         access_point.malformed_inputs_total = report.malformed_inputs_total
         access_point.agent_version, access_point.edca = report.agent_version, report.edca
+        access_point.windows = report.windows
         access_point.last_report = event.octets
         return effects + self._cell_reported(access_point, cell, report, now_us)
 
@@ -70,7 +71,7 @@ class Cells:
             effects += cell.decide_all(now_us)
             for terminal in cell.terminals.values():
                 self._placement.schedule(terminal)
-        commands = cell.decide_edca(now_us)
+        commands = cell.decide_access_point(now_us)
         if commands or other_settings:  # otherwise what is due is due when it was, and the time-out is later
             effects += commands
             self._registry.deadlines.at(cell, cell.due_at_us())
@@ -146,9 +147,9 @@ class Cells:
         return effects
 
     def due(self, cell: CellState, now_us: int) -> list[Effect]:
-        """The time of a cell has come: renew its access point's lease, or forget a cell that nobody reports."""
+        """The time of a cell has come: renew its access point's leases, or forget a cell that nobody reports."""
         if now_us - cell.reported_at_us <= cell.settings.parameters.safety.forget_ms * 1000:
-            effects = self._placement.decide_edca(cell, now_us)
+            effects = self._placement.decide_access_point(cell, now_us)
             return [*effects, cell.changed()] if effects else []
         del self._registry.cells[cell.bssid]
         if cell.access_point is not None:

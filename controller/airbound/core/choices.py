@@ -33,11 +33,11 @@ class Choices:
             if not event.bssid or terminal.cell in cells:
                 effects += self._placement.decide(terminal, now_us)
         for cell in cells:
-            effects += self._placement.decide_edca(cell, now_us)
+            effects += self._placement.decide_access_point(cell, now_us)
         return effects
 
     def exempted(self, event: Exempted, now_us: int) -> list[Effect]:
-        """A terminal or a cell is exempt from now on, or no longer."""
+        """A terminal, a cell or a station is exempt from now on, or no longer."""
         settings = self._registry.settings
         if event.exempt:
             settings.exempt.add(event.name)
@@ -46,15 +46,19 @@ class Choices:
             settings.exempt.discard(event.name)
             if event.by_operator:
                 settings.not_exempt.add(event.name)
-        bssid, what = exempt_cell(event.name), "exempt" if event.exempt else "not exempt"
-        name = "" if bssid else event.name
+        mac, what = exempt_cell(event.name), "exempt" if event.exempt else "not exempt"
+        found = None if mac in self._registry.cells else self._registry.associations.cell_of(mac)
+        bssid, name = (mac, "") if mac else (b"", event.name)
+        if found is not None:
+            bssid = found.bssid  # it is a station's MAC
         effects: list[Effect] = [Note("info", what, event.name, terminal=name, cell=bssid)]
         for terminal in self._registry.terminals():
-            if event.name in {terminal.name, terminal.cell.name if terminal.cell else ""}:
+            names = {terminal.name, mac_text(terminal.mac), terminal.cell.name if terminal.cell else ""}
+            if event.name in names:
                 effects += self._placement.decide(terminal, now_us)
         for cell in self._registry.cells.values():
-            if cell.name == event.name:
-                effects += self._placement.decide_edca(cell, now_us)
+            if cell.name == event.name or cell.windows.senders:
+                effects += self._placement.decide_access_point(cell, now_us)
         return effects
 
     def reconfigured(self, event: Reconfigured, now_us: int) -> list[Effect]:
@@ -72,5 +76,5 @@ class Choices:
         for terminal in self._registry.terminals():
             effects += self._placement.place(terminal, now_us)
         for cell in self._registry.cells.values():
-            effects += self._placement.decide_edca(cell, now_us)
+            effects += self._placement.decide_access_point(cell, now_us)
         return effects

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what is known of a terminal in its cell to the ranges that it should have.
+"""From what is known of a sender in its cell to the ranges that it should have: of a terminal, or of a station that has
+no working agent.
 
-A terminal's share is split over its sending connections, since the kernel bounds each connection. A destination that
+A sender's share is split over its sending connections, since the kernel bounds each connection. A destination that
 paused counts as if it sent again, but it takes nothing from the others' shares.
 """
 
@@ -14,8 +15,8 @@ from airbound.core.policy import PolicyInput, Range
 from airbound.core.reasons import Code, Reason
 
 if TYPE_CHECKING:
+    from airbound.core.cell.sender import Sender
     from airbound.core.cell.state import CellState
-    from airbound.core.cell.terminal import Terminal
     from airbound.core.reports import Destination
     from airbound.core.settings import Settings
 
@@ -32,16 +33,21 @@ class Decision(NamedTuple):
     of: PolicyInput
     own_min_rtt_us: int
 
+    @property
+    def mss_bytes(self) -> int:
+        """Payload of a full segment."""
+        return self.of.segment_bytes - _header_bytes(self.destination)
 
-def decide(terminal: Terminal, cell: CellState, settings: Settings) -> tuple[Decision, ...]:
-    """The decisions for a terminal's destinations, by address. A destination without any RTT sample gets none."""
+
+def decide(sender: Sender, cell: CellState, settings: Settings) -> tuple[Decision, ...]:
+    """The decisions for a sender's destinations, by address. A destination without any RTT sample gets none."""
     connections_now = 0
-    for destination in terminal.sending.values():
+    for destination in sender.sending.values():
         connections_now += destination.connections_sending
     decisions = list[Decision]()
-    for destination in terminal.sending.values():
+    for destination in sender.sending.values():
         decisions += _decision(destination, connections_now, cell, settings)
-    for destination, _ in terminal.paused.values():
+    for destination, _ in sender.paused.values():
         decisions += _decision(destination, connections_now + destination.connections_sending, cell, settings)
     if len(decisions) > 1:
         decisions.sort()
@@ -68,15 +74,18 @@ def _decision(destination: Destination, connections: int, cell: CellState, setti
 
 
 def min_rtt_used_us(destination: Destination, cell: CellState) -> int:
-    """The minimum RTT that counts for a terminal's destination, microseconds; 0 if there is no sample."""
+    """The minimum RTT that counts for a sender's destination, microseconds; 0 if there is no sample."""
     own_us, shared_us = destination.min_rtt_us, cell.min_rtt.shared_us(destination.address)
     return min(own_us, shared_us) if own_us and shared_us else own_us or shared_us
 
 
 def segment_bytes(destination: Destination) -> int:
     """What a full segment takes as an IP packet."""
-    header = IPV4_HEADER_BYTES if len(destination.address) == IPV4_OCTETS else IPV6_HEADER_BYTES
-    return (destination.mss_bytes or DEFAULT_MSS_BYTES) + header
+    return (destination.mss_bytes or DEFAULT_MSS_BYTES) + _header_bytes(destination.address)
+
+
+def _header_bytes(address: Address) -> int:
+    return IPV4_HEADER_BYTES if len(address) == IPV4_OCTETS else IPV6_HEADER_BYTES
 
 
 def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy_name: str) -> tuple[Reason, ...]:

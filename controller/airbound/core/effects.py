@@ -64,6 +64,26 @@ class SetEdca(NamedTuple):
     reason: Reason
 
 
+class WindowLimit(NamedTuple):
+    """Bytes of TCP payload that each connection of a station to `address` may have in flight."""
+
+    mac: Mac
+    address: Address
+    max_bytes: int
+
+
+class SetWindows(NamedTuple):
+    """Replace every limit of windows of the access point at the end of `stream`, under a lease; an empty set ends all.
+    The same generation again prolongs the lease.
+    """
+
+    stream: Stream
+    generation: int
+    limits: tuple[WindowLimit, ...]
+    lease_ms: int
+    reason: Reason
+
+
 class CloseStream(NamedTuple):
     """End a stream."""
 
@@ -104,6 +124,7 @@ class Note(NamedTuple):
     queues: tuple[Edca, ...] | None = None
     terminal: str = ""  # name
     cell: Mac = b""
+    windows: tuple[WindowLimit, ...] | None = None
 
     @property
     def kind(self) -> str:
@@ -117,6 +138,7 @@ def refusal(principal: Principal, reason: Reason, cell: Mac = b"") -> Note:
     return Note("warning", "refused", f"{principal.role} {principal.name}", (reason,), terminal=terminal, cell=cell)
 
 
-Effect = (
-    SetBounds | RenewLease | SetReporting | SetEdca | CloseStream | CellChanged | StationsChanged | CellForgotten | Note
-)
+Command = SetBounds | RenewLease | SetReporting | SetEdca | SetWindows
+"""What goes to an agent."""
+
+Effect = Command | CloseStream | CellChanged | StationsChanged | CellForgotten | Note

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from airbound.core.addresses import Mac
+from airbound.core.addresses import Mac, exempt_cell
 from airbound.core.cell.state import AccessPoint, CellState
 from airbound.core.cell.terminal import Terminal
+from airbound.core.cell.window_clamp import is_station_exempt
 from airbound.core.cells import Cells
 from airbound.core.choices import Choices
 from airbound.core.claims import HEARD_AGAIN
@@ -123,6 +124,10 @@ class Engine:
         """Every terminal that has reported on its stream, unless the stream is being closed."""
         return self._registry.terminals()
 
+    def cell_of(self, mac: Mac) -> CellState | None:
+        """The cell that a station is in."""
+        return self._registry.associations.cell_of(mac)
+
     def mode_of(self, bssid: Mac) -> Mode:
         """The mode of a cell, known or not."""
         cell = self._registry.cells.get(bssid)
@@ -136,9 +141,12 @@ class Engine:
         return self._registry.overrides.exempt
 
     def is_exempt(self, name: str) -> bool:
-        """Whether terminals of a name or the cell of a BSSID are exempt, by a choice or by an override."""
+        """Whether terminals of a name, a BSSID's cell or a MAC's station are exempt, by a choice or by an override."""
+        mac = exempt_cell(name)
+        cell = self.cell_of(mac) if mac else None
         return (
             name in self.settings.exempt
+            or (cell is not None and is_station_exempt(mac, cell))
             or any(cell.name == name and cell.settings.is_cell_exempt(cell.bssid) for cell in self.cells.values())
             or any(
                 of.name == name and self._registry.settings_for(of).is_terminal_exempt(name) for of in self.terminals()

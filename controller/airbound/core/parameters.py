@@ -190,6 +190,19 @@ class EdcaParameters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class WindowClampParameters:
+    """Stations without a working agent, whose windows an access point can limit: cell/window_clamp.py."""
+
+    enabled: Annotated[
+        bool,
+        Field(
+            description="false: no access point limits the windows of stations without an agent;"
+            " one does so only if its owner allowed that as well (airbound-ap run --window-clamp)"
+        ),
+    ] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class PaperParameters:
     """The tables of the source paper."""
 
@@ -224,5 +237,6 @@ class Parameters:
     min_rtt: MinRttParameters = MinRttParameters()
     capacity: CapacityParameters = CapacityParameters()
     edca: EdcaParameters = EdcaParameters()
+    window_clamp: WindowClampParameters = WindowClampParameters()
     paper: PaperParameters = PaperParameters()
     bdp: BdpParameters = BdpParameters()

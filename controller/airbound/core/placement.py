@@ -10,7 +10,7 @@ from airbound.core.cell.state import CellState, restriction
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
 from airbound.core.commands import command
-from airbound.core.effects import Effect, Note, SetBounds, SetReporting
+from airbound.core.effects import Effect, Note, SetBounds, SetReporting, SetWindows
 from airbound.core.reasons import Code, Reason
 from airbound.core.registry import Registry
 
@@ -87,12 +87,16 @@ class Placement:
         """
         had_bounds = terminal.no_bounds is None
         effects = cell.terminal_reported(terminal, now_us, changed=changed)
+        if cell.windows.senders:  # none in most cells
+            effects += cell.windows.handed_over(terminal, cell, now_us)
         if effects:
             for effect in effects:
                 if isinstance(effect, SetBounds):
                     other = self._registry.reporters[effect.stream.number]
                     if isinstance(other, Terminal):
                         self.schedule(other)
+                elif isinstance(effect, SetWindows):
+                    self._registry.deadlines.at(cell, cell.due_at_us())
         elif had_bounds and not changed and terminal.due_us:
             return effects  # a renewal is due when it was, and the time-out is later
         self.schedule(terminal)
@@ -116,9 +120,10 @@ class Placement:
             return []
         return command(terminal, (), reason, self._registry.settings, now_us)
 
-    def decide_edca(self, cell: CellState, now_us: int) -> list[Effect]:
-        """Commands for a cell's access point."""
-        effects = cell.decide_edca(now_us)
+    def decide_access_point(self, cell: CellState, now_us: int) -> list[Effect]:
+        """Commands for a cell's access point, after a change of settings or when something of it is due."""
+        cell.windows.outdated = True
+        effects = cell.decide_access_point(now_us)
         self._registry.deadlines.at(cell, cell.due_at_us())
         return effects
 

@@ -33,6 +33,10 @@ class Code(IntEnum):
     CANNOT_SET_EDCA = 31
     FEW_SENDERS = 32
     DOWNLOADS = 33
+    WINDOW_CLAMP_OFF = 34
+    CANNOT_SET_WINDOWS = 35
+    AGENT_BOUNDS = 36
+    NO_STATION_TO_LIMIT = 37
     # Changed: one set replaces another.
     STARTED_SENDING = 40
     STOPPED_SENDING = 41
@@ -45,8 +49,12 @@ class Code(IntEnum):
     REPEATED = 48
     UPLOADS = 49
     SHARE = 50
+    NO_AGENT = 51
+    AGENT_IGNORES_BOUNDS = 52
+    STATIONS_LIMITED = 53
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62
+    OMITTED_LIMITS_MAX = 63
     # Refused: counted and not used.
     MALFORMED = 80
     OUT_OF_RANGE = 81

@@ -9,7 +9,8 @@ Stations and destinations are named tuples: there are thousands of them in a sec
 times as long to make.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from airbound.core.addresses import Address, Mac
@@ -28,6 +29,8 @@ SSID_MAX_BYTES = 32
 STATIONS_MAX = 2048  # association identifiers end at 2007
 STATION_ADDRESSES_MAX = 16
 DESTINATIONS_MAX = 256  # what an agent sends at most
+STATION_DESTINATIONS_MAX = 64  # of a station, as its access point sees them
+REPORT_DESTINATIONS_MAX = 4096  # of all stations of a report
 LINKS_MAX = 15  # of a multi-link device
 SURVEY_REFUSAL_MAX_CHARACTERS = 200
 
@@ -68,6 +71,20 @@ class EdcaState:
     refused_total: int = 0  # commands
 
 
+class WindowState(NamedTuple):
+    """What an access point does with the windows of its stations."""
+
+    can_set: bool = False
+    refusal: str = ""  # why not
+    generation: int = 0  # of the set in force; 0 while there is none
+    refused_total: int = 0  # commands
+    connections: int = 0
+    connections_max: int = 0
+    connections_evicted_total: int = 0
+    limited_segments_total: int = 0
+    limits_max: int = 0  # of a set; 0: no number is given
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Radio:
     """What a cell is on. Decisions need none of it."""
@@ -79,6 +96,19 @@ class Radio:
 
 
 UNKNOWN_RADIO = Radio()
+
+
+class Destination(NamedTuple):
+    """A sender's connections to one address. An RTT of 0 means that there is no sample yet. `fills_window`: whether a
+    terminal has more queued than its congestion windows let it send, or nearly so.
+    """
+
+    address: Address
+    connections_sending: int = 0
+    min_rtt_us: int = 0
+    mss_bytes: int = 1448
+    fills_window: bool = True
+    srtt_us: int = 0  # the last, since it differs from report to report, the others hardly ever
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,19 +126,9 @@ class AccessPointReport:
     agent_version: str = ""
     edca: EdcaState | None = None  # none from an agent that knows nothing of it
     radio: Radio = UNKNOWN_RADIO
-
-
-class Destination(NamedTuple):
-    """A terminal's connections to one address. An RTT of 0 means that there is no sample yet. `fills_window`: whether
-    more is queued than its congestion windows let it send, or nearly so.
-    """
-
-    address: Address
-    connections_sending: int = 0
-    min_rtt_us: int = 0
-    mss_bytes: int = 1448
-    fills_window: bool = True
-    srtt_us: int = 0  # the last, since it differs from report to report, the others hardly ever
+    windows: WindowState | None = None  # none from an agent that does not look at its stations' connections
+    destinations: Mapping[Mac, tuple[Destination, ...]] = field(default_factory=dict)  # of stations that have some
+    datapath_id: int = 0  # of the OpenFlow switch that the BSS is a port of; 0: not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from airbound.core.addresses import IPV4_OCTETS, Address, is_loopback, is_peer_address, is_station_mac
 from airbound.core.bands import BAND_NAMES
 from airbound.core.edca import AIFSN_MAX, CW_MAX, TXOP_LIMIT_MAX, Category, Edca, is_contention_window
-from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting
+from airbound.core.effects import Bound, Command, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows, WindowLimit
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.reports import (
@@ -23,11 +23,13 @@ from airbound.core.reports import (
     LINKS_MAX,
     MSS_MAX_BYTES,
     MSS_MIN_BYTES,
+    REPORT_DESTINATIONS_MAX,
     RTT_MAX_US,
     RTT_MIN_US,
     SIGNAL_DBM,
     SSID_MAX_BYTES,
     STATION_ADDRESSES_MAX,
+    STATION_DESTINATIONS_MAX,
     STATIONS_MAX,
     SURVEY_REFUSAL_MAX_CHARACTERS,
     UNKNOWN_RADIO,
@@ -40,24 +42,24 @@ from airbound.core.reports import (
     Station,
     Survey,
     TerminalReport,
+    WindowState,
 )
 from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 NAME_MAX_CHARACTERS = 32
 VERSION_MAX_CHARACTERS = 64
 REFUSAL_MAX_CHARACTERS = 200
 FULL = 0.8  # of its windows: what a sender has queued is sampled at any moment
 _SHOWN_OCTETS = 20
+_NO_DESTINATIONS: "Mapping[bytes, tuple[Destination, ...]]" = {}  # made once: most reports have none
 # An access point's EDCA parameters are the same in nearly every report. What an agent reports of them is some 100
 # octets; more is converted each time, so that what is kept is bounded.
 _EDCA_KEPT, _EDCA_KEPT_MAX_OCTETS = 16_384, 400
 _CODES = frozenset(code.value for code in Code)
 _CATEGORIES = {category.value: category for category in Category}
-
-Command = SetBounds | RenewLease | SetReporting | SetEdca
 
 
 def access_point_report(
@@ -77,11 +79,16 @@ def access_point_report(
         reason = Reason(Code.OUT_OF_RANGE, "channel.center_frequency_mhz", after=frequency_mhz, limit=FREQUENCY_MAX_MHZ)
         refusals.append(reason)
         frequency_mhz = 0
+    stations = _stations(message, refusals)
+    windows, destinations = None, _NO_DESTINATIONS
+    if message.HasField("windows"):  # without it there are no destinations to look for, as at most access points
+        windows = _window_state(message.windows, refusals)
+        destinations = _station_destinations(message, stations, refusals)
     report = AccessPointReport(
         bssid=message.bssid,
         sequence=message.sequence,
         monotonic_us=message.monotonic_us,
-        stations=_stations(message, refusals),
+        stations=stations,
         survey=_survey(message, refusals),
         ssid=ssid,
         center_frequency_mhz=frequency_mhz,
@@ -89,6 +96,9 @@ def access_point_report(
         agent_version=_version(message.agent_version, "agent_version", refusals),
         edca=_edca_state(message.edca, refusals) if message.HasField("edca") else None,
         radio=_radio(message, refusals),
+        windows=windows,
+        destinations=destinations,
+        datapath_id=message.datapath_id,
     )
     return report, refusals
 
@@ -221,6 +231,81 @@ def _refuse_station(entry: access_point_pb2.Station) -> None:
         _out_of_range("rx_bitrate_kbps", entry.rx_bitrate_kbps, BITRATE_MAX_KBPS)
     low, high = SIGNAL_DBM
     _out_of_range("signal_dbm", entry.signal_dbm, low if entry.signal_dbm < low else high)
+
+
+def _station_destinations(
+    message: access_point_pb2.AccessPointReport, stations: tuple[Station, ...], refusals: list[Reason]
+) -> dict[bytes, tuple[Destination, ...]]:
+    """The destinations of the stations that have some. Of those with the same address the first counts. Of a station
+    there is one refusal, so that their number is bounded by the stations.
+    """
+    known, found = {station.mac for station in stations}, dict[bytes, tuple[Destination, ...]]()
+    left = REPORT_DESTINATIONS_MAX
+    for index, station in enumerate(message.stations):
+        entries: Sequence[access_point_pb2.StationDestination] = station.destinations
+        if not entries or station.mac not in known or station.mac in found:
+            continue
+        field, most = f"stations[{index}].destinations", min(STATION_DESTINATIONS_MAX, left)
+        refusal = None
+        if len(entries) > most:
+            refusal = Reason(Code.TOO_MANY_ENTRIES, field, after=len(entries), limit=most)
+            entries = entries[:most]
+        left -= len(entries)
+        destinations = dict[Address, Destination]()
+        for number, entry in enumerate(entries):
+            try:
+                destination = _station_destination(entry)
+            except RefusedError as error:
+                refusal = refusal or _within(f"{field}[{number}]", error.reason)
+                continue
+            if destinations.setdefault(destination.address, destination) is not destination:
+                refusal = refusal or Reason(Code.DUPLICATE_ENTRY, f"{field}[{number}].address")
+        if refusal is not None:
+            refusals.append(refusal)
+        if destinations:
+            found[station.mac] = tuple(destinations.values())
+    return found
+
+
+def _station_destination(entry: access_point_pb2.StationDestination) -> Destination:
+    address, connections, min_rtt_us = entry.address, entry.connections_sending, entry.min_rtt_us
+    mss_bytes, srtt_us = entry.mss_bytes, entry.srtt_us
+    if not is_peer_address(address) or is_loopback(address):
+        _malformed("address", address)
+    for field in ("connections", "connections_sending", "connections_unscaled"):
+        limit = CONNECTIONS_MAX if field == "connections" else min(entry.connections, CONNECTIONS_MAX)
+        if getattr(entry, field) > limit:
+            _out_of_range(field, getattr(entry, field), limit)
+    _check_path(srtt_us, min_rtt_us, mss_bytes)
+    for field in ("sent_bytes", "received_bytes"):
+        if getattr(entry, field) > COUNTER_MAX:
+            _out_of_range(field, getattr(entry, field), COUNTER_MAX)
+    return Destination(address, connections, min_rtt_us, mss_bytes, fills_window=True, srtt_us=srtt_us)
+
+
+def _window_state(message: access_point_pb2.WindowState, refusals: list[Reason]) -> WindowState | None:
+    """What an access point does with windows; none if it cannot be known which limits are in force."""
+    if message.generation > COUNTER_MAX:
+        refusals.append(Reason(Code.OUT_OF_RANGE, "windows.generation", after=message.generation, limit=COUNTER_MAX))
+        return None
+    refusal, counters = message.refusal, dict[str, int]()
+    if len(refusal) > REFUSAL_MAX_CHARACTERS or not refusal.isprintable():
+        refusals.append(Reason(Code.MALFORMED, "windows.refusal"))
+        refusal = ""
+    for field in ("refused_total", "connections_evicted_total", "limited_segments_total"):
+        value = counters[field] = getattr(message, field)
+        if value > COUNTER_MAX:
+            refusals.append(Reason(Code.OUT_OF_RANGE, f"windows.{field}", after=value, limit=COUNTER_MAX))
+            counters[field] = 0
+    return WindowState(
+        can_set=message.can_set,
+        refusal=refusal,
+        generation=message.generation,
+        connections=message.connections,
+        connections_max=message.connections_max,
+        limits_max=message.limits_max,
+        **counters,
+    )
 
 
 def _right_addresses(reported: tuple[bytes, ...], field: str, refusals: list[Reason]) -> tuple[Address, ...]:
@@ -367,14 +452,18 @@ def _destination(entry: terminal_pb2.Destination) -> Destination:
         _malformed("address", address)
     if connections > CONNECTIONS_MAX:
         _out_of_range("connections_sending", connections, CONNECTIONS_MAX)
+    _check_path(srtt_us, min_rtt_us, mss_bytes, rtt_min_us=0 if is_loopback(address) else RTT_MIN_US)
+    return Destination(address, connections, min_rtt_us, mss_bytes, fills_window, srtt_us)
+
+
+def _check_path(srtt_us: int, min_rtt_us: int, mss_bytes: int, rtt_min_us: int = RTT_MIN_US) -> None:
     for field, value_us in (("srtt_us", srtt_us), ("min_rtt_us", min_rtt_us)):
         if value_us > RTT_MAX_US:
             _out_of_range(field, value_us, RTT_MAX_US)
-        if 0 < value_us < RTT_MIN_US and not is_loopback(address):
-            _out_of_range(field, value_us, RTT_MIN_US)
+        if 0 < value_us < rtt_min_us:
+            _out_of_range(field, value_us, rtt_min_us)
     if mss_bytes > MSS_MAX_BYTES or 0 < mss_bytes < MSS_MIN_BYTES:
         _out_of_range("mss_bytes", mss_bytes, MSS_MIN_BYTES if mss_bytes < MSS_MIN_BYTES else MSS_MAX_BYTES)
-    return Destination(address, connections, min_rtt_us, mss_bytes, fills_window, srtt_us)
 
 
 def _within(where: str, reason: Reason) -> Reason:
@@ -383,11 +472,20 @@ def _within(where: str, reason: Reason) -> Reason:
 
 def agent_command(effect: Command) -> bytes:
     """What goes to an agent: the response of the service that it called."""
-    return access_point_command(effect) if isinstance(effect, SetEdca) else terminal_command(effect)
+    return access_point_command(effect) if isinstance(effect, SetEdca | SetWindows) else terminal_command(effect)
 
 
-def access_point_command(effect: SetEdca) -> bytes:
+def access_point_command(effect: SetEdca | SetWindows) -> bytes:
     """What goes to an access point: an AccessPointServiceConnectResponse."""
+    if isinstance(effect, SetWindows):
+        set_windows = access_point_pb2.SetWindows(
+            generation=effect.generation,
+            limits=[window_limit(entry) for entry in effect.limits],
+            lease_ms=effect.lease_ms,
+            reason=reason_message(effect.reason),
+        )
+        command = access_point_pb2.AccessPointCommand(set_windows=set_windows)
+        return access_point_pb2.AccessPointServiceConnectResponse(command=command).SerializeToString()
     set_edca = access_point_pb2.SetEdca(
         generation=effect.generation,
         queues=[queue(entry) for entry in effect.queues],
@@ -396,6 +494,11 @@ def access_point_command(effect: SetEdca) -> bytes:
     )
     command = access_point_pb2.AccessPointCommand(set_edca=set_edca)
     return access_point_pb2.AccessPointServiceConnectResponse(command=command).SerializeToString()
+
+
+def window_limit(entry: WindowLimit) -> access_point_pb2.WindowLimit:
+    """One limit of a station's windows."""
+    return access_point_pb2.WindowLimit(mac=entry.mac, address=entry.address, max_bytes=entry.max_bytes)
 
 
 def queue(entry: Edca) -> access_point_pb2.Edca:

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the engine's state to what operators are shown, in one step: the messages are the copies."""
 
-from airbound.core.addresses import Address, address_text, mac_text
+from airbound.core.addresses import Address, Mac, address_text, mac_text
 from airbound.core.cell.channel_access import CannotSetError, wanted
 from airbound.core.cell.channel_access import formula as edca_formula
 from airbound.core.cell.state import AccessPoint, CellState, is_exempt
 from airbound.core.cell.terminal import Terminal
+from airbound.core.cell.window_clamp import is_station_exempt, lack_reason, no_limit_reason
 from airbound.core.commands import fit_to_back_end
 from airbound.core.decisions import Decision
+from airbound.core.effects import WindowLimit
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.policy import formula
-from airbound.core.reports import EdcaState
+from airbound.core.reasons import Code, Reason
+from airbound.core.reports import EdcaState, WindowState
 from airbound.core.settings import Settings
 from airbound.grpc.convert import queue, reason_message
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
@@ -51,6 +54,7 @@ def cell(state: CellState, now_us: int) -> operations_pb2.Cell:
         links=state.radio.links,
         survey_refusal=state.radio.survey_refusal,
         surveys_refused_total=state.radio.surveys_refused_total,
+        datapath_id=state.datapath_id,
     )
     if match is not None:
         message.override.name, message.override.matched = match.override.name, match.by
@@ -63,6 +67,8 @@ def cell(state: CellState, now_us: int) -> operations_pb2.Cell:
         message.agent_version = access_point.agent_version
         if access_point.edca is not None:
             message.edca.CopyFrom(_cell_edca(state, access_point, access_point.edca, now_us))
+        if access_point.windows is not None:
+            message.windows.CopyFrom(_cell_windows(state, access_point, access_point.windows, now_us))
     return message
 
 
@@ -91,9 +97,9 @@ def _cell_edca(
     except CannotSetError as error:
         message.formula = str(error)
     if sent is not None:
-        message.sent.extend(map(queue, sent.queues))
+        message.sent.extend(map(queue, sent.entries))
         message.generation_sent = sent.generation
-        message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.queues else 0
+        message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.entries else 0
     if state.edca_reason is not None:
         message.reason.CopyFrom(reason_message(state.edca_reason))
     if state.edca_traffic_reason is not None:
@@ -101,6 +107,36 @@ def _cell_edca(
     if access.uplink_bps or access.downlink_bps:
         message.uplink_share = access.share
     return message
+
+
+def _cell_windows(
+    state: CellState, access_point: AccessPoint, reported: WindowState, now_us: int
+) -> operations_pb2.CellWindows:
+    sent, clamp = access_point.windows_sent, state.windows
+    lacking = [sender for sender in clamp.senders.values() if sender.lack]
+    message = operations_pb2.CellWindows(
+        state=access_point_pb2.WindowState(**reported._asdict()),
+        stations_without_agent=len(lacking),
+        stations_limited=sum(sender.limited for sender in clamp.senders.values()),
+        omitted=clamp.omitted,
+        failures_total=clamp.failures_total,
+    )
+    if sent is not None:
+        message.sent.extend(map(window_limit_sent, sent.entries))
+        message.generation_sent = sent.generation
+        message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.entries else 0
+    reason = clamp.reason(state)
+    if reason is not None:
+        message.reason.CopyFrom(reason_message(reason))
+    return message
+
+
+def window_limit_sent(entry: WindowLimit) -> operations_pb2.WindowLimitSent:
+    """One limit of a station's windows."""
+    destination = address_text(entry.address) if entry.address else ""
+    return operations_pb2.WindowLimitSent(
+        station=mac_text(entry.mac), destination=destination, max_bytes=entry.max_bytes
+    )
 
 
 def terminal(state: Terminal, controller: Settings, now_us: int) -> operations_pb2.Terminal:
@@ -157,6 +193,51 @@ def _decision(decision: Decision, parameters: Parameters) -> operations_pb2.Deci
     )
 
 
+def station(
+    state: CellState, mac: Mac, report: access_point_pb2.AccessPointReport
+) -> operations_pb2.StationView | None:
+    """One station of a cell; none if it is not there. `report` as of `stations`."""
+    return next((view for view in stations(state, report) if view.mac == mac_text(mac)), None)
+
+
+def _windows_of(view: operations_pb2.StationView, state: CellState, mac: Mac, of: access_point_pb2.Station) -> None:
+    """What is known of a station's connections, and made of it."""
+    view.destinations.extend(map(_station_destination, of.destinations))
+    view.exempt = is_station_exempt(mac, state)
+    sender, access_point = state.windows.senders.get(mac), state.access_point
+    if sender is None:
+        return
+    lack, no_limit = lack_reason(sender, state), no_limit_reason(sender, state)
+    if lack is not None:
+        view.lack.CopyFrom(reason_message(lack))
+    if no_limit is not None:
+        view.no_limit.CopyFrom(reason_message(no_limit))
+    sent = access_point.windows_sent if access_point is not None else None
+    limits = [limit for limit in sent.entries if limit.mac == mac] if sent is not None else []
+    view.limits.extend(map(window_limit_sent, limits))
+    view.decisions.extend(_decision(decision, state.settings.parameters) for decision in sender.decisions)
+    if limits and sent is not None:
+        limited = {limit.destination for limit in view.limits}
+        for decision in view.decisions:
+            if decision.destination not in limited:
+                omitted = Reason(Code.OMITTED_LIMITS_MAX, decision.destination, limit=len(sent.entries))
+                decision.notes.append(reason_message(omitted))
+
+
+def _station_destination(of: access_point_pb2.StationDestination) -> operations_pb2.StationDestinationView:
+    return operations_pb2.StationDestinationView(
+        address=_reported_address(of.address),
+        connections=of.connections,
+        connections_sending=of.connections_sending,
+        srtt_us=of.srtt_us,
+        min_rtt_us=of.min_rtt_us,
+        mss_bytes=of.mss_bytes,
+        sent_bytes=of.sent_bytes,
+        received_bytes=of.received_bytes,
+        connections_unscaled=of.connections_unscaled,
+    )
+
+
 def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> list[operations_pb2.StationView]:
     """A cell's stations; `report` is the access point's last one, which has what decisions do not need."""
     reported = {station.mac: station for station in report.stations}
@@ -185,6 +266,7 @@ def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> li
         )
         if of.HasField("signal_dbm"):
             view.signal_dbm = of.signal_dbm
+        _windows_of(view, state, mac, of)
         views.append(view)
     return views
 

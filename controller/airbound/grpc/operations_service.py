@@ -151,6 +151,20 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         cell = await self._cell(request.bssid, context)
         return operations_pb2.ExplainCellResponse(cell=convert.cell(cell, self._runner.now_us()))
 
+    async def ExplainStation(
+        self, request: operations_pb2.ExplainStationRequest, context: Any
+    ) -> operations_pb2.ExplainStationResponse:
+        """A station, and the limits of its windows and what they follow from."""
+        mac = await _mac("station", request.station, context)
+        cell = self._runner.engine.cell_of(mac)
+        last = cell.access_point.last_report if cell is not None and cell.access_point is not None else b""
+        report = access_point_pb2.AccessPointServiceConnectRequest.FromString(last).report
+        view = convert.station(cell, mac, report) if cell is not None else None
+        if cell is None or view is None:
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"no access point reports a station {mac_text(mac)}")
+            raise AssertionError  # abort raises
+        return operations_pb2.ExplainStationResponse(station=view, cell=convert.cell(cell, self._runner.now_us()))
+
     async def ExplainTerminal(
         self, request: operations_pb2.ExplainTerminalRequest, context: Any
     ) -> operations_pb2.ExplainTerminalResponse:

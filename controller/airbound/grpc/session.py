@@ -15,15 +15,16 @@ import grpc
 import grpc.aio
 
 from airbound import reason_text
-from airbound.core.effects import RenewLease, SetBounds, SetEdca, SetReporting
+from airbound.core.effects import Command, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.grpc.convert import Command, agent_command
+from airbound.grpc.convert import agent_command
 
 END_WITHIN_S = 10.0  # of a stream: for what waits to be read
 REPORT_BYTES_MAX: dict[Role, int] = {
-    # 2,048 stations with 16 addresses each: 0.9 MB if every number is as large as can be, some 250 kB in fact.
-    "access-point": 1 << 20,
+    # 2,048 stations with 16 addresses each, and 4,096 destinations of theirs: 1.3 MB if every number is as large as can
+    # be, some 450 kB in fact.
+    "access-point": 3 << 19,
     # 256 destinations: 40 kB, and five bytes for each uid at each of them, which the contract does not limit.
     "terminal": 1 << 17,
 }
@@ -51,6 +52,7 @@ class Session:
         "_task",
         "_waiting",
         "_waiting_since_s",
+        "_windows",
         "_writer",
         "_writing_since_s",
         "_written",
@@ -82,6 +84,7 @@ class Session:
         self.generation = 0  # of the last set of bounds; none is sent with the same or a smaller one
         self._waiting: SetBounds | RenewLease | SetEdca | None = None
         self._reporting: SetReporting | None = None
+        self._windows: SetWindows | None = None  # beside the other kind of set that an access point is sent
         self._waiting_since_s = 0.0
         self._written = written
         self._writing_since_s = 0.0
@@ -100,6 +103,8 @@ class Session:
             return
         if isinstance(command, SetReporting):
             self._reporting = command
+        elif isinstance(command, SetWindows):
+            self._windows, self._waiting_since_s = command, time.perf_counter()
         elif isinstance(command, SetBounds | SetEdca) or not isinstance(self._waiting, SetBounds):
             self._waiting, self._waiting_since_s = command, time.perf_counter()
             if isinstance(command, SetBounds):
@@ -135,7 +140,7 @@ class Session:
 
     async def _write(self) -> None:
         try:
-            while (command := self._reporting or self._waiting) is not None or self._answer_due:
+            while (command := self._reporting or self._waiting or self._windows) is not None or self._answer_due:
                 self._wrote_at_s = self._writing_since_s = time.perf_counter()
                 if command is None:
                     self._answer_due = False
@@ -145,13 +150,17 @@ class Session:
                     self._reporting = None
                     since_s = None
                 else:
-                    self._waiting, since_s = None, self._waiting_since_s
+                    since_s = self._waiting_since_s
+                    if command is self._windows:
+                        self._windows = None
+                    else:
+                        self._waiting = None
                 await self._context.write(agent_command(command))
                 if since_s is not None:
                     self._written(time.perf_counter() - since_s)
         except (grpc.aio.BaseError, grpc.aio.InternalError, asyncio.CancelledError):
             # The stream is gone; its reader finds out as well.
-            self._waiting = self._reporting = None
+            self._waiting = self._reporting = self._windows = None
             self._answer_due, self._broken = False, True
         finally:
             self._writer, self._writing_since_s = None, 0.0

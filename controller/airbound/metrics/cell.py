@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of cells, by BSSID."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from airbound.core.reasons import Code
 from airbound.metrics import decisions
 from airbound.metrics.family import Family
 from airbound.metrics.labels import label_set, octets_text, printable
-from airbound.metrics.samples import CellSample, Snapshot
+from airbound.metrics.samples import CellSample, Snapshot, WindowSample
 from airbound.metrics.slots import Slots
 from airbound.metrics.table import Column, Table
 from airbound.metrics.terminal import Rtt
@@ -21,7 +21,7 @@ from airbound.metrics.totals import Totals
 
 _CELL = ("bssid",)
 _QUANTILE = ("bssid", "quantile")
-_PLAIN, _INFO, _CONTROL, _CAPACITY, _EDCA, _MEDIAN, _LARGEST = range(7)  # sets of labels
+_PLAIN, _INFO, _CONTROL, _CAPACITY, _EDCA, _MEDIAN, _LARGEST, _WINDOWS = range(8)  # sets of labels
 
 
 @dataclass(slots=True)
@@ -53,6 +53,25 @@ class _Cell(NamedTuple):
     refused: int
     malformed: int
     surveys_refused: int
+    windows: WindowSample | None
+    window_counts: tuple[int, ...]  # as _window_counts
+
+
+def _window_counts(of: WindowSample) -> tuple[int, ...]:
+    """Counters of the access point's agent."""
+    reported = of.reported
+    return reported.refused_total, reported.connections_evicted_total, reported.limited_segments_total
+
+
+def _window_gauge(name: str, text: str, value: Callable[[WindowSample], float]) -> Column:
+    """Absent of an access point that does not look at its stations' connections."""
+    family = Family(f"airbound_cell_{name}", "gauge", text, _CELL)
+    return Column(family, lambda cell: None if cell.windows is None else value(cell.windows))
+
+
+def _window_counter(name: str, text: str, index: int) -> Column:
+    family = Family(f"airbound_cell_{name}_total", "counter", text, _CELL)
+    return Column(family, lambda cell: None if cell.windows is None else cell.window_counts[index])
 
 
 RTT = Family(
@@ -235,6 +254,51 @@ COLUMNS = (
     ),
     Column(
         Family(
+            "airbound_cell_windows_info", "info",
+            "Why the access point limits windows of stations without a working agent; stations_limited: it does.",
+            ("bssid", "reason"),
+        ),
+        lambda cell: 1 if cell.windows is not None and cell.windows.code else None,
+        _WINDOWS,
+    ),
+    _window_gauge(
+        "stations_without_agent", "Stations without a working agent that send by TCP.", lambda of: of.senders
+    ),
+    _window_gauge(
+        "limited_stations", "Of them, those whose windows the access point is to limit.", lambda of: of.limited
+    ),
+    _window_gauge(
+        "window_limits", "Limits of windows that the access point was sent.", lambda of: len(of.limits)
+    ),
+    _window_gauge(
+        "window_limits_in_force", "Limits of windows that the access point reports to be in force.",
+        lambda of: len(of.limits) if of.reported.generation == of.generation_sent else 0,
+    ),
+    _window_gauge(
+        "window_limits_omitted", "Limits that were left out since the access point takes no more.",
+        lambda of: of.omitted,
+    ),
+    _window_gauge(
+        "window_connections", "Connections that the access point knows.", lambda of: of.reported.connections
+    ),
+    _window_gauge(
+        "window_connections_max", "The most connections that the access point can know.",
+        lambda of: of.reported.connections_max,
+    ),
+    _window_counter("window_refusals", "Sets of limits that the access point's agent refused.", 0),
+    _window_counter(
+        "window_connections_evicted", "Connections that the access point forgot to make room for others.", 1
+    ),
+    _window_counter("window_limited_segments", "Segments whose window the access point made smaller.", 2),
+    Column(
+        Family(
+            "airbound_cell_window_failures_total", "counter",
+            "Decisions about windows that ended in an error of the controller.", _CELL,
+        ),
+        lambda cell: None if cell.windows is None else cell.windows.failures_total,
+    ),
+    Column(
+        Family(
             "airbound_cell_ownership_epoch", "gauge",
             "Epoch under which this controller owns the cell; absent if it does not.", _CELL,
         ),
@@ -251,10 +315,11 @@ def _aifsn(sample: CellSample) -> int | None:
 class CellSeries:
     """What is kept of a cell from one snapshot to the next."""
 
-    __slots__ = ("decided", "described", "labels", "malformed", "refused", "surveys_refused")
+    __slots__ = ("decided", "described", "labels", "malformed", "refused", "surveys_refused", "windows")
 
     def __init__(self) -> None:
         self.refused, self.malformed, self.surveys_refused = Totals(1, whole=True), Totals(1), Totals(1)
+        self.windows = Totals(3)
         self.decided = decisions.DecisionCounts(decisions.CELL)
         self.described: tuple[object, ...] = ()  # what the labels were made of
         self.labels: tuple[str, ...] = ()
@@ -278,8 +343,11 @@ class CellTables:
             if series is None:
                 continue
             access_point, bssid = sample.access_point, sample.bssid
-            lease_s = 0.0
+            lease_s, windows = 0.0, None
             if access_point is not None:
+                windows = access_point.windows
+                if windows is not None:
+                    series.windows.update([("", _window_counts(windows))])
                 if access_point.edca_queues:
                     lease_s = max(0, access_point.edca_ends_at_us - now_us) / 1e6
                 series.refused.update([(access_point.stream, (access_point.refused_total,))])
@@ -294,6 +362,8 @@ class CellTables:
                 series.refused.counts[0],
                 series.malformed.counts[0],
                 series.surveys_refused.counts[0],
+                windows,
+                series.windows.counts,
             )
             table.add(_labels(series, sample), of)
             for labels, count in series.decided.update({"bssid": mac_text(bssid)}, [(0, sample.decided)]):
@@ -304,6 +374,7 @@ def _labels(series: CellSeries, sample: CellSample) -> tuple[str, ...]:
     """The sets of labels; made again only if something changed."""
     access_point = sample.access_point
     name, version = (access_point.name, access_point.agent_version) if access_point else ("", "")
+    windows_code = access_point.windows.code if access_point and access_point.windows else Code.UNSPECIFIED
     described = (
         sample.ssid,
         name,
@@ -313,6 +384,7 @@ def _labels(series: CellSeries, sample: CellSample) -> tuple[str, ...]:
         sample.capacity_source,
         sample.edca_code,
         sample.radio.band,
+        windows_code,
     )
     if described != series.described:
         cell = {"bssid": mac_text(sample.bssid)}
@@ -329,6 +401,7 @@ def _labels(series: CellSeries, sample: CellSample) -> tuple[str, ...]:
             {"reason": Code(sample.edca_code).name.lower()},
             {"quantile": "0.5"},
             {"quantile": "1"},
+            {"reason": Code(windows_code).name.lower()},
         )
         series.described, series.labels = described, tuple(f"{label_set(cell | more)} " for more in sets)
     return series.labels

@@ -25,6 +25,14 @@ _ROLES = ("access-point", "terminal")
 _REFUSED, _CLOSED = range(Code.MALFORMED, Code.REPLACED), range(Code.REPLACED, Code.REPLACED + 20)
 _RELEASED, _CHANGED = range(Code.OBSERVE_MODE, Code.STARTED_SENDING), range(Code.STARTED_SENDING, Code.SHARE + 1)
 _EDCA_ONLY = {Code.UPLOADS, *range(Code.EDCA_OFF, Code.DOWNLOADS + 1)}
+_WINDOWS_ONLY = {Code.STATIONS_LIMITED, Code.WINDOW_CLAMP_OFF, Code.CANNOT_SET_WINDOWS, Code.NO_STATION_TO_LIMIT}
+_OF_SETS = {*_RELEASED, *_CHANGED, *_WINDOWS_ONLY} - {Code.AGENT_BOUNDS}
+_NOT_OF = {
+    "bounds": _EDCA_ONLY | _WINDOWS_ONLY,
+    "edca": _WINDOWS_ONLY,
+    # Of one cell's stations at once: what is of a terminal alone releases none of them.
+    "windows": _EDCA_ONLY | {Code.NOT_SENDING, *range(Code.BACK_END_CANNOT_BOUND, Code.CELL_STALE)},
+}
 
 BUILD = Family("airbound_build_info", "info", "Version of the controller.", ("version", "python"))
 CONTROL = Family("airbound_control_info", "info", "Mode and policy in force.", ("mode", "policy"))
@@ -207,7 +215,7 @@ def _decisions(sample: ControllerSample) -> Metric:
         (subject, action, code.name.lower()): 0
         for code in Code
         for subject, action in ACTIONS.values()
-        if code in (_CHANGED if action == "set" else _RELEASED) and (subject == "edca" or code not in _EDCA_ONLY)
+        if code in _OF_SETS - _NOT_OF[subject] and (code in _RELEASED) is (action == "release")
     }
     counts |= {
         (*ACTIONS[name], code.name.lower()): count for (name, code), count in sample.counters.items() if name in ACTIONS

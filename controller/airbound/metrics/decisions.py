@@ -21,11 +21,14 @@ ACTIONS = {  # the core's counters: what was decided about, and what
     "releases_total": ("bounds", "release"),
     "edca_sets_total": ("edca", "set"),
     "edca_releases_total": ("edca", "release"),
+    "window_sets_total": ("windows", "set"),
+    "window_releases_total": ("windows", "release"),
 }
 CELL = Family(
     "airbound_cell_decisions_total",
     "counter",
-    "Sets and releases of bounds and of EDCA parameters in the cell, by their first reason; of reasons that occurred.",
+    "Sets and releases of bounds, EDCA parameters and limits of windows in the cell, by their first reason; of reasons"
+    " that occurred.",
     ("bssid", "subject", "action", "reason"),
 )
 TERMINAL = Family(

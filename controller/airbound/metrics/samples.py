@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from airbound.core.addresses import Address, Mac
-from airbound.core.cell.state import CellState, is_exempt
+from airbound.core.cell.state import AccessPoint, CellState, is_exempt
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
 from airbound.core.edca import Edca
-from airbound.core.effects import Bound
+from airbound.core.effects import Bound, WindowLimit
 from airbound.core.engine import Engine
 from airbound.core.parameters import Mode
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import BackEnd, Radio, Station
+from airbound.core.reports import BackEnd, Radio, Station, WindowState
 from airbound.core.settings import Settings
 from airbound.metrics.hooks import Hooks
 from airbound.runtime.connections import PortCount
@@ -37,6 +37,19 @@ class StationSample(NamedTuple):
     active: bool
 
 
+class WindowSample(NamedTuple):
+    """What an access point does with the windows of stations without a working agent."""
+
+    code: Code
+    reported: WindowState
+    limits: tuple[WindowLimit, ...]  # that it was sent
+    generation_sent: int
+    senders: int  # stations without a working agent that send
+    limited: int  # of them, those that have a limit
+    omitted: int
+    failures_total: int
+
+
 class AccessPointSample(NamedTuple):
     """The stream of a cell's access point."""
 
@@ -49,6 +62,7 @@ class AccessPointSample(NamedTuple):
     edca_queues: tuple[Edca, ...]  # that it was sent
     edca_ends_at_us: int  # the lease of these
     last_report: bytes
+    windows: WindowSample | None  # none of one that does not look at its stations' connections
 
 
 class CellSample(NamedTuple):
@@ -217,9 +231,27 @@ def _access_point(state: CellState) -> AccessPointSample | None:
         access_point.refused_total,
         access_point.malformed_inputs_total,
         access_point.edca_generation,
-        sent.queues if sent else (),
+        sent.entries if sent else (),
         sent.ends_at_us if sent else 0,
         access_point.last_report,
+        _windows(state, access_point),
+    )
+
+
+def _windows(state: CellState, access_point: AccessPoint) -> WindowSample | None:
+    reported, sent, clamp = access_point.windows, access_point.windows_sent, state.windows
+    if reported is None:
+        return None
+    senders = clamp.senders.values()
+    return WindowSample(
+        clamp.code,
+        reported,
+        sent.entries if sent else (),
+        sent.generation if sent else 0,
+        sum(bool(sender.lack) for sender in senders),
+        sum(sender.limited for sender in senders),
+        clamp.omitted,
+        clamp.failures_total,
     )
 
 

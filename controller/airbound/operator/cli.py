@@ -105,12 +105,12 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("--cell", default="", metavar="BSSID", help="only those joined to this cell")
     options = command(
-        "explain", _explain, "show which bounds a terminal or which EDCA parameters a cell has, and why",
+        "explain", _explain, "show which bounds a terminal, limits a station or EDCA parameters a cell has, and why",
         " 192.0.2.7", " 02:00:00:00:01:00 --json", " 02:00:00:00:00:01", parents=[client],
     )  # fmt: skip
     options.add_argument(
         "name", metavar="NAME|MAC|BSSID",
-        help="a name or MAC address as `airbound terminals` shows it, or a cell as `airbound cells` does",
+        help="a name or MAC address as `airbound terminals` or `stations` shows it, or a cell as `airbound cells` does",
     )  # fmt: skip
     command(
         "counters", _counters, "show what was counted since the controller started", "", " --json", parents=[client]
@@ -131,12 +131,13 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("--cell", default="", metavar="BSSID", help="only this cell, connected or not")
     options = command(
-        "exempt", _exempt, "exempt a terminal or a cell from control, or end that",
+        "exempt", _exempt, "exempt a terminal, a cell or a station from control, or end that",
         " 192.0.2.7", " 192.0.2.7 --off", " 02:00:00:00:00:01", parents=[client],
     )  # fmt: skip
     options.add_argument(
-        "name", metavar="NAME|BSSID",
-        help="of a terminal, or of a cell with its access point and all of its terminals; connected or not",
+        "name", metavar="NAME|BSSID|MAC",
+        help="of a terminal, of a cell with its access point and all of its terminals, or of a station;"
+        " connected or not",
     )  # fmt: skip
     options.add_argument("--off", action="store_true", help="back under control")
     options = command(

@@ -121,8 +121,16 @@ class Client:
             lambda: self._stub.ListTerminals(request, **self._options), operations_pb2.ListTerminalsResponse()
         )
 
-    def explain(self, name: str) -> operations_pb2.ExplainTerminalResponse | operations_pb2.ExplainCellResponse:
-        """The cell of a BSSID or the terminal of a name or MAC, and what its parameters or bounds follow from."""
+    def explain(
+        self, name: str
+    ) -> (
+        operations_pb2.ExplainTerminalResponse
+        | operations_pb2.ExplainCellResponse
+        | operations_pb2.ExplainStationResponse
+    ):
+        """The cell of a BSSID, the terminal of a name or MAC or else the station of a MAC, and what its parameters,
+        bounds or limits follow from.
+        """
         try:
             mac_from_text(name)
         except ValueError:
@@ -130,7 +138,22 @@ class Client:
         try:
             return self.explain_cell(name)
         except NotFoundError:
+            pass
+        try:
             return self.explain_terminal(name)
+        except NotFoundError as terminal:
+            try:
+                return self.explain_station(name)
+            except NotFoundError:
+                raise terminal from None
+
+    def explain_station(self, mac: str) -> operations_pb2.ExplainStationResponse:
+        """A station, and the limits of its windows and what they follow from."""
+        request = operations_pb2.ExplainStationRequest(station=mac)
+        answer: operations_pb2.ExplainStationResponse = self._call(
+            lambda: self._stub.ExplainStation(request, **self._options)
+        )
+        return answer
 
     def explain_cell(self, bssid: str) -> operations_pb2.ExplainCellResponse:
         """A cell, and what its access point's EDCA parameters follow from."""
@@ -158,7 +181,7 @@ class Client:
         return answer
 
     def exempt(self, name: str, *, exempt: bool) -> operations_pb2.ExemptTerminalResponse:
-        """Exempt terminals of a name, or the cell of a BSSID, from control, or end that."""
+        """Exempt terminals of a name, the cell of a BSSID or the station of a MAC, from control, or end that."""
         request = operations_pb2.ExemptTerminalRequest(name=name, exempt=exempt)
         answer: operations_pb2.ExemptTerminalResponse = self._call(
             lambda: self._stub.ExemptTerminal(request, **self._options)

@@ -121,10 +121,19 @@ def cells(answer: operations_pb2.ListCellsResponse) -> str:
         return "No access point has reported."
     heads: tuple[str, ...] = _CELL_HEADS
     rows = [_cell_row(cell) for cell in answer.cells]
+    if any(cell.HasField("windows") for cell in answer.cells):
+        heads = (*heads, "LIMITED")
+        rows = [(*row, _limited(cell)) for row, cell in zip(rows, answer.cells, strict=True)]
     if any(map(_sources, answer.cells)):  # otherwise all cells go by the controller's
         heads = (*heads, "SETTINGS")
         rows = [(*row, _settings_in_short(cell)) for row, cell in zip(rows, answer.cells, strict=True)]
     return table(heads, rows)
+
+
+def _limited(cell: operations_pb2.Cell) -> str:
+    """Of the stations that send and have no working agent, those that their access point limits."""
+    of = cell.windows
+    return f"{of.stations_limited}/{of.stations_without_agent}" if cell.HasField("windows") else "-"
 
 
 def _settings_in_short(cell: operations_pb2.Cell) -> str:
@@ -204,6 +213,9 @@ def stations(answer: operations_pb2.ListStationsResponse) -> str:
         "AIRTIME",
         "RETRIES/FAILED",
     )
+    limits = [_limits_in_short(station) for station in answer.stations]
+    if any(limits):
+        heads, rows = (*heads, "WINDOWS"), [(*row, limit or "-") for row, limit in zip(rows, limits, strict=True)]
     notes = [_station_notes(station) for station in answer.stations]
     if any(notes):
         heads, rows = (*heads, "NOTES"), [(*row, note or "-") for row, note in zip(rows, notes, strict=True)]
@@ -249,10 +261,17 @@ def terminals(answer: operations_pb2.ListTerminalsResponse) -> str:
     return table(heads, rows) if rows else "No terminal is connected."
 
 
-def explanation(answer: operations_pb2.ExplainTerminalResponse | operations_pb2.ExplainCellResponse) -> str:
-    """Everything about one terminal or one cell."""
+Explained = (
+    operations_pb2.ExplainTerminalResponse | operations_pb2.ExplainCellResponse | operations_pb2.ExplainStationResponse
+)
+
+
+def explanation(answer: Explained) -> str:
+    """Everything about one terminal, one cell or one station."""
     if isinstance(answer, operations_pb2.ExplainCellResponse):
         return _cell_explanation(answer.cell)
+    if isinstance(answer, operations_pb2.ExplainStationResponse):
+        return _station_explanation(answer)
     return _terminal_explanation(answer)
 
 
@@ -270,10 +289,16 @@ def _cell_explanation(cell: operations_pb2.Cell) -> str:
         *([f"the driver's survey is refused: {_printable(cell.survey_refusal)}"] if cell.survey_refusal else []),
         *([f"mode {_mode(cell.mode)}, policy {cell.policy}{_own_settings(cell)}"] if _sources(cell) else []),
     ]
+    if cell.datapath_id:
+        lines.append(f"port of the OpenFlow switch {cell.datapath_id:016x}")
+    return "\n".join([*lines, *_edca_explanation(cell), *_windows_explanation(cell)])
+
+
+def _edca_explanation(cell: operations_pb2.Cell) -> list[str]:
     if not cell.HasField("edca"):
-        return "\n".join([*lines, "EDCA parameters: its agent reports none"])
+        return ["EDCA parameters: its agent reports none"]
     of, state = cell.edca, cell.edca.state
-    lines += ["", _edca(of)]
+    lines = ["", _edca(of)]
     if of.HasField("traffic") and of.traffic.code != of.reason.code:
         lines.append(f"  traffic: {_reason(of.traffic)}")
     if of.HasField("uplink_share"):
@@ -292,7 +317,35 @@ def _cell_explanation(cell: operations_pb2.Cell) -> str:
     ]
     if of.failures_total:
         lines.append(f"  {of.failures_total} decisions ended in an error of the controller")
-    return "\n".join(lines)
+    return lines
+
+
+def _windows_explanation(cell: operations_pb2.Cell) -> list[str]:
+    """What the access point does with the windows of stations without a working agent."""
+    if not cell.HasField("windows"):
+        return []
+    of, state = cell.windows, cell.windows.state
+    sent, in_force = of.generation_sent or "none", state.generation or "none"
+    lease = f", lease ends in {_seconds(of.lease_remaining_ms)} unless renewed" if of.sent else ""
+    lines = [
+        "",
+        f"{_bold('windows')} of stations without a working agent: {_why_windows(of)}",
+        f"  {of.stations_limited} of {of.stations_without_agent} stations that send are limited, {len(of.sent)} limits",
+        f"  generation sent {sent}, in force {in_force}{lease}; {state.refused_total} commands refused by its agent",
+        (
+            f"  {state.connections} connections known of {state.connections_max} at most,"
+            f" {state.connections_evicted_total} forgotten for others; {state.limited_segments_total} segments limited"
+        ),
+    ]
+    if of.omitted:
+        lines.append(f"  {of.omitted} limits left out: the access point takes at most {state.limits_max}")
+    if of.failures_total:
+        lines.append(f"  {of.failures_total} decisions ended in an error of the controller")
+    return lines
+
+
+def _why_windows(of: operations_pb2.CellWindows) -> str:
+    return _reason(of.reason) if of.HasField("reason") else "not decided yet"
 
 
 def _edca(of: operations_pb2.CellEdca) -> str:
@@ -349,11 +402,69 @@ def _terminal_explanation(answer: operations_pb2.ExplainTerminalResponse) -> str
     return "\n".join(lines)
 
 
+def _station_explanation(answer: operations_pb2.ExplainStationResponse) -> str:
+    station, cell = answer.station, answer.cell
+    words = ["sending" if station.active_sender else "idle", *(["exempt"] if station.exempt else [])]
+    agent = f"terminal {_printable(station.terminal)}" if station.terminal else "no agent"
+    lines = [
+        (
+            f"{_bold('station')} {station.mac} ({' '.join(station.ip_addresses) or 'no address known'}):"
+            f" {', '.join(words)}; {agent}; uplink {_mbps(station.uplink_bps)}"
+        ),
+        f"cell {cell.bssid}: n={cell.active_senders} of {cell.stations} stations send, {_capacity(cell)}",
+    ]
+    if cell.HasField("windows"):
+        of = cell.windows
+        sent, in_force = of.generation_sent or "none", of.state.generation or "none"
+        lines.append(f"{_bold('windows')}: {_why_windows(of)}; generation sent {sent}, in force {in_force}")
+    else:
+        lines.append("windows: the access point's agent does not look at its stations' connections")
+    if station.HasField("lack"):
+        lines.append(f"the access point is to limit it: {_reason(station.lack)}")
+    if station.HasField("no_limit"):
+        lines.append(f"{_bold('no limit')}: {_reason(station.no_limit)}")
+    limits = {limit.destination: limit.max_bytes for limit in station.limits}
+    for decision in station.decisions:
+        max_bytes = limits.get(decision.destination)
+        what = f"{max_bytes} bytes a connection" if max_bytes is not None else "computed, not sent"
+        lines += ["", *_decision_lines(decision, f"{decision.destination} {decision.max_segs}", what)]
+    if station.destinations:
+        lines += ["", _station_destinations(station.destinations)]
+    return "\n".join(lines)
+
+
+def _station_destinations(views: Iterable[operations_pb2.StationDestinationView]) -> str:
+    rows = [
+        (
+            view.address,
+            f"{view.connections_sending}/{view.connections}",
+            str(view.connections_unscaled),
+            f"{_ms(view.srtt_us)} ({_ms(view.min_rtt_us)})",
+            f"{view.mss_bytes or '?'}",
+            f"{view.sent_bytes / 1e6:.1f} MB",
+            f"{view.received_bytes / 1e6:.1f} MB",
+        )
+        for view in views
+    ]
+    heads = ("DESTINATION", "SENDING", "NOT LIMITABLE", "RTT (MIN)", "MSS", "SENT", "RECEIVED")
+    return table(heads, rows)
+
+
+def _limits_in_short(station: operations_pb2.StationView) -> str:
+    """The limits of a station's windows, or why it has none; empty where there is nothing to say."""
+    if station.limits:
+        return ", ".join(f"{limit.destination or 'all'} {limit.max_bytes} B" for limit in station.limits)
+    return f"no limit: {_reason(station.no_limit)}" if station.HasField("no_limit") else ""
+
+
 def _decision(decision: operations_pb2.Decision, terminal: operations_pb2.Terminal) -> list[str]:
-    computed_only = "" if _was_sent(decision, terminal) else ", computed, not sent"
-    head = f"{decision.destination} {decision.min_segs}..{decision.max_segs}"
+    computed_only = "" if _was_sent(decision, terminal) else "computed, not sent"
+    return _decision_lines(decision, f"{decision.destination} {decision.min_segs}..{decision.max_segs}", computed_only)
+
+
+def _decision_lines(decision: operations_pb2.Decision, head: str, what: str) -> list[str]:
     return [
-        f"{_bold(head)} segments, policy {decision.policy}, n={decision.active_senders}{computed_only}",
+        f"{_bold(head)} segments, policy {decision.policy}, n={decision.active_senders}{f', {what}' if what else ''}",
         f"  RTT {_ms(decision.srtt_us)}, {decision.rtt_ratio:.1f} x min RTT {_ms(decision.min_rtt_us)}",
         f"  smallest RTT that it saw itself {_ms(decision.own_min_rtt_us)}",
         f"  {decision.formula}",

@@ -22,8 +22,8 @@ TEXT_WIDTH_MIN = 30  # a terminal that leaves less than that is not wrapped for
 _CODES = frozenset(code.value for code in Code)
 _CATEGORIES = {category.value: category.name.lower() for category in Category}
 _STYLES = {
-    "bounds": color.GREEN, "edca": color.GREEN, "senders": color.CYAN, "cell": color.CYAN, "mode": color.BOLD,
-    "exempt": color.BOLD, "not_exempt": color.BOLD, "failed": color.RED,
+    "bounds": color.GREEN, "edca": color.GREEN, "windows": color.GREEN, "senders": color.CYAN, "cell": color.CYAN,
+    "mode": color.BOLD, "exempt": color.BOLD, "not_exempt": color.BOLD, "failed": color.RED,
 }  # fmt: skip
 
 
@@ -48,6 +48,9 @@ def line(event: events_pb2.Event, zone: datetime.tzinfo | None = None) -> Line:
         what = _some([_bound(bound) for bound in event.bounds.bounds[:SHOWN]], len(event.bounds.bounds)) or "released"
     elif event.HasField("queues"):
         what = "; ".join(map(_queue, event.queues.queues)) or "released"
+    elif event.HasField("windows"):
+        limits = event.windows.limits
+        what = _some([_window(limit) for limit in limits[:SHOWN]], len(limits)) or "released"
     warning = event.level >= events_pb2.EVENT_LEVEL_WARNING
     return Line(at, warning, event.kind, printable(event.subject), what, why(event), printable(event.replica))
 
@@ -84,6 +87,8 @@ def fields(event: events_pb2.Event) -> dict[str, Any]:
         shown["queues"] = [
             log_fields.queue(_category(of), of.aifsn, of.cw_min, of.cw_max, of.txop_limit) for of in event.queues.queues
         ]
+    if event.HasField("windows"):
+        shown["windows"] = [log_fields.window(of.station, of.destination, of.max_bytes) for of in event.windows.limits]
     return shown | {"why": why(event)}
 
 
@@ -139,6 +144,10 @@ def _some(shown: Sequence[str], of: int, separator: str = ", ") -> str:
 
 def _bound(of: operations_pb2.BoundSent) -> str:
     return f"{of.min_segs}..{of.max_segs} segs to {of.destination or 'all'}"
+
+
+def _window(of: operations_pb2.WindowLimitSent) -> str:
+    return f"{of.station} {of.max_bytes} bytes to {of.destination or 'all'}"
 
 
 def _queue(of: access_point_pb2.Edca) -> str:

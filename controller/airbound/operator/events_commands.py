@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 OK, USAGE, UNREACHABLE = 0, 2, 3  # exit codes, as in cli.py
 LISTED, FOLLOWED = 100, 10  # events, if no other limit is given
 LIMIT_MAX = 1_000_000
-KINDS = ("bounds", "senders", "connected", "disconnected", "refused", "edca", "failed", "mode", "exempt", "reload")
+KINDS = (
+    "bounds", "senders", "connected", "disconnected", "refused", "edca", "windows", "failed", "mode", "exempt",
+    "reload",
+)  # fmt: skip
 
 
 class Shell(NamedTuple):

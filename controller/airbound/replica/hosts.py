@@ -17,7 +17,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from airbound.core.addresses import Mac
-from airbound.core.effects import RenewLease, SetBounds, SetEdca, SetReporting
+from airbound.core.effects import Command, SetBounds
 from airbound.core.events import TerminalReported
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
@@ -49,7 +49,7 @@ class Port:
         self.stream = stream
         self._session = session
 
-    def send(self, command: SetBounds | RenewLease | SetReporting | SetEdca) -> None:
+    def send(self, command: Command) -> None:
         """Have a command written."""
         self._session.send(command)
 

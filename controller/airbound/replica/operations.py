@@ -33,6 +33,7 @@ REQUESTS: dict[str, type[Message]] = {
     "ListStations": operations_pb2.ListStationsRequest,
     "ListTerminals": operations_pb2.ListTerminalsRequest,
     "ExplainCell": operations_pb2.ExplainCellRequest,
+    "ExplainStation": operations_pb2.ExplainStationRequest,
     "ExplainTerminal": operations_pb2.ExplainTerminalRequest,
 }
 """What is answered for other replicas."""
@@ -106,8 +107,14 @@ class ReplicatedOperations(OperationsService):
         """
         with suppress(RefusedAnswerError):
             if exempt_cell(name):
-                async for octets in self.questions.ask("ExplainCell", operations_pb2.ExplainCellRequest(bssid=name)):
-                    return operations_pb2.ExplainCellResponse.FromString(octets).cell.exempt
+                with suppress(RefusedAnswerError):
+                    async for octets in self.questions.ask(
+                        "ExplainCell", operations_pb2.ExplainCellRequest(bssid=name)
+                    ):
+                        return operations_pb2.ExplainCellResponse.FromString(octets).cell.exempt
+                of_station = operations_pb2.ExplainStationRequest(station=name)
+                async for octets in self.questions.ask("ExplainStation", of_station):
+                    return operations_pb2.ExplainStationResponse.FromString(octets).station.exempt
             else:
                 explain = operations_pb2.ExplainTerminalRequest(terminal=name)
                 async for octets in self.questions.ask("ExplainTerminal", explain):
@@ -185,6 +192,12 @@ class ReplicatedOperations(OperationsService):
     ) -> operations_pb2.ExplainCellResponse:
         """A cell's state and what its access point's EDCA parameters follow from."""
         return await self._first("ExplainCell", request, operations_pb2.ExplainCellResponse, context)  # type: ignore[no-any-return]
+
+    async def ExplainStation(
+        self, request: operations_pb2.ExplainStationRequest, context: Any
+    ) -> operations_pb2.ExplainStationResponse:
+        """A station, and the limits of its windows and what they follow from."""
+        return await self._first("ExplainStation", request, operations_pb2.ExplainStationResponse, context)  # type: ignore[no-any-return]
 
     async def ExplainTerminal(
         self, request: operations_pb2.ExplainTerminalRequest, context: Any

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.message import DecodeError
 
 from airbound.core.addresses import mac_text
-from airbound.core.effects import RenewLease, SetBounds, SetEdca, SetReporting, StationsChanged
+from airbound.core.effects import Command, RenewLease, StationsChanged
 from airbound.core.events import AccessPointReported, Disowned, Owned, Refused, TerminalReported
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
@@ -61,7 +61,7 @@ class RemotePort:
         self.reported_at_us = 0
         self._owners = owners
 
-    def send(self, command: SetBounds | RenewLease | SetReporting | SetEdca) -> None:
+    def send(self, command: Command) -> None:
         """Have a command written, there."""
         self._owners.command(self, command)
 
@@ -252,7 +252,7 @@ class Owners:
         if report is not None:
             self._runner.submit(TerminalReported(port.stream, report, octets))
 
-    def command(self, port: RemotePort, effect: SetBounds | RenewLease | SetReporting | SetEdca) -> None:
+    def command(self, port: RemotePort, effect: Command) -> None:
         """Send a command to the terminal's host."""
         bssid, epoch = self._runner.engine.ownership_of(port.stream)
         command = replica_pb2.StreamCommand(

@@ -22,7 +22,14 @@ from airbound.core.effects import Note
 
 KEPT, BYTES_MAX = 10_000, 32 << 20
 # What CPython takes for an entry, and for each of its parts, with what only they refer to; a test measures it.
-_ENTRY_OCTETS, _REASON_OCTETS, _BOUND_OCTETS, _QUEUE_OCTETS, _CHARACTER_OCTETS = 700, 300, 200, 200, 4
+_ENTRY_OCTETS, _REASON_OCTETS, _BOUND_OCTETS, _QUEUE_OCTETS, _WINDOW_OCTETS, _CHARACTER_OCTETS = (
+    700,
+    300,
+    200,
+    200,
+    200,
+    4,
+)
 
 
 class Entry(NamedTuple):
@@ -71,6 +78,8 @@ class History:
             octets += len(note.bounds) * _BOUND_OCTETS
         if note.queues:
             octets += len(note.queues) * _QUEUE_OCTETS
+        if note.windows:
+            octets += len(note.windows) * _WINDOW_OCTETS
         time_us, at_us = self._wall_us(), self.clock_us()
         with self._lock:
             self.last += 1

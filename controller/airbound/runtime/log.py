@@ -20,7 +20,7 @@ from airbound import log_fields, reason_text
 from airbound.core.addresses import Mac, address_text, mac_text
 from airbound.core.edca import Edca
 from airbound.core.edca import text as queue_text
-from airbound.core.effects import Bound, Level, Note
+from airbound.core.effects import Bound, Level, Note, WindowLimit
 from airbound.core.reasons import Reason
 from airbound.runtime.rate_limit import RateLimit
 
@@ -295,6 +295,7 @@ def _lost(record: logging.LogRecord, error: Exception) -> logging.LogRecord:
 def _note_text(of: Note) -> str:
     parts = [] if of.bounds is None else [_bounds_text(of.bounds)]
     parts += [] if of.queues is None else [_queues_text(of.queues)]
+    parts += [] if of.windows is None else [_windows_text(of.windows)]
     return ": ".join([*parts, *filter(None, [_reasons_text(of.reasons)])])
 
 
@@ -306,6 +307,17 @@ def _reasons_text(reasons: tuple[Reason, ...]) -> str:
 
 def _queues_text(queues: tuple[Edca, ...]) -> str:
     return "; ".join(map(queue_text, queues)) or "released"
+
+
+def _windows_text(limits: tuple[WindowLimit, ...]) -> str:
+    if not limits:
+        return "released"
+    shown = [
+        f"{mac_text(limit.mac)} to {address_text(limit.address) if limit.address else 'all'} {limit.max_bytes} bytes"
+        for limit in limits[:_BOUNDS_SHOWN]
+    ]
+    more = len(limits) - _BOUNDS_SHOWN
+    return ", ".join([*shown, f"and {more} more"] if more > 0 else shown)
 
 
 def _bounds_text(bounds: tuple[Bound, ...]) -> str:

@@ -17,12 +17,14 @@ from airbound.core.effects import (
     CellChanged,
     CellForgotten,
     CloseStream,
+    Command,
     Effect,
     Note,
     RenewLease,
     SetBounds,
     SetEdca,
     SetReporting,
+    SetWindows,
     StationsChanged,
     refusal,
 )
@@ -52,7 +54,7 @@ class Session(Protocol):
 
     stream: Stream
 
-    def send(self, command: SetBounds | RenewLease | SetReporting | SetEdca) -> None:
+    def send(self, command: Command) -> None:
         """Have a command written."""
 
     def close(self, reason: Reason) -> None:
@@ -261,7 +263,7 @@ class Runner:
     def _do(self, effect: Effect) -> bool:
         """Do what is asked for; whether it was a command."""
         match effect:
-            case SetBounds() | RenewLease() | SetReporting() | SetEdca():
+            case SetBounds() | RenewLease() | SetReporting() | SetEdca() | SetWindows():
                 port = self._ports.get(effect.stream.number)
                 if port is not None:
                     self.measures.commands[type(effect).__name__] += 1
@@ -281,9 +283,7 @@ class Runner:
                     port.close(effect.reason)
         return False
 
-    def _lengthened(
-        self, command: SetBounds | RenewLease | SetReporting | SetEdca
-    ) -> SetBounds | RenewLease | SetReporting | SetEdca:
+    def _lengthened(self, command: Command) -> Command:
         if isinstance(command, SetReporting) or not self.lease_extra_ms:
             return command
         return command._replace(lease_ms=min(command.lease_ms + self.lease_extra_ms, LEASE_MAX_MS))

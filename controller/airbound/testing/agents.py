@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import grpc
 import grpc.aio
 
-from airbound.core.addresses import address_text, mac_from_text
+from airbound.core.addresses import address_text, mac_from_text, mac_text
 from airbound.v1 import access_point_pb2, access_point_pb2_grpc, reason_pb2, terminal_pb2, terminal_pb2_grpc
 
 WAIT_S = 20.0
@@ -129,8 +129,8 @@ class Agent:
 
 
 class FakeAccessPoint(Agent):
-    """Reports one cell; counters are the test's to set. Applies EDCA parameters as an access point's agent does:
-    `queues` are in force, its own if there are none.
+    """Reports one cell; counters are the test's to set. Applies EDCA parameters and limits of windows as an access
+    point's agent does: `queues` are in force, its own if there are none, and `limits`, by station and destination.
     """
 
     def __init__(self, target: str, secured: Secured | None = None) -> None:
@@ -140,18 +140,54 @@ class FakeAccessPoint(Agent):
         self.reason = reason_pb2.Reason()
         self.sets = 0
         self.renewals = 0
-        self._stream_generation = 0
+        self.limits: dict[tuple[str, str], int] = {}  # bytes
+        self.windows_generation = 0
+        self.windows_reason = reason_pb2.Reason()
+        self.window_sets = 0
+        self.window_releases = 0  # of them, empty ones
+        self.window_renewals = 0
+        self._stream_generation = self._windows_stream_generation = 0
 
     def _connect(self) -> Any:
-        self._stream_generation = 0
+        self._stream_generation = self._windows_stream_generation = 0
         stub: Any = access_point_pb2_grpc.AccessPointServiceStub(self.channel)
         return stub.Connect(metadata=self.metadata)
 
     def take(self, response: Any) -> None:
         """Apply, release or renew; anything against the contract is an error in the test."""
-        if response.command.WhichOneof("command") != "set_edca":
-            raise AssertionError(f"{response} is no command")
-        new = response.command.set_edca
+        match response.command.WhichOneof("command"):
+            case "set_edca":
+                self._set_edca(response.command.set_edca)
+            case "set_windows":
+                self._set_windows(response.command.set_windows)
+            case _:
+                raise AssertionError(f"{response} is no command")
+
+    def _set_windows(self, new: access_point_pb2.SetWindows) -> None:
+        limits = {
+            (mac_text(limit.mac), address_text(limit.address) if limit.address else ""): limit.max_bytes
+            for limit in new.limits
+        }
+        if len(limits) < len(new.limits) or not all(limits.values()):
+            raise AssertionError(f"{new} has a limit twice, or one of nothing")
+        if new.generation == self._windows_stream_generation == self.windows_generation:
+            if limits != self.limits:
+                raise AssertionError(f"another set under generation {new.generation}")
+            self.window_renewals += 1
+            return
+        if new.generation <= max(self._windows_stream_generation, self.windows_generation):
+            raise AssertionError(f"generation {new.generation} does not follow {self._windows_stream_generation}")
+        self._windows_stream_generation = new.generation
+        self.window_sets += 1
+        self.window_releases += not limits
+        self.windows_reason, self.limits = new.reason, limits
+        self.windows_generation = new.generation if limits else 0
+
+    def expire_windows(self) -> None:
+        """The lease of the limits ended."""
+        self.limits, self.windows_generation = {}, 0
+
+    def _set_edca(self, new: access_point_pb2.SetEdca) -> None:
         if new.generation == self._stream_generation == self.generation:
             if list(new.queues) != self.queues:
                 raise AssertionError(f"another set under generation {new.generation}")

@@ -78,6 +78,7 @@ class LiveController:
         self.target = listen
         self.access_point: FakeAccessPoint
         self.sets_edca = False  # whether the access point can
+        self.seen: dict[str, list[access_point_pb2.StationDestination]] | None = None  # none: it does not look
         self.addresses: dict[str, Sequence[Address]] = {}  # what the access point reports of a station's IP addresses
         self._security, self._secured = security, secured
         self._operators = operators
@@ -165,6 +166,7 @@ class LiveController:
                 tx_bytes=self._packets.get(mac, 0) // 2 * (ACK_IP_BYTES + LINK_BYTES),
                 connected_time_ms=self._second * 1000,
                 ip_addresses=self.addresses.get(mac, ()),
+                destinations=(self.seen or {}).get(mac, ()),
             )
             for mac in (*sending, *idle)
         ]
@@ -180,6 +182,11 @@ class LiveController:
             generation = self.access_point.generation
             message.edca.CopyFrom(
                 access_point_pb2.EdcaState(can_set=True, generation=generation, own=[QUEUE], stations=[QUEUE])
+            )
+        if self.seen is not None:
+            generation = self.access_point.windows_generation
+            message.windows.CopyFrom(
+                access_point_pb2.WindowState(can_set=True, generation=generation, connections_max=4096, limits_max=1024)
             )
         await self.access_point.report(message)
 
@@ -222,6 +229,19 @@ class LiveController:
         async with asyncio.timeout(WAIT_S):
             while not await condition():  # noqa: ASYNC110  # it is the controller that is asked
                 await asyncio.sleep(0.01)
+
+
+def seen_upload(srtt_us: int = 300_000, min_rtt_us: int = 256_500) -> access_point_pb2.StationDestination:
+    """What an access point sees of a station that sends to the server."""
+    return access_point_pb2.StationDestination(
+        address=bytes([10, 0, 4, 1]),
+        connections=1,
+        connections_sending=1,
+        srtt_us=srtt_us,
+        min_rtt_us=min_rtt_us,
+        mss_bytes=1448,
+        sent_bytes=1_000_000,
+    )
 
 
 def upload(

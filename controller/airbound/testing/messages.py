@@ -24,6 +24,18 @@ EDCA = access_point_pb2.EdcaState(
     refused_total=34,
 )
 
+WINDOWS = access_point_pb2.WindowState(
+    can_set=True,
+    refusal="why not",
+    generation=41,
+    refused_total=42,
+    connections=43,
+    connections_max=44,
+    connections_evicted_total=45,
+    limited_segments_total=46,
+    limits_max=47,
+)
+
 
 def cell_report(**fields: Any) -> access_point_pb2.AccessPointReport:
     """A report that is right but for these fields."""
@@ -38,6 +50,11 @@ def phone_report(**fields: Any) -> terminal_pb2.TerminalReport:
 def station(**fields: Any) -> access_point_pb2.Station:
     """A station that is right but for these fields."""
     return access_point_pb2.Station(**{"mac": MAC, **fields})
+
+
+def station_destination(**fields: Any) -> access_point_pb2.StationDestination:
+    """A destination of a station that is right but for these fields."""
+    return access_point_pb2.StationDestination(**{"address": IPV4, "connections": 8, **fields})
 
 
 def destination(**fields: Any) -> terminal_pb2.Destination:

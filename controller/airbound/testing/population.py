@@ -50,6 +50,7 @@ class Cell:
     ssid: bytes = b""
     agent_version: str = "1.0"
     sequence: int = 0
+    windows: dict[str, Any] | None = None  # what its agent reports of them; none if it does not look
 
 
 class Population:
@@ -135,6 +136,7 @@ class Population:
             stations=stations,
             survey=survey,
             agent_version=cell.agent_version,
+            windows=None if cell.windows is None else access_point_pb2.WindowState(**cell.windows),
         )
         data = access_point_pb2.AccessPointServiceConnectRequest(report=report).SerializeToString()
         message = access_point_pb2.AccessPointServiceConnectRequest.FromString(data)

@@ -10,7 +10,16 @@ from dataclasses import dataclass, field, replace
 
 from airbound.core.addresses import Address, Mac, address_from_text, address_text, mac_from_text
 from airbound.core.edca import Category, Edca
-from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds, SetEdca
+from airbound.core.effects import (
+    Bound,
+    CloseStream,
+    Effect,
+    RenewLease,
+    SetBounds,
+    SetEdca,
+    SetWindows,
+    WindowLimit,
+)
 from airbound.core.engine import Engine
 from airbound.core.events import AccessPointReported, Disconnected, Event, TerminalReported, Tick
 from airbound.core.overrides import CellOverride
@@ -26,6 +35,7 @@ from airbound.core.reports import (
     Station,
     Survey,
     TerminalReport,
+    WindowState,
 )
 
 PAPER = Parameters(policy="paper")
@@ -99,8 +109,17 @@ class AccessPoint:
     expires_at_us: int = 0
     edca_sets: list[SetEdca] = field(default_factory=list)  # without renewals
     edca_renewals: int = 0
+    windows: WindowState | None = None
+    limits: tuple[WindowLimit, ...] = ()  # in force
+    windows_expire_at_us: int = 0
+    window_sets: list[SetWindows] = field(default_factory=list)  # without renewals
+    window_renewals: int = 0
     unresponsive: bool = False  # takes no command, as an agent whose driver fails
     joined_us: dict[Mac, int] = field(default_factory=dict)
+
+    def limit(self, mac: Mac, address: Address = SERVER) -> int | None:
+        """Bytes that a connection of a station may have in flight; none if nothing limits it."""
+        return next((of.max_bytes for of in self.limits if (of.mac, of.address) == (mac, address)), None)
 
 
 class Scenario:
@@ -119,6 +138,7 @@ class Scenario:
         self.phones: dict[Mac, Phone] = {}
         self.access_points: dict[Mac, AccessPoint] = {}
         self.edca: EdcaState | None = None  # of access points that report for the first time
+        self.windows: WindowState | None = None  # the same
         self.ticks = 0
         self._streams = 0
 
@@ -130,6 +150,8 @@ class Scenario:
         for effect in effects:
             if isinstance(effect, SetEdca):
                 self._set_edca(points[effect.stream], effect)
+            if isinstance(effect, SetWindows):
+                self._set_windows(points[effect.stream], effect)
             if isinstance(effect, SetBounds | RenewLease | CloseStream) and effect.stream in by_stream:
                 self._command(by_stream[effect.stream], effect)
         return effects
@@ -162,6 +184,23 @@ class Scenario:
             point.edca = replace(point.edca, generation=effect.generation if effect.queues else 0)
         point.expires_at_us = self.now_us + effect.lease_ms * 1000
 
+    def _set_windows(self, point: AccessPoint, effect: SetWindows) -> None:
+        if point.windows is None:
+            raise AssertionError("the access point cannot know this command")
+        renewed = bool(point.window_sets) and effect.generation == point.window_sets[-1].generation
+        if renewed:
+            if effect.limits != point.window_sets[-1].limits:
+                raise AssertionError("another set under the same generation")
+            point.window_renewals += 1
+        else:
+            point.window_sets.append(effect)
+        if point.unresponsive or (renewed and not point.windows.generation):
+            return
+        point.limits = effect.limits
+        if not renewed:
+            point.windows = point.windows._replace(generation=effect.generation if effect.limits else 0)
+        point.windows_expire_at_us = self.now_us + effect.lease_ms * 1000
+
     def advance(self, seconds: float) -> None:
         """Let time pass: the engine is ticked at its deadlines, leases that end, end."""
         target_us = self.now_us + round(seconds * SECOND_US)
@@ -183,6 +222,8 @@ class Scenario:
         for point in self.access_points.values():
             if point.edca is not None and point.edca.generation and at_us >= point.expires_at_us:
                 point.queues, point.edca = (), replace(point.edca, generation=0)
+            if point.windows is not None and point.windows.generation and at_us >= point.windows_expire_at_us:
+                point.limits, point.windows = (), point.windows._replace(generation=0)
 
     def new_stream(self, role: Role, who: str, address: Address = b"") -> Stream:
         """A new connection."""
@@ -209,15 +250,16 @@ class Scenario:
         addresses: Mapping[Mac, tuple[Address, ...]] | None = None,
         downloading: Mapping[Mac, float] | None = None,
         ssid: bytes | None = None,
+        destinations: Mapping[Mac, tuple[Destination, ...]] | None = None,
     ) -> list[Effect]:
         """Report now: `sending` phones moved so many Mb/s of IP upward in the last `seconds` of the access point's
         clock, `idle` ones nothing, and no other is associated. Those of them that are `downloading` had so many Mb/s.
-        An `ssid` stays until another is given.
+        An `ssid` stays until another is given. `destinations` are what it saw its stations send to.
         """
         point = self.access_points.get(bssid)
         if point is None:
             stream = self.new_stream("access-point", f"ap{len(self.access_points)}")
-            point = self.access_points[bssid] = AccessPoint(bssid, stream, edca=self.edca)
+            point = self.access_points[bssid] = AccessPoint(bssid, stream, edca=self.edca, windows=self.windows)
         point.ssid = point.ssid if ssid is None else ssid
         point.sequence += 1
         point.monotonic_us += round(seconds * SECOND_US)
@@ -255,6 +297,8 @@ class Scenario:
             stations=tuple(stations),
             survey=survey,
             edca=point.edca,
+            windows=point.windows,
+            destinations=destinations or {},
         )
         return self.do(AccessPointReported(point.stream, report))
 

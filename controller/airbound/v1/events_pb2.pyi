@@ -20,7 +20,7 @@ EVENT_LEVEL_INFO: EventLevel
 EVENT_LEVEL_WARNING: EventLevel
 
 class Event(_message.Message):
-    __slots__ = ("sequence", "time_us", "level", "kind", "subject", "terminal", "cell", "reasons", "bounds", "queues", "text", "replica")
+    __slots__ = ("sequence", "time_us", "level", "kind", "subject", "terminal", "cell", "reasons", "bounds", "queues", "text", "replica", "windows")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     TIME_US_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
@@ -33,6 +33,7 @@ class Event(_message.Message):
     QUEUES_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     REPLICA_FIELD_NUMBER: _ClassVar[int]
+    WINDOWS_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     time_us: int
     level: EventLevel
@@ -45,7 +46,8 @@ class Event(_message.Message):
     queues: EventQueues
     text: str
     replica: str
-    def __init__(self, sequence: _Optional[int] = ..., time_us: _Optional[int] = ..., level: _Optional[_Union[EventLevel, str]] = ..., kind: _Optional[str] = ..., subject: _Optional[str] = ..., terminal: _Optional[str] = ..., cell: _Optional[str] = ..., reasons: _Optional[_Iterable[_Union[_reason_pb2.Reason, _Mapping]]] = ..., bounds: _Optional[_Union[EventBounds, _Mapping]] = ..., queues: _Optional[_Union[EventQueues, _Mapping]] = ..., text: _Optional[str] = ..., replica: _Optional[str] = ...) -> None: ...
+    windows: EventWindows
+    def __init__(self, sequence: _Optional[int] = ..., time_us: _Optional[int] = ..., level: _Optional[_Union[EventLevel, str]] = ..., kind: _Optional[str] = ..., subject: _Optional[str] = ..., terminal: _Optional[str] = ..., cell: _Optional[str] = ..., reasons: _Optional[_Iterable[_Union[_reason_pb2.Reason, _Mapping]]] = ..., bounds: _Optional[_Union[EventBounds, _Mapping]] = ..., queues: _Optional[_Union[EventQueues, _Mapping]] = ..., text: _Optional[str] = ..., replica: _Optional[str] = ..., windows: _Optional[_Union[EventWindows, _Mapping]] = ...) -> None: ...
 
 class EventBounds(_message.Message):
     __slots__ = ("bounds",)
@@ -58,6 +60,12 @@ class EventQueues(_message.Message):
     QUEUES_FIELD_NUMBER: _ClassVar[int]
     queues: _containers.RepeatedCompositeFieldContainer[_access_point_pb2.Edca]
     def __init__(self, queues: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ...) -> None: ...
+
+class EventWindows(_message.Message):
+    __slots__ = ("limits",)
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    limits: _containers.RepeatedCompositeFieldContainer[_operations_pb2.WindowLimitSent]
+    def __init__(self, limits: _Optional[_Iterable[_Union[_operations_pb2.WindowLimitSent, _Mapping]]] = ...) -> None: ...
 
 class EventFilter(_message.Message):
     __slots__ = ("cell", "terminal", "kinds", "codes", "level", "since_ms")

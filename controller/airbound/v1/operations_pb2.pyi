@@ -124,7 +124,7 @@ class Counter(_message.Message):
     def __init__(self, name: _Optional[str] = ..., code: _Optional[_Union[_reason_pb2.ReasonCode, str]] = ..., value: _Optional[int] = ...) -> None: ...
 
 class Cell(_message.Message):
-    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version", "edca", "exempt", "mode", "policy", "override", "mode_by_operator", "band", "links", "survey_refusal", "surveys_refused_total")
+    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version", "edca", "exempt", "mode", "policy", "override", "mode_by_operator", "band", "links", "survey_refusal", "surveys_refused_total", "windows", "datapath_id")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     CENTER_FREQUENCY_MHZ_FIELD_NUMBER: _ClassVar[int]
@@ -151,6 +151,8 @@ class Cell(_message.Message):
     LINKS_FIELD_NUMBER: _ClassVar[int]
     SURVEY_REFUSAL_FIELD_NUMBER: _ClassVar[int]
     SURVEYS_REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    WINDOWS_FIELD_NUMBER: _ClassVar[int]
+    DATAPATH_ID_FIELD_NUMBER: _ClassVar[int]
     bssid: str
     ssid: bytes
     center_frequency_mhz: int
@@ -177,7 +179,9 @@ class Cell(_message.Message):
     links: int
     survey_refusal: str
     surveys_refused_total: int
-    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[CellEdca, _Mapping]] = ..., exempt: bool = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ..., override: _Optional[_Union[CellOverride, _Mapping]] = ..., mode_by_operator: bool = ..., band: _Optional[_Union[_access_point_pb2.Band, str]] = ..., links: _Optional[int] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ...) -> None: ...
+    windows: CellWindows
+    datapath_id: int
+    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[CellEdca, _Mapping]] = ..., exempt: bool = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ..., override: _Optional[_Union[CellOverride, _Mapping]] = ..., mode_by_operator: bool = ..., band: _Optional[_Union[_access_point_pb2.Band, str]] = ..., links: _Optional[int] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., windows: _Optional[_Union[CellWindows, _Mapping]] = ..., datapath_id: _Optional[int] = ...) -> None: ...
 
 class CellOverride(_message.Message):
     __slots__ = ("name", "matched")
@@ -214,6 +218,38 @@ class CellEdca(_message.Message):
     uplink_share: float
     failures_total: int
     def __init__(self, state: _Optional[_Union[_access_point_pb2.EdcaState, _Mapping]] = ..., wanted: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ..., formula: _Optional[str] = ..., sent: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ..., generation_sent: _Optional[int] = ..., lease_remaining_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., traffic: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., uplink_bps: _Optional[int] = ..., downlink_bps: _Optional[int] = ..., uplink_share: _Optional[float] = ..., failures_total: _Optional[int] = ...) -> None: ...
+
+class CellWindows(_message.Message):
+    __slots__ = ("state", "sent", "generation_sent", "lease_remaining_ms", "reason", "stations_without_agent", "stations_limited", "omitted", "failures_total")
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    SENT_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_SENT_FIELD_NUMBER: _ClassVar[int]
+    LEASE_REMAINING_MS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    STATIONS_WITHOUT_AGENT_FIELD_NUMBER: _ClassVar[int]
+    STATIONS_LIMITED_FIELD_NUMBER: _ClassVar[int]
+    OMITTED_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    state: _access_point_pb2.WindowState
+    sent: _containers.RepeatedCompositeFieldContainer[WindowLimitSent]
+    generation_sent: int
+    lease_remaining_ms: int
+    reason: _reason_pb2.Reason
+    stations_without_agent: int
+    stations_limited: int
+    omitted: int
+    failures_total: int
+    def __init__(self, state: _Optional[_Union[_access_point_pb2.WindowState, _Mapping]] = ..., sent: _Optional[_Iterable[_Union[WindowLimitSent, _Mapping]]] = ..., generation_sent: _Optional[int] = ..., lease_remaining_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., stations_without_agent: _Optional[int] = ..., stations_limited: _Optional[int] = ..., omitted: _Optional[int] = ..., failures_total: _Optional[int] = ...) -> None: ...
+
+class WindowLimitSent(_message.Message):
+    __slots__ = ("station", "destination", "max_bytes")
+    STATION_FIELD_NUMBER: _ClassVar[int]
+    DESTINATION_FIELD_NUMBER: _ClassVar[int]
+    MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    station: str
+    destination: str
+    max_bytes: int
+    def __init__(self, station: _Optional[str] = ..., destination: _Optional[str] = ..., max_bytes: _Optional[int] = ...) -> None: ...
 
 class Terminal(_message.Message):
     __slots__ = ("mac", "name", "bssid", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "bounds_sent", "decisions", "report_age_ms", "refused_total", "failures_total", "malformed_inputs_total", "agent_version", "no_bounds")
@@ -326,7 +362,7 @@ class ListStationsResponse(_message.Message):
     def __init__(self, stations: _Optional[_Iterable[_Union[StationView, _Mapping]]] = ...) -> None: ...
 
 class StationView(_message.Message):
-    __slots__ = ("mac", "ip_addresses", "active_sender", "terminal", "uplink_bps", "signal_dbm", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "tx_retries", "tx_failed", "connected_time_ms", "vlan_interface", "four_address", "multi_link", "links")
+    __slots__ = ("mac", "ip_addresses", "active_sender", "terminal", "uplink_bps", "signal_dbm", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "tx_retries", "tx_failed", "connected_time_ms", "vlan_interface", "four_address", "multi_link", "links", "destinations", "lack", "decisions", "limits", "no_limit", "exempt")
     MAC_FIELD_NUMBER: _ClassVar[int]
     IP_ADDRESSES_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -345,6 +381,12 @@ class StationView(_message.Message):
     FOUR_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     MULTI_LINK_FIELD_NUMBER: _ClassVar[int]
     LINKS_FIELD_NUMBER: _ClassVar[int]
+    DESTINATIONS_FIELD_NUMBER: _ClassVar[int]
+    LACK_FIELD_NUMBER: _ClassVar[int]
+    DECISIONS_FIELD_NUMBER: _ClassVar[int]
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    NO_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    EXEMPT_FIELD_NUMBER: _ClassVar[int]
     mac: str
     ip_addresses: _containers.RepeatedScalarFieldContainer[str]
     active_sender: bool
@@ -363,7 +405,35 @@ class StationView(_message.Message):
     four_address: bool
     multi_link: bool
     links: int
-    def __init__(self, mac: _Optional[str] = ..., ip_addresses: _Optional[_Iterable[str]] = ..., active_sender: bool = ..., terminal: _Optional[str] = ..., uplink_bps: _Optional[int] = ..., signal_dbm: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[_access_point_pb2.AirtimeSource, str]] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., connected_time_ms: _Optional[int] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ...) -> None: ...
+    destinations: _containers.RepeatedCompositeFieldContainer[StationDestinationView]
+    lack: _reason_pb2.Reason
+    decisions: _containers.RepeatedCompositeFieldContainer[Decision]
+    limits: _containers.RepeatedCompositeFieldContainer[WindowLimitSent]
+    no_limit: _reason_pb2.Reason
+    exempt: bool
+    def __init__(self, mac: _Optional[str] = ..., ip_addresses: _Optional[_Iterable[str]] = ..., active_sender: bool = ..., terminal: _Optional[str] = ..., uplink_bps: _Optional[int] = ..., signal_dbm: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[_access_point_pb2.AirtimeSource, str]] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., connected_time_ms: _Optional[int] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestinationView, _Mapping]]] = ..., lack: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., limits: _Optional[_Iterable[_Union[WindowLimitSent, _Mapping]]] = ..., no_limit: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., exempt: bool = ...) -> None: ...
+
+class StationDestinationView(_message.Message):
+    __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "mss_bytes", "sent_bytes", "received_bytes", "connections_unscaled")
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_SENDING_FIELD_NUMBER: _ClassVar[int]
+    SRTT_US_FIELD_NUMBER: _ClassVar[int]
+    MIN_RTT_US_FIELD_NUMBER: _ClassVar[int]
+    MSS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SENT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_UNSCALED_FIELD_NUMBER: _ClassVar[int]
+    address: str
+    connections: int
+    connections_sending: int
+    srtt_us: int
+    min_rtt_us: int
+    mss_bytes: int
+    sent_bytes: int
+    received_bytes: int
+    connections_unscaled: int
+    def __init__(self, address: _Optional[str] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., mss_bytes: _Optional[int] = ..., sent_bytes: _Optional[int] = ..., received_bytes: _Optional[int] = ..., connections_unscaled: _Optional[int] = ...) -> None: ...
 
 class ListTerminalsRequest(_message.Message):
     __slots__ = ("bssid",)
@@ -388,6 +458,20 @@ class ExplainCellResponse(_message.Message):
     CELL_FIELD_NUMBER: _ClassVar[int]
     cell: Cell
     def __init__(self, cell: _Optional[_Union[Cell, _Mapping]] = ...) -> None: ...
+
+class ExplainStationRequest(_message.Message):
+    __slots__ = ("station",)
+    STATION_FIELD_NUMBER: _ClassVar[int]
+    station: str
+    def __init__(self, station: _Optional[str] = ...) -> None: ...
+
+class ExplainStationResponse(_message.Message):
+    __slots__ = ("station", "cell")
+    STATION_FIELD_NUMBER: _ClassVar[int]
+    CELL_FIELD_NUMBER: _ClassVar[int]
+    station: StationView
+    cell: Cell
+    def __init__(self, station: _Optional[_Union[StationView, _Mapping]] = ..., cell: _Optional[_Union[Cell, _Mapping]] = ...) -> None: ...
 
 class ExplainTerminalRequest(_message.Message):
     __slots__ = ("terminal",)

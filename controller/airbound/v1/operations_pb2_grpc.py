@@ -69,6 +69,11 @@ class OperationsServiceStub(object):
                 request_serializer=airbound_dot_v1_dot_operations__pb2.ExplainCellRequest.SerializeToString,
                 response_deserializer=airbound_dot_v1_dot_operations__pb2.ExplainCellResponse.FromString,
                 _registered_method=True)
+        self.ExplainStation = channel.unary_unary(
+                '/airbound.v1.OperationsService/ExplainStation',
+                request_serializer=airbound_dot_v1_dot_operations__pb2.ExplainStationRequest.SerializeToString,
+                response_deserializer=airbound_dot_v1_dot_operations__pb2.ExplainStationResponse.FromString,
+                _registered_method=True)
         self.ExplainTerminal = channel.unary_unary(
                 '/airbound.v1.OperationsService/ExplainTerminal',
                 request_serializer=airbound_dot_v1_dot_operations__pb2.ExplainTerminalRequest.SerializeToString,
@@ -138,6 +143,13 @@ class OperationsServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExplainStation(self, request, context):
+        """ExplainStation returns what is known of a station, and which limits its windows have and why.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ExplainTerminal(self, request, context):
         """ExplainTerminal returns which bounds a terminal has, and what each follows from.
         """
@@ -153,7 +165,8 @@ class OperationsServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ExemptTerminal(self, request, context):
-        """ExemptTerminal exempts terminals of a name, or a cell with all of its terminals, from control, or ends that.
+        """ExemptTerminal exempts terminals of a name, a cell with all of its terminals, or a station without an agent from
+        control, or ends that.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -196,6 +209,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ExplainCell,
                     request_deserializer=airbound_dot_v1_dot_operations__pb2.ExplainCellRequest.FromString,
                     response_serializer=airbound_dot_v1_dot_operations__pb2.ExplainCellResponse.SerializeToString,
+            ),
+            'ExplainStation': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainStation,
+                    request_deserializer=airbound_dot_v1_dot_operations__pb2.ExplainStationRequest.FromString,
+                    response_serializer=airbound_dot_v1_dot_operations__pb2.ExplainStationResponse.SerializeToString,
             ),
             'ExplainTerminal': grpc.unary_unary_rpc_method_handler(
                     servicer.ExplainTerminal,
@@ -402,6 +420,33 @@ class OperationsService(object):
             '/airbound.v1.OperationsService/ExplainCell',
             airbound_dot_v1_dot_operations__pb2.ExplainCellRequest.SerializeToString,
             airbound_dot_v1_dot_operations__pb2.ExplainCellResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainStation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/airbound.v1.OperationsService/ExplainStation',
+            airbound_dot_v1_dot_operations__pb2.ExplainStationRequest.SerializeToString,
+            airbound_dot_v1_dot_operations__pb2.ExplainStationResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airbound.core import edca_commands
+from airbound.core import leased_sets
 from airbound.core.cell import state
 from airbound.core.cell.state import CellState
 from airbound.core.edca import Category, Edca
@@ -431,7 +431,7 @@ def test_a_report_that_changes_nothing_makes_no_reason_and_no_command(monkeypatc
     scenario = uploading()
     made = list[str]()
     monkeypatch.setattr(CellState, "_edca_reason", lambda *_: made.append("reason"))
-    monkeypatch.setattr(edca_commands, "_renewal", lambda *_: made.append("renewal") or [])
+    monkeypatch.setattr(leased_sets, "next_set", lambda *_, **__: made.append("set"))
     monkeypatch.setattr(state, "wanted", lambda *_: made.append("wanted"))
     scenario.access_point(SENDING, seconds=0.5)
     assert made == []
@@ -475,7 +475,7 @@ class World(Scenario):
             if access_point is None or access_point.closed:
                 continue
             sent, last = access_point.edca_sent, self.last.get(access_point.stream)
-            assert (sent and (sent.generation, sent.queues)) == (last and (last.generation, last.queues))
+            assert (sent and (sent.generation, sent.entries)) == (last and (last.generation, last.queues))
             assert cell.due_us
             assert cell.due_us <= cell.due_at_us()
             own_report = (  # that was not refused
@@ -484,7 +484,7 @@ class World(Scenario):
                 and (access_point.sequence, access_point.reported_at_us) == (event.report.sequence, self.now_us)
             )
             if own_report or isinstance(event, ModeSet | Reconfigured) or event == Exempted(cell.name, exempt=True):
-                queues = sent.queues if sent else ()
+                queues = sent.entries if sent else ()
                 if sent is None or access_point.edca_generation == (sent.generation if queues else 0):
                     assert cell.decide_edca(self.now_us) == []  # it was decided: deciding again gives the same
                 assert bool(queues) is (cell.edca_code is Code.UPLOADS) or cell.edca_code is Code.CELL_LEARNING

@@ -18,6 +18,7 @@ from airbound.core.parameters import (
     ReportingParameters,
     SafetyParameters,
     SenderParameters,
+    WindowClampParameters,
 )
 
 # By field: the smallest value, the default, the largest.
@@ -88,7 +89,7 @@ BESIDE: dict[tuple[str, float], dict[str, float]] = {
     ("min_bps", 1e11): {"max_bps": 1e12},
     ("max_bps", 1e5): {"min_bps": 1e4},
 }
-TABLES: list[Any] = [IdentityParameters, PaperParameters, *FIELDS]
+TABLES: list[Any] = [IdentityParameters, PaperParameters, WindowClampParameters, *FIELDS]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +121,7 @@ def test_the_defaults_that_are_no_numbers() -> None:
     assert parameters.identity.match_addresses
     assert parameters.min_rtt.share
     assert parameters.edca.enabled
+    assert parameters.window_clamp.enabled
     assert (parameters.edca.cw_min, parameters.edca.cw_max, parameters.edca.txop_limit) == (None, None, None)
 
 

@@ -27,6 +27,8 @@ def test_the_limits() -> None:
         "SURVEY_REFUSAL_MAX_CHARACTERS": 200,
         "STATION_ADDRESSES_MAX": 16,
         "DESTINATIONS_MAX": 256,
+        "STATION_DESTINATIONS_MAX": 64,
+        "REPORT_DESTINATIONS_MAX": 4096,
     }
 
 

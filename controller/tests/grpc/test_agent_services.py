@@ -14,7 +14,14 @@ from airbound.core.addresses import mac_from_text
 from airbound.core.effects import Bound, SetBounds
 from airbound.core.principals import Role
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import DESTINATIONS_MAX, LINKS_MAX, SSID_MAX_BYTES, STATION_ADDRESSES_MAX, STATIONS_MAX
+from airbound.core.reports import (
+    DESTINATIONS_MAX,
+    LINKS_MAX,
+    REPORT_DESTINATIONS_MAX,
+    SSID_MAX_BYTES,
+    STATION_ADDRESSES_MAX,
+    STATIONS_MAX,
+)
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE
 from airbound.grpc.convert import NAME_MAX_CHARACTERS, REFUSAL_MAX_CHARACTERS, VERSION_MAX_CHARACTERS
 from airbound.grpc.session import REPORT_BYTES_MAX, Session
@@ -137,6 +144,7 @@ MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
             "vlan_interface": IFNAME_MAX_BYTES,
             "survey_refusal": SURVEY_REFUSAL_MAX_BYTES,
             "ip_addresses": 16,
+            "address": 16,
             "agent_version": 4 * VERSION_MAX_CHARACTERS,
             "refusal": 4 * REFUSAL_MAX_CHARACTERS,
         },
@@ -144,6 +152,7 @@ MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
             "stations": STATIONS_MAX,
             "ip_addresses": STATION_ADDRESSES_MAX,
             "own": 4,
+            "destinations": REPORT_DESTINATIONS_MAX // STATIONS_MAX,
             "EdcaState.stations": 4,
             "AccessPointReport.links": LINKS_MAX,
         },
@@ -174,7 +183,7 @@ async def test_a_report_of_the_greatest_size_is_used(live: LiveController, role:
     ("role", "refusal"),
     [
         ("terminal", "a message of 131073 bytes, at most 131072"),
-        ("access-point", "a message of 1048577 bytes, at most 1048576"),
+        ("access-point", "a message of 1572865 bytes, at most 1572864"),
     ],
 )
 async def test_one_octet_more_ends_its_stream_alone(live: LiveController, role: Role, refusal: str) -> None:

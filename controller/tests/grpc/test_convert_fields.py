@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from airbound.core.edca import Category, Edca
-from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting
+from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows, WindowLimit
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import (
@@ -19,6 +19,7 @@ from airbound.core.reports import (
     Station,
     Survey,
     TerminalReport,
+    WindowState,
 )
 from airbound.grpc import convert
 from airbound.testing.messages import (
@@ -28,6 +29,7 @@ from airbound.testing.messages import (
     IPV4,
     IPV6,
     MAC,
+    WINDOWS,
     phone_report,
 )
 from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
@@ -96,6 +98,19 @@ def test_every_field_of_an_access_points_report() -> None:
                 four_address=True,
                 multi_link=True,
                 links=0b101,
+                destinations=[
+                    access_point_pb2.StationDestination(
+                        address=IPV6,
+                        connections=53,
+                        connections_sending=52,
+                        srtt_us=1300,
+                        min_rtt_us=1200,
+                        mss_bytes=1400,
+                        sent_bytes=57,
+                        received_bytes=58,
+                        connections_unscaled=51,
+                    )
+                ],
             )
         ],
         trigger=access_point_pb2.ACCESS_POINT_REPORT_TRIGGER_INTERVAL,
@@ -118,6 +133,8 @@ def test_every_field_of_an_access_points_report() -> None:
                 survey=access_point_pb2.ChannelSurvey(active_us=50, busy_us=40, rx_us=30, tx_us=20),
             )
         ],
+        windows=WINDOWS,
+        datapath_id=0x0000_5254_0012_3456,
     )
     assert unset(message) == []
     expected = Station(
@@ -153,6 +170,21 @@ def test_every_field_of_an_access_points_report() -> None:
                 refused_total=34,
             ),
             radio=Radio(band=2, links=1, survey_refusal="the busy time exceeds the channel's", surveys_refused_total=6),
+            windows=WindowState(
+                can_set=True,
+                refusal="why not",
+                generation=41,
+                refused_total=42,
+                connections=43,
+                connections_max=44,
+                connections_evicted_total=45,
+                limited_segments_total=46,
+                limits_max=47,
+            ),
+            destinations={
+                MAC: (Destination(IPV6, connections_sending=52, min_rtt_us=1200, mss_bytes=1400, srtt_us=1300),)
+            },
+            datapath_id=0x0000_5254_0012_3456,
         ),
         [],
     )
@@ -283,6 +315,24 @@ def test_every_field_of_a_command_to_an_access_point() -> None:
     assert not access_point_pb2.AccessPointServiceConnectResponse.FromString(release).command.set_edca.queues
     renewal = RenewLease(STREAM, 9, 6000)
     assert convert.agent_command(renewal) == convert.terminal_command(renewal)
+
+
+def test_every_field_of_a_set_of_limits() -> None:
+    limits = (WindowLimit(MAC, IPV4, 28_960), WindowLimit(MAC, IPV6, 2**32 - 1))
+    effect = SetWindows(STREAM, 9, limits, 6000, Reason(Code.STATIONS_LIMITED, "x", 0.5, 1.0, 0.75))
+    sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(convert.agent_command(effect))
+    assert unset(sent) == []
+    assert sent.command.set_windows == access_point_pb2.SetWindows(
+        generation=9,
+        limits=[
+            access_point_pb2.WindowLimit(mac=MAC, address=IPV4, max_bytes=28_960),
+            access_point_pb2.WindowLimit(mac=MAC, address=IPV6, max_bytes=2**32 - 1),
+        ],
+        lease_ms=6000,
+        reason=reason_pb2.Reason(
+            code=reason_pb2.REASON_CODE_STATIONS_LIMITED, subject="x", before=0.5, after=1.0, limit=0.75
+        ),
+    )
 
 
 def test_a_value_that_a_reason_does_not_have_is_absent() -> None:

@@ -10,7 +10,7 @@ import grpc.aio
 import pytest
 
 from airbound.core.edca import Category, Edca
-from airbound.core.effects import Bound, Note
+from airbound.core.effects import Bound, Note, WindowLimit
 from airbound.core.reasons import Code, Reason
 from airbound.runtime.history import History
 from airbound.testing.agents import WAIT_S
@@ -79,14 +79,19 @@ async def test_a_release_differs_from_no_bounds_and_queues_are_shown(live: LiveC
         Note("info", "bounds", "x", (reason,), ()),
         Note("info", "edca", "x", (reason,), queues=(queue,)),
         Note("info", "edca", "x", (reason,), queues=()),
+        Note("info", "windows", "x", (reason,), windows=(WindowLimit(bytes(6), bytes([10, 0, 4, 1]), 28_960),)),
+        Note("info", "windows", "x", (reason,), windows=()),
     ):
         live.runner.history.append(note)
     live.runner.history.append(Note("warning", "not exempt", "y"), "free text")
-    everyone, nobody, set_, own, other = await listed(events)
+    everyone, nobody, set_, own, limited, unlimited, other = await listed(events)
     assert everyone.bounds.bounds[0].destination == ""
     assert nobody.HasField("bounds")
     assert set_.queues.queues[0].aifsn == 4
     assert own.HasField("queues")
+    assert (limited.windows.limits[0].destination, limited.windows.limits[0].max_bytes) == ("10.0.4.1", 28_960)
+    assert unlimited.HasField("windows")
+    assert not other.HasField("windows")
     assert (other.kind, other.level, other.text) == ("not_exempt", wire.EVENT_LEVEL_WARNING, "free text")
     assert not other.HasField("bounds")
     assert not other.HasField("queues")

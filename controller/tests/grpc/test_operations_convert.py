@@ -11,15 +11,17 @@ from airbound.core.cell.channel_access import ChannelAccess
 from airbound.core.cell.state import AccessPoint, CellState
 from airbound.core.cell.stations import Stations, StationState
 from airbound.core.cell.terminal import Terminal
+from airbound.core.cell.window_clamp import StationSender, WindowClamp
 from airbound.core.commands import Sent
+from airbound.core.decisions import decide
 from airbound.core.edca import Category, Edca
-from airbound.core.edca_commands import SentEdca
-from airbound.core.effects import Bound
+from airbound.core.effects import Bound, WindowLimit
+from airbound.core.leased_sets import SentSet
 from airbound.core.overrides import CellOverride, Match
 from airbound.core.parameters import EdcaParameters, Parameters
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import BackEnd, Destination, EdcaState, Radio, Station
+from airbound.core.reports import BackEnd, Destination, EdcaState, Radio, Station, WindowState
 from airbound.core.settings import Settings
 from airbound.grpc import operations_convert as convert
 from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
@@ -42,6 +44,9 @@ def unset(message: Any, path: str = "") -> list[str]:
             for entry in value if field.is_repeated else [value]:
                 found += unset(entry, f"{name}.")
     return found
+
+
+LIMIT_SENT = operations_pb2.WindowLimitSent(station="02:00:00:00:01:01", destination="10.0.4.1", max_bytes=28_960)
 
 
 def cell_state(settings: Settings) -> CellState:
@@ -73,15 +78,41 @@ def cell_state(settings: Settings) -> CellState:
             wmm=True,
             refused_total=22,
         ),
-        edca_sent=SentEdca(
+        edca_sent=SentSet(
             generation=23,
-            queues=(Edca(Category.BEST_EFFORT, 4, 31, 255, 3),),
-            reason=Reason(Code.UPLOADS),
+            entries=(Edca(Category.BEST_EFFORT, 4, 31, 255, 3),),
+            reasons=(Reason(Code.UPLOADS),),
+            lease_us=6_000_000,
+            set_at_us=0,
+            renewed_at_us=NOW_US - 1_500_000,
+        ),
+        windows=WindowState(
+            can_set=True,
+            refusal="why not",
+            generation=41,
+            refused_total=42,
+            connections=43,
+            connections_max=44,
+            connections_evicted_total=45,
+            limited_segments_total=46,
+            limits_max=1,
+        ),
+        windows_sent=SentSet(
+            generation=48,
+            entries=(WindowLimit(OTHER_MAC, IPV4, 28_960),),
+            reasons=(Reason(Code.STATIONS_LIMITED),),
             lease_us=6_000_000,
             set_at_us=0,
             renewed_at_us=NOW_US - 1_500_000,
         ),
     )
+    near, far = Destination(IPV4, 1, 4000, srtt_us=5000), Destination(IPV6, 1, 8000, srtt_us=9000)
+    sender = StationSender(OTHER_MAC, "x", sending={IPV4: near, IPV6: far}, lack=Code.NO_AGENT, limited=True)
+    sender.decisions = decide(sender, state, settings)
+    state.windows = WindowClamp(
+        {OTHER_MAC: sender}, code=Code.CANNOT_SET_WINDOWS, subject="y", omitted=1, failures_total=49
+    )
+    state.datapath_id = 50
     state.channel_access = ChannelAccess(uplink_bps=7_500_000.4, downlink_bps=2_500_000.4, least_share=0.6)
     state.edca_code, state.edca_subject, state.edca_traffic = Code.CANNOT_SET_EDCA, "x", Code.DOWNLOADS
     state.edca_failures_total = 24
@@ -122,7 +153,9 @@ def test_every_field_of_a_cell() -> None:
     state = cell_state(Settings(Parameters(), exempt={"02:00:00:00:00:01"}, match=match, mode_by_operator=True))
     state.terminals = {MAC: terminal_state(state)}
     message = convert.cell(state, NOW_US)
-    assert [field for field in unset(message) if not field.startswith(("edca.reason.", "edca.traffic."))] == []
+    assert [
+        field for field in unset(message) if not field.startswith(("edca.reason.", "edca.traffic.", "windows.reason."))
+    ] == []
     assert message == operations_pb2.Cell(
         mode=operations_pb2.MODE_CONTROL,
         policy="bdp",
@@ -173,6 +206,28 @@ def test_every_field_of_a_cell() -> None:
             uplink_share=state.channel_access.share,
             failures_total=24,
         ),
+        windows=operations_pb2.CellWindows(
+            state=access_point_pb2.WindowState(
+                can_set=True,
+                refusal="why not",
+                generation=41,
+                refused_total=42,
+                connections=43,
+                connections_max=44,
+                connections_evicted_total=45,
+                limited_segments_total=46,
+                limits_max=1,
+            ),
+            sent=[LIMIT_SENT],
+            generation_sent=48,
+            lease_remaining_ms=4_500,
+            reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_CANNOT_SET_WINDOWS, subject="y"),
+            stations_without_agent=1,
+            stations_limited=1,
+            omitted=1,
+            failures_total=49,
+        ),
+        datapath_id=50,
     )
 
 
@@ -207,7 +262,7 @@ def test_what_remains_of_a_lease(ago_us: int, queues: int, remaining_ms: int) ->
     assert state.access_point is not None
     sent = state.access_point.edca_sent
     assert sent is not None
-    sent.renewed_at_us, sent.queues = NOW_US - ago_us, sent.queues[:queues]
+    sent.renewed_at_us, sent.entries = NOW_US - ago_us, sent.entries[:queues]
     message = convert.cell(state, NOW_US).edca
     assert (message.lease_remaining_ms, len(message.sent), message.generation_sent) == (remaining_ms, queues, 23)
 
@@ -231,6 +286,7 @@ def test_a_cell_without_an_access_point_or_survey() -> None:
         "exempt",
         "override",
         "mode_by_operator",
+        "windows",
     ]
     state.stations.busy_ratio = 0.0
     assert convert.cell(state, NOW_US).HasField("busy_ratio")
@@ -343,7 +399,8 @@ def test_every_field_of_a_station() -> None:
         ]
     )
     known, unknown = convert.stations(state, report)
-    assert unset(known) == []
+    of_windows = ["destinations", "lack", "decisions", "limits", "no_limit", "exempt"]
+    assert unset(known) == of_windows
     assert known == operations_pb2.StationView(
         mac="02:00:00:00:01:00",
         ip_addresses=["10.0.4.1", "2001:db8::7"],
@@ -364,7 +421,51 @@ def test_every_field_of_a_station() -> None:
         multi_link=True,
         links=0b101,
     )
-    assert unknown == operations_pb2.StationView(mac="02:00:00:00:01:01")
+    assert [name for name in unset(unknown) if name not in of_windows][:1] == ["ip_addresses"]
+
+
+def test_every_field_of_a_station_without_an_agent() -> None:
+    state = cell_state(Settings(Parameters(), exempt={"02:00:00:00:01:01"}))
+    state.windows.senders[OTHER_MAC].no_limit = Code.EXEMPT
+    seen = access_point_pb2.StationDestination(
+        address=IPV4,
+        connections=31,
+        connections_sending=32,
+        srtt_us=33,
+        min_rtt_us=34,
+        mss_bytes=35,
+        sent_bytes=36,
+        received_bytes=37,
+        connections_unscaled=38,
+    )
+    station = access_point_pb2.Station(mac=OTHER_MAC, destinations=[seen])
+    view = convert.station(state, OTHER_MAC, access_point_pb2.AccessPointReport(stations=[station]))
+    assert view is not None
+    assert view.destinations == [
+        operations_pb2.StationDestinationView(
+            address="10.0.4.1",
+            connections=31,
+            connections_sending=32,
+            srtt_us=33,
+            min_rtt_us=34,
+            mss_bytes=35,
+            sent_bytes=36,
+            received_bytes=37,
+            connections_unscaled=38,
+        )
+    ]
+    assert (view.lack.code, view.no_limit.code, view.exempt) == (
+        reason_pb2.REASON_CODE_NO_AGENT,
+        reason_pb2.REASON_CODE_EXEMPT,
+        True,
+    )
+    assert list(view.limits) == [LIMIT_SENT]
+    near, far = view.decisions
+    assert (near.destination, far.destination) == ("10.0.4.1", "2001:db8::7")
+    assert not near.notes
+    omitted = reason_pb2.Reason(code=reason_pb2.REASON_CODE_OMITTED_LIMITS_MAX, subject="2001:db8::7", limit=1)
+    assert list(far.notes) == [omitted]
+    assert convert.station(state, b"\x02" * 6, access_point_pb2.AccessPointReport()) is None
 
 
 def test_every_field_of_a_destination() -> None:

@@ -9,7 +9,7 @@ import grpc
 import grpc.aio
 import pytest
 
-from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting
+from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc import session
@@ -122,6 +122,10 @@ def edca(generation: int) -> SetEdca:
     return SetEdca(STREAM, generation, (), 6000, Reason(Code.DOWNLOADS, after=0.5, limit=0.6))
 
 
+def windows(generation: int) -> SetWindows:
+    return SetWindows(STREAM, generation, (), 6000, Reason(Code.NO_STATION_TO_LIMIT))
+
+
 def renewal(generation: int) -> RenewLease:
     return RenewLease(STREAM, generation, 6000)
 
@@ -153,6 +157,21 @@ async def test_a_slow_access_point_gets_only_the_newest_set(handler: Handler) ->
     response = access_point_pb2.AccessPointServiceConnectResponse
     generations = [response.FromString(data).command.set_edca.generation for data in handler.context.octets]
     assert generations == [1, 4]
+
+
+async def test_a_slow_access_point_gets_the_newest_set_of_each_kind(handler: Handler) -> None:
+    handler.session.send(edca(1))
+    await turns()
+    for generation in (2, 3):
+        handler.session.send(windows(generation))
+        handler.session.send(edca(generation))
+    handler.session.send(windows(4))
+    handler.context.release()
+    await turns()
+    response = access_point_pb2.AccessPointServiceConnectResponse
+    commands = [response.FromString(data).command for data in handler.context.octets]
+    shown_now = [(of.WhichOneof("command"), getattr(of, of.WhichOneof("command") or "").generation) for of in commands]
+    assert shown_now == [("set_edca", 1), ("set_edca", 3), ("set_windows", 4)]
 
 
 async def test_a_renewal_does_not_replace_a_waiting_set(handler: Handler) -> None:

@@ -17,7 +17,7 @@ from airbound.metrics.hooks import Hooks
 from airbound.metrics.options import Metrics
 from airbound.metrics.scrapes import REUSED_S
 from airbound.testing.agents import FakePhone
-from airbound.testing.live import BSSID, MACS, LiveController, upload
+from airbound.testing.live import BSSID, MACS, LiveController, seen_upload, upload
 from airbound.testing.scrapes import OPENMETRICS, Samples, get, scrape
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
 
@@ -350,3 +350,40 @@ async def test_over_tls_a_client_needs_a_certificate_if_that_is_configured(tls_f
             assert await asyncio.to_thread(fetch, client) == HTTPStatus.OK
         finally:
             served.stop()
+
+
+async def test_windows_of_stations_without_an_agent(observed: Observed) -> None:
+    live = observed.live
+    await live.senders(2)
+    assert not (await observed.scrape()).labels("airbound_cell_window_limits")  # its access point does not look
+    live.seen = {mac: [seen_upload()] for mac in MACS[:2]}
+    await live.report(*MACS[:2])
+    await live.access_point.until(lambda: len(live.access_point.limits) == 2)
+    await live.report(*MACS[:2])
+
+    async def in_force() -> bool:
+        (cell,) = await live.cells()
+        return cell.windows.state.generation > 0
+
+    await live.until(in_force)
+    samples = await observed.scrape()
+
+    def value(name: str) -> float:
+        return samples.value(f"airbound_cell_{name}", bssid=BSSID)
+
+    assert value("stations_without_agent") == value("limited_stations") == 2
+    assert value("window_limits") == value("window_limits_in_force") == 2
+    assert (value("window_limits_omitted"), value("window_connections_max")) == (0, 4096)
+    assert samples.labels("airbound_cell_windows_info") == [{"bssid": BSSID, "reason": "stations_limited"}]
+    labels = {"subject": "windows", "action": "set", "reason": "stations_limited"}
+    assert samples.value("airbound_decisions_total", **labels) == 1
+    live.access_point.expire_windows()
+    await live.report(*MACS[:2])
+
+    async def ended() -> bool:
+        (cell,) = await live.cells()
+        return cell.windows.state.generation == 0
+
+    await live.until(ended)
+    samples = await observed.scrape()
+    assert (value("window_limits"), value("window_limits_in_force")) == (2, 0)

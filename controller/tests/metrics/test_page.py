@@ -93,6 +93,7 @@ def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     scraped = Scraped(Population(cells, phones_per_cell))
     population, hooks = scraped.population, scraped.hooks
     population.cells[0].phones.append(population.phone(1000))
+    population.cells[0].windows = {"can_set": True}
     population.seconds(3)
     population.cells[0].phones[0].destinations = []  # sends no more
     population.seconds(10)

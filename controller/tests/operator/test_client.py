@@ -68,17 +68,21 @@ def test_wrong_timeouts_are_usage_errors(timeout: str, capsys: pytest.CaptureFix
 async def test_every_call_and_what_is_refused() -> None:
     async with LiveController() as live:
         await live.uploading(1)
+        await live.report(MACS[0], idle=(MACS[1],))
 
         def ask() -> None:
             with Client(live.operators, WAIT_S) as client:
                 assert [cell.bssid for cell in client.cells().cells] == [BSSID]
                 assert [cell.bssid for cell in client.cells(BSSID).cells] == [BSSID]
-                assert [station.mac for station in client.stations(BSSID).stations] == [MACS[0]]
+                assert [station.mac for station in client.stations(BSSID).stations] == MACS[:2]
                 assert [terminal.mac for terminal in client.terminals(BSSID).terminals] == [MACS[0]]
                 explained = client.explain(MACS[0])
                 assert isinstance(explained, operations_pb2.ExplainTerminalResponse)
                 assert (explained.cell.bssid, explained.terminal.mac) == (BSSID, MACS[0])
                 assert isinstance(client.explain("127.0.0.1"), operations_pb2.ExplainTerminalResponse)
+                station = client.explain(MACS[1])
+                assert isinstance(station, operations_pb2.ExplainStationResponse)
+                assert (station.cell.bssid, station.station.mac) == (BSSID, MACS[1])
                 cell = client.explain(BSSID.upper())
                 assert isinstance(cell, operations_pb2.ExplainCellResponse)
                 assert cell.cell.bssid == BSSID

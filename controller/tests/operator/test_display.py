@@ -324,3 +324,124 @@ def test_what_is_not_as_with_most_stations() -> None:
     ]
     assert "bridge" in shown[1]  # which has no agent, and is no phone without one
     assert "no agent" in shown[4]
+
+
+NO_AGENT = reason_pb2.Reason(code=reason_pb2.REASON_CODE_NO_AGENT)
+LIMIT = operations_pb2.WindowLimitSent(station="02:00:00:00:01:01", destination="10.0.4.1", max_bytes=28_960)
+
+
+def windows(**fields: Any) -> operations_pb2.CellWindows:
+    limited = reason_pb2.Reason(code=reason_pb2.REASON_CODE_STATIONS_LIMITED, after=1)
+    state = access_point_pb2.WindowState(
+        generation=3,
+        refused_total=4,
+        connections=5,
+        connections_max=6,
+        connections_evicted_total=7,
+        limited_segments_total=8,
+        limits_max=1,
+    )
+    right = {
+        "state": state, "sent": [LIMIT], "generation_sent": 9, "lease_remaining_ms": 4_500, "reason": limited,
+        "stations_without_agent": 2, "stations_limited": 1,
+    }  # fmt: skip
+    return operations_pb2.CellWindows(**{**right, **fields})
+
+
+def test_what_a_cell_does_with_windows_is_explained() -> None:
+    cell = operations_pb2.Cell(bssid="02:00:00:00:00:01", datapath_id=0x5254_0012_3456, windows=windows())
+    text = display.explanation(operations_pb2.ExplainCellResponse(cell=cell))
+    assert "port of the OpenFlow switch 0000525400123456" in text
+    assert text.splitlines()[-4:] == [
+        "windows of stations without a working agent: stations with limited windows 1",
+        "  1 of 2 stations that send are limited, 1 limits",
+        "  generation sent 9, in force 3, lease ends in 4.5 s unless renewed; 4 commands refused by its agent",
+        "  5 connections known of 6 at most, 7 forgotten for others; 8 segments limited",
+    ]
+
+
+def test_what_is_wrong_with_a_cells_windows_is_explained() -> None:
+    cannot = reason_pb2.Reason(code=reason_pb2.REASON_CODE_CANNOT_SET_WINDOWS, subject="no clsact")
+    cell = operations_pb2.Cell(
+        windows=windows(reason=cannot, sent=[], generation_sent=0, omitted=2, failures_total=3, state=None)
+    )
+    text = display.explanation(operations_pb2.ExplainCellResponse(cell=cell))
+    assert "the access point cannot limit windows: no clsact" in text
+    assert "generation sent none, in force none; 0 commands" in text
+    assert "2 limits left out: the access point takes at most 0" in text
+    assert "3 decisions ended in an error of the controller" in text
+    undecided = operations_pb2.Cell(windows=operations_pb2.CellWindows())
+    assert "agent: not decided yet" in display.explanation(operations_pb2.ExplainCellResponse(cell=undecided))
+
+
+def station(**fields: Any) -> operations_pb2.StationView:
+    return operations_pb2.StationView(mac="02:00:00:00:01:01", ip_addresses=["192.0.2.9"], **fields)
+
+
+def test_everything_about_a_station_without_an_agent_is_explained() -> None:
+    decisions = [
+        operations_pb2.Decision(
+            destination="10.0.4.1", min_segs=10, max_segs=20, policy="bdp", active_senders=2, srtt_us=30_000,
+            min_rtt_us=20_000, rtt_ratio=1.5, own_min_rtt_us=21_000, formula="the formula",
+        ),
+        operations_pb2.Decision(destination="10.0.4.2", max_segs=40, policy="bdp"),
+    ]  # fmt: skip
+    view = station(
+        active_sender=True,
+        exempt=True,
+        uplink_bps=8_000_000,
+        lack=NO_AGENT,
+        no_limit=reason_pb2.Reason(code=reason_pb2.REASON_CODE_EXEMPT),
+        decisions=decisions,
+        limits=[LIMIT],
+        destinations=[
+            operations_pb2.StationDestinationView(
+                address="10.0.4.1",
+                connections=3,
+                connections_sending=2,
+                connections_unscaled=1,
+                srtt_us=30_000,
+                min_rtt_us=20_000,
+                mss_bytes=1448,
+                sent_bytes=5_000_000,
+                received_bytes=100_000,
+            )
+        ],
+    )
+    cell = operations_pb2.Cell(bssid="02:00:00:00:00:01", active_senders=2, stations=3, windows=windows())
+    lines = display.explanation(operations_pb2.ExplainStationResponse(station=view, cell=cell)).splitlines()
+    assert lines[0] == "station 02:00:00:00:01:01 (192.0.2.9): sending, exempt; no agent; uplink 8.0 Mb/s"
+    assert lines[2] == "windows: stations with limited windows 1; generation sent 9, in force 3"
+    assert lines[3] == "the access point is to limit it: it has no agent"
+    assert lines[4] == "no limit: exempt: computed and shown, not applied"
+    assert "10.0.4.1 20 segments, policy bdp, n=2, 28960 bytes a connection" in lines
+    assert "10.0.4.2 40 segments, policy bdp, n=0, computed, not sent" in lines
+    assert "  the formula" in lines
+    assert lines[-1].split() == ["10.0.4.1", "2/3", "1", "30.0", "ms", "(20.0", "ms)", "1448", "5.0", "MB", "0.1", "MB"]
+
+
+def test_a_station_whose_access_point_does_not_look() -> None:
+    answer = operations_pb2.ExplainStationResponse(station=station(terminal="192.0.2.9"), cell=operations_pb2.Cell())
+    text = display.explanation(answer)
+    assert "idle; terminal 192.0.2.9" in text
+    assert "the access point's agent does not look at its stations' connections" in text
+
+
+def test_the_table_of_stations_has_limits_only_where_there_are_some() -> None:
+    plain = display.stations(operations_pb2.ListStationsResponse(stations=[station()]))
+    assert "WINDOWS" not in plain
+    waits = reason_pb2.Reason(code=reason_pb2.REASON_CODE_NO_RTT_SAMPLE)
+    text = display.stations(
+        operations_pb2.ListStationsResponse(stations=[station(limits=[LIMIT]), station(no_limit=waits), station()])
+    )
+    assert text.splitlines()[0].split()[-1] == "WINDOWS"
+    assert "10.0.4.1 28960 B" in text
+    assert "no limit: no RTT sample yet" in text
+
+
+def test_the_table_of_cells_has_a_column_of_limited_stations_only_where_one_looks() -> None:
+    plain, looks = operations_pb2.Cell(bssid="02:00:00:00:00:01"), operations_pb2.Cell(windows=windows())
+    assert "LIMITED" not in display.cells(operations_pb2.ListCellsResponse(cells=[plain]))
+    head, *rows = display.cells(operations_pb2.ListCellsResponse(cells=[plain, looks])).splitlines()
+    assert head.split()[-1] == "LIMITED"
+    assert [row.split()[-1] for row in rows] == ["-", "1/2"]

@@ -91,6 +91,24 @@ def test_queues_and_free_text_and_unknown_codes() -> None:
     )
 
 
+def test_limits_of_windows() -> None:
+    limits = [
+        operations_pb2.WindowLimitSent(station="02:00:00:00:01:01", destination="10.0.4.1", max_bytes=28_960),
+        operations_pb2.WindowLimitSent(station="02:00:00:00:01:02", max_bytes=4_000),
+    ]
+    event = events_pb2.Event(
+        time_us=NOON_US, kind="windows", subject="x", windows=events_pb2.EventWindows(limits=limits)
+    )
+    text = "02:00:00:00:01:01 28960 bytes to 10.0.4.1, 02:00:00:00:01:02 4000 bytes to all"
+    assert shown(event)[0].endswith(text)
+    assert event_text.fields(event)["windows"] == [
+        {"station": "02:00:00:00:01:01", "destination": "10.0.4.1", "max_bytes": 28_960},
+        {"station": "02:00:00:00:01:02", "max_bytes": 4_000},
+    ]
+    released = events_pb2.Event(time_us=NOON_US, kind="windows", windows=events_pb2.EventWindows())
+    assert shown(released)[0].endswith("released")
+
+
 def test_fields_are_those_of_the_log() -> None:
     assert event_text.fields(bounds(("198.51.100.1", 1, 12), ("", 2, 4))) == {
         "sequence": 7,

@@ -19,7 +19,7 @@ from airbound.replica.hosts import _differ
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.types import Place, Token
 from airbound.testing.agents import WAIT_S, FakePhone
-from airbound.testing.live import BSSID, MACS, SERVER, LiveController, upload
+from airbound.testing.live import BSSID, MACS, SERVER, LiveController, seen_upload, upload
 from airbound.v1 import operations_pb2, replica_pb2, replicas_pb2, terminal_pb2
 
 ONE, TWO = ({SERVER: bounds} for bounds in ((250, 555), (300, 300)))
@@ -122,6 +122,41 @@ async def test_an_access_point_that_connects_to_another_replica_takes_its_cell_a
         await phone.until(lambda phone=phone: phone.bounds == ONE)  # type: ignore[misc]
         assert phone.releases == 0
     assert [phone.sets > before for phone, before in zip(phones, sets, strict=True)] == [True, True]
+
+
+async def test_an_access_points_limits_of_windows_go_on_at_another_replica(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    a.seen = b.seen = {mac: [seen_upload()] for mac in MACS[:2]}
+    await a.senders(2)
+    point = a.access_point
+    await point.until(lambda: len(point.limits) == 2)
+    limits, sets = dict(point.limits), point.window_sets
+    exempt = operations_pb2.ExplainStationRequest(station=MACS[0])
+    assert (await b.ask().ExplainStation(exempt)).station.limits  # the other replica's
+    await point.connect_again(b.target)
+    await move_cell(a, b)
+    await point.until(lambda: point.window_sets > sets)
+    assert (point.limits, point.window_releases) == (limits, 0)
+    renewals = point.window_renewals
+
+    async def renewed() -> bool:
+        await b.report(*MACS[:2])
+        await asyncio.sleep(0.1)
+        return point.window_renewals > renewals
+
+    await b.until(renewed)
+    assert point.limits == limits
+
+
+async def test_a_station_is_exempt_at_every_replica(replicas: Replicas) -> None:
+    a, b = await replicas.start("a"), await replicas.start("b")
+    a.seen = {mac: [seen_upload()] for mac in MACS[:2]}
+    await a.senders(2)
+    await a.access_point.until(lambda: len(a.access_point.limits) == 2)
+    request = operations_pb2.ExemptTerminalRequest(name=MACS[0], exempt=True)
+    assert not (await b.ask().ExemptTerminal(request)).previously_exempt
+    await a.access_point.until(lambda: [station for station, _ in a.access_point.limits] == [MACS[1]])
+    assert (await b.ask().ExemptTerminal(request)).previously_exempt
 
 
 async def test_a_replica_that_stops_gives_its_cells_away_and_releases_nobody(replicas: Replicas) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airbound.core.edca import Category, Edca
-from airbound.core.effects import Bound, Note
+from airbound.core.effects import Bound, Note, WindowLimit
 from airbound.core.reasons import Code, Reason
 from airbound.runtime.history import History
 from airbound.testing.agents import WAIT_S
@@ -80,6 +80,9 @@ def large(number: int) -> tuple[Note, str]:
             (Edca(Category.BEST_EFFORT, 1000 + number, 2000 + number, 3000, 4000),),
             f"name-{number}",
             number.to_bytes(6),
+            tuple(
+                WindowLimit(number.to_bytes(6), number.to_bytes(15) + bytes([of]), 10**9 + number) for of in range(8)
+            ),
         ),
         f"text \U0001f4f6 {number}",
     )

@@ -16,7 +16,7 @@ import pytest
 
 from airbound.core.addresses import address_from_text
 from airbound.core.edca import Category, Edca
-from airbound.core.effects import Bound, Note
+from airbound.core.effects import Bound, Note, WindowLimit
 from airbound.core.reasons import Code, Reason
 from airbound.runtime import log
 
@@ -72,6 +72,18 @@ def test_bounds_and_all_their_reasons_are_in_the_text() -> None:
     assert released.endswith(" info bounds 192.0.2.7: released: observe mode: computed and shown, not applied\n")
     many = tuple(Bound(bytes([10, 0, 4, number]), 1, 2) for number in range(11))
     assert logged("text", Note("info", "bounds", "x", (), many)).endswith(", 10.0.4.7 1..2, and 3 more\n")
+
+
+def test_the_limits_of_windows_are_in_the_text() -> None:
+    station, changed = bytes.fromhex("020000000101"), (Reason(Code.STATIONS_LIMITED, "", 0, 1),)
+    limits = tuple(WindowLimit(station, bytes([10, 0, 4, number]), 28_960) for number in range(1, 3))
+    line = logged("text", Note("info", "windows", "02:00:00:00:00:01", changed, windows=limits))
+    assert line.endswith(
+        " info windows 02:00:00:00:00:01: 02:00:00:00:01:01 to 10.0.4.1 28960 bytes,"
+        " 02:00:00:00:01:01 to 10.0.4.2 28960 bytes: stations with limited windows 0 -> 1\n"
+    )
+    released = logged("text", Note("info", "windows", "x", (Reason(Code.NO_STATION_TO_LIMIT),), windows=()))
+    assert released.endswith(" info windows x: released: no station without a working agent sends\n")
 
 
 def test_the_queues_of_an_access_point_are_in_the_text() -> None:

@@ -98,6 +98,11 @@ def _traffic(made: Dashboard) -> Dashboard:
             lines("EDCA parameters", "Whether the access point waits for its uploading stations, and what is left of"
                   " the lease.", q.EDCA, unit=COUNT)
         )
+        .with_panel(
+            lines("Stations without an agent", "Those that send by TCP, those of them whose windows the access point"
+                  " limits, and its limits in force. Empty where its agent does not look at connections.",
+                  q.WINDOWS, unit=COUNT)
+        )
     )  # fmt: skip
 
 
@@ -126,7 +131,8 @@ def _senders(made: Dashboard) -> Dashboard:
                   q.EVENTS, unit=EVENTS, stacked=True)
         )
         .with_panel(
-            lines("Decisions", "Bounds and EDCA parameters that were set or released, by their first reason.",
+            lines("Decisions", "Bounds, EDCA parameters and limits of windows that were set or released, by their"
+                  " first reason.",
                   q.DECISIONS, unit=COUNT, bars=True)
         )
     )  # fmt: skip
@@ -149,5 +155,9 @@ def _terminals(made: Dashboard) -> Dashboard:
         .with_panel(
             states("EDCA parameters: why", "uploads: the controller's are in force. Everything else: why the access"
                    " point has its own.", q.EDCA_REASON, w=24, h=4)
+        )
+        .with_panel(
+            states("Windows of stations without an agent: why", "stations_limited: the access point limits some."
+                   " Everything else: why it limits none.", q.WINDOWS_REASON, w=24, h=4)
         )
     )  # fmt: skip

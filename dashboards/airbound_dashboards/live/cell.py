@@ -122,6 +122,9 @@ class Cell:
             edca=access_point_pb2.EdcaState(
                 can_set=True, generation=access_point.generation, own=[QUEUE], stations=[QUEUE], wmm=True
             ),
+            windows=access_point_pb2.WindowState(
+                can_set=True, generation=access_point.windows_generation, connections_max=4096, limits_max=256
+            ),
         )
         return message  # noqa: RET504  # the name says what it is
 

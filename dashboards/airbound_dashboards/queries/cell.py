@@ -71,6 +71,12 @@ EDCA = (
     Query(_gauge("airbound_cell_edca_in_force"), "controller's parameters in force"),
     Query(_gauge("airbound_cell_edca_lease_seconds"), "lease, seconds left"),
 )
+WINDOWS = (
+    Query(_gauge("airbound_cell_stations_without_agent"), "stations without an agent that send"),
+    Query(_gauge("airbound_cell_limited_stations"), "of them limited"),
+    Query(_gauge("airbound_cell_window_limits_in_force"), "limits in force"),
+)
+WINDOWS_REASON = Query('max by (reason) (airbound_cell_windows_info{bssid="$bssid"})', "{{reason}}")
 EDCA_REASON = Query('max by (reason) (airbound_cell_edca_info{bssid="$bssid"})', "{{reason}}")
 
 TERMINALS = (  # of one table: each has the terminals as rows

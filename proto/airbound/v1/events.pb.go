@@ -101,7 +101,9 @@ type Event struct {
 	// What no code says, such as the keys of a configuration that changed.
 	Text string `protobuf:"bytes,11,opt,name=text,proto3" json:"text,omitempty"`
 	// Name of the replica of the controller in whose history it is; empty if there is one controller.
-	Replica       string `protobuf:"bytes,12,opt,name=replica,proto3" json:"replica,omitempty"`
+	Replica string `protobuf:"bytes,12,opt,name=replica,proto3" json:"replica,omitempty"`
+	// The limits of windows that an access point is sent; absent if the event is about something else.
+	Windows       *EventWindows `protobuf:"bytes,13,opt,name=windows,proto3" json:"windows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -220,6 +222,13 @@ func (x *Event) GetReplica() string {
 	return ""
 }
 
+func (x *Event) GetWindows() *EventWindows {
+	if x != nil {
+		return x.Windows
+	}
+	return nil
+}
+
 // EventBounds is a set of bounds; an empty one releases the terminal.
 type EventBounds struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -310,6 +319,51 @@ func (x *EventQueues) GetQueues() []*Edca {
 	return nil
 }
 
+// EventWindows is a set of limits of windows; with an empty one none is limited.
+type EventWindows struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Limits        []*WindowLimitSent     `protobuf:"bytes,1,rep,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventWindows) Reset() {
+	*x = EventWindows{}
+	mi := &file_airbound_v1_events_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventWindows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventWindows) ProtoMessage() {}
+
+func (x *EventWindows) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_events_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventWindows.ProtoReflect.Descriptor instead.
+func (*EventWindows) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *EventWindows) GetLimits() []*WindowLimitSent {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
 // EventFilter selects events that meet all of its conditions; one that is empty or zero is none.
 type EventFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -331,7 +385,7 @@ type EventFilter struct {
 
 func (x *EventFilter) Reset() {
 	*x = EventFilter{}
-	mi := &file_airbound_v1_events_proto_msgTypes[3]
+	mi := &file_airbound_v1_events_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -343,7 +397,7 @@ func (x *EventFilter) String() string {
 func (*EventFilter) ProtoMessage() {}
 
 func (x *EventFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[3]
+	mi := &file_airbound_v1_events_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -356,7 +410,7 @@ func (x *EventFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventFilter.ProtoReflect.Descriptor instead.
 func (*EventFilter) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{3}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *EventFilter) GetCell() string {
@@ -414,7 +468,7 @@ type EventPosition struct {
 
 func (x *EventPosition) Reset() {
 	*x = EventPosition{}
-	mi := &file_airbound_v1_events_proto_msgTypes[4]
+	mi := &file_airbound_v1_events_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -426,7 +480,7 @@ func (x *EventPosition) String() string {
 func (*EventPosition) ProtoMessage() {}
 
 func (x *EventPosition) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[4]
+	mi := &file_airbound_v1_events_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -439,7 +493,7 @@ func (x *EventPosition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventPosition.ProtoReflect.Descriptor instead.
 func (*EventPosition) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{4}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EventPosition) GetHistory() uint64 {
@@ -471,7 +525,7 @@ type ListEventsRequest struct {
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_airbound_v1_events_proto_msgTypes[5]
+	mi := &file_airbound_v1_events_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -483,7 +537,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[5]
+	mi := &file_airbound_v1_events_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -496,7 +550,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{5}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListEventsRequest) GetFilter() *EventFilter {
@@ -543,7 +597,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_airbound_v1_events_proto_msgTypes[6]
+	mi := &file_airbound_v1_events_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -555,7 +609,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[6]
+	mi := &file_airbound_v1_events_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -568,7 +622,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{6}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListEventsResponse) GetEvents() []*Event {
@@ -613,7 +667,7 @@ type FollowEventsRequest struct {
 
 func (x *FollowEventsRequest) Reset() {
 	*x = FollowEventsRequest{}
-	mi := &file_airbound_v1_events_proto_msgTypes[7]
+	mi := &file_airbound_v1_events_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -625,7 +679,7 @@ func (x *FollowEventsRequest) String() string {
 func (*FollowEventsRequest) ProtoMessage() {}
 
 func (x *FollowEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[7]
+	mi := &file_airbound_v1_events_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -638,7 +692,7 @@ func (x *FollowEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowEventsRequest.ProtoReflect.Descriptor instead.
 func (*FollowEventsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *FollowEventsRequest) GetFilter() *EventFilter {
@@ -686,7 +740,7 @@ type FollowEventsResponse struct {
 
 func (x *FollowEventsResponse) Reset() {
 	*x = FollowEventsResponse{}
-	mi := &file_airbound_v1_events_proto_msgTypes[8]
+	mi := &file_airbound_v1_events_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +752,7 @@ func (x *FollowEventsResponse) String() string {
 func (*FollowEventsResponse) ProtoMessage() {}
 
 func (x *FollowEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[8]
+	mi := &file_airbound_v1_events_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +765,7 @@ func (x *FollowEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowEventsResponse.ProtoReflect.Descriptor instead.
 func (*FollowEventsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *FollowEventsResponse) GetEvents() []*Event {
@@ -746,7 +800,7 @@ var File_airbound_v1_events_proto protoreflect.FileDescriptor
 
 const file_airbound_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x18airbound/v1/events.proto\x12\vairbound.v1\x1a\x1eairbound/v1/access_point.proto\x1a\x1cairbound/v1/operations.proto\x1a\x18airbound/v1/reason.proto\"\x8a\x03\n" +
+	"\x18airbound/v1/events.proto\x12\vairbound.v1\x1a\x1eairbound/v1/access_point.proto\x1a\x1cairbound/v1/operations.proto\x1a\x18airbound/v1/reason.proto\"\xbf\x03\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x17\n" +
 	"\atime_us\x18\x02 \x01(\x03R\x06timeUs\x12-\n" +
@@ -760,11 +814,14 @@ const file_airbound_v1_events_proto_rawDesc = "" +
 	"\x06queues\x18\n" +
 	" \x01(\v2\x18.airbound.v1.EventQueuesR\x06queues\x12\x12\n" +
 	"\x04text\x18\v \x01(\tR\x04text\x12\x18\n" +
-	"\areplica\x18\f \x01(\tR\areplica\"=\n" +
+	"\areplica\x18\f \x01(\tR\areplica\x123\n" +
+	"\awindows\x18\r \x01(\v2\x19.airbound.v1.EventWindowsR\awindows\"=\n" +
 	"\vEventBounds\x12.\n" +
 	"\x06bounds\x18\x01 \x03(\v2\x16.airbound.v1.BoundSentR\x06bounds\"8\n" +
 	"\vEventQueues\x12)\n" +
-	"\x06queues\x18\x01 \x03(\v2\x11.airbound.v1.EdcaR\x06queues\"\xcc\x01\n" +
+	"\x06queues\x18\x01 \x03(\v2\x11.airbound.v1.EdcaR\x06queues\"D\n" +
+	"\fEventWindows\x124\n" +
+	"\x06limits\x18\x01 \x03(\v2\x1c.airbound.v1.WindowLimitSentR\x06limits\"\xcc\x01\n" +
 	"\vEventFilter\x12\x12\n" +
 	"\x04cell\x18\x01 \x01(\tR\x04cell\x12\x1a\n" +
 	"\bterminal\x18\x02 \x01(\tR\bterminal\x12\x14\n" +
@@ -818,53 +875,57 @@ func file_airbound_v1_events_proto_rawDescGZIP() []byte {
 }
 
 var file_airbound_v1_events_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_airbound_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_airbound_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_airbound_v1_events_proto_goTypes = []any{
 	(EventLevel)(0),              // 0: airbound.v1.EventLevel
 	(*Event)(nil),                // 1: airbound.v1.Event
 	(*EventBounds)(nil),          // 2: airbound.v1.EventBounds
 	(*EventQueues)(nil),          // 3: airbound.v1.EventQueues
-	(*EventFilter)(nil),          // 4: airbound.v1.EventFilter
-	(*EventPosition)(nil),        // 5: airbound.v1.EventPosition
-	(*ListEventsRequest)(nil),    // 6: airbound.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),   // 7: airbound.v1.ListEventsResponse
-	(*FollowEventsRequest)(nil),  // 8: airbound.v1.FollowEventsRequest
-	(*FollowEventsResponse)(nil), // 9: airbound.v1.FollowEventsResponse
-	(*Reason)(nil),               // 10: airbound.v1.Reason
-	(*BoundSent)(nil),            // 11: airbound.v1.BoundSent
-	(*Edca)(nil),                 // 12: airbound.v1.Edca
-	(ReasonCode)(0),              // 13: airbound.v1.ReasonCode
+	(*EventWindows)(nil),         // 4: airbound.v1.EventWindows
+	(*EventFilter)(nil),          // 5: airbound.v1.EventFilter
+	(*EventPosition)(nil),        // 6: airbound.v1.EventPosition
+	(*ListEventsRequest)(nil),    // 7: airbound.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),   // 8: airbound.v1.ListEventsResponse
+	(*FollowEventsRequest)(nil),  // 9: airbound.v1.FollowEventsRequest
+	(*FollowEventsResponse)(nil), // 10: airbound.v1.FollowEventsResponse
+	(*Reason)(nil),               // 11: airbound.v1.Reason
+	(*BoundSent)(nil),            // 12: airbound.v1.BoundSent
+	(*Edca)(nil),                 // 13: airbound.v1.Edca
+	(*WindowLimitSent)(nil),      // 14: airbound.v1.WindowLimitSent
+	(ReasonCode)(0),              // 15: airbound.v1.ReasonCode
 }
 var file_airbound_v1_events_proto_depIdxs = []int32{
 	0,  // 0: airbound.v1.Event.level:type_name -> airbound.v1.EventLevel
-	10, // 1: airbound.v1.Event.reasons:type_name -> airbound.v1.Reason
+	11, // 1: airbound.v1.Event.reasons:type_name -> airbound.v1.Reason
 	2,  // 2: airbound.v1.Event.bounds:type_name -> airbound.v1.EventBounds
 	3,  // 3: airbound.v1.Event.queues:type_name -> airbound.v1.EventQueues
-	11, // 4: airbound.v1.EventBounds.bounds:type_name -> airbound.v1.BoundSent
-	12, // 5: airbound.v1.EventQueues.queues:type_name -> airbound.v1.Edca
-	13, // 6: airbound.v1.EventFilter.codes:type_name -> airbound.v1.ReasonCode
-	0,  // 7: airbound.v1.EventFilter.level:type_name -> airbound.v1.EventLevel
-	4,  // 8: airbound.v1.ListEventsRequest.filter:type_name -> airbound.v1.EventFilter
-	5,  // 9: airbound.v1.ListEventsRequest.after:type_name -> airbound.v1.EventPosition
-	5,  // 10: airbound.v1.ListEventsRequest.after_others:type_name -> airbound.v1.EventPosition
-	1,  // 11: airbound.v1.ListEventsResponse.events:type_name -> airbound.v1.Event
-	5,  // 12: airbound.v1.ListEventsResponse.position:type_name -> airbound.v1.EventPosition
-	5,  // 13: airbound.v1.ListEventsResponse.others:type_name -> airbound.v1.EventPosition
-	4,  // 14: airbound.v1.FollowEventsRequest.filter:type_name -> airbound.v1.EventFilter
-	5,  // 15: airbound.v1.FollowEventsRequest.after:type_name -> airbound.v1.EventPosition
-	5,  // 16: airbound.v1.FollowEventsRequest.after_others:type_name -> airbound.v1.EventPosition
-	1,  // 17: airbound.v1.FollowEventsResponse.events:type_name -> airbound.v1.Event
-	5,  // 18: airbound.v1.FollowEventsResponse.position:type_name -> airbound.v1.EventPosition
-	5,  // 19: airbound.v1.FollowEventsResponse.others:type_name -> airbound.v1.EventPosition
-	6,  // 20: airbound.v1.EventsService.ListEvents:input_type -> airbound.v1.ListEventsRequest
-	8,  // 21: airbound.v1.EventsService.FollowEvents:input_type -> airbound.v1.FollowEventsRequest
-	7,  // 22: airbound.v1.EventsService.ListEvents:output_type -> airbound.v1.ListEventsResponse
-	9,  // 23: airbound.v1.EventsService.FollowEvents:output_type -> airbound.v1.FollowEventsResponse
-	22, // [22:24] is the sub-list for method output_type
-	20, // [20:22] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	4,  // 4: airbound.v1.Event.windows:type_name -> airbound.v1.EventWindows
+	12, // 5: airbound.v1.EventBounds.bounds:type_name -> airbound.v1.BoundSent
+	13, // 6: airbound.v1.EventQueues.queues:type_name -> airbound.v1.Edca
+	14, // 7: airbound.v1.EventWindows.limits:type_name -> airbound.v1.WindowLimitSent
+	15, // 8: airbound.v1.EventFilter.codes:type_name -> airbound.v1.ReasonCode
+	0,  // 9: airbound.v1.EventFilter.level:type_name -> airbound.v1.EventLevel
+	5,  // 10: airbound.v1.ListEventsRequest.filter:type_name -> airbound.v1.EventFilter
+	6,  // 11: airbound.v1.ListEventsRequest.after:type_name -> airbound.v1.EventPosition
+	6,  // 12: airbound.v1.ListEventsRequest.after_others:type_name -> airbound.v1.EventPosition
+	1,  // 13: airbound.v1.ListEventsResponse.events:type_name -> airbound.v1.Event
+	6,  // 14: airbound.v1.ListEventsResponse.position:type_name -> airbound.v1.EventPosition
+	6,  // 15: airbound.v1.ListEventsResponse.others:type_name -> airbound.v1.EventPosition
+	5,  // 16: airbound.v1.FollowEventsRequest.filter:type_name -> airbound.v1.EventFilter
+	6,  // 17: airbound.v1.FollowEventsRequest.after:type_name -> airbound.v1.EventPosition
+	6,  // 18: airbound.v1.FollowEventsRequest.after_others:type_name -> airbound.v1.EventPosition
+	1,  // 19: airbound.v1.FollowEventsResponse.events:type_name -> airbound.v1.Event
+	6,  // 20: airbound.v1.FollowEventsResponse.position:type_name -> airbound.v1.EventPosition
+	6,  // 21: airbound.v1.FollowEventsResponse.others:type_name -> airbound.v1.EventPosition
+	7,  // 22: airbound.v1.EventsService.ListEvents:input_type -> airbound.v1.ListEventsRequest
+	9,  // 23: airbound.v1.EventsService.FollowEvents:input_type -> airbound.v1.FollowEventsRequest
+	8,  // 24: airbound.v1.EventsService.ListEvents:output_type -> airbound.v1.ListEventsResponse
+	10, // 25: airbound.v1.EventsService.FollowEvents:output_type -> airbound.v1.FollowEventsResponse
+	24, // [24:26] is the sub-list for method output_type
+	22, // [22:24] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_events_proto_init() }
@@ -881,7 +942,7 @@ func file_airbound_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_events_proto_rawDesc), len(file_airbound_v1_events_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -241,7 +241,7 @@ type GetControllerResponse struct {
 	Cells   uint32                 `protobuf:"varint,4,opt,name=cells,proto3" json:"cells,omitempty"`
 	// Terminals with an open stream.
 	Terminals uint32 `protobuf:"varint,5,opt,name=terminals,proto3" json:"terminals,omitempty"`
-	// Names of exempt terminals, BSSIDs of exempt cells.
+	// Names of exempt terminals, BSSIDs of exempt cells, MAC addresses of exempt stations.
 	Exempt []string `protobuf:"bytes,6,rep,name=exempt,proto3" json:"exempt,omitempty"`
 	// Since the controller started, ascending by name and code.
 	Counters      []*Counter `protobuf:"bytes,7,rep,name=counters,proto3" json:"counters,omitempty"`
@@ -533,7 +533,7 @@ type OperatorChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "mode" or "exempt".
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Name of a terminal or BSSID of a cell; empty for the whole controller.
+	// Name of a terminal, BSSID of a cell or MAC address of a station; empty for the whole controller.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The mode, or true or false.
 	Value string `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
@@ -712,8 +712,12 @@ type Cell struct {
 	SurveyRefusal string `protobuf:"bytes,25,opt,name=survey_refusal,json=surveyRefusal,proto3" json:"survey_refusal,omitempty"`
 	// Surveys that the access point's agent refused since it started.
 	SurveysRefusedTotal uint64 `protobuf:"varint,26,opt,name=surveys_refused_total,json=surveysRefusedTotal,proto3" json:"surveys_refused_total,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Absent while no access point is connected, and from an agent that does not look at its stations' connections.
+	Windows *CellWindows `protobuf:"bytes,27,opt,name=windows,proto3" json:"windows,omitempty"`
+	// The OpenFlow switch that the BSS is a port of, as the access point reports it; 0 if it is none, or not known.
+	DatapathId    uint64 `protobuf:"varint,28,opt,name=datapath_id,json=datapathId,proto3" json:"datapath_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Cell) Reset() {
@@ -928,6 +932,20 @@ func (x *Cell) GetSurveysRefusedTotal() uint64 {
 	return 0
 }
 
+func (x *Cell) GetWindows() *CellWindows {
+	if x != nil {
+		return x.Windows
+	}
+	return nil
+}
+
+func (x *Cell) GetDatapathId() uint64 {
+	if x != nil {
+		return x.DatapathId
+	}
+	return 0
+}
+
 // CellOverride is a table of the configuration that is for single cells.
 type CellOverride struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1128,6 +1146,186 @@ func (x *CellEdca) GetFailuresTotal() uint64 {
 	return 0
 }
 
+// CellWindows is how the access point limits the windows of stations without a working agent.
+type CellWindows struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As the access point reported it last; its generation is the one in force.
+	State *WindowState `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// The set last sent on the access point's stream; empty after a release.
+	Sent []*WindowLimitSent `protobuf:"bytes,2,rep,name=sent,proto3" json:"sent,omitempty"`
+	// Its generation; 0 if none was sent.
+	GenerationSent uint64 `protobuf:"varint,3,opt,name=generation_sent,json=generationSent,proto3" json:"generation_sent,omitempty"`
+	// What remains of its lease.
+	LeaseRemainingMs uint64 `protobuf:"varint,4,opt,name=lease_remaining_ms,json=leaseRemainingMs,proto3" json:"lease_remaining_ms,omitempty"`
+	// Why the access point limits what it limits: REASON_CODE_STATIONS_LIMITED if it limits anything.
+	Reason *Reason `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Stations without a working agent that send to somebody, and those of them that have a limit.
+	StationsWithoutAgent uint32 `protobuf:"varint,6,opt,name=stations_without_agent,json=stationsWithoutAgent,proto3" json:"stations_without_agent,omitempty"`
+	StationsLimited      uint32 `protobuf:"varint,7,opt,name=stations_limited,json=stationsLimited,proto3" json:"stations_limited,omitempty"`
+	// Limits that were left out since the access point takes no more.
+	Omitted uint32 `protobuf:"varint,8,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	// Decisions that ended in an error of the controller.
+	FailuresTotal uint64 `protobuf:"varint,9,opt,name=failures_total,json=failuresTotal,proto3" json:"failures_total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellWindows) Reset() {
+	*x = CellWindows{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellWindows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellWindows) ProtoMessage() {}
+
+func (x *CellWindows) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellWindows.ProtoReflect.Descriptor instead.
+func (*CellWindows) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *CellWindows) GetState() *WindowState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *CellWindows) GetSent() []*WindowLimitSent {
+	if x != nil {
+		return x.Sent
+	}
+	return nil
+}
+
+func (x *CellWindows) GetGenerationSent() uint64 {
+	if x != nil {
+		return x.GenerationSent
+	}
+	return 0
+}
+
+func (x *CellWindows) GetLeaseRemainingMs() uint64 {
+	if x != nil {
+		return x.LeaseRemainingMs
+	}
+	return 0
+}
+
+func (x *CellWindows) GetReason() *Reason {
+	if x != nil {
+		return x.Reason
+	}
+	return nil
+}
+
+func (x *CellWindows) GetStationsWithoutAgent() uint32 {
+	if x != nil {
+		return x.StationsWithoutAgent
+	}
+	return 0
+}
+
+func (x *CellWindows) GetStationsLimited() uint32 {
+	if x != nil {
+		return x.StationsLimited
+	}
+	return 0
+}
+
+func (x *CellWindows) GetOmitted() uint32 {
+	if x != nil {
+		return x.Omitted
+	}
+	return 0
+}
+
+func (x *CellWindows) GetFailuresTotal() uint64 {
+	if x != nil {
+		return x.FailuresTotal
+	}
+	return 0
+}
+
+// WindowLimitSent is one limit of what a connection of a station may have in flight; destination is empty if it is for
+// every destination.
+type WindowLimitSent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// MAC address.
+	Station       string `protobuf:"bytes,1,opt,name=station,proto3" json:"station,omitempty"`
+	Destination   string `protobuf:"bytes,2,opt,name=destination,proto3" json:"destination,omitempty"`
+	MaxBytes      uint32 `protobuf:"varint,3,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WindowLimitSent) Reset() {
+	*x = WindowLimitSent{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WindowLimitSent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WindowLimitSent) ProtoMessage() {}
+
+func (x *WindowLimitSent) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WindowLimitSent.ProtoReflect.Descriptor instead.
+func (*WindowLimitSent) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *WindowLimitSent) GetStation() string {
+	if x != nil {
+		return x.Station
+	}
+	return ""
+}
+
+func (x *WindowLimitSent) GetDestination() string {
+	if x != nil {
+		return x.Destination
+	}
+	return ""
+}
+
+func (x *WindowLimitSent) GetMaxBytes() uint32 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
 type Terminal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MAC address that the terminal reports; empty before its first report.
@@ -1164,7 +1362,7 @@ type Terminal struct {
 
 func (x *Terminal) Reset() {
 	*x = Terminal{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	mi := &file_airbound_v1_operations_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1374,7 @@ func (x *Terminal) String() string {
 func (*Terminal) ProtoMessage() {}
 
 func (x *Terminal) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	mi := &file_airbound_v1_operations_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,7 +1387,7 @@ func (x *Terminal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Terminal.ProtoReflect.Descriptor instead.
 func (*Terminal) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{10}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Terminal) GetMac() string {
@@ -1316,7 +1514,7 @@ type BoundSent struct {
 
 func (x *BoundSent) Reset() {
 	*x = BoundSent{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	mi := &file_airbound_v1_operations_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1328,7 +1526,7 @@ func (x *BoundSent) String() string {
 func (*BoundSent) ProtoMessage() {}
 
 func (x *BoundSent) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	mi := &file_airbound_v1_operations_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1341,7 +1539,7 @@ func (x *BoundSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundSent.ProtoReflect.Descriptor instead.
 func (*BoundSent) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{11}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BoundSent) GetDestination() string {
@@ -1393,7 +1591,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[12]
+	mi := &file_airbound_v1_operations_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1405,7 +1603,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[12]
+	mi := &file_airbound_v1_operations_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1418,7 +1616,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{12}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Decision) GetDestination() string {
@@ -1522,7 +1720,7 @@ type ListCellsRequest struct {
 
 func (x *ListCellsRequest) Reset() {
 	*x = ListCellsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[13]
+	mi := &file_airbound_v1_operations_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1534,7 +1732,7 @@ func (x *ListCellsRequest) String() string {
 func (*ListCellsRequest) ProtoMessage() {}
 
 func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[13]
+	mi := &file_airbound_v1_operations_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1547,7 +1745,7 @@ func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsRequest.ProtoReflect.Descriptor instead.
 func (*ListCellsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{13}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListCellsRequest) GetBssid() string {
@@ -1566,7 +1764,7 @@ type ListCellsResponse struct {
 
 func (x *ListCellsResponse) Reset() {
 	*x = ListCellsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[14]
+	mi := &file_airbound_v1_operations_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1578,7 +1776,7 @@ func (x *ListCellsResponse) String() string {
 func (*ListCellsResponse) ProtoMessage() {}
 
 func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[14]
+	mi := &file_airbound_v1_operations_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1591,7 +1789,7 @@ func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsResponse.ProtoReflect.Descriptor instead.
 func (*ListCellsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{14}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListCellsResponse) GetCells() []*Cell {
@@ -1609,7 +1807,7 @@ type WatchCellsRequest struct {
 
 func (x *WatchCellsRequest) Reset() {
 	*x = WatchCellsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[15]
+	mi := &file_airbound_v1_operations_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1621,7 +1819,7 @@ func (x *WatchCellsRequest) String() string {
 func (*WatchCellsRequest) ProtoMessage() {}
 
 func (x *WatchCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[15]
+	mi := &file_airbound_v1_operations_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1634,7 +1832,7 @@ func (x *WatchCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCellsRequest.ProtoReflect.Descriptor instead.
 func (*WatchCellsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{15}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{17}
 }
 
 type WatchCellsResponse struct {
@@ -1646,7 +1844,7 @@ type WatchCellsResponse struct {
 
 func (x *WatchCellsResponse) Reset() {
 	*x = WatchCellsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	mi := &file_airbound_v1_operations_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1658,7 +1856,7 @@ func (x *WatchCellsResponse) String() string {
 func (*WatchCellsResponse) ProtoMessage() {}
 
 func (x *WatchCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	mi := &file_airbound_v1_operations_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1671,7 +1869,7 @@ func (x *WatchCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCellsResponse.ProtoReflect.Descriptor instead.
 func (*WatchCellsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{16}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WatchCellsResponse) GetCell() *Cell {
@@ -1690,7 +1888,7 @@ type ListStationsRequest struct {
 
 func (x *ListStationsRequest) Reset() {
 	*x = ListStationsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	mi := &file_airbound_v1_operations_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1900,7 @@ func (x *ListStationsRequest) String() string {
 func (*ListStationsRequest) ProtoMessage() {}
 
 func (x *ListStationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	mi := &file_airbound_v1_operations_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1913,7 @@ func (x *ListStationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStationsRequest.ProtoReflect.Descriptor instead.
 func (*ListStationsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{17}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListStationsRequest) GetBssid() string {
@@ -1734,7 +1932,7 @@ type ListStationsResponse struct {
 
 func (x *ListStationsResponse) Reset() {
 	*x = ListStationsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	mi := &file_airbound_v1_operations_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +1944,7 @@ func (x *ListStationsResponse) String() string {
 func (*ListStationsResponse) ProtoMessage() {}
 
 func (x *ListStationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	mi := &file_airbound_v1_operations_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +1957,7 @@ func (x *ListStationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStationsResponse.ProtoReflect.Descriptor instead.
 func (*ListStationsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{18}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListStationsResponse) GetStations() []*StationView {
@@ -1793,15 +1991,27 @@ type StationView struct {
 	// Whether it is a WDS peer: a bridge, with other hosts behind it, which has no agent of its own.
 	FourAddress bool `protobuf:"varint,16,opt,name=four_address,json=fourAddress,proto3" json:"four_address,omitempty"`
 	// Whether it is a multi-link device, and the links that it is on as far as they are known: bit n for link n.
-	MultiLink     bool   `protobuf:"varint,17,opt,name=multi_link,json=multiLink,proto3" json:"multi_link,omitempty"`
-	Links         uint32 `protobuf:"varint,18,opt,name=links,proto3" json:"links,omitempty"`
+	MultiLink bool   `protobuf:"varint,17,opt,name=multi_link,json=multiLink,proto3" json:"multi_link,omitempty"`
+	Links     uint32 `protobuf:"varint,18,opt,name=links,proto3" json:"links,omitempty"`
+	// What the access point sees of the station's connections.
+	Destinations []*StationDestinationView `protobuf:"bytes,19,rep,name=destinations,proto3" json:"destinations,omitempty"`
+	// Why the access point is to limit the station's windows: it has no agent, or none that works. Absent while its agent
+	// bounds it.
+	Lack *Reason `protobuf:"bytes,20,opt,name=lack,proto3" json:"lack,omitempty"`
+	// What the policy computes for a station without a working agent, whether it was sent or not.
+	Decisions []*Decision `protobuf:"bytes,21,rep,name=decisions,proto3" json:"decisions,omitempty"`
+	// The limits that were sent for it.
+	Limits []*WindowLimitSent `protobuf:"bytes,22,rep,name=limits,proto3" json:"limits,omitempty"`
+	// Why it has no limit; absent if it has some, and while it sends to nobody.
+	NoLimit       *Reason `protobuf:"bytes,23,opt,name=no_limit,json=noLimit,proto3" json:"no_limit,omitempty"`
+	Exempt        bool    `protobuf:"varint,24,opt,name=exempt,proto3" json:"exempt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StationView) Reset() {
 	*x = StationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[19]
+	mi := &file_airbound_v1_operations_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1813,7 +2023,7 @@ func (x *StationView) String() string {
 func (*StationView) ProtoMessage() {}
 
 func (x *StationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[19]
+	mi := &file_airbound_v1_operations_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1826,7 +2036,7 @@ func (x *StationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StationView.ProtoReflect.Descriptor instead.
 func (*StationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{19}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StationView) GetMac() string {
@@ -1955,6 +2165,158 @@ func (x *StationView) GetLinks() uint32 {
 	return 0
 }
 
+func (x *StationView) GetDestinations() []*StationDestinationView {
+	if x != nil {
+		return x.Destinations
+	}
+	return nil
+}
+
+func (x *StationView) GetLack() *Reason {
+	if x != nil {
+		return x.Lack
+	}
+	return nil
+}
+
+func (x *StationView) GetDecisions() []*Decision {
+	if x != nil {
+		return x.Decisions
+	}
+	return nil
+}
+
+func (x *StationView) GetLimits() []*WindowLimitSent {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+func (x *StationView) GetNoLimit() *Reason {
+	if x != nil {
+		return x.NoLimit
+	}
+	return nil
+}
+
+func (x *StationView) GetExempt() bool {
+	if x != nil {
+		return x.Exempt
+	}
+	return false
+}
+
+// StationDestinationView is one destination of a station as its access point reported it last.
+type StationDestinationView struct {
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	Address            string                 `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	Connections        uint32                 `protobuf:"varint,2,opt,name=connections,proto3" json:"connections,omitempty"`
+	ConnectionsSending uint32                 `protobuf:"varint,3,opt,name=connections_sending,json=connectionsSending,proto3" json:"connections_sending,omitempty"`
+	SrttUs             uint32                 `protobuf:"varint,4,opt,name=srtt_us,json=srttUs,proto3" json:"srtt_us,omitempty"`
+	MinRttUs           uint32                 `protobuf:"varint,5,opt,name=min_rtt_us,json=minRttUs,proto3" json:"min_rtt_us,omitempty"`
+	MssBytes           uint32                 `protobuf:"varint,6,opt,name=mss_bytes,json=mssBytes,proto3" json:"mss_bytes,omitempty"`
+	SentBytes          uint64                 `protobuf:"varint,7,opt,name=sent_bytes,json=sentBytes,proto3" json:"sent_bytes,omitempty"`
+	ReceivedBytes      uint64                 `protobuf:"varint,8,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
+	// Of the connections, those whose windows cannot be limited: their beginning was not seen.
+	ConnectionsUnscaled uint32 `protobuf:"varint,9,opt,name=connections_unscaled,json=connectionsUnscaled,proto3" json:"connections_unscaled,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *StationDestinationView) Reset() {
+	*x = StationDestinationView{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StationDestinationView) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StationDestinationView) ProtoMessage() {}
+
+func (x *StationDestinationView) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StationDestinationView.ProtoReflect.Descriptor instead.
+func (*StationDestinationView) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *StationDestinationView) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *StationDestinationView) GetConnections() uint32 {
+	if x != nil {
+		return x.Connections
+	}
+	return 0
+}
+
+func (x *StationDestinationView) GetConnectionsSending() uint32 {
+	if x != nil {
+		return x.ConnectionsSending
+	}
+	return 0
+}
+
+func (x *StationDestinationView) GetSrttUs() uint32 {
+	if x != nil {
+		return x.SrttUs
+	}
+	return 0
+}
+
+func (x *StationDestinationView) GetMinRttUs() uint32 {
+	if x != nil {
+		return x.MinRttUs
+	}
+	return 0
+}
+
+func (x *StationDestinationView) GetMssBytes() uint32 {
+	if x != nil {
+		return x.MssBytes
+	}
+	return 0
+}
+
+func (x *StationDestinationView) GetSentBytes() uint64 {
+	if x != nil {
+		return x.SentBytes
+	}
+	return 0
+}
+
+func (x *StationDestinationView) GetReceivedBytes() uint64 {
+	if x != nil {
+		return x.ReceivedBytes
+	}
+	return 0
+}
+
+func (x *StationDestinationView) GetConnectionsUnscaled() uint32 {
+	if x != nil {
+		return x.ConnectionsUnscaled
+	}
+	return 0
+}
+
 type ListTerminalsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Only the terminals joined to this cell; empty for all.
@@ -1965,7 +2327,7 @@ type ListTerminalsRequest struct {
 
 func (x *ListTerminalsRequest) Reset() {
 	*x = ListTerminalsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[20]
+	mi := &file_airbound_v1_operations_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1977,7 +2339,7 @@ func (x *ListTerminalsRequest) String() string {
 func (*ListTerminalsRequest) ProtoMessage() {}
 
 func (x *ListTerminalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[20]
+	mi := &file_airbound_v1_operations_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1990,7 +2352,7 @@ func (x *ListTerminalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTerminalsRequest.ProtoReflect.Descriptor instead.
 func (*ListTerminalsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{20}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListTerminalsRequest) GetBssid() string {
@@ -2009,7 +2371,7 @@ type ListTerminalsResponse struct {
 
 func (x *ListTerminalsResponse) Reset() {
 	*x = ListTerminalsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[21]
+	mi := &file_airbound_v1_operations_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +2383,7 @@ func (x *ListTerminalsResponse) String() string {
 func (*ListTerminalsResponse) ProtoMessage() {}
 
 func (x *ListTerminalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[21]
+	mi := &file_airbound_v1_operations_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +2396,7 @@ func (x *ListTerminalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTerminalsResponse.ProtoReflect.Descriptor instead.
 func (*ListTerminalsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{21}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListTerminalsResponse) GetTerminals() []*Terminal {
@@ -2053,7 +2415,7 @@ type ExplainCellRequest struct {
 
 func (x *ExplainCellRequest) Reset() {
 	*x = ExplainCellRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	mi := &file_airbound_v1_operations_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2065,7 +2427,7 @@ func (x *ExplainCellRequest) String() string {
 func (*ExplainCellRequest) ProtoMessage() {}
 
 func (x *ExplainCellRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	mi := &file_airbound_v1_operations_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2078,7 +2440,7 @@ func (x *ExplainCellRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCellRequest.ProtoReflect.Descriptor instead.
 func (*ExplainCellRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{22}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ExplainCellRequest) GetBssid() string {
@@ -2097,7 +2459,7 @@ type ExplainCellResponse struct {
 
 func (x *ExplainCellResponse) Reset() {
 	*x = ExplainCellResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[23]
+	mi := &file_airbound_v1_operations_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2109,7 +2471,7 @@ func (x *ExplainCellResponse) String() string {
 func (*ExplainCellResponse) ProtoMessage() {}
 
 func (x *ExplainCellResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[23]
+	mi := &file_airbound_v1_operations_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2122,10 +2484,108 @@ func (x *ExplainCellResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCellResponse.ProtoReflect.Descriptor instead.
 func (*ExplainCellResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{23}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ExplainCellResponse) GetCell() *Cell {
+	if x != nil {
+		return x.Cell
+	}
+	return nil
+}
+
+type ExplainStationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// MAC address.
+	Station       string `protobuf:"bytes,1,opt,name=station,proto3" json:"station,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainStationRequest) Reset() {
+	*x = ExplainStationRequest{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainStationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainStationRequest) ProtoMessage() {}
+
+func (x *ExplainStationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainStationRequest.ProtoReflect.Descriptor instead.
+func (*ExplainStationRequest) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ExplainStationRequest) GetStation() string {
+	if x != nil {
+		return x.Station
+	}
+	return ""
+}
+
+type ExplainStationResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Station *StationView           `protobuf:"bytes,1,opt,name=station,proto3" json:"station,omitempty"`
+	// The cell that it is in.
+	Cell          *Cell `protobuf:"bytes,2,opt,name=cell,proto3" json:"cell,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainStationResponse) Reset() {
+	*x = ExplainStationResponse{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainStationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainStationResponse) ProtoMessage() {}
+
+func (x *ExplainStationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainStationResponse.ProtoReflect.Descriptor instead.
+func (*ExplainStationResponse) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ExplainStationResponse) GetStation() *StationView {
+	if x != nil {
+		return x.Station
+	}
+	return nil
+}
+
+func (x *ExplainStationResponse) GetCell() *Cell {
 	if x != nil {
 		return x.Cell
 	}
@@ -2142,7 +2602,7 @@ type ExplainTerminalRequest struct {
 
 func (x *ExplainTerminalRequest) Reset() {
 	*x = ExplainTerminalRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[24]
+	mi := &file_airbound_v1_operations_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2154,7 +2614,7 @@ func (x *ExplainTerminalRequest) String() string {
 func (*ExplainTerminalRequest) ProtoMessage() {}
 
 func (x *ExplainTerminalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[24]
+	mi := &file_airbound_v1_operations_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2167,7 +2627,7 @@ func (x *ExplainTerminalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTerminalRequest.ProtoReflect.Descriptor instead.
 func (*ExplainTerminalRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{24}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ExplainTerminalRequest) GetTerminal() string {
@@ -2191,7 +2651,7 @@ type ExplainTerminalResponse struct {
 
 func (x *ExplainTerminalResponse) Reset() {
 	*x = ExplainTerminalResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[25]
+	mi := &file_airbound_v1_operations_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2203,7 +2663,7 @@ func (x *ExplainTerminalResponse) String() string {
 func (*ExplainTerminalResponse) ProtoMessage() {}
 
 func (x *ExplainTerminalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[25]
+	mi := &file_airbound_v1_operations_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2216,7 +2676,7 @@ func (x *ExplainTerminalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTerminalResponse.ProtoReflect.Descriptor instead.
 func (*ExplainTerminalResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{25}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExplainTerminalResponse) GetTerminal() *Terminal {
@@ -2267,7 +2727,7 @@ type DestinationView struct {
 
 func (x *DestinationView) Reset() {
 	*x = DestinationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[26]
+	mi := &file_airbound_v1_operations_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2279,7 +2739,7 @@ func (x *DestinationView) String() string {
 func (*DestinationView) ProtoMessage() {}
 
 func (x *DestinationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[26]
+	mi := &file_airbound_v1_operations_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2292,7 +2752,7 @@ func (x *DestinationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestinationView.ProtoReflect.Descriptor instead.
 func (*DestinationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{26}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DestinationView) GetAddress() string {
@@ -2385,7 +2845,7 @@ type SetModeRequest struct {
 
 func (x *SetModeRequest) Reset() {
 	*x = SetModeRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[27]
+	mi := &file_airbound_v1_operations_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2397,7 +2857,7 @@ func (x *SetModeRequest) String() string {
 func (*SetModeRequest) ProtoMessage() {}
 
 func (x *SetModeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[27]
+	mi := &file_airbound_v1_operations_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2410,7 +2870,7 @@ func (x *SetModeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModeRequest.ProtoReflect.Descriptor instead.
 func (*SetModeRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{27}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SetModeRequest) GetMode() Mode {
@@ -2446,7 +2906,7 @@ type SetModeResponse struct {
 
 func (x *SetModeResponse) Reset() {
 	*x = SetModeResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[28]
+	mi := &file_airbound_v1_operations_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2458,7 +2918,7 @@ func (x *SetModeResponse) String() string {
 func (*SetModeResponse) ProtoMessage() {}
 
 func (x *SetModeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[28]
+	mi := &file_airbound_v1_operations_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2471,7 +2931,7 @@ func (x *SetModeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModeResponse.ProtoReflect.Descriptor instead.
 func (*SetModeResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{28}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SetModeResponse) GetPreviousMode() Mode {
@@ -2490,7 +2950,7 @@ func (x *SetModeResponse) GetMode() Mode {
 
 type ExemptTerminalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name of a terminal, or BSSID of a cell; neither need be connected.
+	// Name of a terminal, BSSID of a cell or MAC address of a station; none need be connected.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Exempt        bool   `protobuf:"varint,2,opt,name=exempt,proto3" json:"exempt,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2499,7 +2959,7 @@ type ExemptTerminalRequest struct {
 
 func (x *ExemptTerminalRequest) Reset() {
 	*x = ExemptTerminalRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[29]
+	mi := &file_airbound_v1_operations_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2511,7 +2971,7 @@ func (x *ExemptTerminalRequest) String() string {
 func (*ExemptTerminalRequest) ProtoMessage() {}
 
 func (x *ExemptTerminalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[29]
+	mi := &file_airbound_v1_operations_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2524,7 +2984,7 @@ func (x *ExemptTerminalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExemptTerminalRequest.ProtoReflect.Descriptor instead.
 func (*ExemptTerminalRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{29}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ExemptTerminalRequest) GetName() string {
@@ -2543,7 +3003,7 @@ func (x *ExemptTerminalRequest) GetExempt() bool {
 
 type ExemptTerminalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the terminal or the cell was exempt before.
+	// Whether the terminal, the cell or the station was exempt before.
 	PreviouslyExempt bool `protobuf:"varint,1,opt,name=previously_exempt,json=previouslyExempt,proto3" json:"previously_exempt,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -2551,7 +3011,7 @@ type ExemptTerminalResponse struct {
 
 func (x *ExemptTerminalResponse) Reset() {
 	*x = ExemptTerminalResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[30]
+	mi := &file_airbound_v1_operations_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2563,7 +3023,7 @@ func (x *ExemptTerminalResponse) String() string {
 func (*ExemptTerminalResponse) ProtoMessage() {}
 
 func (x *ExemptTerminalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[30]
+	mi := &file_airbound_v1_operations_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2576,7 +3036,7 @@ func (x *ExemptTerminalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExemptTerminalResponse.ProtoReflect.Descriptor instead.
 func (*ExemptTerminalResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{30}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ExemptTerminalResponse) GetPreviouslyExempt() bool {
@@ -2621,7 +3081,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x17.airbound.v1.ReasonCodeR\x04code\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\x04R\x05value\"\xf3\a\n" +
+	"\x05value\x18\x03 \x01(\x04R\x05value\"\xc8\b\n" +
 	"\x04Cell\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x120\n" +
@@ -2651,7 +3111,10 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x04band\x18\x17 \x01(\x0e2\x11.airbound.v1.BandR\x04band\x12\x14\n" +
 	"\x05links\x18\x18 \x01(\rR\x05links\x12%\n" +
 	"\x0esurvey_refusal\x18\x19 \x01(\tR\rsurveyRefusal\x122\n" +
-	"\x15surveys_refused_total\x18\x1a \x01(\x04R\x13surveysRefusedTotalB\r\n" +
+	"\x15surveys_refused_total\x18\x1a \x01(\x04R\x13surveysRefusedTotal\x122\n" +
+	"\awindows\x18\x1b \x01(\v2\x18.airbound.v1.CellWindowsR\awindows\x12\x1f\n" +
+	"\vdatapath_id\x18\x1c \x01(\x04R\n" +
+	"datapathIdB\r\n" +
 	"\v_busy_ratio\"<\n" +
 	"\fCellOverride\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -2671,7 +3134,21 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	" \x01(\x04R\vdownlinkBps\x12&\n" +
 	"\fuplink_share\x18\v \x01(\x01H\x00R\vuplinkShare\x88\x01\x01\x12%\n" +
 	"\x0efailures_total\x18\f \x01(\x04R\rfailuresTotalB\x0f\n" +
-	"\r_uplink_share\"\xfc\x04\n" +
+	"\r_uplink_share\"\x95\x03\n" +
+	"\vCellWindows\x12.\n" +
+	"\x05state\x18\x01 \x01(\v2\x18.airbound.v1.WindowStateR\x05state\x120\n" +
+	"\x04sent\x18\x02 \x03(\v2\x1c.airbound.v1.WindowLimitSentR\x04sent\x12'\n" +
+	"\x0fgeneration_sent\x18\x03 \x01(\x04R\x0egenerationSent\x12,\n" +
+	"\x12lease_remaining_ms\x18\x04 \x01(\x04R\x10leaseRemainingMs\x12+\n" +
+	"\x06reason\x18\x05 \x01(\v2\x13.airbound.v1.ReasonR\x06reason\x124\n" +
+	"\x16stations_without_agent\x18\x06 \x01(\rR\x14stationsWithoutAgent\x12)\n" +
+	"\x10stations_limited\x18\a \x01(\rR\x0fstationsLimited\x12\x18\n" +
+	"\aomitted\x18\b \x01(\rR\aomitted\x12%\n" +
+	"\x0efailures_total\x18\t \x01(\x04R\rfailuresTotal\"j\n" +
+	"\x0fWindowLimitSent\x12\x18\n" +
+	"\astation\x18\x01 \x01(\tR\astation\x12 \n" +
+	"\vdestination\x18\x02 \x01(\tR\vdestination\x12\x1b\n" +
+	"\tmax_bytes\x18\x03 \x01(\rR\bmaxBytes\"\xfc\x04\n" +
 	"\bTerminal\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\tR\x03mac\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2721,7 +3198,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x13ListStationsRequest\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\"L\n" +
 	"\x14ListStationsResponse\x124\n" +
-	"\bstations\x18\x01 \x03(\v2\x18.airbound.v1.StationViewR\bstations\"\x97\x05\n" +
+	"\bstations\x18\x01 \x03(\v2\x18.airbound.v1.StationViewR\bstations\"\xbc\a\n" +
 	"\vStationView\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\tR\x03mac\x12!\n" +
 	"\fip_addresses\x18\x02 \x03(\tR\vipAddresses\x12#\n" +
@@ -2745,8 +3222,26 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\ffour_address\x18\x10 \x01(\bR\vfourAddress\x12\x1d\n" +
 	"\n" +
 	"multi_link\x18\x11 \x01(\bR\tmultiLink\x12\x14\n" +
-	"\x05links\x18\x12 \x01(\rR\x05linksB\r\n" +
-	"\v_signal_dbm\",\n" +
+	"\x05links\x18\x12 \x01(\rR\x05links\x12G\n" +
+	"\fdestinations\x18\x13 \x03(\v2#.airbound.v1.StationDestinationViewR\fdestinations\x12'\n" +
+	"\x04lack\x18\x14 \x01(\v2\x13.airbound.v1.ReasonR\x04lack\x123\n" +
+	"\tdecisions\x18\x15 \x03(\v2\x15.airbound.v1.DecisionR\tdecisions\x124\n" +
+	"\x06limits\x18\x16 \x03(\v2\x1c.airbound.v1.WindowLimitSentR\x06limits\x12.\n" +
+	"\bno_limit\x18\x17 \x01(\v2\x13.airbound.v1.ReasonR\anoLimit\x12\x16\n" +
+	"\x06exempt\x18\x18 \x01(\bR\x06exemptB\r\n" +
+	"\v_signal_dbm\"\xd2\x02\n" +
+	"\x16StationDestinationView\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\x12 \n" +
+	"\vconnections\x18\x02 \x01(\rR\vconnections\x12/\n" +
+	"\x13connections_sending\x18\x03 \x01(\rR\x12connectionsSending\x12\x17\n" +
+	"\asrtt_us\x18\x04 \x01(\rR\x06srttUs\x12\x1c\n" +
+	"\n" +
+	"min_rtt_us\x18\x05 \x01(\rR\bminRttUs\x12\x1b\n" +
+	"\tmss_bytes\x18\x06 \x01(\rR\bmssBytes\x12\x1d\n" +
+	"\n" +
+	"sent_bytes\x18\a \x01(\x04R\tsentBytes\x12%\n" +
+	"\x0ereceived_bytes\x18\b \x01(\x04R\rreceivedBytes\x121\n" +
+	"\x14connections_unscaled\x18\t \x01(\rR\x13connectionsUnscaled\",\n" +
 	"\x14ListTerminalsRequest\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\"L\n" +
 	"\x15ListTerminalsResponse\x123\n" +
@@ -2754,7 +3249,12 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x12ExplainCellRequest\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\"<\n" +
 	"\x13ExplainCellResponse\x12%\n" +
-	"\x04cell\x18\x01 \x01(\v2\x11.airbound.v1.CellR\x04cell\"4\n" +
+	"\x04cell\x18\x01 \x01(\v2\x11.airbound.v1.CellR\x04cell\"1\n" +
+	"\x15ExplainStationRequest\x12\x18\n" +
+	"\astation\x18\x01 \x01(\tR\astation\"s\n" +
+	"\x16ExplainStationResponse\x122\n" +
+	"\astation\x18\x01 \x01(\v2\x18.airbound.v1.StationViewR\astation\x12%\n" +
+	"\x04cell\x18\x02 \x01(\v2\x11.airbound.v1.CellR\x04cell\"4\n" +
 	"\x16ExplainTerminalRequest\x12\x1a\n" +
 	"\bterminal\x18\x01 \x01(\tR\bterminal\"\xfc\x01\n" +
 	"\x17ExplainTerminalResponse\x121\n" +
@@ -2806,7 +3306,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x17CAPACITY_SOURCE_DEFAULT\x10\x01\x12\x1b\n" +
 	"\x17CAPACITY_SOURCE_BITRATE\x10\x02\x12\x1d\n" +
 	"\x19CAPACITY_SOURCE_BUSY_TIME\x10\x03\x12\x1e\n" +
-	"\x1aCAPACITY_SOURCE_THROUGHPUT\x10\x042\xeb\x06\n" +
+	"\x1aCAPACITY_SOURCE_THROUGHPUT\x10\x042\xc6\a\n" +
 	"\x11OperationsService\x12V\n" +
 	"\rGetController\x12!.airbound.v1.GetControllerRequest\x1a\".airbound.v1.GetControllerResponse\x12_\n" +
 	"\x10GetConfiguration\x12$.airbound.v1.GetConfigurationRequest\x1a%.airbound.v1.GetConfigurationResponse\x12L\n" +
@@ -2815,7 +3315,8 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"WatchCells\x12\x1e.airbound.v1.WatchCellsRequest\x1a\x1f.airbound.v1.WatchCellsResponse0\x01\x12S\n" +
 	"\fListStations\x12 .airbound.v1.ListStationsRequest\x1a!.airbound.v1.ListStationsResponse\x12X\n" +
 	"\rListTerminals\x12!.airbound.v1.ListTerminalsRequest\x1a\".airbound.v1.ListTerminalsResponse0\x01\x12P\n" +
-	"\vExplainCell\x12\x1f.airbound.v1.ExplainCellRequest\x1a .airbound.v1.ExplainCellResponse\x12\\\n" +
+	"\vExplainCell\x12\x1f.airbound.v1.ExplainCellRequest\x1a .airbound.v1.ExplainCellResponse\x12Y\n" +
+	"\x0eExplainStation\x12\".airbound.v1.ExplainStationRequest\x1a#.airbound.v1.ExplainStationResponse\x12\\\n" +
 	"\x0fExplainTerminal\x12#.airbound.v1.ExplainTerminalRequest\x1a$.airbound.v1.ExplainTerminalResponse\x12D\n" +
 	"\aSetMode\x12\x1b.airbound.v1.SetModeRequest\x1a\x1c.airbound.v1.SetModeResponse\x12Y\n" +
 	"\x0eExemptTerminal\x12\".airbound.v1.ExemptTerminalRequest\x1a#.airbound.v1.ExemptTerminalResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
@@ -2833,7 +3334,7 @@ func file_airbound_v1_operations_proto_rawDescGZIP() []byte {
 }
 
 var file_airbound_v1_operations_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_airbound_v1_operations_proto_goTypes = []any{
 	(Mode)(0),                        // 0: airbound.v1.Mode
 	(ConfigurationSource)(0),         // 1: airbound.v1.ConfigurationSource
@@ -2848,35 +3349,41 @@ var file_airbound_v1_operations_proto_goTypes = []any{
 	(*Cell)(nil),                     // 10: airbound.v1.Cell
 	(*CellOverride)(nil),             // 11: airbound.v1.CellOverride
 	(*CellEdca)(nil),                 // 12: airbound.v1.CellEdca
-	(*Terminal)(nil),                 // 13: airbound.v1.Terminal
-	(*BoundSent)(nil),                // 14: airbound.v1.BoundSent
-	(*Decision)(nil),                 // 15: airbound.v1.Decision
-	(*ListCellsRequest)(nil),         // 16: airbound.v1.ListCellsRequest
-	(*ListCellsResponse)(nil),        // 17: airbound.v1.ListCellsResponse
-	(*WatchCellsRequest)(nil),        // 18: airbound.v1.WatchCellsRequest
-	(*WatchCellsResponse)(nil),       // 19: airbound.v1.WatchCellsResponse
-	(*ListStationsRequest)(nil),      // 20: airbound.v1.ListStationsRequest
-	(*ListStationsResponse)(nil),     // 21: airbound.v1.ListStationsResponse
-	(*StationView)(nil),              // 22: airbound.v1.StationView
-	(*ListTerminalsRequest)(nil),     // 23: airbound.v1.ListTerminalsRequest
-	(*ListTerminalsResponse)(nil),    // 24: airbound.v1.ListTerminalsResponse
-	(*ExplainCellRequest)(nil),       // 25: airbound.v1.ExplainCellRequest
-	(*ExplainCellResponse)(nil),      // 26: airbound.v1.ExplainCellResponse
-	(*ExplainTerminalRequest)(nil),   // 27: airbound.v1.ExplainTerminalRequest
-	(*ExplainTerminalResponse)(nil),  // 28: airbound.v1.ExplainTerminalResponse
-	(*DestinationView)(nil),          // 29: airbound.v1.DestinationView
-	(*SetModeRequest)(nil),           // 30: airbound.v1.SetModeRequest
-	(*SetModeResponse)(nil),          // 31: airbound.v1.SetModeResponse
-	(*ExemptTerminalRequest)(nil),    // 32: airbound.v1.ExemptTerminalRequest
-	(*ExemptTerminalResponse)(nil),   // 33: airbound.v1.ExemptTerminalResponse
-	(ReasonCode)(0),                  // 34: airbound.v1.ReasonCode
-	(Band)(0),                        // 35: airbound.v1.Band
-	(*EdcaState)(nil),                // 36: airbound.v1.EdcaState
-	(*Edca)(nil),                     // 37: airbound.v1.Edca
-	(*Reason)(nil),                   // 38: airbound.v1.Reason
-	(AirtimeSource)(0),               // 39: airbound.v1.AirtimeSource
-	(TerminalReportTrigger)(0),       // 40: airbound.v1.TerminalReportTrigger
-	(*EventCounts)(nil),              // 41: airbound.v1.EventCounts
+	(*CellWindows)(nil),              // 13: airbound.v1.CellWindows
+	(*WindowLimitSent)(nil),          // 14: airbound.v1.WindowLimitSent
+	(*Terminal)(nil),                 // 15: airbound.v1.Terminal
+	(*BoundSent)(nil),                // 16: airbound.v1.BoundSent
+	(*Decision)(nil),                 // 17: airbound.v1.Decision
+	(*ListCellsRequest)(nil),         // 18: airbound.v1.ListCellsRequest
+	(*ListCellsResponse)(nil),        // 19: airbound.v1.ListCellsResponse
+	(*WatchCellsRequest)(nil),        // 20: airbound.v1.WatchCellsRequest
+	(*WatchCellsResponse)(nil),       // 21: airbound.v1.WatchCellsResponse
+	(*ListStationsRequest)(nil),      // 22: airbound.v1.ListStationsRequest
+	(*ListStationsResponse)(nil),     // 23: airbound.v1.ListStationsResponse
+	(*StationView)(nil),              // 24: airbound.v1.StationView
+	(*StationDestinationView)(nil),   // 25: airbound.v1.StationDestinationView
+	(*ListTerminalsRequest)(nil),     // 26: airbound.v1.ListTerminalsRequest
+	(*ListTerminalsResponse)(nil),    // 27: airbound.v1.ListTerminalsResponse
+	(*ExplainCellRequest)(nil),       // 28: airbound.v1.ExplainCellRequest
+	(*ExplainCellResponse)(nil),      // 29: airbound.v1.ExplainCellResponse
+	(*ExplainStationRequest)(nil),    // 30: airbound.v1.ExplainStationRequest
+	(*ExplainStationResponse)(nil),   // 31: airbound.v1.ExplainStationResponse
+	(*ExplainTerminalRequest)(nil),   // 32: airbound.v1.ExplainTerminalRequest
+	(*ExplainTerminalResponse)(nil),  // 33: airbound.v1.ExplainTerminalResponse
+	(*DestinationView)(nil),          // 34: airbound.v1.DestinationView
+	(*SetModeRequest)(nil),           // 35: airbound.v1.SetModeRequest
+	(*SetModeResponse)(nil),          // 36: airbound.v1.SetModeResponse
+	(*ExemptTerminalRequest)(nil),    // 37: airbound.v1.ExemptTerminalRequest
+	(*ExemptTerminalResponse)(nil),   // 38: airbound.v1.ExemptTerminalResponse
+	(ReasonCode)(0),                  // 39: airbound.v1.ReasonCode
+	(Band)(0),                        // 40: airbound.v1.Band
+	(*EdcaState)(nil),                // 41: airbound.v1.EdcaState
+	(*Edca)(nil),                     // 42: airbound.v1.Edca
+	(*Reason)(nil),                   // 43: airbound.v1.Reason
+	(*WindowState)(nil),              // 44: airbound.v1.WindowState
+	(AirtimeSource)(0),               // 45: airbound.v1.AirtimeSource
+	(TerminalReportTrigger)(0),       // 46: airbound.v1.TerminalReportTrigger
+	(*EventCounts)(nil),              // 47: airbound.v1.EventCounts
 }
 var file_airbound_v1_operations_proto_depIdxs = []int32{
 	0,  // 0: airbound.v1.GetControllerResponse.mode:type_name -> airbound.v1.Mode
@@ -2884,60 +3391,73 @@ var file_airbound_v1_operations_proto_depIdxs = []int32{
 	7,  // 2: airbound.v1.GetConfigurationResponse.values:type_name -> airbound.v1.ConfigurationValue
 	8,  // 3: airbound.v1.GetConfigurationResponse.choices:type_name -> airbound.v1.OperatorChoice
 	1,  // 4: airbound.v1.ConfigurationValue.source:type_name -> airbound.v1.ConfigurationSource
-	34, // 5: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
+	39, // 5: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
 	2,  // 6: airbound.v1.Cell.capacity_source:type_name -> airbound.v1.CapacitySource
 	12, // 7: airbound.v1.Cell.edca:type_name -> airbound.v1.CellEdca
 	0,  // 8: airbound.v1.Cell.mode:type_name -> airbound.v1.Mode
 	11, // 9: airbound.v1.Cell.override:type_name -> airbound.v1.CellOverride
-	35, // 10: airbound.v1.Cell.band:type_name -> airbound.v1.Band
-	36, // 11: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
-	37, // 12: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
-	37, // 13: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
-	38, // 14: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
-	38, // 15: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
-	14, // 16: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
-	15, // 17: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
-	38, // 18: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
-	38, // 19: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
-	10, // 20: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
-	10, // 21: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
-	22, // 22: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
-	39, // 23: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
-	13, // 24: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
-	10, // 25: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
-	13, // 26: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
-	10, // 27: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
-	29, // 28: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
-	40, // 29: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
-	41, // 30: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
-	0,  // 31: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
-	0,  // 32: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
-	0,  // 33: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
-	3,  // 34: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
-	5,  // 35: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
-	16, // 36: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
-	18, // 37: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
-	20, // 38: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
-	23, // 39: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
-	25, // 40: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
-	27, // 41: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
-	30, // 42: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
-	32, // 43: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
-	4,  // 44: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
-	6,  // 45: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
-	17, // 46: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
-	19, // 47: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
-	21, // 48: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
-	24, // 49: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
-	26, // 50: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
-	28, // 51: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
-	31, // 52: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
-	33, // 53: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
-	44, // [44:54] is the sub-list for method output_type
-	34, // [34:44] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	40, // 10: airbound.v1.Cell.band:type_name -> airbound.v1.Band
+	13, // 11: airbound.v1.Cell.windows:type_name -> airbound.v1.CellWindows
+	41, // 12: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
+	42, // 13: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
+	42, // 14: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
+	43, // 15: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
+	43, // 16: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
+	44, // 17: airbound.v1.CellWindows.state:type_name -> airbound.v1.WindowState
+	14, // 18: airbound.v1.CellWindows.sent:type_name -> airbound.v1.WindowLimitSent
+	43, // 19: airbound.v1.CellWindows.reason:type_name -> airbound.v1.Reason
+	16, // 20: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
+	17, // 21: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
+	43, // 22: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
+	43, // 23: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
+	10, // 24: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
+	10, // 25: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
+	24, // 26: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
+	45, // 27: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
+	25, // 28: airbound.v1.StationView.destinations:type_name -> airbound.v1.StationDestinationView
+	43, // 29: airbound.v1.StationView.lack:type_name -> airbound.v1.Reason
+	17, // 30: airbound.v1.StationView.decisions:type_name -> airbound.v1.Decision
+	14, // 31: airbound.v1.StationView.limits:type_name -> airbound.v1.WindowLimitSent
+	43, // 32: airbound.v1.StationView.no_limit:type_name -> airbound.v1.Reason
+	15, // 33: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
+	10, // 34: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
+	24, // 35: airbound.v1.ExplainStationResponse.station:type_name -> airbound.v1.StationView
+	10, // 36: airbound.v1.ExplainStationResponse.cell:type_name -> airbound.v1.Cell
+	15, // 37: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
+	10, // 38: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
+	34, // 39: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
+	46, // 40: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
+	47, // 41: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
+	0,  // 42: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
+	0,  // 43: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
+	0,  // 44: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
+	3,  // 45: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
+	5,  // 46: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
+	18, // 47: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
+	20, // 48: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
+	22, // 49: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
+	26, // 50: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
+	28, // 51: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
+	30, // 52: airbound.v1.OperationsService.ExplainStation:input_type -> airbound.v1.ExplainStationRequest
+	32, // 53: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
+	35, // 54: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
+	37, // 55: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
+	4,  // 56: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
+	6,  // 57: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
+	19, // 58: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
+	21, // 59: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
+	23, // 60: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
+	27, // 61: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
+	29, // 62: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
+	31, // 63: airbound.v1.OperationsService.ExplainStation:output_type -> airbound.v1.ExplainStationResponse
+	33, // 64: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
+	36, // 65: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
+	38, // 66: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
+	56, // [56:67] is the sub-list for method output_type
+	45, // [45:56] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_operations_proto_init() }
@@ -2950,14 +3470,14 @@ func file_airbound_v1_operations_proto_init() {
 	file_airbound_v1_terminal_proto_init()
 	file_airbound_v1_operations_proto_msgTypes[7].OneofWrappers = []any{}
 	file_airbound_v1_operations_proto_msgTypes[9].OneofWrappers = []any{}
-	file_airbound_v1_operations_proto_msgTypes[19].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_operations_proto_rawDesc), len(file_airbound_v1_operations_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   31,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -33,6 +33,7 @@ const (
 	OperationsService_ListStations_FullMethodName     = "/airbound.v1.OperationsService/ListStations"
 	OperationsService_ListTerminals_FullMethodName    = "/airbound.v1.OperationsService/ListTerminals"
 	OperationsService_ExplainCell_FullMethodName      = "/airbound.v1.OperationsService/ExplainCell"
+	OperationsService_ExplainStation_FullMethodName   = "/airbound.v1.OperationsService/ExplainStation"
 	OperationsService_ExplainTerminal_FullMethodName  = "/airbound.v1.OperationsService/ExplainTerminal"
 	OperationsService_SetMode_FullMethodName          = "/airbound.v1.OperationsService/SetMode"
 	OperationsService_ExemptTerminal_FullMethodName   = "/airbound.v1.OperationsService/ExemptTerminal"
@@ -56,11 +57,14 @@ type OperationsServiceClient interface {
 	ListTerminals(ctx context.Context, in *ListTerminalsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListTerminalsResponse], error)
 	// ExplainCell returns which EDCA parameters a cell's access point has, and what they follow from.
 	ExplainCell(ctx context.Context, in *ExplainCellRequest, opts ...grpc.CallOption) (*ExplainCellResponse, error)
+	// ExplainStation returns what is known of a station, and which limits its windows have and why.
+	ExplainStation(ctx context.Context, in *ExplainStationRequest, opts ...grpc.CallOption) (*ExplainStationResponse, error)
 	// ExplainTerminal returns which bounds a terminal has, and what each follows from.
 	ExplainTerminal(ctx context.Context, in *ExplainTerminalRequest, opts ...grpc.CallOption) (*ExplainTerminalResponse, error)
 	// SetMode switches the whole controller, or one cell, between observing and controlling.
 	SetMode(ctx context.Context, in *SetModeRequest, opts ...grpc.CallOption) (*SetModeResponse, error)
-	// ExemptTerminal exempts terminals of a name, or a cell with all of its terminals, from control, or ends that.
+	// ExemptTerminal exempts terminals of a name, a cell with all of its terminals, or a station without an agent from
+	// control, or ends that.
 	ExemptTerminal(ctx context.Context, in *ExemptTerminalRequest, opts ...grpc.CallOption) (*ExemptTerminalResponse, error)
 }
 
@@ -169,6 +173,16 @@ func (c *operationsServiceClient) ExplainCell(ctx context.Context, in *ExplainCe
 	return out, nil
 }
 
+func (c *operationsServiceClient) ExplainStation(ctx context.Context, in *ExplainStationRequest, opts ...grpc.CallOption) (*ExplainStationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExplainStationResponse)
+	err := c.cc.Invoke(ctx, OperationsService_ExplainStation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operationsServiceClient) ExplainTerminal(ctx context.Context, in *ExplainTerminalRequest, opts ...grpc.CallOption) (*ExplainTerminalResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExplainTerminalResponse)
@@ -217,11 +231,14 @@ type OperationsServiceServer interface {
 	ListTerminals(*ListTerminalsRequest, grpc.ServerStreamingServer[ListTerminalsResponse]) error
 	// ExplainCell returns which EDCA parameters a cell's access point has, and what they follow from.
 	ExplainCell(context.Context, *ExplainCellRequest) (*ExplainCellResponse, error)
+	// ExplainStation returns what is known of a station, and which limits its windows have and why.
+	ExplainStation(context.Context, *ExplainStationRequest) (*ExplainStationResponse, error)
 	// ExplainTerminal returns which bounds a terminal has, and what each follows from.
 	ExplainTerminal(context.Context, *ExplainTerminalRequest) (*ExplainTerminalResponse, error)
 	// SetMode switches the whole controller, or one cell, between observing and controlling.
 	SetMode(context.Context, *SetModeRequest) (*SetModeResponse, error)
-	// ExemptTerminal exempts terminals of a name, or a cell with all of its terminals, from control, or ends that.
+	// ExemptTerminal exempts terminals of a name, a cell with all of its terminals, or a station without an agent from
+	// control, or ends that.
 	ExemptTerminal(context.Context, *ExemptTerminalRequest) (*ExemptTerminalResponse, error)
 	mustEmbedUnimplementedOperationsServiceServer()
 }
@@ -253,6 +270,9 @@ func (UnimplementedOperationsServiceServer) ListTerminals(*ListTerminalsRequest,
 }
 func (UnimplementedOperationsServiceServer) ExplainCell(context.Context, *ExplainCellRequest) (*ExplainCellResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExplainCell not implemented")
+}
+func (UnimplementedOperationsServiceServer) ExplainStation(context.Context, *ExplainStationRequest) (*ExplainStationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExplainStation not implemented")
 }
 func (UnimplementedOperationsServiceServer) ExplainTerminal(context.Context, *ExplainTerminalRequest) (*ExplainTerminalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExplainTerminal not implemented")
@@ -389,6 +409,24 @@ func _OperationsService_ExplainCell_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperationsService_ExplainStation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExplainStationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).ExplainStation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_ExplainStation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).ExplainStation(ctx, req.(*ExplainStationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OperationsService_ExplainTerminal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExplainTerminalRequest)
 	if err := dec(in); err != nil {
@@ -465,6 +503,10 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ExplainCell",
 			Handler:    _OperationsService_ExplainCell_Handler,
+		},
+		{
+			MethodName: "ExplainStation",
+			Handler:    _OperationsService_ExplainStation_Handler,
 		},
 		{
 			MethodName: "ExplainTerminal",

@@ -67,6 +67,14 @@ const (
 	// Downloads take more of the cell than they may while the access point waits longer. after: the uplink's share of
 	// the payload; limit: the smallest share.
 	ReasonCode_REASON_CODE_DOWNLOADS ReasonCode = 33
+	// The configuration leaves the windows of stations without an agent alone.
+	ReasonCode_REASON_CODE_WINDOW_CLAMP_OFF ReasonCode = 34
+	// The access point cannot limit windows. subject: its words.
+	ReasonCode_REASON_CODE_CANNOT_SET_WINDOWS ReasonCode = 35
+	// The station has an agent that works: it bounds what the station sends. subject: the terminal.
+	ReasonCode_REASON_CODE_AGENT_BOUNDS ReasonCode = 36
+	// No station of the cell that has no working agent sends by TCP.
+	ReasonCode_REASON_CODE_NO_STATION_TO_LIMIT ReasonCode = 37
 	// The terminal began to send to a destination. subject: the destination.
 	ReasonCode_REASON_CODE_STARTED_SENDING ReasonCode = 40
 	// The terminal no longer sends to a destination. subject: the destination.
@@ -89,8 +97,17 @@ const (
 	ReasonCode_REASON_CODE_UPLOADS ReasonCode = 49
 	// before, after: what the terminal may have of the cell's capacity, bit/s. Others use more or less than they did.
 	ReasonCode_REASON_CODE_SHARE ReasonCode = 50
+	// The station has no agent. So the access point is to limit its windows, as for the next one.
+	ReasonCode_REASON_CODE_NO_AGENT ReasonCode = 51
+	// The station's agent has not applied what it was sent. before: the generation that it reports; after: the one that
+	// it was sent.
+	ReasonCode_REASON_CODE_AGENT_IGNORES_BOUNDS ReasonCode = 52
+	// before, after: of how many stations the access point limits the windows.
+	ReasonCode_REASON_CODE_STATIONS_LIMITED ReasonCode = 53
 	// The destination has no bound since the back end takes no more rules. subject: the destination; limit: rules.
 	ReasonCode_REASON_CODE_OMITTED_RULES_MAX ReasonCode = 62
+	// The destination has no limit since the access point takes no more of them. subject: the destination; limit: limits.
+	ReasonCode_REASON_CODE_OMITTED_LIMITS_MAX ReasonCode = 63
 	// Not a message of this contract, or a field that is not what it must be.
 	ReasonCode_REASON_CODE_MALFORMED ReasonCode = 80
 	// A value outside of its limits. after: the value.
@@ -184,6 +201,10 @@ var (
 		31:  "REASON_CODE_CANNOT_SET_EDCA",
 		32:  "REASON_CODE_FEW_SENDERS",
 		33:  "REASON_CODE_DOWNLOADS",
+		34:  "REASON_CODE_WINDOW_CLAMP_OFF",
+		35:  "REASON_CODE_CANNOT_SET_WINDOWS",
+		36:  "REASON_CODE_AGENT_BOUNDS",
+		37:  "REASON_CODE_NO_STATION_TO_LIMIT",
 		40:  "REASON_CODE_STARTED_SENDING",
 		41:  "REASON_CODE_STOPPED_SENDING",
 		42:  "REASON_CODE_ACTIVE_SENDERS",
@@ -195,7 +216,11 @@ var (
 		48:  "REASON_CODE_REPEATED",
 		49:  "REASON_CODE_UPLOADS",
 		50:  "REASON_CODE_SHARE",
+		51:  "REASON_CODE_NO_AGENT",
+		52:  "REASON_CODE_AGENT_IGNORES_BOUNDS",
+		53:  "REASON_CODE_STATIONS_LIMITED",
 		62:  "REASON_CODE_OMITTED_RULES_MAX",
+		63:  "REASON_CODE_OMITTED_LIMITS_MAX",
 		80:  "REASON_CODE_MALFORMED",
 		81:  "REASON_CODE_OUT_OF_RANGE",
 		82:  "REASON_CODE_TOO_MANY_ENTRIES",
@@ -251,6 +276,10 @@ var (
 		"REASON_CODE_CANNOT_SET_EDCA":       31,
 		"REASON_CODE_FEW_SENDERS":           32,
 		"REASON_CODE_DOWNLOADS":             33,
+		"REASON_CODE_WINDOW_CLAMP_OFF":      34,
+		"REASON_CODE_CANNOT_SET_WINDOWS":    35,
+		"REASON_CODE_AGENT_BOUNDS":          36,
+		"REASON_CODE_NO_STATION_TO_LIMIT":   37,
 		"REASON_CODE_STARTED_SENDING":       40,
 		"REASON_CODE_STOPPED_SENDING":       41,
 		"REASON_CODE_ACTIVE_SENDERS":        42,
@@ -262,7 +291,11 @@ var (
 		"REASON_CODE_REPEATED":              48,
 		"REASON_CODE_UPLOADS":               49,
 		"REASON_CODE_SHARE":                 50,
+		"REASON_CODE_NO_AGENT":              51,
+		"REASON_CODE_AGENT_IGNORES_BOUNDS":  52,
+		"REASON_CODE_STATIONS_LIMITED":      53,
 		"REASON_CODE_OMITTED_RULES_MAX":     62,
+		"REASON_CODE_OMITTED_LIMITS_MAX":    63,
 		"REASON_CODE_MALFORMED":             80,
 		"REASON_CODE_OUT_OF_RANGE":          81,
 		"REASON_CODE_TOO_MANY_ENTRIES":      82,
@@ -419,7 +452,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xbe\x0f\n" +
+	"\x06_limit*\xcd\x11\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -440,7 +473,11 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x14REASON_CODE_EDCA_OFF\x10\x1e\x12\x1f\n" +
 	"\x1bREASON_CODE_CANNOT_SET_EDCA\x10\x1f\x12\x1b\n" +
 	"\x17REASON_CODE_FEW_SENDERS\x10 \x12\x19\n" +
-	"\x15REASON_CODE_DOWNLOADS\x10!\x12\x1f\n" +
+	"\x15REASON_CODE_DOWNLOADS\x10!\x12 \n" +
+	"\x1cREASON_CODE_WINDOW_CLAMP_OFF\x10\"\x12\"\n" +
+	"\x1eREASON_CODE_CANNOT_SET_WINDOWS\x10#\x12\x1c\n" +
+	"\x18REASON_CODE_AGENT_BOUNDS\x10$\x12#\n" +
+	"\x1fREASON_CODE_NO_STATION_TO_LIMIT\x10%\x12\x1f\n" +
 	"\x1bREASON_CODE_STARTED_SENDING\x10(\x12\x1f\n" +
 	"\x1bREASON_CODE_STOPPED_SENDING\x10)\x12\x1e\n" +
 	"\x1aREASON_CODE_ACTIVE_SENDERS\x10*\x12\x1b\n" +
@@ -451,8 +488,12 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x12REASON_CODE_POLICY\x10/\x12\x18\n" +
 	"\x14REASON_CODE_REPEATED\x100\x12\x17\n" +
 	"\x13REASON_CODE_UPLOADS\x101\x12\x15\n" +
-	"\x11REASON_CODE_SHARE\x102\x12!\n" +
-	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x12\x19\n" +
+	"\x11REASON_CODE_SHARE\x102\x12\x18\n" +
+	"\x14REASON_CODE_NO_AGENT\x103\x12$\n" +
+	" REASON_CODE_AGENT_IGNORES_BOUNDS\x104\x12 \n" +
+	"\x1cREASON_CODE_STATIONS_LIMITED\x105\x12!\n" +
+	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x12\"\n" +
+	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x12\x19\n" +
 	"\x15REASON_CODE_MALFORMED\x10P\x12\x1c\n" +
 	"\x18REASON_CODE_OUT_OF_RANGE\x10Q\x12 \n" +
 	"\x1cREASON_CODE_TOO_MANY_ENTRIES\x10R\x12\x1f\n" +

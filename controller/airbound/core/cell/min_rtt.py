@@ -17,7 +17,9 @@ What the cell's own bounds keep in flight is no contradiction: twenty phones at 
 of 20 ms in a cell of 24 Mb/s, and none of them ever sees the 4 ms of the path. As long as others' minima are no further
 above a minimum than that, its time does not run.
 
-Terminals are distinguished by name, not by stream or MAC: one that connects again is no second witness.
+Terminals are distinguished by name, not by stream or MAC: one that connects again is no second witness. What an access
+point sees of a station without an agent counts under the name of the terminal that was joined as it, or under its MAC
+while none was.
 
 A terminal's entry is what it reported last; a minimum that has risen because the path became longer is taken over. An
 entry lasts `max_age_s`, whether or not its terminal is still there: that is the memory of the idle path.
@@ -159,6 +161,24 @@ class MinRtt:
         """The minimum RTT to the address that counts for every terminal of the cell, microseconds; 0 if none does."""
         path = self._paths.get(address)
         return 0 if path is None or not self.parameters.share else path.shared_us
+
+    def withdraw(self, terminal: str, now_us: int, in_flight_us: int = 0) -> bool:
+        """What was reported under a name no longer counts: it is under another name now. True if a minimum that is
+        shared changed. Costs a look at every destination.
+        """
+        moved = False
+        for address, path in list(self._paths.items()):
+            if terminal not in path.entries:
+                continue
+            before = path.shared_us
+            path.forget(terminal)
+            if path.entries:
+                path.oldest_us = min(at_us for _, at_us in path.entries.values())
+                self._share(path, "", now_us, in_flight_us)
+            else:
+                self._forget(address)
+            moved |= path.shared_us != before or not path.entries
+        return moved
 
     def expire(self, now_us: int) -> None:
         """Forget destinations that nobody has reported within `max_age_s`; costs what it forgets."""

@@ -7,36 +7,38 @@ Rules of this file:
   (active senders, the capacity or what others leave of it by more than `change_ratio`, a shared minimum RTT), when the
   access point reports again after it was stale, with each of its reports while there are downloads (bounds then follow
   the smoothed RTT), or when something of it is due. Nearly all reports change nothing, and cost no decision;
-- an error in one terminal's decision frees that terminal and concerns no other; so does one in the decision about the
-  access point's own queues, which is taken with each of its reports, and when something of it is due.
+- an error in one terminal's decision frees that terminal and concerns no other; so does one in a decision about the
+  access point, its own queues or its stations' windows, which are taken with each of its reports, and when something
+  of it is due.
 """
 
 import math
-import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Address, Mac, mac_text
 from airbound.core.cell.capacity import CapacityEstimator
 from airbound.core.cell.channel_access import CannotSetError, ChannelAccess, wanted
+from airbound.core.cell.failure import internal_error, is_logged
 from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
 from airbound.core.cell.shares import demand_bps, fair_share_bps
 from airbound.core.cell.stations import Change, Stations
 from airbound.core.cell.streams import Reporter
 from airbound.core.cell.terminal import Terminal
+from airbound.core.cell.window_clamp import WindowClamp
 from airbound.core.commands import command, is_as_decided, renewal
 from airbound.core.decisions import Decision, decide
 from airbound.core.edca import Edca
-from airbound.core.edca_commands import SentEdca, edca_command, is_as_sent
-from airbound.core.effects import CellChanged, Effect, Note
+from airbound.core.edca_commands import edca_command, is_as_sent
+from airbound.core.effects import CellChanged, Effect, Note, WindowLimit
+from airbound.core.leased_sets import SentSet
 from airbound.core.parameters import EdcaParameters
 from airbound.core.principals import Principal
 from airbound.core.reasons import Code, Reason, is_waiting
-from airbound.core.reports import COUNTER_MAX, UNKNOWN_RADIO, AccessPointReport, EdcaState, Radio
+from airbound.core.reports import COUNTER_MAX, UNKNOWN_RADIO, AccessPointReport, EdcaState, Radio, WindowState
 from airbound.core.settings import Settings
 
-ERROR_MAX_CHARACTERS = 200
 SEGMENT_BYTES = 1500
 NEVER_US = 2**63
 RELAYED_MS = 3_000  # that a report may come later if another replica passes it on, each other one at most
@@ -49,7 +51,14 @@ class AccessPoint(Reporter):
 
     cell: "CellState | None" = None
     edca: EdcaState | None = None  # as it was reported last
-    edca_sent: SentEdca | None = None
+    edca_sent: SentSet[Edca] | None = None
+    windows: WindowState | None = None  # as it was reported last
+    windows_sent: SentSet[WindowLimit] | None = None
+
+    @property
+    def windows_generation(self) -> int:
+        """Generation of the limits of windows in force; 0 while there are none."""
+        return self.windows.generation if self.windows else 0
 
     @property
     def edca_generation(self) -> int:
@@ -81,6 +90,8 @@ class CellState:
     edca_subject: str = ""  # of that reason, where it has one
     edca_traffic: Code = Code.UNSPECIFIED  # what the traffic calls for, applied or not
     edca_failures_total: int = 0  # decisions about them that ended in an error of the controller
+    windows: WindowClamp = field(default_factory=WindowClamp)  # of stations without a working agent
+    datapath_id: int = 0  # of the OpenFlow switch that the BSS is a port of; 0: not known
     decided: Counter[tuple[str, Code]] = field(default_factory=Counter)  # what was sent, as Settings.counters
     _wanted_of: tuple[EdcaState, EdcaParameters, Edca] | None = None
     capacity: CapacityEstimator = field(init=False)
@@ -104,6 +115,7 @@ class CellState:
         self.settings = settings
         self.capacity.parameters = self.settings.parameters.capacity
         self.min_rtt.parameters = self.settings.parameters.min_rtt
+        self.windows.outdated = True
         self._moved(self.stations.active_senders, measured=self.stations.measured)
 
     def report_by(self, principal: Principal) -> None:
@@ -148,6 +160,7 @@ class CellState:
         was_stale = now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000
         self.monotonic_us, self.reported_at_us = report.monotonic_us, now_us
         self.ssid, self.center_frequency_mhz, self.radio = report.ssid, report.center_frequency_mhz, report.radio
+        self.datapath_id = report.datapath_id
         change = stations.update(report, now_us)
         if before:
             change.gone += [mac for mac in before if mac not in stations.by_mac]
@@ -162,7 +175,17 @@ class CellState:
         if interval is not None:
             self.capacity.observe(interval, now_us)
         self.min_rtt.expire(now_us)
-        return change, self._moved(senders, measured=measured) or was_stale, jumps
+        min_rtt_moved = bool(report.destinations or self.windows.witnesses) and self._stations_send(report, now_us)
+        return change, self._moved(senders, measured=measured) or was_stale or min_rtt_moved, jumps
+
+    def _stations_send(self, report: AccessPointReport, now_us: int) -> bool:
+        """Take in what the access point saw its stations send to; whether a minimum RTT that is shared changed."""
+        safety, reported = self.settings.parameters.safety, report.destinations
+        for mac in [mac for mac in self.windows.witnesses if mac not in self.stations.by_mac]:
+            self.windows.forget(mac)
+        keep_us = safety.sending_keep_ms * 1000
+        self.windows.take(reported, now_us, keep_us, srtt_counts=self.settings.srtt_counts)
+        return self.windows.observe_min_rtts(self, reported, now_us)
 
     def _moved(self, senders: int, *, measured: bool) -> bool:
         """Whether what decisions follow from has changed."""
@@ -204,6 +227,8 @@ class CellState:
             if station.sending:
                 terminal = self.terminals.get(mac)
                 wants_more = terminal is not None and terminal.fills_its_window()
+                if not wants_more and self.windows.senders:
+                    wants_more = self.windows.holds_back(mac, station.payload_bytes_per_s, self.access_point)
                 demands.append(demand_bps(station.payload_bytes_per_s * 8, equal_bps, wants_more=wants_more))
         finite = sorted(demand for demand in demands if demand < math.inf)
         if not finite:
@@ -218,7 +243,7 @@ class CellState:
         `changed`: whether the report changed anything else that decisions follow from, as Terminal.accept returns.
         """
         moved = list[Address]()
-        in_flight_us = self._least_in_flight_us()
+        in_flight_us = self.least_in_flight_us()
         for destination in terminal.destinations:
             address, min_rtt_us = destination.address, destination.min_rtt_us
             if self.min_rtt.observe(terminal.name, address, min_rtt_us, now_us, in_flight_us):
@@ -227,15 +252,17 @@ class CellState:
             return self.due(terminal, now_us)
         if changed and self._started(terminal):
             self._left_moved()
-            return [self.senders_changed(self.stations.active_senders - 1), *self.decide_all(now_us), self.changed()]
+            effects = [self.senders_changed(self.stations.active_senders - 1), *self.decide_all(now_us)]
+            return [*effects, *self.decide_windows(now_us), self.changed()]
         effects = self.decide(terminal, now_us)
+        self.windows.outdated |= bool(moved)
         if moved and self.settings.parameters.min_rtt.share:
             for other in self.terminals.values():
                 if other is not terminal and other.sends_to(moved):
                     effects += self.decide(other, now_us)
         return effects
 
-    def _least_in_flight_us(self) -> int:
+    def least_in_flight_us(self) -> int:
         """What the cell's senders have in flight at their smallest windows, in time on the air."""
         segments = self.stations.active_senders * self.settings.parameters.bdp.floor_segs
         return round(segments * SEGMENT_BYTES * 8e6 / self.decided_capacity_bps)
@@ -257,6 +284,7 @@ class CellState:
     def decide_all(self, now_us: int) -> list[Effect]:
         """Commands for every terminal that is joined."""
         effects = list[Effect]()
+        self.windows.outdated = True
         for terminal in self.terminals.values():
             effects += self.decide(terminal, now_us)
         return effects
@@ -266,7 +294,7 @@ class CellState:
         time itself brings a change.
         """
         try:
-            if is_as_decided(terminal) and self._unavailable(terminal, now_us) is None:
+            if is_as_decided(terminal) and self.unavailable(terminal, now_us) is None:
                 return renewal(terminal, self.settings, now_us)
         except Exception as error:  # noqa: BLE001  # the others' leases go on, as in decide
             return self._failed(terminal, error, now_us)
@@ -275,7 +303,7 @@ class CellState:
     def decide(self, terminal: Terminal, now_us: int) -> list[Effect]:
         """Commands for one terminal that is joined."""
         try:
-            reason = self._unavailable(terminal, now_us) or restriction(terminal, self.settings)
+            reason = self.unavailable(terminal, now_us) or restriction(terminal, self.settings)
             decisions: tuple[Decision, ...] = ()
             if reason is None:
                 decisions = decide(terminal, self, self.settings)
@@ -289,16 +317,16 @@ class CellState:
             return self._failed(terminal, error, now_us)
 
     def _failed(self, terminal: Terminal, error: Exception, now_us: int) -> list[Effect]:
-        reason = _internal_error(error)
+        reason = internal_error(error)
         terminal.no_bounds = reason
         terminal.failures_total += 1
         self.settings.count("failures_total")
         effects = command(terminal, (), reason, self.settings, now_us)
-        if terminal.failures_total & (terminal.failures_total - 1):
-            return effects  # the log gets the 1st, 2nd, 4th, 8th, ...
+        if not is_logged(terminal.failures_total):
+            return effects
         return [*effects, Note("warning", "failed", terminal.name, (reason,), terminal=terminal.name, cell=self.bssid)]
 
-    def _unavailable(self, terminal: Terminal, now_us: int) -> Reason | None:
+    def unavailable(self, terminal: Terminal, now_us: int) -> Reason | None:
         """Why nothing can be decided for a terminal that is joined."""
         if not self.is_owned(now_us):
             return Reason(Code.OTHER_REPLICA, self.name)
@@ -325,6 +353,19 @@ class CellState:
         # A terminal that waits has its lease end: nothing is renewed.
         return stale_at_us if terminal.no_bounds is not None else min(sent.renew_at_us, stale_at_us)
 
+    def unavailable_code(self, now_us: int) -> Code:
+        """Why nothing can be decided for the access point; UNSPECIFIED if it can."""
+        if not self.is_owned(now_us):
+            return Code.OTHER_REPLICA
+        if now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000:
+            return Code.CELL_STALE
+        return Code.UNSPECIFIED if self.stations.measured else Code.CELL_LEARNING
+
+    def unavailable_reason(self, code: Code) -> Reason:
+        """The same with its values."""
+        stale = code is Code.CELL_STALE
+        return Reason(code, self.name, limit=self.settings.parameters.safety.cell_stale_ms / 1000 if stale else None)
+
     # The access point's own queues
 
     def decide_edca(self, now_us: int) -> list[Effect]:
@@ -340,13 +381,13 @@ class CellState:
                 return []
             return edca_command(access_point, queues, self._edca_reason(code), self.settings, now_us)
         except Exception as error:  # noqa: BLE001  # whatever it is, the terminals' leases go on
-            reason = _internal_error(error)
+            reason = internal_error(error)
             self.edca_code, self.edca_subject = reason.code, reason.subject
             self.edca_failures_total += 1
             self.settings.count("failures_total")
             effects = edca_command(access_point, (), reason, self.settings, now_us)
-            if self.edca_failures_total & (self.edca_failures_total - 1):
-                return effects  # the log gets the 1st, 2nd, 4th, 8th, ...
+            if not is_logged(self.edca_failures_total):
+                return effects
             return [*effects, Note("warning", "failed", self.name, (reason,), cell=self.bssid)]
 
     def _edca_code(self, access_point: AccessPoint, now_us: int) -> Code:
@@ -354,12 +395,9 @@ class CellState:
         its values is made when somebody is to see it.
         """
         parameters, state = self.settings.parameters, access_point.edca
-        if not self.is_owned(now_us):
-            return Code.OTHER_REPLICA
-        if now_us - self.reported_at_us > parameters.safety.cell_stale_ms * 1000:
-            return Code.CELL_STALE
-        if not self.stations.measured:
-            return Code.CELL_LEARNING
+        unavailable = self.unavailable_code(now_us)
+        if unavailable:
+            return unavailable
         # Found out also where it is not applied: hysteresis goes on, and operators are shown what it would be.
         was_set = state is not None and state.generation > 0
         senders = self.stations.active_senders
@@ -402,10 +440,8 @@ class CellState:
         match code:
             case Code.FEW_SENDERS | Code.DOWNLOADS | Code.UPLOADS:
                 return self.channel_access.reason(code, self.stations.active_senders, parameters.edca)
-            case Code.CELL_STALE:
-                return Reason(code, self.name, limit=parameters.safety.cell_stale_ms / 1000)
-            case Code.CELL_LEARNING | Code.OTHER_REPLICA:
-                return Reason(code, self.name)
+            case Code.CELL_STALE | Code.CELL_LEARNING | Code.OTHER_REPLICA:
+                return self.unavailable_reason(code)
             case Code.CANNOT_SET_EDCA | Code.INTERNAL_ERROR:
                 return Reason(code, self.edca_subject)
             case _:
@@ -419,16 +455,33 @@ class CellState:
             known = self._wanted_of = state, parameters, wanted(state, parameters)
         return known[2]
 
+    def decide_access_point(self, now_us: int) -> list[Effect]:
+        """Commands for the access point, of either kind."""
+        effects = self.decide_edca(now_us)
+        if self.access_point is not None and self.access_point.windows is not None:
+            effects += self.decide_windows(now_us)
+        return effects
+
+    def decide_windows(self, now_us: int) -> list[Effect]:
+        """Commands for the access point about the windows of stations without a working agent."""
+        return self.windows.command(self, now_us)
+
     def due_at_us(self) -> int:
-        """When the cell must be looked at without a report: the lease of its access point's queues, or to forget it."""
+        """When the cell must be looked at without a report: its access point's leases, or to forget it."""
         safety = self.settings.parameters.safety
-        forget_at_us = self.reported_at_us + safety.forget_ms * 1000 + 1
-        sent = self.access_point.edca_sent if self.access_point and not self.access_point.closed else None
-        if sent is None or not sent.queues:
-            return forget_at_us
+        due_us = self.reported_at_us + safety.forget_ms * 1000 + 1
         stale_at_us = self.reported_at_us + safety.cell_stale_ms * 1000 + 1
-        # While the cell is learned anew nothing is renewed.
-        return min(forget_at_us, stale_at_us if is_waiting(self.edca_code) else min(sent.renew_at_us, stale_at_us))
+        access_point = self.access_point
+        if access_point is None or access_point.closed:
+            return due_us
+        for sent, code in (
+            (access_point.edca_sent, self.edca_code),
+            (access_point.windows_sent, self.windows.code),
+        ):
+            if sent is not None and sent.entries:
+                # While the cell is learned anew nothing is renewed.
+                due_us = min(due_us, stale_at_us if is_waiting(code) else min(sent.renew_at_us, stale_at_us))
+        return due_us
 
     def changed(self) -> CellChanged:
         """For those who watch."""
@@ -442,12 +495,6 @@ class CellState:
     def computed(self, terminal: Terminal) -> tuple[Decision, ...]:
         """What the policy computes for a terminal now, sent or not."""
         return decide(terminal, self, self.settings)
-
-
-def _internal_error(error: Exception) -> Reason:
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    what = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
-    return Reason(Code.INTERNAL_ERROR, f"{what}, in {where.name}, line {where.lineno}")
 
 
 def restriction(terminal: Terminal, settings: Settings) -> Reason | None:
@@ -464,6 +511,8 @@ def restriction(terminal: Terminal, settings: Settings) -> Reason | None:
 
 
 def is_exempt(terminal: Terminal, settings: Settings) -> bool:
-    """Whether an operator exempted a terminal, or the cell that it is joined to."""
-    cell = terminal.cell
-    return settings.is_terminal_exempt(terminal.name) or (cell is not None and settings.is_cell_exempt(cell.bssid))
+    """Whether an operator exempted a terminal, by its name or its MAC, or the cell that it is joined to."""
+    if not settings.exempt and settings.match is None:
+        return False
+    names, cell = (terminal.name, mac_text(terminal.mac)), terminal.cell
+    return any(map(settings.is_terminal_exempt, names)) or (cell is not None and settings.is_cell_exempt(cell.bssid))

@@ -407,3 +407,27 @@ def test_nor_is_its_time_counted_while_it_could_be_true() -> None:
     for _ in range(60):
         cell.second(in_flight_us=20_000)
     assert [cell.second() for _ in range(10)] == [TRUE_US] * 10
+
+
+def test_what_is_reported_under_another_name_now_no_longer_counts() -> None:
+    shared = MinRtt(MinRttParameters())
+    for address in (SERVER, OTHER_SERVER):
+        shared.observe("02:00:00:00:00:01", address, 4_000, 0)
+    shared.observe("phone", SERVER, 5_000, 0)
+    assert shared.shared_us(SERVER) == 4_000
+    assert shared.withdraw("02:00:00:00:00:01", 1)
+    assert (shared.shared_us(SERVER), shared.shared_us(OTHER_SERVER)) == (5_000, 0)
+    assert len(shared) == 1
+    assert not shared.withdraw("02:00:00:00:00:01", 2)
+
+
+def test_a_witness_that_is_withdrawn_confirms_nothing() -> None:
+    shared = MinRtt(MinRttParameters(unconfirmed_s=3.0))
+    for second in range(20):
+        for name, min_rtt_us in (("phone", 200), ("02:00:00:00:00:01", 200), ("other", 256_000)):
+            if name != "02:00:00:00:00:01" or second < 5:
+                shared.observe(name, SERVER, min_rtt_us, second * 1_000_000)
+        if second == 5:
+            assert shared.shared_us(SERVER) == 200
+            shared.withdraw("02:00:00:00:00:01", second * 1_000_000)
+    assert shared.shared_us(SERVER) == 256_000
