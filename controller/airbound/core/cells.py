@@ -50,7 +50,17 @@ class Cells:
         access_point.malformed_inputs_total = report.malformed_inputs_total
         access_point.agent_version, access_point.edca = report.agent_version, report.edca
         access_point.last_report = event.octets
+        if report.datapath_id:
+            self._take_datapath(cell, report.datapath_id, now_us)
         return effects + self._cell_reported(access_point, cell, report, now_us)
+
+    def _take_datapath(self, cell: CellState, datapath_id: int, now_us: int) -> None:
+        """Which switch a cell is a port of; of two that report the same one the first, while it goes on to report."""
+        datapaths, known = self._registry.datapaths, self._registry.cells
+        other = known.get(datapaths.get(datapath_id, b""), cell)
+        stale_us = other.settings.parameters.safety.cell_stale_ms * 1000
+        if other is cell or now_us - other.reported_at_us > stale_us:
+            datapaths[datapath_id] = cell.bssid
 
     def _cell_reported(
         self, access_point: AccessPoint, cell: CellState, report: AccessPointReport, now_us: int

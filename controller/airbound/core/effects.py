@@ -11,6 +11,7 @@ from airbound.core.addresses import Address, Mac
 from airbound.core.edca import Edca
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Reason
+from airbound.core.switch_reports import StationRule
 
 Level = Literal["info", "warning"]
 
@@ -60,6 +61,18 @@ class SetEdca(NamedTuple):
     stream: Stream
     generation: int
     queues: tuple[Edca, ...]
+    lease_ms: int
+    reason: Reason
+
+
+class SetStationRules(NamedTuple):
+    """Replace the rules of the switch at the end of `stream`, under a lease. The same generation again prolongs the
+    lease.
+    """
+
+    stream: Stream
+    generation: int
+    rules: tuple[StationRule, ...]
     lease_ms: int
     reason: Reason
 
@@ -118,5 +131,14 @@ def refusal(principal: Principal, reason: Reason, cell: Mac = b"") -> Note:
 
 
 Effect = (
-    SetBounds | RenewLease | SetReporting | SetEdca | CloseStream | CellChanged | StationsChanged | CellForgotten | Note
+    SetBounds
+    | RenewLease
+    | SetReporting
+    | SetEdca
+    | SetStationRules
+    | CloseStream
+    | CellChanged
+    | StationsChanged
+    | CellForgotten
+    | Note
 )

@@ -96,6 +96,7 @@ class AccessPointReport:
     agent_version: str = ""
     edca: EdcaState | None = None  # none from an agent that knows nothing of it
     radio: Radio = UNKNOWN_RADIO
+    datapath_id: int = 0  # of the OpenFlow switch that the cell is a port of; 0: none, or not known
 
 
 class Destination(NamedTuple):

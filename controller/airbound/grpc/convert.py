@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from airbound.core.addresses import IPV4_OCTETS, Address, is_loopback, is_peer_address, is_station_mac
 from airbound.core.bands import BAND_NAMES
 from airbound.core.edca import AIFSN_MAX, CW_MAX, TXOP_LIMIT_MAX, Category, Edca, is_contention_window
-from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting
+from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting, SetStationRules
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.reports import (
@@ -57,7 +57,7 @@ _EDCA_KEPT, _EDCA_KEPT_MAX_OCTETS = 16_384, 400
 _CODES = frozenset(code.value for code in Code)
 _CATEGORIES = {category.value: category for category in Category}
 
-Command = SetBounds | RenewLease | SetReporting | SetEdca
+Command = SetBounds | RenewLease | SetReporting | SetEdca | SetStationRules
 
 
 def access_point_report(
@@ -89,6 +89,7 @@ def access_point_report(
         agent_version=_version(message.agent_version, "agent_version", refusals),
         edca=_edca_state(message.edca, refusals) if message.HasField("edca") else None,
         radio=_radio(message, refusals),
+        datapath_id=message.datapath_id,
     )
     return report, refusals
 
@@ -381,7 +382,7 @@ def _within(where: str, reason: Reason) -> Reason:
     return Reason(reason.code, f"{where}.{reason.subject}", reason.before, reason.after, reason.limit)
 
 
-def agent_command(effect: Command) -> bytes:
+def agent_command(effect: SetBounds | RenewLease | SetReporting | SetEdca) -> bytes:
     """What goes to an agent: the response of the service that it called."""
     return access_point_command(effect) if isinstance(effect, SetEdca) else terminal_command(effect)
 

@@ -17,7 +17,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from airbound.core.addresses import Mac
-from airbound.core.effects import RenewLease, SetBounds, SetEdca, SetReporting
+from airbound.core.effects import SetBounds
 from airbound.core.events import TerminalReported
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from airbound.core.reports import Destination, TerminalReport
     from airbound.replica.outbox import Outbox
     from airbound.runtime.reception import Connection
-    from airbound.runtime.runner import Runner
+    from airbound.runtime.runner import Command, Runner
 
 DIRECTORY_MS = 30_000
 REFRESH_S = 10.0
@@ -49,7 +49,7 @@ class Port:
         self.stream = stream
         self._session = session
 
-    def send(self, command: SetBounds | RenewLease | SetReporting | SetEdca) -> None:
+    def send(self, command: Command) -> None:
         """Have a command written."""
         self._session.send(command)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.message import DecodeError
 
 from airbound.core.addresses import mac_text
-from airbound.core.effects import RenewLease, SetBounds, SetEdca, SetReporting, StationsChanged
+from airbound.core.effects import RenewLease, SetStationRules, StationsChanged
 from airbound.core.events import AccessPointReported, Disowned, Owned, Refused, TerminalReported
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from airbound.core.reports import AccessPointReport
     from airbound.replica.outbox import Outbox
     from airbound.runtime.reception import Connection
-    from airbound.runtime.runner import Runner
+    from airbound.runtime.runner import Command, Runner
 
 DIRECTORY_MS = 30_000
 REFRESH_S = 10.0
@@ -61,7 +61,7 @@ class RemotePort:
         self.reported_at_us = 0
         self._owners = owners
 
-    def send(self, command: SetBounds | RenewLease | SetReporting | SetEdca) -> None:
+    def send(self, command: Command) -> None:
         """Have a command written, there."""
         self._owners.command(self, command)
 
@@ -252,8 +252,10 @@ class Owners:
         if report is not None:
             self._runner.submit(TerminalReported(port.stream, report, octets))
 
-    def command(self, port: RemotePort, effect: SetBounds | RenewLease | SetReporting | SetEdca) -> None:
+    def command(self, port: RemotePort, effect: Command) -> None:
         """Send a command to the terminal's host."""
+        if isinstance(effect, SetStationRules):
+            raise TypeError("a switch has no port at another replica")
         bssid, epoch = self._runner.engine.ownership_of(port.stream)
         command = replica_pb2.StreamCommand(
             stream=port.number, epoch=epoch, command=convert.agent_command(effect), bssid=bssid

@@ -23,6 +23,7 @@ from airbound.core.effects import (
     SetBounds,
     SetEdca,
     SetReporting,
+    SetStationRules,
     StationsChanged,
     refusal,
 )
@@ -42,6 +43,9 @@ NEVER_US = 2**63
 LEASE_MAX_MS = 60_000  # that an agent accepts
 
 
+Command = SetBounds | RenewLease | SetReporting | SetEdca | SetStationRules
+
+
 def monotonic_us() -> int:
     """The clock of a controller."""
     return time.monotonic_ns() // 1000
@@ -52,7 +56,7 @@ class Session(Protocol):
 
     stream: Stream
 
-    def send(self, command: SetBounds | RenewLease | SetReporting | SetEdca) -> None:
+    def send(self, command: Command) -> None:
         """Have a command written."""
 
     def close(self, reason: Reason) -> None:
@@ -261,7 +265,7 @@ class Runner:
     def _do(self, effect: Effect) -> bool:
         """Do what is asked for; whether it was a command."""
         match effect:
-            case SetBounds() | RenewLease() | SetReporting() | SetEdca():
+            case SetBounds() | RenewLease() | SetReporting() | SetEdca() | SetStationRules():
                 port = self._ports.get(effect.stream.number)
                 if port is not None:
                     self.measures.commands[type(effect).__name__] += 1
@@ -281,9 +285,7 @@ class Runner:
                     port.close(effect.reason)
         return False
 
-    def _lengthened(
-        self, command: SetBounds | RenewLease | SetReporting | SetEdca
-    ) -> SetBounds | RenewLease | SetReporting | SetEdca:
+    def _lengthened(self, command: Command) -> Command:
         if isinstance(command, SetReporting) or not self.lease_extra_ms:
             return command
         return command._replace(lease_ms=min(command.lease_ms + self.lease_extra_ms, LEASE_MAX_MS))
