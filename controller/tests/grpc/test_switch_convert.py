@@ -33,7 +33,11 @@ REPORT = SwitchReport(
     description="Example, Switch, 1.0",
     peer="192.0.2.1:4711",
     agent_version="0.1.0",
-    traffic=(Traffic(MAC, IPV4, TCP, 1, 2, 3, 4), Traffic(MAC, IPV6, QUIC, 5, 6, 7, 8), Traffic(MAC, b"", OTHER, 9, 1, 0, 0)),
+    traffic=(
+        Traffic(MAC, IPV4, TCP, 1, 2, 3, 4),
+        Traffic(MAC, IPV6, QUIC, 5, 6, 7, 8),
+        Traffic(MAC, b"", OTHER, 9, 1, 0, 0),
+    ),
     generation=9,
     meters_max=10,
     flows=11,
@@ -44,7 +48,7 @@ REPORT = SwitchReport(
     errors_total=16,
     refused_total=17,
     meter_dropped_bytes=18,
-)  # fmt: skip
+)
 RULES = (
     StationRule(MAC, 1_000, 2_000, (Mark(TCP, IPV6, 443, 46), Mark(QUIC, b"", 0, 34))),
     StationRule(OTHER_MAC),
