@@ -175,6 +175,7 @@ class Failed(NamedTuple):
 
 Answer = PacketIn | FlowStats | MeterStats | MeterConfigs | MeterFeatures | Description | Failed
 
+CONTROLLER_METER = 0xFFFFFFFD  # OFPM_CONTROLLER: of the copies of packets
 METER_MOD_FAILED, METER_EXISTS, METER_UNKNOWN, OUT_OF_METERS = 12, 1, 3, 10
 FLOW_MOD_FAILED, TABLE_FULL = 5, 1
 BAD_REQUEST = 1

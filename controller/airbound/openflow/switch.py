@@ -320,7 +320,7 @@ class Switch:
         if error.kind == messages.METER_MOD_FAILED and error.code == messages.METER_EXISTS:
             kbps = self._meter_kbps.get(error.meter)
             return [] if kbps is None else [SetMeter(error.meter, kbps, rules.burst_kbit(kbps), there=True)]
-        if error.kind == messages.METER_MOD_FAILED and error.meter > self.meters_max:
+        if error.meter == messages.CONTROLLER_METER:
             return []  # it cannot limit copies
         self.totals.errors += 1
         ours = error.cookie & flows.CONNECTION_MASK == flows.cookie(self._connection, Kind.BASE)
