@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An OpenFlow 1.3 switch that interprets what it is sent, in virtual time: tables with priorities, matches and
-timeouts, meters that drop, statistics, copies to the controller. What OpenFlow leaves open it does as Open vSwitch does.
+timeouts, meters that drop, statistics, copies to the controller. What OpenFlow leaves open it does as Open vSwitch.
 """
 
 from collections.abc import Iterable
