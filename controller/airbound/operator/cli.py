@@ -423,7 +423,31 @@ def _terminals(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    return _ask(arguments, lambda client: client.explain(arguments.name), "explanation")
+    from airbound.operator import display, switches
+    from airbound.operator.client import NotFoundError
+    from airbound.v1 import operations_pb2
+
+    def answer(client: "Client") -> int:
+        try:
+            response = client.explain(arguments.name)
+        except NotFoundError:
+            # Not every station has an agent; its switch may know it.
+            traffic = switches.traffic_of(client, arguments.name)
+            if not traffic.stations:
+                raise
+            _print(display.as_json(traffic) if arguments.json else switches.station_traffic(traffic))
+            return OK
+        if arguments.json:
+            _print(display.as_json(response))
+            return OK
+        lines = [display.explanation(response)]
+        if isinstance(response, operations_pb2.ExplainTerminalResponse):
+            traffic = switches.traffic_of(client, response.terminal.mac)
+            lines += ["", switches.station_traffic(traffic)] if traffic.stations else []
+        _print("\n".join(lines))
+        return OK
+
+    return _with_client(arguments, answer)
 
 
 def _counters(arguments: argparse.Namespace) -> int:

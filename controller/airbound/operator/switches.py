@@ -28,13 +28,13 @@ def answer(client: "Client", arguments: argparse.Namespace) -> str:
     return display.as_json(listed) if arguments.json else switches(listed)
 
 
-def is_mac(name: str) -> bool:
-    """Whether a name is a MAC address."""
+def traffic_of(client: "Client", name: str) -> operations_pb2.GetStationTrafficResponse:
+    """A station's traffic by every switch that reports it; nothing if the name is no MAC address."""
     try:
         mac_from_text(name)
     except ValueError:
-        return False
-    return True
+        return operations_pb2.GetStationTrafficResponse()
+    return client.station_traffic(name)
 
 
 def switches(listed: operations_pb2.ListSwitchesResponse) -> str:
