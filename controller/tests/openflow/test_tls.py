@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real Open vSwitch, the real process and a real controller, all by mutual TLS with certificates of `airbound ca`."""
+"""The real Open vSwitch, the real process and a real controller, by mutual TLS with certificates of `airbound ca`."""
 
 import json
 import sys
