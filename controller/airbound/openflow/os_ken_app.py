@@ -142,7 +142,7 @@ class OpenFlow:
         settings.set_override("socket_timeout", SEND_TIMEOUT_S)
         settings.set_override("echo_request_interval", ECHO_EVERY_S)
         settings.set_override("maximum_unreplied_echo_requests", ECHOES_UNANSWERED_MAX)
-        logging.getLogger("os_ken").setLevel(logging.WARNING)
+        logging.getLogger("os_ken").setLevel(logging.CRITICAL)  # the process logs what ends a connection
         manager = app_manager.AppManager.get_instance()
         _App.bridge = self
         manager.load_apps([__name__])

@@ -8,6 +8,7 @@ import secrets
 import signal
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 from airbound import __version__
 from airbound.core.addresses import Mac
 from airbound.core.effects import Note
-from airbound.core.reasons import Reason, RefusedError
+from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.switch_reports import StationRule, datapath_text
 from airbound.endpoints import host_and_port
 from airbound.openflow import flows
@@ -61,6 +62,7 @@ class Process:
         self._options = options
         self._loop = asyncio.get_running_loop()
         self._sessions: dict[int, _Session] = {}  # by the port that os-ken sees
+        self._unread_total = 0
         self._closing = set[asyncio.Task[None]]()
         self._tls = None if identity is None else server_context(options)
         self._os_ken_port = _free_port()
@@ -74,6 +76,14 @@ class Process:
         )
         self._openflow = OpenFlow(self._loop, self._heard, self.front.accepts)
 
+    def _unread(self, error: BaseException | None) -> None:
+        """A thread of os-ken ended with an error: a message that only looked like one. Its connection is closed."""
+        self._unread_total += 1
+        if not self._unread_total & (self._unread_total - 1):
+            log.write(
+                Note("warning", "refused", "switch", (Reason(Code.MALFORMED, f"{type(error).__name__}: {error}"),))
+            )
+
     async def run(self, listens: Callable[[int], None] = lambda _: None) -> None:
         """Until SIGTERM or SIGINT.
 
@@ -81,6 +91,7 @@ class Process:
             OSError: the address cannot be listened on.
         """
         host, port = host_and_port(self._options.listen)
+        threading.excepthook = lambda of: self._unread(of.exc_value)
         self._openflow.start(self._os_ken_port)
         server = await self.front.listen(host, port)
         stop = asyncio.Event()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DEFAULT_OPENFLOW = "127.0.0.1:6653"
 CONNECTIONS, CONNECTIONS_OF_ADDRESS, COPIES_PER_S, FLOWS = 256, 16, 200, 8_192
+LINES_PER_S = 100.0
 
 
 def add(
@@ -108,7 +109,7 @@ def run(arguments: argparse.Namespace, fail: Callable[[object, int], int]) -> in
     from airbound.pki.errors import PkiError
     from airbound.runtime import log
 
-    opened, code = log.set_up(arguments.log), 0
+    opened, code = log.set_up(arguments.log, lines_per_s=LINES_PER_S), 0
     try:
         asyncio.run(process.serve(options_of(arguments)))
     except PkiError as error:

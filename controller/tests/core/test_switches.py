@@ -172,6 +172,15 @@ def test_an_access_point_cannot_take_another_ones_switch_while_that_reports_it()
     assert site.known().bound_to == OTHER_BSSID
 
 
+def test_an_access_point_is_of_one_switch_at_a_time() -> None:
+    site = Site()
+    for number in range(1, 100):
+        site.report_cell(datapath_id=number)
+    assert site.engine._registry.datapaths == {99: BSSID}
+    site.report_cell()
+    assert site.engine._registry.datapaths == {}
+
+
 def test_one_switch_of_a_cell() -> None:
     site = Site()
     site.second()

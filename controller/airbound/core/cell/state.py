@@ -86,6 +86,7 @@ class CellState:
     _wanted_of: tuple[EdcaState, EdcaParameters, Edca] | None = None
     capacity: CapacityEstimator = field(init=False)
     min_rtt: MinRtt = field(init=False)
+    datapath_id: int = 0  # of the OpenFlow switch that the access point reports
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
     counted_by_switch: bool = False  # whether it says who sends, since the access point does not count
     epoch: int = 0  # of this replica's ownership; 0 where there are no replicas
