@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from airbound.core.reasons import Code
+
 VERSION = 4
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FEATURES_REQUEST, FEATURES_REPLY, PACKET_IN, FLOW_MOD = 0, 1, 2, 3, 5, 6, 10, 14
 MULTIPART_REQUEST, MULTIPART_REPLY, BARRIER_REQUEST, BARRIER_REPLY = 18, 19, 20, 21
@@ -30,6 +32,29 @@ def packet_in(octets: bytes) -> bytes:
     """A copy of a packet: no match, no buffer."""
     body = struct.pack("!IHBBQHH4x2x", 0xFFFFFFFF, len(octets), 1, 2, 0, 1, 4) + octets
     return message(PACKET_IN, body)
+
+
+GREETING = message(HELLO)
+ANOTHERS = 0x0000020000000001
+"""A datapath that is not that of the switch that sends it."""
+HOSTILE: dict[str, tuple[bytes, Code]] = {
+    "nothing but noise": (bytes(range(1, 256)) * 16, Code.MALFORMED),
+    "version 1.0": (message(HELLO, version=1), Code.SWITCH_VERSION),
+    "another version after the hello": (GREETING + message(ECHO_REQUEST, version=6), Code.SWITCH_VERSION),
+    "no hello": (features_reply(2), Code.MALFORMED),
+    "what a controller sends": (GREETING + message(FLOW_MOD, bytes(48)), Code.MALFORMED),
+    "no such type": (GREETING + message(99), Code.MALFORMED),
+    "a length below the header's": (GREETING + message(ECHO_REQUEST, length=3), Code.MALFORMED),
+    "oversize": (GREETING + message(PACKET_IN, bytes(4_000)), Code.TOO_LARGE),
+    "a long echo": (GREETING + message(ECHO_REQUEST, bytes(1_000)), Code.TOO_LARGE),
+    "features of no length": (GREETING + message(FEATURES_REPLY, bytes(4)), Code.MALFORMED),
+    "datapath 0": (GREETING + features_reply(0), Code.MALFORMED),
+    "another's datapath": (GREETING + features_reply(ANOTHERS), Code.SWITCH_NOT_ITS_OWN),
+    "two datapaths": (GREETING + features_reply(2) + features_reply(3), Code.SWITCH_NOT_ITS_OWN),
+    "a flood of messages": (GREETING + message(ECHO_REPLY) * 5_000, Code.RATE_LIMITED),
+    "a flood of statistics": (GREETING + message(MULTIPART_REPLY, bytes(8)) * 2_000, Code.RATE_LIMITED),
+}
+"""What a switch sends, and why it is refused."""
 
 
 class RawSwitch:
