@@ -4,7 +4,7 @@
 # What the controller costs: the core alone, then the whole controller over gRPC on one core, beside a raw grpc.aio
 # server that answers the same streams and does nothing else.
 #   bench.sh [PART...]    parts: core metrics store all-send a-fifth saturated replicas; default all of them
-#                         and, beside them: replicas-plain-text, abuse, dashboards, faults, churn
+#                         and, beside them: replicas-plain-text, abuse, dashboards, faults, churn, openflow (as root)
 # BENCH_SECONDS (default 30) is the counted length of each run under load, CHURN_SECONDS (default 600) that of churn.
 # Quote ratios and medians: machines differ, and the figures are only good while nothing else runs (the load generator
 # reports when it had no core).
@@ -44,6 +44,7 @@ for part in "${parts[@]}"; do
 	dashboards)
 		step "what the dashboards ask, 500 cells" python dashboards/benchmarks/fleet.py --json "$OUT/dashboards.json"
 		;;
+	openflow) step "what an OpenFlow switch costs" python controller/benchmarks/openflow.py ;;
 	faults) step "what faults do to replicas" python controller/benchmarks/faults.py ;;
 	core) step "the core alone" python controller/benchmarks/core.py --json "$OUT/core.json" ;;
 	metrics) step "a scrape of the metrics" python controller/benchmarks/metrics.py --json "$OUT/metrics.json" ;;
@@ -58,7 +59,7 @@ for part in "${parts[@]}"; do
 	saturated) step "as many reports as it takes" load saturated --cells 100 --terminals 10 --saturate --compare-raw ;;
 	*)
 		die "bench: unknown part '$part' (core, metrics, store, all-send, a-fifth, saturated, replicas," \
-			"replicas-plain-text, abuse, dashboards, faults, churn)"
+			"replicas-plain-text, abuse, dashboards, faults, churn, openflow)"
 		;;
 	esac
 done

@@ -4,7 +4,8 @@
 # Resolves the Python dependencies again: tools/requirements.in and the three pyproject.toml files into
 # tools/requirements.txt, tools/go-requirements.in into tools/go-requirements.txt, tools/mutants-requirements.in into
 # tools/mutants-requirements.txt, all with hashes. What the images are made of, controller/requirements.txt,
-# controller/build-requirements.txt and lab/live-requirements.txt, is a part of the first with the same versions.
+# controller/openflow-requirements.txt (the same with os-ken), controller/build-requirements.txt and
+# lab/live-requirements.txt, is a part of the first with the same versions.
 #   lock.sh [--upgrade]    without --upgrade, versions already locked stay
 # Needs only some `uv` (the virtualenv has one).
 
@@ -17,9 +18,11 @@ common=(--quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no
 	--no-annotate --custom-compile-command scripts/lock.sh)
 "$UV" pip compile "${common[@]}" "$@" --universal \
 	--no-emit-package airbound --no-emit-package airbound-lab --no-emit-package airbound-dashboards \
-	{controller,lab,dashboards}/pyproject.toml tools/requirements.in -o tools/requirements.txt
+	--extra openflow {controller,lab,dashboards}/pyproject.toml tools/requirements.in -o tools/requirements.txt
 "$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt \
 	controller/pyproject.toml -o controller/requirements.txt
+"$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt --extra openflow \
+	controller/pyproject.toml -o controller/openflow-requirements.txt
 "$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt - \
 	-o controller/build-requirements.txt <<<'setuptools>=77'
 # Of the lab's dependencies a live cell has one.

@@ -94,6 +94,15 @@ _TEXTS: dict[Code, Callable[[Reason], str]] = {
     Code.TOO_MANY_CERTIFICATES: lambda r: f"more than {_number(r.limit)} certificates that have not ended",
     Code.TOO_MANY_ENROLLMENTS: lambda r: f"more than {_number(r.limit)} enrolments a second from {r.subject}",
     Code.CANNOT_SIGN: lambda _: "this controller does not have the authority's key",
+    Code.SWITCH_VERSION: lambda r: f"OpenFlow's version {_number(r.after)}: {_number(r.limit)} (1.3) is needed",
+    Code.SWITCH_NOT_ITS_OWN: lambda r: f"the datapath {r.subject} is not the one of its certificate",
+    Code.SWITCH_CLAIMED: lambda r: f"the datapath is connected by {r.subject}",
+    Code.SWITCH_UNBOUND: lambda r: (
+        f"no access point reports its cell {r.subject}" if r.subject else "nobody says which cell's switch it is"
+    ),
+    Code.SWITCH_SURPLUS: lambda r: f"the switch {r.subject} is the cell's",
+    Code.SWITCH_STATIONS: lambda r: f"stations or their rules changed: {_number(r.after)} stations",
+    Code.METERED: lambda r: f"no agent bounds it: {_number(r.after)} kb/s",
 }
 
 _YEAR_10000_S = 253_402_300_800

@@ -43,7 +43,7 @@ def tables() -> Iterator[list[list[str]]]:
 LINE, REASON, BOUND, QUEUE_FIELDS, WINDOW_FIELDS, KINDS, OTHER_KINDS = tables()
 OBJECTS = {"reasons": REASON, "bounds": BOUND, "queues": QUEUE_FIELDS, "windows": WINDOW_FIELDS}
 SEEN_NAMES = {row[0].strip("`") for row in KINDS}
-KIND_NAMES = SEEN_NAMES | {row[0].strip("`") for row in OTHER_KINDS}  # these need TLS or several replicas
+KIND_NAMES = SEEN_NAMES | {row[0].strip("`") for row in OTHER_KINDS}  # these need TLS, replicas or a switch
 
 
 def check(fields: dict[str, Any], table: list[list[str]]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from airbound.configuration.environment import overrides
 from airbound.configuration.layers import load
 from airbound.deployment.first_start import OWNERS
+from airbound.operator.cli import parser
 from airbound_lab.live.guest_process import MEMORY_MIB
 from airbound_lab.live.settings import Settings
 
@@ -59,12 +60,13 @@ def test_secrets_are_read_by_who_needs_them(compose: dict[str, Any]) -> None:
             for volume in service.get("volumes", ())
             if isinstance(volume, str) and volume.startswith(f"{name}:") and service_name != "init"
         )
-        for name in ("ca", "store", "operator", "redis", "grafana")
+        for name in ("ca", "store", "operator", "openflow", "redis", "grafana")
     }
     assert readers == {
         "ca": ["controller"],
         "store": ["controller"],
         "operator": ["airbound", "live-tokens"],
+        "openflow": ["openflow"],
         "redis": ["redis"],
         "grafana": ["grafana"],
     }
@@ -77,7 +79,7 @@ def test_the_live_cell_is_a_device_like_others(compose: dict[str, Any], root: Pa
     assert compose["networks"]["cell"] == {"internal": True}
     assert "ports" not in live
     others = [name for name, service in compose["services"].items() if "cell" in service.get("networks", ())]
-    assert others == ["load-balancer", "live"]
+    assert others == ["load-balancer", "openflow", "live"]
     # Keys in a volume of its own, tokens to read: nothing of the authority's or an operator's.
     assert live["volumes"] == ["live:/var/lib/airbound/live", "live-tokens:/run/airbound/tokens:ro,nocopy"]
     assert "operator:/var/lib/airbound/operator:ro,nocopy" in tokens["volumes"]
@@ -87,6 +89,22 @@ def test_the_live_cell_is_a_device_like_others(compose: dict[str, Any], root: Pa
     assert "install -d -o 902 -g 902 -m 700 /var/lib/airbound/live" in dockerfile
     options = dict(option.split("=") for option in compose["volumes"]["live-tokens"]["driver_opts"]["o"].split(","))
     assert options == {"size": "1m", "mode": "2750", "uid": "900", "gid": "902"}
+
+
+def test_switches_connect_to_a_process_of_their_own(compose: dict[str, Any], root: Path) -> None:
+    of = compose["services"]["openflow"]
+    assert of["profiles"] == ["openflow"]
+    assert of["networks"] == ["edge", "cell"]  # not those of Redis, of the controllers, of Prometheus
+    assert of["volumes"] == ["openflow:/var/lib/airbound/openflow:ro,nocopy"]
+    # What it is told is what the command takes, and what is not plain text.
+    arguments = parser().parse_args(of["command"])
+    assert (arguments.listen, arguments.controller) == ("0.0.0.0:6653", "load-balancer:50051")
+    assert (str(arguments.tls_dir), arguments.plain_text) == ("/var/lib/airbound/openflow", False)
+    assert f":{6653:04X} " in of["healthcheck"]["test"][3]
+    # Its image is the controller's with os-ken, by the same lock.
+    assert of["build"]["args"]["REQUIREMENTS"] == "openflow-requirements.txt"
+    assert "os-ken==" in (root / "controller" / "openflow-requirements.txt").read_text(encoding="utf-8")
+    assert "os-ken==" not in (root / "controller" / "requirements.txt").read_text(encoding="utf-8")
 
 
 def test_there_is_a_token_for_each_device_of_the_live_cell(compose: dict[str, Any]) -> None:

@@ -47,7 +47,13 @@ def locked(path: Path) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize(
-    "name", ["controller/requirements.txt", "controller/build-requirements.txt", "lab/live-requirements.txt"]
+    "name",
+    [
+        "controller/requirements.txt",
+        "controller/openflow-requirements.txt",
+        "controller/build-requirements.txt",
+        "lab/live-requirements.txt",
+    ],
 )
 def test_an_image_has_the_versions_that_everything_is_tested_with(root: Path, name: str) -> None:
     of_image, of_all = locked(root / name), locked(root / "tools" / "requirements.txt")

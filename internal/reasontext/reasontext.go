@@ -103,6 +103,11 @@ func Sentence(reason *airboundv1.Reason) string {
 		}
 		return "sent again: generation " + number(reason.GetBefore(), 1) + " was still reported"
 
+	case airboundv1.ReasonCode_REASON_CODE_SWITCH_STATIONS:
+		return "the stations of the switch's cell, or what is done for them, changed" + compared(reason, "", 1, "most")
+	case airboundv1.ReasonCode_REASON_CODE_METERED:
+		return "a station has no agent that bounds it" + compared(reason, " kb/s", 1, "most")
+
 	default:
 		// A code that no set has, or that is newer than this program.
 		return about("reason "+reason.GetCode().String()+": %s", "reason "+reason.GetCode().String())

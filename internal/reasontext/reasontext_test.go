@@ -126,6 +126,14 @@ func TestEveryCodeOfASetHasASentence(t *testing.T) {
 			"the access point cannot set EDCA parameters: not permitted",
 		},
 		{
+			limited(airboundv1.ReasonCode_REASON_CODE_SWITCH_STATIONS, 12, 2048),
+			"the stations of the switch's cell, or what is done for them, changed: 12 (most 2048)",
+		},
+		{
+			limited(airboundv1.ReasonCode_REASON_CODE_METERED, 5000, 50000),
+			"a station has no agent that bounds it: 5000 kb/s (most 50000 kb/s)",
+		},
+		{
 			limited(airboundv1.ReasonCode_REASON_CODE_FEW_SENDERS, 2, 3),
 			"too few stations send: 2 (fewest 3)",
 		},

@@ -51,7 +51,26 @@ class Cells:
         access_point.agent_version, access_point.edca = report.agent_version, report.edca
         access_point.windows = report.windows
         access_point.last_report = event.octets
+        if report.datapath_id or cell.datapath_id:
+            self._take_datapath(cell, report.datapath_id, now_us)
         return effects + self._cell_reported(access_point, cell, report, now_us)
+
+    def _take_datapath(self, cell: CellState, datapath_id: int, now_us: int) -> None:
+        """Which switch a cell is a port of; of two that report the same one the first, while it goes on to report."""
+        datapaths, known = self._registry.datapaths, self._registry.cells
+        if datapath_id != cell.datapath_id:
+            self._release_datapath(cell)
+        if not datapath_id:
+            return
+        other = known.get(datapaths.get(datapath_id, b""), cell)
+        stale_us = other.settings.parameters.safety.cell_stale_ms * 1000
+        if other is cell or now_us - other.reported_at_us > stale_us:
+            datapaths[datapath_id], cell.datapath_id = cell.bssid, datapath_id
+
+    def _release_datapath(self, cell: CellState) -> None:
+        if self._registry.datapaths.get(cell.datapath_id) == cell.bssid:
+            del self._registry.datapaths[cell.datapath_id]
+        cell.datapath_id = 0
 
     def _cell_reported(
         self, access_point: AccessPoint, cell: CellState, report: AccessPointReport, now_us: int
@@ -133,6 +152,7 @@ class Cells:
         if cell is None:
             return []
         self._registry.deadlines.forget(cell)
+        self._release_datapath(cell)
         for mac in cell.stations.addresses():
             self._registry.associations.remove(mac, cell)
         for terminal in cell.terminals.values():
@@ -152,6 +172,7 @@ class Cells:
             effects = self._placement.decide_access_point(cell, now_us)
             return [*effects, cell.changed()] if effects else []
         del self._registry.cells[cell.bssid]
+        self._release_datapath(cell)
         if cell.access_point is not None:
             cell.access_point.cell = None
         for mac in cell.stations.addresses():

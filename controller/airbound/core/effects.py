@@ -11,6 +11,7 @@ from airbound.core.addresses import Address, Mac
 from airbound.core.edca import Edca
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Reason
+from airbound.core.switch_reports import StationRule
 
 Level = Literal["info", "warning"]
 
@@ -84,6 +85,18 @@ class SetWindows(NamedTuple):
     reason: Reason
 
 
+class SetStationRules(NamedTuple):
+    """Replace the rules of the switch at the end of `stream`, under a lease. The same generation again prolongs the
+    lease.
+    """
+
+    stream: Stream
+    generation: int
+    rules: tuple[StationRule, ...]
+    lease_ms: int
+    reason: Reason
+
+
 class CloseStream(NamedTuple):
     """End a stream."""
 
@@ -138,7 +151,7 @@ def refusal(principal: Principal, reason: Reason, cell: Mac = b"") -> Note:
     return Note("warning", "refused", f"{principal.role} {principal.name}", (reason,), terminal=terminal, cell=cell)
 
 
-Command = SetBounds | RenewLease | SetReporting | SetEdca | SetWindows
-"""What goes to an agent."""
+Command = SetBounds | RenewLease | SetReporting | SetEdca | SetWindows | SetStationRules
+"""What goes to an agent or a switch."""
 
 Effect = Command | CloseStream | CellChanged | StationsChanged | CellForgotten | Note

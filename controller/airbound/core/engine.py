@@ -31,6 +31,7 @@ from airbound.core.events import (
     Owned,
     Reconfigured,
     Refused,
+    SwitchReported,
     TerminalReported,
     Tick,
 )
@@ -41,6 +42,7 @@ from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.refusals import Refusals
 from airbound.core.registry import Registry
+from airbound.core.switches import Switches
 
 
 class Engine:
@@ -62,14 +64,16 @@ class Engine:
         self._placement = Placement(registry)
         self._refusals = Refusals(registry, self._placement)
         self._cells = Cells(registry, self._placement, self._refusals, replicas=replicas)
+        self.switches = Switches(registry, self._placement)
         choices = Choices(registry, self._placement)
         self._handlers: dict[type, Callable[[Any, int], list[Effect]]] = {
             TerminalReported: self._terminal_reported,
             AccessPointReported: self._cells.reported,
-            Refused: lambda event, _: self._refusals.refuse(
-                registry.reporters.get(event.stream.number), event.stream, event.reason
+            SwitchReported: self.switches.reported,
+            Refused: lambda event, _: self._refused(event),
+            Disconnected: lambda event, now_us: (
+                self._refusals.disconnected(event, now_us) + self.switches.disconnected(event, now_us)
             ),
-            Disconnected: self._refusals.disconnected,
             Tick: lambda _, now_us: self._tick(now_us),
             ModeSet: choices.mode_set,
             Exempted: choices.exempted,
@@ -156,6 +160,14 @@ class Engine:
     def reporters(self) -> list[AccessPoint | Terminal]:
         """Every peer that has sent something on its stream: a copy, for those who look at them one after the other."""
         return list(self._registry.reporters.values())
+
+    def _refused(self, event: Refused) -> list[Effect]:
+        """What a stream sent was not used."""
+        effects = self.switches.refused(event.stream.number, event.reason)
+        if effects is not None:
+            return effects
+        reporter = self._registry.reporters.get(event.stream.number)
+        return self._refusals.refuse(reporter, event.stream, event.reason)
 
     def _terminal_reported(self, event: TerminalReported, now_us: int) -> list[Effect]:
         report, stream = event.report, event.stream

@@ -10,6 +10,7 @@ from airbound.core.parameters import Mode, Parameters
 from airbound.core.principals import Stream
 from airbound.core.reasons import Reason
 from airbound.core.reports import AccessPointReport, TerminalReport
+from airbound.core.switch_reports import SwitchReport
 
 
 @dataclass(slots=True)
@@ -28,6 +29,14 @@ class TerminalReported:
     stream: Stream
     report: TerminalReport
     octets: bytes = b""
+
+
+@dataclass(slots=True)
+class SwitchReported:
+    """A switch's report arrived."""
+
+    stream: Stream
+    report: SwitchReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +109,7 @@ class Reconfigured:
 Event = (
     AccessPointReported
     | TerminalReported
+    | SwitchReported
     | Refused
     | Disconnected
     | Tick

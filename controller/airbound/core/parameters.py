@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from airbound.core.edca import CW_MAX, SET_AIFSN_MAX, SET_CW_MIN_MAX, SET_TXOP_LIMIT_MAX, is_contention_window
+from airbound.core.openflow_parameters import OpenflowParameters
 
 Mode = Literal["observe", "control"]
 PolicyName = Literal["paper", "bdp"]
@@ -238,5 +239,6 @@ class Parameters:
     capacity: CapacityParameters = CapacityParameters()
     edca: EdcaParameters = EdcaParameters()
     window_clamp: WindowClampParameters = WindowClampParameters()
+    openflow: OpenflowParameters = OpenflowParameters()
     paper: PaperParameters = PaperParameters()
     bdp: BdpParameters = BdpParameters()

@@ -28,6 +28,7 @@ class Registry:
         self.reporters: dict[int, AccessPoint | Terminal] = {}  # by the number of their stream
         self.cells: dict[Mac, CellState] = {}
         self.associations = Associations()
+        self.datapaths: dict[int, Mac] = {}  # which cell a switch is of, as access points report it
         self.claims = Claims()
         self.deadlines = Deadlines()
 

@@ -9,12 +9,13 @@ files belong to the user that the service runs as, and to nobody else:
     ca/          of the controllers: the certificate authority
     store/       of the controllers: the password of Redis
     operator/    of the operator's commands: a certificate
+    openflow/    of `airbound openflow` (profile openflow): a certificate of role switch
     redis/       of Redis: its users, with a hash of the password
     grafana/     of Grafana: the password of its user admin
     *-data/      what Redis, Prometheus and Grafana keep: empty at first
 
 It runs at each start. Secrets that are there stay; Redis's users are written again, since an update may need other
-rules, and an operator's certificate is made again after two thirds of its life.
+rules, and certificates of the operator and of `airbound openflow` are made again after two thirds of its life.
 
 It starts as root with the capabilities CHOWN, SETUID and SETGID, gives each folder to its user, and becomes that user
 before it reads or writes a file in there.
@@ -41,6 +42,7 @@ OWNERS = {
     "ca": CONTROLLER,
     "store": CONTROLLER,
     "operator": CONTROLLER,
+    "openflow": CONTROLLER,
     "redis": REDIS,
     "redis-data": REDIS,
     "prometheus-data": PROMETHEUS,
@@ -50,6 +52,7 @@ OWNERS = {
 """User and group of each volume, by the images' own numbers."""
 
 OPERATOR = "admin"
+OPENFLOW = "openflow"
 OPERATOR_LIFE = datetime.timedelta(days=30)
 PASSWORD_BYTES = 32
 TRUST_DOMAIN_VARIABLE = "TRUST_DOMAIN"
@@ -91,8 +94,10 @@ class FirstStart:
         if "grafana" in there:
             with self._as_owner_of("grafana") as folder:
                 self._secret(folder / "admin-password", "password of Grafana's user admin")
-        if "ca" in there and "operator" in there:
-            self._operator()
+        identities = {"operator": Identity("operator", OPERATOR), "openflow": Identity("switch", OPENFLOW)}
+        for volume, identity in identities.items():
+            if "ca" in there and volume in there:
+                self._certificate(volume, identity)
 
     def _give(self, name: str) -> None:
         folder, owner = self._root / name, self._owners[name]
@@ -120,8 +125,8 @@ class FirstStart:
             made = directory.init(trust_domain, self._now)
             self.made.append(f"authority of {made.trust_domain}, SHA-256 {made.fingerprint.hex()}")
 
-    def _operator(self) -> None:
-        with self._as_owner_of("operator") as folder:
+    def _certificate(self, volume: str, identity: Identity) -> None:
+        with self._as_owner_of(volume) as folder:
             to = TlsFiles(folder)
             if not self._is_due(to):
                 return
@@ -131,13 +136,11 @@ class FirstStart:
                 return  # whoever has the passphrase, or the key, makes it: docs/operate.md
             authority = directory.load(self._now)
         key = new_key()
-        certificate = authority.sign(Identity("operator", OPERATOR), key.public_key(), OPERATOR_LIFE, self._now)
-        with self._as_owner_of("operator"):
+        certificate = authority.sign(identity, key.public_key(), OPERATOR_LIFE, self._now)
+        with self._as_owner_of(volume):
             to.prepare(force=True)
             to.write(certificate, authority.trusted, key)
-        self.made.append(
-            f"certificate of operator/{OPERATOR} until {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC"
-        )
+        self.made.append(f"certificate of {identity} until {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC")
 
     def _is_due(self, to: TlsFiles) -> bool:
         """Whether there is no certificate, or it cannot be used any more, or two thirds of its life are over."""

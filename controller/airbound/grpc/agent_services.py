@@ -13,7 +13,7 @@ from airbound.config import Limits
 from airbound.core.events import Refused
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason, RefusedError
-from airbound.grpc import convert
+from airbound.grpc import convert, switch_convert
 from airbound.grpc.peers import Peers
 from airbound.grpc.principals import remote_of
 from airbound.grpc.session import REPORT_BYTES_MAX, Session, abort
@@ -21,17 +21,18 @@ from airbound.runtime.rate_limit import RateLimit
 from airbound.runtime.reception import Reception
 from airbound.runtime.runner import Runner
 from airbound.runtime.sockets import shut_down
-from airbound.v1 import access_point_pb2, terminal_pb2
+from airbound.v1 import access_point_pb2, switch_pb2, terminal_pb2
 
 ACCESS_POINT_SERVICE = access_point_pb2.DESCRIPTOR.services_by_name["AccessPointService"].full_name
 TERMINAL_SERVICE = terminal_pb2.DESCRIPTOR.services_by_name["TerminalService"].full_name
+SWITCH_SERVICE = switch_pb2.DESCRIPTOR.services_by_name["SwitchService"].full_name
 
 ANSWERS = ("airbound-answers", "1")
 """Metadata of a stream whose agent knows that a response without a command is the answer to a report."""
 
 
 class AgentServices:
-    """Both services on one runner; streams lead to `reception`."""
+    """All services on one runner; streams lead to `reception`."""
 
     def __init__(self, runner: Runner, reception: Reception, limits: Limits, peers: Peers) -> None:
         self._runner = runner
@@ -42,7 +43,11 @@ class AgentServices:
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """For a server. Messages are not decoded by grpc: see session.py."""
-        methods = {ACCESS_POINT_SERVICE: self._access_point, TERMINAL_SERVICE: self._terminal}
+        methods = {
+            ACCESS_POINT_SERVICE: self._access_point,
+            TERMINAL_SERVICE: self._terminal,
+            SWITCH_SERVICE: self._switch,
+        }
         return [
             grpc.method_handlers_generic_handler(service, {"Connect": grpc.stream_stream_rpc_method_handler(connect)})
             for service, connect in methods.items()
@@ -53,6 +58,9 @@ class AgentServices:
 
     async def _terminal(self, _: Any, context: Any) -> None:
         await self._serve("terminal", context, self._terminal_report)
+
+    async def _switch(self, _: Any, context: Any) -> None:
+        await self._serve("switch", context, self._switch_report)
 
     async def _serve(self, role: Role, context: Any, handle: Callable[[Session, bytes, int], None]) -> None:
         """One stream, from its opening to its end."""
@@ -134,3 +142,11 @@ class AgentServices:
             self._runner.submit(Refused(session.stream, reason))
         if report is not None:
             self._reception.terminal_reported(session, report, data, now_us)
+
+    def _switch_report(self, session: Session, data: bytes, now_us: int) -> None:
+        message = switch_pb2.SwitchServiceConnectRequest.FromString(data)
+        report, refusals = switch_convert.switch_report(message.report)
+        for reason in refusals:
+            self._runner.submit(Refused(session.stream, reason))
+        if report is not None:
+            self._reception.switch_reported(session, report, now_us)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from airbound.core.addresses import IPV4_OCTETS, Address, is_loopback, is_peer_address, is_station_mac
 from airbound.core.bands import BAND_NAMES
 from airbound.core.edca import AIFSN_MAX, CW_MAX, TXOP_LIMIT_MAX, Category, Edca, is_contention_window
-from airbound.core.effects import Bound, Command, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows, WindowLimit
+from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows, WindowLimit
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.reports import (
@@ -470,7 +470,7 @@ def _within(where: str, reason: Reason) -> Reason:
     return Reason(reason.code, f"{where}.{reason.subject}", reason.before, reason.after, reason.limit)
 
 
-def agent_command(effect: Command) -> bytes:
+def agent_command(effect: SetBounds | RenewLease | SetReporting | SetEdca | SetWindows) -> bytes:
     """What goes to an agent: the response of the service that it called."""
     return access_point_command(effect) if isinstance(effect, SetEdca | SetWindows) else terminal_command(effect)
 

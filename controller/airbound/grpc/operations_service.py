@@ -15,7 +15,7 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
 from airbound.core.parameters import Mode
 from airbound.core.reasons import Code
-from airbound.grpc import configuration_convert
+from airbound.grpc import configuration_convert, switch_views
 from airbound.grpc import operations_convert as convert
 from airbound.grpc.events_service import EventsService
 from airbound.grpc.live_service import LiveService
@@ -143,6 +143,22 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
             now_us = self._runner.now_us()
             terminals = [convert.terminal(terminal, engine.settings, now_us) for terminal in page]
             yield operations_pb2.ListTerminalsResponse(terminals=terminals)
+
+    async def ListSwitches(
+        self, _request: operations_pb2.ListSwitchesRequest, _context: Any
+    ) -> AsyncIterator[operations_pb2.ListSwitchesResponse]:
+        """Every OpenFlow switch that reports to this controller."""
+        async for page in _pages(self._runner.engine.switches.all()):
+            switches = [switch_views.switch(of, self._runner.now_us()) for of in page]
+            yield operations_pb2.ListSwitchesResponse(switches=switches)
+
+    async def GetStationTraffic(
+        self, request: operations_pb2.GetStationTrafficRequest, context: Any
+    ) -> operations_pb2.GetStationTrafficResponse:
+        """What a station sends and receives by the switch of its cell."""
+        mac = await _mac("station", request.station, context)
+        stations = switch_views.station_traffic(self._runner.engine.switches, mac)
+        return operations_pb2.GetStationTrafficResponse(stations=stations)
 
     async def ExplainCell(
         self, request: operations_pb2.ExplainCellRequest, context: Any

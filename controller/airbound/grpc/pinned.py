@@ -11,6 +11,7 @@ from airbound.core.addresses import Mac
 from airbound.core.events import Refused
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, TerminalReport
+from airbound.core.switch_reports import SwitchReport
 from airbound.pki.pins import Pins
 from airbound.runtime import log
 from airbound.runtime.reception import Connection, Reception
@@ -44,6 +45,10 @@ class Pinned:
     def terminal_reported(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
         """A terminal's report arrived."""
         self._behind.terminal_reported(session, report, octets, now_us)
+
+    def switch_reported(self, session: Connection, report: SwitchReport, now_us: int) -> None:
+        """A switch's report arrived."""
+        self._behind.switch_reported(session, report, now_us)
 
     def access_point_reported(self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int) -> None:
         """An access point's report arrived. Those of a cell that is not known here wait for the store's answer."""

@@ -15,7 +15,7 @@ from grpc_reflection.v1alpha import reflection
 
 from airbound.config import UNIX, Limits
 from airbound.grpc import unix_socket
-from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE, AgentServices
+from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, SWITCH_SERVICE, TERMINAL_SERVICE, AgentServices
 from airbound.grpc.connection_watch import AGENTS, ENROLLMENT, OPERATORS
 from airbound.grpc.events_service import EVENTS_SERVICE, EventsService
 from airbound.grpc.live_service import LIVE_SERVICE, LiveService
@@ -137,7 +137,7 @@ async def start(
     events_pb2_grpc.add_EventsServiceServicer_to_server(operations.events or EventsService(runner.history), people)
     live_pb2_grpc.add_LiveServiceServicer_to_server(operations.live or LiveService(runner), people)
     services: dict[grpc.aio.Server, tuple[str, ...]] = {
-        agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE),
+        agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE, SWITCH_SERVICE),
         people: (OPERATIONS_SERVICE, EVENTS_SERVICE, LIVE_SERVICE),
     }
     if replicas is not None:

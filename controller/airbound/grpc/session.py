@@ -15,10 +15,11 @@ import grpc
 import grpc.aio
 
 from airbound import reason_text
-from airbound.core.effects import Command, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows
+from airbound.core.effects import Command, RenewLease, SetBounds, SetEdca, SetReporting, SetStationRules, SetWindows
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc.convert import agent_command
+from airbound.grpc.switch_convert import switch_command
 
 END_WITHIN_S = 10.0  # of a stream: for what waits to be read
 REPORT_BYTES_MAX: dict[Role, int] = {
@@ -27,12 +28,15 @@ REPORT_BYTES_MAX: dict[Role, int] = {
     "access-point": 3 << 19,
     # 256 destinations: 40 kB, and five bytes for each uid at each of them, which the contract does not limit.
     "terminal": 1 << 17,
+    # 16,384 entries of traffic: 1.3 MB if every number is as large as can be.
+    "switch": 1 << 21,
 }
 
 
 # How long a stream whose reports are to be answered may have been sent nothing when a report arrives. An access point
-# reports each second, so each is answered. A terminal with bounds is sent a renewal each third of its lease.
-ANSWERED_AFTER_S: dict[Role, float] = {"access-point": 0.9, "terminal": 1.9}
+# reports each second, as a switch does, so each is answered. A terminal with bounds is sent a renewal each third of its
+# lease.
+ANSWERED_AFTER_S: dict[Role, float] = {"access-point": 0.9, "terminal": 1.9, "switch": 0.9}
 ANSWER = b""  # a response without a command
 
 
@@ -82,7 +86,7 @@ class Session:
         self._task = asyncio.current_task()
         self._writer: asyncio.Task[None] | None = None
         self.generation = 0  # of the last set of bounds; none is sent with the same or a smaller one
-        self._waiting: SetBounds | RenewLease | SetEdca | None = None
+        self._waiting: SetBounds | RenewLease | SetEdca | SetStationRules | None = None
         self._reporting: SetReporting | None = None
         self._windows: SetWindows | None = None  # beside the other kind of set that an access point is sent
         self._waiting_since_s = 0.0
@@ -105,7 +109,7 @@ class Session:
             self._reporting = command
         elif isinstance(command, SetWindows):
             self._windows, self._waiting_since_s = command, time.perf_counter()
-        elif isinstance(command, SetBounds | SetEdca) or not isinstance(self._waiting, SetBounds):
+        elif isinstance(command, SetBounds | SetEdca | SetStationRules) or not isinstance(self._waiting, SetBounds):
             self._waiting, self._waiting_since_s = command, time.perf_counter()
             if isinstance(command, SetBounds):
                 self.generation = command.generation
@@ -155,7 +159,9 @@ class Session:
                         self._windows = None
                     else:
                         self._waiting = None
-                await self._context.write(agent_command(command))
+                await self._context.write(
+                    switch_command(command) if isinstance(command, SetStationRules) else agent_command(command)
+                )
                 if since_s is not None:
                     self._written(time.perf_counter() - since_s)
         except (grpc.aio.BaseError, grpc.aio.InternalError, asyncio.CancelledError):

@@ -15,13 +15,14 @@ from prometheus_client.metrics_core import (
 
 from airbound import __version__
 from airbound.core.reasons import Code
+from airbound.metrics import switch
 from airbound.metrics.decisions import ACTIONS
 from airbound.metrics.family import Family
 from airbound.metrics.labels import printable
 from airbound.metrics.samples import ControllerSample
 from airbound.runtime.histogram import BOUNDS_S, Distribution
 
-_ROLES = ("access-point", "terminal")
+_ROLES = ("access-point", "terminal", "switch")
 _REFUSED, _CLOSED = range(Code.MALFORMED, Code.REPLACED), range(Code.REPLACED, Code.REPLACED + 20)
 _RELEASED, _CHANGED = range(Code.OBSERVE_MODE, Code.STARTED_SENDING), range(Code.STARTED_SENDING, Code.SHARE + 1)
 _EDCA_ONLY = {Code.UPLOADS, *range(Code.EDCA_OFF, Code.DOWNLOADS + 1)}
@@ -178,6 +179,7 @@ def metrics(sample: ControllerSample, counted: Counted) -> Iterator[Metric]:
     yield _by(WITH_CALL, {port: of.with_call_total for port, of in counts.items()})
     yield _by(ENDED_WITHOUT_CALL, {port: of.ended_without_call_total for port, of in counts.items()})
     yield _by(ENROLLED, {role: enrolled for role, (enrolled, _) in sample.enrolled.items()})
+    yield from switch.metrics(sample.switches, _labelled)
     yield _by(OVERDUE, {role: overdue for role, (_, overdue) in sample.enrolled.items()})
 
 

@@ -20,6 +20,7 @@ from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import BackEnd, Radio, Station, WindowState
 from airbound.core.settings import Settings
+from airbound.metrics import switch
 from airbound.metrics.hooks import Hooks
 from airbound.runtime.connections import PortCount
 from airbound.runtime.histogram import Distribution
@@ -145,6 +146,7 @@ class ControllerSample(NamedTuple):
     handshakes_failed: Mapping[str, int]
     connections: Mapping[str, PortCount]
     enrolled: Mapping[str, tuple[int, int]]
+    switches: tuple[switch.SwitchSample, ...] = ()
 
 
 class Snapshot(NamedTuple):
@@ -183,6 +185,7 @@ def controller(engine: Engine, measures: Measures, hooks: Hooks) -> ControllerSa
         handshakes_failed={} if hooks.handshakes_failed is None else dict(hooks.handshakes_failed()),
         connections={} if hooks.connections is None else dict(hooks.connections()),
         enrolled={} if hooks.enrolled is None else dict(hooks.enrolled()),
+        switches=tuple(map(switch.sample, engine.switches.all())),
     )
 
 

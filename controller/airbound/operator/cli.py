@@ -28,7 +28,7 @@ from airbound.configuration.layers import Loaded, Option, load
 from airbound.configuration.values import config_hash
 from airbound.core.parameters import Mode, PolicyName, TableName
 from airbound.metrics.options import DEFAULT_METRICS
-from airbound.operator import events_commands, pki_commands
+from airbound.operator import events_commands, openflow_commands, pki_commands
 
 if TYPE_CHECKING:
     from airbound.operator.client import Client
@@ -55,6 +55,7 @@ EPILOG = """examples:
   airbound exempt 192.0.2.7                    exempt one phone, or a cell by its BSSID; --off ends that
   airbound mode observe                        compute and show, apply nothing
   airbound config show                         what is in force, and where each value comes from
+  airbound switches                            OpenFlow switches: what they count, which rules they have
   airbound counters                            what was refused, released, sent
   airbound enroll access-point roof            a token by which a device gets its certificate; also terminal, operator
 
@@ -93,6 +94,7 @@ def parser() -> argparse.ArgumentParser:
         return made
 
     _add_controller(command)
+    openflow_commands.add(command, _openflow, plain_text=_plain_text_wanted())
     connection = _connection()
     client = argparse.ArgumentParser(add_help=False, parents=[connection])
     client.add_argument("--json", action="store_true", help="print JSON, in the wire's field names")
@@ -144,6 +146,11 @@ def parser() -> argparse.ArgumentParser:
         "replicas", _replicas, "list the controller's replicas", "", " --cells", " --cells --json", parents=[client]
     )
     options.add_argument("--cells", action="store_true", help="every cell with its owner, epoch and lease")
+    options = command(
+        "switches", _switches, "list the access points' OpenFlow switches, or show a station's traffic by them",
+        "", " --json", " --station 02:00:00:00:01:00", parents=[client],
+    )  # fmt: skip
+    options.add_argument("--station", default="", metavar="MAC", help="only what this station sends and receives")
     command(
         "health", _health, "report whether a controller serves, for supervisors: exit code 0 if it does", "",
         " --controller unix:/run/airbound.sock --timeout 1", parents=[client],
@@ -201,10 +208,14 @@ def _connection() -> argparse.ArgumentParser:
         help="with certificate.pem, key.pem, authorities.pem; default $AIRBOUND_TLS_DIR or ~/.config/airbound",
     )  # fmt: skip
     connection.add_argument(
-        "--plain-text", action="store_true", default=os.environ.get(PLAIN_TEXT_VARIABLE, "") not in {"", "0"},
+        "--plain-text", action="store_true", default=_plain_text_wanted(),
         help=f"no TLS, as a controller with --plain-text has none; also by ${PLAIN_TEXT_VARIABLE}=1",
     )  # fmt: skip
     return connection
+
+
+def _plain_text_wanted() -> bool:
+    return os.environ.get(PLAIN_TEXT_VARIABLE, "") not in {"", "0"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -413,7 +424,31 @@ def _terminals(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    return _ask(arguments, lambda client: client.explain(arguments.name), "explanation")
+    from airbound.operator import display, switches
+    from airbound.operator.client import NotFoundError
+    from airbound.v1 import operations_pb2
+
+    def answer(client: "Client") -> int:
+        try:
+            response = client.explain(arguments.name)
+        except NotFoundError:
+            # Not every station has an agent; its switch may know it.
+            traffic = switches.traffic_of(client, arguments.name)
+            if not traffic.stations:
+                raise
+            _print(display.as_json(traffic) if arguments.json else switches.station_traffic(traffic))
+            return OK
+        if arguments.json:
+            _print(display.as_json(response))
+            return OK
+        lines = [display.explanation(response)]
+        if isinstance(response, operations_pb2.ExplainTerminalResponse):
+            traffic = switches.traffic_of(client, response.terminal.mac)
+            lines += ["", switches.station_traffic(traffic)] if traffic.stations else []
+        _print("\n".join(lines))
+        return OK
+
+    return _with_client(arguments, answer)
 
 
 def _counters(arguments: argparse.Namespace) -> int:
@@ -444,6 +479,20 @@ def _replicas(arguments: argparse.Namespace) -> int:
         return OK
 
     return _with_client(arguments, answer)
+
+
+def _switches(arguments: argparse.Namespace) -> int:
+    def answer(client: "Client") -> int:
+        from airbound.operator import switches
+
+        _print(switches.answer(client, arguments))
+        return OK
+
+    return _with_client(arguments, answer)
+
+
+def _openflow(arguments: argparse.Namespace) -> int:
+    return openflow_commands.run(arguments, _fail)
 
 
 def _health(arguments: argparse.Namespace) -> int:

@@ -121,6 +121,21 @@ class Client:
             lambda: self._stub.ListTerminals(request, **self._options), operations_pb2.ListTerminalsResponse()
         )
 
+    def switches(self) -> operations_pb2.ListSwitchesResponse:
+        """Every OpenFlow switch."""
+        request = operations_pb2.ListSwitchesRequest()
+        return self._merged(
+            lambda: self._stub.ListSwitches(request, **self._options), operations_pb2.ListSwitchesResponse()
+        )
+
+    def station_traffic(self, mac: str) -> operations_pb2.GetStationTrafficResponse:
+        """What a station sends and receives by the switch of its cell."""
+        request = operations_pb2.GetStationTrafficRequest(station=mac)
+        answer: operations_pb2.GetStationTrafficResponse = self._call(
+            lambda: self._stub.GetStationTraffic(request, **self._options)
+        )
+        return answer
+
     def explain(
         self, name: str
     ) -> (

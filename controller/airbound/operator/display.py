@@ -567,3 +567,6 @@ def _bold(text: str) -> str:
     if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
         return f"\x1b[1m{text}\x1b[0m"
     return text
+
+
+printable, mbps, seconds, reason = _printable, _mbps, _seconds, _reason

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airbound.pki.directory import Directory
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_OPERATOR_DAYS, _CONTROLLER_DAYS = 30, 7
+_OPERATOR_DAYS, _CONTROLLER_DAYS, _SWITCH_DAYS = 30, 7, 30
 _PUBLIC_PORT = DEFAULT_ENROLLMENT.rpartition(":")[2]
 
 
@@ -147,6 +147,9 @@ def _add_authority(command: CommandMaker, commands: "_Commands") -> None:
     summary = "make a key and a certificate for a controller on a machine that does not have the authority's key"
     options = kind("controller", commands.controller, summary, " replica-2 --out ./replica-2")
     _add_issue(options, _CONTROLLER_DAYS, "")
+    summary = "make a key and a certificate for `airbound openflow`, or for a switch, whose name is its datapath"
+    options = kind("switch", commands.switch, summary, " openflow-1 --out ./of", " 0000020000000001 --out ./br0")
+    _add_issue(options, _SWITCH_DAYS, "")
 
 
 def _add_issue(options: argparse.ArgumentParser, days: int, default_out: str) -> None:
@@ -292,6 +295,10 @@ class _Commands:
     def controller(self, arguments: argparse.Namespace) -> int:
         """A certificate for a controller that has no authority's key."""
         return self._issue(arguments, "controller")
+
+    def switch(self, arguments: argparse.Namespace) -> int:
+        """A certificate for a switch, or for the process that switches connect to."""
+        return self._issue(arguments, "switch")
 
     def _issue(self, arguments: argparse.Namespace, role: Any) -> int:
         from airbound.operator import pki_display

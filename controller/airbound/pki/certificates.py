@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from airbound.core.switch_reports import own_datapath
 from airbound.pki.identities import CONTROLLER, Identity, IdentityError, identity_of_uri, server_name
 from airbound.pki.requests import PublicKey
 
@@ -117,9 +118,15 @@ def issue(
     lifetime: datetime.timedelta,
     now: datetime.datetime,
 ) -> x509.Certificate:
-    """A certificate for a client, or for a controller, which is a server. It does not outlive its issuer."""
+    """A certificate for a client, or for a controller or a process for switches, which are servers. It does not outlive
+    its issuer.
+    """
     names: list[x509.GeneralName] = [x509.UniformResourceIdentifier(identity.uri(trust_domain))]
     usages = [ExtendedKeyUsageOID.CLIENT_AUTH]
+    if identity.role == "switch" and not own_datapath(identity.name):
+        # `airbound openflow`: switches connect to it. They look at no name, only whether the authority signed it for a
+        # server; a switch's own certificate, whose name is its datapath, is none.
+        usages = [ExtendedKeyUsageOID.SERVER_AUTH, *usages]
     if identity.role == CONTROLLER:
         names.append(x509.DNSName(server_name(trust_domain)))
         usages = [ExtendedKeyUsageOID.SERVER_AUTH, *usages]

@@ -17,6 +17,7 @@ from airbound.replica.members import Members
 from airbound.replica.outbox import Outbox
 from airbound.replica.owners import Owners
 from airbound.runtime import log
+from airbound.runtime.reception import Alone
 from airbound.store.types import Store, StoreError
 from airbound.v1 import replica_pb2
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from airbound.core.reports import AccessPointReport, TerminalReport
+    from airbound.core.switch_reports import SwitchReport
     from airbound.pki.revocation import Revocations
     from airbound.replica.choices import KeptChoices
     from airbound.replica.questions import Questions
@@ -64,6 +66,7 @@ class Node:
         self.members = Members(store, self.record, self._gone, self._found, runner.now_us)
         self.hosts = Hosts(name, runner, store, self.outbox, self.members.is_there)
         self.owners = Owners(runner, store, self.outbox)
+        self._alone = Alone(runner)
         owners, hosts = self.owners, self.hosts
         self._handlers: dict[str, Callable[[str, Any], None]] = {
             "stream_reported": owners.stream_reported,
@@ -126,11 +129,20 @@ class Node:
 
     def opened(self, session: Connection) -> None:
         """A stream has begun."""
-        (self.owners if session.stream.principal.role == "access-point" else self.hosts).opened(session)
+        self._of(session).opened(session)
 
     def closed(self, session: Connection) -> None:
         """A stream has ended."""
-        (self.owners if session.stream.principal.role == "access-point" else self.hosts).closed(session)
+        self._of(session).closed(session)
+
+    def _of(self, session: Connection) -> Owners | Hosts | Alone:
+        """A switch is this replica's alone: it is sent rules if its cell is owned here."""
+        role = session.stream.principal.role
+        return self.owners if role == "access-point" else self._alone if role == "switch" else self.hosts
+
+    def switch_reported(self, session: Connection, report: SwitchReport, now_us: int) -> None:
+        """A switch's report arrived."""
+        self._alone.switch_reported(session, report, now_us)
 
     def access_point_reported(self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int) -> None:
         """An access point's report arrived."""

@@ -35,6 +35,8 @@ REQUESTS: dict[str, type[Message]] = {
     "ExplainCell": operations_pb2.ExplainCellRequest,
     "ExplainStation": operations_pb2.ExplainStationRequest,
     "ExplainTerminal": operations_pb2.ExplainTerminalRequest,
+    "ListSwitches": operations_pb2.ListSwitchesRequest,
+    "GetStationTraffic": operations_pb2.GetStationTrafficRequest,
 }
 """What is answered for other replicas."""
 
@@ -180,6 +182,24 @@ class ReplicatedOperations(OperationsService):
             return
         async for response in self.of_one("ListTerminals", request, operations_pb2.ListTerminalsResponse, context):
             yield response
+
+    async def ListSwitches(
+        self, request: operations_pb2.ListSwitchesRequest, context: Any
+    ) -> AsyncIterator[operations_pb2.ListSwitchesResponse]:
+        """Every OpenFlow switch, whichever replica it reports to."""
+        async for page in self._own.ListSwitches(request, context):
+            yield page
+        async for octets in self.questions.ask("ListSwitches", request):
+            yield operations_pb2.ListSwitchesResponse.FromString(octets)
+
+    async def GetStationTraffic(
+        self, request: operations_pb2.GetStationTrafficRequest, context: Any
+    ) -> operations_pb2.GetStationTrafficResponse:
+        """What a station sends and receives by every switch that reports it."""
+        response = await self._own.GetStationTraffic(request, context)
+        async for octets in self.questions.ask("GetStationTraffic", request):
+            response.MergeFrom(operations_pb2.GetStationTrafficResponse.FromString(octets))
+        return response
 
     async def ListStations(
         self, request: operations_pb2.ListStationsRequest, context: Any

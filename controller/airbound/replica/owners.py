@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.message import DecodeError
 
 from airbound.core.addresses import mac_text
-from airbound.core.effects import Command, RenewLease, StationsChanged
+from airbound.core.effects import Command, RenewLease, SetStationRules, StationsChanged
 from airbound.core.events import AccessPointReported, Disowned, Owned, Refused, TerminalReported
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
@@ -254,6 +254,8 @@ class Owners:
 
     def command(self, port: RemotePort, effect: Command) -> None:
         """Send a command to the terminal's host."""
+        if isinstance(effect, SetStationRules):
+            raise TypeError("a switch has no port at another replica")
         bssid, epoch = self._runner.engine.ownership_of(port.stream)
         command = replica_pb2.StreamCommand(
             stream=port.number, epoch=epoch, command=convert.agent_command(effect), bssid=bssid

@@ -3,8 +3,9 @@
 
 from typing import Protocol
 
-from airbound.core.events import AccessPointReported, TerminalReported
+from airbound.core.events import AccessPointReported, SwitchReported, TerminalReported
 from airbound.core.reports import AccessPointReport, TerminalReport
+from airbound.core.switch_reports import SwitchReport
 from airbound.runtime.runner import Runner, Session
 
 
@@ -29,6 +30,9 @@ class Reception(Protocol):
     def terminal_reported(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
         """A terminal's report arrived."""
 
+    def switch_reported(self, session: Connection, report: SwitchReport, now_us: int) -> None:
+        """A switch's report arrived."""
+
 
 class Alone:
     """The reception of a controller without replicas."""
@@ -51,3 +55,7 @@ class Alone:
     def terminal_reported(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
         """A terminal's report arrived."""
         self._runner.submit(TerminalReported(session.stream, report, octets), now_us)
+
+    def switch_reported(self, session: Connection, report: SwitchReport, now_us: int) -> None:
+        """A switch's report arrived."""
+        self._runner.submit(SwitchReported(session.stream, report), now_us)

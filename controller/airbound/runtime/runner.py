@@ -24,6 +24,7 @@ from airbound.core.effects import (
     SetBounds,
     SetEdca,
     SetReporting,
+    SetStationRules,
     SetWindows,
     StationsChanged,
     refusal,
@@ -263,7 +264,7 @@ class Runner:
     def _do(self, effect: Effect) -> bool:
         """Do what is asked for; whether it was a command."""
         match effect:
-            case SetBounds() | RenewLease() | SetReporting() | SetEdca() | SetWindows():
+            case SetBounds() | RenewLease() | SetReporting() | SetEdca() | SetWindows() | SetStationRules():
                 port = self._ports.get(effect.stream.number)
                 if port is not None:
                     self.measures.commands[type(effect).__name__] += 1

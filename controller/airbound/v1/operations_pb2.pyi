@@ -1,5 +1,6 @@
 from airbound.v1 import access_point_pb2 as _access_point_pb2
 from airbound.v1 import reason_pb2 as _reason_pb2
+from airbound.v1 import switch_pb2 as _switch_pb2
 from airbound.v1 import terminal_pb2 as _terminal_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -32,6 +33,13 @@ class CapacitySource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CAPACITY_SOURCE_BITRATE: _ClassVar[CapacitySource]
     CAPACITY_SOURCE_BUSY_TIME: _ClassVar[CapacitySource]
     CAPACITY_SOURCE_THROUGHPUT: _ClassVar[CapacitySource]
+
+class SwitchBinding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SWITCH_BINDING_UNSPECIFIED: _ClassVar[SwitchBinding]
+    SWITCH_BINDING_CONFIGURATION: _ClassVar[SwitchBinding]
+    SWITCH_BINDING_SWITCH: _ClassVar[SwitchBinding]
+    SWITCH_BINDING_ACCESS_POINT: _ClassVar[SwitchBinding]
 MODE_UNSPECIFIED: Mode
 MODE_OBSERVE: Mode
 MODE_CONTROL: Mode
@@ -46,6 +54,10 @@ CAPACITY_SOURCE_DEFAULT: CapacitySource
 CAPACITY_SOURCE_BITRATE: CapacitySource
 CAPACITY_SOURCE_BUSY_TIME: CapacitySource
 CAPACITY_SOURCE_THROUGHPUT: CapacitySource
+SWITCH_BINDING_UNSPECIFIED: SwitchBinding
+SWITCH_BINDING_CONFIGURATION: SwitchBinding
+SWITCH_BINDING_SWITCH: SwitchBinding
+SWITCH_BINDING_ACCESS_POINT: SwitchBinding
 
 class GetControllerRequest(_message.Message):
     __slots__ = ()
@@ -548,3 +560,129 @@ class ExemptTerminalResponse(_message.Message):
     PREVIOUSLY_EXEMPT_FIELD_NUMBER: _ClassVar[int]
     previously_exempt: bool
     def __init__(self, previously_exempt: bool = ...) -> None: ...
+
+class ListSwitchesRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListSwitchesResponse(_message.Message):
+    __slots__ = ("switches",)
+    SWITCHES_FIELD_NUMBER: _ClassVar[int]
+    switches: _containers.RepeatedCompositeFieldContainer[Switch]
+    def __init__(self, switches: _Optional[_Iterable[_Union[Switch, _Mapping]]] = ...) -> None: ...
+
+class GetStationTrafficRequest(_message.Message):
+    __slots__ = ("station",)
+    STATION_FIELD_NUMBER: _ClassVar[int]
+    station: str
+    def __init__(self, station: _Optional[str] = ...) -> None: ...
+
+class GetStationTrafficResponse(_message.Message):
+    __slots__ = ("stations",)
+    STATIONS_FIELD_NUMBER: _ClassVar[int]
+    stations: _containers.RepeatedCompositeFieldContainer[SwitchStation]
+    def __init__(self, stations: _Optional[_Iterable[_Union[SwitchStation, _Mapping]]] = ...) -> None: ...
+
+class Switch(_message.Message):
+    __slots__ = ("datapath_id", "name", "peer", "description", "agent_version", "bssid", "bound_by", "report_age_ms", "stations", "active_senders", "cell_active_senders", "counts_for_cell", "uplink_bps", "downlink_bps", "generation_sent", "generation_in_force", "lease_remaining_ms", "sent_reason", "restriction", "limited_stations", "flows", "meters", "meters_max", "packet_ins_total", "packet_ins_dropped_total", "malformed_total", "errors_total", "refused_total", "commands_refused_total", "meter_dropped_bytes")
+    DATAPATH_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PEER_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    BSSID_FIELD_NUMBER: _ClassVar[int]
+    BOUND_BY_FIELD_NUMBER: _ClassVar[int]
+    REPORT_AGE_MS_FIELD_NUMBER: _ClassVar[int]
+    STATIONS_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_SENDERS_FIELD_NUMBER: _ClassVar[int]
+    CELL_ACTIVE_SENDERS_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_FOR_CELL_FIELD_NUMBER: _ClassVar[int]
+    UPLINK_BPS_FIELD_NUMBER: _ClassVar[int]
+    DOWNLINK_BPS_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_SENT_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_IN_FORCE_FIELD_NUMBER: _ClassVar[int]
+    LEASE_REMAINING_MS_FIELD_NUMBER: _ClassVar[int]
+    SENT_REASON_FIELD_NUMBER: _ClassVar[int]
+    RESTRICTION_FIELD_NUMBER: _ClassVar[int]
+    LIMITED_STATIONS_FIELD_NUMBER: _ClassVar[int]
+    FLOWS_FIELD_NUMBER: _ClassVar[int]
+    METERS_FIELD_NUMBER: _ClassVar[int]
+    METERS_MAX_FIELD_NUMBER: _ClassVar[int]
+    PACKET_INS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    PACKET_INS_DROPPED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    MALFORMED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    ERRORS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    COMMANDS_REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    METER_DROPPED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    datapath_id: str
+    name: str
+    peer: str
+    description: str
+    agent_version: str
+    bssid: str
+    bound_by: SwitchBinding
+    report_age_ms: int
+    stations: int
+    active_senders: int
+    cell_active_senders: int
+    counts_for_cell: bool
+    uplink_bps: int
+    downlink_bps: int
+    generation_sent: int
+    generation_in_force: int
+    lease_remaining_ms: int
+    sent_reason: _reason_pb2.Reason
+    restriction: _reason_pb2.Reason
+    limited_stations: int
+    flows: int
+    meters: int
+    meters_max: int
+    packet_ins_total: int
+    packet_ins_dropped_total: int
+    malformed_total: int
+    errors_total: int
+    refused_total: int
+    commands_refused_total: int
+    meter_dropped_bytes: int
+    def __init__(self, datapath_id: _Optional[str] = ..., name: _Optional[str] = ..., peer: _Optional[str] = ..., description: _Optional[str] = ..., agent_version: _Optional[str] = ..., bssid: _Optional[str] = ..., bound_by: _Optional[_Union[SwitchBinding, str]] = ..., report_age_ms: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., cell_active_senders: _Optional[int] = ..., counts_for_cell: bool = ..., uplink_bps: _Optional[int] = ..., downlink_bps: _Optional[int] = ..., generation_sent: _Optional[int] = ..., generation_in_force: _Optional[int] = ..., lease_remaining_ms: _Optional[int] = ..., sent_reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., restriction: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., limited_stations: _Optional[int] = ..., flows: _Optional[int] = ..., meters: _Optional[int] = ..., meters_max: _Optional[int] = ..., packet_ins_total: _Optional[int] = ..., packet_ins_dropped_total: _Optional[int] = ..., malformed_total: _Optional[int] = ..., errors_total: _Optional[int] = ..., refused_total: _Optional[int] = ..., commands_refused_total: _Optional[int] = ..., meter_dropped_bytes: _Optional[int] = ...) -> None: ...
+
+class SwitchStation(_message.Message):
+    __slots__ = ("datapath_id", "bssid", "mac", "sending", "receiving", "uplink_bps", "downlink_bps", "uplink_limit_kbps", "downlink_limit_kbps", "traffic")
+    DATAPATH_ID_FIELD_NUMBER: _ClassVar[int]
+    BSSID_FIELD_NUMBER: _ClassVar[int]
+    MAC_FIELD_NUMBER: _ClassVar[int]
+    SENDING_FIELD_NUMBER: _ClassVar[int]
+    RECEIVING_FIELD_NUMBER: _ClassVar[int]
+    UPLINK_BPS_FIELD_NUMBER: _ClassVar[int]
+    DOWNLINK_BPS_FIELD_NUMBER: _ClassVar[int]
+    UPLINK_LIMIT_KBPS_FIELD_NUMBER: _ClassVar[int]
+    DOWNLINK_LIMIT_KBPS_FIELD_NUMBER: _ClassVar[int]
+    TRAFFIC_FIELD_NUMBER: _ClassVar[int]
+    datapath_id: str
+    bssid: str
+    mac: str
+    sending: bool
+    receiving: bool
+    uplink_bps: int
+    downlink_bps: int
+    uplink_limit_kbps: int
+    downlink_limit_kbps: int
+    traffic: _containers.RepeatedCompositeFieldContainer[TrafficView]
+    def __init__(self, datapath_id: _Optional[str] = ..., bssid: _Optional[str] = ..., mac: _Optional[str] = ..., sending: bool = ..., receiving: bool = ..., uplink_bps: _Optional[int] = ..., downlink_bps: _Optional[int] = ..., uplink_limit_kbps: _Optional[int] = ..., downlink_limit_kbps: _Optional[int] = ..., traffic: _Optional[_Iterable[_Union[TrafficView, _Mapping]]] = ...) -> None: ...
+
+class TrafficView(_message.Message):
+    __slots__ = ("address", "protocol", "uplink_bps", "downlink_bps", "uplink_bytes", "downlink_bytes")
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    UPLINK_BPS_FIELD_NUMBER: _ClassVar[int]
+    DOWNLINK_BPS_FIELD_NUMBER: _ClassVar[int]
+    UPLINK_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DOWNLINK_BYTES_FIELD_NUMBER: _ClassVar[int]
+    address: str
+    protocol: _switch_pb2.TrafficProtocol
+    uplink_bps: int
+    downlink_bps: int
+    uplink_bytes: int
+    downlink_bytes: int
+    def __init__(self, address: _Optional[str] = ..., protocol: _Optional[_Union[_switch_pb2.TrafficProtocol, str]] = ..., uplink_bps: _Optional[int] = ..., downlink_bps: _Optional[int] = ..., uplink_bytes: _Optional[int] = ..., downlink_bytes: _Optional[int] = ...) -> None: ...

@@ -79,6 +79,16 @@ class OperationsServiceStub(object):
                 request_serializer=airbound_dot_v1_dot_operations__pb2.ExplainTerminalRequest.SerializeToString,
                 response_deserializer=airbound_dot_v1_dot_operations__pb2.ExplainTerminalResponse.FromString,
                 _registered_method=True)
+        self.ListSwitches = channel.unary_stream(
+                '/airbound.v1.OperationsService/ListSwitches',
+                request_serializer=airbound_dot_v1_dot_operations__pb2.ListSwitchesRequest.SerializeToString,
+                response_deserializer=airbound_dot_v1_dot_operations__pb2.ListSwitchesResponse.FromString,
+                _registered_method=True)
+        self.GetStationTraffic = channel.unary_unary(
+                '/airbound.v1.OperationsService/GetStationTraffic',
+                request_serializer=airbound_dot_v1_dot_operations__pb2.GetStationTrafficRequest.SerializeToString,
+                response_deserializer=airbound_dot_v1_dot_operations__pb2.GetStationTrafficResponse.FromString,
+                _registered_method=True)
         self.SetMode = channel.unary_unary(
                 '/airbound.v1.OperationsService/SetMode',
                 request_serializer=airbound_dot_v1_dot_operations__pb2.SetModeRequest.SerializeToString,
@@ -157,6 +167,20 @@ class OperationsServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListSwitches(self, request, context):
+        """ListSwitches sends the OpenFlow switches in pages.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetStationTraffic(self, request, context):
+        """GetStationTraffic returns what a station sends and receives by the switch of its cell.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SetMode(self, request, context):
         """SetMode switches the whole controller, or one cell, between observing and controlling.
         """
@@ -219,6 +243,16 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ExplainTerminal,
                     request_deserializer=airbound_dot_v1_dot_operations__pb2.ExplainTerminalRequest.FromString,
                     response_serializer=airbound_dot_v1_dot_operations__pb2.ExplainTerminalResponse.SerializeToString,
+            ),
+            'ListSwitches': grpc.unary_stream_rpc_method_handler(
+                    servicer.ListSwitches,
+                    request_deserializer=airbound_dot_v1_dot_operations__pb2.ListSwitchesRequest.FromString,
+                    response_serializer=airbound_dot_v1_dot_operations__pb2.ListSwitchesResponse.SerializeToString,
+            ),
+            'GetStationTraffic': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetStationTraffic,
+                    request_deserializer=airbound_dot_v1_dot_operations__pb2.GetStationTrafficRequest.FromString,
+                    response_serializer=airbound_dot_v1_dot_operations__pb2.GetStationTrafficResponse.SerializeToString,
             ),
             'SetMode': grpc.unary_unary_rpc_method_handler(
                     servicer.SetMode,
@@ -474,6 +508,60 @@ class OperationsService(object):
             '/airbound.v1.OperationsService/ExplainTerminal',
             airbound_dot_v1_dot_operations__pb2.ExplainTerminalRequest.SerializeToString,
             airbound_dot_v1_dot_operations__pb2.ExplainTerminalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSwitches(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/airbound.v1.OperationsService/ListSwitches',
+            airbound_dot_v1_dot_operations__pb2.ListSwitchesRequest.SerializeToString,
+            airbound_dot_v1_dot_operations__pb2.ListSwitchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetStationTraffic(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/airbound.v1.OperationsService/GetStationTraffic',
+            airbound_dot_v1_dot_operations__pb2.GetStationTrafficRequest.SerializeToString,
+            airbound_dot_v1_dot_operations__pb2.GetStationTrafficResponse.FromString,
             options,
             channel_credentials,
             insecure,

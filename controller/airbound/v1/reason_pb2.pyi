@@ -80,6 +80,13 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_TOO_MANY_ENROLLMENTS: _ClassVar[ReasonCode]
     REASON_CODE_CANNOT_SIGN: _ClassVar[ReasonCode]
     REASON_CODE_TOKEN_OF_ANOTHER_ROLE: _ClassVar[ReasonCode]
+    REASON_CODE_SWITCH_VERSION: _ClassVar[ReasonCode]
+    REASON_CODE_SWITCH_NOT_ITS_OWN: _ClassVar[ReasonCode]
+    REASON_CODE_SWITCH_CLAIMED: _ClassVar[ReasonCode]
+    REASON_CODE_SWITCH_UNBOUND: _ClassVar[ReasonCode]
+    REASON_CODE_SWITCH_SURPLUS: _ClassVar[ReasonCode]
+    REASON_CODE_SWITCH_STATIONS: _ClassVar[ReasonCode]
+    REASON_CODE_METERED: _ClassVar[ReasonCode]
 REASON_CODE_UNSPECIFIED: ReasonCode
 REASON_CODE_CELL_UNKNOWN: ReasonCode
 REASON_CODE_CELL_LEARNING: ReasonCode
@@ -153,6 +160,13 @@ REASON_CODE_TOO_MANY_CERTIFICATES: ReasonCode
 REASON_CODE_TOO_MANY_ENROLLMENTS: ReasonCode
 REASON_CODE_CANNOT_SIGN: ReasonCode
 REASON_CODE_TOKEN_OF_ANOTHER_ROLE: ReasonCode
+REASON_CODE_SWITCH_VERSION: ReasonCode
+REASON_CODE_SWITCH_NOT_ITS_OWN: ReasonCode
+REASON_CODE_SWITCH_CLAIMED: ReasonCode
+REASON_CODE_SWITCH_UNBOUND: ReasonCode
+REASON_CODE_SWITCH_SURPLUS: ReasonCode
+REASON_CODE_SWITCH_STATIONS: ReasonCode
+REASON_CODE_METERED: ReasonCode
 
 class Reason(_message.Message):
     __slots__ = ("code", "subject", "before", "after", "limit")

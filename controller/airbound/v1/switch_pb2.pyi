@@ -122,11 +122,13 @@ class StationRule(_message.Message):
     def __init__(self, mac: _Optional[bytes] = ..., uplink_kbps: _Optional[int] = ..., downlink_kbps: _Optional[int] = ..., marks: _Optional[_Iterable[_Union[DownlinkMark, _Mapping]]] = ...) -> None: ...
 
 class DownlinkMark(_message.Message):
-    __slots__ = ("protocol", "address", "dscp")
+    __slots__ = ("protocol", "address", "dscp", "port")
     PROTOCOL_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     DSCP_FIELD_NUMBER: _ClassVar[int]
+    PORT_FIELD_NUMBER: _ClassVar[int]
     protocol: TrafficProtocol
     address: bytes
     dscp: int
-    def __init__(self, protocol: _Optional[_Union[TrafficProtocol, str]] = ..., address: _Optional[bytes] = ..., dscp: _Optional[int] = ...) -> None: ...
+    port: int
+    def __init__(self, protocol: _Optional[_Union[TrafficProtocol, str]] = ..., address: _Optional[bytes] = ..., dscp: _Optional[int] = ..., port: _Optional[int] = ...) -> None: ...

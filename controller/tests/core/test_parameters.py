@@ -7,6 +7,7 @@ from typing import Any
 import pydantic
 import pytest
 
+from airbound.core.openflow_parameters import OpenflowParameters
 from airbound.core.parameters import (
     BdpParameters,
     CapacityParameters,
@@ -78,6 +79,12 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
         "queue_segs": (0, 4, 1000),
         "min_fraction": (0.0, 0.5, 1.0),
         "floor_segs": (1, 2, 100),
+    },
+    OpenflowParameters: {
+        "headroom": (1.0, 1.25, 10.0),
+        "min_kbps": (64, 500, 50_000_000),
+        "change_ratio": (0.0, 0.1, 1.0),
+        "stale_ms": (1_500, 3_500, 600_000),
     },
 }
 # Two fields of one table may exclude each other: what the other is to be while this one is at its limit.

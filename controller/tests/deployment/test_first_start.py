@@ -46,9 +46,12 @@ def contents(volumes: Path) -> dict[str, bytes]:
 
 def test_everything_is_made_for_its_owner_only(volumes: Path) -> None:
     made = start(volumes)
-    assert [re.sub(r"[ ,].*", "", what) for what in made] == ["authority", "password", "password", "certificate"]
+    assert [re.sub(r"[ ,].*", "", what) for what in made] == [
+        "authority", "password", "password", "certificate", "certificate",
+    ]  # fmt: skip
     assert sorted(contents(volumes)) == [
         "ca/authority-key.pem", "ca/authority.pem", "grafana/admin-password",
+        "openflow/authorities.pem", "openflow/certificate.pem", "openflow/key.pem",
         "operator/authorities.pem", "operator/certificate.pem", "operator/key.pem",
         "redis/users.acl", "store/password",
     ]  # fmt: skip
@@ -62,6 +65,7 @@ def test_the_operator_is_the_authority_s(volumes: Path) -> None:
     authority = Directory(volumes / "ca").load(NOW)
     identity = TlsFiles(volumes / "operator").load(NOW)
     assert (authority.trust_domain, str(identity.certificate.identity)) == ("wifi.example", "operator/admin")
+    assert str(TlsFiles(volumes / "openflow").load(NOW).certificate.identity) == "switch/openflow"
 
 
 def test_a_second_start_changes_nothing(volumes: Path) -> None:
@@ -87,8 +91,9 @@ def test_an_operator_s_certificate_is_made_again_in_time(volumes: Path) -> None:
     before = contents(volumes)
     assert start(volumes, NOW + 0.6 * OPERATOR_LIFE) == []
     for later in (0.7, 3.0):
-        (what,) = start(volumes, NOW + later * OPERATOR_LIFE)
-        assert what.startswith("certificate of operator/admin until ")
+        operator, openflow = start(volumes, NOW + later * OPERATOR_LIFE)
+        assert operator.startswith("certificate of operator/admin until ")
+        assert openflow.startswith("certificate of switch/openflow until ")
     after = contents(volumes)
     assert before["ca/authority.pem"] == after["ca/authority.pem"]
     assert before["operator/certificate.pem"] != after["operator/certificate.pem"]

@@ -22,15 +22,20 @@ from airbound.core.reports import (
     STATION_ADDRESSES_MAX,
     STATIONS_MAX,
 )
-from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE
+from airbound.core.switch_reports import DESCRIPTION_MAX_CHARACTERS, TRAFFIC_MAX
+from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, SWITCH_SERVICE, TERMINAL_SERVICE
 from airbound.grpc.convert import NAME_MAX_CHARACTERS, REFUSAL_MAX_CHARACTERS, VERSION_MAX_CHARACTERS
 from airbound.grpc.session import REPORT_BYTES_MAX, Session
 from airbound.testing.agents import WAIT_S, FakePhone
 from airbound.testing.live import BSSID, MACS, LiveController, upload
-from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
+from airbound.v1 import access_point_pb2, operations_pb2, switch_pb2, terminal_pb2
 
 UNKNOWN_FIELD = 1000  # of the contract's future
-SERVICES: dict[Role, str] = {"terminal": TERMINAL_SERVICE, "access-point": ACCESS_POINT_SERVICE}
+SERVICES: dict[Role, str] = {
+    "terminal": TERMINAL_SERVICE,
+    "access-point": ACCESS_POINT_SERVICE,
+    "switch": SWITCH_SERVICE,
+}
 
 
 @pytest.fixture
@@ -80,6 +85,12 @@ def report(sequence: int = 1) -> terminal_pb2.TerminalServiceConnectRequest:
     )
 
 
+def switch_report(sequence: int = 1) -> switch_pb2.SwitchServiceConnectRequest:
+    return switch_pb2.SwitchServiceConnectRequest(
+        report=switch_pb2.SwitchReport(datapath_id=1, sequence=sequence, monotonic_us=sequence)
+    )
+
+
 def cell_report(sequence: int = 1) -> access_point_pb2.AccessPointServiceConnectRequest:
     return access_point_pb2.AccessPointServiceConnectRequest(
         report=access_point_pb2.AccessPointReport(bssid=mac_from_text(BSSID), sequence=sequence, monotonic_us=sequence)
@@ -88,7 +99,7 @@ def cell_report(sequence: int = 1) -> access_point_pb2.AccessPointServiceConnect
 
 def padded(role: Role, octets: int) -> bytes:
     """A report of exactly so many octets; the padding is a field that this version does not know."""
-    message = report() if role == "terminal" else cell_report()
+    message = {"terminal": report, "access-point": cell_report, "switch": switch_report}[role]()
     right = message.SerializeToString()
     tag = bytes([0xC2, 0x3E])  # field 1000, octets follow
     length = octets - len(right) - len(tag) - 3
@@ -157,6 +168,18 @@ MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
             "AccessPointReport.links": LINKS_MAX,
         },
     ),
+    "switch": (
+        switch_pb2.SwitchServiceConnectRequest,
+        {
+            "mac": 6,
+            "bssid": 6,
+            "address": 16,
+            "description": 4 * DESCRIPTION_MAX_CHARACTERS,
+            "peer": 4 * DESCRIPTION_MAX_CHARACTERS,
+            "agent_version": 4 * VERSION_MAX_CHARACTERS,
+        },
+        {"traffic": TRAFFIC_MAX},
+    ),
 }
 
 
@@ -173,7 +196,8 @@ async def test_a_report_of_the_greatest_size_is_used(live: LiveController, role:
         await raw.call.write(padded(role, REPORT_BYTES_MAX[role]))
 
         async def used() -> bool:
-            return len(live.runner.engine.terminals()) + len(live.runner.engine.cells) == 1
+            engine = live.runner.engine
+            return len(engine.terminals()) + len(engine.cells) + len(engine.switches.all()) == 1
 
         await live.until(used)
     assert refused(live, Code.TOO_LARGE) == 0
@@ -184,6 +208,7 @@ async def test_a_report_of_the_greatest_size_is_used(live: LiveController, role:
     [
         ("terminal", "a message of 131073 bytes, at most 131072"),
         ("access-point", "a message of 1572865 bytes, at most 1572864"),
+        ("switch", "a message of 2097153 bytes, at most 2097152"),
     ],
 )
 async def test_one_octet_more_ends_its_stream_alone(live: LiveController, role: Role, refusal: str) -> None:
@@ -198,7 +223,7 @@ async def test_one_octet_more_ends_its_stream_alone(live: LiveController, role: 
     assert phone.bounds != {}
 
 
-@pytest.mark.parametrize("service", [TERMINAL_SERVICE, ACCESS_POINT_SERVICE])
+@pytest.mark.parametrize("service", [TERMINAL_SERVICE, ACCESS_POINT_SERVICE, SWITCH_SERVICE])
 @pytest.mark.parametrize("octets", [b"\xff\xff\xff", b"\x0a\xff"], ids=["no tag", "cut off"])
 async def test_what_is_no_message_ends_its_stream_and_is_counted(
     live: LiveController, service: str, octets: bytes

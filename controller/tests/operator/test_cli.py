@@ -25,9 +25,9 @@ NAME = "127.0.0.1"
 NOBODY = "127.0.0.1:1"
 PLAIN = ("--plain-text", "--timeout", "30")
 COMMANDS = (
-    "controller", "check-config", "cells", "stations", "terminals", "explain", "counters", "config", "mode", "exempt",
-    "replicas", "health", "events", "watch", "top", "completion", "enroll", "enrolled", "revoke", "move-cell", "login",
-    "ca",
+    "controller", "check-config", "openflow", "cells", "stations", "terminals", "explain", "counters", "config", "mode",
+    "exempt", "replicas", "switches", "health", "events", "watch", "top", "completion", "enroll", "enrolled", "revoke",
+    "move-cell", "login", "ca",
 )  # fmt: skip
 
 

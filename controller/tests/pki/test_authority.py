@@ -51,10 +51,16 @@ def test_authorities_are_told_apart_by_their_names() -> None:
     assert create("wifi.example", NOW).certificate.subject != AUTHORITY.certificate.subject
 
 
+def test_a_switchs_own_certificate_is_none_of_a_server() -> None:
+    usage = extension(sign(Identity("switch", "0000020000000001")), x509.ExtendedKeyUsage).value
+    assert usage == x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+
+
 @pytest.mark.parametrize(
     ("role", "usages", "dns"),
     [
-        *((role, [ExtendedKeyUsageOID.CLIENT_AUTH], []) for role in ("access-point", "terminal", "operator", "switch")),
+        *((role, [ExtendedKeyUsageOID.CLIENT_AUTH], []) for role in ("access-point", "terminal", "operator")),
+        ("switch", [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH], []),
         (
             "controller",
             [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH],

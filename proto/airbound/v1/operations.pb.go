@@ -197,6 +197,59 @@ func (CapacitySource) EnumDescriptor() ([]byte, []int) {
 	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{2}
 }
 
+// SwitchBinding says who told which cell a switch is of.
+type SwitchBinding int32
+
+const (
+	SwitchBinding_SWITCH_BINDING_UNSPECIFIED   SwitchBinding = 0
+	SwitchBinding_SWITCH_BINDING_CONFIGURATION SwitchBinding = 1
+	SwitchBinding_SWITCH_BINDING_SWITCH        SwitchBinding = 2
+	SwitchBinding_SWITCH_BINDING_ACCESS_POINT  SwitchBinding = 3
+)
+
+// Enum value maps for SwitchBinding.
+var (
+	SwitchBinding_name = map[int32]string{
+		0: "SWITCH_BINDING_UNSPECIFIED",
+		1: "SWITCH_BINDING_CONFIGURATION",
+		2: "SWITCH_BINDING_SWITCH",
+		3: "SWITCH_BINDING_ACCESS_POINT",
+	}
+	SwitchBinding_value = map[string]int32{
+		"SWITCH_BINDING_UNSPECIFIED":   0,
+		"SWITCH_BINDING_CONFIGURATION": 1,
+		"SWITCH_BINDING_SWITCH":        2,
+		"SWITCH_BINDING_ACCESS_POINT":  3,
+	}
+)
+
+func (x SwitchBinding) Enum() *SwitchBinding {
+	p := new(SwitchBinding)
+	*p = x
+	return p
+}
+
+func (x SwitchBinding) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SwitchBinding) Descriptor() protoreflect.EnumDescriptor {
+	return file_airbound_v1_operations_proto_enumTypes[3].Descriptor()
+}
+
+func (SwitchBinding) Type() protoreflect.EnumType {
+	return &file_airbound_v1_operations_proto_enumTypes[3]
+}
+
+func (x SwitchBinding) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SwitchBinding.Descriptor instead.
+func (SwitchBinding) EnumDescriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{3}
+}
+
 type GetControllerRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -3046,11 +3099,675 @@ func (x *ExemptTerminalResponse) GetPreviouslyExempt() bool {
 	return false
 }
 
+type ListSwitchesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSwitchesRequest) Reset() {
+	*x = ListSwitchesRequest{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSwitchesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSwitchesRequest) ProtoMessage() {}
+
+func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSwitchesRequest.ProtoReflect.Descriptor instead.
+func (*ListSwitchesRequest) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{36}
+}
+
+type ListSwitchesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Switches      []*Switch              `protobuf:"bytes,1,rep,name=switches,proto3" json:"switches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSwitchesResponse) Reset() {
+	*x = ListSwitchesResponse{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSwitchesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSwitchesResponse) ProtoMessage() {}
+
+func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSwitchesResponse.ProtoReflect.Descriptor instead.
+func (*ListSwitchesResponse) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ListSwitchesResponse) GetSwitches() []*Switch {
+	if x != nil {
+		return x.Switches
+	}
+	return nil
+}
+
+type GetStationTrafficRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// MAC address.
+	Station       string `protobuf:"bytes,1,opt,name=station,proto3" json:"station,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStationTrafficRequest) Reset() {
+	*x = GetStationTrafficRequest{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStationTrafficRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStationTrafficRequest) ProtoMessage() {}
+
+func (x *GetStationTrafficRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStationTrafficRequest.ProtoReflect.Descriptor instead.
+func (*GetStationTrafficRequest) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *GetStationTrafficRequest) GetStation() string {
+	if x != nil {
+		return x.Station
+	}
+	return ""
+}
+
+type GetStationTrafficResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each switch that reports the station.
+	Stations      []*SwitchStation `protobuf:"bytes,1,rep,name=stations,proto3" json:"stations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStationTrafficResponse) Reset() {
+	*x = GetStationTrafficResponse{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStationTrafficResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStationTrafficResponse) ProtoMessage() {}
+
+func (x *GetStationTrafficResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStationTrafficResponse.ProtoReflect.Descriptor instead.
+func (*GetStationTrafficResponse) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *GetStationTrafficResponse) GetStations() []*SwitchStation {
+	if x != nil {
+		return x.Stations
+	}
+	return nil
+}
+
+// Switch is an OpenFlow switch of an access point, as `airbound openflow` reports it.
+type Switch struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 16 hexadecimal digits.
+	DatapathId string `protobuf:"bytes,1,opt,name=datapath_id,json=datapathId,proto3" json:"datapath_id,omitempty"`
+	// Name in the certificate of the process that reports it.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Where its OpenFlow connection comes from.
+	Peer         string `protobuf:"bytes,3,opt,name=peer,proto3" json:"peer,omitempty"`
+	Description  string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
+	AgentVersion string `protobuf:"bytes,5,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
+	// The cell; empty if nobody says which.
+	Bssid       string        `protobuf:"bytes,6,opt,name=bssid,proto3" json:"bssid,omitempty"`
+	BoundBy     SwitchBinding `protobuf:"varint,7,opt,name=bound_by,json=boundBy,proto3,enum=airbound.v1.SwitchBinding" json:"bound_by,omitempty"`
+	ReportAgeMs uint64        `protobuf:"varint,8,opt,name=report_age_ms,json=reportAgeMs,proto3" json:"report_age_ms,omitempty"`
+	// By the switch: those that it counts, and those of them that send.
+	Stations      uint32 `protobuf:"varint,9,opt,name=stations,proto3" json:"stations,omitempty"`
+	ActiveSenders uint32 `protobuf:"varint,10,opt,name=active_senders,json=activeSenders,proto3" json:"active_senders,omitempty"`
+	// Active senders as the cell counts them.
+	CellActiveSenders uint32 `protobuf:"varint,11,opt,name=cell_active_senders,json=cellActiveSenders,proto3" json:"cell_active_senders,omitempty"`
+	// Whether the cell has that number from the switch, since its access point does not count.
+	CountsForCell bool   `protobuf:"varint,12,opt,name=counts_for_cell,json=countsForCell,proto3" json:"counts_for_cell,omitempty"`
+	UplinkBps     uint64 `protobuf:"varint,13,opt,name=uplink_bps,json=uplinkBps,proto3" json:"uplink_bps,omitempty"`
+	DownlinkBps   uint64 `protobuf:"varint,14,opt,name=downlink_bps,json=downlinkBps,proto3" json:"downlink_bps,omitempty"`
+	// The rules last sent, and those in force.
+	GenerationSent    uint64 `protobuf:"varint,15,opt,name=generation_sent,json=generationSent,proto3" json:"generation_sent,omitempty"`
+	GenerationInForce uint64 `protobuf:"varint,16,opt,name=generation_in_force,json=generationInForce,proto3" json:"generation_in_force,omitempty"`
+	LeaseRemainingMs  uint64 `protobuf:"varint,17,opt,name=lease_remaining_ms,json=leaseRemainingMs,proto3" json:"lease_remaining_ms,omitempty"`
+	// Why the rules were sent.
+	SentReason *Reason `protobuf:"bytes,18,opt,name=sent_reason,json=sentReason,proto3" json:"sent_reason,omitempty"`
+	// Why stations are only counted, or nothing is sent; absent if rules are applied.
+	Restriction *Reason `protobuf:"bytes,19,opt,name=restriction,proto3" json:"restriction,omitempty"`
+	// Stations whose rate is limited.
+	LimitedStations       uint32 `protobuf:"varint,20,opt,name=limited_stations,json=limitedStations,proto3" json:"limited_stations,omitempty"`
+	Flows                 uint32 `protobuf:"varint,21,opt,name=flows,proto3" json:"flows,omitempty"`
+	Meters                uint32 `protobuf:"varint,22,opt,name=meters,proto3" json:"meters,omitempty"`
+	MetersMax             uint32 `protobuf:"varint,23,opt,name=meters_max,json=metersMax,proto3" json:"meters_max,omitempty"`
+	PacketInsTotal        uint64 `protobuf:"varint,24,opt,name=packet_ins_total,json=packetInsTotal,proto3" json:"packet_ins_total,omitempty"`
+	PacketInsDroppedTotal uint64 `protobuf:"varint,25,opt,name=packet_ins_dropped_total,json=packetInsDroppedTotal,proto3" json:"packet_ins_dropped_total,omitempty"`
+	MalformedTotal        uint64 `protobuf:"varint,26,opt,name=malformed_total,json=malformedTotal,proto3" json:"malformed_total,omitempty"`
+	ErrorsTotal           uint64 `protobuf:"varint,27,opt,name=errors_total,json=errorsTotal,proto3" json:"errors_total,omitempty"`
+	// Reports, or parts of them, refused by the controller; commands refused by the process.
+	RefusedTotal         uint64 `protobuf:"varint,28,opt,name=refused_total,json=refusedTotal,proto3" json:"refused_total,omitempty"`
+	CommandsRefusedTotal uint64 `protobuf:"varint,29,opt,name=commands_refused_total,json=commandsRefusedTotal,proto3" json:"commands_refused_total,omitempty"`
+	MeterDroppedBytes    uint64 `protobuf:"varint,30,opt,name=meter_dropped_bytes,json=meterDroppedBytes,proto3" json:"meter_dropped_bytes,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
+}
+
+func (x *Switch) Reset() {
+	*x = Switch{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Switch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Switch) ProtoMessage() {}
+
+func (x *Switch) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Switch.ProtoReflect.Descriptor instead.
+func (*Switch) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *Switch) GetDatapathId() string {
+	if x != nil {
+		return x.DatapathId
+	}
+	return ""
+}
+
+func (x *Switch) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Switch) GetPeer() string {
+	if x != nil {
+		return x.Peer
+	}
+	return ""
+}
+
+func (x *Switch) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *Switch) GetAgentVersion() string {
+	if x != nil {
+		return x.AgentVersion
+	}
+	return ""
+}
+
+func (x *Switch) GetBssid() string {
+	if x != nil {
+		return x.Bssid
+	}
+	return ""
+}
+
+func (x *Switch) GetBoundBy() SwitchBinding {
+	if x != nil {
+		return x.BoundBy
+	}
+	return SwitchBinding_SWITCH_BINDING_UNSPECIFIED
+}
+
+func (x *Switch) GetReportAgeMs() uint64 {
+	if x != nil {
+		return x.ReportAgeMs
+	}
+	return 0
+}
+
+func (x *Switch) GetStations() uint32 {
+	if x != nil {
+		return x.Stations
+	}
+	return 0
+}
+
+func (x *Switch) GetActiveSenders() uint32 {
+	if x != nil {
+		return x.ActiveSenders
+	}
+	return 0
+}
+
+func (x *Switch) GetCellActiveSenders() uint32 {
+	if x != nil {
+		return x.CellActiveSenders
+	}
+	return 0
+}
+
+func (x *Switch) GetCountsForCell() bool {
+	if x != nil {
+		return x.CountsForCell
+	}
+	return false
+}
+
+func (x *Switch) GetUplinkBps() uint64 {
+	if x != nil {
+		return x.UplinkBps
+	}
+	return 0
+}
+
+func (x *Switch) GetDownlinkBps() uint64 {
+	if x != nil {
+		return x.DownlinkBps
+	}
+	return 0
+}
+
+func (x *Switch) GetGenerationSent() uint64 {
+	if x != nil {
+		return x.GenerationSent
+	}
+	return 0
+}
+
+func (x *Switch) GetGenerationInForce() uint64 {
+	if x != nil {
+		return x.GenerationInForce
+	}
+	return 0
+}
+
+func (x *Switch) GetLeaseRemainingMs() uint64 {
+	if x != nil {
+		return x.LeaseRemainingMs
+	}
+	return 0
+}
+
+func (x *Switch) GetSentReason() *Reason {
+	if x != nil {
+		return x.SentReason
+	}
+	return nil
+}
+
+func (x *Switch) GetRestriction() *Reason {
+	if x != nil {
+		return x.Restriction
+	}
+	return nil
+}
+
+func (x *Switch) GetLimitedStations() uint32 {
+	if x != nil {
+		return x.LimitedStations
+	}
+	return 0
+}
+
+func (x *Switch) GetFlows() uint32 {
+	if x != nil {
+		return x.Flows
+	}
+	return 0
+}
+
+func (x *Switch) GetMeters() uint32 {
+	if x != nil {
+		return x.Meters
+	}
+	return 0
+}
+
+func (x *Switch) GetMetersMax() uint32 {
+	if x != nil {
+		return x.MetersMax
+	}
+	return 0
+}
+
+func (x *Switch) GetPacketInsTotal() uint64 {
+	if x != nil {
+		return x.PacketInsTotal
+	}
+	return 0
+}
+
+func (x *Switch) GetPacketInsDroppedTotal() uint64 {
+	if x != nil {
+		return x.PacketInsDroppedTotal
+	}
+	return 0
+}
+
+func (x *Switch) GetMalformedTotal() uint64 {
+	if x != nil {
+		return x.MalformedTotal
+	}
+	return 0
+}
+
+func (x *Switch) GetErrorsTotal() uint64 {
+	if x != nil {
+		return x.ErrorsTotal
+	}
+	return 0
+}
+
+func (x *Switch) GetRefusedTotal() uint64 {
+	if x != nil {
+		return x.RefusedTotal
+	}
+	return 0
+}
+
+func (x *Switch) GetCommandsRefusedTotal() uint64 {
+	if x != nil {
+		return x.CommandsRefusedTotal
+	}
+	return 0
+}
+
+func (x *Switch) GetMeterDroppedBytes() uint64 {
+	if x != nil {
+		return x.MeterDroppedBytes
+	}
+	return 0
+}
+
+// SwitchStation is what a switch knows of a station.
+type SwitchStation struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	DatapathId  string                 `protobuf:"bytes,1,opt,name=datapath_id,json=datapathId,proto3" json:"datapath_id,omitempty"`
+	Bssid       string                 `protobuf:"bytes,2,opt,name=bssid,proto3" json:"bssid,omitempty"`
+	Mac         string                 `protobuf:"bytes,3,opt,name=mac,proto3" json:"mac,omitempty"`
+	Sending     bool                   `protobuf:"varint,4,opt,name=sending,proto3" json:"sending,omitempty"`
+	Receiving   bool                   `protobuf:"varint,5,opt,name=receiving,proto3" json:"receiving,omitempty"`
+	UplinkBps   uint64                 `protobuf:"varint,6,opt,name=uplink_bps,json=uplinkBps,proto3" json:"uplink_bps,omitempty"`
+	DownlinkBps uint64                 `protobuf:"varint,7,opt,name=downlink_bps,json=downlinkBps,proto3" json:"downlink_bps,omitempty"`
+	// What its meters let pass; 0: no limit.
+	UplinkLimitKbps   uint32 `protobuf:"varint,8,opt,name=uplink_limit_kbps,json=uplinkLimitKbps,proto3" json:"uplink_limit_kbps,omitempty"`
+	DownlinkLimitKbps uint32 `protobuf:"varint,9,opt,name=downlink_limit_kbps,json=downlinkLimitKbps,proto3" json:"downlink_limit_kbps,omitempty"`
+	// By rate, the greatest first.
+	Traffic       []*TrafficView `protobuf:"bytes,10,rep,name=traffic,proto3" json:"traffic,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SwitchStation) Reset() {
+	*x = SwitchStation{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SwitchStation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SwitchStation) ProtoMessage() {}
+
+func (x *SwitchStation) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SwitchStation.ProtoReflect.Descriptor instead.
+func (*SwitchStation) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *SwitchStation) GetDatapathId() string {
+	if x != nil {
+		return x.DatapathId
+	}
+	return ""
+}
+
+func (x *SwitchStation) GetBssid() string {
+	if x != nil {
+		return x.Bssid
+	}
+	return ""
+}
+
+func (x *SwitchStation) GetMac() string {
+	if x != nil {
+		return x.Mac
+	}
+	return ""
+}
+
+func (x *SwitchStation) GetSending() bool {
+	if x != nil {
+		return x.Sending
+	}
+	return false
+}
+
+func (x *SwitchStation) GetReceiving() bool {
+	if x != nil {
+		return x.Receiving
+	}
+	return false
+}
+
+func (x *SwitchStation) GetUplinkBps() uint64 {
+	if x != nil {
+		return x.UplinkBps
+	}
+	return 0
+}
+
+func (x *SwitchStation) GetDownlinkBps() uint64 {
+	if x != nil {
+		return x.DownlinkBps
+	}
+	return 0
+}
+
+func (x *SwitchStation) GetUplinkLimitKbps() uint32 {
+	if x != nil {
+		return x.UplinkLimitKbps
+	}
+	return 0
+}
+
+func (x *SwitchStation) GetDownlinkLimitKbps() uint32 {
+	if x != nil {
+		return x.DownlinkLimitKbps
+	}
+	return 0
+}
+
+func (x *SwitchStation) GetTraffic() []*TrafficView {
+	if x != nil {
+		return x.Traffic
+	}
+	return nil
+}
+
+// TrafficView is what a station exchanges with one address by one protocol.
+type TrafficView struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty: everything that is not counted by its address.
+	Address       string          `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	Protocol      TrafficProtocol `protobuf:"varint,2,opt,name=protocol,proto3,enum=airbound.v1.TrafficProtocol" json:"protocol,omitempty"`
+	UplinkBps     uint64          `protobuf:"varint,3,opt,name=uplink_bps,json=uplinkBps,proto3" json:"uplink_bps,omitempty"`
+	DownlinkBps   uint64          `protobuf:"varint,4,opt,name=downlink_bps,json=downlinkBps,proto3" json:"downlink_bps,omitempty"`
+	UplinkBytes   uint64          `protobuf:"varint,5,opt,name=uplink_bytes,json=uplinkBytes,proto3" json:"uplink_bytes,omitempty"`
+	DownlinkBytes uint64          `protobuf:"varint,6,opt,name=downlink_bytes,json=downlinkBytes,proto3" json:"downlink_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TrafficView) Reset() {
+	*x = TrafficView{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TrafficView) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TrafficView) ProtoMessage() {}
+
+func (x *TrafficView) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TrafficView.ProtoReflect.Descriptor instead.
+func (*TrafficView) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *TrafficView) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *TrafficView) GetProtocol() TrafficProtocol {
+	if x != nil {
+		return x.Protocol
+	}
+	return TrafficProtocol_TRAFFIC_PROTOCOL_UNSPECIFIED
+}
+
+func (x *TrafficView) GetUplinkBps() uint64 {
+	if x != nil {
+		return x.UplinkBps
+	}
+	return 0
+}
+
+func (x *TrafficView) GetDownlinkBps() uint64 {
+	if x != nil {
+		return x.DownlinkBps
+	}
+	return 0
+}
+
+func (x *TrafficView) GetUplinkBytes() uint64 {
+	if x != nil {
+		return x.UplinkBytes
+	}
+	return 0
+}
+
+func (x *TrafficView) GetDownlinkBytes() uint64 {
+	if x != nil {
+		return x.DownlinkBytes
+	}
+	return 0
+}
+
 var File_airbound_v1_operations_proto protoreflect.FileDescriptor
 
 const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\n" +
-	"\x1cairbound/v1/operations.proto\x12\vairbound.v1\x1a\x1eairbound/v1/access_point.proto\x1a\x18airbound/v1/reason.proto\x1a\x1aairbound/v1/terminal.proto\"\x16\n" +
+	"\x1cairbound/v1/operations.proto\x12\vairbound.v1\x1a\x1eairbound/v1/access_point.proto\x1a\x18airbound/v1/reason.proto\x1a\x18airbound/v1/switch.proto\x1a\x1aairbound/v1/terminal.proto\"\x16\n" +
 	"\x14GetControllerRequest\"\xee\x01\n" +
 	"\x15GetControllerResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12%\n" +
@@ -3289,7 +4006,72 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06exempt\x18\x02 \x01(\bR\x06exempt\"E\n" +
 	"\x16ExemptTerminalResponse\x12+\n" +
-	"\x11previously_exempt\x18\x01 \x01(\bR\x10previouslyExempt*@\n" +
+	"\x11previously_exempt\x18\x01 \x01(\bR\x10previouslyExempt\"\x15\n" +
+	"\x13ListSwitchesRequest\"G\n" +
+	"\x14ListSwitchesResponse\x12/\n" +
+	"\bswitches\x18\x01 \x03(\v2\x13.airbound.v1.SwitchR\bswitches\"4\n" +
+	"\x18GetStationTrafficRequest\x12\x18\n" +
+	"\astation\x18\x01 \x01(\tR\astation\"S\n" +
+	"\x19GetStationTrafficResponse\x126\n" +
+	"\bstations\x18\x01 \x03(\v2\x1a.airbound.v1.SwitchStationR\bstations\"\x8c\t\n" +
+	"\x06Switch\x12\x1f\n" +
+	"\vdatapath_id\x18\x01 \x01(\tR\n" +
+	"datapathId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04peer\x18\x03 \x01(\tR\x04peer\x12 \n" +
+	"\vdescription\x18\x04 \x01(\tR\vdescription\x12#\n" +
+	"\ragent_version\x18\x05 \x01(\tR\fagentVersion\x12\x14\n" +
+	"\x05bssid\x18\x06 \x01(\tR\x05bssid\x125\n" +
+	"\bbound_by\x18\a \x01(\x0e2\x1a.airbound.v1.SwitchBindingR\aboundBy\x12\"\n" +
+	"\rreport_age_ms\x18\b \x01(\x04R\vreportAgeMs\x12\x1a\n" +
+	"\bstations\x18\t \x01(\rR\bstations\x12%\n" +
+	"\x0eactive_senders\x18\n" +
+	" \x01(\rR\ractiveSenders\x12.\n" +
+	"\x13cell_active_senders\x18\v \x01(\rR\x11cellActiveSenders\x12&\n" +
+	"\x0fcounts_for_cell\x18\f \x01(\bR\rcountsForCell\x12\x1d\n" +
+	"\n" +
+	"uplink_bps\x18\r \x01(\x04R\tuplinkBps\x12!\n" +
+	"\fdownlink_bps\x18\x0e \x01(\x04R\vdownlinkBps\x12'\n" +
+	"\x0fgeneration_sent\x18\x0f \x01(\x04R\x0egenerationSent\x12.\n" +
+	"\x13generation_in_force\x18\x10 \x01(\x04R\x11generationInForce\x12,\n" +
+	"\x12lease_remaining_ms\x18\x11 \x01(\x04R\x10leaseRemainingMs\x124\n" +
+	"\vsent_reason\x18\x12 \x01(\v2\x13.airbound.v1.ReasonR\n" +
+	"sentReason\x125\n" +
+	"\vrestriction\x18\x13 \x01(\v2\x13.airbound.v1.ReasonR\vrestriction\x12)\n" +
+	"\x10limited_stations\x18\x14 \x01(\rR\x0flimitedStations\x12\x14\n" +
+	"\x05flows\x18\x15 \x01(\rR\x05flows\x12\x16\n" +
+	"\x06meters\x18\x16 \x01(\rR\x06meters\x12\x1d\n" +
+	"\n" +
+	"meters_max\x18\x17 \x01(\rR\tmetersMax\x12(\n" +
+	"\x10packet_ins_total\x18\x18 \x01(\x04R\x0epacketInsTotal\x127\n" +
+	"\x18packet_ins_dropped_total\x18\x19 \x01(\x04R\x15packetInsDroppedTotal\x12'\n" +
+	"\x0fmalformed_total\x18\x1a \x01(\x04R\x0emalformedTotal\x12!\n" +
+	"\ferrors_total\x18\x1b \x01(\x04R\verrorsTotal\x12#\n" +
+	"\rrefused_total\x18\x1c \x01(\x04R\frefusedTotal\x124\n" +
+	"\x16commands_refused_total\x18\x1d \x01(\x04R\x14commandsRefusedTotal\x12.\n" +
+	"\x13meter_dropped_bytes\x18\x1e \x01(\x04R\x11meterDroppedBytes\"\xe2\x02\n" +
+	"\rSwitchStation\x12\x1f\n" +
+	"\vdatapath_id\x18\x01 \x01(\tR\n" +
+	"datapathId\x12\x14\n" +
+	"\x05bssid\x18\x02 \x01(\tR\x05bssid\x12\x10\n" +
+	"\x03mac\x18\x03 \x01(\tR\x03mac\x12\x18\n" +
+	"\asending\x18\x04 \x01(\bR\asending\x12\x1c\n" +
+	"\treceiving\x18\x05 \x01(\bR\treceiving\x12\x1d\n" +
+	"\n" +
+	"uplink_bps\x18\x06 \x01(\x04R\tuplinkBps\x12!\n" +
+	"\fdownlink_bps\x18\a \x01(\x04R\vdownlinkBps\x12*\n" +
+	"\x11uplink_limit_kbps\x18\b \x01(\rR\x0fuplinkLimitKbps\x12.\n" +
+	"\x13downlink_limit_kbps\x18\t \x01(\rR\x11downlinkLimitKbps\x122\n" +
+	"\atraffic\x18\n" +
+	" \x03(\v2\x18.airbound.v1.TrafficViewR\atraffic\"\xed\x01\n" +
+	"\vTrafficView\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\x128\n" +
+	"\bprotocol\x18\x02 \x01(\x0e2\x1c.airbound.v1.TrafficProtocolR\bprotocol\x12\x1d\n" +
+	"\n" +
+	"uplink_bps\x18\x03 \x01(\x04R\tuplinkBps\x12!\n" +
+	"\fdownlink_bps\x18\x04 \x01(\x04R\vdownlinkBps\x12!\n" +
+	"\fuplink_bytes\x18\x05 \x01(\x04R\vuplinkBytes\x12%\n" +
+	"\x0edownlink_bytes\x18\x06 \x01(\x04R\rdownlinkBytes*@\n" +
 	"\x04Mode\x12\x14\n" +
 	"\x10MODE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fMODE_OBSERVE\x10\x01\x12\x10\n" +
@@ -3306,7 +4088,12 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x17CAPACITY_SOURCE_DEFAULT\x10\x01\x12\x1b\n" +
 	"\x17CAPACITY_SOURCE_BITRATE\x10\x02\x12\x1d\n" +
 	"\x19CAPACITY_SOURCE_BUSY_TIME\x10\x03\x12\x1e\n" +
-	"\x1aCAPACITY_SOURCE_THROUGHPUT\x10\x042\xc6\a\n" +
+	"\x1aCAPACITY_SOURCE_THROUGHPUT\x10\x04*\x8d\x01\n" +
+	"\rSwitchBinding\x12\x1e\n" +
+	"\x1aSWITCH_BINDING_UNSPECIFIED\x10\x00\x12 \n" +
+	"\x1cSWITCH_BINDING_CONFIGURATION\x10\x01\x12\x19\n" +
+	"\x15SWITCH_BINDING_SWITCH\x10\x02\x12\x1f\n" +
+	"\x1bSWITCH_BINDING_ACCESS_POINT\x10\x032\x81\t\n" +
 	"\x11OperationsService\x12V\n" +
 	"\rGetController\x12!.airbound.v1.GetControllerRequest\x1a\".airbound.v1.GetControllerResponse\x12_\n" +
 	"\x10GetConfiguration\x12$.airbound.v1.GetConfigurationRequest\x1a%.airbound.v1.GetConfigurationResponse\x12L\n" +
@@ -3317,7 +4104,9 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\rListTerminals\x12!.airbound.v1.ListTerminalsRequest\x1a\".airbound.v1.ListTerminalsResponse0\x01\x12P\n" +
 	"\vExplainCell\x12\x1f.airbound.v1.ExplainCellRequest\x1a .airbound.v1.ExplainCellResponse\x12Y\n" +
 	"\x0eExplainStation\x12\".airbound.v1.ExplainStationRequest\x1a#.airbound.v1.ExplainStationResponse\x12\\\n" +
-	"\x0fExplainTerminal\x12#.airbound.v1.ExplainTerminalRequest\x1a$.airbound.v1.ExplainTerminalResponse\x12D\n" +
+	"\x0fExplainTerminal\x12#.airbound.v1.ExplainTerminalRequest\x1a$.airbound.v1.ExplainTerminalResponse\x12U\n" +
+	"\fListSwitches\x12 .airbound.v1.ListSwitchesRequest\x1a!.airbound.v1.ListSwitchesResponse0\x01\x12b\n" +
+	"\x11GetStationTraffic\x12%.airbound.v1.GetStationTrafficRequest\x1a&.airbound.v1.GetStationTrafficResponse\x12D\n" +
 	"\aSetMode\x12\x1b.airbound.v1.SetModeRequest\x1a\x1c.airbound.v1.SetModeResponse\x12Y\n" +
 	"\x0eExemptTerminal\x12\".airbound.v1.ExemptTerminalRequest\x1a#.airbound.v1.ExemptTerminalResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
@@ -3333,131 +4122,151 @@ func file_airbound_v1_operations_proto_rawDescGZIP() []byte {
 	return file_airbound_v1_operations_proto_rawDescData
 }
 
-var file_airbound_v1_operations_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_airbound_v1_operations_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_airbound_v1_operations_proto_goTypes = []any{
-	(Mode)(0),                        // 0: airbound.v1.Mode
-	(ConfigurationSource)(0),         // 1: airbound.v1.ConfigurationSource
-	(CapacitySource)(0),              // 2: airbound.v1.CapacitySource
-	(*GetControllerRequest)(nil),     // 3: airbound.v1.GetControllerRequest
-	(*GetControllerResponse)(nil),    // 4: airbound.v1.GetControllerResponse
-	(*GetConfigurationRequest)(nil),  // 5: airbound.v1.GetConfigurationRequest
-	(*GetConfigurationResponse)(nil), // 6: airbound.v1.GetConfigurationResponse
-	(*ConfigurationValue)(nil),       // 7: airbound.v1.ConfigurationValue
-	(*OperatorChoice)(nil),           // 8: airbound.v1.OperatorChoice
-	(*Counter)(nil),                  // 9: airbound.v1.Counter
-	(*Cell)(nil),                     // 10: airbound.v1.Cell
-	(*CellOverride)(nil),             // 11: airbound.v1.CellOverride
-	(*CellEdca)(nil),                 // 12: airbound.v1.CellEdca
-	(*CellWindows)(nil),              // 13: airbound.v1.CellWindows
-	(*WindowLimitSent)(nil),          // 14: airbound.v1.WindowLimitSent
-	(*Terminal)(nil),                 // 15: airbound.v1.Terminal
-	(*BoundSent)(nil),                // 16: airbound.v1.BoundSent
-	(*Decision)(nil),                 // 17: airbound.v1.Decision
-	(*ListCellsRequest)(nil),         // 18: airbound.v1.ListCellsRequest
-	(*ListCellsResponse)(nil),        // 19: airbound.v1.ListCellsResponse
-	(*WatchCellsRequest)(nil),        // 20: airbound.v1.WatchCellsRequest
-	(*WatchCellsResponse)(nil),       // 21: airbound.v1.WatchCellsResponse
-	(*ListStationsRequest)(nil),      // 22: airbound.v1.ListStationsRequest
-	(*ListStationsResponse)(nil),     // 23: airbound.v1.ListStationsResponse
-	(*StationView)(nil),              // 24: airbound.v1.StationView
-	(*StationDestinationView)(nil),   // 25: airbound.v1.StationDestinationView
-	(*ListTerminalsRequest)(nil),     // 26: airbound.v1.ListTerminalsRequest
-	(*ListTerminalsResponse)(nil),    // 27: airbound.v1.ListTerminalsResponse
-	(*ExplainCellRequest)(nil),       // 28: airbound.v1.ExplainCellRequest
-	(*ExplainCellResponse)(nil),      // 29: airbound.v1.ExplainCellResponse
-	(*ExplainStationRequest)(nil),    // 30: airbound.v1.ExplainStationRequest
-	(*ExplainStationResponse)(nil),   // 31: airbound.v1.ExplainStationResponse
-	(*ExplainTerminalRequest)(nil),   // 32: airbound.v1.ExplainTerminalRequest
-	(*ExplainTerminalResponse)(nil),  // 33: airbound.v1.ExplainTerminalResponse
-	(*DestinationView)(nil),          // 34: airbound.v1.DestinationView
-	(*SetModeRequest)(nil),           // 35: airbound.v1.SetModeRequest
-	(*SetModeResponse)(nil),          // 36: airbound.v1.SetModeResponse
-	(*ExemptTerminalRequest)(nil),    // 37: airbound.v1.ExemptTerminalRequest
-	(*ExemptTerminalResponse)(nil),   // 38: airbound.v1.ExemptTerminalResponse
-	(ReasonCode)(0),                  // 39: airbound.v1.ReasonCode
-	(Band)(0),                        // 40: airbound.v1.Band
-	(*EdcaState)(nil),                // 41: airbound.v1.EdcaState
-	(*Edca)(nil),                     // 42: airbound.v1.Edca
-	(*Reason)(nil),                   // 43: airbound.v1.Reason
-	(*WindowState)(nil),              // 44: airbound.v1.WindowState
-	(AirtimeSource)(0),               // 45: airbound.v1.AirtimeSource
-	(TerminalReportTrigger)(0),       // 46: airbound.v1.TerminalReportTrigger
-	(*EventCounts)(nil),              // 47: airbound.v1.EventCounts
+	(Mode)(0),                         // 0: airbound.v1.Mode
+	(ConfigurationSource)(0),          // 1: airbound.v1.ConfigurationSource
+	(CapacitySource)(0),               // 2: airbound.v1.CapacitySource
+	(SwitchBinding)(0),                // 3: airbound.v1.SwitchBinding
+	(*GetControllerRequest)(nil),      // 4: airbound.v1.GetControllerRequest
+	(*GetControllerResponse)(nil),     // 5: airbound.v1.GetControllerResponse
+	(*GetConfigurationRequest)(nil),   // 6: airbound.v1.GetConfigurationRequest
+	(*GetConfigurationResponse)(nil),  // 7: airbound.v1.GetConfigurationResponse
+	(*ConfigurationValue)(nil),        // 8: airbound.v1.ConfigurationValue
+	(*OperatorChoice)(nil),            // 9: airbound.v1.OperatorChoice
+	(*Counter)(nil),                   // 10: airbound.v1.Counter
+	(*Cell)(nil),                      // 11: airbound.v1.Cell
+	(*CellOverride)(nil),              // 12: airbound.v1.CellOverride
+	(*CellEdca)(nil),                  // 13: airbound.v1.CellEdca
+	(*CellWindows)(nil),               // 14: airbound.v1.CellWindows
+	(*WindowLimitSent)(nil),           // 15: airbound.v1.WindowLimitSent
+	(*Terminal)(nil),                  // 16: airbound.v1.Terminal
+	(*BoundSent)(nil),                 // 17: airbound.v1.BoundSent
+	(*Decision)(nil),                  // 18: airbound.v1.Decision
+	(*ListCellsRequest)(nil),          // 19: airbound.v1.ListCellsRequest
+	(*ListCellsResponse)(nil),         // 20: airbound.v1.ListCellsResponse
+	(*WatchCellsRequest)(nil),         // 21: airbound.v1.WatchCellsRequest
+	(*WatchCellsResponse)(nil),        // 22: airbound.v1.WatchCellsResponse
+	(*ListStationsRequest)(nil),       // 23: airbound.v1.ListStationsRequest
+	(*ListStationsResponse)(nil),      // 24: airbound.v1.ListStationsResponse
+	(*StationView)(nil),               // 25: airbound.v1.StationView
+	(*StationDestinationView)(nil),    // 26: airbound.v1.StationDestinationView
+	(*ListTerminalsRequest)(nil),      // 27: airbound.v1.ListTerminalsRequest
+	(*ListTerminalsResponse)(nil),     // 28: airbound.v1.ListTerminalsResponse
+	(*ExplainCellRequest)(nil),        // 29: airbound.v1.ExplainCellRequest
+	(*ExplainCellResponse)(nil),       // 30: airbound.v1.ExplainCellResponse
+	(*ExplainStationRequest)(nil),     // 31: airbound.v1.ExplainStationRequest
+	(*ExplainStationResponse)(nil),    // 32: airbound.v1.ExplainStationResponse
+	(*ExplainTerminalRequest)(nil),    // 33: airbound.v1.ExplainTerminalRequest
+	(*ExplainTerminalResponse)(nil),   // 34: airbound.v1.ExplainTerminalResponse
+	(*DestinationView)(nil),           // 35: airbound.v1.DestinationView
+	(*SetModeRequest)(nil),            // 36: airbound.v1.SetModeRequest
+	(*SetModeResponse)(nil),           // 37: airbound.v1.SetModeResponse
+	(*ExemptTerminalRequest)(nil),     // 38: airbound.v1.ExemptTerminalRequest
+	(*ExemptTerminalResponse)(nil),    // 39: airbound.v1.ExemptTerminalResponse
+	(*ListSwitchesRequest)(nil),       // 40: airbound.v1.ListSwitchesRequest
+	(*ListSwitchesResponse)(nil),      // 41: airbound.v1.ListSwitchesResponse
+	(*GetStationTrafficRequest)(nil),  // 42: airbound.v1.GetStationTrafficRequest
+	(*GetStationTrafficResponse)(nil), // 43: airbound.v1.GetStationTrafficResponse
+	(*Switch)(nil),                    // 44: airbound.v1.Switch
+	(*SwitchStation)(nil),             // 45: airbound.v1.SwitchStation
+	(*TrafficView)(nil),               // 46: airbound.v1.TrafficView
+	(ReasonCode)(0),                   // 47: airbound.v1.ReasonCode
+	(Band)(0),                         // 48: airbound.v1.Band
+	(*EdcaState)(nil),                 // 49: airbound.v1.EdcaState
+	(*Edca)(nil),                      // 50: airbound.v1.Edca
+	(*Reason)(nil),                    // 51: airbound.v1.Reason
+	(*WindowState)(nil),               // 52: airbound.v1.WindowState
+	(AirtimeSource)(0),                // 53: airbound.v1.AirtimeSource
+	(TerminalReportTrigger)(0),        // 54: airbound.v1.TerminalReportTrigger
+	(*EventCounts)(nil),               // 55: airbound.v1.EventCounts
+	(TrafficProtocol)(0),              // 56: airbound.v1.TrafficProtocol
 }
 var file_airbound_v1_operations_proto_depIdxs = []int32{
 	0,  // 0: airbound.v1.GetControllerResponse.mode:type_name -> airbound.v1.Mode
-	9,  // 1: airbound.v1.GetControllerResponse.counters:type_name -> airbound.v1.Counter
-	7,  // 2: airbound.v1.GetConfigurationResponse.values:type_name -> airbound.v1.ConfigurationValue
-	8,  // 3: airbound.v1.GetConfigurationResponse.choices:type_name -> airbound.v1.OperatorChoice
+	10, // 1: airbound.v1.GetControllerResponse.counters:type_name -> airbound.v1.Counter
+	8,  // 2: airbound.v1.GetConfigurationResponse.values:type_name -> airbound.v1.ConfigurationValue
+	9,  // 3: airbound.v1.GetConfigurationResponse.choices:type_name -> airbound.v1.OperatorChoice
 	1,  // 4: airbound.v1.ConfigurationValue.source:type_name -> airbound.v1.ConfigurationSource
-	39, // 5: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
+	47, // 5: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
 	2,  // 6: airbound.v1.Cell.capacity_source:type_name -> airbound.v1.CapacitySource
-	12, // 7: airbound.v1.Cell.edca:type_name -> airbound.v1.CellEdca
+	13, // 7: airbound.v1.Cell.edca:type_name -> airbound.v1.CellEdca
 	0,  // 8: airbound.v1.Cell.mode:type_name -> airbound.v1.Mode
-	11, // 9: airbound.v1.Cell.override:type_name -> airbound.v1.CellOverride
-	40, // 10: airbound.v1.Cell.band:type_name -> airbound.v1.Band
-	13, // 11: airbound.v1.Cell.windows:type_name -> airbound.v1.CellWindows
-	41, // 12: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
-	42, // 13: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
-	42, // 14: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
-	43, // 15: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
-	43, // 16: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
-	44, // 17: airbound.v1.CellWindows.state:type_name -> airbound.v1.WindowState
-	14, // 18: airbound.v1.CellWindows.sent:type_name -> airbound.v1.WindowLimitSent
-	43, // 19: airbound.v1.CellWindows.reason:type_name -> airbound.v1.Reason
-	16, // 20: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
-	17, // 21: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
-	43, // 22: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
-	43, // 23: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
-	10, // 24: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
-	10, // 25: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
-	24, // 26: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
-	45, // 27: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
-	25, // 28: airbound.v1.StationView.destinations:type_name -> airbound.v1.StationDestinationView
-	43, // 29: airbound.v1.StationView.lack:type_name -> airbound.v1.Reason
-	17, // 30: airbound.v1.StationView.decisions:type_name -> airbound.v1.Decision
-	14, // 31: airbound.v1.StationView.limits:type_name -> airbound.v1.WindowLimitSent
-	43, // 32: airbound.v1.StationView.no_limit:type_name -> airbound.v1.Reason
-	15, // 33: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
-	10, // 34: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
-	24, // 35: airbound.v1.ExplainStationResponse.station:type_name -> airbound.v1.StationView
-	10, // 36: airbound.v1.ExplainStationResponse.cell:type_name -> airbound.v1.Cell
-	15, // 37: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
-	10, // 38: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
-	34, // 39: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
-	46, // 40: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
-	47, // 41: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
+	12, // 9: airbound.v1.Cell.override:type_name -> airbound.v1.CellOverride
+	48, // 10: airbound.v1.Cell.band:type_name -> airbound.v1.Band
+	14, // 11: airbound.v1.Cell.windows:type_name -> airbound.v1.CellWindows
+	49, // 12: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
+	50, // 13: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
+	50, // 14: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
+	51, // 15: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
+	51, // 16: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
+	52, // 17: airbound.v1.CellWindows.state:type_name -> airbound.v1.WindowState
+	15, // 18: airbound.v1.CellWindows.sent:type_name -> airbound.v1.WindowLimitSent
+	51, // 19: airbound.v1.CellWindows.reason:type_name -> airbound.v1.Reason
+	17, // 20: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
+	18, // 21: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
+	51, // 22: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
+	51, // 23: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
+	11, // 24: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
+	11, // 25: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
+	25, // 26: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
+	53, // 27: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
+	26, // 28: airbound.v1.StationView.destinations:type_name -> airbound.v1.StationDestinationView
+	51, // 29: airbound.v1.StationView.lack:type_name -> airbound.v1.Reason
+	18, // 30: airbound.v1.StationView.decisions:type_name -> airbound.v1.Decision
+	15, // 31: airbound.v1.StationView.limits:type_name -> airbound.v1.WindowLimitSent
+	51, // 32: airbound.v1.StationView.no_limit:type_name -> airbound.v1.Reason
+	16, // 33: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
+	11, // 34: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
+	25, // 35: airbound.v1.ExplainStationResponse.station:type_name -> airbound.v1.StationView
+	11, // 36: airbound.v1.ExplainStationResponse.cell:type_name -> airbound.v1.Cell
+	16, // 37: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
+	11, // 38: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
+	35, // 39: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
+	54, // 40: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
+	55, // 41: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
 	0,  // 42: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
 	0,  // 43: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
 	0,  // 44: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
-	3,  // 45: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
-	5,  // 46: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
-	18, // 47: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
-	20, // 48: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
-	22, // 49: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
-	26, // 50: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
-	28, // 51: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
-	30, // 52: airbound.v1.OperationsService.ExplainStation:input_type -> airbound.v1.ExplainStationRequest
-	32, // 53: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
-	35, // 54: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
-	37, // 55: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
-	4,  // 56: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
-	6,  // 57: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
-	19, // 58: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
-	21, // 59: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
-	23, // 60: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
-	27, // 61: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
-	29, // 62: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
-	31, // 63: airbound.v1.OperationsService.ExplainStation:output_type -> airbound.v1.ExplainStationResponse
-	33, // 64: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
-	36, // 65: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
-	38, // 66: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
-	56, // [56:67] is the sub-list for method output_type
-	45, // [45:56] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	44, // 45: airbound.v1.ListSwitchesResponse.switches:type_name -> airbound.v1.Switch
+	45, // 46: airbound.v1.GetStationTrafficResponse.stations:type_name -> airbound.v1.SwitchStation
+	3,  // 47: airbound.v1.Switch.bound_by:type_name -> airbound.v1.SwitchBinding
+	51, // 48: airbound.v1.Switch.sent_reason:type_name -> airbound.v1.Reason
+	51, // 49: airbound.v1.Switch.restriction:type_name -> airbound.v1.Reason
+	46, // 50: airbound.v1.SwitchStation.traffic:type_name -> airbound.v1.TrafficView
+	56, // 51: airbound.v1.TrafficView.protocol:type_name -> airbound.v1.TrafficProtocol
+	4,  // 52: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
+	6,  // 53: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
+	19, // 54: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
+	21, // 55: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
+	23, // 56: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
+	27, // 57: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
+	29, // 58: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
+	31, // 59: airbound.v1.OperationsService.ExplainStation:input_type -> airbound.v1.ExplainStationRequest
+	33, // 60: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
+	40, // 61: airbound.v1.OperationsService.ListSwitches:input_type -> airbound.v1.ListSwitchesRequest
+	42, // 62: airbound.v1.OperationsService.GetStationTraffic:input_type -> airbound.v1.GetStationTrafficRequest
+	36, // 63: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
+	38, // 64: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
+	5,  // 65: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
+	7,  // 66: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
+	20, // 67: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
+	22, // 68: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
+	24, // 69: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
+	28, // 70: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
+	30, // 71: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
+	32, // 72: airbound.v1.OperationsService.ExplainStation:output_type -> airbound.v1.ExplainStationResponse
+	34, // 73: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
+	41, // 74: airbound.v1.OperationsService.ListSwitches:output_type -> airbound.v1.ListSwitchesResponse
+	43, // 75: airbound.v1.OperationsService.GetStationTraffic:output_type -> airbound.v1.GetStationTrafficResponse
+	37, // 76: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
+	39, // 77: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
+	65, // [65:78] is the sub-list for method output_type
+	52, // [52:65] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_operations_proto_init() }
@@ -3467,6 +4276,7 @@ func file_airbound_v1_operations_proto_init() {
 	}
 	file_airbound_v1_access_point_proto_init()
 	file_airbound_v1_reason_proto_init()
+	file_airbound_v1_switch_proto_init()
 	file_airbound_v1_terminal_proto_init()
 	file_airbound_v1_operations_proto_msgTypes[7].OneofWrappers = []any{}
 	file_airbound_v1_operations_proto_msgTypes[9].OneofWrappers = []any{}
@@ -3476,8 +4286,8 @@ func file_airbound_v1_operations_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_operations_proto_rawDesc), len(file_airbound_v1_operations_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   36,
+			NumEnums:      4,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

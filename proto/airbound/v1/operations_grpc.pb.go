@@ -26,17 +26,19 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	OperationsService_GetController_FullMethodName    = "/airbound.v1.OperationsService/GetController"
-	OperationsService_GetConfiguration_FullMethodName = "/airbound.v1.OperationsService/GetConfiguration"
-	OperationsService_ListCells_FullMethodName        = "/airbound.v1.OperationsService/ListCells"
-	OperationsService_WatchCells_FullMethodName       = "/airbound.v1.OperationsService/WatchCells"
-	OperationsService_ListStations_FullMethodName     = "/airbound.v1.OperationsService/ListStations"
-	OperationsService_ListTerminals_FullMethodName    = "/airbound.v1.OperationsService/ListTerminals"
-	OperationsService_ExplainCell_FullMethodName      = "/airbound.v1.OperationsService/ExplainCell"
-	OperationsService_ExplainStation_FullMethodName   = "/airbound.v1.OperationsService/ExplainStation"
-	OperationsService_ExplainTerminal_FullMethodName  = "/airbound.v1.OperationsService/ExplainTerminal"
-	OperationsService_SetMode_FullMethodName          = "/airbound.v1.OperationsService/SetMode"
-	OperationsService_ExemptTerminal_FullMethodName   = "/airbound.v1.OperationsService/ExemptTerminal"
+	OperationsService_GetController_FullMethodName     = "/airbound.v1.OperationsService/GetController"
+	OperationsService_GetConfiguration_FullMethodName  = "/airbound.v1.OperationsService/GetConfiguration"
+	OperationsService_ListCells_FullMethodName         = "/airbound.v1.OperationsService/ListCells"
+	OperationsService_WatchCells_FullMethodName        = "/airbound.v1.OperationsService/WatchCells"
+	OperationsService_ListStations_FullMethodName      = "/airbound.v1.OperationsService/ListStations"
+	OperationsService_ListTerminals_FullMethodName     = "/airbound.v1.OperationsService/ListTerminals"
+	OperationsService_ExplainCell_FullMethodName       = "/airbound.v1.OperationsService/ExplainCell"
+	OperationsService_ExplainStation_FullMethodName    = "/airbound.v1.OperationsService/ExplainStation"
+	OperationsService_ExplainTerminal_FullMethodName   = "/airbound.v1.OperationsService/ExplainTerminal"
+	OperationsService_ListSwitches_FullMethodName      = "/airbound.v1.OperationsService/ListSwitches"
+	OperationsService_GetStationTraffic_FullMethodName = "/airbound.v1.OperationsService/GetStationTraffic"
+	OperationsService_SetMode_FullMethodName           = "/airbound.v1.OperationsService/SetMode"
+	OperationsService_ExemptTerminal_FullMethodName    = "/airbound.v1.OperationsService/ExemptTerminal"
 )
 
 // OperationsServiceClient is the client API for OperationsService service.
@@ -61,6 +63,10 @@ type OperationsServiceClient interface {
 	ExplainStation(ctx context.Context, in *ExplainStationRequest, opts ...grpc.CallOption) (*ExplainStationResponse, error)
 	// ExplainTerminal returns which bounds a terminal has, and what each follows from.
 	ExplainTerminal(ctx context.Context, in *ExplainTerminalRequest, opts ...grpc.CallOption) (*ExplainTerminalResponse, error)
+	// ListSwitches sends the OpenFlow switches in pages.
+	ListSwitches(ctx context.Context, in *ListSwitchesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListSwitchesResponse], error)
+	// GetStationTraffic returns what a station sends and receives by the switch of its cell.
+	GetStationTraffic(ctx context.Context, in *GetStationTrafficRequest, opts ...grpc.CallOption) (*GetStationTrafficResponse, error)
 	// SetMode switches the whole controller, or one cell, between observing and controlling.
 	SetMode(ctx context.Context, in *SetModeRequest, opts ...grpc.CallOption) (*SetModeResponse, error)
 	// ExemptTerminal exempts terminals of a name, a cell with all of its terminals, or a station without an agent from
@@ -193,6 +199,35 @@ func (c *operationsServiceClient) ExplainTerminal(ctx context.Context, in *Expla
 	return out, nil
 }
 
+func (c *operationsServiceClient) ListSwitches(ctx context.Context, in *ListSwitchesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListSwitchesResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &OperationsService_ServiceDesc.Streams[3], OperationsService_ListSwitches_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ListSwitchesRequest, ListSwitchesResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperationsService_ListSwitchesClient = grpc.ServerStreamingClient[ListSwitchesResponse]
+
+func (c *operationsServiceClient) GetStationTraffic(ctx context.Context, in *GetStationTrafficRequest, opts ...grpc.CallOption) (*GetStationTrafficResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetStationTrafficResponse)
+	err := c.cc.Invoke(ctx, OperationsService_GetStationTraffic_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operationsServiceClient) SetMode(ctx context.Context, in *SetModeRequest, opts ...grpc.CallOption) (*SetModeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SetModeResponse)
@@ -235,6 +270,10 @@ type OperationsServiceServer interface {
 	ExplainStation(context.Context, *ExplainStationRequest) (*ExplainStationResponse, error)
 	// ExplainTerminal returns which bounds a terminal has, and what each follows from.
 	ExplainTerminal(context.Context, *ExplainTerminalRequest) (*ExplainTerminalResponse, error)
+	// ListSwitches sends the OpenFlow switches in pages.
+	ListSwitches(*ListSwitchesRequest, grpc.ServerStreamingServer[ListSwitchesResponse]) error
+	// GetStationTraffic returns what a station sends and receives by the switch of its cell.
+	GetStationTraffic(context.Context, *GetStationTrafficRequest) (*GetStationTrafficResponse, error)
 	// SetMode switches the whole controller, or one cell, between observing and controlling.
 	SetMode(context.Context, *SetModeRequest) (*SetModeResponse, error)
 	// ExemptTerminal exempts terminals of a name, a cell with all of its terminals, or a station without an agent from
@@ -276,6 +315,12 @@ func (UnimplementedOperationsServiceServer) ExplainStation(context.Context, *Exp
 }
 func (UnimplementedOperationsServiceServer) ExplainTerminal(context.Context, *ExplainTerminalRequest) (*ExplainTerminalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExplainTerminal not implemented")
+}
+func (UnimplementedOperationsServiceServer) ListSwitches(*ListSwitchesRequest, grpc.ServerStreamingServer[ListSwitchesResponse]) error {
+	return status.Error(codes.Unimplemented, "method ListSwitches not implemented")
+}
+func (UnimplementedOperationsServiceServer) GetStationTraffic(context.Context, *GetStationTrafficRequest) (*GetStationTrafficResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetStationTraffic not implemented")
 }
 func (UnimplementedOperationsServiceServer) SetMode(context.Context, *SetModeRequest) (*SetModeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetMode not implemented")
@@ -445,6 +490,35 @@ func _OperationsService_ExplainTerminal_Handler(srv interface{}, ctx context.Con
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperationsService_ListSwitches_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ListSwitchesRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(OperationsServiceServer).ListSwitches(m, &grpc.GenericServerStream[ListSwitchesRequest, ListSwitchesResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperationsService_ListSwitchesServer = grpc.ServerStreamingServer[ListSwitchesResponse]
+
+func _OperationsService_GetStationTraffic_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetStationTrafficRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).GetStationTraffic(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_GetStationTraffic_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).GetStationTraffic(ctx, req.(*GetStationTrafficRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OperationsService_SetMode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SetModeRequest)
 	if err := dec(in); err != nil {
@@ -513,6 +587,10 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _OperationsService_ExplainTerminal_Handler,
 		},
 		{
+			MethodName: "GetStationTraffic",
+			Handler:    _OperationsService_GetStationTraffic_Handler,
+		},
+		{
 			MethodName: "SetMode",
 			Handler:    _OperationsService_SetMode_Handler,
 		},
@@ -535,6 +613,11 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "ListTerminals",
 			Handler:       _OperationsService_ListTerminals_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ListSwitches",
+			Handler:       _OperationsService_ListSwitches_Handler,
 			ServerStreams: true,
 		},
 	},

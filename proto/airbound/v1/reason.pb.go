@@ -177,6 +177,20 @@ const (
 	ReasonCode_REASON_CODE_CANNOT_SIGN ReasonCode = 123
 	// The token is for another role than the device's; it was not used. subject: the token's role.
 	ReasonCode_REASON_CODE_TOKEN_OF_ANOTHER_ROLE ReasonCode = 124
+	// A switch speaks another version of OpenFlow. after: the number that it names; limit: the one that is needed.
+	ReasonCode_REASON_CODE_SWITCH_VERSION ReasonCode = 140
+	// A switch names a datapath that is not its certificate's. subject: the datapath.
+	ReasonCode_REASON_CODE_SWITCH_NOT_ITS_OWN ReasonCode = 141
+	// The datapath is connected already, by another peer. subject: that peer.
+	ReasonCode_REASON_CODE_SWITCH_CLAIMED ReasonCode = 142
+	// The switch is of no cell that the controller knows. subject: the cell, if one is named.
+	ReasonCode_REASON_CODE_SWITCH_UNBOUND ReasonCode = 143
+	// Another switch is of the same cell. subject: that switch.
+	ReasonCode_REASON_CODE_SWITCH_SURPLUS ReasonCode = 144
+	// The stations of the switch's cell, or what is to be done for them, changed. after: stations.
+	ReasonCode_REASON_CODE_SWITCH_STATIONS ReasonCode = 145
+	// A station has no agent that bounds it: its rate is limited at the switch. after: kb/s.
+	ReasonCode_REASON_CODE_METERED ReasonCode = 146
 )
 
 // Enum value maps for ReasonCode.
@@ -255,6 +269,13 @@ var (
 		122: "REASON_CODE_TOO_MANY_ENROLLMENTS",
 		123: "REASON_CODE_CANNOT_SIGN",
 		124: "REASON_CODE_TOKEN_OF_ANOTHER_ROLE",
+		140: "REASON_CODE_SWITCH_VERSION",
+		141: "REASON_CODE_SWITCH_NOT_ITS_OWN",
+		142: "REASON_CODE_SWITCH_CLAIMED",
+		143: "REASON_CODE_SWITCH_UNBOUND",
+		144: "REASON_CODE_SWITCH_SURPLUS",
+		145: "REASON_CODE_SWITCH_STATIONS",
+		146: "REASON_CODE_METERED",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":           0,
@@ -330,6 +351,13 @@ var (
 		"REASON_CODE_TOO_MANY_ENROLLMENTS":  122,
 		"REASON_CODE_CANNOT_SIGN":           123,
 		"REASON_CODE_TOKEN_OF_ANOTHER_ROLE": 124,
+		"REASON_CODE_SWITCH_VERSION":        140,
+		"REASON_CODE_SWITCH_NOT_ITS_OWN":    141,
+		"REASON_CODE_SWITCH_CLAIMED":        142,
+		"REASON_CODE_SWITCH_UNBOUND":        143,
+		"REASON_CODE_SWITCH_SURPLUS":        144,
+		"REASON_CODE_SWITCH_STATIONS":       145,
+		"REASON_CODE_METERED":               146,
 	}
 )
 
@@ -452,7 +480,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xcd\x11\n" +
+	"\x06_limit*\xb2\x13\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -527,7 +555,14 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"!REASON_CODE_TOO_MANY_CERTIFICATES\x10y\x12$\n" +
 	" REASON_CODE_TOO_MANY_ENROLLMENTS\x10z\x12\x1b\n" +
 	"\x17REASON_CODE_CANNOT_SIGN\x10{\x12%\n" +
-	"!REASON_CODE_TOKEN_OF_ANOTHER_ROLE\x10|B;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
+	"!REASON_CODE_TOKEN_OF_ANOTHER_ROLE\x10|\x12\x1f\n" +
+	"\x1aREASON_CODE_SWITCH_VERSION\x10\x8c\x01\x12#\n" +
+	"\x1eREASON_CODE_SWITCH_NOT_ITS_OWN\x10\x8d\x01\x12\x1f\n" +
+	"\x1aREASON_CODE_SWITCH_CLAIMED\x10\x8e\x01\x12\x1f\n" +
+	"\x1aREASON_CODE_SWITCH_UNBOUND\x10\x8f\x01\x12\x1f\n" +
+	"\x1aREASON_CODE_SWITCH_SURPLUS\x10\x90\x01\x12 \n" +
+	"\x1bREASON_CODE_SWITCH_STATIONS\x10\x91\x01\x12\x18\n" +
+	"\x13REASON_CODE_METERED\x10\x92\x01B;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
 var (
 	file_airbound_v1_reason_proto_rawDescOnce sync.Once

@@ -605,7 +605,8 @@ func (x *SetStationRules) GetReason() *Reason {
 	return nil
 }
 
-// StationRule is what the switch does with one station's frames.
+// StationRule is what the switch does with one station's frames. Every station that is to be counted has one, be it
+// without limits and marks.
 type StationRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 6 octets.
@@ -679,12 +680,15 @@ func (x *StationRule) GetMarks() []*DownlinkMark {
 
 // DownlinkMark sets the DSCP (RFC 2474) of one kind of traffic to a station.
 type DownlinkMark struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Protocol TrafficProtocol        `protobuf:"varint,1,opt,name=protocol,proto3,enum=airbound.v1.TrafficProtocol" json:"protocol,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unspecified: any. Never other.
+	Protocol TrafficProtocol `protobuf:"varint,1,opt,name=protocol,proto3,enum=airbound.v1.TrafficProtocol" json:"protocol,omitempty"`
 	// 4 or 16 octets: only from this address; empty: from any.
 	Address []byte `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
 	// 0 to 63.
-	Dscp          uint32 `protobuf:"varint,3,opt,name=dscp,proto3" json:"dscp,omitempty"`
+	Dscp uint32 `protobuf:"varint,3,opt,name=dscp,proto3" json:"dscp,omitempty"`
+	// Only from this port of TCP or UDP, 1 to 65535; 0: from any. Not with QUIC, whose port is known.
+	Port          uint32 `protobuf:"varint,4,opt,name=port,proto3" json:"port,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -736,6 +740,13 @@ func (x *DownlinkMark) GetAddress() []byte {
 func (x *DownlinkMark) GetDscp() uint32 {
 	if x != nil {
 		return x.Dscp
+	}
+	return 0
+}
+
+func (x *DownlinkMark) GetPort() uint32 {
+	if x != nil {
+		return x.Port
 	}
 	return 0
 }
@@ -796,11 +807,12 @@ const file_airbound_v1_switch_proto_rawDesc = "" +
 	"\vuplink_kbps\x18\x02 \x01(\rR\n" +
 	"uplinkKbps\x12#\n" +
 	"\rdownlink_kbps\x18\x03 \x01(\rR\fdownlinkKbps\x12/\n" +
-	"\x05marks\x18\x04 \x03(\v2\x19.airbound.v1.DownlinkMarkR\x05marks\"v\n" +
+	"\x05marks\x18\x04 \x03(\v2\x19.airbound.v1.DownlinkMarkR\x05marks\"\x8a\x01\n" +
 	"\fDownlinkMark\x128\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x1c.airbound.v1.TrafficProtocolR\bprotocol\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\fR\aaddress\x12\x12\n" +
-	"\x04dscp\x18\x03 \x01(\rR\x04dscp*\x9e\x01\n" +
+	"\x04dscp\x18\x03 \x01(\rR\x04dscp\x12\x12\n" +
+	"\x04port\x18\x04 \x01(\rR\x04port*\x9e\x01\n" +
 	"\x0fTrafficProtocol\x12 \n" +
 	"\x1cTRAFFIC_PROTOCOL_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14TRAFFIC_PROTOCOL_TCP\x10\x01\x12\x18\n" +

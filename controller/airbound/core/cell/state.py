@@ -38,6 +38,7 @@ from airbound.core.principals import Principal
 from airbound.core.reasons import Code, Reason, is_waiting
 from airbound.core.reports import COUNTER_MAX, UNKNOWN_RADIO, AccessPointReport, EdcaState, Radio, WindowState
 from airbound.core.settings import Settings
+from airbound.core.switch_rates import SwitchRates, count_by_switch
 
 SEGMENT_BYTES = 1500
 NEVER_US = 2**63
@@ -96,6 +97,8 @@ class CellState:
     _wanted_of: tuple[EdcaState, EdcaParameters, Edca] | None = None
     capacity: CapacityEstimator = field(init=False)
     min_rtt: MinRtt = field(init=False)
+    switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
+    counted_by_switch: bool = False  # whether it says who sends, since the access point does not count
     epoch: int = 0  # of this replica's ownership; 0 where there are no replicas
     owned_until_us: int = NEVER_US  # commands are sent before this time only
     due_us: int = 0  # of core.deadlines
@@ -160,7 +163,6 @@ class CellState:
         was_stale = now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000
         self.monotonic_us, self.reported_at_us = report.monotonic_us, now_us
         self.ssid, self.center_frequency_mhz, self.radio = report.ssid, report.center_frequency_mhz, report.radio
-        self.datapath_id = report.datapath_id
         change = stations.update(report, now_us)
         if before:
             change.gone += [mac for mac in before if mac not in stations.by_mac]
@@ -168,6 +170,7 @@ class CellState:
         baseline_us = stations.baseline_us
         stations.count_started(lambda mac: self._sending_us(mac, now_us))
         interval, jumps = stations.differences(report, parameters.senders, parameters.capacity)
+        self.counted_by_switch = self._count_by_switch(now_us)
         if stations.baseline_us != baseline_us:
             self.measured_at_us = now_us
             seconds = (stations.baseline_us - baseline_us) / 1e6
@@ -186,6 +189,16 @@ class CellState:
         keep_us = safety.sending_keep_ms * 1000
         self.windows.take(reported, now_us, keep_us, srtt_counts=self.settings.srtt_counts)
         return self.windows.observe_min_rtts(self, reported, now_us)
+
+    def count_by_switch(self, now_us: int) -> bool:
+        """The cell's switch counted anew, or does not any more: whether the cell's terminals must be decided again."""
+        senders, measured = self.stations.active_senders, self.stations.measured
+        self.counted_by_switch = self._count_by_switch(now_us)
+        return self._moved(senders, measured=measured)
+
+    def _count_by_switch(self, now_us: int) -> bool:
+        stale_ms = self.settings.parameters.openflow.stale_ms
+        return self.switch_rates is not None and count_by_switch(self.stations, self.switch_rates, now_us, stale_ms)
 
     def _moved(self, senders: int, *, measured: bool) -> bool:
         """Whether what decisions follow from has changed."""

@@ -228,6 +228,13 @@ class Stations:
             survey_busy_us=busy_us,
         ), jumps
 
+    def taken_over(self, uplink_bps: float, downlink_bps: float) -> None:
+        """Somebody else has said of every station whether it sends, and what; these are the sums."""
+        self._started = {mac for mac in self._started if not self.by_mac[mac].sending}
+        self.active_senders = sum(state.sending for state in self.by_mac.values()) + len(self._started)
+        self.active_receivers = sum(state.receiving for state in self.by_mac.values())
+        self.uplink_bps, self.downlink_bps, self.measured = uplink_bps, downlink_bps, True
+
     @staticmethod
     def _receive(state: StationState, downlink: int, packets: int, elapsed_us: int, senders: SenderParameters) -> int:
         """Find out whether a station receives more than the ACKs of its uploads; its bytes if it does."""

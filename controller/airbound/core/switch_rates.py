@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stations send and receive by their switch: counters become rates, and rates say who is an active sender.
+
+A switch counts Ethernet frames; what a station sends in IP is that less 14 octets for each. Two levels, as with the
+counters of access points (parameters.SenderParameters).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from airbound.core.addresses import Address, Mac
+from airbound.core.cell.stations import Stations
+from airbound.core.parameters import SenderParameters
+from airbound.core.switch_reports import TCP, Traffic
+
+ETHERNET_BYTES = 14
+ACK_BYTES = 52  # of IP: a TCP segment without data, with timestamps
+DATA_BYTES = 100  # as in stations.py: what is longer than this on average is no stream of ACKs
+
+PairKey = tuple[Address, int]
+
+
+class PairRate(NamedTuple):
+    """A station's traffic with one address by one protocol. `traffic` has the counters."""
+
+    traffic: Traffic
+    uplink_bps: float = 0.0  # of IP
+    downlink_bps: float = 0.0
+
+
+@dataclass(slots=True)
+class StationRate:
+    """A station's traffic."""
+
+    pairs: dict[PairKey, PairRate] = field(default_factory=dict)
+    uplink_bps: float = 0.0
+    downlink_bps: float = 0.0
+    download_bps: float = 0.0  # less what the TCP ACKs of uploads take
+    sending: bool = False
+    receiving: bool = False
+
+
+@dataclass(slots=True)
+class SwitchRates:
+    """Of one switch."""
+
+    stations: dict[Mac, StationRate] = field(default_factory=dict)
+    measured: bool = False  # whether two reports have been compared
+    taken_at_us: int = 0  # of the controller's clock
+    _at_us: int = 0  # of the switch's clock
+
+    def take(self, traffic: Iterable[Traffic], monotonic_us: int, now_us: int, senders: SenderParameters) -> None:
+        """Counters at a moment of the switch's clock, later than the one before."""
+        self.taken_at_us = now_us
+        elapsed_us, known, first = monotonic_us - self._at_us, self.stations, not self._at_us
+        if not first and elapsed_us < senders.min_interval_ms * 1000:
+            return
+        self.stations, self._at_us, self.measured = {}, monotonic_us, not first
+        for of in traffic:
+            station = self.stations.setdefault(of.mac, StationRate())
+            before = known[of.mac].pairs.get((of.address, of.protocol)) if of.mac in known else None
+            station.pairs[of.address, of.protocol] = (
+                PairRate(of) if first else self._rate(station, of, before.traffic if before else None, elapsed_us)
+            )
+        for mac, station in self.stations.items():
+            old = known.get(mac)
+            start, stop = senders.start_bytes_per_s * 8, senders.stop_bytes_per_s * 8
+            station.sending = station.uplink_bps >= (stop if old and old.sending else start)
+            station.receiving = station.download_bps >= (stop if old and old.receiving else start)
+
+    @staticmethod
+    def _rate(station: StationRate, now: Traffic, old: Traffic | None, elapsed_us: int) -> PairRate:
+        """A pair that is new began at 0; one whose counters fell began again."""
+        if old is None or now.uplink_bytes < old.uplink_bytes or now.downlink_bytes < old.downlink_bytes:
+            old = Traffic(now.mac, now.address, now.protocol, 0, 0, 0, 0)
+        up, up_packets = now.uplink_bytes - old.uplink_bytes, now.uplink_packets - old.uplink_packets
+        down, down_packets = now.downlink_bytes - old.downlink_bytes, now.downlink_packets - old.downlink_packets
+        up, down = max(0, up - ETHERNET_BYTES * up_packets), max(0, down - ETHERNET_BYTES * down_packets)
+        uplink_bps, downlink_bps = up * 8e6 / elapsed_us, down * 8e6 / elapsed_us
+        station.uplink_bps += uplink_bps
+        station.downlink_bps += downlink_bps
+        data = max(0, down - ACK_BYTES * down_packets) if now.protocol == TCP else down
+        if now.protocol != TCP or down > DATA_BYTES * down_packets:
+            station.download_bps += data * 8e6 / elapsed_us
+        return PairRate(now, uplink_bps, downlink_bps)
+
+    @property
+    def active_senders(self) -> int:
+        """Stations that send."""
+        return sum(station.sending for station in self.stations.values())
+
+    def clear(self) -> None:
+        """Nothing is known any more."""
+        self.stations, self.measured, self._at_us = {}, False, 0
+
+
+def has_counters(stations: Stations) -> bool:
+    """Whether an access point counts what its stations send: without nl80211 it reports who is there, and zeros."""
+    return not stations.by_mac or any(any(state.latest[1:6]) for state in stations.by_mac.values())
+
+
+def count_by_switch(stations: Stations, rates: SwitchRates, now_us: int, stale_ms: int) -> bool:
+    """Have the switch say which of a cell's stations send, in place of an access point that does not count; whether it
+    did. Of a switch that is silent for too long nothing is known: its stations do not send.
+    """
+    if not stations.by_mac or has_counters(stations):
+        return False
+    if now_us - rates.taken_at_us > stale_ms * 1000:
+        rates.clear()
+    elif not rates.measured and rates.stations:
+        return False  # its second report comes in a moment
+    uplink_bps = downlink_bps = 0.0
+    for mac, state in stations.by_mac.items():
+        rate = rates.stations.get(mac)
+        state.sending = rate is not None and rate.sending
+        state.payload_bytes_per_s = rate.uplink_bps / 8 if rate else 0.0
+        state.receiving = rate is not None and rate.receiving
+        state.downlink_bytes_per_s = rate.download_bps / 8 if rate else 0.0
+        uplink_bps += rate.uplink_bps if rate else 0.0
+        downlink_bps += rate.download_bps if rate else 0.0
+    stations.taken_over(uplink_bps, downlink_bps)
+    return rates.measured

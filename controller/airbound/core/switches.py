@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access points' OpenFlow switches: which cell each is of, what its stations send, and the rules that it is sent.
+
+Rules of this file:
+- a switch that ends its stream, or does not report for `stale_ms`, is a switch of which nothing is known;
+- one live switch of a datapath, and one of a cell; whoever was first stays, except that a principal replaces itself;
+- a switch's rules are decided with each of its reports, one a second: leases need no deadline of their own;
+- without its cell, or a reason to decide, it is sent nothing, and what it has ends with its lease.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from airbound.core.addresses import Mac, mac_text
+from airbound.core.cell.state import CellState
+from airbound.core.cell.streams import OUT_OF_ORDER_MAX, Reporter
+from airbound.core.commands import repeat_after_us
+from airbound.core.effects import CloseStream, Effect, Note, SetStationRules, refusal
+from airbound.core.events import Disconnected, SwitchReported
+from airbound.core.openflow_parameters import switch_of_text
+from airbound.core.placement import Placement
+from airbound.core.reasons import Code, Reason, RefusedError
+from airbound.core.registry import Registry
+from airbound.core.station_rules import restriction, station_rules
+from airbound.core.switch_rates import SwitchRates
+from airbound.core.switch_reports import StationRule, SwitchReport, datapath_text, own_datapath
+
+Binding = Literal["", "configuration", "switch", "access point"]
+
+
+@dataclass(slots=True)
+class SentRules:
+    """The set last sent on a switch's stream; a renewal changes the lease's times."""
+
+    generation: int
+    rules: dict[Mac, StationRule]
+    reason: Reason
+    lease_us: int
+    set_at_us: int
+    renewed_at_us: int
+    repeats: int = 0
+
+    @property
+    def renew_at_us(self) -> int:
+        """When the lease is to be renewed: two more may be lost before it ends."""
+        return self.renewed_at_us + self.lease_us // 3
+
+    @property
+    def ends_at_us(self) -> int:
+        """When the switch has no rules any more unless they are renewed."""
+        return self.renewed_at_us + self.lease_us
+
+
+@dataclass(slots=True, eq=False)
+class Switch(Reporter):
+    """A switch on one stream."""
+
+    datapath_id: int = 0
+    report: SwitchReport | None = None
+    bound_to: Mac = b""
+    bound_by: Binding = ""
+    cell: CellState | None = None
+    rates: SwitchRates = field(default_factory=SwitchRates)
+    sent: SentRules | None = None
+    reason: Reason | None = None  # why its stations are only counted, or nothing is sent; none if rules are applied
+
+    @property
+    def name(self) -> str:
+        """The datapath as text."""
+        return datapath_text(self.datapath_id)
+
+    def is_stale(self, now_us: int, stale_ms: int) -> bool:
+        """Whether it is too long ago that it reported."""
+        return now_us - self.reported_at_us > stale_ms * 1000
+
+
+class Switches:
+    """Takes in what switches report, and has them sent rules."""
+
+    def __init__(self, registry: Registry, placement: Placement) -> None:
+        self._registry = registry
+        self._placement = placement
+        self._streams: dict[int, Switch] = {}  # by the number of their stream
+        self._by_datapath: dict[int, Switch] = {}
+        self._by_cell: dict[Mac, Switch] = {}
+
+    # What others ask
+
+    def all(self) -> list[Switch]:
+        """Every switch that has reported on its stream, by its datapath."""
+        return sorted(self._by_datapath.values(), key=lambda switch: switch.datapath_id)
+
+    def of_cell(self, bssid: Mac, now_us: int) -> Switch | None:
+        """The switch of a cell, unless nothing is known of it."""
+        switch = self._by_cell.get(bssid)
+        return None if switch is None or switch.is_stale(now_us, self._stale_ms) else switch
+
+    @property
+    def _stale_ms(self) -> int:
+        return self._registry.settings.parameters.openflow.stale_ms
+
+    # Events
+
+    def reported(self, event: SwitchReported, now_us: int) -> list[Effect]:
+        """A switch's report arrived."""
+        stream, report = event.stream, event.report
+        switch = self._streams.get(stream.number)
+        effects = list[Effect]()
+        if switch is None:
+            switch = self._streams[stream.number] = Switch(stream, datapath_id=report.datapath_id)
+            refused = self._taken(switch, now_us)
+            if isinstance(refused, Reason):
+                return [*self._refuse(switch, refused), *self._close(switch, refused, now_us)]
+            effects += refused
+        if switch.closed:
+            return []
+        if report.datapath_id != switch.datapath_id:
+            reason = Reason(Code.SWITCH_NOT_ITS_OWN, datapath_text(report.datapath_id))
+            return [*self._refuse(switch, reason), *self._close(switch, reason, now_us)]
+        try:
+            switch.accept_order(report.sequence, report.monotonic_us, now_us)
+        except RefusedError as error:
+            effects += self._refuse(switch, error.reason)
+            if switch.out_of_order_streak >= OUT_OF_ORDER_MAX:
+                streak = Reason(Code.OUT_OF_ORDER_STREAK, after=switch.out_of_order_streak)
+                effects += self._close(switch, streak, now_us)
+            return effects
+        switch.report, switch.agent_version = report, report.agent_version
+        switch.malformed_inputs_total = report.malformed_total
+        effects += self._bind(switch, now_us)
+        cell = switch.cell
+        settings = cell.settings if cell is not None else self._registry.settings
+        switch.rates.take(report.traffic, report.monotonic_us, now_us, settings.parameters.senders)
+        if cell is not None:
+            effects += self._counted(cell, now_us)
+        return [*effects, *self._decide(switch, now_us)]
+
+    def refused(self, stream_number: int, reason: Reason) -> list[Effect] | None:
+        """Something that was sent on a stream could not be read; none if no switch has reported on it."""
+        switch = self._streams.get(stream_number)
+        return None if switch is None else self._refuse(switch, reason)
+
+    def disconnected(self, event: Disconnected, now_us: int) -> list[Effect]:
+        """A stream ended; nothing happens if it was not a switch's."""
+        switch = self._streams.pop(event.stream.number, None)
+        if switch is None:
+            return []
+        known = self._by_datapath.get(switch.datapath_id) is switch
+        effects = self._withdraw(switch, now_us)
+        bssid = switch.bound_to
+        return [*effects, Note("info", "switch gone", switch.name, cell=bssid)] if known else effects
+
+    # Who it is
+
+    def _taken(self, switch: Switch, now_us: int) -> Reason | list[Effect]:
+        """Take a switch that reports for the first time, or say why not."""
+        principal = switch.stream.principal
+        own = own_datapath(principal.name)
+        if own and own != switch.datapath_id:
+            return Reason(Code.SWITCH_NOT_ITS_OWN, switch.name)
+        before, effects = self._by_datapath.get(switch.datapath_id), list[Effect]()
+        if before is not None:
+            if before.stream.principal != principal and not before.is_stale(now_us, self._stale_ms):
+                return Reason(Code.SWITCH_CLAIMED, before.stream.principal.name)
+            effects += self._close(before, Reason(Code.REPLACED), now_us)
+        self._by_datapath[switch.datapath_id] = switch
+        return [*effects, Note("info", "switch", f"{switch.name} {principal.name}")]
+
+    def _refuse(self, switch: Switch, reason: Reason) -> list[Effect]:
+        self._registry.settings.count("refused_total", reason.code)
+        switch.refused_total += 1
+        if switch.refused_total & (switch.refused_total - 1):
+            return []  # the log gets the 1st, 2nd, 4th, 8th, ...
+        return [refusal(switch.stream.principal, reason, switch.bound_to)]
+
+    def _close(self, switch: Switch, reason: Reason, now_us: int) -> list[Effect]:
+        if switch.closed:
+            return []
+        switch.closed = True
+        self._registry.settings.count("closed_total", reason.code)
+        return [CloseStream(switch.stream, reason), *self._withdraw(switch, now_us)]
+
+    def _withdraw(self, switch: Switch, now_us: int) -> list[Effect]:
+        """Nothing is known of a switch any more."""
+        if self._by_datapath.get(switch.datapath_id) is switch:
+            del self._by_datapath[switch.datapath_id]
+        return self._unbind(switch, now_us)
+
+    # Its cell
+
+    def _bind(self, switch: Switch, now_us: int) -> list[Effect]:
+        """Find the switch's cell: as the operator says, the process beside it, or an access point."""
+        (bssid, by), effects = self._bssid(switch), list[Effect]()
+        if switch.bound_to == bssid and switch.bound_to and self._by_cell.get(bssid) is switch:
+            switch.bound_by = by
+        else:
+            effects = self._unbind(switch, now_us)
+            switch.bound_to, switch.bound_by = bssid, by
+            other = self._by_cell.get(bssid) if bssid else None
+            if bssid and (other is None or other.is_stale(now_us, self._stale_ms)):
+                self._by_cell[bssid] = switch
+        own = bool(bssid) and self._by_cell[bssid] is switch
+        switch.cell = self._registry.cells.get(bssid) if own else None
+        if switch.cell is not None:
+            switch.cell.switch_rates = switch.rates
+        return effects
+
+    def _bssid(self, switch: Switch) -> tuple[Mac, Binding]:
+        for text in self._registry.settings.parameters.openflow.switches:
+            datapath_id, bssid = switch_of_text(text)
+            if datapath_id == switch.datapath_id:
+                return bssid, "configuration"
+        if switch.report is not None and switch.report.bssid:
+            return switch.report.bssid, "switch"
+        said = self._registry.datapaths.get(switch.datapath_id, b"")
+        return said, "access point" if said else ""
+
+    def _unbind(self, switch: Switch, now_us: int) -> list[Effect]:
+        cell, switch.cell = switch.cell, None
+        if self._by_cell.get(switch.bound_to) is switch:
+            del self._by_cell[switch.bound_to]
+        switch.rates.clear()
+        if cell is None:
+            return []
+        effects = self._counted(cell, now_us)
+        cell.switch_rates = None
+        return effects
+
+    # Counting
+
+    def _counted(self, cell: CellState, now_us: int) -> list[Effect]:
+        """Where the access point does not count: the cell decides by what its switch counted, which may be nothing."""
+        senders, was_counted = cell.stations.active_senders, cell.counted_by_switch
+        moved = cell.count_by_switch(now_us)
+        if not (was_counted or cell.counted_by_switch):
+            return []
+        effects: list[Effect] = [] if senders == cell.stations.active_senders else [cell.senders_changed(senders)]
+        if moved:
+            effects += cell.decide_all(now_us)
+            for terminal in cell.terminals.values():
+                self._placement.schedule(terminal)
+        return [*effects, cell.changed()]
+
+    # Rules
+
+    def _decide(self, switch: Switch, now_us: int) -> list[Effect]:
+        cell, report = switch.cell, switch.report
+        if report is None:
+            return []
+        if cell is None:
+            other = self._by_cell.get(switch.bound_to) if switch.bound_to else None
+            if other is not None and other is not switch:
+                switch.reason = Reason(Code.SWITCH_SURPLUS, other.name)
+            else:
+                switch.reason = Reason(Code.SWITCH_UNBOUND, mac_text(switch.bound_to) if switch.bound_to else "")
+            return []
+        switch.reason = restriction(cell, now_us)
+        if switch.reason is not None and switch.reason.code in {Code.OTHER_REPLICA, Code.CELL_STALE}:
+            return []
+        before = switch.sent.rules if switch.sent is not None else {}
+        applied = switch.reason is None
+        wanted = station_rules(cell, before, applied=applied, meters_max=report.meters_max)
+        return self._command(switch, cell, {rule.mac: rule for rule in wanted}, now_us)
+
+    def _command(self, switch: Switch, cell: CellState, wanted: dict[Mac, StationRule], now_us: int) -> list[Effect]:
+        """What is sent so that a switch has rules: nothing, the set again to renew its lease, or another set. A set
+        that it does not report to be in force half a lease later is sent again, each time after twice the wait.
+        """
+        sent, in_force = switch.sent, switch.report.generation if switch.report else 0
+        if sent is None and not wanted and not in_force:
+            return []
+        missing = sent is not None and self._is_missing(switch, sent, in_force)
+        if sent is not None and sent.rules == wanted and not missing:
+            if not wanted or now_us < sent.renew_at_us:
+                return []
+            return [self._send(switch, sent, cell.settings.parameters.safety.lease_ms, now_us)]
+        repeats = 0
+        if missing and sent is not None and sent.rules == wanted:
+            reason, repeats = Reason(Code.REPEATED, before=in_force), sent.repeats + 1
+        else:
+            reason = self._why(wanted)
+        generation = max(sent.generation if sent else 0, in_force) + 1
+        lease_ms = cell.settings.parameters.safety.lease_ms
+        switch.sent = SentRules(generation, wanted, reason, lease_ms * 1000, now_us, now_us, repeats)
+        cell.settings.count("rules_sets_total", reason.code)
+        note = Note("info", "rules", f"{switch.name} {cell.name}", (reason,), cell=cell.bssid)
+        return [self._send(switch, switch.sent, lease_ms, now_us), note]
+
+    def _send(self, switch: Switch, sent: SentRules, lease_ms: int, now_us: int) -> SetStationRules:
+        sent.lease_us, sent.renewed_at_us = lease_ms * 1000, now_us
+        return SetStationRules(switch.stream, sent.generation, tuple(sent.rules.values()), lease_ms, sent.reason)
+
+    @staticmethod
+    def _is_missing(switch: Switch, sent: SentRules, in_force: int) -> bool:
+        expected = sent.generation if sent.rules else 0
+        if in_force == expected:
+            return False
+        return switch.reported_at_us - sent.set_at_us >= repeat_after_us(sent.lease_us, sent.repeats)
+
+    @staticmethod
+    def _why(wanted: dict[Mac, StationRule]) -> Reason:
+        """The weightiest: a station that is limited."""
+        limits = [rule.uplink_kbps or rule.downlink_kbps for rule in wanted.values()]
+        limited = [kbps for kbps in limits if kbps]
+        if limited:
+            return Reason(Code.METERED, after=min(limited))
+        return Reason(Code.SWITCH_STATIONS, after=len(wanted))

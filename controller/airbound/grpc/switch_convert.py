@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between the messages of `airbound openflow` and the core's types, as convert.py; the process uses the same functions
+the other way round.
+"""
+
+from airbound.core.addresses import IPV4_OCTETS, IPV6_OCTETS, is_station_mac, mac_text
+from airbound.core.effects import SetStationRules
+from airbound.core.reasons import Code, Reason, RefusedError
+from airbound.core.reports import COUNTER_MAX
+from airbound.core.switch_reports import (
+    DESCRIPTION_MAX_CHARACTERS,
+    DSCP_MAX,
+    KBPS_MAX,
+    LEASE_MAX_MS,
+    LEASE_MIN_MS,
+    MARKS_MAX,
+    OTHER,
+    PORT_MAX,
+    QUIC,
+    STATION_RULES_MAX,
+    TRAFFIC_MAX,
+    Mark,
+    StationRule,
+    SwitchReport,
+    Traffic,
+)
+from airbound.grpc.convert import VERSION_MAX_CHARACTERS, reason_message
+from airbound.v1 import switch_pb2
+
+_ADDRESS_OCTETS = frozenset({0, IPV4_OCTETS, IPV6_OCTETS})
+_COUNTERS = (
+    "generation",
+    "packet_ins_total",
+    "packet_ins_dropped_total",
+    "malformed_total",
+    "errors_total",
+    "refused_total",
+    "meter_dropped_bytes",
+)
+
+
+def switch_report(message: switch_pb2.SwitchReport) -> tuple[SwitchReport | None, list[Reason]]:
+    """The report, unless it is refused, and everything that was refused."""
+    refusals = list[Reason]()
+    try:
+        _check_head(message)
+    except RefusedError as error:
+        return None, [error.reason]
+    counters = {}
+    for name in _COUNTERS:
+        value = getattr(message, name)
+        if value > COUNTER_MAX:
+            refusals.append(Reason(Code.OUT_OF_RANGE, name, after=value, limit=COUNTER_MAX))
+            value = 0
+        counters[name] = value
+    return SwitchReport(
+        datapath_id=message.datapath_id,
+        bssid=message.bssid,
+        sequence=message.sequence,
+        monotonic_us=message.monotonic_us,
+        description=message.description[:DESCRIPTION_MAX_CHARACTERS],
+        peer=message.peer[:DESCRIPTION_MAX_CHARACTERS],
+        agent_version=message.agent_version[:VERSION_MAX_CHARACTERS],
+        traffic=_traffic(message, refusals),
+        meters_max=message.meters_max,
+        flows=message.flows,
+        meters=message.meters,
+        **counters,
+    ), refusals
+
+
+def _check_head(message: switch_pb2.SwitchReport) -> None:
+    if not message.datapath_id:
+        raise RefusedError(Reason(Code.MALFORMED, "datapath_id"))
+    if message.bssid and not is_station_mac(message.bssid):
+        raise RefusedError(Reason(Code.MALFORMED, "bssid"))
+    for name in ("sequence", "monotonic_us"):
+        value = getattr(message, name)
+        if not 1 <= value <= COUNTER_MAX:
+            limit = 1 if value < 1 else COUNTER_MAX
+            raise RefusedError(Reason(Code.OUT_OF_RANGE, name, after=value, limit=limit))
+
+
+def _traffic(message: switch_pb2.SwitchReport, refusals: list[Reason]) -> tuple[Traffic, ...]:
+    """Every entry that can be used. What is refused is named by its station."""
+    if len(message.traffic) > TRAFFIC_MAX:
+        refusals.append(Reason(Code.TOO_MANY_ENTRIES, "traffic", after=len(message.traffic), limit=TRAFFIC_MAX))
+    found = dict[tuple[bytes, bytes, int], Traffic]()
+    for of in message.traffic[:TRAFFIC_MAX]:
+        entry = Traffic(
+            of.mac, of.address, of.protocol, of.uplink_bytes, of.uplink_packets, of.downlink_bytes, of.downlink_packets
+        )
+        reason = _refusal(entry)
+        if reason is None and entry[:3] in found:
+            reason = Reason(Code.DUPLICATE_ENTRY, f"traffic[{mac_text(entry.mac)}]")
+        if reason is None:
+            found[entry[:3]] = entry
+        else:
+            refusals.append(reason)
+    return tuple(found.values())
+
+
+def _refusal(of: Traffic) -> Reason | None:
+    if not is_station_mac(of.mac):
+        return Reason(Code.MALFORMED, "traffic.mac")
+    at = f"traffic[{mac_text(of.mac)}]"
+    if len(of.address) not in _ADDRESS_OCTETS:
+        return Reason(Code.MALFORMED, f"{at}.address")
+    if not 1 <= of.protocol <= OTHER:
+        return Reason(Code.OUT_OF_RANGE, f"{at}.protocol", after=of.protocol, limit=OTHER)
+    most = max(of[3:])
+    return Reason(Code.OUT_OF_RANGE, f"{at}.bytes", after=most, limit=COUNTER_MAX) if most > COUNTER_MAX else None
+
+
+def switch_report_message(report: SwitchReport) -> switch_pb2.SwitchReport:
+    """A report on the wire."""
+    message = switch_pb2.SwitchReport(
+        **{
+            name: getattr(report, name)
+            for name in (
+                *_COUNTERS, "datapath_id", "bssid", "sequence", "monotonic_us", "description", "peer", "agent_version",
+                "meters_max", "flows", "meters",
+            )
+        }
+    )  # fmt: skip
+    message.traffic.extend(
+        switch_pb2.StationTraffic(
+            mac=of.mac,
+            address=of.address,
+            protocol=of.protocol,  # type: ignore[arg-type]  # the same numbers: tested
+            uplink_bytes=of.uplink_bytes,
+            uplink_packets=of.uplink_packets,
+            downlink_bytes=of.downlink_bytes,
+            downlink_packets=of.downlink_packets,
+        )
+        for of in report.traffic[:TRAFFIC_MAX]
+    )
+    return message
+
+
+def switch_command(effect: SetStationRules) -> bytes:
+    """What goes to a switch: a SwitchServiceConnectResponse."""
+    rules = [
+        switch_pb2.StationRule(
+            mac=rule.mac,
+            uplink_kbps=rule.uplink_kbps,
+            downlink_kbps=rule.downlink_kbps,
+            marks=[
+                switch_pb2.DownlinkMark(
+                    protocol=mark.protocol,  # type: ignore[arg-type]  # the same numbers: tested
+                    address=mark.address,
+                    port=mark.port,
+                    dscp=mark.dscp,
+                )
+                for mark in rule.marks
+            ],
+        )
+        for rule in effect.rules
+    ]
+    set_rules = switch_pb2.SetStationRules(
+        generation=effect.generation, rules=rules, lease_ms=effect.lease_ms, reason=reason_message(effect.reason)
+    )
+    command = switch_pb2.SwitchCommand(set_station_rules=set_rules)
+    return switch_pb2.SwitchServiceConnectResponse(command=command).SerializeToString()
+
+
+def station_rules(message: switch_pb2.SetStationRules) -> tuple[int, tuple[StationRule, ...], int]:
+    """Generation, rules and lease of a command.
+
+    Raises:
+        RefusedError: it is not what it must be, and nothing of it is used.
+    """
+    if not 1 <= message.generation <= COUNTER_MAX:
+        raise RefusedError(Reason(Code.OUT_OF_RANGE, "generation", after=message.generation, limit=1))
+    if not LEASE_MIN_MS <= message.lease_ms <= LEASE_MAX_MS:
+        limit = LEASE_MIN_MS if message.lease_ms < LEASE_MIN_MS else LEASE_MAX_MS
+        raise RefusedError(Reason(Code.OUT_OF_RANGE, "lease_ms", after=message.lease_ms, limit=limit))
+    if len(message.rules) > STATION_RULES_MAX:
+        raise RefusedError(Reason(Code.TOO_MANY_ENTRIES, "rules", after=len(message.rules), limit=STATION_RULES_MAX))
+    return message.generation, tuple(map(_rule, message.rules)), message.lease_ms
+
+
+def _rule(of: switch_pb2.StationRule) -> StationRule:
+    if not is_station_mac(of.mac):
+        raise RefusedError(Reason(Code.MALFORMED, "rules.mac"))
+    at = f"rules[{mac_text(of.mac)}]"
+    for kbps in (of.uplink_kbps, of.downlink_kbps):
+        if kbps > KBPS_MAX:
+            raise RefusedError(Reason(Code.OUT_OF_RANGE, f"{at}.kbps", after=kbps, limit=KBPS_MAX))
+    if len(of.marks) > MARKS_MAX:
+        raise RefusedError(Reason(Code.TOO_MANY_ENTRIES, f"{at}.marks", after=len(of.marks), limit=MARKS_MAX))
+    return StationRule(of.mac, of.uplink_kbps, of.downlink_kbps, tuple(_mark(at, mark) for mark in of.marks))
+
+
+def _mark(at: str, of: switch_pb2.DownlinkMark) -> Mark:
+    if len(of.address) not in _ADDRESS_OCTETS:
+        raise RefusedError(Reason(Code.MALFORMED, f"{at}.marks.address"))
+    if of.dscp > DSCP_MAX:
+        raise RefusedError(Reason(Code.OUT_OF_RANGE, f"{at}.marks.dscp", after=of.dscp, limit=DSCP_MAX))
+    if not 0 <= of.protocol < OTHER:
+        raise RefusedError(Reason(Code.OUT_OF_RANGE, f"{at}.marks.protocol", after=of.protocol, limit=OTHER - 1))
+    most = 0 if of.protocol == QUIC else PORT_MAX
+    if of.port > most:
+        raise RefusedError(Reason(Code.OUT_OF_RANGE, f"{at}.marks.port", after=of.port, limit=most))
+    return Mark(of.protocol, of.address, of.port, of.dscp)

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenFlow 1.3 by os-ken: the only file that knows either. Answers become `messages.Answer`, messages become OpenFlow.
+
+os-ken runs in threads of this process (hub `native`): one for each connection's reading, one for its writing, one for
+its echo requests, one for the handlers. What they find out goes to the event loop by `call_soon_threadsafe`; what is
+to be sent goes to a thread of ours for each switch, since os-ken's `send` waits for a switch that does not read.
+
+What a reader must know of os-ken 4.2.2:
+- without unanswered echo requests being counted (its default) a switch that disconnects while nothing is sent to it is
+  never reported as gone, and two threads are left;
+- the end of an old connection is reported after the beginning of a new one of the same datapath: connections are told
+  apart by their local port, never by the datapath;
+- it parses matches and instructions of every flow's statistics, a tenth of a millisecond each; ours reads three
+  numbers.
+"""
+
+import asyncio
+import logging
+import os
+import queue
+import struct
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+os.environ["OSKEN_HUB_TYPE"] = "native"
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of what os-ken imports
+    from os_ken import cfg
+    from os_ken.base import app_manager
+    from os_ken.controller import ofp_event
+    from os_ken.controller.handler import (
+        CONFIG_DISPATCHER,
+        DEAD_DISPATCHER,
+        HANDSHAKE_DISPATCHER,
+        MAIN_DISPATCHER,
+        set_ev_cls,
+    )
+    from os_ken.ofproto import ofproto_v1_3 as ofp
+    from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+from airbound.core.addresses import address_text
+from airbound.openflow.flows import COPIED_BYTES
+from airbound.openflow.messages import (
+    AddFlow,
+    Answer,
+    AskDescription,
+    AskFlowStats,
+    AskMeterConfigs,
+    AskMeterFeatures,
+    AskMeterStats,
+    Barrier,
+    DeleteCookies,
+    DeleteFlow,
+    DeleteMeter,
+    Description,
+    Failed,
+    FlowStat,
+    FlowStats,
+    LimitCopies,
+    Match,
+    Message,
+    MeterConfigs,
+    MeterFeatures,
+    MeterStats,
+    PacketIn,
+    SetMeter,
+)
+from airbound.openflow.packets import IPV6, TCP
+
+ECHO_EVERY_S, ECHOES_UNANSWERED_MAX = 2.0, 2
+SEND_TIMEOUT_S = 5.0
+APP = "airbound"
+
+
+class Up(NamedTuple):
+    """A switch has said who it is; `port` is the one that its connection comes from."""
+
+    port: int
+    datapath_id: int
+
+
+class Down(NamedTuple):
+    """A connection has ended."""
+
+    port: int
+
+
+class Said(NamedTuple):
+    """A switch sent something."""
+
+    port: int
+    answer: Answer
+
+
+Event = Up | Down | Said
+Listener = Callable[[Event], None]
+
+
+class FlowStatsEntry:
+    """Of struct ofp_flow_stats (OpenFlow 1.3.5, 7.3.5.2) what is needed, in place of os-ken's own class."""
+
+    __slots__ = ("flow", "length")
+    flow: FlowStat
+    length: int
+    _FIELDS = struct.Struct("!H22xQQQ")  # length, ..., cookie, packets, octets
+
+    @classmethod
+    def parser(cls, octets: bytes, at: int) -> "FlowStatsEntry":
+        """One entry of a reply."""
+        entry = cls()
+        entry.length, *counted = cls._FIELDS.unpack_from(octets, at)
+        if entry.length < cls._FIELDS.size:
+            raise ValueError("an entry of flow statistics without a length")  # would be read for ever
+        entry.flow = FlowStat(*counted)
+        return entry
+
+
+parser.OFPFlowStatsReply.cls_stats_body_cls = FlowStatsEntry
+
+
+class OpenFlow:
+    """os-ken, listening on a port of the loopback interface. `accepts` is called in os-ken's threads with the port that
+    a connection comes from; others than those of our own front are closed before anything of them counts.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, listener: Listener, accepts: Callable[[int], bool]) -> None:
+        self._loop = loop
+        self._listener = listener
+        self._accepts = accepts
+        self._senders: dict[int, _Sender] = {}
+        self._lock = threading.Lock()
+
+    def start(self, port: int) -> None:
+        """Listen on 127.0.0.1. Once in a process: os-ken's settings are the process's."""
+        settings = cfg.CONF
+        settings(args=[], project="airbound", default_config_files=[], default_config_dirs=[])
+        settings.set_override("ofp_listen_host", "127.0.0.1")
+        settings.set_override("ofp_tcp_listen_port", port)
+        settings.set_override("ofp_ssl_listen_port", port)
+        settings.set_override("socket_timeout", SEND_TIMEOUT_S)
+        settings.set_override("echo_request_interval", ECHO_EVERY_S)
+        settings.set_override("maximum_unreplied_echo_requests", ECHOES_UNANSWERED_MAX)
+        logging.getLogger("os_ken").setLevel(logging.CRITICAL)  # the process logs what ends a connection
+        manager = app_manager.AppManager.get_instance()
+        _App.bridge = self
+        manager.load_apps([__name__])
+        manager.instantiate_apps(**manager.create_contexts())
+
+    def send(self, port: int, of: list[Message]) -> None:
+        """Have messages sent in their order; nothing happens if the connection has ended."""
+        with self._lock:
+            sender = self._senders.get(port)
+        if sender is not None and of:
+            sender.waiting.put(of)
+
+    def close(self, port: int) -> None:
+        """End a connection."""
+        with self._lock:
+            sender = self._senders.get(port)
+        if sender is not None:
+            sender.datapath.close()
+
+    def up(self, datapath: Any) -> None:
+        """In os-ken's thread: a switch has said who it is."""
+        port = _port(datapath)
+        if not self._accepts(port):
+            datapath.close()
+            return
+        sender = _Sender(datapath)
+        with self._lock:
+            self._senders[port] = sender
+        self._tell(Up(port, datapath.id))
+
+    def down(self, datapath: Any) -> None:
+        """In os-ken's thread: a connection has ended."""
+        port = _port(datapath)
+        with self._lock:
+            sender = self._senders.pop(port, None)
+        if sender is not None:
+            sender.waiting.put(None)
+            self._tell(Down(port))
+
+    def said(self, datapath: Any, answer: Answer) -> None:
+        """In os-ken's thread: a switch sent something."""
+        self._tell(Said(_port(datapath), answer))
+
+    def _tell(self, event: Event) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._listener, event)
+        except RuntimeError:
+            return  # the loop is closed: the process ends
+
+
+class _Sender:
+    """Makes OpenFlow of what is to be sent, in a thread."""
+
+    def __init__(self, datapath: Any) -> None:
+        self.datapath = datapath
+        self.waiting = queue.SimpleQueue[list[Message] | None]()
+        threading.Thread(target=self._run, daemon=True, name="openflow-send").start()
+
+    def _run(self) -> None:
+        while (of := self.waiting.get()) is not None:
+            octets = b"".join(_octets(self.datapath, message) for message in of)
+            if not self.datapath.send(octets):
+                return
+
+
+def _port(datapath: Any) -> int:
+    port: int = datapath.address[1]
+    return port
+
+
+def _octets(datapath: Any, of: Message) -> bytes:
+    message = _encoded(datapath, of)
+    datapath.set_xid(message)
+    message.serialize()
+    return bytes(message.buf)
+
+
+def _encoded(datapath: Any, of: Message) -> Any:  # noqa: C901, PLR0911  # one line for each
+    match of:
+        case AddFlow():
+            return _add_flow(datapath, of)
+        case DeleteFlow():
+            return _flow_mod(datapath, ofp.OFPFC_DELETE_STRICT, of.match, table_id=of.table, priority=of.priority)
+        case DeleteCookies():
+            return _flow_mod(
+                datapath, ofp.OFPFC_DELETE, Match(), table_id=ofp.OFPTT_ALL, cookie=of.cookie, cookie_mask=of.mask
+            )
+        case SetMeter():
+            command = ofp.OFPMC_MODIFY if of.there else ofp.OFPMC_ADD
+            flags = ofp.OFPMF_KBPS | ofp.OFPMF_BURST | ofp.OFPMF_STATS
+            bands = [parser.OFPMeterBandDrop(rate=of.kbps, burst_size=of.burst_kbit)]
+            return parser.OFPMeterMod(datapath, command, flags, of.meter, bands)
+        case LimitCopies():
+            flags = ofp.OFPMF_PKTPS | ofp.OFPMF_BURST
+            bands = [parser.OFPMeterBandDrop(rate=of.packets_per_s, burst_size=of.burst)]
+            return parser.OFPMeterMod(datapath, ofp.OFPMC_ADD, flags, ofp.OFPM_CONTROLLER, bands)
+        case DeleteMeter():
+            return parser.OFPMeterMod(datapath, ofp.OFPMC_DELETE, 0, of.meter, [])
+        case Barrier():
+            return parser.OFPBarrierRequest(datapath)
+        case AskDescription():
+            return parser.OFPDescStatsRequest(datapath, 0)
+        case AskMeterFeatures():
+            return parser.OFPMeterFeaturesStatsRequest(datapath, 0)
+        case AskMeterConfigs():
+            return parser.OFPMeterConfigStatsRequest(datapath, 0, ofp.OFPM_ALL)
+        case AskMeterStats():
+            return parser.OFPMeterStatsRequest(datapath, 0, ofp.OFPM_ALL)
+        case AskFlowStats():
+            return parser.OFPFlowStatsRequest(datapath, cookie=of.cookie, cookie_mask=of.mask)
+
+
+def _add_flow(datapath: Any, of: AddFlow) -> Any:
+    instructions = [parser.OFPInstructionMeter(of.meter)] if of.meter else []
+    actions = []
+    if of.dscp >= 0:
+        actions.append(parser.OFPActionSetField(ip_dscp=of.dscp))
+    if of.copy:
+        actions.append(parser.OFPActionOutput(ofp.OFPP_CONTROLLER, COPIED_BYTES))
+    if not of.goto:
+        actions.append(parser.OFPActionOutput(ofp.OFPP_NORMAL))
+    if actions:
+        instructions.append(parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, actions))
+    if of.goto:
+        instructions.append(parser.OFPInstructionGotoTable(of.goto))
+    return _flow_mod(
+        datapath,
+        ofp.OFPFC_ADD,
+        of.match,
+        table_id=of.table,
+        priority=of.priority,
+        cookie=of.cookie,
+        idle_timeout=of.idle_s,
+        hard_timeout=of.hard_s,
+        instructions=instructions,
+    )
+
+
+def _flow_mod(datapath: Any, command: int, match: Match, **fields: Any) -> Any:
+    wanted = {
+        "command": command,
+        "match": _match(match),
+        "buffer_id": ofp.OFP_NO_BUFFER,
+        "out_port": ofp.OFPP_ANY,
+        "out_group": ofp.OFPG_ANY,
+    } | fields
+    return parser.OFPFlowMod(datapath, **wanted)
+
+
+def _match(of: Match) -> Any:
+    fields: dict[str, Any] = {}
+    if of.station:
+        fields["eth_src" if of.uplink else "eth_dst"] = of.station.hex(":")
+    if of.ethernet_type:
+        fields["eth_type"] = of.ethernet_type
+    if of.address:
+        family = "ipv6" if of.ethernet_type == IPV6 else "ipv4"
+        fields[f"{family}_{'dst' if of.uplink else 'src'}"] = address_text(of.address)
+    if of.ip_protocol:
+        fields["ip_proto"] = of.ip_protocol
+    if of.port:
+        fields[f"{'tcp' if of.ip_protocol == TCP else 'udp'}_{'dst' if of.uplink else 'src'}"] = of.port
+    return parser.OFPMatch(**fields)
+
+
+_FLOW_MOD, _METER_MOD = ofp.OFPT_FLOW_MOD, ofp.OFPT_METER_MOD
+_FAILED_BYTES = 16  # that say which flow or meter it was about
+
+
+def _failed(message: Any) -> Failed:
+    data = bytes(message.data or b"")
+    cookie = meter = 0
+    if len(data) >= _FAILED_BYTES:
+        if data[1] == _FLOW_MOD:
+            cookie = int.from_bytes(data[8:16], "big")
+        elif data[1] == _METER_MOD:
+            meter = int.from_bytes(data[12:16], "big")
+    return Failed(message.type, message.code or 0, cookie, meter)
+
+
+class _App(app_manager.OSKenApp):  # type: ignore[misc]  # os-ken has no types
+    """Its handlers run in one thread, one after the other."""
+
+    OFP_VERSIONS = (ofp.OFP_VERSION,)
+    bridge: OpenFlow
+
+    @set_ev_cls(ofp_event.EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER])  # type: ignore[untyped-decorator]
+    def _state(self, event: Any) -> None:
+        if event.state == MAIN_DISPATCHER:
+            self.bridge.up(event.datapath)
+        else:
+            self.bridge.down(event.datapath)
+
+    @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _packet_in(self, event: Any) -> None:
+        self._said(event, PacketIn(bytes(event.msg.data)))
+
+    @set_ev_cls(ofp_event.EventOFPFlowStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _flow_stats(self, event: Any) -> None:
+        self._said(event, FlowStats(tuple(entry.flow for entry in event.msg.body), _more(event)))
+
+    @set_ev_cls(ofp_event.EventOFPMeterStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _meter_stats(self, event: Any) -> None:
+        dropped = tuple((of.meter_id, sum(band.byte_band_count for band in of.band_stats)) for of in event.msg.body)
+        self._said(event, MeterStats(dropped, _more(event)))
+
+    @set_ev_cls(ofp_event.EventOFPMeterConfigStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _meter_configs(self, event: Any) -> None:
+        self._said(event, MeterConfigs(tuple(of.meter_id for of in event.msg.body), _more(event)))
+
+    @set_ev_cls(ofp_event.EventOFPMeterFeaturesStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _meter_features(self, event: Any) -> None:
+        body = event.msg.body
+        of = body[0] if isinstance(body, list) else body
+        drops = of.band_types >> ofp.OFPMBT_DROP & 1 and of.capabilities & ofp.OFPMF_KBPS
+        self._said(event, MeterFeatures(of.max_meter if drops else 0))
+
+    @set_ev_cls(ofp_event.EventOFPDescStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _description(self, event: Any) -> None:
+        of = event.msg.body
+        parts = (part.decode("utf-8", "replace").rstrip("\0") for part in (of.mfr_desc, of.hw_desc, of.sw_desc))
+        self._said(event, Description(", ".join(filter(None, parts))))
+
+    @set_ev_cls(  # type: ignore[untyped-decorator]
+        ofp_event.EventOFPErrorMsg, [HANDSHAKE_DISPATCHER, CONFIG_DISPATCHER, MAIN_DISPATCHER]
+    )
+    def _error(self, event: Any) -> None:
+        self._said(event, _failed(event.msg))
+
+    def _said(self, event: Any, answer: Answer) -> None:
+        self.bridge.said(event.msg.datapath, answer)
+
+
+def _more(event: Any) -> bool:
+    return bool(event.msg.flags & ofp.OFPMPF_REPLY_MORE)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A site: the real Open vSwitch, `airbound openflow` and a controller, each a process, in a namespace of its own."""
+
+import json
+import signal
+import subprocess
+import sys
+from typing import Any
+
+from airbound.testing.open_vswitch import OpenVSwitch
+
+BSSID = "02:00:00:00:00:01"
+CONFIG = """
+[safety]
+lease_ms = 3000
+"""
+
+
+class Site:
+    """All of it; in plain text unless there are files."""
+
+    def __init__(self, ovs: OpenVSwitch, config: str = CONFIG) -> None:
+        self.ovs = ovs
+        self._config = config
+        self._processes: dict[str, subprocess.Popen[Any]] = {}
+
+    def airbound(self, *arguments: str) -> str:
+        """Run an `airbound` command; what it prints."""
+        return self.ovs.run(sys.executable, "-m", "airbound", *arguments)
+
+    def start(self, name: str, *command: str) -> None:
+        """Start a module of Python."""
+        with (self.ovs.directory / f"{name}.log").open("ab") as log:
+            self._processes[name] = self.ovs.start(sys.executable, "-m", *command, stderr=log, stdout=log)
+
+    def start_controller(self) -> None:
+        """Start a controller."""
+        file = self.ovs.directory / "controller.toml"
+        file.write_text(self._config, encoding="utf-8")
+        self.start("controller", "airbound", "controller", "--plain-text", "--config", str(file), "--metrics", "")
+
+    def start_openflow(self, *options: str) -> None:
+        """Start `airbound openflow`."""
+        self.start("openflow", "airbound", "openflow", "--plain-text", *options)
+
+    def start_access_point(self, *stations: int) -> None:
+        """Have an access point report these hosts as its stations."""
+        macs = [self.ovs.mac(number).hex(":") for number in stations]
+        datapath = f"{self.ovs.datapath_id:016x}"
+        self.start("access-point", "airbound.testing.bare_access_point", "127.0.0.1:50051", BSSID, datapath, *macs)
+
+    def start_all(self, *stations: int) -> None:
+        """Start everything; these hosts are stations."""
+        self.start_controller()
+        self.start_openflow()
+        self.ovs.until(self.answers)
+        self.start_access_point(*stations)
+        self.ovs.connect("tcp:127.0.0.1:6653")
+        self.until_rules()
+
+    def pid(self, name: str) -> int:
+        """Of a process."""
+        return self._processes[name].pid
+
+    def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
+        """End a process."""
+        process = self._processes.pop(name)
+        process.send_signal(number)
+        process.wait(20)
+
+    def stop(self) -> None:
+        """End all."""
+        for name in list(self._processes):
+            self.kill(name)
+
+    def answers(self) -> bool:
+        """Whether the controller does."""
+        try:
+            self.airbound("cells", "--plain-text")
+        except RuntimeError:
+            return False
+        return True
+
+    def switches(self) -> list[dict[str, Any]]:
+        """What `airbound switches` lists."""
+        try:
+            found: list[dict[str, Any]] = json.loads(self.airbound("switches", "--plain-text", "--json"))["switches"]
+        except RuntimeError:
+            return []
+        return found
+
+    def until_rules(self, seconds: float = 20.0) -> None:
+        """Wait until a switch has the rules that it was sent."""
+
+        def in_force() -> bool:
+            return any(of["generation_in_force"] == of["generation_sent"] != "0" for of in self.switches())
+
+        self.ovs.until(in_force, seconds)
+
+    def traffic(self, host: int) -> list[dict[str, Any]]:
+        """What the switch counted of a host."""
+        mac = self.ovs.mac(host).hex(":")
+        stations = json.loads(self.airbound("switches", "--plain-text", "--json", "--station", mac))["stations"]
+        found: list[dict[str, Any]] = stations[0]["traffic"] if stations else []
+        return found
+
+    def receive(self, host: int, port: int, seconds: float) -> "subprocess.Popen[str]":
+        """Take UDP at a host; see packets.py."""
+        command = (sys.executable, "-m", "airbound.testing.packets", "receive", str(port), str(seconds))
+        return self.ovs.start(*self.ovs.at(host, *command), stdout=subprocess.PIPE, text=True)
+
+    def send(self, host: int, to: int, port: int, *, rate: float, seconds: float, size: int = 1_000) -> Any:
+        """Send UDP from a host to another."""
+        command = (sys.executable, "-m", "airbound.testing.packets", "send", "udp", self.ovs.address(to))
+        return self.ovs.start(*self.ovs.at(host, *command, str(port), str(rate), str(seconds), str(size)))
+
+
+def received(process: "subprocess.Popen[str]") -> dict[str, Any]:
+    """What `Site.receive` found, at its end."""
+    out, _ = process.communicate(timeout=60)
+    found: dict[str, Any] = json.loads(out)
+    return found
