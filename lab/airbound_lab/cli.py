@@ -113,7 +113,7 @@ def _measure(
     jobs = _positive("jobs", options.jobs) if options.jobs is not None else os.cpu_count() or 1
     if options.json is not None and not options.json.parent.is_dir():
         raise UsageError(f"json: there is no directory {options.json.parent}")
-    host.check_tools()
+    host.check_tools(ovs=any(parameters.of_mode(mode).ovs for mode in parameters.modes))
     programs = host.programs(parameters.modes, trace=trace)
     kernel = host.kernel(options.kernel)
     limit_s = options.wall_limit_seconds or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * parameters.seconds
@@ -187,6 +187,8 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             bounds_interval_ms=options.bounds_interval_ms,
             controller_config=controller_config,
             tls=options.tls,
+            agents=options.agents,
+            ovs=options.ovs,
         )
 
 
@@ -318,6 +320,8 @@ def _add_run(commands: Any) -> None:
     add("--ap-cwmin", type=int, metavar="N", help="its smallest contention window, slots: 2^k - 1 (default: 15)")
     add("--ap-cwmax", type=int, metavar="N", help="its largest (default: 1023, with WMM 63)")
     add("--ap-txop", type=int, metavar="N", help="how long one access of its may last, units of 32 us; 0: one frame")
+    add("--ovs", action="store_true", help="the access point's bridge is an Open vSwitch")
+    add("--agents", type=int, metavar="N", help="phones 1 to N have an agent, in modes with agents (default: all)")
     add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
     add("--retry-limit", type=int, default=0, metavar="N", help="attempts of a frame (default: the rate chain's)")
     add("--cwnd-clamp", type=int, metavar="N", help="largest cwnd of the phones' own TCP, segments; Android 2.3: 63")

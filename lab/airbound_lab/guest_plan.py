@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import certificates, modes
+from airbound_lab import certificates, modes, open_vswitch
 from airbound_lab import topology as nodes
-from airbound_lab.scenario import HOSTAPD_ACTIONS
+from airbound_lab.scenario import HOSTAPD_ACTIONS, SWITCH
 
 if TYPE_CHECKING:
     from airbound_lab.medium.attempts import Window
@@ -68,6 +68,8 @@ def plan(
     `medium_trace`, each attempt on the medium in that window.
     """
     cell = nodes.build(parameters)
+    components = _components(cell, mode, programs)
+    runs_here = {component["name"] for component in components} | ({SWITCH} if parameters.ovs else set())
     return {
         "medium": _medium(parameters, seed),
         "sysctls": _sysctls(),
@@ -77,6 +79,7 @@ def plan(
             "tc": nodes.access_point_tc(cell),
             "hostapd": _hostapd(parameters),
             "address": nodes.AP_ADDRESS,
+            "switch": open_vswitch.plan(cell) if parameters.ovs else None,
         },
         "wired": [
             {"netns": "controller", "ip": nodes.controller_ip(cell), "tc": ""},
@@ -98,14 +101,16 @@ def plan(
         ],
         "wpa_supplicant": _wpa_supplicant(),
         "controller": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.CONTROLLER_PORT},
-        "components": (components := _components(cell, mode, programs)),
+        "components": components,
         "certificates": _certificates(components, programs) if parameters.tls and components else None,
         "controller_config": modes.controller_config(modes.parse(mode), parameters.controller_config),
-        "late_components": list(parameters.scenario.late_components(parameters.terminals)),
+        "late_components": [
+            name for name in parameters.scenario.late_components(parameters.terminals) if name in runs_here
+        ],
         "timeline": [
             {"at_ms": round(action.at_s * 1000), "do": action.do, "component": action.component}
             for action in parameters.scenario.process_actions(parameters.terminals)
-            if (modes.parse(mode).has_agents or action.do in HOSTAPD_ACTIONS) and action.at_s < parameters.seconds
+            if (action.component in runs_here or action.do in HOSTAPD_ACTIONS) and action.at_s < parameters.seconds
         ],
         "seconds": parameters.seconds,
         "tracers": _tracers(cell, programs) if trace else [],
@@ -156,6 +161,7 @@ def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
         lines += [
             f"watch name={phone.name} netns={phone.name} interval_ms={parameters.bounds_interval_ms}"
             for phone in cell.phones
+            if parameters.has_agent(phone.index)
         ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -238,8 +244,10 @@ TXOP_UNIT_MS = 0.032
 
 def _hostapd(parameters: Parameters) -> str:
     """802.11g, OFDM rates only."""
-    return f"""interface=wlan0
-bridge=br0
+    # Open vSwitch takes frames before hostapd's packet socket sees those of EAPOL; nl80211 delivers them all the same.
+    bridge = "driver_params=control_port_ap=1" if parameters.ovs else f"bridge={nodes.BRIDGE}"
+    return f"""interface={nodes.RADIO}
+{bridge}
 driver=nl80211
 ctrl_interface=/run/hostapd
 ssid=airbound
@@ -329,7 +337,7 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             "argv": [
                 programs.access_point_agent,
                 *(certificates.agent_options("ap") if tls else certificates.PLAIN_TEXT),
-                *("--controller", controller, "--interface", "wlan0"),
+                *("--controller", controller, "--interface", nodes.RADIO),
                 *("--hostapd-control", "/run/hostapd/wlan0"),
                 *("--hostapd-config", "/run/lab/hostapd.conf", "--state-dir", "/run/lab/ap"),
             ],
@@ -349,6 +357,7 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
                 "environment": {},
             }
             for phone in cell.phones
+            if cell.parameters.has_agent(phone.index)
         ),
     ]
 

@@ -97,6 +97,10 @@ class Parameters:
     """Text of a configuration file for the controller."""
     tls: bool = False
     """Whether controller and agents use mutual TLS; the agents enrol when they start for the first time."""
+    agents: Annotated[int, Field(ge=0, le=TERMINALS_MAX)] | None = None
+    """Phones 1 to this have an agent in modes with agents; None: as many as the scenario says, or all."""
+    ovs: bool = False
+    """Whether the access point's bridge is an Open vSwitch."""
 
     @field_validator("warmup_seconds")
     @classmethod
@@ -118,6 +122,12 @@ class Parameters:
         self.scenario.check(self.terminals)
         if self.orphan and self.scenario.saturates():
             raise ValueError("orphan: nothing would ever stop a saturating UDP sender, and time would not pass")
+        return self
+
+    @model_validator(mode="after")
+    def _check_agents(self) -> Self:
+        if self.agents is not None and self.agents > self.terminals:
+            raise ValueError(f"agents: {self.agents}, but there are {self.terminals} phones")
         return self
 
     @model_validator(mode="after")
@@ -147,6 +157,11 @@ class Parameters:
         """
         variant = variants.parse(name)
         return replace(self, modes=(variant.mode,), **dict(variant.settings))
+
+    def has_agent(self, phone: int) -> bool:
+        """Whether a phone has an agent in modes with agents; phones count from 1."""
+        agents = self.scenario.agents if self.agents is None else self.agents
+        return agents is None or phone <= agents
 
     def wired_delay_ms(self, phone: int) -> float:
         """Round trip on the wire of a phone's server; phones count from 1."""

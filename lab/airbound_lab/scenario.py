@@ -7,8 +7,9 @@ A scenario is a list of actions on a time line whose zero is the moment at which
   saturating, optionally on and off in turn; up, from the phone to its server, or down;
 - `stop-traffic` of a phone, in one direction;
 - `kill` (SIGKILL), `stop` (SIGTERM), `pause` (SIGSTOP), `continue` (SIGCONT) and `start` of a component:
-  `controller`, `ap`, or `phone1`, `phone2`, ... (the agent, not the phone), or `phones`, every phone's agent. A
-  component whose first action is `start` does not run before;
+  `controller`, `ap`, or `phone1`, `phone2`, ... (the agent, not the phone), or `phones`, every phone's agent; `switch`
+  (Open vSwitch's daemon). A component whose first action is `start` does not run before. Actions of components that a
+  run does not have are left out;
 - `revoke` of an agent: an operator revokes its certificates (only with TLS);
 - `reload-hostapd` (SIGHUP: it reads its configuration again) and `restart-radio` (hostapd's DISABLE and ENABLE: the
   access point stops and starts), as a change of the configuration causes them.
@@ -55,6 +56,9 @@ Seconds = Annotated[float, Field(gt=0)]
 PHONES = "phones"
 """A component's name that stands for every phone's agent."""
 
+SWITCH = "switch"
+"""A component's name: Open vSwitch's daemon, ovs-vswitchd."""
+
 
 def _agents(terminals: int) -> list[str]:
     return [f"phone{i}" for i in range(1, terminals + 1)]
@@ -97,10 +101,12 @@ class Action:
         elif self.do in HOSTAPD_ACTIONS:
             if self.component:
                 raise ValueError(f"{self.do}: has no component")
-        elif self.component not in ("controller", "ap", PHONES, *_agents(terminals)):
+        elif self.component not in ("controller", "ap", SWITCH, PHONES, *_agents(terminals)):
             raise ValueError(f"{self.do}: there is no component {self.component!r}")
         elif self.do in OPERATOR_ACTIONS and self.component == "controller":
             raise ValueError(f"{self.do}: a controller's certificate cannot be revoked, it ends within days")
+        elif self.do in OPERATOR_ACTIONS and self.component == SWITCH:
+            raise ValueError(f"{self.do}: a switch has no certificate")
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -120,9 +126,13 @@ class Scenario:
 
     name: str
     actions: tuple[Action, ...]
+    agents: Annotated[int, Field(ge=0)] | None = None
+    """Phones 1 to this have an agent; None: all."""
 
     def check(self, terminals: int) -> None:
         """Raise ValueError if the scenario cannot be run with this many phones."""
+        if self.agents is not None and self.agents > terminals:
+            raise ValueError(f"scenario {self.name}: agents: {self.agents}, but there are {terminals} phones")
         if not any(action.do == "start-traffic" for action in self.actions):
             raise ValueError(f"scenario {self.name}: no phone ever starts to send")
         for number, action in enumerate(self.actions):
@@ -183,6 +193,7 @@ class Scenario:
         """Return the form of scenario files; fields at their defaults are left out."""
         return {
             "name": self.name,
+            **({"agents": self.agents} if self.agents is not None else {}),
             "actions": [
                 {field.name: value for field in fields(Action) if (value := getattr(a, field.name)) != field.default}
                 for a in self.actions

@@ -3,9 +3,10 @@
 
     MODE[@SETTING]...        vegas@cake-ack-filter    cubic@fq_codel@queue=200    vegas@aifsn=4@cwmin=31
 
-SETTING is a queueing discipline by its name, `wmm`, or one of `queue=PACKETS`, `driver-queue=FRAMES`, `aifsn=SLOTS`,
-`cwmin=SLOTS`, `cwmax=SLOTS`, `txop=N` (units of 32 us) of the access point, `cwnd-clamp=SEGS`, the largest congestion
-window of the phones' own TCP, or, in modes with agents, `tls`: controller and agents use mutual TLS.
+SETTING is a queueing discipline by its name, `wmm`, `ovs` (its bridge is an Open vSwitch), or one of `queue=PACKETS`,
+`driver-queue=FRAMES`, `aifsn=SLOTS`, `cwmin=SLOTS`, `cwmax=SLOTS`, `txop=N` (units of 32 us) of the access point,
+`cwnd-clamp=SEGS`, the largest congestion window of the phones' own TCP, or, in modes with agents, `tls`: controller and
+agents use mutual TLS, or `agents=N`: phones 1 to N have one.
 """
 
 from __future__ import annotations
@@ -24,18 +25,22 @@ NUMBERS = {
     "cwmax": "ap_cw_max",
     "txop": "ap_txop_limit",
     "cwnd-clamp": "cwnd_clamp_segs",
+    "agents": "agents",
 }
 """Settings with a value, and the parameter that each is."""
 
 TLS = "tls"
-FLAGS = ("wmm", TLS)
-"""Settings without a value, which are parameters of that name."""
+FLAGS = {"wmm": "wmm", TLS: "tls", "ovs": "ovs"}
+"""Settings without a value, and the parameter that each is."""
+
+OF_AGENTS = {"tls": "connections to secure", "agents": "phones with one"}
+"""Parameters that mean something only in modes with agents, and what others lack."""
 
 HELP = """\
   MODE@SETTING@...
                with settings of the access point: a queueing discipline by its name (pfifo, pfifo_fast, fq_codel, fq,
                cake, cake-ack-filter), queue=PACKETS, driver-queue=FRAMES, aifsn=SLOTS, cwmin=SLOTS, cwmax=SLOTS,
-               txop=N, wmm; of the phones: cwnd-clamp=SEGS; of controller and agents: tls"""
+               txop=N, wmm, ovs; of the phones: cwnd-clamp=SEGS; of controller and agents: tls, agents=N"""
 """For the commands' help."""
 
 
@@ -64,8 +69,8 @@ def parse(name: str) -> Variant:
     settings: dict[str, Any] = {}
     for word in words:
         parameter, value = _setting(word)
-        if parameter == TLS and not has_agents:
-            raise ValueError(f"{word!r}: {mode} has no agents, and so no connections to secure")
+        if parameter in OF_AGENTS and not has_agents:
+            raise ValueError(f"{word!r}: {mode} has no agents, and so no {OF_AGENTS[parameter]}")
         if parameter in settings:
             raise ValueError(f"{word!r}: {parameter} is set twice")
         settings[parameter] = value
@@ -78,7 +83,7 @@ def _setting(word: str) -> tuple[str, Any]:
         if word in QDISCS:
             return "ap_qdisc", word
         if word in FLAGS:
-            return word, True
+            return FLAGS[word], True
     elif key in NUMBERS:
         if not (value.isascii() and value.isdigit()):
             raise ValueError(f"{word!r}: {value!r} is not a whole number")

@@ -39,6 +39,8 @@ VALID = st.builds(
     ap_txop_limit=st.none() | st.integers(0, 65_535),
     controller_config=st.none() | st.text(),
     tls=st.booleans(),
+    agents=st.none() | st.just(0),
+    ovs=st.booleans(),
 )
 
 REVOCATION = Scenario("revocation", (Action(0, "start-traffic"), Action(1, "revoke", component="phone1")))
@@ -135,6 +137,21 @@ def test_the_settings_of_a_mode_take_the_place_of_the_others() -> None:
     assert parameters.of_mode("vegas@fq_codel@queue=200") == Parameters(
         modes=("vegas",), ap_qdisc="fq_codel", ap_queue_packets=200, ap_aifsn=3
     )
+
+
+def test_the_first_phones_have_agents() -> None:
+    mixed = Scenario("mixed", (Action(0, "start-traffic"),), agents=1)
+    for parameters, having in (
+        (Parameters(terminals=3), [1, 2, 3]),
+        (Parameters(terminals=3, agents=0), []),
+        (Parameters(terminals=3, agents=2), [1, 2]),
+        (Parameters(terminals=3, scenario=mixed), [1]),
+        (Parameters(terminals=3, scenario=mixed, agents=3), [1, 2, 3]),
+        (Parameters(terminals=3, modes=("bdp@agents=2",)).of_mode("bdp@agents=2"), [1, 2]),
+    ):
+        assert [phone for phone in (1, 2, 3) if parameters.has_agent(phone)] == having
+    with pytest.raises(ValueError, match="agents: 4, but there are 3 phones"):
+        Parameters(terminals=3, agents=4)
 
 
 def test_phones_take_the_delays_in_turn() -> None:

@@ -16,6 +16,7 @@ from airbound_lab.guest import cell, system
 from airbound_lab.guest.certificates import OPERATOR_ACTIONS, Operator
 from airbound_lab.guest.components import ACTIONS, Components
 from airbound_lab.guest.event_traces import EventTraces
+from airbound_lab.guest.switch import SWITCH, SWITCH_ACTIONS, Switch
 from airbound_lab.guest.system import GuestError
 from airbound_lab.guest.tracers import Tracers
 
@@ -47,7 +48,7 @@ def progress(text: str) -> None:
     os.replace("/run/result/progress.new", "/run/result/progress")
 
 
-def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
+def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
     """Bring up a cell in which each station reaches its server."""
     if plan["components"] or plan["tracers"] or plan["event_traces"]:
         system.mount("tracefs", system.TRACEFS)
@@ -62,7 +63,7 @@ def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
     if plan["controller_config"] is not None:
         system.write("/run/lab/controller.config", plan["controller_config"])
     progress("wiring")
-    cell.wire(plan)
+    cell.wire(plan, switch)
     access_point = cell.AccessPoint(plan)
     for number, station in enumerate(plan["stations"], start=1):
         progress(f"associating {number}/{len(plan['stations'])}")
@@ -75,7 +76,7 @@ def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
 
 
 def actor(
-    components: Components, operator: Operator, access_point: cell.AccessPoint
+    components: Components, operator: Operator, access_point: cell.AccessPoint, switch: Switch
 ) -> Callable[[dict[str, str]], None]:
     """Return what carries out an action of the time line."""
 
@@ -85,6 +86,8 @@ def actor(
             cell.HOSTAPD_ACTIONS[name](access_point)
         elif name in OPERATOR_ACTIONS:
             OPERATOR_ACTIONS[name](operator, component)
+        elif component == SWITCH:
+            SWITCH_ACTIONS[name](switch)
         else:
             ACTIONS[name](components, component)
 
@@ -146,7 +149,8 @@ def main() -> None:
         mount_all()
         with open("/run/result/plan.json", encoding="utf-8") as file:
             plan = json.load(file)
-        access_point = set_up(plan)
+        switch = Switch(plan)
+        access_point = set_up(plan, switch)
         components, operator = Components(plan), Operator(plan)
         tracers, event_traces = Tracers(plan), EventTraces(plan)
         if plan["certificates"] is not None:
@@ -154,7 +158,7 @@ def main() -> None:
             operator.enrol(components)
         progress("starting agents")
         components.start_all()
-        t0_ns = measure(plan, actor(components, operator, access_point), tracers, event_traces)
+        t0_ns = measure(plan, actor(components, operator, access_point, switch), tracers, event_traces)
         collect(plan, t0_ns, components)
         progress("done")
     except GuestError as error:

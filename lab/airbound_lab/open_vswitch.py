@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The access point's bridge as a bridge of Open vSwitch: the commands that make it and start it again; pure.
+
+Debian's ovsdb-server and ovs-vswitchd in the access point's namespace, with the kernel's datapath. The daemons run in
+the foreground: the guest is their parent, and kills and starts them as it does the components.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airbound_lab import topology as nodes
+
+if TYPE_CHECKING:
+    from airbound_lab.topology import Topology
+
+DIRECTORY = "/run/openvswitch"
+DATABASE = f"{DIRECTORY}/conf.db"
+DATABASE_SOCKET = f"{DIRECTORY}/db.sock"
+SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
+
+LOGGING = ("-vconsole:info", "-vsyslog:off", "-vfile:off")
+
+STARTING = "other_config:flow-restore-wait"
+"""While it is true, a daemon that starts leaves the kernel's flows alone and opens no connection to a controller."""
+
+FORWARD = "priority=0,actions=NORMAL"
+"""As a learning switch: what a bridge in standalone mode does by itself only while it has no controller."""
+
+
+def plan(cell: Topology) -> dict[str, Any]:
+    """Commands by what they are for; `server` and `daemon` go on until they are killed, the others end."""
+    return {
+        "directory": DIRECTORY,
+        "socket": DATABASE_SOCKET,
+        "management": f"{DIRECTORY}/{nodes.BRIDGE}.mgmt",
+        "create": ["/usr/bin/ovsdb-tool", "create", DATABASE, SCHEMA],
+        "server": ["/usr/sbin/ovsdb-server", DATABASE, f"--remote=punix:{DATABASE_SOCKET}", *LOGGING],
+        "initialize": _vsctl("--no-wait", "init"),
+        "daemon": ["/usr/sbin/ovs-vswitchd", f"unix:{DATABASE_SOCKET}", *LOGGING],
+        "bridge": _vsctl(
+            *("add-br", nodes.BRIDGE, "--", "set", "bridge", nodes.BRIDGE, "protocols=OpenFlow13"),
+            *("fail_mode=standalone", f'other_config:hwaddr="{nodes.AP_MAC}"'),
+        ),
+        "ports": _vsctl(*_ports([*nodes.wired_ports(cell), nodes.RADIO])),
+        "before_restart": _vsctl("--no-wait", "set", "Open_vSwitch", ".", f"{STARTING}=true"),
+        "restore": ["/usr/bin/ovs-ofctl", "-OOpenFlow13", "add-flow", nodes.BRIDGE, FORWARD],
+        "after_restart": _vsctl("remove", "Open_vSwitch", ".", "other_config", "flow-restore-wait"),
+    }
+
+
+def _vsctl(*words: str) -> list[str]:
+    return ["/usr/bin/ovs-vsctl", f"--db=unix:{DATABASE_SOCKET}", "--timeout=30", *words]
+
+
+def _ports(names: list[str]) -> list[str]:
+    """By default Open vSwitch removes the queueing disciplines of its ports; `linux-noop` leaves them alone."""
+    words = ["--id=@noop", "create", "qos", "type=linux-noop"]
+    for name in names:
+        words += ["--", "add-port", nodes.BRIDGE, name, "--", "set", "port", name, "qos=@noop"]
+    return words
