@@ -19,6 +19,9 @@ DATABASE = f"{DIRECTORY}/conf.db"
 DATABASE_SOCKET = f"{DIRECTORY}/db.sock"
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 
+OWN_TMP = ("/usr/bin/unshare", "--mount", "/bin/sh", "-c", 'mount -t tmpfs none /tmp && exec "$@"', "sh")
+"""ovsdb-server makes a file in /tmp, which is the host's, and read-only in the guest."""
+
 LOGGING = ("-vconsole:info", "-vsyslog:off", "-vfile:off")
 
 STARTING = "other_config:flow-restore-wait"
@@ -35,7 +38,7 @@ def plan(cell: Topology) -> dict[str, Any]:
         "socket": DATABASE_SOCKET,
         "management": f"{DIRECTORY}/{nodes.BRIDGE}.mgmt",
         "create": ["/usr/bin/ovsdb-tool", "create", DATABASE, SCHEMA],
-        "server": ["/usr/sbin/ovsdb-server", DATABASE, f"--remote=punix:{DATABASE_SOCKET}", *LOGGING],
+        "server": [*OWN_TMP, "/usr/sbin/ovsdb-server", DATABASE, f"--remote=punix:{DATABASE_SOCKET}", *LOGGING],
         "initialize": _vsctl("--no-wait", "init"),
         "daemon": ["/usr/sbin/ovs-vswitchd", f"unix:{DATABASE_SOCKET}", *LOGGING],
         "bridge": _vsctl(

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 SWITCH = "switch"
 """Name of the component in scenarios."""
 
+UPTIME_S = 10.5
+"""ovs-vswitchd counts the machine's processors every 10 s of the monotonic clock, for the first time 10 s after boot: up
+to then it takes them for none, and has no thread for packets without a flow (lib/ovs-thread.c, count_cpu_cores)."""
+
 START_TIMEOUT_S = 10.0
 POLL_S = 0.1
 LOG = "ovs-commands"
@@ -40,6 +44,7 @@ class Switch:
         server = spawn("ovsdb-server", self._plan["server"])
         self._wait("ovsdb-server", server, lambda: os.path.exists(self._plan["socket"]))
         run(LOG, self._plan["initialize"])
+        time.sleep(max(0.0, UPTIME_S - time.monotonic()))
         self._pid = spawn("ovs-vswitchd", self._plan["daemon"])
         run(LOG, self._plan["bridge"])
 
