@@ -43,6 +43,10 @@ def rows(results: Results) -> list[list[str]]:
         columns += (("recovery", "s", 0, lambda run: run.recovery_s),)
     if any(run.unconnected for run in results.runs):
         columns += (("unconnected", "flows", 0, lambda run: run.unconnected or 0),)
+    if any(run.agentless_ratio is not None for run in results.runs):
+        columns += (("without/with agent", "", 3, lambda run: run.agentless_ratio),)
+    if any(_gap_max_ms(run) is not None for run in results.runs):
+        columns += (("longest gap", "ms", 0, _gap_max_ms),)
     table = [["mode", *(f"{name} {unit}".strip() for name, unit, _, _ in columns)]]
     for mode in results.modes():
         runs = results.of_mode(mode)
@@ -62,6 +66,11 @@ def rows(results: Results) -> list[list[str]]:
                 ]
             )
     return table
+
+
+def _gap_max_ms(run: Run) -> float | None:
+    """The longest time without a datagram of any phone that sends them all the time."""
+    return max((phone.gap_max_ms for phone in run.phones if phone.gap_max_ms is not None), default=None)
 
 
 def phone_rows(results: Results) -> list[list[str]]:
@@ -99,9 +108,12 @@ def describe(parameters: Parameters) -> str:
     count = len(parameters.seeds)
     seeds = f"seed {parameters.seeds[0]}" if count == 1 else f"{count} seeds: median [range]"
     window_s = parameters.seconds - parameters.warmup_seconds
-    tls = ", mutual TLS" if parameters.tls else ""
+    with_agent = sum(map(parameters.has_agent, range(1, parameters.terminals + 1)))
+    if with_agent < parameters.terminals:
+        phones += f", {with_agent} with an agent"
+    more = (", Open vSwitch" if parameters.ovs else "") + (", mutual TLS" if parameters.tls else "")
     return (
-        f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, {parameters.rate_control}{tls}; {seeds}; "
+        f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, {parameters.rate_control}{more}; {seeds}; "
         f"{window_s} s measured after {parameters.warmup_seconds} s"
     )
 

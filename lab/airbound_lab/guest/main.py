@@ -125,7 +125,7 @@ def sleep_until(monotonic_ns: int) -> None:
         time.sleep(left_ns / 1e9)
 
 
-def collect(plan: dict[str, Any], t0_ns: int, components: Components) -> None:
+def collect(plan: dict[str, Any], t0_ns: int, components: Components, switch: Switch) -> None:
     """Write what is only known at the end."""
     for station in plan["stations"]:
         show = ["/sbin/tc", "-s", "qdisc", "show", "dev", station["interface"]]
@@ -138,6 +138,7 @@ def collect(plan: dict[str, Any], t0_ns: int, components: Components) -> None:
         "medium": system.read(f"{MEDIUM_PARAMETERS}/dcf_stats"),
         "peak_memory_kib": components.peak_memory_kib(),
         "starts": components.starts,
+        "switch_starts": switch.starts,
     }
     system.write("/run/result/end.json", json.dumps(end))
 
@@ -159,7 +160,7 @@ def main() -> None:
         progress("starting agents")
         components.start_all()
         t0_ns = measure(plan, actor(components, operator, access_point, switch), tracers, event_traces)
-        collect(plan, t0_ns, components)
+        collect(plan, t0_ns, components, switch)
         progress("done")
     except GuestError as error:
         system.write("/run/result/error.txt", str(error))

@@ -19,8 +19,8 @@ SWITCH = "switch"
 """Name of the component in scenarios."""
 
 UPTIME_S = 10.5
-"""ovs-vswitchd counts the machine's processors every 10 s of the monotonic clock, for the first time 10 s after boot: up
-to then it takes them for none, and has no thread for packets without a flow (lib/ovs-thread.c, count_cpu_cores)."""
+"""ovs-vswitchd counts the machine's processors every 10 s of the monotonic clock, for the first time 10 s after boot.
+Before that it finds none, and has no thread for packets without a flow (lib/ovs-thread.c, count_cpu_cores)."""
 
 START_TIMEOUT_S = 10.0
 POLL_S = 0.1
@@ -34,6 +34,8 @@ class Switch:
         """Read the plan, start nothing."""
         self._plan = plan["access_point"]["switch"]
         self._pid: int | None = None
+        self.starts = 0
+        """How often the daemon was started."""
 
     def make_bridge(self) -> None:
         """Start the database and the daemon, and make the bridge, still without ports."""
@@ -45,7 +47,7 @@ class Switch:
         self._wait("ovsdb-server", server, lambda: os.path.exists(self._plan["socket"]))
         run(LOG, self._plan["initialize"])
         time.sleep(max(0.0, UPTIME_S - time.monotonic()))
-        self._pid = spawn("ovs-vswitchd", self._plan["daemon"])
+        self._start_daemon()
         run(LOG, self._plan["bridge"])
 
     def add_ports(self) -> None:
@@ -61,8 +63,7 @@ class Switch:
         management = self._plan["management"]
         if os.path.exists(management):
             os.unlink(management)  # a killed daemon leaves it
-        self._pid = spawn("ovs-vswitchd", self._plan["daemon"])
-        self._wait("ovs-vswitchd", self._pid, lambda: os.path.exists(management))
+        self._wait("ovs-vswitchd", self._start_daemon(), lambda: os.path.exists(management))
         run(LOG, self._plan["restore"])
         run(LOG, self._plan["after_restart"])
 
@@ -83,6 +84,11 @@ class Switch:
     def resume(self) -> None:
         """Have the daemon go on."""
         self._signal(signal.SIGCONT)
+
+    def _start_daemon(self) -> int:
+        self._pid = spawn("ovs-vswitchd", self._plan["daemon"])
+        self.starts += 1
+        return self._pid
 
     def _signal(self, number: signal.Signals) -> None:
         if self._pid is None:
