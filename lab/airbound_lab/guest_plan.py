@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airbound_lab import certificates, modes, open_vswitch
 from airbound_lab import topology as nodes
-from airbound_lab.scenario import HOSTAPD_ACTIONS, SWITCH
+from airbound_lab.scenario import HOSTAPD_ACTIONS, OPENFLOW, SWITCH
 
 if TYPE_CHECKING:
     from airbound_lab.medium.attempts import Window
@@ -24,6 +24,9 @@ RESULT_DIRECTORY = "/run/result"
 
 SERVER_CONGESTION = "cubic"
 """Downloads are not the phones': a mode does not change what the servers of the world run."""
+
+SENDERS_FILE = "senders.jsonl"
+"""Who sends by the controller, in the result directory."""
 
 BEACON_INTERVAL_TU = 100
 TRACE_BUFFER_KIB = {"phone": 32 << 10, "cell": 256 << 10}
@@ -50,6 +53,8 @@ class Programs:
     phone_agent: str
     operator_commands: str
     """operator_commands.py, for a Python with the controller's packages."""
+    senders_watch: str = ""
+    """senders_watch.py, for the same."""
 
 
 def plan(
@@ -79,7 +84,7 @@ def plan(
             "tc": nodes.access_point_tc(cell),
             "hostapd": _hostapd(parameters),
             "address": nodes.AP_ADDRESS,
-            "switch": open_vswitch.plan(cell) if parameters.ovs else None,
+            "switch": open_vswitch.plan(cell, openflow=OPENFLOW in runs_here) if parameters.ovs else None,
         },
         "wired": [
             {"netns": "controller", "ip": nodes.controller_ip(cell), "tc": ""},
@@ -101,6 +106,7 @@ def plan(
         ],
         "wpa_supplicant": _wpa_supplicant(),
         "controller": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.CONTROLLER_PORT},
+        "openflow": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.OPENFLOW_PORT},
         "components": components,
         "certificates": _certificates(components, programs) if parameters.tls and components else None,
         "controller_config": modes.controller_config(modes.parse(mode), parameters.controller_config),
@@ -112,6 +118,7 @@ def plan(
             for action in parameters.scenario.process_actions(parameters.terminals)
             if (action.component in runs_here or action.do in HOSTAPD_ACTIONS) and action.at_s < parameters.seconds
         ],
+        "watcher": _watcher(parameters, programs) if components and parameters.watch_senders_ms is not None else None,
         "seconds": parameters.seconds,
         "tracers": _tracers(cell, programs) if trace else [],
         "event_traces": [
@@ -119,6 +126,19 @@ def plan(
             *([_medium_trace(medium_trace)] if medium_trace is not None else []),
         ],
         "traffic": {"program": programs.traffic, "plan": traffic_plan(cell, mode, seed)},
+    }
+
+
+def _watcher(parameters: Parameters, programs: Programs) -> dict[str, Any]:
+    """What asks the controller who sends."""
+    return {
+        "name": "senders-watch",
+        "netns": "controller",
+        "argv": [
+            *(programs.python, "-P", programs.senders_watch, f"127.0.0.1:{nodes.OPERATORS_PORT}"),
+            *(nodes.BSSID, str(parameters.watch_senders_ms), f"{RESULT_DIRECTORY}/{SENDERS_FILE}"),
+        ],
+        "environment": {"PYTHONPATH": programs.controller_source},
     }
 
 
@@ -312,7 +332,7 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
     arguments = chosen.controller_arguments
     if arguments is None:
         return []
-    tls = cell.parameters.tls
+    tls, parameters = cell.parameters.tls, cell.parameters
     controller = f"{nodes.CONTROLLER_ADDRESS}:{nodes.CONTROLLER_PORT}"
     has_config = modes.controller_config(chosen, cell.parameters.controller_config) is not None
     config = ("--config", "/run/lab/controller.config") if has_config else ()
@@ -328,21 +348,12 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             ],
             "environment": {
                 "PYTHONPATH": programs.controller_source,
+                **(open_vswitch.CONTROLLER_METERS if parameters.switch == "meters" else {}),
                 **(certificates.controller_environment() if tls else {}),
             },
         },
-        {
-            "name": "ap",
-            "netns": "",
-            "argv": [
-                programs.access_point_agent,
-                *(certificates.agent_options("ap") if tls else certificates.PLAIN_TEXT),
-                *("--controller", controller, "--interface", nodes.RADIO),
-                *("--hostapd-control", "/run/hostapd/wlan0"),
-                *("--hostapd-config", "/run/lab/hostapd.conf", "--state-dir", "/run/lab/ap"),
-            ],
-            "environment": {},
-        },
+        *([_openflow(programs, controller)] if parameters.openflow else []),
+        *([_access_point_agent(parameters, programs, controller)] if parameters.ap_agent else []),
         *(
             {
                 "name": f"phone{phone.index}",
@@ -362,6 +373,36 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
     ]
 
 
+def _openflow(programs: Programs, controller: str) -> dict[str, Any]:
+    """`airbound openflow`, beside the controller."""
+    return {
+        "name": OPENFLOW,
+        "netns": "controller",
+        "argv": [
+            *(programs.python, "-m", "airbound", "openflow", *certificates.PLAIN_TEXT, "--controller", controller),
+            *("--listen", f"{nodes.CONTROLLER_ADDRESS}:{nodes.OPENFLOW_PORT}"),
+        ],
+        "environment": {"PYTHONPATH": programs.controller_source},
+    }
+
+
+def _access_point_agent(parameters: Parameters, programs: Programs, controller: str) -> dict[str, Any]:
+    return {
+        "name": "ap",
+        "netns": "",
+        "argv": [
+            programs.access_point_agent,
+            *(certificates.agent_options("ap") if parameters.tls else certificates.PLAIN_TEXT),
+            *("--controller", controller, "--interface", nodes.RADIO),
+            *("--hostapd-control", "/run/hostapd/wlan0"),
+            *("--hostapd-config", "/run/lab/hostapd.conf", "--state-dir", "/run/lab/ap"),
+            *(("--bridge", nodes.BRIDGE) if parameters.openflow else ()),
+            *(("--window-clamp",) if parameters.window_clamp else ()),
+        ],
+        "environment": {},
+    }
+
+
 def _certificates(components: list[dict[str, Any]], programs: Programs) -> dict[str, Any]:
-    agents = [component["name"] for component in components if component["name"] != "controller"]
+    agents = [component["name"] for component in components if component["name"] not in ("controller", OPENFLOW)]
     return certificates.plan(programs.python, programs.controller_source, programs.operator_commands, agents)

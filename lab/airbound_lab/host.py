@@ -39,7 +39,7 @@ SWITCH_TOOL_PACKAGES = dict.fromkeys(
 
 LAB_SOURCES = (
     *("boot.py", "certificates.py", "guest_plan.py", "measure.py", "modes.py", "open_vswitch.py"),
-    *("operator_commands.py", "qdisc.py", "run.py", "scenario.py", "topology.py"),
+    *("operator_commands.py", "qdisc.py", "run.py", "scenario.py", "senders.py", "senders_watch.py", "topology.py"),
 )
 """What a run is made of, beside its parameters and what runs in the guest."""
 
@@ -70,6 +70,7 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
         access_point_agent=str(build / "airbound-ap"),
         phone_agent=str(build / "airbound-phone"),
         operator_commands=str(Path(__file__).parent / "operator_commands.py"),
+        senders_watch=str(Path(__file__).parent / "senders_watch.py"),
     )
     needed = [found.traffic]
     if any(variant.parse(mode).has_agents for mode in modes):

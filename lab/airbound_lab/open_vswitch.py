@@ -31,7 +31,14 @@ FORWARD = "priority=0,actions=NORMAL"
 """As a learning switch: what a bridge in standalone mode does by itself only while it has no controller."""
 
 
-def plan(cell: Topology) -> dict[str, Any]:
+CONTROLLER_METERS = {"AIRBOUND_OPENFLOW__METERS": "on"}
+"""Configures the controller to limit by meters."""
+
+PROBE_MS = 5000
+"""How often an idle connection to a controller is checked, as by default; thrice this without it is standalone."""
+
+
+def plan(cell: Topology, *, openflow: bool) -> dict[str, Any]:
     """Commands by what they are for; `server` and `daemon` go on until they are killed, the others end."""
     return {
         "directory": DIRECTORY,
@@ -46,10 +53,18 @@ def plan(cell: Topology) -> dict[str, Any]:
             *("fail_mode=standalone", f'other_config:hwaddr="{nodes.AP_MAC}"'),
         ),
         "ports": _vsctl(*_ports([*nodes.wired_ports(cell), nodes.RADIO])),
+        "controller": _vsctl(*_CONTROLLER) if openflow else None,
         "before_restart": _vsctl("--no-wait", "set", "Open_vSwitch", ".", f"{STARTING}=true"),
         "restore": ["/usr/bin/ovs-ofctl", "-OOpenFlow13", "add-flow", nodes.BRIDGE, FORWARD],
         "after_restart": _vsctl("remove", "Open_vSwitch", ".", "other_config", "flow-restore-wait"),
     }
+
+
+_CONTROLLER = (
+    *("set-controller", nodes.BRIDGE, f"tcp:{nodes.CONTROLLER_ADDRESS}:{nodes.OPENFLOW_PORT}"),
+    *("--", "set", "controller", nodes.BRIDGE, "connection_mode=out-of-band", f"inactivity_probe={PROBE_MS}"),
+)
+"""Out of band: the access point's own neighbour entries and the wire are there without the switch's hidden flows."""
 
 
 def _vsctl(*words: str) -> list[str]:

@@ -12,6 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from airbound_lab.errors import UsageError
 from airbound_lab.parameters import ModeName, Parameters
+from airbound_lab.senders import SenderFigures
 from airbound_lab.trace import PhoneTrace
 from airbound_lab.validation import STRICT, usage_errors
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = 1
-OPTIONAL = ("uplink", "downlink", "recovery_s", "unconnected", "agentless_ratio")
+OPTIONAL = ("uplink", "downlink", "recovery_s", "unconnected", "agentless_ratio", "senders")
 OPTIONAL_OF_PHONE = ("trace", "download", "gap_max_ms")
 """Fields that are written only where there is something to report."""
 
@@ -123,6 +124,8 @@ class Run:
     """Flows that ended before their connection was established, if there are any."""
     agentless_ratio: float | None = None
     """Mean goodput of the uploading phones without an agent over that of those with one, if there are both."""
+    senders: SenderFigures | None = None
+    """How well the controller knew who sent, if it was asked."""
 
     def comparable(self) -> dict[str, Any]:
         """Everything that must be equal, to the digit, in a run of equal parameters, mode and seed, traced or not."""

@@ -34,10 +34,16 @@ if TYPE_CHECKING:
 BRIDGE = "br0"
 RADIO = "wlan0"
 """The access point's."""
+BSSID = "02:00:00:00:00:00"
+"""As mac80211_hwsim numbers its radios."""
 AP_ADDRESS = "10.0.0.1"
 AP_MAC = "02:ab:00:00:00:01"
 CONTROLLER_ADDRESS = "10.0.1.1"
 CONTROLLER_PORT = 50051
+OPERATORS_PORT = 50052
+"""Of the controller as well, on its loopback only."""
+OPENFLOW_PORT = 6653
+"""Of `airbound openflow`, in the controller's namespace."""
 CONTROLLER_MAC = "02:ab:00:00:01:01"
 SERVER_PORT = 5001
 """Of whoever receives: servers, and phones that download."""

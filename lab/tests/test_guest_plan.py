@@ -132,7 +132,7 @@ def test_open_vswitch_takes_the_place_of_the_bridge() -> None:
     actions = (Action(0, "start-traffic"), Action(4, "kill", component="switch"))
     parameters = Parameters(scenario=Scenario("x", actions), terminals=2, wired_delays_ms=(4.0, 64.0), seconds=8)
     plain = guest_plan.plan(parameters, "cubic", 1, PROGRAMS)
-    plan = guest_plan.plan(replace(parameters, ovs=True), "cubic", 1, PROGRAMS)
+    plan = guest_plan.plan(replace(parameters, switch="ovs"), "cubic", 1, PROGRAMS)
     assert plain["access_point"]["switch"] is None
     assert [(action["at_ms"], action["component"]) for action in plan["timeline"]] == [(4000, "switch")]
     access_point = plan["access_point"]

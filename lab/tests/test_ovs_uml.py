@@ -26,15 +26,15 @@ DATAGRAMS = {"protocol": "udp", "rate_mbps": 1.2, "payload_bytes": 150}
 
 
 def test_as_much_passes_as_through_the_kernels_bridge_and_the_same_each_time(boot_cell: Callable[..., Cell]) -> None:
-    bridge, ovs = (boot_cell("bdp", ovs=ovs, **SHORT).run for ovs in (False, True))
+    bridge, ovs = (boot_cell("bdp", switch=switch, **SHORT).run for switch in ("bridge", "ovs"))
     assert ovs.total_goodput_mbps == pytest.approx(bridge.total_goodput_mbps, rel=0.02)
     assert ovs.rtt_mean_ms == pytest.approx(bridge.rtt_mean_ms, rel=0.1)
     again = Scenario("again", built_in("uplink").actions)  # another name, so that it is run again
-    assert boot_cell("bdp", ovs=True, scenario=again, **SHORT).run.comparable() == ovs.comparable()
+    assert boot_cell("bdp", switch="ovs", scenario=again, **SHORT).run.comparable() == ovs.comparable()
 
 
 def test_the_queues_of_its_ports_stay_as_they_are(boot_cell: Callable[..., Cell]) -> None:
-    cell = boot_cell("cubic", ovs=True, ap_qdisc="fq_codel", wired_delays_ms=(64.0,), **SHORT)
+    cell = boot_cell("cubic", switch="ovs", ap_qdisc="fq_codel", wired_delays_ms=(64.0,), **SHORT)
     shown = (cell.logs / "log" / "qdiscs-ap.log").read_text(encoding="utf-8")
     assert re.findall(r"^qdisc (\S+) \S+ root", shown, re.MULTILINE) == ["fq_codel"]
     # The wire's delay is a queueing discipline of a port as well.
@@ -49,7 +49,7 @@ def test_stations_associate_with_wpa2(boot_cell: Callable[..., Cell], monkeypatc
     network = 'key_mgmt=WPA-PSK\n\tpsk="correct horse battery staple"'
     monkeypatch.setattr(guest_plan, "_wpa_supplicant", lambda: supplicant().replace("key_mgmt=NONE", network))
     scenario = Scenario("wpa2", (Action(0, "start-traffic"),))
-    cell = boot_cell("cubic", ovs=True, scenario=scenario, **SHORT)
+    cell = boot_cell("cubic", switch="ovs", scenario=scenario, **SHORT)
     log = (cell.logs / "log" / "hostapd.log").read_text(encoding="utf-8")
     assert log.count("EAPOL-4WAY-HS-COMPLETED") == SHORT["terminals"]
     assert cell.run.total_goodput_mbps > 20
@@ -64,7 +64,7 @@ def test_traffic_passes_while_the_daemon_is_gone_and_after_it_came_back(
         Action(4, how, component="switch"),
         Action(6, "start", component="switch"),
     )
-    cell = boot_cell("cubic", ovs=True, scenario=Scenario(f"switch, {how}", actions), **SHORT | {"seconds": 10})
+    cell = boot_cell("cubic", switch="ovs", scenario=Scenario(f"switch, {how}", actions), **SHORT | {"seconds": 10})
     gaps_ms = [phone.gap_max_ms for phone in cell.run.phones]
     assert all(gap is not None and gap < GAP_MAX_MS for gap in gaps_ms), gaps_ms
     log = (cell.logs / "log" / "hostapd.log").read_text(encoding="utf-8")

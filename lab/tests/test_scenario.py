@@ -123,7 +123,7 @@ def test_an_action_with_a_wrong_field_is_refused(changes: dict[str, Any], messag
         (Action(0, "reload-hostapd", component="ap"), "reload-hostapd: has no component"),
         (Action(0, "revoke"), "there is no component ''"),
         (Action(0, "revoke", component="controller"), "revoke: a controller's certificate"),
-        (Action(0, "revoke", component="switch"), "revoke: a switch has no certificate"),
+        (Action(0, "revoke", component="switch"), "revoke: switch has no certificate"),
     ],
 )
 def test_an_action_of_a_phone_that_is_not_there_is_refused(action: Action, message: str) -> None:

@@ -35,7 +35,7 @@ def test_settings_follow_the_mode(name: str, mode: str, settings: dict[str, Any]
         ("cubic@", "'' is none of pfifo"),
         (
             "cubic@red",
-            "'red' is none of pfifo, pfifo_fast, fq_codel, fq, cake, cake-ack-filter, wmm, tls, ovs, ",
+            "'red' is none of pfifo, pfifo_fast, fq_codel, fq, cake, cake-ack-filter, wmm, tls, ovs, openflow, ",
         ),
         ("cubic@aifsn", "'aifsn' is none of"),
         ("cubic@aifsn=", "'' is not a whole number"),
@@ -44,6 +44,9 @@ def test_settings_follow_the_mode(name: str, mode: str, settings: dict[str, Any]
         ("cubic@colour=1", "'colour=1' is none of"),
         ("cubic@wmm=1", "'wmm=1' is none of"),
         ("cubic@tls", "'tls': cubic has no agents"),
+        ("cubic@window-clamp", "'window-clamp': cubic has no agents, and so no access point's"),
+        ("cubic@openflow", "'openflow': cubic has no agents, and so no controller of switches"),
+        ("bdp@ovs@meters", "'meters': switch is set twice"),
         ("cubic@agents=5", "'agents=5': cubic has no agents, and so no phones with one"),
         ("cubic@aifsn=4@aifsn=5", "'aifsn=5': ap_aifsn is set twice"),
         ("cubic@cake@pfifo", "'pfifo': ap_qdisc is set twice"),

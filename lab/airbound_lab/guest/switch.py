@@ -55,6 +55,11 @@ class Switch:
         if self._plan is not None:
             run(LOG, self._plan["ports"])
 
+    def connect(self) -> None:
+        """Name the controller, which listens by now, if there is one."""
+        if self._plan is not None and self._plan["controller"] is not None:
+            run(LOG, self._plan["controller"])
+
     def start(self) -> None:
         """Start the daemon again as an init script should: the kernel's flows stay until it has flows of its own."""
         if self._pid is not None:
