@@ -62,9 +62,9 @@ def plan(cell: Topology, *, openflow: bool) -> dict[str, Any]:
 
 _CONTROLLER = (
     *("set-controller", nodes.BRIDGE, f"tcp:{nodes.CONTROLLER_ADDRESS}:{nodes.OPENFLOW_PORT}"),
-    *("--", "set", "controller", nodes.BRIDGE, "connection_mode=out-of-band", f"inactivity_probe={PROBE_MS}"),
+    *("--", "set", "controller", nodes.BRIDGE, "connection_mode=in-band", f"inactivity_probe={PROBE_MS}"),
 )
-"""Out of band: the access point's own neighbour entries and the wire are there without the switch's hidden flows."""
+"""In band: naming the first controller empties the flow table, and the connection to it goes through the bridge."""
 
 
 def _vsctl(*words: str) -> list[str]:
