@@ -66,11 +66,12 @@ def plan(
     trace: bool = False,
     edca_trace: bool = False,
     medium_trace: Window | None = None,
+    switch_samples: bool = False,
 ) -> dict[str, Any]:
     """Return the guest's plan for one run.
 
     With `trace`, each phone's history is recorded; with `edca_trace`, what is set on the radios' transmit queues; with
-    `medium_trace`, each attempt on the medium in that window.
+    `medium_trace`, each attempt on the medium in that window; with `switch_samples`, the flows of an Open vSwitch.
     """
     cell = nodes.build(parameters)
     components = _components(cell, mode, programs)
@@ -118,7 +119,10 @@ def plan(
             for action in parameters.scenario.process_actions(parameters.terminals)
             if (action.component in runs_here or action.do in HOSTAPD_ACTIONS) and action.at_s < parameters.seconds
         ],
-        "watcher": _watcher(parameters, programs) if components and parameters.watch_senders_ms is not None else None,
+        "watchers": [
+            *([_watcher(parameters, programs)] if components and parameters.watch_senders_ms is not None else []),
+            *([_SWITCH_SAMPLES] if switch_samples and parameters.ovs else []),
+        ],
         "seconds": parameters.seconds,
         "tracers": _tracers(cell, programs) if trace else [],
         "event_traces": [
@@ -127,6 +131,16 @@ def plan(
         ],
         "traffic": {"program": programs.traffic, "plan": traffic_plan(cell, mode, seed)},
     }
+
+
+SWITCH_SAMPLES_S = 0.5
+
+_SWITCH_SAMPLES = {
+    "name": "switch-samples",
+    "netns": "",
+    "argv": open_vswitch.samples(SWITCH_SAMPLES_S, f"{RESULT_DIRECTORY}/{open_vswitch.SAMPLES}"),
+    "environment": {},
+}
 
 
 def _watcher(parameters: Parameters, programs: Programs) -> dict[str, Any]:

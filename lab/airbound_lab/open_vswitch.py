@@ -67,6 +67,24 @@ _CONTROLLER = (
 """In band: naming the first controller empties the flow table, and the connection to it goes through the bridge."""
 
 
+SAMPLES = "switch.log"
+"""What the switch had, again and again, in the result directory."""
+
+_SAMPLE = """
+while sleep "$1"; do
+	read -r uptime_s _ </proc/uptime
+	echo "at $uptime_s"
+	/usr/bin/ovs-ofctl -OOpenFlow13 --timeout=1 dump-flows "$2"
+	/usr/bin/ovs-ofctl -OOpenFlow13 --timeout=1 dump-meters "$2"
+done
+"""
+
+
+def samples(interval_s: float, path: str) -> list[str]:
+    """A program that writes the switch's flows and meters to a file again and again, until it is killed."""
+    return ["/bin/sh", "-c", f"exec >{path} 2>&1\n{_SAMPLE}", "sh", f"{interval_s:g}", nodes.BRIDGE]
+
+
 def _vsctl(*words: str) -> list[str]:
     return ["/usr/bin/ovs-vsctl", f"--db=unix:{DATABASE_SOCKET}", "--timeout=30", *words]
 

@@ -52,7 +52,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How the runs are carried out; has no influence on their figures."""
+    """How the runs are carried out; has no influence on their figures, but for `switch_samples`."""
 
     kernel: Path
     programs: Programs
@@ -67,6 +67,9 @@ class Setting:
     medium_trace: Window | None = None
     """The part of the run of which each attempt on the medium is written to `medium.csv` in the run's logs; the same
     holds."""
+    switch_samples: bool = False
+    """Whether the flows and meters of an Open vSwitch are written to `switch.log` in the run's logs, twice a second; to
+    read them has a small influence on the figures."""
 
 
 def run_all(
@@ -115,6 +118,7 @@ def run_one(
         trace=setting.trace,
         edca_trace=setting.edca_trace,
         medium_trace=setting.medium_trace,
+        switch_samples=setting.switch_samples,
     )
     (directory / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
     command = boot.command_line(

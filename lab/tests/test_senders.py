@@ -55,7 +55,10 @@ def test_only_the_window_counts_and_no_answer_is_no_stop() -> None:
 
 
 def test_lines_are_read_or_named() -> None:
-    lines = [json.dumps({"monotonic_ns": 5_000_000_000, "active": [MAC_OF[1]]}), '{"monotonic_ns": 1000000, "active": null}']
+    lines = [
+        json.dumps({"monotonic_ns": 5_000_000_000, "active": [MAC_OF[1]]}),
+        '{"monotonic_ns": 1000000, "active": null}',
+    ]
     assert senders.parse(lines, 4_000_000_000) == [Answer(1000, frozenset(ONE)), Answer(-3999.0, None)]
     with pytest.raises(LabError, match="senders, line 2: not an answer"):
         senders.parse([lines[0], '{"monotonic_ns": 1}'], 0)

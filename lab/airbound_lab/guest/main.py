@@ -105,7 +105,10 @@ def measure(
     system.write("/run/lab/traffic.plan", plan["traffic"]["plan"].replace("T0_NS", str(t0_ns)))
     progress("measuring")
     argv = [plan["traffic"]["program"], "run", "/run/lab/traffic.plan"]
-    watcher = _start_watcher(plan["watcher"])
+    watchers = [
+        (watcher["name"], system.spawn(watcher["name"], watcher["argv"], watcher["netns"], watcher["environment"]))
+        for watcher in plan["watchers"]
+    ]
     traffic = system.spawn("traffic", argv, output="/run/result/samples.jsonl")
     for action in plan["timeline"]:
         sleep_until(t0_ns + action["at_ms"] * 1_000_000)
@@ -114,21 +117,14 @@ def measure(
     if status != 0:
         output = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
         raise GuestError(f"the traffic generator failed (status {status}): {output}")
-    if watcher is not None:
-        if system.exited(watcher):
-            output = system.read(f"{system.LOG_DIRECTORY}/{plan['watcher']['name']}.log")[-500:]
-            raise GuestError(f"who watches the senders ended early: {output}")
-        os.kill(watcher, signal.SIGKILL)
+    for name, pid in watchers:
+        if system.exited(pid):
+            output = system.read(f"{system.LOG_DIRECTORY}/{name}.log")[-500:]
+            raise GuestError(f"{name} ended early: {output}")
+        os.kill(pid, signal.SIGKILL)
     event_traces.stop()
     tracers.stop()
     return t0_ns
-
-
-def _start_watcher(watcher: dict[str, Any] | None) -> int | None:
-    """Start what asks the controller who sends, if anything is to; return its process id."""
-    if watcher is None:
-        return None
-    return system.spawn(watcher["name"], watcher["argv"], watcher["netns"], watcher["environment"])
 
 
 def sleep_until(monotonic_ns: int) -> None:
