@@ -22,13 +22,17 @@ SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 OWN_TMP = ("/usr/bin/unshare", "--mount", "/bin/sh", "-c", 'mount -t tmpfs none /tmp && exec "$@"', "sh")
 """ovsdb-server makes a file in /tmp, which is the host's, and read-only in the guest."""
 
-LOGGING = ("-vconsole:info", "-vsyslog:off", "-vfile:off")
+LOGGING = (
+    *("-vconsole:info", "-vsyslog:off", "-vfile:off"),
+    "-vPATTERN:console:%D{%Y-%m-%dT%H:%M:%S.###Z}|%05N|%c|%p|%m",
+)
 
 STARTING = "other_config:flow-restore-wait"
 """While it is true, a daemon that starts leaves the kernel's flows alone and opens no connection to a controller."""
 
 FORWARD = "priority=0,actions=NORMAL"
-"""As a learning switch: what a bridge in standalone mode does by itself only while it has no controller."""
+"""As a learning switch: what a bridge in standalone mode does by itself only while it has no controller. Whenever it
+gets its first one, also after a restart when STARTING ends, it empties its table, so this is added after that."""
 
 
 CONTROLLER_METERS = {"AIRBOUND_OPENFLOW__METERS": "on"}
@@ -55,7 +59,7 @@ def plan(cell: Topology, *, openflow: bool) -> dict[str, Any]:
         "ports": _vsctl(*_ports([*nodes.wired_ports(cell), nodes.RADIO])),
         "controller": _vsctl(*_CONTROLLER) if openflow else None,
         "before_restart": _vsctl("--no-wait", "set", "Open_vSwitch", ".", f"{STARTING}=true"),
-        "restore": ["/usr/bin/ovs-ofctl", "-OOpenFlow13", "add-flow", nodes.BRIDGE, FORWARD],
+        "forward": ["/usr/bin/ovs-ofctl", "-OOpenFlow13", "add-flow", nodes.BRIDGE, FORWARD],
         "after_restart": _vsctl("remove", "Open_vSwitch", ".", "other_config", "flow-restore-wait"),
     }
 

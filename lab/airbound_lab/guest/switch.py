@@ -59,6 +59,7 @@ class Switch:
         """Name the controller, which listens by now, if there is one."""
         if self._plan is not None and self._plan["controller"] is not None:
             run(LOG, self._plan["controller"])
+            run(LOG, self._plan["forward"])
 
     def start(self) -> None:
         """Start the daemon again as an init script should: the kernel's flows stay until it has flows of its own."""
@@ -69,8 +70,9 @@ class Switch:
         if os.path.exists(management):
             os.unlink(management)  # a killed daemon leaves it
         self._wait("ovs-vswitchd", self._start_daemon(), lambda: os.path.exists(management))
-        run(LOG, self._plan["restore"])
+        run(LOG, self._plan["forward"])
         run(LOG, self._plan["after_restart"])
+        run(LOG, self._plan["forward"])
 
     def kill(self) -> None:
         """Kill the daemon with SIGKILL."""
