@@ -150,6 +150,11 @@ PRESETS = {
     "udp-neighbours": Preset(
         (_of("udp-neighbours", (256,), (8,)),), "one TCP upload and 7 of UDP at 2 Mb/s, at 256 ms"
     ),
+    "agents": Preset(
+        (replace(_of("uplink", (4, 64), (10,)), agents=(0, 3, 5, 10)),),
+        "uploads of 10 phones at 4, 64 ms, of which 0, 3, 5, 10 have an agent; others' windows clamped, or metered",
+        variants=("cubic", "airbound", "airbound@window-clamp", "airbound@meters"),
+    ),
     "recovery": Preset(
         (replace(_of("recovery", (4, 256), (10,)), rate_controls=("aarf",)),),
         "10 phones of 2013 at 4, 256 ms; Airbound starts after 10 s",
