@@ -17,7 +17,7 @@ from airbound_lab.live import cli as live
 from airbound_lab.medium import cli as medium
 from airbound_lab.medium.attempts import Window
 from airbound_lab.paper_study import cli as paper_study
-from airbound_lab.parameters import RATE_CONTROLS, Parameters, option
+from airbound_lab.parameters import RATE_CONTROLS, SWITCHES, Parameters, option
 from airbound_lab.progress import Progress
 from airbound_lab.qdisc import QDISCS
 from airbound_lab.run import Setting, run_all
@@ -92,6 +92,9 @@ def _run(options: argparse.Namespace) -> None:
     print(tables.text(tables.rows(found)))
     print()
     print(tables.text(tables.phone_rows(found)))
+    if parameters.watch_senders_ms is not None:
+        print()
+        print(tables.text(tables.sender_rows(found)))
 
 
 def _window(options: argparse.Namespace, parameters: Parameters) -> Window | None:
@@ -113,7 +116,7 @@ def _measure(
     jobs = _positive("jobs", options.jobs) if options.jobs is not None else os.cpu_count() or 1
     if options.json is not None and not options.json.parent.is_dir():
         raise UsageError(f"json: there is no directory {options.json.parent}")
-    host.check_tools()
+    host.check_tools(ovs=any(parameters.of_mode(mode).ovs for mode in parameters.modes))
     programs = host.programs(parameters.modes, trace=trace)
     kernel = host.kernel(options.kernel)
     limit_s = options.wall_limit_seconds or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * parameters.seconds
@@ -187,6 +190,11 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             bounds_interval_ms=options.bounds_interval_ms,
             controller_config=controller_config,
             tls=options.tls,
+            agents=options.agents,
+            switch=options.switch,
+            ap_agent=not options.no_ap_agent,
+            window_clamp=options.window_clamp,
+            watch_senders_ms=options.watch_senders,
         )
 
 
@@ -318,6 +326,16 @@ def _add_run(commands: Any) -> None:
     add("--ap-cwmin", type=int, metavar="N", help="its smallest contention window, slots: 2^k - 1 (default: 15)")
     add("--ap-cwmax", type=int, metavar="N", help="its largest (default: 1023, with WMM 63)")
     add("--ap-txop", type=int, metavar="N", help="how long one access of its may last, units of 32 us; 0: one frame")
+    add(
+        "--switch",
+        choices=SWITCHES,
+        default=defaults.switch,
+        help="the access point's: ovs is an Open vSwitch, openflow one with `airbound openflow` in modes with agents,"
+        " meters the same with its meters in use (default: a bridge)",
+    )
+    add("--no-ap-agent", action="store_true", help="the access point has no agent")
+    add("--window-clamp", action="store_true", help="its agent limits the windows of phones without an agent")
+    add("--agents", type=int, metavar="N", help="phones 1 to N have an agent, in modes with agents (default: all)")
     add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
     add("--retry-limit", type=int, default=0, metavar="N", help="attempts of a frame (default: the rate chain's)")
     add("--cwnd-clamp", type=int, metavar="N", help="largest cwnd of the phones' own TCP, segments; Android 2.3: 63")
@@ -328,6 +346,12 @@ def _add_run(commands: Any) -> None:
         default=1000,
         metavar="MS",
         help="between readings of phones' rules (default: 1000)",
+    )
+    add(
+        "--watch-senders",
+        type=int,
+        metavar="MS",
+        help="ask the controller so often who sends, and compare it with who did",
     )
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     add("--tls", action="store_true", help="mutual TLS, with agents that enrol at their start (default: plain text)")

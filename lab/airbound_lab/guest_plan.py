@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import certificates, modes
+from airbound_lab import certificates, modes, open_vswitch
 from airbound_lab import topology as nodes
-from airbound_lab.scenario import HOSTAPD_ACTIONS
+from airbound_lab.scenario import HOSTAPD_ACTIONS, OPENFLOW, SWITCH
 
 if TYPE_CHECKING:
     from airbound_lab.medium.attempts import Window
@@ -24,6 +24,9 @@ RESULT_DIRECTORY = "/run/result"
 
 SERVER_CONGESTION = "cubic"
 """Downloads are not the phones': a mode does not change what the servers of the world run."""
+
+SENDERS_FILE = "senders.jsonl"
+"""Who sends by the controller, in the result directory."""
 
 BEACON_INTERVAL_TU = 100
 TRACE_BUFFER_KIB = {"phone": 32 << 10, "cell": 256 << 10}
@@ -50,6 +53,8 @@ class Programs:
     phone_agent: str
     operator_commands: str
     """operator_commands.py, for a Python with the controller's packages."""
+    senders_watch: str = ""
+    """senders_watch.py, for the same."""
 
 
 def plan(
@@ -61,13 +66,16 @@ def plan(
     trace: bool = False,
     edca_trace: bool = False,
     medium_trace: Window | None = None,
+    switch_samples: bool = False,
 ) -> dict[str, Any]:
     """Return the guest's plan for one run.
 
     With `trace`, each phone's history is recorded; with `edca_trace`, what is set on the radios' transmit queues; with
-    `medium_trace`, each attempt on the medium in that window.
+    `medium_trace`, each attempt on the medium in that window; with `switch_samples`, the flows of an Open vSwitch.
     """
     cell = nodes.build(parameters)
+    components = _components(cell, mode, programs)
+    runs_here = {component["name"] for component in components} | ({SWITCH} if parameters.ovs else set())
     return {
         "medium": _medium(parameters, seed),
         "sysctls": _sysctls(),
@@ -77,6 +85,7 @@ def plan(
             "tc": nodes.access_point_tc(cell),
             "hostapd": _hostapd(parameters),
             "address": nodes.AP_ADDRESS,
+            "switch": open_vswitch.plan(cell, openflow=OPENFLOW in runs_here) if parameters.ovs else None,
         },
         "wired": [
             {"netns": "controller", "ip": nodes.controller_ip(cell), "tc": ""},
@@ -98,14 +107,21 @@ def plan(
         ],
         "wpa_supplicant": _wpa_supplicant(),
         "controller": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.CONTROLLER_PORT},
-        "components": (components := _components(cell, mode, programs)),
+        "openflow": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.OPENFLOW_PORT},
+        "components": components,
         "certificates": _certificates(components, programs) if parameters.tls and components else None,
         "controller_config": modes.controller_config(modes.parse(mode), parameters.controller_config),
-        "late_components": list(parameters.scenario.late_components(parameters.terminals)),
+        "late_components": [
+            name for name in parameters.scenario.late_components(parameters.terminals) if name in runs_here
+        ],
         "timeline": [
             {"at_ms": round(action.at_s * 1000), "do": action.do, "component": action.component}
             for action in parameters.scenario.process_actions(parameters.terminals)
-            if (modes.parse(mode).has_agents or action.do in HOSTAPD_ACTIONS) and action.at_s < parameters.seconds
+            if (action.component in runs_here or action.do in HOSTAPD_ACTIONS) and action.at_s < parameters.seconds
+        ],
+        "watchers": [
+            *([_watcher(parameters, programs)] if components and parameters.watch_senders_ms is not None else []),
+            *([_SWITCH_SAMPLES] if switch_samples and parameters.ovs else []),
         ],
         "seconds": parameters.seconds,
         "tracers": _tracers(cell, programs) if trace else [],
@@ -114,6 +130,29 @@ def plan(
             *([_medium_trace(medium_trace)] if medium_trace is not None else []),
         ],
         "traffic": {"program": programs.traffic, "plan": traffic_plan(cell, mode, seed)},
+    }
+
+
+SWITCH_SAMPLES_S = 0.5
+
+_SWITCH_SAMPLES = {
+    "name": "switch-samples",
+    "netns": "",
+    "argv": open_vswitch.samples(SWITCH_SAMPLES_S, f"{RESULT_DIRECTORY}/{open_vswitch.SAMPLES}"),
+    "environment": {},
+}
+
+
+def _watcher(parameters: Parameters, programs: Programs) -> dict[str, Any]:
+    """What asks the controller who sends."""
+    return {
+        "name": "senders-watch",
+        "netns": "controller",
+        "argv": [
+            *(programs.python, "-P", programs.senders_watch, f"127.0.0.1:{nodes.OPERATORS_PORT}"),
+            *(nodes.BSSID, str(parameters.watch_senders_ms), f"{RESULT_DIRECTORY}/{SENDERS_FILE}"),
+        ],
+        "environment": {"PYTHONPATH": programs.controller_source},
     }
 
 
@@ -156,6 +195,7 @@ def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
         lines += [
             f"watch name={phone.name} netns={phone.name} interval_ms={parameters.bounds_interval_ms}"
             for phone in cell.phones
+            if parameters.has_agent(phone.index)
         ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -238,8 +278,10 @@ TXOP_UNIT_MS = 0.032
 
 def _hostapd(parameters: Parameters) -> str:
     """802.11g, OFDM rates only."""
-    return f"""interface=wlan0
-bridge=br0
+    # Open vSwitch takes frames before hostapd's packet socket sees those of EAPOL; nl80211 delivers them all the same.
+    bridge = "driver_params=control_port_ap=1" if parameters.ovs else f"bridge={nodes.BRIDGE}"
+    return f"""interface={nodes.RADIO}
+{bridge}
 driver=nl80211
 ctrl_interface=/run/hostapd
 ssid=airbound
@@ -304,7 +346,7 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
     arguments = chosen.controller_arguments
     if arguments is None:
         return []
-    tls = cell.parameters.tls
+    tls, parameters = cell.parameters.tls, cell.parameters
     controller = f"{nodes.CONTROLLER_ADDRESS}:{nodes.CONTROLLER_PORT}"
     has_config = modes.controller_config(chosen, cell.parameters.controller_config) is not None
     config = ("--config", "/run/lab/controller.config") if has_config else ()
@@ -320,21 +362,12 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             ],
             "environment": {
                 "PYTHONPATH": programs.controller_source,
+                **(open_vswitch.CONTROLLER_METERS if parameters.switch == "meters" else {}),
                 **(certificates.controller_environment() if tls else {}),
             },
         },
-        {
-            "name": "ap",
-            "netns": "",
-            "argv": [
-                programs.access_point_agent,
-                *(certificates.agent_options("ap") if tls else certificates.PLAIN_TEXT),
-                *("--controller", controller, "--interface", "wlan0"),
-                *("--hostapd-control", "/run/hostapd/wlan0"),
-                *("--hostapd-config", "/run/lab/hostapd.conf", "--state-dir", "/run/lab/ap"),
-            ],
-            "environment": {},
-        },
+        *([_openflow(programs, controller)] if parameters.openflow else []),
+        *([_access_point_agent(parameters, programs, controller)] if parameters.ap_agent else []),
         *(
             {
                 "name": f"phone{phone.index}",
@@ -349,10 +382,41 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
                 "environment": {},
             }
             for phone in cell.phones
+            if cell.parameters.has_agent(phone.index)
         ),
     ]
 
 
+def _openflow(programs: Programs, controller: str) -> dict[str, Any]:
+    """`airbound openflow`, beside the controller."""
+    return {
+        "name": OPENFLOW,
+        "netns": "controller",
+        "argv": [
+            *(programs.python, "-m", "airbound", "openflow", *certificates.PLAIN_TEXT, "--controller", controller),
+            *("--listen", f"{nodes.CONTROLLER_ADDRESS}:{nodes.OPENFLOW_PORT}"),
+        ],
+        "environment": {"PYTHONPATH": programs.controller_source},
+    }
+
+
+def _access_point_agent(parameters: Parameters, programs: Programs, controller: str) -> dict[str, Any]:
+    return {
+        "name": "ap",
+        "netns": "",
+        "argv": [
+            programs.access_point_agent,
+            *(certificates.agent_options("ap") if parameters.tls else certificates.PLAIN_TEXT),
+            *("--controller", controller, "--interface", nodes.RADIO),
+            *("--hostapd-control", "/run/hostapd/wlan0"),
+            *("--hostapd-config", "/run/lab/hostapd.conf", "--state-dir", "/run/lab/ap"),
+            *(("--bridge", nodes.BRIDGE) if parameters.openflow else ()),
+            *(("--window-clamp",) if parameters.window_clamp else ()),
+        ],
+        "environment": {},
+    }
+
+
 def _certificates(components: list[dict[str, Any]], programs: Programs) -> dict[str, Any]:
-    agents = [component["name"] for component in components if component["name"] != "controller"]
+    agents = [component["name"] for component in components if component["name"] not in ("controller", OPENFLOW)]
     return certificates.plan(programs.python, programs.controller_source, programs.operator_commands, agents)

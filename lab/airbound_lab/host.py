@@ -32,20 +32,30 @@ TOOL_PACKAGES = {
 }
 """Debian's package for each tool. The tools are in the same directories on the host and in the guest."""
 
+SWITCH_TOOL_PACKAGES = dict.fromkeys(
+    ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl"), "openvswitch-switch"
+)
+"""Of an access point with an Open vSwitch."""
+
 LAB_SOURCES = (
-    *("boot.py", "certificates.py", "guest_plan.py", "measure.py", "modes.py", "operator_commands.py", "qdisc.py"),
-    *("run.py", "scenario.py", "topology.py"),
+    *("boot.py", "certificates.py", "guest_plan.py", "measure.py", "modes.py", "open_vswitch.py"),
+    *("operator_commands.py", "qdisc.py", "run.py", "scenario.py", "senders.py", "senders_watch.py", "topology.py"),
 )
 """What a run is made of, beside its parameters and what runs in the guest."""
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def check_tools(path: str = SYSTEM_PATH) -> None:
-    """Raise one UsageError that names every missing tool and what to install."""
-    missing = [tool for tool in TOOL_PACKAGES if shutil.which(tool, path=path) is None]
+def _tools(*, ovs: bool) -> dict[str, str]:
+    return TOOL_PACKAGES | (SWITCH_TOOL_PACKAGES if ovs else {})
+
+
+def check_tools(path: str = SYSTEM_PATH, *, ovs: bool = False) -> None:
+    """Raise one UsageError that names every missing tool and what to install; `ovs`: those of Open vSwitch as well."""
+    tools = _tools(ovs=ovs)
+    missing = [tool for tool in tools if shutil.which(tool, path=path) is None]
     if missing:
-        packages = " ".join(sorted({TOOL_PACKAGES[tool] for tool in missing}))
+        packages = " ".join(sorted({tools[tool] for tool in missing}))
         raise UsageError(
             f"this machine lacks {', '.join(missing)}; install with: apt-get install {packages} (or: make setup)"
         )
@@ -60,6 +70,7 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
         access_point_agent=str(build / "airbound-ap"),
         phone_agent=str(build / "airbound-phone"),
         operator_commands=str(Path(__file__).parent / "operator_commands.py"),
+        senders_watch=str(Path(__file__).parent / "senders_watch.py"),
     )
     needed = [found.traffic]
     if any(variant.parse(mode).has_agents for mode in modes):
@@ -90,13 +101,13 @@ def kernel(given: str | None) -> Path:
     return path
 
 
-def hashes(programs: Programs, *, agents: bool, path: str = SYSTEM_PATH) -> dict[str, str]:
+def hashes(programs: Programs, *, agents: bool, ovs: bool = False, path: str = SYSTEM_PATH) -> dict[str, str]:
     """Hashes of all programs that the figures of a run depend on, beside the kernel: tools, sources, our own programs.
 
     Python's and the tools' libraries are not among them; a Debian release and the lock file pin those.
     """
     lab = REPOSITORY / "lab" / "airbound_lab"
-    found = {tool: sha256(Path(where)) for tool in TOOL_PACKAGES if (where := shutil.which(tool, path=path))}
+    found = {tool: sha256(Path(where)) for tool in _tools(ovs=ovs) if (where := shutil.which(tool, path=path))}
     found["traffic"] = sha256(Path(programs.traffic))
     found["lab"] = _sha256_of([*(lab / name for name in LAB_SOURCES), *(lab / "guest").glob("*.py")])
     if agents:

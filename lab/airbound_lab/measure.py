@@ -8,21 +8,22 @@ the whole run, since a phone that starts in a full cell never measures the true 
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import modes
+from airbound_lab import modes, variant
 from airbound_lab.errors import LabError
 from airbound_lab.results import DirectionTotal, Download, PhoneResult, RulesChange, Run, Series
 from airbound_lab.topology import DOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from airbound_lab.scenario import Direction
+    from airbound_lab.scenario import Direction, Flow
     from airbound_lab.topology import Phone, Topology
 
 MEGA = 1e6
@@ -44,6 +45,8 @@ class Samples:
     """By source address of uploads or name of downloads, then by second: cumulative bytes."""
     sent: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
     """By name of the flow, then by second: the sender's line."""
+    gaps_us: dict[str, dict[int, int]] = field(default_factory=dict)
+    """By source address of uploads, then by second: the longest time between two datagrams that ended in it."""
     rules: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
     """By phone name: (seconds, rules) at each change."""
     errors: list[str] = field(default_factory=list)
@@ -70,6 +73,8 @@ def parse(lines: Iterable[str]) -> Samples:
                 at = samples.received_bytes.setdefault(name if name.endswith(DOWN) else data["source"], {})
                 # Several receivers (TCP and UDP) may have bytes of one phone: they are added up.
                 at[t_ms // 1000] = at.get(t_ms // 1000, 0) + data["bytes"]
+                if "gap_max_us" in data and not name.endswith(DOWN):
+                    samples.gaps_us.setdefault(data["source"], {})[t_ms // 1000] = data["gap_max_us"]
             elif kind == "send":
                 samples.sent.setdefault(name, {})[t_ms // 1000] = data
             elif kind == "rules":
@@ -104,9 +109,7 @@ def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
     parameters = cell.parameters
     base_rtt_ms = _base_rtt_ms(cell, samples)
     flows = parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
-    downloading = {flow.phone for flow in flows if flow.direction == "down"}
-    phones = tuple(_phone(cell, phone, samples, base_rtt_ms, downloads=phone.index in downloading)
-                   for phone in cell.phones)  # fmt: skip
+    phones = tuple(_phone(cell, phone, samples, base_rtt_ms, flows) for phone in cell.phones)
     # Who sends at a rate of its own is not meant to have a share as large as the others'.
     sharing = {
         (flow.direction, flow.phone) for flow in flows
@@ -134,7 +137,22 @@ def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
         downlink=directions["down"] if down else None,
         recovery_s=_recovery_s(cell, mode, every),
         unconnected=samples.unconnected or None,
+        agentless_ratio=_agentless_ratio(
+            cell, mode, {index: phones[index - 1] for direction, index in sorted(sharing) if direction == "up"}
+        ),
     )
+
+
+def _agentless_ratio(cell: Topology, mode: str, sharing: Mapping[int, PhoneResult]) -> float | None:
+    """Mean goodput of those that share the uplink without an agent over that of those with one."""
+    if not variant.parse(mode).has_agents:
+        return None
+    has_agent = cell.parameters.has_agent
+    without, with_one = (
+        mean([phone.goodput_mbps for index, phone in sharing.items() if has_agent(index) == having])
+        for having in (False, True)
+    )
+    return _rounded(without / with_one) if without is not None and with_one else None
 
 
 def _total(flows: Sequence[tuple[bool, PhoneResult | Download]], window: slice) -> DirectionTotal:
@@ -186,9 +204,10 @@ def _base_rtt_ms(cell: Topology, samples: Samples) -> dict[str, float]:
 
 
 def _phone(
-    cell: Topology, phone: Phone, samples: Samples, base_rtt_ms: dict[str, float], *, downloads: bool
+    cell: Topology, phone: Phone, samples: Samples, base_rtt_ms: dict[str, float], flows: Sequence[Flow]
 ) -> PhoneResult:
     parameters = cell.parameters
+    downloads = any(flow.phone == phone.index and flow.direction == "down" for flow in flows)
     base_ms = base_rtt_ms.get(cell.server_of(phone).name)
     goodput_mbps, retransmits, series = _flow(cell, samples, phone.address, phone.name, base_ms)
     return PhoneResult(
@@ -198,7 +217,24 @@ def _phone(
         series=series,
         rules=tuple(RulesChange(t_s, tuple(rules.splitlines())) for t_s, rules in samples.rules.get(phone.name, [])),
         download=Download(*_flow(cell, samples, phone.download, phone.download, base_ms)) if downloads else None,
+        gap_max_ms=_gap_max_ms(cell, phone, samples, series, flows),
     )
+
+
+def _gap_max_ms(cell: Topology, phone: Phone, samples: Samples, series: Series, flows: Sequence[Flow]) -> float | None:
+    """The longest time without a datagram of a phone in the measured window, if it never pauses by itself."""
+    warmup_s, end_s = cell.parameters.warmup_seconds, cell.parameters.seconds
+    uploads = [flow for flow in flows if flow.phone == phone.index and flow.direction == "up"]
+    if len(uploads) != 1 or uploads[0].action.protocol != "udp":
+        return None
+    flow = uploads[0]
+    paced = flow.action.rate_mbps is not None and flow.action.on_s is None
+    if not paced or flow.start_ms > warmup_s * 1000 or flow.stop_ms < end_s * 1000:
+        return None
+    ended_us = [gap for second, gap in samples.gaps_us.get(phone.address, {}).items() if second > warmup_s]
+    # A time without datagrams that has not ended is only seen by the seconds that have none.
+    silent_s = len(list(itertools.takewhile(lambda mbps: not mbps, reversed(series.goodput_mbps[warmup_s:]))))
+    return _rounded(max([*ended_us, silent_s * 1_000_000]) / 1000)
 
 
 def _flow(

@@ -20,6 +20,9 @@ TERMINALS_MAX = 100
 RateControl = Literal["minstrel", "fixed54", "aarf"]
 RATE_CONTROLS: tuple[str, ...] = get_args(RateControl)
 
+Switch = Literal["bridge", "ovs", "openflow", "meters"]
+SWITCHES: tuple[str, ...] = get_args(Switch)
+
 
 def _known_mode(name: str) -> str:
     variants.parse(name)
@@ -93,10 +96,21 @@ class Parameters:
     """How long one access of that queue may last, in units of 32 us; 0: one frame."""
     bounds_interval_ms: Annotated[int, Field(ge=10, le=60_000)] = 1000
     """How often each phone's rules are read from its kernel, to record when they change."""
+    watch_senders_ms: Annotated[int, Field(ge=10, le=10_000)] | None = None
+    """How often the controller is asked who sends, in modes with agents; None: never."""
     controller_config: str | None = None
     """Text of a configuration file for the controller."""
     tls: bool = False
     """Whether controller and agents use mutual TLS; the agents enrol when they start for the first time."""
+    agents: Annotated[int, Field(ge=0, le=TERMINALS_MAX)] | None = None
+    """Phones 1 to this have an agent in modes with agents; None: as many as the scenario says, or all."""
+    switch: Switch = "bridge"
+    """The access point's: a bridge of its kernel, an Open vSwitch by itself, or, in modes with agents, one with
+    `airbound openflow`, whose meters the controller may use as well."""
+    ap_agent: bool = True
+    """Whether the access point has an agent, in modes with agents."""
+    window_clamp: bool = False
+    """Whether the access point's agent limits the windows of phones without an agent."""
 
     @field_validator("warmup_seconds")
     @classmethod
@@ -118,6 +132,26 @@ class Parameters:
         self.scenario.check(self.terminals)
         if self.orphan and self.scenario.saturates():
             raise ValueError("orphan: nothing would ever stop a saturating UDP sender, and time would not pass")
+        return self
+
+    @model_validator(mode="after")
+    def _check_agents(self) -> Self:
+        if self.agents is not None and self.agents > self.terminals:
+            raise ValueError(f"agents: {self.agents}, but there are {self.terminals} phones")
+        return self
+
+    @model_validator(mode="after")
+    def _check_plain_text(self) -> Self:
+        if self.tls and self.openflow:
+            raise ValueError(f"switch: {self.switch}: OpenFlow's process has no certificate here; leave --tls out")
+        if self.tls and self.watch_senders_ms is not None:
+            raise ValueError("watch-senders: who watches has no certificate; leave --tls out")
+        return self
+
+    @model_validator(mode="after")
+    def _check_access_points_agent(self) -> Self:
+        if self.window_clamp and not self.ap_agent:
+            raise ValueError("window-clamp: the access point has no agent")
         return self
 
     @model_validator(mode="after")
@@ -148,6 +182,21 @@ class Parameters:
         variant = variants.parse(name)
         return replace(self, modes=(variant.mode,), **dict(variant.settings))
 
+    @property
+    def ovs(self) -> bool:
+        """Whether the access point's bridge is an Open vSwitch."""
+        return self.switch != "bridge"
+
+    @property
+    def openflow(self) -> bool:
+        """Whether `airbound openflow` controls it, in modes with agents."""
+        return self.switch in ("openflow", "meters")
+
+    def has_agent(self, phone: int) -> bool:
+        """Whether a phone has an agent in modes with agents; phones count from 1."""
+        agents = self.scenario.agents if self.agents is None else self.agents
+        return agents is None or phone <= agents
+
     def wired_delay_ms(self, phone: int) -> float:
         """Round trip on the wire of a phone's server; phones count from 1."""
         return self.wired_delays_ms[(phone - 1) % len(self.wired_delays_ms)]
@@ -168,6 +217,8 @@ _OPTIONS = {
     "ap_cw_min": "ap-cwmin",
     "ap_cw_max": "ap-cwmax",
     "ap_txop_limit": "ap-txop",
+    "ap_agent": "no-ap-agent",
+    "watch_senders_ms": "watch-senders",
 }
 
 

@@ -12,6 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from airbound_lab.errors import UsageError
 from airbound_lab.parameters import ModeName, Parameters
+from airbound_lab.senders import SenderFigures
 from airbound_lab.trace import PhoneTrace
 from airbound_lab.validation import STRICT, usage_errors
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = 1
-OPTIONAL = ("uplink", "downlink", "recovery_s", "unconnected")
-OPTIONAL_OF_PHONE = ("trace", "download")
+OPTIONAL = ("uplink", "downlink", "recovery_s", "unconnected", "agentless_ratio", "senders")
+OPTIONAL_OF_PHONE = ("trace", "download", "gap_max_ms")
 """Fields that are written only where there is something to report."""
 
 Numbers = tuple[float, ...]
@@ -81,6 +82,8 @@ class PhoneResult:
     """The history of its connections, if the run was traced."""
     download: Download | None = None
     """What it downloaded, if the scenario has a download of this phone."""
+    gap_max_ms: float | None = None
+    """The longest time without a datagram, if it sends them at a rate of its own from the window's start to its end."""
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -119,6 +122,10 @@ class Run:
     """From the late start of the controller until the total is back, if the scenario starts it late."""
     unconnected: int | None = None
     """Flows that ended before their connection was established, if there are any."""
+    agentless_ratio: float | None = None
+    """Mean goodput of the uploading phones without an agent over that of those with one, if there are both."""
+    senders: SenderFigures | None = None
+    """How well the controller knew who sent, if it was asked."""
 
     def comparable(self) -> dict[str, Any]:
         """Everything that must be equal, to the digit, in a run of equal parameters, mode and seed, traced or not."""

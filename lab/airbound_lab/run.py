@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from airbound_lab import boot, guest_plan, measure, topology
+from airbound_lab import boot, guest_plan, measure, senders, topology
 from airbound_lab import trace as trace_module
 from airbound_lab.errors import LabError
 from airbound_lab.medium import attempts
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from airbound_lab.guest_plan import Programs
     from airbound_lab.medium.attempts import Window
     from airbound_lab.parameters import Parameters
+    from airbound_lab.senders import SenderFigures
 
 RATE_CONTROL_NAMES = {"minstrel": "minstrel_ht", "fixed54": "fixed54", "aarf": "aarf"}
 """The lab's names, and mac80211's."""
@@ -51,7 +52,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How the runs are carried out; has no influence on their figures."""
+    """How the runs are carried out; has no influence on their figures, but for `switch_samples`."""
 
     kernel: Path
     programs: Programs
@@ -66,6 +67,9 @@ class Setting:
     medium_trace: Window | None = None
     """The part of the run of which each attempt on the medium is written to `medium.csv` in the run's logs; the same
     holds."""
+    switch_samples: bool = False
+    """Whether the flows and meters of an Open vSwitch are written to `switch.log` in the run's logs, twice a second; to
+    read them has a small influence on the figures."""
 
 
 def run_all(
@@ -114,6 +118,7 @@ def run_one(
         trace=setting.trace,
         edca_trace=setting.edca_trace,
         medium_trace=setting.medium_trace,
+        switch_samples=setting.switch_samples,
     )
     (directory / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
     command = boot.command_line(
@@ -159,6 +164,8 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
     try:
         found = measure.figures(cell, parameters.modes[0], task.seed, samples)
         run = replace(found, mode=task.mode, peak_memory_kib=end["peak_memory_kib"])
+        if (answers := directory / guest_plan.SENDERS_FILE).exists():
+            run = replace(run, senders=_senders(answers, parameters, task.seed, end["time_zero_monotonic_us"] * 1000))
     except ValidationError as error:
         raise LabError(f"samples: {explain(error)}; logs: {directory}") from error
     if not trace:
@@ -169,6 +176,17 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
             history = trace_module.parse(lines, end["time_zero_monotonic_us"], parameters.seconds)
         phones.append(replace(phone, trace=history))
     return replace(run, phones=tuple(phones))
+
+
+def _senders(path: Path, parameters: Parameters, seed: int, time_zero_ns: int) -> SenderFigures:
+    with path.open(encoding="utf-8") as lines:
+        answers = senders.parse(lines, time_zero_ns)
+    return senders.figures(
+        parameters.scenario.flows(parameters.terminals, parameters.seconds, seed),
+        answers,
+        {phone.index: phone.mac for phone in topology.build(parameters).phones},
+        (parameters.warmup_seconds * 1000, parameters.seconds * 1000),
+    )
 
 
 def _write_attempts(directory: Path) -> None:

@@ -7,8 +7,9 @@ A scenario is a list of actions on a time line whose zero is the moment at which
   saturating, optionally on and off in turn; up, from the phone to its server, or down;
 - `stop-traffic` of a phone, in one direction;
 - `kill` (SIGKILL), `stop` (SIGTERM), `pause` (SIGSTOP), `continue` (SIGCONT) and `start` of a component:
-  `controller`, `ap`, or `phone1`, `phone2`, ... (the agent, not the phone), or `phones`, every phone's agent. A
-  component whose first action is `start` does not run before;
+  `controller`, `ap`, or `phone1`, `phone2`, ... (the agent, not the phone), or `phones`, every phone's agent; `switch`
+  (Open vSwitch's daemon), `openflow` (`airbound openflow`). A component whose first action is `start` does not run
+  before. Actions of components that a run does not have are left out;
 - `revoke` of an agent: an operator revokes its certificates (only with TLS);
 - `reload-hostapd` (SIGHUP: it reads its configuration again) and `restart-radio` (hostapd's DISABLE and ENABLE: the
   access point stops and starts), as a change of the configuration causes them.
@@ -55,6 +56,12 @@ Seconds = Annotated[float, Field(gt=0)]
 PHONES = "phones"
 """A component's name that stands for every phone's agent."""
 
+SWITCH = "switch"
+"""A component's name: Open vSwitch's daemon, ovs-vswitchd."""
+
+OPENFLOW = "openflow"
+"""A component's name: the process that speaks OpenFlow with it."""
+
 
 def _agents(terminals: int) -> list[str]:
     return [f"phone{i}" for i in range(1, terminals + 1)]
@@ -97,10 +104,12 @@ class Action:
         elif self.do in HOSTAPD_ACTIONS:
             if self.component:
                 raise ValueError(f"{self.do}: has no component")
-        elif self.component not in ("controller", "ap", PHONES, *_agents(terminals)):
+        elif self.component not in ("controller", "ap", OPENFLOW, SWITCH, PHONES, *_agents(terminals)):
             raise ValueError(f"{self.do}: there is no component {self.component!r}")
         elif self.do in OPERATOR_ACTIONS and self.component == "controller":
             raise ValueError(f"{self.do}: a controller's certificate cannot be revoked, it ends within days")
+        elif self.do in OPERATOR_ACTIONS and self.component in (OPENFLOW, SWITCH):
+            raise ValueError(f"{self.do}: {self.component} has no certificate of the access point's or a phone's role")
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -120,9 +129,13 @@ class Scenario:
 
     name: str
     actions: tuple[Action, ...]
+    agents: Annotated[int, Field(ge=0)] | None = None
+    """Phones 1 to this have an agent; None: all."""
 
     def check(self, terminals: int) -> None:
         """Raise ValueError if the scenario cannot be run with this many phones."""
+        if self.agents is not None and self.agents > terminals:
+            raise ValueError(f"scenario {self.name}: agents: {self.agents}, but there are {terminals} phones")
         if not any(action.do == "start-traffic" for action in self.actions):
             raise ValueError(f"scenario {self.name}: no phone ever starts to send")
         for number, action in enumerate(self.actions):
@@ -183,11 +196,23 @@ class Scenario:
         """Return the form of scenario files; fields at their defaults are left out."""
         return {
             "name": self.name,
+            **({"agents": self.agents} if self.agents is not None else {}),
             "actions": [
                 {field.name: value for field in fields(Action) if (value := getattr(a, field.name)) != field.default}
                 for a in self.actions
             ],
         }
+
+
+def _bursts(phone: int, at_s: tuple[float, ...], length_s: float) -> list[Action]:
+    return [
+        action
+        for start_s in at_s
+        for action in (
+            Action(start_s, "start-traffic", phone=phone),
+            Action(start_s + length_s, "stop-traffic", phone=phone),
+        )
+    ]
 
 
 _FILE = TypeAdapter(Scenario)
@@ -210,6 +235,23 @@ _BUILT_IN = {
                 *(Action(2.0 * i, "start-traffic", phone=i + 1) for i in range(8)),
                 *(Action(16.0 + 2 * i, "stop-traffic", phone=i + 1) for i in range(4)),
                 *(Action(24.0 + 2 * i, "start-traffic", phone=i + 1) for i in range(2)),
+            ),
+        ),
+        Scenario(
+            "starts-and-stops",
+            (
+                Action(1, "start-traffic", phone=1),
+                Action(28, "stop-traffic", phone=1),
+                *_bursts(2, (2, 8, 14, 20), 3),
+                *_bursts(3, (4.5, 9.2, 13.7, 21.3), 1),
+                # Whose uplink has TCP ACKs only.
+                Action(3, "start-traffic", phone=4, direction="down"),
+                Action(25, "stop-traffic", phone=4, direction="down"),
+                Action(6, "start-traffic", phone=5, protocol="udp", rate_mbps=1.0),
+                Action(20, "stop-traffic", phone=5),
+                Action(3, "start-traffic", phone=6, direction="down"),
+                Action(10, "start-traffic", phone=6),
+                Action(26, "stop-traffic", phone=6),
             ),
         ),
         Scenario(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from airbound_lab.parameters import Parameters
     from airbound_lab.results import Results, Run
+    from airbound_lab.senders import SenderFigures
 
 COLUMNS: tuple[tuple[str, str, int, Callable[[Run], float | None]], ...] = (
     ("total", "Mb/s", 2, lambda run: run.total_goodput_mbps),
@@ -23,6 +24,9 @@ COLUMNS: tuple[tuple[str, str, int, Callable[[Run], float | None]], ...] = (
     ("retransmits", "", 0, lambda run: run.retransmits),
 )
 """Heading, unit, decimals, and where the figure is."""
+
+
+SWITCH_NAMES = {"ovs": "Open vSwitch", "openflow": "OpenFlow", "meters": "OpenFlow with meters"}
 
 
 def cell(values: Sequence[float | None], decimals: int, *, spread: bool = True) -> str:
@@ -43,6 +47,10 @@ def rows(results: Results) -> list[list[str]]:
         columns += (("recovery", "s", 0, lambda run: run.recovery_s),)
     if any(run.unconnected for run in results.runs):
         columns += (("unconnected", "flows", 0, lambda run: run.unconnected or 0),)
+    if any(run.agentless_ratio is not None for run in results.runs):
+        columns += (("without/with agent", "", 3, lambda run: run.agentless_ratio),)
+    if any(_gap_max_ms(run) is not None for run in results.runs):
+        columns += (("longest gap", "ms", 0, _gap_max_ms),)
     table = [["mode", *(f"{name} {unit}".strip() for name, unit, _, _ in columns)]]
     for mode in results.modes():
         runs = results.of_mode(mode)
@@ -64,6 +72,11 @@ def rows(results: Results) -> list[list[str]]:
     return table
 
 
+def _gap_max_ms(run: Run) -> float | None:
+    """The longest time without a datagram of any phone that sends them all the time."""
+    return max((phone.gap_max_ms for phone in run.phones if phone.gap_max_ms is not None), default=None)
+
+
 def phone_rows(results: Results) -> list[list[str]]:
     """Heading and, per mode, the goodput of each phone (the median of the seeds)."""
     phones = range(results.parameters.terminals)
@@ -76,6 +89,28 @@ def phone_rows(results: Results) -> list[list[str]]:
             table.append(
                 ["  down", *(cell([d.goodput_mbps if d else None for d in of], 2, spread=False) for of in down)]
             )
+    return table
+
+
+def sender_rows(results: Results) -> list[list[str]]:
+    """Heading and a row per mode with agents: how well the controller knew who sent (medians of the seeds)."""
+    columns: tuple[tuple[str, int, Callable[[SenderFigures], float | None]], ...] = (
+        ("precision", 3, lambda found: found.precision),
+        ("recall", 3, lambda found: found.recall),
+        ("starts", 0, lambda found: found.starts),
+        ("missed", 0, lambda found: found.starts_missed),
+        ("delay ms", 0, lambda found: found.start_delay_ms),
+        ("at most", 0, lambda found: found.start_delay_max_ms),
+        ("stops", 0, lambda found: found.stops),
+        ("missed", 0, lambda found: found.stops_missed),
+        ("delay ms", 0, lambda found: found.stop_delay_ms),
+        ("at most", 0, lambda found: found.stop_delay_max_ms),
+    )
+    table = [["who sends", *(name for name, _, _ in columns)]]
+    for mode in results.modes():
+        found = [run.senders for run in results.of_mode(mode) if run.senders is not None]
+        if found:
+            table.append([mode, *(cell([of(one) for one in found], decimals) for _, decimals, of in columns)])
     return table
 
 
@@ -99,9 +134,21 @@ def describe(parameters: Parameters) -> str:
     count = len(parameters.seeds)
     seeds = f"seed {parameters.seeds[0]}" if count == 1 else f"{count} seeds: median [range]"
     window_s = parameters.seconds - parameters.warmup_seconds
-    tls = ", mutual TLS" if parameters.tls else ""
+    with_agent = sum(map(parameters.has_agent, range(1, parameters.terminals + 1)))
+    if with_agent < parameters.terminals:
+        phones += f", {with_agent} with an agent"
+    more = "".join(
+        f", {what}"
+        for what, there in (
+            (SWITCH_NAMES.get(parameters.switch, ""), parameters.ovs),
+            ("no agent of the access point", not parameters.ap_agent),
+            ("window clamp", parameters.window_clamp),
+            ("mutual TLS", parameters.tls),
+        )
+        if there
+    )
     return (
-        f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, {parameters.rate_control}{tls}; {seeds}; "
+        f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, {parameters.rate_control}{more}; {seeds}; "
         f"{window_s} s measured after {parameters.warmup_seconds} s"
     )
 

@@ -16,6 +16,8 @@ r"""The cell's nodes, addresses and interface configuration, as input for `ip -b
  :50051     server1
              eth0 10.0.4.1  :5001                   one server per distinct wired delay
 
+br0 is a bridge of the kernel, or a bridge of Open vSwitch with the same ports (guest/switch.py).
+
 Neighbour entries are permanent: no ARP, so its losses and timing cannot disturb a run.
 """
 
@@ -29,10 +31,19 @@ from airbound_lab import modes, qdisc
 if TYPE_CHECKING:
     from airbound_lab.parameters import Parameters
 
+BRIDGE = "br0"
+RADIO = "wlan0"
+"""The access point's."""
+BSSID = "02:00:00:00:00:00"
+"""As mac80211_hwsim numbers its radios."""
 AP_ADDRESS = "10.0.0.1"
 AP_MAC = "02:ab:00:00:00:01"
 CONTROLLER_ADDRESS = "10.0.1.1"
 CONTROLLER_PORT = 50051
+OPERATORS_PORT = 50052
+"""Of the controller as well, on its loopback only."""
+OPENFLOW_PORT = 6653
+"""Of `airbound openflow`, in the controller's namespace."""
 CONTROLLER_MAC = "02:ab:00:00:01:01"
 SERVER_PORT = 5001
 """Of whoever receives: servers, and phones that download."""
@@ -124,32 +135,39 @@ def build(parameters: Parameters) -> Topology:
     )
 
 
-def _wired_node(name: str, mac: str) -> list[str]:
+def _wired_node(name: str, mac: str, *, bridged: bool) -> list[str]:
     return [
         f"link add {name} type veth peer name eth0 address {mac} netns {name}",
-        f"link set {name} master br0 up",
+        f"link set {name} {f'master {BRIDGE} ' if bridged else ''}up",
     ]
+
+
+def wired_ports(topology: Topology) -> list[str]:
+    """The bridge's ports but for the radio, in the order in which they are made."""
+    return ["controller", *(server.name for server in topology.servers)]
 
 
 def access_point_ip(topology: Topology) -> str:
-    """Batch of `ip` in the AP's namespace, before hostapd starts."""
+    """Batch of `ip` in the AP's namespace, before hostapd starts. Open vSwitch has made its bridge before."""
+    bridged = not topology.parameters.ovs
+    bridge = f"link add {BRIDGE} address {AP_MAC} type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
     lines = [
         "link set lo up",
-        f"link add br0 address {AP_MAC} type bridge stp_state 0 forward_delay 0 mcast_snooping 0",
-        f"addr add {AP_ADDRESS}/{PREFIX_BITS} dev br0",
-        "link set br0 up",
-        f"neigh add {CONTROLLER_ADDRESS} lladdr {CONTROLLER_MAC} dev br0 nud permanent",
-        *_wired_node("controller", CONTROLLER_MAC),
+        *([bridge] if bridged else []),
+        f"addr add {AP_ADDRESS}/{PREFIX_BITS} dev {BRIDGE}",
+        f"link set {BRIDGE} up",
+        f"neigh add {CONTROLLER_ADDRESS} lladdr {CONTROLLER_MAC} dev {BRIDGE} nud permanent",
+        *_wired_node("controller", CONTROLLER_MAC, bridged=bridged),
     ]
     for server in topology.servers:
-        lines += _wired_node(server.name, server.mac)
+        lines += _wired_node(server.name, server.mac, bridged=bridged)
     return _batch(lines)
 
 
 def access_point_tc(topology: Topology) -> str:
     """Batch of `tc` in the AP's namespace: towards the phones, and half of each wire's delay."""
     parameters = topology.parameters
-    lines = _queues("wlan0", qdisc.arguments(parameters.ap_qdisc, parameters.ap_queue_packets), wmm=parameters.wmm)
+    lines = _queues(RADIO, qdisc.arguments(parameters.ap_qdisc, parameters.ap_queue_packets), wmm=parameters.wmm)
     lines += [_netem(server.name, server.delay_ms) for server in topology.servers if server.delay_ms > 0]
     return _batch(lines)
 

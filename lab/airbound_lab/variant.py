@@ -3,9 +3,12 @@
 
     MODE[@SETTING]...        vegas@cake-ack-filter    cubic@fq_codel@queue=200    vegas@aifsn=4@cwmin=31
 
-SETTING is a queueing discipline by its name, `wmm`, or one of `queue=PACKETS`, `driver-queue=FRAMES`, `aifsn=SLOTS`,
-`cwmin=SLOTS`, `cwmax=SLOTS`, `txop=N` (units of 32 us) of the access point, `cwnd-clamp=SEGS`, the largest congestion
-window of the phones' own TCP, or, in modes with agents, `tls`: controller and agents use mutual TLS.
+SETTING is a queueing discipline by its name, `wmm`, `ovs` (its bridge is an Open vSwitch), or one of `queue=PACKETS`,
+`driver-queue=FRAMES`, `aifsn=SLOTS`, `cwmin=SLOTS`, `cwmax=SLOTS`, `txop=N` (units of 32 us) of the access point,
+`cwnd-clamp=SEGS`, the largest congestion window of the phones' own TCP, or, in modes with agents, `tls`: controller and
+agents use mutual TLS, `agents=N`: phones 1 to N have one, `no-ap-agent`: the access point has none, `window-clamp`: it
+limits the windows of phones without one, `openflow`: its bridge is an Open vSwitch with `airbound openflow`, or
+`meters`: the same, and its meters are used.
 """
 
 from __future__ import annotations
@@ -24,18 +27,38 @@ NUMBERS = {
     "cwmax": "ap_cw_max",
     "txop": "ap_txop_limit",
     "cwnd-clamp": "cwnd_clamp_segs",
+    "agents": "agents",
 }
 """Settings with a value, and the parameter that each is."""
 
 TLS = "tls"
-FLAGS = ("wmm", TLS)
-"""Settings without a value, which are parameters of that name."""
+FLAGS: dict[str, tuple[str, Any]] = {
+    "wmm": ("wmm", True),
+    TLS: ("tls", True),
+    "ovs": ("switch", "ovs"),
+    "openflow": ("switch", "openflow"),
+    "meters": ("switch", "meters"),
+    "no-ap-agent": ("ap_agent", False),
+    "window-clamp": ("window_clamp", True),
+}
+"""Settings without a value, and the parameter that each is, with its value."""
+
+OF_AGENTS = {
+    TLS: "connections to secure",
+    "agents": "phones with one",
+    "openflow": "controller of switches",
+    "meters": "controller of switches",
+    "no-ap-agent": "access point's",
+    "window-clamp": "access point's",
+}
+"""Settings that mean something only in modes with agents, and what others lack."""
 
 HELP = """\
   MODE@SETTING@...
                with settings of the access point: a queueing discipline by its name (pfifo, pfifo_fast, fq_codel, fq,
                cake, cake-ack-filter), queue=PACKETS, driver-queue=FRAMES, aifsn=SLOTS, cwmin=SLOTS, cwmax=SLOTS,
-               txop=N, wmm; of the phones: cwnd-clamp=SEGS; of controller and agents: tls"""
+               txop=N, wmm, ovs; of the phones: cwnd-clamp=SEGS; of controller and agents: tls, agents=N,
+               no-ap-agent, window-clamp, openflow, meters"""
 """For the commands' help."""
 
 
@@ -64,8 +87,8 @@ def parse(name: str) -> Variant:
     settings: dict[str, Any] = {}
     for word in words:
         parameter, value = _setting(word)
-        if parameter == TLS and not has_agents:
-            raise ValueError(f"{word!r}: {mode} has no agents, and so no connections to secure")
+        if (lacks := OF_AGENTS.get(word.partition("=")[0])) and not has_agents:
+            raise ValueError(f"{word!r}: {mode} has no agents, and so no {lacks}")
         if parameter in settings:
             raise ValueError(f"{word!r}: {parameter} is set twice")
         settings[parameter] = value
@@ -78,7 +101,7 @@ def _setting(word: str) -> tuple[str, Any]:
         if word in QDISCS:
             return "ap_qdisc", word
         if word in FLAGS:
-            return word, True
+            return FLAGS[word]
     elif key in NUMBERS:
         if not (value.isascii() and value.isdigit()):
             raise ValueError(f"{word!r}: {value!r} is not a whole number")

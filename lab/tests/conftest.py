@@ -107,14 +107,17 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
         trace: bool = False,
         edca_trace: bool = False,
         medium_trace: Window | None = None,
+        switch_samples: bool = False,
         **changes: Any,
     ) -> Cell:
         parameters = Parameters(modes=(mode,), seeds=(seed,), **changes)
-        key = json.dumps([parameters.to_json(), mode, seed, trace, edca_trace, medium_trace and asdict(medium_trace)])
+        key = json.dumps(
+            [parameters.to_json(), mode, seed, trace, edca_trace, medium_trace and asdict(medium_trace), switch_samples]
+        )
         if key not in done:
             logs = tmp_path_factory.mktemp("cell")
             programs = host.programs((mode,), trace=trace)
-            setting = Setting(kernel, programs, 1, 900, logs, trace, edca_trace, medium_trace)
+            setting = Setting(kernel, programs, 1, 900, logs, trace, edca_trace, medium_trace, switch_samples)
             run = run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
             done[key] = Cell(run, logs / f"{mode}-{seed}")
         return done[key]

@@ -4,12 +4,13 @@ from __future__ import annotations
 import itertools
 import json
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 import pytest
 
 from airbound_lab import guest_plan, modes, topology
-from airbound_lab.guest import cell, certificates, components
+from airbound_lab.guest import cell, certificates, components, switch
 from airbound_lab.guest_plan import Programs
 from airbound_lab.medium.attempts import Window
 from airbound_lab.parameters import Parameters
@@ -101,10 +102,49 @@ def test_hostapd_reloads_in_every_mode_and_agents_end_where_there_are_any(mode: 
 
 
 def test_the_guest_carries_out_every_action() -> None:
+    assert {*switch.SWITCH_ACTIONS} == {*components.ACTIONS}
     done = {*components.ACTIONS, *cell.HOSTAPD_ACTIONS, *certificates.OPERATOR_ACTIONS, *TRAFFIC_ACTIONS}
     assert done == {*get_args(Do)}
     assert set(cell.HOSTAPD_ACTIONS) == set(HOSTAPD_ACTIONS)
     assert set(certificates.OPERATOR_ACTIONS) == set(OPERATOR_ACTIONS)
+
+
+def test_phones_without_an_agent_are_plain_phones() -> None:
+    actions = (
+        Action(0, "start-traffic"),
+        Action(2, "kill", component="phones"),
+        Action(3, "start", component="phone3"),
+        Action(4, "kill", component="switch"),
+    )
+    parameters = Parameters(scenario=Scenario("x", actions), terminals=3, seconds=8, agents=1)
+    plan = guest_plan.plan(parameters, "bdp", 1, PROGRAMS)
+    assert [component["name"] for component in plan["components"]] == ["controller", "ap", "phone1"]
+    assert [line for line in plan["traffic"]["plan"].splitlines() if line.startswith("watch")] == [
+        "watch name=sta1 netns=sta1 interval_ms=1000"
+    ]
+    assert len(plan["stations"]) == 3
+    # What does not run is neither killed nor started.
+    assert [(action["at_ms"], action["component"]) for action in plan["timeline"]] == [(2000, "phone1")]
+    assert plan["late_components"] == []
+
+
+def test_open_vswitch_takes_the_place_of_the_bridge() -> None:
+    actions = (Action(0, "start-traffic"), Action(4, "kill", component="switch"))
+    parameters = Parameters(scenario=Scenario("x", actions), terminals=2, wired_delays_ms=(4.0, 64.0), seconds=8)
+    plain = guest_plan.plan(parameters, "cubic", 1, PROGRAMS)
+    plan = guest_plan.plan(replace(parameters, switch="ovs"), "cubic", 1, PROGRAMS)
+    assert plain["access_point"]["switch"] is None
+    assert [(action["at_ms"], action["component"]) for action in plan["timeline"]] == [(4000, "switch")]
+    access_point = plan["access_point"]
+    assert "type bridge" in plain["access_point"]["ip"]
+    assert "br0" in plain["access_point"]["hostapd"]
+    assert "type bridge" not in access_point["ip"]
+    assert " master " not in access_point["ip"]
+    assert "br0" not in access_point["hostapd"]
+    assert "control_port_ap=1" in access_point["hostapd"]
+    ports = access_point["switch"]["ports"]
+    added = [ports[place + 2] for place, word in enumerate(ports) if word == "add-port"]
+    assert added == ["controller", "server1", "server2", "wlan0"]
 
 
 def test_queues_and_medium_are_recorded_on_request() -> None:

@@ -21,6 +21,22 @@ def test_all_missing_tools_are_named_at_once_with_their_packages(tmp_path: Path)
     assert "apt-get install hostapd iproute2 iw python3 util-linux wpasupplicant" in message
 
 
+def test_open_vswitch_is_needed_only_by_an_access_point_with_one(tmp_path: Path) -> None:
+    for tool in host.TOOL_PACKAGES:
+        (tmp_path / tool).touch(mode=0o755)
+    host.check_tools(path=str(tmp_path))
+    with pytest.raises(UsageError, match=r"lacks .*ovs-vswitchd.*; install with: apt-get install openvswitch-switch "):
+        host.check_tools(path=str(tmp_path), ovs=True)
+    programs = host.programs((), build=_built(tmp_path))
+    alone, with_switch = (set(host.hashes(programs, agents=False, ovs=ovs)) for ovs in (False, True))
+    assert with_switch - alone == set(host.SWITCH_TOOL_PACKAGES)
+
+
+def _built(directory: Path) -> Path:
+    (directory / "airbound-traffic").touch(mode=0o755)
+    return directory
+
+
 def test_only_what_the_modes_need_must_be_built(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"airbound-traffic; run: make build"):
         host.programs(("cubic",), build=tmp_path)

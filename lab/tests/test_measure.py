@@ -117,6 +117,48 @@ def test_a_second_without_a_sample_adds_nothing() -> None:
     assert run.retransmits == 3
 
 
+def udp(phone: int, second: int, bytes_: int, gap_max_us: int) -> dict[str, object]:
+    return received(second, phone, bytes_, "server1-udp") | {"gap_max_us": gap_max_us}
+
+
+def test_the_longest_gap_is_that_of_a_paced_sender_in_the_window() -> None:
+    paced = {"protocol": "udp", "rate_mbps": 1.0}
+    actions = (
+        *(Action(0, "start-traffic", phone=phone, **paced) for phone in (1, 2)),
+        Action(0, "start-traffic", phone=3, **paced, on_s=1.0, off_s=1.0),
+        Action(0, "start-traffic", phone=4),
+        *(Action(0, "start-traffic", phone=5, **paced), Action(2, "stop-traffic", phone=5)),
+    )
+    parameters = Parameters(scenario=Scenario("x", actions), terminals=5, seconds=4, warmup_seconds=1)
+    samples = measure.parse(
+        lines_of(
+            *(udp(1, second, 1000 * second, gap) for second, gap in ((1, 900_000), (2, 11_000), (3, 150_500))),
+            udp(1, 4, 4000, 10_000),
+            # Nothing after second 2: no gap has ended.
+            *(udp(2, second, 1000 * min(second, 2), 10_000) for second in (1, 2, 3, 4)),
+            *(udp(3, second, 1000 * second, 1_000_000) for second in (1, 2, 3, 4)),
+            *(udp(5, second, 1000, 500_000) for second in (1, 2, 3, 4)),
+        )
+    )
+    run = measure.figures(topology.build(parameters), "cubic", 1, samples)
+    assert [phone.gap_max_ms for phone in run.phones] == [150.5, 2000, None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("mode", "agents", "ratio"),
+    [("bdp", 1, 0.75), ("bdp", 2, 0.5), ("bdp", 0, None), ("bdp", 3, None), ("bdp", None, None), ("cubic", 1, None)],
+)
+def test_phones_without_an_agent_are_compared_with_those_with_one(
+    mode: str, agents: int | None, ratio: float | None
+) -> None:
+    parameters = Parameters(terminals=3, seconds=2, warmup_seconds=1, agents=agents)
+    counted = {1: 4_000_000, 2: 4_000_000, 3: 2_000_000}
+    samples = measure.parse(
+        lines_of(*(received(second, phone, (second - 1) * counted[phone]) for second in (1, 2) for phone in counted))
+    )
+    assert measure.figures(topology.build(parameters), mode, 1, samples).agentless_ratio == ratio
+
+
 @pytest.mark.parametrize("unknown_us", [0, 2**32 - 1])
 def test_a_minimum_rtt_that_is_not_known_yet_is_not_the_smallest(unknown_us: int) -> None:
     parameters = Parameters(terminals=1, seconds=2, warmup_seconds=0)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from airbound_lab import cli
 from airbound_lab.errors import UsageError
 from airbound_lab.modes import NAMED
-from airbound_lab.parameters import RATE_CONTROLS, Parameters, option
+from airbound_lab.parameters import RATE_CONTROLS, SWITCHES, Parameters, option
 from airbound_lab.qdisc import QDISCS
 from airbound_lab.scenario import Action, Scenario, built_in
 from airbound_lab.validation import usage_errors
@@ -39,6 +39,9 @@ VALID = st.builds(
     ap_txop_limit=st.none() | st.integers(0, 65_535),
     controller_config=st.none() | st.text(),
     tls=st.booleans(),
+    agents=st.none() | st.just(0),
+    switch=st.sampled_from(["bridge", "ovs"]),
+    ap_agent=st.booleans(),
 )
 
 REVOCATION = Scenario("revocation", (Action(0, "start-traffic"), Action(1, "revoke", component="phone1")))
@@ -46,6 +49,9 @@ REVOCATION = Scenario("revocation", (Action(0, "start-traffic"), Action(1, "revo
 
 @given(VALID)
 def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) -> None:
+    for switch in SWITCHES:
+        one = replace(parameters, switch=switch, tls=False)
+        assert TypeAdapter(Parameters).validate_json(json.dumps(one.to_json())) == one
     assert TypeAdapter(Parameters).validate_json(json.dumps(parameters.to_json())) == parameters
 
 
@@ -57,6 +63,11 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"terminals": True}, "--terminals: True: "),
         ({"terminals": "3"}, "--terminals: '3': "),
         ({"seconds": 0}, "--seconds: 0: "),
+        ({"switch": "hub"}, "--switch: 'hub': "),
+        ({"switch": "openflow", "tls": True}, "switch: openflow: OpenFlow's process has no certificate"),
+        ({"watch_senders_ms": 5}, "--watch-senders: 5: "),
+        ({"watch_senders_ms": 100, "tls": True}, "watch-senders: who watches has no certificate"),
+        ({"window_clamp": True, "ap_agent": False}, "window-clamp: the access point has no agent"),
         ({"seconds": 5, "warmup_seconds": 5}, "--warmup-seconds: 5: not below seconds, which is 5"),
         ({"wired_delays_ms": ()}, "--wired-delays: "),
         ({"wired_delays_ms": (4.0, float("nan"))}, "--wired-delays[1]: nan: "),
@@ -135,6 +146,21 @@ def test_the_settings_of_a_mode_take_the_place_of_the_others() -> None:
     assert parameters.of_mode("vegas@fq_codel@queue=200") == Parameters(
         modes=("vegas",), ap_qdisc="fq_codel", ap_queue_packets=200, ap_aifsn=3
     )
+
+
+def test_the_first_phones_have_agents() -> None:
+    mixed = Scenario("mixed", (Action(0, "start-traffic"),), agents=1)
+    for parameters, having in (
+        (Parameters(terminals=3), [1, 2, 3]),
+        (Parameters(terminals=3, agents=0), []),
+        (Parameters(terminals=3, agents=2), [1, 2]),
+        (Parameters(terminals=3, scenario=mixed), [1]),
+        (Parameters(terminals=3, scenario=mixed, agents=3), [1, 2, 3]),
+        (Parameters(terminals=3, modes=("bdp@agents=2",)).of_mode("bdp@agents=2"), [1, 2]),
+    ):
+        assert [phone for phone in (1, 2, 3) if parameters.has_agent(phone)] == having
+    with pytest.raises(ValueError, match="agents: 4, but there are 3 phones"):
+        Parameters(terminals=3, agents=4)
 
 
 def test_phones_take_the_delays_in_turn() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -122,11 +123,23 @@ def test_an_action_with_a_wrong_field_is_refused(changes: dict[str, Any], messag
         (Action(0, "reload-hostapd", component="ap"), "reload-hostapd: has no component"),
         (Action(0, "revoke"), "there is no component ''"),
         (Action(0, "revoke", component="controller"), "revoke: a controller's certificate"),
+        (Action(0, "revoke", component="switch"), "revoke: switch has no certificate"),
     ],
 )
 def test_an_action_of_a_phone_that_is_not_there_is_refused(action: Action, message: str) -> None:
     with pytest.raises(ValueError, match=rf"scenario x: actions\[1\]: .*{message}"):
         Scenario("x", (Action(0, "start-traffic"), action)).check(terminals=3)
+
+
+def test_a_file_says_how_many_phones_have_an_agent(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    text = {"name": "x", "agents": 1, "actions": [{"at_s": 0.0, "do": "start-traffic"}]}
+    path.write_text(json.dumps(text), encoding="utf-8")
+    found = scenario.load(str(path))
+    assert (found.agents, found.to_json()) == (1, text)
+    found.check(terminals=1)
+    with pytest.raises(ValueError, match="scenario x: agents: 4, but there are 3 phones"):
+        replace(found, agents=4).check(terminals=3)
 
 
 def test_a_scenario_in_which_no_phone_sends_is_refused() -> None:

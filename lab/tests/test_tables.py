@@ -34,6 +34,12 @@ def test_the_description_names_tls() -> None:
     assert tls != plain
 
 
+def test_the_description_names_who_has_an_agent_and_the_switch() -> None:
+    plain = tables.describe(Parameters(terminals=5, agents=5))
+    mixed = tables.describe(Parameters(terminals=5, agents=3, switch="ovs"))
+    assert mixed == plain.replace("5 phones", "5 phones, 3 with an agent").replace("minstrel", "minstrel, Open vSwitch")
+
+
 def test_columns_line_up() -> None:
     lines = tables.text([["mode", "x"], ["bdp", "10.5"]]).splitlines()
     assert lines == ["mode     x", "bdp   10.5"]

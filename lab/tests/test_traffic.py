@@ -63,6 +63,21 @@ def test_paced_udp_sends_at_its_rate(traffic: Path, tmp_path: Path) -> None:
     assert of(samples, "recv", "s")[-1]["bytes"] >= 98_000
 
 
+def test_the_longest_time_without_a_datagram_is_reported(traffic: Path, tmp_path: Path) -> None:
+    at = f"protocol=udp address=127.0.0.1:{free_port(socket.SOCK_DGRAM)}"
+    clock = "clock t0_ns=0 seconds=2 interval_ms=1000"
+    # 10 ms apart, with 300 ms between them once, in the second second; a busy machine can only make it longer.
+    sends = [
+        f"send name={name} {at} start_ms={start} stop_ms={stop} rate_kbps=800 payload_bytes=1000"
+        for name, start, stop in (("a", 0, 1200), ("b", 1500, 2000))
+    ]
+    status, samples = run(traffic, write(tmp_path, clock, f"recv name=s {at}", *sends))
+    assert status == 0
+    first, second = (line["gap_max_us"] for line in of(samples, "recv", "s"))
+    assert first > 9_000
+    assert 300_000 < second < 1_000_000
+
+
 def test_on_and_off_halve_the_rate(traffic: Path, tmp_path: Path) -> None:
     at = f"protocol=udp address=127.0.0.1:{free_port(socket.SOCK_DGRAM)}"
     send = f"send name=u {at} start_ms=0 stop_ms=1000 rate_kbps=800 payload_bytes=1000 on_ms=105 off_ms=100"

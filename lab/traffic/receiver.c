@@ -3,7 +3,8 @@
  * Receivers: count the bytes that arrive, per source address, and discard them unread (MSG_TRUNC).
  *
  * Wake-ups cost wall-clock time, though no virtual time, so there are few: TCP wakes by SO_RCVLOWAT, UDP is drained by
- * a timer, and both are drained before each sample, so that a sample counts all that has arrived.
+ * a timer, and both are drained before each sample, so that a sample counts all that has arrived. How long nothing
+ * came is by the kernel's time stamps of datagrams, so that it does not depend on when they are drained.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "traffic.h"
@@ -26,6 +28,8 @@
 struct origin {
 	struct in_addr address;
 	uint64_t bytes;
+	uint64_t last_ns;		/* UDP: when the last datagram came, by the kernel; 0: none yet */
+	uint64_t gap_max_ns;		/* UDP: the longest time between two of them that has ended since the last sample */
 };
 
 struct connection {
@@ -46,7 +50,7 @@ struct receiver {
 	struct origin origin[SOURCES_MAX];
 };
 
-static void count(struct receiver *receiver, struct in_addr from, uint64_t bytes)
+static struct origin *count(struct receiver *receiver, struct in_addr from, uint64_t bytes)
 {
 	unsigned int i;
 
@@ -59,6 +63,28 @@ static void count(struct receiver *receiver, struct in_addr from, uint64_t bytes
 		receiver->origin[i].address = from;
 	}
 	receiver->origin[i].bytes += bytes;
+	return &receiver->origin[i];
+}
+
+static uint64_t arrived_ns(struct msghdr *header)
+{
+	struct timespec at;
+
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_TIMESTAMPNS)
+			continue;
+		memcpy(&at, CMSG_DATA(part), sizeof(at));
+		return (uint64_t)at.tv_sec * 1000000000 + (uint64_t)at.tv_nsec;
+	}
+	return 0;
+}
+
+static void note_arrival(struct origin *origin, uint64_t at_ns)
+{
+	if (origin->last_ns && at_ns > origin->last_ns && at_ns - origin->last_ns > origin->gap_max_ns)
+		origin->gap_max_ns = at_ns - origin->last_ns;
+	if (at_ns)
+		origin->last_ns = at_ns;
 }
 
 static void drain_tcp(struct connection *connection)
@@ -113,6 +139,10 @@ static void accept_ready(struct source *source, uint32_t epoll_events)
 static void drain_udp(struct receiver *receiver)
 {
 	static char first_byte[UDP_BATCH];
+	static union {
+		char bytes[CMSG_SPACE(sizeof(struct timespec))];
+		struct cmsghdr aligned;
+	} control[UDP_BATCH];
 	struct sockaddr_in from[UDP_BATCH];
 	struct iovec vector[UDP_BATCH];
 	struct mmsghdr message[UDP_BATCH];
@@ -123,11 +153,12 @@ static void drain_udp(struct receiver *receiver)
 			vector[i] = (struct iovec){ .iov_base = &first_byte[i], .iov_len = 1 };
 			message[i].msg_hdr = (struct msghdr){
 				.msg_name = &from[i], .msg_namelen = sizeof(from[i]), .msg_iov = &vector[i], .msg_iovlen = 1,
+				.msg_control = &control[i], .msg_controllen = sizeof(control[i]),
 			};
 		}
 		got = recvmmsg(receiver->fd, message, UDP_BATCH, MSG_TRUNC | MSG_DONTWAIT, NULL);
 		for (int i = 0; i < got; i++)
-			count(receiver, from[i].sin_addr, message[i].msg_len);
+			note_arrival(count(receiver, from[i].sin_addr, message[i].msg_len), arrived_ns(&message[i].msg_hdr));
 	} while (got == UDP_BATCH);
 }
 
@@ -148,6 +179,8 @@ static void listen_here(void *argument)
 	setsockopt(receiver->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 	if (!tcp && setsockopt(receiver->fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer_bytes, sizeof(buffer_bytes)))
 		setsockopt(receiver->fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof(buffer_bytes));
+	if (!tcp && setsockopt(receiver->fd, SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof(yes)))
+		fatal("%s: no time stamps of datagrams: %s", receiver->item.name, strerror(errno));
 	if (bind(receiver->fd, (struct sockaddr *)&receiver->item.address, sizeof(receiver->item.address)))
 		fatal("%s: cannot bind: %s", receiver->item.name, strerror(errno));
 	if (tcp && listen(receiver->fd, SOURCES_MAX))
@@ -186,9 +219,15 @@ void receiver_sample(struct receiver *receiver, uint64_t t_ms)
 	if (receiver->item.protocol == PROTOCOL_UDP)
 		drain_udp(receiver);
 	qsort(receiver->origin, receiver->origins, sizeof(receiver->origin[0]), by_address);
-	for (unsigned int i = 0; i < receiver->origins; i++)
-		printf("{\"kind\":\"recv\",\"name\":\"%s\",\"t_ms\":%llu,\"source\":\"%s\",\"bytes\":%llu}\n",
+	for (unsigned int i = 0; i < receiver->origins; i++) {
+		struct origin *origin = &receiver->origin[i];
+
+		printf("{\"kind\":\"recv\",\"name\":\"%s\",\"t_ms\":%llu,\"source\":\"%s\",\"bytes\":%llu",
 		       receiver->item.name, (unsigned long long)t_ms,
-		       inet_ntop(AF_INET, &receiver->origin[i].address, text, sizeof(text)),
-		       (unsigned long long)receiver->origin[i].bytes);
+		       inet_ntop(AF_INET, &origin->address, text, sizeof(text)), (unsigned long long)origin->bytes);
+		if (receiver->item.protocol == PROTOCOL_UDP)
+			printf(",\"gap_max_us\":%llu", (unsigned long long)origin->gap_max_ns / 1000);
+		printf("}\n");
+		origin->gap_max_ns = 0;
+	}
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from airbound_lab.compare.matrix import Task
     from airbound_lab.compare.record import Form
     from airbound_lab.guest_plan import Programs
+    from airbound_lab.parameters import Parameters
 
 WALL_LIMIT_BASE_S = 300
 WALL_LIMIT_PER_SECOND_S = 20
@@ -70,7 +71,7 @@ def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namesp
     Raises:
         UsageError: a tool or a program is missing, or the directory cannot be written.
     """
-    host.check_tools()
+    host.check_tools(ovs=any(task.condition.parameters(task.variant, task.seed).ovs for task in tasks))
     programs = host.programs(task.variant.mode for task in tasks)
     kernel = host.kernel(options.kernel)
     every = execute.jobs(tasks, host.sha256(kernel), _hashes(programs))
@@ -95,15 +96,16 @@ def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namesp
     return Batch(now.found, failures, len(every))
 
 
-def _hashes(programs: Programs) -> Callable[[str], Mapping[str, str]]:
-    """Hash what a mode needs, each kind once."""
-    by_kind: dict[bool, Mapping[str, str]] = {}
+def _hashes(programs: Programs) -> Callable[[Parameters], Mapping[str, str]]:
+    """Hash what a run needs, each kind once."""
+    by_kind: dict[tuple[bool, bool], Mapping[str, str]] = {}
 
-    def of(mode: str) -> Mapping[str, str]:
-        agents = modes.parse(mode).has_agents
-        if agents not in by_kind:
-            by_kind[agents] = host.hashes(programs, agents=agents)
-        return by_kind[agents]
+    def of(parameters: Parameters) -> Mapping[str, str]:
+        [mode] = parameters.modes
+        kind = agents, ovs = modes.parse(mode).has_agents, parameters.ovs
+        if kind not in by_kind:
+            by_kind[kind] = host.hashes(programs, agents=agents, ovs=ovs)
+        return by_kind[kind]
 
     return of
 

@@ -64,6 +64,7 @@ def add(commands: Any) -> None:
     )
     option("--delays", type=_delays, metavar="D,D,...", help="ms on the wire; a mix is written 4+64+256 (default: 4)")
     option("--terminals", type=arguments.whole_numbers, metavar="N,N,...", help="phones (default: 10)")
+    option("--agents", type=arguments.whole_numbers, metavar="N,N,...", help="of them with an agent (default: all)")
     option(
         "--rate-control", type=arguments.rate_controls, metavar="R,R,...", help="the radios' (default: minstrel,aarf)"
     )
@@ -108,6 +109,7 @@ def _matrix(options: argparse.Namespace) -> Matrix:
         "scenarios": options.scenario and tuple(scenario.load(name) for name in options.scenario),
         "wired_delays_ms": options.delays,
         "terminals": options.terminals,
+        "agents": options.agents,
         "rate_controls": options.rate_control,
         "loss_percents": options.loss,
         "seconds": options.seconds,

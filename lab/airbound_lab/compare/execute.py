@@ -42,12 +42,12 @@ class State(Generic[KeptT]):
     """Stored files that are no records; their runs are made again."""
 
 
-def jobs(tasks: Iterable[Task], kernel: str, programs: Callable[[str], Mapping[str, str]]) -> list[Job]:
-    """All runs, and what they depend on; `kernel` is a hash, `programs` returns those of what a mode uses."""
+def jobs(tasks: Iterable[Task], kernel: str, programs: Callable[[Parameters], Mapping[str, str]]) -> list[Job]:
+    """All runs, and what they depend on; `kernel` is a hash, `programs` returns those of what a run uses."""
     every = []
     for task in tasks:
         parameters = task.condition.parameters(task.variant, task.seed)
-        every.append(Job(task, parameters, record.inputs(parameters, kernel, programs(task.variant.mode))))
+        every.append(Job(task, parameters, record.inputs(parameters, kernel, programs(parameters))))
     return every
 
 

@@ -36,6 +36,8 @@ class Condition:
     warmup_seconds: int = 10
     controller_config: str | None = field(default=None, repr=False)
     tls: bool = False
+    agents: int | None = None
+    """Phones with an agent, in variants with agents; None: all."""
 
     def group(self) -> str:
         """Return the part of the name that several rows share."""
@@ -50,7 +52,8 @@ class Condition:
     def row(self) -> str:
         """Return the rest of the name."""
         phones = "1 phone" if self.terminals == 1 else f"{self.terminals} phones"
-        return f"{phones}, {delays_name(self.wired_delays_ms)} ms"
+        agents = "" if self.agents is None else f", {self.agents} with an agent"
+        return f"{phones}{agents}, {delays_name(self.wired_delays_ms)} ms"
 
     def __str__(self) -> str:
         """Return the whole name."""
@@ -71,6 +74,8 @@ class Condition:
                 loss_percent=self.loss_percent,
                 controller_config=self.controller_config,
                 tls=self.tls,
+                # Without agents it makes no difference, and the runs are the same ones.
+                agents=self.agents if variant.has_agents else None,
             )
             return plain.of_mode(variant.name)
 
@@ -87,13 +92,19 @@ class Axes:
     loss_percents: tuple[float, ...] = (0.0,)
     seconds: int = 30
     warmup_seconds: int = 10
+    agents: tuple[int | None, ...] = (None,)
 
     def conditions(self) -> list[Condition]:
         """All combinations, as the rows of the tables are ordered."""
-        axes = (self.scenarios, self.rate_controls, self.loss_percents, self.terminals, self.wired_delays_ms)
+        axes = (
+            *(self.scenarios, self.rate_controls, self.loss_percents, self.terminals, self.wired_delays_ms),
+            self.agents,
+        )
         return [
-            Condition(scenario, delays_ms, terminals, rate_control, loss, self.seconds, self.warmup_seconds)
-            for scenario, rate_control, loss, terminals, delays_ms in itertools.product(*axes)
+            Condition(
+                *(scenario, delays_ms, terminals, rate_control, loss, self.seconds, self.warmup_seconds), agents=agents
+            )
+            for scenario, rate_control, loss, terminals, delays_ms, agents in itertools.product(*axes)
         ]
 
 
@@ -138,6 +149,11 @@ PRESETS = {
     "joins-leaves": Preset((_of("joins-leaves", (64,), (8,)),), "8 phones that come, leave and return, at 64 ms"),
     "udp-neighbours": Preset(
         (_of("udp-neighbours", (256,), (8,)),), "one TCP upload and 7 of UDP at 2 Mb/s, at 256 ms"
+    ),
+    "agents": Preset(
+        (replace(_of("uplink", (4, 64), (10,)), agents=(0, 3, 5, 10)),),
+        "uploads of 10 phones at 4, 64 ms, of which 0, 3, 5, 10 have an agent; others' windows clamped, or metered",
+        variants=("cubic", "airbound", "airbound@window-clamp", "airbound@meters"),
     ),
     "recovery": Preset(
         (replace(_of("recovery", (4, 256), (10,)), rate_controls=("aarf",)),),

@@ -44,6 +44,8 @@ EXPLANATIONS = {
     "rtt_mean_ms": "Of TCP's smoothed RTT, all senders together.",
     "rtt_p95_ms": ranking.P95_IS_OF,
     "rpm": "60000 / mean RTT in ms; TCP only, without TLS and HTTP. Below 300 is poor, above 1000 good.",
+    "agentless_percent": "By how much the mean goodput of phones without an agent differs from that of phones with"
+    " one, where there are both.",
     "recovery_s": "From the controller's start until the total, second by second, first reaches 90 % of its later mean."
     " It says nothing about how high that is: see the total.",
 }

@@ -74,6 +74,10 @@ def _rpm(found: Figures) -> float | None:
     return 60_000 / found.rtt_mean_ms if found.rtt_mean_ms else None
 
 
+def _agentless_percent(found: Figures) -> float | None:
+    return None if found.agentless_ratio is None else 100 * abs(found.agentless_ratio - 1)
+
+
 TOTAL = Measure("total_mbps", "Total", "Mb/s", 1, "largest", lambda found: found.total_goodput_mbps)
 JAIN = Measure("jain", "Jain's index", "", 3, "largest", lambda found: found.jain, is_index=True)
 RTT = Measure("rtt_mean_ms", "Mean RTT", "ms", 0, "smallest", lambda found: found.rtt_mean_ms)
@@ -86,7 +90,10 @@ DOWN_JAIN = Measure(
     "down_jain", "Jain's index, down", "", 3, "largest", lambda f: f.down_jain, is_index=True, judged=False
 )
 RECOVERY = Measure("recovery_s", "Time to recover", "s", 0, "smallest", lambda found: found.recovery_s, judged=False)
-MEASURES = (TOTAL, JAIN, RTT, RTT_P95, RPM, UP, DOWN, UP_JAIN, DOWN_JAIN, RECOVERY)
+AGENTLESS = Measure(
+    "agentless_percent", "Without an agent, apart from with one", "%", 1, "smallest", _agentless_percent, judged=False
+)
+MEASURES = (TOTAL, JAIN, RTT, RTT_P95, RPM, UP, DOWN, UP_JAIN, DOWN_JAIN, RECOVERY, AGENTLESS)
 JUDGED = tuple(measure for measure in MEASURES if measure.judged)
 
 

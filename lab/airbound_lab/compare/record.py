@@ -50,6 +50,7 @@ class Figures:
     recovery_s: float | None
     phones_mbps: tuple[float, ...]
     wall_seconds: float
+    agentless_ratio: float | None = None
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -86,6 +87,7 @@ def figures(run: Run) -> Figures:
         recovery_s=run.recovery_s,
         phones_mbps=tuple(phone.goodput_mbps for phone in run.phones),
         wall_seconds=run.wall_seconds,
+        agentless_ratio=run.agentless_ratio,
     )
 
 

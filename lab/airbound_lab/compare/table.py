@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airbound_lab.compare import ranking
 from airbound_lab.compare.matrix import delays_name
-from airbound_lab.compare.ranking import JAIN, JUDGED, MEASURES, RTT, RTT_P95, TOTAL, VERDICTS
+from airbound_lab.compare.ranking import AGENTLESS, JAIN, JUDGED, MEASURES, RTT, RTT_P95, TOTAL, VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +33,12 @@ def figure(measure: Measure, found: Spread | None) -> str:
 
 
 def rows(table: Sequence[Row], variants: Sequence[str]) -> list[list[str]]:
-    """Total / Jain / mean RTT / p95 RTT of each variant, a row per condition; * after what is best."""
-    lines = [["Mb/s / Jain / RTT ms / p95 ms", *variants]]
+    """Total / Jain / mean RTT / p95 RTT of each variant, a row per condition; * after what is best.
+
+    Where only some phones have an agent, also by how much the others' mean goodput differs from theirs.
+    """
+    mixed = any(row.known(AGENTLESS) for row in table)
+    lines = [["Mb/s / Jain / RTT ms / p95 ms" + (" / % apart" if mixed else ""), *variants]]
     group = ""
     for row in table:
         if row.condition.group() != group:
@@ -48,7 +52,7 @@ def _entry(row: Row, variant: str) -> str:
     if not row.runs[variant]:
         return "-"
     parts = []
-    for measure in (TOTAL, JAIN, RTT, RTT_P95):
+    for measure in (TOTAL, JAIN, RTT, RTT_P95, *((AGENTLESS,) if row.get(variant, AGENTLESS) else ())):
         best = "*" if variant in row.leaders(measure) else ""
         parts.append(figure(measure, row.get(variant, measure)) + best)
     return " / ".join(parts)
@@ -143,6 +147,7 @@ def _describe(condition: Condition) -> dict[str, Any]:
         "loss_percent": condition.loss_percent,
         "tls": condition.tls,
         "terminals": condition.terminals,
+        "agents": condition.terminals if condition.agents is None else condition.agents,
         "wired_delays_ms": delays_name(condition.wired_delays_ms),
         "seconds": condition.seconds,
         "warmup_seconds": condition.warmup_seconds,

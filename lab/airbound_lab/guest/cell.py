@@ -16,6 +16,8 @@ from airbound_lab.guest.system import GuestError, add_namespace, exited, namespa
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from airbound_lab.guest.switch import Switch
+
 HOSTAPD_CONTROL = "/run/hostapd/wlan0"
 ASSOCIATION_TIMEOUT_S = 20.0
 ASSOCIATION_ATTEMPTS = 3
@@ -34,11 +36,13 @@ def configure(netns: str, ip_batch: str, tc_batch: str) -> None:
             run("configure", [f"/sbin/{program}", "-batch", path], netns)
 
 
-def wire(plan: dict[str, Any]) -> None:
+def wire(plan: dict[str, Any], switch: Switch) -> None:
     """Make the namespaces and the wired side."""
     for name in plan["namespaces"]:
         add_namespace(name)
+    switch.make_bridge()
     configure("", plan["access_point"]["ip"], "")
+    switch.add_ports()
     for node in plan["wired"]:
         configure(node["netns"], node["ip"], node["tc"])
 

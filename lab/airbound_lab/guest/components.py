@@ -15,6 +15,9 @@ from airbound_lab.guest.system import GuestError, exited, namespace, read, spawn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+OPENFLOW = "openflow"
+"""Name of the component that a switch connects to."""
+
 CONNECT_TIMEOUT_S = 30.0
 SETTLE_S = 2.0
 """After the last connection: time for the first reports, so that the controller knows the cell."""
@@ -32,6 +35,7 @@ class Components:
         self._components = {component["name"]: component for component in plan["components"]}
         self._late = set(plan["late_components"])
         self._controller = (plan["controller"]["address"], plan["controller"]["port"])
+        self._openflow = (plan["openflow"]["address"], plan["openflow"]["port"])
         self._pids: dict[str, int] = {}
         self.starts = dict.fromkeys(self._components, 0)
         """How often each was started."""
@@ -67,17 +71,24 @@ class Components:
         """Have a component go on with SIGCONT; GuestError if it does not run."""
         self._signal(name, signal.SIGCONT)
 
-    def start_all(self) -> None:
-        """Start all but what the time line starts later, each when it can connect; wait until all are connected."""
+    def start_all(self, connect_switch: Callable[[], None]) -> None:
+        """Start all but what the time line starts later, each when it can connect; wait until all are connected.
+
+        `connect_switch` is called when whatever a switch could connect to listens.
+        """
         present = [name for name in self._components if name not in self._late]
         if not present:
             return
         has_controller = "controller" in present
         if has_controller and "controller" not in self._pids:
             self._start_controller()
-        agents = [name for name in present if name != "controller"]
+        agents = [name for name in present if name not in ("controller", OPENFLOW)]
         for name in agents:
             self.start(name)
+        if OPENFLOW in present:
+            self.start(OPENFLOW)
+            self._wait(OPENFLOW, "listen", lambda: self._listens(self._openflow))
+        connect_switch()
         for name in agents if has_controller else ():
             connected = functools.partial(self._connected, self._components[name]["netns"])
             self._wait(name, "connect to the controller", connected)
@@ -106,7 +117,7 @@ class Components:
 
     def _start_controller(self) -> None:
         self.start("controller")
-        self._wait("controller", "listen", self._controller_listens)
+        self._wait("controller", "listen", lambda: self._listens(self._controller))
 
     def _signal(self, name: str, number: signal.Signals) -> None:
         if name not in self._pids:
@@ -122,9 +133,10 @@ class Components:
                 raise GuestError(f"{name} did not {what} within {CONNECT_TIMEOUT_S:g} virtual seconds; see {name}.log")
             time.sleep(POLL_S)
 
-    def _controller_listens(self) -> bool:
+    @staticmethod
+    def _listens(at: tuple[str, int]) -> bool:
         with namespace("controller"), socket.socket() as probe:
-            return probe.connect_ex(self._controller) == 0
+            return probe.connect_ex(at) == 0
 
     def _connected(self, netns: str) -> bool:
         """Whether a namespace has an established connection to the controller."""

@@ -16,6 +16,7 @@ from airbound_lab.guest import cell, system
 from airbound_lab.guest.certificates import OPERATOR_ACTIONS, Operator
 from airbound_lab.guest.components import ACTIONS, Components
 from airbound_lab.guest.event_traces import EventTraces
+from airbound_lab.guest.switch import SWITCH, SWITCH_ACTIONS, Switch
 from airbound_lab.guest.system import GuestError
 from airbound_lab.guest.tracers import Tracers
 
@@ -47,7 +48,7 @@ def progress(text: str) -> None:
     os.replace("/run/result/progress.new", "/run/result/progress")
 
 
-def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
+def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
     """Bring up a cell in which each station reaches its server."""
     if plan["components"] or plan["tracers"] or plan["event_traces"]:
         system.mount("tracefs", system.TRACEFS)
@@ -62,7 +63,7 @@ def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
     if plan["controller_config"] is not None:
         system.write("/run/lab/controller.config", plan["controller_config"])
     progress("wiring")
-    cell.wire(plan)
+    cell.wire(plan, switch)
     access_point = cell.AccessPoint(plan)
     for number, station in enumerate(plan["stations"], start=1):
         progress(f"associating {number}/{len(plan['stations'])}")
@@ -75,7 +76,7 @@ def set_up(plan: dict[str, Any]) -> cell.AccessPoint:
 
 
 def actor(
-    components: Components, operator: Operator, access_point: cell.AccessPoint
+    components: Components, operator: Operator, access_point: cell.AccessPoint, switch: Switch
 ) -> Callable[[dict[str, str]], None]:
     """Return what carries out an action of the time line."""
 
@@ -85,6 +86,8 @@ def actor(
             cell.HOSTAPD_ACTIONS[name](access_point)
         elif name in OPERATOR_ACTIONS:
             OPERATOR_ACTIONS[name](operator, component)
+        elif component == SWITCH:
+            SWITCH_ACTIONS[name](switch)
         else:
             ACTIONS[name](components, component)
 
@@ -102,6 +105,10 @@ def measure(
     system.write("/run/lab/traffic.plan", plan["traffic"]["plan"].replace("T0_NS", str(t0_ns)))
     progress("measuring")
     argv = [plan["traffic"]["program"], "run", "/run/lab/traffic.plan"]
+    watchers = [
+        (watcher["name"], system.spawn(watcher["name"], watcher["argv"], watcher["netns"], watcher["environment"]))
+        for watcher in plan["watchers"]
+    ]
     traffic = system.spawn("traffic", argv, output="/run/result/samples.jsonl")
     for action in plan["timeline"]:
         sleep_until(t0_ns + action["at_ms"] * 1_000_000)
@@ -110,6 +117,11 @@ def measure(
     if status != 0:
         output = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
         raise GuestError(f"the traffic generator failed (status {status}): {output}")
+    for name, pid in watchers:
+        if system.exited(pid):
+            output = system.read(f"{system.LOG_DIRECTORY}/{name}.log")[-500:]
+            raise GuestError(f"{name} ended early: {output}")
+        os.kill(pid, signal.SIGKILL)
     event_traces.stop()
     tracers.stop()
     return t0_ns
@@ -122,7 +134,7 @@ def sleep_until(monotonic_ns: int) -> None:
         time.sleep(left_ns / 1e9)
 
 
-def collect(plan: dict[str, Any], t0_ns: int, components: Components) -> None:
+def collect(plan: dict[str, Any], t0_ns: int, components: Components, switch: Switch) -> None:
     """Write what is only known at the end."""
     for station in plan["stations"]:
         show = ["/sbin/tc", "-s", "qdisc", "show", "dev", station["interface"]]
@@ -135,6 +147,7 @@ def collect(plan: dict[str, Any], t0_ns: int, components: Components) -> None:
         "medium": system.read(f"{MEDIUM_PARAMETERS}/dcf_stats"),
         "peak_memory_kib": components.peak_memory_kib(),
         "starts": components.starts,
+        "switch_starts": switch.starts,
     }
     system.write("/run/result/end.json", json.dumps(end))
 
@@ -146,16 +159,17 @@ def main() -> None:
         mount_all()
         with open("/run/result/plan.json", encoding="utf-8") as file:
             plan = json.load(file)
-        access_point = set_up(plan)
+        switch = Switch(plan)
+        access_point = set_up(plan, switch)
         components, operator = Components(plan), Operator(plan)
         tracers, event_traces = Tracers(plan), EventTraces(plan)
         if plan["certificates"] is not None:
             progress("making tokens")
             operator.enrol(components)
         progress("starting agents")
-        components.start_all()
-        t0_ns = measure(plan, actor(components, operator, access_point), tracers, event_traces)
-        collect(plan, t0_ns, components)
+        components.start_all(switch.connect)
+        t0_ns = measure(plan, actor(components, operator, access_point, switch), tracers, event_traces)
+        collect(plan, t0_ns, components, switch)
         progress("done")
     except GuestError as error:
         system.write("/run/result/error.txt", str(error))

@@ -34,6 +34,19 @@ def test_a_condition_with_tls_has_it_in_its_name_and_in_its_parameters() -> None
     assert [of.condition.parameters(of.variant, 1).tls for of in (plain, task)] == [False, True]
 
 
+def test_a_condition_with_agents_has_them_in_its_name_and_where_they_run() -> None:
+    conditions = replace(
+        TWO, terminals=(3,), wired_delays_ms=((4.0,),), loss_percents=(0.0,), agents=(0, 3)
+    ).conditions()
+    assert [condition.row() for condition in conditions] == [
+        "3 phones, 0 with an agent, 4 ms",
+        "3 phones, 3 with an agent, 4 ms",
+    ]
+    tasks = matrix.build(conditions, ("cubic", "bdp", "bdp@agents=2"), (1,)).tasks()
+    # A run without agents is the same one under both conditions.
+    assert [task.condition.parameters(task.variant, 1).agents for task in tasks] == [None, 0, 2, None, 3, 2]
+
+
 def test_every_condition_runs_with_every_variant_and_seed_seed_by_seed() -> None:
     found = matrix.build(TWO.conditions()[:2], ("cubic", "bdp@aifsn=4"), (7, 9))
     assert [(task.seed, task.condition.row(), task.variant.name) for task in found.tasks()] == [

@@ -14,6 +14,7 @@ from typing import Any
 
 from airbound_lab.guest import main as cell
 from airbound_lab.guest import system
+from airbound_lab.guest.switch import Switch
 from airbound_lab.guest.system import GuestError
 from airbound_lab.live.guest.devices import Devices
 from airbound_lab.live.guest.loop import Loop
@@ -114,7 +115,7 @@ def main() -> None:
         cell.mount_all()
         with open(f"{RESULT}/plan.json", encoding="utf-8") as file:
             plan = json.load(file)
-        cell.set_up(plan)
+        cell.set_up(plan, Switch(plan))
         cell.progress("starting agents")
         live = Live(plan)
         cell.progress("running")
