@@ -20,8 +20,11 @@ def is_unbounded(cell: CellState, mac: Mac) -> bool:
     """Whether nothing but a meter can bound a station: it has neither an agent that applies bounds nor, at the access
     point, limits of its receive windows in force.
     """
+    sender = cell.windows.senders.get(mac)
+    if sender is not None and sender.limited:
+        return False
     terminal = cell.terminals.get(mac)
-    return terminal is None or not terminal.back_end.can_set_max
+    return terminal is None or not terminal.back_end.can_set_max or (sender is not None and bool(sender.lack))
 
 
 def fair_share_bps(cell: CellState) -> float:
