@@ -222,6 +222,7 @@ def test_every_key_takes_its_type_alone(table: str, field: Any) -> None:
     kind = plain(field.type)
     default = getattr(getattr(Config() if hasattr(Config(), table) else Config().parameters, table), field.name)
     right = str(default).lower() if kind is bool else repr(kind(1) if default is None else default)
+    right = "[]" if default == () else right
     parse(f"[{table}]\n{field.name} = {right}", "x")
     wrong = {
         bool: ["0", "1.0", "'true'", "[]"],
