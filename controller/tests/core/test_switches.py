@@ -15,7 +15,15 @@ from airbound.core.openflow_parameters import OpenflowParameters, mark_of_text
 from airbound.core.parameters import CapacityParameters, Parameters
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code
-from airbound.core.reports import AccessPointReport, Agent, BackEnd, Destination, Station, TerminalReport
+from airbound.core.reports import (
+    AccessPointReport,
+    Agent,
+    BackEnd,
+    Destination,
+    Station,
+    TerminalReport,
+    WindowState,
+)
 from airbound.core.switch_reports import OTHER, QUIC, TCP, UDP, StationRule, SwitchReport, Traffic
 from airbound.core.switches import Switch
 from airbound.testing.scenario import BSSID, OTHER_BSSID, SERVER, mac
@@ -41,6 +49,8 @@ class Site:
         self.stations = (mac(1), mac(2), mac(3))
         self.rules: list[SetStationRules] = []
         self.obeys = True
+        self.windows: WindowState | None = None
+        self.destinations: dict[Mac, tuple[Destination, ...]] = {}
 
     def _next(self, stream: Stream) -> int:
         self.sequence[stream.number] = self.sequence.get(stream.number, 0) + 1
@@ -65,6 +75,8 @@ class Site:
             monotonic_us=self.now_us,
             stations=stations,
             datapath_id=datapath_id,
+            windows=self.windows,
+            destinations=self.destinations,
         )
         return self.do(AccessPointReported(self.access_point, report))
 
@@ -369,6 +381,16 @@ def test_a_terminal_whose_back_end_can_do_nothing_is_limited() -> None:
     for _ in range(3):
         site.second(s1=30, s2=30)
     assert set(limits(site.rules[-1])) == {mac(1)}
+
+
+@pytest.mark.parametrize(("can_set", "metered"), [(True, {mac(2)}), (False, {mac(1), mac(2)})])
+def test_a_station_whose_windows_are_limited_has_no_meter(*, can_set: bool, metered: set[Mac]) -> None:
+    site = Site(METERED)
+    site.windows = WindowState(can_set=can_set, limits_max=64)
+    site.destinations = {mac(1): (Destination(SERVER, connections_sending=1, min_rtt_us=20_000, srtt_us=20_000),)}
+    for _ in range(4):
+        site.second(s1=30, s2=30)
+    assert set(limits(site.rules[-1])) == metered
 
 
 def test_no_more_meters_than_the_switch_has() -> None:
