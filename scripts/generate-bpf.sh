@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 use_go
 
-phone=phone-agent/apply/ebpf
+phone="phone-agent/apply/ebpf"
 access_point=ap-firmware/windows/tcbpf
 out=$(mktemp -d)
 trap 'report_failure; rm -rf "$out"' EXIT
