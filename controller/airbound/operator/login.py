@@ -26,8 +26,11 @@ from airbound.pki.tokens import EnrollmentToken
 from airbound.v1 import enrollment_pb2, enrollment_pb2_grpc
 
 
-def by_token(to: TlsFiles, token_text: str, endpoint: str, timeout_s: float, *, force: bool = False) -> Certificate:
-    """Get a first certificate, and write it with its key; with `force` files that are there get another name.
+def by_token(
+    to: TlsFiles, token_text: str, endpoint: str, timeout_s: float, *, role: str = "operator", force: bool = False
+) -> Certificate:
+    """Get a first certificate of the role, and write it with its key; with `force` files that are there get another
+    name. A token for another role is refused and not used up.
 
     Raises:
         PkiError: no token, or not the server that it is for, or the files cannot be written.
@@ -47,7 +50,7 @@ def by_token(to: TlsFiles, token_text: str, endpoint: str, timeout_s: float, *, 
     options = [("grpc.enable_http_proxy", 0), ("grpc.ssl_target_name_override", server_name(trust_domain))]
     with grpc.secure_channel(endpoint, grpc.ssl_channel_credentials(pem), options=options) as channel:
         stub: Any = enrollment_pb2_grpc.EnrollmentServiceStub(channel)
-        request = enrollment_pb2.EnrollRequest(token=token.text(), request=_request(key), role="operator")
+        request = enrollment_pb2.EnrollRequest(token=token.text(), request=_request(key), role=role)
         try:
             credentials = stub.Enroll(request, timeout=timeout_s).credentials
         except grpc.RpcError as error:

@@ -86,7 +86,7 @@ def add(command: CommandMaker, client: argparse.ArgumentParser, around: Surround
     chosen.add_argument("name", nargs="?", default="", metavar="NAME", help="of the access point's certificate")
     chosen.add_argument("--next", action="store_true", help="whoever reports the cell next, as at first")
     options = command(
-        "login", commands.login, "get an operator's certificate by a token, or another one by the one that is there",
+        "login", commands.login, "get a certificate by a token, or another one by the one that is there",
         " --enroll controller.example:50053 --token TOKEN", " --renew --controller controller.example:50052",
         parents=(client,),
     )  # fmt: skip
@@ -94,6 +94,9 @@ def add(command: CommandMaker, client: argparse.ArgumentParser, around: Surround
     how = options.add_mutually_exclusive_group(required=True)
     how.add_argument("--token", help="as `airbound enroll operator NAME` printed it; - reads it from standard input")
     how.add_argument("--renew", action="store_true", help="by the certificate that is there")
+    options.add_argument(
+        "--role", choices=("operator", "switch"), default="operator", help="what the token was made for (operator)"
+    )
     options.add_argument("--force", action="store_true", help="give files that are there another name")
     _add_authority(command, commands)
 
@@ -232,7 +235,7 @@ class _Commands:
                 token = sys.stdin.readline() if arguments.token == "-" else arguments.token  # noqa: S105  # no token
                 host = arguments.controller.rpartition(":")[0]
                 endpoint = arguments.enroll or f"{host}:{_PUBLIC_PORT}"
-                made = login.by_token(to, token, endpoint, arguments.timeout, force=arguments.force)
+                made = login.by_token(to, token, endpoint, arguments.timeout, role=arguments.role, force=arguments.force)
         except (ValueError, OSError) as error:
             return self._around.fail(error)
         end = pki_display.time_text(made.not_after_s)
