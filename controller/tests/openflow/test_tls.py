@@ -29,5 +29,6 @@ def test_a_switch_is_seen_and_has_a_controller_by_tls(site: Site) -> None:
         return [(of["datapath_id"], of["name"], of["bssid"]) for of in switches] == [(name, "openflow-1", BSSID)]
 
     ovs.until(seen, 40)
-    assert "true" in ovs.vsctl("get", "controller", "br0", "is_connected")
+    # Open vSwitch writes its state into the database every few seconds only.
+    ovs.until(lambda: "true" in ovs.vsctl("get", "controller", "br0", "is_connected"), 20)
     assert len([flow for flow in ovs.flows() if "priority=0" in flow]) == 4
