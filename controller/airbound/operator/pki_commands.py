@@ -235,7 +235,8 @@ class _Commands:
                 token = sys.stdin.readline() if arguments.token == "-" else arguments.token  # noqa: S105  # no token
                 host = arguments.controller.rpartition(":")[0]
                 endpoint = arguments.enroll or f"{host}:{_PUBLIC_PORT}"
-                made = login.by_token(to, token, endpoint, arguments.timeout, role=arguments.role, force=arguments.force)
+                role, force = arguments.role, arguments.force
+                made = login.by_token(to, token, endpoint, arguments.timeout, role=role, force=force)
         except (ValueError, OSError) as error:
             return self._around.fail(error)
         end = pki_display.time_text(made.not_after_s)
