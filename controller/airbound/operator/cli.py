@@ -442,9 +442,13 @@ def _explain(arguments: argparse.Namespace) -> int:
             _print(display.as_json(response))
             return OK
         lines = [display.explanation(response)]
+        mac = ""
         if isinstance(response, operations_pb2.ExplainTerminalResponse):
-            traffic = switches.traffic_of(client, response.terminal.mac)
-            lines += ["", switches.station_traffic(traffic)] if traffic.stations else []
+            mac = response.terminal.mac
+        elif isinstance(response, operations_pb2.ExplainStationResponse):
+            mac = response.station.mac
+        traffic = switches.traffic_of(client, mac)
+        lines += ["", switches.station_traffic(traffic)] if traffic.stations else []
         _print("\n".join(lines))
         return OK
 
