@@ -27,10 +27,10 @@ from airbound.v1 import enrollment_pb2, enrollment_pb2_grpc
 
 
 def by_token(
-    to: TlsFiles, token_text: str, endpoint: str, timeout_s: float, *, role: str = "operator", force: bool = False
+    to: TlsFiles, token_text: str, endpoint: str, timeout_s: float, *, role: str = "", force: bool = False
 ) -> Certificate:
-    """Get a first certificate of the role, and write it with its key; with `force` files that are there get another
-    name. A token for another role is refused and not used up.
+    """Get a first certificate, and write it with its key; with `force` files that are there get another name. With a
+    role, a token for another one is refused and not used up.
 
     Raises:
         PkiError: no token, or not the server that it is for, or the files cannot be written.
