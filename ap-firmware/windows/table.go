@@ -97,7 +97,7 @@ func (t *Table) countEvicted(created, present uint64) {
 // Deleted counts a connection that was deleted from the kernel's table.
 func (t *Table) Deleted() { t.deleted++ }
 
-// EvictedTotal is how many connections the kernel forgot to make room for others.
+// EvictedTotal is how many connections the kernel removed from the full table.
 func (t *Table) EvictedTotal() uint64 { return t.evicted }
 
 // Connections is how many the kernel's table has.

@@ -54,7 +54,7 @@ type Half struct{ SRTTUS, MinUS uint32 }
 // Observation is what the kernel has counted.
 type Observation struct {
 	Connections, ConnectionsMax int
-	// EvictedTotal is how many connections it forgot to make room for others, LimitedTotal how many segments had their
+	// EvictedTotal is how many connections were removed from the full table, LimitedTotal how many segments had their
 	// window lowered.
 	EvictedTotal, LimitedTotal uint64
 }

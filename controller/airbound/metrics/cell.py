@@ -287,7 +287,7 @@ COLUMNS = (
     ),
     _window_counter("window_refusals", "Sets of limits that the access point's agent refused.", 0),
     _window_counter(
-        "window_connections_evicted", "Connections that the access point forgot to make room for others.", 1
+        "window_connections_evicted", "Connections removed from the table of the access point, which was full.", 1
     ),
     _window_counter("window_limited_segments", "Segments whose window the access point made smaller.", 2),
     Column(

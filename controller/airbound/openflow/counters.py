@@ -55,7 +55,7 @@ class Counters:
     _next: int = 0
 
     def number(self, pair: Pair, *, uplink: bool, variant: int, now_us: int) -> int:
-        """The number of a flow that is made now; `variant` tells apart flows that count the same."""
+        """The number of a flow that is made now; `variant` differs between flows that count the same."""
         of = (pair, uplink, variant)
         number = self._numbers.get(of)
         if number is None:

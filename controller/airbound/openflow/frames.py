@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which OpenFlow messages are taken from a switch, by their headers alone (OpenFlow 1.3.5, 7.1). Opens nothing.
 
-os-ken reads whatever it is sent: it makes room for any length and parses any type. So what is wrong never gets there.
+os-ken checks neither the length nor the type of a message before it allocates and parses. So bad ones are stopped here.
 """
 
 from enum import IntEnum

@@ -95,7 +95,7 @@ class FakeSwitch:
     # What it is sent
 
     def take(self, sent: Iterable[Message]) -> list[Answer]:
-        """Do what it is told, in order; its answers."""
+        """Apply messages in order; the answers."""
         return [answer for message in sent for answer in self._do(message)]
 
     def _do(self, message: Message) -> list[Answer]:  # noqa: C901, PLR0911, PLR0912  # one line for each

@@ -48,7 +48,7 @@ class Site:
         self.counts = False
         self.stations = (mac(1), mac(2), mac(3))
         self.rules: list[SetStationRules] = []
-        self.obeys = True
+        self.applies_rules = True
         self.windows: WindowState | None = None
         self.destinations: dict[Mac, tuple[Destination, ...]] = {}
 
@@ -61,7 +61,7 @@ class Site:
         for effect in effects:
             if isinstance(effect, SetStationRules):
                 self.rules.append(effect)
-                if self.obeys:
+                if self.applies_rules:
                     self.generation = effect.generation if effect.rules else 0
         return effects
 
@@ -439,7 +439,7 @@ def test_a_lease_is_renewed_at_a_third_and_ends_when_the_cell_is_stale() -> None
 
 def test_rules_that_are_not_in_force_are_sent_again_less_and_less_often() -> None:
     site = Site()
-    site.obeys = False
+    site.applies_rules = False
     for _ in range(60):
         site.second()
     generations = {of.generation: of.reason.code for of in site.rules}

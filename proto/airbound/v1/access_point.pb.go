@@ -1106,7 +1106,7 @@ type WindowState struct {
 	// Connections that the kernel's program knows, and the most that it can.
 	Connections    uint32 `protobuf:"varint,5,opt,name=connections,proto3" json:"connections,omitempty"`
 	ConnectionsMax uint32 `protobuf:"varint,6,opt,name=connections_max,json=connectionsMax,proto3" json:"connections_max,omitempty"`
-	// Connections that it forgot to make room for others.
+	// Connections that were removed from its table, which was full.
 	ConnectionsEvictedTotal uint64 `protobuf:"varint,7,opt,name=connections_evicted_total,json=connectionsEvictedTotal,proto3" json:"connections_evicted_total,omitempty"`
 	// Segments whose window it made smaller.
 	LimitedSegmentsTotal uint64 `protobuf:"varint,8,opt,name=limited_segments_total,json=limitedSegmentsTotal,proto3" json:"limited_segments_total,omitempty"`
