@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,7 @@ from airbound_lab.scenario import Action, Scenario, built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from conftest import Cell
 
@@ -142,7 +144,10 @@ def test_no_other_phone_is_released_by_the_revocation_or_by_the_restart(cell: Ce
         assert all(rules_between(cell.run.phones[i - 1], IN_FORCE_BY_S, SECONDS)), f"phone {i}"
         # What the old process had set has ended by now; the new one renewed it, for the certificate that was there.
         assert rules_between(cell.run.phones[i - 1], STARTED_S + LEASE_S, SECONDS)[0]
-        assert len(seconds_of_agents(cell, f"phone{i}", "connected to the controller")) == 2
+        # The first second, in which all fill their queues, may cost an agent an answer and its stream.
+        connected_s = seconds_of_agents(cell, f"phone{i}", "connected to the controller")
+        [again_s] = [at_s for at_s in connected_s if at_s > IN_FORCE_BY_S]
+        assert again_s > STARTED_S
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +200,20 @@ def test_same_seed_same_certificates_and_same_result_to_the_digit(boot_cell: Cal
     fingerprint, *_ = re.findall(r"fingerprint +(\S{64})", log_of(first, "operator"))
     other = boot_cell("bdp", seed=2, **SHORT)
     assert fingerprint not in log_of(other, "operator"), "another seed, another authority"
+
+
+def test_same_result_with_a_python_of_another_path(
+    boot_cell: Callable[..., Cell], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # Where objects lie in the memory of the controller and of the operator's commands depends on the length of paths.
+    here = boot_cell("bdp", **SHORT)
+    venv = tmp_path / "a-path-of-another-length" / "venv"
+    venv.parent.mkdir()
+    venv.symlink_to(sys.prefix)
+    monkeypatch.setenv("AIRBOUND_LAB_PYTHON", str(venv / "bin" / "python3"))
+    moved = boot_cell("bdp", scenario=Scenario("moved", built_in("uplink").actions), **SHORT)
+    assert log_of(moved, "operator") == log_of(here, "operator")
+    assert moved.run.comparable() == here.run.comparable()
 
 
 def test_agents_of_a_controller_that_starts_late_have_their_tokens(boot_cell: Callable[..., Cell]) -> None:

@@ -75,7 +75,7 @@ def again(to: TlsFiles, identity: ClientIdentity, client: Client) -> Certificate
 
 def _request(key: ec.EllipticCurvePrivateKey) -> bytes:
     builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([]))
-    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
+    return builder.sign(key, hashes.SHA256(), ecdsa_deterministic=True).public_bytes(serialization.Encoding.DER)
 
 
 def _write(

@@ -74,9 +74,17 @@ def fingerprint_of(certificate: x509.Certificate) -> bytes:
     return certificate.fingerprint(hashes.SHA256())
 
 
+P256_ORDER = 0xFFFFFFFF_00000000_FFFFFFFF_FFFFFFFF_BCE6FAAD_A7179E84_F3B9CAC2_FC632551
+"""Of the curve's group (SP 800-186, section 3.2.1.3): a private key is at least 1 and below it."""
+
+
 def new_key() -> ec.EllipticCurvePrivateKey:
-    """ECDSA P-256."""
-    return ec.generate_private_key(ec.SECP256R1())
+    """ECDSA P-256, of the kernel's random numbers alone.
+
+    OpenSSL's own generator also takes in addresses of its memory, which differ with the paths of an installation; a run
+    of the lab would not repeat in another place. For the same reason all signatures are deterministic (RFC 6979).
+    """
+    return ec.derive_private_key(1 + secrets.randbelow(P256_ORDER - 1), ec.SECP256R1())
 
 
 def create(trust_domain: str, now: datetime.datetime) -> Authority:
@@ -98,7 +106,7 @@ def create(trust_domain: str, now: datetime.datetime) -> Authority:
         .add_extension(key_usage(signs=True), critical=True)
         .add_extension(_uri(trust_domain), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .sign(key, hashes.SHA256())
+        .sign(key, hashes.SHA256(), ecdsa_deterministic=True)
     )
     return Authority(certificate, trust_domain, key)
 
@@ -115,7 +123,7 @@ def request(trust_domain: str, key: ec.EllipticCurvePrivateKey) -> x509.Certific
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(key_usage(signs=True), critical=True)
         .add_extension(_uri(trust_domain), critical=False)
-        .sign(key, hashes.SHA256())
+        .sign(key, hashes.SHA256(), ecdsa_deterministic=True)
     )
 
 

@@ -148,4 +148,4 @@ def issue(
             critical=False,
         )
     )
-    return builder.sign(issuer_key, hashes.SHA256())
+    return builder.sign(issuer_key, hashes.SHA256(), ecdsa_deterministic=True)
