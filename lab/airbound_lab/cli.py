@@ -181,6 +181,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             orphan=options.orphan,
             retry_limit=options.retry_limit,
             cwnd_clamp_segs=options.cwnd_clamp,
+            window_scale=options.window_scale,
             loss_percent=options.loss,
             wmm=options.wmm,
             ap_aifsn=options.ap_aifsn,
@@ -339,6 +340,13 @@ def _add_run(commands: Any) -> None:
     add("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets at once")
     add("--retry-limit", type=int, default=0, metavar="N", help="attempts of a frame (default: the rate chain's)")
     add("--cwnd-clamp", type=int, metavar="N", help="largest cwnd of the phones' own TCP, segments; Android 2.3: 63")
+    add(
+        "--window-scale",
+        type=int,
+        default=defaults.window_scale,
+        metavar="N",
+        help="that TCP receivers name: windows are counted in units of 2^N bytes (default: %(default)s)",
+    )
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add(
         "--bounds-interval-ms",

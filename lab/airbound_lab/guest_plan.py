@@ -39,6 +39,8 @@ CHANNEL = 6
 FREQUENCY_MHZ = 2437
 
 TCP_BUFFER = {"minimum": 4096, "start": 1 << 20, "maximum": 16 << 20}
+SCALE_0_BYTES = 1 << 15
+"""A receiver whose buffer may become 2^scale times as large names that window scale (tcp_select_initial_window)."""
 """Bytes. 16 MiB is enough for the window of any flow here; a start of 1 MiB saves wake-ups of the sending process."""
 
 
@@ -78,7 +80,7 @@ def plan(
     runs_here = {component["name"] for component in components} | ({SWITCH} if parameters.ovs else set())
     return {
         "medium": _medium(parameters, seed),
-        "sysctls": _sysctls(),
+        "sysctls": _sysctls(parameters.window_scale),
         "namespaces": ["controller", *(server.name for server in cell.servers), *(phone.name for phone in cell.phones)],
         "access_point": {
             "ip": nodes.access_point_ip(cell),
@@ -256,15 +258,16 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int]:
     }
 
 
-def _sysctls() -> dict[str, str]:
+def _sysctls(window_scale: int) -> dict[str, str]:
     """Kernel settings, made before the namespaces that inherit them."""
-    buffer = " ".join(str(bytes_) for bytes_ in TCP_BUFFER.values())
+    largest = SCALE_0_BYTES << window_scale
+    received = (min(TCP_BUFFER["minimum"], largest), min(TCP_BUFFER["start"], largest), largest)
     return {
         "net/core/devconf_inherit_init_net": "1",
-        "net/core/rmem_max": str(TCP_BUFFER["maximum"]),
+        "net/core/rmem_max": str(largest),
         "net/core/wmem_max": str(TCP_BUFFER["maximum"]),
-        "net/ipv4/tcp_rmem": buffer,
-        "net/ipv4/tcp_wmem": buffer,
+        "net/ipv4/tcp_rmem": " ".join(map(str, received)),
+        "net/ipv4/tcp_wmem": " ".join(map(str, TCP_BUFFER.values())),
     }
 
 

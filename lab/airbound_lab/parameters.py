@@ -55,6 +55,9 @@ CW_MAX_SLOTS = {False: 1023, True: 63}
 """What the access point's best-effort queue has by default: DCF's at OFDM rates, and hostapd's largest with WMM."""
 
 
+WINDOW_SCALE = 9
+
+
 @dataclass(frozen=True, slots=True, config=STRICT)
 class Parameters:
     """The parameters of a set of runs, one run per mode and seed; pydantic's ValidationError names what is wrong."""
@@ -83,6 +86,9 @@ class Parameters:
     """Attempts a frame at most; 0: the rate control's own chain decides."""
     cwnd_clamp_segs: Annotated[int, Field(ge=2, le=65_535)] | None = None
     """Largest congestion window of the phones' own TCP, with or without bounds; None: no limit. Android 2.3: 63."""
+    window_scale: Annotated[int, Field(ge=0, le=14)] = WINDOW_SCALE
+    """What TCP receivers name in their SYNs (RFC 7323), by how large their buffers may become: windows are counted in
+    units of 2^scale bytes. Linux has 7 by default, since 6.16 10."""
     loss_percent: Annotated[float, Field(ge=0, le=99)] = 0.0
     """Frames lost on every radio link, in addition to collisions."""
     wmm: bool = False

@@ -54,14 +54,17 @@ def command(parameters: Parameters) -> str:
             "ap_driver_queue_frames",
             "retry_limit",
             "cwnd_clamp_segs",
+            "window_scale",
             "loss_percent",
             "bounds_interval_ms",
         ),
         *("ap_aifsn", "ap_cw_min", "ap_cw_max", "ap_txop_limit"),
+        *("watch_senders_ms", "switch", "agents"),
     ):
         if getattr(parameters, field) != getattr(plain, field):
             words += [option(field), str(getattr(parameters, field))]
-    words += [option(flag) for flag in ("orphan", "wmm", "tls") if getattr(parameters, flag)]
+    words += [option(flag) for flag in ("orphan", "wmm", "tls", "window_clamp") if getattr(parameters, flag)]
+    words += [option("ap_agent")] if not parameters.ap_agent else []
     if parameters.controller_config is not None:
         words += ["--controller-config", "controller.config"]
     return shlex.join(words)

@@ -7,6 +7,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from airbound_lab import variant
+from airbound_lab.parameters import WINDOW_SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,6 +144,7 @@ def describe(parameters: Parameters) -> str:
             (SWITCH_NAMES.get(parameters.switch, ""), parameters.ovs),
             ("no agent of the access point", not parameters.ap_agent),
             ("window clamp", parameters.window_clamp),
+            (f"window scale {parameters.window_scale}", parameters.window_scale != WINDOW_SCALE),
             ("mutual TLS", parameters.tls),
         )
         if there

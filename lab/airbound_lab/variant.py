@@ -27,6 +27,7 @@ NUMBERS = {
     "cwmax": "ap_cw_max",
     "txop": "ap_txop_limit",
     "cwnd-clamp": "cwnd_clamp_segs",
+    "window-scale": "window_scale",
     "agents": "agents",
 }
 """Settings with a value, and the parameter that each is."""
@@ -57,8 +58,8 @@ HELP = """\
   MODE@SETTING@...
                with settings of the access point: a queueing discipline by its name (pfifo, pfifo_fast, fq_codel, fq,
                cake, cake-ack-filter), queue=PACKETS, driver-queue=FRAMES, aifsn=SLOTS, cwmin=SLOTS, cwmax=SLOTS,
-               txop=N, wmm, ovs; of the phones: cwnd-clamp=SEGS; of controller and agents: tls, agents=N,
-               no-ap-agent, window-clamp, openflow, meters"""
+               txop=N, wmm, ovs; of the phones: cwnd-clamp=SEGS; of all hosts: window-scale=N; of controller and agents:
+               tls, agents=N, no-ap-agent, window-clamp, openflow, meters"""
 """For the commands' help."""
 
 

@@ -105,6 +105,7 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"ap_driver_queue_frames": 1}, "--ap-driver-queue: 1: "),
         ({"retry_limit": 256}, "--retry-limit: 256: "),
         ({"cwnd_clamp_segs": 1}, "--cwnd-clamp: 1: "),
+        ({"window_scale": 15}, "--window-scale: 15: "),
         ({"bounds_interval_ms": 1}, "--bounds-interval-ms: 1: "),
         ({"orphan": 1}, "--orphan: 1: "),
         ({"scenario": built_in("saturation"), "orphan": True}, "orphan: "),

@@ -18,6 +18,7 @@ from airbound_lab import variant
         ("cubic@fq_codel@queue=200", "cubic", {"ap_qdisc": "fq_codel", "ap_queue_packets": 200}),
         ("vegas@aifsn=4@cwmin=31@cwmax=63", "vegas", {"ap_aifsn": 4, "ap_cw_min": 31, "ap_cw_max": 63}),
         ("cubic@cwnd-clamp=63", "cubic", {"cwnd_clamp_segs": 63}),
+        ("airbound@agents=0@window-scale=7", "airbound", {"agents": 0, "window_scale": 7}),
         ("bdp@tls", "bdp", {"tls": True}),
         ("bdp@txop=47@wmm@driver-queue=8", "bdp", {"ap_txop_limit": 47, "wmm": True, "ap_driver_queue_frames": 8}),
     ],

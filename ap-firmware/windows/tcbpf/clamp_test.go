@@ -16,6 +16,15 @@ import (
 	"github.com/airbound/airbound/ap-firmware/windows"
 )
 
+// Limits of 44 and 22 segments. Their windows are for 45 and 23 less a byte, 65 699 and 33 579 bytes; here they are in
+// units of 128 bytes.
+const (
+	many       = 44 * mss
+	manyWindow = 513
+	few        = 22 * mss
+	fewWindow  = 262
+)
+
 func everything(maxBytes uint32) windows.Limit {
 	return windows.Limit{Station: station, MaxBytes: maxBytes}
 }
@@ -41,11 +50,11 @@ func TestAWindowIsLimitedByItsScale(t *testing.T) {
 		{local: phone4, remote: server4, padded: 6},
 	} {
 		kernel := load(t)
-		limit(t, kernel, everything(64<<10))
+		limit(t, kernel, everything(many))
 		c := &connection{t: t, kernel: kernel, frame: frame, station: 1000, server: 9000, shift: 7}
 		c.open()
 		c.drain(65535)
-		if got := c.down(packet{flags: ack, window: 4000}); got != 512 {
+		if got := c.down(packet{flags: ack, window: 4000}); got != manyWindow {
 			t.Errorf("%+v: window %d", frame, got)
 		}
 		if got := c.down(packet{flags: ack, window: 511}); got != 511 {
@@ -72,48 +81,80 @@ func TestTheFirstWindowIsLimited(t *testing.T) {
 	c := &connection{t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, shift: 7}
 	c.up(packet{flags: syn, window: 65535, options: wscale(7)})
 	c.station++
-	if got := c.down(packet{flags: syn | ack, window: 65535, options: wscale(7)}); got != 20_000 {
+	if got := c.down(packet{flags: syn | ack, window: 65535, options: wscale(7)}); got != 21_899 { // 14 segments: 15 less a byte.
 		t.Errorf("window %d", got)
 	}
 	c.server++
 	c.up(packet{flags: ack, window: 1000})
-	if got := c.down(packet{flags: ack, window: 4000}); got != 157 { // 20 000/128, rounded to the right.
+	if got := c.down(packet{flags: ack, window: 4000}); got != 172 { // Rounded to the right.
 		t.Errorf("window %d", got)
 	}
 }
 
-func TestTheLeastIsTwoSegments(t *testing.T) {
-	for _, shift := range []byte{0, 7, 14} {
+// The least is two segments, of which one more may be waiting for its acknowledgment; see window_of in clamp.c.
+func TestWindowsOfWholeSegments(t *testing.T) {
+	for _, test := range []struct {
+		segments      int
+		stamps        bool
+		shift         byte
+		want          uint32
+		wantEvenBytes uint32
+	}{
+		{0, false, 0, 4379, 2 * 1460},
+		{2, false, 0, 4379, 2 * 1460},
+		{3, false, 0, 4379, 2 * 1460},
+		{4, false, 0, 7299, 4 * 1460},
+		{2, true, 0, 4343, 2 * 1448},
+		{2, true, 7, 4224, 2 * 1448},
+		{2, true, 9, 4096, 2 * 1448},
+		{2, true, 10, 4096, 2 * 1448},
+		{2, true, 12, 4096, 2 * 1448},
+		{2, true, 13, 8192, 2 * 1448},
+		{2, true, 14, 16384, 2 * 1448},
+		{5, true, 7, 7168, 4 * 1448},
+		{5, true, 10, 7168, 4 * 1448},
+		{5, true, 11, 6144, 4 * 1448},
+		{5, true, 12, 8192, 4 * 1448},
+		// The nearest multiple of a unit that is larger than a segment may be less.
+		{10, true, 11, 14336, 0},
+		{22, true, 8, 33280, 22 * 1448},
+	} {
 		kernel := load(t)
-		limit(t, kernel, everything(1))
-		c := connect(t, kernel, shift)
+		limit(t, kernel, everything(uint32(test.segments*mss+1)))
+		c := connect(t, kernel, test.shift)
+		var options []byte
+		if test.stamps {
+			options = stamps(1, 1)
+		}
+		c.down(packet{flags: ack, window: 1, options: options})
 		c.drain(70_000)
-		got := uint32(c.down(packet{flags: ack, window: 40_000})) << shift
-		if unit := uint32(1) << shift; got < 2*mss || got >= 2*mss+unit {
-			t.Errorf("shift %d: %d bytes", shift, got)
+		got := uint32(c.down(packet{flags: ack, window: 40_000, options: options})) << test.shift
+		if got != test.want || got < test.wantEvenBytes {
+			t.Errorf("%d segments, time stamps %t, shift %d: %d bytes", test.segments, test.stamps, test.shift, got)
 		}
 	}
 }
 
 func TestScales(t *testing.T) {
+	// 1 MiB is 718 segments, or 1956 of those that there are without an option for their size.
 	none := []byte{2, 4, 5, 0xb4}
 	for _, test := range []struct {
 		name            string
 		station, server []byte
-		shift           byte
+		window          uint16
 	}{
-		{"both", wscale(3), wscale(9), 9},
-		{"14", wscale(3), wscale(14), 14},
-		{"more than there are", wscale(3), wscale(200), 14},
-		{"the station has none", none, wscale(9), 0},
-		{"the server has none", wscale(3), none, 0},
-		{"no options", nil, nil, 0},
-		{"of the wrong length", wscale(3), []byte{3, 4, 9, 0}, 0},
-		{"after one whose length cannot be", wscale(3), []byte{5, 1, 3, 3, 9}, 0},
-		{"after one that is too long", wscale(3), []byte{5, 30, 3, 3, 9}, 0},
-		{"after the end", wscale(3), []byte{0, 3, 3, 9}, 0},
-		{"after much of nothing", wscale(3), append(bytes.Repeat([]byte{1}, 37), 3, 3, 9), 9},
-		{"after unknown ones", wscale(3), []byte{4, 2, 254, 6, 1, 2, 3, 4, 3, 3, 9}, 9},
+		{"both", wscale(3), wscale(9), 2050},
+		{"14", wscale(3), wscale(14), 64},
+		{"more than there are", wscale(3), wscale(200), 64},
+		{"the station has none", none, wscale(9), 65535},
+		{"the server has none", wscale(3), none, 65535},
+		{"no options", nil, nil, 65535},
+		{"of the wrong length", wscale(3), []byte{3, 4, 9, 0}, 65535},
+		{"after one whose length cannot be", wscale(3), []byte{5, 1, 3, 3, 9}, 65535},
+		{"after one that is too long", wscale(3), []byte{5, 30, 3, 3, 9}, 65535},
+		{"after the end", wscale(3), []byte{0, 3, 3, 9}, 65535},
+		{"after much of nothing", wscale(3), append(bytes.Repeat([]byte{1}, 37), 3, 3, 9), 2048},
+		{"after unknown ones", wscale(3), []byte{4, 2, 254, 6, 1, 2, 3, 4, 3, 3, 9}, 2048},
 	} {
 		kernel := load(t)
 		c := &connection{t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, station: 1, server: 1}
@@ -124,13 +165,8 @@ func TestScales(t *testing.T) {
 		c.up(packet{flags: ack, window: 1000})
 		limit(t, kernel, everything(1<<20))
 		c.down(packet{flags: ack, window: 1})
-		want := uint32(1<<20) >> test.shift
-		got := uint32(c.down(packet{flags: ack, window: 65535}))
-		if want > 65535 {
-			want = 65535
-		}
-		if got != want {
-			t.Errorf("%s: window %d and not %d", test.name, got, want)
+		if got := c.down(packet{flags: ack, window: 65535}); got != test.window {
+			t.Errorf("%s: window %d and not %d", test.name, got, test.window)
 		}
 	}
 }
@@ -141,7 +177,7 @@ func TestNoEdgeMovesToTheLeft(t *testing.T) {
 	c := connect(t, kernel, 7)
 	c.down(packet{flags: ack, window: 8000}) // 1 024 000 bytes
 	edge := c.station + 8000<<7
-	limit(t, kernel, everything(32<<10))
+	limit(t, kernel, everything(few))
 	for {
 		c.up(packet{flags: ack, window: 1000, payload: mss})
 		window := uint32(c.down(packet{flags: ack, window: 8000})) << 7
@@ -149,7 +185,7 @@ func TestNoEdgeMovesToTheLeft(t *testing.T) {
 			t.Fatalf("the edge moved %d to the left", -before)
 		}
 		edge = c.station + window
-		if window == 32<<10 {
+		if window == fewWindow<<7 {
 			break
 		}
 		if c.station > 3_000_000 {
@@ -223,7 +259,7 @@ func TestALargeUnitDoesNotKeepAWindowOpen(t *testing.T) {
 	kernel := load(t)
 	c := connect(t, kernel, 14)
 	c.down(packet{flags: ack, window: 100})
-	limit(t, kernel, everything(64<<10))
+	limit(t, kernel, everything(many))
 	for range 1_200 {
 		c.up(packet{flags: ack, window: 1000, payload: mss})
 		c.down(packet{flags: ack, window: 100})
@@ -244,7 +280,7 @@ func TestWhatIsLeftAlone(t *testing.T) {
 	}
 	for name, begin := range tests {
 		kernel := load(t)
-		limit(t, kernel, everything(32<<10))
+		limit(t, kernel, everything(few))
 		frame := packet{local: phone4, remote: server4}
 		c := &connection{t: t, kernel: kernel, frame: frame, station: 1000, server: 9000}
 		begin(c)
@@ -260,11 +296,11 @@ func TestWhatIsLeftAlone(t *testing.T) {
 	}
 	// One side alone does not make MPTCP.
 	kernel := load(t)
-	limit(t, kernel, everything(32<<10))
+	limit(t, kernel, everything(few))
 	c := &connection{t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, shift: 7}
 	openWith(c, mptcp, wscale(7))
 	c.drain(65535)
-	if got := c.down(packet{flags: ack, window: 4000}); got != 256 || !flow(t, kernel).Scaled {
+	if got := c.down(packet{flags: ack, window: 4000}); got != fewWindow || !flow(t, kernel).Scaled {
 		t.Errorf("window %d", got)
 	}
 }
@@ -300,7 +336,7 @@ func TestWhatIsSentToAStationMakesNoEntry(t *testing.T) {
 
 func TestOtherFramesPass(t *testing.T) {
 	kernel := load(t)
-	limit(t, kernel, everything(32<<10))
+	limit(t, kernel, everything(few))
 	for _, frame := range []packet{{local: phone4, remote: server4}, {local: phone6, remote: server6}} {
 		c := &connection{t: t, kernel: kernel, frame: frame, station: 1, server: 1, shift: 7}
 		c.open()
@@ -394,17 +430,17 @@ func FuzzFrames(f *testing.F) {
 func TestMoreSpecificLimitsWin(t *testing.T) {
 	kernel := load(t)
 	other := windows.Limit{Station: mac.Address{2, 0, 0, 0, 0, 2}, MaxBytes: 4000}
-	specific := windows.Limit{Station: station, Address: server4.Addr(), MaxBytes: 64 << 10}
+	specific := windows.Limit{Station: station, Address: server4.Addr(), MaxBytes: many}
 	foreign := windows.Limit{Station: station, Address: netip.MustParseAddr("203.0.113.1"), MaxBytes: 5000}
-	limit(t, kernel, everything(32<<10), specific, other, foreign)
+	limit(t, kernel, everything(few), specific, other, foreign)
 	c := connect(t, kernel, 7)
 	c.drain(70_000)
-	if got := c.down(packet{flags: ack, window: 4000}); got != 512 {
+	if got := c.down(packet{flags: ack, window: 4000}); got != manyWindow {
 		t.Errorf("window %d", got)
 	}
-	limit(t, kernel, everything(32<<10), other, foreign)
+	limit(t, kernel, everything(few), other, foreign)
 	c.drain(70_000)
-	if got := c.down(packet{flags: ack, window: 4000}); got != 256 {
+	if got := c.down(packet{flags: ack, window: 4000}); got != fewWindow {
 		t.Errorf("window %d", got)
 	}
 	limit(t, kernel, other, foreign)
@@ -427,20 +463,20 @@ func TestLimitsOfTwoBSSs(t *testing.T) {
 		c.drain(140_000)
 		return c.down(packet{flags: ack, window: 4000})
 	}
-	set("wlan0", monotonicUS()+minute, everything(64<<10))
-	set("wlan1", monotonicUS()+minute, everything(32<<10))
-	if got := now(); got != 256 {
+	set("wlan0", monotonicUS()+minute, everything(many))
+	set("wlan1", monotonicUS()+minute, everything(few))
+	if got := now(); got != fewWindow {
 		t.Errorf("window %d", got)
 	}
-	set("wlan0", monotonicUS()+2*minute, everything(64<<10)) // A renewal is no later set.
-	if got := now(); got != 256 {
+	set("wlan0", monotonicUS()+2*minute, everything(many)) // A renewal is no later set.
+	if got := now(); got != fewWindow {
 		t.Errorf("window %d", got)
 	}
 	set("wlan1", 0)
-	if got := now(); got != 512 {
+	if got := now(); got != manyWindow {
 		t.Errorf("window %d", got)
 	}
-	set("wlan0", monotonicUS()-1, everything(64<<10))
+	set("wlan0", monotonicUS()-1, everything(many))
 	if got := now(); got != 4000 {
 		t.Errorf("window %d, after the lease", got)
 	}
@@ -451,11 +487,11 @@ func TestALeaseEndsInTheKernel(t *testing.T) {
 	kernel := load(t)
 	c := connect(t, kernel, 7)
 	c.drain(70_000)
-	if err := kernel.SetLimits("wlan0", []windows.Limit{everything(32 << 10)}, monotonicUS()+300_000); err != nil {
+	if err := kernel.SetLimits("wlan0", []windows.Limit{everything(few)}, monotonicUS()+300_000); err != nil {
 		t.Fatal(err)
 	}
 	c.drain(600_000)
-	if got := c.down(packet{flags: ack, window: 4000}); got != 256 {
+	if got := c.down(packet{flags: ack, window: 4000}); got != fewWindow {
 		t.Errorf("window %d", got)
 	}
 	time.Sleep(310 * time.Millisecond)
@@ -467,7 +503,7 @@ func TestALeaseEndsInTheKernel(t *testing.T) {
 // Another connection with the same ports has its own scale.
 func TestPortsAreUsedAgain(t *testing.T) {
 	kernel := load(t)
-	limit(t, kernel, everything(64<<10))
+	limit(t, kernel, everything(many))
 	c := connect(t, kernel, 7)
 	c.drain(70_000)
 	c.station, c.server, c.shift = 3_000_000_000, 77, 10
@@ -484,7 +520,7 @@ func TestPortsAreUsedAgain(t *testing.T) {
 // The server connects to the station.
 func TestAConnectionFromTheWiredSide(t *testing.T) {
 	kernel := load(t)
-	limit(t, kernel, everything(32<<10))
+	limit(t, kernel, everything(few))
 	c := &connection{t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, station: 1, server: 1}
 	first := c.fill(packet{flags: syn, window: 1000, options: wscale(9)})
 	first.seq = c.server
@@ -492,7 +528,7 @@ func TestAConnectionFromTheWiredSide(t *testing.T) {
 	c.server++
 	c.up(packet{flags: syn | ack, window: 65535, options: wscale(7)})
 	c.station++
-	if got := c.down(packet{flags: ack, window: 500}); got != 64 {
+	if got := c.down(packet{flags: ack, window: 500}); got != fewWindow>>2 {
 		t.Errorf("window %d", got)
 	}
 	if got := flow(t, kernel); !got.Scaled || got.Air.SRTTUS == 0 {
@@ -502,7 +538,7 @@ func TestAConnectionFromTheWiredSide(t *testing.T) {
 
 func TestBothSidesConnectAtOnce(t *testing.T) {
 	kernel := load(t)
-	limit(t, kernel, everything(32<<10))
+	limit(t, kernel, everything(few))
 	c := &connection{t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, station: 1, server: 1}
 	c.up(packet{flags: syn, window: 1000, options: wscale(7)})
 	first := c.fill(packet{flags: syn, window: 1000, options: wscale(9)})
@@ -516,7 +552,7 @@ func TestBothSidesConnectAtOnce(t *testing.T) {
 	send(t, kernel, third)
 	send(t, kernel, second)
 	c.up(packet{flags: ack, window: 1000})
-	if got := c.down(packet{flags: ack, window: 500}); got != 64 {
+	if got := c.down(packet{flags: ack, window: 500}); got != fewWindow>>2 {
 		t.Errorf("window %d", got)
 	}
 }
@@ -524,7 +560,7 @@ func TestBothSidesConnectAtOnce(t *testing.T) {
 // A time without the programs: the agent was restarted.
 func TestAConnectionIsTakenOver(t *testing.T) {
 	kernel := load(t)
-	limit(t, kernel, everything(32<<10))
+	limit(t, kernel, everything(few))
 	c := connect(t, kernel, 7)
 	c.drain(70_000)
 	if err := kernel.Resume(); err != nil {
@@ -535,7 +571,7 @@ func TestAConnectionIsTakenOver(t *testing.T) {
 		t.Errorf("window %d, though more may have been offered before", got)
 	}
 	c.drain(600_000)
-	if got := c.down(packet{flags: ack, window: 4000}); got != 256 {
+	if got := c.down(packet{flags: ack, window: 4000}); got != fewWindow {
 		t.Errorf("window %d", got)
 	}
 	// Far away is another connection.
@@ -626,9 +662,9 @@ func TestRetransmissionsAreNoSamples(t *testing.T) {
 	if !found.Scaled {
 		t.Error("a SYN that is sent again ends the connection")
 	}
-	limit(t, kernel, everything(32<<10))
+	limit(t, kernel, everything(few))
 	c.down(packet{flags: ack, window: 10})
-	if got := c.down(packet{flags: ack, window: 4000}); got != 256 {
+	if got := c.down(packet{flags: ack, window: 4000}); got != fewWindow {
 		t.Errorf("window %d", got)
 	}
 }
@@ -729,7 +765,7 @@ func BenchmarkSegments(b *testing.B) {
 	for name, limited := range map[string]bool{"without limits": false, "limited": true} {
 		kernel := load(b)
 		if limited {
-			limit(b, kernel, everything(32<<10))
+			limit(b, kernel, everything(few))
 		}
 		c := connect(b, kernel, 7)
 		c.drain(70_000)

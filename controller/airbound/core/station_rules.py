@@ -11,20 +11,20 @@ from collections.abc import Mapping
 
 from airbound.core.addresses import Mac
 from airbound.core.cell.state import CellState
+from airbound.core.cell.window_clamp import lack_of_agent
 from airbound.core.openflow_parameters import OpenflowParameters, mark_of_text
 from airbound.core.reasons import Code, Reason
 from airbound.core.switch_reports import KBPS_MAX, STATION_RULES_MAX, StationRule
 
 
-def is_unbounded(cell: CellState, mac: Mac) -> bool:
+def is_unbounded(cell: CellState, mac: Mac, now_us: int) -> bool:
     """Whether nothing but a meter can bound a station: it has neither an agent that applies bounds nor, at the access
     point, limits of its receive windows in force.
     """
     sender = cell.windows.senders.get(mac)
     if sender is not None and sender.limited:
         return False
-    terminal = cell.terminals.get(mac)
-    return terminal is None or not terminal.back_end.can_set_max or (sender is not None and bool(sender.lack))
+    return lack_of_agent(cell, mac, now_us) is not Code.UNSPECIFIED
 
 
 def fair_share_bps(cell: CellState) -> float:
@@ -49,7 +49,7 @@ def restriction(cell: CellState, now_us: int) -> Reason | None:
 
 
 def station_rules(
-    cell: CellState, before: Mapping[Mac, StationRule], *, applied: bool, meters_max: int
+    cell: CellState, before: Mapping[Mac, StationRule], now_us: int, *, applied: bool, meters_max: int
 ) -> tuple[StationRule, ...]:
     """The rules of a cell's stations, by their addresses; `before` are those that the switch has. Unless `applied`,
     they only count.
@@ -62,7 +62,7 @@ def station_rules(
     rules = []
     for mac in macs:
         uplink = downlink = 0
-        if left and cell.stations.measured and not _is_exempt(cell, mac) and is_unbounded(cell, mac):
+        if left and cell.stations.measured and not _is_exempt(cell, mac) and is_unbounded(cell, mac, now_us):
             old = before.get(mac, StationRule(mac))
             if cell.stations.is_active(mac):
                 uplink = _steady(old.uplink_kbps, kbps, parameters)

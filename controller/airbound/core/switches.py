@@ -259,7 +259,7 @@ class Switches:
             return []
         before = switch.sent.rules if switch.sent is not None else {}
         applied = switch.reason is None
-        wanted = station_rules(cell, before, applied=applied, meters_max=report.meters_max)
+        wanted = station_rules(cell, before, now_us, applied=applied, meters_max=report.meters_max)
         return self._command(switch, cell, {rule.mac: rule for rule in wanted}, now_us)
 
     def _command(self, switch: Switch, cell: CellState, wanted: dict[Mac, StationRule], now_us: int) -> list[Effect]:

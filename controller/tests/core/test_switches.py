@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 from airbound.core.addresses import Mac
-from airbound.core.effects import CloseStream, Effect, Note, SetStationRules
+from airbound.core.effects import CloseStream, Effect, Note, SetBounds, SetStationRules
 from airbound.core.engine import Engine
 from airbound.core.events import AccessPointReported, Disconnected, Exempted, ModeSet, SwitchReported, TerminalReported
 from airbound.core.openflow_parameters import OpenflowParameters, mark_of_text
@@ -51,6 +51,8 @@ class Site:
         self.applies_rules = True
         self.windows: WindowState | None = None
         self.destinations: dict[Mac, tuple[Destination, ...]] = {}
+        self.bounds_sent: dict[Mac, int] = {}
+        self.obeying: set[Mac] = set()
 
     def _next(self, stream: Stream) -> int:
         self.sequence[stream.number] = self.sequence.get(stream.number, 0) + 1
@@ -63,6 +65,8 @@ class Site:
                 self.rules.append(effect)
                 if self.applies_rules:
                     self.generation = effect.generation if effect.rules else 0
+            elif isinstance(effect, SetBounds):
+                self.bounds_sent[mac(effect.stream.number - 10)] = effect.generation
         return effects
 
     def report_cell(self, bssid: Mac = BSSID, datapath_id: int = 0) -> list[Effect]:
@@ -115,6 +119,17 @@ class Site:
     @property
     def senders(self) -> int:
         return self.engine.cells[BSSID].stations.active_senders
+
+    def report_terminal(self, number: int) -> None:
+        """An agent that sends, and has the bounds in force that it was sent if it is one of `obeying`."""
+        stream = Stream(10 + number, Principal("terminal", f"192.0.2.{number}"))
+        generation = self.bounds_sent.get(mac(number), 0) if mac(number) in self.obeying else 0
+        sequence = self._next(stream)
+        report = TerminalReport(
+            mac(number), sequence, self.now_us, (Destination(SERVER, 1, 20_000, srtt_us=20_000),), generation, 0,
+            Agent("1", BackEnd(can_set_max=True)) if sequence == 1 else None,
+        )  # fmt: skip
+        self.do(TerminalReported(stream, report))
 
     def join_terminal(self, number: int, *, can_bound: bool = True) -> None:
         stream = Stream(10 + number, Principal("terminal", f"192.0.2.{number}"))
@@ -380,6 +395,30 @@ def test_a_terminal_whose_back_end_can_do_nothing_is_limited() -> None:
     site.join_terminal(2)
     for _ in range(3):
         site.second(s1=30, s2=30)
+    assert set(limits(site.rules[-1])) == {mac(1)}
+
+
+def test_a_terminal_that_ignores_its_bounds_is_limited() -> None:
+    site = Site(METERED)
+    site.second()
+    for _ in range(20):
+        for number in (1, 2):
+            site.report_terminal(number)
+        site.obeying.add(mac(2))
+        site.second(s1=30, s2=30)
+    assert site.bounds_sent.keys() == {mac(1), mac(2)}
+    assert set(limits(site.rules[-1])) == {mac(1)}
+
+
+def test_a_terminal_that_sends_on_and_no_longer_reports_is_limited() -> None:
+    site = Site(METERED)
+    site.second()
+    site.obeying.add(mac(1))
+    for second in range(40):
+        if second < 4:
+            site.report_terminal(1)
+        site.second(s1=30)
+        assert set(limits(site.rules[-1])) <= ({mac(1)} if second > 5 else set())
     assert set(limits(site.rules[-1])) == {mac(1)}
 
 

@@ -15,7 +15,9 @@ from airbound.testing.openflow_site import CONFIG, Site, received
 
 METERS = CONFIG + '[openflow]\nmeters = "on"\n[capacity]\ndefault_bps = 4e6\n'
 MARKS = CONFIG + '[openflow]\nmarks = ["udp:4000=ef", "tcp=8"]\n'
-PACKETS_PER_S = 400
+# So few that what waits in the sockets of Open vSwitch's user-space datapath while a busy machine runs something else,
+# for up to a second, is not lost there. It is a gap in forwarding that loses them.
+PACKETS_PER_S = 100
 GAP_MAX = 0.2 * PACKETS_PER_S  # packets that are lost in a row
 
 

@@ -153,7 +153,9 @@ PRESETS = {
     "agents": Preset(
         (replace(_of("uplink", (4, 64), (10,)), agents=(0, 3, 5, 10)),),
         "uploads of 10 phones at 4, 64 ms, of which 0, 3, 5, 10 have an agent; others' windows clamped, or metered",
-        variants=("cubic", "airbound", "airbound@window-clamp", "airbound@meters"),
+        variants=(
+            *("cubic", "airbound", "airbound@window-clamp", "airbound@window-clamp@window-scale=7", "airbound@meters"),
+        ),
     ),
     "recovery": Preset(
         (replace(_of("recovery", (4, 256), (10,)), rate_controls=("aarf",)),),

@@ -72,6 +72,7 @@ enum { /* Ethernet, IP and TCP */
 	RST = 0x04,
 	ACK = 0x10,
 	OPTIONS_MAX = 40,
+	STAMPS_BYTES = 12,	/* with the padding that all senders give them */
 	OPTION_END = 0,
 	OPTION_NOP = 1,
 	OPTION_MSS = 2,
@@ -361,7 +362,7 @@ static __always_inline bool parse(struct __sk_buff *skb, const struct state *sta
 	if (!s->tcp_at)
 		return 0;
 	s->tcp_at += state->zero;
-	if ( bpf_skb_load_bytes(skb, s->tcp_at, &s->tcp, sizeof(s->tcp)))
+	if (bpf_skb_load_bytes(skb, s->tcp_at, &s->tcp, sizeof(s->tcp)))
 		return 0;
 	s->header = (s->tcp.length >> 4) * 4;
 	if (s->header < TCP_BYTES || s->tcp_at + s->header > end)
@@ -569,6 +570,27 @@ static __always_inline __u32 limit_of(const struct flow_key *flow, const struct 
 	return limit->max_bytes;
 }
 
+/*
+ * The window field for so many segments, which it is never exactly: it counts in units, and time stamps take their part
+ * of each segment. What is over goes out as a small segment. After one, a receiver that acknowledges every second
+ * segment does so between two that were sent together, and the second waits there for the next round trip while it
+ * counts as in flight. So a window for an even number of segments is one for the odd number above, less what makes the
+ * last of them a small one: as many pairs are under way as with a congestion window of the even number, and one waits.
+ * A bound of an odd number has one waiting in any case.
+ *
+ * A unit larger than a segment may have no multiple between the last two segments; then the nearest is taken. Less than
+ * two whole segments it never is: a sender does not begin one that does not fit, and the receiver would wait for it
+ * until its timer for delayed acknowledgments ends.
+ */
+static __always_inline __u32 window_of(__u32 segments, __u32 payload, __u8 shift)
+{
+	__u32 odd = larger(segments, 2) | 1, window = (odd * payload - 1) >> shift;
+
+	if (window << shift < (odd - 1) * payload)
+		window = (odd * payload - payload / 2 + (1U << shift) / 2) >> shift;
+	return larger(window, (2 * payload + (1U << shift) - 1) >> shift);
+}
+
 /* The window field for a limit; it may be larger than the one that is there. */
 static __always_inline __u32 limited(const struct flow *flow, __u32 ack, __u32 limit, __u8 shift)
 {
@@ -577,7 +599,8 @@ static __always_inline __u32 limited(const struct flow *flow, __u32 ack, __u32 l
 	/* That of the server is not known yet when its SYN is limited. */
 	if (flow->mss[DOWN])
 		mss = smaller(mss, flow->mss[DOWN]);
-	window = larger(limit >> shift, (2 * mss + unit - 1) >> shift);
+	/* A limit is of whole segments, perhaps of another connection's size. */
+	window = window_of((limit + mss / 2) / mss, mss - (flow->stamp_down ? STAMPS_BYTES : 0), shift);
 
 	if (flow->flags[DOWN] & HAS_EDGE && before(ack, flow->edge))
 		offered = flow->edge - ack;

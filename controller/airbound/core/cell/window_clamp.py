@@ -266,9 +266,9 @@ class WindowClamp:
         self.decided = {mac: self.senders[mac].decisions for mac in limited}
 
 
-def _lack(sender: StationSender, cell: CellState, now_us: int) -> Code:
-    """Why a station's access point is to limit it; none if its agent bounds it, or is about to."""
-    terminal = cell.terminals.get(sender.mac)
+def lack_of_agent(cell: CellState, mac: Mac, now_us: int) -> Code:
+    """Why something else than an agent is to limit a station; none if its agent bounds it, or is about to."""
+    terminal = cell.terminals.get(mac)
     if terminal is None:
         return Code.NO_AGENT
     if not terminal.back_end.can_set_max:
@@ -278,7 +278,15 @@ def _lack(sender: StationSender, cell: CellState, now_us: int) -> Code:
         return Code.TERMINAL_STALE
     if terminal.ignores_bounds():
         return Code.AGENT_IGNORES_BOUNDS
-    return sender.lack if sender.limited and not terminal.has_bounds_in_force() else Code.UNSPECIFIED
+    return Code.UNSPECIFIED
+
+
+def _lack(sender: StationSender, cell: CellState, now_us: int) -> Code:
+    """The same, but what is limited stays so until its agent has bounds in force."""
+    code, terminal = lack_of_agent(cell, sender.mac, now_us), cell.terminals.get(sender.mac)
+    if code is Code.UNSPECIFIED and sender.limited and terminal is not None and not terminal.has_bounds_in_force():
+        return sender.lack
+    return code
 
 
 def lack_reason(sender: StationSender, cell: CellState) -> Reason | None:
