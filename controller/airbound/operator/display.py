@@ -419,6 +419,25 @@ def _station_explanation(answer: operations_pb2.ExplainStationResponse) -> str:
         lines.append(f"{_bold('windows')}: {_why_windows(of)}; generation sent {sent}, in force {in_force}")
     else:
         lines.append("windows: the access point's agent does not look at its stations' connections")
+    lines += _station_limits(station)
+    if station.destinations:
+        lines += ["", _station_destinations(station.destinations)]
+    return "\n".join(lines)
+
+
+def limits_instead(answer: operations_pb2.ExplainStationResponse) -> str:
+    """How the access point limits the station of a terminal whose agent does not; empty if it is not to."""
+    station, of = answer.station, answer.cell.windows
+    if not station.HasField("lack"):
+        return ""
+    sent, in_force = of.generation_sent or "none", of.state.generation or "none"
+    head = f"{_bold('windows')}, limited by its access point instead: generation sent {sent}, in force {in_force}"
+    return "\n".join([head, *_station_limits(station)])
+
+
+def _station_limits(station: operations_pb2.StationView) -> list[str]:
+    """Why its access point is to limit a station, and each limit with what it follows from, or why there is none."""
+    lines = []
     if station.HasField("lack"):
         lines.append(f"the access point is to limit it: {_reason(station.lack)}")
     if station.HasField("no_limit"):
@@ -428,9 +447,7 @@ def _station_explanation(answer: operations_pb2.ExplainStationResponse) -> str:
         max_bytes = limits.get(decision.destination)
         what = f"{max_bytes} bytes a connection" if max_bytes is not None else "computed, not sent"
         lines += ["", *_decision_lines(decision, f"{decision.destination} {decision.max_segs}", what)]
-    if station.destinations:
-        lines += ["", _station_destinations(station.destinations)]
-    return "\n".join(lines)
+    return lines
 
 
 def _station_destinations(views: Iterable[operations_pb2.StationDestinationView]) -> str:

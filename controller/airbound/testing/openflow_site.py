@@ -90,8 +90,8 @@ class Site:
 
     def is_connected(self) -> bool:
         """Whether the process has a connection of the switch."""
-        connected = ("ss", "--no-header", "--tcp", "--numeric", "state", "established", "sport", "=", f":{OPENFLOW_PORT}")
-        return bool(self.ovs.run(*connected))
+        established = ("ss", "--no-header", "--tcp", "--numeric", "state", "established")
+        return bool(self.ovs.run(*established, "sport", "=", f":{OPENFLOW_PORT}"))
 
     def switches(self) -> list[dict[str, Any]]:
         """What `airbound switches` lists."""
