@@ -425,7 +425,7 @@ def _terminals(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    from airbound.operator import display, switches
+    from airbound.operator import display, explanation, switches
     from airbound.operator.client import NotFoundError
     from airbound.v1 import operations_pb2
 
@@ -442,7 +442,7 @@ def _explain(arguments: argparse.Namespace) -> int:
         if arguments.json:
             _print(display.as_json(response))
             return OK
-        lines = [display.explanation(response)]
+        lines = [explanation.explanation(response)]
         mac = ""
         if isinstance(response, operations_pb2.ExplainTerminalResponse):
             mac = response.terminal.mac
@@ -460,13 +460,13 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 def _limits_instead(client: "Client", of: "operations_pb2.ExplainTerminalResponse") -> str:
     """What its access point does with a terminal that it limits since the agent cannot; empty without such limits."""
-    from airbound.operator import display
+    from airbound.operator import explanation
     from airbound.operator.client import NotFoundError
 
     if not of.cell.HasField("windows"):
         return ""
     try:
-        return display.limits_instead(client.explain_station(of.terminal.mac))
+        return explanation.limits_instead(client.explain_station(of.terminal.mac))
     except NotFoundError:  # it has just left
         return ""
 
