@@ -278,8 +278,18 @@ func (l *limits) saved() *status.Windows {
 	l.savedEndsUS = inForce.DeadlineUS
 	now := l.state
 	now.Refusal, now.Generation, now.Limits = l.cannot(), inForce.Generation, len(inForce.Limits)
+	now.Stations = stationsOf(inForce.Limits)
 	now.LeaseEndsUS = inForce.DeadlineUS
 	now.Connections, now.ConnectionsMax = l.observed.Connections, l.observed.ConnectionsMax
 	now.ConnectionsEvicted, now.SegmentsLimited = l.observed.EvictedTotal, l.observed.LimitedTotal
 	return &now
+}
+
+// stationsOf counts the stations that have one of the limits or more.
+func stationsOf(limits []windows.Limit) int {
+	stations := make(map[mac.Address]struct{}, len(limits))
+	for _, limit := range limits {
+		stations[limit.Station] = struct{}{}
+	}
+	return len(stations)
 }

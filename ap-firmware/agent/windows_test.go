@@ -79,6 +79,20 @@ func windowsOf(generation uint64, stations ...mac.Address) *airboundv1.SetWindow
 	return set
 }
 
+func TestTheStateCountsStationsNotLimits(t *testing.T) {
+	t.Parallel()
+	c := newWindowsCell(t, agent.Windows{On: true, Kernel: &fakeWindows{}})
+	c.stations(phone1, phone2)
+	c.agent.Connected(c.nowUS)
+	c.lastReport(time.Second)
+	set := windowsOf(4, phone1, phone1, phone2)
+	set.Limits[1].Address = []byte{192, 0, 2, 1}
+	c.windows(set)
+	if saved := c.saved.Windows; saved.Limits != 3 || saved.Stations != 2 {
+		t.Errorf("%+v", saved)
+	}
+}
+
 func (c *cell) lastReport(duration time.Duration) *airboundv1.AccessPointReport {
 	c.t.Helper()
 	reports, _ := c.pass(duration)
@@ -116,7 +130,7 @@ func TestWindowsAreLimitedUnderALease(t *testing.T) {
 		t.Errorf("%+v", kernel)
 	}
 	saved := c.saved.Windows
-	if saved == nil || saved.Generation != 4 || saved.Limits != 1 || saved.SetsApplied != 1 ||
+	if saved == nil || saved.Generation != 4 || saved.Limits != 1 || saved.Stations != 1 || saved.SetsApplied != 1 ||
 		saved.ReasonCode != "REASON_CODE_UPLOADS" {
 		t.Errorf("%+v", saved)
 	}

@@ -51,7 +51,7 @@ type State struct {
 	Counters     Counters `json:"counters"`
 	// The last command that was refused.
 	LastRefusal string `json:"last_refusal,omitempty"`
-	// Nil from an agent that does not follow its stations' connections.
+	// Nil from an agent that may not follow its stations' connections: --window-clamp is not given.
 	Windows *Windows `json:"windows,omitempty"`
 }
 
@@ -62,6 +62,8 @@ type Windows struct {
 	// 0 while no window is limited.
 	Generation uint64 `json:"generation"`
 	Limits     int    `json:"limits"`
+	// Stations are those that have a limit.
+	Stations int `json:"stations"`
 	// As those of EDCA parameters.
 	LeaseEndsUS int64  `json:"lease_ends_monotonic_us"`
 	Reason      string `json:"reason"`

@@ -61,6 +61,7 @@ stations     with WMM
 refused      1 command
              last: set_edca: generation is 0
 since start  3 sets applied, 0 failed; 2 applied again; 4 leases ended
+windows      switched off on the access point: --window-clamp is not given
 `
 	if got := status.NewView(true, running(), nil, 102*second+second/2).Text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -148,11 +149,11 @@ func TestTextOfWindows(t *testing.T) {
 	t.Parallel()
 	state := running()
 	state.Windows = &status.Windows{
-		Generation: 3, Limits: 2, LeaseEndsUS: 104 * second, Reason: "3 active senders", Connections: 12,
+		Generation: 3, Limits: 2, Stations: 1, LeaseEndsUS: 104 * second, Reason: "3 active senders", Connections: 12,
 		ConnectionsMax: 4096, ConnectionsEvicted: 1, SegmentsLimited: 1, CommandsRefused: 2,
 		LastRefusal: "generation is 0", SetsApplied: 4, ApplyFailures: 5, LeasesEnded: 6,
 	}
-	const want = `windows      generation 3, 2 limits
+	const want = `windows      generation 3, 2 limits of 1 station
 because      3 active senders
 lease        at least 1.5 s left
 connections  12 of 4096, 1 forgotten; 1 segment limited

@@ -7,13 +7,15 @@ import "time"
 func (w *Windows) describe(line printer, leaseLeftMS int64) {
 	switch {
 	case w == nil:
+		line("windows", "switched off on the access point: --window-clamp is not given")
 		return
 	case w.Refusal != "":
 		line("windows", "cannot be limited: %s", w.Refusal)
 	case w.Generation == 0:
 		line("windows", "not limited")
 	default:
-		line("windows", "generation %d, %s", w.Generation, countedItems(w.Limits, "limit"))
+		line("windows", "generation %d, %s of %s", w.Generation, countedItems(w.Limits, "limit"),
+			countedItems(w.Stations, "station"))
 	}
 	if w.Reason != "" {
 		line("because", "%s", w.Reason)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 DIRECTORY = "/run/openvswitch"
 DATABASE = f"{DIRECTORY}/conf.db"
 DATABASE_SOCKET = f"{DIRECTORY}/db.sock"
+DATABASE_OPTION = f"--db=unix:{DATABASE_SOCKET}"
+VSCTL = "/usr/bin/ovs-vsctl"
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 
 OWN_TMP = ("/usr/bin/unshare", "--mount", "/bin/sh", "-c", 'mount -t tmpfs none /tmp && exec "$@"', "sh")
@@ -58,9 +60,13 @@ def plan(cell: Topology, *, openflow: bool) -> dict[str, Any]:
         ),
         "ports": _vsctl(*_ports([*nodes.wired_ports(cell), nodes.RADIO])),
         "controller": _vsctl(*_CONTROLLER) if openflow else None,
+        "when_connected": [VSCTL, DATABASE_OPTION, *_WHEN_CONNECTED] if openflow else None,
         "before_restart": _vsctl("--no-wait", "set", "Open_vSwitch", ".", f"{STARTING}=true"),
         "forward": ["/usr/bin/ovs-ofctl", "-OOpenFlow13", "add-flow", nodes.BRIDGE, FORWARD],
-        "after_restart": _vsctl("remove", "Open_vSwitch", ".", "other_config", "flow-restore-wait"),
+        "after_restart": _vsctl(
+            *("remove", "Open_vSwitch", ".", "other_config", "flow-restore-wait"),
+            *(("--", "clear", "controller", nodes.BRIDGE, "max_backoff") if openflow else ()),
+        ),
     }
 
 
@@ -70,6 +76,13 @@ _CONTROLLER = (
 )
 """In band: naming the first controller empties the flow table, and the connection to it goes through the bridge."""
 
+
+_WHEN_CONNECTED = (
+    *("wait-until", "controller", nodes.BRIDGE, "is_connected=true"),
+    *("--", "set", "controller", nodes.BRIDGE, "max_backoff=1000"),
+)
+"""From then on the switch tries again each second when it loses its controller. Open vSwitch 3.1.0 reads the value only
+when it changes while there is a connection (docs/openflow.md). Waits as long as that takes."""
 
 SAMPLES = "switch.log"
 """What the switch had, again and again, in the result directory."""
@@ -90,7 +103,7 @@ def samples(interval_s: float, path: str) -> list[str]:
 
 
 def _vsctl(*words: str) -> list[str]:
-    return ["/usr/bin/ovs-vsctl", f"--db=unix:{DATABASE_SOCKET}", "--timeout=30", *words]
+    return [VSCTL, DATABASE_OPTION, "--timeout=30", *words]
 
 
 def _ports(names: list[str]) -> list[str]:

@@ -143,8 +143,17 @@ def test_open_vswitch_takes_the_place_of_the_bridge() -> None:
     assert "br0" not in access_point["hostapd"]
     assert "control_port_ap=1" in access_point["hostapd"]
     ports = access_point["switch"]["ports"]
+    assert access_point["switch"]["when_connected"] is None
+    assert "max_backoff" not in access_point["switch"]["after_restart"]
     added = [ports[place + 2] for place, word in enumerate(ports) if word == "add-port"]
     assert added == ["controller", "server1", "server2", "wlan0"]
+
+
+def test_the_time_between_attempts_is_set_anew_whenever_the_switch_has_connected() -> None:
+    plan = guest_plan.plan(Parameters(terminals=1, switch="openflow"), "airbound", 1, PROGRAMS)
+    switch = plan["access_point"]["switch"]
+    assert switch["when_connected"][-6:] == ["is_connected=true", "--", "set", "controller", "br0", "max_backoff=1000"]
+    assert switch["after_restart"][-5:] == ["--", "clear", "controller", "br0", "max_backoff"]
 
 
 def test_queues_and_medium_are_recorded_on_request() -> None:

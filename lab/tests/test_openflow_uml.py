@@ -65,20 +65,27 @@ def longest_gap_ms(cell: Cell, from_s: int, to_s: int) -> float:
     return float(max(gaps_us) / 1000)
 
 
-def boot(boot_cell: Callable[..., Cell], component: str, *, starts_again: bool = True) -> Cell:
+def boot(
+    boot_cell: Callable[..., Cell],
+    component: str,
+    *,
+    starts_again: bool = True,
+    back_s: float = BACK_S,
+    seconds: int = SECONDS,
+) -> Cell:
     actions = (
         *(Action(0, "start-traffic", phone=i, protocol="udp", rate_mbps=1.2, payload_bytes=150) for i in (1, 2)),
         *(Action(0, "start-traffic", phone=i) for i in (3, 4)),
         Action(GONE_S, "kill", component=component),
-        *([Action(BACK_S, "start", component=component)] if starts_again else []),
+        *([Action(back_s, "start", component=component)] if starts_again else []),
     )
     return boot_cell(
         "airbound",
-        scenario=Scenario(f"{component} {starts_again}", actions),
+        scenario=Scenario(f"{component} {starts_again} {back_s:g}", actions),
         terminals=PHONES,
         agents=0,
         switch="meters",
-        seconds=SECONDS,
+        seconds=seconds,
         warmup_seconds=4,
         switch_samples=True,
     )
@@ -102,6 +109,19 @@ def test_whatever_is_killed_frames_pass_and_the_meters_are_right_again(
     for sample in (*before, *after):
         assert sample.metered >= SENDERS, sample
         assert sample.meters
+
+
+def test_after_a_long_outage_the_meters_are_right_again_within_five_seconds(boot_cell: Callable[..., Cell]) -> None:
+    # With waits of 1, 2, 4 and 8 s the switch would try again 15 s after it lost the connection.
+    back_s, seconds = GONE_S + 8, GONE_S + 16
+    cell = boot(boot_cell, "openflow", back_s=back_s, seconds=seconds)
+    samples = samples_of(cell)
+    gone = [sample for sample in samples if GONE_S + LEASE_S + 1 < sample.t_s < back_s]
+    right = [sample for sample in samples if back_s + 5 <= sample.t_s < GONE_S + 15]
+    assert gone
+    assert not any(sample.metered for sample in gone)
+    assert len(right) > 2
+    assert all(sample.metered >= SENDERS and sample.meters for sample in right)
 
 
 def test_without_a_controller_nothing_is_limited_after_the_lease(boot_cell: Callable[..., Cell]) -> None:

@@ -234,7 +234,7 @@ func TestTheProgramLimitsWindows(t *testing.T) {
 				t.Errorf("%v", destination)
 			}
 			text, _ := c.status()
-			if !strings.Contains(text, "windows      generation 1, 1 limit\n") {
+			if !strings.Contains(text, "windows      generation 1, 1 limit of 1 station\n") {
 				t.Errorf("%s", text)
 			}
 			if _, err := os.Stat(connectionsDirectory); err == nil {

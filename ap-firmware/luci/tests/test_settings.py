@@ -15,9 +15,11 @@ OPTIONS = [
     "token",
     "interface",
     "edca",
+    "window_clamp",
     "enroll",
     "token_file",
     "credentials_dir",
+    "bridge",
     "hostapd_config",
     "interval_ms",
     "log_level",
@@ -79,6 +81,7 @@ def test_a_new_access_point(page: Page, site: str, router: Router) -> None:
         "controller": ["192.0.2.1:50051", "[2001:db8::1]:50051"],
         "token": "A" * 66,
         "edca": "1",
+        "window_clamp": "0",
         "log_level": "info",
     }
 
@@ -87,9 +90,11 @@ def test_all_other_options(page: Page, site: str, router: Router) -> None:
     show(page, site)
     page.set_option("interface", ["phy1-ap0"])
     page.set_option("edca", "0")
+    page.set_option("window_clamp", "1")
     page.add("enroll", "controller.example:50053")
     page.type("token_file", "/etc/airbound/token")
     page.type("credentials_dir", "/etc/airbound")
+    page.type("bridge", "br-lan")
     page.type("hostapd_config", "/var/run/hostapd-phy0.conf")
     page.type("interval_ms", "500")
     page.set_option("log_level", "warn")
@@ -99,9 +104,11 @@ def test_all_other_options(page: Page, site: str, router: Router) -> None:
         "controller": ["controller.example:50051"],
         "interface": ["phy1-ap0"],
         "edca": "0",
+        "window_clamp": "1",
         "enroll": ["controller.example:50053"],
         "token_file": "/etc/airbound/token",
         "credentials_dir": "/etc/airbound",
+        "bridge": "br-lan",
         "hostapd_config": "/var/run/hostapd-phy0.conf",
         "interval_ms": "500",
         "log_level": "warn",
@@ -143,7 +150,8 @@ def test_the_token_can_be_removed_once_enrolled(page: Page, site: str, router: R
     show(page, site)
     assert "is enrolled, and the token has been used" in page.field("token", ".cbi-value-description").text
     page.type("token", "")
-    assert "token" not in save(page, router)
+    save(page, router)
+    page.wait(lambda: "token" not in main(router))  # deleted by a call of its own
     assert ("delete", "airbound", "main", ["token"]) in router.changes
 
 
@@ -172,6 +180,10 @@ def test_before_enrolment_the_token_is_explained(
         ("credentials_dir", "/run/airbound", "emptied when the access point starts"),
         ("token_file", "token", "an absolute path"),
         ("hostapd_config", "hostapd.conf", "an absolute path"),
+        ("bridge", "br/lan", "the name of a network interface"),
+        ("bridge", "br lan", "the name of a network interface"),
+        ("bridge", "..", "the name of a network interface"),
+        ("bridge", "br-sixteen-bytes", "the name of a network interface"),
         ("memory_limit_mb", "7", ""),
         ("memory_limit_mb", "513", ""),
         ("memory_limit_mb", "much", ""),

@@ -33,6 +33,7 @@ from airbound.operator import events_commands, openflow_commands, pki_commands
 if TYPE_CHECKING:
     from airbound.operator.client import Client
     from airbound.operator.tls_files import ClientIdentity
+    from airbound.v1 import operations_pb2
 
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 INTERRUPTED = 130  # as shells have it: 128 and the signal's number
@@ -424,7 +425,7 @@ def _terminals(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    from airbound.operator import display, switches
+    from airbound.operator import display, explanation, switches
     from airbound.operator.client import NotFoundError
     from airbound.v1 import operations_pb2
 
@@ -441,10 +442,12 @@ def _explain(arguments: argparse.Namespace) -> int:
         if arguments.json:
             _print(display.as_json(response))
             return OK
-        lines = [display.explanation(response)]
+        lines = [explanation.explanation(response)]
         mac = ""
         if isinstance(response, operations_pb2.ExplainTerminalResponse):
             mac = response.terminal.mac
+            instead = _limits_instead(client, response)
+            lines += ["", instead] if instead else []
         elif isinstance(response, operations_pb2.ExplainStationResponse):
             mac = response.station.mac
         traffic = switches.traffic_of(client, mac)
@@ -453,6 +456,19 @@ def _explain(arguments: argparse.Namespace) -> int:
         return OK
 
     return _with_client(arguments, answer)
+
+
+def _limits_instead(client: "Client", of: "operations_pb2.ExplainTerminalResponse") -> str:
+    """What its access point does with a terminal that it limits since the agent cannot; empty without such limits."""
+    from airbound.operator import explanation
+    from airbound.operator.client import NotFoundError
+
+    if not of.cell.HasField("windows"):
+        return ""
+    try:
+        return explanation.limits_instead(client.explain_station(of.terminal.mac))
+    except NotFoundError:  # it has just left
+        return ""
 
 
 def _counters(arguments: argparse.Namespace) -> int:

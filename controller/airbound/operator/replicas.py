@@ -6,7 +6,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from airbound.operator.display import as_json, table
+from airbound.operator.display import as_json
+from airbound.operator.values import table
 
 if TYPE_CHECKING:
     import argparse

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from airbound.core.addresses import mac_from_text
 from airbound.core.switch_reports import PROTOCOL_NAMES
-from airbound.operator import display
+from airbound.operator import display, values
 from airbound.v1 import operations_pb2
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ def switches(listed: operations_pb2.ListSwitchesResponse) -> str:
     )  # fmt: skip
     if not listed.switches:
         return "No switch has reported."
-    lines = [display.table(heads, [_row(of) for of in listed.switches])]
+    lines = [values.table(heads, [_row(of) for of in listed.switches])]
     for of in listed.switches:
         if of.HasField("restriction"):
-            lines.append(f"{of.datapath_id}: {display.reason(of.restriction)}")
-        lines.append(f"{of.datapath_id}: {display.printable(of.description) or '?'}, from {display.printable(of.peer)}")
+            lines.append(f"{of.datapath_id}: {values.reason(of.restriction)}")
+        lines.append(f"{of.datapath_id}: {values.printable(of.description) or '?'}, from {values.printable(of.peer)}")
     return "\n".join(lines)
 
 
@@ -66,15 +66,15 @@ def _row(of: operations_pb2.Switch) -> tuple[str, ...]:
         _BINDINGS.get(of.bound_by, "-"),
         str(of.stations),
         sending,
-        display.mbps(of.uplink_bps),
-        display.mbps(of.downlink_bps),
+        values.mbps(of.uplink_bps),
+        values.mbps(of.downlink_bps),
         f"{of.generation_in_force}/{of.generation_sent}",
         str(of.limited_stations),
         str(of.flows),
         f"{of.meters}/{of.meters_max}",
         f"{copies}, {of.packet_ins_dropped_total} dropped" if of.packet_ins_dropped_total else copies,
         str(of.errors_total + of.malformed_total + of.refused_total + of.commands_refused_total),
-        display.seconds(of.report_age_ms),
+        values.seconds(of.report_age_ms),
     )
 
 
@@ -92,22 +92,22 @@ def _station(of: operations_pb2.SwitchStation) -> list[str]:
     ]
     head = (
         f"station {of.mac} by the switch {of.datapath_id}: {', '.join(states) or 'idle'}; uplink"
-        f" {display.mbps(of.uplink_bps)}, downlink {display.mbps(of.downlink_bps)};"
+        f" {values.mbps(of.uplink_bps)}, downlink {values.mbps(of.downlink_bps)};"
         f" limits: {', '.join(limits) or 'none'}"
     )
     rows = [
         (
             entry.address or "(others)",
             PROTOCOL_NAMES.get(entry.protocol, "?"),
-            display.mbps(entry.uplink_bps),
-            display.mbps(entry.downlink_bps),
+            values.mbps(entry.uplink_bps),
+            values.mbps(entry.downlink_bps),
             _megabytes(entry.uplink_bytes),
             _megabytes(entry.downlink_bytes),
         )
         for entry in of.traffic
     ]
     heads = ("ADDRESS", "PROTOCOL", "UPLINK", "DOWNLINK", "SENT", "RECEIVED")
-    return [head, *([display.table(heads, rows)] if rows else [])]
+    return [head, *([values.table(heads, rows)] if rows else [])]
 
 
 def _megabytes(octets: int) -> str:

@@ -120,10 +120,18 @@ class OpenVSwitch:
         return f"10.0.0.{number}"
 
     def connect(self, target: str) -> None:
-        """Have the switch connect to a controller. When it is lost Open vSwitch 3.1 tries again after 1, 2, 4, 8, 8
-        seconds and so on, whatever `max_backoff` says.
-        """
+        """Have the switch connect to a controller."""
         self.vsctl("set-controller", "br0", target, "--", "set", "controller", "br0", "inactivity_probe=1000")
+
+    def retry_each_second(self) -> None:
+        """Have the switch, which is connected, try again each second when it loses its controller.
+
+        Open vSwitch 3.1.0 reads `max_backoff` only when the record changes while there is a connection, and otherwise
+        waits 1, 2, 4, 8, 8 s: `ofservice_create` of ofproto/connmgr.c has 8 s, `ofservice_reconfigure` concerns
+        connections alone.
+        """
+        self.vsctl("clear", "controller", "br0", "max_backoff")
+        self.vsctl("set", "controller", "br0", "max_backoff=1000")
 
     def set_ssl(self, files: Path) -> None:
         """What the switch shows: key.pem, certificate.pem, authorities.pem of a directory."""

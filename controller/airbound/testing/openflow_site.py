@@ -10,6 +10,7 @@ from typing import Any
 from airbound.testing.open_vswitch import OpenVSwitch
 
 BSSID = "02:00:00:00:00:01"
+OPENFLOW_PORT = 6653
 CONFIG = """
 [safety]
 lease_ms = 3000
@@ -55,8 +56,9 @@ class Site:
         self.start_openflow()
         self.ovs.until(self.answers)
         self.start_access_point(*stations)
-        self.ovs.connect("tcp:127.0.0.1:6653")
+        self.ovs.connect(f"tcp:127.0.0.1:{OPENFLOW_PORT}")
         self.until_rules()
+        self.ovs.retry_each_second()
 
     def pid(self, name: str) -> int:
         """Of a process."""
@@ -80,6 +82,16 @@ class Site:
         except RuntimeError:
             return False
         return True
+
+    def until_openflow_listens(self) -> None:
+        """Wait until switches could connect, without being one."""
+        listening = ("ss", "--no-header", "--listening", "--tcp", "--numeric", "sport", "=", f":{OPENFLOW_PORT}")
+        self.ovs.until(lambda: self.ovs.run(*listening))
+
+    def is_connected(self) -> bool:
+        """Whether the process has a connection of the switch."""
+        established = ("ss", "--no-header", "--tcp", "--numeric", "state", "established")
+        return bool(self.ovs.run(*established, "sport", "=", f":{OPENFLOW_PORT}"))
 
     def switches(self) -> list[dict[str, Any]]:
         """What `airbound switches` lists."""

@@ -9,7 +9,7 @@ import pytest
 
 from airbound.core.parameters import Parameters, SafetyParameters
 from airbound.core.reasons import Code
-from airbound.operator import display
+from airbound.operator import display, explanation
 from airbound.testing.live import BSSID, MACS, SERVER, LiveController, seen_upload, upload
 from airbound.v1 import operations_pb2
 
@@ -136,7 +136,7 @@ async def test_operators_are_shown_what_a_limit_follows_from(live: LiveControlle
     assert (decision.max_segs, decision.policy, decision.active_senders) == (555, "paper", 1)
     assert (view.destinations[0].connections_sending, view.destinations[0].sent_bytes) == (1, 1_000_000)
     assert answer.cell.windows.stations_limited == 1
-    text = display.explanation(answer)
+    text = explanation.explanation(answer)
     assert f"10.0.4.1 555 segments, policy paper, n=1, {ONE} bytes a connection" in text
     assert "generation sent 1, in force 1" in text
     stations = await live.ask().ListStations(operations_pb2.ListStationsRequest(bssid=BSSID))

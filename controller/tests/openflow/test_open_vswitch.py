@@ -104,10 +104,26 @@ def test_a_killed_process_leaves_forwarding_and_nothing_of_its_rules_after_the_l
     time.sleep(4)  # the lease is 3 s, under traffic
     assert not any("meter:" in flow for flow in site.ovs.flows())
     site.start_openflow()
-    site.until_rules(12)  # the switch waits for up to eight seconds before it tries again
+    site.until_openflow_listens()
+    site.until_rules(6)
     site.ovs.until(lambda: cookies(site) == 1, 6)  # leftovers of the one before are gone
     sender.wait()
     assert received(receiver)["lost_in_a_row"] <= GAP_MAX
+
+
+def test_after_a_long_outage_the_switch_connects_within_a_second_and_a_half(site: Site) -> None:
+    site.start_all(1)
+    site.kill("openflow")
+    time.sleep(24)  # with waits of 1, 2, 4, 8, 8 s the next attempt would be 7 s away
+    assert not site.is_connected()
+    site.start_openflow()
+    site.until_openflow_listens()
+    began_s = time.monotonic()
+    site.ovs.until(site.is_connected, 10)
+    connected_s = time.monotonic() - began_s
+    site.until_rules(10)
+    assert time.monotonic() - began_s < 5
+    assert connected_s < 1.6
 
 
 def cookies(site: Site) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airbound.core.reasons import Code
-from airbound.operator import display
+from airbound.operator import display, explanation
 from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
 
 NEAR = operations_pb2.BoundSent(destination="10.0.4.1", min_segs=20, max_segs=35)
@@ -60,7 +60,7 @@ def test_a_terminal_with_nothing_decided_has_none() -> None:
 def test_the_explanation_marks_what_was_not_sent(
     sent: tuple[operations_pb2.BoundSent, ...], fitted: str, not_sent: int
 ) -> None:
-    text = display.explanation(operations_pb2.ExplainTerminalResponse(terminal=terminal(*sent)))
+    text = explanation.explanation(operations_pb2.ExplainTerminalResponse(terminal=terminal(*sent)))
     assert text.count("computed, not sent") == not_sent
     assert text.count("as its back end can take it") == bool(fitted)
     assert fitted in text
@@ -93,7 +93,7 @@ def test_everything_about_a_terminal_is_explained() -> None:
         destinations=[destination],
         last_trigger=terminal_pb2.TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED,
     )
-    lines = display.explanation(answer).splitlines()
+    lines = explanation.explanation(answer).splitlines()
     assert lines[:5] == [
         "terminal 192.0.2.7, MAC 02:00:00:00:01:00: sending; agent: back end procfs, version 1.2.3",
         "last report 1.5 s ago (bounds changed); 3 refused here, 4 by its agent",
@@ -136,7 +136,7 @@ def cell(**edca: Any) -> operations_pb2.Cell:
 
 
 def explained(shown: operations_pb2.Cell) -> list[str]:
-    return display.explanation(operations_pb2.ExplainCellResponse(cell=shown)).splitlines()
+    return explanation.explanation(operations_pb2.ExplainCellResponse(cell=shown)).splitlines()
 
 
 def test_everything_about_a_cell_is_explained() -> None:
@@ -189,16 +189,18 @@ def test_a_cell_whose_agent_knows_nothing_of_edca() -> None:
 
 def test_a_terminals_explanation_has_its_cells() -> None:
     answer = operations_pb2.ExplainTerminalResponse(terminal=terminal(), cell=cell(sent=[SET], reason=UPLOADS))
-    text = display.explanation(answer)
+    text = explanation.explanation(answer)
     assert f"EDCA parameters of the access point: {SET_TEXT}: uploads are 98 %" in text
-    assert "EDCA" not in display.explanation(operations_pb2.ExplainTerminalResponse(terminal=terminal(), cell=cell()))
+    assert "EDCA" not in explanation.explanation(
+        operations_pb2.ExplainTerminalResponse(terminal=terminal(), cell=cell())
+    )
 
 
 @pytest.mark.parametrize("code", [*Code, 1, 60, 999])
 def test_a_reason_of_any_version_is_shown(code: int) -> None:
     shown = terminal()
     shown.no_bounds.code = code  # type: ignore[assignment]
-    assert "no bounds: " in display.explanation(operations_pb2.ExplainTerminalResponse(terminal=shown))
+    assert "no bounds: " in explanation.explanation(operations_pb2.ExplainTerminalResponse(terminal=shown))
     counter = operations_pb2.Counter(name="x_total", value=5)
     counter.code = code  # type: ignore[assignment]
     assert "x_total" in display.controller(operations_pb2.GetControllerResponse(counters=[counter]))
@@ -210,7 +212,7 @@ def test_values_of_another_version_are_shown_as_unknown() -> None:
     assert " ? " in display.cells(operations_pb2.ListCellsResponse(cells=[cell]))
     answer = operations_pb2.ExplainTerminalResponse(terminal=terminal())
     answer.last_trigger = 99  # type: ignore[assignment]
-    assert "ago (?)" in display.explanation(answer)
+    assert "ago (?)" in explanation.explanation(answer)
 
 
 def test_control_characters_of_peers_do_not_reach_the_terminal() -> None:
@@ -223,10 +225,10 @@ def test_control_characters_of_peers_do_not_reach_the_terminal() -> None:
     station = operations_pb2.StationView(mac="02:00:00:00:01:00", terminal=evil)
     for text in (
         display.terminals(operations_pb2.ListTerminalsResponse(terminals=[shown])),
-        display.explanation(operations_pb2.ExplainTerminalResponse(terminal=shown)),
+        explanation.explanation(operations_pb2.ExplainTerminalResponse(terminal=shown)),
         display.cells(operations_pb2.ListCellsResponse(cells=[cell])),
         display.cell_line(cell),
-        display.explanation(operations_pb2.ExplainCellResponse(cell=cell)),
+        explanation.explanation(operations_pb2.ExplainCellResponse(cell=cell)),
         display.stations(operations_pb2.ListStationsResponse(stations=[station])),
         display.controller(operations_pb2.GetControllerResponse(exempt=[evil])),
     ):
@@ -256,7 +258,7 @@ def test_a_cell_as_a_row_and_as_a_line() -> None:
     cell.survey_refusal = "the busy time, 7 ms, exceeds the channel's, 3 ms"
     assert "busy refused" in display.cell_line(cell)
     answer = operations_pb2.ExplainCellResponse(cell=cell)
-    assert "survey is refused: the busy time, 7 ms, exceeds" in display.explanation(answer)
+    assert "survey is refused: the busy time, 7 ms, exceeds" in explanation.explanation(answer)
     cell.band = access_point_pb2.BAND_2_4_GHZ
     assert "band 2.4  " in display.cell_line(cell)
     cell.links = 2
@@ -350,7 +352,7 @@ def windows(**fields: Any) -> operations_pb2.CellWindows:
 
 def test_what_a_cell_does_with_windows_is_explained() -> None:
     cell = operations_pb2.Cell(bssid="02:00:00:00:00:01", datapath_id=0x5254_0012_3456, windows=windows())
-    text = display.explanation(operations_pb2.ExplainCellResponse(cell=cell))
+    text = explanation.explanation(operations_pb2.ExplainCellResponse(cell=cell))
     assert "port of the OpenFlow switch 0000525400123456" in text
     assert text.splitlines()[-4:] == [
         "windows of stations without a working agent: stations with limited windows 1",
@@ -365,13 +367,13 @@ def test_what_is_wrong_with_a_cells_windows_is_explained() -> None:
     cell = operations_pb2.Cell(
         windows=windows(reason=cannot, sent=[], generation_sent=0, omitted=2, failures_total=3, state=None)
     )
-    text = display.explanation(operations_pb2.ExplainCellResponse(cell=cell))
+    text = explanation.explanation(operations_pb2.ExplainCellResponse(cell=cell))
     assert "the access point cannot limit windows: no clsact" in text
     assert "generation sent none, in force none; 0 commands" in text
     assert "2 limits left out: the access point takes at most 0" in text
     assert "3 decisions ended in an error of the controller" in text
     undecided = operations_pb2.Cell(windows=operations_pb2.CellWindows())
-    assert "agent: not decided yet" in display.explanation(operations_pb2.ExplainCellResponse(cell=undecided))
+    assert "agent: not decided yet" in explanation.explanation(operations_pb2.ExplainCellResponse(cell=undecided))
 
 
 def station(**fields: Any) -> operations_pb2.StationView:
@@ -409,7 +411,7 @@ def test_everything_about_a_station_without_an_agent_is_explained() -> None:
         ],
     )
     cell = operations_pb2.Cell(bssid="02:00:00:00:00:01", active_senders=2, stations=3, windows=windows())
-    lines = display.explanation(operations_pb2.ExplainStationResponse(station=view, cell=cell)).splitlines()
+    lines = explanation.explanation(operations_pb2.ExplainStationResponse(station=view, cell=cell)).splitlines()
     assert lines[0] == "station 02:00:00:00:01:01 (192.0.2.9): sending, exempt; no agent; uplink 8.0 Mb/s"
     assert lines[2] == "windows: stations with limited windows 1; generation sent 9, in force 3"
     assert lines[3] == "the access point is to limit it: it has no agent"
@@ -422,7 +424,7 @@ def test_everything_about_a_station_without_an_agent_is_explained() -> None:
 
 def test_a_station_whose_access_point_does_not_look() -> None:
     answer = operations_pb2.ExplainStationResponse(station=station(terminal="192.0.2.9"), cell=operations_pb2.Cell())
-    text = display.explanation(answer)
+    text = explanation.explanation(answer)
     assert "idle; terminal 192.0.2.9" in text
     assert "the access point's agent does not look at its stations' connections" in text
 

@@ -60,6 +60,7 @@ class Switch:
         if self._plan is not None and self._plan["controller"] is not None:
             run(LOG, self._plan["controller"])
             run(LOG, self._plan["forward"])
+        self._set_when_connected()
 
     def start(self) -> None:
         """Start the daemon again as an init script should: the kernel's flows stay until it has flows of its own."""
@@ -73,6 +74,7 @@ class Switch:
         run(LOG, self._plan["forward"])
         run(LOG, self._plan["after_restart"])
         run(LOG, self._plan["forward"])
+        self._set_when_connected()
 
     def kill(self) -> None:
         """Kill the daemon with SIGKILL."""
@@ -96,6 +98,10 @@ class Switch:
         self._pid = spawn("ovs-vswitchd", self._plan["daemon"])
         self.starts += 1
         return self._pid
+
+    def _set_when_connected(self) -> None:
+        if self._plan is not None and self._plan["when_connected"] is not None:
+            spawn(LOG, self._plan["when_connected"])
 
     def _signal(self, number: signal.Signals) -> None:
         if self._pid is None:

@@ -33,6 +33,7 @@ def main() -> None:
     """Draws luci-status.png and luci-settings.png."""
     source, directory = Path(sys.argv[1]), Path(sys.argv[2])
     config = default_config()
+    config["main"]["window_clamp"] = "1"
     config["main"]["interface"] = ["phy0-ap0", "phy1-ap0"]
     router = Router(
         Permissions.of_file(RIGHTS),

@@ -20,9 +20,9 @@ from luci_pages.router import Output
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 
-# Its value depends on when the program ran, as those of the times of CLOCK_MONOTONIC do. PIDs and versions are those of
-# the files.
-OF_THE_MOMENT = "lease_left_ms"
+# Their values depend on when the program ran, as those of the times of CLOCK_MONOTONIC do. PIDs and versions are those
+# of the files.
+OF_THE_MOMENT = ("lease_left_ms", "windows_lease_left_ms")
 
 Files = dict[str, dict[str, Any]]
 """An agent's files by name; lock if an agent runs."""
@@ -45,6 +45,24 @@ STATIONS = [
     _queue("video", 2, 7, 15, 94),
     _queue("voice", 2, 3, 7, 47),
 ]
+
+
+# Connections are followed, and none is limited.
+FOLLOWED = {
+    "generation": 0,
+    "limits": 0,
+    "stations": 0,
+    "lease_ends_monotonic_us": 0,
+    "reason": "the controller has not limited windows yet",
+    "connections": 31,
+    "connections_max": 4096,
+    "connections_evicted_total": 0,
+    "segments_limited_total": 0,
+    "commands_refused_total": 0,
+    "sets_applied_total": 0,
+    "apply_failures_total": 0,
+    "leases_ended_total": 0,
+}
 
 
 def _state(now_us: int, interface: str, **fields: Any) -> dict[str, Any]:
@@ -89,6 +107,7 @@ CERTIFICATE = {
 BSS_2 = {"bssid": "02:00:00:00:a0:01", "ssid": "Attic", "frequency_mhz": 2437, "band": "2.4 GHz"}
 BSS_5 = {"bssid": "02:00:00:00:a1:01", "ssid": "Attic", "frequency_mhz": 5180, "band": "5 GHz"}
 UPLOADS = "uploads are a good part of the payload: 92 % (smallest share of uploads 60 %)"
+SENDERS = "3 active senders"
 REFUSED = "the controller refused: the token was used 1 times, as often as it may be (PermissionDenied)"
 
 
@@ -100,8 +119,18 @@ def _connected(now_us: int) -> dict[str, Files]:
         "reason_code": "REASON_CODE_UPLOADS",
         "lease_ends_monotonic_us": now_us + 4_600_000,
     }
-    first = _state(now_us, "phy0-ap0", **BSS_2, **lent | {"stations_reported": 10})
-    second = _state(now_us, "phy1-ap0", **BSS_5, stations_reported=3)
+    limited = {
+        **FOLLOWED,
+        "generation": 3,
+        "limits": 3,
+        "stations": 2,
+        "lease_ends_monotonic_us": now_us + 3_600_000,
+        "reason": SENDERS,
+        "segments_limited_total": 81_204,
+        "sets_applied_total": 3,
+    }
+    first = _state(now_us, "phy0-ap0", **BSS_2, **lent | {"stations_reported": 10, "windows": limited})
+    second = _state(now_us, "phy1-ap0", **BSS_5, stations_reported=3, windows=FOLLOWED)
     return {
         "phy0-ap0": {"state.json": first, "credentials.json": CERTIFICATE, "lock": {}},
         "phy1-ap0": {"state.json": second, "credentials.json": CERTIFICATE, "lock": {}},
@@ -175,7 +204,7 @@ def comparable(account: Any) -> Any:
     if not isinstance(account, dict):
         return account
     return {
-        key: comparable(value) for key, value in account.items() if key != OF_THE_MOMENT and not key.endswith("_us")
+        key: comparable(value) for key, value in account.items() if key not in OF_THE_MOMENT and not key.endswith("_us")
     }
 
 

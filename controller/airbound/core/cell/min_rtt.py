@@ -53,12 +53,41 @@ class _Path:
     shared_us: int = 0
     oldest_us: int = 0
     only: str = ""  # the terminal that alone has reported it; empty once another has
+    # What the last search went by, so that most reports need none.
+    ratio: float = 0.0  # its confirm_ratio
+    next_us: int = 0  # the entry after the one that is shared and unconfirmed
+    largest_us: int = 0  # of WITNESSES_MAX entries, the largest that nobody has contradicted
 
     def forget(self, terminal: str) -> None:
         """A terminal's entry no longer counts."""
         del self.entries[terminal]
         self.contradicted.pop(terminal, None)
         self.refuted.discard(terminal)
+
+    def take_without_search(self, terminal: str, min_rtt_us: int, now_us: int) -> bool:
+        """Take in an entry that moves no other; false, and nothing is done, if it may.
+
+        In a cell of many phones most are reported again unchanged, are forgotten at once, since there are enough that
+        are smaller, or replace an equal one.
+        """
+        entries, replaced = self.entries, terminal
+        known = entries.get(terminal)
+        if known is not None:
+            if known[0] != min_rtt_us:
+                return False
+        elif len(entries) < WITNESSES_MAX or min_rtt_us < self.largest_us:
+            return False
+        elif min_rtt_us > self.largest_us:
+            return True
+        elif self.contradicted:
+            return False
+        else:
+            replaced = next(name for name, (value, _) in entries.items() if value == min_rtt_us)
+            known = entries.pop(replaced)
+        entries[terminal] = (min_rtt_us, now_us)
+        if min(known[1], now_us) <= self.oldest_us:
+            self.oldest_us = min(at_us for _, at_us in entries.values())
+        return True
 
 
 class MinRtt:
@@ -100,10 +129,29 @@ class MinRtt:
                 return False
             if path.only not in {"", terminal}:
                 self._no_longer_of_one(address, path)
+            if (
+                now_us - path.oldest_us <= max_age_us
+                and self._would_share_the_same(path, in_flight_us)
+                and path.take_without_search(terminal, min_rtt_us, now_us)
+            ):
+                return False
         before = path.shared_us
         self._take(path, terminal, min_rtt_us, now_us, max_age_us)
         self._share(path, terminal, now_us, in_flight_us)
+        if len(path.entries) == WITNESSES_MAX:
+            uncontradicted = (value for name, (value, _) in path.entries.items() if name not in path.contradicted)
+            path.largest_us = max(uncontradicted, default=0)
         return path.shared_us != before
+
+    def _would_share_the_same(self, path: _Path, in_flight_us: int) -> bool:
+        """Whether another search in the same entries finds the same, at any time: no contradiction's time runs."""
+        if path.ratio != self.parameters.confirm_ratio:
+            return False
+        if not path.unconfirmed:
+            return True  # confirmed, or all others are refuted
+        return path.unconfirmed not in path.contradicted and (
+            path.next_us <= path.shared_us * path.ratio + in_flight_us
+        )
 
     @staticmethod
     def _take(path: _Path, terminal: str, min_rtt_us: int, now_us: int, max_age_us: int) -> None:
@@ -120,7 +168,7 @@ class MinRtt:
         """Find the smallest entry that counts for all; `reporting` is the terminal whose report is being taken in."""
         ratio, unconfirmed_us = self.parameters.confirm_ratio, self.parameters.unconfirmed_s * 1e6
         ascending = sorted((value, name) for name, (value, _) in path.entries.items())
-        before, path.unconfirmed, path.shared_us = path.unconfirmed, "", 0
+        before, path.unconfirmed, path.shared_us, path.ratio = path.unconfirmed, "", 0, ratio
         for rank, (value, name) in enumerate(ascending):
             last = rank + 1 == len(ascending)
             smallest_us, since_us = path.contradicted.get(name, (value, now_us))
@@ -139,7 +187,7 @@ class MinRtt:
                     path.refuted.add(name)
                     continue
             if not last:
-                path.unconfirmed = name
+                path.unconfirmed, path.next_us = name, ascending[rank + 1][0]
             path.shared_us = value
             return
 

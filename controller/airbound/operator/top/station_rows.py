@@ -6,7 +6,7 @@ from airbound.operator import event_text
 from airbound.operator.top import fields, graphs
 from airbound.operator.top.model import OpenCell
 from airbound.operator.top.table import Column, Row
-from airbound.v1 import operations_pb2
+from airbound.v1 import operations_pb2, reason_pb2
 
 STATION_COLUMNS = (
     Column("name", "STATION", 17, flexible=True),
@@ -14,10 +14,12 @@ STATION_COLUMNS = (
     Column("sends", "SENDS", 5),
     Column("airtime", "AIRTIME", 17),
     Column("uplink", "Mb/s", 6, right=True),
+    Column("limit", "kB MAX", 7, right=True),
     Column("signal", "dBm", 4, right=True),
     Column("rates", "PHY UP/DOWN", 12, right=True),
     Column("retries", "RETRIES/FAILED", 16, right=True, needs=110),
     Column("mac", "MAC", 17, needs=110),
+    Column("no_limit", "NO LIMIT SINCE", 22, flexible=True, needs=150),
 )
 TERMINAL_COLUMNS = (
     Column("name", "TERMINAL", 15, flexible=True),
@@ -49,11 +51,21 @@ def _station(of: operations_pb2.StationView, share: float | None) -> Row:
         "sends": "sends" if of.active_sender else "",
         "airtime": airtime,
         "uplink": fields.mbps(of.uplink_bps),
+        "limit": _limit(of),
+        "no_limit": _words(of.no_limit) if of.HasField("no_limit") else "",
         "signal": str(of.signal_dbm) if of.HasField("signal_dbm") else fields.NONE,
         "rates": f"{of.rx_bitrate_kbps / 1000:g}/{of.tx_bitrate_kbps / 1000:g}",
         "retries": f"{of.tx_retries}/{of.tx_failed}",
     }
     return Row(of.mac, cells, "" if of.active_sender else "dim", {"sends": "green", "airtime": "cyan"})
+
+
+def _limit(of: operations_pb2.StationView) -> str:
+    """What a connection of a station that its access point limits may have in flight: the range over destinations."""
+    if not of.limits:
+        return "no" if of.HasField("lack") else ""
+    kilobytes = [f"{max_bytes / 1000:.0f}" for max_bytes in sorted({limit.max_bytes for limit in of.limits})]
+    return kilobytes[0] if kilobytes[0] == kilobytes[-1] else f"{kilobytes[0]}..{kilobytes[-1]}"
 
 
 def terminals(of: OpenCell) -> list[Row]:
@@ -107,7 +119,8 @@ def _idle(terminal: operations_pb2.Terminal) -> Row:
 
 def _why(terminal: operations_pb2.Terminal) -> str:
     """Why it has no bounds: the code in words, since the column is narrow."""
-    if not terminal.HasField("no_bounds"):
-        return ""
-    code = terminal.no_bounds.code
-    return Code(code).name.lower().replace("_", " ") if code in _CODES else event_text.reason(terminal.no_bounds)
+    return _words(terminal.no_bounds) if terminal.HasField("no_bounds") else ""
+
+
+def _words(reason: reason_pb2.Reason) -> str:
+    return Code(reason.code).name.lower().replace("_", " ") if reason.code in _CODES else event_text.reason(reason)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import itertools
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airbound.core.cell import min_rtt
@@ -431,3 +432,79 @@ def test_a_witness_that_is_withdrawn_confirms_nothing() -> None:
             assert shared.shared_us(SERVER) == 200
             shared.withdraw("02:00:00:00:00:01", second * 1_000_000)
     assert shared.shared_us(SERVER) == 256_000
+
+
+class SearchingMinRtt(MinRtt):
+    """Looks through the entries of a destination for nearly each report, as if it knew nothing of the last search."""
+
+    def _would_share_the_same(self, *_: object) -> bool:
+        return False
+
+
+WITNESSES_FEW = 4  # so that random reports soon fill it
+PAUSES_US = (
+    # Mostly a settled cell: a few values near each other, no more time than makes nobody old.
+    *([0] * 4 + [SECOND_US] * 6 + [UNCONFIRMED_US // 2, AGE_US // 20, AGE_US // 3, AGE_US + 1]),
+)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["report"] * 20 + ["withdraw", "change"]),
+        st.sampled_from("abcdefgh"),
+        st.sampled_from((60, 3_000, TRUE_US, TRUE_US, TRUE_US + 1, TRUE_US + 1, TRUE_US + 2, 7_000, 9_000, 20_000)),
+        st.sampled_from(PAUSES_US),
+        st.sampled_from((0, 0, 5_000, 16_000)),
+    ),
+    min_size=10,
+    max_size=150,
+)
+
+
+@given(STEPS)
+@settings(max_examples=500)
+def test_without_searching_what_is_shared_and_kept_is_the_same(
+    steps: list[tuple[str, str, int, int, int]],
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(min_rtt, "WITNESSES_MAX", WITNESSES_FEW)
+        tables, now_us = (MinRtt(PARAMETERS), SearchingMinRtt(PARAMETERS)), 1
+        for what, name, min_rtt_us, pause_us, in_flight_us in steps:
+            now_us += pause_us
+            match what:
+                case "report":
+                    first, second = (of.observe(name, SERVER, min_rtt_us, now_us, in_flight_us) for of in tables)
+                    assert first is second
+                case "withdraw":
+                    first, second = (of.withdraw(name, now_us, in_flight_us) for of in tables)
+                    assert first is second
+                case "change":
+                    ratio = 1.5 if tables[0].parameters.confirm_ratio == PARAMETERS.confirm_ratio else 2.0
+                    for of in tables:
+                        of.parameters = MinRttParameters(confirm_ratio=ratio)
+            first_seen, second_seen = ([*of.seen(now_us)] for of in tables)
+            assert first_seen == second_seen
+            assert tables[0].shared_us(SERVER) == tables[1].shared_us(SERVER)
+            paths = [of._paths[SERVER] for of in tables if SERVER in of._paths]
+            for kept in ("contradicted", "refuted", "unconfirmed", "oldest_us"):
+                first_kept, second_kept = ([getattr(path, kept)] for path in paths) if paths else ((), ())
+                assert first_kept == second_kept
+
+
+@pytest.mark.parametrize("apart_us", [0, 1], ids=["all equal", "all different"])
+def test_of_many_witnesses_most_reports_look_through_no_entries(apart_us: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    searches = 0
+    share = MinRtt._share
+
+    def counted(*arguments: Any) -> None:
+        nonlocal searches
+        searches += 1
+        share(*arguments)
+
+    monkeypatch.setattr(MinRtt, "_share", counted)
+    phones = 4 * WITNESSES_MAX
+    cell = Cell(**{f"phone {number}": TRUE_US + apart_us * number for number in range(phones)})
+    cell.second()
+    searches = 0
+    seconds = PARAMETERS.max_age_s // 16 - 1
+    for _ in range(seconds):
+        assert cell.second() == TRUE_US
+    assert searches == 0

@@ -87,6 +87,26 @@ def test_stations_have_bars_of_their_airtime() -> None:
     assert second.cells["signal"] == "-"
 
 
+def test_a_station_has_the_limits_of_its_access_point_or_why_it_has_none() -> None:
+    made = opened()
+    limits = [operations_pb2.WindowLimitSent(destination=f"{i}", max_bytes=of) for i, of in enumerate((48_000, 12_400))]
+    lack = reason_pb2.Reason(code=reason_pb2.REASON_CODE_NO_AGENT)
+    waits = reason_pb2.Reason(code=reason_pb2.REASON_CODE_NO_RTT_SAMPLE)
+    made.stations = [
+        operations_pb2.StationView(mac=B, lack=lack, limits=limits),
+        operations_pb2.StationView(mac=A, lack=lack, no_limit=waits),
+        operations_pb2.StationView(mac=C, lack=lack, limits=limits[:1]),
+        operations_pb2.StationView(mac="02:00:00:00:00:0d", terminal="phone"),
+    ]
+    shown = {row.key: (row.cells["limit"], row.cells["no_limit"]) for row in station_rows.stations(made)}
+    assert shown == {
+        B: ("12..48", ""),
+        A: ("no", "no rtt sample"),
+        C: ("48", ""),
+        "02:00:00:00:00:0d": ("", ""),
+    }
+
+
 def terminal(**fields: object) -> operations_pb2.Terminal:
     decision = operations_pb2.Decision(
         destination="198.51.100.1", min_segs=1, max_segs=12, srtt_us=45_000, min_rtt_us=30_000, rtt_ratio=1.5

@@ -74,6 +74,21 @@ function reportAge(state, uptime) {
 	return uptime && reported ? Math.max(0, uptime * 1000 - reported / 1000) : null;
 }
 
+/* What an agent does with receive windows; null: its owner does not permit that it does anything. */
+function parseWindows(value, leaseLeftMS) {
+	if (!isObject(value))
+		return null;
+
+	return {
+		refusal: text(value.refusal),
+		generation: number(value.generation) || 0,
+		stations: number(value.stations),
+		connections: number(value.connections),
+		reason: text(value.reason),
+		leaseLeftMS: number(leaseLeftMS) || 0
+	};
+}
+
 function parseCredentials(value) {
 	if (!isObject(value))
 		return null;
@@ -119,6 +134,7 @@ function parseView(view, uptime) {
 		lastRefusal: text(state.last_refusal),
 		lastError: text(state.last_error),
 		notRestored: isObject(view.not_restored),
+		windows: parseWindows(state.windows, view.windows_lease_left_ms),
 		credentials: parseCredentials(view.credentials)
 	};
 }

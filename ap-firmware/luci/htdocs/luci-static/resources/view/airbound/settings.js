@@ -59,6 +59,12 @@ function validatePath(sectionID, value) {
 	return (value === '' || /^\/[^/]/.test(value)) ? true : _('an absolute path, which begins with /');
 }
 
+/* As the agent: the name of a network interface in Linux. */
+function validateInterface(sectionID, value) {
+	return (value === '' || (value !== '.' && value !== '..' && /^[^/\s]{1,15}$/.test(value)))
+		? true : _('the name of a network interface: 1 to 15 characters without "/" and blanks');
+}
+
 /* Without a controller the agent ends at once. LuCI asks a check box's validate() for nothing, so parse() refuses. */
 const EnableFlag = form.Flag.extend({
 	__name__: 'CBI.EnableFlag',
@@ -122,6 +128,13 @@ function addRadios(section, interfaces) {
 			'does not renew ends.'));
 	option.default = option.enabled;
 	option.rmempty = false;
+
+	option = section.taboption('general', form.Flag, 'window_clamp', _('Receive windows'),
+		_('Let the agent follow the TCP connections of stations, and the controller limit what stations without a ' +
+			'working agent of their own have in flight: it lowers the receive windows in the packets that they are ' +
+			'sent. What the controller does not renew ends. Needs the package <code>kmod-sched-bpf</code>.'));
+	option.default = option.disabled;
+	option.rmempty = false;
 }
 
 function addAdvanced(section) {
@@ -139,6 +152,11 @@ function addAdvanced(section) {
 		_('Has the key and the certificate. It must survive a restart of the access point.'));
 	option.placeholder = '/etc/airbound';
 	option.validate = validateDirectory;
+
+	option = section.taboption('advanced', form.Value, 'bridge', _('Open vSwitch bridge'),
+		_('The Open vSwitch bridge that the access point interfaces are ports of, such as <code>br-lan</code>: the ' +
+			'controller then knows which OpenFlow switch this access point has. Leave it empty without Open vSwitch.'));
+	option.validate = validateInterface;
 
 	option = section.taboption('advanced', form.Value, 'hostapd_config', _('Configuration of hostapd'),
 		_('A file with the access point\'s own EDCA parameters, such as <code>/var/run/hostapd-phy0.conf</code>. ' +

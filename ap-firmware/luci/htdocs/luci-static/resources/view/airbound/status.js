@@ -182,12 +182,56 @@ function edcaRow(view) {
 		why.push(E('div', {}, [ view.reason ]));
 
 	if (fromController && view.leaseLeftMS > 0)
-		why.push(E('div', {}, [ _('The lease lasts for at least %.1f s.').format(view.leaseLeftMS / 1000) ]));
+		why.push(leaseLine(view.leaseLeftMS));
 
 	return [
 		view.interfaceName || '?',
 		fromController ? E('strong', {}, [ _('the controller\'s') ]) : _('the access point\'s own'),
 		queueLines(view),
+		why.length ? why : '-'
+	];
+}
+
+function leaseLine(leaseLeftMS) {
+	return E('div', {}, [ _('The lease lasts for at least %.1f s.').format(leaseLeftMS / 1000) ]);
+}
+
+function limitedOf(windows) {
+	if (windows.refusal)
+		return _('cannot be limited');
+
+	if (windows.generation === 0)
+		return _('not limited');
+
+	if (windows.stations === null)
+		return E('strong', {}, [ _('limited') ]);
+
+	return E('strong', {}, [ windows.stations === 1 ? _('1 station')
+		: _('%d stations').format(windows.stations) ]);
+}
+
+function windowsRow(view) {
+	const windows = view.windows;
+	const why = [];
+
+	if (windows === null)
+		return [
+			view.interfaceName || '?', _('switched off'), '-',
+			_('The setting "Receive windows" of this access point does not permit it.')
+		];
+
+	if (windows.refusal)
+		why.push(E('div', {}, [ windows.refusal ]));
+	else if (windows.reason)
+		why.push(E('div', {}, [ windows.reason ]));
+
+	if (windows.generation !== 0 && windows.leaseLeftMS > 0)
+		why.push(leaseLine(windows.leaseLeftMS));
+
+	return [
+		view.interfaceName || '?',
+		limitedOf(windows),
+		windows.refusal || windows.connections === null ? '-' : String(windows.connections),
 		why.length ? why : '-'
 	];
 }
@@ -215,6 +259,12 @@ function edcaTable(running) {
 	return table('airbound-edca', titles, running.map(edcaRow));
 }
 
+function windowsTable(running) {
+	const titles = [ _('Interface'), _('Limited'), _('Connections followed'), _('Because') ];
+
+	return table('airbound-windows', titles, running.map(windowsRow));
+}
+
 function contents(account, now) {
 	const running = account.views.filter(view => view.running);
 	const nodes = problems.messages(account, now);
@@ -222,11 +272,17 @@ function contents(account, now) {
 	nodes.push(section(_('Access point agent'), '', agentTable(account, now)));
 	nodes.push(section(_('BSSs'), '', bssTable(account)));
 
-	if (running.length)
-		nodes.push(section(_('EDCA parameters in force'),
-			_('How long the access point\'s own queues wait for the air (IEEE 802.11, EDCA). The controller sets ' +
-				'those for best effort and background while phones upload; what it does not renew ends.'),
-			edcaTable(running)));
+	if (!running.length)
+		return nodes;
+
+	nodes.push(section(_('EDCA parameters in force'),
+		_('How long the access point\'s own queues wait for the air (IEEE 802.11, EDCA). The controller sets ' +
+			'those for best effort and background while phones upload; what it does not renew ends.'),
+		edcaTable(running)));
+	nodes.push(section(_('Receive windows'),
+		_('What stations without a working agent of their own may have in flight. The controller limits it by the ' +
+			'receive windows in the packets that they are sent; what it does not renew ends.'),
+		windowsTable(running)));
 
 	return nodes;
 }

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything about one terminal, one cell or one station: what it has, and what that follows from."""
+
+from collections.abc import Iterable
+
+from airbound.core.edca import Category, category_text
+from airbound.operator.values import (
+    CAPACITY_SOURCES,
+    bold,
+    bounds_text,
+    mbps,
+    mode_name,
+    ms,
+    own_settings,
+    printable,
+    reason,
+    seconds,
+    settings_sources,
+    table,
+    terminal_state,
+)
+from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
+
+_CATEGORIES = {category.value: category_text(category) for category in Category}
+
+
+Explained = (
+    operations_pb2.ExplainTerminalResponse | operations_pb2.ExplainCellResponse | operations_pb2.ExplainStationResponse
+)
+
+
+def explanation(answer: Explained) -> str:
+    """Everything about one terminal, one cell or one station."""
+    if isinstance(answer, operations_pb2.ExplainCellResponse):
+        return _cell_explanation(answer.cell)
+    if isinstance(answer, operations_pb2.ExplainStationResponse):
+        return _station_explanation(answer)
+    return _terminal_explanation(answer)
+
+
+def _cell_explanation(cell: operations_pb2.Cell) -> str:
+    exempt = ", exempt" if cell.exempt else ""
+    access_point = printable(cell.access_point) or "not connected"
+    if cell.agent_version:
+        access_point += f", agent version {printable(cell.agent_version)}"
+    refused = f"{cell.refused_total} refused here, {cell.malformed_inputs_total} by its agent"
+    ssid = printable(cell.ssid.decode(errors="replace"))
+    lines = [
+        f"{bold('cell')} {cell.bssid} {ssid}{exempt}: access point {access_point}",
+        f"last report {seconds(cell.report_age_ms)} ago; {refused}",
+        f"n={cell.active_senders} of {cell.stations} stations send, {cell.terminals} terminals; {_capacity(cell)}",
+        *([f"the driver's survey is refused: {printable(cell.survey_refusal)}"] if cell.survey_refusal else []),
+        *([f"mode {mode_name(cell.mode)}, policy {cell.policy}{own_settings(cell)}"] if settings_sources(cell) else []),
+    ]
+    if cell.datapath_id:
+        lines.append(f"port of the OpenFlow switch {cell.datapath_id:016x}")
+    return "\n".join([*lines, *_edca_explanation(cell), *_windows_explanation(cell)])
+
+
+def _edca_explanation(cell: operations_pb2.Cell) -> list[str]:
+    if not cell.HasField("edca"):
+        return ["EDCA parameters: its agent reports none"]
+    of, state = cell.edca, cell.edca.state
+    lines = ["", _edca(of)]
+    if of.HasField("traffic") and of.traffic.code != of.reason.code:
+        lines.append(f"  traffic: {reason(of.traffic)}")
+    if of.HasField("uplink_share"):
+        lines.append(
+            f"  uplink {mbps(of.uplink_bps)}, downlink {mbps(of.downlink_bps)} without the ACKs of uploads:"
+            f" uplink's share {of.uplink_share:.0%}"
+        )
+    computed = "" if list(of.wanted) == list(of.sent) else f"; computed, not sent: {_queues(of.wanted)}"
+    lines.append(f"  {printable(of.formula)}{computed}")
+    sent, in_force = of.generation_sent or "none", state.generation or "none"
+    lease = f", lease ends in {seconds(of.lease_remaining_ms)} unless renewed" if of.sent else ""
+    lines += [
+        f"  generation sent {sent}, in force {in_force}{lease}; {state.refused_total} commands refused by its agent",
+        f"  its own: {_queues(state.own)}",
+        f"  stations: {_queues(state.stations)}{'' if state.wmm else ' (no WMM)'}",
+    ]
+    if of.failures_total:
+        lines.append(f"  {of.failures_total} decisions ended in an error of the controller")
+    return lines
+
+
+def _windows_explanation(cell: operations_pb2.Cell) -> list[str]:
+    """What the access point does with the windows of stations without a working agent."""
+    if not cell.HasField("windows"):
+        return []
+    of, state = cell.windows, cell.windows.state
+    sent, in_force = of.generation_sent or "none", state.generation or "none"
+    lease = f", lease ends in {seconds(of.lease_remaining_ms)} unless renewed" if of.sent else ""
+    lines = [
+        "",
+        f"{bold('windows')} of stations without a working agent: {_why_windows(of)}",
+        f"  {of.stations_limited} of {of.stations_without_agent} stations that send are limited, {len(of.sent)} limits",
+        f"  generation sent {sent}, in force {in_force}{lease}; {state.refused_total} commands refused by its agent",
+        (
+            f"  {state.connections} connections known of {state.connections_max} at most,"
+            f" {state.connections_evicted_total} forgotten for others; {state.limited_segments_total} segments limited"
+        ),
+    ]
+    if of.omitted:
+        lines.append(f"  {of.omitted} limits left out: the access point takes at most {state.limits_max}")
+    if of.failures_total:
+        lines.append(f"  {of.failures_total} decisions ended in an error of the controller")
+    return lines
+
+
+def _why_windows(of: operations_pb2.CellWindows) -> str:
+    return reason(of.reason) if of.HasField("reason") else "not decided yet"
+
+
+def _edca(of: operations_pb2.CellEdca) -> str:
+    """What was sent and why, in one line."""
+    what = _queues(of.sent) if of.sent else "its own"
+    why = reason(of.reason) if of.HasField("reason") else "not decided yet"
+    return f"{bold('EDCA parameters')} of the access point: {what}: {why}"
+
+
+def _queues(queues: Iterable[access_point_pb2.Edca]) -> str:
+    return "; ".join(map(_queue, queues)) or "its own"
+
+
+def _queue(of: access_point_pb2.Edca) -> str:
+    name = _CATEGORIES.get(of.category, f"category {of.category}")
+    txop = f", TXOP limit {of.txop_limit * 32} us" if of.txop_limit else ""
+    return f"{name} AIFSN {of.aifsn}, CW {of.cw_min}..{of.cw_max}{txop}"
+
+
+def _capacity(cell: operations_pb2.Cell) -> str:
+    return (
+        f"uplink {mbps(cell.uplink_bps)},"
+        f" capacity {mbps(cell.capacity_bps)} (from {CAPACITY_SOURCES.get(cell.capacity_source, '?')})"
+    )
+
+
+def _terminal_explanation(answer: operations_pb2.ExplainTerminalResponse) -> str:
+    terminal = answer.terminal
+    refused = f"{terminal.refused_total} refused here, {terminal.malformed_inputs_total} by its agent"
+    agent = f"back end {printable(terminal.back_end) or 'unknown'}, version {printable(terminal.agent_version) or '?'}"
+    sent, in_force = terminal.bounds_generation_sent or "none", terminal.bounds_generation_in_force or "none"
+    state = terminal_state(terminal)
+    lines = [
+        f"{bold('terminal')} {printable(terminal.name)}, MAC {terminal.mac}: {state}; agent: {agent}",
+        f"last report {seconds(terminal.report_age_ms)} ago ({_trigger(answer.last_trigger)}); {refused}",
+        f"generation sent {sent}, in force {in_force}",
+    ]
+    if terminal.failures_total:
+        lines.append(f"{terminal.failures_total} decisions ended in an error of the controller")
+    if answer.HasField("cell"):
+        cell = answer.cell
+        lines.append(f"cell {cell.bssid}: n={cell.active_senders} of {cell.stations} stations send, {_capacity(cell)}")
+        if cell.HasField("edca"):
+            lines.append(_edca(cell.edca))
+    if terminal.HasField("no_bounds"):
+        lines.append(f"{bold('no bounds')}: {reason(terminal.no_bounds)}")
+    if terminal.bounds_sent and any(not _was_sent(decision, terminal) for decision in terminal.decisions):
+        lines.append(f"sent, as its back end can take it: {bounds_text(terminal.bounds_sent)}")
+    for decision in terminal.decisions:
+        lines += ["", *_decision(decision, terminal)]
+    if answer.destinations:
+        lines += ["", _destinations(answer.destinations)]
+    return "\n".join(lines)
+
+
+def _station_explanation(answer: operations_pb2.ExplainStationResponse) -> str:
+    station, cell = answer.station, answer.cell
+    words = ["sending" if station.active_sender else "idle", *(["exempt"] if station.exempt else [])]
+    agent = f"terminal {printable(station.terminal)}" if station.terminal else "no agent"
+    lines = [
+        (
+            f"{bold('station')} {station.mac} ({' '.join(station.ip_addresses) or 'no address known'}):"
+            f" {', '.join(words)}; {agent}; uplink {mbps(station.uplink_bps)}"
+        ),
+        f"cell {cell.bssid}: n={cell.active_senders} of {cell.stations} stations send, {_capacity(cell)}",
+    ]
+    if cell.HasField("windows"):
+        of = cell.windows
+        sent, in_force = of.generation_sent or "none", of.state.generation or "none"
+        lines.append(f"{bold('windows')}: {_why_windows(of)}; generation sent {sent}, in force {in_force}")
+    else:
+        lines.append("windows: the access point's agent does not look at its stations' connections")
+    lines += _station_limits(station)
+    if station.destinations:
+        lines += ["", _station_destinations(station.destinations)]
+    return "\n".join(lines)
+
+
+def limits_instead(answer: operations_pb2.ExplainStationResponse) -> str:
+    """How the access point limits the station of a terminal whose agent does not; empty if it is not to."""
+    station, of = answer.station, answer.cell.windows
+    if not station.HasField("lack"):
+        return ""
+    sent, in_force = of.generation_sent or "none", of.state.generation or "none"
+    head = f"{bold('windows')}, limited by its access point instead: generation sent {sent}, in force {in_force}"
+    return "\n".join([head, *_station_limits(station)])
+
+
+def _station_limits(station: operations_pb2.StationView) -> list[str]:
+    """Why its access point is to limit a station, and each limit with what it follows from, or why there is none."""
+    lines = []
+    if station.HasField("lack"):
+        lines.append(f"the access point is to limit it: {reason(station.lack)}")
+    if station.HasField("no_limit"):
+        lines.append(f"{bold('no limit')}: {reason(station.no_limit)}")
+    limits = {limit.destination: limit.max_bytes for limit in station.limits}
+    for decision in station.decisions:
+        max_bytes = limits.get(decision.destination)
+        what = f"{max_bytes} bytes a connection" if max_bytes is not None else "computed, not sent"
+        lines += ["", *_decision_lines(decision, f"{decision.destination} {decision.max_segs}", what)]
+    return lines
+
+
+def _station_destinations(views: Iterable[operations_pb2.StationDestinationView]) -> str:
+    rows = [
+        (
+            view.address,
+            f"{view.connections_sending}/{view.connections}",
+            str(view.connections_unscaled),
+            f"{ms(view.srtt_us)} ({ms(view.min_rtt_us)})",
+            f"{view.mss_bytes or '?'}",
+            f"{view.sent_bytes / 1e6:.1f} MB",
+            f"{view.received_bytes / 1e6:.1f} MB",
+        )
+        for view in views
+    ]
+    heads = ("DESTINATION", "SENDING", "NOT LIMITABLE", "RTT (MIN)", "MSS", "SENT", "RECEIVED")
+    return table(heads, rows)
+
+
+def _decision(decision: operations_pb2.Decision, terminal: operations_pb2.Terminal) -> list[str]:
+    computed_only = "" if _was_sent(decision, terminal) else "computed, not sent"
+    return _decision_lines(decision, f"{decision.destination} {decision.min_segs}..{decision.max_segs}", computed_only)
+
+
+def _decision_lines(decision: operations_pb2.Decision, head: str, what: str) -> list[str]:
+    return [
+        f"{bold(head)} segments, policy {decision.policy}, n={decision.active_senders}{f', {what}' if what else ''}",
+        f"  RTT {ms(decision.srtt_us)}, {decision.rtt_ratio:.1f} x min RTT {ms(decision.min_rtt_us)}",
+        f"  smallest RTT that it saw itself {ms(decision.own_min_rtt_us)}",
+        f"  {decision.formula}",
+        *(f"  {reason(note)}" for note in decision.notes),
+    ]
+
+
+def _destinations(views: Iterable[operations_pb2.DestinationView]) -> str:
+    rows = [
+        (
+            view.address,
+            f"{view.connections_sending}/{view.connections}",
+            str(view.cwnd_segs),
+            f"{view.queued_bytes / 1000:.0f} kB",
+            f"{view.delivered_bytes / 1e6:.1f} MB",
+            _events(view.events),
+            ",".join(map(str, view.uids)) or "-",
+        )
+        for view in views
+    ]
+    return table(("DESTINATION", "SENDING", "CWND", "QUEUED", "DELIVERED", "EVENTS", "UIDS"), rows)
+
+
+def _events(events: terminal_pb2.EventCounts) -> str:
+    counts = [f"{field.name} {value}" for field, value in events.ListFields()]
+    return ", ".join(counts).replace("_", " ") or "none"
+
+
+def _was_sent(decision: operations_pb2.Decision, terminal: operations_pb2.Terminal) -> bool:
+    of = (decision.destination, decision.min_segs, decision.max_segs)
+    return any((sent.destination, sent.min_segs, sent.max_segs) == of for sent in terminal.bounds_sent)
+
+
+def _trigger(trigger: int) -> str:
+    known = trigger in terminal_pb2.TerminalReportTrigger.values()
+    name = terminal_pb2.TerminalReportTrigger.Name(trigger) if known else "?"
+    return name.removeprefix("TERMINAL_REPORT_TRIGGER_").lower().replace("_", " ")

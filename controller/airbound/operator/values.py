@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of a controller's answers as text for people: rates, times, reasons, modes, tables."""
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+
+from airbound import reason_text
+from airbound.core.reasons import Code, Reason
+from airbound.operator.table import lines as table_lines
+from airbound.operator.table import width_of_terminal
+from airbound.v1 import operations_pb2, reason_pb2
+
+_CODES = frozenset(code.value for code in Code)
+_MODES = {operations_pb2.MODE_OBSERVE: "observe", operations_pb2.MODE_CONTROL: "control"}
+CAPACITY_SOURCES = {
+    operations_pb2.CAPACITY_SOURCE_DEFAULT: "default",
+    operations_pb2.CAPACITY_SOURCE_BITRATE: "PHY rate",
+    operations_pb2.CAPACITY_SOURCE_BUSY_TIME: "busy time",
+    operations_pb2.CAPACITY_SOURCE_THROUGHPUT: "throughput",
+}
+
+
+def own_settings(cell: operations_pb2.Cell) -> str:
+    """Where a cell's settings come from if they are not the controller's."""
+    return f" ({', '.join(settings_sources(cell))})" if settings_sources(cell) else ""
+
+
+def settings_sources(cell: operations_pb2.Cell) -> list[str]:
+    """Which settings of a cell are its own; empty if it goes by the controller's."""
+    override = [f"{cell.override.name}, {printable(cell.override.matched)}"] if cell.HasField("override") else []
+    return [*override, *(["mode by an operator"] if cell.mode_by_operator else [])]
+
+
+def reason(message: reason_pb2.Reason) -> str:
+    """A reason for a person, also one whose code this program does not know."""
+    if message.code not in _CODES:
+        return f"code {message.code}"
+    values = {name: getattr(message, name) for name in ("before", "after", "limit") if message.HasField(name)}
+    return printable(reason_text.text(Reason(Code(message.code), message.subject, **values)))
+
+
+def code_name(code: int) -> str:
+    """A reason's code; empty for none, its number if this program does not know it."""
+    if not code:
+        return ""
+    return Code(code).name.lower() if code in _CODES else str(code)
+
+
+def mode_name(value: int) -> str:
+    """`observe`, `control` or `?`."""
+    return next((name for mode, name in _MODES.items() if mode == value), "?")
+
+
+def terminal_state(terminal: operations_pb2.Terminal) -> str:
+    """Whether it sends, and whether it is exempt."""
+    words = ["sending" if terminal.active_sender else "idle"]
+    if terminal.exempt:
+        words.append("exempt")
+    return ", ".join(words)
+
+
+def bounds_text(bounds: Iterable[operations_pb2.BoundSent | operations_pb2.Decision]) -> str:
+    """Destinations and ranges in segments."""
+    return ", ".join(f"{of.destination or 'all'} {of.min_segs}..{of.max_segs}" for of in bounds) or "none"
+
+
+def mbps(bps: int) -> str:
+    """A rate of bits per second, in Mb/s."""
+    return f"{bps / 1e6:.1f} Mb/s"
+
+
+def ms(us: int) -> str:
+    """A time of microseconds, in milliseconds; 0 is none."""
+    return f"{us / 1000:.1f} ms" if us else "none"
+
+
+def seconds(ms: int) -> str:
+    """A time of milliseconds, in seconds."""
+    return f"{ms / 1000:.1f} s"
+
+
+def printable(text: str) -> str:
+    """What a peer sent may be anything; control sequences must not reach the terminal."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns under their heads, as wide as they must be."""
+    rows = [[printable(text) for text in row] for row in rows]
+    head, *lines = table_lines(heads, rows, width_of_terminal())
+    return "\n".join([bold(head), *lines])
+
+
+def bold(text: str) -> str:
+    """The same, bold on a terminal that is to have colours."""
+    if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
+        return f"\x1b[1m{text}\x1b[0m"
+    return text
