@@ -25,6 +25,7 @@ const (
 	triggerInterval = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_INTERVAL
 	triggerJoined   = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED
 	triggerLeft     = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT
+	triggerSenders  = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_SENDERS
 )
 
 // SecondReportAfter is the time between the first and the second report of a stream: the controller computes rates from
@@ -32,12 +33,14 @@ const (
 // sender).
 const SecondReportAfter = 300 * time.Millisecond
 
-// Config is what an agent is made of. Every field is needed but Windows and DatapathID.
+// Config is what an agent is made of. Every field is needed but LookInterval, Windows and DatapathID.
 type Config struct {
 	Version string
 	// Interval is the time between two reports.
 	Interval time.Duration
-	Sampler  Sampler
+	// LookInterval is how often it is looked in between whether a station began to send or stopped; 0: never.
+	LookInterval time.Duration
+	Sampler      Sampler
 	// EstimateAirtime makes every airtime an estimate, whatever the driver has.
 	EstimateAirtime bool
 	// RefreshAssociations requests hostapd's list again; called when it differs from the kernel's table.
@@ -70,6 +73,7 @@ type Agent struct {
 	// recent are the stations that hostapd's events were about a moment ago. The kernel's flags follow the events.
 	recent   map[mac.Address]recentEvent
 	arrivals arrivals
+	activity activity
 
 	lastSampleError string
 	addressesFailed uint64
@@ -108,6 +112,7 @@ func New(cfg Config, nowUS int64) *Agent {
 func (a *Agent) Connected(nowUS int64) {
 	a.connected, a.secondIsDue = true, true
 	a.pending, a.nextReportUS = triggerNone, nowUS
+	a.activity.start(nowUS)
 	a.limits.lease.NewStream()
 	a.limits.changed = false
 	a.queues.connected(nowUS, true)
@@ -172,7 +177,11 @@ func (a *Agent) NextWakeUS() int64 {
 	case a.pending != triggerNone, a.queues.changed, a.limits.changed:
 		return 0
 	default:
-		return a.nextLook(min(a.nextReportUS, a.queues.nextWakeUS(), a.limits.nextWakeUS()))
+		nextUS := min(a.nextReportUS, a.queues.nextWakeUS(), a.limits.nextWakeUS())
+		if a.cfg.LookInterval > 0 {
+			nextUS = min(nextUS, a.activity.nextLookUS)
+		}
+		return a.nextLook(nextUS)
 	}
 }
 
@@ -181,6 +190,7 @@ func (a *Agent) Wake(nowUS int64) *airboundv1.AccessPointReport {
 	a.limits.wake(nowUS)
 	a.queues.wake(nowUS)
 	a.look(nowUS)
+	a.lookAtActivity(nowUS)
 	trigger := a.pending
 	if trigger == triggerNone && (a.queues.changed || a.limits.changed) {
 		trigger = triggerInterval // The contract has no trigger of its own for it.
@@ -230,10 +240,15 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 	if trigger == triggerInterval && a.differs(snapshot.Stations) {
 		a.cfg.RefreshAssociations()
 	}
+	recent := report.Recent{}
+	if a.cfg.LookInterval > 0 {
+		recent = a.activity.reported(nowUS, snapshot.Stations)
+		a.activity.nextLookUS = nowUS + a.cfg.LookInterval.Microseconds()
+	}
 	message := a.reporter.Next(report.Sample{
 		MonotonicUS: uint64(max(nowUS, 0)), Kernel: snapshot, Addresses: a.addresses(snapshot.Indexes()),
 		IsAuthorized: a.isAuthorized, Trigger: trigger, MalformedInputsTotal: a.cfg.Malformed.Total(),
-		EDCA: a.queues.message(),
+		EDCA: a.queues.message(), Recent: recent,
 	})
 	a.limits.report(message)
 	if a.cfg.DatapathID != nil {

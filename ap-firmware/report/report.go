@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/airbound/airbound/ap-firmware/mac"
 	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -28,6 +29,20 @@ type Sample struct {
 	MalformedInputsTotal uint64
 	// EDCA is what the access point's queues do; nil if that is not known.
 	EDCA *airboundv1.EdcaState
+	// Recent is what stations sent in the last moment.
+	Recent Recent
+}
+
+// Recent is what stations sent within a time before a sample; US is 0 if that is not known.
+type Recent struct {
+	US     uint64
+	Uplink map[mac.Address]Uplink
+}
+
+// Uplink is what a station sent, and whether it has sent nothing for longer than it pauses.
+type Uplink struct {
+	Bytes, Packets uint64
+	Silent         bool
 }
 
 // Reporter makes the reports of one run of an agent. The zero value with a version is ready.
@@ -62,12 +77,15 @@ func (r *Reporter) Next(sample Sample) *airboundv1.AccessPointReport {
 		Survey:  survey, SurveyRefusal: refusal,
 		Stations: make([]*airboundv1.Station, len(stations)),
 		Trigger:  sample.Trigger, MalformedInputsTotal: sample.MalformedInputsTotal, AgentVersion: r.AgentVersion,
-		Edca: sample.EDCA,
+		Edca: sample.EDCA, RecentUs: sample.Recent.US,
 	}
 	r.addLinks(report, sample.Kernel)
 	report.SurveysRefusedTotal = r.refusedSurveys()
 	for i := range stations {
 		report.Stations[i] = station(&stations[i], airtimes[i], sample.Addresses[stations[i].MAC])
+		recent := sample.Recent.Uplink[stations[i].MAC]
+		report.Stations[i].RecentRxBytes, report.Stations[i].RecentRxPackets = recent.Bytes, recent.Packets
+		report.Stations[i].Silent = recent.Silent
 	}
 	return report
 }

@@ -122,7 +122,7 @@ def plan(
             if (action.component in runs_here or action.do in HOSTAPD_ACTIONS) and action.at_s < parameters.seconds
         ],
         "watchers": [
-            *([_watcher(parameters, programs)] if components and parameters.watch_senders_ms is not None else []),
+            *([_watcher(cell, programs)] if components and parameters.watch_senders_ms is not None else []),
             *([_SWITCH_SAMPLES] if switch_samples and parameters.ovs else []),
         ],
         "seconds": parameters.seconds,
@@ -145,14 +145,15 @@ _SWITCH_SAMPLES = {
 }
 
 
-def _watcher(parameters: Parameters, programs: Programs) -> dict[str, Any]:
+def _watcher(cell: nodes.Topology, programs: Programs) -> dict[str, Any]:
     """What asks the controller who sends."""
     return {
         "name": "senders-watch",
         "netns": "controller",
         "argv": [
             *(programs.python, "-P", programs.senders_watch, f"127.0.0.1:{nodes.OPERATORS_PORT}"),
-            *(nodes.BSSID, str(parameters.watch_senders_ms), f"{RESULT_DIRECTORY}/{SENDERS_FILE}"),
+            *(nodes.BSSID, str(cell.parameters.watch_senders_ms), f"{RESULT_DIRECTORY}/{SENDERS_FILE}"),
+            *(f"{phone.name}/{phone.interface}/{phone.mac}" for phone in cell.phones),
         ],
         "environment": {"PYTHONPATH": programs.controller_source},
     }
@@ -366,10 +367,11 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             "environment": {
                 "PYTHONPATH": programs.controller_source,
                 **(open_vswitch.CONTROLLER_METERS if parameters.switch == "meters" else {}),
+                **(open_vswitch.controller_binding() if parameters.openflow and not parameters.ap_agent else {}),
                 **(certificates.controller_environment() if tls else {}),
             },
         },
-        *([_openflow(programs, controller)] if parameters.openflow else []),
+        *([_openflow(parameters, programs, controller)] if parameters.openflow else []),
         *([_access_point_agent(parameters, programs, controller)] if parameters.ap_agent else []),
         *(
             {
@@ -390,14 +392,17 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
     ]
 
 
-def _openflow(programs: Programs, controller: str) -> dict[str, Any]:
-    """`airbound openflow`, beside the controller."""
+def _openflow(parameters: Parameters, programs: Programs, controller: str) -> dict[str, Any]:
+    """`airbound openflow`, beside the controller. Without an agent of the access point it finds the stations itself;
+    whose cell that is is then in the controller's configuration.
+    """
     return {
         "name": OPENFLOW,
         "netns": "controller",
         "argv": [
             *(programs.python, "-m", "airbound", "openflow", *certificates.PLAIN_TEXT, "--controller", controller),
             *("--listen", f"{nodes.CONTROLLER_ADDRESS}:{nodes.OPENFLOW_PORT}"),
+            *(() if parameters.ap_agent else ("--station-port", nodes.RADIO)),
         ],
         "environment": {"PYTHONPATH": programs.controller_source},
     }

@@ -7,6 +7,7 @@ the foreground: the guest is their parent, and kills and starts them as it does 
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab import topology as nodes
@@ -40,6 +41,16 @@ gets its first one, also after a restart when STARTING ends, it empties its tabl
 CONTROLLER_METERS = {"AIRBOUND_OPENFLOW__METERS": "on"}
 """Configures the controller to limit by meters."""
 
+
+def controller_binding() -> dict[str, str]:
+    """Configures the controller: which cell the bridge is of. Its datapath is its MAC address by default."""
+    datapath = f"{int(nodes.AP_MAC.replace(':', ''), 16):016x}"
+    return {"AIRBOUND_OPENFLOW__SWITCHES": json.dumps([f"{datapath}={nodes.BSSID}"])}
+
+
+REVALIDATOR_MS = 200
+"""How often Open vSwitch brings its flows' counters up to date, at least; 500 by default."""
+
 PROBE_MS = 5000
 """How often an idle connection to a controller is checked, as by default; thrice this without it is standalone."""
 
@@ -52,7 +63,9 @@ def plan(cell: Topology, *, openflow: bool) -> dict[str, Any]:
         "management": f"{DIRECTORY}/{nodes.BRIDGE}.mgmt",
         "create": ["/usr/bin/ovsdb-tool", "create", DATABASE, SCHEMA],
         "server": [*OWN_TMP, "/usr/sbin/ovsdb-server", DATABASE, f"--remote=punix:{DATABASE_SOCKET}", *LOGGING],
-        "initialize": _vsctl("--no-wait", "init"),
+        "initialize": _vsctl(
+            *("--no-wait", "init", "--", "set", "Open_vSwitch", ".", f"other_config:max-revalidator={REVALIDATOR_MS}")
+        ),
         "daemon": ["/usr/sbin/ovs-vswitchd", f"unix:{DATABASE_SOCKET}", *LOGGING],
         "bridge": _vsctl(
             *("add-br", nodes.BRIDGE, "--", "set", "bridge", nodes.BRIDGE, "protocols=OpenFlow13"),

@@ -5,12 +5,21 @@ The controller is asked at equal intervals. A phone sends from the start of an u
 phone and an answer in the measured window, precision is the share of those counted as senders that sent, recall the
 share of those that sent that were counted. The delay of a start is until the first answer that counts the phone, of a
 stop until the first that does not; so a delay is on average half an interval longer than the controller's own.
+
+A phone that starts an upload may send its first data much later, when its connection is made, and what is queued at its
+stop goes on the air after that: where queues are long, a second or two each. No controller can know of what is not on
+the air. So there are the same figures of uploads on the air: from the first data that the phone's queue passes to its
+radio until it stops, or the last data later than that. One that never gets a connection is none.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import statistics
+from collections.abc import Mapping
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic.dataclasses import dataclass
@@ -19,11 +28,18 @@ from airbound_lab.errors import LabError
 from airbound_lab.validation import STRICT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from airbound_lab.scenario import Flow
 
 DIGITS = 4
+ETHERNET_BYTES = 14
+ACK_BYTES = 52
+"""The IP packet of a TCP segment without data, with time stamps."""
+ACK_MAX_BYTES = 100
+"""The longest."""
+DATA_BYTES = 1000
+"""Payload: what an agent sends at a time is less."""
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -46,6 +62,8 @@ class SenderFigures:
     """Uploads that were counted until the phone's next one, or to the end."""
     stop_delay_ms: float | None
     stop_delay_max_ms: float | None
+    air: SenderFigures | None = None
+    """Of uploads as they are on the air; None in these figures themselves."""
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -54,6 +72,8 @@ class Answer:
 
     t_ms: float
     active: frozenset[str] | None
+    sent: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """By phone: octets and packets of its interface, of Ethernet, since it is up."""
 
 
 def parse(lines: Iterable[str], time_zero_ns: int) -> list[Answer]:
@@ -63,8 +83,9 @@ def parse(lines: Iterable[str], time_zero_ns: int) -> list[Answer]:
         try:
             data: dict[str, Any] = json.loads(line)
             active = data["active"]
+            sent = {str(mac): (int(octets), int(packets)) for mac, (octets, packets) in data.get("sent", {}).items()}
             at_ms = (data["monotonic_ns"] - time_zero_ns) / 1e6
-            answers.append(Answer(at_ms, None if active is None else frozenset(active)))
+            answers.append(Answer(at_ms, None if active is None else frozenset(active), sent))
         except (ValueError, KeyError, TypeError) as error:
             raise LabError(f"senders, line {number}: not an answer ({error!r}): {line[:120]!r}") from error
     return answers
@@ -74,12 +95,48 @@ def figures(
     flows: Sequence[Flow], answers: Sequence[Answer], mac_of: Mapping[int, str], window_ms: tuple[int, int]
 ) -> SenderFigures:
     """Compare; `mac_of` has every phone, by its number."""
-    from_ms, to_ms = window_ms
-    inside = [answer for answer in answers if from_ms <= answer.t_ms < to_ms]
     uploads = {
         phone: sorted((flow.start_ms, flow.stop_ms) for flow in flows if (flow.phone, flow.direction) == (phone, "up"))
         for phone in mac_of
     }
+    found = _compare(uploads, answers, mac_of, window_ms)
+    if not any(answer.sent for answer in answers):
+        return found
+    on_air = {phone: _on_air(own, answers, mac_of[phone]) for phone, own in uploads.items()}
+    return replace(found, air=_compare(on_air, answers, mac_of, window_ms))
+
+
+def _on_air(uploads: Sequence[tuple[float, float]], answers: Sequence[Answer], mac: str) -> list[tuple[float, float]]:
+    """When a phone's uploads were on the air, to an interval of the answers."""
+    times = [
+        (before.t_ms, answer.t_ms)
+        for before, answer in itertools.pairwise(answers)
+        if mac in before.sent and mac in answer.sent and _is_data(before.sent[mac], answer.sent[mac])
+    ]
+    found = []
+    for number, (start, stop) in enumerate(uploads):
+        following = uploads[number + 1][0] if number + 1 < len(uploads) else math.inf
+        own = [(begin, end) for begin, end in times if start <= end and begin < following]
+        if own:
+            found.append((max(start, own[0][0]), max(stop, own[-1][1])))
+    return found
+
+
+def _is_data(before: tuple[int, int], after: tuple[int, int]) -> bool:
+    """Whether a full packet was sent: TCP ACKs and an agent's reports are shorter."""
+    octets, packets = after[0] - before[0], after[1] - before[1]
+    octets -= packets * ETHERNET_BYTES
+    return octets > packets * ACK_MAX_BYTES and octets - packets * ACK_BYTES >= DATA_BYTES
+
+
+def _compare(
+    uploads: Mapping[int, Sequence[tuple[float, float]]],
+    answers: Sequence[Answer],
+    mac_of: Mapping[int, str],
+    window_ms: tuple[int, int],
+) -> SenderFigures:
+    from_ms, to_ms = window_ms
+    inside = [answer for answer in answers if from_ms <= answer.t_ms < to_ms]
     right = counted = sending = 0
     for answer in inside:
         for phone, mac in mac_of.items():
@@ -107,7 +164,7 @@ def figures(
 
 
 def _delays(
-    uploads: Mapping[int, Sequence[tuple[int, int]]],
+    uploads: Mapping[int, Sequence[tuple[float, float]]],
     answers: Sequence[Answer],
     mac_of: Mapping[int, str],
     window_ms: tuple[int, int],

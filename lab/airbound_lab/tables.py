@@ -112,6 +112,11 @@ def sender_rows(results: Results) -> list[list[str]]:
         found = [run.senders for run in results.of_mode(mode) if run.senders is not None]
         if found:
             table.append([mode, *(cell([of(one) for one in found], decimals) for _, decimals, of in columns)])
+        on_air = [of.air for of in found if of.air is not None]
+        if on_air:
+            table.append(
+                ["  on the air", *(cell([of(one) for one in on_air], decimals) for _, decimals, of in columns)]
+            )
     return table
 
 

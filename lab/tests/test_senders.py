@@ -70,3 +70,28 @@ def test_the_scripted_scenario_has_senders_of_every_kind() -> None:
     assert {flow.phone for flow in flows} - {flow.phone for flow in uploads} == {4}
     assert len(uploads) == 11
     assert min(flow.stop_ms - flow.start_ms for flow in uploads) == 1000
+
+
+def test_on_the_air_an_upload_begins_with_its_data_and_ends_with_its_queue() -> None:
+    # Phone 1 uploads from 1 s to 3 s and from 5 s on, phone 2 downloads: per second, octets and packets of each.
+    data, acks, report, nothing = (1514 * 100, 100), (66 * 1000, 1000), (400, 2), (0, 0)
+    sent = [nothing, report, data, data, data, nothing, nothing, acks, nothing]
+    total, lines = [0, 0], []
+    for second, (octets, packets) in enumerate(sent):
+        total = [total[0] + octets, total[1] + packets]
+        lines.append(
+            json.dumps(
+                {
+                    "monotonic_ns": (second + 4) * 10**9,
+                    "active": [MAC_OF[1]] if second in {2, 3} else [],
+                    "sent": {MAC_OF[1]: total, MAC_OF[2]: [66 * 1000 * second, 1000 * second]},
+                }
+            )
+        )
+    found = senders.figures(FLOWS, senders.parse(lines, 4 * 10**9), MAC_OF, (0, 8000))
+    assert (found.starts, found.starts_missed, found.stop_delay_ms) == (2, 1, 1000)
+    assert found.air is not None
+    assert found.air.air is None
+    # The second is never on the air; the first from the second before its first data to its last.
+    assert (found.air.starts, found.air.start_delay_ms, found.air.stops, found.air.stop_delay_ms) == (1, 1000, 1, 0)
+    assert (found.air.precision, found.air.recall) == (1, 0.6667)

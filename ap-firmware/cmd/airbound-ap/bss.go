@@ -81,7 +81,8 @@ func (ap *accessPoint) openBSS(name string) (*bss, error) {
 	}
 	b.indexes.Store(&[]uint32{})
 	b.worker = agent.New(agent.Config{
-		Version: version, Interval: ap.options.interval, Sampler: sampler,
+		Version: version, Interval: ap.options.interval, LookInterval: ap.options.lookInterval,
+		Sampler:             sampler,
 		EstimateAirtime:     ap.options.estimateAirtime,
 		RefreshAssociations: b.watcher.Refresh, Malformed: malformed,
 		EDCA:    state.edca(ap.options, name, sampler.SetQueues, ap.radios, refuse),

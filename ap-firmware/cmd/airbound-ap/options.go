@@ -19,6 +19,8 @@ import (
 const (
 	intervalMin = 100 * time.Millisecond
 	intervalMax = 60 * time.Second
+	// lookIntervalMin is what rates are taken over at least.
+	lookIntervalMin = 150 * time.Millisecond
 )
 
 // bssOptions are the flags that name BSSs.
@@ -86,6 +88,7 @@ type runOptions struct {
 	controller    command.Controller
 	security      command.Security
 	interval      time.Duration
+	lookInterval  time.Duration
 	hostapdConfig []string
 	noEDCA        bool
 	// estimateAirtime is for drivers whose durations are worse than an estimate.
@@ -123,6 +126,9 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 	o.controller.Flags(flags)
 	o.security.Flags(flags, "/var/lib/airbound-ap")
 	flags.DurationVar(&o.interval, "interval", time.Second, "time between two reports, 100ms to 60s")
+	flags.DurationVar(&o.lookInterval, "look-interval", 200*time.Millisecond,
+		"time between two looks at whether a station began to send or stopped, which is reported at once, 150ms to "+
+			"60s; 0: none")
 	flags.Func("hostapd-config", "`PATH` of hostapd's configuration, which has the access point's own EDCA "+
 		"parameters; may be given several times, for several radios (default: what hostapd has without one)",
 		func(path string) error {
@@ -143,8 +149,15 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 
 func (o *runOptions) check() error {
 	return cmp.Or(o.controller.Check(), o.security.Check(o.controller.Addresses),
-		command.CheckWithin("interval", o.interval, intervalMin, intervalMax),
+		command.CheckWithin("interval", o.interval, intervalMin, intervalMax), o.checkLookInterval(),
 		o.logging.Check(), o.bssOptions.check(), o.checkBridge(), o.state.check())
+}
+
+func (o *runOptions) checkLookInterval() error {
+	if o.lookInterval == 0 {
+		return nil
+	}
+	return command.CheckWithin("look-interval", o.lookInterval, lookIntervalMin, intervalMax)
 }
 
 func (o *runOptions) checkBridge() error {

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access points' reports, the cells that they report, and who owns those."""
 
-from airbound.core.addresses import mac_text
+from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.state import AccessPoint, CellState
 from airbound.core.cell.stations import Change
 from airbound.core.effects import CellForgotten, Effect, Note, StationsChanged
 from airbound.core.events import AccessPointReported, Disowned, Owned
 from airbound.core.placement import Placement
+from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.refusals import Refusals
 from airbound.core.registry import Registry, settings_note
-from airbound.core.reports import AccessPointReport
+from airbound.core.reports import AccessPointReport, Station
+from airbound.core.switch_reports import SwitchReport
 
 
 class Cells:
@@ -73,14 +75,15 @@ class Cells:
         cell.datapath_id = 0
 
     def _cell_reported(
-        self, access_point: AccessPoint, cell: CellState, report: AccessPointReport, now_us: int
+        self, access_point: AccessPoint | None, cell: CellState, report: AccessPointReport, now_us: int
     ) -> list[Effect]:
         """Have the cell take in a report, and place the terminals that came to it or left it."""
         effects = self._registry.renamed(cell, report.ssid) if report.ssid != cell.ssid else []
         senders, other_settings = cell.stations.active_senders, bool(effects)
         change, moved, jumps = cell.access_point_reported(report, now_us)
-        for jump in jumps:
-            effects += self._refusals.refuse(access_point, access_point.stream, jump)
+        if access_point is not None:
+            for jump in jumps:
+                effects += self._refusals.refuse(access_point, access_point.stream, jump)
         if cell.stations.active_senders != senders:
             effects.append(cell.senders_changed(senders))
         effects += self._move_stations(cell, change, now_us)
@@ -131,8 +134,39 @@ class Cells:
             effects += self._refusals.close(before, Reason(Code.REPLACED), now_us)
             before.cell = None
         cell.report_by(access_point.stream.principal)
-        cell.access_point, access_point.cell = access_point, cell
+        cell.access_point, access_point.cell, cell.by_switch = access_point, cell, False
         return None, effects
+
+    def reported_by_switch(self, stream: Stream, report: SwitchReport, bssid: Mac, now_us: int) -> list[Effect]:
+        """The switch of a cell listed its stations: where no access point's agent reports the cell, that is its report,
+        without counters. With replicas only a cell that is owned has one.
+        """
+        cell, effects = self._registry.cells.get(bssid), list[Effect]()
+        if self._replicas and (cell is None or not cell.is_owned(now_us)):
+            return []
+        if cell is None:
+            cell = self._registry.new_cell(bssid, b"", now_us)
+            effects += settings_note(cell, None)
+        access_point = cell.access_point
+        if access_point is not None:
+            if now_us - access_point.reported_at_us <= cell.settings.parameters.safety.cell_stale_ms * 1000:
+                return effects
+            cell.access_point = access_point.cell = None
+        elif not cell.by_switch and cell.reported_at_us and cell.unavailable_code(now_us) is not Code.CELL_STALE:
+            return effects  # its agent's stream ended a moment ago, and may be back in a moment
+        cell.report_by(stream.principal)
+        cell.by_switch = True
+        stations = tuple(map(Station, report.stations))
+        listed = AccessPointReport(
+            bssid=bssid,
+            sequence=report.sequence,
+            monotonic_us=report.monotonic_us,
+            stations=stations,
+            ssid=cell.ssid,
+        )
+        effects += self._cell_reported(None, cell, listed, now_us)
+        self._registry.deadlines.at(cell, cell.due_at_us())
+        return effects
 
     def owned(self, event: Owned, now_us: int) -> list[Effect]:
         """A cell is this replica's, or goes on being so."""
@@ -168,7 +202,9 @@ class Cells:
 
     def due(self, cell: CellState, now_us: int) -> list[Effect]:
         """The time of a cell has come: renew its access point's leases, or forget a cell that nobody reports."""
-        if now_us - cell.reported_at_us <= cell.settings.parameters.safety.forget_ms * 1000:
+        if now_us - cell.reported_at_us <= cell.forget_ms * 1000:
+            if cell.by_switch:
+                self._registry.deadlines.at(cell, cell.due_at_us())
             effects = self._placement.decide_access_point(cell, now_us)
             return [*effects, cell.changed()] if effects else []
         del self._registry.cells[cell.bssid]

@@ -64,7 +64,7 @@ class Engine:
         self._placement = Placement(registry)
         self._refusals = Refusals(registry, self._placement)
         self._cells = Cells(registry, self._placement, self._refusals, replicas=replicas)
-        self.switches = Switches(registry, self._placement)
+        self.switches = Switches(registry, self._placement, self._cells)
         choices = Choices(registry, self._placement)
         self._handlers: dict[type, Callable[[Any, int], list[Effect]]] = {
             TerminalReported: self._terminal_reported,

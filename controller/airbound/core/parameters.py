@@ -35,7 +35,7 @@ class SenderParameters:
         10_000.0
     )
     stop_bytes_per_s: Annotated[float, _within(0, 1e9, "uplink rate below which it no longer does")] = 2_000.0
-    min_interval_ms: Annotated[int, _within(10, 60_000, "shortest time over which rates are taken")] = 250
+    min_interval_ms: Annotated[int, _within(10, 60_000, "shortest time over which rates are taken")] = 150
     link_overhead_bytes: Annotated[
         int, _within(0, 200, "802.11 QoS header (26) and LLC/SNAP (8) in each packet's rx_bytes")
     ] = 34

@@ -32,6 +32,7 @@ DESTINATIONS_MAX = 256  # what an agent sends at most
 STATION_DESTINATIONS_MAX = 64  # of a station, as its access point sees them
 REPORT_DESTINATIONS_MAX = 4096  # of all stations of a report
 LINKS_MAX = 15  # of a multi-link device
+RECENT_MAX_US = 60_000_000  # as the longest interval of an agent
 SURVEY_REFUSAL_MAX_CHARACTERS = 200
 
 
@@ -56,6 +57,9 @@ class Station(NamedTuple):
     connected_time_ms: int = 0
     aggregates: bool = False  # whether its frames may be aggregated (802.11n and later)
     ip_addresses: tuple[Address, ...] = ()
+    recent_rx_bytes: int = 0  # of them those of the report's last moment
+    recent_rx_packets: int = 0
+    silent: bool = False  # whether it has sent no data for longer than it pauses; where there is a last moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +133,7 @@ class AccessPointReport:
     windows: WindowState | None = None  # none from an agent that does not look at its stations' connections
     destinations: Mapping[Mac, tuple[Destination, ...]] = field(default_factory=dict)  # of stations that have some
     datapath_id: int = 0  # of the OpenFlow switch that the BSS is a port of; 0: not known
+    recent_us: int = 0  # how long the last moment is; 0 from an agent that does not look more often than it reports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

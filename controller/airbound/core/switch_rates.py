@@ -13,9 +13,10 @@ from airbound.core.addresses import Address, Mac
 from airbound.core.cell.stations import Stations
 from airbound.core.parameters import SenderParameters
 from airbound.core.switch_reports import TCP, Traffic
+from airbound.core.uploads import ACK_BYTES, RECENT_US, Pauses, is_data
 
 ETHERNET_BYTES = 14
-ACK_BYTES = 52  # of IP: a TCP segment without data, with timestamps
+SAME_US = 600_000  # Open vSwitch brings its counters up to date every 500 ms (max-revalidator) unless told otherwise
 DATA_BYTES = 100  # as in stations.py: what is longer than this on average is no stream of ACKs
 
 PairKey = tuple[Address, int]
@@ -39,6 +40,8 @@ class StationRate:
     download_bps: float = 0.0  # less what the TCP ACKs of uploads take
     sending: bool = False
     receiving: bool = False
+    pauses: Pauses = field(default_factory=Pauses)
+    upload_bytes: float = 0.0  # since the counters of before: of pairs that are no stream of ACKs
 
 
 @dataclass(slots=True)
@@ -49,25 +52,41 @@ class SwitchRates:
     measured: bool = False  # whether two reports have been compared
     taken_at_us: int = 0  # of the controller's clock
     _at_us: int = 0  # of the switch's clock
+    _traffic: tuple[Traffic, ...] = ()  # at that time
 
     def take(self, traffic: Iterable[Traffic], monotonic_us: int, now_us: int, senders: SenderParameters) -> None:
         """Counters at a moment of the switch's clock, later than the one before."""
         self.taken_at_us = now_us
+        traffic = tuple(traffic)
         elapsed_us, known, first = monotonic_us - self._at_us, self.stations, not self._at_us
-        if not first and elapsed_us < senders.min_interval_ms * 1000:
+        if not first and elapsed_us < (SAME_US if traffic == self._traffic else senders.min_interval_ms * 1000):
             return
+        self._traffic = traffic
         self.stations, self._at_us, self.measured = {}, monotonic_us, not first
         for of in traffic:
-            station = self.stations.setdefault(of.mac, StationRate())
-            before = known[of.mac].pairs.get((of.address, of.protocol)) if of.mac in known else None
+            station, was = self.stations.get(of.mac), known.get(of.mac)
+            if station is None:
+                station = self.stations[of.mac] = StationRate()
+                if was is not None:
+                    station.sending, station.pauses = was.sending, was.pauses
+            before = was.pairs.get((of.address, of.protocol)) if was is not None else None
             station.pairs[of.address, of.protocol] = (
                 PairRate(of) if first else self._rate(station, of, before.traffic if before else None, elapsed_us)
             )
         for mac, station in self.stations.items():
             old = known.get(mac)
             start, stop = senders.start_bytes_per_s * 8, senders.stop_bytes_per_s * 8
-            station.sending = station.uplink_bps >= (stop if old and old.sending else start)
+            self._find_sending(station, elapsed_us, senders)
             station.receiving = station.download_bps >= (stop if old and old.receiving else start)
+
+    def _find_sending(self, station: StationRate, elapsed_us: int, senders: SenderParameters) -> None:
+        """Whether it sends: as of an access point's stations, but that the switch does not know of pauses."""
+        has_data = station.upload_bytes > 0 and station.upload_bytes * 1e6 >= senders.stop_bytes_per_s * elapsed_us
+        silent = station.pauses.take(self._at_us, elapsed_us, has_data=has_data)
+        if station.sending:
+            station.sending = not silent
+        else:
+            station.sending = station.upload_bytes * 1e6 >= senders.start_bytes_per_s * max(elapsed_us, RECENT_US)
 
     @staticmethod
     def _rate(station: StationRate, now: Traffic, old: Traffic | None, elapsed_us: int) -> PairRate:
@@ -78,6 +97,8 @@ class SwitchRates:
         down, down_packets = now.downlink_bytes - old.downlink_bytes, now.downlink_packets - old.downlink_packets
         up, down = max(0, up - ETHERNET_BYTES * up_packets), max(0, down - ETHERNET_BYTES * down_packets)
         uplink_bps, downlink_bps = up * 8e6 / elapsed_us, down * 8e6 / elapsed_us
+        if is_data(up, up_packets, sending=station.sending):
+            station.upload_bytes += up - ACK_BYTES * up_packets
         station.uplink_bps += uplink_bps
         station.downlink_bps += downlink_bps
         data = max(0, down - ACK_BYTES * down_packets) if now.protocol == TCP else down
@@ -92,7 +113,7 @@ class SwitchRates:
 
     def clear(self) -> None:
         """Nothing is known any more."""
-        self.stations, self.measured, self._at_us = {}, False, 0
+        self.stations, self.measured, self._at_us, self._traffic = {}, False, 0, ()
 
 
 def has_counters(stations: Stations) -> bool:

@@ -77,6 +77,8 @@ class SwitchReport:
     errors_total: int = 0
     refused_total: int = 0
     meter_dropped_bytes: int = 0
+    lists_stations: bool = False
+    stations: tuple[Mac, ...] = ()  # behind the ports that the operator named, where it lists them
 
 
 def datapath_text(datapath_id: int) -> str:

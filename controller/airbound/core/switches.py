@@ -5,7 +5,8 @@ Rules of this file:
 - a switch that ends its stream, or does not report for `stale_ms`, is a switch of which nothing is known;
 - one live switch of a datapath, and one of a cell; whoever was first stays, except that a principal replaces itself;
 - a switch's rules are decided with each of its reports, one a second: leases need no deadline of their own;
-- without its cell, or a reason to decide, it is sent nothing, and what it has ends with its lease.
+- without its cell, or a reason to decide, it is sent nothing, and what it has ends with its lease;
+- a switch that lists its stations reports its cell as well, while no access point's agent does.
 """
 
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import Literal
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.state import CellState
 from airbound.core.cell.streams import OUT_OF_ORDER_MAX, Reporter
+from airbound.core.cells import Cells
 from airbound.core.commands import repeat_after_us
 from airbound.core.effects import CloseStream, Effect, Note, SetStationRules, refusal
 from airbound.core.events import Disconnected, SwitchReported
@@ -77,8 +79,9 @@ class Switch(Reporter):
 class Switches:
     """Takes in what switches report, and has them sent rules."""
 
-    def __init__(self, registry: Registry, placement: Placement) -> None:
+    def __init__(self, registry: Registry, placement: Placement, cells: Cells) -> None:
         self._registry = registry
+        self._cells = cells
         self._placement = placement
         self._streams: dict[int, Switch] = {}  # by the number of their stream
         self._by_datapath: dict[int, Switch] = {}
@@ -200,6 +203,8 @@ class Switches:
             if bssid and (other is None or other.is_stale(now_us, self._stale_ms)):
                 self._by_cell[bssid] = switch
         own = bool(bssid) and self._by_cell[bssid] is switch
+        if own and switch.report is not None and switch.report.lists_stations:
+            effects += self._cells.reported_by_switch(switch.stream, switch.report, bssid, now_us)
         switch.cell = self._registry.cells.get(bssid) if own else None
         if switch.cell is not None:
             switch.cell.switch_rates = switch.rates

@@ -23,6 +23,7 @@ from airbound.core.reports import (
     LINKS_MAX,
     MSS_MAX_BYTES,
     MSS_MIN_BYTES,
+    RECENT_MAX_US,
     REPORT_DESTINATIONS_MAX,
     RTT_MAX_US,
     RTT_MIN_US,
@@ -88,6 +89,7 @@ def access_point_report(
         bssid=message.bssid,
         sequence=message.sequence,
         monotonic_us=message.monotonic_us,
+        recent_us=min(message.recent_us, RECENT_MAX_US),
         stations=stations,
         survey=_survey(message, refusals),
         ssid=ssid,
@@ -202,6 +204,8 @@ def _station(entry: access_point_pb2.Station, index: int, refusals: list[Reason]
     if addresses and not (len(addresses) == 1 and is_peer_address(addresses[0])):
         addresses = _right_addresses(addresses, f"stations[{index}].ip_addresses", refusals)
     aggregates = entry.aggregates
+    # More than all that there was is none; of most stations it is nothing.
+    recent_bytes, recent_packets = min(entry.recent_rx_bytes, rx_bytes), min(entry.recent_rx_packets, rx_packets)
     # Station(...) without a call of Python code: there are thousands of them in a second.
     return tuple.__new__(
         Station,
@@ -216,6 +220,9 @@ def _station(entry: access_point_pb2.Station, index: int, refusals: list[Reason]
             connected_ms,
             aggregates,
             addresses,
+            recent_bytes,
+            recent_packets,
+            entry.silent,
         ),
     )
 

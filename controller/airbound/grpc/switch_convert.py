@@ -6,7 +6,7 @@ the other way round.
 from airbound.core.addresses import IPV4_OCTETS, IPV6_OCTETS, is_station_mac, mac_text
 from airbound.core.effects import SetStationRules
 from airbound.core.reasons import Code, Reason, RefusedError
-from airbound.core.reports import COUNTER_MAX
+from airbound.core.reports import COUNTER_MAX, STATIONS_MAX
 from airbound.core.switch_reports import (
     DESCRIPTION_MAX_CHARACTERS,
     DSCP_MAX,
@@ -65,6 +65,8 @@ def switch_report(message: switch_pb2.SwitchReport) -> tuple[SwitchReport | None
         meters_max=message.meters_max,
         flows=message.flows,
         meters=message.meters,
+        lists_stations=message.lists_stations,
+        stations=_stations(message, refusals),
         **counters,
     ), refusals
 
@@ -79,6 +81,19 @@ def _check_head(message: switch_pb2.SwitchReport) -> None:
         if not 1 <= value <= COUNTER_MAX:
             limit = 1 if value < 1 else COUNTER_MAX
             raise RefusedError(Reason(Code.OUT_OF_RANGE, name, after=value, limit=limit))
+
+
+def _stations(message: switch_pb2.SwitchReport, refusals: list[Reason]) -> tuple[bytes, ...]:
+    """Each once."""
+    if len(message.stations) > STATIONS_MAX:
+        refusals.append(Reason(Code.TOO_MANY_ENTRIES, "stations", after=len(message.stations), limit=STATIONS_MAX))
+    stations = dict.fromkeys(message.stations[:STATIONS_MAX])
+    wrong = [mac for mac in stations if not is_station_mac(mac)]
+    for mac in wrong:
+        del stations[mac]
+    if wrong:
+        refusals.append(Reason(Code.MALFORMED, "stations"))
+    return tuple(stations)
 
 
 def _traffic(message: switch_pb2.SwitchReport, refusals: list[Reason]) -> tuple[Traffic, ...]:
@@ -119,10 +134,11 @@ def switch_report_message(report: SwitchReport) -> switch_pb2.SwitchReport:
             name: getattr(report, name)
             for name in (
                 *_COUNTERS, "datapath_id", "bssid", "sequence", "monotonic_us", "description", "peer", "agent_version",
-                "meters_max", "flows", "meters",
+                "meters_max", "flows", "meters", "lists_stations",
             )
         }
     )  # fmt: skip
+    message.stations.extend(report.stations[:STATIONS_MAX])
     message.traffic.extend(
         switch_pb2.StationTraffic(
             mac=of.mac,

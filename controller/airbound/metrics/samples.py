@@ -217,7 +217,7 @@ def cell(state: CellState) -> CellSample:
         edca_failures_total=state.edca_failures_total,
         decided=tuple(state.decided.items()),
         access_point=access_point,
-        stations=() if access_point is None else _stations(state),
+        stations=_stations(state) if access_point is not None or state.by_switch else (),
         radio=state.radio,
     )
 

@@ -132,9 +132,10 @@ class StationTables:
 
     def _take(self, cell: CellSample, names: Mapping[Mac, str]) -> None:
         states, bssid, access_point = self.slots.states, cell.bssid, cell.access_point
-        if access_point is None or not states:
+        if not cell.stations or not states:
             return
-        message = access_point_pb2.AccessPointServiceConnectRequest.FromString(access_point.last_report)
+        last_report = access_point.last_report if access_point is not None else b""
+        message = access_point_pb2.AccessPointServiceConnectRequest.FromString(last_report)
         reported = {station.mac: station for station in reversed(message.report.stations)}  # of equal ones the first
         for sample in cell.stations:
             series = states.get((bssid, sample.latest.mac))

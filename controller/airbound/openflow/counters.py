@@ -49,6 +49,7 @@ class Counters:
     """Of one connection of a switch."""
 
     totals: dict[Pair, _Total] = field(default_factory=dict)
+    sent_at_us: dict[Mac, int] = field(default_factory=dict)  # when a station's uplink counters moved last
     _flows: dict[int, _Flow] = field(default_factory=dict)  # by number
     _numbers: dict[tuple[Pair, bool, int], int] = field(default_factory=dict)  # by what they count
     _of_stations: Counter[Mac] = field(default_factory=Counter)
@@ -88,6 +89,7 @@ class Counters:
             total = self.totals[flow.pair]
             total.grew_at_us = now_us
             if flow.uplink:
+                self.sent_at_us[flow.pair.mac] = now_us
                 total.uplink_bytes += more
                 total.uplink_packets += more_packets
             else:
@@ -111,6 +113,7 @@ class Counters:
 
     def remove(self, mac: Mac) -> None:
         """A station is gone, and its flows with it."""
+        self.sent_at_us.pop(mac, None)
         for of in [of for of in self._numbers if of[0].mac == mac]:
             self._delete(of)
         for pair in [pair for pair in self.totals if pair.mac == mac]:

@@ -46,7 +46,7 @@ class Kind(IntEnum):
     COUNT = 3
 
 
-BASE_PRIORITY, STATION_PRIORITY, MARK_PRIORITY = 0, 100, 200
+BASE_PRIORITY, PORT_PRIORITY, STATION_PRIORITY, MARK_PRIORITY = 0, 50, 100, 200
 ETHERNET_PRIORITY, IP_PRIORITY, QUIC_COPY_PRIORITY, QUIC_PRIORITY = 110, 120, 130, 140
 
 
@@ -89,6 +89,13 @@ def copying(
     for kind, of in zip((IPV4, IPV6), quic, strict=True):
         match = Match(mac, uplink, kind, b"", UDP, QUIC_PORT)
         yield AddFlow(table, QUIC_COPY_PRIORITY, match, of, hard_s=hard_s, copy=copy, goto=goto)
+
+
+def discovering(port: int, connection: int, hard_s: int) -> AddFlow:
+    """The flow that copies what comes from a station that is not known yet: known ones have flows before it."""
+    goto = (UPLINK_COUNTS + 1) % TABLES
+    of = cookie(connection, Kind.COPY)
+    return AddFlow(UPLINK_COUNTS, PORT_PRIORITY, Match(in_port=port), of, hard_s=hard_s, copy=True, goto=goto)
 
 
 def counting(mac: Mac, packet: Packet, *, uplink: bool) -> tuple[Match, int] | None:

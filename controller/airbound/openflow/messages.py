@@ -18,6 +18,7 @@ class Match(NamedTuple):
     address: Address = b""  # of the other end
     ip_protocol: int = 0
     port: int = 0  # of the other end; of TCP or UDP
+    in_port: int = 0  # of the switch
 
 
 class AddFlow(NamedTuple):
@@ -80,6 +81,10 @@ class AskDescription(NamedTuple):
     """Ask what the switch is."""
 
 
+class AskPorts(NamedTuple):
+    """Ask which ports there are."""
+
+
 class AskMeterFeatures(NamedTuple):
     """Ask how many meters there may be."""
 
@@ -108,6 +113,7 @@ Message = (
     | LimitCopies
     | Barrier
     | AskDescription
+    | AskPorts
     | AskMeterFeatures
     | AskMeterConfigs
     | AskMeterStats
@@ -119,6 +125,7 @@ class PacketIn(NamedTuple):
     """A copy of a packet's head."""
 
     octets: bytes
+    in_port: int = 0
 
 
 class FlowStat(NamedTuple):
@@ -162,6 +169,13 @@ class Description(NamedTuple):
     text: str
 
 
+class Ports(NamedTuple):
+    """A part of the answer: names by number."""
+
+    names: tuple[tuple[int, str], ...]
+    more: bool = False
+
+
 class Failed(NamedTuple):
     """The switch answered a message with an error (OpenFlow 1.3.5, 7.5.4). `cookie` and `meter` are of the message
     that failed, if it was about a flow or a meter, and known.
@@ -173,7 +187,7 @@ class Failed(NamedTuple):
     meter: int = 0
 
 
-Answer = PacketIn | FlowStats | MeterStats | MeterConfigs | MeterFeatures | Description | Failed
+Answer = PacketIn | FlowStats | MeterStats | MeterConfigs | MeterFeatures | Description | Ports | Failed
 
 CONTROLLER_METER = 0xFFFFFFFD  # OFPM_CONTROLLER: of the copies of packets
 METER_MOD_FAILED, METER_EXISTS, METER_UNKNOWN, OUT_OF_METERS = 12, 1, 3, 10

@@ -50,6 +50,7 @@ from airbound.openflow.messages import (
     AskMeterConfigs,
     AskMeterFeatures,
     AskMeterStats,
+    AskPorts,
     Barrier,
     DeleteCookies,
     DeleteFlow,
@@ -65,6 +66,7 @@ from airbound.openflow.messages import (
     MeterFeatures,
     MeterStats,
     PacketIn,
+    Ports,
     SetMeter,
 )
 from airbound.openflow.packets import IPV6, TCP
@@ -220,7 +222,7 @@ def _octets(datapath: Any, of: Message) -> bytes:
     return bytes(message.buf)
 
 
-def _encoded(datapath: Any, of: Message) -> Any:  # noqa: C901, PLR0911  # one line for each
+def _encoded(datapath: Any, of: Message) -> Any:  # noqa: C901, PLR0911, PLR0912  # one line for each
     match of:
         case AddFlow():
             return _add_flow(datapath, of)
@@ -245,6 +247,8 @@ def _encoded(datapath: Any, of: Message) -> Any:  # noqa: C901, PLR0911  # one l
             return parser.OFPBarrierRequest(datapath)
         case AskDescription():
             return parser.OFPDescStatsRequest(datapath, 0)
+        case AskPorts():
+            return parser.OFPPortDescStatsRequest(datapath, 0)
         case AskMeterFeatures():
             return parser.OFPMeterFeaturesStatsRequest(datapath, 0)
         case AskMeterConfigs():
@@ -294,6 +298,8 @@ def _flow_mod(datapath: Any, command: int, match: Match, **fields: Any) -> Any:
 
 def _match(of: Match) -> Any:
     fields: dict[str, Any] = {}
+    if of.in_port:
+        fields["in_port"] = of.in_port
     if of.station:
         fields["eth_src" if of.uplink else "eth_dst"] = of.station.hex(":")
     if of.ethernet_type:
@@ -338,7 +344,12 @@ class _App(app_manager.OSKenApp):  # type: ignore[misc]  # os-ken has no types
 
     @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def _packet_in(self, event: Any) -> None:
-        self._said(event, PacketIn(bytes(event.msg.data)))
+        self._said(event, PacketIn(bytes(event.msg.data), event.msg.match.get("in_port", 0)))
+
+    @set_ev_cls(ofp_event.EventOFPPortDescStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _ports(self, event: Any) -> None:
+        names = tuple((of.port_no, of.name.decode("utf-8", "replace").rstrip("\0")) for of in event.msg.body)
+        self._said(event, Ports(names, _more(event)))
 
     @set_ev_cls(ofp_event.EventOFPFlowStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def _flow_stats(self, event: Any) -> None:

@@ -31,7 +31,7 @@ from airbound.runtime import log
 if TYPE_CHECKING:
     from airbound.operator.tls_files import ClientIdentity, TlsFiles
 
-TICK_S = 0.1
+TICK_S = 0.05
 FILES_READ_EVERY_S = 60.0
 STOP_S = 0.3  # for the last messages to the switches
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from airbound.core.addresses import Mac, is_peer_address, is_station_mac
 from airbound.core.reasons import Code, Reason, RefusedError
+from airbound.core.reports import STATIONS_MAX
 from airbound.core.switch_reports import StationRule, SwitchReport
 from airbound.openflow import flows, messages, rules
 from airbound.openflow.counters import Counters, Pair
@@ -25,6 +26,7 @@ from airbound.openflow.messages import (
     AskMeterConfigs,
     AskMeterFeatures,
     AskMeterStats,
+    AskPorts,
     Barrier,
     DeleteCookies,
     DeleteFlow,
@@ -40,12 +42,16 @@ from airbound.openflow.messages import (
     MeterFeatures,
     MeterStats,
     PacketIn,
+    Ports,
     SetMeter,
 )
 from airbound.openflow.packets import Packet, Protocol, packet
 from airbound.runtime.rate_limit import RateLimit
 
-STATS_EVERY_US = 1_000_000
+STATS_EVERY_US = 1_000_000  # at the latest
+STATS_SOONEST_US = 200_000
+STATS_FLOWS_PER_S = 2_800  # what statistics bring: with more flows they are asked for less often
+STATION_GONE_US = 300_000_000  # a station that has sent nothing for so long, as bridges forget addresses
 STATS_LATE_US = 5_000_000  # an answer that has not come by then never will
 COPYING_S = 60  # hard timeout of the flows that copy packets; made again each third of it
 IDLE_S = 30  # of flows that count
@@ -63,6 +69,7 @@ class Limits(NamedTuple):
     flows: int = 8_192  # that count
     flows_of_station: int = 512
     copies_per_s: int = 200
+    station_ports: frozenset[str] = frozenset()  # by name: whoever sends from there is a station
 
 
 class Rules(NamedTuple):
@@ -121,6 +128,10 @@ class Switch:
         self._stations: dict[Mac, int] = {}  # when their flows that copy were made last
         self._muted: dict[Mac, int] = {}  # until when
         self._full_until_us = 0
+        self._ports: dict[int, int] = {}  # those of stations; when the flows that find these were made last
+        self._found: dict[Mac, int] = {}  # stations that were seen there, and when
+        self._ports_asked_us = now_us
+        self._rule_stations = set[Mac]()
         self._leftovers = _Leftovers()
         self._parts: list[FlowStat] = []
         self._asked_at_us: int | None = None
@@ -145,13 +156,16 @@ class Switch:
             AskDescription(),
             AskMeterFeatures(),
             AskMeterConfigs(),
+            *([AskPorts()] if self._limits.station_ports else []),
         ]
 
     def answered(self, answer: Answer, now_us: int) -> list[Message]:
         """The switch sent something."""
         match answer:
             case PacketIn():
-                return self._learn(answer.octets, now_us)
+                return [*self._find(answer, now_us), *self._learn(answer.octets, now_us)]
+            case Ports():
+                return self._take_ports(answer, now_us)
             case FlowStats():
                 self._parts.extend(answer.flows)
                 return [] if answer.more else self._counted(now_us)
@@ -184,9 +198,11 @@ class Switch:
         for mac, made_at_us in list(self._stations.items()):
             if now_us - made_at_us >= COPYING_S * 1_000_000 // 3:
                 out += self._copy(mac, now_us)
+        out += self._find_again(now_us)
+        every_us = self.stats_every_us()
         late = self._asked_at_us is not None and now_us - self._asked_at_us > STATS_LATE_US
-        if late or (self._asked_at_us is None and now_us - self._stats_at_us >= STATS_EVERY_US):
-            self._stats_at_us = max(self._stats_at_us + STATS_EVERY_US, now_us - STATS_EVERY_US // 2)
+        if late or (self._asked_at_us is None and now_us - self._stats_at_us >= every_us):
+            self._stats_at_us = max(self._stats_at_us + every_us, now_us - every_us // 2)
             self._asked_at_us, self._parts = now_us, []
             out.append(AskFlowStats(*self._wanted_cookies()))
             if self._meters:
@@ -197,6 +213,57 @@ class Switch:
         if not self._leftovers.done:
             return ANY_COOKIE
         return flows.cookie(self._connection, Kind.BASE), flows.CONNECTION_MASK
+
+    def stats_every_us(self) -> int:
+        """How often statistics are asked for, so that it is soon known who sends: less often with many flows."""
+        return min(max(STATS_SOONEST_US, self.flows * 1_000_000 // STATS_FLOWS_PER_S), STATS_EVERY_US)
+
+    # Stations, where the ports are known that they are behind
+
+    def _take_ports(self, answer: Ports, now_us: int) -> list[Message]:
+        """Make the flows that find stations."""
+        ports = [number for number, name in answer.names if name in self._limits.station_ports]
+        self._ports |= dict.fromkeys(ports, now_us)
+        return [flows.discovering(port, self._connection, COPYING_S) for port in ports]
+
+    def _find_again(self, now_us: int) -> list[Message]:
+        """Ask for ports from time to time: one may have gone and be back with another number. Its flow ends by itself
+        when it is not made again.
+        """
+        if not self._limits.station_ports or now_us - self._ports_asked_us < COPYING_S * 1_000_000 // 3:
+            return []
+        self._ports_asked_us = now_us
+        for port, made_at_us in list(self._ports.items()):
+            if now_us - made_at_us > COPYING_S * 1_000_000:
+                del self._ports[port]
+        return [AskPorts()]
+
+    def _find(self, of: PacketIn, now_us: int) -> list[Message]:
+        """A packet's source is a station if it came from a port of stations, and is none any more if it did not."""
+        if not self._ports or not of.in_port:
+            return []
+        heads = packet(of.octets)
+        if heads is None or not is_station_mac(heads.source):
+            return []
+        mac = heads.source
+        if of.in_port not in self._ports:
+            return self._lose(mac)
+        known = mac in self._found
+        if not known and len(self._found) >= STATIONS_MAX:
+            return []
+        self._found[mac] = now_us
+        return [] if known or mac in self._stations else self._copy(mac, now_us)
+
+    def _lose(self, mac: Mac) -> list[Message]:
+        """A station is gone, or elsewhere."""
+        if self._found.pop(mac, None) is None or mac in self._rule_stations or mac not in self._stations:
+            return []
+        return self._forget_station(mac)
+
+    def _lose_silent(self, now_us: int) -> list[Message]:
+        sent = self._counters.sent_at_us
+        gone = [mac for mac, at in self._found.items() if now_us - max(at, sent.get(mac, 0)) > STATION_GONE_US]
+        return [message for mac in gone for message in self._lose(mac)]
 
     # Leftovers
 
@@ -240,7 +307,7 @@ class Switch:
         self._counters.take(counting, now_us)
         self._counters.forget(now_us, MISSING_US, SILENT_US)
         self._counted_at_us = now_us
-        return self._reconciled(found)
+        return [*self._lose_silent(now_us), *self._reconciled(found)]
 
     def _learn(self, octets: bytes, now_us: int) -> list[Message]:
         """Have what a packet is part of counted."""
@@ -390,7 +457,8 @@ class Switch:
         for of, meter in unused.items():
             del self._meters[of], self._meter_kbps[meter]
             self._meter_dropped.pop(meter, None)
-        stations = {rule.mac for rule in wanted}
+        self._rule_stations = {rule.mac for rule in wanted}
+        stations = self._rule_stations | self._found.keys()
         counting = list[Message]()
         for mac in self._stations.keys() - stations:
             counting += self._forget_station(mac)
@@ -446,4 +514,6 @@ class Switch:
             errors_total=totals.errors,
             refused_total=totals.refused,
             meter_dropped_bytes=totals.meter_dropped_bytes,
+            lists_stations=bool(self._limits.station_ports),
+            stations=tuple(self._found),
         )

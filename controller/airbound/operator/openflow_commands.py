@@ -43,6 +43,11 @@ def add(
         help="which cell a switch is of; more than once for more",
     )  # fmt: skip
     options.add_argument(
+        "--station-port", action="append", default=[], metavar="NAME",
+        help="a port of switches behind which there are stations, such as phy0-ap0: needed where no access point's"
+        " agent reports them; more than once for more",
+    )  # fmt: skip
+    options.add_argument(
         "--tls-dir", type=Path, metavar="DIR",
         help="with certificate.pem (of role switch), key.pem, authorities.pem; default $AIRBOUND_TLS_DIR or"
         " ~/.config/airbound",
@@ -93,7 +98,7 @@ def options_of(arguments: argparse.Namespace) -> "Options":
         controller=arguments.controller,
         tls=None if arguments.plain_text else TlsFiles(arguments.tls_dir or default_directory()),
         bridges=dict(arguments.bridge),
-        limits=Limits(flows=arguments.flows_max, copies_per_s=copies),
+        limits=Limits(flows=arguments.flows_max, copies_per_s=copies, station_ports=frozenset(arguments.station_port)),
         front=FrontLimits(arguments.connections_max, arguments.connections_per_address_max, copies),
     )
 

@@ -17,6 +17,7 @@ from airbound.openflow.messages import (
     AskMeterConfigs,
     AskMeterFeatures,
     AskMeterStats,
+    AskPorts,
     Barrier,
     DeleteCookies,
     DeleteFlow,
@@ -32,6 +33,7 @@ from airbound.openflow.messages import (
     MeterFeatures,
     MeterStats,
     PacketIn,
+    Ports,
     SetMeter,
 )
 from airbound.openflow.packets import IPV4, IPV6, TCP, UDP, Packet, packet
@@ -90,6 +92,7 @@ class FakeSwitch:
     tables: list[dict[tuple[int, Match], _Flow]] = field(default_factory=lambda: [{} for _ in range(TABLES)])
     meters: dict[int, _Meter] = field(default_factory=dict)
     copies_limited: bool = False
+    ports: dict[int, str] = field(default_factory=dict)
     unmatched: int = 0  # packets that a table had no flow for: OpenFlow drops them
 
     # What it is sent
@@ -130,6 +133,8 @@ class FakeSwitch:
                 return [MeterStats(tuple((number, meter.dropped) for number, meter in self.meters.items()))]
             case AskFlowStats():
                 return self._statistics(message)
+            case AskPorts():
+                return [Ports(tuple(self.ports.items()))]
             case Barrier():
                 pass
         return []
@@ -182,13 +187,13 @@ class FakeSwitch:
         """It booted: everything is gone."""
         self.tables, self.meters = [{} for _ in range(TABLES)], {}
 
-    def packet(self, octets: bytes, size: int = 0) -> Forwarded:
-        """A packet arrives; `size` is that of the whole frame."""
+    def packet(self, octets: bytes, size: int = 0, in_port: int = 0) -> Forwarded:
+        """A packet arrives at a port; `size` is that of the whole frame."""
         heads = packet(octets)
         assert heads is not None  # noqa: S101  # a test makes whole ones
         result, table, size = Forwarded(forwarded=False), 0, size or len(octets)
         while True:
-            flow = self._lookup(table, heads)
+            flow = self._lookup(table, heads, in_port)
             if flow is None:
                 self.unmatched += 1
                 return result
@@ -198,14 +203,18 @@ class FakeSwitch:
             if flow.of.dscp >= 0:
                 result.dscp = flow.of.dscp
             if flow.of.copy:
-                result.answers.append(PacketIn(octets[:COPIED_BYTES]))
+                result.answers.append(PacketIn(octets[:COPIED_BYTES], in_port))
             if not flow.of.goto:
                 result.forwarded = True
                 return result
             table = flow.of.goto
 
-    def _lookup(self, table: int, heads: Packet) -> _Flow | None:
-        flows = [flow for (_, match), flow in self.tables[table].items() if matches(match, heads)]
+    def _lookup(self, table: int, heads: Packet, in_port: int) -> _Flow | None:
+        flows = [
+            flow
+            for (_, match), flow in self.tables[table].items()
+            if match.in_port in {0, in_port} and matches(match, heads)
+        ]
         return max(flows, key=lambda flow: flow.of.priority, default=None)
 
     def flows(self, kind: int | None = None) -> list[AddFlow]:

@@ -14,6 +14,7 @@ class AccessPointReportTrigger(int, metaclass=_enum_type_wrapper.EnumTypeWrapper
     ACCESS_POINT_REPORT_TRIGGER_INTERVAL: _ClassVar[AccessPointReportTrigger]
     ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED: _ClassVar[AccessPointReportTrigger]
     ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT: _ClassVar[AccessPointReportTrigger]
+    ACCESS_POINT_REPORT_TRIGGER_SENDERS: _ClassVar[AccessPointReportTrigger]
 
 class Band(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -40,6 +41,7 @@ ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED: AccessPointReportTrigger
 ACCESS_POINT_REPORT_TRIGGER_INTERVAL: AccessPointReportTrigger
 ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED: AccessPointReportTrigger
 ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT: AccessPointReportTrigger
+ACCESS_POINT_REPORT_TRIGGER_SENDERS: AccessPointReportTrigger
 BAND_UNSPECIFIED: Band
 BAND_2_4_GHZ: Band
 BAND_5_GHZ: Band
@@ -67,7 +69,7 @@ class AccessPointServiceConnectResponse(_message.Message):
     def __init__(self, command: _Optional[_Union[AccessPointCommand, _Mapping]] = ...) -> None: ...
 
 class AccessPointReport(_message.Message):
-    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total", "links", "windows", "datapath_id")
+    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total", "links", "windows", "datapath_id", "recent_us")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     INTERFACE_FIELD_NUMBER: _ClassVar[int]
@@ -85,6 +87,7 @@ class AccessPointReport(_message.Message):
     LINKS_FIELD_NUMBER: _ClassVar[int]
     WINDOWS_FIELD_NUMBER: _ClassVar[int]
     DATAPATH_ID_FIELD_NUMBER: _ClassVar[int]
+    RECENT_US_FIELD_NUMBER: _ClassVar[int]
     bssid: bytes
     ssid: bytes
     interface: str
@@ -102,7 +105,8 @@ class AccessPointReport(_message.Message):
     links: _containers.RepeatedCompositeFieldContainer[Link]
     windows: WindowState
     datapath_id: int
-    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., windows: _Optional[_Union[WindowState, _Mapping]] = ..., datapath_id: _Optional[int] = ...) -> None: ...
+    recent_us: int
+    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., windows: _Optional[_Union[WindowState, _Mapping]] = ..., datapath_id: _Optional[int] = ..., recent_us: _Optional[int] = ...) -> None: ...
 
 class Link(_message.Message):
     __slots__ = ("link_id", "bssid", "channel", "survey")
@@ -143,7 +147,7 @@ class ChannelSurvey(_message.Message):
     def __init__(self, active_us: _Optional[int] = ..., busy_us: _Optional[int] = ..., rx_us: _Optional[int] = ..., tx_us: _Optional[int] = ...) -> None: ...
 
 class Station(_message.Message):
-    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses", "vlan_interface", "four_address", "multi_link", "links", "destinations")
+    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses", "vlan_interface", "four_address", "multi_link", "links", "destinations", "recent_rx_bytes", "recent_rx_packets", "silent")
     MAC_FIELD_NUMBER: _ClassVar[int]
     SIGNAL_DBM_FIELD_NUMBER: _ClassVar[int]
     RX_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -165,6 +169,9 @@ class Station(_message.Message):
     MULTI_LINK_FIELD_NUMBER: _ClassVar[int]
     LINKS_FIELD_NUMBER: _ClassVar[int]
     DESTINATIONS_FIELD_NUMBER: _ClassVar[int]
+    RECENT_RX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RECENT_RX_PACKETS_FIELD_NUMBER: _ClassVar[int]
+    SILENT_FIELD_NUMBER: _ClassVar[int]
     mac: bytes
     signal_dbm: int
     rx_bytes: int
@@ -186,7 +193,10 @@ class Station(_message.Message):
     multi_link: bool
     links: int
     destinations: _containers.RepeatedCompositeFieldContainer[StationDestination]
-    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestination, _Mapping]]] = ...) -> None: ...
+    recent_rx_bytes: int
+    recent_rx_packets: int
+    silent: bool
+    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestination, _Mapping]]] = ..., recent_rx_bytes: _Optional[int] = ..., recent_rx_packets: _Optional[int] = ..., silent: bool = ...) -> None: ...
 
 class StationDestination(_message.Message):
     __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "mss_bytes", "sent_bytes", "received_bytes", "connections_unscaled")

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from airbound.v1 import reason_pb2 as airbound_dot_v1_dot_reason__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x61irbound/v1/switch.proto\x12\x0b\x61irbound.v1\x1a\x18\x61irbound/v1/reason.proto\"H\n\x1bSwitchServiceConnectRequest\x12)\n\x06report\x18\x01 \x01(\x0b\x32\x19.airbound.v1.SwitchReport\"K\n\x1cSwitchServiceConnectResponse\x12+\n\x07\x63ommand\x18\x01 \x01(\x0b\x32\x1a.airbound.v1.SwitchCommand\"\xa8\x03\n\x0cSwitchReport\x12\x13\n\x0b\x64\x61tapath_id\x18\x01 \x01(\x04\x12\r\n\x05\x62ssid\x18\x02 \x01(\x0c\x12\x10\n\x08sequence\x18\x03 \x01(\x04\x12\x14\n\x0cmonotonic_us\x18\x04 \x01(\x04\x12\x13\n\x0b\x64\x65scription\x18\x05 \x01(\t\x12\x0c\n\x04peer\x18\x06 \x01(\t\x12\x15\n\ragent_version\x18\x07 \x01(\t\x12,\n\x07traffic\x18\x08 \x03(\x0b\x32\x1b.airbound.v1.StationTraffic\x12\x12\n\ngeneration\x18\t \x01(\x04\x12\x12\n\nmeters_max\x18\n \x01(\r\x12\r\n\x05\x66lows\x18\x0b \x01(\r\x12\x0e\n\x06meters\x18\x0c \x01(\r\x12\x18\n\x10packet_ins_total\x18\r \x01(\x04\x12 \n\x18packet_ins_dropped_total\x18\x0e \x01(\x04\x12\x17\n\x0fmalformed_total\x18\x0f \x01(\x04\x12\x14\n\x0c\x65rrors_total\x18\x10 \x01(\x04\x12\x15\n\rrefused_total\x18\x11 \x01(\x04\x12\x1b\n\x13meter_dropped_bytes\x18\x12 \x01(\x04\"\xbe\x01\n\x0eStationTraffic\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\x0c\x12.\n\x08protocol\x18\x03 \x01(\x0e\x32\x1c.airbound.v1.TrafficProtocol\x12\x14\n\x0cuplink_bytes\x18\x04 \x01(\x04\x12\x16\n\x0euplink_packets\x18\x05 \x01(\x04\x12\x16\n\x0e\x64ownlink_bytes\x18\x06 \x01(\x04\x12\x18\n\x10\x64ownlink_packets\x18\x07 \x01(\x04\"U\n\rSwitchCommand\x12\x39\n\x11set_station_rules\x18\x01 \x01(\x0b\x32\x1c.airbound.v1.SetStationRulesH\x00\x42\t\n\x07\x63ommand\"\x85\x01\n\x0fSetStationRules\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12\'\n\x05rules\x18\x02 \x03(\x0b\x32\x18.airbound.v1.StationRule\x12\x10\n\x08lease_ms\x18\x03 \x01(\r\x12#\n\x06reason\x18\x04 \x01(\x0b\x32\x13.airbound.v1.Reason\"p\n\x0bStationRule\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\x13\n\x0buplink_kbps\x18\x02 \x01(\r\x12\x15\n\rdownlink_kbps\x18\x03 \x01(\r\x12(\n\x05marks\x18\x04 \x03(\x0b\x32\x19.airbound.v1.DownlinkMark\"k\n\x0c\x44ownlinkMark\x12.\n\x08protocol\x18\x01 \x01(\x0e\x32\x1c.airbound.v1.TrafficProtocol\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\x0c\x12\x0c\n\x04\x64scp\x18\x03 \x01(\r\x12\x0c\n\x04port\x18\x04 \x01(\r*\x9e\x01\n\x0fTrafficProtocol\x12 \n\x1cTRAFFIC_PROTOCOL_UNSPECIFIED\x10\x00\x12\x18\n\x14TRAFFIC_PROTOCOL_TCP\x10\x01\x12\x18\n\x14TRAFFIC_PROTOCOL_UDP\x10\x02\x12\x19\n\x15TRAFFIC_PROTOCOL_QUIC\x10\x03\x12\x1a\n\x16TRAFFIC_PROTOCOL_OTHER\x10\x04\x32s\n\rSwitchService\x12\x62\n\x07\x43onnect\x12(.airbound.v1.SwitchServiceConnectRequest\x1a).airbound.v1.SwitchServiceConnectResponse(\x01\x30\x01\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x61irbound/v1/switch.proto\x12\x0b\x61irbound.v1\x1a\x18\x61irbound/v1/reason.proto\"H\n\x1bSwitchServiceConnectRequest\x12)\n\x06report\x18\x01 \x01(\x0b\x32\x19.airbound.v1.SwitchReport\"K\n\x1cSwitchServiceConnectResponse\x12+\n\x07\x63ommand\x18\x01 \x01(\x0b\x32\x1a.airbound.v1.SwitchCommand\"\xd2\x03\n\x0cSwitchReport\x12\x13\n\x0b\x64\x61tapath_id\x18\x01 \x01(\x04\x12\r\n\x05\x62ssid\x18\x02 \x01(\x0c\x12\x10\n\x08sequence\x18\x03 \x01(\x04\x12\x14\n\x0cmonotonic_us\x18\x04 \x01(\x04\x12\x13\n\x0b\x64\x65scription\x18\x05 \x01(\t\x12\x0c\n\x04peer\x18\x06 \x01(\t\x12\x15\n\ragent_version\x18\x07 \x01(\t\x12,\n\x07traffic\x18\x08 \x03(\x0b\x32\x1b.airbound.v1.StationTraffic\x12\x12\n\ngeneration\x18\t \x01(\x04\x12\x12\n\nmeters_max\x18\n \x01(\r\x12\r\n\x05\x66lows\x18\x0b \x01(\r\x12\x0e\n\x06meters\x18\x0c \x01(\r\x12\x18\n\x10packet_ins_total\x18\r \x01(\x04\x12 \n\x18packet_ins_dropped_total\x18\x0e \x01(\x04\x12\x17\n\x0fmalformed_total\x18\x0f \x01(\x04\x12\x14\n\x0c\x65rrors_total\x18\x10 \x01(\x04\x12\x15\n\rrefused_total\x18\x11 \x01(\x04\x12\x1b\n\x13meter_dropped_bytes\x18\x12 \x01(\x04\x12\x16\n\x0elists_stations\x18\x13 \x01(\x08\x12\x10\n\x08stations\x18\x14 \x03(\x0c\"\xbe\x01\n\x0eStationTraffic\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\x0c\x12.\n\x08protocol\x18\x03 \x01(\x0e\x32\x1c.airbound.v1.TrafficProtocol\x12\x14\n\x0cuplink_bytes\x18\x04 \x01(\x04\x12\x16\n\x0euplink_packets\x18\x05 \x01(\x04\x12\x16\n\x0e\x64ownlink_bytes\x18\x06 \x01(\x04\x12\x18\n\x10\x64ownlink_packets\x18\x07 \x01(\x04\"U\n\rSwitchCommand\x12\x39\n\x11set_station_rules\x18\x01 \x01(\x0b\x32\x1c.airbound.v1.SetStationRulesH\x00\x42\t\n\x07\x63ommand\"\x85\x01\n\x0fSetStationRules\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12\'\n\x05rules\x18\x02 \x03(\x0b\x32\x18.airbound.v1.StationRule\x12\x10\n\x08lease_ms\x18\x03 \x01(\r\x12#\n\x06reason\x18\x04 \x01(\x0b\x32\x13.airbound.v1.Reason\"p\n\x0bStationRule\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\x13\n\x0buplink_kbps\x18\x02 \x01(\r\x12\x15\n\rdownlink_kbps\x18\x03 \x01(\r\x12(\n\x05marks\x18\x04 \x03(\x0b\x32\x19.airbound.v1.DownlinkMark\"k\n\x0c\x44ownlinkMark\x12.\n\x08protocol\x18\x01 \x01(\x0e\x32\x1c.airbound.v1.TrafficProtocol\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\x0c\x12\x0c\n\x04\x64scp\x18\x03 \x01(\r\x12\x0c\n\x04port\x18\x04 \x01(\r*\x9e\x01\n\x0fTrafficProtocol\x12 \n\x1cTRAFFIC_PROTOCOL_UNSPECIFIED\x10\x00\x12\x18\n\x14TRAFFIC_PROTOCOL_TCP\x10\x01\x12\x18\n\x14TRAFFIC_PROTOCOL_UDP\x10\x02\x12\x19\n\x15TRAFFIC_PROTOCOL_QUIC\x10\x03\x12\x1a\n\x16TRAFFIC_PROTOCOL_OTHER\x10\x04\x32s\n\rSwitchService\x12\x62\n\x07\x43onnect\x12(.airbound.v1.SwitchServiceConnectRequest\x1a).airbound.v1.SwitchServiceConnectResponse(\x01\x30\x01\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,24 +33,24 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'airbound.v1.switch_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1'
-  _globals['_TRAFFICPROTOCOL']._serialized_start=1285
-  _globals['_TRAFFICPROTOCOL']._serialized_end=1443
+  _globals['_TRAFFICPROTOCOL']._serialized_start=1327
+  _globals['_TRAFFICPROTOCOL']._serialized_end=1485
   _globals['_SWITCHSERVICECONNECTREQUEST']._serialized_start=67
   _globals['_SWITCHSERVICECONNECTREQUEST']._serialized_end=139
   _globals['_SWITCHSERVICECONNECTRESPONSE']._serialized_start=141
   _globals['_SWITCHSERVICECONNECTRESPONSE']._serialized_end=216
   _globals['_SWITCHREPORT']._serialized_start=219
-  _globals['_SWITCHREPORT']._serialized_end=643
-  _globals['_STATIONTRAFFIC']._serialized_start=646
-  _globals['_STATIONTRAFFIC']._serialized_end=836
-  _globals['_SWITCHCOMMAND']._serialized_start=838
-  _globals['_SWITCHCOMMAND']._serialized_end=923
-  _globals['_SETSTATIONRULES']._serialized_start=926
-  _globals['_SETSTATIONRULES']._serialized_end=1059
-  _globals['_STATIONRULE']._serialized_start=1061
-  _globals['_STATIONRULE']._serialized_end=1173
-  _globals['_DOWNLINKMARK']._serialized_start=1175
-  _globals['_DOWNLINKMARK']._serialized_end=1282
-  _globals['_SWITCHSERVICE']._serialized_start=1445
-  _globals['_SWITCHSERVICE']._serialized_end=1560
+  _globals['_SWITCHREPORT']._serialized_end=685
+  _globals['_STATIONTRAFFIC']._serialized_start=688
+  _globals['_STATIONTRAFFIC']._serialized_end=878
+  _globals['_SWITCHCOMMAND']._serialized_start=880
+  _globals['_SWITCHCOMMAND']._serialized_end=965
+  _globals['_SETSTATIONRULES']._serialized_start=968
+  _globals['_SETSTATIONRULES']._serialized_end=1101
+  _globals['_STATIONRULE']._serialized_start=1103
+  _globals['_STATIONRULE']._serialized_end=1215
+  _globals['_DOWNLINKMARK']._serialized_start=1217
+  _globals['_DOWNLINKMARK']._serialized_end=1324
+  _globals['_SWITCHSERVICE']._serialized_start=1487
+  _globals['_SWITCHSERVICE']._serialized_end=1602
 # @@protoc_insertion_point(module_scope)

@@ -34,7 +34,7 @@ class SwitchServiceConnectResponse(_message.Message):
     def __init__(self, command: _Optional[_Union[SwitchCommand, _Mapping]] = ...) -> None: ...
 
 class SwitchReport(_message.Message):
-    __slots__ = ("datapath_id", "bssid", "sequence", "monotonic_us", "description", "peer", "agent_version", "traffic", "generation", "meters_max", "flows", "meters", "packet_ins_total", "packet_ins_dropped_total", "malformed_total", "errors_total", "refused_total", "meter_dropped_bytes")
+    __slots__ = ("datapath_id", "bssid", "sequence", "monotonic_us", "description", "peer", "agent_version", "traffic", "generation", "meters_max", "flows", "meters", "packet_ins_total", "packet_ins_dropped_total", "malformed_total", "errors_total", "refused_total", "meter_dropped_bytes", "lists_stations", "stations")
     DATAPATH_ID_FIELD_NUMBER: _ClassVar[int]
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
@@ -53,6 +53,8 @@ class SwitchReport(_message.Message):
     ERRORS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
     METER_DROPPED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    LISTS_STATIONS_FIELD_NUMBER: _ClassVar[int]
+    STATIONS_FIELD_NUMBER: _ClassVar[int]
     datapath_id: int
     bssid: bytes
     sequence: int
@@ -71,7 +73,9 @@ class SwitchReport(_message.Message):
     errors_total: int
     refused_total: int
     meter_dropped_bytes: int
-    def __init__(self, datapath_id: _Optional[int] = ..., bssid: _Optional[bytes] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., description: _Optional[str] = ..., peer: _Optional[str] = ..., agent_version: _Optional[str] = ..., traffic: _Optional[_Iterable[_Union[StationTraffic, _Mapping]]] = ..., generation: _Optional[int] = ..., meters_max: _Optional[int] = ..., flows: _Optional[int] = ..., meters: _Optional[int] = ..., packet_ins_total: _Optional[int] = ..., packet_ins_dropped_total: _Optional[int] = ..., malformed_total: _Optional[int] = ..., errors_total: _Optional[int] = ..., refused_total: _Optional[int] = ..., meter_dropped_bytes: _Optional[int] = ...) -> None: ...
+    lists_stations: bool
+    stations: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, datapath_id: _Optional[int] = ..., bssid: _Optional[bytes] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., description: _Optional[str] = ..., peer: _Optional[str] = ..., agent_version: _Optional[str] = ..., traffic: _Optional[_Iterable[_Union[StationTraffic, _Mapping]]] = ..., generation: _Optional[int] = ..., meters_max: _Optional[int] = ..., flows: _Optional[int] = ..., meters: _Optional[int] = ..., packet_ins_total: _Optional[int] = ..., packet_ins_dropped_total: _Optional[int] = ..., malformed_total: _Optional[int] = ..., errors_total: _Optional[int] = ..., refused_total: _Optional[int] = ..., meter_dropped_bytes: _Optional[int] = ..., lists_stations: bool = ..., stations: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class StationTraffic(_message.Message):
     __slots__ = ("mac", "address", "protocol", "uplink_bytes", "uplink_packets", "downlink_bytes", "downlink_packets")

@@ -49,8 +49,8 @@ class SwitchServiceServicer(object):
     """
 
     def Connect(self, request_iterator, context):
-        """Connect carries one report a second. Streams with the metadata "airbound-answers: 1" are answered, as those of
-        AccessPointService.
+        """Connect carries one to five reports a second, fewer from a switch with many flows. Streams with the metadata
+        "airbound-answers: 1" are answered, as those of AccessPointService.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -27,7 +27,7 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
     SenderParameters: {
         "start_bytes_per_s": (1.0, 10_000.0, 1e9),
         "stop_bytes_per_s": (0.0, 2_000.0, 1e9),
-        "min_interval_ms": (10, 250, 60_000),
+        "min_interval_ms": (10, 150, 60_000),
         "link_overhead_bytes": (0, 34, 200),
     },
     SafetyParameters: {

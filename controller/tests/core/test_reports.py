@@ -24,6 +24,7 @@ def test_the_limits() -> None:
         "SSID_MAX_BYTES": 32,
         "STATIONS_MAX": 2048,
         "LINKS_MAX": 15,
+        "RECENT_MAX_US": 60_000_000,
         "SURVEY_REFUSAL_MAX_CHARACTERS": 200,
         "STATION_ADDRESSES_MAX": 16,
         "DESTINATIONS_MAX": 256,
@@ -33,7 +34,7 @@ def test_the_limits() -> None:
 
 
 def test_a_station_of_which_nothing_is_reported() -> None:
-    assert Station(mac(0)) == (mac(0), 0, 0, 0, 0, 0, 0, 0, False, ())
+    assert Station(mac(0)) == (mac(0), 0, 0, 0, 0, 0, 0, 0, False, (), 0, 0, False)
 
 
 def test_a_destination_of_which_nothing_is_reported() -> None:

@@ -10,7 +10,15 @@ import pytest
 from airbound.core.addresses import Mac
 from airbound.core.effects import CloseStream, Effect, Note, SetBounds, SetStationRules
 from airbound.core.engine import Engine
-from airbound.core.events import AccessPointReported, Disconnected, Exempted, ModeSet, SwitchReported, TerminalReported
+from airbound.core.events import (
+    AccessPointReported,
+    Disconnected,
+    Exempted,
+    ModeSet,
+    SwitchReported,
+    TerminalReported,
+    Tick,
+)
 from airbound.core.openflow_parameters import OpenflowParameters, mark_of_text
 from airbound.core.parameters import CapacityParameters, Parameters
 from airbound.core.principals import Principal, Stream
@@ -547,3 +555,97 @@ def test_what_is_no_mark(text: str) -> None:
 def test_what_is_no_switch(text: str) -> None:
     with pytest.raises(pydantic.ValidationError):
         OpenflowParameters(switches=(text,))
+
+
+# A cell that its switch alone reports
+
+
+def test_a_bound_switch_that_lists_its_stations_is_a_cell_until_it_goes() -> None:
+    site = Site(Parameters(openflow=OpenflowParameters(switches=(f"{DATAPATH:016x}=02:00:00:00:00:01",))))
+    listed: dict[str, Any] = {"bssid": b"", "lists_stations": True, "stations": site.stations}
+    for _ in range(3):
+        site.now_us += SECOND_US
+        site.send(mac(1), 5)
+        site.report_switch(**listed)
+    cell = site.engine.cells[BSSID]
+    assert (site.senders, set(cell.stations.by_mac), cell.access_point) == (1, set(site.stations), None)
+    assert (site.known().bound_by, cell.counted_by_switch) == ("configuration", True)
+    assert {rule.mac for rule in site.rules[-1].rules} == set(site.stations)
+    site.do(Disconnected(site.switch))
+    assert site.senders == 0
+    site.now_us += 3_600_000
+    site.do(Tick())
+    assert BSSID not in site.engine.cells
+
+
+def test_a_switch_that_is_bound_to_no_cell_or_lists_nobody_makes_none() -> None:
+    site = Site()
+    site.report_switch(lists_stations=True, bssid=b"", stations=site.stations)
+    site.report_switch()
+    assert not site.engine.cells
+
+
+def test_an_access_points_agent_comes_before_the_list_of_its_switch() -> None:
+    site = Site()
+    site.counts = True
+    site.second()
+    site.now_us += SECOND_US
+    site.report_switch(lists_stations=True, stations=(mac(9),))
+    cell = site.engine.cells[BSSID]
+    assert (set(cell.stations.by_mac), cell.by_switch) == (set(site.stations), False)
+    # It falls silent, and comes back.
+    for _ in range(4):
+        site.now_us += SECOND_US
+        site.report_switch(lists_stations=True, stations=(mac(9),))
+    assert (set(cell.stations.by_mac), cell.by_switch, cell.access_point) == ({mac(9)}, True, None)
+    site.report_cell()
+    assert (set(cell.stations.by_mac), cell.by_switch) == (set(site.stations), False)
+    assert cell.access_point is not None
+
+
+def test_a_terminal_of_such_a_cell_is_counted_once() -> None:
+    site = Site()
+    listed: dict[str, Any] = {"lists_stations": True, "stations": site.stations}
+    for _ in range(2):
+        site.now_us += SECOND_US
+        site.report_switch(**listed)
+    site.join_terminal(1)
+    assert site.senders == 1  # by its own report
+    site.now_us += 200_000
+    site.send(mac(1), 5)
+    site.report_switch(**listed)
+    assert site.senders == 1
+
+
+def test_a_replica_makes_no_cell_of_a_switch() -> None:
+    site = Site(replicas=True)
+    site.report_switch(lists_stations=True, stations=site.stations)
+    assert not site.engine.cells
+
+
+# Counters
+
+
+def test_acks_are_no_upload_of_a_switch_either() -> None:
+    site = Site()
+    site.second()
+    site.second()
+    site.now_us += SECOND_US
+    site.bytes[mac(1), SERVER, TCP] = [1_000 * 66, 1_000, 2_000 * FULL_FRAME, 2_000]
+    site.bytes[mac(2), SERVER, TCP] = [1_000 * 66 + 100 * FULL_FRAME, 1_100, 2_000 * FULL_FRAME, 2_000]
+    site.report_cell()
+    site.report_switch()
+    assert [site.engine.cells[BSSID].stations.is_active(mac(number)) for number in (1, 2)] == [False, True]
+
+
+def test_counters_that_the_switch_has_not_brought_up_to_date_say_nothing() -> None:
+    site = Site()
+    site.second(s1=5)
+    site.second(s1=5)
+    assert site.senders == 1
+    site.now_us += 300_000
+    site.report_switch()
+    assert site.senders == 1
+    site.now_us += 300_000
+    site.report_switch()
+    assert site.senders == 0

@@ -177,8 +177,9 @@ MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
             "description": 4 * DESCRIPTION_MAX_CHARACTERS,
             "peer": 4 * DESCRIPTION_MAX_CHARACTERS,
             "agent_version": 4 * VERSION_MAX_CHARACTERS,
+            "stations": 6,
         },
-        {"traffic": TRAFFIC_MAX},
+        {"traffic": TRAFFIC_MAX, "stations": STATIONS_MAX},
     ),
 }
 

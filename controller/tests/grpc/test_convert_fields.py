@@ -98,6 +98,9 @@ def test_every_field_of_an_access_points_report() -> None:
                 four_address=True,
                 multi_link=True,
                 links=0b101,
+                recent_rx_bytes=10,
+                recent_rx_packets=9,
+                silent=True,
                 destinations=[
                     access_point_pb2.StationDestination(
                         address=IPV6,
@@ -135,6 +138,7 @@ def test_every_field_of_an_access_points_report() -> None:
         ],
         windows=WINDOWS,
         datapath_id=0x0000_5254_0012_3456,
+        recent_us=200_000,
     )
     assert unset(message) == []
     expected = Station(
@@ -148,6 +152,9 @@ def test_every_field_of_an_access_points_report() -> None:
         connected_time_ms=21,
         aggregates=True,
         ip_addresses=(IPV4, IPV6),
+        recent_rx_bytes=10,
+        recent_rx_packets=9,
+        silent=True,
     )
     assert convert.access_point_report(message) == (
         AccessPointReport(
@@ -160,6 +167,7 @@ def test_every_field_of_an_access_points_report() -> None:
             center_frequency_mhz=5180,
             malformed_inputs_total=5,
             agent_version="1.2.3",
+            recent_us=200_000,
             edca=EdcaState(
                 can_set=True,
                 refusal="why not",

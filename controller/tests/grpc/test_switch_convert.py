@@ -8,7 +8,7 @@ import pytest
 from airbound.core.effects import SetStationRules
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason, RefusedError
-from airbound.core.reports import COUNTER_MAX
+from airbound.core.reports import COUNTER_MAX, STATIONS_MAX
 from airbound.core.switch_reports import (
     OTHER,
     QUIC,
@@ -48,6 +48,8 @@ REPORT = SwitchReport(
     errors_total=16,
     refused_total=17,
     meter_dropped_bytes=18,
+    lists_stations=True,
+    stations=(MAC, BSSID),
 )
 RULES = (
     StationRule(MAC, 1_000, 2_000, (Mark(TCP, IPV6, 443, 46), Mark(QUIC, b"", 0, 34))),
@@ -169,3 +171,16 @@ def test_of_a_command_that_is_not_what_it_must_be_nothing_is_used(change: Any, c
     with pytest.raises(RefusedError) as caught:
         switch_convert.station_rules(message)
     assert (caught.value.reason.code, caught.value.reason.subject) == (code, subject)
+
+
+def test_stations_are_listed_once_and_each_must_be_one() -> None:
+    message = switch_convert.switch_report_message(REPORT)
+    message.stations.extend([MAC, b"\xff" * 6])
+    report, refusals = switch_convert.switch_report(message)
+    assert report is not None
+    assert report.stations == (MAC, BSSID)
+    assert refusals == [Reason(Code.MALFORMED, "stations")]
+    message.stations.extend([MAC] * STATIONS_MAX)
+    report, refusals = switch_convert.switch_report(message)
+    assert report is not None
+    assert refusals[0].code is Code.TOO_MANY_ENTRIES

@@ -8,8 +8,8 @@ from airbound.core.reasons import Code, RefusedError
 from airbound.core.switch_reports import ANY_PROTOCOL, TCP, UDP, Mark, StationRule, SwitchReport, Traffic
 from airbound.openflow import packets
 from airbound.openflow.flows import Kind
-from airbound.openflow.messages import AddFlow, Answer, Match, Message, PacketIn, SetMeter
-from airbound.openflow.switch import COPYING_S, IDLE_S, MUTED_US, Limits, Rules, Switch
+from airbound.openflow.messages import AddFlow, Answer, AskFlowStats, Match, Message, PacketIn, SetMeter
+from airbound.openflow.switch import COPYING_S, IDLE_S, MUTED_US, STATION_GONE_US, Limits, Rules, Switch
 from airbound.testing.fake_switch import FakeSwitch, Forwarded, frame
 
 PHONE, OTHER_PHONE, ROUTER = (bytes([2, 0, 0, 0, 0, number]) for number in (1, 2, 9))
@@ -44,8 +44,8 @@ class Pair:
     def set_rules(self, generation: int, *rules: StationRule, lease_ms: int = 6_000) -> None:
         self.exchange(self.core.set_rules(Rules(generation, rules, lease_ms), self.fake.now_us))
 
-    def packet(self, octets: bytes, size: int = 0) -> Forwarded:
-        result = self.fake.packet(octets, size)
+    def packet(self, octets: bytes, size: int = 0, in_port: int = 0) -> Forwarded:
+        result = self.fake.packet(octets, size, in_port)
         for answer in result.answers:
             self.exchange(self.answered(answer))
         return result
@@ -360,3 +360,57 @@ def test_a_stopped_process_leaves_only_what_forwards_and_counts() -> None:
     assert pair.fake.flows(Kind.RULE) == pair.fake.flows(Kind.COPY) == []
     assert pair.fake.meters == {}
     assert pair.up().forwarded
+
+
+# Stations behind ports that the operator named
+
+RADIO, WIRE = 3, 1
+
+
+def radio() -> Pair:
+    fake = FakeSwitch(now_us=1_000_000_000, ports={WIRE: "lan1", RADIO: "phy0-ap0"})
+    return Pair(fake, limits=Limits(station_ports=frozenset({"phy0-ap0"})))
+
+
+def test_who_sends_from_a_port_of_stations_is_one_and_is_counted_at_once() -> None:
+    pair = radio()
+    uplink = frame(PHONE, ROUTER, PHONE_IP, SERVER, packets.TCP, (5000, 80))
+    copies = [len(pair.packet(uplink, 1_000, RADIO).answers) for _ in range(5)]
+    pair.packet(frame(ROUTER, OTHER_PHONE, SERVER, OTHER_IP), 1_000, WIRE)
+    report = pair.report()
+    assert (report.lists_stations, report.stations) == (True, (PHONE,))
+    assert copies == [1, 0, 0, 0, 0]  # the station is learnt, and its traffic with it
+    assert sum(of.uplink_packets for of in report.traffic if of.mac == PHONE) == 4
+    pair.set_rules(1, StationRule(PHONE), lease_ms=1_000)
+    pair.run(2)  # rules end, counting goes on
+    pair.packet(uplink, 1_000, RADIO)
+    assert sum(of.uplink_packets for of in pair.report().traffic if of.mac == PHONE) == 5
+
+
+def test_a_station_that_appears_at_another_port_or_is_silent_is_none_any_more() -> None:
+    pair = radio()
+    for mac in (PHONE, OTHER_PHONE):
+        pair.packet(frame(mac, ROUTER, PHONE_IP, SERVER), 1_000, RADIO)
+    assert set(pair.report().stations) == {PHONE, OTHER_PHONE}
+    pair.packet(frame(PHONE, ROUTER, PHONE_IP, OTHER_IP, 6), 1_000, WIRE)
+    assert pair.report().stations == (OTHER_PHONE,)
+    pair.run(STATION_GONE_US / 1e6 + 2)
+    assert pair.report().stations == ()
+    pair.packet(frame(PHONE, ROUTER, PHONE_IP, SERVER), 1_000, RADIO)
+    assert pair.report().stations == (PHONE,)
+
+
+def test_without_such_ports_nobody_is_listed() -> None:
+    pair = Pair(FakeSwitch(now_us=1_000_000_000, ports={RADIO: "phy0-ap0"}))
+    pair.packet(frame(PHONE, ROUTER, PHONE_IP, SERVER), 1_000, RADIO)
+    report = pair.report()
+    assert (report.lists_stations, report.stations) == (False, ())
+
+
+def test_statistics_are_asked_for_often_unless_there_are_many_flows() -> None:
+    pair = Pair()
+    pair.sent.clear()
+    pair.run(2)
+    assert sum(isinstance(message, AskFlowStats) for message in pair.sent) == 10
+    pair.core.flows = 3_000
+    assert pair.core.stats_every_us() == 1_000_000

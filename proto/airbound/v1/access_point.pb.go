@@ -41,6 +41,8 @@ const (
 	AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED AccessPointReportTrigger = 2
 	// A station disassociated, was deauthenticated or timed out.
 	AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT AccessPointReportTrigger = 3
+	// A station began to send, or stopped.
+	AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_SENDERS AccessPointReportTrigger = 4
 )
 
 // Enum value maps for AccessPointReportTrigger.
@@ -50,12 +52,14 @@ var (
 		1: "ACCESS_POINT_REPORT_TRIGGER_INTERVAL",
 		2: "ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED",
 		3: "ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT",
+		4: "ACCESS_POINT_REPORT_TRIGGER_SENDERS",
 	}
 	AccessPointReportTrigger_value = map[string]int32{
 		"ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED":    0,
 		"ACCESS_POINT_REPORT_TRIGGER_INTERVAL":       1,
 		"ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED": 2,
 		"ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT":   3,
+		"ACCESS_POINT_REPORT_TRIGGER_SENDERS":        4,
 	}
 )
 
@@ -373,7 +377,10 @@ type AccessPointReport struct {
 	// Absent from an agent that does not look at its stations' connections.
 	Windows *WindowState `protobuf:"bytes,16,opt,name=windows,proto3" json:"windows,omitempty"`
 	// The OpenFlow switch that the BSS is a port of, by its datapath identifier; 0 if it is none, or not known.
-	DatapathId    uint64 `protobuf:"varint,17,opt,name=datapath_id,json=datapathId,proto3" json:"datapath_id,omitempty"`
+	DatapathId uint64 `protobuf:"varint,17,opt,name=datapath_id,json=datapathId,proto3" json:"datapath_id,omitempty"`
+	// How long the stations' recent counters go back: an agent looks at them more often than it reports. 0 from one that
+	// does not.
+	RecentUs      uint64 `protobuf:"varint,18,opt,name=recent_us,json=recentUs,proto3" json:"recent_us,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -523,6 +530,13 @@ func (x *AccessPointReport) GetWindows() *WindowState {
 func (x *AccessPointReport) GetDatapathId() uint64 {
 	if x != nil {
 		return x.DatapathId
+	}
+	return 0
+}
+
+func (x *AccessPointReport) GetRecentUs() uint64 {
+	if x != nil {
+		return x.RecentUs
 	}
 	return 0
 }
@@ -790,7 +804,13 @@ type Station struct {
 	Links uint32 `protobuf:"varint,20,opt,name=links,proto3" json:"links,omitempty"`
 	// What the station's TCP connections through the access point send, by destination; empty from an agent that does not
 	// look at them.
-	Destinations  []*StationDestination `protobuf:"bytes,21,rep,name=destinations,proto3" json:"destinations,omitempty"`
+	Destinations []*StationDestination `protobuf:"bytes,21,rep,name=destinations,proto3" json:"destinations,omitempty"`
+	// What of rx_bytes and rx_packets came within recent_us before the report.
+	RecentRxBytes   uint64 `protobuf:"varint,22,opt,name=recent_rx_bytes,json=recentRxBytes,proto3" json:"recent_rx_bytes,omitempty"`
+	RecentRxPackets uint64 `protobuf:"varint,23,opt,name=recent_rx_packets,json=recentRxPackets,proto3" json:"recent_rx_packets,omitempty"`
+	// Whether the station has sent nothing but TCP ACKs for longer than in the pauses that it makes. Means something only
+	// if there is a recent_us.
+	Silent        bool `protobuf:"varint,24,opt,name=silent,proto3" json:"silent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -970,6 +990,27 @@ func (x *Station) GetDestinations() []*StationDestination {
 		return x.Destinations
 	}
 	return nil
+}
+
+func (x *Station) GetRecentRxBytes() uint64 {
+	if x != nil {
+		return x.RecentRxBytes
+	}
+	return 0
+}
+
+func (x *Station) GetRecentRxPackets() uint64 {
+	if x != nil {
+		return x.RecentRxPackets
+	}
+	return 0
+}
+
+func (x *Station) GetSilent() bool {
+	if x != nil {
+		return x.Silent
+	}
+	return false
 }
 
 // StationDestination is a station's TCP connections to one address, as the access point sees their packets pass.
@@ -1696,7 +1737,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	" AccessPointServiceConnectRequest\x126\n" +
 	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"^\n" +
 	"!AccessPointServiceConnectResponse\x129\n" +
-	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xd1\x05\n" +
+	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xee\x05\n" +
 	"\x11AccessPointReport\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\fR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x12\x1c\n" +
@@ -1716,7 +1757,8 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\x05links\x18\x0f \x03(\v2\x11.airbound.v1.LinkR\x05links\x122\n" +
 	"\awindows\x18\x10 \x01(\v2\x18.airbound.v1.WindowStateR\awindows\x12\x1f\n" +
 	"\vdatapath_id\x18\x11 \x01(\x04R\n" +
-	"datapathId\"\x99\x01\n" +
+	"datapathId\x12\x1b\n" +
+	"\trecent_us\x18\x12 \x01(\x04R\brecentUs\"\x99\x01\n" +
 	"\x04Link\x12\x17\n" +
 	"\alink_id\x18\x01 \x01(\rR\x06linkId\x12\x14\n" +
 	"\x05bssid\x18\x02 \x01(\fR\x05bssid\x12.\n" +
@@ -1732,7 +1774,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\tactive_us\x18\x01 \x01(\x04R\bactiveUs\x12\x17\n" +
 	"\abusy_us\x18\x02 \x01(\x04R\x06busyUs\x12\x13\n" +
 	"\x05rx_us\x18\x03 \x01(\x04R\x04rxUs\x12\x13\n" +
-	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\x8c\x06\n" +
+	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\xf8\x06\n" +
 	"\aStation\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\"\n" +
 	"\n" +
@@ -1762,7 +1804,10 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\n" +
 	"multi_link\x18\x13 \x01(\bR\tmultiLink\x12\x14\n" +
 	"\x05links\x18\x14 \x01(\rR\x05links\x12C\n" +
-	"\fdestinations\x18\x15 \x03(\v2\x1f.airbound.v1.StationDestinationR\fdestinationsB\r\n" +
+	"\fdestinations\x18\x15 \x03(\v2\x1f.airbound.v1.StationDestinationR\fdestinations\x12&\n" +
+	"\x0frecent_rx_bytes\x18\x16 \x01(\x04R\rrecentRxBytes\x12*\n" +
+	"\x11recent_rx_packets\x18\x17 \x01(\x04R\x0frecentRxPackets\x12\x16\n" +
+	"\x06silent\x18\x18 \x01(\bR\x06silentB\r\n" +
 	"\v_signal_dbm\"\xce\x02\n" +
 	"\x12StationDestination\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\fR\aaddress\x12 \n" +
@@ -1829,12 +1874,13 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"generation\x12)\n" +
 	"\x06queues\x18\x02 \x03(\v2\x11.airbound.v1.EdcaR\x06queues\x12\x19\n" +
 	"\blease_ms\x18\x03 \x01(\rR\aleaseMs\x12+\n" +
-	"\x06reason\x18\x04 \x01(\v2\x13.airbound.v1.ReasonR\x06reason*\xcf\x01\n" +
+	"\x06reason\x18\x04 \x01(\v2\x13.airbound.v1.ReasonR\x06reason*\xf8\x01\n" +
 	"\x18AccessPointReportTrigger\x12+\n" +
 	"'ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12(\n" +
 	"$ACCESS_POINT_REPORT_TRIGGER_INTERVAL\x10\x01\x12.\n" +
 	"*ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED\x10\x02\x12,\n" +
-	"(ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT\x10\x03*_\n" +
+	"(ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT\x10\x03\x12'\n" +
+	"#ACCESS_POINT_REPORT_TRIGGER_SENDERS\x10\x04*_\n" +
 	"\x04Band\x12\x14\n" +
 	"\x10BAND_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fBAND_2_4_GHZ\x10\x01\x12\x0e\n" +

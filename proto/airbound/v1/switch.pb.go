@@ -209,8 +209,12 @@ type SwitchReport struct {
 	RefusedTotal uint64 `protobuf:"varint,17,opt,name=refused_total,json=refusedTotal,proto3" json:"refused_total,omitempty"`
 	// Bytes that the meters have dropped.
 	MeterDroppedBytes uint64 `protobuf:"varint,18,opt,name=meter_dropped_bytes,json=meterDroppedBytes,proto3" json:"meter_dropped_bytes,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Whether the process knows which of the switch's ports have stations behind them, and lists these.
+	ListsStations bool `protobuf:"varint,19,opt,name=lists_stations,json=listsStations,proto3" json:"lists_stations,omitempty"`
+	// 6 octets each: whoever sent something from one of these ports within the last minutes.
+	Stations      [][]byte `protobuf:"bytes,20,rep,name=stations,proto3" json:"stations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SwitchReport) Reset() {
@@ -367,6 +371,20 @@ func (x *SwitchReport) GetMeterDroppedBytes() uint64 {
 		return x.MeterDroppedBytes
 	}
 	return 0
+}
+
+func (x *SwitchReport) GetListsStations() bool {
+	if x != nil {
+		return x.ListsStations
+	}
+	return false
+}
+
+func (x *SwitchReport) GetStations() [][]byte {
+	if x != nil {
+		return x.Stations
+	}
+	return nil
 }
 
 // StationTraffic is what a station exchanged with one address by one protocol. Counters run since the pair was first
@@ -759,7 +777,7 @@ const file_airbound_v1_switch_proto_rawDesc = "" +
 	"\x1bSwitchServiceConnectRequest\x121\n" +
 	"\x06report\x18\x01 \x01(\v2\x19.airbound.v1.SwitchReportR\x06report\"T\n" +
 	"\x1cSwitchServiceConnectResponse\x124\n" +
-	"\acommand\x18\x01 \x01(\v2\x1a.airbound.v1.SwitchCommandR\acommand\"\x87\x05\n" +
+	"\acommand\x18\x01 \x01(\v2\x1a.airbound.v1.SwitchCommandR\acommand\"\xca\x05\n" +
 	"\fSwitchReport\x12\x1f\n" +
 	"\vdatapath_id\x18\x01 \x01(\x04R\n" +
 	"datapathId\x12\x14\n" +
@@ -783,7 +801,9 @@ const file_airbound_v1_switch_proto_rawDesc = "" +
 	"\x0fmalformed_total\x18\x0f \x01(\x04R\x0emalformedTotal\x12!\n" +
 	"\ferrors_total\x18\x10 \x01(\x04R\verrorsTotal\x12#\n" +
 	"\rrefused_total\x18\x11 \x01(\x04R\frefusedTotal\x12.\n" +
-	"\x13meter_dropped_bytes\x18\x12 \x01(\x04R\x11meterDroppedBytes\"\x92\x02\n" +
+	"\x13meter_dropped_bytes\x18\x12 \x01(\x04R\x11meterDroppedBytes\x12%\n" +
+	"\x0elists_stations\x18\x13 \x01(\bR\rlistsStations\x12\x1a\n" +
+	"\bstations\x18\x14 \x03(\fR\bstations\"\x92\x02\n" +
 	"\x0eStationTraffic\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\fR\aaddress\x128\n" +

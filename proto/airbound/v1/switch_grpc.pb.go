@@ -37,8 +37,8 @@ const (
 // SwitchService is served by the controller; `airbound openflow` connects to it with one stream for each switch, and
 // ends it when the switch is gone.
 type SwitchServiceClient interface {
-	// Connect carries one report a second. Streams with the metadata "airbound-answers: 1" are answered, as those of
-	// AccessPointService.
+	// Connect carries one to five reports a second, fewer from a switch with many flows. Streams with the metadata
+	// "airbound-answers: 1" are answered, as those of AccessPointService.
 	Connect(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SwitchServiceConnectRequest, SwitchServiceConnectResponse], error)
 }
 
@@ -70,8 +70,8 @@ type SwitchService_ConnectClient = grpc.BidiStreamingClient[SwitchServiceConnect
 // SwitchService is served by the controller; `airbound openflow` connects to it with one stream for each switch, and
 // ends it when the switch is gone.
 type SwitchServiceServer interface {
-	// Connect carries one report a second. Streams with the metadata "airbound-answers: 1" are answered, as those of
-	// AccessPointService.
+	// Connect carries one to five reports a second, fewer from a switch with many flows. Streams with the metadata
+	// "airbound-answers: 1" are answered, as those of AccessPointService.
 	Connect(grpc.BidiStreamingServer[SwitchServiceConnectRequest, SwitchServiceConnectResponse]) error
 	mustEmbedUnimplementedSwitchServiceServer()
 }

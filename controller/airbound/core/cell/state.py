@@ -99,6 +99,7 @@ class CellState:
     min_rtt: MinRtt = field(init=False)
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
     counted_by_switch: bool = False  # whether it says who sends, since the access point does not count
+    by_switch: bool = False  # whether its switch alone reports it: no access point's agent does
     epoch: int = 0  # of this replica's ownership; 0 where there are no replicas
     owned_until_us: int = NEVER_US  # commands are sent before this time only
     due_us: int = 0  # of core.deadlines
@@ -479,10 +480,16 @@ class CellState:
         """Commands for the access point about the windows of stations without a working agent."""
         return self.windows.command(self, now_us)
 
+    @property
+    def forget_ms(self) -> int:
+        """How long after its last report the cell is forgotten: one of a switch alone ends when that is gone."""
+        parameters = self.settings.parameters
+        return parameters.openflow.stale_ms if self.by_switch else parameters.safety.forget_ms
+
     def due_at_us(self) -> int:
         """When the cell must be looked at without a report: its access point's leases, or to forget it."""
         safety = self.settings.parameters.safety
-        due_us = self.reported_at_us + safety.forget_ms * 1000 + 1
+        due_us = self.reported_at_us + self.forget_ms * 1000 + 1
         stale_at_us = self.reported_at_us + safety.cell_stale_ms * 1000 + 1
         access_point = self.access_point
         if access_point is None or access_point.closed:

@@ -14,10 +14,12 @@ from airbound.core.cell.channel_access import ACK_BYTES
 from airbound.core.parameters import CapacityParameters, SenderParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
+from airbound.core.uploads import RECENT_US, uploads
 
 STATION_MAX_BYTES_PER_S = 2e10 / 8  # nearly twice the PHY rate of 802.11be with four streams at 320 MHz, 11.5 Gb/s
 STATION_MAX_PACKETS_PER_S = 2e7  # that, in packets of 125 bytes
 DATA_BYTES = 100  # that a downlink packet is longer than an ACK on average: more than SACK blocks or IPv6 make of it
+PAUSE_US = 900_000
 STARTING_US = 500_000  # a report so soon after a start shows a window or two of it, averaged over its whole interval
 _CONNECTED_TIME_STEP_US = 1_000_000  # connected time is in whole seconds on some drivers
 
@@ -155,7 +157,7 @@ class Stations:
         shortest_us = senders.min_interval_ms * 1000
         if duration_us < shortest_us:
             return None, []
-        overhead, start, stop = senders.link_overhead_bytes, senders.start_bytes_per_s, senders.stop_bytes_per_s
+        overhead, recent_us = senders.link_overhead_bytes, report.recent_us
         ack_bytes = overhead + ACK_BYTES
         most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
         payload_bytes = downlink_bytes = received_bytes = frames = uplink_frames = aggregated = active = 0
@@ -188,8 +190,8 @@ class Stations:
             # A null data frame is all header, so a station that only reports to be awake sends nothing.
             payload = received - packets * overhead
             payload = payload if payload > 0 else 0  # noqa: FURB136
-            state.payload_bytes_per_s = bytes_per_s = payload * 1e6 / elapsed_us
-            state.sending = bytes_per_s >= (stop if state.sending else start)
+            state.payload_bytes_per_s = payload * 1e6 / elapsed_us
+            state.sending = _sends(state, payload, packets, elapsed_us, recent_us, senders)
             payload_bytes += payload
             downlink = transmitted - sent * ack_bytes
             if downlink > 0:
@@ -259,6 +261,25 @@ class Stations:
     def addresses(self) -> Iterable[Mac]:
         """Who is associated."""
         return self.by_mac.keys()
+
+
+def _sends(  # noqa: PLR0917  # once for each station that sends anything
+    state: StationState, payload: int, packets: int, elapsed_us: int, recent_us: int, senders: SenderParameters
+) -> bool:
+    """Whether a station sends, by what it sent since the last differences and, where its access point looks more often,
+    in the last moment.
+    """
+    of = state.latest
+    if not recent_us:
+        return uploads(payload, packets, elapsed_us, senders, sending=state.sending)
+    if of.silent:
+        return False
+    if state.sending:
+        # A shorter interval may be one of its pauses.
+        return elapsed_us < PAUSE_US or uploads(payload, packets, elapsed_us, senders, sending=True)
+    recent = of.recent_rx_bytes - of.recent_rx_packets * senders.link_overhead_bytes
+    started = uploads(recent, of.recent_rx_packets, max(recent_us, RECENT_US), senders, sending=False)
+    return started or uploads(payload, packets, elapsed_us, senders, sending=False)
 
 
 def _jump(old: Station, new: Station, elapsed_us: int) -> Reason:

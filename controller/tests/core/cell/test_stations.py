@@ -26,7 +26,12 @@ class Cell:
         self.jumps: list[Reason] = []
 
     def report(
-        self, second: float, *stations: Station, survey: Survey | None = None, now_s: float | None = None
+        self,
+        second: float,
+        *stations: Station,
+        survey: Survey | None = None,
+        now_s: float | None = None,
+        recent_us: int = 0,
     ) -> Change:
         report = AccessPointReport(
             bssid=BSSID,
@@ -34,6 +39,7 @@ class Cell:
             monotonic_us=START_US + round(SECOND_US * second),
             stations=stations,
             survey=survey,
+            recent_us=recent_us,
         )
         now_us = round(SECOND_US * (1000 + (second if now_s is None else now_s)))
         change = self.stations.update(report, now_us)
@@ -134,6 +140,46 @@ def test_a_downlink_counter_that_begins_again_costs_no_other_stations_downlink()
     assert cell.stations.reassociations_total == 0
 
 
+def test_the_acks_of_a_download_are_no_upload() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1))
+    cell.report(1, station(900, size=86, tx_packets=1_800, tx_bytes=1_800 * 1534), station(900, number=1, size=114))
+    assert cell.senders == 0
+    assert cell.stations.by_mac[mac(0)].payload_bytes_per_s == 900 * 52
+
+
+RECENT = {"recent_rx_packets": 100, "recent_rx_bytes": 153_400}
+
+
+def test_who_began_a_moment_ago_sends_and_who_is_silent_does_not() -> None:
+    """Averaged over the interval it would be too little, and enough."""
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1))
+    cell.report(5, station(30, recent_rx_packets=4, recent_rx_bytes=4 * 1534), station(0, number=1), recent_us=200_000)
+    assert [cell.stations.is_active(mac(number)) for number in (0, 1)] == [True, False]
+    cell.report(5.2, station(31), station(100, number=1, **RECENT), recent_us=200_000)
+    assert cell.senders == 2  # the one pauses, and is not silent
+    cell.report(5.8, station(90, silent=True), station(400, number=1, silent=True), recent_us=200_000)
+    assert cell.senders == 0
+
+
+def test_a_packet_or_two_in_the_last_moment_are_no_upload() -> None:
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(1, station(2, recent_rx_packets=2, recent_rx_bytes=3_068), recent_us=200_000)
+    assert cell.senders == 0
+
+
+def test_who_is_never_silent_and_sends_too_little_stops_after_an_interval() -> None:
+    cell = Cell()
+    cell.report(0, station(0))
+    cell.report(1, station(100, **RECENT), recent_us=200_000)
+    cell.report(1.2, station(100), recent_us=200_000)
+    assert cell.senders == 1
+    cell.report(2.2, station(101), recent_us=200_000)
+    assert cell.senders == 0
+
+
 def test_null_frames_are_no_sending() -> None:
     cell = Cell()
     cell.report(0, station(0, size=26))
@@ -172,7 +218,7 @@ def test_reports_in_between_do_not_break_the_rate() -> None:
     assert cell.uplink_bps == PACKETS_1000
 
 
-@pytest.mark.parametrize(("seconds", "counted"), [(0.2499, False), (0.25, True)])
+@pytest.mark.parametrize(("seconds", "counted"), [(0.1499, False), (0.15, True)])
 def test_the_shortest_time_over_which_rates_are_taken(seconds: float, counted: bool) -> None:  # noqa: FBT001
     cell = Cell()
     cell.report(0, station(0))

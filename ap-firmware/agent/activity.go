@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"time"
+
+	"github.com/airbound/airbound/ap-firmware/mac"
+	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/report"
+)
+
+// A station that begins to send, or stops, is to be known sooner than by the next report: the shares of all others
+// follow from it. So the table is read a few times between two reports, and there is a report at once if a station's
+// upload began or ended. Each report says what came in the last moment before it, and who is silent: averaged over a
+// whole interval, a station that has stopped would seem to send for one interval more.
+//
+// A station that waits for ACKs pauses, for up to an RTT, which is a second where queues are long. So it is silent once
+// it has sent nothing for a look, and a quarter longer than in the longest of its latest pauses, but after silentMax at
+// the latest.
+
+const (
+	// recentMin is the shortest time that a rate is taken over: some frames of one of many senders.
+	recentMin = 150 * time.Millisecond
+	// silentMax is the default interval of reports: nobody is known to have stopped later than without looks.
+	silentMax = time.Second
+	// pauseMax is the longest time that is a pause of one upload, and not the time between two.
+	pauseMax = 2 * time.Second
+	// pauseFades is how much of its longest pause remains with each look in which a station sends: 3/4.
+	pauseFades = 4
+	// startBytes is what a station must send for a report at once: half a second of senders.start_bytes_per_s.
+	startBytes = 5_000
+	// dataPacketBytes is what packets with data exceed on average, as in controller/airbound/core/uploads.py.
+	dataPacketBytes   = 80
+	linkOverheadBytes = 34
+)
+
+// uplink is what a station has sent since it associated.
+type uplink struct{ bytes, packets uint64 }
+
+// data are the octets of IP that came since an earlier moment; 0 if they are nothing but TCP ACKs, or the station
+// associated anew.
+func (u uplink) data(since uplink) uint64 {
+	if u.bytes < since.bytes || u.packets < since.packets {
+		return 0
+	}
+	octets, packets := u.bytes-since.bytes, u.packets-since.packets
+	if octets <= packets*(linkOverheadBytes+dataPacketBytes) {
+		return 0
+	}
+	return octets - packets*linkOverheadBytes
+}
+
+// pace is how a station sends.
+type pace struct {
+	dataUS  int64 // when data came last; 0: never
+	pauseUS int64 // the longest of its latest pauses
+	bytes   uint64
+	silent  bool
+}
+
+// look takes over what came since the look before, so long ago.
+func (p *pace) look(nowUS, elapsedUS int64, data uint64) {
+	if data > 0 {
+		switch pauseUS := nowUS - elapsedUS - p.dataUS; {
+		case p.dataUS == 0, pauseUS > pauseMax.Microseconds():
+			p.pauseUS = 0
+		case pauseUS > p.pauseUS:
+			p.pauseUS = pauseUS
+		default:
+			p.pauseUS -= p.pauseUS / pauseFades
+		}
+		p.dataUS = nowUS
+		p.bytes += data
+	}
+	allowedUS := min(p.pauseUS+p.pauseUS/4+elapsedUS, silentMax.Microseconds())
+	if p.silent = p.dataUS == 0 || nowUS-p.dataUS >= allowedUS; p.silent {
+		p.bytes = 0
+	}
+}
+
+func (p *pace) sends() bool { return p.bytes >= startBytes }
+
+// counters are those of all stations at one moment.
+type counters struct {
+	atUS int64
+	of   map[mac.Address]uplink
+}
+
+// activity is what the last looks at the table found.
+type activity struct {
+	older, newer counters
+	nextLookUS   int64
+	paces        map[mac.Address]*pace
+}
+
+func (a *activity) start(nowUS int64) {
+	*a = activity{nextLookUS: nowUS, paces: map[mac.Address]*pace{}}
+}
+
+// lookAtActivity reads the table if that is due, and makes a report due if a station began to send or stopped.
+func (a *Agent) lookAtActivity(nowUS int64) {
+	every := a.cfg.LookInterval.Microseconds()
+	if every == 0 || !a.connected || nowUS < a.activity.nextLookUS || nowUS >= a.nextReportUS ||
+		a.pending != triggerNone {
+		return // What is reported now is a look as well.
+	}
+	a.activity.nextLookUS = nowUS + every
+	snapshot, err := a.cfg.Sampler.Snapshot()
+	if err != nil {
+		return // The next report finds the same, and says so.
+	}
+	if a.activity.look(nowUS, snapshot.Stations) {
+		a.pending = triggerSenders
+	}
+}
+
+// look takes over a sample, and returns whether a station began to send or stopped.
+func (a *activity) look(nowUS int64, stations []nl80211.Station) (changed bool) {
+	if nowUS-a.newer.atUS < recentMin.Microseconds() {
+		return false
+	}
+	now := counters{atUS: nowUS, of: make(map[mac.Address]uplink, len(stations))}
+	for i := range stations {
+		address := stations[i].MAC
+		counted := uplink{bytes: stations[i].RXBytes, packets: uint64(stations[i].RXPackets)}
+		now.of[address] = counted
+		of, known := a.paces[address]
+		if !known {
+			of = &pace{silent: true}
+			a.paces[address] = of
+		}
+		before, sent := a.newer.of[address]
+		if !sent {
+			before = counted
+		}
+		sends := of.sends()
+		of.look(nowUS, nowUS-a.newer.atUS, counted.data(before))
+		changed = changed || of.sends() != sends
+	}
+	for address := range a.paces {
+		if _, is := now.of[address]; !is {
+			delete(a.paces, address)
+		}
+	}
+	a.older, a.newer = a.newer, now
+	return changed
+}
+
+// reported takes over what is reported, and returns what came since the look before.
+func (a *activity) reported(nowUS int64, stations []nl80211.Station) report.Recent {
+	a.look(nowUS, stations)
+	if a.older.of == nil {
+		return report.Recent{}
+	}
+	recent := report.Recent{
+		US: uint64(max(a.newer.atUS-a.older.atUS, 0)), Uplink: make(map[mac.Address]report.Uplink, len(stations)),
+	}
+	for address, of := range a.paces {
+		now, before := a.newer.of[address], a.older.of[address]
+		if now.bytes < before.bytes || now.packets < before.packets {
+			before = uplink{} // It associated anew.
+		}
+		recent.Uplink[address] = report.Uplink{
+			Bytes: now.bytes - before.bytes, Packets: now.packets - before.packets, Silent: of.silent,
+		}
+	}
+	return recent
+}

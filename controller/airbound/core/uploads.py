@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether what a station sends is an upload, or no more than the TCP ACKs of what it downloads; by octets and packets,
+which is all that access points and switches count.
+
+A TCP segment without data is an IP packet of 40 octets (IPv4, no options) to 100 (IPv6, the longest TCP header); 52 of
+IPv4 with time stamps, 80 with three SACK blocks as well. So a station uploads
+
+- if its packets are longer than 100 octets on average, and
+- what they have beyond 52 octets each is at least `senders.start_bytes_per_s`.
+
+It stops below 80 octets or `senders.stop_bytes_per_s`. A station that downloads uploads as well while its data make the
+mean of data and ACKs longer than an ACK: with an ACK for every other segment, from 1.7 % of what it downloads on. ACKs
+of QUIC are as short as those of TCP. A game or a call with 50 packets a second of 200 octets has 7 kB/s: that fills no
+queue, and is no upload either.
+"""
+
+from dataclasses import dataclass
+
+from airbound.core.cell.channel_access import ACK_BYTES
+from airbound.core.parameters import SenderParameters
+
+__all__ = ["ACK_BYTES", "RECENT_US", "Pauses", "is_data", "uploads"]
+
+START_PACKET_BYTES = 100
+STOP_PACKET_BYTES = 80
+RECENT_US = 500_000  # what was sent in a shorter time is as if it were sent in so long: no packet alone is an upload
+PAUSE_MAX_US = 2_000_000  # a longer one is between two uploads
+SILENT_MAX_US = 1_000_000
+PAUSE_FADES = 4
+
+
+def is_data(octets: float, packets: int, *, sending: bool) -> bool:
+    """Whether packets are longer than ACKs on average. `octets` are those of IP; `sending`: they were before."""
+    return octets > packets * (STOP_PACKET_BYTES if sending else START_PACKET_BYTES)
+
+
+def uploads(octets: float, packets: int, elapsed_us: int, senders: SenderParameters, *, sending: bool) -> bool:
+    """Whether a station uploads that sent so much within a time; arguments as of `is_data`."""
+    level = senders.stop_bytes_per_s if sending else senders.start_bytes_per_s
+    return is_data(octets, packets, sending=sending) and (octets - packets * ACK_BYTES) * 1e6 >= level * elapsed_us
+
+
+@dataclass(slots=True)
+class Pauses:
+    """How long a sender pauses: it waits for ACKs, up to an RTT, which is a second where queues are long. It is silent
+    once it has sent nothing for a quarter longer than in the longest of its latest pauses. Access points' agents find
+    out the same for theirs (ap-firmware/agent/activity.go).
+    """
+
+    data_at_us: int = 0  # when it sent last
+    longest_us: int = 0  # pause, of the latest
+
+    def take(self, now_us: int, elapsed_us: int, *, has_data: bool) -> bool:
+        """Whether it sent something within the last `elapsed_us`; returns whether it is silent."""
+        if has_data:
+            pause_us = now_us - elapsed_us - self.data_at_us
+            if not self.data_at_us or pause_us > PAUSE_MAX_US:
+                self.longest_us = 0
+            else:
+                self.longest_us = max(pause_us, self.longest_us - self.longest_us // PAUSE_FADES)
+            self.data_at_us = now_us
+        allowed_us = min(self.longest_us * 5 // 4 + elapsed_us, SILENT_MAX_US)
+        return now_us - self.data_at_us >= allowed_us
