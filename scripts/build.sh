@@ -13,7 +13,8 @@ build_go() {
 	local stamp=build/.go-sources version want
 	version=$(agent_version)
 	want=$( (echo "$version" && go env GOVERSION && find "${agent_sources[@]}" \
-		\( -name '*.go' -o -name 'go.*' -o -name '*.o' \) ! -name '*_test.go' -print0 | sort -z | xargs -0 sha256sum) | sha256sum)
+		\( -name '*.go' -o -name 'go.*' -o -name '*.o' \) ! -name '*_test.go' -print0 | sort -z |
+		xargs -0 sha256sum) | sha256sum)
 	if [[ -x build/airbound-ap && -x build/airbound-phone && -f $stamp && $(<"$stamp") == "$want" ]]; then
 		echo "build/airbound-ap and build/airbound-phone are current"
 		return

@@ -1596,8 +1596,8 @@ type WindowLimit struct {
 	Mac []byte `protobuf:"bytes,1,opt,name=mac,proto3" json:"mac,omitempty"`
 	// 4 or 16 octets; empty: every destination of the station that has no limit of its own.
 	Address []byte `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
-	// Bytes of TCP payload that a connection may have in flight, a multiple of its segments' size; 2 segments at least. Of
-	// an even number of segments one more may be in flight, which waits to be acknowledged with the next.
+	// Bytes of TCP payload that a connection may have in flight, a multiple of its segments' size; 2 segments at least.
+	// Of an even number of segments one more may be in flight, which waits to be acknowledged with the next.
 	MaxBytes      uint32 `protobuf:"varint,3,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
