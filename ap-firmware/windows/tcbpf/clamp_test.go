@@ -81,7 +81,8 @@ func TestTheFirstWindowIsLimited(t *testing.T) {
 	c := &connection{t: t, kernel: kernel, frame: packet{local: phone4, remote: server4}, shift: 7}
 	c.up(packet{flags: syn, window: 65535, options: wscale(7)})
 	c.station++
-	if got := c.down(packet{flags: syn | ack, window: 65535, options: wscale(7)}); got != 21_899 { // 14 segments: 15 less a byte.
+	// 14 segments: 15 less a byte.
+	if got := c.down(packet{flags: syn | ack, window: 65535, options: wscale(7)}); got != 21_899 {
 		t.Errorf("window %d", got)
 	}
 	c.server++
