@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from airbound.testing.openflow_site import CONFIG, Site, received
+from airbound.testing.openflow_site import BSSID, CONFIG, OPENFLOW_PORT, Site, received
 
 METERS = CONFIG + '[openflow]\nmeters = "on"\n[capacity]\ndefault_bps = 4e6\n'
 MARKS = CONFIG + '[openflow]\nmarks = ["udp:4000=ef", "tcp=8"]\n'
@@ -54,6 +54,26 @@ def test_an_active_sender_is_known_by_the_switch_alone_within_three_seconds(site
     site.ovs.until(lambda: cell(site)["active_senders"] == 1, 4)
     sender.wait()
     site.ovs.until(lambda: cell(site)["active_senders"] == 0, 4)
+
+
+def test_without_an_access_points_agent_the_switch_makes_the_cell_and_ends_it(site: Site) -> None:
+    site.start_controller()
+    site.ovs.until(site.answers)
+    binding = f"{site.ovs.datapath_id:016x}={BSSID}"
+    site.start_openflow("--bridge", binding, "--station-port", "v1")
+    site.ovs.connect(f"tcp:127.0.0.1:{OPENFLOW_PORT}")
+    site.ovs.until(lambda: site.switches() and site.switches()[0]["counts_for_cell"], 20)
+    sender = site.send(1, 2, 4000, rate=200, seconds=8)
+    site.ovs.until(lambda: cell(site)["active_senders"] == 1, 4)
+    phone = site.ovs.mac(1).hex(":")
+    assert f"cell {BSSID}" in site.airbound("explain", "--plain-text", BSSID)
+    assert "access point not connected" in site.airbound("explain", "--plain-text", BSSID)
+    assert phone in site.airbound("stations", "--plain-text", BSSID)
+    assert "10.0.0.2" in site.airbound("explain", "--plain-text", phone)
+    assert site.ovs.mac(2).hex(":") not in site.airbound("stations", "--plain-text", BSSID)  # on the wire
+    sender.wait()
+    site.kill("openflow")
+    site.ovs.until(lambda: json.loads(site.airbound("cells", "--plain-text", "--json"))["cells"] == [], 8)
 
 
 def cell(site: Site) -> dict[str, int]:
