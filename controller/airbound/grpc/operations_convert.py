@@ -15,7 +15,7 @@ from airbound.core.policy import formula
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState, WindowState
 from airbound.core.settings import Settings
-from airbound.grpc.convert import queue, reason_message
+from airbound.grpc.command_convert import queue, reason_message
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
 
 MODES: dict[Mode, operations_pb2.Mode] = {
