@@ -2,9 +2,11 @@
 """From the engine's state to what operators are shown, in one step: the messages are the copies."""
 
 from airbound.core.addresses import Address, Mac, address_text, mac_text
+from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.channel_access import CannotSetError, wanted
 from airbound.core.cell.channel_access import formula as edca_formula
-from airbound.core.cell.state import AccessPoint, CellState, is_exempt
+from airbound.core.cell.restriction import is_exempt
+from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.window_clamp import is_station_exempt, lack_reason, no_limit_reason
 from airbound.core.commands import fit_to_back_end
