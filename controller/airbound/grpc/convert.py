@@ -449,7 +449,8 @@ def _destination(entry: terminal_pb2.Destination) -> Destination:
         _malformed("address", address)
     if connections > CONNECTIONS_MAX:
         _out_of_range("connections_sending", connections, CONNECTIONS_MAX)
-    _check_path(srtt_us, min_rtt_us, mss_bytes, rtt_min_us=0 if is_loopback(address) else RTT_MIN_US)
+    may_be_short = (srtt_us < RTT_MIN_US or min_rtt_us < RTT_MIN_US) and is_loopback(address)
+    _check_path(srtt_us, min_rtt_us, mss_bytes, rtt_min_us=0 if may_be_short else RTT_MIN_US)
     return Destination(address, connections, min_rtt_us, mss_bytes, fills_window, srtt_us)
 
 
