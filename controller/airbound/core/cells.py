@@ -2,7 +2,8 @@
 """Access points' reports, the cells that they report, and who owns those."""
 
 from airbound.core.addresses import Mac, mac_text
-from airbound.core.cell.state import AccessPoint, CellState
+from airbound.core.cell.access_point import AccessPoint
+from airbound.core.cell.state import CellState
 from airbound.core.cell.stations import Change
 from airbound.core.effects import CellForgotten, Effect, Note, StationsChanged
 from airbound.core.events import AccessPointReported, Disowned, Owned

@@ -9,7 +9,7 @@ from airbound.core import leased_sets
 from airbound.core.effects import Effect, Note, SetEdca
 
 if TYPE_CHECKING:
-    from airbound.core.cell.state import AccessPoint
+    from airbound.core.cell.access_point import AccessPoint
     from airbound.core.edca import Edca
     from airbound.core.reasons import Reason
     from airbound.core.settings import Settings

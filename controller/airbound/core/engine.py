@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Any
 
 from airbound.core.addresses import Mac, exempt_cell
-from airbound.core.cell.state import AccessPoint, CellState
+from airbound.core.cell.access_point import AccessPoint
+from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.window_clamp import is_station_exempt
 from airbound.core.cells import Cells

@@ -6,7 +6,8 @@ stream claims the MAC. One that is joined to none gets no bounds.
 """
 
 from airbound.core.addresses import Address, Mac, address_text
-from airbound.core.cell.state import CellState, restriction
+from airbound.core.cell.restriction import restriction
+from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
 from airbound.core.commands import command

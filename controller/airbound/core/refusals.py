@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What streams sent and was not used, and how streams end."""
 
-from airbound.core.cell.state import AccessPoint
+from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.streams import OUT_OF_ORDER_MAX
 from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import CloseStream, Effect, Note, refusal

@@ -2,10 +2,11 @@
 """What one controller has of cells, streams and settings, for the modules that route events."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from airbound.core.addresses import Mac
 from airbound.core.associations import Associations
-from airbound.core.cell.state import AccessPoint, CellState
+from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import Claims
 from airbound.core.deadlines import Deadlines
@@ -14,6 +15,9 @@ from airbound.core.modes import Modes
 from airbound.core.overrides import CellOverride, Match, Overrides
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.settings import Settings
+
+if TYPE_CHECKING:
+    from airbound.core.cell.access_point import AccessPoint
 
 
 class Registry:

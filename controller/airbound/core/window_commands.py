@@ -11,7 +11,7 @@ from airbound.core import leased_sets
 from airbound.core.effects import Effect, Note, SetWindows, WindowLimit
 
 if TYPE_CHECKING:
-    from airbound.core.cell.state import AccessPoint
+    from airbound.core.cell.access_point import AccessPoint
     from airbound.core.decisions import Decision
     from airbound.core.reasons import Reason
     from airbound.core.settings import Settings

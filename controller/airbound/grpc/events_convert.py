@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from airbound.core.addresses import address_text, mac_from_text, mac_text
 from airbound.core.effects import Level
-from airbound.grpc.convert import queue, reason_message
+from airbound.grpc.command_convert import queue, reason_message
 from airbound.grpc.operations_convert import window_limit_sent
 from airbound.runtime.history import Entry
 from airbound.v1 import events_pb2, operations_pb2

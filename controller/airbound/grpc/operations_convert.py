@@ -2,9 +2,11 @@
 """From the engine's state to what operators are shown, in one step: the messages are the copies."""
 
 from airbound.core.addresses import Address, Mac, address_text, mac_text
+from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.channel_access import CannotSetError, wanted
 from airbound.core.cell.channel_access import formula as edca_formula
-from airbound.core.cell.state import AccessPoint, CellState, is_exempt
+from airbound.core.cell.restriction import is_exempt
+from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.window_clamp import is_station_exempt, lack_reason, no_limit_reason
 from airbound.core.commands import fit_to_back_end
@@ -15,7 +17,7 @@ from airbound.core.policy import formula
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState, WindowState
 from airbound.core.settings import Settings
-from airbound.grpc.convert import queue, reason_message
+from airbound.grpc.command_convert import queue, reason_message
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
 
 MODES: dict[Mode, operations_pb2.Mode] = {

@@ -18,7 +18,7 @@ from airbound import reason_text
 from airbound.core.effects import Command, RenewLease, SetBounds, SetEdca, SetReporting, SetStationRules, SetWindows
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.grpc.convert import agent_command
+from airbound.grpc.command_convert import agent_command
 from airbound.grpc.switch_convert import switch_command
 
 END_WITHIN_S = 10.0  # of a stream: for what waits to be read

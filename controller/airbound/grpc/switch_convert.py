@@ -24,7 +24,8 @@ from airbound.core.switch_reports import (
     SwitchReport,
     Traffic,
 )
-from airbound.grpc.convert import VERSION_MAX_CHARACTERS, reason_message
+from airbound.grpc.command_convert import reason_message
+from airbound.grpc.convert import VERSION_MAX_CHARACTERS
 from airbound.v1 import switch_pb2
 
 _ADDRESS_OCTETS = frozenset({0, IPV4_OCTETS, IPV6_OCTETS})

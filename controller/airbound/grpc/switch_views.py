@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from airbound.core.addresses import Mac, address_text, mac_text
 from airbound.core.switch_rates import PairRate, StationRate
 from airbound.core.switches import Binding, Switch, Switches
-from airbound.grpc.convert import reason_message
+from airbound.grpc.command_convert import reason_message
 from airbound.v1 import operations_pb2
 
 BINDINGS: dict[Binding, operations_pb2.SwitchBinding] = {

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from airbound.core.addresses import Address, Mac
-from airbound.core.cell.state import AccessPoint, CellState, is_exempt
+from airbound.core.cell.access_point import AccessPoint
+from airbound.core.cell.restriction import is_exempt
+from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
 from airbound.core.edca import Edca

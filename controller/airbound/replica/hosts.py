@@ -21,7 +21,7 @@ from airbound.core.effects import Command, SetBounds
 from airbound.core.events import TerminalReported
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
-from airbound.grpc import convert
+from airbound.grpc import command_convert, convert
 from airbound.runtime import log
 from airbound.store.types import Place, Store, StoreError
 from airbound.v1 import replica_pb2, terminal_pb2
@@ -286,7 +286,7 @@ class Hosts:
                 return
             # The owner may have moved the terminal to another of its cells before the directory says so.
             hosted.bssid, hosted.epoch = message.bssid, message.epoch
-        effect = convert.terminal_effect(message.command, hosted.session.stream)
+        effect = command_convert.terminal_effect(message.command, hosted.session.stream)
         if isinstance(effect, SetBounds) and effect.generation <= hosted.session.generation:
             self._runner.engine.settings.count("fenced_total")
         elif effect is not None:
@@ -298,7 +298,7 @@ class Hosts:
         hosted = self._by_number.get(message.stream)
         if hosted is None or hosted.owner != sender:
             return
-        reason = convert.reason_of(message.reason)
+        reason = command_convert.reason_of(message.reason)
         if reason.code is not Code.OTHER_REPLICA:
             hosted.session.close(reason)
             return

@@ -20,7 +20,7 @@ from airbound.core.effects import Command, RenewLease, SetStationRules, Stations
 from airbound.core.events import AccessPointReported, Disowned, Owned, Refused, TerminalReported
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.grpc import convert
+from airbound.grpc import command_convert, convert
 from airbound.replica.ownership import OtherOwner, Ownership
 from airbound.replica.ownership import Owned as Lease
 from airbound.runtime import log
@@ -233,7 +233,7 @@ class Owners:
             self._report(port, message.report)
         else:
             unknown = Reason(Code.OTHER_REPLICA)
-            close = replica_pb2.CloseStream(stream=message.stream, reason=convert.reason_message(unknown))
+            close = replica_pb2.CloseStream(stream=message.stream, reason=command_convert.reason_message(unknown))
             self._outbox.send(sender, replica_pb2.ReplicaMessage(close_stream=close))
 
     def stream_closed(self, sender: str, message: replica_pb2.StreamClosed) -> None:
@@ -258,14 +258,14 @@ class Owners:
             raise TypeError("a switch has no port at another replica")
         bssid, epoch = self._runner.engine.ownership_of(port.stream)
         command = replica_pb2.StreamCommand(
-            stream=port.number, epoch=epoch, command=convert.agent_command(effect), bssid=bssid
+            stream=port.number, epoch=epoch, command=command_convert.agent_command(effect), bssid=bssid
         )
         message = replica_pb2.ReplicaMessage(stream_command=command)
         self._outbox.send(port.host, message, patient=isinstance(effect, RenewLease))
 
     def close(self, port: RemotePort, reason: Reason) -> None:
         """Have the terminal's host end its connection."""
-        close = replica_pb2.CloseStream(stream=port.number, reason=convert.reason_message(reason))
+        close = replica_pb2.CloseStream(stream=port.number, reason=command_convert.reason_message(reason))
         self._outbox.send(port.host, replica_pb2.ReplicaMessage(close_stream=close))
         asyncio.get_running_loop().call_soon(self._drop, port)
 

@@ -2,7 +2,7 @@
 
 from airbound.core import edca
 from airbound.core.edca import Category, Edca, is_contention_window, text
-from airbound.grpc import convert
+from airbound.grpc import command_convert
 from airbound.v1 import access_point_pb2
 
 
@@ -23,7 +23,7 @@ def test_every_category_is_the_contracts() -> None:
     }
     assert {category.name: category.value for category in Category} == wire
     for category in Category:
-        assert convert.queue(Edca(category, 1, 1, 1, 0)).category == category.value
+        assert command_convert.queue(Edca(category, 1, 1, 1, 0)).category == category.value
 
 
 def test_a_queue_for_a_person() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airbound.core.addresses import Mac
-from airbound.core.cell.state import is_exempt
+from airbound.core.cell.restriction import is_exempt
 from airbound.core.claims import is_live
 from airbound.core.commands import fit_to_back_end, is_as_decided
 from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds, SetReporting

@@ -2,17 +2,13 @@
 """Stations without a working agent, and the limits that their access point is sent."""
 
 import math
-from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from airbound.core.addresses import Mac, address_text, mac_text
+from airbound.core.addresses import address_text, mac_text
 from airbound.core.cell import window_clamp
-from airbound.core.cell.state import CellState
 from airbound.core.cell.window_clamp import StationSender
-from airbound.core.effects import CloseStream, Effect, Note, SetWindows
+from airbound.core.effects import CloseStream, Note, SetWindows
 from airbound.core.events import Disconnected, Exempted, ModeSet, Reconfigured
 from airbound.core.overrides import CellOverride
 from airbound.core.parameters import (
@@ -24,72 +20,24 @@ from airbound.core.parameters import (
     WindowClampParameters,
 )
 from airbound.core.reasons import Code
-from airbound.core.reports import BackEnd, Destination, WindowState
-from airbound.testing.scenario import BSSID, OTHER_SERVER, SECOND_US, SERVER, AccessPoint, Scenario, ip, mac, upload
-
-CAN_SET = WindowState(can_set=True, limits_max=1024)
-# A capacity that does not move: 24 Mb/s to a server at 20 ms are 40 segments of 1500 bytes.
-FIXED = Parameters(capacity=CapacityParameters(min_bps=24e6, max_bps=24e6))
-PHONE, STATION, OTHER = mac(0), mac(1), mac(2)
-MSS = 1448
-
-
-def seen(
-    srtt_ms: float = 30, min_rtt_ms: float = 20, *, connections: int = 1, **fields: int
-) -> tuple[Destination, ...]:
-    """What an access point sees of a station that sends to the server."""
-    return (upload(srtt_ms, min_rtt_ms, connections=connections)._replace(**fields),)
-
-
-def cell_with(
-    parameters: Parameters = FIXED, state: WindowState | None = CAN_SET, overrides: tuple[CellOverride, ...] = ()
-) -> Scenario:
-    scenario = Scenario(parameters, overrides=overrides)
-    scenario.windows = state
-    return scenario
-
-
-def second(
-    scenario: Scenario,
-    destinations: Mapping[Mac, tuple[Destination, ...]],
-    *phones: Mac,
-    rates: Mapping[Mac, float] | None = None,
-    times: int = 1,
-) -> list[Effect]:
-    """Seconds in which stations send what the access point sees, and phones with an agent as well."""
-    effects = list[Effect]()
-    for _ in range(times):
-        scenario.advance(1)
-        sending = dict.fromkeys((*destinations, *phones), 12.0) if rates is None else rates
-        effects += scenario.access_point(sending, destinations=destinations)
-        for address in phones:
-            effects += scenario.terminal(address, upload(30, 20))
-    return effects
-
-
-def point(scenario: Scenario) -> AccessPoint:
-    return scenario.access_points[BSSID]
-
-
-def limit(scenario: Scenario, address: Mac = STATION) -> int | None:
-    return point(scenario).limit(address)
-
-
-def cell(scenario: Scenario) -> CellState:
-    return scenario.engine.cells[BSSID]
-
-
-def sender(scenario: Scenario, address: Mac = STATION) -> StationSender:
-    return cell(scenario).windows.senders[address]
-
-
-def one_limited(parameters: Parameters = FIXED) -> Scenario:
-    """One station without an agent, and its limit."""
-    scenario = cell_with(parameters)
-    second(scenario, {STATION: seen()}, times=3)
-    assert limit(scenario)
-    return scenario
-
+from airbound.core.reports import BackEnd, WindowState
+from airbound.testing.scenario import BSSID, OTHER_SERVER, SECOND_US, SERVER, ip, mac, upload
+from airbound.testing.windows import (
+    CAN_SET,
+    FIXED,
+    MSS,
+    OTHER,
+    PHONE,
+    STATION,
+    cell,
+    cell_with,
+    limit,
+    one_limited,
+    point,
+    second,
+    seen,
+    sender,
+)
 
 # Who is limited, and how
 
@@ -526,152 +474,9 @@ def test_an_error_in_the_decision_releases_the_access_point(broken: str, monkeyp
     assert limit(scenario)
 
 
-# The loop: limits make rates, rates make shares, shares make limits
-
-
-class Air:
-    """A cell that carries so much, and stations whose windows are what they are limited to: what is more in flight than
-    the path holds waits, and every station gets by its window.
-    """
-
-    def __init__(self, scenario: Scenario, capacity_bps: float = 24e6, min_rtt_s: float = 0.02) -> None:
-        self.scenario, self.capacity_bps, self.min_rtt_s = scenario, capacity_bps, min_rtt_s
-        self.rates_bps = dict[Mac, float]()
-
-    def second(self, stations: list[Mac], wants_bps: Mapping[Mac, float], unlimited_bytes: float = 1e6) -> None:
-        points = self.scenario.access_points
-        windows = {
-            of: ((points[BSSID].limit(of) if points else None) or unlimited_bytes) * 1500 / MSS for of in stations
-        }
-        rtt_s = self.min_rtt_s
-        for _ in range(50):  # the RTT at which they carry together what the air does
-            rates = {of: min(windows[of] * 8 / rtt_s, wants_bps.get(of, math.inf)) for of in stations}
-            total = sum(rates.values())
-            rtt_s = max(self.min_rtt_s, rtt_s * total / self.capacity_bps) if total > 0 else rtt_s
-        self.rates_bps = {of: min(windows[of] * 8 / rtt_s, wants_bps.get(of, math.inf)) for of in stations}
-        seen_now = {of: seen(rtt_s * 1000, self.min_rtt_s * 1000) for of in stations}
-        self.scenario.advance(1)
-        self.scenario.access_point({of: bps / 1e6 for of, bps in self.rates_bps.items()}, destinations=seen_now)
-
-
-@pytest.mark.parametrize("parameters", [FIXED, Parameters(), Parameters(policy="paper")])
-def test_limited_stations_keep_their_shares_and_leave_no_capacity(parameters: Parameters) -> None:
-    """A station that is held back uses what it may: its rate must not be taken for all that it wants."""
-    scenario = cell_with(parameters)
-    air, stations = Air(scenario), [mac(number) for number in range(10)]
-    for _ in range(60):
-        air.second(stations, {})
-    assert sum(air.rates_bps.values()) >= 0.95 * 24e6
-    assert max(air.rates_bps.values()) <= 1.05 * min(air.rates_bps.values())
-    assert cell(scenario).left_bps == 0
-
-
-def test_a_station_that_is_slowed_by_others_does_not_lose_its_share() -> None:
-    """Nine have more in flight than they may (their windows' scale is not known): the tenth gets a third of an equal
-    share, and fills its window all the same. Nothing of it is given away.
-    """
-    scenario = cell_with(FIXED)
-    stations = [mac(number) for number in range(10)]
-    for _ in range(20):
-        scenario.advance(1)
-        rates = {**dict.fromkeys(stations[1:], 2.57), stations[0]: 0.8}
-        in_flight_bytes = (limit(scenario, stations[0]) or 7 * MSS) if scenario.access_points else 7 * MSS
-        rtt_ms = in_flight_bytes * 1500 / MSS * 8 / 0.8e6 * 1000
-        scenario.access_point(rates, destinations={of: seen(rtt_ms, 20) for of in stations})
-    assert cell(scenario).left_bps == 0
-    assert limit(scenario, stations[0]) == limit(scenario, stations[1])
-
-
-def test_what_a_station_does_not_want_goes_to_the_others() -> None:
-    scenario = cell_with(FIXED)
-    air, stations = Air(scenario), [mac(number) for number in range(4)]
-    for _ in range(30):
-        air.second(stations, {stations[0]: 1e6})
-    others = [air.rates_bps[of] for of in stations[1:]]
-    assert air.rates_bps[stations[0]] == 1e6
-    assert min(others) >= 0.9 * 23e6 / 3
-    assert limit(scenario, stations[0]) == limit(scenario, stations[1])  # it may have its share at any time
-
-
-def test_a_station_that_is_not_limited_is_counted_as_before() -> None:
-    """Without limits in force its rate is what is known of its demand."""
-    scenario = cell_with(FIXED, state=WindowState())
-    for _ in range(4):
-        second(scenario, {STATION: seen()}, rates={STATION: 1.0, PHONE: 20.0})
-        scenario.terminal(PHONE, *seen())
-    assert cell(scenario).left_bps == pytest.approx(23e6 - 12e6, rel=0.02)
-
-
 def test_deadlines_renew_the_lease_without_a_report() -> None:
     scenario = one_limited()
     renewals = point(scenario).window_renewals
     scenario.advance(2.5)
     assert point(scenario).window_renewals == renewals + 1
     assert scenario.now_us + SECOND_US < point(scenario).windows_expire_at_us
-
-
-# Whatever happens
-
-STEPS = ("access point", "agent", "pause", "silence", "mode", "exempt", "configuration", "restart", "disconnect")
-
-
-OFF = Parameters(capacity=FIXED.capacity, window_clamp=WindowClampParameters(enabled=False))
-
-
-def step(scenario: Scenario, what: str, number: int) -> list[Effect]:
-    stations = [mac(number) for number in range(4)]
-    station = stations[number % 4]
-    effects = list[Effect]()
-    match what:
-        case "access point":
-            seen_now = seen(connections=1 + number // 4)
-            effects = second(scenario, dict.fromkeys(stations[: 1 + number % 4], seen_now))
-        case "agent":
-            effects = scenario.terminal(station, *seen(), back_end=BackEnd(can_set_max=number < 6))
-            scenario.phones[station].unresponsive = number == 5
-        case "pause":
-            effects = second(scenario, {station: seen(connections=0)}, rates={station: 0.0})
-        case "mode":
-            effects = scenario.do(ModeSet("observe" if number % 2 else "control"))
-        case "exempt":
-            effects = scenario.do(Exempted(mac_text(station), exempt=number < 4))
-        case "configuration":
-            effects = scenario.do(Reconfigured(OFF if number % 2 else FIXED))
-        case "silence":
-            scenario.advance(number)
-        case "restart":
-            scenario.restart()
-        case _ if station in scenario.phones:
-            scenario.disconnect(station)
-    return effects
-
-
-def check(scenario: Scenario, effect: SetWindows, generations: dict[int, int], limits_max: int) -> None:
-    assert effect.generation >= generations.get(effect.stream.number, 1)
-    generations[effect.stream.number] = effect.generation
-    assert not limits_max or len(effect.limits) <= limits_max
-    assert all(of.max_bytes >= 2 * MSS for of in effect.limits)
-    assert not {mac_text(of.mac) for of in effect.limits} & scenario.engine.settings.exempt
-    assert not (effect.limits and scenario.engine.settings.mode == "observe")
-    assert bool(effect.limits) is not effect.reason.releases or effect.reason.code is Code.REPEATED
-
-
-@given(
-    steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 7)), max_size=40),
-    limits_max=st.sampled_from([0, 1, 1024]),
-)
-@settings(max_examples=60, deadline=None)
-def test_whatever_happens_no_limit_outlives_its_lease_or_its_reason(
-    steps: list[tuple[str, int]], limits_max: int
-) -> None:
-    """Generations grow, sets fit, nobody who is exempt is limited, and within a lease of the last set nothing is."""
-    scenario = cell_with(state=CAN_SET._replace(limits_max=limits_max))
-    generations = dict[int, int]()
-    for what, number in steps:
-        for effect in step(scenario, what, number):
-            if isinstance(effect, SetWindows):
-                check(scenario, effect, generations, limits_max)
-    if scenario.access_points:
-        scenario.do(Disconnected(point(scenario).stream))
-        scenario.advance(6.1)
-        assert not point(scenario).limits

@@ -21,7 +21,7 @@ from airbound.core.reports import (
     TerminalReport,
     WindowState,
 )
-from airbound.grpc import convert
+from airbound.grpc import command_convert, convert
 from airbound.testing.messages import (
     BEST_EFFORT,
     BSSID,
@@ -274,7 +274,7 @@ def test_every_field_of_every_command() -> None:
     bounds = (Bound(IPV4, 20, 35), Bound(IPV6, 21, 36), Bound(b"", 2, 4))
     reasons = (Reason(Code.CAPACITY, "x", 1.0, 2.0, 3.0), Reason(Code.CONNECTIONS, "", 1, 2))
     sent = terminal_pb2.TerminalServiceConnectResponse.FromString(
-        convert.terminal_command(SetBounds(STREAM, 9, bounds, 6000, reasons, 3, 20e6 + 0.6))
+        command_convert.terminal_command(SetBounds(STREAM, 9, bounds, 6000, reasons, 3, 20e6 + 0.6))
     )
     assert [name for name in unset(sent) if "bounds" not in name] == []
     assert sent.command.set_bounds == terminal_pb2.SetBounds(
@@ -292,12 +292,12 @@ def test_every_field_of_every_command() -> None:
         capacity_bps=20_000_001,
     )
     renewed = terminal_pb2.TerminalServiceConnectResponse.FromString(
-        convert.terminal_command(RenewLease(STREAM, 9, 6000))
+        command_convert.terminal_command(RenewLease(STREAM, 9, 6000))
     )
     assert unset(renewed) == []
     assert renewed.command.renew_lease == terminal_pb2.RenewLease(generation=9, lease_ms=6000)
     reporting = terminal_pb2.TerminalServiceConnectResponse.FromString(
-        convert.terminal_command(SetReporting(STREAM, 1000, 10_000, 200))
+        command_convert.terminal_command(SetReporting(STREAM, 1000, 10_000, 200))
     )
     assert unset(reporting) == []
     assert reporting.command.set_reporting == terminal_pb2.SetReporting(
@@ -308,7 +308,7 @@ def test_every_field_of_every_command() -> None:
 def test_every_field_of_a_command_to_an_access_point() -> None:
     queues = (Edca(Category.BEST_EFFORT, 4, 15, 1023, 6), Edca(Category.BACKGROUND, 7, 31, 63, 0))
     effect = SetEdca(STREAM, 9, queues, 6000, Reason(Code.UPLOADS, "x", 0.5, 1.0, 0.75))
-    sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(convert.agent_command(effect))
+    sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(command_convert.agent_command(effect))
     assert unset(sent) == ["command.set_edca.queues.txop_limit"]  # of background
     assert sent.command.set_edca == access_point_pb2.SetEdca(
         generation=9,
@@ -319,16 +319,16 @@ def test_every_field_of_a_command_to_an_access_point() -> None:
         lease_ms=6000,
         reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_UPLOADS, subject="x", before=0.5, after=1.0, limit=0.75),
     )
-    release = convert.agent_command(effect._replace(queues=()))
+    release = command_convert.agent_command(effect._replace(queues=()))
     assert not access_point_pb2.AccessPointServiceConnectResponse.FromString(release).command.set_edca.queues
     renewal = RenewLease(STREAM, 9, 6000)
-    assert convert.agent_command(renewal) == convert.terminal_command(renewal)
+    assert command_convert.agent_command(renewal) == command_convert.terminal_command(renewal)
 
 
 def test_every_field_of_a_set_of_limits() -> None:
     limits = (WindowLimit(MAC, IPV4, 28_960), WindowLimit(MAC, IPV6, 2**32 - 1))
     effect = SetWindows(STREAM, 9, limits, 6000, Reason(Code.STATIONS_LIMITED, "x", 0.5, 1.0, 0.75))
-    sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(convert.agent_command(effect))
+    sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(command_convert.agent_command(effect))
     assert unset(sent) == []
     assert sent.command.set_windows == access_point_pb2.SetWindows(
         generation=9,
@@ -344,9 +344,9 @@ def test_every_field_of_a_set_of_limits() -> None:
 
 
 def test_a_value_that_a_reason_does_not_have_is_absent() -> None:
-    bare = convert.reason_message(Reason(Code.OBSERVE_MODE))
+    bare = command_convert.reason_message(Reason(Code.OBSERVE_MODE))
     assert [field.name for field, _ in bare.ListFields()] == ["code"]
-    zero = convert.reason_message(Reason(Code.ACTIVE_SENDERS, "", 0, 0))
+    zero = command_convert.reason_message(Reason(Code.ACTIVE_SENDERS, "", 0, 0))
     assert zero.HasField("before")
     assert not zero.HasField("limit")
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from airbound.core.addresses import mac_from_text
+from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.channel_access import ChannelAccess
-from airbound.core.cell.state import AccessPoint, CellState
+from airbound.core.cell.state import CellState
 from airbound.core.cell.stations import Stations, StationState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.window_clamp import StationSender, WindowClamp

@@ -56,9 +56,11 @@ class Sender:
         before, sending = self.sending, {}
         for destination in destinations:
             address = destination.address
-            if destination.connections_sending and not is_loopback(address):
-                sending[address] = destination
+            if destination.connections_sending:
                 was = before.get(address)
+                if was is None and is_loopback(address):
+                    continue
+                sending[address] = destination
                 if was is None or (was != destination if srtt_counts else was[:_SRTT] != destination[:_SRTT]):
                     changed = True
         self.sending = sending

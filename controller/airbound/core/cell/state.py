@@ -17,26 +17,26 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Address, Mac, mac_text
+from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.capacity import CapacityEstimator
 from airbound.core.cell.channel_access import CannotSetError, ChannelAccess, wanted
 from airbound.core.cell.failure import internal_error, is_logged
 from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
+from airbound.core.cell.restriction import restriction
 from airbound.core.cell.shares import demand_bps, fair_share_bps
 from airbound.core.cell.stations import Change, Stations
-from airbound.core.cell.streams import Reporter
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.window_clamp import WindowClamp
 from airbound.core.commands import command, is_as_decided, renewal
 from airbound.core.decisions import Decision, decide
 from airbound.core.edca import Edca
 from airbound.core.edca_commands import edca_command, is_as_sent
-from airbound.core.effects import CellChanged, Effect, Note, WindowLimit
-from airbound.core.leased_sets import SentSet
+from airbound.core.effects import CellChanged, Effect, Note
 from airbound.core.parameters import EdcaParameters
 from airbound.core.principals import Principal
 from airbound.core.reasons import Code, Reason, is_waiting
-from airbound.core.reports import COUNTER_MAX, UNKNOWN_RADIO, AccessPointReport, EdcaState, Radio, WindowState
+from airbound.core.reports import COUNTER_MAX, UNKNOWN_RADIO, AccessPointReport, EdcaState, Radio
 from airbound.core.settings import Settings
 from airbound.core.switch_rates import SwitchRates, count_by_switch
 
@@ -44,27 +44,6 @@ SEGMENT_BYTES = 1500
 NEVER_US = 2**63
 RELAYED_MS = 3_000  # that a report may come later if another replica passes it on, each other one at most
 UPLOADS_MOST, UPLOADS_ALONE = 0.9, 0.95  # of the payload: downloads matter below the one, until above the other
-
-
-@dataclass(slots=True, eq=False)
-class AccessPoint(Reporter):
-    """An access point's agent on one stream, for one cell."""
-
-    cell: "CellState | None" = None
-    edca: EdcaState | None = None  # as it was reported last
-    edca_sent: SentSet[Edca] | None = None
-    windows: WindowState | None = None  # as it was reported last
-    windows_sent: SentSet[WindowLimit] | None = None
-
-    @property
-    def windows_generation(self) -> int:
-        """Generation of the limits of windows in force; 0 while there are none."""
-        return self.windows.generation if self.windows else 0
-
-    @property
-    def edca_generation(self) -> int:
-        """Generation of the EDCA parameters in force; 0 while the access point's own are."""
-        return self.edca.generation if self.edca else 0
 
 
 @dataclass(slots=True, eq=False)
@@ -515,24 +494,3 @@ class CellState:
     def computed(self, terminal: Terminal) -> tuple[Decision, ...]:
         """What the policy computes for a terminal now, sent or not."""
         return decide(terminal, self, self.settings)
-
-
-def restriction(terminal: Terminal, settings: Settings) -> Reason | None:
-    """Why a terminal must have no bounds, whatever is known of its cell."""
-    if settings.mode == "observe":
-        return Reason(Code.OBSERVE_MODE)
-    if is_exempt(terminal, settings):
-        return Reason(Code.EXEMPT)
-    if not terminal.back_end.can_set_max:
-        return Reason(Code.BACK_END_CANNOT_BOUND, terminal.back_end.name)
-    if not terminal.sends:
-        return Reason(Code.NOT_SENDING)
-    return None
-
-
-def is_exempt(terminal: Terminal, settings: Settings) -> bool:
-    """Whether an operator exempted a terminal, by its name or its MAC, or the cell that it is joined to."""
-    if not settings.exempt and settings.match is None:
-        return False
-    names, cell = (terminal.name, mac_text(terminal.mac)), terminal.cell
-    return any(map(settings.is_terminal_exempt, names)) or (cell is not None and settings.is_cell_exempt(cell.bssid))

@@ -29,7 +29,8 @@ from airbound.core.window_commands import fit_to_access_point, is_as_sent, windo
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from airbound.core.cell.state import AccessPoint, CellState
+    from airbound.core.cell.access_point import AccessPoint
+    from airbound.core.cell.state import CellState
     from airbound.core.cell.terminal import Terminal
     from airbound.core.reports import Destination, WindowState
 

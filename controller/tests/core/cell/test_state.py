@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from airbound.core.cell.state import CellState, restriction
+from airbound.core.cell.restriction import restriction
+from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import CellChanged, Effect, SetBounds
 from airbound.core.parameters import CapacityParameters, Parameters, SafetyParameters

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the core's commands, and the reasons in them, to the agents' messages, and back from another replica's."""
+
+from airbound.core.addresses import IPV4_OCTETS
+from airbound.core.edca import Edca
+from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows, WindowLimit
+from airbound.core.principals import Stream
+from airbound.core.reasons import Code, Reason
+from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
+
+_CODES = frozenset(code.value for code in Code)
+
+
+def agent_command(effect: SetBounds | RenewLease | SetReporting | SetEdca | SetWindows) -> bytes:
+    """What goes to an agent: the response of the service that it called."""
+    return access_point_command(effect) if isinstance(effect, SetEdca | SetWindows) else terminal_command(effect)
+
+
+def access_point_command(effect: SetEdca | SetWindows) -> bytes:
+    """What goes to an access point: an AccessPointServiceConnectResponse."""
+    if isinstance(effect, SetWindows):
+        set_windows = access_point_pb2.SetWindows(
+            generation=effect.generation,
+            limits=[window_limit(entry) for entry in effect.limits],
+            lease_ms=effect.lease_ms,
+            reason=reason_message(effect.reason),
+        )
+        command = access_point_pb2.AccessPointCommand(set_windows=set_windows)
+        return access_point_pb2.AccessPointServiceConnectResponse(command=command).SerializeToString()
+    set_edca = access_point_pb2.SetEdca(
+        generation=effect.generation,
+        queues=[queue(entry) for entry in effect.queues],
+        lease_ms=effect.lease_ms,
+        reason=reason_message(effect.reason),
+    )
+    command = access_point_pb2.AccessPointCommand(set_edca=set_edca)
+    return access_point_pb2.AccessPointServiceConnectResponse(command=command).SerializeToString()
+
+
+def window_limit(entry: WindowLimit) -> access_point_pb2.WindowLimit:
+    """One limit of a station's windows."""
+    return access_point_pb2.WindowLimit(mac=entry.mac, address=entry.address, max_bytes=entry.max_bytes)
+
+
+def queue(entry: Edca) -> access_point_pb2.Edca:
+    """One queue's parameters."""
+    return access_point_pb2.Edca(
+        category=entry.category.value,  # type: ignore[arg-type]  # the same numbers: tested
+        aifsn=entry.aifsn,
+        cw_min=entry.cw_min,
+        cw_max=entry.cw_max,
+        txop_limit=entry.txop_limit,
+    )
+
+
+def terminal_effect(octets: bytes, stream: Stream) -> SetBounds | RenewLease | SetReporting | None:
+    """A command as another replica of the controller made it, for a stream here; none if this version has no such
+    command. What is for people is in the log of the replica that decided.
+    """
+    command = terminal_pb2.TerminalServiceConnectResponse.FromString(octets).command
+    match command.WhichOneof("command"):
+        case "set_bounds":
+            message = command.set_bounds
+            return SetBounds(
+                stream,
+                message.generation,
+                tuple(
+                    Bound(
+                        b"" if entry.WhichOneof("selector") == "all" else entry.destination.address,
+                        entry.min_segs,
+                        entry.max_segs,
+                    )
+                    for entry in message.bounds
+                ),
+                message.lease_ms,
+                (reason_of(message.reason),),
+                message.active_senders,
+                message.capacity_bps,
+            )
+        case "renew_lease":
+            return RenewLease(stream, command.renew_lease.generation, command.renew_lease.lease_ms)
+        case "set_reporting":
+            reporting = command.set_reporting
+            return SetReporting(
+                stream, reporting.interval_ms, reporting.heartbeat_ms, reporting.rtt_ratio_change_permille
+            )
+        case _:
+            return None
+
+
+def reason_of(message: reason_pb2.Reason) -> Reason:
+    """A reason that another replica of the controller sent; a code of a newer version is UNSPECIFIED."""
+    code = Code(message.code) if message.code in _CODES else Code.UNSPECIFIED
+    return Reason(
+        code,
+        message.subject,
+        message.before if message.HasField("before") else None,
+        message.after if message.HasField("after") else None,
+        message.limit if message.HasField("limit") else None,
+    )
+
+
+def terminal_command(effect: SetBounds | RenewLease | SetReporting) -> bytes:
+    """What goes to a terminal: a TerminalServiceConnectResponse."""
+    if isinstance(effect, RenewLease):
+        renew = terminal_pb2.RenewLease(generation=effect.generation, lease_ms=effect.lease_ms)
+        command = terminal_pb2.TerminalCommand(renew_lease=renew)
+    elif isinstance(effect, SetBounds):
+        set_bounds = terminal_pb2.SetBounds(
+            generation=effect.generation,
+            bounds=[bound(entry) for entry in effect.bounds],
+            lease_ms=effect.lease_ms,
+            reason=reason_message(effect.reasons[0]),
+            active_senders=effect.active_senders,
+            capacity_bps=round(effect.capacity_bps),
+        )
+        command = terminal_pb2.TerminalCommand(set_bounds=set_bounds)
+    else:
+        command = terminal_pb2.TerminalCommand(
+            set_reporting=terminal_pb2.SetReporting(
+                interval_ms=effect.interval_ms,
+                heartbeat_ms=effect.heartbeat_ms,
+                rtt_ratio_change_permille=effect.rtt_ratio_change_permille,
+            )
+        )
+    return terminal_pb2.TerminalServiceConnectResponse(command=command).SerializeToString()
+
+
+def bound(entry: Bound) -> terminal_pb2.Bound:
+    """One bound; without an address it is for every connection."""
+    if not entry.address:
+        return terminal_pb2.Bound(all=True, min_segs=entry.min_segs, max_segs=entry.max_segs)
+    length_bits = 32 if len(entry.address) == IPV4_OCTETS else 128
+    prefix = terminal_pb2.Prefix(address=entry.address, length_bits=length_bits)
+    return terminal_pb2.Bound(destination=prefix, min_segs=entry.min_segs, max_segs=entry.max_segs)
+
+
+def reason_message(reason: Reason) -> reason_pb2.Reason:
+    """A reason on the wire."""
+    return reason_pb2.Reason(
+        code=reason.code.value,  # type: ignore[arg-type]  # the same numbers: tested
+        subject=reason.subject,
+        before=reason.before,
+        after=reason.after,
+        limit=reason.limit,
+    )
