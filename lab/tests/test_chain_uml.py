@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 from typing import TYPE_CHECKING
 
 import pytest
@@ -76,20 +77,25 @@ def test_all_kernels_follow_within_300_ms_of_the_report_that_showed_the_change(
         assert after[0] - reported_s <= DEADLINE_S
 
 
-def test_a_starter_in_a_known_cell_has_bounds_within_50_ms_of_its_connection(boot_cell: Callable[..., Cell]) -> None:
-    """The agent samples an idle kernel once a second; the kernel's trace events wake it."""
+def test_starters_in_a_known_cell_have_bounds_soon_after_their_connections(boot_cell: Callable[..., Cell]) -> None:
+    """The agent samples an idle kernel once a second; the kernel's trace events wake it: it samples then, after 10 ms
+    and after 50 ms. Which of these finds the first data depends on when the air was free for them.
+    """
     starts_s = (6.0, 8.3, 10.55)  # at any phase of the agents' samples
     starts = (Action(at_s, "start-traffic", phone=i) for i, at_s in enumerate(starts_s, start=2))
     scenario = Scenario("starters", (Action(0, "start-traffic", phone=1), *starts))
     cell = {"wired_delays_ms": (16.0,), "terminals": 4, "seconds": 13}
-    for phone in boot_cell("bdp", scenario=scenario, trace=True, **cell).run.phones[1:]:
-        assert phone.trace is not None
-        [connection] = phone.trace.connections
-        established_s = connection.cwnd_segs.t_s[0]
-        bounds = zip(connection.bound_max_segs.t_s, connection.bound_max_segs.values, strict=True)
-        bounded_s = next(t_s for t_s, max_segs in bounds if max_segs is not None)
-        assert bounded_s - established_s < 0.05
-        assert max(segs or 0 for segs in connection.cwnd_segs.values) < 40, "slow start overshot"
+    delays_s = []
+    for seed in (1, 2, 3):
+        for phone in boot_cell("bdp", seed=seed, scenario=scenario, trace=True, **cell).run.phones[1:]:
+            assert phone.trace is not None
+            [connection] = phone.trace.connections
+            bounds = zip(connection.bound_max_segs.t_s, connection.bound_max_segs.values, strict=True)
+            bounded_s = next(t_s for t_s, max_segs in bounds if max_segs is not None)
+            delays_s.append(bounded_s - connection.cwnd_segs.t_s[0])
+            assert max(segs or 0 for segs in connection.cwnd_segs.values) < 40, "slow start overshot"
+    assert max(delays_s) < 0.1
+    assert statistics.median(delays_s) < 0.04
 
 
 def test_a_phone_that_stopped_is_not_left_clamped(coming_and_going: Cell) -> None:
