@@ -17,7 +17,7 @@ from airbound_lab.live import cli as live
 from airbound_lab.medium import cli as medium
 from airbound_lab.medium.attempts import Window
 from airbound_lab.paper_study import cli as paper_study
-from airbound_lab.parameters import RATE_CONTROLS, SWITCHES, Parameters, option
+from airbound_lab.parameters import KERNEL_LINES, RATE_CONTROLS, SWITCHES, Parameters, option
 from airbound_lab.progress import Progress
 from airbound_lab.qdisc import QDISCS
 from airbound_lab.run import Setting, run_all
@@ -118,7 +118,8 @@ def _measure(
         raise UsageError(f"json: there is no directory {options.json.parent}")
     host.check_tools(ovs=any(parameters.of_mode(mode).ovs for mode in parameters.modes))
     programs = host.programs(parameters.modes, trace=trace)
-    kernel = host.kernel(options.kernel)
+    kernel = host.kernel(options.kernel, parameters.kernel_line)
+    host.check_line(kernel, parameters.kernel_line)
     limit_s = options.wall_limit_seconds or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * parameters.seconds
     logs = options.logs.resolve() if options.logs else None
     setting = Setting(kernel, programs, jobs, limit_s, logs, trace, medium_trace=medium_trace)
@@ -196,6 +197,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             ap_agent=not options.no_ap_agent,
             window_clamp=options.window_clamp,
             watch_senders_ms=options.watch_senders,
+            kernel_line=options.kernel_line,
         )
 
 
@@ -360,6 +362,12 @@ def _add_run(commands: Any) -> None:
         type=int,
         metavar="MS",
         help="ask the controller so often who sends, and compare it with who did",
+    )
+    add(
+        "--kernel-line",
+        choices=KERNEL_LINES,
+        default=defaults.kernel_line,
+        help="the Linux of all hosts; 6.12 has mac80211's own transmit queues (default: %(default)s)",
     )
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     add("--tls", action="store_true", help="mutual TLS, with agents that enrol at their start (default: plain text)")

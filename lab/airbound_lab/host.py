@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING
 from airbound_lab import variant
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.guest_plan import Programs
+from airbound_lab.parameters import DEFAULT_KERNEL_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from airbound_lab.parameters import KernelLine
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 KERNEL_VARIABLE = "AIRBOUND_LAB_KERNEL"
+BUILD_SCRIPTS: dict[KernelLine, str] = {"6.1": "lab/kernel/build.sh", "6.12": "lab/kernel/6.12/build.sh"}
 
 TOOL_PACKAGES = {
     "setarch": "util-linux",
@@ -83,11 +87,14 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
     return found
 
 
-def kernel(given: str | None) -> Path:
-    """Return the lab kernel's program: the given one, that of the environment, or one built now if none is cached."""
+def kernel(given: str | None, line: KernelLine = DEFAULT_KERNEL_LINE) -> Path:
+    """Return the lab kernel's program: the given one, that of the environment, or one built now if none is cached.
+
+    Only what is built now is of the line for certain: see `check_line`.
+    """
     chosen = given or os.environ.get(KERNEL_VARIABLE)
     if not chosen:
-        build = REPOSITORY / "lab" / "kernel" / "build.sh"
+        build = REPOSITORY / BUILD_SCRIPTS[line]
         result = subprocess.run([str(build)], stdout=subprocess.PIPE, text=True, check=False)
         lines = result.stdout.strip().splitlines()
         if result.returncode != 0 or not lines:
@@ -96,9 +103,20 @@ def kernel(given: str | None) -> Path:
     path = Path(chosen).resolve()
     if not os.access(path, os.X_OK) or not path.is_file():
         raise UsageError(
-            f"no kernel at {path}; build it with lab/kernel/build.sh, or set --kernel or {KERNEL_VARIABLE}"
+            f"no kernel at {path}; build it with {BUILD_SCRIPTS[line]}, or set --kernel or {KERNEL_VARIABLE}"
         )
     return path
+
+
+def check_line(kernel: Path, line: KernelLine) -> None:
+    """Raise UsageError if a kernel is not of this line, as it says itself."""
+    try:
+        result = subprocess.run([str(kernel), "--version"], capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"{kernel} does not name its version: {error}") from error
+    version = result.stdout.strip()
+    if not version.startswith(f"{line}."):
+        raise UsageError(f"{kernel} is Linux {version or 'without a version'}, but --kernel-line is {line}")
 
 
 def hashes(programs: Programs, *, agents: bool, ovs: bool = False, path: str = SYSTEM_PATH) -> dict[str, str]:

@@ -24,6 +24,11 @@ Switch = Literal["bridge", "ovs", "openflow", "meters"]
 SWITCHES: tuple[str, ...] = get_args(Switch)
 
 
+KernelLine = Literal["6.1", "6.12"]
+KERNEL_LINES: tuple[str, ...] = get_args(KernelLine)
+DEFAULT_KERNEL_LINE: KernelLine = "6.1"
+
+
 def _known_mode(name: str) -> str:
     variants.parse(name)
     return name
@@ -117,6 +122,8 @@ class Parameters:
     """Whether the access point has an agent, in modes with agents."""
     window_clamp: bool = False
     """Whether the access point's agent limits the windows of phones without an agent."""
+    kernel_line: KernelLine = DEFAULT_KERNEL_LINE
+    """The Linux that all hosts run. In 6.12 mac80211 has transmit queues of its own between qdisc and driver."""
 
     @field_validator("warmup_seconds")
     @classmethod

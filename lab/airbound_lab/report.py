@@ -59,7 +59,7 @@ def command(parameters: Parameters) -> str:
             "bounds_interval_ms",
         ),
         *("ap_aifsn", "ap_cw_min", "ap_cw_max", "ap_txop_limit"),
-        *("watch_senders_ms", "switch", "agents"),
+        *("watch_senders_ms", "switch", "agents", "kernel_line"),
     ):
         if getattr(parameters, field) != getattr(plain, field):
             words += [option(field), str(getattr(parameters, field))]

@@ -7,7 +7,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from airbound_lab import variant
-from airbound_lab.parameters import WINDOW_SCALE
+from airbound_lab.parameters import DEFAULT_KERNEL_LINE, WINDOW_SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -151,6 +151,7 @@ def describe(parameters: Parameters) -> str:
             ("window clamp", parameters.window_clamp),
             (f"window scale {parameters.window_scale}", parameters.window_scale != WINDOW_SCALE),
             ("mutual TLS", parameters.tls),
+            (f"Linux {parameters.kernel_line}", parameters.kernel_line != DEFAULT_KERNEL_LINE),
         )
         if there
     )

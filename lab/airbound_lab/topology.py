@@ -167,7 +167,7 @@ def access_point_ip(topology: Topology) -> str:
 def access_point_tc(topology: Topology) -> str:
     """Batch of `tc` in the AP's namespace: towards the phones, and half of each wire's delay."""
     parameters = topology.parameters
-    lines = _queues(RADIO, qdisc.arguments(parameters.ap_qdisc, parameters.ap_queue_packets), wmm=parameters.wmm)
+    lines = _queues(parameters, RADIO, qdisc.arguments(parameters.ap_qdisc, parameters.ap_queue_packets))
     lines += [_netem(server.name, server.delay_ms) for server in topology.servers if server.delay_ms > 0]
     return _batch(lines)
 
@@ -222,16 +222,19 @@ def phone_tc(topology: Topology, phone: Phone, mode: str) -> str:
     """Batch of `tc` in a phone's namespace."""
     parameters = topology.parameters
     discipline = parameters.qdisc or modes.parse(mode).qdisc
-    return _batch(_queues(phone.interface, qdisc.arguments(discipline, parameters.queue_packets), wmm=parameters.wmm))
+    return _batch(_queues(parameters, phone.interface, qdisc.arguments(discipline, parameters.queue_packets)))
 
 
 def _netem(interface: str, delay_ms: float) -> str:
     return f"qdisc replace dev {interface} root netem delay {delay_ms / 2:g}ms limit {NETEM_LIMIT_PACKETS}"
 
 
-def _queues(interface: str, discipline: str, *, wmm: bool) -> list[str]:
-    """One queue; with WMM one for each access category, as a radio's four transmit queues have by default."""
-    if not wmm:
+def _queues(parameters: Parameters, interface: str, discipline: str) -> list[str]:
+    """One queue; with WMM one for each access category, as a radio's four transmit queues have by default.
+
+    On 6.12 an interface has one transmit queue: mac80211 has queues of its own for the categories.
+    """
+    if not parameters.wmm or parameters.kernel_line != "6.1":
         return [f"qdisc replace dev {interface} root {discipline}"]
     categories = (
         f"qdisc replace dev {interface} parent 1:{number} {discipline}" for number in range(1, ACCESS_CATEGORIES + 1)

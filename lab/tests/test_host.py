@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from airbound_lab import host
 from airbound_lab.errors import UsageError
+from airbound_lab.parameters import KERNEL_LINES
 
 
 def test_all_missing_tools_are_named_at_once_with_their_packages(tmp_path: Path) -> None:
@@ -58,6 +60,24 @@ def test_a_given_kernel_wins_over_the_environment(tmp_path: Path, monkeypatch: p
     (tmp_path / "linux").touch(mode=0o755)
     monkeypatch.setenv(host.KERNEL_VARIABLE, "/nowhere")
     assert host.kernel(str(tmp_path / "linux")) == Path(tmp_path / "linux").resolve()
+
+
+def test_a_kernel_of_another_line_is_refused(tmp_path: Path) -> None:
+    kernel = tmp_path / "linux"
+    kernel.write_text("#!/bin/sh\necho 6.12.117\n", encoding="utf-8")
+    kernel.chmod(0o755)
+    host.check_line(kernel, "6.12")
+    with pytest.raises(UsageError, match=r"linux is Linux 6\.12\.117, but --kernel-line is 6\.1$"):
+        host.check_line(kernel, "6.1")
+    kernel.write_text("", encoding="utf-8")
+    with pytest.raises(UsageError, match="does not name its version"):
+        host.check_line(kernel, "6.1")
+
+
+def test_a_line_has_the_script_that_builds_it() -> None:
+    assert set(host.BUILD_SCRIPTS) == set(KERNEL_LINES)
+    for script in host.BUILD_SCRIPTS.values():
+        assert os.access(host.REPOSITORY / script, os.X_OK)
 
 
 def test_the_hashes_are_of_all_that_a_mode_uses(tmp_path: Path) -> None:

@@ -40,6 +40,12 @@ def test_the_description_names_who_has_an_agent_and_the_switch() -> None:
     assert mixed == plain.replace("5 phones", "5 phones, 3 with an agent").replace("minstrel", "minstrel, Open vSwitch")
 
 
+def test_the_description_names_another_kernel_than_the_usual_one() -> None:
+    plain, other = (tables.describe(Parameters(kernel_line=line)) for line in ("6.1", "6.12"))
+    assert other == plain.replace("minstrel;", "minstrel, Linux 6.12;")
+    assert other != plain
+
+
 def test_columns_line_up() -> None:
     lines = tables.text([["mode", "x"], ["bdp", "10.5"]]).splitlines()
     assert lines == ["mode     x", "bdp   10.5"]

@@ -77,6 +77,12 @@ def test_cake_does_not_shape_and_has_its_own_limit(qdisc: str, words: str) -> No
     assert qdisc in QDISCS
 
 
+def test_on_6_12_an_interface_has_one_queue_with_wmm_as_well() -> None:
+    plain, wmm = (topology.build(Parameters(terminals=1, wmm=wmm, kernel_line="6.12")) for wmm in (False, True))
+    assert topology.access_point_tc(wmm) == topology.access_point_tc(plain)
+    assert topology.phone_tc(wmm, wmm.phones[0], "cubic") == topology.phone_tc(plain, plain.phones[0], "cubic")
+
+
 def test_with_wmm_each_access_category_has_a_queue_of_its_own() -> None:
     cell = topology.build(Parameters(terminals=1, wmm=True, queue_packets=70, ap_qdisc="fq_codel", ap_queue_packets=90))
     assert topology.phone_tc(cell, cell.phones[0], "cubic").splitlines() == [

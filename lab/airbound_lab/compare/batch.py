@@ -73,7 +73,9 @@ def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namesp
     """
     host.check_tools(ovs=any(task.condition.parameters(task.variant, task.seed).ovs for task in tasks))
     programs = host.programs(task.variant.mode for task in tasks)
-    kernel = host.kernel(options.kernel)
+    [line] = {task.condition.kernel_line for task in tasks}
+    kernel = host.kernel(options.kernel, line)
+    host.check_line(kernel, line)
     every = execute.jobs(tasks, host.sha256(kernel), _hashes(programs))
     store = Store(options.directory / "runs", form)
     now = execute.state(every, store)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from airbound_lab import variant as variants
 from airbound_lab.errors import UsageError
-from airbound_lab.parameters import Parameters, option
+from airbound_lab.parameters import DEFAULT_KERNEL_LINE, Parameters, option
 from airbound_lab.scenario import Scenario, built_in
 from airbound_lab.validation import usage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from airbound_lab.parameters import RateControl
+    from airbound_lab.parameters import KernelLine, RateControl
     from airbound_lab.variant import Variant
 
 YEARS = {"minstrel": "today", "aarf": "2013"}
@@ -38,6 +38,7 @@ class Condition:
     tls: bool = False
     agents: int | None = None
     """Phones with an agent, in variants with agents; None: all."""
+    kernel_line: KernelLine = DEFAULT_KERNEL_LINE
 
     def group(self) -> str:
         """Return the part of the name that several rows share."""
@@ -47,6 +48,8 @@ class Condition:
             parts.append(f"{self.loss_percent:g} % loss")
         if self.tls:
             parts.append("mutual TLS")
+        if self.kernel_line != DEFAULT_KERNEL_LINE:
+            parts.append(f"Linux {self.kernel_line}")
         return ", ".join(parts)
 
     def row(self) -> str:
@@ -76,6 +79,7 @@ class Condition:
                 tls=self.tls,
                 # Without agents it makes no difference, and the runs are the same ones.
                 agents=self.agents if variant.has_agents else None,
+                kernel_line=self.kernel_line,
             )
             return plain.of_mode(variant.name)
 

@@ -151,6 +151,7 @@ def _describe(condition: Condition) -> dict[str, Any]:
         "wired_delays_ms": delays_name(condition.wired_delays_ms),
         "seconds": condition.seconds,
         "warmup_seconds": condition.warmup_seconds,
+        "kernel_line": condition.kernel_line,
     }
 
 

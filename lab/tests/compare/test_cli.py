@@ -64,9 +64,11 @@ def test_the_help_explains_every_preset(capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.fixture
 def compare(tmp_path: Path, made: list[str]) -> Callable[..., int]:
-    """Runs the command with the program of the traffic generator for a kernel, which is only hashed."""
+    """Runs the command; of the kernel only the version and the hash are asked."""
     assert made == []
-    kernel = tmp_path / "build" / "airbound-traffic"
+    kernel = tmp_path / "linux"
+    kernel.write_text("#!/bin/sh\necho 6.1.192\n", encoding="utf-8")
+    kernel.chmod(0o755)
     fixed = ["compare", "--kernel", str(kernel), "--directory", str(tmp_path / "out"), "--jobs", "1"]
     fixed += ["--terminals", "2,3", "--rate-control", "minstrel", "--seconds", "4", "--warmup-seconds", "2"]
 
@@ -115,6 +117,20 @@ def test_another_program_makes_a_run_again_if_the_mode_uses_it(
     del made[5:]
     assert compare("--modes", "cubic,bdp", "--seeds", "1", "--terminals", "2") == 0
     assert made[5:] == ["bdp, seed 1: 2 phones"]
+
+
+def test_the_kernel_s_line_is_in_the_document_and_makes_another_run(
+    compare: Callable[..., int], made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only = ("--modes", "cubic", "--seeds", "1", "--terminals", "2")
+    assert compare(*only) == 0
+    assert compare(*only, "--kernel-line", "6.12") == 2
+    assert "is Linux 6.1.192, but --kernel-line is 6.12" in capsys.readouterr().err
+    (tmp_path / "linux").write_text("#!/bin/sh\necho 6.12.117\n", encoding="utf-8")
+    assert [row["kernel_line"] for row in document(tmp_path)["conditions"]] == ["6.1"]
+    assert compare(*only, "--kernel-line", "6.12") == 0
+    assert [row["kernel_line"] for row in document(tmp_path)["conditions"]] == ["6.12"]
+    assert len(made) == 2
 
 
 def test_a_stored_file_that_is_none_is_reported_and_made_again(
