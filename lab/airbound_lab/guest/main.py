@@ -41,11 +41,11 @@ def mount_all() -> None:
     # The same path in every run; on the host it is the directory in which the guest was started.
     system.mount("hostfs", "/run/result", options="/proc/self/cwd")
     os.makedirs(system.LOG_DIRECTORY, exist_ok=True)
-    tell_cycles_per_second()
+    give_cycle_frequency()
 
 
-def tell_cycles_per_second() -> None:
-    """Name a frequency of the cycle counter, as some kernels do.
+def give_cycle_frequency() -> None:
+    """Give a frequency of the cycle counter in sysfs, as some kernels do.
 
     gRPC's library (Abseil, base/internal/sysinfo.cc) needs one the first time that a thread waits for a lock. If the
     kernel names none, it sleeps for 1, 2, 4 ms ... until two measurements agree; they never do where time is virtual
