@@ -26,13 +26,9 @@ SCENARIO = {
 INTERVAL_MS = 1_000
 """Between two reports of an access point."""
 LATE_MS = 100
-STOP_WITH_AGENTS_MS = 1_600
-"""The latest stop of seeds 1 to 3 where phones have agents; why is not known (docs/measurements.md)."""
-MEDIAN_MS = 500
-"""Of the delays of all stops, in the same table."""
 
 
-def check(cell: Cell, *, precision: float, recall: float, stop_ms: float = INTERVAL_MS) -> None:
+def check(cell: Cell, *, precision: float, recall: float) -> None:
     found = cell.run.senders
     assert found is not None
     assert found.precision is not None
@@ -47,10 +43,7 @@ def check(cell: Cell, *, precision: float, recall: float, stop_ms: float = INTER
     assert on_air.stops_missed == 0
     assert on_air.start_delay_max_ms is not None
     assert on_air.stop_delay_max_ms is not None
-    assert on_air.stop_delay_ms is not None
-    assert on_air.start_delay_max_ms <= INTERVAL_MS + LATE_MS
-    assert on_air.stop_delay_max_ms <= stop_ms + LATE_MS
-    assert on_air.stop_delay_ms <= MEDIAN_MS + LATE_MS
+    assert max(on_air.start_delay_max_ms, on_air.stop_delay_max_ms) <= INTERVAL_MS + LATE_MS
 
 
 def test_by_nl80211_alone(boot_cell: Callable[..., Cell]) -> None:
@@ -67,7 +60,7 @@ def test_by_openflow_alone_of_a_cell_that_the_operator_bound(boot_cell: Callable
 def test_by_openflow_and_the_phones_own_reports(boot_cell: Callable[..., Cell]) -> None:
     """Phones' agents join the cell that their access point's switch alone reports, and are not counted twice."""
     cell = boot_cell("airbound", ap_agent=False, switch="openflow", **SCENARIO)
-    check(cell, precision=0.87, recall=0.9, stop_ms=STOP_WITH_AGENTS_MS)
+    check(cell, precision=0.87, recall=0.9)
     log = (cell.logs / "log" / "controller.log").read_text(encoding="utf-8")
     assert "it began to send" in log
     counts = [int(line.rpartition("-> ")[2]) for line in log.splitlines() if " info senders " in line]
