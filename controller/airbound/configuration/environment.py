@@ -40,6 +40,7 @@ NOT_OURS = frozenset(
         f"{PREFIX}ENROLLMENT_PORT",
         f"{PREFIX}IMAGE",
         f"{PREFIX}KERNEL_TARBALL",
+        f"{PREFIX}KERNEL_TARBALL_6_12",
         f"{PREFIX}LAB_KERNEL",
         f"{PREFIX}LAB_PYTHON",
         f"{PREFIX}LIVE_IMAGE",
