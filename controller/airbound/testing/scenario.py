@@ -122,6 +122,22 @@ class AccessPoint:
         return next((of.max_bytes for of in self.limits if (of.mac, of.address) == (mac, address)), None)
 
 
+def _is_renewal(last: SetEdca | SetWindows, effect: SetEdca | SetWindows, *, same: bool) -> bool:
+    """Whether a set prolongs the lease of the `last` one, by the rules of ap-firmware/edca/lease.go: generations grow
+    within a stream, and the first set of a stream is accepted as a new one whatever its generation.
+
+    Raises:
+        AssertionError: the agent would refuse it.
+    """
+    if effect.stream != last.stream or effect.generation > last.generation:
+        return False
+    if effect.generation < last.generation:
+        raise AssertionError(f"generation {effect.generation} after {last.generation}")
+    if not same:
+        raise AssertionError("another set under the same generation")
+    return True
+
+
 class Scenario:
     """The engine with access points and phones; every method moves virtual time only where it says so."""
 
@@ -172,7 +188,8 @@ class Scenario:
     def _set_edca(self, point: AccessPoint, effect: SetEdca) -> None:
         if point.edca is None:
             raise AssertionError("the access point cannot know this command")
-        renewed = bool(point.edca_sets) and effect.generation == point.edca_sets[-1].generation
+        last = point.edca_sets[-1] if point.edca_sets else None
+        renewed = last is not None and _is_renewal(last, effect, same=effect.queues == last.queues)
         if renewed:
             point.edca_renewals += 1
         else:
@@ -187,10 +204,9 @@ class Scenario:
     def _set_windows(self, point: AccessPoint, effect: SetWindows) -> None:
         if point.windows is None:
             raise AssertionError("the access point cannot know this command")
-        renewed = bool(point.window_sets) and effect.generation == point.window_sets[-1].generation
+        last = point.window_sets[-1] if point.window_sets else None
+        renewed = last is not None and _is_renewal(last, effect, same=effect.limits == last.limits)
         if renewed:
-            if effect.limits != point.window_sets[-1].limits:
-                raise AssertionError("another set under the same generation")
             point.window_renewals += 1
         else:
             point.window_sets.append(effect)

@@ -312,6 +312,19 @@ def test_on_the_next_stream_the_set_goes_on_under_a_higher_generation() -> None:
     assert [(effect.generation, effect.queues) for effect in point(scenario).edca_sets] == [(1, SET), (2, SET)]
 
 
+def test_after_a_lease_has_ended_the_next_controllers_first_set_is_taken_as_a_new_one() -> None:
+    """It has the generation of the last controller's first set, on another stream."""
+    scenario = uploading()
+    first_stream = point(scenario).stream
+    scenario.restart()
+    scenario.advance(6.1)
+    assert point(scenario).queues == ()
+    keep(scenario, 3)
+    sets = [effect for effect in point(scenario).edca_sets if effect.stream != first_stream]
+    assert [(effect.generation, effect.queues) for effect in sets] == [(1, SET)]
+    assert point(scenario).queues == SET
+
+
 def test_a_closed_stream_is_sent_nothing() -> None:
     scenario = uploading()
     point(scenario).sequence = 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits of windows, whatever happens."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from airbound.core.addresses import mac_text
@@ -63,6 +63,11 @@ def check(scenario: Scenario, effect: SetWindows, generations: dict[int, int], l
 @given(
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 7)), max_size=40),
     limits_max=st.sampled_from([0, 1, 1024]),
+)
+# After a restart, on another stream, the lease of the set before ends, and the first set has the same generation.
+@example(
+    steps=[*[("access point", 0)] * 2, ("restart", 0), ("access point", 0), ("silence", 4), ("access point", 1)],
+    limits_max=0,
 )
 @settings(max_examples=60, deadline=None)
 def test_whatever_happens_no_limit_outlives_its_lease_or_its_reason(
