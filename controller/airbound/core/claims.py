@@ -4,7 +4,8 @@
 A phone that lost its connection comes back on a new stream while the old one still looks open. So the newest claim
 counts, and an older one counts as superseded, unless it goes on reporting: an agent never reports on two streams, thus
 a superseded stream that is heard again belongs to somebody else. (Two reports are waited for, since one may have been
-on its way when the stream was given up.) From then on neither claim counts.
+on its way when the stream was given up. Several may have, if they waited on the way: what comes at once counts as one.)
+From then on neither claim counts.
 
 Which claims come from the station at all, as far as its access point knows, is for the engine to find out; the others
 take nothing from the station.

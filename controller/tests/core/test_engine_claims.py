@@ -26,12 +26,13 @@ class Rivals:
         self.second = Phone(mac(0), None)
         self.comes_from = second_comes_from
 
-    def report(self, which: Phone) -> None:
+    def report(self, which: Phone, monotonic_us: int | None = None) -> None:
         phones = self.scenario.phones
         phones[mac(0)] = which
         # The rival keeps an entry, so that its commands reach it.
         phones[b"rival!"] = self.second if which is self.first else self.first
-        self.scenario.terminal(mac(0), upload(), comes_from=self.comes_from if which is self.second else None)
+        comes_from = self.comes_from if which is self.second else None
+        self.scenario.terminal(mac(0), upload(), comes_from=comes_from, monotonic_us=monotonic_us)
 
     def second_long(self, *which: Phone) -> None:
         self.scenario.advance(1)
@@ -160,6 +161,37 @@ def test_one_report_that_was_under_way_makes_no_rival() -> None:
     assert rivals.second.range() == (300, 300)
     rivals.report(rivals.first)  # the second
     assert (rivals.first.range(), rivals.second.range()) == (None, None)
+
+
+def test_reports_that_waited_elsewhere_and_come_at_once_make_no_rival() -> None:
+    """A store that pauses, or a full cell's queue, has the old stream's last seconds for us after the new one began."""
+    rivals = Rivals(ip(mac(0)))
+    rivals.second_long(rivals.first)
+    made_us = [rivals.scenario.now_us + ago_us for ago_us in (1_900_000, 3_800_000, 4_900_000)]
+    rivals.scenario.advance(5)
+    rivals.second_long(rivals.second)
+    for monotonic_us in made_us:
+        rivals.report(rivals.first, monotonic_us)
+        rivals.scenario.advance(0.001)
+    rivals.second_long(rivals.second)
+    assert rivals.second.range() == (300, 300)
+    assert all(entry.bounds for entry in rivals.second.sets)
+    assert rivals.reason(rivals.first) == Reason(Code.REPLACED)
+
+
+def test_one_that_goes_on_after_its_reports_had_waited_is_a_rival() -> None:
+    rivals = Rivals(OTHER_IP)
+    rivals.second_long(rivals.first)
+    begun_us = rivals.scenario.now_us
+    rivals.scenario.advance(5)
+    rivals.second_long(rivals.second)
+    for late_us in (2_000_000, 4_000_000):
+        rivals.report(rivals.first, begun_us + late_us)
+    assert rivals.second.range() == (300, 300)
+    rivals.second_long(rivals.second, rivals.first)  # made 3 s after the last of those, and comes after 1 s
+    rivals.second_long(rivals.second, rivals.first)
+    assert (rivals.first.range(), rivals.second.range()) == (None, None)
+    assert rivals.reason(rivals.first) == Reason(Code.MAC_CLAIMED_TWICE, rivals.second.stream.principal.name)  # type: ignore[union-attr]
 
 
 def test_a_superseded_stream_that_is_disconnected_changes_nothing() -> None:

@@ -14,10 +14,10 @@ from airbound.core.reasons import Code
 from airbound.core.reports import Destination
 from airbound.operator.client import Client
 from airbound.operator.top.feed import Feed
-from airbound.replica import node, owners, ownership, questions
+from airbound.replica import hosts, node, owners, ownership, questions
 from airbound.replica.hosts import _differ
 from airbound.store.memory.store import Memory, MemoryStore
-from airbound.store.types import Place, Token
+from airbound.store.types import Place, StoreError, Token
 from airbound.testing.agents import WAIT_S, FakePhone
 from airbound.testing.live import BSSID, MACS, SERVER, LiveController, seen_upload, upload
 from airbound.v1 import operations_pb2, replica_pb2, replicas_pb2, terminal_pb2
@@ -339,8 +339,8 @@ async def test_epochs_of_another_cell_of_the_owner_are_counted_anew(replicas: Re
     a, b = await replicas.start("a"), await replicas.start("b")
     phones = await replicas.bounded(a, b)
     assert b.node is not None
-    hosts = b.node.hosts
-    (hosted,) = hosts._by_number.values()
+    of_b = b.node.hosts
+    (hosted,) = of_b._by_number.values()
     renewal = terminal_pb2.TerminalCommand(renew_lease=terminal_pb2.RenewLease(generation=1, lease_ms=1000))
     response = terminal_pb2.TerminalServiceConnectResponse(command=renewal)
 
@@ -349,12 +349,12 @@ async def test_epochs_of_another_cell_of_the_owner_are_counted_anew(replicas: Re
         message = replica_pb2.StreamCommand(
             stream=hosted.number, bssid=bssid, epoch=epoch, command=response.SerializeToString()
         )
-        hosts.commanded("a", message)
+        of_b.commanded("a", message)
         return b.runner.engine.settings.counters["fenced_total", Code.UNSPECIFIED]
 
-    hosts._settle(hosted, Place(CELL, Token(7, "a"), 0))
+    of_b._settle(hosted, Place(CELL, Token(7, "a"), 0))
     assert command(CELL, 6) == 1
-    hosts._settle(hosted, Place(OTHER_CELL, Token(3, "a"), 0))
+    of_b._settle(hosted, Place(OTHER_CELL, Token(3, "a"), 0))
     assert command(OTHER_CELL, 3) == 1
     assert command(OTHER_CELL, 2) == 2
     # The owner moved it back, and the directory does not say so yet.
@@ -439,6 +439,39 @@ async def test_a_replica_that_hangs_is_replaced_and_nobody_is_released(replicas:
     await b.report(MACS[0], idle=(MACS[1],))
     await b.report(MACS[0], idle=(MACS[1],))
     assert [phone.releases for phone in phones] == [0, 0]
+
+
+async def test_a_phone_that_comes_to_its_owner_before_its_last_reports_is_not_released(
+    replicas: Replicas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store pauses, and the phone's host sends it away: its reports, and the word of the stream's end, wait."""
+    monkeypatch.setattr(hosts, "FORWARD_US", 0)
+    a, b = await replicas.start("a"), await replicas.start("b")
+    phone = (await replicas.bounded(a, b))[1]
+    assert b.node is not None
+    store, outbox = b.node._store, b.node.outbox
+    send, before = store.send, outbox.messages_total
+
+    async def paused(*_: object) -> bool:
+        raise StoreError("paused")
+
+    async def count_is(messages: int, terminals: int) -> None:
+        async def reached() -> bool:
+            return (outbox.messages_total - before, len(a.runner.engine.terminals())) == (messages, terminals)
+
+        await a.until(reached)
+
+    monkeypatch.setattr(store, "send", paused)
+    for second in range(1, 5):
+        await phone.report(upload(), monotonic_us=second * 1_000_000)
+    await count_is(4, 2)
+    await phone.connect_again(a.target)
+    await phone.report(upload(), monotonic_us=5_000_000)
+    await count_is(5, 3)
+    monkeypatch.setattr(store, "send", send)
+    await count_is(5, 2)
+    assert not a.runner.engine.settings.counters["releases_total", Code.MAC_CLAIMED_TWICE]
+    assert phone.releases == 0
 
 
 async def hang(replicas: Replicas, controller: LiveController) -> None:

@@ -39,7 +39,8 @@ class Terminal(Reporter, Sender):
     failures_total: int = 0  # decisions that ended in an error of the controller
     decided: Counter[tuple[str, Code]] = field(default_factory=Counter)  # what was sent, as Settings.counters
     superseded_at_us: int = 0  # when a newer stream claimed its MAC; 0: none did
-    reports_since_superseded: int = 0
+    reports_since_superseded: int = 0  # those that came at once after they had waited somewhere count as one
+    superseded_heard_us: tuple[int, int] = (0, 0)  # the last of them: the controller's clock, the agent's
     due_us: int = 0  # of core.deadlines
 
     @property
@@ -82,5 +83,14 @@ class Terminal(Reporter, Sender):
         self.generation_in_force = generation
         self.malformed_inputs_total = report.malformed_inputs_total
         if self.superseded_at_us:
-            self.reports_since_superseded += 1
+            self._heard_again(report.monotonic_us, now_us)
         return self.take(report.destinations, now_us, keep_us, srtt_counts=srtt_counts, changed=changed)
+
+    def _heard_again(self, monotonic_us: int, now_us: int) -> None:
+        """Count a report of a superseded stream, unless it comes in less than half the time after the one before in
+        which it was made: both waited then, in a store between replicas or in a queue, and may be of before.
+        """
+        at_us, before_us = self.superseded_heard_us
+        if not self.reports_since_superseded or 2 * (now_us - at_us) >= monotonic_us - before_us:
+            self.reports_since_superseded += 1
+        self.superseded_heard_us = now_us, monotonic_us

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from dataclasses import replace
+
 import pytest
 
 from airbound.core.addresses import address_from_text
@@ -156,6 +158,23 @@ def test_reports_count_after_a_newer_stream_only() -> None:
     phone.superseded_at_us = 2
     phone.accept(report(), 3, KEEP_US)
     assert phone.reports_since_superseded == 1
+
+
+def test_reports_after_a_newer_stream_that_come_at_once_count_as_one() -> None:
+    phone = terminal()
+    phone.superseded_at_us = 1
+    counts = []
+    for made_us, at_us in (
+        (1_000_000, 9_000_000),
+        (3_000_000, 9_000_000),  # waited with the one before
+        (5_000_000, 9_999_999),  # a microsecond less than half of the two seconds
+        (6_000_000, 10_499_999),  # half a second later, made a second later
+        (6_000_000, 10_499_999),  # an agent whose clock stands still does not escape
+        (7_000_000, 11_400_000),
+    ):
+        phone.accept(replace(report(), monotonic_us=made_us), at_us, KEEP_US)
+        counts.append(phone.reports_since_superseded)
+    assert counts == [1, 1, 1, 2, 3, 4]
 
 
 def test_the_generation_of_what_was_sent() -> None:
