@@ -38,8 +38,8 @@ unit() {
 	step "programs" scripts/build.sh
 	step "Go tests" go_test
 	step "Go fuzzing, $FUZZ_INPUTS inputs each" go_fuzz
-	# By file: the fixtures of a module start servers.
-	step "controller tests" pytest controller -n "$(nproc)" --dist loadfile
+	# By file: the fixtures of a module start servers. In our order: files that take long begin first.
+	step "controller tests" pytest controller -n "$(nproc)" --dist loadfile --no-loadscope-reorder
 	step "dashboards' tests" pytest dashboards
 	step "packages" scripts/packages.sh
 	step "programs of the packages, in emulators" go test -tags packages -count=1 ./ap-firmware/openwrt/packagestest

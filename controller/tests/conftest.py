@@ -3,6 +3,8 @@
 nobody awaits, or in a servicer goes nowhere else.
 
 Hypothesis fails no test for how long an example took.
+
+Tests that are marked `long` begin first.
 """
 
 import gc
@@ -17,6 +19,11 @@ settings.register_profile("airbound", deadline=None, suppress_health_check=[Heal
 settings.load_profile("airbound")
 
 _LOGGERS = ("asyncio", "grpc")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with long tests begin first: the last file keeps one of the processes busy, and the others wait for it."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 class _Errors(logging.Handler):

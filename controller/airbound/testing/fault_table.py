@@ -7,13 +7,14 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import grpc.aio
 
 from airbound.testing.agents import channel
 from airbound.testing.fault_site import Equipment, Site
-from airbound.testing.faults import BSSIDS
+from airbound.testing.faults import BSSIDS, logs
 from airbound.v1 import operations_pb2, operations_pb2_grpc
 
 STOPPED_S = 10.0
@@ -193,19 +194,26 @@ class Fault:
     prepared: Callable[[Site], Awaitable[None]] = _nothing
 
 
-FAULTS = (
+OF_REPLICAS = (
     Fault("a replica is killed (SIGKILL)", kill_replica),
     Fault("a replica is stopped for 10 s (SIGSTOP)", stop_replica),
     Fault("both replicas are restarted, one after the other", roll),
+    Fault("a replica's time of day jumps by an hour", step_clock, equipment=Equipment(clock=True)),
+)
+OF_STORES = (
     Fault("Redis is killed and starts empty", restart_redis),
     Fault("Redis is paused for 5 s", pause_redis),
     Fault("a master of a Redis Cluster is killed", lose_master, equipment=Equipment(store="cluster")),
     Fault("a replica is cut off from Redis for 15 s", cut_wire),
     Fault("a replica is cut off from Redis for 15 s, one way", cut_one_way),
+    Fault("the disk of a single controller is full for 5 s", fill_disk, equipment=Equipment(store="file")),
+)
+OF_ACCESS_POINTS = (
     Fault("an access point's stream breaks and moves to the other replica", lose_access_point),
     Fault("an access point's agent is killed and is back after 2 s", restart_agent),
     Fault("an access point's agent is killed for ever", lose_agent),
-    Fault("a replica's time of day jumps by an hour", step_clock, equipment=Equipment(clock=True)),
+)
+OF_CERTIFICATES = (
     Fault(
         "phones' certificates end, and are renewed 3 s later",
         end_certificates,
@@ -225,5 +233,31 @@ FAULTS = (
         prepared=_ended,
     ),
     Fault("the authority's key is away, a replica restarts", lose_authority, equipment=Equipment(tls="authority")),
-    Fault("the disk of a single controller is full for 5 s", fill_disk, equipment=Equipment(store="file")),
 )
+FAULTS = OF_REPLICAS + OF_STORES + OF_ACCESS_POINTS + OF_CERTIFICATES
+
+
+def name(fault: Fault) -> str:
+    """What a test with a fault is called."""
+    return fault.name.replace(" ", "-")
+
+
+async def endure(fault: Fault, directory: Path) -> None:
+    """Have a fault happen at a site of its own. How long it takes until bounds are right again is for
+    `controller/benchmarks/faults.py` to print; here only that they are.
+
+    Raises:
+        AssertionError: bounds are not right again, somebody was released, a lease ended, a cell had two owners, or
+            owners' epochs do not grow; with what the controllers logged.
+    """
+    async with Site(directory, fault.equipment) as site:
+        await fault.prepared(site)
+        try:
+            outcome = await site.fleet.endure(lambda: fault.happens(site))
+        except TimeoutError as error:
+            raise AssertionError(f"bounds are not right again\n{logs(site.controllers)}") from error
+        bad = (outcome.released, outcome.expired, outcome.owned_twice, outcome.clamped) != (0, 0, 0, 0)
+        bad |= not outcome.epochs and len(site.controllers) > 1
+        bad |= any(epochs != sorted(epochs) for epochs in outcome.epochs.values())
+        if bad:
+            raise AssertionError(f"{outcome}\n{logs(site.controllers)}")

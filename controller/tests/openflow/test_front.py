@@ -10,6 +10,8 @@ from airbound.core.reasons import Code, Reason
 from airbound.openflow.front import Front, FrontLimits, Link
 from airbound.testing.raw_switch import GREETING, HOSTILE, features_reply, message, packet_in
 
+pytestmark = pytest.mark.long
+
 WAIT_S = 20.0
 
 

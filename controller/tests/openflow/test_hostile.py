@@ -27,6 +27,8 @@ from airbound.testing.raw_switch import (
     raw_switch,
 )
 
+pytestmark = pytest.mark.long
+
 FIRST, SECOND = 0x0000020000000001, 0x0000020000000002
 PHONE, ROUTER = bytes([2, 0, 0, 0, 1, 0]), bytes([2, 0, 0, 0, 9, 0])
 

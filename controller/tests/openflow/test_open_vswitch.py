@@ -13,6 +13,8 @@ import pytest
 
 from airbound.testing.openflow_site import BSSID, CONFIG, OPENFLOW_PORT, Site, received
 
+pytestmark = pytest.mark.long
+
 METERS = CONFIG + '[openflow]\nmeters = "on"\n[capacity]\ndefault_bps = 4e6\n'
 MARKS = CONFIG + '[openflow]\nmarks = ["udp:4000=ef", "tcp=8"]\n'
 # So few that what waits in the sockets of Open vSwitch's user-space datapath while a busy machine runs something else,

@@ -22,6 +22,8 @@ from airbound.testing.agents import WAIT_S, FakePhone
 from airbound.testing.live import BSSID, MACS, SERVER, LiveController, seen_upload, upload
 from airbound.v1 import operations_pb2, replica_pb2, replicas_pb2, terminal_pb2
 
+pytestmark = pytest.mark.long
+
 ONE, TWO = ({SERVER: bounds} for bounds in ((250, 555), (300, 300)))
 CELL = mac_from_text(BSSID)
 OTHER_CELL = mac_from_text("02:00:00:00:00:02")

@@ -4,9 +4,13 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from airbound.core.addresses import Mac
 from airbound.store.types import Place, Token
 from airbound.testing.stores import Site
+
+pytestmark = pytest.mark.long
 
 MAC = bytes.fromhex("020000000001")
 CELL, NEXT_CELL = bytes.fromhex("020000000100"), bytes.fromhex("020000000200")

@@ -8,7 +8,10 @@ import pytest
 
 from airbound.testing.stores import Site
 
-pytestmark = pytest.mark.parametrize("site", ["memory", "file", "redis", "cluster"], indirect=True)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.parametrize("site", ["memory", "file", "redis", "cluster"], indirect=True),
+]
 
 VALUES = [b"", b"value", b"\x00\xff\r\n" * 1000]
 
