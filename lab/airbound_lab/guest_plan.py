@@ -35,9 +35,6 @@ TRACE_BUFFER_KIB = {"phone": 32 << 10, "cell": 256 << 10}
 MEDIUM_TRACE = "medium-trace"
 """Name of the files with the medium's events, in the result directory."""
 
-CHANNEL = 6
-FREQUENCY_MHZ = 2437
-
 TCP_BUFFER = {"minimum": 4096, "start": 1 << 20, "maximum": 16 << 20}
 SCALE_0_BYTES = 1 << 15
 """A receiver whose buffer may become 2^scale times as large names that window scale (tcp_select_initial_window)."""
@@ -107,7 +104,7 @@ def plan(
             }
             for phone in cell.phones
         ],
-        "wpa_supplicant": _wpa_supplicant(),
+        "wpa_supplicant": _wpa_supplicant(parameters.radio.frequency_mhz),
         "controller": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.CONTROLLER_PORT},
         "openflow": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.OPENFLOW_PORT},
         "components": components,
@@ -249,12 +246,13 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int]:
     """Parameters of the medium in mac80211_hwsim; `dcf` itself, which switches it on, comes last."""
     return {
         "dcf_seed": seed,
-        "dcf_access_categories": int(parameters.wmm),
-        "dcf_sta_queue_frames": parameters.driver_queue_frames,
-        "dcf_ap_queue_frames": parameters.ap_driver_queue_frames,
+        "dcf_access_categories": int(parameters.has_wmm),
+        "dcf_sta_queue_frames": parameters.driver_queue_frames or parameters.radio.driver_queue_frames,
+        "dcf_ap_queue_frames": parameters.ap_driver_queue_frames or parameters.radio.driver_queue_frames,
         "dcf_orphan": int(parameters.orphan),
         "dcf_retry_limit": parameters.retry_limit,
         "dcf_loss_ppm": round(parameters.loss_percent * 10_000),
+        **({} if parameters.rts_bytes is None else {"dcf_rts_bytes": parameters.rts_bytes}),
         "dcf": 1,
     }
 
@@ -281,7 +279,7 @@ TXOP_UNIT_MS = 0.032
 
 
 def _hostapd(parameters: Parameters) -> str:
-    """802.11g, OFDM rates only."""
+    """Radio, queues and what every access point of the lab has."""
     # Open vSwitch takes frames before hostapd's packet socket sees those of EAPOL; nl80211 delivers them all the same.
     bridge = "driver_params=control_port_ap=1" if parameters.ovs else f"bridge={nodes.BRIDGE}"
     return f"""interface={nodes.RADIO}
@@ -289,15 +287,9 @@ def _hostapd(parameters: Parameters) -> str:
 driver=nl80211
 ctrl_interface=/run/hostapd
 ssid=airbound
-hw_mode=g
-channel={CHANNEL}
-beacon_int={BEACON_INTERVAL_TU}
-supported_rates=60 90 120 180 240 360 480 540
-basic_rates=60 120 240
-preamble=1
-wmm_enabled={int(parameters.wmm)}
-{_hostapd_queues(parameters)}ieee80211n=0
-auth_algs=1
+{parameters.radio.hostapd}beacon_int={BEACON_INTERVAL_TU}
+wmm_enabled={int(parameters.has_wmm)}
+{_hostapd_queues(parameters)}auth_algs=1
 ap_max_inactivity=86400
 max_num_sta=200
 """
@@ -306,7 +298,7 @@ max_num_sta=200
 def _hostapd_queues(parameters: Parameters) -> str:
     """The access point's own queues: DCF without WMM, hostapd's defaults with it, and what an operator sets."""
     queues: dict[int, dict[str, float]] = {
-        queue: {} if parameters.wmm else dict(DCF) for queue in range(HOSTAPD_QUEUES)
+        queue: {} if parameters.has_wmm else dict(DCF) for queue in range(HOSTAPD_QUEUES)
     }
     txop_limit = parameters.ap_txop_limit
     chosen = {
@@ -323,14 +315,14 @@ def _hostapd_queues(parameters: Parameters) -> str:
     )
 
 
-def _wpa_supplicant() -> str:
+def _wpa_supplicant(frequency_mhz: int) -> str:
     """One channel, one network: no other is scanned."""
     return f"""p2p_disabled=1
 network={{
 	ssid="airbound"
 	key_mgmt=NONE
-	scan_freq={FREQUENCY_MHZ}
-	freq_list={FREQUENCY_MHZ}
+	scan_freq={frequency_mhz}
+	freq_list={frequency_mhz}
 }}
 """
 

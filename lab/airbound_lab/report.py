@@ -50,6 +50,7 @@ def command(parameters: Parameters) -> str:
     for field in (
         *("rate_control", "ap_rate_control", "qdisc", "queue_packets", "ap_qdisc", "ap_queue_packets"),
         *(
+            *("phy", "streams", "guard_interval", "rts_bytes", "ap"),
             "driver_queue_frames",
             "ap_driver_queue_frames",
             "retry_limit",

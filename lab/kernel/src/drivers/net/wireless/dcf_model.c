@@ -437,6 +437,7 @@ static void begin_busy(struct dcf_model *m, u64 start_ns, u64 slot)
 
 		if (!q->on_air)
 			continue;
+		m->counters.mpdus += max_t(u32, q->frame.mpdus, 1);
 		q->collided = transmitters > 1;
 		q->heard_mpdus = 0;
 		if (q->collided) {

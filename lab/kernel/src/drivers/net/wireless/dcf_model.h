@@ -140,6 +140,7 @@ struct dcf_queue {
 struct dcf_counters {
 	u64 busy_ns;			/* frames, and SIFS + ACK after them */
 	u64 attempts;
+	u64 mpdus;			/* of all attempts */
 	u64 collided_attempts;
 	u64 lost_attempts;		/* by loss_ppm, all MPDUs of them */
 	u64 lost_mpdus;			/* by loss_ppm, those of lost attempts included */

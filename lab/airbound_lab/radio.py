@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The radios of a cell: which standard, band and width, how many streams, and what of it hostapd and driver are told; pure.
+
+Profiles are what is sold, not all that the standards have: 802.11g of 2003, 802.11n with 20 MHz at 2.4 GHz (one stream, a
+phone's) and with 40 MHz at 5 GHz, 802.11ac with 80 MHz.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+PhyName = Literal["11g", "11n-20", "11n-40", "11ac-80"]
+PHYS: tuple[str, ...] = get_args(PhyName)
+DEFAULT_PHY: PhyName = "11g"
+
+GuardInterval = Literal["short", "long"]
+GUARD_INTERVALS: tuple[str, ...] = get_args(GuardInterval)
+
+STREAMS_MAX = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Phy:
+    """A profile."""
+
+    channel: int
+    """The primary one's number."""
+    frequency_mhz: int
+    """Its centre."""
+    aggregates: bool
+    """Whether it is of 802.11n or later: QoS, block acks, A-MPDUs."""
+    streams: int
+    """Of a radio, unless a run says otherwise."""
+    driver_queue_frames: int
+    """Of a radio, unless a run says otherwise. With aggregation several whole A-MPDUs."""
+    hostapd: str
+    """Lines of its configuration, but for the SSID."""
+
+    @property
+    def at_5_ghz(self) -> bool:
+        """Whether a regulatory domain is needed that permits access points."""
+        return self.frequency_mhz > 5000
+
+
+_OFDM_ONLY = """supported_rates=60 90 120 180 240 360 480 540
+basic_rates=60 120 240
+"""
+_HT20 = "[SHORT-GI-20]"
+_HT40 = "[HT40+][SHORT-GI-20][SHORT-GI-40]"
+_VHT_CENTRE = 42
+"""Channel number of the middle of 80 MHz from channel 36."""
+
+PROFILES: dict[str, Phy] = {
+    "11g": Phy(
+        channel=6,
+        frequency_mhz=2437,
+        aggregates=False,
+        streams=1,
+        driver_queue_frames=64,
+        hostapd=f"hw_mode=g\nchannel=6\n{_OFDM_ONLY}preamble=1\nieee80211n=0\n",
+    ),
+    "11n-20": Phy(
+        channel=6,
+        frequency_mhz=2437,
+        aggregates=True,
+        streams=1,
+        driver_queue_frames=256,
+        hostapd=f"hw_mode=g\nchannel=6\n{_OFDM_ONLY}preamble=1\nieee80211n=1\nht_capab={_HT20}\n",
+    ),
+    "11n-40": Phy(
+        channel=36,
+        frequency_mhz=5180,
+        aggregates=True,
+        streams=2,
+        driver_queue_frames=256,
+        hostapd=f"hw_mode=a\nchannel=36\n{_OFDM_ONLY}ieee80211n=1\nht_capab={_HT40}\n",
+    ),
+    "11ac-80": Phy(
+        channel=36,
+        frequency_mhz=5180,
+        aggregates=True,
+        streams=2,
+        driver_queue_frames=256,
+        hostapd=f"""hw_mode=a
+channel=36
+{_OFDM_ONLY}ieee80211n=1
+ht_capab={_HT40}
+ieee80211ac=1
+vht_capab=[SHORT-GI-80][MAX-A-MPDU-LEN-EXP7]
+vht_oper_chwidth=1
+vht_oper_centr_freq_seg0_idx={_VHT_CENTRE}
+""",
+    ),
+}
+
+
+def boot_parameters(phy: Phy, streams: int, guard_interval: GuardInterval) -> dict[str, int]:
+    """What mac80211_hwsim must know when its radios are made; nothing for 802.11g."""
+    if not phy.aggregates:
+        return {}
+    return {
+        "dcf_streams": streams,
+        "dcf_short_gi": int(guard_interval == "short"),
+        **({"dcf_5_ghz": 1} if phy.at_5_ghz else {}),
+    }
