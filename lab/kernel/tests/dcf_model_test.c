@@ -56,7 +56,7 @@ static u16 control_100kbps(u16 rate_100kbps)
 
 static struct dcf_frame data_frame(u32 bytes, u16 rate_100kbps, u8 tries)
 {
-	struct dcf_frame f = { .bytes = bytes, .ack_expected = true, .chain_length = 1 };
+	struct dcf_frame f = { .bytes = bytes, .ack_expected = true, .snr_quarter_db = DCF_NO_NOISE, .chain_length = 1 };
 
 	f.chain[0].rate_100kbps = rate_100kbps;
 	f.chain[0].tries = tries;
@@ -130,7 +130,8 @@ static void check_chain(void)
 {
 	static struct dcf_model m;
 	struct dcf_result r[DCF_STATIONS_MAX];
-	struct dcf_frame f = { .bytes = 500, .ack_expected = true, .loss_ppm = 1000000, .chain_length = 2,
+	struct dcf_frame f = { .bytes = 500, .ack_expected = true, .loss_ppm = 1000000, .snr_quarter_db = DCF_NO_NOISE,
+			       .chain_length = 2,
 			       .chain = { { .rate_100kbps = 540, .tries = 2 }, { .rate_100kbps = 60, .tries = 1 } } };
 	u64 now_ns = 0;
 	u32 i;
@@ -397,7 +398,7 @@ static u32 ppdu_5_ghz_ns(u32 bytes, struct dcf_rate rate)
 /* An A-MPDU of @mpdus frames of @bytes each. */
 static struct dcf_frame a_mpdu(struct dcf_rate rate, u32 mpdus, u16 bytes)
 {
-	struct dcf_frame f = { .ack_expected = true, .chain_length = 1, .chain = { rate } };
+	struct dcf_frame f = { .ack_expected = true, .snr_quarter_db = DCF_NO_NOISE, .chain_length = 1, .chain = { rate } };
 
 	while (mpdus--)
 		dcf_add_mpdu(&f, bytes, ~0U);
@@ -407,7 +408,7 @@ static struct dcf_frame a_mpdu(struct dcf_rate rate, u32 mpdus, u16 bytes)
 static void check_ht_and_vht_rates(void)
 {
 	struct dcf_rate rate = ht(7, 2, 40, true);
-	u32 limit = dcf_psdu_limit_bytes(&dcf_phy_5_ghz, &rate, DCF_PPDU_MAX_NS);
+	u32 limit = dcf_psdu_limit_bytes(&rate, DCF_PPDU_MAX_NS);
 
 	expect(rate_of(ht(7, 1, 20, false)) == 650 && rate_of(ht(7, 1, 20, true)) == 722, "HT20 MCS 7: 65 and 72.2 Mb/s");
 	expect(rate_of(ht(7, 1, 40, true)) == 1500 && rate_of(ht(7, 2, 40, true)) == 3000, "HT40: 150 and 300 Mb/s");
@@ -421,7 +422,7 @@ static void check_ht_and_vht_rates(void)
 	expect(dcf_ppdu_ns(&dcf_phy_2_ghz, 1536, &rate) == ppdu_5_ghz_ns(1536, rate) + 6000, "2.4 GHz: signal extension");
 	expect(ppdu_5_ghz_ns(limit, rate) <= DCF_PPDU_MAX_NS && ppdu_5_ghz_ns(limit + 1, rate) > DCF_PPDU_MAX_NS,
 	       "the limit in bytes is the longest PSDU that ends in time");
-	expect(dcf_psdu_limit_bytes(&dcf_phy_5_ghz, &rate, 40000) == 0, "of a time without a symbol it is nothing");
+	expect(dcf_psdu_limit_bytes(&rate, 40000) == 0, "of a time without a symbol it is nothing");
 	rate = ht(0, 1, 20, false);
 	expect(dcf_control_rate_100kbps(&rate) == 60, "MCS 0 is answered at 6 Mb/s");
 	rate.mcs = 2;
@@ -557,6 +558,35 @@ static void check_replace(void)
 	expect(!dcf_replace(&m, 0, BE, &longer, now_ns), "nor where it goes on in a TXOP that it was measured for");
 }
 
+static void check_noise(void)
+{
+	static struct dcf_model m;
+	struct dcf_result r[DCF_STATIONS_MAX];
+	struct dcf_frame f = a_mpdu(ht(7, 1, 20, false), 64, 1536);
+	struct dcf_rate one = ht(7, 1, 20, false), wide = ht(7, 1, 40, false), two = ht(7, 2, 20, false);
+	u64 now_ns = 0, expected;
+	u32 i, received = 0;
+
+	for (f.snr_quarter_db = 200; dcf_noise_loss_ppm(&one, f.snr_quarter_db, 1536) < 100000; f.snr_quarter_db--)
+		;
+	expected = 64 * (u64)(1000000 - dcf_noise_loss_ppm(&one, f.snr_quarter_db, 1536)) / 1000;
+	dcf_init(&m, 4);
+	for (i = 0; i < 1000; i++) {
+		dcf_offer(&m, 0, BE, &f, now_ns);
+		run_to_results(&m, &now_ns, r);
+		received += __builtin_popcountll(r[0].heard_mpdus);
+	}
+	expect(received > expected - 400 && received < expected + 400, "as many are lost to noise as the error model says");
+	expect(dcf_noise_loss_ppm(&wide, f.snr_quarter_db + 12, 1536) ==
+	       dcf_noise_loss_ppm(&one, f.snr_quarter_db, 1536) &&
+	       dcf_noise_loss_ppm(&two, f.snr_quarter_db + 12, 1536) ==
+	       dcf_noise_loss_ppm(&one, f.snr_quarter_db, 1536),
+	       "twice the width or the streams need 3 dB more");
+	expect(dcf_noise_loss_ppm(&one, DCF_NO_NOISE, 1536) == 0, "without noise nothing is lost");
+	one.mcs = 0;
+	expect(dcf_noise_loss_ppm(&one, f.snr_quarter_db, 1536) == 0, "nor is it with the slowest rate");
+}
+
 #define CLASSES_MAX 8
 
 struct class {
@@ -624,7 +654,8 @@ static int parse_rate(const char *text, struct dcf_frame *f)
 	if (sscanf(text, "%7[a-z]:%u:%u:%u:%u:%u:%u", format, &mcs, &streams, &width_mhz, &short_gi, &rts,
 		   &loss_ppm) != 7)
 		return -1;
-	*f = (struct dcf_frame){ .ack_expected = true, .loss_ppm = loss_ppm, .chain_length = 1 };
+	*f = (struct dcf_frame){ .ack_expected = true, .loss_ppm = loss_ppm, .snr_quarter_db = DCF_NO_NOISE,
+				 .chain_length = 1 };
 	rate->tries = 7;
 	rate->rts = rts;
 	if (!strcmp(format, "legacy")) {
@@ -644,10 +675,10 @@ static int parse_rate(const char *text, struct dcf_frame *f)
 }
 
 /* The longest A-MPDU that the limits allow. */
-static void fill(struct dcf_frame *f, const struct dcf_phy *phy)
+static void fill(struct dcf_frame *f)
 {
 	u32 limit_bytes = f->chain[0].format == DCF_VHT ? VHT_PSDU_MAX_BYTES : HT_PSDU_MAX_BYTES;
-	u32 in_time_bytes = dcf_psdu_limit_bytes(phy, &f->chain[0], DCF_PPDU_MAX_NS);
+	u32 in_time_bytes = dcf_psdu_limit_bytes(&f->chain[0], DCF_PPDU_MAX_NS);
 
 	if (f->chain[0].format == DCF_LEGACY) {
 		f->bytes = QOS_FRAME_BYTES;
@@ -674,7 +705,7 @@ static int aggregate(int argc, char **argv)
 			return 2;
 		}
 	}
-	fill(&f, phy);
+	fill(&f);
 	saturate(atoi(argv[2]), atoi(argv[3]), phy, &f, classes, argc - 6);
 	return 0;
 }
@@ -719,6 +750,7 @@ static struct dcf_frame fuzz_frame(struct fuzz *z)
 	struct dcf_frame f = { .ack_expected = fuzz_below(z, 8) != 0, .loss_ppm = losses_ppm[fuzz_below(z, 6)] };
 	u32 i, mpdus;
 
+	f.snr_quarter_db = fuzz_below(z, 2) ? DCF_NO_NOISE : (s16)fuzz_below(z, 200) - 20;
 	f.chain_length = 1 + fuzz_below(z, DCF_CHAIN_MAX);
 	for (i = 0; i < f.chain_length; i++)
 		f.chain[i] = fuzz_rate(z);
@@ -866,6 +898,7 @@ int main(int argc, char **argv)
 	check_aggregate_length();
 	check_aggregate_exchange();
 	check_rts();
+	check_noise();
 	check_replace();
 	printf("1..%d\n", checks);
 	return failures != 0;

@@ -27,6 +27,7 @@
  *  - MPDUs of an A-MPDU need no spacing, and hold one MSDU each;
  *  - no fragments, no NAV beyond the exchange itself, propagation takes no time.
  */
+#include "dcf_error.h"
 #include "dcf_model.h"
 
 #ifdef __KERNEL__
@@ -101,9 +102,9 @@ u32 dcf_ppdu_ns(const struct dcf_phy *phy, u32 bytes, const struct dcf_rate *rat
 	return preamble_ns(rate) + symbols * OFDM_SYMBOL_NS + phy->extension_ns;
 }
 
-u32 dcf_psdu_limit_bytes(const struct dcf_phy *phy, const struct dcf_rate *rate, u32 limit_ns)
+u32 dcf_psdu_limit_bytes(const struct dcf_rate *rate, u32 limit_ns)
 {
-	u32 fixed_ns = preamble_ns(rate) + phy->extension_ns;
+	u32 fixed_ns = preamble_ns(rate);	/* the legacy SIGNAL field, which sets the limit, does not count the extension */
 	u32 fixed_bits = OFDM_SERVICE_BITS + OFDM_TAIL_BITS * encoders(rate);
 	u32 symbols;
 
@@ -115,6 +116,43 @@ u32 dcf_psdu_limit_bytes(const struct dcf_phy *phy, const struct dcf_rate *rate,
 	if (symbols * bits_per_symbol(rate) <= fixed_bits)
 		return 0;
 	return (symbols * bits_per_symbol(rate) - fixed_bits) / 8;
+}
+
+static enum dcf_modulation modulation_of(const struct dcf_rate *rate)
+{
+	if (rate->format != DCF_LEGACY)
+		return (enum dcf_modulation)rate->mcs;
+	switch (rate->rate_100kbps) {
+	case 90:
+		return DCF_BPSK_3_4;
+	case 120:
+		return DCF_QPSK_1_2;
+	case 180:
+		return DCF_QPSK_3_4;
+	case 240:
+		return DCF_16QAM_1_2;
+	case 360:
+		return DCF_16QAM_3_4;
+	case 480:
+		return DCF_64QAM_2_3;
+	case 540:
+		return DCF_64QAM_3_4;
+	default:
+		return DCF_BPSK_1_2;	/* DSSS and CCK as well: the model has none of its own for them */
+	}
+}
+
+u32 dcf_noise_loss_ppm(const struct dcf_rate *rate, s16 snr_quarter_db, u32 bytes)
+{
+	s32 quarter_db = snr_quarter_db;
+	u32 parts;
+
+	if (snr_quarter_db == DCF_NO_NOISE)
+		return 0;
+	if (rate->format != DCF_LEGACY)
+		for (parts = rate->streams * rate->width_mhz / 20; parts > 1; parts /= 2)
+			quarter_db -= 12;
+	return dcf_error_ppm(modulation_of(rate), quarter_db, bytes);
 }
 
 u16 dcf_rate_100kbps(const struct dcf_rate *rate)
@@ -371,7 +409,11 @@ static u64 mpdus_received(struct dcf_model *m, const struct dcf_queue *q)
 	u64 received = 0;
 
 	for (i = 0; i < mpdus; i++) {
-		if (q->frame.loss_ppm && random_below(m, 1000000) < q->frame.loss_ppm)
+		u32 bytes = q->frame.mpdus ? q->frame.mpdu_bytes[i] : q->frame.bytes;
+		u32 noise_ppm = dcf_noise_loss_ppm(dcf_current_rate(q), q->frame.snr_quarter_db, bytes);
+		u32 loss_ppm = q->frame.loss_ppm + (u32)div_u64((u64)(1000000 - q->frame.loss_ppm) * noise_ppm, 1000000);
+
+		if (loss_ppm && random_below(m, 1000000) < loss_ppm)
 			m->counters.lost_mpdus++;
 		else
 			received |= 1ULL << i;

@@ -29,6 +29,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int16_t s16;
 #endif
 
 #define DCF_STATIONS_MAX	128
@@ -38,6 +39,7 @@ typedef uint64_t u64;
 #define DCF_CHAIN_MAX		4	/* IEEE80211_TX_MAX_RATES */
 #define DCF_MPDUS_MAX		64	/* what a compressed block ack has bits for */
 #define DCF_NEVER_NS		(~0ULL)
+#define DCF_NO_NOISE		32767	/* an SNR at which nothing is lost to noise, quarters of a dB */
 
 /* At 2.4 GHz with short slots, clause 18.4.4 and Table 18-5; dcf_init() sets these, dcf_set_phy() others */
 #define DCF_SLOT_NS		9000U
@@ -97,6 +99,7 @@ struct dcf_frame {
 	bool ack_expected;		/* individually addressed */
 	u8 mpdus;			/* of the A-MPDU, which a block ack answers; 0: one MPDU, which an ACK answers */
 	u32 loss_ppm;			/* chance that the receiver misses one MPDU of an attempt without any collision */
+	s16 snr_quarter_db;		/* at the receiver, of one stream in 20 MHz; by it more is lost, see dcf_error.h */
 	u8 chain_length;
 	struct dcf_rate chain[DCF_CHAIN_MAX];
 	u16 mpdu_bytes[DCF_MPDUS_MAX];	/* of an A-MPDU, each MAC header to FCS */
@@ -142,8 +145,8 @@ struct dcf_counters {
 	u64 attempts;
 	u64 mpdus;			/* of all attempts */
 	u64 collided_attempts;
-	u64 lost_attempts;		/* by loss_ppm, all MPDUs of them */
-	u64 lost_mpdus;			/* by loss_ppm, those of lost attempts included */
+	u64 lost_attempts;		/* on the link, all MPDUs of them */
+	u64 lost_mpdus;			/* on the link, those of lost attempts included */
 	u64 internal_collisions;	/* two queues of one station at once: the lower one backs off, no attempt */
 	u64 delivered;
 	u64 failed;
@@ -171,8 +174,14 @@ struct dcf_model {
  */
 u32 dcf_ppdu_ns(const struct dcf_phy *phy, u32 bytes, const struct dcf_rate *rate);
 
-/* The longest PSDU whose PPDU takes no more than @limit_ns; 0 if there is none. OFDM, HT and VHT. */
-u32 dcf_psdu_limit_bytes(const struct dcf_phy *phy, const struct dcf_rate *rate, u32 limit_ns);
+/* The longest PSDU whose PPDU, without signal extension, takes no more than @limit_ns; 0: none. OFDM, HT and VHT. */
+u32 dcf_psdu_limit_bytes(const struct dcf_rate *rate, u32 limit_ns);
+
+/*
+ * Chance that an MPDU is lost to noise, ppm. A sender's power is shared by its streams, and noise grows with the width:
+ * 3 dB less for twice as many of either.
+ */
+u32 dcf_noise_loss_ppm(const struct dcf_rate *rate, s16 snr_quarter_db, u32 bytes);
 
 /* Rounded down. */
 u16 dcf_rate_100kbps(const struct dcf_rate *rate);

@@ -168,6 +168,7 @@ struct hwsim_dcf_radio {
 	u64 busy_ns_before[CHANNELS_MAX];	/* each channel's, when the radio was created */
 	u64 tx_ns;
 	u64 rx_ns;
+	s16 snr_quarter_db[DCF_STATIONS_MAX];	/* at the other radios */
 };
 
 struct dcf_channel {
@@ -180,6 +181,7 @@ static DEFINE_SPINLOCK(dcf_lock);
 static struct dcf_channel channels[CHANNELS_MAX];
 static u64 seed;
 static struct hwsim_dcf_radio *radios[DCF_STATIONS_MAX];
+static bool any_noise;
 
 /* The channels' generators start apart from each other; the first one in use starts at the seed itself. */
 static u64 channel_seed(const struct dcf_channel *channel)
@@ -205,6 +207,30 @@ static int set_seed(const char *value, const struct kernel_param *kp)
 static const struct kernel_param_ops seed_ops = { .set = set_seed };
 module_param_cb(dcf_seed, &seed_ops, NULL, 0200);
 MODULE_PARM_DESC(dcf_seed, "Seed of the back-off counters and link losses; takes effect when written");
+
+/* "SENDER RECEIVER QUARTER_DB": radios by number. Both directions have their own. */
+static int set_snr(const char *value, const struct kernel_param *kp)
+{
+	unsigned int sender, receiver;
+	int quarter_db, err = 0;
+
+	if (sscanf(value, "%u %u %d", &sender, &receiver, &quarter_db) != 3 || sender >= DCF_STATIONS_MAX ||
+	    receiver >= DCF_STATIONS_MAX || quarter_db <= -DCF_NO_NOISE || quarter_db > DCF_NO_NOISE)
+		return -EINVAL;
+	spin_lock_bh(&dcf_lock);
+	if (radios[sender]) {
+		radios[sender]->snr_quarter_db[receiver] = quarter_db;
+		any_noise = true;
+	} else {
+		err = -ENODEV;
+	}
+	spin_unlock_bh(&dcf_lock);
+	return err;
+}
+
+static const struct kernel_param_ops snr_ops = { .set = set_snr };
+module_param_cb(dcf_snr, &snr_ops, NULL, 0200);
+MODULE_PARM_DESC(dcf_snr, "Of one stream in 20 MHz: SENDER RECEIVER QUARTER_DB; at first nothing is lost to noise");
 
 static int get_stats(char *buffer, const struct kernel_param *kp)
 {
@@ -413,6 +439,18 @@ static u32 receiver_limit_bytes(struct hwsim_dcf_radio *radio, const struct ieee
 	return (1U << (IEEE80211_HT_MAX_AMPDU_FACTOR + exponent)) - 1;
 }
 
+/* Of the link to a frame's receiver. */
+static s16 link_snr(const struct hwsim_dcf_radio *radio, const struct dcf_queued *q)
+{
+	const struct ieee80211_hdr *hdr = (void *)q->skb->data;
+	int i;
+
+	for (i = 0; any_noise && i < DCF_STATIONS_MAX; i++)
+		if (radios[i] && ether_addr_equal(radios[i]->hw->wiphy->addresses[0].addr, hdr->addr1))
+			return radio->snr_quarter_db[i];
+	return DCF_NO_NOISE;
+}
+
 /* The rates of @ppdu from its first frame; of an A-MPDU up to the first one that has none. */
 static void set_chain(struct hwsim_dcf_radio *radio, struct dcf_ppdu *ppdu, const struct dcf_queued *q)
 {
@@ -422,6 +460,7 @@ static void set_chain(struct hwsim_dcf_radio *radio, struct dcf_ppdu *ppdu, cons
 
 	frame->ack_expected = q->ack_expected;
 	frame->loss_ppm = min(dcf_loss_ppm, 1000000U);
+	frame->snr_quarter_db = q->ack_expected ? link_snr(radio, q) : DCF_NO_NOISE;
 	frame->chain_length = 1;
 	frame->chain[0] = (struct dcf_rate){ .rate_100kbps = 60, .tries = 1 };	/* beacons: the lowest basic rate */
 	for (i = 0; i < q->chain_length && attempts_left; i++) {
@@ -445,7 +484,7 @@ static u32 psdu_limit_bytes(struct hwsim_dcf_radio *radio, const struct dcf_queu
 
 	limit_bytes = receiver_limit_bytes(radio, (void *)q->skb->data, frame->chain[0].format == DCF_VHT);
 	for (i = 0; i < frame->chain_length; i++)
-		limit_bytes = min(limit_bytes, dcf_psdu_limit_bytes(&channel->model.phy, &frame->chain[i], limit_ns));
+		limit_bytes = min(limit_bytes, dcf_psdu_limit_bytes(&frame->chain[i], limit_ns));
 	return limit_bytes;
 }
 
@@ -1011,6 +1050,8 @@ struct hwsim_dcf_radio *hwsim_dcf_radio_create(struct ieee80211_hw *hw, int idx)
 
 	spin_lock_bh(&dcf_lock);
 	radio->created_ns = ktime_get_ns();
+	for (i = 0; i < DCF_STATIONS_MAX; i++)
+		radio->snr_quarter_db[i] = DCF_NO_NOISE;
 	for (i = 0; i < CHANNELS_MAX; i++)
 		radio->busy_ns_before[i] = dcf_busy_ns(&channels[i].model, radio->created_ns);
 	radios[idx] = radio;
