@@ -193,6 +193,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             cwnd_clamp_segs=options.cwnd_clamp,
             window_scale=options.window_scale,
             loss_percent=options.loss,
+            distances_m=options.distances,
             phy=options.phy,
             streams=options.streams,
             guard_interval=options.guard_interval,
@@ -382,6 +383,12 @@ def _add_run(commands: Any) -> None:
         default=defaults.window_scale,
         metavar="N",
         help="that TCP receivers name: windows are counted in units of 2^N bytes (default: %(default)s)",
+    )
+    add(
+        "--distances",
+        type=arguments.reals,
+        metavar="M,M,...",
+        help="metres between access point and phones, in turn (default: near enough for any rate)",
     )
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add(

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import certificates, modes, open_vswitch
+from airbound_lab import certificates, modes, open_vswitch, radio
 from airbound_lab import topology as nodes
 from airbound_lab.scenario import HOSTAPD_ACTIONS, OPENFLOW, SWITCH
 
@@ -77,6 +77,7 @@ def plan(
     runs_here = {component["name"] for component in components} | ({SWITCH} if parameters.ovs else set())
     return {
         "medium": _medium(parameters, seed),
+        "links": _links(parameters),
         "sysctls": _sysctls(parameters.window_scale),
         "namespaces": ["controller", *(server.name for server in cell.servers), *(phone.name for phone in cell.phones)],
         "access_point": {
@@ -255,6 +256,17 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int]:
         **({} if parameters.rts_bytes is None else {"dcf_rts_bytes": parameters.rts_bytes}),
         "dcf": 1,
     }
+
+
+def _links(parameters: Parameters) -> list[str]:
+    """What the medium's dcf_snr is given: sender, receiver, SNR in quarters of a dB, of each link in both directions."""
+    links = []
+    for phone in range(1, parameters.terminals + 1):
+        distance_m = parameters.distance_m(phone)
+        if distance_m is not None:
+            snr_quarter_db = radio.link_snr_quarter_db(parameters.radio, distance_m)
+            links += [f"{phone} 0 {snr_quarter_db}", f"0 {phone} {snr_quarter_db}"]
+    return links
 
 
 def _sysctls(window_scale: int) -> dict[str, str]:

@@ -51,6 +51,7 @@ ModeName = Annotated[str, AfterValidator(_known_mode)]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DelayMs = Annotated[float, Field(ge=0, le=10_000)]
 Packets = Annotated[int, Field(ge=1, le=100_000)]
+DistanceM = Annotated[float, Field(gt=0, le=1000)]
 Frames = Annotated[int, Field(ge=2, le=10_000)]
 
 
@@ -103,6 +104,8 @@ class Parameters:
     units of 2^scale bytes. Linux has 7 by default, since 6.16 10."""
     loss_percent: Annotated[float, Field(ge=0, le=99)] = 0.0
     """Frames lost on every radio link, in addition to collisions."""
+    distances_m: Annotated[tuple[DistanceM, ...], Field(min_length=1, max_length=TERMINALS_MAX)] | None = None
+    """Between access point and phone i (from 0) is distance i modulo the number of distances; None: no noise."""
     phy: PhyName = DEFAULT_PHY
     """Standard, band and width of all radios."""
     streams: Annotated[int, Field(ge=1, le=STREAMS_MAX)] | None = None
@@ -252,6 +255,10 @@ class Parameters:
         """Round trip on the wire of a phone's server; phones count from 1."""
         return self.wired_delays_ms[(phone - 1) % len(self.wired_delays_ms)]
 
+    def distance_m(self, phone: int) -> float | None:
+        """Between the access point and a phone; phones count from 1. None: near enough for any rate."""
+        return None if self.distances_m is None else self.distances_m[(phone - 1) % len(self.distances_m)]
+
     def to_json(self) -> dict[str, Any]:
         """Return the form in which results keep the parameters."""
         return asdict(self) | {"scenario": self.scenario.to_json()}
@@ -264,6 +271,7 @@ _OPTIONS = {
     "driver_queue_frames": "driver-queue",
     "ap_driver_queue_frames": "ap-driver-queue",
     "rts_bytes": "rts",
+    "distances_m": "distances",
     "cwnd_clamp_segs": "cwnd-clamp",
     "loss_percent": "loss",
     "ap_cw_min": "ap-cwmin",

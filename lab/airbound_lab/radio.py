@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from airbound_lab.medium_theory import path_loss
+
 PhyName = Literal["11g", "11n-20", "11n-40", "11ac-80"]
 PHYS: tuple[str, ...] = get_args(PhyName)
 DEFAULT_PHY: PhyName = "11g"
@@ -93,6 +95,17 @@ vht_oper_centr_freq_seg0_idx={_VHT_CENTRE}
 """,
     ),
 }
+
+
+SNR_WIDTH_MHZ = 20.0
+"""The medium is given the SNR of one stream in this width, and takes off what a wider channel and more streams cost."""
+SNR_QUARTERS_DB_MAX = 1000
+
+
+def link_snr_quarter_db(phy: Phy, distance_m: float) -> int:
+    """SNR of a link in quarters of a dB, by path_loss.py, for the medium."""
+    snr_db = path_loss.snr_db(distance_m, SNR_WIDTH_MHZ, 5.0 if phy.at_5_ghz else 2.4)
+    return max(-SNR_QUARTERS_DB_MAX, min(round(snr_db * 4), SNR_QUARTERS_DB_MAX))
 
 
 def boot_parameters(phy: Phy, streams: int, guard_interval: GuardInterval) -> dict[str, int]:

@@ -41,6 +41,8 @@ def command(parameters: Parameters) -> str:
     if not is_built_in(parameters.scenario):
         words[-1] += ".json"
     words += ["--terminals", str(parameters.terminals)]
+    if parameters.distances_m is not None:
+        words += [option("distances_m"), ",".join(f"{distance_m:g}" for distance_m in parameters.distances_m)]
     if len(parameters.wired_delays_ms) == 1:
         words += ["--delay-ms", f"{parameters.wired_delays_ms[0]:g}"]
     else:

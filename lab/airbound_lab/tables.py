@@ -153,6 +153,7 @@ def describe(parameters: Parameters) -> str:
             (f"window scale {parameters.window_scale}", parameters.window_scale != WINDOW_SCALE),
             ("mutual TLS", parameters.tls),
             (f"802.{parameters.phy}", parameters.phy != DEFAULT_PHY),
+            (f"{', '.join(f'{m:g}' for m in parameters.distances_m or ())} m away", parameters.distances_m is not None),
             (f"{parameters.ap} access point", parameters.ap != "plain"),
             (f"Linux {parameters.kernel_line}", parameters.kernel_line != DEFAULT_KERNEL_LINE),
         )
