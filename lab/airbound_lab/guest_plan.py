@@ -299,7 +299,7 @@ def _hostapd(parameters: Parameters) -> str:
 driver=nl80211
 ctrl_interface=/run/hostapd
 ssid=airbound
-{parameters.radio.hostapd}beacon_int={BEACON_INTERVAL_TU}
+{radio.hostapd(parameters.radio, parameters.guard_interval)}beacon_int={BEACON_INTERVAL_TU}
 wmm_enabled={int(parameters.has_wmm)}
 {_hostapd_queues(parameters)}auth_algs=1
 ap_max_inactivity=86400

@@ -30,14 +30,14 @@ class Phy:
     """The primary one's number."""
     frequency_mhz: int
     """Its centre."""
-    aggregates: bool
+    width_mhz: int = 20
+    aggregates: bool = True
     """Whether it is of 802.11n or later: QoS, block acks, A-MPDUs."""
-    streams: int
+    vht: bool = False
+    streams: int = 1
     """Of a radio, unless a run says otherwise."""
-    driver_queue_frames: int
+    driver_queue_frames: int = 256
     """Of a radio, unless a run says otherwise. With aggregation several whole A-MPDUs."""
-    hostapd: str
-    """Lines of its configuration, but for the SSID."""
 
     @property
     def at_5_ghz(self) -> bool:
@@ -45,56 +45,43 @@ class Phy:
         return self.frequency_mhz > 5000
 
 
-_OFDM_ONLY = """supported_rates=60 90 120 180 240 360 480 540
-basic_rates=60 120 240
-"""
-_HT20 = "[SHORT-GI-20]"
-_HT40 = "[HT40+][SHORT-GI-20][SHORT-GI-40]"
-_VHT_CENTRE = 42
+PROFILES: dict[str, Phy] = {
+    "11g": Phy(channel=6, frequency_mhz=2437, aggregates=False, driver_queue_frames=64),
+    "11n-20": Phy(channel=6, frequency_mhz=2437),
+    "11n-40": Phy(channel=36, frequency_mhz=5180, width_mhz=40, streams=2),
+    "11ac-80": Phy(channel=36, frequency_mhz=5180, width_mhz=80, vht=True, streams=2),
+}
+
+VHT_CENTRE = 42
 """Channel number of the middle of 80 MHz from channel 36."""
 
-PROFILES: dict[str, Phy] = {
-    "11g": Phy(
-        channel=6,
-        frequency_mhz=2437,
-        aggregates=False,
-        streams=1,
-        driver_queue_frames=64,
-        hostapd=f"hw_mode=g\nchannel=6\n{_OFDM_ONLY}preamble=1\nieee80211n=0\n",
-    ),
-    "11n-20": Phy(
-        channel=6,
-        frequency_mhz=2437,
-        aggregates=True,
-        streams=1,
-        driver_queue_frames=256,
-        hostapd=f"hw_mode=g\nchannel=6\n{_OFDM_ONLY}preamble=1\nieee80211n=1\nht_capab={_HT20}\n",
-    ),
-    "11n-40": Phy(
-        channel=36,
-        frequency_mhz=5180,
-        aggregates=True,
-        streams=2,
-        driver_queue_frames=256,
-        hostapd=f"hw_mode=a\nchannel=36\n{_OFDM_ONLY}ieee80211n=1\nht_capab={_HT40}\n",
-    ),
-    "11ac-80": Phy(
-        channel=36,
-        frequency_mhz=5180,
-        aggregates=True,
-        streams=2,
-        driver_queue_frames=256,
-        hostapd=f"""hw_mode=a
-channel=36
-{_OFDM_ONLY}ieee80211n=1
-ht_capab={_HT40}
-ieee80211ac=1
-vht_capab=[SHORT-GI-80][MAX-A-MPDU-LEN-EXP7]
-vht_oper_chwidth=1
-vht_oper_centr_freq_seg0_idx={_VHT_CENTRE}
-""",
-    ),
-}
+
+def hostapd(phy: Phy, guard_interval: GuardInterval) -> str:
+    """Lines of hostapd's configuration: OFDM rates only, and what the profile has. hostapd refuses to start with a
+    capability that its radio lacks.
+    """
+    short = guard_interval == "short"
+    ht = [*(["HT40+"] if phy.width_mhz > 20 else []), *(["SHORT-GI-20"] if short else [])]
+    ht += ["SHORT-GI-40"] if short and phy.width_mhz > 20 else []
+    vht = [*(["SHORT-GI-80"] if short else []), "MAX-A-MPDU-LEN-EXP7"]
+    lines = [
+        f"hw_mode={'a' if phy.at_5_ghz else 'g'}",
+        f"channel={phy.channel}",
+        "supported_rates=60 90 120 180 240 360 480 540",
+        "basic_rates=60 120 240",
+        *(() if phy.at_5_ghz else ("preamble=1",)),
+        f"ieee80211n={int(phy.aggregates)}",
+    ]
+    if phy.aggregates and ht:
+        lines.append(f"ht_capab={_bracketed(ht)}")
+    if phy.vht:
+        lines += ["ieee80211ac=1", f"vht_capab={_bracketed(vht)}", "vht_oper_chwidth=1"]
+        lines += [f"vht_oper_centr_freq_seg0_idx={VHT_CENTRE}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _bracketed(words: list[str]) -> str:
+    return "".join(f"[{word}]" for word in words)
 
 
 SNR_WIDTH_MHZ = 20.0
