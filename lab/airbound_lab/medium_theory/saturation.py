@@ -9,6 +9,14 @@
   T. Randhawa: Saturation Throughput Analysis of IEEE 802.11e Enhanced Distributed Coordination Function. IEEE JSAC
   22(5), 2004: contention zones).
 
+In Bianchi's model a back-off counter goes down in the slot in which somebody else sends. In the standard it does not:
+the first slot after AIFS belongs to who has just sent, and draws 0. With `refined` that slot is counted apart, as in
+I. Tinnirello, G. Bianchi, Y. Xiao: Refinements on IEEE 802.11 Distributed Coordination Function Modeling Approaches.
+IEEE Transactions on Vehicular Technology, 2010; other than there also after a collision, since in the medium all
+wait for EIFS. In total both are within 3 % of drawn accesses; for classes that differ in their windows Bianchi's is
+within 12 % of each, the refined one within 2 %; in their AIFSN, Bianchi's within a quarter, the refined within a tenth.
+With one class the refined one is within 1 %.
+
 After a failure everybody waits for EIFS (which ends with AIFS), as in the lab's medium. Missing MPDUs of an A-MPDU are
 sent again in the next ones, which are full all the same: the window of the block-ack session does not get stuck.
 """
@@ -76,8 +84,19 @@ class Saturation:
     """Share of the time in which its exchanges that do not collide are on air."""
 
 
-def saturation(*classes: Senders, band: Band) -> list[Saturation]:
-    """The steady state, by class.
+@dataclass(frozen=True, slots=True)
+class _Backoff:
+    """What a class does in the steady state."""
+
+    attempt: float
+    """Probability that a station sends in a slot in which it counts down."""
+    after_success: float = 0.0
+    after_failure: float = 0.0
+    """Probability that it sends in the first slot after its own success or failure, when nobody else does."""
+
+
+def saturation(*classes: Senders, band: Band, refined: bool = False) -> list[Saturation]:
+    """The steady state, by class; refined as the head of this file describes.
 
     Raises:
         ValueError: no class.
@@ -85,34 +104,74 @@ def saturation(*classes: Senders, band: Band) -> list[Saturation]:
     if not classes:
         raise ValueError("no senders")
     taus = [2 / (of.cw_min + 2) for of in classes]
+    backoff = _refined_backoff if refined else _plain_backoff
+    first = min(of.aifsn for of in classes)
     for _ in range(ROUNDS_MAX):
-        collisions = _collisions(classes, taus)
-        errors = [_attempts(of, collision) - tau for of, tau, collision in zip(classes, taus, collisions, strict=True)]
+        found = [
+            backoff(of, 1 - (1 - collision) * (1 - of.unanswered), first=of.aifsn == first)
+            for of, collision in zip(classes, _collisions(classes, taus), strict=True)
+        ]
+        errors = [of.attempt - tau for of, tau in zip(found, taus, strict=True)]
         taus = [tau + STEP * error for tau, error in zip(taus, errors, strict=True)]
         if max(map(abs, errors)) < NEAR:
             break
-    collisions = _collisions(classes, taus)
+    return _figures(classes, taus, found, band, SLOT_NS if refined else 0)
+
+
+def _plain_backoff(of: Senders, failure: float, *, first: bool) -> _Backoff:
+    del first
+    return _Backoff(bianchi.attempt_probability(failure, of.cw_min, of.cw_max))
+
+
+def _refined_backoff(of: Senders, failure: float, *, first: bool) -> _Backoff:
+    """With the first slot apart; a class that is not the first to have one shares it with the earlier classes.
+
+    Of a window of w slots a counter of 0 has the probability 1 / (w + 1), the others take (w + 1) / 2 slots on average.
+    """
+    windows = [min((of.cw_min + 1 << doublings) - 1, of.cw_max) for doublings in range(bianchi.ATTEMPTS_MAX)]
+    attempts = slots = at_once = 0.0
+    reach = 1.0
+    for window, following in zip(windows, [*windows[1:], of.cw_min], strict=True):
+        zero = 1 / (following + 1) if first else 0.0
+        attempts += reach
+        slots += reach * ((window + 1) / 2 if first else window / 2 + 1 / (window + 1))
+        at_once += reach * zero
+        reach *= failure * (1 - zero)
+    return _Backoff(attempts / slots, 1 / (of.cw_min + 1) if first else 0.0, at_once / attempts)
+
+
+def _figures(
+    classes: Sequence[Senders], taus: Sequence[float], backoffs: Sequence[_Backoff], band: Band, first_slot_ns: int
+) -> list[Saturation]:
+    """What follows from the probabilities: all is counted per slot, busy or not.
+
+    A busy slot ends with the first slot after it, and with what is sent there.
+    """
+    aifs = aifs_ns(band, min(of.aifsn for of in classes))
     mean_slot_ns = 0.0
-    alone = [0.0] * len(classes)
+    attempts, collided, carried = ([0.0] * len(classes) for _ in range(3))
     for share, sending in _slots(classes, taus):
-        of_slot = _alone(classes, sending)
-        mean_slot_ns += share * _duration_ns(classes, sending, of_slot, band)
-        alone = [so_far + share * more for so_far, more in zip(alone, of_slot, strict=True)]
+        alone = _alone(classes, sending)
+        slot_ns = _duration_ns(classes, sending, alone, band) + (1 - _idle(classes, sending)) * first_slot_ns
+        for at, (of, tau, own, backoff) in enumerate(zip(classes, sending, alone, backoffs, strict=True)):
+            collisions = of.count * tau - own
+            again = own * (1 - of.unanswered) * backoff.after_success
+            again += (collisions + own * of.unanswered) * backoff.after_failure
+            again /= 1 - backoff.after_success
+            slot_ns += again * (aifs + _exchange_ns(of) + of.unanswered * eifs_less_difs_ns(band))
+            attempts[at] += share * (own + collisions + again)
+            collided[at] += share * collisions
+            carried[at] += share * (own + again)
+        mean_slot_ns += share * slot_ns
     return [
         Saturation(
             payload_mbps=own * (1 - of.mpdu_loss) * of.exchange.payload_bits * 1000 / mean_slot_ns,
             attempt_probability=tau,
-            collision_probability=collision,
+            collision_probability=max(0.0, lost / tried),
             airtime=own * _exchange_ns(of) / mean_slot_ns,
         )
-        for of, own, tau, collision in zip(classes, alone, taus, collisions, strict=True)
+        for of, own, tau, lost, tried in zip(classes, carried, taus, collided, attempts, strict=True)
     ]
-
-
-def _attempts(of: Senders, collision: float) -> float:
-    """Probability that a station sends in a slot in which it counts down."""
-    failure = 1 - (1 - collision) * (1 - of.unanswered)
-    return bianchi.attempt_probability(failure, of.cw_min, of.cw_max)
 
 
 def _slots(classes: Sequence[Senders], taus: Sequence[float]) -> list[tuple[float, list[float]]]:
