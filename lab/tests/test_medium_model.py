@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The medium's model alone, compiled for user space: its own rules, and its throughput against arithmetic and theory.
+"""The medium's model alone, compiled for user space: its own rules, and its saturation throughput against Bianchi's.
 
-`airbound_lab.medium_theory` has been written from the standard, independently of the model.
+A-MPDUs are in test_medium_aggregates.py.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ import pytest
 
 from airbound_lab import bianchi
 from airbound_lab.bianchi import Stations
-from airbound_lab.medium_theory import exchange, ppdu, saturation
-from airbound_lab.medium_theory.ppdu import Band, Format, Rate
-from airbound_lab.medium_theory.saturation import Senders
 
 KERNEL = Path(__file__).parents[1] / "kernel"
 MODEL = KERNEL / "src/drivers/net/wireless"
@@ -90,69 +87,6 @@ def test_bianchi_with_one_station_is_arithmetic() -> None:
     assert alone.collision_probability == pytest.approx(0, abs=1e-9)
 
 
-RATES = {
-    "11g, 54 Mb/s": (ppdu.legacy(54), Band.GHZ_2_4),
-    "11n, 65 Mb/s": (ppdu.ht(7), Band.GHZ_2_4),
-    "11n, 72 Mb/s": (ppdu.ht(7, short_guard_interval=True), Band.GHZ_2_4),
-    "11n, 6.5 Mb/s": (ppdu.ht(0), Band.GHZ_2_4),
-    "11n, 150 Mb/s": (ppdu.ht(7, 40, short_guard_interval=True), Band.GHZ_5),
-    "11n, 300 Mb/s": (ppdu.ht(15, 40, short_guard_interval=True), Band.GHZ_5),
-    "11ac, 433 Mb/s": (ppdu.vht(9, short_guard_interval=True), Band.GHZ_5),
-    "11ac, 867 Mb/s": (ppdu.vht(9, streams=2, short_guard_interval=True), Band.GHZ_5),
-    "11ac, 58.5 Mb/s": (ppdu.vht(1, streams=1), Band.GHZ_5),
-}
-SECONDS = 20
-
-
-def words(rate: Rate, *, rts: bool, loss_ppm: int) -> str:
-    mcs = round(rate.mbps * 10) if rate.format is Format.LEGACY else ppdu.MODULATIONS.index(rate.modulation)
-    flags = f"{int(rate.short_guard_interval)}:{int(rts)}"
-    return f"{rate.format.value.lower()}:{mcs}:{rate.streams}:{rate.width_mhz}:{flags}:{loss_ppm}"
-
-
-def aggregate(
-    program: Path, name: str, *classes: Senders, rts: bool = False, loss_ppm: int = 0, seed: int = 1
-) -> list[dict[str, float]]:
-    rate, band = RATES[name]
-    arguments = [f"{of.count}:{of.cw_min}:{of.cw_max}:{of.aifsn}:0" for of in classes]
-    numbers = [str(SECONDS), str(seed), "2" if band is Band.GHZ_2_4 else "5", words(rate, rts=rts, loss_ppm=loss_ppm)]
-    run = subprocess.run([program, "aggregate", *numbers, *arguments], capture_output=True, text=True, check=True)
-    measured: list[dict[str, float]] = json.loads(run.stdout)
-    return measured
-
-
-@pytest.mark.parametrize("rts", [False, True])
-@pytest.mark.parametrize("name", RATES)
-def test_a_single_senders_goodput_is_that_of_the_frames(program: Path, name: str, rts: bool) -> None:
-    rate, band = RATES[name]
-    of = exchange.exchange(rate, band, rts=rts)
-    (measured,) = aggregate(program, name, Senders(1, of), rts=rts)
-    assert measured["payload_mbps"] == pytest.approx(exchange.single_sender_mbps(of, band), rel=0.01)
-
-
-@pytest.mark.parametrize("rts", [False, True])
-@pytest.mark.parametrize("cw_min", [15, 31, 63, 127])
-@pytest.mark.parametrize("stations", [1, 2, 5, 10, 20])
-@pytest.mark.parametrize("name", RATES)
-def test_saturation_with_aggregation_is_bianchis(
-    program: Path, name: str, stations: int, cw_min: int, rts: bool
-) -> None:
-    rate, band = RATES[name]
-    of = Senders(stations, exchange.exchange(rate, band, rts=rts), cw_min=cw_min)
-    (expected,), (measured,) = saturation.saturation(of, band=band), aggregate(program, name, of, rts=rts)
-    assert measured["payload_mbps"] == pytest.approx(expected.payload_mbps, rel=0.05)
-    assert measured["collision_probability"] == pytest.approx(expected.collision_probability, abs=0.03)
-
-
-@pytest.mark.parametrize("loss_ppm", [10_000, 100_000, 500_000])
-@pytest.mark.parametrize("name", ["11g, 54 Mb/s", "11n, 65 Mb/s", "11ac, 867 Mb/s"])
-def test_so_is_it_with_losses_on_the_link(program: Path, name: str, loss_ppm: int) -> None:
-    rate, band = RATES[name]
-    of = Senders(5, exchange.exchange(rate, band), mpdu_loss=loss_ppm / 1e6)
-    (expected,), (measured,) = saturation.saturation(of, band=band), aggregate(program, name, of, loss_ppm=loss_ppm)
-    assert measured["payload_mbps"] == pytest.approx(expected.payload_mbps, rel=0.05)
-
-
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_whatever_is_offered_time_and_frames_add_up(program: Path, seed: int) -> None:
     run = subprocess.run([program, "fuzz", "200000", str(seed)], capture_output=True, text=True, check=False)
@@ -160,7 +94,6 @@ def test_whatever_is_offered_time_and_frames_add_up(program: Path, seed: int) ->
 
 
 def test_the_same_seed_draws_the_same_numbers(program: Path) -> None:
-    of = Senders(10, exchange.exchange(*RATES["11ac, 867 Mb/s"]))
-    first, again, other = (aggregate(program, "11ac, 867 Mb/s", of, loss_ppm=1000, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (saturate(program, Stations(10), seed=seed) for seed in (1, 1, 2))
     assert first == again
     assert first != other

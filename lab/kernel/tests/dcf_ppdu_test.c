@@ -19,7 +19,7 @@ int main(void)
 					       .streams = streams, .width_mhz = width_mhz, .short_gi = short_gi };
 
 		printf("%u %u %u %u\n", dcf_ppdu_ns(phy, bytes, &rate), dcf_rate_100kbps(&rate),
-		       dcf_control_rate_100kbps(&rate), dcf_psdu_limit_bytes(phy, &rate, DCF_PPDU_MAX_NS));
+		       dcf_control_rate_100kbps(&rate), dcf_psdu_limit_bytes(&rate, DCF_PPDU_MAX_NS));
 	}
 	return 0;
 }
