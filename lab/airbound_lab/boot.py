@@ -28,7 +28,13 @@ PANIC_MESSAGES = ("Kernel panic", "Oops:", "BUG:", "Segfault with no mm", "gener
 
 
 def command_line(
-    kernel: Path, radios: int, rate_control: str, ap_rate_control: str, seed: int, medium: Mapping[str, int] | None = None
+    kernel: Path,
+    radios: int,
+    rate_control: str,
+    ap_rate_control: str,
+    seed: int,
+    *,
+    medium: Mapping[str, int] | None = None,
 ) -> list[str]:
     """Return the command that boots the guest; everything in it is an input of the run.
 

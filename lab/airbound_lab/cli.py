@@ -340,7 +340,7 @@ def _add_run(commands: Any) -> None:
         "--phy",
         choices=PHYS,
         default=defaults.phy,
-        help="the radios: 802.11g or n at 2.4 GHz, n or ac at 5 GHz, with the channel's width in MHz (default: %(default)s)",
+        help="the radios: 802.11g or n at 2.4 GHz, n or ac at 5 GHz, with the channel's width in MHz (default: 11g)",
     )
     add("--streams", type=int, metavar="N", help="spatial streams of a radio: 1 or 2 (default: 2, of 11n-20 1)")
     add(

@@ -259,7 +259,7 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int]:
 
 
 def _links(parameters: Parameters) -> list[str]:
-    """What the medium's dcf_snr is given: sender, receiver, SNR in quarters of a dB, of each link in both directions."""
+    """What the medium's dcf_snr is given: sender, receiver, SNR in quarters of a dB, of each link, both ways."""
     links = []
     for phone in range(1, parameters.terminals + 1):
         distance_m = parameters.distance_m(phone)

@@ -115,8 +115,8 @@ class Parameters:
     rts_bytes: Annotated[int, Field(ge=0, le=1_048_575)] | None = None
     """A PSDU longer than this begins with RTS and CTS; None: only where the rate control says so."""
     ap: AccessPointKind = "plain"
-    """openwrt: with mac80211's own queues (fq_codel for each station, air time fairness, AQL) and WMM. plain: a queueing
-    discipline above the radio."""
+    """openwrt: with mac80211's own queues (fq_codel for each station, air time fairness, AQL) and WMM.
+    plain: a queueing discipline above the radio."""
     wmm: bool = False
     """Whether an access point announces WMM that would not have to."""
     ap_aifsn: Annotated[int, Field(ge=1, le=15)] | None = None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The radios of a cell: which standard, band and width, how many streams, and what of it hostapd and driver are told; pure.
+"""The radios of a cell: standard, band, width and streams, and what of it hostapd and the driver are told; pure.
 
-Profiles are what is sold, not all that the standards have: 802.11g of 2003, 802.11n with 20 MHz at 2.4 GHz (one stream, a
-phone's) and with 40 MHz at 5 GHz, 802.11ac with 80 MHz.
+Profiles are what is sold, not all that the standards have: 802.11g of 2003, 802.11n with 20 MHz at 2.4 GHz (one stream,
+a phone's) and with 40 MHz at 5 GHz, 802.11ac with 80 MHz.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ GuardInterval = Literal["short", "long"]
 GUARD_INTERVALS: tuple[str, ...] = get_args(GuardInterval)
 
 STREAMS_MAX = 2
+PRIMARY_MHZ = 20
+TOP_OF_2_4_GHZ_MHZ = 2500
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,12 @@ class Phy:
     @property
     def at_5_ghz(self) -> bool:
         """Whether a regulatory domain is needed that permits access points."""
-        return self.frequency_mhz > 5000
+        return self.frequency_mhz > TOP_OF_2_4_GHZ_MHZ
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its channel is wider than its primary one."""
+        return self.width_mhz > PRIMARY_MHZ
 
 
 PROFILES: dict[str, Phy] = {
@@ -61,8 +68,8 @@ def hostapd(phy: Phy, guard_interval: GuardInterval) -> str:
     capability that its radio lacks.
     """
     short = guard_interval == "short"
-    ht = [*(["HT40+"] if phy.width_mhz > 20 else []), *(["SHORT-GI-20"] if short else [])]
-    ht += ["SHORT-GI-40"] if short and phy.width_mhz > 20 else []
+    ht = [*(["HT40+"] if phy.is_wide else []), *(["SHORT-GI-20"] if short else [])]
+    ht += ["SHORT-GI-40"] if short and phy.is_wide else []
     vht = [*(["SHORT-GI-80"] if short else []), "MAX-A-MPDU-LEN-EXP7"]
     lines = [
         f"hw_mode={'a' if phy.at_5_ghz else 'g'}",

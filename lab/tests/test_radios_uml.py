@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +14,10 @@ from airbound_lab.medium_theory.ppdu import Band, Rate
 from airbound_lab.medium_theory.saturation import Senders
 from airbound_lab.scenario import Scenario, built_in
 
-from .conftest import Cell
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .conftest import Cell
 
 pytestmark = pytest.mark.uml
 
@@ -80,7 +82,8 @@ def test_what_the_link_loses_block_acks_bring_back(boot_cell: Callable[..., Cell
 
 def test_far_away_is_slower_and_loses_nothing(boot_cell: Callable[..., Cell]) -> None:
     near, far = (
-        boot_cell("cubic", terminals=1, phy="11ac-80", distances_m=(distance_m,), **SHORT).run for distance_m in (10, 40)
+        boot_cell("cubic", terminals=1, phy="11ac-80", distances_m=(distance_m,), **SHORT).run
+        for distance_m in (10, 40)
     )
     assert far.total_goodput_mbps < near.total_goodput_mbps / 4
     assert [run.phones[0].retransmits for run in (near, far)] == [0, 0]
