@@ -46,7 +46,7 @@ def test_a_single_senders_goodput_is_that_of_the_frames(boot_cell: Callable[...,
     ("name", "line", "rts"), [("65 Mb/s", "6.12", False), ("867 Mb/s", "6.1", False), ("300 Mb/s", "6.1", True)]
 )
 def test_ten_saturated_senders_get_what_bianchis_model_has(
-    boot_cell: Callable[..., Cell], name: str, line: str, rts: bool
+    boot_cell: Callable[..., Cell], name: str, line: str, *, rts: bool
 ) -> None:
     radio, rate, band = RADIOS[name]
     protection = {"rts_bytes": 0} if rts else {}
