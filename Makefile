@@ -24,12 +24,13 @@ module: ## make the phone's module for Magisk and KernelSU in build/packages/
 	@scripts/setup.sh apt python go
 	@scripts/module.sh $(ARGS)
 
-generate: ## generate code from proto/, the phone's BPF programs, the configuration's reference, the dashboards
+generate: ## generate code from proto/, BPF programs, the configuration's reference, dashboards, the error table
 	@scripts/setup.sh
 	@scripts/generate.sh
 	@scripts/generate-bpf.sh
 	@scripts/generate-configuration.sh
 	@scripts/generate-dashboards.sh
+	@scripts/generate-error-table.sh
 
 format: ## format Go, Python and proto in place
 	@scripts/setup.sh

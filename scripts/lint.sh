@@ -48,6 +48,7 @@ step "proto: generated code is current" scripts/generate.sh --check
 step "BPF: compiled programs are current" scripts/generate-bpf.sh --check
 step "configuration: reference and example are current" scripts/generate-configuration.sh --check
 step "dashboards: JSON is current" scripts/generate-dashboards.sh --check
+step "error model: table is current" scripts/generate-error-table.sh --check
 step "shell: shellcheck" shellcheck_all
 step "Python: ruff" ruff_all
 step "Python: mypy" mypy_all

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from airbound_lab.errors import UsageError
 from airbound_lab.parameters import RATE_CONTROLS
+from airbound_lab.radio import PHYS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,12 +59,21 @@ def seeds(text: str) -> tuple[int, ...]:
     return numbers
 
 
+def _of(known: tuple[str, ...], text: str) -> tuple[str, ...]:
+    for name in names(text):
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
+    return names(text)
+
+
 def rate_controls(text: str) -> tuple[str, ...]:
     """Read minstrel,aarf."""
-    for name in names(text):
-        if name not in RATE_CONTROLS:
-            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(RATE_CONTROLS)}")
-    return names(text)
+    return _of(RATE_CONTROLS, text)
+
+
+def phys(text: str) -> tuple[str, ...]:
+    """Read 11g,11ac-80."""
+    return _of(PHYS, text)
 
 
 def positive(text: str) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from airbound_lab.errors import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 GUEST_INIT = Path(__file__).parent / "guest" / "init.py"
 
@@ -27,8 +27,19 @@ TAIL_LINES = 15
 PANIC_MESSAGES = ("Kernel panic", "Oops:", "BUG:", "Segfault with no mm", "general protection fault")
 
 
-def command_line(kernel: Path, radios: int, rate_control: str, ap_rate_control: str, seed: int) -> list[str]:
-    """Return the command that boots the guest; everything in it is an input of the run."""
+def command_line(
+    kernel: Path,
+    radios: int,
+    rate_control: str,
+    ap_rate_control: str,
+    seed: int,
+    *,
+    medium: Mapping[str, int] | None = None,
+) -> list[str]:
+    """Return the command that boots the guest; everything in it is an input of the run.
+
+    `medium` are parameters of mac80211_hwsim that its radios are made with.
+    """
     return [
         *("setarch", "-R", str(kernel)),
         *(f"mem={GUEST_MEMORY_MIB}M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={GUEST_INIT}"),
@@ -39,6 +50,7 @@ def command_line(kernel: Path, radios: int, rate_control: str, ap_rate_control: 
         f"mac80211_hwsim.radios={radios}",
         f"mac80211_hwsim.rate_control={rate_control}",
         f"mac80211_hwsim.ap_rate_control={ap_rate_control}",
+        *(f"mac80211_hwsim.{name}={value}" for name, value in (medium or {}).items()),
     ]
 
 

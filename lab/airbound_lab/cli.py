@@ -17,9 +17,18 @@ from airbound_lab.live import cli as live
 from airbound_lab.medium import cli as medium
 from airbound_lab.medium.attempts import Window
 from airbound_lab.paper_study import cli as paper_study
-from airbound_lab.parameters import KERNEL_LINES, RATE_CONTROLS, SWITCHES, Parameters, option
+from airbound_lab.parameters import (
+    ACCESS_POINT_KINDS,
+    KERNEL_LINE_OF,
+    KERNEL_LINES,
+    RATE_CONTROLS,
+    SWITCHES,
+    Parameters,
+    option,
+)
 from airbound_lab.progress import Progress
 from airbound_lab.qdisc import QDISCS
+from airbound_lab.radio import GUARD_INTERVALS, PHYS
 from airbound_lab.run import Setting, run_all
 from airbound_lab.validation import usage_errors
 
@@ -184,6 +193,12 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             cwnd_clamp_segs=options.cwnd_clamp,
             window_scale=options.window_scale,
             loss_percent=options.loss,
+            distances_m=options.distances,
+            phy=options.phy,
+            streams=options.streams,
+            guard_interval=options.guard_interval,
+            rts_bytes=options.rts,
+            ap=options.ap,
             wmm=options.wmm,
             ap_aifsn=options.ap_aifsn,
             ap_cw_min=options.ap_cwmin,
@@ -197,7 +212,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             ap_agent=not options.no_ap_agent,
             window_clamp=options.window_clamp,
             watch_senders_ms=options.watch_senders,
-            kernel_line=options.kernel_line,
+            kernel_line=options.kernel_line or KERNEL_LINE_OF[options.ap],
         )
 
 
@@ -317,12 +332,32 @@ def _add_run(commands: Any) -> None:
     add(
         "--driver-queue",
         type=int,
-        default=defaults.driver_queue_frames,
         metavar="N",
-        help="frames in a radio (default: 64)",
+        help="frames in a phone's radio (default: 64, of 11n and 11ac 256)",
     )
-    add("--ap-driver-queue", type=int, default=defaults.ap_driver_queue_frames, metavar="N", help="(default: 64)")
-    add("--wmm", action="store_true", help="the access point announces WMM")
+    add("--ap-driver-queue", type=int, metavar="N", help="in the access point's (default: as phones')")
+    add(
+        "--phy",
+        choices=PHYS,
+        default=defaults.phy,
+        help="the radios: 802.11g or n at 2.4 GHz, n or ac at 5 GHz, with the channel's width in MHz (default: 11g)",
+    )
+    add("--streams", type=int, metavar="N", help="spatial streams of a radio: 1 or 2 (default: 2, of 11n-20 1)")
+    add(
+        "--guard-interval",
+        choices=GUARD_INTERVALS,
+        default=defaults.guard_interval,
+        help="the shortest that radios of 11n and 11ac use (default: %(default)s)",
+    )
+    add("--rts", type=int, metavar="BYTES", help="longer transmissions begin with RTS and CTS (default: none)")
+    add(
+        "--ap",
+        choices=ACCESS_POINT_KINDS,
+        default=defaults.ap,
+        help="openwrt: with mac80211's queues (fq_codel for each station, air time fairness, AQL) and WMM (default:"
+        " %(default)s, one queue)",
+    )
+    add("--wmm", action="store_true", help="an 802.11g access point announces WMM, as all others do")
     add(
         "--ap-aifsn", type=int, metavar="N", help="slots that the access point waits after a SIFS, best effort: 1 to 15"
     )
@@ -349,6 +384,12 @@ def _add_run(commands: Any) -> None:
         metavar="N",
         help="that TCP receivers name: windows are counted in units of 2^N bytes (default: %(default)s)",
     )
+    add(
+        "--distances",
+        type=arguments.reals,
+        metavar="M,M,...",
+        help="metres between access point and phones, in turn (default: near enough for any rate)",
+    )
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add(
         "--bounds-interval-ms",
@@ -366,8 +407,7 @@ def _add_run(commands: Any) -> None:
     add(
         "--kernel-line",
         choices=KERNEL_LINES,
-        default=defaults.kernel_line,
-        help="the Linux of all hosts; 6.12 has mac80211's own transmit queues (default: %(default)s)",
+        help="the Linux of all hosts; 6.12 has mac80211's own transmit queues (default: 6.1, with --ap openwrt 6.12)",
     )
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     add("--tls", action="store_true", help="mutual TLS, with agents that enrol at their start (default: plain text)")

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import certificates, modes, open_vswitch
+from airbound_lab import certificates, modes, open_vswitch, radio
 from airbound_lab import topology as nodes
 from airbound_lab.scenario import HOSTAPD_ACTIONS, OPENFLOW, SWITCH
 
@@ -34,9 +34,6 @@ TRACE_BUFFER_KIB = {"phone": 32 << 10, "cell": 256 << 10}
 
 MEDIUM_TRACE = "medium-trace"
 """Name of the files with the medium's events, in the result directory."""
-
-CHANNEL = 6
-FREQUENCY_MHZ = 2437
 
 TCP_BUFFER = {"minimum": 4096, "start": 1 << 20, "maximum": 16 << 20}
 SCALE_0_BYTES = 1 << 15
@@ -80,6 +77,7 @@ def plan(
     runs_here = {component["name"] for component in components} | ({SWITCH} if parameters.ovs else set())
     return {
         "medium": _medium(parameters, seed),
+        "links": _links(parameters),
         "sysctls": _sysctls(parameters.window_scale),
         "namespaces": ["controller", *(server.name for server in cell.servers), *(phone.name for phone in cell.phones)],
         "access_point": {
@@ -107,7 +105,7 @@ def plan(
             }
             for phone in cell.phones
         ],
-        "wpa_supplicant": _wpa_supplicant(),
+        "wpa_supplicant": _wpa_supplicant(parameters.radio.frequency_mhz),
         "controller": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.CONTROLLER_PORT},
         "openflow": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.OPENFLOW_PORT},
         "components": components,
@@ -249,14 +247,26 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int]:
     """Parameters of the medium in mac80211_hwsim; `dcf` itself, which switches it on, comes last."""
     return {
         "dcf_seed": seed,
-        "dcf_access_categories": int(parameters.wmm),
-        "dcf_sta_queue_frames": parameters.driver_queue_frames,
-        "dcf_ap_queue_frames": parameters.ap_driver_queue_frames,
+        "dcf_access_categories": int(parameters.has_wmm),
+        "dcf_sta_queue_frames": parameters.driver_queue_frames or parameters.radio.driver_queue_frames,
+        "dcf_ap_queue_frames": parameters.ap_driver_queue_frames or parameters.radio.driver_queue_frames,
         "dcf_orphan": int(parameters.orphan),
         "dcf_retry_limit": parameters.retry_limit,
         "dcf_loss_ppm": round(parameters.loss_percent * 10_000),
+        **({} if parameters.rts_bytes is None else {"dcf_rts_bytes": parameters.rts_bytes}),
         "dcf": 1,
     }
+
+
+def _links(parameters: Parameters) -> list[str]:
+    """What the medium's dcf_snr is given: sender, receiver, SNR in quarters of a dB, of each link, both ways."""
+    links = []
+    for phone in range(1, parameters.terminals + 1):
+        distance_m = parameters.distance_m(phone)
+        if distance_m is not None:
+            snr_quarter_db = radio.link_snr_quarter_db(parameters.radio, distance_m)
+            links += [f"{phone} 0 {snr_quarter_db}", f"0 {phone} {snr_quarter_db}"]
+    return links
 
 
 def _sysctls(window_scale: int) -> dict[str, str]:
@@ -281,7 +291,7 @@ TXOP_UNIT_MS = 0.032
 
 
 def _hostapd(parameters: Parameters) -> str:
-    """802.11g, OFDM rates only."""
+    """Radio, queues and what every access point of the lab has."""
     # Open vSwitch takes frames before hostapd's packet socket sees those of EAPOL; nl80211 delivers them all the same.
     bridge = "driver_params=control_port_ap=1" if parameters.ovs else f"bridge={nodes.BRIDGE}"
     return f"""interface={nodes.RADIO}
@@ -289,15 +299,9 @@ def _hostapd(parameters: Parameters) -> str:
 driver=nl80211
 ctrl_interface=/run/hostapd
 ssid=airbound
-hw_mode=g
-channel={CHANNEL}
-beacon_int={BEACON_INTERVAL_TU}
-supported_rates=60 90 120 180 240 360 480 540
-basic_rates=60 120 240
-preamble=1
-wmm_enabled={int(parameters.wmm)}
-{_hostapd_queues(parameters)}ieee80211n=0
-auth_algs=1
+{radio.hostapd(parameters.radio, parameters.guard_interval)}beacon_int={BEACON_INTERVAL_TU}
+wmm_enabled={int(parameters.has_wmm)}
+{_hostapd_queues(parameters)}auth_algs=1
 ap_max_inactivity=86400
 max_num_sta=200
 """
@@ -306,7 +310,7 @@ max_num_sta=200
 def _hostapd_queues(parameters: Parameters) -> str:
     """The access point's own queues: DCF without WMM, hostapd's defaults with it, and what an operator sets."""
     queues: dict[int, dict[str, float]] = {
-        queue: {} if parameters.wmm else dict(DCF) for queue in range(HOSTAPD_QUEUES)
+        queue: {} if parameters.has_wmm else dict(DCF) for queue in range(HOSTAPD_QUEUES)
     }
     txop_limit = parameters.ap_txop_limit
     chosen = {
@@ -323,14 +327,14 @@ def _hostapd_queues(parameters: Parameters) -> str:
     )
 
 
-def _wpa_supplicant() -> str:
+def _wpa_supplicant(frequency_mhz: int) -> str:
     """One channel, one network: no other is scanned."""
     return f"""p2p_disabled=1
 network={{
 	ssid="airbound"
 	key_mgmt=NONE
-	scan_freq={FREQUENCY_MHZ}
-	freq_list={FREQUENCY_MHZ}
+	scan_freq={frequency_mhz}
+	freq_list={frequency_mhz}
 }}
 """
 

@@ -43,7 +43,16 @@ SWITCH_TOOL_PACKAGES = dict.fromkeys(
 
 LAB_SOURCES = (
     *("boot.py", "certificates.py", "guest_plan.py", "measure.py", "modes.py", "open_vswitch.py"),
-    *("operator_commands.py", "qdisc.py", "run.py", "scenario.py", "senders.py", "senders_watch.py", "topology.py"),
+    *(
+        "operator_commands.py",
+        "qdisc.py",
+        "radio.py",
+        "run.py",
+        "scenario.py",
+        "senders.py",
+        "senders_watch.py",
+        "topology.py",
+    ),
 )
 """What a run is made of, beside its parameters and what runs in the guest."""
 

@@ -11,13 +11,14 @@ from pydantic.dataclasses import dataclass
 
 from airbound_lab import variant as variants
 from airbound_lab.qdisc import Qdisc
+from airbound_lab.radio import DEFAULT_PHY, PROFILES, STREAMS_MAX, GuardInterval, Phy, PhyName
 from airbound_lab.scenario import Scenario, built_in
 from airbound_lab.validation import STRICT, explain
 
 TERMINALS_MAX = 100
 """Radios, addresses and the watchdog are laid out for this many phones."""
 
-RateControl = Literal["minstrel", "fixed54", "aarf"]
+RateControl = Literal["minstrel", "fixed", "aarf"]
 RATE_CONTROLS: tuple[str, ...] = get_args(RateControl)
 
 Switch = Literal["bridge", "ovs", "openflow", "meters"]
@@ -27,6 +28,11 @@ SWITCHES: tuple[str, ...] = get_args(Switch)
 KernelLine = Literal["6.1", "6.12"]
 KERNEL_LINES: tuple[str, ...] = get_args(KernelLine)
 DEFAULT_KERNEL_LINE: KernelLine = "6.1"
+
+AccessPointKind = Literal["plain", "openwrt"]
+ACCESS_POINT_KINDS: tuple[str, ...] = get_args(AccessPointKind)
+KERNEL_LINE_OF: dict[str, KernelLine] = {"plain": "6.1", "openwrt": "6.12"}
+"""Which has what stands at such an access point between bridge and radio."""
 
 
 def _known_mode(name: str) -> str:
@@ -45,6 +51,7 @@ ModeName = Annotated[str, AfterValidator(_known_mode)]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DelayMs = Annotated[float, Field(ge=0, le=10_000)]
 Packets = Annotated[int, Field(ge=1, le=100_000)]
+DistanceM = Annotated[float, Field(gt=0, le=1000)]
 Frames = Annotated[int, Field(ge=2, le=10_000)]
 
 
@@ -83,8 +90,9 @@ class Parameters:
     queue_packets: Packets = 1000
     ap_qdisc: Qdisc = "pfifo"
     ap_queue_packets: Packets = 1000
-    driver_queue_frames: Frames = 64
-    ap_driver_queue_frames: Frames = 64
+    driver_queue_frames: Frames | None = None
+    """Of a phone's radio; None: by its standard. As the next one, of the access point."""
+    ap_driver_queue_frames: Frames | None = None
     orphan: bool = False
     """Whether the phones' driver detaches a packet from its socket at once, as some phones' drivers do."""
     retry_limit: Annotated[int, Field(ge=0, le=255)] = 0
@@ -96,8 +104,21 @@ class Parameters:
     units of 2^scale bytes. Linux has 7 by default, since 6.16 10."""
     loss_percent: Annotated[float, Field(ge=0, le=99)] = 0.0
     """Frames lost on every radio link, in addition to collisions."""
+    distances_m: Annotated[tuple[DistanceM, ...], Field(min_length=1, max_length=TERMINALS_MAX)] | None = None
+    """Between access point and phone i (from 0) is distance i modulo the number of distances; None: no noise."""
+    phy: PhyName = DEFAULT_PHY
+    """Standard, band and width of all radios."""
+    streams: Annotated[int, Field(ge=1, le=STREAMS_MAX)] | None = None
+    """Of a radio of 802.11n or later; None: the profile's."""
+    guard_interval: GuardInterval = "short"
+    """The shortest that such radios can use."""
+    rts_bytes: Annotated[int, Field(ge=0, le=1_048_575)] | None = None
+    """A PSDU longer than this begins with RTS and CTS; None: only where the rate control says so."""
+    ap: AccessPointKind = "plain"
+    """openwrt: with mac80211's own queues (fq_codel for each station, air time fairness, AQL) and WMM.
+    plain: a queueing discipline above the radio."""
     wmm: bool = False
-    """Whether the access point announces WMM."""
+    """Whether an access point announces WMM that would not have to."""
     ap_aifsn: Annotated[int, Field(ge=1, le=15)] | None = None
     """Slots that the access point's best-effort queue waits after a SIFS before its back-off counts; None: the default,
     as with the next three."""
@@ -135,7 +156,7 @@ class Parameters:
     @model_validator(mode="after")
     def _check_contention_windows(self) -> Self:
         smallest = CW_MIN_SLOTS if self.ap_cw_min is None else self.ap_cw_min
-        largest = CW_MAX_SLOTS[self.wmm] if self.ap_cw_max is None else self.ap_cw_max
+        largest = CW_MAX_SLOTS[self.has_wmm] if self.ap_cw_max is None else self.ap_cw_max
         if largest < smallest:
             raise ValueError(f"--ap-cwmax: {largest} is below --ap-cwmin, which is {smallest}")
         return self
@@ -145,6 +166,16 @@ class Parameters:
         self.scenario.check(self.terminals)
         if self.orphan and self.scenario.saturates():
             raise ValueError("orphan: nothing would ever stop a saturating UDP sender, and time would not pass")
+        return self
+
+    @model_validator(mode="after")
+    def _check_radios(self) -> Self:
+        if self.kernel_line != KERNEL_LINE_OF["openwrt"] and self.ap == "openwrt":
+            raise ValueError(f"ap: openwrt: Linux {self.kernel_line} has no queues in mac80211 above this driver")
+        if not self.radio.aggregates and (self.streams is not None or self.guard_interval != "short"):
+            raise ValueError(f"streams, guard-interval: not of {self.phy}")
+        if self.radio.aggregates and "aarf" in (self.rate_control, self.ap_rate_control):
+            raise ValueError(f"rate-control: aarf knows 802.11g's rates only, not those of {self.phy}")
         return self
 
     @model_validator(mode="after")
@@ -196,6 +227,16 @@ class Parameters:
         return replace(self, modes=(variant.mode,), **dict(variant.settings))
 
     @property
+    def radio(self) -> Phy:
+        """The radios' profile."""
+        return PROFILES[self.phy]
+
+    @property
+    def has_wmm(self) -> bool:
+        """Whether the access point announces WMM, without which there is no aggregation."""
+        return self.wmm or self.radio.aggregates or self.ap == "openwrt"
+
+    @property
     def ovs(self) -> bool:
         """Whether the access point's bridge is an Open vSwitch."""
         return self.switch != "bridge"
@@ -214,6 +255,10 @@ class Parameters:
         """Round trip on the wire of a phone's server; phones count from 1."""
         return self.wired_delays_ms[(phone - 1) % len(self.wired_delays_ms)]
 
+    def distance_m(self, phone: int) -> float | None:
+        """Between the access point and a phone; phones count from 1. None: near enough for any rate."""
+        return None if self.distances_m is None else self.distances_m[(phone - 1) % len(self.distances_m)]
+
     def to_json(self) -> dict[str, Any]:
         """Return the form in which results keep the parameters."""
         return asdict(self) | {"scenario": self.scenario.to_json()}
@@ -225,6 +270,8 @@ _OPTIONS = {
     "ap_queue_packets": "ap-queue",
     "driver_queue_frames": "driver-queue",
     "ap_driver_queue_frames": "ap-driver-queue",
+    "rts_bytes": "rts",
+    "distances_m": "distances",
     "cwnd_clamp_segs": "cwnd-clamp",
     "loss_percent": "loss",
     "ap_cw_min": "ap-cwmin",

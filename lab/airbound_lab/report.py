@@ -41,6 +41,8 @@ def command(parameters: Parameters) -> str:
     if not is_built_in(parameters.scenario):
         words[-1] += ".json"
     words += ["--terminals", str(parameters.terminals)]
+    if parameters.distances_m is not None:
+        words += [option("distances_m"), ",".join(f"{distance_m:g}" for distance_m in parameters.distances_m)]
     if len(parameters.wired_delays_ms) == 1:
         words += ["--delay-ms", f"{parameters.wired_delays_ms[0]:g}"]
     else:
@@ -50,6 +52,7 @@ def command(parameters: Parameters) -> str:
     for field in (
         *("rate_control", "ap_rate_control", "qdisc", "queue_packets", "ap_qdisc", "ap_queue_packets"),
         *(
+            *("phy", "streams", "guard_interval", "rts_bytes", "ap"),
             "driver_queue_frames",
             "ap_driver_queue_frames",
             "retry_limit",

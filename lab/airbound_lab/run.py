@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from airbound_lab import boot, guest_plan, measure, senders, topology
+from airbound_lab import boot, guest_plan, measure, radio, senders, topology
 from airbound_lab import trace as trace_module
 from airbound_lab.errors import LabError
 from airbound_lab.medium import attempts
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from airbound_lab.parameters import Parameters
     from airbound_lab.senders import SenderFigures
 
-RATE_CONTROL_NAMES = {"minstrel": "minstrel_ht", "fixed54": "fixed54", "aarf": "aarf"}
+RATE_CONTROL_NAMES = {"minstrel": "minstrel_ht", "fixed": "fixed", "aarf": "aarf"}
 """The lab's names, and mac80211's."""
 
 
@@ -127,6 +127,9 @@ def run_one(
         rate_control=RATE_CONTROL_NAMES[parameters.rate_control],
         ap_rate_control=RATE_CONTROL_NAMES[parameters.ap_rate_control or parameters.rate_control],
         seed=task.seed,
+        medium=radio.boot_parameters(
+            parameters.radio, parameters.streams or parameters.radio.streams, parameters.guard_interval
+        ),
     )
 
     def on_poll() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from airbound_lab import variant
 from airbound_lab.parameters import DEFAULT_KERNEL_LINE, WINDOW_SCALE
+from airbound_lab.radio import DEFAULT_PHY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -151,6 +152,9 @@ def describe(parameters: Parameters) -> str:
             ("window clamp", parameters.window_clamp),
             (f"window scale {parameters.window_scale}", parameters.window_scale != WINDOW_SCALE),
             ("mutual TLS", parameters.tls),
+            (f"802.{parameters.phy}", parameters.phy != DEFAULT_PHY),
+            (f"{', '.join(f'{m:g}' for m in parameters.distances_m or ())} m away", parameters.distances_m is not None),
+            (f"{parameters.ap} access point", parameters.ap != "plain"),
             (f"Linux {parameters.kernel_line}", parameters.kernel_line != DEFAULT_KERNEL_LINE),
         )
         if there

@@ -4,8 +4,8 @@ r"""The cell's nodes, addresses and interface configuration, as input for `ip -b
      sta1             staN                          the phones, each a network namespace
    10.0.0.11        10.0.0.(10+N)                   10.0.0.0/16 is one link: phones, AP and wire are bridged
      wlan1            wlanN                         hwsim radios phy1..phyN
-       \   802.11g    /
-        \  channel 6 /                              the medium model in the kernel
+       \              /
+        \            /                              the medium model in the kernel
           wlan0  phy0
             |                                       hostapd, airbound-ap
       br0 10.0.0.1                                  the AP: the root namespace
@@ -234,7 +234,7 @@ def _queues(parameters: Parameters, interface: str, discipline: str) -> list[str
 
     On 6.12 an interface has one transmit queue: mac80211 has queues of its own for the categories.
     """
-    if not parameters.wmm or parameters.kernel_line != "6.1":
+    if not parameters.has_wmm or parameters.kernel_line != "6.1":
         return [f"qdisc replace dev {interface} root {discipline}"]
     categories = (
         f"qdisc replace dev {interface} parent 1:{number} {discipline}" for number in range(1, ACCESS_CATEGORIES + 1)

@@ -97,7 +97,6 @@ class Cell:
 def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
     """Boots a cell on the lab's kernel; equal requests are run once."""
     host.check_tools()
-    kernel = host.kernel(None)
     done: dict[str, Cell] = {}
 
     def boot(
@@ -117,6 +116,7 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
         if key not in done:
             logs = tmp_path_factory.mktemp("cell")
             programs = host.programs((mode,), trace=trace)
+            kernel = host.kernel(None, parameters.kernel_line)
             setting = Setting(kernel, programs, 1, 900, logs, trace, edca_trace, medium_trace, switch_samples)
             run = run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
             done[key] = Cell(run, logs / f"{mode}-{seed}")

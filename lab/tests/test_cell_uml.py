@@ -33,7 +33,7 @@ SEGMENT_BYTES, DATA_BYTES = 1448, 1536
 
 @pytest.mark.parametrize("stations", [1, 2, 5, 10])
 def test_saturation_throughput_is_bianchis(boot_cell: Callable[..., Cell], stations: int) -> None:
-    run = boot_cell("cubic", scenario=built_in("saturation"), terminals=stations, rate_control="fixed54", **SHORT).run
+    run = boot_cell("cubic", scenario=built_in("saturation"), terminals=stations, rate_control="fixed", **SHORT).run
     assert run.total_goodput_mbps == pytest.approx(
         bianchi.saturation(bianchi.Stations(stations))[0].payload_mbps, rel=0.05
     )
@@ -44,7 +44,7 @@ def test_saturation_throughput_is_bianchis(boot_cell: Callable[..., Cell], stati
 def test_with_wmm_stations_wait_as_the_beacon_says(boot_cell: Callable[..., Cell]) -> None:
     # hostapd announces AIFSN 3 for best effort: a slot more before each frame. Two bytes more of header fit in its last
     # symbol.
-    saturated = {"scenario": built_in("saturation"), "terminals": 1, "rate_control": "fixed54", **SHORT}
+    saturated = {"scenario": built_in("saturation"), "terminals": 1, "rate_control": "fixed", **SHORT}
     dcf, edca = (boot_cell("cubic", wmm=wmm, **saturated).run.total_goodput_mbps for wmm in (False, True))
     assert 1470 * 8 / edca == pytest.approx(1470 * 8 / dcf + 9, rel=0.005)
 
@@ -95,7 +95,7 @@ def test_a_shorter_queue_at_the_access_point_shortens_the_rtt(boot_cell: Callabl
 
 
 def test_loss_on_the_links_costs_throughput(boot_cell: Callable[..., Cell]) -> None:
-    saturation = {"scenario": built_in("saturation"), "terminals": 2, "rate_control": "fixed54", **SHORT}
+    saturation = {"scenario": built_in("saturation"), "terminals": 2, "rate_control": "fixed", **SHORT}
     clean, lossy = (boot_cell("cubic", loss_percent=loss, **saturation).run for loss in (0.0, 20.0))
     assert lossy.total_goodput_mbps < 0.9 * clean.total_goodput_mbps
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The medium's model alone, compiled for user space: its own rules, and its saturation throughput against Bianchi's."""
+"""The medium's model alone, compiled for user space: its own rules, and its saturation throughput against Bianchi's.
+
+A-MPDUs are in test_medium_aggregates.py.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ MODEL = KERNEL / "src/drivers/net/wireless"
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("medium") / "dcf_model_test"
-    sources = [KERNEL / "tests/dcf_model_test.c", MODEL / "dcf_model.c"]
+    sources = [KERNEL / "tests/dcf_model_test.c", MODEL / "dcf_model.c", MODEL / "dcf_error.c"]
     flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined,address", "-fno-sanitize-recover"]
     subprocess.run(["gcc", *flags, f"-I{MODEL}", "-o", path, *sources], check=True)
     return path
@@ -82,3 +85,15 @@ def test_bianchi_with_one_station_is_arithmetic() -> None:
     (alone,) = bianchi.saturation(Stations(1))
     assert alone.payload_mbps == pytest.approx(1470 * 8 / (28 + 67.5 + 254 + 10 + 34), rel=1e-9)
     assert alone.collision_probability == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_whatever_is_offered_time_and_frames_add_up(program: Path, seed: int) -> None:
+    run = subprocess.run([program, "fuzz", "200000", str(seed)], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, ""), run.stdout[-2000:]
+
+
+def test_the_same_seed_draws_the_same_numbers(program: Path) -> None:
+    first, again, other = (saturate(program, Stations(10), seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other

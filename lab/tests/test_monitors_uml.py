@@ -25,7 +25,7 @@ def test_both_monitors_report_the_same(tmp_path: Path) -> None:
     program = tmp_path / "sockdiag.test"
     environment = os.environ | {"CGO_ENABLED": "0"}
     subprocess.run(["go", "test", "-c", "-o", str(program), PACKAGE], cwd=REPOSITORY, env=environment, check=True)
-    command = boot.command_line(host.kernel(None), 0, "fixed54", "fixed54", SEED)
+    command = boot.command_line(host.kernel(None), 0, "fixed", "fixed", SEED)
     command = [word for word in command if not word.startswith("init=")] + [f"init={GUEST}", f"airbound_test={program}"]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WALL_LIMIT_S, check=False

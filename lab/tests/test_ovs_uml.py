@@ -47,7 +47,9 @@ def test_stations_associate_with_wpa2(boot_cell: Callable[..., Cell], monkeypatc
     wpa2 = "wpa=2\nwpa_key_mgmt=WPA-PSK\nrsn_pairwise=CCMP\nwpa_passphrase=correct horse battery staple\n"
     monkeypatch.setattr(guest_plan, "_hostapd", lambda parameters: access_point(parameters) + wpa2)
     network = 'key_mgmt=WPA-PSK\n\tpsk="correct horse battery staple"'
-    monkeypatch.setattr(guest_plan, "_wpa_supplicant", lambda: supplicant().replace("key_mgmt=NONE", network))
+    monkeypatch.setattr(
+        guest_plan, "_wpa_supplicant", lambda frequency_mhz: supplicant(frequency_mhz).replace("key_mgmt=NONE", network)
+    )
     scenario = Scenario("wpa2", (Action(0, "start-traffic"),))
     cell = boot_cell("cubic", switch="ovs", scenario=scenario, **SHORT)
     log = (cell.logs / "log" / "hostapd.log").read_text(encoding="utf-8")

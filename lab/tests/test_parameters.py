@@ -95,7 +95,7 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"seeds": ()}, "--seeds: "),
         ({"seeds": (1, 1)}, "--seeds: each only once"),
         ({"seeds": (-1,)}, "--seeds[0]: -1: "),
-        ({"rate_control": "arf"}, "--rate-control: 'arf': input should be 'minstrel', 'fixed54' or 'aarf'"),
+        ({"rate_control": "arf"}, "--rate-control: 'arf': input should be 'minstrel', 'fixed' or 'aarf'"),
         ({"ap_rate_control": "arf"}, "--ap-rate-control: 'arf': "),
         ({"qdisc": "red"}, "--qdisc: 'red': "),
         ({"ap_qdisc": "red"}, "--ap-qdisc: 'red': "),

@@ -129,7 +129,7 @@ PHONES_WITHOUT_AGENT = {"switch": "meters", "agents": 2, "watch_senders_ms": 100
 def test_the_command_makes_the_same_parameters_again(changes: dict[str, Any]) -> None:
     parameters = Parameters(
         terminals=4, wired_delays_ms=(4.0, 64.5), seconds=12, warmup_seconds=3, modes=("bbr", "bdp"), seeds=(3, 5),
-        rate_control="aarf", ap_rate_control="fixed54", qdisc="fq", queue_packets=70, ap_qdisc="fq_codel",
+        rate_control="aarf", ap_rate_control="fixed", qdisc="fq", queue_packets=70, ap_qdisc="fq_codel",
         ap_queue_packets=80, driver_queue_frames=16, ap_driver_queue_frames=17, orphan=True, retry_limit=7,
         cwnd_clamp_segs=63, loss_percent=0.5, bounds_interval_ms=100, **changes,
     )  # fmt: skip

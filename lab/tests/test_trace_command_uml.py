@@ -29,7 +29,7 @@ def scenes() -> dict[str, Any]:
     """What trace_command_guest.py found, by scene."""
     host.check_tools()
     program = host.programs((), trace=True).phone_agent
-    command = boot.command_line(host.kernel(None), 0, "fixed54", "fixed54", SEED)
+    command = boot.command_line(host.kernel(None), 0, "fixed", "fixed", SEED)
     command = [word for word in command if not word.startswith("init=")] + [
         f"init={GUEST}",
         f"airbound_phone={program}",

@@ -28,7 +28,7 @@ def found(ipk: Path) -> dict[str, Any]:
     """What new_owner_guest.py found."""
     host.check_tools()
     python = host.programs(()).python
-    command = boot.command_line(host.kernel(None), RADIOS, "fixed54", "fixed54", 1)
+    command = boot.command_line(host.kernel(None), RADIOS, "fixed", "fixed", 1)
     given = {"ipk": ipk.resolve(), "python": python, "controller": REPOSITORY / "controller"}
     command = [word for word in command if not word.startswith("init=")]
     command += [f"init={GUEST}", *(f"airbound_{name}={value}" for name, value in given.items())]

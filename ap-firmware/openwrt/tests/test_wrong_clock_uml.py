@@ -32,7 +32,7 @@ def found(ipk: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]
     """What wrong_clock_guest.py found."""
     host.check_tools()
     python = host.programs(()).python
-    command = boot.command_line(host.kernel(None), RADIOS, "fixed54", "fixed54", 1)
+    command = boot.command_line(host.kernel(None), RADIOS, "fixed", "fixed", 1)
     library = tmp_path_factory.mktemp("library") / "other_time.so"
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-Wall", "-Werror", "-o", library, SOURCE], check=True)
     given = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from airbound_lab import arguments, modes, scenario, tables, variant
 from airbound_lab.compare import batch, matrix, page, ranking, record, table
 from airbound_lab.errors import UsageError
-from airbound_lab.parameters import DEFAULT_KERNEL_LINE, KERNEL_LINES
+from airbound_lab.parameters import ACCESS_POINT_KINDS, KERNEL_LINE_OF, KERNEL_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +76,9 @@ def add(commands: Any) -> None:
     option("--warmup-seconds", type=int, metavar="S", help="of them not measured, at the beginning (default: 10)")
     option("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     option("--tls", action="store_true", help="mutual TLS in every mode with agents (in some only: MODE@tls)")
-    option("--kernel-line", choices=KERNEL_LINES, default=DEFAULT_KERNEL_LINE, help="as of run (default: %(default)s)")
+    option("--phy", type=arguments.phys, metavar="P,P,...", help="the radios, as of run (default: 11g)")
+    option("--ap", choices=ACCESS_POINT_KINDS, default="plain", help="as of run (default: %(default)s)")
+    option("--kernel-line", choices=KERNEL_LINES, help="as of run (default: 6.1, with --ap openwrt 6.12)")
     option("--subject", metavar="MODE", help="whose wins and losses are counted (default: airbound, if compared)")
     option("--json", type=Path, metavar="FILE", help="default: DIR/comparison.json")
     option("--csv", type=Path, metavar="FILE", help="default: DIR/comparison.csv")
@@ -112,6 +114,7 @@ def _matrix(options: argparse.Namespace) -> Matrix:
         "wired_delays_ms": options.delays,
         "terminals": options.terminals,
         "agents": options.agents,
+        "phys": options.phy,
         "rate_controls": options.rate_control,
         "loss_percents": options.loss,
         "seconds": options.seconds,
@@ -120,7 +123,13 @@ def _matrix(options: argparse.Namespace) -> Matrix:
     changes = {axis: value for axis, value in given.items() if value is not None}
     config = arguments.configuration(options.controller_config)
     conditions = [
-        replace(condition, controller_config=config, tls=options.tls, kernel_line=options.kernel_line)
+        replace(
+            condition,
+            controller_config=config,
+            tls=options.tls,
+            kernel_line=options.kernel_line or KERNEL_LINE_OF[options.ap],
+            ap=options.ap,
+        )
         for preset in presets
         for axes in preset.axes
         for condition in replace(axes, **changes).conditions()

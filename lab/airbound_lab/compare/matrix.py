@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from airbound_lab import variant as variants
 from airbound_lab.errors import UsageError
 from airbound_lab.parameters import DEFAULT_KERNEL_LINE, Parameters, option
+from airbound_lab.radio import DEFAULT_PHY, PROFILES
 from airbound_lab.scenario import Scenario, built_in
 from airbound_lab.validation import usage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from airbound_lab.parameters import KernelLine, RateControl
+    from airbound_lab.parameters import AccessPointKind, KernelLine, RateControl
+    from airbound_lab.radio import PhyName
     from airbound_lab.variant import Variant
 
 YEARS = {"minstrel": "today", "aarf": "2013"}
@@ -39,11 +41,17 @@ class Condition:
     agents: int | None = None
     """Phones with an agent, in variants with agents; None: all."""
     kernel_line: KernelLine = DEFAULT_KERNEL_LINE
+    phy: PhyName = DEFAULT_PHY
+    ap: AccessPointKind = "plain"
 
     def group(self) -> str:
         """Return the part of the name that several rows share."""
         rate_control = f"{self.rate_control} ({YEARS[self.rate_control]})" if self.rate_control in YEARS else None
         parts = [self.scenario.name, rate_control or self.rate_control]
+        if self.phy != DEFAULT_PHY:
+            parts.append(f"802.{self.phy}")
+        if self.ap != "plain":
+            parts.append(f"{self.ap} access point")
         if self.loss_percent:
             parts.append(f"{self.loss_percent:g} % loss")
         if self.tls:
@@ -80,6 +88,8 @@ class Condition:
                 # Without agents it makes no difference, and the runs are the same ones.
                 agents=self.agents if variant.has_agents else None,
                 kernel_line=self.kernel_line,
+                phy=self.phy,
+                ap=self.ap,
             )
             return plain.of_mode(variant.name)
 
@@ -97,18 +107,22 @@ class Axes:
     seconds: int = 30
     warmup_seconds: int = 10
     agents: tuple[int | None, ...] = (None,)
+    phys: tuple[PhyName, ...] = (DEFAULT_PHY,)
 
     def conditions(self) -> list[Condition]:
-        """All combinations, as the rows of the tables are ordered."""
+        """All combinations that there are, as the rows of the tables are ordered: AARF is of 802.11g alone."""
         axes = (
-            *(self.scenarios, self.rate_controls, self.loss_percents, self.terminals, self.wired_delays_ms),
+            *(self.phys, self.scenarios, self.rate_controls, self.loss_percents, self.terminals, self.wired_delays_ms),
             self.agents,
         )
         return [
             Condition(
-                *(scenario, delays_ms, terminals, rate_control, loss, self.seconds, self.warmup_seconds), agents=agents
+                *(scenario, delays_ms, terminals, rate_control, loss, self.seconds, self.warmup_seconds),
+                agents=agents,
+                phy=phy,
             )
-            for scenario, rate_control, loss, terminals, delays_ms, agents in itertools.product(*axes)
+            for phy, scenario, rate_control, loss, terminals, delays_ms, agents in itertools.product(*axes)
+            if not (PROFILES[phy].aggregates and rate_control == "aarf")
         ]
 
 

@@ -152,6 +152,8 @@ def _describe(condition: Condition) -> dict[str, Any]:
         "seconds": condition.seconds,
         "warmup_seconds": condition.warmup_seconds,
         "kernel_line": condition.kernel_line,
+        "phy": condition.phy,
+        "ap": condition.ap,
     }
 
 

@@ -71,6 +71,8 @@ def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
         if not os.path.exists(path):
             raise GuestError(f"this kernel's mac80211_hwsim has no parameter {name}: it is not the lab's kernel")
         system.write(path, str(value))
+    for link in plan["links"]:
+        system.write(f"{MEDIUM_PARAMETERS}/dcf_snr", link)
     for name, value in plan["sysctls"].items():
         system.write(f"/proc/sys/{name}", value)
     system.write("/run/lab/wpa_supplicant.conf", plan["wpa_supplicant"])

@@ -5,14 +5,16 @@ A line of the CSV file is an attempt to send one frame:
 
     start_ns         when it began, nanoseconds since time zero of the run
     head_since_ns    since when the frame was the first of its queue, and contended
-    airtime_ns       how long it took: the frame, and after a success SIFS and ACK
+    airtime_ns       how long it took: the frame, and after a success SIFS and ACK; with RTS and CTS, if they came first
     station          0 is the access point, 1 the first phone
     category         VO, VI, BE, BK; without WMM always BE
-    bytes            length of the frame, MAC header to FCS
+    bytes            length of the frame, MAC header to FCS; of an A-MPDU with its delimiters
     rate_100kbps     540 is 54 Mb/s
     attempt          of this frame, from 1
     outcome          delivered, collision, or loss (on the link, by `--loss`)
     contenders       how many queues had a frame to send at that moment, this one included
+    mpdus            frames in the A-MPDU; 0 if it is one frame by itself
+    mpdus_received   how many were received; 0 or 1 of one frame
 """
 
 from __future__ import annotations
@@ -53,6 +55,8 @@ EVENT = Event(
         "category": 1,
         "attempt": 1,
         "failed": 1,
+        "mpdus": 1,
+        "mpdus_received": 1,
     },
 )
 ACCESS_POINT = 0
@@ -85,6 +89,8 @@ class Attempt:
     attempt: Count
     outcome: Outcome
     contenders: Count
+    mpdus: Annotated[int, Field(ge=0)] = 0
+    mpdus_received: Annotated[int, Field(ge=0)] = 0
 
     @property
     def end_ns(self) -> int:
@@ -158,4 +164,6 @@ def _attempt(time_zero_ns: int, record: Record) -> Attempt:
         attempt=record["attempt"],
         outcome="loss" if record["failed"] else "delivered",
         contenders=record["contenders"],
+        mpdus=record["mpdus"],
+        mpdus_received=record["mpdus_received"],
     )

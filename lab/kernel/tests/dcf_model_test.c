@@ -6,6 +6,12 @@
  *	dcf_model_test saturate SECONDS SEED CLASS...
  *		stations that always have a 1470-byte UDP payload for the access point at 54 Mb/s; a class is
  *		N:CWMIN:CWMAX:AIFSN:TXOP_US. Prints payload Mb/s and collision probability of each class as JSON
+ *	dcf_model_test aggregate SECONDS SEED BAND_GHZ RATE CLASS...
+ *		the same with QoS frames, and A-MPDUs as long as the limits of HT or VHT allow; BAND_GHZ is 2 or 5, RATE is
+ *		FORMAT:MCS:STREAMS:WIDTH_MHZ:SHORT_GI:RTS:LOSS_PPM with the format legacy, ht or vht (legacy: 100 kb/s in
+ *		place of the MCS, no aggregation), two flags of 0 or 1, and the chance that an MPDU is lost
+ *	dcf_model_test fuzz STEPS SEED
+ *		random offers, replacements, withdrawals, parameters and rates; exit 1 if an invariant is violated
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,23 +21,42 @@
 
 #define BE			DCF_BEST_EFFORT
 #define UDP_PAYLOAD_BYTES	1470U
+#define QOS_FRAME_BYTES		(UDP_FRAME_BYTES + 2)
+#define HT_PSDU_MAX_BYTES	65535U	/* Maximum A-MPDU Length Exponent 3, 9.4.2.56.3 */
+#define VHT_PSDU_MAX_BYTES	1048575U	/* exponent 7, 9.4.2.158.2 */
 /* UDP 8, IPv4 20, LLC/SNAP 8, MAC header 24, FCS 4 */
 #define UDP_FRAME_BYTES		(UDP_PAYLOAD_BYTES + 8 + 20 + 8 + 24 + DCF_FCS_BYTES)
 
 static int failures;
 static int checks;
+static bool quiet;			/* only what fails is printed */
 
 static void expect(bool ok, const char *what)
 {
 	checks++;
-	printf("%s %d - %s\n", ok ? "ok" : "not ok", checks, what);
+	if (!ok || !quiet)
+		printf("%s %d - %s\n", ok ? "ok" : "not ok", checks, what);
 	if (!ok)
 		failures++;
 }
 
+static u32 legacy_ns(u32 bytes, u16 rate_100kbps)
+{
+	const struct dcf_rate rate = { .rate_100kbps = rate_100kbps };
+
+	return dcf_ppdu_ns(&dcf_phy_2_ghz, bytes, &rate);
+}
+
+static u16 control_100kbps(u16 rate_100kbps)
+{
+	const struct dcf_rate rate = { .rate_100kbps = rate_100kbps };
+
+	return dcf_control_rate_100kbps(&rate);
+}
+
 static struct dcf_frame data_frame(u32 bytes, u16 rate_100kbps, u8 tries)
 {
-	struct dcf_frame f = { .bytes = bytes, .ack_expected = true, .chain_length = 1 };
+	struct dcf_frame f = { .bytes = bytes, .ack_expected = true, .snr_quarter_db = DCF_NO_NOISE, .chain_length = 1 };
 
 	f.chain[0].rate_100kbps = rate_100kbps;
 	f.chain[0].tries = tries;
@@ -56,11 +81,11 @@ static u32 run_to_results(struct dcf_model *m, u64 *now_ns, struct dcf_result *r
 
 static void check_airtime(void)
 {
-	expect(dcf_frame_airtime_ns(1534, 540) == 254000, "1534 bytes at 54 Mb/s: 57 symbols, 254 us");
-	expect(dcf_frame_airtime_ns(14, 240) == 34000, "ACK at 24 Mb/s: 34 us");
-	expect(dcf_frame_airtime_ns(14, 60) == 50000, "ACK at 6 Mb/s: 50 us");
-	expect(dcf_frame_airtime_ns(100, 10) == 992000, "100 bytes at 1 Mb/s DSSS: 192 + 800 us");
-	expect(dcf_ack_rate_100kbps(540) == 240 && dcf_ack_rate_100kbps(180) == 120 && dcf_ack_rate_100kbps(90) == 60,
+	expect(legacy_ns(1534, 540) == 254000, "1534 bytes at 54 Mb/s: 57 symbols, 254 us");
+	expect(legacy_ns(14, 240) == 34000, "ACK at 24 Mb/s: 34 us");
+	expect(legacy_ns(14, 60) == 50000, "ACK at 6 Mb/s: 50 us");
+	expect(legacy_ns(100, 10) == 992000, "100 bytes at 1 Mb/s DSSS: 192 + 800 us");
+	expect(control_100kbps(540) == 240 && control_100kbps(180) == 120 && control_100kbps(90) == 60,
 	       "ACK at the highest mandatory rate not above the frame's");
 }
 
@@ -96,7 +121,7 @@ static void check_collision(void)
 	expect(run_to_results(&m, &now_ns, r) == 2, "two stations that find the channel idle at once collide");
 	expect(r[0].collided && r[1].collided && r[0].outcome == DCF_RETRY && r[1].outcome == DCF_RETRY, "both must retry");
 	expect(!r[0].heard && !r[1].heard, "and neither frame is received");
-	expect(m.counters.busy_ns == dcf_frame_airtime_ns(1534, 60), "a collision lasts as long as its longest frame");
+	expect(m.counters.busy_ns == legacy_ns(1534, 60), "a collision lasts as long as its longest frame");
 	expect(m.queue[0][BE].cw == 31 && m.queue[1][BE].cw == 31, "the contention window doubles");
 	expect(dcf_next_event_ns(&m) >= now_ns + DCF_SIFS_NS + 50000 + DCF_DIFS_NS, "EIFS follows");
 }
@@ -105,15 +130,16 @@ static void check_chain(void)
 {
 	static struct dcf_model m;
 	struct dcf_result r[DCF_STATIONS_MAX];
-	struct dcf_frame f = { .bytes = 500, .ack_expected = true, .loss_ppm = 1000000, .chain_length = 2,
-			       .chain = { { 540, 2 }, { 60, 1 } } };
+	struct dcf_frame f = { .bytes = 500, .ack_expected = true, .loss_ppm = 1000000, .snr_quarter_db = DCF_NO_NOISE,
+			       .chain_length = 2,
+			       .chain = { { .rate_100kbps = 540, .tries = 2 }, { .rate_100kbps = 60, .tries = 1 } } };
 	u64 now_ns = 0;
 	u32 i;
 
 	dcf_init(&m, 7);
 	dcf_offer(&m, 0, BE, &f, now_ns);
 	for (i = 0; i < 3; i++) {
-		expect(dcf_current_rate_100kbps(&m.queue[0][BE]) == (i < 2 ? 540 : 60), "the rate follows the chain");
+		expect(dcf_current_rate(&m.queue[0][BE])->rate_100kbps == (i < 2 ? 540 : 60), "the rate follows the chain");
 		run_to_results(&m, &now_ns, r);
 		expect(r[0].outcome == (i < 2 ? DCF_RETRY : DCF_FAILED), "until the end of the chain");
 	}
@@ -151,7 +177,7 @@ static void check_broadcast_and_withdraw(void)
 	dcf_offer(&m, 0, BE, &beacon, now_ns);
 	expect(run_to_results(&m, &now_ns, r) == 1 && r[0].outcome == DCF_DELIVERED && !r[0].heard,
 	       "a lost broadcast is over for its sender");
-	expect(r[0].airtime_ns == dcf_frame_airtime_ns(120, 60), "and is not acknowledged");
+	expect(r[0].airtime_ns == legacy_ns(120, 60), "and is not acknowledged");
 
 	dcf_offer(&m, 1, BE, &f, now_ns);
 	now_ns = dcf_next_event_ns(&m);
@@ -345,6 +371,222 @@ static void check_txop(void)
 	expect(dcf_next_event_ns(&m) == DCF_NEVER_NS, "a radio that stops gives its TXOP up");
 }
 
+static struct dcf_rate ht(u8 mcs, u8 streams, u8 width_mhz, bool short_gi)
+{
+	return (struct dcf_rate){ .tries = 7, .format = DCF_HT, .mcs = mcs, .streams = streams,
+				  .width_mhz = width_mhz, .short_gi = short_gi };
+}
+
+static struct dcf_rate vht(u8 mcs, u8 streams, u8 width_mhz, bool short_gi)
+{
+	struct dcf_rate rate = ht(mcs, streams, width_mhz, short_gi);
+
+	rate.format = DCF_VHT;
+	return rate;
+}
+
+static u16 rate_of(struct dcf_rate rate)
+{
+	return dcf_rate_100kbps(&rate);
+}
+
+static u32 ppdu_5_ghz_ns(u32 bytes, struct dcf_rate rate)
+{
+	return dcf_ppdu_ns(&dcf_phy_5_ghz, bytes, &rate);
+}
+
+/* An A-MPDU of @mpdus frames of @bytes each. */
+static struct dcf_frame a_mpdu(struct dcf_rate rate, u32 mpdus, u16 bytes)
+{
+	struct dcf_frame f = { .ack_expected = true, .snr_quarter_db = DCF_NO_NOISE, .chain_length = 1, .chain = { rate } };
+
+	while (mpdus--)
+		dcf_add_mpdu(&f, bytes, ~0U);
+	return f;
+}
+
+static void check_ht_and_vht_rates(void)
+{
+	struct dcf_rate rate = ht(7, 2, 40, true);
+	u32 limit = dcf_psdu_limit_bytes(&rate, DCF_PPDU_MAX_NS);
+
+	expect(rate_of(ht(7, 1, 20, false)) == 650 && rate_of(ht(7, 1, 20, true)) == 722, "HT20 MCS 7: 65 and 72.2 Mb/s");
+	expect(rate_of(ht(7, 1, 40, true)) == 1500 && rate_of(ht(7, 2, 40, true)) == 3000, "HT40: 150 and 300 Mb/s");
+	expect(rate_of(vht(9, 1, 80, true)) == 4333 && rate_of(vht(9, 2, 80, true)) == 8666, "VHT80: 433 and 867 Mb/s");
+	expect(rate_of(ht(0, 1, 20, false)) == 65 && rate_of(vht(8, 1, 20, false)) == 780, "HT20 MCS 0: 6.5, VHT20 MCS 8: 78");
+	/* (16 + 8 * 1536 + 6) / 260 bits: 48 symbols */
+	expect(ppdu_5_ghz_ns(1536, ht(7, 1, 20, false)) == 36000 + 48 * 4000, "1536 bytes at 65 Mb/s: 36 + 48 * 4 us");
+	expect(ppdu_5_ghz_ns(1536, ht(7, 1, 20, true)) == 36000 + 44 * 4000, "at 72.2 Mb/s 172.8 us of symbols, ended at 176");
+	expect(ppdu_5_ghz_ns(1536, ht(7, 2, 20, false)) == 40000 + 24 * 4000, "a second stream has a training field more");
+	expect(ppdu_5_ghz_ns(1536, vht(7, 1, 20, false)) == 40000 + 48 * 4000, "and VHT a SIG-B");
+	expect(dcf_ppdu_ns(&dcf_phy_2_ghz, 1536, &rate) == ppdu_5_ghz_ns(1536, rate) + 6000, "2.4 GHz: signal extension");
+	expect(ppdu_5_ghz_ns(limit, rate) <= DCF_PPDU_MAX_NS && ppdu_5_ghz_ns(limit + 1, rate) > DCF_PPDU_MAX_NS,
+	       "the limit in bytes is the longest PSDU that ends in time");
+	expect(dcf_psdu_limit_bytes(&rate, 40000) == 0, "of a time without a symbol it is nothing");
+	rate = ht(0, 1, 20, false);
+	expect(dcf_control_rate_100kbps(&rate) == 60, "MCS 0 is answered at 6 Mb/s");
+	rate.mcs = 2;
+	expect(dcf_control_rate_100kbps(&rate) == 120, "MCS 2 (QPSK 3/4) at 12");
+	rate.mcs = 3;
+	expect(dcf_control_rate_100kbps(&rate) == 240, "MCS 3 and above at 24");
+}
+
+static void check_aggregate_length(void)
+{
+	struct dcf_frame f = a_mpdu(ht(7, 1, 20, false), 2, 1537);
+
+	expect(f.mpdus == 2 && f.bytes == 4 + 1540 + 4 + 1537, "delimiters, and padding before the second MPDU");
+	expect(!dcf_add_mpdu(&f, 1537, 4 + 1540 + 4 + 1540 + 4 + 1536) && f.mpdus == 2 && f.bytes == 4 + 1540 + 4 + 1537,
+	       "an MPDU that a byte is missing for is not added");
+	expect(dcf_add_mpdu(&f, 1537, 4 + 1540 + 4 + 1540 + 4 + 1537) && f.mpdus == 3, "one that fits is");
+	f = a_mpdu(vht(7, 1, 20, false), 2, 1537);
+	expect(f.bytes == 2 * (4 + 1540), "VHT pads the last one, too");
+	f = a_mpdu(ht(7, 1, 20, false), 70, 100);
+	expect(f.mpdus == 64, "64 MPDUs at most");
+}
+
+static void check_aggregate_exchange(void)
+{
+	static struct dcf_model m;
+	struct dcf_result r[DCF_STATIONS_MAX];
+	struct dcf_frame f = a_mpdu(ht(7, 2, 40, true), 40, 1536);
+	u64 now_ns = 1000000;
+	u32 ns, i, received = 0;
+
+	/* block ack: (16 + 256 + 6) / 96 bits, 3 symbols */
+	ns = ppdu_5_ghz_ns(f.bytes, f.chain[0]) + DCF_SIFS_5_GHZ_NS + 32000;
+	dcf_init(&m, 1);
+	dcf_set_phy(&m, &dcf_phy_5_ghz);
+	dcf_offer(&m, 0, BE, &f, now_ns);
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].outcome == DCF_DELIVERED && r[0].heard_mpdus == (1ULL << 40) - 1, "a block ack for each of 40 MPDUs");
+	expect(r[0].airtime_ns == ns, "at 5 GHz after 16 us, at 24 Mb/s");
+	dcf_offer(&m, 0, BE, &f, now_ns);
+	expect(dcf_next_event_ns(&m) >= now_ns + DCF_SIFS_5_GHZ_NS + 2 * DCF_SLOT_NS, "and AIFS is longer there, too");
+	run_to_results(&m, &now_ns, r);
+
+	f.loss_ppm = 100000;
+	for (i = 0; i < 1000; i++) {
+		dcf_offer(&m, 0, BE, &f, now_ns);
+		run_to_results(&m, &now_ns, r);
+		received += __builtin_popcountll(r[0].heard_mpdus);
+		if (r[0].outcome != DCF_DELIVERED || m.queue[0][BE].cw != DCF_CW_MIN)
+			break;
+	}
+	expect(i == 1000, "with some MPDUs missing the block ack still comes, and the window stays");
+	expect(received > 36000 - 190 && received < 36000 + 190, "each is lost by itself: one of ten, to 3 standard deviations");
+	expect(m.counters.lost_mpdus == 40000 - received, "and counted");
+
+	f.loss_ppm = 1000000;
+	f.chain[0].tries = 2;
+	dcf_offer(&m, 0, BE, &f, now_ns);
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].outcome == DCF_RETRY && !r[0].heard && !r[0].heard_mpdus, "if none is received no block ack comes");
+	expect(r[0].airtime_ns == ppdu_5_ghz_ns(f.bytes, f.chain[0]), "and the attempt ends with its PPDU");
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].outcome == DCF_FAILED, "the end of the chain is the end of the A-MPDU");
+}
+
+static void check_rts(void)
+{
+	static struct dcf_model m;
+	struct dcf_result r[DCF_STATIONS_MAX];
+	struct dcf_frame f = a_mpdu(ht(7, 1, 20, false), 10, 1536), g = f;
+	u64 now_ns = 1000000;
+	/* RTS at 24 Mb/s: (16 + 160 + 6) / 96 bits, 2 symbols, 28 us; CTS (134 bits) 28 us */
+	const u32 rts_ns = 28000, cts_ns = 28000;
+	u32 ppdu_ns = ppdu_5_ghz_ns(f.bytes, f.chain[0]);
+
+	dcf_init(&m, 1);
+	dcf_set_phy(&m, &dcf_phy_5_ghz);
+	f.chain[0].rts = true;
+	dcf_offer(&m, 0, BE, &f, now_ns);
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].airtime_ns == rts_ns + cts_ns + ppdu_ns + 32000 + 3 * DCF_SIFS_5_GHZ_NS, "RTS, CTS, PPDU, block ack");
+
+	dcf_init(&m, 1);
+	dcf_set_phy(&m, &dcf_phy_5_ghz);
+	dcf_offer(&m, 0, BE, &f, now_ns);
+	dcf_offer(&m, 1, BE, &f, now_ns);
+	expect(run_to_results(&m, &now_ns, r) == 2 && r[0].collided && m.counters.busy_ns == rts_ns,
+	       "a collision costs the time of an RTS");
+	dcf_init(&m, 1);
+	dcf_set_phy(&m, &dcf_phy_5_ghz);
+	dcf_offer(&m, 0, BE, &f, now_ns);
+	dcf_offer(&m, 1, BE, &g, now_ns);
+	expect(run_to_results(&m, &now_ns, r) == 2 && m.counters.busy_ns == ppdu_ns && r[0].airtime_ns == rts_ns,
+	       "with one that sends none, the whole of that one's PPDU");
+	dcf_init(&m, 1);
+	dcf_set_phy(&m, &dcf_phy_5_ghz);
+	f.loss_ppm = 1000000;
+	dcf_offer(&m, 0, BE, &f, now_ns);
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].airtime_ns == rts_ns + cts_ns + 2 * DCF_SIFS_5_GHZ_NS + ppdu_ns, "a loss on the link is after the CTS");
+}
+
+static void check_replace(void)
+{
+	static struct dcf_model m;
+	struct dcf_result r[DCF_STATIONS_MAX];
+	struct dcf_frame f = a_mpdu(ht(7, 1, 20, false), 2, 1536), longer = a_mpdu(ht(7, 1, 20, false), 5, 1536);
+	struct dcf_edca bursts = { .aifsn = 2, .cw_min = 15, .cw_max = 1023, .txop_limit_ns = 2000000 };
+	u64 now_ns = 1000000, begin_ns;
+
+	dcf_init(&m, 1);
+	expect(!dcf_replace(&m, 0, BE, &longer, now_ns), "nothing is offered that could be replaced");
+	dcf_offer(&m, 0, BE, &f, now_ns);
+	run_to_results(&m, &now_ns, r);
+	dcf_offer(&m, 0, BE, &f, now_ns);
+	begin_ns = dcf_next_event_ns(&m);
+	expect(dcf_replace(&m, 0, BE, &longer, begin_ns - 1), "an A-MPDU may grow until it is sent");
+	expect(dcf_next_event_ns(&m) == begin_ns, "without losing its place");
+	expect(!dcf_replace(&m, 0, BE, &f, begin_ns), "but not from the moment at which it is");
+	dcf_advance(&m, begin_ns, r);
+	expect(!dcf_replace(&m, 0, BE, &f, begin_ns), "nor on air");
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].heard_mpdus == 0x1f, "and is sent as it is then");
+	longer.loss_ppm = 1000000;
+	dcf_offer(&m, 0, BE, &longer, now_ns);
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].outcome == DCF_RETRY && !dcf_replace(&m, 0, BE, &f, now_ns), "nor between its attempts");
+
+	dcf_init(&m, 1);
+	dcf_set_edca(&m, 0, BE, &bursts);
+	dcf_offer(&m, 0, BE, &f, now_ns);
+	run_to_results(&m, &now_ns, r);
+	dcf_offer(&m, 0, BE, &f, now_ns);
+	expect(!dcf_replace(&m, 0, BE, &longer, now_ns), "nor where it goes on in a TXOP that it was measured for");
+}
+
+static void check_noise(void)
+{
+	static struct dcf_model m;
+	struct dcf_result r[DCF_STATIONS_MAX];
+	struct dcf_frame f = a_mpdu(ht(7, 1, 20, false), 64, 1536);
+	struct dcf_rate one = ht(7, 1, 20, false), wide = ht(7, 1, 40, false), two = ht(7, 2, 20, false);
+	u64 now_ns = 0, expected;
+	u32 i, received = 0;
+
+	for (f.snr_quarter_db = 200; dcf_noise_loss_ppm(&one, f.snr_quarter_db, 1536) < 100000; f.snr_quarter_db--)
+		;
+	expected = 64 * (u64)(1000000 - dcf_noise_loss_ppm(&one, f.snr_quarter_db, 1536)) / 1000;
+	dcf_init(&m, 4);
+	for (i = 0; i < 1000; i++) {
+		dcf_offer(&m, 0, BE, &f, now_ns);
+		run_to_results(&m, &now_ns, r);
+		received += __builtin_popcountll(r[0].heard_mpdus);
+	}
+	expect(received > expected - 400 && received < expected + 400, "as many are lost to noise as the error model says");
+	expect(dcf_noise_loss_ppm(&wide, f.snr_quarter_db + 12, 1536) ==
+	       dcf_noise_loss_ppm(&one, f.snr_quarter_db, 1536) &&
+	       dcf_noise_loss_ppm(&two, f.snr_quarter_db + 12, 1536) ==
+	       dcf_noise_loss_ppm(&one, f.snr_quarter_db, 1536),
+	       "twice the width or the streams need 3 dB more");
+	expect(dcf_noise_loss_ppm(&one, DCF_NO_NOISE, 1536) == 0, "without noise nothing is lost");
+	one.mcs = 0;
+	expect(dcf_noise_loss_ppm(&one, f.snr_quarter_db, 1536) == 0, "nor is it with the slowest rate");
+}
+
 #define CLASSES_MAX 8
 
 struct class {
@@ -365,21 +607,23 @@ static int parse_class(const char *text, struct class *c)
 	return 0;
 }
 
-static void saturate(u64 seconds, u64 seed, struct class *classes, u32 count)
+/* @f is what each station sends again and again. */
+static void saturate(u64 seconds, u64 seed, const struct dcf_phy *phy, const struct dcf_frame *f,
+		     struct class *classes, u32 count)
 {
 	static struct dcf_model m;
 	static struct class *class_of[DCF_STATIONS_MAX];
 	struct dcf_result r[DCF_STATIONS_MAX];
-	struct dcf_frame f = data_frame(UDP_FRAME_BYTES, 540, 7);
 	u64 now_ns = 0, end_ns = seconds * 1000000000ULL;
 	u32 i, k, n = 0, stations = 0;
 
 	dcf_init(&m, seed);
+	dcf_set_phy(&m, phy);
 	for (k = 0; k < count; k++) {
 		for (i = 0; i < classes[k].stations && stations < DCF_STATIONS_MAX; i++) {
 			class_of[stations] = &classes[k];
 			dcf_set_edca(&m, stations, BE, &classes[k].edca);
-			dcf_offer(&m, stations++, BE, &f, 0);
+			dcf_offer(&m, stations++, BE, f, 0);
 		}
 	}
 	while (now_ns < end_ns) {
@@ -389,8 +633,8 @@ static void saturate(u64 seconds, u64 seed, struct class *classes, u32 count)
 			class_of[r[i].station]->collided += r[i].collided;
 			if (r[i].outcome == DCF_RETRY)
 				continue;
-			class_of[r[i].station]->delivered += r[i].outcome == DCF_DELIVERED;
-			dcf_offer(&m, r[i].station, BE, &f, now_ns);
+			class_of[r[i].station]->delivered += __builtin_popcountll(r[i].heard_mpdus);
+			dcf_offer(&m, r[i].station, BE, f, now_ns);
 		}
 	}
 	printf("[");
@@ -401,8 +645,222 @@ static void saturate(u64 seconds, u64 seed, struct class *classes, u32 count)
 	printf("]\n");
 }
 
+static int parse_rate(const char *text, struct dcf_frame *f)
+{
+	unsigned int mcs, streams, width_mhz, short_gi, rts, loss_ppm;
+	char format[8];
+	struct dcf_rate *rate = &f->chain[0];
+
+	if (sscanf(text, "%7[a-z]:%u:%u:%u:%u:%u:%u", format, &mcs, &streams, &width_mhz, &short_gi, &rts,
+		   &loss_ppm) != 7)
+		return -1;
+	*f = (struct dcf_frame){ .ack_expected = true, .loss_ppm = loss_ppm, .snr_quarter_db = DCF_NO_NOISE,
+				 .chain_length = 1 };
+	rate->tries = 7;
+	rate->rts = rts;
+	if (!strcmp(format, "legacy")) {
+		rate->rate_100kbps = mcs;
+		return 0;
+	}
+	if (strcmp(format, "ht") && strcmp(format, "vht"))
+		return -1;
+	rate->format = strcmp(format, "ht") ? DCF_VHT : DCF_HT;
+	if (mcs > (rate->format == DCF_HT ? 7 : 9) || !streams || streams > 4)
+		return -1;
+	rate->mcs = mcs;
+	rate->streams = streams;
+	rate->width_mhz = width_mhz;
+	rate->short_gi = short_gi;
+	return 0;
+}
+
+/* The longest A-MPDU that the limits allow. */
+static void fill(struct dcf_frame *f)
+{
+	u32 limit_bytes = f->chain[0].format == DCF_VHT ? VHT_PSDU_MAX_BYTES : HT_PSDU_MAX_BYTES;
+	u32 in_time_bytes = dcf_psdu_limit_bytes(&f->chain[0], DCF_PPDU_MAX_NS);
+
+	if (f->chain[0].format == DCF_LEGACY) {
+		f->bytes = QOS_FRAME_BYTES;
+		return;
+	}
+	while (dcf_add_mpdu(f, QOS_FRAME_BYTES, in_time_bytes < limit_bytes ? in_time_bytes : limit_bytes))
+		;
+}
+
+static int aggregate(int argc, char **argv)
+{
+	const struct dcf_phy *phy = !strcmp(argv[4], "5") ? &dcf_phy_5_ghz : &dcf_phy_2_ghz;
+	struct class classes[CLASSES_MAX] = {};
+	struct dcf_frame f;
+	int i;
+
+	if (parse_rate(argv[5], &f)) {
+		fprintf(stderr, "%s: not FORMAT:MCS:STREAMS:WIDTH_MHZ:SHORT_GI:RTS:LOSS_PPM\n", argv[5]);
+		return 2;
+	}
+	for (i = 6; i < argc; i++) {
+		if (parse_class(argv[i], &classes[i - 6])) {
+			fprintf(stderr, "%s: not N:CWMIN:CWMAX:AIFSN:TXOP_US\n", argv[i]);
+			return 2;
+		}
+	}
+	fill(&f);
+	saturate(atoi(argv[2]), atoi(argv[3]), phy, &f, classes, argc - 6);
+	return 0;
+}
+
+/* Fuzzing: what the model was given and what came out of it, beside its own state. */
+struct fuzz {
+	struct dcf_model m;
+	u64 random;
+	u64 now_ns;
+	u64 offered;
+	u64 ended;			/* delivered, failed or withdrawn */
+	u64 airtime_ns;			/* of the longest attempt of each busy period */
+	bool waits[DCF_STATIONS_MAX][DCF_CATEGORIES];
+};
+
+static u32 fuzz_below(struct fuzz *z, u32 bound)
+{
+	z->random = z->random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (u32)((z->random >> 33) % bound);
+}
+
+static struct dcf_rate fuzz_rate(struct fuzz *z)
+{
+	static const u16 legacy_100kbps[] = { 10, 20, 55, 60, 90, 110, 120, 180, 240, 360, 480, 540 };
+	static const u8 widths_mhz[] = { 20, 40, 80 };
+	struct dcf_rate rate = { .tries = 1 + fuzz_below(z, 4), .format = fuzz_below(z, 3), .rts = fuzz_below(z, 4) == 0 };
+
+	if (rate.format == DCF_LEGACY) {
+		rate.rate_100kbps = legacy_100kbps[fuzz_below(z, 12)];
+		return rate;
+	}
+	rate.mcs = fuzz_below(z, rate.format == DCF_HT ? 8 : 10);
+	rate.streams = 1 + fuzz_below(z, 2);
+	rate.width_mhz = widths_mhz[fuzz_below(z, rate.format == DCF_HT ? 2 : 3)];
+	rate.short_gi = fuzz_below(z, 2);
+	return rate;
+}
+
+static struct dcf_frame fuzz_frame(struct fuzz *z)
+{
+	static const u32 losses_ppm[] = { 0, 0, 1000, 100000, 900000, 1000000 };
+	struct dcf_frame f = { .ack_expected = fuzz_below(z, 8) != 0, .loss_ppm = losses_ppm[fuzz_below(z, 6)] };
+	u32 i, mpdus;
+
+	f.snr_quarter_db = fuzz_below(z, 2) ? DCF_NO_NOISE : (s16)fuzz_below(z, 200) - 20;
+	f.chain_length = 1 + fuzz_below(z, DCF_CHAIN_MAX);
+	for (i = 0; i < f.chain_length; i++)
+		f.chain[i] = fuzz_rate(z);
+	mpdus = f.ack_expected && f.chain[0].format != DCF_LEGACY ? fuzz_below(z, 65) : 0;
+	f.bytes = mpdus ? 0 : 14 + fuzz_below(z, 2300);
+	while (mpdus--)
+		dcf_add_mpdu(&f, 14 + fuzz_below(z, 2300), HT_PSDU_MAX_BYTES);
+	return f;
+}
+
+static void fuzz_advance(struct fuzz *z)
+{
+	struct dcf_result r[DCF_STATIONS_MAX];
+	u64 event_ns = dcf_next_event_ns(&z->m), busy_ns = dcf_busy_ns(&z->m, z->now_ns);
+	u32 i, n;
+	bool ended_busy = z->m.busy;
+
+	if (event_ns == DCF_NEVER_NS)
+		return;
+	expect(event_ns >= z->now_ns || !ended_busy, "time does not go back");
+	z->now_ns = event_ns > z->now_ns ? event_ns : z->now_ns;
+	n = dcf_advance(&z->m, event_ns, r);
+	expect(dcf_busy_ns(&z->m, z->now_ns) >= busy_ns, "nor does the busy time");
+	expect(dcf_busy_ns(&z->m, z->now_ns) <= z->now_ns, "which is part of the time");
+	expect(!n || ended_busy, "results come at the end of a busy period");
+	for (i = 0; i < n; i++) {
+		bool *waits = &z->waits[r[i].station][r[i].category];
+
+		expect(*waits, "a result is of a frame that was offered and has not ended");
+		expect(r[i].airtime_ns <= z->m.busy_until_ns - z->m.busy_since_ns, "no attempt is longer than its busy period");
+		expect(r[i].heard == (r[i].heard_mpdus != 0), "heard are some MPDUs or none");
+		expect(!r[i].heard || n == 1, "of attempts that overlap nothing is received");
+		expect(r[i].outcome != DCF_DELIVERED || r[i].heard || !z->m.queue[r[i].station][r[i].category].frame.ack_expected,
+		       "delivered is what was received, or needs no ACK");
+		if (r[i].outcome == DCF_RETRY)
+			continue;
+		*waits = false;
+		z->ended++;
+	}
+}
+
+static void fuzz_change(struct fuzz *z)
+{
+	u32 station = fuzz_below(z, 6), category = fuzz_below(z, DCF_CATEGORIES), c;
+	bool *waits = &z->waits[station][category];
+	struct dcf_frame f = fuzz_frame(z);
+	struct dcf_edca edca = { fuzz_below(z, 9), (1 << fuzz_below(z, 8)) - 1, (1 << fuzz_below(z, 11)) - 1,
+				 fuzz_below(z, 3) * 1504000 };
+
+	switch (fuzz_below(z, 16)) {
+	case 0:
+		for (c = 0; c < DCF_CATEGORIES; c++) {
+			z->ended += z->waits[station][c];
+			z->waits[station][c] = false;
+		}
+		dcf_withdraw(&z->m, station);
+		break;
+	case 1:
+		dcf_set_edca(&z->m, station, category, &edca);
+		break;
+	case 2:
+	case 3:
+		if (dcf_replace(&z->m, station, category, &f, z->now_ns))
+			expect(*waits, "only what waits is replaced");
+		break;
+	default:
+		if (*waits)
+			break;
+		dcf_offer(&z->m, station, category, &f, z->now_ns);
+		*waits = true;
+		z->offered++;
+	}
+}
+
+static int fuzz(u64 steps, u64 seed)
+{
+	static struct fuzz z;
+	u32 i, c, waiting = 0;
+
+	quiet = true;
+	dcf_init(&z.m, seed);
+	z.random = seed;
+	dcf_set_phy(&z.m, fuzz_below(&z, 2) ? &dcf_phy_5_ghz : &dcf_phy_2_ghz);
+	while (steps--) {
+		fuzz_change(&z);
+		if (fuzz_below(&z, 3))
+			fuzz_advance(&z);
+		else if (dcf_next_event_ns(&z.m) > z.now_ns)	/* also when nothing waits */
+			z.now_ns += fuzz_below(&z, 2) ? 0 :
+				    (dcf_next_event_ns(&z.m) == DCF_NEVER_NS ? 1000 : dcf_next_event_ns(&z.m) - z.now_ns) / 2;
+		for (waiting = 0, i = 0; i < DCF_STATIONS_MAX; i++)
+			for (c = 0; c < DCF_CATEGORIES; c++)
+				waiting += z.waits[i][c];
+		expect(z.offered == z.ended + waiting, "no frame is lost or ends twice");
+	}
+	for (i = 0; waiting && i < 1000000; i++) {
+		fuzz_advance(&z);
+		waiting = z.offered - z.ended;
+	}
+	expect(!waiting, "every frame ends");
+	expect(dcf_next_event_ns(&z.m) == DCF_NEVER_NS || z.m.busy, "then there is nothing more to do");
+	expect(z.offered > 100 || z.now_ns < 1000000, "frames were offered");
+	printf("%d checks, %llu frames, %llu ns, %d failures\n", checks, (unsigned long long)z.offered,
+	       (unsigned long long)z.now_ns, failures);
+	return failures != 0;
+}
+
 int main(int argc, char **argv)
 {
+	const struct dcf_frame udp = data_frame(UDP_FRAME_BYTES, 540, 7);
 	struct class classes[CLASSES_MAX] = {};
 	int i;
 
@@ -413,11 +871,16 @@ int main(int argc, char **argv)
 				return 2;
 			}
 		}
-		saturate(atoi(argv[2]), atoi(argv[3]), classes, argc - 4);
+		saturate(atoi(argv[2]), atoi(argv[3]), &dcf_phy_2_ghz, &udp, classes, argc - 4);
 		return 0;
 	}
+	if (argc >= 7 && argc <= 6 + CLASSES_MAX && !strcmp(argv[1], "aggregate"))
+		return aggregate(argc, argv);
+	if (argc == 4 && !strcmp(argv[1], "fuzz"))
+		return fuzz(strtoull(argv[2], NULL, 0), strtoull(argv[3], NULL, 0));
 	if (argc != 2 || strcmp(argv[1], "check")) {
-		fprintf(stderr, "usage: %s check | saturate SECONDS SEED CLASS...\n", argv[0]);
+		fprintf(stderr, "usage: %s check | saturate SECONDS SEED CLASS... |\n"
+			"       aggregate SECONDS SEED BAND_GHZ RATE CLASS... | fuzz STEPS SEED\n", argv[0]);
 		return 2;
 	}
 	check_airtime();
@@ -431,6 +894,12 @@ int main(int argc, char **argv)
 	check_contention_window();
 	check_categories();
 	check_txop();
+	check_ht_and_vht_rates();
+	check_aggregate_length();
+	check_aggregate_exchange();
+	check_rts();
+	check_noise();
+	check_replace();
 	printf("1..%d\n", checks);
 	return failures != 0;
 }

@@ -129,4 +129,4 @@ def test_delays_are_read_as_they_are_written() -> None:
 
 
 def test_an_unknown_age_of_rate_control_has_no_year() -> None:
-    assert Condition(built_in("uplink"), (4.0,), 2, "fixed54").group() == "uplink, fixed54"
+    assert Condition(built_in("uplink"), (4.0,), 2, "fixed").group() == "uplink, fixed"

@@ -37,7 +37,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with config.open("a", encoding="utf-8") as file:
         file.write("controller = 127.0.0.1:9\nmac = 02:00:00:00:01:0a\nplain-text = true\n")
     given = {"phone": directory / "usr/sbin/airbound-phone", "config": config}
-    command = boot.command_line(host.kernel(None), 0, "fixed54", "fixed54", 1)
+    command = boot.command_line(host.kernel(None), 0, "fixed", "fixed", 1)
     command = [word for word in command if not word.startswith("init=")]
     command += [f"init={GUEST}", *(f"airbound_{name}={value}" for name, value in given.items())]
     done = subprocess.run(

@@ -22,8 +22,12 @@
  *  - DCF's slot boundaries are used for EDCA as well, whose back-off counts one slot differently (10.22.2.4);
  *  - an internal collision is no attempt in the frame's rate chain, since nothing was sent;
  *  - a failed frame ends the access, TXOP or not;
- *  - no RTS, no fragments, no NAV beyond the exchange itself, propagation takes no time.
+ *  - control frames are not lost: what answers a frame that was received is received;
+ *  - an A-MPDU of which nothing is received has no block ack, and is tried again as a whole; there is no BlockAckReq;
+ *  - MPDUs of an A-MPDU need no spacing, and hold one MSDU each;
+ *  - no fragments, no NAV beyond the exchange itself, propagation takes no time.
  */
+#include "dcf_error.h"
 #include "dcf_model.h"
 
 #ifdef __KERNEL__
@@ -38,40 +42,165 @@
 #define min_t(t, a, b)		((t)(a) < (t)(b) ? (t)(a) : (t)(b))
 #endif
 
-#define OFDM_PREAMBLE_NS	20000U	/* 17.3.3: preamble and SIGNAL */
+#define OFDM_PREAMBLE_NS	20000U	/* 17.3.3: preamble and SIGNAL; the same at the begin of an HT or VHT PPDU */
 #define OFDM_SYMBOL_NS		4000U
-#define OFDM_SERVICE_TAIL_BITS	22U	/* SERVICE 16, tail 6 */
-#define ERP_EXTENSION_NS	6000U	/* 18.3.2.4: time for a receiver to finish decoding within a SIFS of 10 us */
+#define OFDM_SHORT_SYMBOL_NS	3600U
+#define OFDM_SERVICE_BITS	16U
+#define OFDM_TAIL_BITS		6U	/* of each encoder */
+#define HT_SIG_STF_NS		12000U	/* 19.3.2: HT-SIG 8 us, HT-STF 4 us; as VHT-SIG-A and VHT-STF, 21.3.2 */
+#define HT_LTF_NS		4000U	/* each */
+#define VHT_SIG_B_NS		4000U
+#define ERP_EXTENSION_NS	6000U	/* 18.3.2.4 */
 #define DSSS_PREAMBLE_NS	192000U	/* 16.2.2: long preamble and header */
 
-static bool rate_is_dsss(u16 rate_100kbps)
+const struct dcf_phy dcf_phy_2_ghz = { DCF_SLOT_NS, DCF_SIFS_NS, ERP_EXTENSION_NS };
+const struct dcf_phy dcf_phy_5_ghz = { DCF_SLOT_NS, DCF_SIFS_5_GHZ_NS, 0 };
+
+static bool rate_is_dsss(const struct dcf_rate *rate)
 {
-	return rate_100kbps == 10 || rate_100kbps == 20 || rate_100kbps == 55 || rate_100kbps == 110;
+	return rate->format == DCF_LEGACY && (rate->rate_100kbps == 10 || rate->rate_100kbps == 20 ||
+					      rate->rate_100kbps == 55 || rate->rate_100kbps == 110);
 }
 
-u32 dcf_frame_airtime_ns(u32 bytes, u16 rate_100kbps)
+static u32 bits_per_symbol(const struct dcf_rate *rate)
 {
-	u32 bits_per_symbol, symbols;
+	/* Tables 19-27 and 21-30, of one subcarrier of one stream */
+	static const u8 twelfths_of_bits[] = { 6, 12, 18, 24, 36, 48, 54, 60, 72, 80 };
+	u32 subcarriers = rate->width_mhz == 80 ? 234 : rate->width_mhz == 40 ? 108 : 52;
 
-	if (rate_is_dsss(rate_100kbps))
-		return DSSS_PREAMBLE_NS + (u32)div_u64((u64)bytes * 8 * 10000 + rate_100kbps - 1, rate_100kbps);
-	bits_per_symbol = rate_100kbps * 4 / 10;
-	symbols = (OFDM_SERVICE_TAIL_BITS + bytes * 8 + bits_per_symbol - 1) / bits_per_symbol;
-	return OFDM_PREAMBLE_NS + symbols * OFDM_SYMBOL_NS + ERP_EXTENSION_NS;
+	if (rate->format == DCF_LEGACY)
+		return rate->rate_100kbps * 4 / 10;
+	return subcarriers * twelfths_of_bits[rate->mcs] * rate->streams / 12;
 }
 
-u16 dcf_ack_rate_100kbps(u16 rate_100kbps)
+/* Of VHT's tables 21-30 to 21-53 those of up to 80 MHz and 2 streams; HT has a second one above 300 Mb/s only. */
+static u32 encoders(const struct dcf_rate *rate)
 {
-	if (rate_is_dsss(rate_100kbps))
+	return rate->format == DCF_VHT && bits_per_symbol(rate) > 2160 ? 2 : 1;
+}
+
+static u32 preamble_ns(const struct dcf_rate *rate)
+{
+	u32 ltfs = rate->streams > 2 ? 4 : rate->streams;
+
+	if (rate->format == DCF_LEGACY)
+		return OFDM_PREAMBLE_NS;
+	return OFDM_PREAMBLE_NS + HT_SIG_STF_NS + ltfs * HT_LTF_NS + (rate->format == DCF_VHT ? VHT_SIG_B_NS : 0);
+}
+
+u32 dcf_ppdu_ns(const struct dcf_phy *phy, u32 bytes, const struct dcf_rate *rate)
+{
+	u32 bits, symbols;
+
+	if (rate_is_dsss(rate))
+		return DSSS_PREAMBLE_NS +
+		       (u32)div_u64((u64)bytes * 8 * 10000 + rate->rate_100kbps - 1, rate->rate_100kbps);
+	bits = OFDM_SERVICE_BITS + bytes * 8 + OFDM_TAIL_BITS * encoders(rate);
+	symbols = (bits + bits_per_symbol(rate) - 1) / bits_per_symbol(rate);
+	if (rate->short_gi)	/* the PPDU ends at a boundary of long symbols */
+		symbols = (symbols * OFDM_SHORT_SYMBOL_NS + OFDM_SYMBOL_NS - 1) / OFDM_SYMBOL_NS;
+	return preamble_ns(rate) + symbols * OFDM_SYMBOL_NS + phy->extension_ns;
+}
+
+u32 dcf_psdu_limit_bytes(const struct dcf_rate *rate, u32 limit_ns)
+{
+	u32 fixed_ns = preamble_ns(rate);	/* the legacy SIGNAL field, which sets the limit, does not count the extension */
+	u32 fixed_bits = OFDM_SERVICE_BITS + OFDM_TAIL_BITS * encoders(rate);
+	u32 symbols;
+
+	if (limit_ns <= fixed_ns)
+		return 0;
+	symbols = (limit_ns - fixed_ns) / OFDM_SYMBOL_NS;
+	if (rate->short_gi)
+		symbols = symbols * OFDM_SYMBOL_NS / OFDM_SHORT_SYMBOL_NS;
+	if (symbols * bits_per_symbol(rate) <= fixed_bits)
+		return 0;
+	return (symbols * bits_per_symbol(rate) - fixed_bits) / 8;
+}
+
+static enum dcf_modulation modulation_of(const struct dcf_rate *rate)
+{
+	if (rate->format != DCF_LEGACY)
+		return (enum dcf_modulation)rate->mcs;
+	switch (rate->rate_100kbps) {
+	case 90:
+		return DCF_BPSK_3_4;
+	case 120:
+		return DCF_QPSK_1_2;
+	case 180:
+		return DCF_QPSK_3_4;
+	case 240:
+		return DCF_16QAM_1_2;
+	case 360:
+		return DCF_16QAM_3_4;
+	case 480:
+		return DCF_64QAM_2_3;
+	case 540:
+		return DCF_64QAM_3_4;
+	default:
+		return DCF_BPSK_1_2;	/* DSSS and CCK as well: the model has none of its own for them */
+	}
+}
+
+u32 dcf_noise_loss_ppm(const struct dcf_rate *rate, s16 snr_quarter_db, u32 bytes)
+{
+	s32 quarter_db = snr_quarter_db;
+	u32 parts;
+
+	if (snr_quarter_db == DCF_NO_NOISE)
+		return 0;
+	if (rate->format != DCF_LEGACY)
+		for (parts = rate->streams * rate->width_mhz / 20; parts > 1; parts /= 2)
+			quarter_db -= 12;
+	return dcf_error_ppm(modulation_of(rate), quarter_db, bytes);
+}
+
+u16 dcf_rate_100kbps(const struct dcf_rate *rate)
+{
+	if (rate->format == DCF_LEGACY)
+		return rate->rate_100kbps;
+	return bits_per_symbol(rate) * 10000 / (rate->short_gi ? OFDM_SHORT_SYMBOL_NS : OFDM_SYMBOL_NS);
+}
+
+u16 dcf_control_rate_100kbps(const struct dcf_rate *rate)
+{
+	/* 10.7.6.5.4: 802.11a's rate with the modulation and code of the MCS */
+	static const u16 non_ht_reference_100kbps[] = { 60, 120, 180, 240, 360, 480, 540, 540, 540, 540 };
+	u16 rate_100kbps = rate->rate_100kbps;
+
+	if (rate_is_dsss(rate))
 		return rate_100kbps >= 20 ? 20 : 10;
+	if (rate->format != DCF_LEGACY)
+		rate_100kbps = non_ht_reference_100kbps[rate->mcs];
 	if (rate_100kbps >= 240)
 		return 240;
 	return rate_100kbps >= 120 ? 120 : 60;
 }
 
-static u32 eifs_ns(void)
+bool dcf_add_mpdu(struct dcf_frame *frame, u16 bytes, u32 psdu_bytes_max)
 {
-	return DCF_SIFS_NS + dcf_frame_airtime_ns(DCF_ACK_BYTES, 60) + DCF_DIFS_NS;
+	u32 begin = (frame->bytes + 3) & ~3U, end = begin + DCF_DELIMITER_BYTES + bytes;
+
+	if (frame->chain[0].format == DCF_VHT)
+		end = (end + 3) & ~3U;
+	if (frame->mpdus == DCF_MPDUS_MAX || end > psdu_bytes_max)
+		return false;
+	frame->bytes = end;
+	frame->mpdu_bytes[frame->mpdus++] = bytes;
+	return true;
+}
+
+static u32 control_ns(const struct dcf_model *m, u32 bytes, u16 rate_100kbps)
+{
+	const struct dcf_rate rate = { .rate_100kbps = rate_100kbps };
+
+	return dcf_ppdu_ns(&m->phy, bytes, &rate);
+}
+
+/* 10.3.2.3.7: EIFS is a SIFS, an ACK at the lowest rate, and a DIFS */
+static u32 eifs_less_difs_ns(const struct dcf_model *m)
+{
+	return m->phy.sifs_ns + control_ns(m, DCF_ACK_BYTES, 60);
 }
 
 /* splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014) */
@@ -100,6 +229,7 @@ void dcf_init(struct dcf_model *m, u64 seed)
 	u32 i, c;
 
 	memset(m, 0, sizeof(*m));
+	m->phy = dcf_phy_2_ghz;
 	m->rng_state = seed;
 	for (i = 0; i < DCF_STATIONS_MAX; i++) {
 		for (c = 0; c < DCF_CATEGORIES; c++) {
@@ -111,6 +241,11 @@ void dcf_init(struct dcf_model *m, u64 seed)
 			q->cw = DCF_CW_MIN;
 		}
 	}
+}
+
+void dcf_set_phy(struct dcf_model *m, const struct dcf_phy *phy)
+{
+	m->phy = *phy;
 }
 
 void dcf_set_edca(struct dcf_model *m, u32 station, u32 category, const struct dcf_edca *edca)
@@ -141,13 +276,35 @@ static void add_to_used(struct dcf_model *m, struct dcf_queue *q)
 	m->queues_used++;
 }
 
-static u32 exchange_ns(const struct dcf_queue *q)
+/* RTS and CTS with the SIFS after each, if the attempt begins with them. */
+static u32 protection_ns(const struct dcf_model *m, const struct dcf_rate *rate)
 {
-	u16 rate_100kbps = dcf_current_rate_100kbps(q);
-	u32 ns = dcf_frame_airtime_ns(q->frame.bytes, rate_100kbps);
+	u16 control_100kbps = dcf_control_rate_100kbps(rate);
+
+	if (!rate->rts)
+		return 0;
+	return control_ns(m, DCF_RTS_BYTES, control_100kbps) + control_ns(m, DCF_CTS_BYTES, control_100kbps) +
+	       2 * m->phy.sifs_ns;
+}
+
+/* What is on air if nobody answers: of a collision (@rts_answered false), or of a frame that is lost on its link. */
+static u32 unanswered_ns(const struct dcf_model *m, const struct dcf_queue *q, bool rts_answered)
+{
+	const struct dcf_rate *rate = dcf_current_rate(q);
+
+	if (rate->rts && !rts_answered)
+		return control_ns(m, DCF_RTS_BYTES, dcf_control_rate_100kbps(rate));
+	return protection_ns(m, rate) + dcf_ppdu_ns(&m->phy, q->frame.bytes, rate);
+}
+
+static u32 exchange_ns(const struct dcf_model *m, const struct dcf_queue *q)
+{
+	u16 control_100kbps = dcf_control_rate_100kbps(dcf_current_rate(q));
+	u32 ns = unanswered_ns(m, q, true);
 
 	if (q->frame.ack_expected)
-		ns += DCF_SIFS_NS + dcf_frame_airtime_ns(DCF_ACK_BYTES, dcf_ack_rate_100kbps(rate_100kbps));
+		ns += m->phy.sifs_ns +
+		      control_ns(m, q->frame.mpdus ? DCF_BLOCK_ACK_BYTES : DCF_ACK_BYTES, control_100kbps);
 	return ns;
 }
 
@@ -155,7 +312,7 @@ static u32 exchange_ns(const struct dcf_queue *q)
 static bool fits_txop(const struct dcf_model *m, const struct dcf_queue *q, u64 now_ns)
 {
 	return m->txop_holder == q && now_ns == m->busy_until_ns &&
-	       now_ns + DCF_SIFS_NS + exchange_ns(q) - m->access_since_ns <= q->edca.txop_limit_ns;
+	       now_ns + m->phy.sifs_ns + exchange_ns(m, q) - m->access_since_ns <= q->edca.txop_limit_ns;
 }
 
 void dcf_offer(struct dcf_model *m, u32 station, u32 category, const struct dcf_frame *frame, u64 now_ns)
@@ -176,6 +333,18 @@ void dcf_offer(struct dcf_model *m, u32 station, u32 category, const struct dcf_
 		draw_backoff(m, q);
 }
 
+bool dcf_replace(struct dcf_model *m, u32 station, u32 category, const struct dcf_frame *frame, u64 now_ns)
+{
+	struct dcf_queue *q = &m->queue[station][category];
+
+	if (!q->contending || q->on_air || q->attempts || (m->txop_goes_on && m->txop_holder == q))
+		return false;
+	if (!m->busy && dcf_next_event_ns(m) <= now_ns)
+		return false;
+	q->frame = *frame;
+	return true;
+}
+
 void dcf_withdraw(struct dcf_model *m, u32 station)
 {
 	u32 c;
@@ -192,9 +361,9 @@ void dcf_withdraw(struct dcf_model *m, u32 station)
 	}
 }
 
-u16 dcf_current_rate_100kbps(const struct dcf_queue *q)
+const struct dcf_rate *dcf_current_rate(const struct dcf_queue *q)
 {
-	return q->frame.chain[q->chain_index].rate_100kbps;
+	return &q->frame.chain[q->chain_index];
 }
 
 static u64 transmit_slot(const struct dcf_model *m, const struct dcf_queue *q)
@@ -202,7 +371,7 @@ static u64 transmit_slot(const struct dcf_model *m, const struct dcf_queue *q)
 	u64 arrival_slot = 0;
 
 	if (q->head_since_ns > m->idle_ref_ns)
-		arrival_slot = div_u64(q->head_since_ns - m->idle_ref_ns + DCF_SLOT_NS - 1, DCF_SLOT_NS);
+		arrival_slot = div_u64(q->head_since_ns - m->idle_ref_ns + m->phy.slot_ns - 1, m->phy.slot_ns);
 	return max_t(u64, q->edca.aifsn + q->backoff_slots, arrival_slot);
 }
 
@@ -222,9 +391,9 @@ static u64 next_start_ns(const struct dcf_model *m, u64 *slot)
 {
 	*slot = 0;
 	if (m->txop_goes_on)
-		return m->busy_until_ns + DCF_SIFS_NS;
+		return m->busy_until_ns + m->phy.sifs_ns;
 	*slot = first_slot(m);
-	return *slot == DCF_NEVER_NS ? DCF_NEVER_NS : m->idle_ref_ns + *slot * DCF_SLOT_NS;
+	return *slot == DCF_NEVER_NS ? DCF_NEVER_NS : m->idle_ref_ns + *slot * m->phy.slot_ns;
 }
 
 u64 dcf_next_event_ns(const struct dcf_model *m)
@@ -234,9 +403,22 @@ u64 dcf_next_event_ns(const struct dcf_model *m)
 	return m->busy ? m->busy_until_ns : next_start_ns(m, &slot);
 }
 
-static bool lost_on_link(struct dcf_model *m, const struct dcf_queue *q)
+static u64 mpdus_received(struct dcf_model *m, const struct dcf_queue *q)
 {
-	return q->frame.loss_ppm && random_below(m, 1000000) < q->frame.loss_ppm;
+	u32 i, mpdus = max_t(u32, q->frame.mpdus, 1);
+	u64 received = 0;
+
+	for (i = 0; i < mpdus; i++) {
+		u32 bytes = q->frame.mpdus ? q->frame.mpdu_bytes[i] : q->frame.bytes;
+		u32 noise_ppm = dcf_noise_loss_ppm(dcf_current_rate(q), q->frame.snr_quarter_db, bytes);
+		u32 loss_ppm = q->frame.loss_ppm + (u32)div_u64((u64)(1000000 - q->frame.loss_ppm) * noise_ppm, 1000000);
+
+		if (loss_ppm && random_below(m, 1000000) < loss_ppm)
+			m->counters.lost_mpdus++;
+		else
+			received |= 1ULL << i;
+	}
+	return received;
 }
 
 static void widen_window(struct dcf_queue *q)
@@ -271,7 +453,7 @@ static u32 put_on_air(struct dcf_model *m, u64 slot)
 			last_station = q->station;
 			q->on_air = true;
 			q->backoff_slots = 0;
-			q->airtime_ns = dcf_frame_airtime_ns(q->frame.bytes, dcf_current_rate_100kbps(q));
+			q->airtime_ns = unanswered_ns(m, q, false);
 			m->busy_until_ns = max_t(u64, m->busy_until_ns, m->busy_since_ns + q->airtime_ns);
 			transmitters++;
 		}
@@ -297,19 +479,25 @@ static void begin_busy(struct dcf_model *m, u64 start_ns, u64 slot)
 
 		if (!q->on_air)
 			continue;
+		m->counters.mpdus += max_t(u32, q->frame.mpdus, 1);
 		q->collided = transmitters > 1;
+		q->heard_mpdus = 0;
 		if (q->collided) {
 			m->counters.collided_attempts++;
-		} else if (lost_on_link(m, q)) {
+			continue;
+		}
+		q->heard_mpdus = mpdus_received(m, q);
+		if (q->heard_mpdus) {
+			q->airtime_ns = exchange_ns(m, q);
+			if (q->edca.txop_limit_ns)
+				m->txop_holder = q;
+		} else {
 			/* no ACK: for the sender the same as a collision */
 			q->collided = true;
 			m->counters.lost_attempts++;
-		} else {
-			q->airtime_ns = exchange_ns(q);
-			m->busy_until_ns = m->busy_since_ns + q->airtime_ns;
-			if (q->edca.txop_limit_ns)
-				m->txop_holder = q;
+			q->airtime_ns = unanswered_ns(m, q, true);
 		}
+		m->busy_until_ns = m->busy_since_ns + q->airtime_ns;
 	}
 }
 
@@ -333,6 +521,7 @@ static void end_attempt(struct dcf_model *m, struct dcf_queue *q, struct dcf_res
 	r->category = q->category;
 	r->collided = q->collided;
 	r->heard = !q->collided;
+	r->heard_mpdus = q->heard_mpdus;
 	r->airtime_ns = q->airtime_ns;
 	if (r->heard || !q->frame.ack_expected)
 		r->outcome = DCF_DELIVERED;
@@ -372,7 +561,7 @@ static u32 end_busy(struct dcf_model *m, struct dcf_result *results)
 		n++;
 	}
 	/* after EIFS a queue waits EIFS - DIFS + AIFS, 10.22.2.4 */
-	m->idle_ref_ns = m->busy_until_ns + DCF_SIFS_NS + (decoded ? 0 : eifs_ns() - DCF_DIFS_NS);
+	m->idle_ref_ns = m->busy_until_ns + m->phy.sifs_ns + (decoded ? 0 : eifs_less_difs_ns(m));
 	return n;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * 802.11 DCF and EDCA in one collision domain, arithmetic only: no kernel, no clock, no frames but their lengths and rates.
- * The same file is compiled into mac80211_hwsim and into a user-space test (lab/kernel/tests).
+ * 802.11 DCF and EDCA in one collision domain, with the frames of 802.11g, n and ac; arithmetic only: no kernel, no clock,
+ * no frames but their lengths and rates. The same file is compiled into mac80211_hwsim and into a user-space test
+ * (lab/kernel/tests).
  *
  * Every station receives every other (no hidden nodes, no capture). Times are nanoseconds of the caller's clock.
  *
@@ -13,8 +14,8 @@
  *    something to do; the caller may arm one timer with it.
  *  - Random numbers come from the seed given to dcf_init(): same seed and same calls, same outcome.
  *
- * Source: IEEE Std 802.11-2016, clauses 10.3.2-10.3.4 (DCF), 10.22.2 (EDCA), 17.4.3 (OFDM TXTIME),
- * 18.4.4 (ERP).
+ * Source: IEEE Std 802.11-2016, clauses 10.3.2-10.3.4 (DCF), 10.13 (A-MPDU), 10.22.2 (EDCA), 10.24 (block ack),
+ * 17.4.3 (OFDM TXTIME), 18.4.4 (ERP), 19.4.3 (HT TXTIME), 21.4.3 (VHT TXTIME).
  */
 #ifndef AIRBOUND_DCF_MODEL_H
 #define AIRBOUND_DCF_MODEL_H
@@ -28,6 +29,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int16_t s16;
 #endif
 
 #define DCF_STATIONS_MAX	128
@@ -35,17 +37,35 @@ typedef uint64_t u64;
 #define DCF_BEST_EFFORT		2
 #define DCF_QUEUES_MAX		(DCF_STATIONS_MAX * DCF_CATEGORIES)
 #define DCF_CHAIN_MAX		4	/* IEEE80211_TX_MAX_RATES */
+#define DCF_MPDUS_MAX		64	/* what a compressed block ack has bits for */
 #define DCF_NEVER_NS		(~0ULL)
+#define DCF_NO_NOISE		32767	/* an SNR at which nothing is lost to noise, quarters of a dB */
 
-/* 802.11g with short slots, clause 18.4.4 and Table 18-5 */
+/* At 2.4 GHz with short slots, clause 18.4.4 and Table 18-5; dcf_init() sets these, dcf_set_phy() others */
 #define DCF_SLOT_NS		9000U
 #define DCF_SIFS_NS		10000U
 #define DCF_DIFS_NS		(DCF_SIFS_NS + 2 * DCF_SLOT_NS)
+/* At 5 GHz, Table 17-21 */
+#define DCF_SIFS_5_GHZ_NS	16000U
 #define DCF_AIFSN		2U	/* SIFS and two slots are a DIFS */
 #define DCF_CW_MIN		15U
 #define DCF_CW_MAX		1023U
 #define DCF_ACK_BYTES		14U
+#define DCF_CTS_BYTES		14U
+#define DCF_RTS_BYTES		20U
+#define DCF_BLOCK_ACK_BYTES	32U	/* compressed */
 #define DCF_FCS_BYTES		4U
+#define DCF_DELIMITER_BYTES	4U	/* before each MPDU of an A-MPDU */
+#define DCF_PPDU_MAX_NS		5484000U	/* aPPDUMaxTime, Tables 19-25 and 21-28 */
+
+/* What differs between the bands. */
+struct dcf_phy {
+	u32 slot_ns;
+	u32 sifs_ns;
+	u32 extension_ns;		/* at 2.4 GHz after OFDM, HT: time for a receiver to decode within the short SIFS */
+};
+
+extern const struct dcf_phy dcf_phy_2_ghz, dcf_phy_5_ghz;
 
 /* How a queue contends. */
 struct dcf_edca {
@@ -55,24 +75,39 @@ struct dcf_edca {
 	u32 txop_limit_ns;		/* of one access: further frames follow after SIFS; 0: one frame */
 };
 
-/* One step of a rate chain: a number of attempts at a rate. */
-struct dcf_rate {
-	u16 rate_100kbps;
-	u8 tries;
+enum dcf_format {
+	DCF_LEGACY,			/* DSSS, CCK, OFDM */
+	DCF_HT,				/* mixed format */
+	DCF_VHT,
 };
 
-/* The frame at the head of a queue. */
+/* One step of a rate chain: a number of attempts at a rate. */
+struct dcf_rate {
+	u16 rate_100kbps;		/* of a legacy rate; of the others what dcf_rate_100kbps() returns, for traces */
+	u8 tries;
+	u8 format;
+	u8 mcs;				/* of one stream: 0 to 7, of VHT to 9 */
+	u8 streams;
+	u8 width_mhz;			/* 20, 40, 80 */
+	bool short_gi;
+	bool rts;			/* RTS and CTS first */
+};
+
+/* What a queue has to send at once: an MPDU, or several in one A-MPDU. */
 struct dcf_frame {
-	u32 bytes;			/* MAC header to FCS, both included */
+	u32 bytes;			/* of the PSDU: MAC header to FCS, both included; of an A-MPDU with its delimiters */
 	bool ack_expected;		/* individually addressed */
-	u32 loss_ppm;			/* chance that the receiver misses one attempt without any collision */
+	u8 mpdus;			/* of the A-MPDU, which a block ack answers; 0: one MPDU, which an ACK answers */
+	u32 loss_ppm;			/* chance that the receiver misses one MPDU of an attempt without any collision */
+	s16 snr_quarter_db;		/* at the receiver, of one stream in 20 MHz; by it more is lost, see dcf_error.h */
 	u8 chain_length;
 	struct dcf_rate chain[DCF_CHAIN_MAX];
+	u16 mpdu_bytes[DCF_MPDUS_MAX];	/* of an A-MPDU, each MAC header to FCS */
 };
 
 enum dcf_outcome {
 	DCF_RETRY,			/* the queue contends again with the same frame */
-	DCF_DELIVERED,			/* acknowledged, or sent where no ACK is expected */
+	DCF_DELIVERED,			/* an ACK or a block ack came, or none is expected; see heard_mpdus for the latter */
 	DCF_FAILED,			/* the end of the chain */
 };
 
@@ -82,8 +117,9 @@ struct dcf_result {
 	u8 category;
 	enum dcf_outcome outcome;
 	bool collided;
-	bool heard;			/* the receiver got the frame (also without ACK: broadcast) */
-	u32 airtime_ns;			/* of the attempt: frame, and SIFS + ACK if that came */
+	bool heard;			/* the receiver got the frame (also without ACK: broadcast), or some of its MPDUs */
+	u64 heard_mpdus;		/* which: bit i is that of the frame's mpdu_bytes[i]; bit 0 if it is no A-MPDU */
+	u32 airtime_ns;			/* of the attempt: RTS, CTS, PPDU, ACK or block ack with their SIFS, if they came */
 };
 
 struct dcf_queue {
@@ -99,6 +135,7 @@ struct dcf_queue {
 	u8 attempts;			/* finished attempts of the head frame */
 	u8 chain_index;
 	u8 chain_tries;			/* finished at chain[chain_index] */
+	u64 heard_mpdus;		/* valid while on_air */
 	u32 airtime_ns;
 	struct dcf_frame frame;
 };
@@ -106,14 +143,17 @@ struct dcf_queue {
 struct dcf_counters {
 	u64 busy_ns;			/* frames, and SIFS + ACK after them */
 	u64 attempts;
+	u64 mpdus;			/* of all attempts */
 	u64 collided_attempts;
-	u64 lost_attempts;		/* by loss_ppm */
+	u64 lost_attempts;		/* on the link, all MPDUs of them */
+	u64 lost_mpdus;			/* on the link, those of lost attempts included */
 	u64 internal_collisions;	/* two queues of one station at once: the lower one backs off, no attempt */
 	u64 delivered;
 	u64 failed;
 };
 
 struct dcf_model {
+	struct dcf_phy phy;
 	u64 rng_state;
 	bool busy;
 	u64 busy_since_ns;
@@ -128,19 +168,49 @@ struct dcf_model {
 	struct dcf_queue queue[DCF_STATIONS_MAX][DCF_CATEGORIES];
 };
 
-/* Time on air of a frame, ns: OFDM rates with the ERP signal extension, DSSS/CCK with the long preamble. */
-u32 dcf_frame_airtime_ns(u32 bytes, u16 rate_100kbps);
+/*
+ * Time on air of a PPDU, ns: OFDM with the band's signal extension, DSSS and CCK with the long preamble, HT in mixed
+ * format, convolutional code.
+ */
+u32 dcf_ppdu_ns(const struct dcf_phy *phy, u32 bytes, const struct dcf_rate *rate);
 
-/* Rate at which a frame is acknowledged: the highest mandatory rate that is not above its own. */
-u16 dcf_ack_rate_100kbps(u16 rate_100kbps);
+/* The longest PSDU whose PPDU, without signal extension, takes no more than @limit_ns; 0: none. OFDM, HT and VHT. */
+u32 dcf_psdu_limit_bytes(const struct dcf_rate *rate, u32 limit_ns);
+
+/*
+ * Chance that an MPDU is lost to noise, ppm. A sender's power is shared by its streams, and noise grows with the width:
+ * 3 dB less for twice as many of either.
+ */
+u32 dcf_noise_loss_ppm(const struct dcf_rate *rate, s16 snr_quarter_db, u32 bytes);
+
+/* Rounded down. */
+u16 dcf_rate_100kbps(const struct dcf_rate *rate);
+
+/* Rate of the control frames around a frame: the highest mandatory rate whose modulation is not above its own. */
+u16 dcf_control_rate_100kbps(const struct dcf_rate *rate);
+
+/*
+ * Appends an MPDU to an A-MPDU. False if that already has DCF_MPDUS_MAX, or would be longer than @psdu_bytes_max; then
+ * @frame is as before. The chain must have been set: VHT pads the last MPDU too.
+ */
+bool dcf_add_mpdu(struct dcf_frame *frame, u16 bytes, u32 psdu_bytes_max);
 
 void dcf_init(struct dcf_model *m, u64 seed);
+
+/* The band; before the first offer. */
+void dcf_set_phy(struct dcf_model *m, const struct dcf_phy *phy);
 
 /* How a queue contends from now on; a back-off that has begun goes on. */
 void dcf_set_edca(struct dcf_model *m, u32 station, u32 category, const struct dcf_edca *edca);
 
 /* The queue has a frame to send. It must not be contending already. */
 void dcf_offer(struct dcf_model *m, u32 station, u32 category, const struct dcf_frame *frame, u64 now_ns);
+
+/*
+ * The queue has another frame to send than it offered, which contends in its place: an A-MPDU has become longer. False
+ * if it is too late, since its transmission has begun or goes on by a TXOP, or it has been tried before.
+ */
+bool dcf_replace(struct dcf_model *m, u32 station, u32 category, const struct dcf_frame *frame, u64 now_ns);
 
 /* The station has nothing to send any more (its radio is stopped); a frame on air is not received. */
 void dcf_withdraw(struct dcf_model *m, u32 station);
@@ -154,8 +224,8 @@ u64 dcf_next_event_ns(const struct dcf_model *m);
  */
 u32 dcf_advance(struct dcf_model *m, u64 now_ns, struct dcf_result *results);
 
-/* Rate of the attempt that is on air or comes next. */
-u16 dcf_current_rate_100kbps(const struct dcf_queue *q);
+/* Of the attempt that is on air or comes next. */
+const struct dcf_rate *dcf_current_rate(const struct dcf_queue *q);
 
 /* Time the channel was busy up to @now_ns, ns. */
 u64 dcf_busy_ns(const struct dcf_model *m, u64 now_ns);

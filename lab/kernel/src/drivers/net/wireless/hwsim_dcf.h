@@ -13,7 +13,19 @@ struct hwsim_dcf_radio;
 /* False: hwsim's own medium (frames arrive at once). Module parameter mac80211_hwsim.dcf. */
 bool hwsim_dcf_enabled(void);
 
-/* Rate control of radio @idx: mac80211_hwsim.ap_rate_control for the first, .rate_control for the others. */
+/*
+ * Whether mac80211 shares air time between stations and limits what is pending in the driver (AQL), where it has queues
+ * of its own. Module parameter mac80211_hwsim.dcf_aql.
+ */
+bool hwsim_dcf_limits_air_time(void);
+
+/* Where an access point may send; NULL: as cfg80211 says. Module parameter mac80211_hwsim.dcf_5_ghz. */
+const struct ieee80211_regdomain *hwsim_dcf_regulatory_domain(void);
+
+/* Takes away what the radios shall not have: mac80211_hwsim.dcf_streams, .dcf_short_gi. */
+void hwsim_dcf_limit_capabilities(struct ieee80211_supported_band *band);
+
+/* Rate control of radio @idx: mac80211_hwsim.ap_rate_control for access points, .rate_control for the others. */
 const char *hwsim_dcf_rate_control(int idx);
 
 /* NULL if there is no memory, or if the model has no station left. */
@@ -39,7 +51,7 @@ void hwsim_dcf_flush(struct hwsim_dcf_radio *radio);
 void hwsim_dcf_conf_tx(struct hwsim_dcf_radio *radio, const struct ieee80211_vif *vif, u16 category,
 		       const struct ieee80211_tx_queue_params *params);
 
-/* Channel times since the radio was created: active, busy, receiving, transmitting. */
+/* Times since the radio was created, busy ones of survey->channel: active, busy, receiving, transmitting. */
 void hwsim_dcf_survey(struct hwsim_dcf_radio *radio, struct survey_info *survey);
 
 /*
@@ -48,6 +60,12 @@ void hwsim_dcf_survey(struct hwsim_dcf_radio *radio, struct survey_info *survey)
  */
 struct ieee80211_hw *mac80211_hwsim_deliver(struct ieee80211_hw *hw, struct sk_buff *skb,
 					    struct ieee80211_channel *channel);
+
+/*
+ * Implemented by mac80211_hwsim: takes frames from mac80211's queues of an access category, as many as it lets go; nothing
+ * where mac80211 has none for drivers such as hwsim (Linux 6.1). Not called under the medium's lock.
+ */
+void mac80211_hwsim_pull(struct ieee80211_hw *hw, u8 ac);
 
 /* Implemented by mac80211_hwsim: the medium's side of a radio. */
 struct hwsim_dcf_radio *mac80211_hwsim_dcf_radio(struct ieee80211_hw *hw);
