@@ -31,7 +31,6 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
-
 #include "dcf_model.h"
 #include "hwsim_dcf.h"
 
