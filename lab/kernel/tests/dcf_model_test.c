@@ -56,7 +56,8 @@ static u16 control_100kbps(u16 rate_100kbps)
 
 static struct dcf_frame data_frame(u32 bytes, u16 rate_100kbps, u8 tries)
 {
-	struct dcf_frame f = { .bytes = bytes, .ack_expected = true, .snr_quarter_db = DCF_NO_NOISE, .chain_length = 1 };
+	struct dcf_frame f = { .bytes = bytes, .ack_expected = true, .snr_quarter_db = DCF_NO_NOISE,
+			       .chain_length = 1 };
 
 	f.chain[0].rate_100kbps = rate_100kbps;
 	f.chain[0].tries = tries;
@@ -398,7 +399,8 @@ static u32 ppdu_5_ghz_ns(u32 bytes, struct dcf_rate rate)
 /* An A-MPDU of @mpdus frames of @bytes each. */
 static struct dcf_frame a_mpdu(struct dcf_rate rate, u32 mpdus, u16 bytes)
 {
-	struct dcf_frame f = { .ack_expected = true, .snr_quarter_db = DCF_NO_NOISE, .chain_length = 1, .chain = { rate } };
+	struct dcf_frame f = { .ack_expected = true, .snr_quarter_db = DCF_NO_NOISE, .chain_length = 1,
+			       .chain = { rate } };
 
 	while (mpdus--)
 		dcf_add_mpdu(&f, bytes, ~0U);
@@ -436,7 +438,8 @@ static void check_aggregate_length(void)
 	struct dcf_frame f = a_mpdu(ht(7, 1, 20, false), 2, 1537);
 
 	expect(f.mpdus == 2 && f.bytes == 4 + 1540 + 4 + 1537, "delimiters, and padding before the second MPDU");
-	expect(!dcf_add_mpdu(&f, 1537, 4 + 1540 + 4 + 1540 + 4 + 1536) && f.mpdus == 2 && f.bytes == 4 + 1540 + 4 + 1537,
+	expect(!dcf_add_mpdu(&f, 1537, 4 + 1540 + 4 + 1540 + 4 + 1536) && f.mpdus == 2 &&
+	       f.bytes == 4 + 1540 + 4 + 1537,
 	       "an MPDU that a byte is missing for is not added");
 	expect(dcf_add_mpdu(&f, 1537, 4 + 1540 + 4 + 1540 + 4 + 1537) && f.mpdus == 3, "one that fits is");
 	f = a_mpdu(vht(7, 1, 20, false), 2, 1537);
@@ -717,7 +720,8 @@ struct fuzz {
 	u64 now_ns;
 	u64 offered;
 	u64 ended;			/* delivered, failed or withdrawn */
-	u64 airtime_ns;			/* of the longest attempt of each busy period */
+	u64 airtime_ns;			/* sum of the longest attempts of the busy periods */
+	bool withdrawn;			/* something on air has been, and has no result */
 	bool waits[DCF_STATIONS_MAX][DCF_CATEGORIES];
 };
 
@@ -731,7 +735,8 @@ static struct dcf_rate fuzz_rate(struct fuzz *z)
 {
 	static const u16 legacy_100kbps[] = { 10, 20, 55, 60, 90, 110, 120, 180, 240, 360, 480, 540 };
 	static const u8 widths_mhz[] = { 20, 40, 80 };
-	struct dcf_rate rate = { .tries = 1 + fuzz_below(z, 4), .format = fuzz_below(z, 3), .rts = fuzz_below(z, 4) == 0 };
+	struct dcf_rate rate = { .tries = 1 + fuzz_below(z, 4), .format = fuzz_below(z, 3),
+				 .rts = fuzz_below(z, 4) == 0 };
 
 	if (rate.format == DCF_LEGACY) {
 		rate.rate_100kbps = legacy_100kbps[fuzz_below(z, 12)];
@@ -765,7 +770,7 @@ static void fuzz_advance(struct fuzz *z)
 {
 	struct dcf_result r[DCF_STATIONS_MAX];
 	u64 event_ns = dcf_next_event_ns(&z->m), busy_ns = dcf_busy_ns(&z->m, z->now_ns);
-	u32 i, n;
+	u32 i, n, longest_ns = 0;
 	bool ended_busy = z->m.busy;
 
 	if (event_ns == DCF_NEVER_NS)
@@ -780,16 +785,24 @@ static void fuzz_advance(struct fuzz *z)
 		bool *waits = &z->waits[r[i].station][r[i].category];
 
 		expect(*waits, "a result is of a frame that was offered and has not ended");
-		expect(r[i].airtime_ns <= z->m.busy_until_ns - z->m.busy_since_ns, "no attempt is longer than its busy period");
+		longest_ns = r[i].airtime_ns > longest_ns ? r[i].airtime_ns : longest_ns;
 		expect(r[i].heard == (r[i].heard_mpdus != 0), "heard are some MPDUs or none");
 		expect(!r[i].heard || n == 1, "of attempts that overlap nothing is received");
-		expect(r[i].outcome != DCF_DELIVERED || r[i].heard || !z->m.queue[r[i].station][r[i].category].frame.ack_expected,
+		expect(r[i].outcome != DCF_DELIVERED || r[i].heard ||
+		       !z->m.queue[r[i].station][r[i].category].frame.ack_expected,
 		       "delivered is what was received, or needs no ACK");
 		if (r[i].outcome == DCF_RETRY)
 			continue;
 		*waits = false;
 		z->ended++;
 	}
+	if (!ended_busy)
+		return;
+	if (z->withdrawn)	/* nobody knows how long that was */
+		longest_ns = z->m.busy_until_ns - z->m.busy_since_ns;
+	z->withdrawn = false;
+	z->airtime_ns += longest_ns;
+	expect(z->airtime_ns == z->m.counters.busy_ns, "the busy time is that of the longest attempt each time");
 }
 
 static void fuzz_change(struct fuzz *z)
@@ -804,6 +817,7 @@ static void fuzz_change(struct fuzz *z)
 	case 0:
 		for (c = 0; c < DCF_CATEGORIES; c++) {
 			z->ended += z->waits[station][c];
+			z->withdrawn |= z->m.queue[station][c].on_air;
 			z->waits[station][c] = false;
 		}
 		dcf_withdraw(&z->m, station);
@@ -825,6 +839,14 @@ static void fuzz_change(struct fuzz *z)
 	}
 }
 
+/* Half of the time to the next event. */
+static u64 fuzz_pause_ns(const struct fuzz *z)
+{
+	u64 event_ns = dcf_next_event_ns(&z->m);
+
+	return event_ns == DCF_NEVER_NS ? 1000 : (event_ns - z->now_ns) / 2;
+}
+
 static int fuzz(u64 steps, u64 seed)
 {
 	static struct fuzz z;
@@ -839,8 +861,7 @@ static int fuzz(u64 steps, u64 seed)
 		if (fuzz_below(&z, 3))
 			fuzz_advance(&z);
 		else if (dcf_next_event_ns(&z.m) > z.now_ns)	/* also when nothing waits */
-			z.now_ns += fuzz_below(&z, 2) ? 0 :
-				    (dcf_next_event_ns(&z.m) == DCF_NEVER_NS ? 1000 : dcf_next_event_ns(&z.m) - z.now_ns) / 2;
+			z.now_ns += fuzz_below(&z, 2) ? fuzz_pause_ns(&z) : 0;
 		for (waiting = 0, i = 0; i < DCF_STATIONS_MAX; i++)
 			for (c = 0; c < DCF_CATEGORIES; c++)
 				waiting += z.waits[i][c];

@@ -16,7 +16,8 @@ static void highest_legacy(struct ieee80211_tx_rate *rate, struct ieee80211_supp
 
 	rate->idx = rate_lowest_index(sband, sta);
 	for (i = 0; i < sband->n_bitrates; i++)
-		if (rate_supported(sta, sband->band, i) && sband->bitrates[i].bitrate >= sband->bitrates[rate->idx].bitrate)
+		if (rate_supported(sta, sband->band, i) &&
+		    sband->bitrates[i].bitrate >= sband->bitrates[rate->idx].bitrate)
 			rate->idx = i;
 }
 
@@ -110,7 +111,7 @@ static void *fixed_alloc_sta(void *priv, struct ieee80211_sta *sta, gfp_t gfp)
 }
 
 static void fixed_rate_init(void *priv, struct ieee80211_supported_band *sband, struct cfg80211_chan_def *chandef,
-			      struct ieee80211_sta *sta, void *priv_sta)
+			    struct ieee80211_sta *sta, void *priv_sta)
 {
 }
 

@@ -411,8 +411,9 @@ static u64 mpdus_received(struct dcf_model *m, const struct dcf_queue *q)
 	for (i = 0; i < mpdus; i++) {
 		u32 bytes = q->frame.mpdus ? q->frame.mpdu_bytes[i] : q->frame.bytes;
 		u32 noise_ppm = dcf_noise_loss_ppm(dcf_current_rate(q), q->frame.snr_quarter_db, bytes);
-		u32 loss_ppm = q->frame.loss_ppm + (u32)div_u64((u64)(1000000 - q->frame.loss_ppm) * noise_ppm, 1000000);
+		u32 loss_ppm = q->frame.loss_ppm;
 
+		loss_ppm += (u32)div_u64((u64)(1000000 - loss_ppm) * noise_ppm, 1000000);
 		if (loss_ppm && random_below(m, 1000000) < loss_ppm)
 			m->counters.lost_mpdus++;
 		else

@@ -31,14 +31,8 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
-#include <linux/version.h>
-
 #include "dcf_model.h"
 #include "hwsim_dcf.h"
-
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
-#define ieee80211_tx_status_skb		ieee80211_tx_status
-#endif
 
 #define CREATE_TRACE_POINTS
 #include <trace/events/hwsim_dcf.h>
@@ -254,8 +248,8 @@ static int get_stats(char *buffer, const struct kernel_param *kp)
 	spin_unlock_bh(&dcf_lock);
 	return sysfs_emit(buffer, "busy_ns %llu\nattempts %llu\ncollided_attempts %llu\nlost_attempts %llu\n"
 			  "delivered %llu\nfailed %llu\ninternal_collisions %llu\nmpdus %llu\nlost_mpdus %llu\n",
-			  sum.busy_ns, sum.attempts, sum.collided_attempts, sum.lost_attempts, sum.delivered, sum.failed,
-			  sum.internal_collisions, sum.mpdus, sum.lost_mpdus);
+			  sum.busy_ns, sum.attempts, sum.collided_attempts, sum.lost_attempts, sum.delivered,
+			  sum.failed, sum.internal_collisions, sum.mpdus, sum.lost_mpdus);
 }
 
 static const struct kernel_param_ops stats_ops = { .get = get_stats };
@@ -476,8 +470,8 @@ static void set_chain(struct hwsim_dcf_radio *radio, struct dcf_ppdu *ppdu, cons
 }
 
 /* How long an A-MPDU may be: that of the slowest rate in time, in its TXOP, and within what its receiver takes. */
-static u32 psdu_limit_bytes(struct hwsim_dcf_radio *radio, const struct dcf_queued *q, const struct dcf_channel *channel,
-			    const struct dcf_frame *frame)
+static u32 psdu_limit_bytes(struct hwsim_dcf_radio *radio, const struct dcf_queued *q,
+			    const struct dcf_channel *channel, const struct dcf_frame *frame)
 {
 	u32 txop_ns = channel->model.queue[radio->index][q->category].edca.txop_limit_ns, limit_bytes, i;
 	u32 limit_ns = txop_ns ? min(txop_ns, DCF_PPDU_MAX_NS) : DCF_PPDU_MAX_NS;
@@ -508,7 +502,8 @@ static bool fits(const struct dcf_ppdu *ppdu, const struct dcf_queued *q, struct
 	const struct dcf_queued *first = list_first_entry(&ppdu->frames, struct dcf_queued, list);
 
 	/* the receiver's window begins at the first MPDU that it has not acknowledged */
-	if (!same_stream(first, q) || q->alone || ieee80211_sn_sub(sequence_number(q), sequence_number(first)) >= DCF_MPDUS_MAX)
+	if (!same_stream(first, q) || q->alone ||
+	    ieee80211_sn_sub(sequence_number(q), sequence_number(first)) >= DCF_MPDUS_MAX)
 		return false;
 	return dcf_add_mpdu(frame, q->skb->len + DCF_FCS_BYTES, ppdu->psdu_bytes_max);
 }
@@ -701,7 +696,7 @@ static void requeue(struct hwsim_dcf_queue *queue, struct dcf_queued *q)
 
 static u32 mpdu_tries_max(void)
 {
-	return dcf_retry_limit ? min(dcf_retry_limit, (uint)MPDU_TRIES_MAX) : MPDU_TRIES_MAX;
+	return dcf_retry_limit ? min_t(u32, dcf_retry_limit, MPDU_TRIES_MAX) : MPDU_TRIES_MAX;
 }
 
 /* Separates the frames that have ended, in queue->ended, from those to be sent again. */
@@ -811,7 +806,7 @@ static void report_status(struct ieee80211_hw *hw, struct dcf_queued *q, const s
 		info->flags |= IEEE80211_TX_STAT_ACK;
 	else if (q->in_session)
 		info->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;
-	ieee80211_tx_status_skb(hw, q->skb);
+	mac80211_hwsim_tx_status(hw, q->skb);
 }
 
 /* Delivers what was heard; the radio that it is for. */

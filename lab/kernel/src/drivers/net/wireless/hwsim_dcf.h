@@ -67,6 +67,9 @@ struct ieee80211_hw *mac80211_hwsim_deliver(struct ieee80211_hw *hw, struct sk_b
  */
 void mac80211_hwsim_pull(struct ieee80211_hw *hw, u8 ac);
 
+/* Implemented by mac80211_hwsim: what mac80211's function for it is called depends on the kernel. */
+void mac80211_hwsim_tx_status(struct ieee80211_hw *hw, struct sk_buff *skb);
+
 /* Implemented by mac80211_hwsim: the medium's side of a radio. */
 struct hwsim_dcf_radio *mac80211_hwsim_dcf_radio(struct ieee80211_hw *hw);
 
