@@ -27,7 +27,9 @@ TAIL_LINES = 15
 PANIC_MESSAGES = ("Kernel panic", "Oops:", "BUG:", "Segfault with no mm", "general protection fault")
 
 
-def command_line(kernel: Path, radios: int, rate_control: str, ap_rate_control: str, seed: int) -> list[str]:
+def command_line(
+    kernel: Path, radios: int, rate_control: str, ap_rate_control: str, seed: int, *, aql: bool = True
+) -> list[str]:
     """Return the command that boots the guest; everything in it is an input of the run."""
     return [
         *("setarch", "-R", str(kernel)),
@@ -39,6 +41,7 @@ def command_line(kernel: Path, radios: int, rate_control: str, ap_rate_control: 
         f"mac80211_hwsim.radios={radios}",
         f"mac80211_hwsim.rate_control={rate_control}",
         f"mac80211_hwsim.ap_rate_control={ap_rate_control}",
+        *(() if aql else ("mac80211_hwsim.dcf_aql=0",)),
     ]
 
 

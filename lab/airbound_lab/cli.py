@@ -198,6 +198,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             window_clamp=options.window_clamp,
             watch_senders_ms=options.watch_senders,
             kernel_line=options.kernel_line,
+            aql=options.aql == "on",
         )
 
 
@@ -368,6 +369,12 @@ def _add_run(commands: Any) -> None:
         choices=KERNEL_LINES,
         default=defaults.kernel_line,
         help="the Linux of all hosts; 6.12 has mac80211's own transmit queues (default: %(default)s)",
+    )
+    add(
+        "--aql",
+        choices=("on", "off"),
+        default="on",
+        help="these queues share air time and limit what is pending in a driver, on 6.12 (default: %(default)s)",
     )
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     add("--tls", action="store_true", help="mutual TLS, with agents that enrol at their start (default: plain text)")

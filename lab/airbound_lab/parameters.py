@@ -124,6 +124,9 @@ class Parameters:
     """Whether the access point's agent limits the windows of phones without an agent."""
     kernel_line: KernelLine = DEFAULT_KERNEL_LINE
     """The Linux that all hosts run. In 6.12 mac80211 has transmit queues of its own between qdisc and driver."""
+    aql: bool = True
+    """Whether mac80211, on 6.12, shares air time between stations and limits how much of it is pending in a driver (air
+    time queue limits); without, its queues are fq_codel for each station and nothing more."""
 
     @field_validator("warmup_seconds")
     @classmethod
@@ -145,6 +148,12 @@ class Parameters:
         self.scenario.check(self.terminals)
         if self.orphan and self.scenario.saturates():
             raise ValueError("orphan: nothing would ever stop a saturating UDP sender, and time would not pass")
+        return self
+
+    @model_validator(mode="after")
+    def _check_transmit_queues(self) -> Self:
+        if not self.aql and self.kernel_line == "6.1":
+            raise ValueError("aql: mac80211 has no transmit queues of its own on 6.1; --kernel-line 6.12 is needed")
         return self
 
     @model_validator(mode="after")

@@ -127,6 +127,7 @@ def run_one(
         rate_control=RATE_CONTROL_NAMES[parameters.rate_control],
         ap_rate_control=RATE_CONTROL_NAMES[parameters.ap_rate_control or parameters.rate_control],
         seed=task.seed,
+        aql=parameters.aql,
     )
 
     def on_poll() -> None:

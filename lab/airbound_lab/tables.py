@@ -152,6 +152,7 @@ def describe(parameters: Parameters) -> str:
             (f"window scale {parameters.window_scale}", parameters.window_scale != WINDOW_SCALE),
             ("mutual TLS", parameters.tls),
             (f"Linux {parameters.kernel_line}", parameters.kernel_line != DEFAULT_KERNEL_LINE),
+            ("without AQL", not parameters.aql),
         )
         if there
     )

@@ -7,12 +7,15 @@ import os
 import shutil
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from airbound_lab import host
 from airbound_lab.parameters import DEFAULT_KERNEL_LINE, KERNEL_LINES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FOLDERS = ("kernel/configs", "kernel/patches", "kernel/tests/um", "lab/kernel")
 
