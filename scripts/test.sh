@@ -100,7 +100,9 @@ kernels() {
 	for line in "${kernel_lines[@]}"; do
 		start "$line" kernel_line "$line"
 	done
-	start lab lab/kernel/build.sh
+	for line in "${kernel_lines[@]}"; do
+		start "lab $line" lab/kernel/build.sh --line "$line"
+	done
 	wait_for_started
 }
 
@@ -120,7 +122,7 @@ cell_tests() {
 uml() {
 	step "programs" scripts/build.sh
 	step "packages" scripts/packages.sh
-	step "kernels: series, boot tests, stress, comparison with the unpatched kernel; the lab's" kernels
+	step "kernels: series, boot tests, stress, comparison with the unpatched kernel; the lab's kernels" kernels
 	step "the phone's module in the lab's kernel" phone-agent/android/tests/uml-test.sh
 	# By file: what a file's tests share is booted once.
 	step "tests in the cell, and of packages" cell_tests

@@ -213,6 +213,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             window_clamp=options.window_clamp,
             watch_senders_ms=options.watch_senders,
             kernel_line=options.kernel_line or KERNEL_LINE_OF[options.ap],
+            aql=options.aql == "on",
         )
 
 
@@ -408,6 +409,12 @@ def _add_run(commands: Any) -> None:
         "--kernel-line",
         choices=KERNEL_LINES,
         help="the Linux of all hosts; 6.12 has mac80211's own transmit queues (default: 6.1, with --ap openwrt 6.12)",
+    )
+    add(
+        "--aql",
+        choices=("on", "off"),
+        default="on",
+        help="these queues share air time and limit what is pending in a driver, on 6.12 (default: %(default)s)",
     )
     add("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     add("--tls", action="store_true", help="mutual TLS, with agents that enrol at their start (default: plain text)")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KERNEL_VARIABLE = "AIRBOUND_LAB_KERNEL"
-BUILD_SCRIPTS: dict[KernelLine, str] = {"6.1": "lab/kernel/build.sh", "6.12": "lab/kernel/6.12/build.sh"}
+BUILD_SCRIPT = "lab/kernel/build.sh"
 
 TOOL_PACKAGES = {
     "setarch": "util-linux",
@@ -103,16 +103,16 @@ def kernel(given: str | None, line: KernelLine = DEFAULT_KERNEL_LINE) -> Path:
     """
     chosen = given or os.environ.get(KERNEL_VARIABLE)
     if not chosen:
-        build = REPOSITORY / BUILD_SCRIPTS[line]
-        result = subprocess.run([str(build)], stdout=subprocess.PIPE, text=True, check=False)
+        build = [str(REPOSITORY / BUILD_SCRIPT), "--line", line]
+        result = subprocess.run(build, stdout=subprocess.PIPE, text=True, check=False)
         lines = result.stdout.strip().splitlines()
         if result.returncode != 0 or not lines:
-            raise LabError(f"{build} failed (status {result.returncode}); its messages are above")
+            raise LabError(f"{' '.join(build)} failed (status {result.returncode}); its messages are above")
         chosen = lines[-1]
     path = Path(chosen).resolve()
     if not os.access(path, os.X_OK) or not path.is_file():
         raise UsageError(
-            f"no kernel at {path}; build it with {BUILD_SCRIPTS[line]}, or set --kernel or {KERNEL_VARIABLE}"
+            f"no kernel at {path}; build it with {BUILD_SCRIPT} --line {line}, or set --kernel or {KERNEL_VARIABLE}"
         )
     return path
 

@@ -145,6 +145,9 @@ class Parameters:
     """Whether the access point's agent limits the windows of phones without an agent."""
     kernel_line: KernelLine = DEFAULT_KERNEL_LINE
     """The Linux that all hosts run. In 6.12 mac80211 has transmit queues of its own between qdisc and driver."""
+    aql: bool = True
+    """Whether mac80211, on 6.12, shares air time between stations and limits how much of it is pending in a driver (air
+    time queue limits); without, its queues are fq_codel for each station and nothing more."""
 
     @field_validator("warmup_seconds")
     @classmethod
@@ -176,6 +179,12 @@ class Parameters:
             raise ValueError(f"streams, guard-interval: not of {self.phy}")
         if self.radio.aggregates and "aarf" in (self.rate_control, self.ap_rate_control):
             raise ValueError(f"rate-control: aarf knows 802.11g's rates only, not those of {self.phy}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_transmit_queues(self) -> Self:
+        if not self.aql and self.kernel_line == "6.1":
+            raise ValueError("aql: mac80211 has no transmit queues of its own on 6.1; --kernel-line 6.12 is needed")
         return self
 
     @model_validator(mode="after")

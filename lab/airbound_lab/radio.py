@@ -102,11 +102,12 @@ def link_snr_quarter_db(phy: Phy, distance_m: float) -> int:
     return max(-SNR_QUARTERS_DB_MAX, min(round(snr_db * 4), SNR_QUARTERS_DB_MAX))
 
 
-def boot_parameters(phy: Phy, streams: int, guard_interval: GuardInterval) -> dict[str, int]:
-    """What mac80211_hwsim must know when its radios are made; nothing for 802.11g."""
+def boot_parameters(phy: Phy, streams: int, guard_interval: GuardInterval, *, aql: bool = True) -> dict[str, int]:
+    """What mac80211_hwsim must know when its radios are made; nothing for 802.11g with AQL (or without its queues)."""
+    of_queues = {} if aql else {"dcf_aql": 0}
     if not phy.aggregates:
-        return {}
-    return {
+        return of_queues
+    return of_queues | {
         "dcf_streams": streams,
         "dcf_short_gi": int(guard_interval == "short"),
         **({"dcf_5_ghz": 1} if phy.at_5_ghz else {}),

@@ -68,6 +68,7 @@ def command(parameters: Parameters) -> str:
             words += [option(field), str(getattr(parameters, field))]
     words += [option(flag) for flag in ("orphan", "wmm", "tls", "window_clamp") if getattr(parameters, flag)]
     words += [option("ap_agent")] if not parameters.ap_agent else []
+    words += [option("aql"), "off"] if not parameters.aql else []
     if parameters.controller_config is not None:
         words += ["--controller-config", "controller.config"]
     return shlex.join(words)

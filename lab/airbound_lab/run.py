@@ -128,7 +128,10 @@ def run_one(
         ap_rate_control=RATE_CONTROL_NAMES[parameters.ap_rate_control or parameters.rate_control],
         seed=task.seed,
         medium=radio.boot_parameters(
-            parameters.radio, parameters.streams or parameters.radio.streams, parameters.guard_interval
+            parameters.radio,
+            parameters.streams or parameters.radio.streams,
+            parameters.guard_interval,
+            aql=parameters.aql,
         ),
     )
 

@@ -156,6 +156,7 @@ def describe(parameters: Parameters) -> str:
             (f"{', '.join(f'{m:g}' for m in parameters.distances_m or ())} m away", parameters.distances_m is not None),
             (f"{parameters.ap} access point", parameters.ap != "plain"),
             (f"Linux {parameters.kernel_line}", parameters.kernel_line != DEFAULT_KERNEL_LINE),
+            ("without AQL", not parameters.aql),
         )
         if there
     )

@@ -1,41 +1,70 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the lab's kernel, User Mode Linux 6.1 with Airbound's series and the medium, and prints the program's path.
+# Builds the lab's kernel, User Mode Linux with Airbound's series and the medium, and prints the program's path.
 #
-#   Debian's linux-source-6.1
-#     + kernel/tests/um/            User Mode Linux that runs on any host, the same each time
-#     + kernel/patches/6.1/         bounds and monitor (for phones)
-#     + lab/kernel/src/, patches/   medium, rate controls (for the lab)
-#     + lab/kernel/lab.config, kernel/configs/ (KUnit is built in, and runs if the kernel's command line enables it)
+#   Debian's linux-source-LINE
+#     + lab/kernel/src/              medium, rate controls (for the lab)
+#     + kernel/tests/um/             User Mode Linux that runs on any host, the same each time
+#     + kernel/patches/LINE/         bounds and monitor (for phones)
+#     + lab/kernel/patches/          what connects the medium with hwsim and mac80211; of 6.12 lab/kernel/6.12/patches/
+#     + lab/kernel/lab.config, kernel/configs/ (KUnit is built in, and runs if the kernel's command line enables it);
+#       of 6.12 with lab/kernel/6.12/lab.config
 #
 # The result is cached by the hash of all of these. The build tree is kept, so that a change compiles what it touches.
 set -euo pipefail
 
 usage() {
 	cat <<-'HELP'
-		usage: lab/kernel/build.sh [--print-hash | --print-source]
+		usage: lab/kernel/build.sh [--line 6.1|6.12] [--print-hash | --print-source]
 
 		Builds the lab's kernel unless it is built already; the last line printed is its path.
 
+		  --line LINE      the kernel line (default: 6.1)
 		  --print-hash     only print the hash of everything the kernel is made of
 		  --print-source   prepare the patched source tree only, and print its path
 
 		environment:
-		  AIRBOUND_CACHE           where to build (default: $XDG_CACHE_HOME/airbound or ~/.cache/airbound)
-		  AIRBOUND_KERNEL_TARBALL  kernel source (default: /usr/src/linux-source-6.1.tar.xz, of Debian's package)
+		  AIRBOUND_CACHE                where to build (default: $XDG_CACHE_HOME/airbound or ~/.cache/airbound)
+		  AIRBOUND_KERNEL_TARBALL       kernel source (default: /usr/src/linux-source-6.1.tar.xz, of Debian's package)
+		  AIRBOUND_KERNEL_TARBALL_6_12  the same for 6.12 (default: /usr/src/linux-source-6.12.tar.xz)
 	HELP
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repo=$(cd "$here/../.." && pwd)
-tarball=${AIRBOUND_KERNEL_TARBALL:-/usr/src/linux-source-6.1.tar.xz}
-cache=${AIRBOUND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/airbound}/uml
 
 log() { printf '%s\n' "$*" >&2; }
 die() {
 	log "lab/kernel/build.sh: $*"
 	exit 2
+}
+
+# What differs between the lines. Lines have folders of their own in the cache: two may be built at the same time.
+use_line() { # LINE
+	line=$1
+	local cache_root=${AIRBOUND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/airbound}
+	case $line in
+	6.1)
+		tarball=${AIRBOUND_KERNEL_TARBALL:-/usr/src/linux-source-6.1.tar.xz}
+		cache=$cache_root/uml
+		patches=lab/kernel/patches
+		line_config=
+		hwsim_folder=drivers/net/wireless
+		;;
+	6.12)
+		tarball=${AIRBOUND_KERNEL_TARBALL_6_12:-/usr/src/linux-source-6.12.tar.xz}
+		cache=$cache_root/uml-6.12
+		patches=lab/kernel/6.12/patches
+		line_config=lab/kernel/6.12/lab.config
+		hwsim_folder=drivers/net/wireless/virtual
+		;;
+	*) die "no kernel line $line (6.1, 6.12)" ;;
+	esac
+}
+
+check_source() {
+	[[ -f $tarball ]] || die "no kernel source at $tarball (run 'make setup', or: apt-get install linux-source-$line)"
 }
 
 check_tools() {
@@ -45,7 +74,6 @@ check_tools() {
 	done
 	[[ -f /usr/include/openssl/bio.h ]] || missing+=(libssl-dev)
 	((${#missing[@]} == 0)) || die "missing: ${missing[*]} (run 'make setup', or: apt-get install ${missing[*]})"
-	[[ -f $tarball ]] || die "no kernel source at $tarball (run 'make setup', or: apt-get install linux-source-6.1)"
 }
 
 # Contents and names of every input, but not their dates or the path of the checkout.
@@ -54,8 +82,8 @@ inputs_hash() {
 		sha256sum <"$tarball"
 		gcc -dumpfullversion
 		cd "$repo"
-		find kernel/patches/6.1 kernel/tests/um kernel/configs/{airbound,kunit}.config \
-			lab/kernel/src lab/kernel/patches lab/kernel/lab.config lab/kernel/build.sh \
+		find "kernel/patches/$line" kernel/tests/um kernel/configs/{airbound,kunit}.config \
+			lab/kernel/src "$patches" lab/kernel/lab.config ${line_config:+"$line_config"} lab/kernel/build.sh \
 			-type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
 	} | sha256sum | cut -c1-16
 }
@@ -64,23 +92,25 @@ patches_of() { # the patches of a folder of the repository, in the order of its 
 	sed -e 's/#.*//' -e '/^[[:space:]]*$/d' -e "s|^|$1/|" "$repo/$1/series"
 }
 
-# Keeps the dates of files that did not change, so that make rebuilds only what did.
+# Keeps the dates of files that did not change, so that make rebuilds only what did. The medium goes where the line has
+# hwsim, before the patches: some change it for the line.
 prepare_source() {
 	local fresh=$cache/fresh patch
 	rm -rf "$fresh"
 	mkdir -p "$fresh"
 	log "unpacking $(basename "$tarball")"
 	tar -C "$fresh" --strip-components=1 -xf "$tarball"
+	rsync --recursive --exclude=/drivers "$here/src/" "$fresh/"
+	rsync --recursive "$here/src/drivers/net/wireless/" "$fresh/$hwsim_folder/"
 	while read -r patch; do
 		log "applying $patch"
 		patch -d "$fresh" -p1 --silent --forward --fuzz=0 --no-backup-if-mismatch <"$repo/$patch" ||
 			die "$patch does not apply"
 	done < <(
 		patches_of kernel/tests/um
-		patches_of kernel/patches/6.1
-		patches_of lab/kernel/patches
+		patches_of "kernel/patches/$line"
+		patches_of "$patches"
 	)
-	cp -r "$here/src/." "$fresh/"
 	if [[ -d $cache/source ]]; then
 		rsync --recursive --links --perms --checksum --delete "$fresh/" "$cache/source/"
 		rm -rf "$fresh"
@@ -89,16 +119,27 @@ prepare_source() {
 	fi
 }
 
+# The options of all lines, but for those that the line's own file takes out, then those of that file.
+wanted_options() {
+	cat "$here/lab.config" "$repo"/kernel/configs/{airbound,kunit}.config |
+		if [[ -n $line_config ]]; then
+			grep -vxFf <(sed -n "s/^# not in ${line//./\\.}: //p" "$repo/$line_config")
+			cat "$repo/$line_config"
+		else
+			cat
+		fi
+}
+
 configure() {
+	local wanted=$cache/objects/wanted.config option
 	mkdir -p "$cache/objects"
-	cat "$here/lab.config" "$repo"/kernel/configs/{airbound,kunit}.config >"$cache/objects/wanted.config"
-	KCONFIG_ALLCONFIG=$cache/objects/wanted.config \
+	wanted_options >"$wanted"
+	KCONFIG_ALLCONFIG=$wanted \
 		make -C "$cache/source" O="$cache/objects" ARCH=um allnoconfig >"$cache/config.log" 2>&1 ||
 		{ tail -20 "$cache/config.log" >&2 && die "configuring failed, see $cache/config.log"; }
-	local option
 	while read -r option; do
 		grep -qxF "$option" "$cache/objects/.config" || die "the kernel's configuration refused $option"
-	done < <(grep -h '^CONFIG_.*=[^n]' "$cache/objects/wanted.config")
+	done < <(grep -h '^CONFIG_.*=[^n]' "$wanted")
 }
 
 compile() {
@@ -123,23 +164,36 @@ compile() {
 }
 
 main() {
-	case ${1:-} in
-	-h | --help) usage && return ;;
-	--print-hash) inputs_hash && return ;;
-	--print-source | '') ;;
-	*) usage >&2 && exit 2 ;;
-	esac
+	local chosen=6.1 print='' hash
+	while (($# > 0)); do
+		case $1 in
+		-h | --help) usage && return ;;
+		--line)
+			(($# > 1)) || die "--line: which? (6.1, 6.12)"
+			chosen=$2
+			shift
+			;;
+		--print-hash | --print-source) print=$1 ;;
+		*) usage >&2 && exit 2 ;;
+		esac
+		shift
+	done
+	use_line "$chosen"
+	check_source
+	if [[ $print == --print-hash ]]; then
+		inputs_hash
+		return
+	fi
 	check_tools
 	mkdir -p "$cache"
-	local hash
 	hash=$(inputs_hash)
-	if [[ -z ${1:-} && -x $cache/$hash/linux ]]; then
+	if [[ -z $print && -x $cache/$hash/linux ]]; then
 		printf '%s\n' "$cache/$hash/linux"
 		return
 	fi
 	exec 9>"$cache/lock"
 	flock 9
-	if [[ ${1:-} == --print-source ]]; then
+	if [[ $print == --print-source ]]; then
 		prepare_source
 		printf '%s\n' "$cache/source"
 		return

@@ -30,6 +30,7 @@ from airbound_lab.run import Setting, run_all
 if TYPE_CHECKING:
     from airbound_lab.edca_trace import QueueSetting
     from airbound_lab.medium.attempts import Window
+    from airbound_lab.parameters import KernelLine
 
 settings.register_profile("airbound", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("airbound")
@@ -95,9 +96,16 @@ class Cell:
 
 @pytest.fixture(scope="session")
 def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
-    """Boots a cell on the lab's kernel; equal requests are run once."""
+    """Boots a cell on the lab's kernel of its `kernel_line`; equal requests are run once."""
     host.check_tools()
+    kernels: dict[KernelLine, Path] = {}
     done: dict[str, Cell] = {}
+
+    def kernel(line: KernelLine) -> Path:
+        if line not in kernels:
+            kernels[line] = host.kernel(None, line)
+            host.check_line(kernels[line], line)
+        return kernels[line]
 
     def boot(
         mode: str,
@@ -116,8 +124,8 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
         if key not in done:
             logs = tmp_path_factory.mktemp("cell")
             programs = host.programs((mode,), trace=trace)
-            kernel = host.kernel(None, parameters.kernel_line)
-            setting = Setting(kernel, programs, 1, 900, logs, trace, edca_trace, medium_trace, switch_samples)
+            built = kernel(parameters.kernel_line)
+            setting = Setting(built, programs, 1, 900, logs, trace, edca_trace, medium_trace, switch_samples)
             run = run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
             done[key] = Cell(run, logs / f"{mode}-{seed}")
         return done[key]

@@ -96,3 +96,9 @@ def test_every_input_of_a_run_is_on_the_command_line() -> None:
     for name, value in changes.items():
         other = boot.command_line(**(usual | {name: value}))  # type: ignore[arg-type]
         assert len([1 for one, two in zip(line, other, strict=True) if one != two]) == 1
+
+
+def test_what_radios_are_made_with_is_on_the_command_line() -> None:
+    usual = {"kernel": Path("/k"), "radios": 11, "rate_control": "aarf", "ap_rate_control": "minstrel_ht", "seed": 3}
+    line = boot.command_line(**usual)  # type: ignore[arg-type]
+    assert boot.command_line(**usual, medium={"dcf_aql": 0}) == [*line, "mac80211_hwsim.dcf_aql=0"]  # type: ignore[arg-type]

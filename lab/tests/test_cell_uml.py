@@ -15,6 +15,7 @@ from airbound_lab import bianchi, boot
 from airbound_lab.errors import LabError
 from airbound_lab.medium import attempts
 from airbound_lab.medium.attempts import Window
+from airbound_lab.parameters import KERNEL_LINES
 from airbound_lab.scenario import Action, Scenario, built_in
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ SEGMENT_BYTES, DATA_BYTES = 1448, 1536
 """A full TCP segment, and its frame from MAC header to FCS."""
 
 
-@pytest.mark.parametrize("stations", [1, 2, 5, 10])
-def test_saturation_throughput_is_bianchis(boot_cell: Callable[..., Cell], stations: int) -> None:
-    run = boot_cell("cubic", scenario=built_in("saturation"), terminals=stations, rate_control="fixed", **SHORT).run
+@pytest.mark.parametrize(("stations", "kernel_line"), [(1, "6.1"), (2, "6.1"), (5, "6.1"), (10, "6.1"), (5, "6.12")])
+def test_saturation_throughput_is_bianchis(boot_cell: Callable[..., Cell], stations: int, kernel_line: str) -> None:
+    saturated = {"scenario": built_in("saturation"), "rate_control": "fixed", "kernel_line": kernel_line}
+    run = boot_cell("cubic", terminals=stations, **saturated, **SHORT).run
     assert run.total_goodput_mbps == pytest.approx(
         bianchi.saturation(bianchi.Stations(stations))[0].payload_mbps, rel=0.05
     )
@@ -41,22 +43,28 @@ def test_saturation_throughput_is_bianchis(boot_cell: Callable[..., Cell], stati
     assert run.jain > 0.98
 
 
-def test_with_wmm_stations_wait_as_the_beacon_says(boot_cell: Callable[..., Cell]) -> None:
+@pytest.mark.parametrize("kernel_line", KERNEL_LINES)
+def test_with_wmm_stations_wait_as_the_beacon_says(boot_cell: Callable[..., Cell], kernel_line: str) -> None:
     # hostapd announces AIFSN 3 for best effort: a slot more before each frame. Two bytes more of header fit in its last
     # symbol.
     saturated = {"scenario": built_in("saturation"), "terminals": 1, "rate_control": "fixed", **SHORT}
+    saturated["kernel_line"] = kernel_line
     dcf, edca = (boot_cell("cubic", wmm=wmm, **saturated).run.total_goodput_mbps for wmm in (False, True))
     assert 1470 * 8 / edca == pytest.approx(1470 * 8 / dcf + 9, rel=0.005)
 
 
-def test_same_seed_same_result_to_the_digit_and_another_seed_differs(boot_cell: Callable[..., Cell]) -> None:
+@pytest.mark.parametrize("kernel_line", KERNEL_LINES)
+def test_same_seed_same_result_to_the_digit_and_another_seed_differs(
+    boot_cell: Callable[..., Cell], kernel_line: str
+) -> None:
     # A mode with agents, because what they and the controller exchange must be the same as well. The two requests
     # differ in a name only, which must not matter.
+    of = {"terminals": 3, "kernel_line": kernel_line}
     first, again = (
-        boot_cell("bdp", scenario=Scenario(name, built_in("uplink").actions), terminals=3, **SHORT).run.comparable()
+        boot_cell("bdp", scenario=Scenario(name, built_in("uplink").actions), **of, **SHORT).run.comparable()
         for name in ("first", "a name that is much longer than the first")
     )
-    other = boot_cell("bdp", seed=2, terminals=3, **SHORT).run.comparable()
+    other = boot_cell("bdp", seed=2, **of, **SHORT).run.comparable()
     assert first == again
     assert {**other, "seed": 1} != first
 

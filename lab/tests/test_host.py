@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from airbound_lab import host
 from airbound_lab.errors import UsageError
-from airbound_lab.parameters import KERNEL_LINES
 
 
 def test_all_missing_tools_are_named_at_once_with_their_packages(tmp_path: Path) -> None:
@@ -72,12 +70,6 @@ def test_a_kernel_of_another_line_is_refused(tmp_path: Path) -> None:
     kernel.write_text("", encoding="utf-8")
     with pytest.raises(UsageError, match="does not name its version"):
         host.check_line(kernel, "6.1")
-
-
-def test_a_line_has_the_script_that_builds_it() -> None:
-    assert set(host.BUILD_SCRIPTS) == set(KERNEL_LINES)
-    for script in host.BUILD_SCRIPTS.values():
-        assert os.access(host.REPOSITORY / script, os.X_OK)
 
 
 def test_the_hashes_are_of_all_that_a_mode_uses(tmp_path: Path) -> None:

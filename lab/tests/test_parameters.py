@@ -108,6 +108,8 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"window_scale": 15}, "--window-scale: 15: "),
         ({"bounds_interval_ms": 1}, "--bounds-interval-ms: 1: "),
         ({"orphan": 1}, "--orphan: 1: "),
+        ({"aql": False}, "aql: mac80211 has no transmit queues of its own on 6.1; --kernel-line 6.12 is needed"),
+        ({"modes": ("cubic@no-aql",)}, "--modes: 'cubic@no-aql': aql: mac80211 has no"),
         ({"scenario": built_in("saturation"), "orphan": True}, "orphan: "),
         ({"tls": 1}, "--tls: 1: "),
         (
@@ -128,6 +130,7 @@ def test_what_cannot_be_run_is_refused_with_option_and_value(changes: dict[str, 
         *({"terminals": 1}, {"terminals": 100}, {"seconds": 6}, {"loss_percent": 0}),
         *({"ap_cw_min": 1023, "ap_cw_max": 1023}, {"scenario": REVOCATION, "modes": ("bdp",), "tls": True}),
         {"scenario": REVOCATION, "modes": ("cubic", "bdp@tls")},
+        *({"kernel_line": "6.12", "aql": False}, {"kernel_line": "6.12", "modes": ("cubic", "cubic@no-aql")}),
     ],
 )
 def test_the_limits_themselves_can_be_run(changes: dict[str, Any]) -> None:

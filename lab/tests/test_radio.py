@@ -38,6 +38,7 @@ def test_with_the_long_guard_interval_nothing_says_short() -> None:
 
 def test_the_kernel_is_told_nothing_of_802_11g() -> None:
     assert radio.boot_parameters(radio.PROFILES["11g"], 1, "short") == {}
+    assert radio.boot_parameters(radio.PROFILES["11g"], 1, "short", aql=False) == {"dcf_aql": 0}
 
 
 def test_the_kernel_is_told_streams_guard_interval_and_band() -> None:

@@ -44,6 +44,8 @@ def test_the_description_names_another_kernel_than_the_usual_one() -> None:
     plain, other = (tables.describe(Parameters(kernel_line=line)) for line in ("6.1", "6.12"))
     assert other == plain.replace("minstrel;", "minstrel, Linux 6.12;")
     assert other != plain
+    without_aql = tables.describe(Parameters(kernel_line="6.12", aql=False))
+    assert without_aql == other.replace("Linux 6.12;", "Linux 6.12, without AQL;")
 
 
 def test_columns_line_up() -> None:

@@ -20,6 +20,7 @@ from airbound_lab import variant
         ("cubic@cwnd-clamp=63", "cubic", {"cwnd_clamp_segs": 63}),
         ("airbound@agents=0@window-scale=7", "airbound", {"agents": 0, "window_scale": 7}),
         ("bdp@tls", "bdp", {"tls": True}),
+        ("cubic@no-aql", "cubic", {"aql": False}),
         ("bdp@txop=47@wmm@driver-queue=8", "bdp", {"ap_txop_limit": 47, "wmm": True, "ap_driver_queue_frames": 8}),
     ],
 )

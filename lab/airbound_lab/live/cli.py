@@ -17,7 +17,7 @@ from airbound_lab.live.check import check
 from airbound_lab.live.plan import Programs
 from airbound_lab.live.service import Service
 from airbound_lab.live.settings import NAME_BYTES_MAX, Settings
-from airbound_lab.parameters import RATE_CONTROLS
+from airbound_lab.parameters import DEFAULT_KERNEL_LINE, KERNEL_LINES, RATE_CONTROLS
 from airbound_lab.validation import usage_errors
 
 OPTIONS = {"without_agent": "--without-agent", "delay_ms": "--delay-ms"}
@@ -69,6 +69,7 @@ def add(commands: Any) -> None:
     option("--delay-ms", type=float, default=20.0, metavar="MS", help="round trip to their server (default: 20)")
     option("--seed", type=int, default=1, metavar="N", help="of what the phones do (default: 1)")
     option("--plain-text", action="store_true", help="without TLS and certificates; for tests")
+    option("--kernel-line", choices=KERNEL_LINES, default=DEFAULT_KERNEL_LINE, help="as of run (default: %(default)s)")
     option("--kernel", metavar="FILE", help="the lab's kernel (default: as run)")
     option("--check", action="store_true", help="only show the status of a cell that runs with this --state")
 
@@ -94,7 +95,8 @@ def execute_command(options: argparse.Namespace) -> None:
         raise UsageError(f"--tokens: there is no directory {tokens}")
     host.check_tools()
     programs = _programs()
-    kernel = host.kernel(options.kernel)
+    kernel = host.kernel(options.kernel, settings.kernel_line)
+    host.check_line(kernel, settings.kernel_line)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -117,6 +119,7 @@ def _settings(options: argparse.Namespace) -> Settings:
             radio=options.radio,
             delay_ms=options.delay_ms,
             seed=options.seed,
+            kernel_line=options.kernel_line,
         )
 
 

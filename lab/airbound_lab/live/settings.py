@@ -9,7 +9,15 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from airbound_lab.parameters import TERMINALS_MAX, DelayMs, Parameters, RateControl, Seed
+from airbound_lab.parameters import (
+    DEFAULT_KERNEL_LINE,
+    TERMINALS_MAX,
+    DelayMs,
+    KernelLine,
+    Parameters,
+    RateControl,
+    Seed,
+)
 from airbound_lab.validation import STRICT
 
 ENROLMENT_PORT = 50053
@@ -58,6 +66,8 @@ class Settings:
     delay_ms: DelayMs = 20.0
     """Round trip on the wire between access point and server."""
     seed: Seed = 1
+    kernel_line: KernelLine = DEFAULT_KERNEL_LINE
+    """The Linux that all hosts run."""
 
     @model_validator(mode="after")
     def _check_phones(self) -> Self:
@@ -102,4 +112,5 @@ class Settings:
             rate_control=self.radio,
             modes=("airbound",),
             seeds=(self.seed,),
+            kernel_line=self.kernel_line,
         )

@@ -38,12 +38,18 @@ PROGRAMS = Programs("/nowhere", "/nowhere", "/nowhere")
         (["--controller", HERE, "--tokens", "none"], "there is no directory"),
         (["--controller", HERE, "--terminals", "0", "--without-agent", "0"], "--terminals and --without-agent"),
         (["--controller", HERE, "--name", "a/b"], "--name"),
+        (["--controller", HERE, "--kernel-line", "6.12"], "is Linux 6.1.192, but --kernel-line is 6.12"),
     ],
 )
 def test_what_is_wrong_is_refused(
     words: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    for name in ("airbound-ap", "airbound-phone", "airbound-link", "linux"):
+        (tmp_path / name).write_text("#!/bin/sh\necho 6.1.192\n", encoding="ascii")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(live._programs, "__defaults__", (tmp_path,))
+    monkeypatch.setenv(host.KERNEL_VARIABLE, str(tmp_path / "linux"))
     assert cli.main(["live", *words]) == 2
     assert says in capsys.readouterr().err
 

@@ -77,3 +77,7 @@ def test_the_guests_time_keeps_to_real_time_and_its_keys_are_nobodys() -> None:
     assert not any(word.startswith("time-travel-start") for word in command)
     assert "airbound_seed=77" in command
     assert "mac80211_hwsim.radios=4" in command
+
+
+def test_the_line_of_the_kernel_is_that_of_the_cell() -> None:
+    assert [Settings("c:1", kernel_line=line).parameters().kernel_line for line in ("6.1", "6.12")] == ["6.1", "6.12"]
