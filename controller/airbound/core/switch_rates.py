@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from airbound.core.addresses import Address, Mac
-from airbound.core.cell.stations import Queues, Stations
+from airbound.core.cell.stations import Queue, Queues, Stations
 from airbound.core.parameters import SenderParameters
 from airbound.core.switch_reports import TCP, Traffic
 from airbound.core.uploads import ACK_BYTES, RECENT_US, Pauses, is_data
@@ -78,14 +78,14 @@ class SwitchRates:
         for mac, station in self.stations.items():
             old = known.get(mac)
             start, stop = senders.start_bytes_per_s * 8, senders.stop_bytes_per_s * 8
-            self._find_sending(station, elapsed_us, senders, queues=queues(mac))
+            self._find_sending(station, elapsed_us, senders, queues(mac))
             station.receiving = station.download_bps >= (stop if old and old.receiving else start)
 
     def _find_sending(
-        self, station: StationRate, elapsed_us: int, senders: SenderParameters, *, queues: bool | None
+        self, station: StationRate, elapsed_us: int, senders: SenderParameters, queue: Queue | None
     ) -> None:
         """Whether it sends: as of an access point's stations, but that the switch does not know of pauses."""
-        octets = station.upload_bytes
+        octets, queues = station.upload_bytes, queue.has_data if queue is not None else None
         silent = station.pauses.take(self._at_us, elapsed_us, octets, senders, queues=queues)
         if station.sending:
             station.sending = not silent

@@ -135,7 +135,7 @@ class Switches:
         settings = cell.settings if cell is not None else self._registry.settings
         senders = settings.parameters.senders
         switch.rates.take(
-            report.traffic, report.monotonic_us, now_us, senders, lambda mac: cell.queues(mac, now_us) if cell else None
+            report.traffic, report.monotonic_us, now_us, senders, lambda mac: cell.queue(mac, now_us) if cell else None
         )
         if cell is not None:
             effects += self._counted(cell, now_us)

@@ -275,6 +275,7 @@ class Scenario:
         for address, mbps in rates.items():
             point.joined_us.setdefault(address, self.now_us)
             packets = point.packets.get(address, 0) + round(mbps * 1e6 / 8 / 1500 * seconds)
+            recent = 0 if address in silent else round(mbps * 1e6 / 8 / 1500 * LOOK_US / SECOND_US)
             point.packets[address] = packets
             downloaded = round((downloading or {}).get(address, 0.0) * 1e6 / 8 / 1500 * seconds)
             downloaded += point.downloaded.get(address, 0)
@@ -289,6 +290,8 @@ class Scenario:
                     rx_bitrate_kbps=bitrate_kbps,
                     connected_time_ms=(self.now_us - point.joined_us[address]) // 1000,
                     ip_addresses=(addresses or {}).get(address, (ip(address),)),
+                    recent_rx_packets=recent,
+                    recent_rx_bytes=recent * PACKET_BYTES,
                     silent=address in silent,
                 )
             )

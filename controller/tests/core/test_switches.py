@@ -146,8 +146,9 @@ class Site:
         stream = Stream(10 + number, Principal("terminal", f"192.0.2.{number}"))
         generation = self.bounds_sent.get(mac(number), 0) if mac(number) in self.obeying else 0
         sequence = self._next(stream)
+        destination = Destination(SERVER, int(sends), 20_000, srtt_us=20_000)
         report = TerminalReport(
-            mac(number), sequence, self.now_us, (Destination(SERVER, int(sends), 20_000, srtt_us=20_000),), generation, 0,
+            mac(number), sequence, self.now_us, (destination,), generation, 0,
             Agent("1", BackEnd(can_set_max=True)) if sequence == 1 else None,
         )  # fmt: skip
         self.do(TerminalReported(stream, report))

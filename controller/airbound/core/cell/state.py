@@ -25,7 +25,7 @@ from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
 from airbound.core.cell.restriction import restriction
 from airbound.core.cell.shares import demand_bps, fair_share_bps
-from airbound.core.cell.stations import Change, Stations
+from airbound.core.cell.stations import Change, Queue, Stations
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.window_clamp import WindowClamp
 from airbound.core.commands import command, is_as_decided, renewal
@@ -151,7 +151,7 @@ class CellState:
         baseline_us = stations.baseline_us
         stations.count_started(lambda mac: self._sending_us(mac, now_us))
         interval, jumps = stations.differences(
-            report, parameters.senders, parameters.capacity, lambda mac: self.queues(mac, now_us)
+            report, parameters.senders, parameters.capacity, lambda mac: self.queue(mac, now_us)
         )
         self.counted_by_switch = self._count_by_switch(now_us)
         if stations.baseline_us != baseline_us:
@@ -264,14 +264,16 @@ class CellState:
         segments = self.stations.active_senders * self.settings.parameters.bdp.floor_segs
         return round(segments * SEGMENT_BYTES * 8e6 / self.decided_capacity_bps)
 
-    def queues(self, mac: Mac, now_us: int) -> bool | None:
+    def queue(self, mac: Mac, now_us: int) -> Queue | None:
         """Whether a station has data queued, by its terminal's last report; none if that is not known."""
         terminal = self.terminals.get(mac)
         if terminal is None:
             return None
         if not terminal.sending:
-            return False  # it would have reported at once
-        return True if now_us - terminal.sampled_at_us <= QUEUED_US else None
+            return Queue(has_data=False, for_us=now_us - terminal.stopped_at_us)  # a start is reported at once
+        if now_us - terminal.sampled_at_us > QUEUED_US:
+            return None
+        return Queue(has_data=True, for_us=now_us - terminal.started_at_us)
 
     def _sending_us(self, mac: Mac, now_us: int) -> int | None:
         """For how long the terminal of a station has been sending, by its own report; none if it does not."""

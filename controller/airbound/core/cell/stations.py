@@ -7,6 +7,7 @@ association comes a moment after the last one, and one packet in a millisecond i
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.capacity import Interval, expected_goodput_bps
@@ -21,10 +22,20 @@ STATION_MAX_PACKETS_PER_S = 2e7  # that, in packets of 125 bytes
 DATA_BYTES = 100  # that a downlink packet is longer than an ACK on average: more than SACK blocks or IPv6 make of it
 PAUSE_US = 900_000
 SILENT_US = 1_000_000  # for so long who has data queued sends although it is silent
+ENDED_US = 2_000_000  # for so long after its terminal sent the last that it had queued a pause of a station is its end
 STARTING_US = 500_000  # a report so soon after a start shows a window or two of it, averaged over its whole interval
-Queues = Callable[[Mac], bool | None]
-"""Whether a station has data queued; none if that is not known."""
 _CONNECTED_TIME_STEP_US = 1_000_000  # connected time is in whole seconds on some drivers
+
+
+class Queue(NamedTuple):
+    """Whether a station has data queued by its terminal's own report, and for how long that has been so."""
+
+    has_data: bool
+    for_us: int
+
+
+Queues = Callable[[Mac], Queue | None]
+"""Of a station; none if that is not known."""
 
 
 @dataclass(slots=True)
@@ -295,19 +306,32 @@ def _sends(  # noqa: PLR0917  # once for each station that sends anything
     in the last moment.
     """
     of, recent_us = state.latest, report.recent_us
-    if recent_us and of.silent:
-        # A pause or the end: its terminal can tell, and by counters it is the end.
-        state.silent_us = state.silent_us or report.monotonic_us
-        return state.sending and report.monotonic_us - state.silent_us < SILENT_US and queues(of.mac) is True
-    state.silent_us = 0
     if not recent_us:
         return uploads(payload, packets, elapsed_us, senders, sending=state.sending)
+    if of.silent:
+        return _pauses(state, report, queues)
+    state.silent_us = 0
+    recent = of.recent_rx_bytes - of.recent_rx_packets * senders.link_overhead_bytes
+    queue = queues(of.mac)
+    if queue is not None and not queue.has_data and queue.for_us < ENDED_US:
+        if not uploads(recent, of.recent_rx_packets, max(recent_us, RECENT_US), senders, sending=True):
+            return False
+        if queue.for_us < RECENT_US:
+            return state.sending  # what came may be from before its end
     if state.sending:
         # A shorter interval may be one of its pauses.
         return elapsed_us < PAUSE_US or uploads(payload, packets, elapsed_us, senders, sending=True)
-    recent = of.recent_rx_bytes - of.recent_rx_packets * senders.link_overhead_bytes
     started = uploads(recent, of.recent_rx_packets, max(recent_us, RECENT_US), senders, sending=False)
     return started or uploads(payload, packets, elapsed_us, senders, sending=False)
+
+
+def _pauses(state: StationState, report: AccessPointReport, queues: Queues) -> bool:
+    """Whether a station that is silent pauses: by counters it has stopped, and its terminal may know better."""
+    state.silent_us = state.silent_us or report.monotonic_us
+    if not state.sending or report.monotonic_us - state.silent_us >= SILENT_US:
+        return False
+    queue = queues(state.latest.mac)
+    return queue is not None and queue.has_data
 
 
 def _jump(old: Station, new: Station, elapsed_us: int) -> Reason:
