@@ -16,20 +16,25 @@ import (
 // whole interval, a station that has stopped would seem to send for one interval more.
 //
 // A station that waits for ACKs pauses, for up to an RTT, which is a second where queues are long. So it is silent once
-// it has sent nothing for a look, and a quarter longer than in the longest of its latest pauses, but after silentMax at
-// the latest.
+// it has sent nothing for a look, and a quarter longer than in the longest of its latest pauses, but after a second at
+// the latest. A packet now and then is nothing: a phone's agent reports once a second, and that its phone stopped.
 
 const (
 	// recentMin is the shortest time that a rate is taken over: some frames of one of many senders.
 	recentMin = 150 * time.Millisecond
-	// silentMax is the default interval of reports: nobody is known to have stopped later than without looks.
-	silentMax = time.Second
+	// silentMax is the default interval of reports, so that nobody is known to have stopped later than without looks,
+	// less half a look: the fifth counts although it may come a little early.
+	silentMax = time.Second - 100*time.Millisecond
 	// pauseMax is the longest time that is a pause of one upload, and not the time between two.
 	pauseMax = 2 * time.Second
 	// pauseFades is how much of its longest pause remains with each look in which a station sends: 3/4.
 	pauseFades = 4
 	// startBytes is what a station must send for a report at once: half a second of senders.start_bytes_per_s.
 	startBytes = 5_000
+	// stopBytesPerS is senders.stop_bytes_per_s, and dataBytes half a second of it, as in the controller: who has sent
+	// nothing for so long and then sends less than that has not begun.
+	stopBytesPerS = 2_000
+	dataBytes     = stopBytesPerS / 2
 	// dataPacketBytes is what packets with data exceed on average, as in controller/airbound/core/uploads.py.
 	dataPacketBytes   = 80
 	linkOverheadBytes = 34
@@ -53,17 +58,26 @@ func (u uplink) data(since uplink) uint64 {
 
 // pace is how a station sends.
 type pace struct {
-	dataUS  int64 // when data came last; 0: never
-	pauseUS int64 // the longest of its latest pauses
-	bytes   uint64
+	dataUS  int64  // when data came last; 0: never
+	pauseUS int64  // the longest of its latest pauses
+	level   uint64 // of a bucket of dataBytes that leaks stopBytesPerS
+	bytes   uint64 // since it was silent
+	upload  bool   // whether that was enough to be one, when data came last
 	silent  bool
+}
+
+// hasData takes over what came in a look, and returns whether the station sends, or sends on.
+func (p *pace) hasData(elapsedUS int64, data uint64) bool {
+	p.level -= min(p.level, uint64(max(elapsedUS, 0))*stopBytesPerS/1_000_000)
+	p.level = min(p.level+data, dataBytes)
+	return data > 0 && p.level == dataBytes
 }
 
 // look takes over what came since the look before, so long ago.
 func (p *pace) look(nowUS, elapsedUS int64, data uint64) {
-	if data > 0 {
+	if p.hasData(elapsedUS, data) {
 		switch pauseUS := nowUS - elapsedUS - p.dataUS; {
-		case p.dataUS == 0, pauseUS > pauseMax.Microseconds():
+		case !p.upload, pauseUS > pauseMax.Microseconds():
 			p.pauseUS = 0
 		case pauseUS > p.pauseUS:
 			p.pauseUS = pauseUS
@@ -72,6 +86,7 @@ func (p *pace) look(nowUS, elapsedUS int64, data uint64) {
 		}
 		p.dataUS = nowUS
 		p.bytes += data
+		p.upload = p.sends()
 	}
 	allowedUS := min(p.pauseUS+p.pauseUS/4+elapsedUS, silentMax.Microseconds())
 	if p.silent = p.dataUS == 0 || nowUS-p.dataUS >= allowedUS; p.silent {

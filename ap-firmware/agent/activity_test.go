@@ -20,6 +20,8 @@ const (
 	senders  = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_SENDERS
 	look     = 200 * time.Millisecond
 	ackBytes = 86 // With what the driver counts of 802.11.
+	// reportBytes are those of a phone's agent when it reports: one packet.
+	reportBytes = 131
 )
 
 // sent is what a phone has sent since it associated.
@@ -108,6 +110,71 @@ func TestAStationThatPausesAsItDoesIsNotSilent(t *testing.T) {
 		t.Errorf("pauses: %v", triggers)
 	}
 	if triggers, _ = c.run(&total, 0, 0, 0, 0, 0); !slices.Contains(triggers, senders) {
+		t.Errorf("stops: %v", triggers)
+	}
+}
+
+// report has the agent of phone 1 send a report.
+func (s *sent) report() { s.bytes, s.packets = s.bytes+reportBytes, s.packets+1 }
+
+func TestWhatAPhonesAgentReportsIsNoPauseOfItsUpload(t *testing.T) {
+	t.Parallel()
+	c, total := busyCell(t), [2]sent{}
+	for range 2 {
+		total[0].report()
+		c.run(&total, 0, 0, 0, 0, 0)
+	}
+	if triggers, _ := c.run(&total, 20); !slices.Contains(triggers, senders) {
+		t.Fatalf("begins: %v", triggers)
+	}
+	if triggers, _ := c.run(&total, 0); !slices.Contains(triggers, senders) {
+		t.Errorf("stops: %v", triggers)
+	}
+}
+
+func TestWhatAPhonesAgentReportsDoesNotProlongItsUpload(t *testing.T) {
+	t.Parallel()
+	c, total := busyCell(t), [2]sent{}
+	c.run(&total, 20, 0, 0, 20, 0, 0, 20) // Pauses of 0.4 s: silent after 0.7 s.
+	c.run(&total, 0)
+	total[0].report() // That it has stopped.
+	if _, report := c.run(&total, 0, 0, 0); !report.GetStations()[0].GetSilent() {
+		t.Errorf("stops: %v", report)
+	}
+}
+
+func TestSmallPacketsAreDataIfThereAreEnough(t *testing.T) {
+	t.Parallel()
+	c, total := busyCell(t), [2]sent{}
+	c.run(&total, 100)
+	for range 20 {
+		total[0].bytes, total[0].packets = total[0].bytes+2*334, total[0].packets+2 // 3 kB of IP a second.
+		if triggers, _ := c.run(&total, 0); slices.Contains(triggers, senders) {
+			t.Fatal("stops")
+		}
+	}
+}
+
+func TestAPauseBetweenUploadsIsNone(t *testing.T) {
+	t.Parallel()
+	c, total := busyCell(t), [2]sent{}
+	c.run(&total, 2, 0, 0, 0, 0) // Such as a request.
+	c.run(&total, 20)
+	if triggers, _ := c.run(&total, 0); !slices.Contains(triggers, senders) {
+		t.Errorf("stops: %v", triggers)
+	}
+}
+
+func TestNoPauseIsAllowedForLongerThanASecond(t *testing.T) {
+	t.Parallel()
+	c, total := busyCell(t), [2]sent{}
+	c.run(&total, 20, 0, 0, 0, 0)
+	c.nowUS += look.Microseconds() + 1000 // A look that is late, so that the fifth after it is not a second later.
+	c.run(&total, 20)
+	if triggers, _ := c.run(&total, 0, 0, 0); slices.Contains(triggers, senders) {
+		t.Fatalf("pauses: %v", triggers)
+	}
+	if triggers, _ := c.run(&total, 0); !slices.Contains(triggers, senders) {
 		t.Errorf("stops: %v", triggers)
 	}
 }

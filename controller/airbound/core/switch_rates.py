@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from airbound.core.addresses import Address, Mac
-from airbound.core.cell.stations import Stations
+from airbound.core.cell.stations import Queue, Queues, Stations
 from airbound.core.parameters import SenderParameters
 from airbound.core.switch_reports import TCP, Traffic
 from airbound.core.uploads import ACK_BYTES, RECENT_US, Pauses, is_data
@@ -54,7 +54,9 @@ class SwitchRates:
     _at_us: int = 0  # of the switch's clock
     _traffic: tuple[Traffic, ...] = ()  # at that time
 
-    def take(self, traffic: Iterable[Traffic], monotonic_us: int, now_us: int, senders: SenderParameters) -> None:
+    def take(
+        self, traffic: Iterable[Traffic], monotonic_us: int, now_us: int, senders: SenderParameters, queues: Queues
+    ) -> None:
         """Counters at a moment of the switch's clock, later than the one before."""
         self.taken_at_us = now_us
         traffic = tuple(traffic)
@@ -76,17 +78,19 @@ class SwitchRates:
         for mac, station in self.stations.items():
             old = known.get(mac)
             start, stop = senders.start_bytes_per_s * 8, senders.stop_bytes_per_s * 8
-            self._find_sending(station, elapsed_us, senders)
+            self._find_sending(station, elapsed_us, senders, queues(mac))
             station.receiving = station.download_bps >= (stop if old and old.receiving else start)
 
-    def _find_sending(self, station: StationRate, elapsed_us: int, senders: SenderParameters) -> None:
+    def _find_sending(
+        self, station: StationRate, elapsed_us: int, senders: SenderParameters, queue: Queue | None
+    ) -> None:
         """Whether it sends: as of an access point's stations, but that the switch does not know of pauses."""
-        has_data = station.upload_bytes > 0 and station.upload_bytes * 1e6 >= senders.stop_bytes_per_s * elapsed_us
-        silent = station.pauses.take(self._at_us, elapsed_us, has_data=has_data)
+        octets, queues = station.upload_bytes, queue.has_data if queue is not None else None
+        silent = station.pauses.take(self._at_us, elapsed_us, octets, senders, queues=queues)
         if station.sending:
             station.sending = not silent
         else:
-            station.sending = station.upload_bytes * 1e6 >= senders.start_bytes_per_s * max(elapsed_us, RECENT_US)
+            station.sending = octets * 1e6 >= senders.start_bytes_per_s * max(elapsed_us, RECENT_US)
 
     @staticmethod
     def _rate(station: StationRate, now: Traffic, old: Traffic | None, elapsed_us: int) -> PairRate:

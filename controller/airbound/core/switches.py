@@ -133,7 +133,10 @@ class Switches:
         effects += self._bind(switch, now_us)
         cell = switch.cell
         settings = cell.settings if cell is not None else self._registry.settings
-        switch.rates.take(report.traffic, report.monotonic_us, now_us, settings.parameters.senders)
+        senders = settings.parameters.senders
+        switch.rates.take(
+            report.traffic, report.monotonic_us, now_us, senders, lambda mac: cell.queue(mac, now_us) if cell else None
+        )
         if cell is not None:
             effects += self._counted(cell, now_us)
         return [*effects, *self._decide(switch, now_us)]

@@ -25,7 +25,7 @@ START_PACKET_BYTES = 100
 STOP_PACKET_BYTES = 80
 RECENT_US = 500_000  # what was sent in a shorter time is as if it were sent in so long: no packet alone is an upload
 PAUSE_MAX_US = 2_000_000  # a longer one is between two uploads
-SILENT_MAX_US = 1_000_000
+SILENT_MAX_US = 900_000  # a second, less what the fifth of five looks may come early
 PAUSE_FADES = 4
 
 
@@ -45,19 +45,56 @@ class Pauses:
     """How long a sender pauses: it waits for ACKs, up to an RTT, which is a second where queues are long. It is silent
     once it has sent nothing for a quarter longer than in the longest of its latest pauses. Access points' agents find
     out the same for theirs (ap-firmware/agent/activity.go).
+
+    What its terminal reports tells a pause from an end: who has data queued waits for ACKs, and who has none waits for
+    no ACK. But a terminal knows of TCP alone, so that a pause with nothing queued may be one as well, if it has made
+    such pauses.
     """
 
     data_at_us: int = 0  # when it sent last
     longest_us: int = 0  # pause, of the latest
+    longest_idle_us: int = 0  # of those in which it had nothing queued
+    _idle: bool = False  # whether it has nothing queued in this one
+    _level: float = 0.0  # octets in a bucket that leaks stop_bytes_per_s: a packet now and then is nothing
+    _octets: float = 0.0  # since it was silent
+    _upload: bool = False  # whether that was enough to be one, when it sent last
 
-    def take(self, now_us: int, elapsed_us: int, *, has_data: bool) -> bool:
-        """Whether it sent something within the last `elapsed_us`; returns whether it is silent."""
-        if has_data:
-            pause_us = now_us - elapsed_us - self.data_at_us
-            if not self.data_at_us or pause_us > PAUSE_MAX_US:
-                self.longest_us = 0
-            else:
-                self.longest_us = max(pause_us, self.longest_us - self.longest_us // PAUSE_FADES)
-            self.data_at_us = now_us
-        allowed_us = min(self.longest_us * 5 // 4 + elapsed_us, SILENT_MAX_US)
-        return now_us - self.data_at_us >= allowed_us
+    def take(
+        self, now_us: int, elapsed_us: int, octets: float, senders: SenderParameters, *, queues: bool | None = None
+    ) -> bool:
+        """What it sent within the last `elapsed_us`, and whether it has data queued, if that is known; returns whether
+        it is silent.
+        """
+        if self._has_data(elapsed_us, octets, senders):
+            self._paused_for(now_us - elapsed_us - self.data_at_us)
+            self.data_at_us, self._idle = now_us, False
+            self._octets += octets
+            self._upload = self._octets * 1e6 >= senders.start_bytes_per_s * RECENT_US
+        else:
+            self._idle = queues is False
+        silent = not self.data_at_us or now_us - self.data_at_us >= self._allowed_us(elapsed_us, queues=queues)
+        if silent:
+            self._octets = 0.0
+        return silent
+
+    def _has_data(self, elapsed_us: int, octets: float, senders: SenderParameters) -> bool:
+        most = senders.stop_bytes_per_s * RECENT_US / 1e6
+        self._level = min(max(self._level - senders.stop_bytes_per_s * elapsed_us / 1e6, 0.0) + octets, most)
+        return octets > 0 and self._level >= most
+
+    def _paused_for(self, pause_us: int) -> None:
+        if not self._upload or pause_us > PAUSE_MAX_US:
+            self.longest_us = self.longest_idle_us = 0
+            return
+        self.longest_us -= self.longest_us // PAUSE_FADES
+        self.longest_idle_us -= self.longest_idle_us // PAUSE_FADES
+        if self._idle:
+            self.longest_idle_us = max(pause_us, self.longest_idle_us)
+        else:
+            self.longest_us = max(pause_us, self.longest_us)
+
+    def _allowed_us(self, elapsed_us: int, *, queues: bool | None) -> int:
+        if queues:
+            return PAUSE_MAX_US
+        longest_us = self.longest_us if queues is None else self.longest_idle_us
+        return min(longest_us * 5 // 4 + elapsed_us, SILENT_MAX_US)

@@ -5,7 +5,7 @@ The phones and access points here do what they are commanded: a set is in force 
 is reported.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from airbound.core.addresses import Address, Mac, address_from_text, address_text, mac_from_text
@@ -48,6 +48,7 @@ PACKET_BYTES = 1534  # 1500 of IP and the link's 34
 ACK_PACKET_BYTES = 86  # 52 of IP and the link's 34
 OWN_QUEUE = Edca(Category.BEST_EFFORT, 2, 15, 1023, 0)
 NO_WMM = EdcaState(can_set=True, own=(OWN_QUEUE,), stations=(OWN_QUEUE,))
+LOOK_US = 200_000
 SECOND_US = 1_000_000
 MIN_TIMER_US = 20_000
 
@@ -267,10 +268,12 @@ class Scenario:
         downloading: Mapping[Mac, float] | None = None,
         ssid: bytes | None = None,
         destinations: Mapping[Mac, tuple[Destination, ...]] | None = None,
+        silent: Collection[Mac] = (),
     ) -> list[Effect]:
         """Report now: `sending` phones moved so many Mb/s of IP upward in the last `seconds` of the access point's
         clock, `idle` ones nothing, and no other is associated. Those of them that are `downloading` had so many Mb/s.
-        An `ssid` stays until another is given. `destinations` are what it saw its stations send to.
+        An `ssid` stays until another is given. `destinations` are what it saw its stations send to. If it looks more
+        often than it reports, it found those `silent`.
         """
         point = self.access_points.get(bssid)
         if point is None:
@@ -288,6 +291,7 @@ class Scenario:
         for address, mbps in rates.items():
             point.joined_us.setdefault(address, self.now_us)
             packets = point.packets.get(address, 0) + round(mbps * 1e6 / 8 / 1500 * seconds)
+            recent = 0 if address in silent else round(mbps * 1e6 / 8 / 1500 * LOOK_US / SECOND_US)
             point.packets[address] = packets
             downloaded = round((downloading or {}).get(address, 0.0) * 1e6 / 8 / 1500 * seconds)
             downloaded += point.downloaded.get(address, 0)
@@ -302,6 +306,9 @@ class Scenario:
                     rx_bitrate_kbps=bitrate_kbps,
                     connected_time_ms=(self.now_us - point.joined_us[address]) // 1000,
                     ip_addresses=(addresses or {}).get(address, (ip(address),)),
+                    recent_rx_packets=recent,
+                    recent_rx_bytes=recent * PACKET_BYTES,
+                    silent=address in silent,
                 )
             )
         survey = None if busy is None else Survey(active_us=point.active_us, busy_us=point.busy_us)
@@ -315,6 +322,7 @@ class Scenario:
             edca=point.edca,
             windows=point.windows,
             destinations=destinations or {},
+            recent_us=LOOK_US if silent else 0,
         )
         return self.do(AccessPointReported(point.stream, report))
 

@@ -151,3 +151,45 @@ def test_without_any_minimum_rtt_to_the_destination_there_are_no_bounds(share: b
     assert (scenario.phones[NEW].range() is not None) is share
     scenario.terminal(NEW, upload())
     assert scenario.phones[NEW].range() is not None
+
+
+def test_a_phone_that_is_silent_sends_until_it_reports_that_it_does_not() -> None:
+    """Its access point cannot tell a pause from an end, and the phone's agent can."""
+    scenario = two_and_an_idle_one()
+    scenario.advance(0.4)
+    effects = scenario.access_point(SENDING, idle=[NEW], silent=[mac(1)], seconds=0.7)
+    assert senders(scenario) == 2
+    scenario.advance(0.1)
+    effects = scenario.terminal(mac(1))
+    assert senders(scenario) == 1
+    counted = Reason(Code.ACTIVE_SENDERS, "", 2, 1)
+    assert Note("info", "senders", "02:00:00:00:00:01", (counted,), cell=BSSID) in effects
+    assert {effect.active_senders for effect in effects if isinstance(effect, SetBounds) and effect.bounds} == {1}
+    assert CellChanged(BSSID) in effects
+    scenario.advance(0.5)
+    scenario.access_point({mac(0): 4.0}, idle=[mac(1), NEW], silent=[mac(1), NEW])
+    assert senders(scenario) == 1
+
+
+def test_a_phone_that_reports_that_it_does_not_send_goes_on_if_its_access_point_sees_it() -> None:
+    """By something else than TCP."""
+    scenario = two_and_an_idle_one()
+    scenario.terminal(mac(1))
+    assert senders(scenario) == 2
+    scenario.advance(0.7)
+    scenario.access_point(SENDING, idle=[NEW], silent=[NEW])
+    assert senders(scenario) == 2
+    scenario.advance(1)
+    scenario.access_point(SENDING, idle=[NEW], silent=[mac(1), NEW])
+    assert senders(scenario) == 1
+
+
+def test_what_a_phone_queued_long_ago_is_not_known() -> None:
+    scenario = two_and_an_idle_one()
+    for _ in range(2):
+        scenario.advance(1)
+        scenario.access_point(SENDING, idle=[NEW])
+        scenario.terminal(mac(0), upload())
+    scenario.advance(0.5)
+    scenario.access_point(SENDING, idle=[NEW], silent=SENDING)
+    assert senders(scenario) == 1

@@ -128,13 +128,27 @@ class Site:
     def senders(self) -> int:
         return self.engine.cells[BSSID].stations.active_senders
 
-    def report_terminal(self, number: int) -> None:
-        """An agent that sends, and has the bounds in force that it was sent if it is one of `obeying`."""
+    def looks(self, number: int, *mbps: float) -> list[int]:
+        """How many send after each of these looks of the switch, a fifth of a second each, before which one station
+        sent so much by TCP.
+        """
+        seen = []
+        for rate in mbps:
+            self.now_us += SECOND_US // 5
+            self.send(mac(number), rate / 5, TCP)
+            self.send(mac(3), 0.02, TCP, down=True)  # somebody's counters always move
+            self.report_switch()
+            seen.append(self.senders)
+        return seen
+
+    def report_terminal(self, number: int, *, sends: bool = True) -> None:
+        """An agent that sends or not, and has the bounds in force that it was sent if it is one of `obeying`."""
         stream = Stream(10 + number, Principal("terminal", f"192.0.2.{number}"))
         generation = self.bounds_sent.get(mac(number), 0) if mac(number) in self.obeying else 0
         sequence = self._next(stream)
+        destination = Destination(SERVER, int(sends), 20_000, srtt_us=20_000)
         report = TerminalReport(
-            mac(number), sequence, self.now_us, (Destination(SERVER, 1, 20_000, srtt_us=20_000),), generation, 0,
+            mac(number), sequence, self.now_us, (destination,), generation, 0,
             Agent("1", BackEnd(can_set_max=True)) if sequence == 1 else None,
         )  # fmt: skip
         self.do(TerminalReported(stream, report))
@@ -303,6 +317,19 @@ def test_where_the_access_point_does_not_count_the_switch_says_who_sends() -> No
         seen.append(site.senders)
     assert seen == [0, 1, 2, 1, 0]
     assert site.engine.cells[BSSID].counted_by_switch
+
+
+def test_what_a_terminal_has_queued_tells_a_pause_from_an_end() -> None:
+    site = Site()
+    site.second()
+    site.second()
+    site.looks(1, 0)
+    assert site.looks(1, 20, 0, 0, 20, 0, 0, 20) == [1, 0, 0, 1, 1, 1, 1]  # by its pauses alone
+    assert site.looks(1, 0, 0, 0, 0) == [1, 1, 1, 0]
+    site.report_terminal(1)
+    assert site.looks(1, 20, 0, 0, 0, 0, 20, 0) == [1] * 7
+    site.report_terminal(1, sends=False)
+    assert site.looks(1, 0) == [0]
 
 
 def test_where_it_counts_its_own_number_stands() -> None:

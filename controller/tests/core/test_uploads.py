@@ -33,20 +33,59 @@ def test_a_game_and_a_call_are_no_upload_and_a_video_is(size: int, per_second: i
     assert uploads(size * per_second, per_second, SECOND_US, SenderParameters(), sending=False) is counts
 
 
-def test_a_sender_is_silent_once_it_pauses_for_longer_than_it_does() -> None:
+LOOK_US = 200_000
+BURST = 20_000
+REPORT = 97
+"""Octets of IP of an agent's report."""
+
+
+def silent_looks(octets: list[int], *, queues: list[bool] | None = None) -> list[int]:
+    """In which looks a sender is silent that sends so much before each, and has data queued or none by its terminal."""
     pauses, found = Pauses(), []
+    for number, sent in enumerate(octets):
+        queued = None if queues is None else queues[number]
+        if pauses.take((10 + number) * LOOK_US, LOOK_US, sent, SenderParameters(), queues=queued):
+            found.append(number)
+    return found
+
+
+def test_a_sender_is_silent_once_it_pauses_for_longer_than_it_does() -> None:
     # Steady; a pause of 0.6 s; then such a pause is no silence.
-    for at, has_data in enumerate([1, 1, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0]):
-        found.append(pauses.take((10 + at) * 200_000, 200_000, has_data=bool(has_data)))
-    assert [number for number, silent in enumerate(found) if silent] == [3, 4, 12, 13]
+    assert silent_looks([BURST * has for has in (1, 1, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0)]) == [3, 4, 12, 13]
 
 
 def test_a_pause_is_forgotten_and_none_is_allowed_for_long() -> None:
+    looks = [1, *[0] * 9, 1, *[0] * 6, *[1] * 15, 0, 0]
+    found = silent_looks([BURST * has for has in looks])
+    assert found == [*range(1, 10), 15, 16, 33]
+    early_us = 1_000  # The fifth look counts although it comes a little early.
     pauses = Pauses()
-    pauses.take(10_000_000, 200_000, has_data=True)
-    pauses.take(11_900_000, 200_000, has_data=True)
-    assert not pauses.take(12_800_000, 200_000, has_data=False)
-    assert pauses.take(12_900_000, 200_000, has_data=False)
-    for at in range(15):
-        pauses.take(13_000_000 + at * 200_000, 200_000, has_data=True)
-    assert pauses.take(16_100_000, 200_000, has_data=False)
+    for at_us in (10_000_000, 11_000_000):
+        pauses.take(at_us, LOOK_US, BURST, SenderParameters())
+    assert not pauses.take(11_800_000, LOOK_US, 0, SenderParameters())
+    assert pauses.take(12_000_000 - early_us, LOOK_US, 0, SenderParameters())
+
+
+def test_what_an_agent_reports_is_no_upload_and_no_pause_of_one() -> None:
+    assert silent_looks([REPORT, 0, 0, REPORT, 0, 0, BURST, 0, REPORT, 0]) == [0, 1, 2, 3, 4, 5, 7, 8, 9]
+    # Pauses of 0.4 s are allowed 0.7 s; a report in it is no end of it.
+    assert silent_looks([BURST, 0, 0, BURST, 0, 0, BURST, 0, 0, REPORT, 0]) == [1, 2, 10]
+    assert silent_looks([3_000, 0, 0, BURST, 0]) == [1, 2, 4]  # The time after a request is none either.
+
+
+def test_small_packets_are_data_if_there_are_enough() -> None:
+    assert silent_looks([BURST, *[500] * 20]) == []
+    assert silent_looks([BURST, *[300] * 3])[-1] == 3
+
+
+def test_who_has_data_queued_pauses_and_who_has_none_has_ended() -> None:
+    octets = [BURST, 0, 0, BURST, 0, 0, BURST, 0, 0, 0]
+    assert silent_looks(octets, queues=[True] * 10) == []
+    assert silent_looks(octets, queues=[*[True] * 7, False, False, False]) == [7, 8, 9]
+    assert silent_looks([BURST, *[0] * 10], queues=[True] * 11) == [10]  # It waits for no ACK that long.
+
+
+def test_who_pauses_with_nothing_queued_is_known_by_its_pauses() -> None:
+    """It sends by something else than TCP, which its terminal does not know of, or now and then."""
+    octets = [BURST, 0, 0, BURST, 0, 0, BURST, 0, 0, 0, 0]
+    assert silent_looks(octets, queues=[False] * 11) == silent_looks(octets) == [1, 2, 10]

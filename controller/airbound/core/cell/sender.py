@@ -34,6 +34,7 @@ class Sender:
     paused: dict[Address, Paused]  # that it sent to a moment ago
     sampled_at_us: int  # at the last report
     started_at_us: int  # when it began to send: it sent nothing by the report before
+    stopped_at_us: int  # when it sent no more, and did by the report before
 
     @property
     def sends(self) -> bool:
@@ -66,6 +67,8 @@ class Sender:
         self.sending = sending
         if sending and not before:
             self.started_at_us = now_us
+        elif before and not sending:
+            self.stopped_at_us = now_us
         if self.paused or len(sending) < len(before) or changed:
             changed |= self._keep_paused(before, now_us, keep_us)
         self.sampled_at_us = now_us

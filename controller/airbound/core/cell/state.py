@@ -25,7 +25,7 @@ from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
 from airbound.core.cell.restriction import restriction
 from airbound.core.cell.shares import demand_bps, fair_share_bps
-from airbound.core.cell.stations import Change, Stations
+from airbound.core.cell.stations import Change, Queue, Stations
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.window_clamp import WindowClamp
 from airbound.core.commands import command, is_as_decided, renewal
@@ -42,6 +42,7 @@ from airbound.core.switch_rates import SwitchRates, count_by_switch
 
 SEGMENT_BYTES = 1500
 NEVER_US = 2**63
+QUEUED_US = 2_000_000  # for so long a terminal has data queued by its last report: it reports once a second meanwhile
 RELAYED_MS = 3_000  # that a report may come later if another replica passes it on, each other one at most
 UPLOADS_MOST, UPLOADS_ALONE = 0.9, 0.95  # of the payload: downloads matter below the one, until above the other
 
@@ -149,7 +150,9 @@ class CellState:
         parameters = self.settings.parameters
         baseline_us = stations.baseline_us
         stations.count_started(lambda mac: self._sending_us(mac, now_us))
-        interval, jumps = stations.differences(report, parameters.senders, parameters.capacity)
+        interval, jumps = stations.differences(
+            report, parameters.senders, parameters.capacity, lambda mac: self.queue(mac, now_us)
+        )
         self.counted_by_switch = self._count_by_switch(now_us)
         if stations.baseline_us != baseline_us:
             self.measured_at_us = now_us
@@ -243,9 +246,10 @@ class CellState:
                 moved.append(address)
         if not moved and not changed:
             return self.due(terminal, now_us)
-        if changed and self._started(terminal):
+        senders = self.stations.active_senders
+        if changed and (self._started(terminal) or self._stopped(terminal)):
             self._left_moved()
-            effects = [self.senders_changed(self.stations.active_senders - 1), *self.decide_all(now_us)]
+            effects = [self.senders_changed(senders), *self.decide_all(now_us)]
             return [*effects, *self.decide_windows(now_us), self.changed()]
         effects = self.decide(terminal, now_us)
         self.windows.outdated |= bool(moved)
@@ -260,6 +264,17 @@ class CellState:
         segments = self.stations.active_senders * self.settings.parameters.bdp.floor_segs
         return round(segments * SEGMENT_BYTES * 8e6 / self.decided_capacity_bps)
 
+    def queue(self, mac: Mac, now_us: int) -> Queue | None:
+        """Whether a station has data queued, by its terminal's last report; none if that is not known."""
+        terminal = self.terminals.get(mac)
+        if terminal is None:
+            return None
+        if not terminal.sending:
+            return Queue(has_data=False, for_us=now_us - terminal.stopped_at_us)  # a start is reported at once
+        if now_us - terminal.sampled_at_us > QUEUED_US:
+            return None
+        return Queue(has_data=True, for_us=now_us - terminal.started_at_us)
+
     def _sending_us(self, mac: Mac, now_us: int) -> int | None:
         """For how long the terminal of a station has been sending, by its own report; none if it does not."""
         terminal = self.terminals.get(mac)
@@ -271,6 +286,10 @@ class CellState:
         """
         began = bool(terminal.sending) and terminal.started_at_us >= self.measured_at_us
         return began and self.stations.started(terminal.mac)
+
+    def _stopped(self, terminal: Terminal) -> bool:
+        """Whether the station of a joined terminal counted for nothing but what it had queued, and that is gone."""
+        return not terminal.sending and self.stations.stopped(terminal.mac)
 
     # Decisions
 

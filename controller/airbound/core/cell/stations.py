@@ -7,6 +7,7 @@ association comes a moment after the last one, and one packet in a millisecond i
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.capacity import Interval, expected_goodput_bps
@@ -20,8 +21,21 @@ STATION_MAX_BYTES_PER_S = 2e10 / 8  # nearly twice the PHY rate of 802.11be with
 STATION_MAX_PACKETS_PER_S = 2e7  # that, in packets of 125 bytes
 DATA_BYTES = 100  # that a downlink packet is longer than an ACK on average: more than SACK blocks or IPv6 make of it
 PAUSE_US = 900_000
+SILENT_US = 1_000_000  # for so long who has data queued sends although it is silent
+ENDED_US = 2_000_000  # for so long after its terminal sent the last that it had queued a pause of a station is its end
 STARTING_US = 500_000  # a report so soon after a start shows a window or two of it, averaged over its whole interval
 _CONNECTED_TIME_STEP_US = 1_000_000  # connected time is in whole seconds on some drivers
+
+
+class Queue(NamedTuple):
+    """Whether a station has data queued by its terminal's own report, and for how long that has been so."""
+
+    has_data: bool
+    for_us: int
+
+
+Queues = Callable[[Mac], Queue | None]
+"""Of a station; none if that is not known."""
 
 
 @dataclass(slots=True)
@@ -39,6 +53,7 @@ class StationState:
     receiving: bool = False
     downlink_bytes_per_s: float = 0.0  # of a station that receives, less what TCP ACKs take
     associated_since: bool = False  # since the last differences
+    silent_us: int = 0  # since when it is silent: the access point's clock; 0: it is not
 
 
 @dataclass(slots=True)
@@ -129,6 +144,17 @@ class Stations:
         self.active_senders += 1
         return True
 
+    def stopped(self, mac: Mac) -> bool:
+        """End a station whose terminal reports that it sends no more, if it was silent already: it sent by what it had
+        queued. True if that is one active sender less.
+        """
+        state = self.by_mac.get(mac)
+        if state is None or not (state.sending and state.silent_us):
+            return False
+        state.sending = False
+        self.active_senders -= 1
+        return True
+
     def count_started(self, age_us: Callable[[Mac], int | None]) -> None:
         """Before differences: how long ago each station that counts by its own report began to send; none if it sends
         no more, and counts no more.
@@ -147,7 +173,11 @@ class Stations:
         return state is not None and (state.sending or mac in self._started)
 
     def differences(  # noqa: PLR0915  # one loop over the stations: a call for each would cost more than its work
-        self, report: AccessPointReport, senders: SenderParameters, capacity: CapacityParameters
+        self,
+        report: AccessPointReport,
+        senders: SenderParameters,
+        capacity: CapacityParameters,
+        queues: Queues,
     ) -> tuple[Interval | None, list[Reason]]:
         """Rates since the last differences, if that is long enough ago; what the capacity follows from, unless a sender
         came or left meanwhile; and counters that moved further than is possible, whose stations are left out.
@@ -157,7 +187,7 @@ class Stations:
         shortest_us = senders.min_interval_ms * 1000
         if duration_us < shortest_us:
             return None, []
-        overhead, recent_us = senders.link_overhead_bytes, report.recent_us
+        overhead = senders.link_overhead_bytes
         ack_bytes = overhead + ACK_BYTES
         most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
         payload_bytes = downlink_bytes = received_bytes = frames = uplink_frames = aggregated = active = 0
@@ -191,7 +221,7 @@ class Stations:
             payload = received - packets * overhead
             payload = payload if payload > 0 else 0  # noqa: FURB136
             state.payload_bytes_per_s = payload * 1e6 / elapsed_us
-            state.sending = _sends(state, payload, packets, elapsed_us, recent_us, senders)
+            state.sending = _sends(state, payload, packets, elapsed_us, report, senders, queues)
             payload_bytes += payload
             downlink = transmitted - sent * ack_bytes
             if downlink > 0:
@@ -264,22 +294,44 @@ class Stations:
 
 
 def _sends(  # noqa: PLR0917  # once for each station that sends anything
-    state: StationState, payload: int, packets: int, elapsed_us: int, recent_us: int, senders: SenderParameters
+    state: StationState,
+    payload: int,
+    packets: int,
+    elapsed_us: int,
+    report: AccessPointReport,
+    senders: SenderParameters,
+    queues: Queues,
 ) -> bool:
     """Whether a station sends, by what it sent since the last differences and, where its access point looks more often,
     in the last moment.
     """
-    of = state.latest
+    of, recent_us = state.latest, report.recent_us
     if not recent_us:
         return uploads(payload, packets, elapsed_us, senders, sending=state.sending)
     if of.silent:
-        return False
+        return _pauses(state, report, queues)
+    state.silent_us = 0
+    recent = of.recent_rx_bytes - of.recent_rx_packets * senders.link_overhead_bytes
+    queue = queues(of.mac)
+    if queue is not None and not queue.has_data and queue.for_us < ENDED_US:
+        if not uploads(recent, of.recent_rx_packets, max(recent_us, RECENT_US), senders, sending=True):
+            return False
+        if queue.for_us < RECENT_US:
+            return state.sending  # what came may be from before its end
     if state.sending:
         # A shorter interval may be one of its pauses.
         return elapsed_us < PAUSE_US or uploads(payload, packets, elapsed_us, senders, sending=True)
-    recent = of.recent_rx_bytes - of.recent_rx_packets * senders.link_overhead_bytes
     started = uploads(recent, of.recent_rx_packets, max(recent_us, RECENT_US), senders, sending=False)
     return started or uploads(payload, packets, elapsed_us, senders, sending=False)
+
+
+def _pauses(state: StationState, report: AccessPointReport, queues: Queues) -> bool:
+    """Whether a station that is silent pauses: by counters it has stopped, and its terminal may know better."""
+    state.silent_us = state.silent_us or report.monotonic_us
+    if not state.sending or report.monotonic_us - state.silent_us >= SILENT_US:
+        return False
+    queue = queues(state.latest.mac)
+    return queue is not None and queue.has_data
 
 
 def _jump(old: Station, new: Station, elapsed_us: int) -> Reason:

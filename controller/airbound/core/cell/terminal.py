@@ -30,6 +30,7 @@ class Terminal(Reporter, Sender):
     sending: dict[Address, Destination] = field(default_factory=dict)  # with queued data, by the last report
     sampled_at_us: int = 0  # the controller's clock at that report
     started_at_us: int = 0  # the same, when it began to send: it sent nothing by the report before
+    stopped_at_us: int = 0  # the same, when it sent no more
     paused: dict[Address, Paused] = field(default_factory=dict)  # with queued data a moment ago
     cell: CellState | None = None  # the one that it is joined to
     unplaced: Reason | None = None  # why it is joined to none

@@ -48,6 +48,7 @@ class StationSender(Sender):
     paused: dict[Address, Paused] = field(default_factory=dict)
     sampled_at_us: int = 0
     started_at_us: int = 0
+    stopped_at_us: int = 0
     changed: bool = True  # since it was decided
     lack: Code = Code.UNSPECIFIED  # why the access point is to limit it; none while its agent bounds it
     no_limit: Code = Code.UNSPECIFIED  # why it has no limit; none if it has some

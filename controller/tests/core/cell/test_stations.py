@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.addresses import address_from_text
+from airbound.core.addresses import Mac, address_from_text
 from airbound.core.cell.capacity import Interval
-from airbound.core.cell.stations import STARTING_US, Change, Stations
+from airbound.core.cell.stations import STARTING_US, Change, Queue, Stations
 from airbound.core.parameters import CapacityParameters, SenderParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
@@ -24,6 +24,7 @@ class Cell:
         self.stations = Stations()
         self.interval: Interval | None = None
         self.jumps: list[Reason] = []
+        self.queued: dict[Mac, Queue] = {}  # by their terminals
 
     def report(
         self,
@@ -43,7 +44,9 @@ class Cell:
         )
         now_us = round(SECOND_US * (1000 + (second if now_s is None else now_s)))
         change = self.stations.update(report, now_us)
-        self.interval, self.jumps = self.stations.differences(report, SenderParameters(), CapacityParameters())
+        self.interval, self.jumps = self.stations.differences(
+            report, SenderParameters(), CapacityParameters(), self.queued.get
+        )
         return change
 
     @property
@@ -161,6 +164,64 @@ def test_who_began_a_moment_ago_sends_and_who_is_silent_does_not() -> None:
     assert cell.senders == 2  # the one pauses, and is not silent
     cell.report(5.8, station(90, silent=True), station(400, number=1, silent=True), recent_us=200_000)
     assert cell.senders == 0
+
+
+SILENT = {"recent_us": 200_000}
+
+
+def test_who_is_silent_but_has_data_queued_sends_for_another_second() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1), station(0, number=2))
+    cell.queued = {mac(0): Queue(has_data=True, for_us=0), mac(1): Queue(has_data=False, for_us=5 * SECOND_US)}
+    cell.report(1, *(station(100, number=number, **RECENT) for number in range(3)), **SILENT)
+    assert cell.senders == 3
+    silent = [station(100, number=number, silent=True) for number in range(3)]
+    cell.report(1.4, *silent, **SILENT)
+    assert [cell.stations.is_active(mac(number)) for number in range(3)] == [True, False, False]
+    cell.report(2.3, *silent, **SILENT)
+    assert cell.senders == 1
+    cell.report(2.5, station(200, **RECENT), *silent[1:], **SILENT)
+    cell.report(2.9, station(200, silent=True), *silent[1:], **SILENT)
+    assert cell.senders == 1
+    cell.report(3.9, station(200, silent=True), *silent[1:], **SILENT)
+    assert cell.senders == 0
+
+
+def test_who_is_silent_and_has_sent_what_was_queued_has_stopped() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1))
+    cell.queued = {mac(number): Queue(has_data=True, for_us=0) for number in (0, 1)}
+    cell.report(1, station(100, **RECENT), station(100, number=1, **RECENT), **SILENT)
+    assert not cell.stations.stopped(mac(0))  # its access point has seen it send a moment ago
+    cell.report(1.4, station(100, silent=True), station(100, number=1, silent=True), **SILENT)
+    assert cell.stations.stopped(mac(0))
+    assert not cell.stations.stopped(mac(0))
+    assert not cell.stations.stopped(mac(7))
+    assert (cell.senders, cell.stations.is_active(mac(1))) == (1, True)
+    cell.report(1.6, station(100, silent=True), station(100, number=1, silent=True), **SILENT)
+    assert cell.senders == 1
+
+
+def test_who_pauses_just_after_its_terminal_has_sent_all_has_stopped() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1), station(0, number=2))
+    cell.report(1, *(station(100, number=number, **RECENT) for number in range(3)), **SILENT)
+    assert cell.senders == 3
+    long_ago = Queue(has_data=False, for_us=5 * SECOND_US)
+    cell.queued = {mac(0): Queue(has_data=False, for_us=100_000), mac(1): long_ago}
+    cell.report(1.4, *(station(100, number=number) for number in range(3)), **SILENT)
+    assert [cell.stations.is_active(mac(number)) for number in range(3)] == [False, True, True]
+
+
+def test_what_comes_just_after_its_terminal_has_sent_all_is_no_start() -> None:
+    cell = Cell()
+    cell.report(0, station(0), station(0, number=1))
+    cell.queued = {mac(0): Queue(has_data=False, for_us=100_000), mac(1): Queue(has_data=False, for_us=5 * SECOND_US)}
+    cell.report(1, station(100, **RECENT), station(100, number=1, **RECENT), **SILENT)
+    assert [cell.stations.is_active(mac(number)) for number in (0, 1)] == [False, True]
+    cell.queued[mac(0)] = Queue(has_data=False, for_us=600_000)  # By something else than TCP.
+    cell.report(1.5, station(200, **RECENT), station(200, number=1, **RECENT), **SILENT)
+    assert cell.senders == 2
 
 
 def test_a_packet_or_two_in_the_last_moment_are_no_upload() -> None:
