@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -82,6 +83,10 @@ func (s agentState) edca(
 	}
 	return agent.EDCA{
 		Off: s.off, Settings: settings, ConfigPath: strings.Join(options.hostapdConfig, ", "), SetQueues: setQueues,
+		Announce: func(queues []edca.Queue) (bool, error) {
+			// Not the process's context: own values are announced when that has ended.
+			return hostapd.Announce(context.Background(), options.controlOf(interfaceName), interfaceName, queues, refuse)
+		},
 		Records: s.directory, Left: s.left, Guard: guard.New(guardArguments(options, interfaceName, name)...),
 		State: status.State{
 			Version: version, PID: os.Getpid(), Controller: options.controller.String(),
