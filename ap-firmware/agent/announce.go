@@ -21,6 +21,8 @@ type announced struct {
 	// touched are the categories that may be announced otherwise than of its own, and own is what returns.
 	touched []edca.Category
 	own     edca.Values
+	// current is what hostapd announces, as far as that is known.
+	current edca.Values
 	// attached is whether hostapd's control socket answers.
 	attached bool
 	// refusal is why hostapd took nothing, until retryUS.
@@ -62,7 +64,7 @@ func (q *queues) announce(nowUS int64, stations []edca.Queue) bool {
 	}
 	before := q.announced.touched
 	q.announced.touched = concerned
-	isChanged, err := q.cfg.Announce(q.announced.own.With(stations).Of(concerned))
+	isChanged, err := q.tell(q.announced.own.With(stations).Of(concerned))
 	if !isChanged {
 		q.announced.touched = before
 	}
@@ -73,6 +75,15 @@ func (q *queues) announce(nowUS int64, stations []edca.Queue) bool {
 	q.announced.refusal, q.announced.retryUS = announceRefusal(err), nowUS+refusedForUS
 	q.failed(nowUS, err)
 	return false
+}
+
+// tell has hostapd announce some queues.
+func (q *queues) tell(queues []edca.Queue) (isChanged bool, err error) {
+	isChanged, err = q.cfg.Announce(q.announced.current, queues)
+	if isChanged {
+		q.announced.current = q.announced.current.With(queues)
+	}
+	return isChanged, err
 }
 
 func announceRefusal(err error) string {
@@ -87,7 +98,7 @@ func (q *queues) restoreAnnounced() error {
 	if len(q.announced.touched) == 0 {
 		return nil
 	}
-	_, err := q.cfg.Announce(q.announced.own.Of(q.announced.touched))
+	_, err := q.tell(q.announced.own.Of(q.announced.touched))
 	if err == nil || hostapd.IsGone(err) {
 		q.announced.touched = nil
 		return nil
@@ -107,7 +118,8 @@ func (q *queues) announceAgain(nowUS int64) {
 func (q *queues) recordOf(own, announced []edca.Category, deadlineUS int64) edca.Record {
 	return edca.Record{
 		Schema: edca.RecordSchema, Agent: q.cfg.AgentName, Interface: q.state.Interface, Own: q.own.Of(own),
-		OwnStations: q.announced.own.Of(announced), DeadlineUS: deadlineUS,
+		OwnStations: q.announced.own.Of(announced),
+		Announced:   q.announced.own.With(q.lease.InForce().Stations).Of(announced), DeadlineUS: deadlineUS,
 	}
 }
 
@@ -116,6 +128,7 @@ func (q *queues) takeOver(left *edca.Record) {
 	settings := q.settings()
 	q.own, q.touched = settings.Own.With(left.Own), edca.CategoriesOf(left.Own)
 	q.announced.own = settings.Stations.With(left.OwnStations)
+	q.announced.current = q.announced.own.With(left.Announced)
 	q.announced.touched = edca.CategoriesOf(left.OwnStations)
 }
 
@@ -126,7 +139,7 @@ func (q *queues) readOwn() {
 		q.own = settings.Own
 	}
 	if len(q.announced.touched) == 0 {
-		q.announced.own = settings.Stations
+		q.announced.own, q.announced.current = settings.Stations, settings.Stations
 	}
 }
 

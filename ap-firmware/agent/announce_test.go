@@ -211,7 +211,7 @@ func TestWhatIsAnnouncedOutlastsHostapd(t *testing.T) {
 	c.attach()
 	c.announces("it starts", bestEffort(4))
 	// It reads its configuration again, and sends no event: within ten seconds it announces what is in force.
-	c.announced.changed = nil
+	c.announced.changed, c.announced.forgotten = nil, true
 	c.pass(11 * time.Second)
 	c.announces("reloaded", bestEffort(4))
 	c.pass(9 * time.Second)

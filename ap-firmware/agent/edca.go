@@ -30,9 +30,9 @@ type EDCA struct {
 	ConfigPath string
 	// SetQueues sets the parameters of some queues and returns the index of the interface.
 	SetQueues func([]edca.Queue) (uint32, error)
-	// Announce sets what hostapd announces to the stations, of some queues. With an error, isChanged is whether hostapd
-	// may have taken a part.
-	Announce func([]edca.Queue) (isChanged bool, err error)
+	// Announce sets what hostapd announces to the stations, of some queues; before is what it announces so far. With an
+	// error, isChanged is whether hostapd may have taken a part.
+	Announce func(before edca.Values, queues []edca.Queue) (isChanged bool, err error)
 	// Records keeps what must be written back if the agent ends without doing so.
 	Records Records
 	// Left is the record of an earlier agent; nil if there is none.
@@ -198,8 +198,8 @@ func (q *queues) execute(nowUS int64, command *airboundv1.AccessPointCommand) er
 	return nil
 }
 
-// permits returns why a set cannot be applied here. One that restores the own values is never refused for that, and what
-// is in force is prolonged also while hostapd starts again.
+// permits returns why a set cannot be applied here. One that restores the own values is never refused for that, and
+// what is in force is prolonged also while hostapd starts again.
 func (q *queues) permits(set *airboundv1.SetEdca) error {
 	if refusal := q.cannot(); refusal != "" && len(set.GetQueues()) > 0 {
 		return fmt.Errorf("set_edca: cannot set EDCA parameters: %s", refusal)

@@ -40,6 +40,8 @@ type edcaParts struct {
 type announcements struct {
 	changed []edca.Queue
 	writes  int
+	// forgotten is whether hostapd announces something else than the agent can know.
+	forgotten bool
 	// err is what each announcement fails with, and took whether hostapd has taken a part all the same.
 	err  error
 	took bool
@@ -94,8 +96,12 @@ func (c *cell) edca() agent.EDCA {
 			c.writes++
 			return c.kernel.SetQueues(queues)
 		},
-		Announce: func(queues []edca.Queue) (bool, error) {
+		Announce: func(before edca.Values, queues []edca.Queue) (bool, error) {
 			c.t.Helper()
+			if want := c.settings.Stations.With(c.announced.changed); c.announced.err == nil && before != want &&
+				!c.announced.forgotten {
+				c.t.Errorf("announced is %v, and not %v", want, before)
+			}
 			if own := c.settings.Stations; c.record == nil && !slices.Equal(queues, own.Of(edca.CategoriesOf(queues))) {
 				c.t.Errorf("%v is announced without a record", queues)
 			}

@@ -79,8 +79,8 @@ func FuzzLease(f *testing.F) {
 				continue
 			case outcome == edca.Emptied && inForce.Generation != 0:
 				t.Fatalf("emptied: %+v", inForce)
-			case outcome == edca.Prolonged && !(reflect.DeepEqual(inForce.Queues, before.Queues) &&
-				reflect.DeepEqual(inForce.Stations, before.Stations)):
+			case outcome == edca.Prolonged && (!reflect.DeepEqual(inForce.Queues, before.Queues) ||
+				!reflect.DeepEqual(inForce.Stations, before.Stations)):
 				t.Fatalf("prolonged: %+v, before %+v", inForce, before)
 			}
 			acceptedUS = nowUS

@@ -17,8 +17,8 @@ import (
 //     lease; if the lease has ended, the set is in force again.
 //   - A new stream may come from another controller process with other numbers, so its first SetEdca is accepted
 //     whatever its generation.
-//   - When the lease ends, or the set is empty, or the driver or hostapd refused it, the access point's own values are in
-//     force: generation 0.
+//   - When the lease ends, or the set is empty, or the driver or hostapd refused it, the access point's own values are
+//     in force: generation 0.
 
 // InForce is the set in force. With generation 0 it is empty, and the access point's own values are in force.
 type InForce struct {

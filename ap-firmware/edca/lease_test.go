@@ -167,6 +167,8 @@ func TestWhatIsAnnouncedIsPartOfTheSet(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	refuse(t, &lease, second, stationsSet(3, 0, queue(be, 4)), "set_edca: lease_ms 0 is not within 1000 to 60000")
+	refuse(t, &lease, second, stationsSet(3, 6000, queue(bk, 5), queue(bk, 4)),
+		"set_edca: stations[1]: repeats category background")
 	accept(t, &lease, second, set(3, 0), edca.Emptied)
 }
 
@@ -191,7 +193,6 @@ func TestTheLimitsOfWhatIsAnnounced(t *testing.T) {
 		"stations[0]: cw_max 64 of best effort is not 2^k - 1":            parameters(3, 15, 64, 0),
 		"stations[0]: cw_min 127 of best effort is above cw_max 63":       parameters(3, 127, 63, 0),
 		"stations[0]: txop_limit 95 of best effort is not within 0 to 94": parameters(3, 15, 63, 95),
-		"stations[1]: repeats category background":                        stationsSet(1, 6000, queue(bk, 5), queue(bk, 5)),
 		"stations[0]: 9 is no access category":                            stationsSet(1, 6000, queue(9, 5)),
 		"stations[0]: ACCESS_CATEGORY_VOICE cannot be set: only best effort and background can": stationsSet(1, 6000,
 			queue(airboundv1.AccessCategory_ACCESS_CATEGORY_VOICE, 5)),

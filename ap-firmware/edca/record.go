@@ -23,6 +23,8 @@ type Record struct {
 	Own []Queue `json:"own"`
 	// OwnStations has what the access point announces of its own, of the queues that are announced otherwise.
 	OwnStations []Queue `json:"own_stations,omitempty"`
+	// Announced has what is announced instead.
+	Announced []Queue `json:"announced,omitempty"`
 	// DeadlineUS is when the lease ended as the record was written, CLOCK_MONOTONIC.
 	DeadlineUS int64 `json:"lease_ends_monotonic_us"`
 }
@@ -48,7 +50,8 @@ func (r Record) check() error {
 	case len(r.Own)+len(r.OwnStations) == 0:
 		return errors.New("no queue")
 	}
-	return errors.Join(checkRecorded(r.Own, 1), checkRecorded(r.OwnStations, 0)) // hostapd announces a window of 0.
+	// hostapd announces a window of 0.
+	return errors.Join(checkRecorded(r.Own, 1), checkRecorded(r.OwnStations, 0), checkRecorded(r.Announced, 0))
 }
 
 // checkRecorded takes the smallest CWmin that there can be.

@@ -40,7 +40,8 @@ func TestARecordOfWhatIsAnnounced(t *testing.T) {
 	for _, spoiled := range []string{
 		strings.Replace(text, "1023", "1022", 1), strings.Replace(text, `"cw_min":0`, `"cw_min":2047`, 1),
 	} {
-		if got, err := edca.ParseRecord([]byte(spoiled)); err == nil || !strings.Contains(err.Error(), "is no queue's") {
+		got, err := edca.ParseRecord([]byte(spoiled))
+		if err == nil || !strings.Contains(err.Error(), "is no queue's") {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// Limits of what a controller may set. They keep a wrong command from silencing an access point or its stations: a queue
-// that waits for the largest of them still sends.
+// Limits of what a controller may set. They keep a wrong command from silencing an access point or its stations: a
+// queue that waits for the largest of them still sends.
 const (
 	// AIFSNMin is DCF's DIFS. An access point may have 1; with that it would take the air from every station.
 	AIFSNMin = 2

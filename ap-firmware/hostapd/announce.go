@@ -18,27 +18,27 @@ import (
 
 // What a BSS announces to its stations is wmm_ac_* of hostapd's configuration. `SET wmm_ac_be_aifs 5` on the control
 // socket changes it while hostapd runs (hostapd_ctrl_iface_set of hostapd/ctrl_iface.c; 2.10): the value belongs to the
-// radio, hostapd raises the parameter set count of the BSS whose socket it is, and renews the beacons of all BSSs of the
-// radio. No reload, no UPDATE_BEACON: nobody is disassociated. A station takes over what a beacon announces if the count
-// is another one than it saw last (ieee80211_sta_wmm_params of net/mac80211/mlme.c), so it must be another one for every
-// BSS of the radio, and the count has four bits:
+// radio, hostapd raises the parameter set count of the BSS whose socket it is, and renews the beacons of all BSSs of
+// the radio. No reload, no UPDATE_BEACON: nobody is disassociated. A station takes over what a beacon announces if the
+// count is another one than it saw last (ieee80211_sta_wmm_params of net/mac80211/mlme.c), so it must be another one
+// for every BSS of the radio, and the count has four bits:
 //
-//   - Each SET raises the count of its own BSS by one. If the values have changed by it, making the first beacon raises
-//     that of its BSS by another one (wmm_calc_regulatory_limit of src/ap/wmm.c).
-//   - So n SETs that change at most m values raise a count by n to n + m. Neither 16 nor 32 may be among these, or the
-//     count may be what it was: announcements are padded with repetitions of the last SET.
+//   - Each SET raises the count of its own BSS by one. If the values have changed by it, making the beacons raises that
+//     of the radio's first BSS by another one (wmm_calc_regulatory_limit of src/ap/wmm.c).
+//   - So that several announcements between two beacons do not raise it by 16 either, each raises it by the same odd
+//     number: it is padded with repetitions of its last SET. Regulatory limits, or a hostapd that had other values than
+//     expected, make that a few more or less, which is never 16 of one announcement.
 //   - The other BSSs of the radio are sent as many SETs that change nothing.
 //
 // hostapd refuses a value out of its range, and does not check that CWmin is at most CWmax; stations do, and ignore
-// such an announcement. CWmax is opened first and set last, so that no beacon has one.
+// such an announcement. Which of the two is set first depends on what is announced before.
 
 const (
 	// announceTimeout is for all of an announcement: milliseconds, of a hostapd that does not hang.
 	announceTimeout = time.Second
-	// countsTotal is how many parameter set counts there are.
-	countsTotal = 16
-	// setsOfQueue is how many SETs one queue takes.
-	setsOfQueue = 5
+	// raisedByOne and raisedByMore are how much an announcement of one queue, or of several, raises the count: more
+	// than their SETs and the changes by them, and as far from 0, 16 and 32 as can be.
+	raisedByOne, raisedByMore = 9, 25
 )
 
 // ErrRefused means that hostapd does not take a value, or knows no SET.
@@ -52,19 +52,18 @@ var announcedNames = map[edca.Category]string{
 }
 
 // Announce sets what the access point announces to its stations, of some queues, by the control socket at path, which
-// must serve the network interface. With an error, isChanged is whether hostapd may have taken a part.
+// must serve the network interface; before is what it announces so far. With an error, isChanged is whether hostapd may
+// have taken a part. It has a time-out of its own and no context: own values are announced when all else has ended.
 func Announce(
-	ctx context.Context, path, networkInterface string, queues []edca.Queue, malformed func(error),
+	path, networkInterface string, before edca.Values, queues []edca.Queue, malformed func(error),
 ) (isChanged bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), announceTimeout)
 	defer cancel()
-	var clients []*Client
+	clients := map[string]*Client{}
 	defer func() {
 		for _, client := range clients {
 			err = errors.Join(err, client.Close())
 		}
-	}()
-	defer func() {
 		if err != nil {
 			err = fmt.Errorf("announce EDCA parameters of %s: %w", networkInterface, err)
 		}
@@ -73,7 +72,7 @@ func Announce(
 	if err != nil {
 		return false, err
 	}
-	clients = append(clients, client)
+	clients[networkInterface] = client
 	status, err := client.Status(ctx)
 	if err != nil {
 		return false, err
@@ -86,49 +85,72 @@ func Announce(
 		if other == networkInterface {
 			continue
 		}
-		if client, err = Dial(filepath.Join(filepath.Dir(path), other), malformed); err != nil {
+		if clients[other], err = Dial(filepath.Join(filepath.Dir(path), other), malformed); err != nil {
+			delete(clients, other)
 			return false, fmt.Errorf("%s of the same radio: %w", other, err)
 		}
-		clients = append(clients, client)
 	}
-	return announce(ctx, clients, announcement(queues))
-}
-
-// announce sends an announcement on the first connection, and what raises the parameter set count on the others.
-func announce(ctx context.Context, clients []*Client, commands []string) (isChanged bool, err error) {
-	for i, client := range clients {
-		for _, command := range commands {
-			if i > 0 {
-				command = commands[len(commands)-1]
+	sets, changes := announcement(before, queues)
+	send := func(name string, commands []string) error {
+		raise := raisedByOne
+		if len(queues) > 1 {
+			raise = raisedByMore
+		}
+		if name == status.Interfaces[0] {
+			raise -= changes
+		}
+		for n := range max(raise, len(commands)) {
+			command := sets[len(sets)-1]
+			if n < len(commands) {
+				command = commands[n]
 			}
-			if err := client.set(ctx, command); err != nil {
-				return isChanged || !errors.Is(err, ErrRefused), err
+			if err := clients[name].set(ctx, command); err != nil {
+				isChanged = isChanged || !errors.Is(err, ErrRefused)
+				return err
 			}
 			isChanged = true
 		}
+		return nil
 	}
-	return isChanged, nil
+	if err := send(networkInterface, sets); err != nil {
+		return isChanged, err
+	}
+	for _, other := range status.Interfaces {
+		if other == networkInterface {
+			continue
+		}
+		if err := send(other, nil); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
 }
 
-// announcement is the SETs of some queues, at least one, padded.
-func announcement(queues []edca.Queue) []string {
-	var commands []string
+// announcement is the SETs of some queues, at least one, and how many of them change something.
+func announcement(before edca.Values, queues []edca.Queue) (commands []string, changes int) {
 	for _, queue := range queues {
-		set := func(field string, value int) {
-			commands = append(commands, fmt.Sprintf("SET wmm_ac_%s_%s %d", announcedNames[queue.Category], field, value))
+		was := before[queue.Category]
+		set := func(field string, value, was int) {
+			name := announcedNames[queue.Category]
+			commands = append(commands, fmt.Sprintf("SET wmm_ac_%s_%s %d", name, field, value))
+			if value != was {
+				changes++
+			}
 		}
-		set("cwmax", cwExponentMost)
-		set("aifs", int(queue.AIFSN))
-		set("txop_limit", int(queue.TXOPLimit))
-		set("cwmin", bits.Len16(queue.CWMin)) // The window's exponent: 15 slots are 4.
-		set("cwmax", bits.Len16(queue.CWMax))
+		// A window's exponent: 15 slots are 4.
+		setCWMin := func() { set("cwmin", bits.Len16(queue.CWMin), bits.Len16(was.CWMin)) }
+		setCWMax := func() { set("cwmax", bits.Len16(queue.CWMax), bits.Len16(was.CWMax)) }
+		set("aifs", int(queue.AIFSN), int(was.AIFSN))
+		set("txop_limit", int(queue.TXOPLimit), int(was.TXOPLimit))
+		if queue.CWMax >= was.CWMin {
+			setCWMax()
+			setCWMin()
+		} else {
+			setCWMin()
+			setCWMax()
+		}
 	}
-	// Only best effort and background are ever set; of more queues no number is safe.
-	changes := min(len(queues)*setsOfQueue, countsTotal-2) //nolint:mnd // a window of 15 counts without a multiple
-	for n := len(commands); n/countsTotal != (n+changes)/countsTotal || n%countsTotal == 0; n++ {
-		commands = append(commands, commands[len(commands)-1])
-	}
-	return commands
+	return commands, changes
 }
 
 func (c *Client) set(ctx context.Context, command string) error {

@@ -99,7 +99,7 @@ func TestHostapdThatRefusesEndsTheWholeSet(t *testing.T) {
 	sendSet(t, stream, announcing(setOf(7, 20*time.Second, 5), 6))
 	cannot := func(state *airboundv1.EdcaState) bool { return !state.GetCanSetStations() }
 	got := c.awaitReport("cannot", cannot)
-	const want = "announce EDCA parameters of wlan0: SET wmm_ac_be_cwmax 15: hostapd refuses it"
+	const want = "announce EDCA parameters of wlan0: SET wmm_ac_be_aifs 6: hostapd refuses it"
 	if got.GetStationsRefusal() != want || !got.GetCanSet() || got.GetGeneration() != 0 {
 		t.Errorf("%v", got)
 	}
@@ -142,7 +142,7 @@ func TestTheNextStartAnnouncesTheOwnValuesAfterAKillOfAll(t *testing.T) {
 	}
 	_ = agent.Wait()
 	c.awaitAnnounced("still set", own, bestEffort(6))
-	if text, code := c.status(); code != exitNotRunning || !strings.Contains(text, "own values were not written back") ||
+	if text, code := c.status(); code != exitNotRunning || !strings.Contains(text, "values were not written back") ||
 		!strings.Contains(text, "stations     best effort: AIFSN 4, CW 15 to 1023") {
 		t.Errorf("status %d:\n%s", code, text)
 	}

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -83,9 +82,8 @@ func (s agentState) edca(
 	}
 	return agent.EDCA{
 		Off: s.off, Settings: settings, ConfigPath: strings.Join(options.hostapdConfig, ", "), SetQueues: setQueues,
-		Announce: func(queues []edca.Queue) (bool, error) {
-			// Not the process's context: own values are announced when that has ended.
-			return hostapd.Announce(context.Background(), options.controlOf(interfaceName), interfaceName, queues, refuse)
+		Announce: func(before edca.Values, queues []edca.Queue) (bool, error) {
+			return hostapd.Announce(options.controlOf(interfaceName), interfaceName, before, queues, refuse)
 		},
 		Records: s.directory, Left: s.left, Guard: guard.New(guardArguments(options, interfaceName, name)...),
 		State: status.State{

@@ -64,6 +64,7 @@ func guardCommand(kernel sockets) command.Command {
 		Run: func(_ context.Context, _, stderr io.Writer) (int, error) {
 			signal.Ignore(syscall.SIGPIPE) // The reader of the log may be gone.
 			logger := slog.New(slog.NewTextHandler(stderr, nil)).With("guard_of", options.interfaceName)
+			//nolint:contextcheck // what is written back does not end with the context
 			restore := func(agentLives bool) error { return options.restore(kernel, logger, agentLives) }
 			if err := guard.Watch(os.Stdin, os.Stdout, monotonicUS, restore, logger); err != nil {
 				return command.ExitError, err
@@ -83,7 +84,7 @@ func (o guardOptions) restore(kernel sockets, logger *slog.Logger, agentLives bo
 	}
 	refuse := func(err error) { logger.Warn("refused malformed input", "error", err) }
 	// What the stations use must return even if the kernel does not take the queues, and the other way round.
-	err = errors.Join(o.restoreQueues(kernel, record.Own, refuse), o.restoreAnnounced(record.OwnStations, refuse))
+	err = errors.Join(o.restoreQueues(kernel, record.Own, refuse), o.restoreAnnounced(record, refuse))
 	if err != nil {
 		return err
 	}
@@ -110,11 +111,12 @@ func (o guardOptions) restoreQueues(kernel sockets, own []edca.Queue, refuse fun
 	return errors.Join(err, client.Close())
 }
 
-func (o guardOptions) restoreAnnounced(own []edca.Queue, refuse func(error)) error {
-	if len(own) == 0 {
+func (o guardOptions) restoreAnnounced(record *edca.Record, refuse func(error)) error {
+	if len(record.OwnStations) == 0 {
 		return nil
 	}
-	_, err := hostapd.Announce(context.Background(), o.control, o.interfaceName, own, refuse)
+	before := edca.Values{}.With(record.Announced)
+	_, err := hostapd.Announce(o.control, o.interfaceName, before, record.OwnStations, refuse)
 	if hostapd.IsGone(err) {
 		return nil // Its next start announces its own values.
 	}

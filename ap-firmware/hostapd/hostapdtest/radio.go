@@ -76,7 +76,7 @@ func (s *Server) Announced() edca.Values {
 }
 
 func (r *radio) interfaces() []string {
-	var names []string
+	names := make([]string, 0, len(r.servers))
 	for _, each := range r.servers {
 		names = append(names, each.networkInterface)
 	}

@@ -259,12 +259,13 @@ func (s *Server) reply(command string, from *net.UnixAddr) string {
 		s.monitors = slices.DeleteFunc(s.monitors, isSender)
 		return "OK\n"
 	case "STATUS":
-		text := "state=ENABLED\nphy=phy0\nfreq=2437\n"
+		var text strings.Builder
+		text.WriteString("state=ENABLED\nphy=phy0\nfreq=2437\n")
 		for i, name := range s.radio.interfaces() {
-			text += fmt.Sprintf("bss[%d]=%s\nbssid[%d]=02:00:00:00:00:0%d\nssid[%d]=cell\nnum_sta[%d]=%d\n",
+			fmt.Fprintf(&text, "bss[%d]=%s\nbssid[%d]=02:00:00:00:00:0%d\nssid[%d]=cell\nnum_sta[%d]=%d\n",
 				i, name, i, i, i, i, len(s.stations))
 		}
-		return text
+		return text.String()
 	case "SET":
 		return s.radio.set(s, argument)
 	case "STA-FIRST":
