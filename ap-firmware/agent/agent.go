@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package agent is the access point's agent between its edges: associations of hostapd, samples of the kernel and
-// commands of the controller come in, reports go out, EDCA parameters and limits of windows go to the kernel. Every
-// method gets the time; one goroutine calls them all.
+// commands of the controller come in, reports go out, EDCA parameters and limits of windows go to the kernel and to
+// hostapd. Every method gets the time; one goroutine calls them all.
 package agent
 
 import (
@@ -158,6 +158,7 @@ func (a *Agent) Update(nowUS int64, update hostapd.Update) {
 	if station := update.Change.Station; !station.IsZero() {
 		a.recent[station] = recentEvent{authorized: update.Change.Joined, endsUS: nowUS + eventsPrecede.Microseconds()}
 	}
+	a.queues.hostapdAttached(update.Associations.Attached())
 	if update.Enabled {
 		a.queues.hostapdStarted(nowUS)
 	}

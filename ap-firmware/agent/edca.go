@@ -30,6 +30,9 @@ type EDCA struct {
 	ConfigPath string
 	// SetQueues sets the parameters of some queues and returns the index of the interface.
 	SetQueues func([]edca.Queue) (uint32, error)
+	// Announce sets what hostapd announces to the stations, of some queues; before is what it announces so far. With an
+	// error, isChanged is whether hostapd may have taken a part.
+	Announce func(before edca.Values, queues []edca.Queue) (isChanged bool, err error)
 	// Records keeps what must be written back if the agent ends without doing so.
 	Records Records
 	// Left is the record of an earlier agent; nil if there is none.
@@ -79,6 +82,7 @@ type queues struct {
 	// values are read before they are replaced: hostapd.conf may change later, and hostapd uses it at its next start.
 	touched        []edca.Category
 	own            edca.Values
+	announced      announced
 	interfaceIndex uint32
 	// wmmSeen is whether a station has agreed on WMM since the access point started.
 	wmmSeen bool
@@ -108,10 +112,10 @@ func (q *queues) start(nowUS int64) {
 	q.state.Schema = status.Schema
 	q.explain("the controller has not set EDCA parameters yet")
 	if left := q.cfg.Left; left != nil {
-		q.own = q.settings().Own.With(left.Own)
-		q.touched = edca.CategoriesOf(left.Own)
+		q.takeOver(left)
 		q.explain("an earlier agent ended without writing the own values back; this one does")
-		q.logger.Warn("an earlier agent did not write the own values back, doing it now", "own", fmt.Sprint(left.Own))
+		q.logger.Warn("an earlier agent did not write the own values back, doing it now", "own", fmt.Sprint(left.Own),
+			"announced", fmt.Sprint(left.OwnStations))
 		q.restore(nowUS)
 	}
 	q.saved.due = true
@@ -147,7 +151,7 @@ func (q *queues) command(nowUS int64, command *airboundv1.AccessPointCommand) {
 			q.logger.Warn("refused a command", "total", q.state.Counters.CommandsRefused, "error", err)
 		}
 	}
-	if q.lease.InForce().Generation == 0 && len(q.touched) == 0 {
+	if q.lease.InForce().Generation == 0 && !q.isLeft() {
 		q.cfg.Radios.release(q.state.Interface)
 	}
 	q.save(nowUS)
@@ -159,11 +163,10 @@ func (q *queues) execute(nowUS int64, command *airboundv1.AccessPointCommand) er
 		q.malformed.Add()
 		return errors.New("not a command of this contract")
 	}
-	// A set that restores the own values is never refused for that.
-	if refusal := q.cannot(); refusal != "" && len(set.GetQueues()) > 0 {
-		return fmt.Errorf("set_edca: cannot set EDCA parameters: %s", refusal)
+	if err := q.permits(set); err != nil {
+		return err
 	}
-	if len(set.GetQueues()) > 0 {
+	if len(set.GetQueues())+len(set.GetStations()) > 0 {
 		if owner := q.cfg.Radios.claim(q.wiphy, q.state.Interface).owner; owner != q.state.Interface {
 			return fmt.Errorf("set_edca: cannot set EDCA parameters: %s", claimedBy(owner))
 		}
@@ -185,11 +188,25 @@ func (q *queues) execute(nowUS int64, command *airboundv1.AccessPointCommand) er
 	q.explain(sentence)
 	q.state.ReasonCode = set.GetReason().GetCode().String()
 	q.logger.Info("new EDCA parameters", "generation", set.GetGeneration(), "queues", fmt.Sprint(inForce.Queues),
-		"lease_ms", inForce.LeaseMS, "reason", sentence, "code", q.state.ReasonCode)
+		"stations", fmt.Sprint(inForce.Stations), "lease_ms", inForce.LeaseMS, "reason", sentence,
+		"code", q.state.ReasonCode)
 	if outcome == edca.Emptied {
 		q.restore(nowUS)
 	} else {
 		q.apply(nowUS)
+	}
+	return nil
+}
+
+// permits returns why a set cannot be applied here. One that restores the own values is never refused for that, and
+// what is in force is prolonged also while hostapd starts again.
+func (q *queues) permits(set *airboundv1.SetEdca) error {
+	if refusal := q.cannot(); refusal != "" && len(set.GetQueues()) > 0 {
+		return fmt.Errorf("set_edca: cannot set EDCA parameters: %s", refusal)
+	}
+	isRenewal := set.GetGeneration() == q.lease.InForce().Generation
+	if refusal := q.cannotAnnounce(); refusal != "" && len(set.GetStations()) > 0 && !isRenewal {
+		return fmt.Errorf("set_edca: cannot set what the stations use: %s", refusal)
 	}
 	return nil
 }
@@ -200,8 +217,16 @@ func (q *queues) explain(reason string) {
 	q.saved.due = true
 }
 
-// cannot returns why nothing can be set; empty if it can.
+// cannot returns why the access point's own queues cannot be set; empty if they can.
 func (q *queues) cannot() string {
+	if refusal := q.unavailable(); refusal != "" {
+		return refusal
+	}
+	return q.refusal
+}
+
+// unavailable returns why nothing can be set at all; empty if something may be.
+func (q *queues) unavailable() string {
 	switch owner := q.cfg.Radios.of(q.wiphy).owner; {
 	case q.cfg.Off != "":
 		return q.cfg.Off
@@ -210,7 +235,7 @@ func (q *queues) cannot() string {
 	case q.sampled && owner != "" && owner != q.state.Interface:
 		return claimedBy(owner)
 	}
-	return q.refusal
+	return ""
 }
 
 func claimedBy(owner string) string {
@@ -219,7 +244,7 @@ func claimedBy(owner string) string {
 
 func (q *queues) prolonged(nowUS int64, inForce edca.InForce) {
 	if err := q.cfg.Guard.Protect(inForce.DeadlineUS); err != nil {
-		q.failed(nowUS, err)
+		q.refuse(nowUS, err)
 		return
 	}
 	q.renewed(nowUS)
@@ -244,52 +269,66 @@ func (q *queues) apply(nowUS int64) {
 	q.saved.due = true
 	inForce := q.lease.InForce()
 	if owner := q.cfg.Radios.claim(q.wiphy, q.state.Interface).owner; owner != q.state.Interface {
-		q.failed(nowUS, errors.New(claimedBy(owner))) // The interface is on another radio now.
+		q.refuse(nowUS, errors.New(claimedBy(owner))) // The interface is on another radio now.
 		return
 	}
-	if len(q.touched) == 0 {
-		q.own = q.settings().Own
+	q.readOwn()
+	if err := q.protect(inForce); err != nil {
+		q.refuse(nowUS, err)
+		return
 	}
-	categories := edca.CategoriesOf(inForce.Queues)
+	if !q.setQueues(nowUS, inForce.Queues) || !q.announce(nowUS, inForce.Stations) {
+		return
+	}
+	q.nextGuardUS = nowUS + guardPollUS
+	q.state.Counters.SetsApplied++
+	q.starts = q.cfg.Radios.of(q.wiphy).starts
+	q.state.RestoreError = ""
+}
+
+// setQueues brings the own queues' part of a set into the kernel.
+func (q *queues) setQueues(nowUS int64, queues []edca.Queue) bool {
+	categories := edca.CategoriesOf(queues)
 	concerned := append(slices.Clone(categories), q.touched...)
-	err := q.protect(concerned, inForce.DeadlineUS)
-	if err != nil {
-		q.failed(nowUS, err)
-		return
+	if len(concerned) == 0 {
+		return true
 	}
 	before := q.touched
 	q.touched = concerned
-	index, err := q.cfg.SetQueues(q.own.With(inForce.Queues).Of(concerned))
+	index, err := q.cfg.SetQueues(q.own.With(queues).Of(concerned))
 	if err == nil {
-		q.touched, q.interfaceIndex, q.nextGuardUS = categories, index, nowUS+guardPollUS
-		q.state.Counters.SetsApplied++
-		q.starts = q.cfg.Radios.of(q.wiphy).starts
-		q.state.RestoreError = ""
-		return
+		q.touched, q.interfaceIndex = categories, index
+		return true
 	}
-	q.failed(nowUS, err)
-	if len(before) == 0 && errors.Is(err, nl80211.ErrRefused) && q.state.RestoreError != "" {
+	q.refuse(nowUS, err)
+	if len(before) == 0 && errors.Is(err, nl80211.ErrRefused) && q.state.RestoreError != "" &&
+		len(q.announced.touched) == 0 {
 		// A driver that refuses the own values as well has set nothing: there is nothing to write back.
 		q.restored()
 	}
+	return false
 }
 
-func (q *queues) protect(categories []edca.Category, deadlineUS int64) error {
-	err := q.cfg.Records.SaveRecord(edca.Record{
-		Schema: edca.RecordSchema, Agent: q.cfg.AgentName, Interface: q.state.Interface,
-		Own: q.own.Of(categories), DeadlineUS: deadlineUS,
-	})
-	if err != nil {
+// protect records what must be undone of a set, and has it guarded.
+func (q *queues) protect(inForce edca.InForce) error {
+	own := append(edca.CategoriesOf(inForce.Queues), q.touched...)
+	announced := append(edca.CategoriesOf(inForce.Stations), q.announced.touched...)
+	if err := q.cfg.Records.SaveRecord(q.recordOf(own, announced, inForce.DeadlineUS)); err != nil {
 		return err
 	}
-	return q.cfg.Guard.Protect(deadlineUS)
+	return q.cfg.Guard.Protect(inForce.DeadlineUS)
+}
+
+// refuse ends the set in force, and takes the failure for the driver's or the guard's capability.
+func (q *queues) refuse(nowUS int64, err error) {
+	q.refusal, q.retryUS = refusalOf(err), nowUS+refusedForUS
+	q.failed(nowUS, err)
 }
 
 // failed ends the set in force, since it could not be applied or cannot be guarded.
 func (q *queues) failed(nowUS int64, err error) {
 	q.state.Counters.ApplyFailures++
 	q.changed = true
-	q.refusal, q.retryUS = refusalOf(err), nowUS+refusedForUS
 	q.explain("setting EDCA parameters failed: " + err.Error())
 	q.logger.Error("cannot set EDCA parameters, restoring the access point's own", "error", err)
 	q.lease.Drop()
@@ -311,22 +350,36 @@ func refusalOf(err error) string {
 // restore writes the own values back. If that fails it is tried again at every wake.
 func (q *queues) restore(nowUS int64) {
 	q.saved.due = true
-	if len(q.touched) > 0 {
-		_, err := q.cfg.SetQueues(q.own.Of(q.touched))
-		if err != nil && !errors.Is(err, nl80211.ErrNotUp) {
-			q.state.RestoreError, q.nextRestoreUS = err.Error(), nowUS+restoreAgainUS
-			if sparselog.Add(&q.state.Counters.OwnNotRestored, 1) {
-				q.logger.Error("cannot write the own EDCA parameters back, will try again", "error", err)
-			}
-			return
-		}
+	err := q.restoreQueues()
+	againUS := int64(restoreAgainUS)
+	if err == nil {
+		againUS = restoreAnnouncedAgainUS
 	}
-	q.restored()
+	if err = errors.Join(err, q.restoreAnnounced()); err == nil {
+		q.restored()
+		return
+	}
+	q.state.RestoreError, q.nextRestoreUS = err.Error(), nowUS+againUS
+	if sparselog.Add(&q.state.Counters.OwnNotRestored, 1) {
+		q.logger.Error("cannot write the own EDCA parameters back, will try again", "error", err)
+	}
+}
+
+func (q *queues) restoreQueues() error {
+	if len(q.touched) == 0 {
+		return nil
+	}
+	_, err := q.cfg.SetQueues(q.own.Of(q.touched))
+	if err == nil || errors.Is(err, nl80211.ErrNotUp) {
+		q.touched = nil
+		return nil
+	}
+	return err
 }
 
 // restored follows when nothing is left to be written back.
 func (q *queues) restored() {
-	q.touched, q.state.RestoreError = nil, ""
+	q.touched, q.announced.touched, q.state.RestoreError = nil, nil, ""
 	q.cfg.Radios.release(q.state.Interface)
 	q.cfg.Guard.Release()
 	if err := q.cfg.Records.RemoveRecord(); err != nil {
@@ -345,21 +398,24 @@ func (q *queues) hostapdStarted(nowUS int64) {
 	}
 	switch {
 	case q.lease.InForce().Generation != 0:
-		q.touched = nil
+		q.touched, q.announced.touched = nil, nil
 		q.state.Counters.AppliedAgain++
 		q.logger.Info("hostapd or the interface started, setting EDCA parameters again")
 		q.apply(nowUS)
-	case len(q.touched) > 0:
+	case q.isLeft():
 		q.own = q.settings().Own
+		if settings := q.cfg.Settings(); settings != nil {
+			q.announced.own = settings.Stations
+		}
 		q.restore(nowUS)
 	}
 	q.save(nowUS)
 }
 
-// permit ends a refusal of the driver.
+// permit ends a refusal of the driver, and one of hostapd.
 func (q *queues) permit() {
-	if q.refusal != "" {
-		q.refusal, q.changed, q.saved.due = "", true, true
+	if q.refusal != "" || q.announced.refusal != "" {
+		q.refusal, q.announced.refusal, q.changed, q.saved.due = "", "", true, true
 	}
 }
 
@@ -380,10 +436,10 @@ func (q *queues) observe(nowUS int64, snapshot nl80211.Snapshot) {
 	if !q.wmmSeen && slices.ContainsFunc(snapshot.Stations, func(s nl80211.Station) bool { return s.WMM }) {
 		q.wmmSeen, q.saved.due = true, true
 	}
-	if q.lease.InForce().Generation != 0 && snapshot.Interface.Index != q.interfaceIndex {
+	if len(q.lease.InForce().Queues) > 0 && snapshot.Interface.Index != q.interfaceIndex {
 		q.hostapdStarted(nowUS) // The interface was removed and created again.
 	}
-	if q.cannot() != q.state.Refusal {
+	if q.cannot() != q.state.Refusal || q.cannotAnnounce() != q.state.StationsRefusal {
 		q.saved.due = true // Another BSS of the radio has set the queues, or does no more.
 	}
 }
@@ -394,16 +450,17 @@ func (q *queues) wake(nowUS int64) {
 	if q.state.RestoreError != "" && nowUS >= q.nextRestoreUS {
 		q.restore(nowUS)
 	}
-	if q.refusal != "" && nowUS >= q.retryUS {
+	if q.refusal != "" && nowUS >= q.retryUS || q.announced.refusal != "" && nowUS >= q.announced.retryUS {
 		q.permit()
 	}
 	if inForce := q.lease.InForce(); inForce.Generation != 0 && nowUS >= q.nextGuardUS {
 		q.nextGuardUS = nowUS + guardPollUS
 		if err := q.cfg.Guard.Protect(inForce.DeadlineUS); err != nil {
-			q.failed(nowUS, err)
+			q.refuse(nowUS, err)
 		}
 		q.applyAfterOthers(nowUS)
 	}
+	q.announceAgain(nowUS)
 	q.save(nowUS)
 }
 
@@ -425,12 +482,18 @@ func (q *queues) nextWakeUS() int64 {
 	next := int64(math.MaxInt64)
 	if inForce := q.lease.InForce(); inForce.Generation != 0 {
 		next = min(inForce.DeadlineUS, q.nextGuardUS)
+		if len(inForce.Stations) > 0 && q.announced.attached {
+			next = min(next, q.announced.nextUS)
+		}
 	}
 	if q.state.RestoreError != "" {
 		next = min(next, q.nextRestoreUS)
 	}
 	if q.refusal != "" {
 		next = min(next, q.retryUS)
+	}
+	if q.announced.refusal != "" {
+		next = min(next, q.announced.retryUS)
 	}
 	return next
 }
@@ -451,17 +514,19 @@ func (q *queues) stop(nowUS int64) error {
 // message is what a report says.
 func (q *queues) message() *airboundv1.EdcaState {
 	settings, own := q.ownNow()
-	refusal := q.cannot()
+	refusal, stationsRefusal := q.cannot(), q.cannotAnnounce()
 	return &airboundv1.EdcaState{
 		CanSet: refusal == "", Refusal: refusal, Generation: q.lease.InForce().Generation,
 		Own: own.Messages(), Stations: settings.Stations.Messages(), Wmm: settings.WMM,
-		RefusedTotal: q.state.Counters.CommandsRefused,
+		RefusedTotal:   q.state.Counters.CommandsRefused,
+		CanSetStations: stationsRefusal == "", StationsRefusal: stationsRefusal,
 	}
 }
 
 // ownNow returns what hostapd's configuration says, and the values that return when a lease ends.
 func (q *queues) ownNow() (settings hostapd.Settings, own edca.Values) {
 	settings = q.settings()
+	settings.Stations = q.stationsNow(settings)
 	if len(q.touched) > 0 {
 		return settings, q.own
 	}

@@ -33,6 +33,18 @@ type edcaParts struct {
 	saved     status.State
 	writes    int
 	radios    *agent.Radios
+	announced announcements
+}
+
+// announcements is what hostapd announces: as in its configuration, but for what was set since it started.
+type announcements struct {
+	changed []edca.Queue
+	writes  int
+	// forgotten is whether hostapd announces something else than the agent can know.
+	forgotten bool
+	// err is what each announcement fails with, and took whether hostapd has taken a part all the same.
+	err  error
+	took bool
 }
 
 // sharedRadios are those of the access point, which other cells may share.
@@ -84,6 +96,21 @@ func (c *cell) edca() agent.EDCA {
 			c.writes++
 			return c.kernel.SetQueues(queues)
 		},
+		Announce: func(before edca.Values, queues []edca.Queue) (bool, error) {
+			c.t.Helper()
+			if want := c.settings.Stations.With(c.announced.changed); c.announced.err == nil && before != want &&
+				!c.announced.forgotten {
+				c.t.Errorf("announced is %v, and not %v", want, before)
+			}
+			if own := c.settings.Stations; c.record == nil && !slices.Equal(queues, own.Of(edca.CategoriesOf(queues))) {
+				c.t.Errorf("%v is announced without a record", queues)
+			}
+			c.announced.writes++
+			if c.announced.err == nil || c.announced.took {
+				c.announced.changed = queues
+			}
+			return c.announced.err == nil || c.announced.took, c.announced.err
+		},
 		Records: c, Left: c.left, Guard: &c.guard,
 		State: status.State{PID: 42, Interface: "wlan0"}, AgentName: "this one",
 		SaveState: func(state status.State) error {
@@ -129,6 +156,12 @@ func set(generation uint64, lease time.Duration, queues ...*airboundv1.Edca) *ai
 		Generation: generation, LeaseMs: uint32(lease.Milliseconds()), Queues: queues,
 		Reason: &airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_UPLOADS},
 	}}}
+}
+
+// announcing is the same command with what is to be announced.
+func announcing(command *airboundv1.AccessPointCommand, stations ...*airboundv1.Edca) *airboundv1.AccessPointCommand {
+	command.GetSetEdca().Stations = stations
+	return command
 }
 
 func queue(category airboundv1.AccessCategory, aifsn uint32) *airboundv1.Edca {

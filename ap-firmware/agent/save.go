@@ -42,8 +42,10 @@ func (q *queues) save(nowUS int64) {
 	q.state.Windows = q.limits.saved()
 	settings, own := q.ownNow()
 	q.state.Refusal, q.state.OwnSource = q.cannot(), q.source()
+	q.state.StationsRefusal = q.cannotAnnounce()
 	q.state.Generation = inForce.Generation
 	q.state.Queues = append([]edca.Queue{}, inForce.Queues...) // Never null in JSON.
+	q.state.Announced = append([]edca.Queue{}, inForce.Stations...)
 	q.state.Own, q.state.Stations, q.state.WMM = own.Queues(), settings.Stations.Queues(), settings.WMM
 	q.state.LeaseEndsUS, q.state.WrittenUS = inForce.DeadlineUS, nowUS
 	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,

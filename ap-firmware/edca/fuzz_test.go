@@ -66,6 +66,9 @@ func FuzzLease(f *testing.F) {
 			for range c.number(4) % 4 {
 				command.Queues = append(command.Queues, c.queue())
 			}
+			for range c.number(4) % 4 {
+				command.Stations = append(command.Stations, c.queue())
+			}
 			outcome, err := lease.Set(nowUS, command)
 			inForce := lease.InForce()
 			switch {
@@ -76,7 +79,8 @@ func FuzzLease(f *testing.F) {
 				continue
 			case outcome == edca.Emptied && inForce.Generation != 0:
 				t.Fatalf("emptied: %+v", inForce)
-			case outcome == edca.Prolonged && !reflect.DeepEqual(inForce.Queues, before.Queues):
+			case outcome == edca.Prolonged && (!reflect.DeepEqual(inForce.Queues, before.Queues) ||
+				!reflect.DeepEqual(inForce.Stations, before.Stations)):
 				t.Fatalf("prolonged: %+v, before %+v", inForce, before)
 			}
 			acceptedUS = nowUS
@@ -100,6 +104,16 @@ func check(t *testing.T, inForce edca.InForce, nowUS int64) {
 		t.Fatalf("deadline %d, now %d", inForce.DeadlineUS, nowUS)
 	}
 	last := edca.Category(-1)
+	for _, queue := range inForce.Stations {
+		isWindow := edca.IsCW(int(queue.CWMin)) && edca.IsCW(int(queue.CWMax))
+		if queue.Category <= last || queue.Category > edca.BestEffort || !isWindow ||
+			queue.AIFSN < 2 || queue.AIFSN > 15 || queue.CWMin < 3 || queue.CWMax < 63 || queue.CWMax > 1023 ||
+			queue.CWMin > queue.CWMax || queue.TXOPLimit > 94 {
+			t.Fatalf("%v of %v", queue, inForce.Stations)
+		}
+		last = queue.Category
+	}
+	last = edca.Category(-1)
 	for _, queue := range inForce.Queues {
 		isWindow := edca.IsCW(int(queue.CWMin)) && edca.IsCW(int(queue.CWMax))
 		if queue.Category <= last || queue.Category > edca.BestEffort || !isWindow ||
@@ -109,7 +123,7 @@ func check(t *testing.T, inForce edca.InForce, nowUS int64) {
 		}
 		last = queue.Category
 	}
-	if len(inForce.Queues) == 0 {
+	if len(inForce.Queues) == 0 && len(inForce.Stations) == 0 {
 		t.Fatal("an empty set has a generation")
 	}
 }

@@ -17,15 +17,17 @@ import (
 //     lease; if the lease has ended, the set is in force again.
 //   - A new stream may come from another controller process with other numbers, so its first SetEdca is accepted
 //     whatever its generation.
-//   - When the lease ends, or the set is empty, or the driver refused it, the access point's own values are in force:
-//     generation 0.
+//   - When the lease ends, or the set is empty, or the driver or hostapd refused it, the access point's own values are
+//     in force: generation 0.
 
 // InForce is the set in force. With generation 0 it is empty, and the access point's own values are in force.
 type InForce struct {
 	Generation uint64
 	// Queues has at most one entry for each category, in the order of the categories.
-	Queues  []Queue
-	LeaseMS uint32
+	Queues []Queue
+	// Stations is the same of what is announced to the stations.
+	Stations []Queue
+	LeaseMS  uint32
 	// When the set ends, on the clock of `nowUS`.
 	DeadlineUS int64
 }
@@ -49,8 +51,8 @@ type Lease struct {
 	inForce InForce
 	// The last set accepted on this stream; generation 0 before the first.
 	last struct {
-		generation uint64
-		queues     []Queue
+		generation       uint64
+		queues, stations []Queue
 	}
 }
 
@@ -58,7 +60,7 @@ type Lease struct {
 func (l *Lease) InForce() InForce { return l.inForce }
 
 // NewStream begins a stream with generations of its own. The set in force stays under its lease.
-func (l *Lease) NewStream() { l.last.generation, l.last.queues = 0, nil }
+func (l *Lease) NewStream() { l.last.generation, l.last.queues, l.last.stations = 0, nil, nil }
 
 // Set applies a SetEdca. An error is why the command was refused.
 func (l *Lease) Set(nowUS int64, command *airboundv1.SetEdca) (Outcome, error) {
@@ -67,32 +69,39 @@ func (l *Lease) Set(nowUS int64, command *airboundv1.SetEdca) (Outcome, error) {
 	if generation == 0 {
 		return 0, errors.New("set_edca: generation is 0")
 	}
-	queues, err := queuesOf(command.GetQueues())
+	queues, err := queuesOf("queues", command.GetQueues(), ownLimits)
 	if err != nil {
 		return 0, fmt.Errorf("set_edca: %w", err)
 	}
+	stations, err := queuesOf("stations", command.GetStations(), stationsLimits)
+	if err != nil {
+		return 0, fmt.Errorf("set_edca: %w", err)
+	}
+	isEmpty := len(queues) == 0 && len(stations) == 0
 	// An empty set has no lease. To refuse it for its lease_ms would keep parameters in force that must go.
-	if len(queues) > 0 {
+	if !isEmpty {
 		if err := checkLease(command.GetLeaseMs()); err != nil {
 			return 0, fmt.Errorf("set_edca: %w", err)
 		}
 	}
-	same := generation == l.last.generation && slices.Equal(queues, l.last.queues)
+	same := generation == l.last.generation && slices.Equal(queues, l.last.queues) &&
+		slices.Equal(stations, l.last.stations)
 	if generation <= l.last.generation && !same {
 		return 0, fmt.Errorf("set_edca: generation %d with other values does not exceed %d",
 			generation, l.last.generation)
 	}
-	l.last.generation, l.last.queues = generation, queues
+	l.last.generation, l.last.queues, l.last.stations = generation, queues, stations
 	before := l.inForce
-	if len(queues) == 0 {
+	if isEmpty {
 		l.inForce = InForce{}
 		return Emptied, nil
 	}
 	l.inForce = InForce{
-		Generation: generation, Queues: slices.Clip(queues), LeaseMS: command.GetLeaseMs(),
-		DeadlineUS: nowUS + int64(command.GetLeaseMs())*usPerMS,
+		Generation: generation, Queues: slices.Clip(queues), Stations: slices.Clip(stations),
+		LeaseMS: command.GetLeaseMs(), DeadlineUS: nowUS + int64(command.GetLeaseMs())*usPerMS,
 	}
-	if before.Generation == generation && slices.Equal(before.Queues, queues) {
+	if before.Generation == generation && slices.Equal(before.Queues, queues) &&
+		slices.Equal(before.Stations, stations) {
 		return Prolonged, nil
 	}
 	return Replaced, nil

@@ -145,6 +145,62 @@ func TestTheLimits(t *testing.T) {
 	}
 }
 
+func stationsSet(generation uint64, leaseMS uint32, stations ...*airboundv1.Edca) *airboundv1.SetEdca {
+	return &airboundv1.SetEdca{Generation: generation, LeaseMs: leaseMS, Stations: stations}
+}
+
+func TestWhatIsAnnouncedIsPartOfTheSet(t *testing.T) {
+	t.Parallel()
+	var lease edca.Lease
+	both := set(1, 6000, queue(be, 5))
+	both.Stations = []*airboundv1.Edca{queue(be, 4)}
+	accept(t, &lease, 0, both, edca.Replaced)
+	if got := lease.InForce(); !reflect.DeepEqual(got.Queues, []edca.Queue{of(edca.BestEffort, 5)}) ||
+		!reflect.DeepEqual(got.Stations, []edca.Queue{of(edca.BestEffort, 4)}) {
+		t.Errorf("%+v", got)
+	}
+	accept(t, &lease, second, both, edca.Prolonged)
+	// Another announcement alone is another set, and needs another generation.
+	refuse(t, &lease, second, set(1, 6000, queue(be, 5)), "set_edca: generation 1 with other values does not exceed 1")
+	accept(t, &lease, second, stationsSet(2, 6000, queue(be, 4)), edca.Replaced)
+	if got := lease.InForce(); len(got.Queues) != 0 || len(got.Stations) != 1 {
+		t.Errorf("%+v", got)
+	}
+	refuse(t, &lease, second, stationsSet(3, 0, queue(be, 4)), "set_edca: lease_ms 0 is not within 1000 to 60000")
+	refuse(t, &lease, second, stationsSet(3, 6000, queue(bk, 5), queue(bk, 4)),
+		"set_edca: stations[1]: repeats category background")
+	accept(t, &lease, second, set(3, 0), edca.Emptied)
+}
+
+func TestTheLimitsOfWhatIsAnnounced(t *testing.T) {
+	t.Parallel()
+	parameters := func(aifsn, cwMin, cwMax, txop uint32) *airboundv1.SetEdca {
+		return stationsSet(1, 6000,
+			&airboundv1.Edca{Category: be, Aifsn: aifsn, CwMin: cwMin, CwMax: cwMax, TxopLimit: txop})
+	}
+	for _, command := range []*airboundv1.SetEdca{
+		parameters(2, 3, 63, 0), parameters(15, 1023, 1023, 94), stationsSet(1, 6000, queue(bk, 7), queue(be, 3)),
+	} {
+		accept(t, new(edca.Lease), 0, command, edca.Replaced)
+	}
+	for want, command := range map[string]*airboundv1.SetEdca{
+		"stations[0]: aifsn 1 of best effort is not within 2 to 15":       parameters(1, 15, 63, 0),
+		"stations[0]: aifsn 16 of best effort is not within 2 to 15":      parameters(16, 15, 63, 0),
+		"stations[0]: cw_min 1 of best effort is not within 3 to 1023":    parameters(3, 1, 63, 0),
+		"stations[0]: cw_min 2047 of best effort is not within 3 to 1023": parameters(3, 2047, 2047, 0),
+		"stations[0]: cw_min 16 of best effort is not 2^k - 1":            parameters(3, 16, 63, 0),
+		"stations[0]: cw_max 31 of best effort is not within 63 to 1023":  parameters(3, 15, 31, 0),
+		"stations[0]: cw_max 64 of best effort is not 2^k - 1":            parameters(3, 15, 64, 0),
+		"stations[0]: cw_min 127 of best effort is above cw_max 63":       parameters(3, 127, 63, 0),
+		"stations[0]: txop_limit 95 of best effort is not within 0 to 94": parameters(3, 15, 63, 95),
+		"stations[0]: 9 is no access category":                            stationsSet(1, 6000, queue(9, 5)),
+		"stations[0]: ACCESS_CATEGORY_VOICE cannot be set: only best effort and background can": stationsSet(1, 6000,
+			queue(airboundv1.AccessCategory_ACCESS_CATEGORY_VOICE, 5)),
+	} {
+		refuse(t, new(edca.Lease), 0, command, "set_edca: "+want)
+	}
+}
+
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	values := edca.Values{

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package edca has the EDCA parameters of an access point's own queues (IEEE Std 802.11-2020, 10.23.2): which a
-// controller may set, and for how long. It is pure: commands and the time come in, the set in force comes out. A set is
-// a lease: without renewal the access point's own values return.
+// Package edca has the EDCA parameters of an access point's own queues, and those that it announces to its stations
+// (IEEE Std 802.11-2020, 10.23.2): which a controller may set, and for how long. It is pure: commands and the time come
+// in, the set in force comes out. A set is a lease: without renewal the access point's own values return.
 package edca
 
 import (

@@ -21,6 +21,10 @@ type Record struct {
 	Interface string `json:"interface"`
 	// Own has the access point's own values of the queues that are set.
 	Own []Queue `json:"own"`
+	// OwnStations has what the access point announces of its own, of the queues that are announced otherwise.
+	OwnStations []Queue `json:"own_stations,omitempty"`
+	// Announced has what is announced instead.
+	Announced []Queue `json:"announced,omitempty"`
 	// DeadlineUS is when the lease ended as the record was written, CLOCK_MONOTONIC.
 	DeadlineUS int64 `json:"lease_ends_monotonic_us"`
 }
@@ -43,16 +47,23 @@ func (r Record) check() error {
 		return fmt.Errorf("its schema is %d, this program reads %d", r.Schema, RecordSchema)
 	case r.Interface == "":
 		return errors.New("no interface")
-	case len(r.Own) == 0:
+	case len(r.Own)+len(r.OwnStations) == 0:
 		return errors.New("no queue")
 	}
+	// hostapd announces a window of 0.
+	return errors.Join(checkRecorded(r.Own, 1), checkRecorded(r.OwnStations, 0), checkRecorded(r.Announced, 0))
+}
+
+// checkRecorded takes the smallest CWmin that there can be.
+func checkRecorded(queues []Queue, cwLeast uint16) error {
 	seen := make([]Category, 0, categoriesTotal)
-	for _, queue := range r.Own {
+	for _, queue := range queues {
 		if slices.Contains(seen, queue.Category) {
 			return fmt.Errorf("%s is there twice", queue.Category)
 		}
 		seen = append(seen, queue.Category)
-		if !IsCW(int(queue.CWMin)) || !IsCW(int(queue.CWMax)) || queue.CWMin > queue.CWMax {
+		isCW := func(slots uint16) bool { return slots == 0 && cwLeast == 0 || IsCW(int(slots)) }
+		if !isCW(queue.CWMin) || !isCW(queue.CWMax) || queue.CWMin > queue.CWMax {
 			return fmt.Errorf("%s is no queue's", queue)
 		}
 	}

@@ -29,6 +29,24 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+func TestARecordOfWhatIsAnnounced(t *testing.T) {
+	t.Parallel()
+	const text = `{"schema":1,"agent":"x","interface":"wlan0","own":null,"own_stations":[{"category":"best effort",` +
+		`"aifsn":3,"cw_min":0,"cw_max":1023,"txop_limit":0}],"lease_ends_monotonic_us":7}`
+	got, err := edca.ParseRecord([]byte(text))
+	if err != nil || len(got.Own) != 0 || len(got.OwnStations) != 1 || got.OwnStations[0].CWMax != 1023 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, spoiled := range []string{
+		strings.Replace(text, "1023", "1022", 1), strings.Replace(text, `"cw_min":0`, `"cw_min":2047`, 1),
+	} {
+		got, err := edca.ParseRecord([]byte(spoiled))
+		if err == nil || !strings.Contains(err.Error(), "is no queue's") {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
 func TestARecordThatIsNone(t *testing.T) {
 	t.Parallel()
 	replaced := func(old, with string) string { return strings.Replace(record, old, with, 1) }
@@ -62,7 +80,8 @@ func FuzzParseRecord(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(got.Own) == 0 || len(got.Own) > 4 || got.Interface == "" {
+		if len(got.Own)+len(got.OwnStations) == 0 || len(got.Own) > 4 || len(got.OwnStations) > 4 ||
+			got.Interface == "" {
 			t.Fatalf("%+v", got)
 		}
 		for _, queue := range got.Own {

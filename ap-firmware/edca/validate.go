@@ -10,8 +10,8 @@ import (
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// Limits of what a controller may set. They keep a wrong command from silencing an access point: a queue that waits for
-// the largest of them still sends.
+// Limits of what a controller may set. They keep a wrong command from silencing an access point or its stations: a
+// queue that waits for the largest of them still sends.
 const (
 	// AIFSNMin is DCF's DIFS. An access point may have 1; with that it would take the air from every station.
 	AIFSNMin = 2
@@ -22,6 +22,12 @@ const (
 	// CWMinMax and CWMaxMax are 802.11's largest defaults, but that CWmin may be four times as large.
 	CWMinMax = 63
 	CWMaxMax = 1023
+	// StationsAIFSNMax is 802.11's largest, and AIFSNMin its smallest of a station (9.4.2.28).
+	StationsAIFSNMax = 15
+	// StationsCWLeast and StationsCWMaxLeast keep stations from colliding again and again: 802.11's smallest default,
+	// and a CWmax that 10 senders can spread over.
+	StationsCWLeast    = 3
+	StationsCWMaxLeast = 63
 	// TXOPLimitMax is 3.008 ms: 802.11's default for video, the longest of its defaults for OFDM.
 	TXOPLimitMax = 94
 
@@ -30,16 +36,30 @@ const (
 	LeaseMaxMS = 60_000
 )
 
-// queuesOf checks every queue and returns them in the order of the categories, or the error of the first that is wrong.
-func queuesOf(messages []*airboundv1.Edca) ([]Queue, error) {
+// limits are what the parameters of one queue must be within. They are inclusive.
+type limits struct{ aifsnMax, cwLeast, cwMinMax, cwMaxLeast uint32 }
+
+var (
+	ownLimits      = limits{aifsnMax: AIFSNMax, cwLeast: CWLeast, cwMinMax: CWMinMax, cwMaxLeast: CWLeast}
+	stationsLimits = limits{
+		aifsnMax: StationsAIFSNMax, cwLeast: StationsCWLeast, cwMinMax: CWMaxMax, cwMaxLeast: StationsCWMaxLeast,
+	}
+)
+
+// queuesOf checks every queue of the field that has this name, and returns them in the order of the categories, or the
+// error of the first that is wrong.
+func queuesOf(name string, messages []*airboundv1.Edca, within limits) ([]Queue, error) {
+	if len(messages) == 0 {
+		return nil, nil
+	}
 	queues := make([]Queue, 0, min(len(messages), categoriesTotal))
 	for i, message := range messages {
-		queue, err := queueOf(message)
+		queue, err := queueOf(message, within)
 		if err != nil {
-			return nil, fmt.Errorf("queues[%d]: %w", i, err)
+			return nil, fmt.Errorf("%s[%d]: %w", name, i, err)
 		}
 		if slices.Contains(CategoriesOf(queues), queue.Category) {
-			return nil, fmt.Errorf("queues[%d]: repeats category %s", i, queue.Category)
+			return nil, fmt.Errorf("%s[%d]: repeats category %s", name, i, queue.Category)
 		}
 		queues = append(queues, queue)
 	}
@@ -47,7 +67,7 @@ func queuesOf(messages []*airboundv1.Edca) ([]Queue, error) {
 	return queues, nil
 }
 
-func queueOf(message *airboundv1.Edca) (Queue, error) {
+func queueOf(message *airboundv1.Edca, within limits) (Queue, error) {
 	category, err := settable(message.GetCategory())
 	if err != nil {
 		return Queue{}, err
@@ -58,9 +78,9 @@ func queueOf(message *airboundv1.Edca) (Queue, error) {
 		value, lowest, highest uint32
 		isCW                   bool
 	}{
-		{"aifsn", message.GetAifsn(), AIFSNMin, AIFSNMax, false},
-		{"cw_min", cwMin, CWLeast, CWMinMax, true},
-		{"cw_max", cwMax, CWLeast, CWMaxMax, true},
+		{"aifsn", message.GetAifsn(), AIFSNMin, within.aifsnMax, false},
+		{"cw_min", cwMin, within.cwLeast, within.cwMinMax, true},
+		{"cw_max", cwMax, within.cwMaxLeast, CWMaxMax, true},
 		{"txop_limit", message.GetTxopLimit(), 0, TXOPLimitMax, false},
 	} {
 		if field.value < field.lowest || field.value > field.highest {

@@ -25,6 +25,9 @@ type Change struct {
 // Known reports whether the set is that of a connected hostapd.
 func (a *Associations) Known() bool { return a.known }
 
+// Attached reports whether hostapd is connected, be there a list or not.
+func (a *Associations) Attached() bool { return a.known || a.unlisted }
+
 // Has reports whether hostapd has authorized the station.
 func (a *Associations) Has(station mac.Address) bool {
 	_, has := a.macs[station]

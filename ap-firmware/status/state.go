@@ -31,15 +31,20 @@ type State struct {
 	LastError string `json:"last_error,omitempty"`
 	// Why a controller cannot set EDCA parameters; empty if it can.
 	Refusal string `json:"refusal,omitempty"`
+	// The same of what is announced to the stations.
+	StationsRefusal string `json:"stations_refusal,omitempty"`
 	// 0 while the access point's own values are in force.
 	Generation uint64 `json:"edca_generation"`
 	// The queues that have other values than the access point's own.
 	Queues []edca.Queue `json:"queues"`
-	Own    []edca.Queue `json:"own"`
+	// What is announced to the stations otherwise than the access point does of its own.
+	Announced []edca.Queue `json:"announced"`
+	Own       []edca.Queue `json:"own"`
 	// Where the own values come from, for a person: nl80211 cannot read them.
-	OwnSource string       `json:"own_source"`
-	Stations  []edca.Queue `json:"stations"`
-	WMM       bool         `json:"wmm"`
+	OwnSource string `json:"own_source"`
+	// What the access point announces of its own.
+	Stations []edca.Queue `json:"stations"`
+	WMM      bool         `json:"wmm"`
 	// Why these values are in force, for a person.
 	Reason string `json:"reason"`
 	// The controller's code, such as "REASON_CODE_UPLOADS"; empty if the reason is the agent's own.

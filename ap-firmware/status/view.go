@@ -75,6 +75,7 @@ func (v View) Text() string {
 		line("warning", "the access point's own values were not written back; the next start of airbound-ap does it, "+
 			"and so does a restart of hostapd")
 		describe(line, "own values", v.NotRestored.Own)
+		describe(line, "stations", v.NotRestored.OwnStations)
 	}
 	return text.String()
 }
@@ -98,6 +99,11 @@ func (s *State) describe(line printer, leaseLeftMS int64) {
 	} else {
 		line("can set", "yes: best effort and background")
 	}
+	if s.StationsRefusal != "" {
+		line("can announce", "no: %s", s.StationsRefusal)
+	} else {
+		line("can announce", "yes: best effort and background")
+	}
 	if s.Generation == 0 {
 		line("EDCA", "the access point's own values are in force")
 	} else {
@@ -110,6 +116,7 @@ func (s *State) describe(line printer, leaseLeftMS int64) {
 		line("lease", "at least %.1f s left", (time.Duration(leaseLeftMS) * time.Millisecond).Seconds())
 	}
 	describe(line, "in force", s.Queues)
+	describe(line, "announced", s.Announced)
 	describe(line, "own values", s.Own)
 	line("", "from %s", s.OwnSource)
 	wmm := "without WMM: DCF"

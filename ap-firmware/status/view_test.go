@@ -28,6 +28,9 @@ func running() *status.State {
 		Schema: status.Schema, Version: "1.2", PID: 42, Controller: "10.0.9.9:50051", Connected: true,
 		Interface:  "wlan0",
 		Generation: 7, Queues: []edca.Queue{waiting}, Own: own.Queues(), OwnSource: "/etc/hostapd.conf",
+		Announced: []edca.Queue{{
+			Category: edca.BestEffort, Parameters: edca.Parameters{AIFSN: 4, CWMin: 31, CWMax: 1023},
+		}},
 		Stations: own.Queues()[:1], WMM: true, Reason: "uploads are a good part of the payload: 95 %",
 		LeaseEndsUS: 108 * second, LastRefusal: "set_edca: generation is 0",
 		BSS: status.BSS{
@@ -47,10 +50,12 @@ interface    wlan0
 BSS          02:00:00:00:00:00 "cell", 5955 MHz (6 GHz), 1 station
 error        controller: the controller closed the stream
 can set      yes: best effort and background
+can announce yes: best effort and background
 EDCA         generation 7
 because      uploads are a good part of the payload: 95 %
 lease        at least 5.5 s left
 in force     best effort: AIFSN 5, CW 15 to 63, TXOP limit 0
+announced    best effort: AIFSN 4, CW 31 to 1023, TXOP limit 0
 own values   background: AIFSN 7, CW 15 to 1023, TXOP limit 0
              best effort: AIFSN 3, CW 15 to 63, TXOP limit 0
              video: AIFSN 1, CW 7 to 15, TXOP limit 94

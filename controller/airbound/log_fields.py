@@ -26,7 +26,9 @@ def note(of: Note, reasons_most: int, bounds_most: int) -> dict[str, Any]:
     if of.bounds is not None:
         fields |= _list("bounds", [_bound(bound) for bound in of.bounds[:bounds_most]], len(of.bounds))
     if of.queues is not None:
-        fields["queues"] = [_queue(queue) for queue in of.queues]
+        fields["queues"] = [_queue(queue) for queue in of.queues if not queue.announced]
+        announced = [_queue(queue) for queue in of.queues if queue.announced]
+        fields |= {"announced": announced} if announced else {}
     if of.windows is not None:
         fields |= _list("windows", [_window(limit) for limit in of.windows[:bounds_most]], len(of.windows))
     return fields

@@ -119,6 +119,11 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ),
         ("[edca]\ncw_max = 2047", "x.toml: edca.cw_max = 2047: should be less than or equal to 1023"),
         ("[edca]\ncw_min = 31\ncw_max = 15", "x.toml: edca: cw_min is more than cw_max = 15"),
+        ("[edca]\nstations_aifsn = 1", "x.toml: edca.stations_aifsn = 1: should be greater than or equal to 2"),
+        (
+            "[edca]\nstations_cw_min = 127\nstations_cw_max = 63",
+            "x.toml: edca: stations_cw_min is more than stations_cw_max = 63",
+        ),
         ("[edca]\ntxop_limit = 95", "x.toml: edca.txop_limit = 95: should be less than or equal to 94"),
         ("[edca]\non_share = 0.2", "x.toml: edca: off_share is more than on_share = 0.2"),
         ("[edca]\naifs = 4", "x.toml: unknown key edca.aifs; known keys: aifsn_extra, cw_max, cw_min, enabled,"),
@@ -221,7 +226,8 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
 def test_every_key_takes_its_type_alone(table: str, field: Any) -> None:
     kind = plain(field.type)
     default = getattr(getattr(Config() if hasattr(Config(), table) else Config().parameters, table), field.name)
-    right = str(default).lower() if kind is bool else repr(kind(1) if default is None else default)
+    some = {"stations_aifsn": 2, "stations_cw_min": 3, "stations_cw_max": 63}.get(field.name, 1)
+    right = str(default).lower() if kind is bool else repr(kind(some) if default is None else default)
     right = "[]" if default == () else right
     parse(f"[{table}]\n{field.name} = {right}", "x")
     wrong = {

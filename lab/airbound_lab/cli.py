@@ -204,6 +204,10 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             ap_cw_min=options.ap_cwmin,
             ap_cw_max=options.ap_cwmax,
             ap_txop_limit=options.ap_txop,
+            sta_aifsn=options.sta_aifsn,
+            sta_cw_min=options.sta_cwmin,
+            sta_cw_max=options.sta_cwmax,
+            sta_txop_limit=options.sta_txop,
             bounds_interval_ms=options.bounds_interval_ms,
             controller_config=controller_config,
             tls=options.tls,
@@ -365,6 +369,10 @@ def _add_run(commands: Any) -> None:
     add("--ap-cwmin", type=int, metavar="N", help="its smallest contention window, slots: 2^k - 1 (default: 15)")
     add("--ap-cwmax", type=int, metavar="N", help="its largest (default: 1023, with WMM 63)")
     add("--ap-txop", type=int, metavar="N", help="how long one access of its may last, units of 32 us; 0: one frame")
+    add("--sta-aifsn", type=int, metavar="N", help="with --wmm, what it announces to its stations: slots, 2 to 15")
+    add("--sta-cwmin", type=int, metavar="N", help="the same: 2^k - 1 slots (default: 15)")
+    add("--sta-cwmax", type=int, metavar="N", help="the same (default: 1023)")
+    add("--sta-txop", type=int, metavar="N", help="the same: units of 32 us (default: 0)")
     add(
         "--switch",
         choices=SWITCHES,

@@ -308,7 +308,9 @@ max_num_sta=200
 
 
 def _hostapd_queues(parameters: Parameters) -> str:
-    """The access point's own queues: DCF without WMM, hostapd's defaults with it, and what an operator sets."""
+    """The access point's own queues: DCF without WMM, hostapd's defaults with it, and what an operator sets; and what
+    it announces to its stations, if an operator sets that.
+    """
     queues: dict[int, dict[str, float]] = {
         queue: {} if parameters.has_wmm else dict(DCF) for queue in range(HOSTAPD_QUEUES)
     }
@@ -324,7 +326,18 @@ def _hostapd_queues(parameters: Parameters) -> str:
         f"tx_queue_data{queue}_{key}={value:.1f}\n" if key == "burst" else f"tx_queue_data{queue}_{key}={value}\n"
         for queue, values in queues.items()
         for key, value in values.items()
-    )
+    ) + _hostapd_announces(parameters)
+
+
+def _hostapd_announces(parameters: Parameters) -> str:
+    """The stations' queue of best effort; hostapd has the windows' exponents."""
+    chosen = {
+        "aifs": parameters.sta_aifsn,
+        "cwmin": None if parameters.sta_cw_min is None else parameters.sta_cw_min.bit_length(),
+        "cwmax": None if parameters.sta_cw_max is None else parameters.sta_cw_max.bit_length(),
+        "txop_limit": parameters.sta_txop_limit,
+    }
+    return "".join(f"wmm_ac_be_{key}={value}\n" for key, value in chosen.items() if value is not None)
 
 
 def _wpa_supplicant(frequency_mhz: int) -> str:

@@ -62,10 +62,16 @@ def _contention_window(slots: int) -> int:
 
 
 ContentionWindow = Annotated[int, Field(ge=0, le=1023), AfterValidator(_contention_window)]
+StationsContentionWindow = Annotated[int, Field(ge=1, le=1023), AfterValidator(_contention_window)]
 CW_MIN_SLOTS = 15
 CW_MAX_SLOTS = {False: 1023, True: 63}
 """What the access point's best-effort queue has by default: DCF's at OFDM rates, and hostapd's largest with WMM."""
 
+STATIONS_CW_MAX_SLOTS = 1023
+"""What hostapd announces by default."""
+
+STATIONS_QUEUE = ("sta_aifsn", "sta_cw_min", "sta_cw_max", "sta_txop_limit")
+"""The parameters that the access point announces to its stations."""
 
 WINDOW_SCALE = 9
 
@@ -126,6 +132,12 @@ class Parameters:
     ap_cw_max: ContentionWindow | None = None
     ap_txop_limit: Annotated[int, Field(ge=0, le=65_535)] | None = None
     """How long one access of that queue may last, in units of 32 us; 0: one frame."""
+    sta_aifsn: Annotated[int, Field(ge=2, le=15)] | None = None
+    """What the access point announces to its stations of best effort, with WMM: slots, as above; None: the default, as
+    with the next three."""
+    sta_cw_min: StationsContentionWindow | None = None
+    sta_cw_max: StationsContentionWindow | None = None
+    sta_txop_limit: Annotated[int, Field(ge=0, le=65_535)] | None = None
     bounds_interval_ms: Annotated[int, Field(ge=10, le=60_000)] = 1000
     """How often each phone's rules are read from its kernel, to record when they change."""
     watch_senders_ms: Annotated[int, Field(ge=10, le=10_000)] | None = None
@@ -162,6 +174,18 @@ class Parameters:
         largest = CW_MAX_SLOTS[self.has_wmm] if self.ap_cw_max is None else self.ap_cw_max
         if largest < smallest:
             raise ValueError(f"--ap-cwmax: {largest} is below --ap-cwmin, which is {smallest}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_stations_queues(self) -> Self:
+        announced = {name: getattr(self, name) for name in STATIONS_QUEUE}
+        for name, value in announced.items():
+            if value is not None and not self.wmm:
+                raise ValueError(f"{option(name)}: only an access point with --wmm announces it")
+        smallest = CW_MIN_SLOTS if self.sta_cw_min is None else self.sta_cw_min
+        largest = STATIONS_CW_MAX_SLOTS if self.sta_cw_max is None else self.sta_cw_max
+        if largest < smallest:
+            raise ValueError(f"--sta-cwmax: {largest} is below --sta-cwmin, which is {smallest}")
         return self
 
     @model_validator(mode="after")
@@ -286,6 +310,9 @@ _OPTIONS = {
     "ap_cw_min": "ap-cwmin",
     "ap_cw_max": "ap-cwmax",
     "ap_txop_limit": "ap-txop",
+    "sta_cw_min": "sta-cwmin",
+    "sta_cw_max": "sta-cwmax",
+    "sta_txop_limit": "sta-txop",
     "ap_agent": "no-ap-agent",
     "watch_senders_ms": "watch-senders",
 }

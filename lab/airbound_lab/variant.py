@@ -5,6 +5,7 @@
 
 SETTING is a queueing discipline by its name, `wmm`, `ovs` (its bridge is an Open vSwitch), or one of `queue=PACKETS`,
 `driver-queue=FRAMES`, `aifsn=SLOTS`, `cwmin=SLOTS`, `cwmax=SLOTS`, `txop=N` (units of 32 us) of the access point,
+`sta-aifsn=SLOTS`, `sta-cwmin=SLOTS`, `sta-cwmax=SLOTS`, `sta-txop=N`, the same of the stations (with WMM),
 `no-aql` (of all radios, on 6.12), `cwnd-clamp=SEGS`, the largest congestion window of the phones' own TCP, or, in modes
 with agents, `tls`: controller and agents use mutual TLS, `agents=N`: phones 1 to N have one, `no-ap-agent`: the access
 point has none, `window-clamp`: it limits the windows of phones without one, `openflow`: its bridge is an Open vSwitch
@@ -26,6 +27,10 @@ NUMBERS = {
     "cwmin": "ap_cw_min",
     "cwmax": "ap_cw_max",
     "txop": "ap_txop_limit",
+    "sta-aifsn": "sta_aifsn",
+    "sta-cwmin": "sta_cw_min",
+    "sta-cwmax": "sta_cw_max",
+    "sta-txop": "sta_txop_limit",
     "cwnd-clamp": "cwnd_clamp_segs",
     "window-scale": "window_scale",
     "agents": "agents",
@@ -59,8 +64,10 @@ HELP = """\
   MODE@SETTING@...
                with settings of the access point: a queueing discipline by its name (pfifo, pfifo_fast, fq_codel, fq,
                cake, cake-ack-filter), queue=PACKETS, driver-queue=FRAMES, aifsn=SLOTS, cwmin=SLOTS, cwmax=SLOTS,
-               txop=N, wmm, ovs; of the phones: cwnd-clamp=SEGS; of all hosts: window-scale=N, no-aql (on 6.12);
-               of controller and agents: tls, agents=N, no-ap-agent, window-clamp, openflow, meters"""
+               txop=N, wmm, ovs; of its stations, by its beacon: sta-aifsn=SLOTS, sta-cwmin=SLOTS, sta-cwmax=SLOTS,
+               sta-txop=N (with wmm); of the phones: cwnd-clamp=SEGS; of all hosts: window-scale=N, no-aql (on
+               6.12); of controller and agents: tls, agents=N, no-ap-agent, window-clamp, openflow,
+               meters"""
 """For the commands' help."""
 
 

@@ -88,10 +88,16 @@ class Cell:
 
     def queue_settings(self) -> list[QueueSetting]:
         """What was set on the access point's transmit queues; for a cell that was booted with edca_trace."""
+        return [setting for setting in self._settings() if setting.interface == "wlan0"]
+
+    def station_settings(self) -> list[QueueSetting]:
+        """The same of the stations' queues, from the beginning of the run."""
+        return [setting for setting in self._settings() if setting.interface != "wlan0"]
+
+    def _settings(self) -> list[QueueSetting]:
         zero_us = json.loads((self.logs / "end.json").read_text(encoding="utf-8"))["time_zero_monotonic_us"]
         event_format = (self.logs / "edca-trace.format").read_text(encoding="utf-8")
-        settings = edca_trace.parse((self.logs / "edca-trace.pages").read_bytes(), event_format, zero_us)
-        return [setting for setting in settings if setting.interface == "wlan0"]
+        return edca_trace.parse((self.logs / "edca-trace.pages").read_bytes(), event_format, zero_us)
 
 
 @pytest.fixture(scope="session")

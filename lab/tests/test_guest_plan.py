@@ -280,6 +280,16 @@ def test_an_operator_sets_the_queue_for_best_effort(wmm: bool) -> None:  # noqa:
     assert config.get("tx_queue_data0_aifs") == (None if wmm else "2")
 
 
+def test_an_operator_sets_what_is_announced_to_the_stations() -> None:
+    plain = hostapd(Parameters(terminals=1, wmm=True))
+    assert not [key for key in plain if key.startswith("wmm_ac")]
+    parameters = Parameters(terminals=1, wmm=True, sta_aifsn=4, sta_cw_min=31, sta_cw_max=63, sta_txop_limit=94)
+    config = hostapd(parameters)
+    assert config == plain | {
+        "wmm_ac_be_aifs": "4", "wmm_ac_be_cwmin": "5", "wmm_ac_be_cwmax": "6", "wmm_ac_be_txop_limit": "94",
+    }  # fmt: skip
+
+
 PRINT_PLAN = """
 import json
 from airbound_lab import guest_plan, parameters

@@ -94,7 +94,7 @@ func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.L
 
 // serve begins to serve a BSS that is not served.
 func (ap *accessPoint) serve(ctx context.Context, name string) (*bss, error) {
-	b, err := ap.openBSS(name)
+	b, err := ap.openBSS(name) //nolint:contextcheck // what it writes back does not end with the context
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,9 @@ func (s agentState) edca(
 	}
 	return agent.EDCA{
 		Off: s.off, Settings: settings, ConfigPath: strings.Join(options.hostapdConfig, ", "), SetQueues: setQueues,
+		Announce: func(before edca.Values, queues []edca.Queue) (bool, error) {
+			return hostapd.Announce(options.controlOf(interfaceName), interfaceName, before, queues, refuse)
+		},
 		Records: s.directory, Left: s.left, Guard: guard.New(guardArguments(options, interfaceName, name)...),
 		State: status.State{
 			Version: version, PID: os.Getpid(), Controller: options.controller.String(),

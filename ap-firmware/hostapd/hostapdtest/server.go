@@ -34,6 +34,7 @@ type Server struct {
 	listless bool
 	leaving  int
 	answers  map[string]string
+	radio    *radio
 }
 
 type station struct {
@@ -44,6 +45,7 @@ type station struct {
 // New makes a server that does not listen yet: what is set before Listen is in force for the first command.
 func New(networkInterface string, stations ...string) *Server {
 	s := &Server{networkInterface: networkInterface, ended: make(chan struct{})}
+	s.radio = newRadio(s)
 	for _, mac := range stations {
 		s.add(station{mac: mac, authorized: true})
 	}
@@ -257,8 +259,15 @@ func (s *Server) reply(command string, from *net.UnixAddr) string {
 		s.monitors = slices.DeleteFunc(s.monitors, isSender)
 		return "OK\n"
 	case "STATUS":
-		return fmt.Sprintf("state=ENABLED\nphy=phy0\nfreq=2437\nbss[0]=%s\nbssid[0]=02:00:00:00:00:00\nssid[0]=cell\n"+
-			"num_sta[0]=%d\n", s.networkInterface, len(s.stations))
+		var text strings.Builder
+		text.WriteString("state=ENABLED\nphy=phy0\nfreq=2437\n")
+		for i, name := range s.radio.interfaces() {
+			fmt.Fprintf(&text, "bss[%d]=%s\nbssid[%d]=02:00:00:00:00:0%d\nssid[%d]=cell\nnum_sta[%d]=%d\n",
+				i, name, i, i, i, i, len(s.stations))
+		}
+		return text.String()
+	case "SET":
+		return s.radio.set(s, argument)
 	case "STA-FIRST":
 		return s.entry(0)
 	case "STA-NEXT":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a radio's transmit queues contend for the air (EDCA, IEEE Std 802.11-2020, 10.23.2), and within which limits an
-access point's agent lets a controller change that.
+"""How a radio's transmit queues, and those of its stations, contend for the air (EDCA, IEEE Std 802.11-2020, 10.23.2),
+and within which limits an access point's agent lets a controller change that.
 """
 
 from enum import IntEnum
@@ -9,6 +9,8 @@ from typing import NamedTuple
 AIFSN_MAX, CW_MAX, TXOP_LIMIT_MAX = 15, 1023, 65_535  # what there can be
 # What an agent takes at most; more would keep the access point from its own air.
 SET_AIFSN_MAX, SET_CW_MIN_MAX, SET_TXOP_LIMIT_MAX = 7, 63, 94
+# The same of what it announces to its stations; below the least they would collide again and again.
+STATIONS_AIFSN_MIN, STATIONS_CW_MIN_MIN, STATIONS_CW_MAX_MIN = 2, 3, 63
 
 
 class Category(IntEnum):
@@ -21,13 +23,16 @@ class Category(IntEnum):
 
 
 class Edca(NamedTuple):
-    """One queue's parameters: AIFSN and contention windows in slots, `txop_limit` in units of 32 us."""
+    """One queue's parameters: AIFSN and contention windows in slots, `txop_limit` in units of 32 us. In a set,
+    `announced` are the stations', by what the access point announces; the others are those of its own queue.
+    """
 
     category: Category
     aifsn: int
     cw_min: int
     cw_max: int
     txop_limit: int
+    announced: bool = False
 
 
 def is_contention_window(slots: int) -> bool:
@@ -43,4 +48,5 @@ def category_text(category: Category) -> str:
 def text(queue: Edca) -> str:
     """One queue for a person."""
     txop = f", TXOP limit {queue.txop_limit * 32} us" if queue.txop_limit else ""
-    return f"{category_text(queue.category)} AIFSN {queue.aifsn}, CW {queue.cw_min}..{queue.cw_max}{txop}"
+    whose = "stations' " if queue.announced else ""
+    return f"{whose}{category_text(queue.category)} AIFSN {queue.aifsn}, CW {queue.cw_min}..{queue.cw_max}{txop}"

@@ -54,8 +54,8 @@ class SetReporting(NamedTuple):
 
 
 class SetEdca(NamedTuple):
-    """Replace the parameters of the queues of the access point at the end of `stream`, under a lease; an empty set
-    restores its own. The same generation again prolongs the lease.
+    """Replace the parameters of the queues of the access point at the end of `stream`, and what it announces to its
+    stations, under a lease; an empty set restores its own. The same generation again prolongs the lease.
     """
 
     stream: Stream

@@ -10,7 +10,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from airbound.core.edca import CW_MAX, SET_AIFSN_MAX, SET_CW_MIN_MAX, SET_TXOP_LIMIT_MAX, is_contention_window
+from airbound.core.edca import (
+    AIFSN_MAX,
+    CW_MAX,
+    SET_AIFSN_MAX,
+    SET_CW_MIN_MAX,
+    SET_TXOP_LIMIT_MAX,
+    STATIONS_AIFSN_MIN,
+    STATIONS_CW_MAX_MIN,
+    STATIONS_CW_MIN_MIN,
+    is_contention_window,
+)
 from airbound.core.openflow_parameters import OpenflowParameters
 
 Mode = Literal["observe", "control"]
@@ -175,6 +185,40 @@ class EdcaParameters:
         | None,
         Field(description="unset: the access point's own", examples=[0]),
     ] = None
+    stations_aifsn: Annotated[
+        Annotated[
+            int,
+            _within(
+                STATIONS_AIFSN_MIN,
+                AIFSN_MAX,
+                "slots that the stations' best effort queues wait: the access point announces it at the same times",
+            ),
+        ]
+        | None,
+        Field(description="unset: as the access point announces of its own", examples=[5]),
+    ] = None
+    stations_cw_min: Annotated[
+        Annotated[
+            int,
+            _within(STATIONS_CW_MIN_MIN, CW_MAX, "their smallest contention window"),
+            AfterValidator(_contention_window),
+        ]
+        | None,
+        Field(description="unset: as the access point announces of its own", examples=[31]),
+    ] = None
+    stations_cw_max: Annotated[
+        Annotated[
+            int,
+            _within(STATIONS_CW_MAX_MIN, CW_MAX, "their largest contention window"),
+            AfterValidator(_contention_window),
+        ]
+        | None,
+        Field(description="unset: as the access point announces of its own", examples=[1023]),
+    ] = None
+    stations_txop_limit: Annotated[
+        Annotated[int, _within(0, SET_TXOP_LIMIT_MAX, "how long one access of theirs may last, units of 32 us")] | None,
+        Field(description="unset: as the access point announces of its own", examples=[0]),
+    ] = None
     min_senders: Annotated[int, _within(1, 2_007, "with fewer active senders nothing is set")] = 2
     on_share: Annotated[float, _within(0, 1, "uplink's share of the payload from which it waits longer")] = 0.4
     off_share: Annotated[float, _within(0, 1, "share below which it no longer does")] = 0.25
@@ -187,6 +231,9 @@ class EdcaParameters:
             raise ValueError(f"off_share is more than on_share = {self.on_share:g}")
         if self.cw_min is not None and self.cw_max is not None and self.cw_min > self.cw_max:
             raise ValueError(f"cw_min is more than cw_max = {self.cw_max}")
+        smallest, largest = self.stations_cw_min, self.stations_cw_max
+        if smallest is not None and largest is not None and smallest > largest:
+            raise ValueError(f"stations_cw_min is more than stations_cw_max = {largest}")
         return self
 
 

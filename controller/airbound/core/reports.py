@@ -64,7 +64,9 @@ class Station(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdcaState:
-    """What an access point's own queues do; `own` and `stations` have at most one entry of each category."""
+    """What an access point's own queues do, and what it announces to its stations, both without what a controller set;
+    `own` and `stations` have at most one entry of each category.
+    """
 
     can_set: bool = False
     refusal: str = ""  # why not
@@ -73,6 +75,8 @@ class EdcaState:
     stations: tuple[Edca, ...] = ()
     wmm: bool = False
     refused_total: int = 0  # commands
+    can_set_stations: bool = False  # what it announces
+    stations_refusal: str = ""  # why not
 
 
 class WindowState(NamedTuple):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the core's commands, and the reasons in them, to the agents' messages, and back from another replica's."""
 
+from collections.abc import Iterable
+
 from airbound.core.addresses import IPV4_OCTETS
 from airbound.core.edca import Edca
 from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows, WindowLimit
@@ -29,7 +31,8 @@ def access_point_command(effect: SetEdca | SetWindows) -> bytes:
         return access_point_pb2.AccessPointServiceConnectResponse(command=command).SerializeToString()
     set_edca = access_point_pb2.SetEdca(
         generation=effect.generation,
-        queues=[queue(entry) for entry in effect.queues],
+        queues=queue_messages(effect.queues, announced=False),
+        stations=queue_messages(effect.queues, announced=True),
         lease_ms=effect.lease_ms,
         reason=reason_message(effect.reason),
     )
@@ -40,6 +43,11 @@ def access_point_command(effect: SetEdca | SetWindows) -> bytes:
 def window_limit(entry: WindowLimit) -> access_point_pb2.WindowLimit:
     """One limit of a station's windows."""
     return access_point_pb2.WindowLimit(mac=entry.mac, address=entry.address, max_bytes=entry.max_bytes)
+
+
+def queue_messages(entries: Iterable[Edca], *, announced: bool) -> list[access_point_pb2.Edca]:
+    """Those of a set that are announced to the stations, or those of the access point's own queues."""
+    return [queue(entry) for entry in entries if entry.announced is announced]
 
 
 def queue(entry: Edca) -> access_point_pb2.Edca:

@@ -356,6 +356,10 @@ def _edca_state_of(octets: bytes) -> tuple[EdcaState | None, tuple[Reason, ...]]
     if len(refusal) > REFUSAL_MAX_CHARACTERS or not refusal.isprintable():
         refusals.append(Reason(Code.MALFORMED, "edca.refusal"))
         refusal = ""
+    stations_refusal = message.stations_refusal
+    if len(stations_refusal) > REFUSAL_MAX_CHARACTERS or not stations_refusal.isprintable():
+        refusals.append(Reason(Code.MALFORMED, "edca.stations_refusal"))
+        stations_refusal = ""
     state = EdcaState(
         can_set=message.can_set,
         refusal=refusal,
@@ -364,6 +368,8 @@ def _edca_state_of(octets: bytes) -> tuple[EdcaState | None, tuple[Reason, ...]]
         stations=_queues(message.stations, "edca.stations", refusals),
         wmm=message.wmm,
         refused_total=message.refused_total,
+        can_set_stations=message.can_set_stations,
+        stations_refusal=stations_refusal,
     )
     return state, tuple(refusals)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from airbound.core.addresses import address_text, mac_from_text, mac_text
 from airbound.core.effects import Level
-from airbound.grpc.command_convert import queue, reason_message
+from airbound.grpc.command_convert import queue_messages, reason_message
 from airbound.grpc.operations_convert import window_limit_sent
 from airbound.runtime.history import Entry
 from airbound.v1 import events_pb2, operations_pb2
@@ -39,7 +39,8 @@ def event(entry: Entry, replica: str = "") -> events_pb2.Event:
             message.bounds.bounds.append(sent)
     if note.queues is not None:
         message.queues.SetInParent()
-        message.queues.queues.extend(map(queue, note.queues))
+        message.queues.queues.extend(queue_messages(note.queues, announced=False))
+        message.queues.stations.extend(queue_messages(note.queues, announced=True))
     if note.windows is not None:
         message.windows.SetInParent()
         message.windows.limits.extend(map(window_limit_sent, note.windows))

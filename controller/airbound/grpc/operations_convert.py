@@ -3,7 +3,7 @@
 
 from airbound.core.addresses import Address, Mac, address_text, mac_text
 from airbound.core.cell.access_point import AccessPoint
-from airbound.core.cell.channel_access import CannotSetError, wanted
+from airbound.core.cell.channel_access import CannotSetError, announcement, stations_formula, wanted
 from airbound.core.cell.channel_access import formula as edca_formula
 from airbound.core.cell.restriction import is_exempt
 from airbound.core.cell.state import CellState
@@ -17,7 +17,7 @@ from airbound.core.policy import formula
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState, WindowState
 from airbound.core.settings import Settings
-from airbound.grpc.command_convert import queue, reason_message
+from airbound.grpc.command_convert import queue, queue_messages, reason_message
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
 
 MODES: dict[Mode, operations_pb2.Mode] = {
@@ -87,6 +87,8 @@ def _cell_edca(
             stations=map(queue, reported.stations),
             wmm=reported.wmm,
             refused_total=reported.refused_total,
+            can_set_stations=reported.can_set_stations,
+            stations_refusal=reported.stations_refusal,
         ),
         uplink_bps=round(access.uplink_bps),
         downlink_bps=round(access.downlink_bps),
@@ -98,8 +100,15 @@ def _cell_edca(
         message.wanted.extend([] if to_be in reported.own else [queue(to_be)])
     except CannotSetError as error:
         message.formula = str(error)
+    message.formula = "; ".join(filter(None, [message.formula, stations_formula(reported, parameters)]))
+    try:
+        announced = announcement(reported, parameters)
+        message.wanted_stations.extend([] if announced is None else [queue(announced)])
+    except CannotSetError:
+        pass  # the formula says so
     if sent is not None:
-        message.sent.extend(map(queue, sent.entries))
+        message.sent.extend(queue_messages(sent.entries, announced=False))
+        message.sent_stations.extend(queue_messages(sent.entries, announced=True))
         message.generation_sent = sent.generation
         message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.entries else 0
     if state.edca_reason is not None:

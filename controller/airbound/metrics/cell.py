@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.bands import BAND_NAMES
-from airbound.core.cell.channel_access import best_effort
+from airbound.core.cell.channel_access import best_effort, stations_best_effort
+from airbound.core.edca import Edca
 from airbound.core.reasons import Code
 from airbound.metrics import decisions
 from airbound.metrics.family import Family
@@ -242,6 +243,21 @@ COLUMNS = (
         lambda cell: _aifsn(cell.sample),
     ),
     Column(
+        Family(
+            "airbound_cell_edca_stations_aifsn", "gauge",
+            "AIFSN of best effort that the access point was sent to announce to its stations; absent while it announces"
+            " its own.", _CELL,
+        ),
+        lambda cell: queue.aifsn if (queue := _announced(cell.sample)) else None,
+    ),
+    Column(
+        Family(
+            "airbound_cell_edca_stations_cw_min", "gauge",
+            "CWmin of best effort, slots, that the access point was sent to announce; absent as above.", _CELL,
+        ),
+        lambda cell: queue.cw_min if (queue := _announced(cell.sample)) else None,
+    ),
+    Column(
         Family("airbound_cell_edca_lease_seconds", "gauge", "What remains of the lease of EDCA parameters.", _CELL),
         lambda cell: cell.lease_s,
     ),
@@ -310,6 +326,10 @@ COLUMNS = (
 def _aifsn(sample: CellSample) -> int | None:
     queue = best_effort(sample.access_point.edca_queues) if sample.access_point else None
     return queue.aifsn if queue else None
+
+
+def _announced(sample: CellSample) -> Edca | None:
+    return stations_best_effort(sample.access_point.edca_queues) if sample.access_point else None
 
 
 class CellSeries:

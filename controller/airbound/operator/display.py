@@ -166,10 +166,15 @@ def _busy(cell: operations_pb2.Cell) -> str:
 
 
 def _edca_in_short(cell: operations_pb2.Cell) -> str:
-    """AIFSN and contention window that the access point's best effort queue was sent, or that it has its own."""
+    """AIFSN and contention window that the access point's best effort queue, and its stations', were sent, or that it
+    has its own.
+    """
     if not cell.HasField("edca"):
         return "-"
-    return ", ".join(f"{of.aifsn} {of.cw_min}-{of.cw_max}" for of in cell.edca.sent) or "own"
+    own, stations = (
+        [f"{of.aifsn} {of.cw_min}-{of.cw_max}" for of in sent] for sent in (cell.edca.sent, cell.edca.sent_stations)
+    )
+    return ", ".join([*own, *(f"stations {text}" for text in stations)]) or "own"
 
 
 def stations(answer: operations_pb2.ListStationsResponse) -> str:

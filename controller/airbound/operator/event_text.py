@@ -47,7 +47,8 @@ def line(event: events_pb2.Event, zone: datetime.tzinfo | None = None) -> Line:
     if event.HasField("bounds"):
         what = _some([_bound(bound) for bound in event.bounds.bounds[:SHOWN]], len(event.bounds.bounds)) or "released"
     elif event.HasField("queues"):
-        what = "; ".join(map(_queue, event.queues.queues)) or "released"
+        stations = [f"stations' {_queue(of)}" for of in event.queues.stations]
+        what = "; ".join([*map(_queue, event.queues.queues), *stations]) or "released"
     elif event.HasField("windows"):
         limits = event.windows.limits
         what = _some([_window(limit) for limit in limits[:SHOWN]], len(limits)) or "released"
@@ -84,9 +85,9 @@ def fields(event: events_pb2.Event) -> dict[str, Any]:
     if event.HasField("bounds"):
         shown["bounds"] = [log_fields.bound(of.destination, of.min_segs, of.max_segs) for of in event.bounds.bounds]
     if event.HasField("queues"):
-        shown["queues"] = [
-            log_fields.queue(_category(of), of.aifsn, of.cw_min, of.cw_max, of.txop_limit) for of in event.queues.queues
-        ]
+        shown["queues"] = [_queue_fields(of) for of in event.queues.queues]
+        if event.queues.stations:
+            shown["announced"] = [_queue_fields(of) for of in event.queues.stations]
     if event.HasField("windows"):
         shown["windows"] = [log_fields.window(of.station, of.destination, of.max_bytes) for of in event.windows.limits]
     return shown | {"why": why(event)}
@@ -148,6 +149,10 @@ def _bound(of: operations_pb2.BoundSent) -> str:
 
 def _window(of: operations_pb2.WindowLimitSent) -> str:
     return f"{of.station} {of.max_bytes} bytes to {of.destination or 'all'}"
+
+
+def _queue_fields(of: access_point_pb2.Edca) -> dict[str, Any]:
+    return log_fields.queue(_category(of), of.aifsn, of.cw_min, of.cw_max, of.txop_limit)
 
 
 def _queue(of: access_point_pb2.Edca) -> str:

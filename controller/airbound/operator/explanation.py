@@ -69,10 +69,11 @@ def _edca_explanation(cell: operations_pb2.Cell) -> list[str]:
             f"  uplink {mbps(of.uplink_bps)}, downlink {mbps(of.downlink_bps)} without the ACKs of uploads:"
             f" uplink's share {of.uplink_share:.0%}"
         )
-    computed = "" if list(of.wanted) == list(of.sent) else f"; computed, not sent: {_queues(of.wanted)}"
+    is_sent = list(of.wanted) == list(of.sent) and list(of.wanted_stations) == list(of.sent_stations)
+    computed = "" if is_sent else f"; computed, not sent: {_set(of.wanted, of.wanted_stations)}"
     lines.append(f"  {printable(of.formula)}{computed}")
     sent, in_force = of.generation_sent or "none", state.generation or "none"
-    lease = f", lease ends in {seconds(of.lease_remaining_ms)} unless renewed" if of.sent else ""
+    lease = f", lease ends in {seconds(of.lease_remaining_ms)} unless renewed" if of.sent or of.sent_stations else ""
     lines += [
         f"  generation sent {sent}, in force {in_force}{lease}; {state.refused_total} commands refused by its agent",
         f"  its own: {_queues(state.own)}",
@@ -113,9 +114,13 @@ def _why_windows(of: operations_pb2.CellWindows) -> str:
 
 def _edca(of: operations_pb2.CellEdca) -> str:
     """What was sent and why, in one line."""
-    what = _queues(of.sent) if of.sent else "its own"
+    what = _set(of.sent, of.sent_stations)
     why = reason(of.reason) if of.HasField("reason") else "not decided yet"
     return f"{bold('EDCA parameters')} of the access point: {what}: {why}"
+
+
+def _set(own: Iterable[access_point_pb2.Edca], stations: Iterable[access_point_pb2.Edca]) -> str:
+    return "; ".join([*map(_queue, own), *(f"stations' {_queue(of)}" for of in stations)]) or "its own"
 
 
 def _queues(queues: Iterable[access_point_pb2.Edca]) -> str:

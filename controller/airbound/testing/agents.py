@@ -130,12 +130,14 @@ class Agent:
 
 class FakeAccessPoint(Agent):
     """Reports one cell; counters are the test's to set. Applies EDCA parameters and limits of windows as an access
-    point's agent does: `queues` are in force, its own if there are none, and `limits`, by station and destination.
+    point's agent does: `queues` are in force, its own if there are none, `announced` what its stations are told, and
+    `limits`, by station and destination.
     """
 
     def __init__(self, target: str, secured: Secured | None = None) -> None:
         super().__init__(target, secured)
         self.queues: list[access_point_pb2.Edca] = []
+        self.announced: list[access_point_pb2.Edca] = []
         self.generation = 0
         self.reason = reason_pb2.Reason()
         self.sets = 0
@@ -189,7 +191,7 @@ class FakeAccessPoint(Agent):
 
     def _set_edca(self, new: access_point_pb2.SetEdca) -> None:
         if new.generation == self._stream_generation == self.generation:
-            if list(new.queues) != self.queues:
+            if (list(new.queues), list(new.stations)) != (self.queues, self.announced):
                 raise AssertionError(f"another set under generation {new.generation}")
             self.renewals += 1
             return
@@ -197,8 +199,8 @@ class FakeAccessPoint(Agent):
             raise AssertionError(f"generation {new.generation} does not follow {self._stream_generation}")
         self._stream_generation = new.generation
         self.sets += 1
-        self.reason, self.queues = new.reason, list(new.queues)
-        self.generation = new.generation if new.queues else 0
+        self.reason, self.queues, self.announced = new.reason, list(new.queues), list(new.stations)
+        self.generation = new.generation if new.queues or new.stations else 0
 
     async def report(self, message: access_point_pb2.AccessPointReport) -> None:
         """Send a report under the next sequence number."""

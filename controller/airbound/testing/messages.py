@@ -22,6 +22,8 @@ EDCA = access_point_pb2.EdcaState(
     stations=[access_point_pb2.Edca(category=BEST_EFFORT, aifsn=3, cw_min=7, cw_max=63, txop_limit=33)],
     wmm=True,
     refused_total=34,
+    can_set_stations=True,
+    stations_refusal="why not those",
 )
 
 WINDOWS = access_point_pb2.WindowState(

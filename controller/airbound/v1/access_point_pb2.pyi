@@ -257,7 +257,7 @@ class Edca(_message.Message):
     def __init__(self, category: _Optional[_Union[AccessCategory, str]] = ..., aifsn: _Optional[int] = ..., cw_min: _Optional[int] = ..., cw_max: _Optional[int] = ..., txop_limit: _Optional[int] = ...) -> None: ...
 
 class EdcaState(_message.Message):
-    __slots__ = ("can_set", "refusal", "generation", "own", "stations", "wmm", "refused_total")
+    __slots__ = ("can_set", "refusal", "generation", "own", "stations", "wmm", "refused_total", "can_set_stations", "stations_refusal")
     CAN_SET_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
     GENERATION_FIELD_NUMBER: _ClassVar[int]
@@ -265,6 +265,8 @@ class EdcaState(_message.Message):
     STATIONS_FIELD_NUMBER: _ClassVar[int]
     WMM_FIELD_NUMBER: _ClassVar[int]
     REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    CAN_SET_STATIONS_FIELD_NUMBER: _ClassVar[int]
+    STATIONS_REFUSAL_FIELD_NUMBER: _ClassVar[int]
     can_set: bool
     refusal: str
     generation: int
@@ -272,7 +274,9 @@ class EdcaState(_message.Message):
     stations: _containers.RepeatedCompositeFieldContainer[Edca]
     wmm: bool
     refused_total: int
-    def __init__(self, can_set: bool = ..., refusal: _Optional[str] = ..., generation: _Optional[int] = ..., own: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., stations: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., wmm: bool = ..., refused_total: _Optional[int] = ...) -> None: ...
+    can_set_stations: bool
+    stations_refusal: str
+    def __init__(self, can_set: bool = ..., refusal: _Optional[str] = ..., generation: _Optional[int] = ..., own: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., stations: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., wmm: bool = ..., refused_total: _Optional[int] = ..., can_set_stations: bool = ..., stations_refusal: _Optional[str] = ...) -> None: ...
 
 class AccessPointCommand(_message.Message):
     __slots__ = ("set_edca", "set_windows")
@@ -305,13 +309,15 @@ class WindowLimit(_message.Message):
     def __init__(self, mac: _Optional[bytes] = ..., address: _Optional[bytes] = ..., max_bytes: _Optional[int] = ...) -> None: ...
 
 class SetEdca(_message.Message):
-    __slots__ = ("generation", "queues", "lease_ms", "reason")
+    __slots__ = ("generation", "queues", "lease_ms", "reason", "stations")
     GENERATION_FIELD_NUMBER: _ClassVar[int]
     QUEUES_FIELD_NUMBER: _ClassVar[int]
     LEASE_MS_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    STATIONS_FIELD_NUMBER: _ClassVar[int]
     generation: int
     queues: _containers.RepeatedCompositeFieldContainer[Edca]
     lease_ms: int
     reason: _reason_pb2.Reason
-    def __init__(self, generation: _Optional[int] = ..., queues: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., lease_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ...) -> None: ...
+    stations: _containers.RepeatedCompositeFieldContainer[Edca]
+    def __init__(self, generation: _Optional[int] = ..., queues: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., lease_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ...) -> None: ...

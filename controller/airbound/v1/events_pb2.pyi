@@ -56,10 +56,12 @@ class EventBounds(_message.Message):
     def __init__(self, bounds: _Optional[_Iterable[_Union[_operations_pb2.BoundSent, _Mapping]]] = ...) -> None: ...
 
 class EventQueues(_message.Message):
-    __slots__ = ("queues",)
+    __slots__ = ("queues", "stations")
     QUEUES_FIELD_NUMBER: _ClassVar[int]
+    STATIONS_FIELD_NUMBER: _ClassVar[int]
     queues: _containers.RepeatedCompositeFieldContainer[_access_point_pb2.Edca]
-    def __init__(self, queues: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ...) -> None: ...
+    stations: _containers.RepeatedCompositeFieldContainer[_access_point_pb2.Edca]
+    def __init__(self, queues: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ..., stations: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ...) -> None: ...
 
 class EventWindows(_message.Message):
     __slots__ = ("limits",)

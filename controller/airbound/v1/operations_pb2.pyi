@@ -204,7 +204,7 @@ class CellOverride(_message.Message):
     def __init__(self, name: _Optional[str] = ..., matched: _Optional[str] = ...) -> None: ...
 
 class CellEdca(_message.Message):
-    __slots__ = ("state", "wanted", "formula", "sent", "generation_sent", "lease_remaining_ms", "reason", "traffic", "uplink_bps", "downlink_bps", "uplink_share", "failures_total")
+    __slots__ = ("state", "wanted", "formula", "sent", "generation_sent", "lease_remaining_ms", "reason", "traffic", "uplink_bps", "downlink_bps", "uplink_share", "failures_total", "wanted_stations", "sent_stations")
     STATE_FIELD_NUMBER: _ClassVar[int]
     WANTED_FIELD_NUMBER: _ClassVar[int]
     FORMULA_FIELD_NUMBER: _ClassVar[int]
@@ -217,6 +217,8 @@ class CellEdca(_message.Message):
     DOWNLINK_BPS_FIELD_NUMBER: _ClassVar[int]
     UPLINK_SHARE_FIELD_NUMBER: _ClassVar[int]
     FAILURES_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    WANTED_STATIONS_FIELD_NUMBER: _ClassVar[int]
+    SENT_STATIONS_FIELD_NUMBER: _ClassVar[int]
     state: _access_point_pb2.EdcaState
     wanted: _containers.RepeatedCompositeFieldContainer[_access_point_pb2.Edca]
     formula: str
@@ -229,7 +231,9 @@ class CellEdca(_message.Message):
     downlink_bps: int
     uplink_share: float
     failures_total: int
-    def __init__(self, state: _Optional[_Union[_access_point_pb2.EdcaState, _Mapping]] = ..., wanted: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ..., formula: _Optional[str] = ..., sent: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ..., generation_sent: _Optional[int] = ..., lease_remaining_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., traffic: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., uplink_bps: _Optional[int] = ..., downlink_bps: _Optional[int] = ..., uplink_share: _Optional[float] = ..., failures_total: _Optional[int] = ...) -> None: ...
+    wanted_stations: _containers.RepeatedCompositeFieldContainer[_access_point_pb2.Edca]
+    sent_stations: _containers.RepeatedCompositeFieldContainer[_access_point_pb2.Edca]
+    def __init__(self, state: _Optional[_Union[_access_point_pb2.EdcaState, _Mapping]] = ..., wanted: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ..., formula: _Optional[str] = ..., sent: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ..., generation_sent: _Optional[int] = ..., lease_remaining_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., traffic: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., uplink_bps: _Optional[int] = ..., downlink_bps: _Optional[int] = ..., uplink_share: _Optional[float] = ..., failures_total: _Optional[int] = ..., wanted_stations: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ..., sent_stations: _Optional[_Iterable[_Union[_access_point_pb2.Edca, _Mapping]]] = ...) -> None: ...
 
 class CellWindows(_message.Message):
     __slots__ = ("state", "sent", "generation_sent", "lease_remaining_ms", "reason", "stations_without_agent", "stations_limited", "omitted", "failures_total")

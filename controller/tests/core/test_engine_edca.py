@@ -113,6 +113,44 @@ def test_nothing_changes_while_nothing_changes_but_for_renewals_by_a_third_of_th
     assert point(scenario).queues == SET
 
 
+ANNOUNCING = replace(NO_WMM, wmm=True, can_set_stations=True)
+TOLD = OWN_QUEUE._replace(cw_min=31, announced=True)
+
+
+def test_what_stations_are_told_comes_and_goes_with_the_queues() -> None:
+    scenario = uploading(Parameters(edca=shares(stations_cw_min=31)), edca=ANNOUNCING)
+    assert point(scenario).queues == (*SET, TOLD)
+    keep(scenario, 20)
+    assert len(point(scenario).edca_sets) == 1
+    keep(scenario, 10, {}, idle=PHONES)
+    assert point(scenario).queues == ()
+
+
+def test_an_access_point_gets_the_part_that_it_can_take() -> None:
+    parameters = Parameters(edca=shares(stations_cw_min=31))
+    scenario = uploading(parameters, edca=replace(ANNOUNCING, can_set_stations=False))
+    assert point(scenario).queues == SET
+    scenario = uploading(parameters, edca=replace(ANNOUNCING, can_set=False, refusal="the driver cannot"))
+    assert point(scenario).queues == (TOLD,)
+    # hostapd refuses: the agent drops the set and reports that, and is sent the rest.
+    scenario = uploading(parameters, edca=ANNOUNCING)
+    access_point = point(scenario)
+    assert access_point.edca is not None
+    access_point.queues = ()
+    access_point.edca = replace(access_point.edca, generation=0, can_set_stations=False)
+    keep(scenario, 1)
+    assert access_point.queues == SET
+
+
+def test_without_either_part_it_cannot() -> None:
+    state = replace(ANNOUNCING, can_set=False, refusal="the driver cannot", can_set_stations=False)
+    scenario = uploading(Parameters(edca=shares(stations_cw_min=31)), edca=state)
+    assert point(scenario).edca_sets == []
+    assert cell(scenario).edca_reason == Reason(Code.CANNOT_SET_EDCA, "the driver cannot")
+    # What is not configured is no reason to send anything.
+    assert uploading(edca=replace(ANNOUNCING, can_set=False)).access_points[BSSID].edca_sets == []
+
+
 def test_renewals_need_no_report() -> None:
     scenario = uploading()
     renewals, ticks = point(scenario).edca_renewals, scenario.ticks
@@ -391,7 +429,7 @@ def test_another_access_point_of_the_cell_is_learned_anew() -> None:
     assert [effect.generation for effect in point(scenario).edca_sets] == [1]
 
 
-@pytest.mark.parametrize("broken", [(state, "wanted"), (CellState, "_edca_code"), (state, "is_as_sent")])
+@pytest.mark.parametrize("broken", [(state, "wanted_set"), (CellState, "_edca_code"), (state, "is_as_sent")])
 def test_an_error_of_ours_frees_the_access_point_and_concerns_nobody_else(
     monkeypatch: pytest.MonkeyPatch, broken: tuple[Any, str]
 ) -> None:
@@ -445,7 +483,7 @@ def test_a_report_that_changes_nothing_makes_no_reason_and_no_command(monkeypatc
     made = list[str]()
     monkeypatch.setattr(CellState, "_edca_reason", lambda *_: made.append("reason"))
     monkeypatch.setattr(leased_sets, "next_set", lambda *_, **__: made.append("set"))
-    monkeypatch.setattr(state, "wanted", lambda *_: made.append("wanted"))
+    monkeypatch.setattr(state, "wanted_set", lambda *_: made.append("wanted"))
     scenario.access_point(SENDING, seconds=0.5)
     assert made == []
 

@@ -138,6 +138,10 @@ def test_the_defaults_that_are_no_numbers() -> None:
         ("cw_min", [1, 3, 7, 15, 31, 63], [-1, 0, 2, 16, 64, 127, 1023]),
         ("cw_max", [1, 15, 63, 127, 1023], [-1, 0, 2, 1022, 1024, 2047]),
         ("txop_limit", [0, 1, 94], [-1, 95]),
+        ("stations_aifsn", [2, 15], [-1, 0, 1, 16]),
+        ("stations_cw_min", [3, 15, 1023], [-1, 0, 1, 16, 2047]),
+        ("stations_cw_max", [63, 1023], [-1, 0, 31, 64, 2047]),
+        ("stations_txop_limit", [0, 1, 94], [-1, 95]),
     ],
 )
 def test_what_an_access_points_queue_may_be_configured_to(field: str, right: list[int], wrong: list[int]) -> None:
@@ -161,6 +165,9 @@ def test_fields_that_do_not_fit_together_are_refused() -> None:
         EdcaParameters(on_share=0.2)
     with pytest.raises(pydantic.ValidationError):
         EdcaParameters(cw_min=31, cw_max=15)
+    EdcaParameters(stations_cw_min=63, stations_cw_max=63)
+    with pytest.raises(pydantic.ValidationError, match="stations_cw_min is more than stations_cw_max = 63"):
+        EdcaParameters(stations_cw_min=127, stations_cw_max=63)
 
 
 def test_unknown_fields_and_policies_are_refused() -> None:

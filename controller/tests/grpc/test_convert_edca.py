@@ -98,6 +98,10 @@ def test_the_words_of_an_access_point(refusal: str, right: bool) -> None:  # noq
     assert state is not None
     assert (state.refusal, len(state.own)) == (refusal if right else "", 1)
     assert seen(refusals) == ([] if right else [(Code.MALFORMED, "edca.refusal")])
+    state, refusals = edca_of(stations_refusal=refusal, can_set_stations=True)
+    assert state is not None
+    assert (state.stations_refusal, state.can_set_stations) == (refusal if right else "", True)
+    assert seen(refusals) == ([] if right else [(Code.MALFORMED, "edca.stations_refusal")])
 
 
 def test_a_generation_that_none_can_follow_is_refused_with_all_of_it() -> None:

@@ -78,10 +78,15 @@ def cell_state(settings: Settings) -> CellState:
             stations=(Edca(Category.BEST_EFFORT, 3, 7, 511, 2),),
             wmm=True,
             refused_total=22,
+            can_set_stations=True,
+            stations_refusal="why not those",
         ),
         edca_sent=SentSet(
             generation=23,
-            entries=(Edca(Category.BEST_EFFORT, 4, 31, 255, 3),),
+            entries=(
+                Edca(Category.BEST_EFFORT, 4, 31, 255, 3),
+                Edca(Category.BEST_EFFORT, 6, 63, 127, 4, announced=True),
+            ),
             reasons=(Reason(Code.UPLOADS),),
             lease_us=6_000_000,
             set_at_us=0,
@@ -151,7 +156,8 @@ def terminal_state(cell: CellState | None) -> Terminal:
 
 def test_every_field_of_a_cell() -> None:
     match = Match(CellOverride(name="cell.3", parameters=Parameters()), "ssid c*")
-    state = cell_state(Settings(Parameters(), exempt={"02:00:00:00:00:01"}, match=match, mode_by_operator=True))
+    parameters = Parameters(edca=EdcaParameters(stations_cw_min=31))
+    state = cell_state(Settings(parameters, exempt={"02:00:00:00:00:01"}, match=match, mode_by_operator=True))
     state.terminals = {MAC: terminal_state(state)}
     message = convert.cell(state, NOW_US)
     assert [
@@ -192,10 +198,15 @@ def test_every_field_of_a_cell() -> None:
                 stations=[queue(3, 7, 511, 2)],
                 wmm=True,
                 refused_total=22,
+                can_set_stations=True,
+                stations_refusal="why not those",
             ),
             wanted=[queue(5, 15, 1023, 1)],
-            formula="AIFSN 3 of the stations + 2, at least its own 2, at most 7: 5",
+            wanted_stations=[queue(3, 31, 511, 2)],
+            formula="AIFSN 3 of the stations + 2, at least its own 2, at most 7: 5; "
+            "stations' best effort AIFSN 3, CW 31..511, TXOP limit 64 us, as configured",
             sent=[queue(4, 31, 255, 3)],
+            sent_stations=[queue(6, 63, 127, 4)],
             generation_sent=23,
             lease_remaining_ms=4_500,
             reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_CANNOT_SET_EDCA, subject="x"),
@@ -251,10 +262,20 @@ def test_a_cells_edca_before_anything_was_decided() -> None:
         "downlink_bps",
         "uplink_share",
         "failures_total",
+        "wanted_stations",  # nothing is configured
+        "sent_stations",
     ]
     state.access_point.edca = replace(state.access_point.edca, own=())
     message = convert.cell(state, NOW_US).edca
     assert (list(message.wanted), message.formula) == ([], "it does not report the parameters of its best effort queue")
+    state = cell_state(Settings(Parameters(edca=EdcaParameters(stations_aifsn=4))))
+    assert state.access_point is not None
+    assert state.access_point.edca is not None
+    beyond = (state.access_point.edca.stations[0]._replace(cw_min=1),)
+    state.access_point.edca = replace(state.access_point.edca, stations=beyond)
+    message = convert.cell(state, NOW_US).edca
+    assert not message.wanted_stations
+    assert message.formula.endswith("; what it announces of its own is out of the limits of what can be set")
 
 
 @pytest.mark.parametrize(("ago_us", "queues", "remaining_ms"), [(0, 1, 6_000), (7_000_000, 1, 0), (0, 0, 0)])

@@ -178,6 +178,14 @@ def test_what_is_computed_and_not_applied_is_marked() -> None:
         "  generation sent none, in force 7; 5 commands refused by its agent",
     ]
     assert explained(cell(formula="x"))[4].endswith("its own: not decided yet")
+    told = cell(sent=[SET], wanted=[SET], sent_stations=[OWN], wanted_stations=[SET], reason=UPLOADS)
+    stations = "stations' best effort AIFSN 2, CW 15..1023"
+    assert explained(told)[4:6] == [
+        f"EDCA parameters of the access point: {SET_TEXT}; {stations}: uploads are 98 % of the payload",
+        f"  a + b = c; computed, not sent: {SET_TEXT}; stations' {SET_TEXT}",
+    ]
+    told = cell(sent_stations=[OWN], wanted_stations=[OWN], generation_sent=8, lease_remaining_ms=4_500)
+    assert ", lease ends in 4.5 s unless renewed" in explained(told)[6]
 
 
 def test_a_cell_whose_agent_knows_nothing_of_edca() -> None:
@@ -267,6 +275,8 @@ def test_a_cell_as_a_row_and_as_a_line() -> None:
     assert "edca own  age" in display.cell_line(cell)
     cell.edca.sent.append(SET)
     assert "edca 4 15-1023  age" in display.cell_line(cell)
+    cell.edca.sent_stations.append(OWN)
+    assert "edca 4 15-1023, stations 2 15-1023  age" in display.cell_line(cell)
     assert display.cells(operations_pb2.ListCellsResponse()) == "No access point has reported."
 
 

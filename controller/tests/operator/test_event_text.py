@@ -84,6 +84,10 @@ def test_queues_and_free_text_and_unknown_codes() -> None:
     fields = event_text.fields(event)
     assert fields["reasons"] == [{"code": "9999"}]
     assert fields["queues"] == [{"category": "best_effort", "aifsn": 4, "cw_min": 15, "cw_max": 1023, "txop_limit": 2}]
+    told = events_pb2.Event(time_us=NOON_US, kind="edca", queues=events_pb2.EventQueues(stations=[queue]))
+    assert shown(told)[0].endswith("stations' best effort AIFSN 4, CW 15..1023, TXOP limit 64 us")
+    fields = event_text.fields(told)
+    assert (fields["queues"], len(fields["announced"]), fields["announced"][0]["aifsn"]) == ([], 1, 4)
     own = events_pb2.Event(time_us=NOON_US, kind="edca", queues=events_pb2.EventQueues())
     assert shown(own)[0].endswith("released")
     assert shown(events_pb2.Event(time_us=NOON_US, kind="reload", text="bdp.gain 1 -> 2"))[0].endswith(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an access point reports to the controller about one of its cells, and how long its queues are to wait for the
-// air.
+// What an access point reports to the controller about one of its cells, and how long its queues, and those of its
+// stations, are to wait for the air.
 //
 // Every counter is cumulative since a moment that the driver chose (for a station: since it associated), so that a lost
 // report costs precision and never an event. The controller takes differences; the access point does not.
@@ -1341,14 +1341,19 @@ type EdcaState struct {
 	Generation uint64 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The access point's own values, which return when a lease ends; one of each category.
 	Own []*Edca `protobuf:"bytes,4,rep,name=own,proto3" json:"own,omitempty"`
-	// What the stations use: what the access point announces, or without WMM DCF's. One of each category.
+	// What the stations use: what the access point announces of its own, which returns when a lease ends, or without WMM
+	// DCF's. One of each category.
 	Stations []*Edca `protobuf:"bytes,5,rep,name=stations,proto3" json:"stations,omitempty"`
 	// Whether the access point announces WMM.
 	Wmm bool `protobuf:"varint,6,opt,name=wmm,proto3" json:"wmm,omitempty"`
 	// Commands that the agent refused since it started.
-	RefusedTotal  uint64 `protobuf:"varint,7,opt,name=refused_total,json=refusedTotal,proto3" json:"refused_total,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RefusedTotal uint64 `protobuf:"varint,7,opt,name=refused_total,json=refusedTotal,proto3" json:"refused_total,omitempty"`
+	// Whether the controller may set what the access point announces to its stations.
+	CanSetStations bool `protobuf:"varint,8,opt,name=can_set_stations,json=canSetStations,proto3" json:"can_set_stations,omitempty"`
+	// Why not, in the words of hostapd or the agent.
+	StationsRefusal string `protobuf:"bytes,9,opt,name=stations_refusal,json=stationsRefusal,proto3" json:"stations_refusal,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *EdcaState) Reset() {
@@ -1428,6 +1433,20 @@ func (x *EdcaState) GetRefusedTotal() uint64 {
 		return x.RefusedTotal
 	}
 	return 0
+}
+
+func (x *EdcaState) GetCanSetStations() bool {
+	if x != nil {
+		return x.CanSetStations
+	}
+	return false
+}
+
+func (x *EdcaState) GetStationsRefusal() string {
+	if x != nil {
+		return x.StationsRefusal
+	}
+	return ""
 }
 
 type AccessPointCommand struct {
@@ -1654,8 +1673,9 @@ func (x *WindowLimit) GetMaxBytes() uint32 {
 	return 0
 }
 
-// SetEdca replaces every EDCA parameter that the access point has from Airbound. The same set again, with the same
-// generation, prolongs its lease. An empty set restores the access point's own values.
+// SetEdca replaces every EDCA parameter that the access point has from Airbound: those of its own queues and those that
+// it announces to its stations. The same set again, with the same generation, prolongs its lease. A set without either
+// restores the access point's own values.
 type SetEdca struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Grows with every set sent on a stream, and is greater than the generation that the access point reported; never 0.
@@ -1666,7 +1686,10 @@ type SetEdca struct {
 	// The set is in force this long unless it is sent again; then the access point's own values return. 1 s to 60 s.
 	LeaseMs uint32 `protobuf:"varint,3,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
 	// Why this set replaces the one before.
-	Reason        *Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason *Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What the access point is to announce to its stations, which take it over from the beacon. As queues, but that AIFSN
+	// is 2 to 15, CWmin 3 to 1023 and CWmax 63 to 1023. Only for an access point that reports can_set_stations.
+	Stations      []*Edca `protobuf:"bytes,5,rep,name=stations,proto3" json:"stations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1725,6 +1748,13 @@ func (x *SetEdca) GetLeaseMs() uint32 {
 func (x *SetEdca) GetReason() *Reason {
 	if x != nil {
 		return x.Reason
+	}
+	return nil
+}
+
+func (x *SetEdca) GetStations() []*Edca {
+	if x != nil {
+		return x.Stations
 	}
 	return nil
 }
@@ -1840,7 +1870,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\x06cw_min\x18\x03 \x01(\rR\x05cwMin\x12\x15\n" +
 	"\x06cw_max\x18\x04 \x01(\rR\x05cwMax\x12\x1d\n" +
 	"\n" +
-	"txop_limit\x18\x05 \x01(\rR\ttxopLimit\"\xe9\x01\n" +
+	"txop_limit\x18\x05 \x01(\rR\ttxopLimit\"\xbe\x02\n" +
 	"\tEdcaState\x12\x17\n" +
 	"\acan_set\x18\x01 \x01(\bR\x06canSet\x12\x18\n" +
 	"\arefusal\x18\x02 \x01(\tR\arefusal\x12\x1e\n" +
@@ -1850,7 +1880,9 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\x03own\x18\x04 \x03(\v2\x11.airbound.v1.EdcaR\x03own\x12-\n" +
 	"\bstations\x18\x05 \x03(\v2\x11.airbound.v1.EdcaR\bstations\x12\x10\n" +
 	"\x03wmm\x18\x06 \x01(\bR\x03wmm\x12#\n" +
-	"\rrefused_total\x18\a \x01(\x04R\frefusedTotal\"\x8e\x01\n" +
+	"\rrefused_total\x18\a \x01(\x04R\frefusedTotal\x12(\n" +
+	"\x10can_set_stations\x18\b \x01(\bR\x0ecanSetStations\x12)\n" +
+	"\x10stations_refusal\x18\t \x01(\tR\x0fstationsRefusal\"\x8e\x01\n" +
 	"\x12AccessPointCommand\x121\n" +
 	"\bset_edca\x18\x01 \x01(\v2\x14.airbound.v1.SetEdcaH\x00R\asetEdca\x12:\n" +
 	"\vset_windows\x18\x02 \x01(\v2\x17.airbound.v1.SetWindowsH\x00R\n" +
@@ -1867,14 +1899,15 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\vWindowLimit\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\fR\aaddress\x12\x1b\n" +
-	"\tmax_bytes\x18\x03 \x01(\rR\bmaxBytes\"\x9c\x01\n" +
+	"\tmax_bytes\x18\x03 \x01(\rR\bmaxBytes\"\xcb\x01\n" +
 	"\aSetEdca\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
 	"generation\x12)\n" +
 	"\x06queues\x18\x02 \x03(\v2\x11.airbound.v1.EdcaR\x06queues\x12\x19\n" +
 	"\blease_ms\x18\x03 \x01(\rR\aleaseMs\x12+\n" +
-	"\x06reason\x18\x04 \x01(\v2\x13.airbound.v1.ReasonR\x06reason*\xf8\x01\n" +
+	"\x06reason\x18\x04 \x01(\v2\x13.airbound.v1.ReasonR\x06reason\x12-\n" +
+	"\bstations\x18\x05 \x03(\v2\x11.airbound.v1.EdcaR\bstations*\xf8\x01\n" +
 	"\x18AccessPointReportTrigger\x12+\n" +
 	"'ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12(\n" +
 	"$ACCESS_POINT_REPORT_TRIGGER_INTERVAL\x10\x01\x12.\n" +
@@ -1962,13 +1995,14 @@ var file_airbound_v1_access_point_proto_depIdxs = []int32{
 	19, // 20: airbound.v1.SetWindows.reason:type_name -> airbound.v1.Reason
 	13, // 21: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
 	19, // 22: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
-	4,  // 23: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
-	5,  // 24: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
-	24, // [24:25] is the sub-list for method output_type
-	23, // [23:24] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	13, // 23: airbound.v1.SetEdca.stations:type_name -> airbound.v1.Edca
+	4,  // 24: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
+	5,  // 25: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
+	25, // [25:26] is the sub-list for method output_type
+	24, // [24:25] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_access_point_proto_init() }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an access point reports to the controller about one of its cells, and how long its queues are to wait for the
-// air.
+// What an access point reports to the controller about one of its cells, and how long its queues, and those of its
+// stations, are to wait for the air.
 //
 // Every counter is cumulative since a moment that the driver chose (for a station: since it associated), so that a lost
 // report costs precision and never an event. The controller takes differences; the access point does not.

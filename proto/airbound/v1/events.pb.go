@@ -276,8 +276,10 @@ func (x *EventBounds) GetBounds() []*BoundSent {
 
 // EventQueues is a set of EDCA parameters; with an empty one the access point's own return.
 type EventQueues struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Queues        []*Edca                `protobuf:"bytes,1,rep,name=queues,proto3" json:"queues,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Queues []*Edca                `protobuf:"bytes,1,rep,name=queues,proto3" json:"queues,omitempty"`
+	// What is announced to the stations.
+	Stations      []*Edca `protobuf:"bytes,2,rep,name=stations,proto3" json:"stations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -315,6 +317,13 @@ func (*EventQueues) Descriptor() ([]byte, []int) {
 func (x *EventQueues) GetQueues() []*Edca {
 	if x != nil {
 		return x.Queues
+	}
+	return nil
+}
+
+func (x *EventQueues) GetStations() []*Edca {
+	if x != nil {
+		return x.Stations
 	}
 	return nil
 }
@@ -817,9 +826,10 @@ const file_airbound_v1_events_proto_rawDesc = "" +
 	"\areplica\x18\f \x01(\tR\areplica\x123\n" +
 	"\awindows\x18\r \x01(\v2\x19.airbound.v1.EventWindowsR\awindows\"=\n" +
 	"\vEventBounds\x12.\n" +
-	"\x06bounds\x18\x01 \x03(\v2\x16.airbound.v1.BoundSentR\x06bounds\"8\n" +
+	"\x06bounds\x18\x01 \x03(\v2\x16.airbound.v1.BoundSentR\x06bounds\"g\n" +
 	"\vEventQueues\x12)\n" +
-	"\x06queues\x18\x01 \x03(\v2\x11.airbound.v1.EdcaR\x06queues\"D\n" +
+	"\x06queues\x18\x01 \x03(\v2\x11.airbound.v1.EdcaR\x06queues\x12-\n" +
+	"\bstations\x18\x02 \x03(\v2\x11.airbound.v1.EdcaR\bstations\"D\n" +
 	"\fEventWindows\x124\n" +
 	"\x06limits\x18\x01 \x03(\v2\x1c.airbound.v1.WindowLimitSentR\x06limits\"\xcc\x01\n" +
 	"\vEventFilter\x12\x12\n" +
@@ -902,30 +912,31 @@ var file_airbound_v1_events_proto_depIdxs = []int32{
 	4,  // 4: airbound.v1.Event.windows:type_name -> airbound.v1.EventWindows
 	12, // 5: airbound.v1.EventBounds.bounds:type_name -> airbound.v1.BoundSent
 	13, // 6: airbound.v1.EventQueues.queues:type_name -> airbound.v1.Edca
-	14, // 7: airbound.v1.EventWindows.limits:type_name -> airbound.v1.WindowLimitSent
-	15, // 8: airbound.v1.EventFilter.codes:type_name -> airbound.v1.ReasonCode
-	0,  // 9: airbound.v1.EventFilter.level:type_name -> airbound.v1.EventLevel
-	5,  // 10: airbound.v1.ListEventsRequest.filter:type_name -> airbound.v1.EventFilter
-	6,  // 11: airbound.v1.ListEventsRequest.after:type_name -> airbound.v1.EventPosition
-	6,  // 12: airbound.v1.ListEventsRequest.after_others:type_name -> airbound.v1.EventPosition
-	1,  // 13: airbound.v1.ListEventsResponse.events:type_name -> airbound.v1.Event
-	6,  // 14: airbound.v1.ListEventsResponse.position:type_name -> airbound.v1.EventPosition
-	6,  // 15: airbound.v1.ListEventsResponse.others:type_name -> airbound.v1.EventPosition
-	5,  // 16: airbound.v1.FollowEventsRequest.filter:type_name -> airbound.v1.EventFilter
-	6,  // 17: airbound.v1.FollowEventsRequest.after:type_name -> airbound.v1.EventPosition
-	6,  // 18: airbound.v1.FollowEventsRequest.after_others:type_name -> airbound.v1.EventPosition
-	1,  // 19: airbound.v1.FollowEventsResponse.events:type_name -> airbound.v1.Event
-	6,  // 20: airbound.v1.FollowEventsResponse.position:type_name -> airbound.v1.EventPosition
-	6,  // 21: airbound.v1.FollowEventsResponse.others:type_name -> airbound.v1.EventPosition
-	7,  // 22: airbound.v1.EventsService.ListEvents:input_type -> airbound.v1.ListEventsRequest
-	9,  // 23: airbound.v1.EventsService.FollowEvents:input_type -> airbound.v1.FollowEventsRequest
-	8,  // 24: airbound.v1.EventsService.ListEvents:output_type -> airbound.v1.ListEventsResponse
-	10, // 25: airbound.v1.EventsService.FollowEvents:output_type -> airbound.v1.FollowEventsResponse
-	24, // [24:26] is the sub-list for method output_type
-	22, // [22:24] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	13, // 7: airbound.v1.EventQueues.stations:type_name -> airbound.v1.Edca
+	14, // 8: airbound.v1.EventWindows.limits:type_name -> airbound.v1.WindowLimitSent
+	15, // 9: airbound.v1.EventFilter.codes:type_name -> airbound.v1.ReasonCode
+	0,  // 10: airbound.v1.EventFilter.level:type_name -> airbound.v1.EventLevel
+	5,  // 11: airbound.v1.ListEventsRequest.filter:type_name -> airbound.v1.EventFilter
+	6,  // 12: airbound.v1.ListEventsRequest.after:type_name -> airbound.v1.EventPosition
+	6,  // 13: airbound.v1.ListEventsRequest.after_others:type_name -> airbound.v1.EventPosition
+	1,  // 14: airbound.v1.ListEventsResponse.events:type_name -> airbound.v1.Event
+	6,  // 15: airbound.v1.ListEventsResponse.position:type_name -> airbound.v1.EventPosition
+	6,  // 16: airbound.v1.ListEventsResponse.others:type_name -> airbound.v1.EventPosition
+	5,  // 17: airbound.v1.FollowEventsRequest.filter:type_name -> airbound.v1.EventFilter
+	6,  // 18: airbound.v1.FollowEventsRequest.after:type_name -> airbound.v1.EventPosition
+	6,  // 19: airbound.v1.FollowEventsRequest.after_others:type_name -> airbound.v1.EventPosition
+	1,  // 20: airbound.v1.FollowEventsResponse.events:type_name -> airbound.v1.Event
+	6,  // 21: airbound.v1.FollowEventsResponse.position:type_name -> airbound.v1.EventPosition
+	6,  // 22: airbound.v1.FollowEventsResponse.others:type_name -> airbound.v1.EventPosition
+	7,  // 23: airbound.v1.EventsService.ListEvents:input_type -> airbound.v1.ListEventsRequest
+	9,  // 24: airbound.v1.EventsService.FollowEvents:input_type -> airbound.v1.FollowEventsRequest
+	8,  // 25: airbound.v1.EventsService.ListEvents:output_type -> airbound.v1.ListEventsResponse
+	10, // 26: airbound.v1.EventsService.FollowEvents:output_type -> airbound.v1.FollowEventsResponse
+	25, // [25:27] is the sub-list for method output_type
+	23, // [23:25] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_events_proto_init() }

@@ -1054,7 +1054,8 @@ func (x *CellOverride) GetMatched() string {
 	return ""
 }
 
-// CellEdca is how the access point's own queues contend for the air, and what the controller makes of it.
+// CellEdca is how the access point's own queues and its stations contend for the air, and what the controller makes of
+// it.
 type CellEdca struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As the access point reported it last; its generation is the one in force.
@@ -1070,7 +1071,7 @@ type CellEdca struct {
 	GenerationSent uint64 `protobuf:"varint,5,opt,name=generation_sent,json=generationSent,proto3" json:"generation_sent,omitempty"`
 	// What remains of its lease.
 	LeaseRemainingMs uint64 `protobuf:"varint,6,opt,name=lease_remaining_ms,json=leaseRemainingMs,proto3" json:"lease_remaining_ms,omitempty"`
-	// Why the access point has what it has: REASON_CODE_UPLOADS if its queues are set.
+	// Why the access point has what it has: REASON_CODE_UPLOADS if its queues, or its stations', are set.
 	Reason *Reason `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What the traffic calls for, applied or not; absent while rates are not known.
 	Traffic *Reason `protobuf:"bytes,8,opt,name=traffic,proto3" json:"traffic,omitempty"`
@@ -1081,6 +1082,11 @@ type CellEdca struct {
 	UplinkShare *float64 `protobuf:"fixed64,11,opt,name=uplink_share,json=uplinkShare,proto3,oneof" json:"uplink_share,omitempty"`
 	// Decisions that ended in an error of the controller.
 	FailuresTotal uint64 `protobuf:"varint,12,opt,name=failures_total,json=failuresTotal,proto3" json:"failures_total,omitempty"`
+	// What the access point is to announce to its stations while uploads dominate, applied or not; empty if that is to
+	// stay its own.
+	WantedStations []*Edca `protobuf:"bytes,13,rep,name=wanted_stations,json=wantedStations,proto3" json:"wanted_stations,omitempty"`
+	// What was last sent of that, in the set of `sent`.
+	SentStations  []*Edca `protobuf:"bytes,14,rep,name=sent_stations,json=sentStations,proto3" json:"sent_stations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1197,6 +1203,20 @@ func (x *CellEdca) GetFailuresTotal() uint64 {
 		return x.FailuresTotal
 	}
 	return 0
+}
+
+func (x *CellEdca) GetWantedStations() []*Edca {
+	if x != nil {
+		return x.WantedStations
+	}
+	return nil
+}
+
+func (x *CellEdca) GetSentStations() []*Edca {
+	if x != nil {
+		return x.SentStations
+	}
+	return nil
 }
 
 // CellWindows is how the access point limits the windows of stations without a working agent.
@@ -3835,7 +3855,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\v_busy_ratio\"<\n" +
 	"\fCellOverride\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\amatched\x18\x02 \x01(\tR\amatched\"\xf9\x03\n" +
+	"\amatched\x18\x02 \x01(\tR\amatched\"\xed\x04\n" +
 	"\bCellEdca\x12,\n" +
 	"\x05state\x18\x01 \x01(\v2\x16.airbound.v1.EdcaStateR\x05state\x12)\n" +
 	"\x06wanted\x18\x02 \x03(\v2\x11.airbound.v1.EdcaR\x06wanted\x12\x18\n" +
@@ -3850,7 +3870,9 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\fdownlink_bps\x18\n" +
 	" \x01(\x04R\vdownlinkBps\x12&\n" +
 	"\fuplink_share\x18\v \x01(\x01H\x00R\vuplinkShare\x88\x01\x01\x12%\n" +
-	"\x0efailures_total\x18\f \x01(\x04R\rfailuresTotalB\x0f\n" +
+	"\x0efailures_total\x18\f \x01(\x04R\rfailuresTotal\x12:\n" +
+	"\x0fwanted_stations\x18\r \x03(\v2\x11.airbound.v1.EdcaR\x0ewantedStations\x126\n" +
+	"\rsent_stations\x18\x0e \x03(\v2\x11.airbound.v1.EdcaR\fsentStationsB\x0f\n" +
 	"\r_uplink_share\"\x95\x03\n" +
 	"\vCellWindows\x12.\n" +
 	"\x05state\x18\x01 \x01(\v2\x18.airbound.v1.WindowStateR\x05state\x120\n" +
@@ -4201,72 +4223,74 @@ var file_airbound_v1_operations_proto_depIdxs = []int32{
 	50, // 14: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
 	51, // 15: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
 	51, // 16: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
-	52, // 17: airbound.v1.CellWindows.state:type_name -> airbound.v1.WindowState
-	15, // 18: airbound.v1.CellWindows.sent:type_name -> airbound.v1.WindowLimitSent
-	51, // 19: airbound.v1.CellWindows.reason:type_name -> airbound.v1.Reason
-	17, // 20: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
-	18, // 21: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
-	51, // 22: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
-	51, // 23: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
-	11, // 24: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
-	11, // 25: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
-	25, // 26: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
-	53, // 27: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
-	26, // 28: airbound.v1.StationView.destinations:type_name -> airbound.v1.StationDestinationView
-	51, // 29: airbound.v1.StationView.lack:type_name -> airbound.v1.Reason
-	18, // 30: airbound.v1.StationView.decisions:type_name -> airbound.v1.Decision
-	15, // 31: airbound.v1.StationView.limits:type_name -> airbound.v1.WindowLimitSent
-	51, // 32: airbound.v1.StationView.no_limit:type_name -> airbound.v1.Reason
-	16, // 33: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
-	11, // 34: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
-	25, // 35: airbound.v1.ExplainStationResponse.station:type_name -> airbound.v1.StationView
-	11, // 36: airbound.v1.ExplainStationResponse.cell:type_name -> airbound.v1.Cell
-	16, // 37: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
-	11, // 38: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
-	35, // 39: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
-	54, // 40: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
-	55, // 41: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
-	0,  // 42: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
-	0,  // 43: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
-	0,  // 44: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
-	44, // 45: airbound.v1.ListSwitchesResponse.switches:type_name -> airbound.v1.Switch
-	45, // 46: airbound.v1.GetStationTrafficResponse.stations:type_name -> airbound.v1.SwitchStation
-	3,  // 47: airbound.v1.Switch.bound_by:type_name -> airbound.v1.SwitchBinding
-	51, // 48: airbound.v1.Switch.sent_reason:type_name -> airbound.v1.Reason
-	51, // 49: airbound.v1.Switch.restriction:type_name -> airbound.v1.Reason
-	46, // 50: airbound.v1.SwitchStation.traffic:type_name -> airbound.v1.TrafficView
-	56, // 51: airbound.v1.TrafficView.protocol:type_name -> airbound.v1.TrafficProtocol
-	4,  // 52: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
-	6,  // 53: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
-	19, // 54: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
-	21, // 55: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
-	23, // 56: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
-	27, // 57: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
-	29, // 58: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
-	31, // 59: airbound.v1.OperationsService.ExplainStation:input_type -> airbound.v1.ExplainStationRequest
-	33, // 60: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
-	40, // 61: airbound.v1.OperationsService.ListSwitches:input_type -> airbound.v1.ListSwitchesRequest
-	42, // 62: airbound.v1.OperationsService.GetStationTraffic:input_type -> airbound.v1.GetStationTrafficRequest
-	36, // 63: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
-	38, // 64: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
-	5,  // 65: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
-	7,  // 66: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
-	20, // 67: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
-	22, // 68: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
-	24, // 69: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
-	28, // 70: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
-	30, // 71: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
-	32, // 72: airbound.v1.OperationsService.ExplainStation:output_type -> airbound.v1.ExplainStationResponse
-	34, // 73: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
-	41, // 74: airbound.v1.OperationsService.ListSwitches:output_type -> airbound.v1.ListSwitchesResponse
-	43, // 75: airbound.v1.OperationsService.GetStationTraffic:output_type -> airbound.v1.GetStationTrafficResponse
-	37, // 76: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
-	39, // 77: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
-	65, // [65:78] is the sub-list for method output_type
-	52, // [52:65] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	50, // 17: airbound.v1.CellEdca.wanted_stations:type_name -> airbound.v1.Edca
+	50, // 18: airbound.v1.CellEdca.sent_stations:type_name -> airbound.v1.Edca
+	52, // 19: airbound.v1.CellWindows.state:type_name -> airbound.v1.WindowState
+	15, // 20: airbound.v1.CellWindows.sent:type_name -> airbound.v1.WindowLimitSent
+	51, // 21: airbound.v1.CellWindows.reason:type_name -> airbound.v1.Reason
+	17, // 22: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
+	18, // 23: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
+	51, // 24: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
+	51, // 25: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
+	11, // 26: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
+	11, // 27: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
+	25, // 28: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
+	53, // 29: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
+	26, // 30: airbound.v1.StationView.destinations:type_name -> airbound.v1.StationDestinationView
+	51, // 31: airbound.v1.StationView.lack:type_name -> airbound.v1.Reason
+	18, // 32: airbound.v1.StationView.decisions:type_name -> airbound.v1.Decision
+	15, // 33: airbound.v1.StationView.limits:type_name -> airbound.v1.WindowLimitSent
+	51, // 34: airbound.v1.StationView.no_limit:type_name -> airbound.v1.Reason
+	16, // 35: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
+	11, // 36: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
+	25, // 37: airbound.v1.ExplainStationResponse.station:type_name -> airbound.v1.StationView
+	11, // 38: airbound.v1.ExplainStationResponse.cell:type_name -> airbound.v1.Cell
+	16, // 39: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
+	11, // 40: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
+	35, // 41: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
+	54, // 42: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
+	55, // 43: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
+	0,  // 44: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
+	0,  // 45: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
+	0,  // 46: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
+	44, // 47: airbound.v1.ListSwitchesResponse.switches:type_name -> airbound.v1.Switch
+	45, // 48: airbound.v1.GetStationTrafficResponse.stations:type_name -> airbound.v1.SwitchStation
+	3,  // 49: airbound.v1.Switch.bound_by:type_name -> airbound.v1.SwitchBinding
+	51, // 50: airbound.v1.Switch.sent_reason:type_name -> airbound.v1.Reason
+	51, // 51: airbound.v1.Switch.restriction:type_name -> airbound.v1.Reason
+	46, // 52: airbound.v1.SwitchStation.traffic:type_name -> airbound.v1.TrafficView
+	56, // 53: airbound.v1.TrafficView.protocol:type_name -> airbound.v1.TrafficProtocol
+	4,  // 54: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
+	6,  // 55: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
+	19, // 56: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
+	21, // 57: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
+	23, // 58: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
+	27, // 59: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
+	29, // 60: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
+	31, // 61: airbound.v1.OperationsService.ExplainStation:input_type -> airbound.v1.ExplainStationRequest
+	33, // 62: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
+	40, // 63: airbound.v1.OperationsService.ListSwitches:input_type -> airbound.v1.ListSwitchesRequest
+	42, // 64: airbound.v1.OperationsService.GetStationTraffic:input_type -> airbound.v1.GetStationTrafficRequest
+	36, // 65: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
+	38, // 66: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
+	5,  // 67: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
+	7,  // 68: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
+	20, // 69: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
+	22, // 70: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
+	24, // 71: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
+	28, // 72: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
+	30, // 73: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
+	32, // 74: airbound.v1.OperationsService.ExplainStation:output_type -> airbound.v1.ExplainStationResponse
+	34, // 75: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
+	41, // 76: airbound.v1.OperationsService.ListSwitches:output_type -> airbound.v1.ListSwitchesResponse
+	43, // 77: airbound.v1.OperationsService.GetStationTraffic:output_type -> airbound.v1.GetStationTrafficResponse
+	37, // 78: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
+	39, // 79: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
+	67, // [67:80] is the sub-list for method output_type
+	54, // [54:67] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_operations_proto_init() }

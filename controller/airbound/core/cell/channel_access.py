@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long an access point's best effort queue is to wait for the air, and when it is to wait longer than its own
-parameters have it.
+"""How long an access point's best effort queue is to wait for the air, what it is to announce to its stations about
+theirs, and when it is to wait longer than its own parameters have it.
 
 Uploads are clocked by the TCP ACKs that the access point sends. One that contends for the air as its stations do wins
 an access for a few ACKs as often as a station does for its data, and with each ACK it puts more data into the stations'
@@ -12,6 +12,9 @@ queues. One that waits some slots longer has the data drain first:
 
 hostapd gives an access point with WMM a CWmax of 63 where its stations have 1023: after collisions it would be back
 before them all the same. CWmin and the TXOP limit are the access point's own. All but AIFSN can be configured.
+
+What it announces to its stations is what is configured (`stations_*`; nothing by default) and for the rest its own, at
+the same times, if the access point can set it. The stations' AIFSN and CWmax are then these in the formulas above.
 
 In a cell that only downloads that costs a fifth of the throughput; beside as many uploads downloads gain as well
 (docs/measurements.md). So it is for cells with at least `min_senders` active senders in which uploads are a good part
@@ -28,7 +31,18 @@ below `off_share`, or when too few stations have sent for `linger_s`, so that a 
 import math
 from dataclasses import dataclass
 
-from airbound.core.edca import SET_AIFSN_MAX, SET_CW_MIN_MAX, SET_TXOP_LIMIT_MAX, Category, Edca
+from airbound.core.edca import (
+    AIFSN_MAX,
+    SET_AIFSN_MAX,
+    SET_CW_MIN_MAX,
+    SET_TXOP_LIMIT_MAX,
+    STATIONS_AIFSN_MIN,
+    STATIONS_CW_MAX_MIN,
+    STATIONS_CW_MIN_MIN,
+    Category,
+    Edca,
+    text,
+)
 from airbound.core.parameters import EdcaParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState
@@ -42,22 +56,101 @@ class CannotSetError(ValueError):
 
 
 def best_effort(queues: tuple[Edca, ...]) -> Edca | None:
-    """The best effort queue among these, if it is known."""
-    return next((queue for queue in queues if queue.category is Category.BEST_EFFORT), None)
+    """The access point's best effort queue among these, if it is known."""
+    return next((of for of in queues if of.category is Category.BEST_EFFORT and not of.announced), None)
 
 
-def stations_aifsn(state: EdcaState) -> int | None:
+def stations_best_effort(queues: tuple[Edca, ...]) -> Edca | None:
+    """What is announced of best effort in a set; none if nothing is."""
+    return next((of for of in queues if of.category is Category.BEST_EFFORT and of.announced), None)
+
+
+def is_announcing(parameters: EdcaParameters) -> bool:
+    """Whether stations are to use other parameters than their access point announces of its own."""
+    configured = (
+        parameters.stations_aifsn,
+        parameters.stations_cw_min,
+        parameters.stations_cw_max,
+        parameters.stations_txop_limit,
+    )
+    return any(value is not None for value in configured)
+
+
+def announcement(state: EdcaState, parameters: EdcaParameters) -> Edca | None:
+    """What the access point is to announce of best effort; none if that stays its own, or it cannot set it.
+
+    Raises:
+        CannotSetError: the access point announces, where nothing is configured, what an agent refuses in a set.
+    """
+    own = best_effort(state.stations)
+    if not is_announcing(parameters) or not state.can_set_stations or own is None:
+        return None
+    aifsn = own.aifsn if parameters.stations_aifsn is None else parameters.stations_aifsn
+    cw_min = own.cw_min if parameters.stations_cw_min is None else parameters.stations_cw_min
+    cw_max = own.cw_max if parameters.stations_cw_max is None else parameters.stations_cw_max
+    if cw_min > cw_max:  # what is configured counts
+        cw_min, cw_max = (cw_min, cw_min) if parameters.stations_cw_max is None else (cw_max, cw_max)
+    txop_limit = own.txop_limit if parameters.stations_txop_limit is None else parameters.stations_txop_limit
+    queue = Edca(Category.BEST_EFFORT, aifsn, cw_min, cw_max, txop_limit, announced=True)
+    if queue == own._replace(announced=True):
+        return None
+    if (
+        not STATIONS_AIFSN_MIN <= aifsn <= AIFSN_MAX
+        or cw_min < STATIONS_CW_MIN_MIN
+        or cw_max < STATIONS_CW_MAX_MIN
+        or txop_limit > SET_TXOP_LIMIT_MAX
+    ):
+        raise CannotSetError("what it announces of its own is out of the limits of what can be set")
+    return queue
+
+
+def _announced(state: EdcaState, parameters: EdcaParameters) -> Edca | None:
+    """What the stations' best effort queues use while uploads dominate; none if it has not reported that."""
+    try:
+        return announcement(state, parameters) or best_effort(state.stations)
+    except CannotSetError:
+        return best_effort(state.stations)
+
+
+def stations_aifsn(state: EdcaState, parameters: EdcaParameters) -> int | None:
     """The AIFSN of the stations' best effort queues; none if the access point has not reported it."""
     if not state.wmm:
         return DCF_AIFSN
-    queue = best_effort(state.stations)
+    queue = _announced(state, parameters)
     return queue.aifsn if queue else None
 
 
-def _stations_cw_max(state: EdcaState) -> int:
+def _stations_cw_max(state: EdcaState, parameters: EdcaParameters) -> int:
     """The largest contention window of the stations' best effort queues; 0 if it is not known."""
-    queue = best_effort(state.stations)
+    queue = _announced(state, parameters)
     return queue.cw_max if queue else 0
+
+
+def can_set(state: EdcaState, parameters: EdcaParameters) -> bool:
+    """Whether the access point can set any of what is configured."""
+    return state.can_set or (state.can_set_stations and is_announcing(parameters))
+
+
+def wanted_set(state: EdcaState, parameters: EdcaParameters) -> tuple[Edca, ...]:
+    """The set that the access point is to have beside uploads, as far as it can; empty if there is nothing to set.
+
+    Raises:
+        CannotSetError: as `wanted` and `announcement`, if there is nothing else to set.
+    """
+    queues, error = list[Edca](), None
+    for part, is_able in ((wanted, state.can_set), (announcement, state.can_set_stations)):
+        if not is_able:
+            continue
+        try:
+            queue = part(state, parameters)
+        except CannotSetError as part_error:
+            error = part_error
+            continue
+        if queue is not None and queue not in state.own:
+            queues.append(queue)
+    if error is not None and not queues:
+        raise error
+    return tuple(queues)
 
 
 def wanted(state: EdcaState, parameters: EdcaParameters) -> Edca:
@@ -67,12 +160,12 @@ def wanted(state: EdcaState, parameters: EdcaParameters) -> Edca:
     Raises:
         CannotSetError: the access point reports too little, or has values of its own that an agent refuses in a set.
     """
-    own, stations = best_effort(state.own), stations_aifsn(state)
+    own, stations = best_effort(state.own), stations_aifsn(state, parameters)
     if own is None or stations is None:
         raise CannotSetError("it does not report the parameters of its best effort queue")
     aifsn = max(min(stations + parameters.aifsn_extra, SET_AIFSN_MAX), own.aifsn)
     cw_min = own.cw_min if parameters.cw_min is None else parameters.cw_min
-    cw_max = max(own.cw_max, _stations_cw_max(state)) if parameters.cw_max is None else parameters.cw_max
+    cw_max = max(own.cw_max, _stations_cw_max(state, parameters)) if parameters.cw_max is None else parameters.cw_max
     if cw_min > cw_max:  # what is configured counts
         cw_min, cw_max = (cw_min, cw_min) if parameters.cw_max is None else (cw_max, cw_max)
     txop_limit = own.txop_limit if parameters.txop_limit is None else parameters.txop_limit
@@ -87,9 +180,24 @@ def formula(state: EdcaState, parameters: EdcaParameters) -> str:
     own, queue = best_effort(state.own), wanted(state, parameters)
     source = "" if state.wmm else " (DCF, no WMM)"
     return (
-        f"AIFSN {stations_aifsn(state)} of the stations{source} + {parameters.aifsn_extra},"
+        f"AIFSN {stations_aifsn(state, parameters)} of the stations{source} + {parameters.aifsn_extra},"
         f" at least its own {own.aifsn if own else '?'}, at most {SET_AIFSN_MAX}: {queue.aifsn}"
     )
+
+
+def stations_formula(state: EdcaState, parameters: EdcaParameters) -> str:
+    """What is to be announced to the stations, or why nothing is; empty if nothing is configured. For a person."""
+    if not is_announcing(parameters):
+        return ""
+    try:
+        queue = announcement(state, parameters)
+    except CannotSetError as error:
+        return str(error)
+    if queue is not None:
+        return f"{text(queue)}, as configured"
+    if not state.can_set_stations:
+        return f"its stations' cannot be set: {state.stations_refusal or 'its agent cannot'}"
+    return "its stations use what is configured already"
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from airbound.core.addresses import Address, Mac, mac_text
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.capacity import CapacityEstimator
-from airbound.core.cell.channel_access import CannotSetError, ChannelAccess, wanted
+from airbound.core.cell.channel_access import CannotSetError, ChannelAccess, can_set, wanted_set
 from airbound.core.cell.failure import internal_error, is_logged
 from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
@@ -74,7 +74,7 @@ class CellState:
     windows: WindowClamp = field(default_factory=WindowClamp)  # of stations without a working agent
     datapath_id: int = 0  # of the OpenFlow switch that the BSS is a port of; 0: not known
     decided: Counter[tuple[str, Code]] = field(default_factory=Counter)  # what was sent, as Settings.counters
-    _wanted_of: tuple[EdcaState, EdcaParameters, Edca] | None = None
+    _wanted_of: tuple[EdcaState, EdcaParameters, tuple[Edca, ...]] | None = None
     capacity: CapacityEstimator = field(init=False)
     min_rtt: MinRtt = field(init=False)
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
@@ -388,7 +388,7 @@ class CellState:
         try:
             code = self.edca_code = self._edca_code(access_point, now_us)
             state = access_point.edca
-            queues = (self._wanted(state),) if code is Code.UPLOADS and state is not None else ()
+            queues = self._wanted(state) if code is Code.UPLOADS and state is not None else ()
             if is_waiting(code) or is_as_sent(access_point, queues, now_us):
                 return []
             return edca_command(access_point, queues, self._edca_reason(code), self.settings, now_us)
@@ -418,7 +418,7 @@ class CellState:
         if restriction is not None or state is None or traffic is not Code.UPLOADS:
             return restriction or traffic
         try:
-            return Code.EDCA_OFF if self._wanted(state) in state.own else traffic
+            return traffic if self._wanted(state) else Code.EDCA_OFF
         except CannotSetError as error:
             self.edca_subject = str(error)
             return Code.CANNOT_SET_EDCA
@@ -432,7 +432,7 @@ class CellState:
             return Code.OBSERVE_MODE
         if settings.is_cell_exempt(self.bssid):
             return Code.EXEMPT
-        if state is None or not state.can_set:
+        if state is None or not can_set(state, settings.parameters.edca):
             self.edca_subject = state.refusal if state else ""
             return Code.CANNOT_SET_EDCA
         return None
@@ -459,12 +459,12 @@ class CellState:
             case _:
                 return Reason(code)
 
-    def _wanted(self, state: EdcaState) -> Edca:
-        """As channel_access.wanted; reports that change nothing carry the same state."""
+    def _wanted(self, state: EdcaState) -> tuple[Edca, ...]:
+        """As channel_access.wanted_set; reports that change nothing carry the same state."""
         parameters = self.settings.parameters.edca
         known = self._wanted_of
         if known is None or known[0] is not state or known[1] is not parameters:
-            known = self._wanted_of = state, parameters, wanted(state, parameters)
+            known = self._wanted_of = state, parameters, wanted_set(state, parameters)
         return known[2]
 
     def decide_access_point(self, now_us: int) -> list[Effect]:

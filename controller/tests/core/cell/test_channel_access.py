@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from airbound.core.cell.channel_access import (
     CannotSetError,
     ChannelAccess,
+    announcement,
     best_effort,
     formula,
     stations_aifsn,
+    stations_formula,
     wanted,
+    wanted_set,
 )
 from airbound.core.edca import CW_MAX, SET_AIFSN_MAX, Category, Edca
 from airbound.core.parameters import EdcaParameters
@@ -89,6 +92,74 @@ def test_a_queue_that_waits_longer_than_can_be_set_is_left_alone() -> None:
         wanted(state, EdcaParameters(cw_max=63))
 
 
+ABLE = replace(HOSTAPD, can_set_stations=True)
+
+
+def told(aifsn: int, cw_min: int = 15, cw_max: int = 1023, txop_limit: int = 0) -> Edca:
+    return Edca(Category.BEST_EFFORT, aifsn, cw_min, cw_max, txop_limit, announced=True)
+
+
+def test_stations_are_told_nothing_by_default() -> None:
+    assert announcement(ABLE, EdcaParameters()) is None
+    assert wanted_set(ABLE, EdcaParameters()) == (queue(5),)
+    assert stations_formula(ABLE, EdcaParameters()) == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "parameters", "expected"),
+    [
+        (ABLE, {"stations_aifsn": 4}, (queue(6), told(4))),  # the access point waits longer than these
+        (ABLE, {"stations_aifsn": 15}, (queue(7), told(15))),
+        (ABLE, {"stations_cw_min": 127}, (queue(5), told(3, 127))),
+        (ABLE, {"stations_cw_max": 63}, (queue(5, cw_max=63), told(3, 15, 63))),
+        (ABLE, {"stations_txop_limit": 94}, (queue(5), told(3, txop_limit=94))),
+        (ABLE, {"stations_aifsn": 3, "stations_cw_min": 15}, (queue(5),)),  # as it announces already
+        (
+            replace(ABLE, stations=(queue(3, 127, 127),)),
+            {"stations_cw_max": 63},
+            (queue(5, cw_max=63), told(3, 63, 63)),
+        ),
+        (
+            replace(ABLE, stations=(queue(3, 3, 63),)),
+            {"stations_cw_min": 127},
+            (queue(5, cw_max=127), told(3, 127, 127)),
+        ),
+        (ABLE, {"stations_cw_min": 31, "aifsn_extra": 0, "cw_max": 63}, (told(3, 31),)),  # the stations' alone
+        # As far as the access point can.
+        (replace(ABLE, can_set=False), {"stations_cw_min": 31}, (told(3, 31),)),
+        (replace(ABLE, can_set=False, own=()), {"stations_cw_min": 31}, (told(3, 31),)),
+        (HOSTAPD, {"stations_aifsn": 4, "stations_cw_max": 63}, (queue(5),)),
+        # What it announces where nothing is configured is beyond what can be set.
+        (replace(ABLE, stations=(queue(3, 1, 63),)), {"stations_aifsn": 4}, (queue(5, cw_max=63),)),
+    ],
+)
+def test_what_the_set_is_to_be(state: EdcaState, parameters: dict[str, Any], expected: tuple[Edca, ...]) -> None:
+    assert wanted_set(state, EdcaParameters(**parameters)) == expected
+
+
+def test_a_set_of_which_no_part_can_be() -> None:
+    state = replace(ABLE, can_set=False, stations=(queue(3, 1, 63),))
+    with pytest.raises(CannotSetError, match=r"^what it announces of its own is out of"):
+        wanted_set(state, EdcaParameters(stations_aifsn=4))
+    with pytest.raises(CannotSetError, match=r"^it does not report"):
+        wanted_set(replace(ABLE, own=()), EdcaParameters())
+
+
+def test_how_it_is_found_what_stations_are_told() -> None:
+    assert stations_formula(ABLE, EdcaParameters(stations_cw_min=31)) == (
+        "stations' best effort AIFSN 3, CW 31..1023, as configured"
+    )
+    state = replace(HOSTAPD, stations_refusal="the access point announces no WMM")
+    assert stations_formula(state, EdcaParameters(stations_cw_min=31)) == (
+        "its stations' cannot be set: the access point announces no WMM"
+    )
+    assert stations_formula(HOSTAPD, EdcaParameters(stations_cw_min=31)).endswith(": its agent cannot")
+    assert "already" in stations_formula(ABLE, EdcaParameters(stations_cw_min=15))
+    assert "out of the limits" in stations_formula(
+        replace(ABLE, stations=(queue(3, 1, 63),)), EdcaParameters(stations_aifsn=4)
+    )
+
+
 WINDOWS = st.integers(1, 10).map(lambda k: 2**k - 1)
 QUEUES = st.builds(
     lambda category, aifsn, windows, txop: Edca(category, aifsn, min(windows), max(windows), txop),
@@ -109,6 +180,33 @@ PARAMETERS = st.builds(
     cw_min=st.none() | WINDOWS.filter(lambda slots: slots <= 63),
     txop_limit=st.none() | st.integers(0, 94),
 ) | st.builds(EdcaParameters, cw_max=WINDOWS)
+
+
+@given(
+    STATES,
+    st.builds(
+        EdcaParameters,
+        stations_cw_min=st.none() | WINDOWS.filter(lambda slots: slots >= 3),
+        stations_aifsn=st.none() | st.integers(2, 15),
+        stations_txop_limit=st.none() | st.integers(0, 94),
+    )
+    | st.builds(EdcaParameters, stations_cw_max=WINDOWS.filter(lambda slots: slots >= 63)),
+)
+def test_whatever_stations_are_told_is_within_what_agents_take(state: EdcaState, parameters: EdcaParameters) -> None:
+    try:
+        made = announcement(replace(state, can_set_stations=True), parameters)
+    except CannotSetError:
+        return
+    if made is not None:
+        assert made.announced
+        assert made.category is Category.BEST_EFFORT
+        assert 2 <= made.aifsn <= 15
+        assert 3 <= made.cw_min <= made.cw_max <= CW_MAX
+        assert made.cw_max >= 63
+        assert 0 <= made.txop_limit <= 94
+        for key in ("aifsn", "cw_min", "cw_max", "txop_limit"):
+            configured = getattr(parameters, f"stations_{key}")
+            assert configured is None or getattr(made, key) == configured
 
 
 @given(STATES, PARAMETERS)
@@ -134,7 +232,8 @@ def test_whatever_is_set_is_within_what_agents_take_and_never_below_its_own(
 def test_the_formula_has_its_values() -> None:
     assert formula(NO_WMM, DEFAULT) == "AIFSN 2 of the stations (DCF, no WMM) + 2, at least its own 2, at most 7: 4"
     assert formula(HOSTAPD, DEFAULT) == "AIFSN 3 of the stations + 2, at least its own 3, at most 7: 5"
-    assert (stations_aifsn(HOSTAPD), stations_aifsn(NO_WMM), stations_aifsn(EdcaState(wmm=True))) == (3, 2, None)
+    found = [stations_aifsn(state, DEFAULT) for state in (HOSTAPD, NO_WMM, EdcaState(wmm=True))]
+    assert found == [3, 2, None]
     assert best_effort((OWN_QUEUE,)) is OWN_QUEUE
 
 

@@ -124,8 +124,8 @@ function addRadios(section, interfaces) {
 
 	option = section.taboption('general', form.Flag, 'edca', _('EDCA parameters'),
 		_('Let the controller set how long the access point\'s own queues for best effort and background wait for ' +
-			'the air: a little longer while phones upload. Nothing changes for stations, and what the controller ' +
-			'does not renew ends.'));
+			'the air: a little longer while phones upload. If hostapd\'s configuration is given as well, it may ' +
+			'also set what stations are told about theirs. What the controller does not renew ends.'));
 	option.default = option.enabled;
 	option.rmempty = false;
 

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"github.com/airbound/airbound/ap-firmware/edca"
+	"github.com/airbound/airbound/ap-firmware/hostapd"
+)
+
+const (
+	// announceAgainUS is how often what is in force is announced again: hostapd forgets it when it reads its
+	// configuration again (SIGHUP), and sends no event then.
+	announceAgainUS = 10_000_000
+	// restoreAnnouncedAgainUS is the time between two tries to announce the own values: a hostapd that hangs takes a
+	// second of each.
+	restoreAnnouncedAgainUS = 5_000_000
+)
+
+// announced is what hostapd announces to the stations: the part of a set that does not concern the kernel.
+type announced struct {
+	// touched are the categories that may be announced otherwise than of its own, and own is what returns.
+	touched []edca.Category
+	own     edca.Values
+	// current is what hostapd announces, as far as that is known.
+	current edca.Values
+	// attached is whether hostapd's control socket answers.
+	attached bool
+	// refusal is why hostapd took nothing, until retryUS.
+	refusal string
+	retryUS int64
+	// nextUS is when what is in force is announced again.
+	nextUS int64
+}
+
+// cannotAnnounce returns why what is announced to the stations cannot be set; empty if it can.
+func (q *queues) cannotAnnounce() string {
+	if refusal := q.unavailable(); refusal != "" {
+		return refusal
+	}
+	settings := q.cfg.Settings()
+	switch {
+	case !q.announced.attached:
+		return "hostapd's control socket does not answer"
+	case settings == nil:
+		return "what the access point announces of its own is not known: no configuration of hostapd was read"
+	case !settings.WMM:
+		return "the access point announces no WMM"
+	}
+	return q.announced.refusal
+}
+
+// hostapdAttached takes over whether hostapd's control socket answers.
+func (q *queues) hostapdAttached(attached bool) {
+	q.saved.due = q.saved.due || q.announced.attached != attached
+	q.announced.attached = attached
+}
+
+// announce brings what is to be announced to hostapd. What the set before announced and this one does not, gets its own
+// values again.
+func (q *queues) announce(nowUS int64, stations []edca.Queue) bool {
+	concerned := append(edca.CategoriesOf(stations), q.announced.touched...)
+	if len(concerned) == 0 {
+		return true
+	}
+	before := q.announced.touched
+	q.announced.touched = concerned
+	isChanged, err := q.tell(q.announced.own.With(stations).Of(concerned))
+	if !isChanged {
+		q.announced.touched = before
+	}
+	if err == nil || len(stations) == 0 && hostapd.IsGone(err) { // Its next start announces its own values.
+		q.announced.touched, q.announced.nextUS = edca.CategoriesOf(stations), nowUS+announceAgainUS
+		return true
+	}
+	q.announced.refusal, q.announced.retryUS = announceRefusal(err), nowUS+refusedForUS
+	q.failed(nowUS, err)
+	return false
+}
+
+// tell has hostapd announce some queues.
+func (q *queues) tell(queues []edca.Queue) (isChanged bool, err error) {
+	isChanged, err = q.cfg.Announce(q.announced.current, queues)
+	if isChanged {
+		q.announced.current = q.announced.current.With(queues)
+	}
+	return isChanged, err
+}
+
+func announceRefusal(err error) string {
+	if hostapd.IsGone(err) {
+		return "hostapd's control socket does not answer"
+	}
+	return err.Error()
+}
+
+// restoreAnnounced announces the own values.
+func (q *queues) restoreAnnounced() error {
+	if len(q.announced.touched) == 0 {
+		return nil
+	}
+	_, err := q.tell(q.announced.own.Of(q.announced.touched))
+	if err == nil || hostapd.IsGone(err) {
+		q.announced.touched = nil
+		return nil
+	}
+	return err
+}
+
+// announceAgain repeats what is in force.
+func (q *queues) announceAgain(nowUS int64) {
+	stations := q.lease.InForce().Stations
+	if len(stations) > 0 && q.announced.attached && nowUS >= q.announced.nextUS {
+		q.announce(nowUS, stations)
+	}
+}
+
+// recordOf is what must be written back if the agent ends without doing so.
+func (q *queues) recordOf(own, announced []edca.Category, deadlineUS int64) edca.Record {
+	return edca.Record{
+		Schema: edca.RecordSchema, Agent: q.cfg.AgentName, Interface: q.state.Interface, Own: q.own.Of(own),
+		OwnStations: q.announced.own.Of(announced),
+		Announced:   q.announced.own.With(q.lease.InForce().Stations).Of(announced), DeadlineUS: deadlineUS,
+	}
+}
+
+// takeOver makes the values of an earlier agent's record those that must be written back.
+func (q *queues) takeOver(left *edca.Record) {
+	settings := q.settings()
+	q.own, q.touched = settings.Own.With(left.Own), edca.CategoriesOf(left.Own)
+	q.announced.own = settings.Stations.With(left.OwnStations)
+	q.announced.current = q.announced.own.With(left.Announced)
+	q.announced.touched = edca.CategoriesOf(left.OwnStations)
+}
+
+// readOwn reads the own values of what is not set yet.
+func (q *queues) readOwn() {
+	settings := q.settings()
+	if len(q.touched) == 0 {
+		q.own = settings.Own
+	}
+	if len(q.announced.touched) == 0 {
+		q.announced.own, q.announced.current = settings.Stations, settings.Stations
+	}
+}
+
+// isLeft reports whether anything may have other values than its own.
+func (q *queues) isLeft() bool { return len(q.touched)+len(q.announced.touched) > 0 }
+
+// stationsNow returns what the access point announces of its own.
+func (q *queues) stationsNow(settings hostapd.Settings) edca.Values {
+	if len(q.announced.touched) > 0 {
+		return q.announced.own
+	}
+	return settings.Stations
+}
