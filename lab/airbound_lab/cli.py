@@ -17,7 +17,7 @@ from airbound_lab.live import cli as live
 from airbound_lab.medium import cli as medium
 from airbound_lab.medium.attempts import Window
 from airbound_lab.paper_study import cli as paper_study
-from airbound_lab.parameters import KERNEL_LINES, RATE_CONTROLS, SWITCHES, Parameters, option
+from airbound_lab.parameters import CHANNELS, KERNEL_LINES, RATE_CONTROLS, SWITCHES, Parameters, option
 from airbound_lab.progress import Progress
 from airbound_lab.qdisc import QDISCS
 from airbound_lab.run import Setting, run_all
@@ -198,6 +198,9 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             window_clamp=options.window_clamp,
             watch_senders_ms=options.watch_senders,
             kernel_line=options.kernel_line,
+            access_points=options.access_points,
+            ap_channels=options.ap_channels,
+            deaf_ms=options.deaf_ms,
         )
 
 
@@ -322,6 +325,21 @@ def _add_run(commands: Any) -> None:
         help="frames in a radio (default: 64)",
     )
     add("--ap-driver-queue", type=int, default=defaults.ap_driver_queue_frames, metavar="N", help="(default: 64)")
+    add(
+        "--access-points",
+        type=int,
+        default=defaults.access_points,
+        metavar="N",
+        help="phones begin at them in turn (default: %(default)s)",
+    )
+    add("--ap-channels", choices=CHANNELS, default=defaults.ap_channels, help="of several (default: %(default)s)")
+    add(
+        "--deaf-ms",
+        type=int,
+        default=defaults.deaf_ms,
+        metavar="MS",
+        help="for how long a phone that roams is at none, unless the scenario says it (default: 0)",
+    )
     add("--wmm", action="store_true", help="the access point announces WMM")
     add(
         "--ap-aifsn", type=int, metavar="N", help="slots that the access point waits after a SIFS, best effort: 1 to 15"
