@@ -25,13 +25,12 @@ longer or shorter by chance, and so are the frames that it is sent in."""
 
 PLAIN_TEXT = ("--plain-text",)
 
-_ROLES = {"ap": "access-point"}
-_PHONE_ROLE = "terminal"
+_ACCESS_POINT_ROLE, _PHONE_ROLE = "access-point", "terminal"
 
 
 def role_and_name(component: str) -> str:
     """What the certificate of an agent says, as `airbound revoke` takes it."""
-    return f"{_ROLES.get(component, _PHONE_ROLE)}/{component}"
+    return f"{_ACCESS_POINT_ROLE if component.startswith('ap') else _PHONE_ROLE}/{component}"
 
 
 def agent_options(component: str) -> tuple[str, ...]:

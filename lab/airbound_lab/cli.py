@@ -19,6 +19,7 @@ from airbound_lab.medium.attempts import Window
 from airbound_lab.paper_study import cli as paper_study
 from airbound_lab.parameters import (
     ACCESS_POINT_KINDS,
+    CHANNELS,
     KERNEL_LINE_OF,
     KERNEL_LINES,
     RATE_CONTROLS,
@@ -218,6 +219,9 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             watch_senders_ms=options.watch_senders,
             kernel_line=options.kernel_line or KERNEL_LINE_OF[options.ap],
             aql=options.aql == "on",
+            access_points=options.access_points,
+            ap_channels=options.ap_channels,
+            deaf_ms=options.deaf_ms,
         )
 
 
@@ -341,28 +345,7 @@ def _add_run(commands: Any) -> None:
         help="frames in a phone's radio (default: 64, of 11n and 11ac 256)",
     )
     add("--ap-driver-queue", type=int, metavar="N", help="in the access point's (default: as phones')")
-    add(
-        "--phy",
-        choices=PHYS,
-        default=defaults.phy,
-        help="the radios: 802.11g or n at 2.4 GHz, n or ac at 5 GHz, with the channel's width in MHz (default: 11g)",
-    )
-    add("--streams", type=int, metavar="N", help="spatial streams of a radio: 1 or 2 (default: 2, of 11n-20 1)")
-    add(
-        "--guard-interval",
-        choices=GUARD_INTERVALS,
-        default=defaults.guard_interval,
-        help="the shortest that radios of 11n and 11ac use (default: %(default)s)",
-    )
-    add("--rts", type=int, metavar="BYTES", help="longer transmissions begin with RTS and CTS (default: none)")
-    add(
-        "--ap",
-        choices=ACCESS_POINT_KINDS,
-        default=defaults.ap,
-        help="openwrt: with mac80211's queues (fq_codel for each station, air time fairness, AQL) and WMM (default:"
-        " %(default)s, one queue)",
-    )
-    add("--wmm", action="store_true", help="an 802.11g access point announces WMM, as all others do")
+    _add_radios(run)
     add(
         "--ap-aifsn", type=int, metavar="N", help="slots that the access point waits after a SIFS, best effort: 1 to 15"
     )
@@ -434,6 +417,48 @@ def _add_run(commands: Any) -> None:
         help="write each attempt on the medium in this part of the run to DIR/MODE-SEED/medium.csv (needs --logs DIR)",
     )
     _add_setting(run)
+
+
+def _add_radios(parser: argparse.ArgumentParser) -> None:
+    """Add the options of access points and radios."""
+    add, defaults = parser.add_argument, Parameters()
+    add(
+        "--phy",
+        choices=PHYS,
+        default=defaults.phy,
+        help="the radios: 802.11g or n at 2.4 GHz, n or ac at 5 GHz, with the channel's width in MHz (default: 11g)",
+    )
+    add("--streams", type=int, metavar="N", help="spatial streams of a radio: 1 or 2 (default: 2, of 11n-20 1)")
+    add(
+        "--guard-interval",
+        choices=GUARD_INTERVALS,
+        default=defaults.guard_interval,
+        help="the shortest that radios of 11n and 11ac use (default: %(default)s)",
+    )
+    add("--rts", type=int, metavar="BYTES", help="longer transmissions begin with RTS and CTS (default: none)")
+    add(
+        "--ap",
+        choices=ACCESS_POINT_KINDS,
+        default=defaults.ap,
+        help="openwrt: with mac80211's queues (fq_codel for each station, air time fairness, AQL) and WMM (default:"
+        " %(default)s, one queue)",
+    )
+    add("--wmm", action="store_true", help="an 802.11g access point announces WMM, as all others do")
+    add(
+        "--access-points",
+        type=int,
+        default=defaults.access_points,
+        metavar="N",
+        help="phones begin at them in turn (default: %(default)s)",
+    )
+    add("--ap-channels", choices=CHANNELS, default=defaults.ap_channels, help="of several (default: %(default)s)")
+    add(
+        "--deaf-ms",
+        type=int,
+        default=defaults.deaf_ms,
+        metavar="MS",
+        help="for how long a phone that roams is at none, unless the scenario says it (default: 0)",
+    )
 
 
 def _add_setting(parser: argparse.ArgumentParser) -> None:

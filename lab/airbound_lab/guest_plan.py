@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from airbound_lab import certificates, modes, open_vswitch, radio
 from airbound_lab import topology as nodes
-from airbound_lab.scenario import HOSTAPD_ACTIONS, OPENFLOW, SWITCH
+from airbound_lab.scenario import HOSTAPD_ACTIONS, OPENFLOW, ROAMING_ACTIONS, SWITCH
 
 if TYPE_CHECKING:
     from airbound_lab.medium.attempts import Window
     from airbound_lab.parameters import Parameters
+    from airbound_lab.scenario import Action
 
 RESULT_DIRECTORY = "/run/result"
 """The directory of the run, as mounted in the guest."""
@@ -29,11 +30,17 @@ SENDERS_FILE = "senders.jsonl"
 """Who sends by the controller, in the result directory."""
 
 BEACON_INTERVAL_TU = 100
+BEACON_INTERVALS_TU = (BEACON_INTERVAL_TU, 103, 107)
+"""Of several access points. mac80211_hwsim begins all intervals at the same moment: of equal ones every beacon would
+collide."""
 TRACE_BUFFER_KIB = {"phone": 32 << 10, "cell": 256 << 10}
 """Largest trace buffers: 32 MiB are some 200,000 records, and the guest has memory for 256 MiB."""
 
 MEDIUM_TRACE = "medium-trace"
 """Name of the files with the medium's events, in the result directory."""
+
+SUPPLICANT_CONTROL, HOSTAPD_CONTROL = "/run/wpa_supplicant", "/run/hostapd"
+"""Directories of control sockets."""
 
 TCP_BUFFER = {"minimum": 4096, "start": 1 << 20, "maximum": 16 << 20}
 SCALE_0_BYTES = 1 << 15
@@ -79,14 +86,23 @@ def plan(
         "medium": _medium(parameters, seed),
         "links": _links(parameters),
         "sysctls": _sysctls(parameters.window_scale),
-        "namespaces": ["controller", *(server.name for server in cell.servers), *(phone.name for phone in cell.phones)],
-        "access_point": {
+        "namespaces": [
+            *("controller", *(server.name for server in cell.servers)),
+            *(phone.name for phone in cell.phones),
+            *(other.name for other in cell.access_points[1:]),
+        ],
+        "access_point": _hostapd_part(parameters, cell.access_points[0])
+        | {
             "ip": nodes.access_point_ip(cell),
             "tc": nodes.access_point_tc(cell),
-            "hostapd": _hostapd(parameters),
             "address": nodes.AP_ADDRESS,
             "switch": open_vswitch.plan(cell, openflow=OPENFLOW in runs_here) if parameters.ovs else None,
         },
+        "other_access_points": [
+            _hostapd_part(parameters, other)
+            | {"ip": nodes.other_access_point_ip(other), "tc": nodes.other_access_point_tc(cell, other)}
+            for other in cell.access_points[1:]
+        ],
         "wired": [
             {"netns": "controller", "ip": nodes.controller_ip(cell), "tc": ""},
             *({"netns": s.name, "ip": nodes.server_ip(cell, s), "tc": nodes.server_tc(s)} for s in cell.servers),
@@ -94,7 +110,8 @@ def plan(
         "stations": [
             {
                 "name": phone.name,
-                "radio": f"phy{phone.index}",
+                "access_point": parameters.access_point_of(phone.index) - 1,
+                "radio": phone.radio,
                 "interface": phone.interface,
                 "mac": phone.mac,
                 "address": phone.address,
@@ -102,10 +119,11 @@ def plan(
                 "ip": nodes.phone_ip(cell, phone),
                 "tc": nodes.phone_tc(cell, phone, mode),
                 "needs_route_metrics": parameters.cwnd_clamp_segs is not None,
+                "wpa_supplicant": _choosing_wpa_supplicant(cell, phone) if parameters.access_points > 1 else None,
             }
             for phone in cell.phones
         ],
-        "wpa_supplicant": _wpa_supplicant(parameters.radio.frequency_mhz),
+        "wpa_supplicant": _wpa_supplicant(str(parameters.radio.channels[0].frequency_mhz)),
         "controller": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.CONTROLLER_PORT},
         "openflow": {"address": nodes.CONTROLLER_ADDRESS, "port": nodes.OPENFLOW_PORT},
         "components": components,
@@ -114,11 +132,7 @@ def plan(
         "late_components": [
             name for name in parameters.scenario.late_components(parameters.terminals) if name in runs_here
         ],
-        "timeline": [
-            {"at_ms": round(action.at_s * 1000), "do": action.do, "component": action.component}
-            for action in parameters.scenario.process_actions(parameters.terminals)
-            if (action.component in runs_here or action.do in HOSTAPD_ACTIONS) and action.at_s < parameters.seconds
-        ],
+        "timeline": _timeline(cell, runs_here),
         "watchers": [
             *([_watcher(cell, programs)] if components and parameters.watch_senders_ms is not None else []),
             *([_SWITCH_SAMPLES] if switch_samples and parameters.ovs else []),
@@ -131,6 +145,30 @@ def plan(
         ],
         "traffic": {"program": programs.traffic, "plan": traffic_plan(cell, mode, seed)},
     }
+
+
+def _timeline(cell: nodes.Topology, runs_here: set[str]) -> list[dict[str, Any]]:
+    """What happens to components, to hostapd and to phones that roam, in order."""
+    parameters, steps = cell.parameters, list[dict[str, Any]]()
+    for action in parameters.scenario.process_actions(parameters.terminals):
+        if action.at_s >= parameters.seconds:
+            continue
+        if action.do in ROAMING_ACTIONS:
+            steps += _roam(cell, action)
+        elif action.component in runs_here or action.do in HOSTAPD_ACTIONS:
+            steps.append({"at_ms": round(action.at_s * 1000), "do": action.do, "component": action.component})
+    return sorted(steps, key=lambda step: step["at_ms"])
+
+
+def _roam(cell: nodes.Topology, action: Action) -> list[dict[str, Any]]:
+    """One step, or two with the time in between in which the phone is at no access point."""
+    at_ms, deaf_ms = round(action.at_s * 1000), cell.parameters.deaf_ms if action.deaf_ms is None else action.deaf_ms
+    access_point = cell.access_points[action.access_point - 1]
+    of = {"component": "", "station": action.phone - 1, "bssid": access_point.bssid}
+    if not deaf_ms:
+        return [{"at_ms": at_ms, "do": "roam"} | of]
+    away = {"at_ms": at_ms, "do": "vanish" if action.silent else "leave"} | of
+    return [away, {"at_ms": at_ms + deaf_ms, "do": "arrive"} | of]
 
 
 SWITCH_SAMPLES_S = 0.5
@@ -265,7 +303,9 @@ def _links(parameters: Parameters) -> list[str]:
         distance_m = parameters.distance_m(phone)
         if distance_m is not None:
             snr_quarter_db = radio.link_snr_quarter_db(parameters.radio, distance_m)
-            links += [f"{phone} 0 {snr_quarter_db}", f"0 {phone} {snr_quarter_db}"]
+            number = parameters.access_points - 1 + phone
+            for access_point in range(parameters.access_points):
+                links += [f"{number} {access_point} {snr_quarter_db}", f"{access_point} {number} {snr_quarter_db}"]
     return links
 
 
@@ -290,7 +330,7 @@ BEST_EFFORT_QUEUE = 2
 TXOP_UNIT_MS = 0.032
 
 
-def _hostapd(parameters: Parameters) -> str:
+def _hostapd(parameters: Parameters, channel: radio.Channel) -> str:
     """Radio, queues and what every access point of the lab has."""
     # Open vSwitch takes frames before hostapd's packet socket sees those of EAPOL; nl80211 delivers them all the same.
     bridge = "driver_params=control_port_ap=1" if parameters.ovs else f"bridge={nodes.BRIDGE}"
@@ -299,12 +339,37 @@ def _hostapd(parameters: Parameters) -> str:
 driver=nl80211
 ctrl_interface=/run/hostapd
 ssid=airbound
-{radio.hostapd(parameters.radio, parameters.guard_interval)}beacon_int={BEACON_INTERVAL_TU}
+{radio.hostapd(parameters.radio, channel, parameters.guard_interval)}beacon_int={BEACON_INTERVAL_TU}
 wmm_enabled={int(parameters.has_wmm)}
 {_hostapd_queues(parameters)}auth_algs=1
 ap_max_inactivity=86400
 max_num_sta=200
 """
+
+
+def _hostapd_part(parameters: Parameters, access_point: nodes.AccessPoint) -> dict[str, Any]:
+    """Where and with what hostapd runs. What differs from the first comes last, and takes its place."""
+    text, index = _hostapd(parameters, _channel(parameters, access_point)), access_point.index - 1
+    if index:
+        text += f"interface={access_point.interface}\nbeacon_int={BEACON_INTERVALS_TU[index]}\n"
+    return {
+        "name": access_point.name,
+        "netns": access_point.netns,
+        "radio": access_point.radio,
+        "interface": access_point.interface,
+        "hostapd": text,
+        "hostapd_file": hostapd_file(access_point),
+        "hostapd_name": f"hostapd-{access_point.name}" if index else "hostapd",
+    }
+
+
+def hostapd_file(access_point: nodes.AccessPoint) -> str:
+    """Name of an access point's configuration in the guest."""
+    return "/run/lab/hostapd.conf" if access_point.index == 1 else f"/run/lab/hostapd-{access_point.name}.conf"
+
+
+def _channel(parameters: Parameters, access_point: nodes.AccessPoint) -> radio.Channel:
+    return parameters.radio.channels[access_point.index - 1 if parameters.ap_channels == "different" else 0]
 
 
 def _hostapd_queues(parameters: Parameters) -> str:
@@ -340,16 +405,30 @@ def _hostapd_announces(parameters: Parameters) -> str:
     return "".join(f"wmm_ac_be_{key}={value}\n" for key, value in chosen.items() if value is not None)
 
 
-def _wpa_supplicant(frequency_mhz: int) -> str:
+def _wpa_supplicant(frequencies: str) -> str:
     """One channel, one network: no other is scanned."""
     return f"""p2p_disabled=1
 network={{
 	ssid="airbound"
 	key_mgmt=NONE
-	scan_freq={frequency_mhz}
-	freq_list={frequency_mhz}
+	scan_freq={frequencies}
+	freq_list={frequencies}
 }}
 """
+
+
+def _choosing_wpa_supplicant(cell: nodes.Topology, phone: nodes.Phone) -> str:
+    """Of a phone that has a choice: where it begins. It stays there until it is told otherwise.
+
+    It listens for beacons: access points answer a probe that is for all of them in the same moment, and only once, so
+    that on one channel the answers always collide.
+    """
+    parameters = cell.parameters
+    found = dict.fromkeys(_channel(parameters, access_point).frequency_mhz for access_point in cell.access_points)
+    frequencies = " ".join(map(str, found))
+    begins_at = cell.access_points[parameters.access_point_of(phone.index) - 1].bssid
+    network = _wpa_supplicant(frequencies).replace("}", f"\tbssid={begins_at}\n}}")
+    return f"ctrl_interface={SUPPLICANT_CONTROL}\npassive_scan=1\n{network}"
 
 
 CGROUP_DIRECTORY = "/run/cgroup"
@@ -389,7 +468,10 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             },
         },
         *([_openflow(parameters, programs, controller)] if parameters.openflow else []),
-        *([_access_point_agent(parameters, programs, controller)] if parameters.ap_agent else []),
+        *(
+            _access_point_agent(parameters, access_point, programs, controller)
+            for access_point in (cell.access_points if parameters.ap_agent else ())
+        ),
         *(
             {
                 "name": f"phone{phone.index}",
@@ -425,16 +507,19 @@ def _openflow(parameters: Parameters, programs: Programs, controller: str) -> di
     }
 
 
-def _access_point_agent(parameters: Parameters, programs: Programs, controller: str) -> dict[str, Any]:
+def _access_point_agent(
+    parameters: Parameters, access_point: nodes.AccessPoint, programs: Programs, controller: str
+) -> dict[str, Any]:
+    name = access_point.name
     return {
-        "name": "ap",
-        "netns": "",
+        "name": name,
+        "netns": access_point.netns,
         "argv": [
             programs.access_point_agent,
-            *(certificates.agent_options("ap") if parameters.tls else certificates.PLAIN_TEXT),
-            *("--controller", controller, "--interface", nodes.RADIO),
-            *("--hostapd-control", "/run/hostapd/wlan0"),
-            *("--hostapd-config", "/run/lab/hostapd.conf", "--state-dir", "/run/lab/ap"),
+            *(certificates.agent_options(name) if parameters.tls else certificates.PLAIN_TEXT),
+            *("--controller", controller, "--interface", access_point.interface),
+            *("--hostapd-control", f"{HOSTAPD_CONTROL}/{access_point.interface}"),
+            *("--hostapd-config", hostapd_file(access_point), "--state-dir", f"/run/lab/{name}"),
             *(("--bridge", nodes.BRIDGE) if parameters.openflow else ()),
             *(("--window-clamp",) if parameters.window_clamp else ()),
         ],

@@ -25,6 +25,12 @@ Switch = Literal["bridge", "ovs", "openflow", "meters"]
 SWITCHES: tuple[str, ...] = get_args(Switch)
 
 
+ACCESS_POINTS_MAX = 3
+"""As many channels of 2.4 GHz do not overlap."""
+
+Channels = Literal["same", "different"]
+CHANNELS: tuple[str, ...] = get_args(Channels)
+
 KernelLine = Literal["6.1", "6.12"]
 KERNEL_LINES: tuple[str, ...] = get_args(KernelLine)
 DEFAULT_KERNEL_LINE: KernelLine = "6.1"
@@ -155,6 +161,12 @@ class Parameters:
     """Whether the access point has an agent, in modes with agents."""
     window_clamp: bool = False
     """Whether the access point's agent limits the windows of phones without an agent."""
+    access_points: Annotated[int, Field(ge=1, le=ACCESS_POINTS_MAX)] = 1
+    """Each with a radio and an agent of its own; phone i begins at access point i, in turn."""
+    ap_channels: Channels = "same"
+    """Whether several access points share a channel."""
+    deaf_ms: Annotated[int, Field(ge=0, le=60_000)] = 0
+    """For how long a phone that roams is at no access point, where the scenario does not say it."""
     kernel_line: KernelLine = DEFAULT_KERNEL_LINE
     """The Linux that all hosts run. In 6.12 mac80211 has transmit queues of its own between qdisc and driver."""
     aql: bool = True
@@ -190,7 +202,7 @@ class Parameters:
 
     @model_validator(mode="after")
     def _check_scenario(self) -> Self:
-        self.scenario.check(self.terminals)
+        self.scenario.check(self.terminals, self.access_points)
         if self.orphan and self.scenario.saturates():
             raise ValueError("orphan: nothing would ever stop a saturating UDP sender, and time would not pass")
         return self
@@ -215,6 +227,16 @@ class Parameters:
     def _check_agents(self) -> Self:
         if self.agents is not None and self.agents > self.terminals:
             raise ValueError(f"agents: {self.agents}, but there are {self.terminals} phones")
+        return self
+
+    @model_validator(mode="after")
+    def _check_access_points(self) -> Self:
+        if self.access_points == 1:
+            return self
+        if self.ovs:
+            raise ValueError(f"switch: {self.switch}: of one access point only")
+        if self.watch_senders_ms is not None:
+            raise ValueError("watch-senders: of one access point only")
         return self
 
     @model_validator(mode="after")
@@ -283,6 +305,10 @@ class Parameters:
         """Whether a phone has an agent in modes with agents; phones count from 1."""
         agents = self.scenario.agents if self.agents is None else self.agents
         return agents is None or phone <= agents
+
+    def access_point_of(self, phone: int) -> int:
+        """Where a phone begins; phones and access points count from 1."""
+        return (phone - 1) % self.access_points + 1
 
     def wired_delay_ms(self, phone: int) -> float:
         """Round trip on the wire of a phone's server; phones count from 1."""

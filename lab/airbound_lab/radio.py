@@ -21,17 +21,29 @@ GUARD_INTERVALS: tuple[str, ...] = get_args(GuardInterval)
 
 STREAMS_MAX = 2
 PRIMARY_MHZ = 20
-TOP_OF_2_4_GHZ_MHZ = 2500
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A channel by its primary part of 20 MHz."""
+
+    number: int
+    frequency_mhz: int
+    """The middle of its primary part."""
+    middle_of_80_mhz: int = 0
+    """As a channel's number."""
+
+
+AT_2_4_GHZ = (Channel(6, 2437), Channel(11, 2462), Channel(1, 2412))
+AT_5_GHZ = (Channel(36, 5180, 42), Channel(149, 5745, 155), Channel(100, 5500, 106))
 
 
 @dataclass(frozen=True, slots=True)
 class Phy:
     """A profile."""
 
-    channel: int
-    """The primary one's number."""
-    frequency_mhz: int
-    """Its centre."""
+    channels: tuple[Channel, ...]
+    """Of access points on different ones, in this order; they do not overlap."""
     width_mhz: int = 20
     aggregates: bool = True
     """Whether it is of 802.11n or later: QoS, block acks, A-MPDUs."""
@@ -44,26 +56,23 @@ class Phy:
     @property
     def at_5_ghz(self) -> bool:
         """Whether a regulatory domain is needed that permits access points."""
-        return self.frequency_mhz > TOP_OF_2_4_GHZ_MHZ
+        return self.channels is AT_5_GHZ
 
     @property
     def is_wide(self) -> bool:
-        """Whether its channel is wider than its primary one."""
+        """Whether its channel is wider than its primary part."""
         return self.width_mhz > PRIMARY_MHZ
 
 
 PROFILES: dict[str, Phy] = {
-    "11g": Phy(channel=6, frequency_mhz=2437, aggregates=False, driver_queue_frames=64),
-    "11n-20": Phy(channel=6, frequency_mhz=2437),
-    "11n-40": Phy(channel=36, frequency_mhz=5180, width_mhz=40, streams=2),
-    "11ac-80": Phy(channel=36, frequency_mhz=5180, width_mhz=80, vht=True, streams=2),
+    "11g": Phy(AT_2_4_GHZ, aggregates=False, driver_queue_frames=64),
+    "11n-20": Phy(AT_2_4_GHZ),
+    "11n-40": Phy(AT_5_GHZ, width_mhz=40, streams=2),
+    "11ac-80": Phy(AT_5_GHZ, width_mhz=80, vht=True, streams=2),
 }
 
-VHT_CENTRE = 42
-"""Channel number of the middle of 80 MHz from channel 36."""
 
-
-def hostapd(phy: Phy, guard_interval: GuardInterval) -> str:
+def hostapd(phy: Phy, channel: Channel, guard_interval: GuardInterval) -> str:
     """Lines of hostapd's configuration: OFDM rates only, and what the profile has. hostapd refuses to start with a
     capability that its radio lacks.
     """
@@ -73,7 +82,7 @@ def hostapd(phy: Phy, guard_interval: GuardInterval) -> str:
     vht = [*(["SHORT-GI-80"] if short else []), "MAX-A-MPDU-LEN-EXP7"]
     lines = [
         f"hw_mode={'a' if phy.at_5_ghz else 'g'}",
-        f"channel={phy.channel}",
+        f"channel={channel.number}",
         "supported_rates=60 90 120 180 240 360 480 540",
         "basic_rates=60 120 240",
         *(() if phy.at_5_ghz else ("preamble=1",)),
@@ -83,7 +92,7 @@ def hostapd(phy: Phy, guard_interval: GuardInterval) -> str:
         lines.append(f"ht_capab={_bracketed(ht)}")
     if phy.vht:
         lines += ["ieee80211ac=1", f"vht_capab={_bracketed(vht)}", "vht_oper_chwidth=1"]
-        lines += [f"vht_oper_centr_freq_seg0_idx={VHT_CENTRE}"]
+        lines += [f"vht_oper_centr_freq_seg0_idx={channel.middle_of_80_mhz}"]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -102,12 +111,14 @@ def link_snr_quarter_db(phy: Phy, distance_m: float) -> int:
     return max(-SNR_QUARTERS_DB_MAX, min(round(snr_db * 4), SNR_QUARTERS_DB_MAX))
 
 
-def boot_parameters(phy: Phy, streams: int, guard_interval: GuardInterval, *, aql: bool = True) -> dict[str, int]:
-    """What mac80211_hwsim must know when its radios are made; nothing for 802.11g with AQL (or without its queues)."""
-    of_queues = {} if aql else {"dcf_aql": 0}
+def boot_parameters(
+    phy: Phy, streams: int, guard_interval: GuardInterval, *, aql: bool = True, access_points: int = 1
+) -> dict[str, int]:
+    """What mac80211_hwsim must know when its radios are made: what differs from one access point of 802.11g."""
+    of_any_phy = ({} if aql else {"dcf_aql": 0}) | ({} if access_points == 1 else {"dcf_access_points": access_points})
     if not phy.aggregates:
-        return of_queues
-    return of_queues | {
+        return of_any_phy
+    return of_any_phy | {
         "dcf_streams": streams,
         "dcf_short_gi": int(guard_interval == "short"),
         **({"dcf_5_ghz": 1} if phy.at_5_ghz else {}),

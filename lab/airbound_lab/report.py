@@ -64,6 +64,7 @@ def command(parameters: Parameters) -> str:
         *("ap_aifsn", "ap_cw_min", "ap_cw_max", "ap_txop_limit"),
         *("sta_aifsn", "sta_cw_min", "sta_cw_max", "sta_txop_limit"),
         *("watch_senders_ms", "switch", "agents", "kernel_line"),
+        *("access_points", "ap_channels", "deaf_ms"),
     ):
         if getattr(parameters, field) != getattr(plain, field):
             words += [option(field), str(getattr(parameters, field))]

@@ -123,7 +123,7 @@ def run_one(
     (directory / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
     command = boot.command_line(
         setting.kernel,
-        radios=parameters.terminals + 1,
+        radios=parameters.access_points + parameters.terminals,
         rate_control=RATE_CONTROL_NAMES[parameters.rate_control],
         ap_rate_control=RATE_CONTROL_NAMES[parameters.ap_rate_control or parameters.rate_control],
         seed=task.seed,
@@ -132,6 +132,7 @@ def run_one(
             parameters.streams or parameters.radio.streams,
             parameters.guard_interval,
             aql=parameters.aql,
+            access_points=parameters.access_points,
         ),
     )
 

@@ -12,7 +12,9 @@ A scenario is a list of actions on a time line whose zero is the moment at which
   before. Actions of components that a run does not have are left out;
 - `revoke` of an agent: an operator revokes its certificates (only with TLS);
 - `reload-hostapd` (SIGHUP: it reads its configuration again) and `restart-radio` (hostapd's DISABLE and ENABLE: the
-  access point stops and starts), as a change of the configuration causes them.
+  access point stops and starts), as a change of the configuration causes them, of the first access point;
+- `roam` of a phone to an access point, for `deaf_ms` of which it is at none: `silent`, out of everybody's range, as one
+  that is carried away, or after it took its leave.
 
 `phone: 0` in `start-traffic` and `stop-traffic` means every phone. For one phone and direction, of several actions at
 the same moment the last one counts.
@@ -45,10 +47,12 @@ TrafficAction = Literal["start-traffic", "stop-traffic"]
 ComponentAction = Literal["kill", "stop", "pause", "continue", "start"]
 HostapdAction = Literal["reload-hostapd", "restart-radio"]
 OperatorAction = Literal["revoke"]
-Do = Literal[TrafficAction, ComponentAction, HostapdAction, OperatorAction]
+RoamingAction = Literal["roam"]
+Do = Literal[TrafficAction, ComponentAction, HostapdAction, OperatorAction, RoamingAction]
 TRAFFIC_ACTIONS: tuple[str, ...] = get_args(TrafficAction)
 HOSTAPD_ACTIONS: tuple[str, ...] = get_args(HostapdAction)
 OPERATOR_ACTIONS: tuple[str, ...] = get_args(OperatorAction)
+ROAMING_ACTIONS: tuple[str, ...] = get_args(RoamingAction)
 Direction = Literal["up", "down"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 Seconds = Annotated[float, Field(gt=0)]
@@ -61,6 +65,11 @@ SWITCH = "switch"
 
 OPENFLOW = "openflow"
 """A component's name: the process that speaks OpenFlow with it."""
+
+
+def access_point_agent(number: int) -> str:
+    """Name of the agent of an access point; they count from 1."""
+    return "ap" if number == 1 else f"ap{number}"
 
 
 def _agents(terminals: int) -> list[str]:
@@ -81,6 +90,10 @@ class Action:
     payload_bytes: Annotated[int, Field(ge=1, le=ETHERNET_PAYLOAD_BYTES)] = SATURATION_PAYLOAD_BYTES
     on_s: Seconds | None = None
     off_s: Seconds | None = None
+    access_point: Annotated[int, Field(ge=0)] = 0
+    deaf_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
+    """None: as the parameters say."""
+    silent: bool = True
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
@@ -96,15 +109,21 @@ class Action:
         """Whether the action starts or stops traffic of a phone in a direction."""
         return self.do in TRAFFIC_ACTIONS and self.phone in (0, phone) and self.direction == direction
 
-    def check(self, terminals: int) -> None:
-        """Raise ValueError if the action cannot be done with this many phones."""
-        if self.do in TRAFFIC_ACTIONS:
-            if self.phone > terminals:
-                raise ValueError(f"{self.do}: there is no phone {self.phone} of {terminals}")
+    def _check_phone(self, terminals: int, access_points: int) -> None:
+        if self.phone > terminals or (self.do in ROAMING_ACTIONS and not self.phone):
+            raise ValueError(f"{self.do}: there is no phone {self.phone} of {terminals}")
+        if self.do in ROAMING_ACTIONS and not 1 <= self.access_point <= access_points:
+            raise ValueError(f"{self.do}: there is no access point {self.access_point} of {access_points}")
+
+    def check(self, terminals: int, access_points: int) -> None:
+        """Raise ValueError if the action cannot be done with this many phones and access points."""
+        agents = map(access_point_agent, range(1, access_points + 1))
+        if self.do in ROAMING_ACTIONS or self.do in TRAFFIC_ACTIONS:
+            self._check_phone(terminals, access_points)
         elif self.do in HOSTAPD_ACTIONS:
             if self.component:
                 raise ValueError(f"{self.do}: has no component")
-        elif self.component not in ("controller", "ap", OPENFLOW, SWITCH, PHONES, *_agents(terminals)):
+        elif self.component not in ("controller", *agents, OPENFLOW, SWITCH, PHONES, *_agents(terminals)):
             raise ValueError(f"{self.do}: there is no component {self.component!r}")
         elif self.do in OPERATOR_ACTIONS and self.component == "controller":
             raise ValueError(f"{self.do}: a controller's certificate cannot be revoked, it ends within days")
@@ -132,15 +151,15 @@ class Scenario:
     agents: Annotated[int, Field(ge=0)] | None = None
     """Phones 1 to this have an agent; None: all."""
 
-    def check(self, terminals: int) -> None:
-        """Raise ValueError if the scenario cannot be run with this many phones."""
+    def check(self, terminals: int, access_points: int = 1) -> None:
+        """Raise ValueError if the scenario cannot be run with this many phones and access points."""
         if self.agents is not None and self.agents > terminals:
             raise ValueError(f"scenario {self.name}: agents: {self.agents}, but there are {terminals} phones")
         if not any(action.do == "start-traffic" for action in self.actions):
             raise ValueError(f"scenario {self.name}: no phone ever starts to send")
         for number, action in enumerate(self.actions):
             try:
-                action.check(terminals)
+                action.check(terminals, access_points)
             except ValueError as error:
                 raise ValueError(f"scenario {self.name}: actions[{number}]: {error}") from error
 
@@ -176,7 +195,7 @@ class Scenario:
         return flows
 
     def process_actions(self, terminals: int) -> list[Action]:
-        """Actions on single components and on hostapd, in order."""
+        """Actions on single components, on hostapd, and of phones that roam, in order."""
         actions = []
         for action in sorted((a for a in self.actions if a.do not in TRAFFIC_ACTIONS), key=lambda action: action.at_s):
             if action.component == PHONES:
@@ -259,6 +278,14 @@ _BUILT_IN = {
             (
                 Action(0, "start-traffic", protocol="udp", rate_mbps=2.0),
                 Action(0, "start-traffic", phone=1),
+            ),
+        ),
+        Scenario(
+            "roaming",
+            (
+                Action(0, "start-traffic"),
+                Action(10, "roam", phone=1, access_point=2),
+                Action(20, "roam", phone=1, access_point=1),
             ),
         ),
         Scenario(

@@ -147,6 +147,9 @@ def describe(parameters: Parameters) -> str:
     more = "".join(
         f", {what}"
         for what, there in (
+            (f"{parameters.access_points} access points", parameters.access_points > 1),
+            ("on different channels", parameters.access_points > 1 and parameters.ap_channels == "different"),
+            (f"deaf for {parameters.deaf_ms} ms", bool(parameters.deaf_ms)),
             (SWITCH_NAMES.get(parameters.switch, ""), parameters.ovs),
             ("no agent of the access point", not parameters.ap_agent),
             ("window clamp", parameters.window_clamp),

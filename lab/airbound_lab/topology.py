@@ -18,6 +18,14 @@ r"""The cell's nodes, addresses and interface configuration, as input for `ip -b
 
 br0 is a bridge of the kernel, or a bridge of Open vSwitch with the same ports (guest/switch.py).
 
+With several access points the first radios are theirs and the phones' begin after those. Each further one is a network
+namespace with a bridge of its own, of which a wire without delay leads to the first one's:
+
+   sta1, sta3 ...                sta2, sta4 ...
+       wlan0  phy0                   wlan1  phy1        hostapd, airbound-ap of each
+         |                             |
+   br0 10.0.0.1 --- ap2 ---- eth0 -- br0 10.0.0.2       the second in the namespace ap2
+
 Neighbour entries are permanent: no ARP, so its losses and timing cannot disturb a run.
 """
 
@@ -27,6 +35,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airbound_lab import modes, qdisc
+from airbound_lab.scenario import access_point_agent
 
 if TYPE_CHECKING:
     from airbound_lab.parameters import Parameters
@@ -57,10 +66,58 @@ NETEM_LIMIT_PACKETS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Phone:
-    """A phone; index counts from 1 and is that of its radio."""
+class AccessPoint:
+    """An access point; index counts from 1."""
 
     index: int
+
+    @property
+    def name(self) -> str:
+        """Name of its agent, and of its network namespace if it is not the first."""
+        return access_point_agent(self.index)
+
+    @property
+    def netns(self) -> str:
+        """Its network namespace; the first one's is the root."""
+        return "" if self.index == 1 else self.name
+
+    @property
+    def radio(self) -> str:
+        """Name of its hardware."""
+        return f"phy{self.index - 1}"
+
+    @property
+    def interface(self) -> str:
+        """Name of its Wi-Fi interface."""
+        return f"wlan{self.index - 1}"
+
+    @property
+    def bssid(self) -> str:
+        """MAC address of that, as mac80211_hwsim numbers its radios."""
+        return f"02:00:00:00:{self.index - 1:02x}:00"
+
+    @property
+    def address(self) -> str:
+        """IPv4 address."""
+        return f"10.0.0.{self.index}"
+
+    @property
+    def mac(self) -> str:
+        """MAC address of its bridge."""
+        return f"02:ab:00:00:00:{self.index:02x}"
+
+    @property
+    def wire_mac(self) -> str:
+        """MAC address of its end of the wire to the first, if it is another."""
+        return f"02:ab:00:00:02:{self.index:02x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Phone:
+    """A phone; index counts from 1, and so does that of its radio if there is one access point."""
+
+    index: int
+    radio_index: int
 
     @property
     def name(self) -> str:
@@ -75,7 +132,12 @@ class Phone:
     @property
     def interface(self) -> str:
         """Name of the Wi-Fi interface."""
-        return f"wlan{self.index}"
+        return f"wlan{self.radio_index}"
+
+    @property
+    def radio(self) -> str:
+        """Name of its hardware."""
+        return f"phy{self.radio_index}"
 
     @property
     def address(self) -> str:
@@ -85,7 +147,7 @@ class Phone:
     @property
     def mac(self) -> str:
         """MAC address, as mac80211_hwsim numbers its radios."""
-        return f"02:00:00:00:{self.index:02x}:00"
+        return f"02:00:00:00:{self.radio_index:02x}:00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +175,9 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """All nodes of a cell."""
+    """All nodes of a cell, or of several."""
 
+    access_points: tuple[AccessPoint, ...]
     phones: tuple[Phone, ...]
     servers: tuple[Server, ...]
     parameters: Parameters
@@ -128,8 +191,10 @@ class Topology:
 def build(parameters: Parameters) -> Topology:
     """Lay out the nodes."""
     delays_ms = list(dict.fromkeys(parameters.wired_delay_ms(i) for i in range(1, parameters.terminals + 1)))
+    before = parameters.access_points - 1
     return Topology(
-        phones=tuple(Phone(i) for i in range(1, parameters.terminals + 1)),
+        access_points=tuple(AccessPoint(i) for i in range(1, parameters.access_points + 1)),
+        phones=tuple(Phone(i, before + i) for i in range(1, parameters.terminals + 1)),
         servers=tuple(Server(i, delay_ms) for i, delay_ms in enumerate(delays_ms, start=1)),
         parameters=parameters,
     )
@@ -150,7 +215,7 @@ def wired_ports(topology: Topology) -> list[str]:
 def access_point_ip(topology: Topology) -> str:
     """Batch of `ip` in the AP's namespace, before hostapd starts. Open vSwitch has made its bridge before."""
     bridged = not topology.parameters.ovs
-    bridge = f"link add {BRIDGE} address {AP_MAC} type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
+    bridge = _bridge(AP_MAC)
     lines = [
         "link set lo up",
         *([bridge] if bridged else []),
@@ -161,7 +226,34 @@ def access_point_ip(topology: Topology) -> str:
     ]
     for server in topology.servers:
         lines += _wired_node(server.name, server.mac, bridged=bridged)
+    for other in topology.access_points[1:]:
+        lines += _wired_node(other.name, other.wire_mac, bridged=bridged)
     return _batch(lines)
+
+
+def _bridge(mac: str) -> str:
+    return f"link add {BRIDGE} address {mac} type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
+
+
+def other_access_point_ip(access_point: AccessPoint) -> str:
+    """Batch of `ip` in the namespace of an access point that is not the first, after the first one's."""
+    return _batch(
+        [
+            "link set lo up",
+            _bridge(access_point.mac),
+            f"addr add {access_point.address}/{PREFIX_BITS} dev {BRIDGE}",
+            f"link set {BRIDGE} up",
+            f"link set eth0 master {BRIDGE} up",
+            f"neigh add {CONTROLLER_ADDRESS} lladdr {CONTROLLER_MAC} dev {BRIDGE} nud permanent",
+        ]
+    )
+
+
+def other_access_point_tc(topology: Topology, access_point: AccessPoint) -> str:
+    """Batch of `tc` in that namespace: towards its phones."""
+    parameters = topology.parameters
+    discipline = qdisc.arguments(parameters.ap_qdisc, parameters.ap_queue_packets)
+    return _batch(_queues(parameters, access_point.interface, discipline))
 
 
 def access_point_tc(topology: Topology) -> str:
@@ -197,7 +289,7 @@ def controller_ip(topology: Topology) -> str:
             "link set lo up",
             f"addr add {CONTROLLER_ADDRESS}/{PREFIX_BITS} dev eth0",
             "link set eth0 up",
-            f"neigh add {AP_ADDRESS} lladdr {AP_MAC} dev eth0 nud permanent",
+            *(f"neigh add {ap.address} lladdr {ap.mac} dev eth0 nud permanent" for ap in topology.access_points),
             *(f"neigh add {phone.address} lladdr {phone.mac} dev eth0 nud permanent" for phone in topology.phones),
         ]
     )

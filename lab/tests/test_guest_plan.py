@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from airbound_lab import guest_plan, modes, topology
-from airbound_lab.guest import cell, certificates, components, switch
+from airbound_lab.guest import cell, certificates, components, roaming, switch
 from airbound_lab.guest_plan import Programs
 from airbound_lab.medium.attempts import Window
 from airbound_lab.parameters import Parameters
@@ -18,6 +18,7 @@ from airbound_lab.scenario import (
     BUILT_IN,
     HOSTAPD_ACTIONS,
     OPERATOR_ACTIONS,
+    ROAMING_ACTIONS,
     TRAFFIC_ACTIONS,
     Action,
     Do,
@@ -51,7 +52,8 @@ BUSY = Scenario(
 @pytest.mark.parametrize("mode", [*modes.NAMED, "bdp+vegas", "paper-jb+bbr"])
 @pytest.mark.parametrize("scenario", [*map(built_in, BUILT_IN), BUSY], ids=lambda s: s.name)
 def test_the_generator_accepts_every_plan(mode: str, scenario: Scenario, traffic: Path, tmp_path: Path) -> None:
-    cell = topology.build(Parameters(scenario=scenario, terminals=8, wired_delays_ms=(4.0, 64.0), seconds=8))
+    parameters = Parameters(scenario=scenario, terminals=8, wired_delays_ms=(4.0, 64.0), seconds=8, access_points=2)
+    cell = topology.build(parameters)
     plan = tmp_path / "plan"
     plan.write_text(guest_plan.traffic_plan(cell, mode, seed=1).replace("T0_NS", "1000000000"), encoding="utf-8")
     result = subprocess.run([traffic, "check", plan], capture_output=True, text=True, check=False)
@@ -104,9 +106,75 @@ def test_hostapd_reloads_in_every_mode_and_agents_end_where_there_are_any(mode: 
 def test_the_guest_carries_out_every_action() -> None:
     assert {*switch.SWITCH_ACTIONS} == {*components.ACTIONS}
     done = {*components.ACTIONS, *cell.HOSTAPD_ACTIONS, *certificates.OPERATOR_ACTIONS, *TRAFFIC_ACTIONS}
-    assert done == {*get_args(Do)}
+    assert done | {*ROAMING_ACTIONS} == {*get_args(Do)}
     assert set(cell.HOSTAPD_ACTIONS) == set(HOSTAPD_ACTIONS)
     assert set(certificates.OPERATOR_ACTIONS) == set(OPERATOR_ACTIONS)
+
+
+TWO = {"terminals": 3, "access_points": 2, "seconds": 30}
+
+
+def test_the_second_access_point_has_a_radio_an_hostapd_and_an_agent_of_its_own() -> None:
+    plan = guest_plan.plan(Parameters(**TWO, tls=True), "bdp", 1, PROGRAMS)
+    [other] = plan["other_access_points"]
+    assert [other[key] for key in ("name", "netns", "radio", "interface")] == ["ap2", "ap2", "phy1", "wlan1"]
+    first, second = (
+        dict(line.split("=", 1) for line in part["hostapd"].splitlines()) for part in (plan["access_point"], other)
+    )
+    assert {key for key in second if first[key] != second[key]} == {"interface", "beacon_int"}
+    assert "ap2" in plan["namespaces"]
+    assert [station["radio"] for station in plan["stations"]] == ["phy2", "phy3", "phy4"]
+    assert [station["access_point"] for station in plan["stations"]] == [0, 1, 0]
+    assert all("bssid=02:00:00:00:0" in station["wpa_supplicant"] for station in plan["stations"])
+    agents = {component["name"]: component for component in plan["components"]}
+    words = agents["ap2"]["argv"]
+    assert agents["ap2"]["netns"] == "ap2"
+    assert {"wlan1", "/run/hostapd/wlan1", other["hostapd_file"], "/run/lab/ap2", "/run/lab/ap2.token"} <= {*words}
+    assert not {*words} & {"wlan0", "/run/hostapd/wlan0", "/run/lab/ap"}
+    assert plan["certificates"]["revoke"]["ap2"][0]["words"] == ["revoke", "access-point/ap2"]
+
+
+def test_one_access_point_has_no_other_and_its_phones_no_choice() -> None:
+    plan = guest_plan.plan(Parameters(terminals=2), "bdp", 1, PROGRAMS)
+    assert plan["other_access_points"] == []
+    assert [(station["radio"], station["wpa_supplicant"]) for station in plan["stations"]] == [
+        ("phy1", None),
+        ("phy2", None),
+    ]
+
+
+@pytest.mark.parametrize(("channels", "second"), [("same", "6"), ("different", "11")])
+def test_access_points_share_a_channel_or_do_not(channels: str, second: str) -> None:
+    plan = guest_plan.plan(Parameters(**TWO, ap_channels=channels), "cubic", 1, PROGRAMS)
+    of = [
+        dict(line.split("=", 1) for line in part["hostapd"].splitlines())["channel"]
+        for part in (plan["access_point"], plan["other_access_points"][0])
+    ]
+    assert of == ["6", second]
+    listened = "2437" if channels == "same" else "2437 2462"
+    for station in plan["stations"]:
+        assert f"\tscan_freq={listened}\n\tfreq_list={listened}\n" in station["wpa_supplicant"]
+
+
+def test_a_roam_is_a_step_or_two_with_the_deafness_in_between() -> None:
+    actions = (
+        Action(0, "start-traffic"),
+        Action(2, "roam", phone=1, access_point=2, deaf_ms=0),
+        Action(4, "roam", phone=3, access_point=2),
+        Action(4.2, "roam", phone=1, access_point=1, deaf_ms=100, silent=False),
+        Action(99, "roam", phone=1, access_point=2),
+    )
+    for mode in ("cubic", "bdp"):
+        parameters = Parameters(**TWO, scenario=Scenario("x", actions), deaf_ms=500)
+        timeline = guest_plan.plan(parameters, mode, 1, PROGRAMS)["timeline"]
+        assert [(step["at_ms"], step["do"], step["station"], step["bssid"][-5:]) for step in timeline] == [
+            (2000, "roam", 0, "01:00"),
+            (4000, "vanish", 2, "01:00"),
+            (4200, "leave", 0, "00:00"),
+            (4300, "arrive", 0, "00:00"),
+            (4500, "arrive", 2, "01:00"),
+        ]
+        assert {step["do"] for step in timeline} == {*roaming.ROAMING_STEPS}
 
 
 def test_phones_without_an_agent_are_plain_phones() -> None:

@@ -48,7 +48,7 @@ def test_stations_associate_with_wpa2(boot_cell: Callable[..., Cell], monkeypatc
     monkeypatch.setattr(guest_plan, "_hostapd", lambda parameters: access_point(parameters) + wpa2)
     network = 'key_mgmt=WPA-PSK\n\tpsk="correct horse battery staple"'
     monkeypatch.setattr(
-        guest_plan, "_wpa_supplicant", lambda frequency_mhz: supplicant(frequency_mhz).replace("key_mgmt=NONE", network)
+        guest_plan, "_wpa_supplicant", lambda frequencies: supplicant(frequencies).replace("key_mgmt=NONE", network)
     )
     scenario = Scenario("wpa2", (Action(0, "start-traffic"),))
     cell = boot_cell("cubic", switch="ovs", scenario=scenario, **SHORT)

@@ -42,6 +42,7 @@ VALID = st.builds(
     agents=st.none() | st.just(0),
     switch=st.sampled_from(["bridge", "ovs"]),
     ap_agent=st.booleans(),
+    deaf_ms=st.integers(0, 60_000),
 )
 
 REVOCATION = Scenario("revocation", (Action(0, "start-traffic"), Action(1, "revoke", component="phone1")))
@@ -65,6 +66,13 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"seconds": 0}, "--seconds: 0: "),
         ({"switch": "hub"}, "--switch: 'hub': "),
         ({"switch": "openflow", "tls": True}, "switch: openflow: OpenFlow's process has no certificate"),
+        ({"access_points": 0}, "--access-points: 0: "),
+        ({"access_points": 4}, "--access-points: 4: "),
+        ({"access_points": 2, "switch": "ovs"}, "switch: ovs: of one access point only"),
+        ({"access_points": 2, "watch_senders_ms": 100}, "watch-senders: of one access point only"),
+        ({"ap_channels": "some"}, "--ap-channels: 'some': "),
+        ({"deaf_ms": -1}, "--deaf-ms: -1: "),
+        ({"scenario": built_in("roaming")}, "scenario roaming: actions[1]: roam: there is no access point 2 of 1"),
         ({"watch_senders_ms": 5}, "--watch-senders: 5: "),
         ({"watch_senders_ms": 100, "tls": True}, "watch-senders: who watches has no certificate"),
         ({"window_clamp": True, "ap_agent": False}, "window-clamp: the access point has no agent"),

@@ -125,6 +125,7 @@ PHONES_WITHOUT_AGENT = {"switch": "meters", "agents": 2, "watch_senders_ms": 100
         {**PHONES_WITHOUT_AGENT, "ap_agent": False},
         {"kernel_line": "6.12"},
         {"kernel_line": "6.12", "aql": False},
+        {"access_points": 2, "ap_channels": "different", "deaf_ms": 1500},
     ],
 )
 def test_the_command_makes_the_same_parameters_again(changes: dict[str, Any]) -> None:

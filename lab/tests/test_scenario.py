@@ -104,6 +104,8 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
         ({"protocol": "udp", "payload_bytes": 1473}, "payload_bytes: 1473: "),
         ({"on_s": 1.0}, "on_s and off_s belong together"),
         ({"on_s": 0.0, "off_s": 1.0}, "on_s: 0.0: "),
+        ({"deaf_ms": -1}, "deaf_ms: -1: "),
+        ({"deaf_ms": 60_001}, "deaf_ms: 60001: "),
         ({"direction": "left"}, "direction: 'left': "),
         ({"direction": "down", "protocol": "udp"}, "udp that goes down needs rate_mbps"),
     ],
@@ -124,11 +126,23 @@ def test_an_action_with_a_wrong_field_is_refused(changes: dict[str, Any], messag
         (Action(0, "revoke"), "there is no component ''"),
         (Action(0, "revoke", component="controller"), "revoke: a controller's certificate"),
         (Action(0, "revoke", component="switch"), "revoke: switch has no certificate"),
+        (Action(0, "kill", component="ap3"), "there is no component 'ap3'"),
+        (Action(0, "roam", access_point=1), "roam: there is no phone 0 of 3"),
+        (Action(0, "roam", phone=4, access_point=1), "roam: there is no phone 4 of 3"),
+        (Action(0, "roam", phone=1), "roam: there is no access point 0 of 2"),
+        (Action(0, "roam", phone=1, access_point=3), "roam: there is no access point 3 of 2"),
     ],
 )
 def test_an_action_of_a_phone_that_is_not_there_is_refused(action: Action, message: str) -> None:
     with pytest.raises(ValueError, match=rf"scenario x: actions\[1\]: .*{message}"):
-        Scenario("x", (Action(0, "start-traffic"), action)).check(terminals=3)
+        Scenario("x", (Action(0, "start-traffic"), action)).check(terminals=3, access_points=2)
+
+
+def test_each_access_point_has_an_agent() -> None:
+    actions = (Action(0, "start-traffic"), Action(1, "kill", component="ap"), Action(1, "kill", component="ap2"))
+    Scenario("x", actions).check(terminals=1, access_points=2)
+    with pytest.raises(ValueError, match="there is no component 'ap2'"):
+        Scenario("x", actions).check(terminals=1)
 
 
 def test_a_file_says_how_many_phones_have_an_agent(tmp_path: Path) -> None:
@@ -216,7 +230,7 @@ def test_hostapd_is_not_a_component() -> None:
 @pytest.mark.parametrize(("name", "terminals"), [(name, 8) for name in scenario.BUILT_IN])
 def test_a_built_in_scenario_can_be_run_and_read_back(name: str, terminals: int, tmp_path: Path) -> None:
     built_in = scenario.built_in(name)
-    built_in.check(terminals)
+    built_in.check(terminals, access_points=2)
     assert scenario.is_built_in(built_in)
     assert not scenario.is_built_in(Scenario(name, (Action(1, "start-traffic"),)))
     (tmp_path / "x.json").write_text(json.dumps(built_in.to_json()), encoding="utf-8")

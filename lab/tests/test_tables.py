@@ -48,6 +48,15 @@ def test_the_description_names_another_kernel_than_the_usual_one() -> None:
     assert without_aql == other.replace("Linux 6.12;", "Linux 6.12, without AQL;")
 
 
+def test_the_description_names_several_access_points() -> None:
+    plain, two, apart = (
+        tables.describe(Parameters(**changes))
+        for changes in ({}, {"access_points": 2}, {"access_points": 2, "ap_channels": "different", "deaf_ms": 20})
+    )
+    assert two == plain.replace("minstrel;", "minstrel, 2 access points;")
+    assert apart == plain.replace("minstrel;", "minstrel, 2 access points, on different channels, deaf for 20 ms;")
+
+
 def test_columns_line_up() -> None:
     lines = tables.text([["mode", "x"], ["bdp", "10.5"]]).splitlines()
     assert lines == ["mode     x", "bdp   10.5"]

@@ -12,17 +12,47 @@ from airbound_lab.parameters import Parameters
 from airbound_lab.qdisc import QDISCS
 
 
-@given(st.integers(1, 100), st.lists(st.floats(0, 500), min_size=1, max_size=100))
-def test_addresses_and_macs_are_valid_and_all_different(terminals: int, delays_ms: list[float]) -> None:
-    cell = topology.build(Parameters(terminals=terminals, wired_delays_ms=tuple(delays_ms)))
-    addresses = [topology.AP_ADDRESS, topology.CONTROLLER_ADDRESS]
-    addresses += [node.address for node in (*cell.phones, *cell.servers)]
-    macs = [topology.AP_MAC, topology.CONTROLLER_MAC] + [node.mac for node in (*cell.phones, *cell.servers)]
+@given(st.integers(1, 100), st.integers(1, 3), st.lists(st.floats(0, 500), min_size=1, max_size=100))
+def test_addresses_and_macs_are_valid_and_all_different(
+    terminals: int, access_points: int, delays_ms: list[float]
+) -> None:
+    parameters = Parameters(terminals=terminals, access_points=access_points, wired_delays_ms=tuple(delays_ms))
+    cell = topology.build(parameters)
+    nodes = (*cell.access_points, *cell.phones, *cell.servers)
+    addresses = [topology.CONTROLLER_ADDRESS, *(node.address for node in nodes)]
+    macs = [topology.CONTROLLER_MAC, *(node.mac for node in nodes)]
+    macs += [mac for access_point in cell.access_points for mac in (access_point.wire_mac, access_point.bssid)]
+    assert (cell.access_points[0].address, cell.access_points[0].mac) == (topology.AP_ADDRESS, topology.AP_MAC)
+    assert (cell.access_points[0].interface, cell.access_points[0].bssid) == (topology.RADIO, topology.BSSID)
     network = ipaddress.ip_network("10.0.0.0/16")
     assert all(ipaddress.ip_address(address) in network for address in addresses)
     assert len(set(addresses)) == len(addresses)
     assert len(set(macs)) == len(macs)
     assert all(int(mac[:2], 16) & 3 == 2 for mac in macs)
+
+
+def test_radios_are_the_access_points_then_the_phones() -> None:
+    cell = topology.build(Parameters(terminals=3, access_points=2))
+    assert [node.radio for node in (*cell.access_points, *cell.phones)] == [f"phy{i}" for i in range(5)]
+    assert [node.interface for node in (*cell.access_points, *cell.phones)] == [f"wlan{i}" for i in range(5)]
+    assert [phone.name for phone in cell.phones] == ["sta1", "sta2", "sta3"]
+
+
+def test_a_wire_leads_from_the_first_access_point_to_each_other() -> None:
+    cell = topology.build(Parameters(terminals=1, access_points=3))
+    for other in cell.access_points[1:]:
+        wire = f"link add {other.name} type veth peer name eth0 address {other.wire_mac} netns {other.name}\n"
+        assert wire in topology.access_point_ip(cell)
+        assert f"link set {other.name} master br0 up\n" in topology.access_point_ip(cell)
+        assert f"neigh add {other.address} lladdr {other.mac} dev eth0 nud permanent\n" in topology.controller_ip(cell)
+        assert "link set eth0 master br0 up\n" in topology.other_access_point_ip(other)
+
+
+def test_every_access_point_has_the_queue_of_the_first() -> None:
+    cell = topology.build(Parameters(terminals=1, access_points=2, ap_qdisc="fq_codel", ap_queue_packets=100))
+    assert topology.other_access_point_tc(cell, cell.access_points[1]) == (
+        "qdisc replace dev wlan1 root fq_codel limit 100\n"
+    )
 
 
 def test_phones_with_equal_delay_share_a_server() -> None:

@@ -3,7 +3,7 @@
 
 import pytest
 
-from airbound.core.effects import CloseStream, Effect, Note
+from airbound.core.effects import CloseStream, Effect, Note, SetBounds
 from airbound.core.events import AccessPointReported, Disconnected
 from airbound.core.parameters import MinRttParameters, Parameters
 from airbound.core.principals import Stream
@@ -264,6 +264,33 @@ def test_a_phone_between_two_cells_is_released_and_bound_in_the_next() -> None:
         scenario.access_point({mac(1): 2.0}, bssid=OTHER_BSSID, seconds=0.5)
     scenario.terminal(mac(1), upload())
     assert scenario.phones[mac(1)].range() == (250, 555)
+
+
+@pytest.mark.parametrize("since_rates_s", [0.05, 0.6])
+def test_a_roaming_phone_that_sends_counts_in_its_new_cell_at_once(since_rates_s: float) -> None:
+    """The report that shows its association may take rates, which cannot show it yet, or may come too soon for that."""
+    scenario = Scenario()
+    here, there = {mac(0): 8.0, mac(1): 8.0}, {mac(2): 8.0, mac(3): 8.0}
+    for _ in range(4):
+        scenario.advance(1)
+        scenario.access_point(here)
+        scenario.access_point(there, bssid=OTHER_BSSID)
+        for address in (*here, *there):
+            scenario.terminal(address, upload())
+    assert scenario.engine.cells[OTHER_BSSID].stations.active_senders == 2
+    scenario.advance(since_rates_s)
+    effects = scenario.access_point(there, idle=[mac(1)], bssid=OTHER_BSSID, seconds=since_rates_s)
+    assert cell_of(scenario, 1) == OTHER_BSSID
+    assert scenario.engine.cells[OTHER_BSSID].stations.active_senders == 3
+    assert {effect.active_senders for effect in effects if isinstance(effect, SetBounds)} == {3}
+    assert {scenario.phones[address].range() for address in there} == {scenario.phones[mac(1)].range()}
+    # The old access point has not noticed; its report comes later.
+    scenario.access_point(here, seconds=since_rates_s)
+    scenario.advance(0.3)
+    effects = scenario.access_point({**there, mac(1): 8.0}, bssid=OTHER_BSSID, seconds=0.3)
+    assert scenario.engine.cells[OTHER_BSSID].stations.active_senders == 3
+    assert not [effect for effect in effects if isinstance(effect, Note) and effect.what == "senders"]
+    assert scenario.engine.cells[BSSID].terminals.keys() == {mac(0)}
 
 
 def test_cells_do_not_know_of_each_other() -> None:

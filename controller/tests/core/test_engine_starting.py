@@ -7,7 +7,7 @@ from airbound.core.effects import CellChanged, Note, SetBounds
 from airbound.core.parameters import MinRttParameters, Parameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import Destination
-from airbound.testing.scenario import BSSID, OTHER_SERVER, SERVER, Scenario, mac, upload
+from airbound.testing.scenario import BSSID, OTHER_SERVER, SERVER, Scenario, ip, mac, upload
 
 SENDING = {mac(0): 4.0, mac(1): 4.0}
 NEW = mac(2)
@@ -128,7 +128,8 @@ def test_a_phone_that_joins_while_it_sends_counts_if_it_began_since_the_last_rat
         assert scenario.phones[joining].range() is not None
 
 
-def test_a_phone_that_has_sent_for_long_is_not_counted_when_it_joins() -> None:
+def test_a_phone_that_has_sent_for_long_counts_as_soon_as_it_is_associated() -> None:
+    """It sent elsewhere: the cell's rates cannot show it yet."""
     scenario = two_and_an_idle_one()
     joining = mac(7)
     scenario.terminal(joining, BEGINS)
@@ -136,6 +137,25 @@ def test_a_phone_that_has_sent_for_long_is_not_counted_when_it_joins() -> None:
     scenario.access_point(SENDING, idle=[NEW])  # rates were taken since
     scenario.advance(0.1)
     scenario.access_point(SENDING, idle=[NEW, joining], seconds=0.1)
+    assert senders(scenario) == 3
+    scenario.advance(0.9)
+    scenario.access_point(SENDING, idle=[NEW, joining], seconds=0.9)
+    assert senders(scenario) == 2
+
+
+def test_a_phone_that_has_sent_for_long_is_not_counted_when_its_terminal_joins_later_than_its_station() -> None:
+    """The cell's rates have shown that its station is no active sender."""
+    scenario = two_and_an_idle_one()
+    joining = mac(7)
+    scenario.terminal(joining, BEGINS, comes_from=ip(mac(8)))
+    for _ in range(2):
+        scenario.advance(0.7)
+        scenario.access_point(SENDING, idle=[NEW, joining], seconds=0.7)
+    assert scenario.no_bounds(joining) is Code.ADDRESS_MISMATCH
+    scenario.advance(0.1)
+    known = {joining: (ip(mac(8)),)}
+    scenario.access_point(SENDING, idle=[NEW, joining], seconds=0.1, addresses=known)
+    assert scenario.phones[joining].range() is not None
     assert senders(scenario) == 2
 
 

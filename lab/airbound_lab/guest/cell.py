@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from airbound_lab.guest.switch import Switch
 
-HOSTAPD_CONTROL = "/run/hostapd/wlan0"
+HOSTAPD_CONTROL = "/run/hostapd"
 ASSOCIATION_TIMEOUT_S = 20.0
 ASSOCIATION_ATTEMPTS = 3
 COMMAND_TIMEOUT_S = 10.0
@@ -45,29 +45,35 @@ def wire(plan: dict[str, Any], switch: Switch) -> None:
     switch.add_ports()
     for node in plan["wired"]:
         configure(node["netns"], node["ip"], node["tc"])
+    for other in plan["other_access_points"]:
+        configure(other["netns"], other["ip"], "")
 
 
 class AccessPoint:
     """hostapd, and a client of its control socket that receives its events."""
 
-    def __init__(self, plan: dict[str, Any]) -> None:
-        """Start hostapd and attach to its events."""
-        write("/run/lab/hostapd.conf", plan["access_point"]["hostapd"])
-        self._pid = spawn("hostapd", ["/usr/sbin/hostapd", "/run/lab/hostapd.conf"])
+    def __init__(self, part: dict[str, Any]) -> None:
+        """Start hostapd and attach to its events; `part` is the plan's, of an access point."""
+        name, netns, file = part["hostapd_name"], part["netns"], part["hostapd_file"]
+        self._control = f"{HOSTAPD_CONTROL}/{part['interface']}"
+        if netns:
+            run("configure", ["/sbin/iw", "phy", part["radio"], "set", "netns", "name", netns])
+        write(file, part["hostapd"])
+        self._pid = spawn(name, ["/usr/sbin/hostapd", file], netns)
         for _ in range(100):
-            if os.path.exists(HOSTAPD_CONTROL):
+            if os.path.exists(self._control):
                 break
             if exited(self._pid):
-                raise GuestError("hostapd ended at once; see hostapd.log")
+                raise GuestError(f"hostapd ended at once; see {name}.log")
             time.sleep(0.1)
         self._events = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._events.bind("/run/lab/hostapd-events")
-        self._events.connect(HOSTAPD_CONTROL)
+        self._events.bind(f"/run/lab/{name}-events")
+        self._events.connect(self._control)
         self._events.send(b"ATTACH")
         self._events.settimeout(10)
         if self._events.recv(4096) != b"OK\n":
             raise GuestError("hostapd refused ATTACH: no events")
-        configure("", "", plan["access_point"]["tc"])
+        configure(netns, "", part["tc"])
 
     def wait_for_station(self, mac: str) -> bool:
         """Wait until a station is associated; False after a timeout."""
@@ -94,7 +100,7 @@ class AccessPoint:
         own = "/run/lab/hostapd-commands"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as control:
             control.bind(own)
-            control.connect(HOSTAPD_CONTROL)
+            control.connect(self._control)
             control.settimeout(COMMAND_TIMEOUT_S)
             for command in (b"DISABLE", b"ENABLE"):
                 control.send(command)
@@ -113,7 +119,11 @@ HOSTAPD_ACTIONS: dict[str, Callable[[AccessPoint], None]] = {
 def associate(access_point: AccessPoint, station: dict[str, Any]) -> None:
     """Put a station's radio into its namespace and bring it into the cell."""
     run("configure", ["/sbin/iw", "phy", station["radio"], "set", "netns", "name", station["name"]])
-    argv = ["/sbin/wpa_supplicant", "-Dnl80211", f"-i{station['interface']}", "-c/run/lab/wpa_supplicant.conf"]
+    file = "/run/lab/wpa_supplicant.conf"
+    if station["wpa_supplicant"] is not None:
+        file = f"/run/lab/wpa_supplicant-{station['name']}.conf"
+        write(file, station["wpa_supplicant"])
+    argv = ["/sbin/wpa_supplicant", "-Dnl80211", f"-i{station['interface']}", f"-c{file}"]
     for _ in range(ASSOCIATION_ATTEMPTS):
         pid = spawn(f"wpa_supplicant-{station['name']}", argv, station["name"])
         if access_point.wait_for_station(station["mac"]):
@@ -124,7 +134,7 @@ def associate(access_point: AccessPoint, station: dict[str, Any]) -> None:
             os.waitpid(pid, 0)
     raise GuestError(
         f"station {station['name']} did not associate in {ASSOCIATION_ATTEMPTS} attempts of "
-        f"{ASSOCIATION_TIMEOUT_S:g} virtual seconds; see wpa_supplicant-{station['name']}.log and hostapd.log"
+        f"{ASSOCIATION_TIMEOUT_S:g} virtual seconds; see wpa_supplicant-{station['name']}.log and hostapd*.log"
     )
 
 

@@ -16,6 +16,7 @@ from airbound_lab.guest import cell, system
 from airbound_lab.guest.certificates import OPERATOR_ACTIONS, Operator
 from airbound_lab.guest.components import ACTIONS, Components
 from airbound_lab.guest.event_traces import EventTraces
+from airbound_lab.guest.roaming import ROAMING_STEPS, Roaming
 from airbound_lab.guest.switch import SWITCH, SWITCH_ACTIONS, Switch
 from airbound_lab.guest.system import GuestError
 from airbound_lab.guest.tracers import Tracers
@@ -63,7 +64,7 @@ def progress(text: str) -> None:
 
 
 def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
-    """Bring up a cell in which each station reaches its server."""
+    """Bring up a cell, or several, in which each station reaches its server; return the first access point."""
     if plan["components"] or plan["tracers"] or plan["event_traces"]:
         system.mount("tracefs", system.TRACEFS)
     for name, value in plan["medium"].items():
@@ -80,25 +81,28 @@ def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
         system.write("/run/lab/controller.config", plan["controller_config"])
     progress("wiring")
     cell.wire(plan, switch)
-    access_point = cell.AccessPoint(plan)
+    parts = [plan["access_point"], *plan["other_access_points"]]
+    access_points = [cell.AccessPoint(part) for part in parts]
     for number, station in enumerate(plan["stations"], start=1):
         progress(f"associating {number}/{len(plan['stations'])}")
-        cell.associate(access_point, station)
+        cell.associate(access_points[station["access_point"]], station)
     for station in plan["stations"]:
         cell.check_path(station)
         if station["needs_route_metrics"]:
             cell.cache_route_metrics(station)
-    return access_point
+    return access_points[0]
 
 
 def actor(
-    components: Components, operator: Operator, access_point: cell.AccessPoint, switch: Switch
-) -> Callable[[dict[str, str]], None]:
+    components: Components, operator: Operator, access_point: cell.AccessPoint, switch: Switch, roaming: Roaming
+) -> Callable[[dict[str, Any]], None]:
     """Return what carries out an action of the time line."""
 
-    def act(action: dict[str, str]) -> None:
+    def act(action: dict[str, Any]) -> None:
         name, component = action["do"], action["component"]
-        if name in cell.HOSTAPD_ACTIONS:
+        if name in ROAMING_STEPS:
+            ROAMING_STEPS[name](roaming, action)
+        elif name in cell.HOSTAPD_ACTIONS:
             cell.HOSTAPD_ACTIONS[name](access_point)
         elif name in OPERATOR_ACTIONS:
             OPERATOR_ACTIONS[name](operator, component)
@@ -111,7 +115,7 @@ def actor(
 
 
 def measure(
-    plan: dict[str, Any], act: Callable[[dict[str, str]], None], tracers: Tracers, event_traces: EventTraces
+    plan: dict[str, Any], act: Callable[[dict[str, Any]], None], tracers: Tracers, event_traces: EventTraces
 ) -> int:
     """Run the traffic and, meanwhile, the time line; return time zero on the monotonic clock."""
     t0_ns = (time.monotonic_ns() // 1_000_000_000 + 2) * 1_000_000_000
@@ -156,6 +160,9 @@ def collect(plan: dict[str, Any], t0_ns: int, components: Components, switch: Sw
         show = ["/sbin/tc", "-s", "qdisc", "show", "dev", station["interface"]]
         system.run("qdiscs", show, station["name"])
     system.run("qdiscs-ap", ["/sbin/tc", "-s", "qdisc", "show", "dev", "wlan0"])
+    for other in plan["other_access_points"]:
+        show = ["/sbin/tc", "-s", "qdisc", "show", "dev", other["interface"]]
+        system.run(f"qdiscs-{other['name']}", show, other["netns"])
     end = {
         # For placing time stamps of the components' logs on the time line of the run.
         "time_zero_s_since_1970": (t0_ns + time.time_ns() - time.monotonic_ns()) / 1e9,
@@ -184,7 +191,7 @@ def main() -> None:
             operator.enrol(components)
         progress("starting agents")
         components.start_all(switch.connect)
-        t0_ns = measure(plan, actor(components, operator, access_point, switch), tracers, event_traces)
+        t0_ns = measure(plan, actor(components, operator, access_point, switch, Roaming(plan)), tracers, event_traces)
         collect(plan, t0_ns, components, switch)
         progress("done")
     except GuestError as error:

@@ -275,16 +275,22 @@ class CellState:
             return None
         return Queue(has_data=True, for_us=now_us - terminal.started_at_us)
 
+    def _began_at_us(self, terminal: Terminal) -> int:
+        """When a joined terminal that sends began to do so here: one that roams had begun elsewhere before."""
+        station = self.stations.by_mac.get(terminal.mac)
+        associated_at_us = station.associated_at_us if station is not None else 0
+        return max(terminal.started_at_us, associated_at_us)
+
     def _sending_us(self, mac: Mac, now_us: int) -> int | None:
-        """For how long the terminal of a station has been sending, by its own report; none if it does not."""
+        """For how long the terminal of a station has been sending here, by its own report; none if it does not."""
         terminal = self.terminals.get(mac)
-        return now_us - terminal.started_at_us if terminal is not None and terminal.sending else None
+        return now_us - self._began_at_us(terminal) if terminal is not None and terminal.sending else None
 
     def _started(self, terminal: Terminal) -> bool:
-        """Whether a joined terminal has begun to send since rates were last taken, and its station is counted for that:
-        its first bounds, and those of the others, must not wait for the access point's next report.
+        """Whether a joined terminal has begun to send here since rates were last taken, and its station is counted for
+        that: its first bounds, and those of the others, must not wait for the access point's next report.
         """
-        began = bool(terminal.sending) and terminal.started_at_us >= self.measured_at_us
+        began = bool(terminal.sending) and self._began_at_us(terminal) >= self.measured_at_us
         return began and self.stations.started(terminal.mac)
 
     def _stopped(self, terminal: Terminal) -> bool:

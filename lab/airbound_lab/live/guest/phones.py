@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import socket
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab.guest.supplicant import Supplicant
 from airbound_lab.live import programme
 from airbound_lab.live.guest.traffic import FRAMES_PER_S, Upload
 
@@ -19,29 +17,6 @@ UPLOAD_MAX_S = 240.0
 """A collapsed cell could keep a phone busy with one file for ever."""
 RETURN_POLL_S = 0.5
 RETURN_ATTEMPTS = 40
-CONTROL_TIMEOUT_S = 5.0
-
-
-class Supplicant:
-    """A client of one wpa_supplicant's control socket."""
-
-    def __init__(self, interface: str) -> None:
-        """Connect to it."""
-        path = f"/run/lab/supplicant-{interface}"
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)  # noqa: PTH108  (pathlib would cost the guest start-up time)
-        self._socket.bind(path)
-        self._socket.connect(f"/run/wpa_supplicant/{interface}")
-        self._socket.settimeout(CONTROL_TIMEOUT_S)
-
-    def command(self, text: str) -> str:
-        """Send a command; return the answer, empty if there is none."""
-        try:
-            self._socket.send(text.encode())
-            return self._socket.recv(4096).decode(errors="replace")
-        except OSError:
-            return ""
 
 
 class Phone:

@@ -268,11 +268,12 @@ bool hwsim_dcf_limits_air_time(void)
 const struct ieee80211_regdomain *hwsim_dcf_regulatory_domain(void)
 {
 	static const struct ieee80211_regdomain lab = {
-		.n_reg_rules = 3,
+		.n_reg_rules = 4,
 		.alpha2 = "99",
 		.reg_rules = {
 			REG_RULE(2412 - 10, 2462 + 10, 40, 0, 20, 0),
 			REG_RULE(5180 - 10, 5240 + 10, 80, 0, 23, 0),
+			REG_RULE(5500 - 10, 5560 + 10, 80, 0, 23, 0),
 			REG_RULE(5745 - 10, 5825 + 10, 80, 0, 23, 0),
 		},
 	};
