@@ -36,6 +36,8 @@ format:
 	field:u8 category;	offset:38;	size:1;	signed:0;
 	field:u8 attempt;	offset:39;	size:1;	signed:0;
 	field:u8 failed;	offset:40;	size:1;	signed:0;
+	field:u8 mpdus;	offset:41;	size:1;	signed:0;
+	field:u8 mpdus_received;	offset:42;	size:1;	signed:0;
 
 print fmt: "..."
 """
@@ -45,7 +47,8 @@ def record(of: Attempt, *, category: int = 2) -> bytes:
     """The event's bytes with a header."""
     times = (ZERO_NS + of.head_since_ns, ZERO_NS + of.start_ns, of.airtime_ns, of.bytes)
     small = (of.station, of.contenders, of.rate_100kbps, category, of.attempt, of.outcome != "delivered")
-    data = struct.pack("=Hxxi", 900, 0) + struct.pack("=QQII", *times) + struct.pack("=HHHBBB3x", *small)
+    small += (of.mpdus, of.mpdus_received)
+    data = struct.pack("=Hxxi", 900, 0) + struct.pack("=QQII", *times) + struct.pack("=HHHBBBBBx", *small)
     return struct.pack("=I", len(data) // 4) + data
 
 
@@ -55,7 +58,10 @@ def page(*records: bytes) -> bytes:
 
 
 def test_attempts_are_relative_to_time_zero_and_collide_if_they_begin_together(attempt: MakeAttempt) -> None:
-    alone, lost = attempt(100, 3), attempt(900, outcome="loss", attempt=2, rate_100kbps=60, airtime_ns=2_000_000)
+    alone, lost = (
+        attempt(100, 3, mpdus=40, mpdus_received=38),
+        attempt(900, outcome="loss", attempt=2, rate_100kbps=60, airtime_ns=2_000_000),
+    )
     first, second = attempt(500, 0, outcome="loss", bytes=88), attempt(500, 7, outcome="loss", contenders=3)
     pages = page(record(alone), record(first)) + page(record(second), record(lost))
     collided = [replace(one, outcome="collision") for one in (first, second)]
@@ -94,10 +100,12 @@ ANY = st.builds(
     station=st.integers(0, 127),
     category=st.sampled_from(attempts.CATEGORIES),
     bytes=st.integers(1, 2**32 - 1),
-    rate_100kbps=st.integers(1, 540),
+    rate_100kbps=st.integers(1, 8666),
     attempt=st.integers(1, 255),
     outcome=st.sampled_from(["delivered", "collision", "loss"]),
     contenders=st.integers(1, 512),
+    mpdus=st.integers(0, 64),
+    mpdus_received=st.integers(0, 64),
 )
 
 
@@ -117,10 +125,10 @@ HEADER = ",".join(attempts.FIELDS)
         ("", "line 1: not start_ns,head_since_ns"),
         ("a,b\n", "line 1: not start_ns,head_since_ns"),
         (f"{HEADER}\n", "no attempt"),
-        (f"{HEADER}\n1,2\n", "line 2: not 10 values"),
-        (f"{HEADER}\nx,0,1,1,BE,1,1,1,delivered,1\n", "line 2: start_ns: 'x': "),
-        (f"{HEADER}\n0,0,1,1,BE,1,1,1,delivered,1\n0,0,1,1,BE,1,1,1,lost,1\n", "line 3: outcome: 'lost': "),
-        (f"{HEADER}\n0,0,0,1,BE,1,1,1,delivered,1\n", "line 2: airtime_ns: '0': "),
+        (f"{HEADER}\n1,2\n", "line 2: not 12 values"),
+        (f"{HEADER}\nx,0,1,1,BE,1,1,1,delivered,1,0,1\n", "line 2: start_ns: 'x': "),
+        (f"{HEADER}\n0,0,1,1,BE,1,1,1,delivered,1,0,1\n0,0,1,1,BE,1,1,1,lost,1,0,0\n", "line 3: outcome: 'lost': "),
+        (f"{HEADER}\n0,0,0,1,BE,1,1,1,delivered,1,0,1\n", "line 2: airtime_ns: '0': "),
     ],
 )
 def test_a_file_that_is_none_is_refused_with_its_line(text: str, message: str, tmp_path: Path) -> None:
