@@ -54,7 +54,7 @@ def test_by_nl80211_alone(boot_cell: Callable[..., Cell]) -> None:
 
 def test_by_nl80211_and_the_phones_own_reports(boot_cell: Callable[..., Cell]) -> None:
     """What phones' agents send makes no stop known later, and what they report keeps pauses from counting as stops."""
-    check(boot_cell("airbound", **SCENARIO), precision=0.92, recall=0.96, stop_ms=1_000)
+    check(boot_cell("airbound", **SCENARIO), precision=0.92, recall=0.96)
 
 
 def test_by_openflow_alone_of_a_cell_that_the_operator_bound(boot_cell: Callable[..., Cell]) -> None:
