@@ -87,3 +87,12 @@ def test_far_away_is_slower_and_loses_nothing(boot_cell: Callable[..., Cell]) ->
     )
     assert far.total_goodput_mbps < near.total_goodput_mbps / 4
     assert [run.phones[0].retransmits for run in (near, far)] == [0, 0]
+
+
+@pytest.mark.parametrize("phy", ["11g", "11ac-80"])
+def test_two_cells_share_the_air_of_one_channel_and_not_that_of_two(boot_cell: Callable[..., Cell], phy: str) -> None:
+    cells = {"terminals": 4, "access_points": 2, "phy": phy, **SHORT}
+    one, two = (boot_cell("cubic", ap_channels=channels, **cells).run for channels in ("same", "different"))
+    assert two.total_goodput_mbps > 1.8 * one.total_goodput_mbps
+    assert two.jain is not None
+    assert two.jain > 0.95
