@@ -134,6 +134,9 @@ func TestMovesDoNotMakeTheWaitsLonger(t *testing.T) {
 		moved <- struct{}{}
 	}
 	next(t, "attempt", network.attempts)
+	if len(log) > 0 {
+		t.Errorf("a move is no failure: %s", <-log)
+	}
 	network.connects.Store(true)
 	moved <- struct{}{}
 	if _, wait := attempt(t, log); wait > backoffMin {
