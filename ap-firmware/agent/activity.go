@@ -23,8 +23,8 @@ const (
 	// recentMin is the shortest time that a rate is taken over: some frames of one of many senders.
 	recentMin = 150 * time.Millisecond
 	// silentMax is the default interval of reports, so that nobody is known to have stopped later than without looks,
-	// less the look in which data came last, and half a look: the next may come a little early.
-	silentMax = time.Second - 300*time.Millisecond
+	// less half a look: the fifth counts although it may come a little early.
+	silentMax = time.Second - 100*time.Millisecond
 	// pauseMax is the longest time that is a pause of one upload, and not the time between two.
 	pauseMax = 2 * time.Second
 	// pauseFades is how much of its longest pause remains with each look in which a station sends: 3/4.

@@ -169,9 +169,9 @@ func TestNoPauseIsAllowedForLongerThanASecond(t *testing.T) {
 	t.Parallel()
 	c, total := busyCell(t), [2]sent{}
 	c.run(&total, 20, 0, 0, 0, 0)
-	c.nowUS += 3*look.Microseconds() + 1000 // A look that is late, so that the fourth is not 0.8 s later.
+	c.nowUS += look.Microseconds() + 1000 // A look that is late, so that the fifth after it is not a second later.
 	c.run(&total, 20)
-	if triggers, _ := c.run(&total, 0, 0); slices.Contains(triggers, senders) {
+	if triggers, _ := c.run(&total, 0, 0, 0); slices.Contains(triggers, senders) {
 		t.Fatalf("pauses: %v", triggers)
 	}
 	if triggers, _ := c.run(&total, 0); !slices.Contains(triggers, senders) {

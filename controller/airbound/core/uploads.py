@@ -25,7 +25,7 @@ START_PACKET_BYTES = 100
 STOP_PACKET_BYTES = 80
 RECENT_US = 500_000  # what was sent in a shorter time is as if it were sent in so long: no packet alone is an upload
 PAUSE_MAX_US = 2_000_000  # a longer one is between two uploads
-SILENT_MAX_US = 700_000  # a second, less the look in which it sent last, and what the next may come early
+SILENT_MAX_US = 900_000  # a second, less what the fifth of five looks may come early
 PAUSE_FADES = 4
 
 
