@@ -67,7 +67,7 @@ def test_by_openflow_alone_of_a_cell_that_the_operator_bound(boot_cell: Callable
 def test_by_openflow_and_the_phones_own_reports(boot_cell: Callable[..., Cell]) -> None:
     """Phones' agents join the cell that their access point's switch alone reports, and are not counted twice."""
     cell = boot_cell("airbound", ap_agent=False, switch="openflow", **SCENARIO)
-    check(cell, precision=0.93, recall=0.95, stop_ms=700)
+    check(cell, precision=0.93, recall=0.95)
     log = (cell.logs / "log" / "controller.log").read_text(encoding="utf-8")
     assert "it began to send" in log
     counts = [int(line.rpartition("-> ")[2]) for line in log.splitlines() if " info senders " in line]
