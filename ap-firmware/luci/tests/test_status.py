@@ -79,6 +79,18 @@ def test_edca_parameters_in_force_and_why(page: Page, site: str) -> None:
     assert second[3] == "the controller has not set EDCA parameters yet"
 
 
+def test_what_stations_are_told(page: Page, site: str, router: Router) -> None:
+    account = json.loads(recorded("connected").stdout)
+    told = [{"category": "best effort", "aifsn": 3, "cw_min": 31, "cw_max": 1023, "txop_limit": 0}]
+    for agent in account["agents"]:
+        agent["state"]["announced"] = told
+    router.output = lambda: Output(json.dumps(account))
+    show(page, site)
+    first, second = page.rows("#airbound-edca")
+    assert first[2].splitlines()[-1] == "stations, best effort: AIFSN 3, CW 31 to 1023"
+    assert len(second[2].splitlines()) == 4, "nothing is in force"
+
+
 def test_windows_that_are_limited(page: Page, site: str) -> None:
     show(page, site)
     first, second = page.rows("#airbound-windows")

@@ -79,6 +79,7 @@ def _state(now_us: int, interface: str, **fields: Any) -> dict[str, Any]:
         "last_report_us": now_us - 400_000,
         "edca_generation": 0,
         "queues": [],
+        "announced": [],
         "own": OWN,
         "own_source": "hostapd's defaults, since no --hostapd-config is given",
         "stations": STATIONS,

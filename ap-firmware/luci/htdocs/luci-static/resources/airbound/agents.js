@@ -126,6 +126,7 @@ function parseView(view, uptime) {
 		reportAgeMS: reportAge(state, uptime),
 		generation: number(state.edca_generation) || 0,
 		queues: list(state.queues),
+		announced: list(state.announced),
 		own: list(state.own),
 		reason: text(state.reason),
 		leaseLeftMS: number(view.lease_left_ms) || 0,

@@ -168,6 +168,13 @@ function queueLines(view) {
 			lines.push(E('div', {}, [ '%s: %s'.format(queue.category, parametersOf(queue)) ]));
 	});
 
+	if (view.generation !== 0)
+		view.announced.forEach(queue => {
+			lines.push(E('div', {}, [
+				E('strong', {}, [ _('stations, %s: %s').format(queue.category, parametersOf(queue)) ])
+			]));
+		});
+
 	return lines;
 }
 
