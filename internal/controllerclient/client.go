@@ -57,6 +57,10 @@ type Config struct {
 	// Replace, unless nil, makes a new connection take the place of the one in use whenever it receives. The stream
 	// moves when the new connection is ready. Without one, the next attempt is made at once.
 	Replace <-chan struct{}
+	// Moved, unless nil, receives when the machine has come to another network or access point. What was on its way is
+	// lost, and TCP sends it again the later the longer the machine was away: a new connection takes the place of the
+	// one in use, and an attempt that is under way is made anew at once.
+	Moved <-chan struct{}
 	// BackoffMin and BackoffMax are the first and the longest wait between two attempts.
 	BackoffMin, BackoffMax time.Duration
 	// Logger takes one line per change of state or of cause; nil takes slog.Default().
@@ -176,7 +180,7 @@ func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp
 			opened = time.Now()
 			cfg.Logger.Info("connected to the controller", "controller", controller)
 		})
-		if ready = next; ready != nil || ctx.Err() != nil {
+		if ready = next; ready != nil || ctx.Err() != nil || errors.Is(err, errMoved) {
 			continue
 		}
 		// A controller that ends a stream as soon as it has accepted it is treated as one that refuses the connection.
@@ -201,6 +205,7 @@ func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp
 		case <-ctx.Done():
 		case <-time.After(delay):
 		case <-cfg.Replace: // The next attempt has a reason to succeed.
+		case <-cfg.Moved:
 		}
 	}
 	if ready != nil {
@@ -223,10 +228,8 @@ func session[Req, Resp any](
 ) (next *grpc.ClientConn, err error) {
 	if conn == nil {
 		// A new connection is no older than what was to be replaced.
-		select {
-		case <-cfg.Replace:
-		default:
-		}
+		drain(cfg.Replace)
+		drain(cfg.Moved)
 		if conn, err = dial(cfg); err != nil {
 			return nil, err
 		}
@@ -238,8 +241,12 @@ func session[Req, Resp any](
 	if stream.IsAnswer != nil {
 		opening = askForAnswers(ctx)
 	}
+	stopWatching := watchMoves(cfg.Moved, cancel)
 	opened, err := stream.Open(opening, conn)
-	if err != nil {
+	switch {
+	case stopWatching():
+		return nil, errMoved
+	case err != nil:
 		return nil, fmt.Errorf("open stream: %w", err)
 	}
 	waiting.drop()

@@ -19,14 +19,15 @@ import (
 
 const timeout = 30 * time.Second
 
-// followed follows a kernel until the test ends. What it returns receives once for each change.
-func followed(t *testing.T, dial func() (wireless.EventSource, error)) <-chan struct{} {
+// followed follows a kernel until the test ends. What it returns receives once for each change: who arrived.
+func followed(t *testing.T, dial func() (wireless.EventSource, error)) <-chan uint32 {
 	t.Helper()
-	changes := make(chan struct{}, 100)
+	changes := make(chan uint32, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	group.Go(func() {
-		wifi.Follow(ctx, dial, func() { changes <- struct{}{} }, slog.New(slog.NewTextHandler(t.Output(), nil)))
+		logger := slog.New(slog.NewTextHandler(t.Output(), nil))
+		wifi.Follow(ctx, dial, func(arrived uint32) { changes <- arrived }, logger)
 	})
 	t.Cleanup(func() {
 		cancel()
@@ -35,10 +36,13 @@ func followed(t *testing.T, dial func() (wireless.EventSource, error)) <-chan st
 	return changes
 }
 
-func await(t *testing.T, changes <-chan struct{}, what string) {
+func await(t *testing.T, changes <-chan uint32, want uint32, what string) {
 	t.Helper()
 	select {
-	case <-changes:
+	case arrived := <-changes:
+		if arrived != want {
+			t.Errorf("%s: %d arrived, want %d", what, arrived, want)
+		}
 	case <-time.After(timeout):
 		t.Fatalf("never: %s", what)
 	}
@@ -59,14 +63,14 @@ func TestFollow(t *testing.T) {
 	changes := followed(t, kernel.DialEvents)
 	dialled(t, &kernel, 1)
 	kernel.Send(unix.NL80211_CMD_NEW_STATION, 3) // No change of a connection.
-	for _, command := range []uint8{
-		unix.NL80211_CMD_CONNECT, unix.NL80211_CMD_ROAM, unix.NL80211_CMD_DISCONNECT,
+	for command, arrived := range map[uint8]uint32{
+		unix.NL80211_CMD_CONNECT: 3, unix.NL80211_CMD_ROAM: 3, unix.NL80211_CMD_DISCONNECT: 0,
 	} {
 		kernel.Send(command, 3)
-		await(t, changes, "an event")
+		await(t, changes, arrived, "an event")
 	}
 	kernel.Send(unix.NL80211_CMD_ROAM, 0) // Malformed: it may have been a change.
-	await(t, changes, "an event that cannot be read")
+	await(t, changes, 0, "an event that cannot be read")
 	if len(changes) > 0 {
 		t.Errorf("%d changes too many", len(changes))
 	}
@@ -79,10 +83,10 @@ func TestEventsThatWereLost(t *testing.T) {
 	changes := followed(t, kernel.DialEvents)
 	dialled(t, &kernel, 1)
 	kernel.Fail(unix.ENOBUFS)
-	await(t, changes, "the second socket")
+	await(t, changes, 0, "the second socket")
 	dialled(t, &kernel, 2)
 	kernel.Send(unix.NL80211_CMD_CONNECT, 3)
-	await(t, changes, "an event on the second socket")
+	await(t, changes, 3, "an event on the second socket")
 }
 
 func TestAKernelWithoutEvents(t *testing.T) {
@@ -92,8 +96,13 @@ func TestAKernelWithoutEvents(t *testing.T) {
 		tried <- struct{}{}
 		return nil, errors.New("no nl80211")
 	})
-	await(t, tried, "the first try")
-	await(t, tried, "the second try")
+	for range 2 {
+		select {
+		case <-tried:
+		case <-time.After(timeout):
+			t.Fatal("never tried again")
+		}
+	}
 	if len(changes) > 0 {
 		t.Error("changed")
 	}

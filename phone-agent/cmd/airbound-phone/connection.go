@@ -5,9 +5,11 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -38,6 +40,8 @@ type connection struct {
 
 	// Follows the Wi-Fi connection.
 	links sync.WaitGroup
+	// Receives when the phone can send at another access point, or at the same one again.
+	moved chan struct{}
 
 	mutex   sync.Mutex
 	remotes []netip.AddrPort
@@ -70,6 +74,7 @@ func newConnection(ctx context.Context) *connection {
 		events:   make(chan func(int64)),
 		ended:    make(chan struct{}),
 		outgoing: make(chan *request),
+		moved:    make(chan struct{}, 1),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
@@ -89,9 +94,12 @@ func (c *connection) start(
 	c.link = link
 	if options.looksForLinks() {
 		c.links.Go(func() {
-			wifi.Follow(c.ctx, wireless.DialEvents, func() {
+			wifi.Follow(c.ctx, wireless.DialEvents, func(arrived uint32) {
 				now := c.currentLink(options, logger)
 				c.post(func(nowUS int64) { phone.LinkChanged(nowUS, now) })
+				if arrived != 0 && now.BSSID != "" {
+					c.links.Go(func() { c.arrive(now.Interface, arrived) })
+				}
 			}, logger)
 		})
 	}
@@ -100,12 +108,43 @@ func (c *connection) start(
 	}
 	go func() {
 		defer close(c.ended)
-		config := controllerclient.Config{Addresses: options.controller.Addresses, Logger: logger, Dialed: c.dialed}
+		config := controllerclient.Config{
+			Addresses: options.controller.Addresses, Logger: logger, Dialed: c.dialed, Moved: c.moved,
+		}
 		c.err = credentials.RunStream(c.ctx, device, config, controllerclient.Stream[request, response]{
 			Open: openStream, Outgoing: c.outgoing, Merge: keepAgent, Handle: handle, OnState: onState,
 			IsAnswer: func(message *response) bool { return message.GetCommand() == nil },
 		})
 	}()
+}
+
+// The supplicant may still have to agree on keys when the kernel reports the association, and what is sent before that
+// is lost: a first SYN would be sent again only after a second.
+const (
+	runningPoll = 10 * time.Millisecond
+	runningMax  = 10 * time.Second
+)
+
+// arrive has the connection to the controller made anew, as soon as the interface can send.
+func (c *connection) arrive(name string, index uint32) {
+	for range runningMax / runningPoll {
+		device, err := net.InterfaceByName(name)
+		if err != nil || uint32(device.Index) != index { //nolint:gosec // an index of the kernel's has 31 bits
+			return // Another of the phone's interfaces.
+		}
+		if device.Flags&net.FlagRunning != 0 {
+			select {
+			case c.moved <- struct{}{}:
+			default:
+			}
+			return
+		}
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-time.After(runningPoll):
+		}
+	}
 }
 
 // currentLink reads the link again. If that fails, the last one counts: the stream may be open all the same.
