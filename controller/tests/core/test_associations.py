@@ -43,10 +43,37 @@ def test_of_several_it_is_in_the_one_that_it_joined_last_whoever_reports_first()
         for cell in order:
             associations.add(PHONE, cell)
         assert associations.cell_of(PHONE) is made[1]
-        associations.remove(PHONE, made[1])
-        assert associations.cell_of(PHONE) is made[2]
-        associations.remove(PHONE, made[2])
-        assert associations.cell_of(PHONE) is made[0]
+        for older in (made[0], made[2]):
+            associations.remove(PHONE, older)
+            assert associations.cell_of(PHONE) is made[1]
+
+
+def test_a_station_that_leaves_is_in_none_of_those_that_it_left_before() -> None:
+    for left in range(3):
+        associations, made = Associations(), cells(5, 7, 9)
+        for cell in made:
+            associations.add(PHONE, cell)
+        for cell in made[left:][::-1]:
+            associations.remove(PHONE, cell)
+            assert associations.cell_of(PHONE) is None
+        assert len(associations) == 0
+        for cell in made[:left]:
+            associations.remove(PHONE, cell)  # they notice later
+        assert len(associations) == 0
+
+
+def test_a_station_that_comes_back_is_where_it_was_before() -> None:
+    associations, [first, second] = Associations(), cells(5, 9)
+    associations.add(PHONE, first)
+    associations.add(PHONE, second)
+    first.stations.by_mac[PHONE].associated_at_us = 12
+    associations.add(PHONE, first)
+    assert associations.cell_of(PHONE) is first
+    associations.remove(PHONE, first)
+    assert associations.cell_of(PHONE) is None
+    second.stations.by_mac[PHONE].associated_at_us = 15
+    associations.add(PHONE, second)
+    assert associations.cell_of(PHONE) is second
 
 
 def test_equal_times_are_decided_by_the_cells_name() -> None:
@@ -67,6 +94,7 @@ def test_it_knows_who_reports_a_station(steps: list[tuple[bool, int]]) -> None:
             expected.add(number)
         else:
             associations.remove(PHONE, made[number])
-            expected.discard(number)
+            if number in expected:
+                expected = {other for other in expected if other > number}
         assert associations.cell_of(PHONE) is (made[max(expected)] if expected else None)
         assert len(associations) == (1 if expected else 0)
