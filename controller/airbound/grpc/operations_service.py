@@ -138,7 +138,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         if request.bssid:
             chosen = list((await self._cell(request.bssid, context)).terminals.values())
         else:
-            chosen = engine.terminals()
+            chosen = list(filter(is_live, engine.terminals()))  # not those that a newer stream replaces
         async for page in _pages(sorted(chosen, key=lambda terminal: terminal.mac)):
             now_us = self._runner.now_us()
             terminals = [convert.terminal(terminal, engine.settings, now_us) for terminal in page]

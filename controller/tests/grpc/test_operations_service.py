@@ -162,6 +162,17 @@ async def test_a_stream_that_another_took_the_place_of_is_not_explained(live: Li
     assert answer.terminal.bounds_generation_sent == again.generation
 
 
+async def test_a_phone_that_comes_back_on_a_new_stream_is_listed_once(live: LiveController) -> None:
+    """Its old stream still looks open: the phone was out of range when it gave that up."""
+    await live.uploading(1)
+    again = await live.phone(0)
+    await again.report(upload(), monotonic_us=5)
+    await again.until(lambda: again.bounds != {})
+    [listed] = await live.terminals()
+    assert listed.bounds_generation_sent == again.generation
+    assert not listed.HasField("no_bounds")
+
+
 @pytest.mark.parametrize("text", ["", "192.0.2.99", "02:00:00:00:01:99", "03:00:00:00:00:00", "x" * 10_000, "\u0000"])
 async def test_a_terminal_that_is_not_there(live: LiveController, text: str) -> None:
     code, _ = await refused(live.ask().ExplainTerminal(wire.ExplainTerminalRequest(terminal=text)))
