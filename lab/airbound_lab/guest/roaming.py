@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DEBUGFS = "/sys/kernel/debug"
 EVERYBODY, NOBODY = "1", "2"
 """Groups of radios, a bit each."""
+SCAN_INTERVAL_S = 1
 NETWORK = 0
 """Of a wpa_supplicant that has one."""
 
@@ -54,6 +55,10 @@ class Roaming:
             self._set_group(step, EVERYBODY)
             self._vanished.remove(step["station"])
         self._command(step, f"SET_NETWORK {NETWORK} bssid {step['bssid']}")
+        # Otherwise it may wait for as long as it ignores an access point of which it was not in range, or, if it missed
+        # a beacon, for 5 s.
+        self._command(step, "BSSID_IGNORE clear")
+        self._command(step, f"SCAN_INTERVAL {SCAN_INTERVAL_S}")
         self._command(step, "REASSOCIATE")
 
     def _supplicant(self, step: dict[str, Any]) -> Supplicant:
