@@ -151,13 +151,11 @@ def _timeline(cell: nodes.Topology, runs_here: set[str]) -> list[dict[str, Any]]
     """What happens to components, to hostapd and to phones that roam, in order."""
     parameters, steps = cell.parameters, list[dict[str, Any]]()
     for action in parameters.scenario.process_actions(parameters.terminals):
-        if action.at_s >= parameters.seconds:
-            continue
         if action.do in ROAMING_ACTIONS:
             steps += _roam(cell, action)
         elif action.component in runs_here or action.do in HOSTAPD_ACTIONS:
             steps.append({"at_ms": round(action.at_s * 1000), "do": action.do, "component": action.component})
-    return sorted(steps, key=lambda step: step["at_ms"])
+    return sorted((step for step in steps if step["at_ms"] < parameters.seconds * 1000), key=lambda step: step["at_ms"])
 
 
 def _roam(cell: nodes.Topology, action: Action) -> list[dict[str, Any]]:

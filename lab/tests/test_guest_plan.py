@@ -162,6 +162,7 @@ def test_a_roam_is_a_step_or_two_with_the_deafness_in_between() -> None:
         Action(2, "roam", phone=1, access_point=2, deaf_ms=0),
         Action(4, "roam", phone=3, access_point=2),
         Action(4.2, "roam", phone=1, access_point=1, deaf_ms=100, silent=False),
+        Action(29.8, "roam", phone=1, access_point=2),  # and does not arrive before the end
         Action(99, "roam", phone=1, access_point=2),
     )
     for mode in ("cubic", "bdp"):
@@ -173,6 +174,7 @@ def test_a_roam_is_a_step_or_two_with_the_deafness_in_between() -> None:
             (4200, "leave", 0, "00:00"),
             (4300, "arrive", 0, "00:00"),
             (4500, "arrive", 2, "01:00"),
+            (29_800, "vanish", 0, "01:00"),
         ]
         assert {step["do"] for step in timeline} == {*roaming.ROAMING_STEPS}
 
