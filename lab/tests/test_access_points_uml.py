@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.uml
 
 SATURATION = {
-    "scenario": built_in("saturation"), "terminals": 2, "access_points": 2, "rate_control": "fixed54",
+    "scenario": built_in("saturation"), "terminals": 2, "access_points": 2, "rate_control": "fixed",
     "seconds": 6, "warmup_seconds": 2,
 }  # fmt: skip
 
