@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 FOLDERS = ("kernel/configs", "kernel/patches", "kernel/tests/um", "lab/kernel")
 
+VARIABLES = {"6.1": "AIRBOUND_KERNEL_TARBALL", "6.12": "AIRBOUND_KERNEL_TARBALL_6_12"}
+"""Which name a line's source."""
+
 
 @dataclass(frozen=True)
 class Sources:
@@ -27,7 +30,7 @@ class Sources:
     root: Path
 
     def build(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        tarballs = {f"AIRBOUND_KERNEL_TARBALL{suffix}": str(self.root / "linux.tar.xz") for suffix in ("", "_6_12")}
+        tarballs = {variable: str(self.root / "linux.tar.xz") for variable in VARIABLES.values()}
         return subprocess.run(
             [self.root / host.BUILD_SCRIPT, *arguments],
             env={"PATH": os.environ["PATH"], "AIRBOUND_CACHE": str(self.root / "cache")} | tarballs | environment,
@@ -95,11 +98,11 @@ def test_a_wrong_request_is_named(sources: Sources, arguments: tuple[str, ...], 
     assert words in result.stderr
 
 
-@pytest.mark.parametrize(("line", "variable"), [("6.1", "TARBALL"), ("6.12", "TARBALL_6_12")])
+@pytest.mark.parametrize(("line", "variable"), VARIABLES.items())
 @pytest.mark.parametrize("arguments", [(), ("--print-hash",)])
 def test_a_missing_kernel_source_is_named_with_its_package(
     sources: Sources, line: str, variable: str, arguments: tuple[str, ...]
 ) -> None:
-    result = sources.build("--line", line, *arguments, **{f"AIRBOUND_KERNEL_{variable}": "/nowhere"})
+    result = sources.build("--line", line, *arguments, **{variable: "/nowhere"})
     assert (result.returncode, result.stdout) == (2, "")
     assert f"no kernel source at /nowhere (run 'make setup', or: apt-get install linux-source-{line})" in result.stderr
