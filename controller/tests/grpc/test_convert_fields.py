@@ -176,6 +176,8 @@ def test_every_field_of_an_access_points_report() -> None:
                 stations=(Edca(Category.BEST_EFFORT, 3, 7, 63, 33),),
                 wmm=True,
                 refused_total=34,
+                can_set_stations=True,
+                stations_refusal="why not those",
             ),
             radio=Radio(band=2, links=1, survey_refusal="the busy time exceeds the channel's", surveys_refused_total=6),
             windows=WindowState(
@@ -306,7 +308,11 @@ def test_every_field_of_every_command() -> None:
 
 
 def test_every_field_of_a_command_to_an_access_point() -> None:
-    queues = (Edca(Category.BEST_EFFORT, 4, 15, 1023, 6), Edca(Category.BACKGROUND, 7, 31, 63, 0))
+    queues = (
+        Edca(Category.BEST_EFFORT, 4, 15, 1023, 6),
+        Edca(Category.BACKGROUND, 7, 31, 63, 0),
+        Edca(Category.BEST_EFFORT, 3, 63, 511, 5, announced=True),
+    )
     effect = SetEdca(STREAM, 9, queues, 6000, Reason(Code.UPLOADS, "x", 0.5, 1.0, 0.75))
     sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(command_convert.agent_command(effect))
     assert unset(sent) == ["command.set_edca.queues.txop_limit"]  # of background
@@ -318,6 +324,7 @@ def test_every_field_of_a_command_to_an_access_point() -> None:
         ],
         lease_ms=6000,
         reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_UPLOADS, subject="x", before=0.5, after=1.0, limit=0.75),
+        stations=[access_point_pb2.Edca(category=BEST_EFFORT, aifsn=3, cw_min=63, cw_max=511, txop_limit=5)],
     )
     release = command_convert.agent_command(effect._replace(queues=()))
     assert not access_point_pb2.AccessPointServiceConnectResponse.FromString(release).command.set_edca.queues
