@@ -494,6 +494,11 @@ func TestTheNextAgentKnowsTheConnections(t *testing.T) {
 	u.eventually("free", func() bool { return isFree(u) })
 	w.limit(limitBytes, time.Minute)
 	u.eventually("limited", func() bool { return isLimited(u) })
+	// A small window may be the server's own, and an observation of a moment ago is returned again.
+	u.eventually("counted", func() bool {
+		observed, err := w.kernel.Observe(monotonicUS())
+		return err == nil && observed.LimitedTotal > 0
+	})
 	w.checkAccount(u, false)
 }
 

@@ -12,9 +12,10 @@ from typing import Protocol
 
 
 class Item(Protocol):
-    """Whatever has a deadline. `due_us` belongs to Deadlines: the time of its entry, 0 if it has none."""
+    """Whatever has a deadline. Both belong to Deadlines: time and number of its entry that counts, 0 if it has none."""
 
     due_us: int
+    due_number: int
 
 
 class Deadlines:
@@ -22,18 +23,18 @@ class Deadlines:
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Item]] = []
-        self._count = itertools.count()  # between equal times: items are not compared
+        self._count = itertools.count(1)  # between equal times: items are not compared
 
     def at(self, item: Item, due_us: int) -> None:
         """Hand the item out by `due_us` at the latest. A time that is later than its present one waits for that."""
         if item.due_us and item.due_us <= due_us:
             return
-        item.due_us = due_us
-        heapq.heappush(self._heap, (due_us, next(self._count), item))
+        item.due_us, item.due_number = due_us, next(self._count)
+        heapq.heappush(self._heap, (due_us, item.due_number, item))
 
     def next_us(self) -> int | None:
         """The earliest time at which an item may be due; none if there is none."""
-        while self._heap and self._heap[0][0] != self._heap[0][2].due_us:
+        while self._heap and self._heap[0][1] != self._heap[0][2].due_number:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
@@ -46,13 +47,13 @@ class Deadlines:
         try:
             while self._heap and self._heap[0][0] <= now_us:
                 entry = heapq.heappop(self._heap)
-                due_us, number, item = entry
-                if due_us != item.due_us:
+                _, number, item = entry
+                if number != item.due_number:
                     continue
                 if number > first_of_next_call:
                     next_call.append(entry)
                     continue
-                item.due_us = 0
+                item.due_us = item.due_number = 0
                 yield item
         finally:
             for entry in next_call:
@@ -60,7 +61,7 @@ class Deadlines:
 
     def forget(self, item: Item) -> None:
         """The item is gone: its entry is skipped when its time comes."""
-        item.due_us = 0
+        item.due_us = item.due_number = 0
 
     def __len__(self) -> int:
         return len(self._heap)

@@ -12,6 +12,7 @@ from airbound.core.deadlines import Deadlines
 class Thing:
     name: str = ""
     due_us: int = 0
+    due_number: int = 0
 
 
 def names(deadlines: Deadlines, now_us: int) -> list[str]:
@@ -54,6 +55,21 @@ def test_a_later_time_waits_for_the_earlier_and_adds_no_entry() -> None:
         deadlines.at(item, later_us)
     assert len(deadlines) == 1
     assert names(deadlines, 10) == ["a"]
+
+
+def test_asking_for_the_next_time_does_not_change_the_order() -> None:
+    orders = []
+    for asks in (False, True):
+        deadlines, first, second = Deadlines(), Thing("first"), Thing("second")
+        deadlines.at(first, 10)
+        deadlines.at(second, 10)
+        deadlines.at(first, 5)
+        assert names(deadlines, 5) == ["first"]
+        if asks:
+            assert deadlines.next_us() == 10
+        deadlines.at(first, 10)  # an entry of it with this time is there already, and does not count
+        orders.append(names(deadlines, 10))
+    assert orders == [["second", "first"]] * 2
 
 
 def test_what_is_forgotten_is_not_handed_out() -> None:

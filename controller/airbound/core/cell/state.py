@@ -83,6 +83,7 @@ class CellState:
     epoch: int = 0  # of this replica's ownership; 0 where there are no replicas
     owned_until_us: int = NEVER_US  # commands are sent before this time only
     due_us: int = 0  # of core.deadlines
+    due_number: int = 0  # the same
 
     def __post_init__(self) -> None:
         self.capacity = CapacityEstimator(self.settings.parameters.capacity)

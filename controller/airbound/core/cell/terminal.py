@@ -43,6 +43,7 @@ class Terminal(Reporter, Sender):
     reports_since_superseded: int = 0  # those that came at once after they had waited somewhere count as one
     superseded_heard_us: tuple[int, int] = (0, 0)  # the last of them: the controller's clock, the agent's
     due_us: int = 0  # of core.deadlines
+    due_number: int = 0  # the same
 
     @property
     def name(self) -> str:
