@@ -294,23 +294,19 @@ def test_a_deadline_is_never_late() -> None:
                 assert not due_us or (deadline_us is not None and deadline_us <= due_us)
 
 
-def test_a_phone_that_falls_back_to_a_cell_that_is_nearly_stale_is_freed_when_that_is() -> None:
+def test_a_phone_that_leaves_its_cell_is_free_although_the_one_before_still_lists_it() -> None:
     scenario, sending = Scenario(), {mac(0): 2.0}
     for _ in range(2):
         scenario.access_point(sending, bssid=OTHER_BSSID)
         scenario.advance(1)
-    silent_since_us = scenario.engine.cells[OTHER_BSSID].reported_at_us
     scenario.access_point(sending)  # it joined later: the phone is here
     scenario.terminal(mac(0), upload())
     scenario.keep_reporting(sending, 1)
     scenario.advance(0.9)
     phone = scenario.phones[mac(0)]
     assert phone.range() is not None
-    sets = len(phone.sets)
     scenario.access_point({})
     [terminal] = scenario.engine.terminals()
-    assert terminal.cell is scenario.engine.cells[OTHER_BSSID]
-    assert len(phone.sets) == sets  # the same bounds
-    scenario.advance((silent_since_us - scenario.now_us) / SECOND_US + 3.03)
+    assert terminal.cell is None
     assert phone.range() is None
-    assert scenario.no_bounds(mac(0)) is Code.CELL_STALE
+    assert scenario.no_bounds(mac(0)) is Code.LEFT_CELL
