@@ -67,7 +67,7 @@ def boot_with(
         bsss, more = (f"{FIRST} {SECOND}", "--interface wlan0b") if roams else (FIRST, "")
         if roams:
             plain = guest_plan._hostapd
-            monkeypatch.setattr(guest_plan, "_hostapd", lambda parameters: plain(parameters) + SECOND_BSS)
+            monkeypatch.setattr(guest_plan, "_hostapd", lambda *of: plain(*of) + SECOND_BSS)
         guest = host.REPOSITORY / "lab" / "tests" / "associations_guest.py"
         wrapper = tmp_path / "airbound-ap"
         wrapper.write_text(f"""#!/bin/sh

@@ -40,7 +40,7 @@ wds_sta=1
 wds_bridge=br0
 """
     plain = guest_plan._hostapd
-    monkeypatch.setattr(guest_plan, "_hostapd", lambda parameters: plain(parameters) + more)
+    monkeypatch.setattr(guest_plan, "_hostapd", lambda *of: plain(*of) + more)
     wrapper = tmp_path / "airbound-ap"
     # The second station becomes a bridge's after it associated.
     wrapper.write_text(f"""#!/bin/sh

@@ -158,6 +158,7 @@ MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
             "address": 16,
             "agent_version": 4 * VERSION_MAX_CHARACTERS,
             "refusal": 4 * REFUSAL_MAX_CHARACTERS,
+            "stations_refusal": 4 * REFUSAL_MAX_CHARACTERS,
         },
         {
             "stations": STATIONS_MAX,

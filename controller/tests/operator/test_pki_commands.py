@@ -26,7 +26,12 @@ from airbound.pki.tokens import EnrollmentToken
 from airbound.testing.live import LiveController
 from airbound.testing.pki import Site
 
-NOW = datetime.datetime.now(datetime.UTC)
+
+def now() -> datetime.datetime:
+    """When a test runs, which may be minutes after this file was read."""
+    return datetime.datetime.now(datetime.UTC)
+
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -54,14 +59,14 @@ def test_from_nothing_to_a_certificate(run: Run, tmp_path: Path) -> None:
     assert "trust domain  wifi.example\n" in out
     shown = json.loads(run("ca", "show", "--json")[1])
     assert shown["trust_domain"] == "wifi.example"
-    assert shown["fingerprint"] == Directory(tmp_path / "ca").load(NOW).fingerprint.hex()
+    assert shown["fingerprint"] == Directory(tmp_path / "ca").load(now()).fingerprint.hex()
     assert shown["fingerprint"] in out
     assert shown["key"] == "not encrypted"
     code, out, err = run("ca", "operator", "alice", "--json")
     assert (code, err) == (0, "")
     made = json.loads(out)
     assert (made["identity"], made["directory"]) == ("operator/alice", str(tmp_path / "tls"))
-    identity = TlsFiles(default_directory()).load(NOW)
+    identity = TlsFiles(default_directory()).load(now())
     assert f"{identity.certificate.serial:032x}" == made["serial"]
     assert stat.S_IMODE((tmp_path / "tls" / "key.pem").stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "tls").stat().st_mode) == 0o700
@@ -113,8 +118,8 @@ def test_an_authority_that_another_one_signs(run: Run, tmp_path: Path) -> None:
             .serial_number(x509.random_serial_number())
             .issuer_name(name)
             .subject_name(subject)
-            .not_valid_before(NOW - datetime.timedelta(hours=1))
-            .not_valid_after(NOW + datetime.timedelta(days=100))
+            .not_valid_before(now() - datetime.timedelta(hours=1))
+            .not_valid_after(now() + datetime.timedelta(days=100))
             .public_key(public_key)  # type: ignore[arg-type]
         )
 
@@ -209,10 +214,10 @@ def test_what_is_wrong_with_the_files_is_named(run: Run, tmp_path: Path) -> None
         tls.load(certificate.not_valid_after_utc)
     tls.key.chmod(0o640)
     with pytest.raises(PkiError, match="others may read it"):
-        tls.load(NOW)
+        tls.load(now())
     files.write(tls.key, files.key_pem(new_key()), 0o600)
     with pytest.raises(PkiError, match="is not the key of"):
-        tls.load(NOW)
+        tls.load(now())
 
 
 @pytest.mark.parametrize("code", ["import airbound.daemon", "from airbound.operator import cli; cli.parser()"])
