@@ -77,8 +77,16 @@ def test_the_kernel_of_a_live_cell_is_built_anew_only_for_what_it_is_made_of(roo
     copied = [words.split()[:-1] for words in re.findall(r"^COPY (.*)$", stage, re.MULTILINE)]
     found = {path for words in copied for path in words} - {"deploy/images/debian-packages.sh"}
     hashed = (root / "lab" / "kernel" / "build.sh").read_text(encoding="utf-8")
-    inputs = hashed.partition("find kernel/patches")[2].partition("-type f")[0]
-    wanted = f"kernel/patches{inputs}".replace(
-        "kernel/configs/{airbound,kunit}.config", "kernel/configs/airbound.config kernel/configs/kunit.config"
-    )
+    inputs = hashed.partition('find "kernel/patches/$line"')[2].partition("-type f")[0]
+    of_6_1 = hashed.partition("\t6.1)\n")[2].partition(";;")[0]
+    (patches,) = re.findall(r"patches=(\S+)", of_6_1)
+    assert "line_config=\n" in of_6_1
+    wanted = f"kernel/patches/6.1{inputs}"
+    for words, meaning in (
+        ("kernel/configs/{airbound,kunit}.config", "kernel/configs/airbound.config kernel/configs/kunit.config"),
+        ('"$patches"', patches),
+        ('${line_config:+"$line_config"}', ""),
+    ):
+        assert words in wanted
+        wanted = wanted.replace(words, meaning)
     assert found == {word for word in wanted.split() if word != "\\"}
