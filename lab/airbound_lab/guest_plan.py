@@ -416,7 +416,7 @@ network={{
 
 
 def _choosing_wpa_supplicant(cell: nodes.Topology, phone: nodes.Phone) -> str:
-    """Of a phone that has a choice: where it begins. It stays there until it is told otherwise.
+    """Of a phone that has a choice: where it begins. It stays there until the scenario moves it.
 
     It listens for beacons: access points answer a probe that is for all of them in the same moment, and only once, so
     that on one channel the answers always collide.

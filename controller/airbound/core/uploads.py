@@ -46,7 +46,7 @@ class Pauses:
     once it has sent nothing for a quarter longer than in the longest of its latest pauses. Access points' agents find
     out the same for theirs (ap-firmware/agent/activity.go).
 
-    What its terminal reports tells a pause from an end: who has data queued waits for ACKs, and who has none waits for
+    Its terminal's reports separate a pause from an end: who has data queued waits for ACKs, and who has none waits for
     no ACK. But a terminal knows of TCP alone, so that a pause with nothing queued may be one as well, if it has made
     such pauses.
     """

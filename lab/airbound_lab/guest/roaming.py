@@ -2,7 +2,7 @@
 """Phones that go from one access point to another, with or without a time in between in which they are at none.
 
 A phone that vanishes is out of everybody's range, as one that is carried away: mac80211_hwsim delivers between radios
-of a common group only. Its access point is told nothing, and what the phone sends on is lost. One that leaves takes its
+of a common group only. Its access point gets no notice, and what the phone sends on is lost. One that leaves takes its
 leave first. Either way it associates with the other one when it arrives, and not before.
 """
 
