@@ -213,7 +213,7 @@ func TestAnAnnouncementThatFails(t *testing.T) {
 	}
 }
 
-// Real hostapd of OpenWrt's user takes every value that can be announced, and refuses what it has no room for.
+// Real hostapd of OpenWrt's user takes every value that can be announced, and refuses an AIFSN of 0.
 func TestARealHostapdTakesAnnouncements(t *testing.T) {
 	path, _ := jailed(t, true)
 	for _, queues := range [][]edca.Queue{
