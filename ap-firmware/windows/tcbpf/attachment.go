@@ -66,7 +66,8 @@ func (t tcx) close() error {
 func explain(what string, err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		if _, refused := errors.AsType[*ebpf.VerifierError](err); refused {
+		// The verifier says why it refuses. The library has its error also for types that are not permitted.
+		if verifier, _ := errors.AsType[*ebpf.VerifierError](err); verifier != nil && len(verifier.Log) > 0 {
 			return fmt.Errorf("%s: the kernel's verifier refuses it: %w", what, err)
 		}
 		return fmt.Errorf("%s: the kernel does not permit it; "+

@@ -11,11 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/ap-firmware/windows"
@@ -338,6 +340,7 @@ func TestMain(m *testing.M) {
 
 func beAgent(how string) error {
 	if strings.Contains(how, "weak") {
+		runtime.LockOSThread() // The other threads keep their capabilities.
 		if err := keepCapabilities(strings.Contains(how, "bpf")); err != nil {
 			return err
 		}
@@ -364,7 +367,7 @@ func beAgent(how string) error {
 	return errors.New("nobody has killed it")
 }
 
-// keepCapabilities drops all but CAP_NET_ADMIN, or all but those that the agent says it needs.
+// keepCapabilities drops all but CAP_NET_ADMIN, or all but those that the agent says it needs, of this thread.
 func keepCapabilities(withBPF bool) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -583,7 +586,23 @@ func TestCapabilities(t *testing.T) {
 	agent := exec.Command("ip", "netns", "exec", w.accessPoint, os.Args[0])
 	agent.Env = append(os.Environ(), helperVariable+"=weak")
 	out, err := agent.Output()
-	if err == nil || !strings.Contains(string(out), "the agent needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN") {
+	if err == nil || !strings.Contains(string(out), needsCapabilities) {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+const needsCapabilities = "the agent needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"
+
+// Where anyone may create a map, the types are the first that take a capability, and the library has a verifier's error
+// for these too.
+func TestATypeThatIsNotPermittedIsNotTheVerifiers(t *testing.T) {
+	for _, each := range []struct {
+		log  []string
+		want string
+	}{{nil, needsCapabilities}, {[]string{"R1 invalid mem access"}, "the kernel's verifier refuses it"}} {
+		err := tcbpf.Explain("load", &ebpf.VerifierError{Cause: unix.EPERM, Log: each.log})
+		if !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), each.want) {
+			t.Errorf("%q: %v", each.log, err)
+		}
 	}
 }

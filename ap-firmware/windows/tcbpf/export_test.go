@@ -20,6 +20,7 @@ type (
 var (
 	ParseTC         = parseTC
 	ParseFilterText = parseFilterText
+	Explain         = explain
 )
 
 // Programs returns those of uplink and downlink.
