@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	ciliumebpf "github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/phone-agent/apply"
@@ -470,6 +471,20 @@ func TestACgroupThatIsNone(t *testing.T) {
 		options := ebpf.Options{Cgroup: cgroup, ProcRoot: "/proc"}
 		if _, err := ebpf.New(options).Up(); !errors.Is(err, want) {
 			t.Errorf("%s: %v", cgroup, err)
+		}
+	}
+}
+
+// The library has a verifier's error also for types that are not permitted, then without the verifier's words: a kernel
+// that could do it is not taken for one that cannot.
+func TestWhatIsNotPermittedIsNotUnsupported(t *testing.T) {
+	for _, each := range []struct {
+		log         []string
+		unsupported bool
+	}{{nil, false}, {[]string{"R1 invalid mem access"}, true}} {
+		err := ebpf.Explain("load", &ciliumebpf.VerifierError{Cause: unix.EPERM, Log: each.log})
+		if errors.Is(err, apply.ErrNotSupported) != each.unsupported {
+			t.Errorf("%q: %v", each.log, err)
 		}
 	}
 }

@@ -6,6 +6,9 @@ package ebpf
 
 import "testing"
 
+// Explain adds the meaning of an error.
+var Explain = explain
+
 // Vanish does to the kernel what SIGKILL does: descriptors are closed, and nothing else happens.
 func Vanish(b *BackEnd) { b.unload() }
 

@@ -270,7 +270,8 @@ func (o *objects) left() (uint64, error) {
 func explain(what string, err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		if _, refused := errors.AsType[*ebpf.VerifierError](err); refused {
+		// The verifier says why it refuses. The library has its error also for types that are not permitted.
+		if verifier, _ := errors.AsType[*ebpf.VerifierError](err); verifier != nil && len(verifier.Log) > 0 {
 			return fmt.Errorf("%s: %w: the kernel's verifier refuses it: %w", what, apply.ErrNotSupported, err)
 		}
 		return fmt.Errorf("%s: only root may, or CAP_SYS_ADMIN and CAP_NET_ADMIN: %w", what, err)
