@@ -55,7 +55,7 @@ func TestTheLinksOfAStation(t *testing.T) {
 	// The kernel counts each link; the station's are the sums, and what belongs to one is the busier one's.
 	if got.RXBytes != 5_000_001_000 || got.TXBytes != 2007 || got.RXPackets != 3005 || got.TXPackets != 10 ||
 		got.TXRetries != 2 || *got.RXAirtimeUS != 900_100 || *got.TXAirtimeUS != 270 || got.ConnectedSeconds != 9 ||
-		*got.SignalDBM != -55 || got.RXBitrate != (nl80211.Bitrate{Kbps: 1_201_000, Aggregated: true}) {
+		*got.SignalDBM != -55 || got.RXBitrate != (nl80211.Bitrate{Kbps: 1_201_000, Format: nl80211.FormatEHT}) {
 		t.Errorf("%+v", got)
 	}
 }

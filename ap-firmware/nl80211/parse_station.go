@@ -44,10 +44,24 @@ type Station struct {
 
 // Bitrate is that of the last frame; zero if the driver does not report it.
 type Bitrate struct {
-	Kbps uint32
-	// Aggregated is set for a rate of 802.11n or later (HT, VHT, HE, EHT), whose frames may be aggregated.
-	Aggregated bool
+	Kbps   uint32
+	Format Format
 }
+
+// Aggregated returns whether frames at this rate may be aggregated.
+func (b Bitrate) Aggregated() bool { return b.Format != FormatLegacy }
+
+// Format is the PHY's of a rate.
+type Format uint8
+
+// Of the standards before 802.11n, or of no rate at all; of 802.11n, ac, ax and be.
+const (
+	FormatLegacy Format = iota
+	FormatHT
+	FormatVHT
+	FormatHE
+	FormatEHT
+)
 
 // rateUnitKbps is the unit of NL80211_RATE_INFO_BITRATE.
 const rateUnitKbps = 100
@@ -196,9 +210,14 @@ func (b *Bitrate) decode(info *netlink.AttributeDecoder) {
 			units = max(units, uint32(info.Uint16()))
 		case unix.NL80211_RATE_INFO_BITRATE32:
 			units = max(units, info.Uint32())
-		case unix.NL80211_RATE_INFO_MCS, unix.NL80211_RATE_INFO_VHT_MCS, unix.NL80211_RATE_INFO_HE_MCS,
-			unix.NL80211_RATE_INFO_EHT_MCS:
-			b.Aggregated = true
+		case unix.NL80211_RATE_INFO_MCS:
+			b.Format = FormatHT
+		case unix.NL80211_RATE_INFO_VHT_MCS:
+			b.Format = FormatVHT
+		case unix.NL80211_RATE_INFO_HE_MCS:
+			b.Format = FormatHE
+		case unix.NL80211_RATE_INFO_EHT_MCS:
+			b.Format = FormatEHT
 		}
 	}
 	b.Kbps = uint32(min(uint64(units)*rateUnitKbps, math.MaxUint32))

@@ -32,8 +32,8 @@ func TestParseStationOfARealKernel(t *testing.T) {
 		"station-80211n.bin": {
 			MAC: phone1, Associated: true, Authorized: true, WMM: true, SignalDBM: new(int8(-50)),
 			RXBytes: 8703, TXBytes: 7929, RXPackets: 20, TXPackets: 12,
-			RXBitrate:   nl80211.Bitrate{Kbps: 13_000, Aggregated: true},
-			TXBitrate:   nl80211.Bitrate{Kbps: 13_000, Aggregated: true},
+			RXBitrate:   nl80211.Bitrate{Kbps: 13_000, Format: nl80211.FormatHT},
+			TXBitrate:   nl80211.Bitrate{Kbps: 13_000, Format: nl80211.FormatHT},
 			RXAirtimeUS: new(uint64(17_355)), TXAirtimeUS: new(uint64(17_438)), ConnectedSeconds: 3,
 		},
 		"station-no-airtime.bin": {
@@ -352,13 +352,13 @@ func stationWith(tb testing.TB, info func(*netlink.AttributeEncoder) error) []by
 func TestARateOf80211nOrLaterMayBeAggregated(t *testing.T) {
 	for name, test := range map[string]struct {
 		attribute uint16
-		want      bool
+		want      nl80211.Format
 	}{
-		"HT":     {unix.NL80211_RATE_INFO_MCS, true},
-		"VHT":    {unix.NL80211_RATE_INFO_VHT_MCS, true},
-		"HE":     {unix.NL80211_RATE_INFO_HE_MCS, true},
-		"EHT":    {unix.NL80211_RATE_INFO_EHT_MCS, true},
-		"legacy": {unix.NL80211_RATE_INFO_SHORT_GI, false},
+		"HT":     {unix.NL80211_RATE_INFO_MCS, nl80211.FormatHT},
+		"VHT":    {unix.NL80211_RATE_INFO_VHT_MCS, nl80211.FormatVHT},
+		"HE":     {unix.NL80211_RATE_INFO_HE_MCS, nl80211.FormatHE},
+		"EHT":    {unix.NL80211_RATE_INFO_EHT_MCS, nl80211.FormatEHT},
+		"legacy": {unix.NL80211_RATE_INFO_SHORT_GI, nl80211.FormatLegacy},
 	} {
 		got, err := nl80211.ParseStation(stationWith(t, func(info *netlink.AttributeEncoder) error {
 			info.Nested(unix.NL80211_STA_INFO_TX_BITRATE, func(rate *netlink.AttributeEncoder) error {
@@ -367,7 +367,8 @@ func TestARateOf80211nOrLaterMayBeAggregated(t *testing.T) {
 			})
 			return nil
 		}))
-		if err != nil || got.TXBitrate.Aggregated != test.want {
+		if err != nil || got.TXBitrate.Format != test.want ||
+			got.TXBitrate.Aggregated() != (name != "legacy") {
 			t.Errorf("%s: %+v, %v", name, got.TXBitrate, err)
 		}
 	}

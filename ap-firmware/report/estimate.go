@@ -147,7 +147,7 @@ const airtimeUSMax = 1e15
 
 func preambleUS(rate nl80211.Bitrate) float64 {
 	switch {
-	case rate.Aggregated:
+	case rate.Aggregated():
 		return 0
 	case rate.Kbps <= 2000, rate.Kbps == 5500, rate.Kbps == 11_000:
 		return preambleCCKUS
@@ -160,7 +160,7 @@ func preambleUS(rate nl80211.Bitrate) float64 {
 // signal extension of 6 us in the 2.4 GHz band) or 10 us.
 func ackUS(rate nl80211.Bitrate) float64 {
 	switch {
-	case rate.Aggregated:
+	case rate.Aggregated():
 		return 0
 	case rate.Kbps < 2000:
 		return 10 + 192 + 112

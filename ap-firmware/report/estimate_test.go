@@ -46,8 +46,8 @@ func TestEstimateOfOneFrame(t *testing.T) {
 		"OFDM at 12":          {104, nl80211.Bitrate{Kbps: 12_000}, 20 + 72 + 48},
 		"OFDM at 18":          {104, nl80211.Bitrate{Kbps: 18_000}, 20 + 48 + 48},
 		"OFDM at 24":          {104, nl80211.Bitrate{Kbps: 24_000}, 20 + 36 + 44},
-		"aggregates at 433":   {1536, nl80211.Bitrate{Kbps: 433_300, Aggregated: true}, 28},
-		"an MCS rate at 5.5":  {1536, nl80211.Bitrate{Kbps: 5_500, Aggregated: true}, 2240},
+		"aggregates at 433":   {1536, nl80211.Bitrate{Kbps: 433_300, Format: nl80211.FormatVHT}, 28},
+		"an MCS rate at 5.5":  {1536, nl80211.Bitrate{Kbps: 5_500, Format: nl80211.FormatHT}, 2240},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestEstimateOnlyGrows(t *testing.T) {
 			bytes += uint64(moved) * random.Uint64N(2000)
 			const slowestKbps, fastestKbps = 1000, 1_000_000
 			rate := nl80211.Bitrate{
-				Kbps: slowestKbps + random.Uint32N(fastestKbps-slowestKbps), Aggregated: random.IntN(2) == 0,
+				Kbps: slowestKbps + random.Uint32N(fastestKbps-slowestKbps), Format: nl80211.Format(random.IntN(2)),
 			}
 			got := only(t, &reporter, nl80211.Station{
 				MAC: phone1, Associated: true, Authorized: true,

@@ -106,6 +106,23 @@ func associated(sample Sample) []nl80211.Station {
 	return stations
 }
 
+func rateFormat(of nl80211.Bitrate) airboundv1.RateFormat {
+	switch {
+	case of.Format == nl80211.FormatHT:
+		return airboundv1.RateFormat_RATE_FORMAT_HT
+	case of.Format == nl80211.FormatVHT:
+		return airboundv1.RateFormat_RATE_FORMAT_VHT
+	case of.Format == nl80211.FormatHE:
+		return airboundv1.RateFormat_RATE_FORMAT_HE
+	case of.Format == nl80211.FormatEHT:
+		return airboundv1.RateFormat_RATE_FORMAT_EHT
+	case of.Kbps == 0:
+		return airboundv1.RateFormat_RATE_FORMAT_UNSPECIFIED
+	default:
+		return airboundv1.RateFormat_RATE_FORMAT_LEGACY
+	}
+}
+
 func station(in *nl80211.Station, air airtime, addresses []netip.Addr) *airboundv1.Station {
 	const msPerSecond = 1000
 	out := &airboundv1.Station{
@@ -116,9 +133,10 @@ func station(in *nl80211.Station, air airtime, addresses []netip.Addr) *airbound
 		RxBitrateKbps: in.RXBitrate.Kbps, TxBitrateKbps: in.TXBitrate.Kbps,
 		RxAirtimeUs: air.rxUS, TxAirtimeUs: air.txUS, AirtimeSource: air.source,
 		ConnectedTimeMs: uint64(in.ConnectedSeconds) * msPerSecond,
-		Aggregates:      in.RXBitrate.Aggregated || in.TXBitrate.Aggregated,
-		IpAddresses:     make([][]byte, len(addresses)),
-		VlanInterface:   in.VLAN, FourAddress: in.FourAddress,
+		Aggregates:      in.RXBitrate.Aggregated() || in.TXBitrate.Aggregated(),
+		RxRateFormat:    rateFormat(in.RXBitrate), TxRateFormat: rateFormat(in.TXBitrate),
+		IpAddresses:   make([][]byte, len(addresses)),
+		VlanInterface: in.VLAN, FourAddress: in.FourAddress,
 		MultiLink: in.MultiLink, Links: linkBits(in.Links),
 	}
 	for i, address := range addresses {

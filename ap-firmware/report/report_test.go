@@ -46,7 +46,7 @@ func TestEveryFieldArrives(t *testing.T) {
 				MAC: phone1, Associated: true, Authorized: true,
 				SignalDBM: new(int8(-61)), RXBytes: 1 << 40, TXBytes: 7, RXPackets: 11,
 				TXPackets: 12, TXRetries: 13, TXFailed: 14, RXBitrate: nl80211.Bitrate{Kbps: 54_000},
-				TXBitrate:   nl80211.Bitrate{Kbps: 433_300, Aggregated: true},
+				TXBitrate:   nl80211.Bitrate{Kbps: 433_300, Format: nl80211.FormatVHT},
 				RXAirtimeUS: new(uint64(5_000_000)), TXAirtimeUS: new(uint64(600)), ConnectedSeconds: 90,
 				VLAN: "wlan0.20", FourAddress: true,
 			}},
@@ -97,6 +97,8 @@ func TestEveryFieldArrives(t *testing.T) {
 				AirtimeSource:   measured,
 				ConnectedTimeMs: 90_000,
 				Aggregates:      true,
+				RxRateFormat:    airboundv1.RateFormat_RATE_FORMAT_LEGACY,
+				TxRateFormat:    airboundv1.RateFormat_RATE_FORMAT_VHT,
 				VlanInterface:   "wlan0.20",
 				FourAddress:     true,
 				IpAddresses:     [][]byte{{10, 0, 0, 11}, netip.MustParseAddr("fe80::11").AsSlice()},
@@ -160,7 +162,7 @@ func TestWhoIsAssociated(t *testing.T) {
 }
 
 func TestAStationAggregatesIfEitherOfItsRatesIsOf80211nOrLater(t *testing.T) {
-	later := nl80211.Bitrate{Kbps: 65_000, Aggregated: true}
+	later := nl80211.Bitrate{Kbps: 65_000, Format: nl80211.FormatHT}
 	for name, test := range map[string]struct {
 		rx, tx nl80211.Bitrate
 		want   bool

@@ -83,7 +83,8 @@ func costDevice(index uint32, stations int) nl80211test.Device {
 		device.Stations = append(device.Stations, nl80211.Station{
 			MAC: mac.Address{2, 0, byte(index), 0, 1, byte(i)}, Associated: true, Authorized: true, WMM: true,
 			SignalDBM: new(int8(-60)), RXBytes: 1 << 33, TXBytes: 1 << 32, RXPackets: 1 << 23, TXPackets: 1 << 22,
-			RXBitrate: nl80211.Bitrate{Kbps: 433_300, Aggregated: true}, TXBitrate: nl80211.Bitrate{Kbps: 86_700},
+			RXBitrate:   nl80211.Bitrate{Kbps: 433_300, Format: nl80211.FormatVHT},
+			TXBitrate:   nl80211.Bitrate{Kbps: 86_700},
 			RXAirtimeUS: new(uint64(1 << 30)), TXAirtimeUS: new(uint64(1 << 29)), ConnectedSeconds: 3600,
 		})
 	}

@@ -151,8 +151,12 @@ func bitrate(in nl80211.Bitrate) func(*netlink.AttributeEncoder) error {
 		if in.Kbps/100 <= 0xffff {
 			rate.Uint16(unix.NL80211_RATE_INFO_BITRATE, uint16(in.Kbps/100)) //nolint:gosec // fits
 		}
-		if in.Aggregated {
-			rate.Uint8(unix.NL80211_RATE_INFO_MCS, 7)
+		attributes := map[nl80211.Format]uint16{
+			nl80211.FormatHT: unix.NL80211_RATE_INFO_MCS, nl80211.FormatVHT: unix.NL80211_RATE_INFO_VHT_MCS,
+			nl80211.FormatHE: unix.NL80211_RATE_INFO_HE_MCS, nl80211.FormatEHT: unix.NL80211_RATE_INFO_EHT_MCS,
+		}
+		if attribute, ok := attributes[in.Format]; ok {
+			rate.Uint8(attribute, 7)
 		}
 		return nil
 	}

@@ -30,6 +30,15 @@ class AirtimeSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     AIRTIME_SOURCE_MEASURED: _ClassVar[AirtimeSource]
     AIRTIME_SOURCE_ESTIMATED: _ClassVar[AirtimeSource]
 
+class RateFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RATE_FORMAT_UNSPECIFIED: _ClassVar[RateFormat]
+    RATE_FORMAT_LEGACY: _ClassVar[RateFormat]
+    RATE_FORMAT_HT: _ClassVar[RateFormat]
+    RATE_FORMAT_VHT: _ClassVar[RateFormat]
+    RATE_FORMAT_HE: _ClassVar[RateFormat]
+    RATE_FORMAT_EHT: _ClassVar[RateFormat]
+
 class AccessCategory(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ACCESS_CATEGORY_UNSPECIFIED: _ClassVar[AccessCategory]
@@ -50,6 +59,12 @@ BAND_60_GHZ: Band
 AIRTIME_SOURCE_UNSPECIFIED: AirtimeSource
 AIRTIME_SOURCE_MEASURED: AirtimeSource
 AIRTIME_SOURCE_ESTIMATED: AirtimeSource
+RATE_FORMAT_UNSPECIFIED: RateFormat
+RATE_FORMAT_LEGACY: RateFormat
+RATE_FORMAT_HT: RateFormat
+RATE_FORMAT_VHT: RateFormat
+RATE_FORMAT_HE: RateFormat
+RATE_FORMAT_EHT: RateFormat
 ACCESS_CATEGORY_UNSPECIFIED: AccessCategory
 ACCESS_CATEGORY_BACKGROUND: AccessCategory
 ACCESS_CATEGORY_BEST_EFFORT: AccessCategory
@@ -147,7 +162,7 @@ class ChannelSurvey(_message.Message):
     def __init__(self, active_us: _Optional[int] = ..., busy_us: _Optional[int] = ..., rx_us: _Optional[int] = ..., tx_us: _Optional[int] = ...) -> None: ...
 
 class Station(_message.Message):
-    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses", "vlan_interface", "four_address", "multi_link", "links", "destinations", "recent_rx_bytes", "recent_rx_packets", "silent")
+    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses", "vlan_interface", "four_address", "multi_link", "links", "destinations", "recent_rx_bytes", "recent_rx_packets", "silent", "rx_rate_format", "tx_rate_format")
     MAC_FIELD_NUMBER: _ClassVar[int]
     SIGNAL_DBM_FIELD_NUMBER: _ClassVar[int]
     RX_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -172,6 +187,8 @@ class Station(_message.Message):
     RECENT_RX_BYTES_FIELD_NUMBER: _ClassVar[int]
     RECENT_RX_PACKETS_FIELD_NUMBER: _ClassVar[int]
     SILENT_FIELD_NUMBER: _ClassVar[int]
+    RX_RATE_FORMAT_FIELD_NUMBER: _ClassVar[int]
+    TX_RATE_FORMAT_FIELD_NUMBER: _ClassVar[int]
     mac: bytes
     signal_dbm: int
     rx_bytes: int
@@ -196,7 +213,9 @@ class Station(_message.Message):
     recent_rx_bytes: int
     recent_rx_packets: int
     silent: bool
-    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestination, _Mapping]]] = ..., recent_rx_bytes: _Optional[int] = ..., recent_rx_packets: _Optional[int] = ..., silent: bool = ...) -> None: ...
+    rx_rate_format: RateFormat
+    tx_rate_format: RateFormat
+    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestination, _Mapping]]] = ..., recent_rx_bytes: _Optional[int] = ..., recent_rx_packets: _Optional[int] = ..., silent: bool = ..., rx_rate_format: _Optional[_Union[RateFormat, str]] = ..., tx_rate_format: _Optional[_Union[RateFormat, str]] = ...) -> None: ...
 
 class StationDestination(_message.Message):
     __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "mss_bytes", "sent_bytes", "received_bytes", "connections_unscaled")

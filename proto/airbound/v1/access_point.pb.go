@@ -196,6 +196,71 @@ func (AirtimeSource) EnumDescriptor() ([]byte, []int) {
 	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{2}
 }
 
+// RateFormat is the PHY's of a rate.
+type RateFormat int32
+
+const (
+	// There is no rate, or the agent does not say.
+	RateFormat_RATE_FORMAT_UNSPECIFIED RateFormat = 0
+	// 802.11a, b, g.
+	RateFormat_RATE_FORMAT_LEGACY RateFormat = 1
+	// 802.11n.
+	RateFormat_RATE_FORMAT_HT RateFormat = 2
+	// 802.11ac.
+	RateFormat_RATE_FORMAT_VHT RateFormat = 3
+	// 802.11ax.
+	RateFormat_RATE_FORMAT_HE RateFormat = 4
+	// 802.11be.
+	RateFormat_RATE_FORMAT_EHT RateFormat = 5
+)
+
+// Enum value maps for RateFormat.
+var (
+	RateFormat_name = map[int32]string{
+		0: "RATE_FORMAT_UNSPECIFIED",
+		1: "RATE_FORMAT_LEGACY",
+		2: "RATE_FORMAT_HT",
+		3: "RATE_FORMAT_VHT",
+		4: "RATE_FORMAT_HE",
+		5: "RATE_FORMAT_EHT",
+	}
+	RateFormat_value = map[string]int32{
+		"RATE_FORMAT_UNSPECIFIED": 0,
+		"RATE_FORMAT_LEGACY":      1,
+		"RATE_FORMAT_HT":          2,
+		"RATE_FORMAT_VHT":         3,
+		"RATE_FORMAT_HE":          4,
+		"RATE_FORMAT_EHT":         5,
+	}
+)
+
+func (x RateFormat) Enum() *RateFormat {
+	p := new(RateFormat)
+	*p = x
+	return p
+}
+
+func (x RateFormat) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RateFormat) Descriptor() protoreflect.EnumDescriptor {
+	return file_airbound_v1_access_point_proto_enumTypes[3].Descriptor()
+}
+
+func (RateFormat) Type() protoreflect.EnumType {
+	return &file_airbound_v1_access_point_proto_enumTypes[3]
+}
+
+func (x RateFormat) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RateFormat.Descriptor instead.
+func (RateFormat) EnumDescriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{3}
+}
+
 // AccessCategory is one of the four transmit queues of a radio (IEEE Std 802.11-2020, 10.2.3.2). Without WMM all data
 // is in the queue for best effort.
 type AccessCategory int32
@@ -237,11 +302,11 @@ func (x AccessCategory) String() string {
 }
 
 func (AccessCategory) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_access_point_proto_enumTypes[3].Descriptor()
+	return file_airbound_v1_access_point_proto_enumTypes[4].Descriptor()
 }
 
 func (AccessCategory) Type() protoreflect.EnumType {
-	return &file_airbound_v1_access_point_proto_enumTypes[3]
+	return &file_airbound_v1_access_point_proto_enumTypes[4]
 }
 
 func (x AccessCategory) Number() protoreflect.EnumNumber {
@@ -250,7 +315,7 @@ func (x AccessCategory) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AccessCategory.Descriptor instead.
 func (AccessCategory) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{3}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{4}
 }
 
 type AccessPointServiceConnectRequest struct {
@@ -810,7 +875,10 @@ type Station struct {
 	RecentRxPackets uint64 `protobuf:"varint,23,opt,name=recent_rx_packets,json=recentRxPackets,proto3" json:"recent_rx_packets,omitempty"`
 	// Whether the station has sent nothing but TCP ACKs for longer than in the pauses that it makes. Means something only
 	// if there is a recent_us.
-	Silent        bool `protobuf:"varint,24,opt,name=silent,proto3" json:"silent,omitempty"`
+	Silent bool `protobuf:"varint,24,opt,name=silent,proto3" json:"silent,omitempty"`
+	// Of the two rates.
+	RxRateFormat  RateFormat `protobuf:"varint,25,opt,name=rx_rate_format,json=rxRateFormat,proto3,enum=airbound.v1.RateFormat" json:"rx_rate_format,omitempty"`
+	TxRateFormat  RateFormat `protobuf:"varint,26,opt,name=tx_rate_format,json=txRateFormat,proto3,enum=airbound.v1.RateFormat" json:"tx_rate_format,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1011,6 +1079,20 @@ func (x *Station) GetSilent() bool {
 		return x.Silent
 	}
 	return false
+}
+
+func (x *Station) GetRxRateFormat() RateFormat {
+	if x != nil {
+		return x.RxRateFormat
+	}
+	return RateFormat_RATE_FORMAT_UNSPECIFIED
+}
+
+func (x *Station) GetTxRateFormat() RateFormat {
+	if x != nil {
+		return x.TxRateFormat
+	}
+	return RateFormat_RATE_FORMAT_UNSPECIFIED
 }
 
 // StationDestination is a station's TCP connections to one address, as the access point sees their packets pass.
@@ -1804,7 +1886,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\tactive_us\x18\x01 \x01(\x04R\bactiveUs\x12\x17\n" +
 	"\abusy_us\x18\x02 \x01(\x04R\x06busyUs\x12\x13\n" +
 	"\x05rx_us\x18\x03 \x01(\x04R\x04rxUs\x12\x13\n" +
-	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\xf8\x06\n" +
+	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\xf6\a\n" +
 	"\aStation\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\"\n" +
 	"\n" +
@@ -1837,7 +1919,9 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\fdestinations\x18\x15 \x03(\v2\x1f.airbound.v1.StationDestinationR\fdestinations\x12&\n" +
 	"\x0frecent_rx_bytes\x18\x16 \x01(\x04R\rrecentRxBytes\x12*\n" +
 	"\x11recent_rx_packets\x18\x17 \x01(\x04R\x0frecentRxPackets\x12\x16\n" +
-	"\x06silent\x18\x18 \x01(\bR\x06silentB\r\n" +
+	"\x06silent\x18\x18 \x01(\bR\x06silent\x12=\n" +
+	"\x0erx_rate_format\x18\x19 \x01(\x0e2\x17.airbound.v1.RateFormatR\frxRateFormat\x12=\n" +
+	"\x0etx_rate_format\x18\x1a \x01(\x0e2\x17.airbound.v1.RateFormatR\ftxRateFormatB\r\n" +
 	"\v_signal_dbm\"\xce\x02\n" +
 	"\x12StationDestination\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\fR\aaddress\x12 \n" +
@@ -1925,7 +2009,15 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\rAirtimeSource\x12\x1e\n" +
 	"\x1aAIRTIME_SOURCE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17AIRTIME_SOURCE_MEASURED\x10\x01\x12\x1c\n" +
-	"\x18AIRTIME_SOURCE_ESTIMATED\x10\x02*\xa8\x01\n" +
+	"\x18AIRTIME_SOURCE_ESTIMATED\x10\x02*\x93\x01\n" +
+	"\n" +
+	"RateFormat\x12\x1b\n" +
+	"\x17RATE_FORMAT_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12RATE_FORMAT_LEGACY\x10\x01\x12\x12\n" +
+	"\x0eRATE_FORMAT_HT\x10\x02\x12\x13\n" +
+	"\x0fRATE_FORMAT_VHT\x10\x03\x12\x12\n" +
+	"\x0eRATE_FORMAT_HE\x10\x04\x12\x13\n" +
+	"\x0fRATE_FORMAT_EHT\x10\x05*\xa8\x01\n" +
 	"\x0eAccessCategory\x12\x1f\n" +
 	"\x1bACCESS_CATEGORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aACCESS_CATEGORY_BACKGROUND\x10\x01\x12\x1f\n" +
@@ -1947,62 +2039,65 @@ func file_airbound_v1_access_point_proto_rawDescGZIP() []byte {
 	return file_airbound_v1_access_point_proto_rawDescData
 }
 
-var file_airbound_v1_access_point_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_airbound_v1_access_point_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
 var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_airbound_v1_access_point_proto_goTypes = []any{
 	(AccessPointReportTrigger)(0),             // 0: airbound.v1.AccessPointReportTrigger
 	(Band)(0),                                 // 1: airbound.v1.Band
 	(AirtimeSource)(0),                        // 2: airbound.v1.AirtimeSource
-	(AccessCategory)(0),                       // 3: airbound.v1.AccessCategory
-	(*AccessPointServiceConnectRequest)(nil),  // 4: airbound.v1.AccessPointServiceConnectRequest
-	(*AccessPointServiceConnectResponse)(nil), // 5: airbound.v1.AccessPointServiceConnectResponse
-	(*AccessPointReport)(nil),                 // 6: airbound.v1.AccessPointReport
-	(*Link)(nil),                              // 7: airbound.v1.Link
-	(*Channel)(nil),                           // 8: airbound.v1.Channel
-	(*ChannelSurvey)(nil),                     // 9: airbound.v1.ChannelSurvey
-	(*Station)(nil),                           // 10: airbound.v1.Station
-	(*StationDestination)(nil),                // 11: airbound.v1.StationDestination
-	(*WindowState)(nil),                       // 12: airbound.v1.WindowState
-	(*Edca)(nil),                              // 13: airbound.v1.Edca
-	(*EdcaState)(nil),                         // 14: airbound.v1.EdcaState
-	(*AccessPointCommand)(nil),                // 15: airbound.v1.AccessPointCommand
-	(*SetWindows)(nil),                        // 16: airbound.v1.SetWindows
-	(*WindowLimit)(nil),                       // 17: airbound.v1.WindowLimit
-	(*SetEdca)(nil),                           // 18: airbound.v1.SetEdca
-	(*Reason)(nil),                            // 19: airbound.v1.Reason
+	(RateFormat)(0),                           // 3: airbound.v1.RateFormat
+	(AccessCategory)(0),                       // 4: airbound.v1.AccessCategory
+	(*AccessPointServiceConnectRequest)(nil),  // 5: airbound.v1.AccessPointServiceConnectRequest
+	(*AccessPointServiceConnectResponse)(nil), // 6: airbound.v1.AccessPointServiceConnectResponse
+	(*AccessPointReport)(nil),                 // 7: airbound.v1.AccessPointReport
+	(*Link)(nil),                              // 8: airbound.v1.Link
+	(*Channel)(nil),                           // 9: airbound.v1.Channel
+	(*ChannelSurvey)(nil),                     // 10: airbound.v1.ChannelSurvey
+	(*Station)(nil),                           // 11: airbound.v1.Station
+	(*StationDestination)(nil),                // 12: airbound.v1.StationDestination
+	(*WindowState)(nil),                       // 13: airbound.v1.WindowState
+	(*Edca)(nil),                              // 14: airbound.v1.Edca
+	(*EdcaState)(nil),                         // 15: airbound.v1.EdcaState
+	(*AccessPointCommand)(nil),                // 16: airbound.v1.AccessPointCommand
+	(*SetWindows)(nil),                        // 17: airbound.v1.SetWindows
+	(*WindowLimit)(nil),                       // 18: airbound.v1.WindowLimit
+	(*SetEdca)(nil),                           // 19: airbound.v1.SetEdca
+	(*Reason)(nil),                            // 20: airbound.v1.Reason
 }
 var file_airbound_v1_access_point_proto_depIdxs = []int32{
-	6,  // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
-	15, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
-	8,  // 2: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
-	9,  // 3: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
-	10, // 4: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
+	7,  // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
+	16, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
+	9,  // 2: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
+	10, // 3: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
+	11, // 4: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
 	0,  // 5: airbound.v1.AccessPointReport.trigger:type_name -> airbound.v1.AccessPointReportTrigger
-	14, // 6: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
-	7,  // 7: airbound.v1.AccessPointReport.links:type_name -> airbound.v1.Link
-	12, // 8: airbound.v1.AccessPointReport.windows:type_name -> airbound.v1.WindowState
-	8,  // 9: airbound.v1.Link.channel:type_name -> airbound.v1.Channel
-	9,  // 10: airbound.v1.Link.survey:type_name -> airbound.v1.ChannelSurvey
+	15, // 6: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
+	8,  // 7: airbound.v1.AccessPointReport.links:type_name -> airbound.v1.Link
+	13, // 8: airbound.v1.AccessPointReport.windows:type_name -> airbound.v1.WindowState
+	9,  // 9: airbound.v1.Link.channel:type_name -> airbound.v1.Channel
+	10, // 10: airbound.v1.Link.survey:type_name -> airbound.v1.ChannelSurvey
 	1,  // 11: airbound.v1.Channel.band:type_name -> airbound.v1.Band
 	2,  // 12: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
-	11, // 13: airbound.v1.Station.destinations:type_name -> airbound.v1.StationDestination
-	3,  // 14: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
-	13, // 15: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
-	13, // 16: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
-	18, // 17: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
-	16, // 18: airbound.v1.AccessPointCommand.set_windows:type_name -> airbound.v1.SetWindows
-	17, // 19: airbound.v1.SetWindows.limits:type_name -> airbound.v1.WindowLimit
-	19, // 20: airbound.v1.SetWindows.reason:type_name -> airbound.v1.Reason
-	13, // 21: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
-	19, // 22: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
-	13, // 23: airbound.v1.SetEdca.stations:type_name -> airbound.v1.Edca
-	4,  // 24: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
-	5,  // 25: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
-	25, // [25:26] is the sub-list for method output_type
-	24, // [24:25] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	12, // 13: airbound.v1.Station.destinations:type_name -> airbound.v1.StationDestination
+	3,  // 14: airbound.v1.Station.rx_rate_format:type_name -> airbound.v1.RateFormat
+	3,  // 15: airbound.v1.Station.tx_rate_format:type_name -> airbound.v1.RateFormat
+	4,  // 16: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
+	14, // 17: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
+	14, // 18: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
+	19, // 19: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
+	17, // 20: airbound.v1.AccessPointCommand.set_windows:type_name -> airbound.v1.SetWindows
+	18, // 21: airbound.v1.SetWindows.limits:type_name -> airbound.v1.WindowLimit
+	20, // 22: airbound.v1.SetWindows.reason:type_name -> airbound.v1.Reason
+	14, // 23: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
+	20, // 24: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
+	14, // 25: airbound.v1.SetEdca.stations:type_name -> airbound.v1.Edca
+	5,  // 26: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
+	6,  // 27: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
+	27, // [27:28] is the sub-list for method output_type
+	26, // [26:27] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_access_point_proto_init() }
@@ -2021,7 +2116,7 @@ func file_airbound_v1_access_point_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_access_point_proto_rawDesc), len(file_airbound_v1_access_point_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      5,
 			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
