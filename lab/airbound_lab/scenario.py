@@ -3,8 +3,9 @@
 
 A scenario is a list of actions on a time line whose zero is the moment at which every component is connected:
 
-- `start-traffic` of a phone (until its `stop-traffic`, or to the end): TCP as fast as it goes, or UDP, paced or
-  saturating, optionally on and off in turn; up, from the phone to its server, or down;
+- `start-traffic` of a phone (until its `stop-traffic`, or to the end): TCP or UDP, paced or
+  saturating, optionally on and off in turn; up, from the phone to its server, or down. Paced TCP is written every 5 ms
+  or, if that is longer, 11,584 bytes at a time, as by an application that has no more to send;
 - `stop-traffic` of a phone, in one direction;
 - `kill` (SIGKILL), `stop` (SIGTERM), `pause` (SIGSTOP), `continue` (SIGCONT) and `start` of a component:
   `controller`, `ap`, or `phone1`, `phone2`, ... (the agent, not the phone), or `phones`, every phone's agent; `switch`
@@ -97,8 +98,6 @@ class Action:
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
-        if self.rate_mbps is not None and self.protocol == "tcp":
-            raise ValueError("rate_mbps is for udp")
         if (self.on_s is None) != (self.off_s is None):
             raise ValueError("on_s and off_s belong together")
         if self.direction == "down" and self.protocol == "udp" and self.rate_mbps is None:

@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
         ({"do": "dance"}, "do: 'dance': "),
         ({"phone": -1}, "phone: -1: "),
         ({"protocol": "sctp"}, "protocol: 'sctp': "),
-        ({"rate_mbps": 1.0}, "rate_mbps is for udp"),
+        ({"rate_mbps": 1001.0}, "rate_mbps: 1001.0: "),
         ({"protocol": "udp", "rate_mbps": 0.0}, "rate_mbps: 0.0: "),
         ({"protocol": "udp", "payload_bytes": 1473}, "payload_bytes: 1473: "),
         ({"on_s": 1.0}, "on_s and off_s belong together"),

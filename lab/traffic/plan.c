@@ -173,8 +173,8 @@ static int check(struct reader *reader, const struct line_kind *kind, const stru
 		return complain(reader, "stop_ms must be after start_ms");
 	if (!item->on_ms != !item->off_ms)
 		return complain(reader, "on_ms and off_ms belong together");
-	if (item->protocol == PROTOCOL_TCP && (item->rate_kbps || item->payload_bytes))
-		return complain(reader, "rate_kbps and payload_bytes are for protocol=udp");
+	if (item->protocol == PROTOCOL_TCP && item->payload_bytes)
+		return complain(reader, "payload_bytes is for protocol=udp");
 	if (item->protocol == PROTOCOL_UDP && item->congestion[0])
 		return complain(reader, "congestion is for protocol=tcp");
 	return 0;

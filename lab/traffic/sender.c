@@ -2,8 +2,9 @@
 /*
  * Senders: one flow each, from start_ms to stop_ms, optionally on and off in turn.
  *
- * TCP writes whenever its socket buffer has space. UDP sends by a timer when it is paced, otherwise whenever its socket
- * buffer has space (the socket buffer then keeps the interface's queue from overflowing). A TCP flow ends with a reset,
+ * TCP writes whenever its socket buffer has space, or by a timer when it is paced, as an application that has no more
+ * to send; what the socket does not take is lost to the flow. UDP sends by a timer when it is paced, otherwise whenever
+ * its socket buffer has space (the socket buffer then keeps the interface's queue from overflowing). A TCP flow ends with a reset,
  * so that what is still queued is not sent for seconds after stop_ms.
  */
 #define _GNU_SOURCE
@@ -25,6 +26,9 @@
 #define UDP_BUFFER_BYTES (512 * 1024)
 /* On/off traffic: what is unsent when the on time ends is sent in the off time, so this is small. */
 #define ON_OFF_UNSENT_BYTES (64 * 1024)
+/* A paced TCP flow writes so often, or less often so many bytes: few segments are shorter than others. */
+#define TCP_PACE_US 5000
+#define TCP_PACE_BYTES (8 * 1448)
 
 enum state { WAITING, CONNECTING, ON, OFF, STOPPED, REPORTED };
 
@@ -37,6 +41,7 @@ struct sender {
 	char local[INET_ADDRSTRLEN + 8];
 	uint64_t next_phase_ms;
 	uint64_t sent_bytes;		/* UDP */
+	uint64_t write_bytes;		/* TCP, paced */
 	struct tcp_info info;		/* the latest sample */
 	struct bounds bounds;
 };
@@ -60,6 +65,20 @@ static void give_up(struct sender *sender, const char *what, int error_number)
 {
 	emit_error(sender->item.name, what, error_number);
 	close_flow(sender);
+}
+
+static void write_tcp(struct sender *sender, size_t bytes)
+{
+	while (sender->state == ON && bytes) {
+		ssize_t sent = send(sender->fd, payload, bytes < sizeof(payload) ? bytes : sizeof(payload), MSG_NOSIGNAL);
+
+		if (sent < 0 && errno == EAGAIN)
+			return;
+		if (sent < 0)
+			give_up(sender, "send", errno);
+		else
+			bytes -= (size_t)sent;
+	}
 }
 
 static void fill_tcp(struct sender *sender)
@@ -107,15 +126,21 @@ static void pace_fire(struct timer *timer)
 {
 	struct sender *sender = (struct sender *)((char *)timer - offsetof(struct sender, pace));
 
-	if (sender->state == ON)
+	if (sender->state != ON)
+		return;
+	if (sends_tcp(sender))
+		write_tcp(sender, sender->write_bytes);
+	else
 		send_udp(sender, 1);
 }
 
 static void fill(struct sender *sender)
 {
+	if (sender->item.rate_kbps)
+		return;
 	if (sends_tcp(sender))
 		fill_tcp(sender);
-	else if (!sender->item.rate_kbps)
+	else
 		fill_udp(sender);
 }
 
@@ -180,8 +205,12 @@ static void start(struct sender *sender)
 	loop_add(sender->fd, EPOLLOUT | EPOLLET, &sender->source);
 	if (!sender->item.rate_kbps)
 		return;
+	sender->write_bytes = sender->item.rate_kbps * TCP_PACE_US / 8 / 1000;
+	if (sender->write_bytes < TCP_PACE_BYTES)
+		sender->write_bytes = TCP_PACE_BYTES;
 	/* bits / (kbit/s) = ms */
-	uint64_t period_us = sender->item.payload_bytes * 8 * 1000 / sender->item.rate_kbps;
+	uint64_t bytes = sends_tcp(sender) ? sender->write_bytes : sender->item.payload_bytes;
+	uint64_t period_us = bytes * 8 * 1000 / sender->item.rate_kbps;
 
 	timer_init(&sender->pace, pace_fire);
 	timer_set_us(&sender->pace, sender->item.start_ms * 1000 + period_us, period_us ? period_us : 1);

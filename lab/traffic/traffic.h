@@ -30,7 +30,7 @@ struct plan_item {
 	struct sockaddr_in address;	/* recv: where to listen; send: where to */
 	char congestion[NAME_BYTES];	/* empty: the namespace's default */
 	uint64_t start_ms, stop_ms;	/* after time zero */
-	uint64_t rate_kbps;		/* UDP payload; 0: as fast as the socket accepts it */
+	uint64_t rate_kbps;		/* payload; 0: as fast as the socket accepts it */
 	uint64_t payload_bytes;
 	uint64_t on_ms, off_ms;		/* both 0: always on */
 	uint64_t interval_ms;		/* watch */
