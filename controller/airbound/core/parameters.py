@@ -144,9 +144,10 @@ class CapacityParameters:
     difs_us: Annotated[float, _within(0, 1000, "idle time before each channel access")] = 28.0
     slot_us: Annotated[float, _within(0, 1000, "back-off slot")] = 9.0
     cw_min_slots: Annotated[int, _within(0, 1023, "smallest contention window")] = 15
-    aggregate_us: Annotated[
-        float, _within(100, 5_484, "airtime of one channel access of a station whose frames are aggregated")
-    ] = 3_000.0
+    aggregate_frames: Annotated[
+        int, _within(1, 1024, "that one channel access carries at most, of a station whose frames are aggregated")
+    ] = 64
+    aggregate_us: Annotated[float, _within(100, 5_484, "airtime of such an access at most")] = 5_484.0
     max_filter_s: Annotated[float, _within(1, 600, "without a survey: the highest uplink rate of this long")] = 10.0
     max_interval_s: Annotated[float, _within(1, 600, "a longer gap between reports is no sample")] = 10.0
 

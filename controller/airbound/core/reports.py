@@ -60,6 +60,10 @@ class Station(NamedTuple):
     recent_rx_bytes: int = 0  # of them those of the report's last moment
     recent_rx_packets: int = 0
     silent: bool = False  # whether it has sent no data for longer than it pauses; where there is a last moment
+    tx_bitrate_kbps: int = 0
+    rx_rate_format: int = 0  # airbound.v1.RateFormat; 0: not known
+    tx_rate_format: int = 0
+    airtime_us: int = 0  # both ways; 0 also if it is not measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

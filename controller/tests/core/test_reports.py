@@ -34,7 +34,7 @@ def test_the_limits() -> None:
 
 
 def test_a_station_of_which_nothing_is_reported() -> None:
-    assert Station(mac(0)) == (mac(0), 0, 0, 0, 0, 0, 0, 0, False, (), 0, 0, False)
+    assert Station(mac(0)) == (mac(0), 0, 0, 0, 0, 0, 0, 0, False, (), 0, 0, False, 0, 0, 0, 0)
 
 
 def test_a_destination_of_which_nothing_is_reported() -> None:

@@ -101,6 +101,8 @@ def test_every_field_of_an_access_points_report() -> None:
                 recent_rx_bytes=10,
                 recent_rx_packets=9,
                 silent=True,
+                rx_rate_format=access_point_pb2.RATE_FORMAT_HT,
+                tx_rate_format=access_point_pb2.RATE_FORMAT_VHT,
                 destinations=[
                     access_point_pb2.StationDestination(
                         address=IPV6,
@@ -155,6 +157,10 @@ def test_every_field_of_an_access_points_report() -> None:
         recent_rx_bytes=10,
         recent_rx_packets=9,
         silent=True,
+        tx_bitrate_kbps=18,
+        rx_rate_format=access_point_pb2.RATE_FORMAT_HT,
+        tx_rate_format=access_point_pb2.RATE_FORMAT_VHT,
+        airtime_us=39,
     )
     assert convert.access_point_report(message) == (
         AccessPointReport(

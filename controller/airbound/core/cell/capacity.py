@@ -5,17 +5,28 @@ The trap: bounds limit throughput, so throughput measured under bounds is no cap
 bounds, which lowers the throughput, and so on down. What the channel *could* carry follows from how full it was:
 
     u      = (busy_us + accesses x (DIFS + slot x CWmin / (contenders + 1))) / active_us
-    sample = payload rate / min(1, u)
+    sample = payload rate x (1 - others) / (min(1, u) - others)
 
 The payload is that of uploads and of downloads: what downloads carry is part of what the cell can carry.
 `busy_us` is the survey's. Each channel access inevitably leaves the channel idle for a DIFS and the smallest of its
 contenders' back-offs (the mean of the smallest of k uniform draws from 0..CWmin is CWmin/(k + 1)). `contenders` are the
 active senders and the access point, which owes them TCP ACKs: those cost air as well, so what comes out is a capacity
-of uplink payload as it is now mixed.
+of uplink payload as it is now mixed. Each packet and each downlink retry is a channel access.
 
-Channel accesses are not packets. Without aggregation (802.11a/b/g) each packet and each downlink retry is one. A
-station of 802.11n or later sends dozens of packets in one access once the channel is full, and capacity is a question
-about a full channel: its packets are charged by the airtime they took, one access for each `aggregate_us` of it.
+A station of 802.11n or later sends dozens of packets in one access once the channel is full, and single ones while it
+is not, or while bounds keep it from queueing: the air time that its packets took says little. Where a station
+aggregates,
+
+    sample = payload rate x (1 - others) x active_us / (time that the interval's packets need in a full channel)
+
+That time follows from packets, their lengths and PHY rates, by aggregation.py; of stations without aggregation it is
+what they took.
+
+`others` is the share of the channel that is busy without the cell's stations: beacons, management, neighbours. Uplink
+collisions are in nobody's airtime either, so it is measured only while the stations have less than `QUIET` of the
+channel, and holds until they have again. 0 where the access point's driver measures no airtime; then other cells'
+traffic counts as busy and is taken to grow with ours, which at part load gives too little and corrects itself as the
+load rises.
 
 Frames that collide keep the channel busy for less time than their senders give for them, so that in a full cell u comes
 out too small and the sample too large. It is never more than a share of the best sender's PHY rate (without
@@ -23,18 +34,20 @@ aggregation, where that is known): `most_per_bitrate` of it if there is a downli
 packet, as with TCP, and `most_per_bitrate_unanswered` if there is none, as with UDP. In between the time that a packet
 takes is between theirs.
 
-Assumptions: 802.11g OFDM timing (parameters); other cells' traffic counts as busy and is taken to grow with ours,
-which at part load gives too little and corrects itself as the load rises; uplink collisions are inside `busy_us`.
+Assumptions: 802.11g OFDM timing (parameters); uplink collisions are inside `busy_us`.
 
 The first samples of a cell are too small: rate control is still climbing, and the air is full of management frames. So
 the average begins at `default_bps`, or at what the best PHY rate carries if that is less; a first sample that is larger
 counts at once. Otherwise a phone that uploads a photo in a quiet cell would have a third of its capacity for seconds.
 
-An interval less busy than `min_utilisation` is no sample. Without a survey there is no u: then the highest rate of
-payload of the last `max_filter_s` stands in, and at least what the PHY rates of the stations that send now should
-carry. That floor is needed against the trap; it follows the rates, which are averaged over `smoothing_s`, so that one
-frame at a high rate is forgotten within seconds. Until rates have been averaged for some time the floor is no less than
-`default_bps`: at first a station's last frame is often a management frame, or rate control is still climbing.
+An interval less busy than `min_utilisation` is no sample; nor is one of stations that aggregate, if its packets needed
+less than `NEEDED_LEAST` of the time. Of one in which less than `LIGHT` of the channel was used, and for short packets,
+the sample is what the senders' PHY rates carry of full ones: the agents' own reports are most of what a cell at rest
+sends, and a full channel has no more of them. Without a survey there is no u: then, without aggregation, the highest
+rate of payload of the last `max_filter_s` stands in, and at least what the PHY rates of the stations that send now
+should carry. That floor is needed against the trap; it follows the rates, which are averaged over `smoothing_s`, so
+that one frame at a high rate is forgotten within seconds. Until rates have been averaged for some time the floor is no
+less than `default_bps`: at first a station's last frame is often a management frame, or rate control is still climbing.
 """
 
 import math
@@ -47,6 +60,10 @@ from airbound.core.parameters import CapacityParameters
 Source = Literal["default", "bitrate", "busy_time", "throughput"]
 ANSWERS_OF_TCP = 0.5  # downlink accesses for an uplink packet: an ACK for every second segment
 AVERAGED_ENOUGH = 0.95  # three time constants
+QUIET = 0.1
+NEEDED_LEAST = 0.01
+LIGHT = 0.5
+SHORT_BYTES = 1300  # of IP: fewer than this on average
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +79,11 @@ class Interval:
     downlink_bytes: int = 0  # payload of downloads: not the ACKs of uploads
     goodput_bps: float = 0.0  # what the PHY rates of the active senders should carry; 0: no rate is known
     best_bitrate_bps: float = 0.0  # of the active senders, if none of them aggregates; 0: not known
+    aggregated_us: float = 0.0  # that the packets of stations that aggregate need in a full channel
+    airtime_us: int = 0  # of all stations, both ways; 0: not measured
+    unaggregated_airtime_us: int = 0  # of those that do not aggregate
+    has_short_packets: bool = False
+    bulk_bps: float = 0.0  # then what the active senders carry in full ones at their PHY rates; 0: not known
     survey_active_us: int = 0  # 0: no survey
     survey_busy_us: int = 0
 
@@ -83,14 +105,30 @@ def utilisation(interval: Interval, parameters: CapacityParameters) -> float | N
     """Share of the interval in which the channel was unavailable to further traffic; none without a survey."""
     if interval.survey_active_us <= 0:
         return None
+    return (interval.survey_busy_us + interval.frames * access_us(interval, parameters)) / interval.survey_active_us
+
+
+def access_us(interval: Interval, parameters: CapacityParameters) -> float:
+    """How long the channel is idle before an access of those that do not aggregate."""
     contenders = max(1, interval.active_senders) + 1
-    access_us = parameters.difs_us + parameters.slot_us * parameters.cw_min_slots / (contenders + 1)
-    accesses = float(interval.frames)
-    if interval.aggregated_frames:
-        # How much of the busy time was theirs is not known; by frames is near enough for a few per cent of overhead.
-        share = interval.aggregated_frames / (interval.aggregated_frames + interval.frames)
-        accesses += interval.survey_busy_us * share / parameters.aggregate_us
-    return (interval.survey_busy_us + accesses * access_us) / interval.survey_active_us
+    return parameters.difs_us + parameters.slot_us * parameters.cw_min_slots / (contenders + 1)
+
+
+def needed(interval: Interval, parameters: CapacityParameters) -> float:
+    """Share of the interval that its packets would have needed in a full channel, where stations aggregate."""
+    needed_us = interval.aggregated_us
+    if interval.frames:
+        share = interval.frames / (interval.frames + interval.aggregated_frames)
+        needed_us += interval.unaggregated_airtime_us or interval.survey_busy_us * share
+        needed_us += interval.frames * access_us(interval, parameters)
+    return needed_us / interval.duration_us
+
+
+def has_short_packets(up_bytes: int, up_packets: int, down_bytes: int, down_packets: int) -> bool:
+    """Whether the packets of the direction with more payload are short on average."""
+    if up_bytes >= down_bytes:
+        return up_bytes < up_packets * SHORT_BYTES
+    return down_bytes < down_packets * SHORT_BYTES
 
 
 def most_per_bitrate(interval: Interval, parameters: CapacityParameters) -> float:
@@ -111,6 +149,7 @@ class CapacityEstimator:
     _goodput_bps: float = 0.0
     _most_bps: float = math.inf  # that the best PHY rate can carry
     _averaged: float = 0.0  # how far the average of the PHY rates has got, 0 to 1
+    _others: float | None = None  # share of the channel that the cell's own stations do not have; None: not known yet
     _rates: deque[tuple[int, float]] = field(default_factory=deque)  # (at_us, bps), falling from oldest to newest
 
     def observe(self, interval: Interval, now_us: int) -> None:
@@ -128,14 +167,41 @@ class CapacityEstimator:
             self._most_bps = most_per_bitrate(interval, parameters) * interval.best_bitrate_bps
         rate_bps = (interval.payload_bytes + interval.downlink_bytes) * 8 / seconds
         self._keep(rate_bps, now_us)
-        used = utilisation(interval, parameters)
-        if used is None or used < parameters.min_utilisation or rate_bps <= 0:
+        self._observe_others(interval, weight)
+        share = self._share(interval)
+        if share is None or rate_bps <= 0:
             return
-        sample = self._limited(rate_bps / min(1.0, used))
+        full_bps = rate_bps / share
+        if share < LIGHT and interval.has_short_packets:
+            full_bps = interval.bulk_bps
+        if not full_bps:
+            return
+        sample = self._limited(full_bps * (1 - (self._others or 0.0)))
         before_bps = self._smoothed_bps
         if before_bps is None:
             before_bps = max(sample, min(parameters.default_bps, self._most_bps))
         self._smoothed_bps = before_bps + weight * (sample - before_bps)
+
+    def _observe_others(self, interval: Interval, weight: float) -> None:
+        own_us, active_us = interval.airtime_us, interval.survey_active_us
+        if own_us and own_us < QUIET * active_us:
+            others = max(0, interval.survey_busy_us - own_us) / active_us
+            before = others if self._others is None else self._others
+            self._others = before + weight * (others - before)
+
+    def _share(self, interval: Interval) -> float | None:
+        """Of the channel, beside what others take, that the interval's payload took or, where frames are aggregated,
+        needs; None: it is no sample.
+        """
+        parameters = self.parameters
+        if interval.aggregated_us:
+            share, least = needed(interval, parameters), NEEDED_LEAST
+        else:
+            used = utilisation(interval, parameters)
+            if used is None:
+                return None
+            share, least = min(1.0, used) - (self._others or 0.0), parameters.min_utilisation
+        return share if share >= least else None
 
     def _keep(self, rate_bps: float, now_us: int) -> None:
         rates = self._rates

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from airbound.core.addresses import Mac, mac_text
-from airbound.core.cell.capacity import Interval, expected_goodput_bps
+from airbound.core.cell.aggregation import Packets, bulk_bps, full_channel_us
+from airbound.core.cell.capacity import Interval, expected_goodput_bps, has_short_packets
 from airbound.core.cell.channel_access import ACK_BYTES
+from airbound.core.cell.full_rates import FullRate, FullRates
 from airbound.core.parameters import CapacityParameters, SenderParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
@@ -54,6 +56,7 @@ class StationState:
     downlink_bytes_per_s: float = 0.0  # of a station that receives, less what TCP ACKs take
     associated_since: bool = False  # since the last differences
     silent_us: int = 0  # since when it is silent: the access point's clock; 0: it is not
+    rates: FullRates = field(default_factory=FullRates)
 
 
 @dataclass(slots=True)
@@ -191,6 +194,8 @@ class Stations:
         ack_bytes = overhead + ACK_BYTES
         most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
         payload_bytes = downlink_bytes = received_bytes = frames = uplink_frames = aggregated = active = 0
+        airtime_us = unaggregated_us = uplink_packets = downlink_packets = 0
+        up, down, sending = list[Packets](), list[Packets](), list[tuple[FullRate, bool]]()
         rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
             old, new, elapsed_us = state.baseline, state.latest, at_us - state.baseline_us
@@ -228,15 +233,24 @@ class Stations:
                 downlink_bytes += downlink
             if state.receiving or downlink > sent * DATA_BYTES:
                 received_bytes += self._receive(state, downlink, sent, elapsed_us, senders)
+            air_us = min(max(0, new.airtime_us - old.airtime_us), elapsed_us)
+            airtime_us += air_us
+            uplink_packets, downlink_packets = uplink_packets + packets, downlink_packets + sent
+            full = state.rates.see(new)
             if new.aggregates:
                 aggregated += packets + sent
+                up.append((packets, payload, full.up_bps, full.up_psdu_max_bytes))
+                octets = transmitted - sent * overhead
+                down.append((sent, octets if octets > 0 else 0, full.down_bps, full.down_psdu_max_bytes))  # noqa: FURB136
             else:
+                unaggregated_us += air_us
                 frames += packets + sent + retries
                 uplink_frames += packets
             if state.sending:
                 active += 1
                 self._incomplete |= incomplete
                 rates.append((new.rx_bitrate_kbps, new.aggregates))
+                sending.append((full, new.aggregates))
         self._started = {mac for mac in self._started & self._fresh if not self.by_mac[mac].sending}
         self._fresh.clear()
         self.active_senders, self.measured = active + len(self._started), True
@@ -246,6 +260,7 @@ class Stations:
         self.baseline_us = at_us
         if self._was_incomplete():
             return None, jumps
+        short = has_short_packets(payload_bytes, uplink_packets, received_bytes, downlink_packets)
         return Interval(
             duration_us=duration_us,
             payload_bytes=payload_bytes,
@@ -253,6 +268,11 @@ class Stations:
             frames=frames,
             uplink_frames=uplink_frames,
             aggregated_frames=aggregated,
+            aggregated_us=full_channel_us(up, down, active, capacity) if aggregated else 0.0,
+            airtime_us=airtime_us,
+            unaggregated_airtime_us=unaggregated_us,
+            has_short_packets=short,
+            bulk_bps=bulk_bps(sending, capacity) if short else 0.0,
             active_senders=active,
             goodput_bps=expected_goodput_bps(rates, capacity),
             best_bitrate_bps=0.0 if any(aggregates for _, aggregates in rates) else max(rates, default=(0,))[0] * 1e3,

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.cell.capacity import CapacityEstimator, Interval, expected_goodput_bps, most_per_bitrate, utilisation
+from airbound.core.cell.capacity import (
+    CapacityEstimator,
+    Interval,
+    expected_goodput_bps,
+    has_short_packets,
+    most_per_bitrate,
+    utilisation,
+)
 from airbound.core.parameters import BdpParameters, CapacityParameters
 from airbound.core.policy import PolicyInput, bdp
 
@@ -78,22 +85,84 @@ def test_utilisation_counts_the_idle_time_that_each_frame_costs() -> None:
     assert utilisation(interval(20), PARAMETERS) is None
 
 
-def test_utilisation_counts_one_channel_access_for_each_aggregate() -> None:
-    # 0.6 s of aggregates of 3 ms are 200 accesses of 73 us.
-    assert utilisation(interval(200, 0.6, aggregated=25_000), PARAMETERS) == pytest.approx(0.6 + 200 * 73e-6)
-    assert utilisation(interval(200, 0.61, aggregated=25_000), PARAMETERS) == pytest.approx(0.61 + 0.61 / 0.003 * 73e-6)
-    # Half of the frames, so half of the time, is aggregated: 100 accesses, and each other frame is one.
-    mixed = interval(20, 0.6, frames=1000, aggregated=1000)
-    assert utilisation(mixed, PARAMETERS) == pytest.approx(0.6 + 1100 * 73e-6)
+def aggregated(mbps: float, needs: float, busy: float | None, *, own: float = 0.0, **more: int) -> Interval:
+    """A second of stations that aggregate, and had `own` of the air time."""
+    of = interval(mbps, busy, aggregated=packets(mbps), frames=more.get("frames", 0))
+    return replace(
+        of,
+        aggregated_us=needs * SECOND_US,
+        airtime_us=round(own * SECOND_US),
+        unaggregated_airtime_us=more.get("unaggregated_us", 0),
+    )
 
 
-@pytest.mark.parametrize(("mbps", "busy"), [(20, 0.06), (40, 0.12), (100, 0.30), (200, 0.60), (300, 0.90)])
-def test_with_aggregation_the_estimate_follows_the_busy_time(mbps: float, busy: float) -> None:
-    """An access for each packet gave 112 Mb/s at 6 % busy, and at 60 % the throughput itself: 802.11ac."""
-    seen = Estimated(interval(mbps, busy, aggregated=packets(mbps)))
-    assert seen.source == "busy_time"
-    assert seen.mbps == pytest.approx(333.3, rel=0.03)
-    assert seen.mbps > 1.05 * mbps
+@pytest.mark.parametrize("busy", [0.2, 0.5, 0.95, None])
+@pytest.mark.parametrize("mbps", [20, 100, 300])
+def test_with_aggregation_the_time_counts_that_a_full_channel_needs(mbps: float, busy: float | None) -> None:
+    """Whether the packets went singly or many at once, and so how long they took, says nothing."""
+    seen = Estimated(aggregated(mbps, mbps / 500, busy))
+    assert (seen.mbps, seen.source) == (pytest.approx(500), "busy_time")
+
+
+def test_with_aggregation_nearly_nothing_is_no_sample() -> None:
+    assert Estimated(aggregated(5, 0.011, 0.05)).source == "busy_time"
+    assert Estimated(aggregated(4, 0.009, 0.05)).source == "default"
+
+
+def test_what_stations_without_aggregation_took_is_added() -> None:
+    # 0.2 s of air and 1000 accesses of 73 us each, beside what needs 0.2 s.
+    seen = Estimated(aggregated(100, 0.2, 0.5, frames=1000, unaggregated_us=200_000))
+    assert seen.mbps == pytest.approx(100 / (0.4 + 0.073))
+    # Air time is not measured: by frames. 16,667 frames are aggregated.
+    by_frames = Estimated(aggregated(100, 0.2, 0.5, frames=1000))
+    assert by_frames.mbps == pytest.approx(100 / (0.2 + 0.5 * 1000 / (1000 + packets(100)) + 0.073))
+
+
+def test_what_others_take_is_known_from_quiet_intervals() -> None:
+    quiet = [replace(interval(0.01, 0.33), airtime_us=30_000)] * 40
+    assert Estimated(*quiet, aggregated(100, 0.2, 0.9, own=0.5), parameters=AT_ONCE).mbps == pytest.approx(
+        100 / 0.2 * 0.7, rel=0.01
+    )
+    # Without aggregation: 12 Mb/s take 30 % beside these 30 %, and have 70 %.
+    plain = replace(interval(12, 0.6), airtime_us=280_000)
+    assert Estimated(*quiet, plain, parameters=AT_ONCE).estimator.measured_bps == pytest.approx(
+        Estimated(*quiet, plain, parameters=AT_ONCE).estimator.bps
+    )
+    steady = Estimated(*quiet, *[plain] * 40, parameters=AT_ONCE)
+    assert steady.mbps == pytest.approx(12 * 0.7 / 0.3, rel=0.01)
+    # A full channel carries what it carries, whatever share of it is not ours.
+    assert Estimated(*quiet, *[replace(interval(15, 1.0), airtime_us=700_000)] * 40).mbps == pytest.approx(15, rel=0.01)
+
+
+def test_short_packets_of_a_cell_at_rest_say_nothing_of_full_ones() -> None:
+    reports = replace(interval(1, 0.1), has_short_packets=True, bulk_bps=30e6)
+    assert Estimated(*[reports] * 20).mbps == pytest.approx(30)
+    assert Estimated(replace(reports, bulk_bps=0.0)).source == "default"
+    # A cell that short packets fill carries no more.
+    assert Estimated(*[replace(interval(5, 0.5), has_short_packets=True)] * 20).mbps == pytest.approx(10, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("up", "down", "short"),
+    [
+        ((13_000, 10), (520, 10), False),
+        ((12_999, 10), (520, 10), True),
+        ((520, 10), (13_000, 10), False),
+        ((520, 10), (12_999, 10), True),
+        ((0, 0), (0, 0), False),
+    ],
+)
+def test_which_packets_are_short(up: tuple[int, int], down: tuple[int, int], *, short: bool) -> None:
+    assert has_short_packets(*up, *down) == short
+
+
+def test_collisions_of_a_busy_cell_are_not_others() -> None:
+    busy = [replace(interval(20, 0.9), airtime_us=700_000)] * 20
+    assert Estimated(*busy).mbps == pytest.approx(20 / 0.9, rel=0.01)
+
+
+def test_without_measured_air_time_all_that_is_busy_is_ours() -> None:
+    assert Estimated(*[interval(2, 0.08)] * 20).mbps == pytest.approx(25, rel=0.01)
 
 
 def of_one_access_per_packet(entry: Interval) -> float:

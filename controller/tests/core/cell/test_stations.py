@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airbound.core.addresses import Mac, address_from_text
+from airbound.core.cell.aggregation import bulk_bps, full_channel_us
 from airbound.core.cell.capacity import Interval
+from airbound.core.cell.full_rates import FullRate
 from airbound.core.cell.stations import STARTING_US, Change, Queue, Stations
 from airbound.core.parameters import CapacityParameters, SenderParameters
 from airbound.core.reasons import Code, Reason
@@ -15,6 +17,7 @@ from airbound.core.reports import AccessPointReport, Station, Survey
 from airbound.testing.scenario import BSSID, SECOND_US, mac
 
 START_US = 100 * SECOND_US
+VHT = 3
 
 
 class Cell:
@@ -374,12 +377,13 @@ def test_an_interval_has_what_the_capacity_follows_from() -> None:
     cell = Cell()
     plain = {"tx_packets": 10, "tx_retries": 3, "rx_bitrate_kbps": 54_000}
     aggregating = {"tx_packets": 20, "tx_retries": 5, "rx_bitrate_kbps": 866_700, "aggregates": True}
+    aggregating |= {"rx_rate_format": VHT, "tx_bitrate_kbps": 780_000, "tx_rate_format": VHT, "tx_bytes": 20 * 86}
     idle = {"rx_bitrate_kbps": 6_000}
     cell.report(0, station(0), station(0, number=1), station(0, number=2), survey=surveyed(0))
     cell.report(
         1,
-        station(100, **plain),
-        station(1_000, number=1, **aggregating),
+        station(100, airtime_us=30_000, **plain),
+        station(1_000, number=1, airtime_us=70_000, **aggregating),
         station(0, number=2, **idle),
         survey=surveyed(1),
     )
@@ -392,9 +396,38 @@ def test_an_interval_has_what_the_capacity_follows_from() -> None:
         aggregated_frames=1_020,
         active_senders=2,
         goodput_bps=pytest.approx(2 / (1 / slow + 1 / fast)),
+        aggregated_us=full_channel_us(
+            [(1_000, 1_500_000, 866.7e6, 1_048_575)],
+            [(20, 20 * 52, 780e6, 1_048_575)],
+            2,
+            CapacityParameters(),
+        ),
+        airtime_us=100_000,
+        unaggregated_airtime_us=30_000,
         survey_active_us=SECOND_US,
         survey_busy_us=900_000,
     )
+
+
+def test_short_packets_are_known_with_what_full_ones_would_carry() -> None:
+    cell = Cell()
+    rate = {"rx_bitrate_kbps": 54_000, "rx_rate_format": 1}
+    cell.report(0, station(0, **rate))
+    cell.report(1, station(400, size=234, **rate))
+    assert cell.interval is not None
+    assert cell.interval.has_short_packets
+    assert cell.interval.bulk_bps == bulk_bps([(FullRate(up_bps=54e6), False)], CapacityParameters())
+
+
+def test_air_time_that_cannot_be_is_cut() -> None:
+    cell = Cell()
+    cell.report(0, station(0, airtime_us=500))
+    cell.report(1, station(100, airtime_us=1 << 40))
+    assert cell.interval is not None
+    assert cell.interval.airtime_us == SECOND_US
+    cell.report(2, station(200, airtime_us=7))
+    assert cell.interval is not None
+    assert cell.interval.airtime_us == 0
 
 
 def test_intervals_in_which_a_sender_came_or_left_are_incomplete() -> None:

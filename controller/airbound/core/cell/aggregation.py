@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much of a full channel's time packets need whose frames are aggregated (802.11n and later).
+
+A station sends what waits for it in one access: one frame while the channel is mostly idle, dozens when it is full. So
+the air time that packets took says little about how many would fit; in a full channel
+
+    time = sum over directions of a station: accesses x (AIFS + preamble + SIFS + block ack) + bits / PHY rate
+           + accesses of all x (idle slots x slot + collisions x length of one)
+    accesses = packets / frames of an access
+
+An access carries what its limits allow: 64 frames, which is what a block ack has bits for, the longest PSDU of its
+format, and 5.484 ms (IEEE 802.11-2020, tables 19-25 and 21-28). TCP's ACKs wait at the access point until it has
+the air, as many as data frames. Idle slots and collisions are those of contention.py. Senders whose ACKs have to come
+first do not all contend at once: with ACKs, `ANSWERED_CONTENDERS_MAX` at most. What collides is as long as the longer
+frame.
+"""
+
+from collections.abc import Iterable
+
+from airbound.core.cell.contention import contention
+from airbound.core.cell.full_rates import FullRate
+from airbound.core.parameters import CapacityParameters
+
+FRAME_OVERHEAD_BYTES = 46  # QoS header, LLC/SNAP, FCS, delimiter, half of the padding; of an IP packet
+ACCESS_US = 90.0  # preamble and header of HT or VHT, SIFS, block ack at 24 Mb/s
+AIFS_US = 43.0  # best effort's, at 5 GHz
+ANSWERED_CONTENDERS_MAX = 8
+
+
+BULK_PACKETS, BULK_BYTES, ACK_BYTES = 1000, 1500, 52  # of IP; TCP answers every second packet of an upload
+
+
+Packets = tuple[int, int, float, int]
+"""What went one way between the access point and a station that aggregates: packets, their bytes of IP, the PHY rate in
+bits per second, the longest PSDU of its format in bytes. No class: making one takes time, of thousands in a second.
+"""
+
+
+def bulk_bps(senders: Iterable[tuple[FullRate, bool]], parameters: CapacityParameters) -> float:
+    """What senders at these rates, that aggregate or do not, carry of IP together in a full channel, if all upload
+    equally much by TCP in full packets; 0 if no rate is known.
+    """
+    known = [(rate, aggregates) for rate, aggregates in senders if rate.up_bps]
+    aggregating = [rate for rate, aggregates in known if aggregates]
+    bits, acks = BULK_PACKETS * BULK_BYTES * 8, BULK_PACKETS // 2
+    up = [(BULK_PACKETS, BULK_PACKETS * BULK_BYTES, of.up_bps, of.up_psdu_max_bytes) for of in aggregating]
+    down = [(acks, acks * ACK_BYTES, of.down_bps or of.up_bps, of.down_psdu_max_bytes) for of in aggregating]
+    needed_us = full_channel_us(up, down, len(aggregating), parameters)
+    per_bitrate = parameters.goodput_per_bitrate
+    needed_us += sum(bits * 1e6 / (of.up_bps * per_bitrate) for of, aggregates in known if not aggregates)
+    return len(known) * bits * 1e6 / needed_us if needed_us else 0.0
+
+
+def full_channel_us(
+    up: Iterable[Packets], down: Iterable[Packets], senders: int, parameters: CapacityParameters
+) -> float:
+    """Time that the packets would need if the channel were full; packets without a rate are left out.
+
+    `senders` are the stations that send data, and contend for it.
+    """
+    (up_us, up_accesses, up_longest_us), (down_us, down_accesses, down_longest_us) = (
+        _one_way(packets, parameters) for packets in (up, down)
+    )
+    accesses = up_accesses + down_accesses
+    if not accesses:
+        return 0.0
+    contenders = max(1, senders if up_accesses else 0)
+    if down_accesses and up_accesses:
+        contenders = min(contenders + 1, ANSWERED_CONTENDERS_MAX)
+    cost = contention(contenders, parameters.cw_min_slots)
+    only_down = (down_accesses / accesses) ** 2
+    collision_us = AIFS_US + (1 - only_down) * up_longest_us + only_down * down_longest_us
+    return up_us + down_us + accesses * (cost.idle_slots * parameters.slot_us + cost.collisions * collision_us)
+
+
+def _one_way(every: Iterable[Packets], parameters: CapacityParameters) -> tuple[float, float, float]:
+    """Time without contention, accesses, and how long one of them takes on average."""
+    total_us = total = 0.0
+    most_frames, most_us = parameters.aggregate_frames, parameters.aggregate_us
+    for packets, octets, bitrate_bps, psdu_max_bytes in every:
+        if not packets or not bitrate_bps:
+            continue
+        frame_bytes = octets / packets + FRAME_OVERHEAD_BYTES
+        frame_us = frame_bytes * 8e6 / bitrate_bps
+        frames = min(most_frames, psdu_max_bytes / frame_bytes, most_us / frame_us)
+        accesses = packets / frames if frames > 1 else packets
+        total += accesses
+        total_us += packets * frame_us + accesses * (AIFS_US + ACCESS_US)
+    return total_us, total, (total_us / total - AIFS_US if total else 0.0)

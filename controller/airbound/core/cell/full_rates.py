@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The PHY rates that a station's frames would have in a full channel: each way the second highest of the last frames'.
+
+A report has the rate of the last frame only. One that is tried out is a single one; and while frames go singly many
+rates are as good as the highest, since its preamble takes longer than its data.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from airbound.core.reports import Station
+
+KEPT = 8
+FORMAT_LEGACY, FORMAT_HT = 1, 2  # airbound.v1.RateFormat
+PSDU_MAX_BYTES = {FORMAT_HT: 65_535}  # IEEE 802.11-2020, table 9-184
+PSDU_MAX_OF_LATER_BYTES = 1_048_575
+
+
+class FullRate(NamedTuple):
+    """Bits per second, 0: not known; and the longest PSDU of such a rate's format."""
+
+    up_bps: float = 0.0
+    down_bps: float = 0.0
+    up_psdu_max_bytes: int = PSDU_MAX_OF_LATER_BYTES
+    down_psdu_max_bytes: int = PSDU_MAX_OF_LATER_BYTES
+
+
+def _kept() -> deque[int]:
+    return deque(maxlen=KEPT)
+
+
+@dataclass(slots=True)
+class FullRates:
+    """Of one station."""
+
+    _full: FullRate = FullRate()  # noqa: RUF009  # cannot be changed
+    _up_kbps: deque[int] = field(default_factory=_kept)
+    _down_kbps: deque[int] = field(default_factory=_kept)
+    _seen: tuple[int, int, int, int] = (0, 0, 0, 0)
+    _equal: int = 0  # reports in a row with the same rates
+
+    def see(self, station: Station) -> FullRate:
+        """Take in the rates of the last frames, and return those of a full channel.
+
+        In a station that aggregates the rate of a frame without aggregation, as of those by which it tells that it
+        sleeps, says nothing of the others.
+        """
+        seen = station.rx_bitrate_kbps, station.rx_rate_format, station.tx_bitrate_kbps, station.tx_rate_format
+        if seen == self._seen:
+            self._equal += 1
+            if self._equal > KEPT:
+                return self._full
+        else:
+            self._seen, self._equal = seen, 0
+        up_kbps, up_format, down_kbps, down_format = seen
+        up_bps, down_bps, up_max, down_max = self._full
+        if up_kbps and not (station.aggregates and up_format == FORMAT_LEGACY):
+            up_bps, up_max = _second_highest(self._up_kbps, up_kbps), _psdu_max_bytes(up_format)
+        if down_kbps and not (station.aggregates and down_format == FORMAT_LEGACY):
+            down_bps, down_max = _second_highest(self._down_kbps, down_kbps), _psdu_max_bytes(down_format)
+        self._full = FullRate(up_bps, down_bps, up_max, down_max)
+        return self._full
+
+
+def _second_highest(kept: deque[int], kbps: int) -> float:
+    kept.append(kbps)
+    return sorted(kept)[-2:][0] * 1e3
+
+
+def _psdu_max_bytes(rate_format: int) -> int:
+    return PSDU_MAX_BYTES.get(rate_format, PSDU_MAX_OF_LATER_BYTES)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import pytest
+
+from airbound.core.cell.full_rates import FullRate, FullRates
+from airbound.core.reports import Station
+from airbound.testing.scenario import mac
+
+LEGACY, HT, VHT = 1, 2, 3
+HT_BYTES, VHT_BYTES = 65_535, 1_048_575
+
+
+def at(kbps: int, rate_format: int, down_kbps: int = 0, *, aggregates: bool = True) -> Station:
+    return Station(
+        mac(0),
+        rx_bitrate_kbps=kbps,
+        rx_rate_format=rate_format,
+        tx_bitrate_kbps=down_kbps,
+        tx_rate_format=HT,
+        aggregates=aggregates,
+    )
+
+
+def test_it_is_the_second_highest_of_the_last() -> None:
+    rates = FullRates()
+    assert rates.see(at(0, 0)) == FullRate(0.0, 0.0, VHT_BYTES, VHT_BYTES)
+    assert rates.see(at(400_000, VHT)).up_bps == 400e6
+    assert rates.see(at(866_700, VHT)).up_bps == 400e6
+    assert rates.see(at(780_000, VHT)).up_bps == 780e6
+    assert rates.see(at(780_000, VHT, 65_000)) == FullRate(780e6, 65e6, VHT_BYTES, HT_BYTES)
+    for _ in range(8):
+        full = rates.see(at(65_000, HT))  # it walked away
+    assert full == FullRate(65e6, 65e6, HT_BYTES, HT_BYTES)
+
+
+def test_a_frame_without_aggregation_says_nothing_of_those_that_are() -> None:
+    rates = FullRates()
+    rates.see(at(866_700, VHT))
+    for _ in range(20):
+        assert rates.see(at(24_000, LEGACY)).up_bps == 866.7e6
+    assert FullRates().see(at(24_000, LEGACY, aggregates=False)).up_bps == 24e6
+
+
+@pytest.mark.parametrize("reports", [7, 8, 9, 30])
+def test_equal_reports_count_like_others(reports: int) -> None:
+    rates = FullRates()
+    rates.see(at(866_700, VHT))
+    rates.see(at(866_700, VHT))
+    for _ in range(reports):
+        rates.see(at(433_300, VHT))
+    assert rates.see(at(390_000, VHT)).up_bps == (866.7e6 if reports < 6 else 433.3e6)
