@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab import arguments, host, load, load_certificates, results, scenario, tables, variant
+from airbound_lab.capacity_study import cli as capacity_study
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.live import cli as live
@@ -49,6 +50,7 @@ EXAMPLES = f"""examples:
   airbound-lab report out.json --out report.html
   airbound-lab study two-phones --directory pictures
   airbound-lab study paper --quick
+  airbound-lab study capacity --phy 11ac-80
   airbound-lab compare --quick
   airbound-lab load --cells 100 --compare-raw
   airbound-lab live --controller controller.example:50051 --tokens tokens
@@ -261,7 +263,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     plot.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
 
-    _add_studies(commands.add_parser("study", help="repeat a published study", allow_abbrev=False))
+    _add_studies(
+        commands.add_parser(
+            "study", help="repeat a published study, or check the controller's estimates", allow_abbrev=False
+        )
+    )
 
     report = commands.add_parser("report", help="one HTML page of several results files", allow_abbrev=False)
     report.set_defaults(do=_report)
@@ -286,6 +292,7 @@ def _add_studies(parser: argparse.ArgumentParser) -> None:
     two.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
     _add_setting(two)
     paper_study.add(studies)
+    capacity_study.add(studies)
 
 
 def _add_run(commands: Any) -> None:
@@ -394,7 +401,7 @@ def _add_run(commands: Any) -> None:
         "--watch-senders",
         type=int,
         metavar="MS",
-        help="ask the controller so often who sends, and compare it with who did",
+        help="ask the controller so often who sends and what the cell carries, and compare it with who did",
     )
     add(
         "--kernel-line",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass
 
+from airbound_lab.capacity import CapacityFigures
 from airbound_lab.errors import UsageError
 from airbound_lab.parameters import ModeName, Parameters
 from airbound_lab.senders import SenderFigures
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = 1
-OPTIONAL = ("uplink", "downlink", "recovery_s", "unconnected", "agentless_ratio", "senders")
+OPTIONAL = ("uplink", "downlink", "recovery_s", "unconnected", "agentless_ratio", "senders", "capacity")
 OPTIONAL_OF_PHONE = ("trace", "download", "gap_max_ms")
 """Fields that are written only where there is something to report."""
 
@@ -126,6 +127,8 @@ class Run:
     """Mean goodput of the uploading phones without an agent over that of those with one, if there are both."""
     senders: SenderFigures | None = None
     """How well the controller knew who sent, if it was asked."""
+    capacity: CapacityFigures | None = None
+    """What it took for the cell's, if it was asked."""
 
     def comparable(self) -> dict[str, Any]:
         """Everything that must be equal, to the digit, in a run of equal parameters, mode and seed, traced or not."""

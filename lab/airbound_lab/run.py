@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from airbound_lab import boot, guest_plan, measure, radio, senders, topology
+from airbound_lab import boot, capacity, guest_plan, measure, radio, senders, topology
 from airbound_lab import trace as trace_module
 from airbound_lab.errors import LabError
 from airbound_lab.medium import attempts
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from airbound_lab.guest_plan import Programs
     from airbound_lab.medium.attempts import Window
     from airbound_lab.parameters import Parameters
-    from airbound_lab.senders import SenderFigures
 
 RATE_CONTROL_NAMES = {"minstrel": "minstrel_ht", "fixed": "fixed", "aarf": "aarf"}
 """The lab's names, and mac80211's."""
@@ -172,7 +171,7 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
         found = measure.figures(cell, parameters.modes[0], task.seed, samples)
         run = replace(found, mode=task.mode, peak_memory_kib=end["peak_memory_kib"])
         if (answers := directory / guest_plan.SENDERS_FILE).exists():
-            run = replace(run, senders=_senders(answers, parameters, task.seed, end["time_zero_monotonic_us"] * 1000))
+            run = _with_answers(run, answers, parameters, end["time_zero_monotonic_us"] * 1000)
     except ValidationError as error:
         raise LabError(f"samples: {explain(error)}; logs: {directory}") from error
     if not trace:
@@ -185,14 +184,16 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
     return replace(run, phones=tuple(phones))
 
 
-def _senders(path: Path, parameters: Parameters, seed: int, time_zero_ns: int) -> SenderFigures:
+def _with_answers(run: Run, path: Path, parameters: Parameters, time_zero_ns: int) -> Run:
     with path.open(encoding="utf-8") as lines:
         answers = senders.parse(lines, time_zero_ns)
-    return senders.figures(
-        parameters.scenario.flows(parameters.terminals, parameters.seconds, seed),
-        answers,
-        {phone.index: phone.mac for phone in topology.build(parameters).phones},
-        (parameters.warmup_seconds * 1000, parameters.seconds * 1000),
+    window_ms = parameters.warmup_seconds * 1000, parameters.seconds * 1000
+    flows = parameters.scenario.flows(parameters.terminals, parameters.seconds, run.seed)
+    mac_of = {phone.index: phone.mac for phone in topology.build(parameters).phones}
+    return replace(
+        run,
+        senders=senders.figures(flows, answers, mac_of, window_ms),
+        capacity=capacity.figures(answers, window_ms),
     )
 
 

@@ -74,6 +74,8 @@ class Answer:
     active: frozenset[str] | None
     sent: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """By phone: octets and packets of its interface, of Ethernet, since it is up."""
+    capacity_bps: int | None = None
+    """Of the cell, of IP, by the controller."""
 
 
 def parse(lines: Iterable[str], time_zero_ns: int) -> list[Answer]:
@@ -85,7 +87,7 @@ def parse(lines: Iterable[str], time_zero_ns: int) -> list[Answer]:
             active = data["active"]
             sent = {str(mac): (int(octets), int(packets)) for mac, (octets, packets) in data.get("sent", {}).items()}
             at_ms = (data["monotonic_ns"] - time_zero_ns) / 1e6
-            answers.append(Answer(at_ms, None if active is None else frozenset(active), sent))
+            answers.append(Answer(at_ms, None if active is None else frozenset(active), sent, data.get("capacity_bps")))
         except (ValueError, KeyError, TypeError) as error:
             raise LabError(f"senders, line {number}: not an answer ({error!r}): {line[:120]!r}") from error
     return answers

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the controller which stations send, again and again, and writes each answer as a line; for a Python with the
-controller's packages. It sleeps in between: virtual time passes only while every process sleeps.
+"""Asks the controller which stations send and what the cell carries, again and again, and writes each answer as a line;
+for a Python with the controller's packages. It sleeps in between: virtual time passes only while every process sleeps.
 
     senders_watch.py HOST:PORT BSSID INTERVAL_MS FILE NETNS/INTERFACE/MAC...
 
-A line is {"monotonic_ns": N, "active": [MAC, ...], "sent": {MAC: [OCTETS, PACKETS]}}, or "active": null where the
-controller did not answer or knows no such cell. What was sent is by the counters of each phone's interface: Ethernet
-frames that its queue passed to its radio. Goes on until it is killed.
+A line is {"monotonic_ns": N, "active": [MAC, ...], "capacity_bps": N, "sent": {MAC: [OCTETS, PACKETS]}}, or null for
+"active" and "capacity_bps" where the controller did not answer or knows no such cell. What was sent is by the counters
+of each phone's interface: Ethernet frames that its queue passed to its radio. Goes on until it is killed.
 """
 
 from __future__ import annotations
@@ -62,6 +62,14 @@ def active(client: Client, bssid: str) -> list[str] | None:
         return None
 
 
+def capacity_bps(client: Client, bssid: str) -> int | None:
+    """What the controller takes for the cell's capacity, IP bits per second."""
+    try:
+        return next((cell.capacity_bps for cell in client.cells(bssid).cells), None)
+    except (RefusedError, UnreachableError):
+        return None
+
+
 def main() -> None:
     """Watch."""
     endpoint, bssid, interval_ms, path, *phones = sys.argv[1:]
@@ -75,7 +83,12 @@ def main() -> None:
             for file, interface, mac in counters:
                 file.seek(0)
                 sends[mac] = sent(file, interface)
-            line = {"monotonic_ns": at_ns, "active": active(client, bssid), "sent": sends}
+            line = {
+                "monotonic_ns": at_ns,
+                "active": active(client, bssid),
+                "capacity_bps": capacity_bps(client, bssid),
+                "sent": sends,
+            }
             out.write(json.dumps(line) + "\n")
 
 
