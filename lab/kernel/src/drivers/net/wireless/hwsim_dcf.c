@@ -176,6 +176,7 @@ static struct dcf_channel channels[CHANNELS_MAX];
 static u64 seed;
 static struct hwsim_dcf_radio *radios[DCF_STATIONS_MAX];
 static bool any_noise;
+static u32 interference_burst_ns, interference_pause_ns;
 
 /* The channels' generators start apart from each other; the first one in use starts at the seed itself. */
 static u64 channel_seed(const struct dcf_channel *channel)
@@ -317,6 +318,21 @@ void hwsim_dcf_limit_capabilities(struct ieee80211_supported_band *band)
 
 static enum hrtimer_restart dcf_fire(struct hrtimer *timer);
 
+static void arm_timer(struct dcf_channel *channel)
+{
+	u64 next_ns = dcf_next_event_ns(&channel->model);
+
+	if (next_ns != DCF_NEVER_NS)
+		hrtimer_start(&channel->timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS_SOFT);
+}
+
+static void start_interference(struct dcf_channel *channel)
+{
+	dcf_set_interference(&channel->model, interference_burst_ns, interference_pause_ns, ~channel_seed(channel),
+			     ktime_get_ns());
+	arm_timer(channel);
+}
+
 /* Its channel; the last one if there are more than CHANNELS_MAX. */
 static struct dcf_channel *channel_of(const struct ieee80211_channel *channel)
 {
@@ -334,12 +350,36 @@ static struct dcf_channel *channel_of(const struct ieee80211_channel *channel)
 		dcf_set_phy(&found->model, &dcf_phy_5_ghz);
 	hrtimer_init(&found->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	found->timer.function = dcf_fire;
+	if (interference_burst_ns)
+		start_interference(found);
 	for (i = 0; i < DCF_STATIONS_MAX; i++)
 		for (c = 0; radios[i] && c < DCF_CATEGORIES; c++)
 			if (radios[i]->edca_known[c])
 				dcf_set_edca(&found->model, i, c, &radios[i]->edca[c]);
 	return found;
 }
+
+/* "BURST_US PAUSE_US": on every channel that is in use, and on those to come. */
+static int set_interference(const char *value, const struct kernel_param *kp)
+{
+	unsigned int burst_us, pause_us;
+	int i;
+
+	if (sscanf(value, "%u %u", &burst_us, &pause_us) != 2 || burst_us > USEC_PER_SEC || pause_us > USEC_PER_SEC)
+		return -EINVAL;
+	spin_lock_bh(&dcf_lock);
+	interference_burst_ns = burst_us * NSEC_PER_USEC;
+	interference_pause_ns = pause_us * NSEC_PER_USEC;
+	for (i = 0; i < CHANNELS_MAX; i++)
+		if (channels[i].center_freq_mhz)
+			start_interference(&channels[i]);
+	spin_unlock_bh(&dcf_lock);
+	return 0;
+}
+
+static const struct kernel_param_ops interference_ops = { .set = set_interference };
+module_param_cb(dcf_interference, &interference_ops, NULL, 0200);
+MODULE_PARM_DESC(dcf_interference, "From outside of 802.11, mean times: BURST_US PAUSE_US; at first there is none");
 
 static u32 queue_limit(const struct hwsim_dcf_radio *radio)
 {
@@ -598,14 +638,6 @@ static bool join_offered(struct hwsim_dcf_radio *radio, struct hwsim_dcf_queue *
 	}
 	list_add_tail(&q->list, &ppdu->frames);
 	return true;
-}
-
-static void arm_timer(struct dcf_channel *channel)
-{
-	u64 next_ns = dcf_next_event_ns(&channel->model);
-
-	if (next_ns != DCF_NEVER_NS)
-		hrtimer_start(&channel->timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS_SOFT);
 }
 
 static u8 category_of(const struct sk_buff *skb, enum hwsim_dcf_kind kind)
