@@ -387,7 +387,7 @@ def _add_run(commands: Any) -> None:
         "--interference",
         type=arguments.whole_numbers,
         metavar="BURST_US,PAUSE_US",
-        help="a source that is not 802.11 sends so long, in turn with pauses (default: none)",
+        help="a source that is not 802.11 sends bursts and pauses of these mean lengths (default: none)",
     )
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add(

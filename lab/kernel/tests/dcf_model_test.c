@@ -640,7 +640,17 @@ static void check_interference(void)
 	begin_ns = dcf_next_event_ns(&m);
 	burst_at(&m, begin_ns + 1000, begin_ns + 2000);
 	run_to_results(&m, &now_ns, r);
-	expect(r[0].outcome == DCF_RETRY && m.counters.lost_attempts == 1, "in its preamble, all");
+	expect(r[0].outcome == DCF_RETRY && m.counters.lost_attempts == 1 && m.counters.lost_mpdus == 20,
+	       "in its preamble, all");
+	expect(now_ns == begin_ns + ppdu_ns && r[0].airtime_ns == ppdu_ns, "and there is no block ack");
+	f.chain[0].rts = true;
+	dcf_init(&m, 1);
+	dcf_offer(&m, 0, BE, &f, 0);
+	begin_ns = dcf_next_event_ns(&m);
+	burst_at(&m, begin_ns + 1000, begin_ns + 2000);
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].outcome == DCF_RETRY && r[0].airtime_ns < 40000, "in its RTS, no more than that");
+	f.chain[0].rts = false;
 	dcf_init(&m, 1);
 	dcf_offer(&m, 0, BE, &f, 0);
 	begin_ns = dcf_next_event_ns(&m);
@@ -876,11 +886,13 @@ static void fuzz_advance(struct fuzz *z)
 	}
 	if (!ended_busy)
 		return;
-	if (z->withdrawn || z->m.interference.burst_ns)	/* nobody knows how long that was */
+	if (z->withdrawn)	/* nobody knows how long that was */
 		longest_ns = z->m.busy_until_ns - z->m.busy_since_ns;
 	z->withdrawn = false;
 	z->airtime_ns += longest_ns;
-	expect(z->airtime_ns == z->m.counters.busy_ns, "the busy time is that of the longest attempt each time");
+	expect(z->airtime_ns <= z->m.counters.busy_ns &&
+	       z->m.counters.busy_ns <= z->airtime_ns + z->m.counters.interference_ns,
+	       "the busy time is that of the longest attempt each time, and of interference");
 }
 
 static void fuzz_change(struct fuzz *z)
@@ -952,7 +964,8 @@ static int fuzz(u64 steps, u64 seed)
 		waiting = z.offered - z.ended;
 	}
 	expect(!waiting, "every frame ends");
-	expect(dcf_next_event_ns(&z.m) == DCF_NEVER_NS || z.m.busy || z.m.interference.burst_ns, "then there is nothing more to do");
+	expect(dcf_next_event_ns(&z.m) == DCF_NEVER_NS || z.m.busy || z.m.interference.burst_ns,
+	       "then there is nothing more to do");
 	expect(z.offered > 100 || z.now_ns < 1000000, "frames were offered");
 	printf("%d checks, %llu frames, %llu ns, %d failures\n", checks, (unsigned long long)z.offered,
 	       (unsigned long long)z.now_ns, failures);

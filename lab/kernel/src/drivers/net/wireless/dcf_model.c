@@ -15,6 +15,9 @@
  * A queue with a TXOP limit that was successful, and has its next frame at once, goes on after a SIFS without back-off
  * as long as the whole exchange ends within the limit. The first frame of an access is sent whatever it takes.
  *
+ * Interference begins at its own times, in idle periods and in busy ones, which it makes longer. An A-MPDU loses those
+ * of its MPDUs that a burst overlaps with; any other attempt is lost as a whole.
+ *
  * Differs from the standard in
  *  - a frame that arrives on an idle channel waits for the next slot boundary (at most 9 us);
  *  - EIFS is applied to every station after a failed exchange, to the colliding senders too (their ACK timeout differs
@@ -25,17 +28,20 @@
  *  - control frames are not lost: what answers a frame that was received is received;
  *  - an A-MPDU of which nothing is received has no block ack, and is tried again as a whole; there is no BlockAckReq;
  *  - MPDUs of an A-MPDU need no spacing, and hold one MSDU each;
+ *  - an attempt whose answer meets interference was not received at all, where a receiver would have its MPDUs;
  *  - no fragments, no NAV beyond the exchange itself, propagation takes no time.
  */
 #include "dcf_error.h"
 #include "dcf_model.h"
 
 #ifdef __KERNEL__
+#include <linux/bitops.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 #else
 #include <string.h>
+#define hweight64(a)		((u32)__builtin_popcountll(a))
 #define div_u64(a, b)		((a) / (b))
 #define div64_u64(a, b)		((a) / (b))
 #define max_t(t, a, b)		((t)(a) > (t)(b) ? (t)(a) : (t)(b))
@@ -514,27 +520,35 @@ static u64 mpdus_left(const struct dcf_model *m, const struct dcf_queue *q, u64 
 	return q->frame.mpdus ? left : 0;
 }
 
-/* Takes from the attempts on air what bursts overlap with, and makes the busy period last until the last of those ends. */
-static void interfere(struct dcf_model *m)
+/* Takes from the one attempt on air what a burst overlaps with. */
+static void lose_to_burst(struct dcf_model *m, struct dcf_queue *q, u64 from_ns, u64 to_ns)
+{
+	u64 data_ns = m->busy_since_ns + protection_ns(m, dcf_current_rate(q)), received = q->heard_mpdus;
+
+	q->heard_mpdus = mpdus_left(m, q, from_ns, to_ns);
+	m->counters.lost_mpdus += hweight64(received) - hweight64(q->heard_mpdus);
+	if (q->heard_mpdus)
+		return;
+	q->collided = true;
+	m->counters.lost_attempts++;
+	q->airtime_ns = unanswered_ns(m, q, from_ns >= data_ns);
+	m->busy_until_ns = m->busy_since_ns + q->airtime_ns;
+	m->txop_holder = NULL;
+}
+
+/*
+ * Bursts that begin in a busy period: it lasts until the last of them ends. @q is the one attempt that would be
+ * received; NULL if there is none.
+ */
+static void interfere(struct dcf_model *m, struct dcf_queue *q)
 {
 	struct dcf_interference *source = &m->interference;
-	u32 i;
+	u64 end_ns;
 
 	while (source->burst_ns && source->start_ns < m->busy_until_ns) {
-		for (i = 0; i < m->queues_used; i++) {
-			struct dcf_queue *q = m->used[i];
-			u64 end_ns = m->busy_since_ns + q->airtime_ns;
-
-			if (!q->on_air || q->collided || source->start_ns >= end_ns)
-				continue;
-			q->heard_mpdus = mpdus_left(m, q, source->start_ns, min_t(u64, source->end_ns, end_ns));
-			if (!q->heard_mpdus) {
-				q->collided = true;
-				m->counters.lost_attempts++;
-				q->airtime_ns = unanswered_ns(m, q, true);
-				m->txop_holder = NULL;
-			}
-		}
+		end_ns = q ? m->busy_since_ns + q->airtime_ns : 0;
+		if (source->start_ns < end_ns && !q->collided)
+			lose_to_burst(m, q, source->start_ns, min_t(u64, source->end_ns, end_ns));
 		m->counters.interference_ns += source->end_ns - source->start_ns;
 		m->busy_until_ns = max_t(u64, m->busy_until_ns, source->end_ns);
 		next_burst(source, source->end_ns);
@@ -569,6 +583,7 @@ static void begin_burst(struct dcf_model *m)
 
 static void begin_busy(struct dcf_model *m, u64 start_ns, u64 slot)
 {
+	struct dcf_queue *received = NULL;
 	u32 i, transmitters;
 
 	m->busy = true;
@@ -594,6 +609,7 @@ static void begin_busy(struct dcf_model *m, u64 start_ns, u64 slot)
 		}
 		q->heard_mpdus = mpdus_received(m, q);
 		if (q->heard_mpdus) {
+			received = q;
 			q->airtime_ns = exchange_ns(m, q);
 			if (q->edca.txop_limit_ns)
 				m->txop_holder = q;
@@ -605,7 +621,7 @@ static void begin_busy(struct dcf_model *m, u64 start_ns, u64 slot)
 		}
 		m->busy_until_ns = m->busy_since_ns + q->airtime_ns;
 	}
-	interfere(m);
+	interfere(m, received);
 }
 
 static bool chain_used_up(struct dcf_queue *q)

@@ -4,7 +4,8 @@
  * no frames but their lengths and rates. The same file is compiled into mac80211_hwsim and into a user-space test
  * (lab/kernel/tests).
  *
- * Every station receives every other (no hidden nodes, no capture). Times are nanoseconds of the caller's clock.
+ * Every station receives every other (no hidden nodes, no capture). A source from outside may interfere. Times are
+ * nanoseconds of the caller's clock.
  *
  * Rules of this file
  *  - The caller owns the queues; the model has at most one frame per queue, its head. A station has up to four queues,
@@ -141,12 +142,12 @@ struct dcf_queue {
 };
 
 struct dcf_counters {
-	u64 busy_ns;			/* frames, and SIFS + ACK after them; interference */
+	u64 busy_ns;			/* frames, SIFS + ACK after them, interference */
 	u64 attempts;
 	u64 mpdus;			/* of all attempts */
 	u64 collided_attempts;
-	u64 lost_attempts;		/* on the link, all MPDUs of them */
-	u64 lost_mpdus;			/* on the link, those of lost attempts included */
+	u64 lost_attempts;		/* on the link or to interference, all MPDUs of them */
+	u64 lost_mpdus;			/* likewise, those of lost attempts included */
 	u64 internal_collisions;	/* two queues of one station at once: the lower one backs off, no attempt */
 	u64 delivered;
 	u64 failed;

@@ -236,6 +236,9 @@ static int get_stats(char *buffer, const struct kernel_param *kp)
 	for (i = 0; i < CHANNELS_MAX; i++) {
 		const struct dcf_counters *c = &channels[i].model.counters;
 
+		/* a survey asked for it, but nobody has sent there */
+		if (!channels[i].model.queues_used)
+			continue;
 		sum.busy_ns += c->busy_ns;
 		sum.attempts += c->attempts;
 		sum.collided_attempts += c->collided_attempts;
@@ -245,12 +248,15 @@ static int get_stats(char *buffer, const struct kernel_param *kp)
 		sum.failed += c->failed;
 		sum.internal_collisions += c->internal_collisions;
 		sum.mpdus += c->mpdus;
+		sum.interference_ns += c->interference_ns;
 	}
 	spin_unlock_bh(&dcf_lock);
 	return sysfs_emit(buffer, "busy_ns %llu\nattempts %llu\ncollided_attempts %llu\nlost_attempts %llu\n"
-			  "delivered %llu\nfailed %llu\ninternal_collisions %llu\nmpdus %llu\nlost_mpdus %llu\n",
+			  "delivered %llu\nfailed %llu\ninternal_collisions %llu\nmpdus %llu\nlost_mpdus %llu\n"
+			  "interference_ns %llu\n",
 			  sum.busy_ns, sum.attempts, sum.collided_attempts, sum.lost_attempts, sum.delivered,
-			  sum.failed, sum.internal_collisions, sum.mpdus, sum.lost_mpdus);
+			  sum.failed, sum.internal_collisions, sum.mpdus, sum.lost_mpdus,
+			  sum.interference_ns);
 }
 
 static const struct kernel_param_ops stats_ops = { .get = get_stats };
@@ -365,7 +371,8 @@ static int set_interference(const char *value, const struct kernel_param *kp)
 	unsigned int burst_us, pause_us;
 	int i;
 
-	if (sscanf(value, "%u %u", &burst_us, &pause_us) != 2 || burst_us > USEC_PER_SEC || pause_us > USEC_PER_SEC)
+	if (sscanf(value, "%u %u", &burst_us, &pause_us) != 2 || burst_us > USEC_PER_SEC || pause_us < 1 ||
+	    pause_us > USEC_PER_SEC)
 		return -EINVAL;
 	spin_lock_bh(&dcf_lock);
 	interference_burst_ns = burst_us * NSEC_PER_USEC;
