@@ -12,7 +12,8 @@
  * Without access categories every frame is in the radio's queue for best effort, which contends with that category's
  * parameters: 802.11g without WMM. With them a radio has four queues, and each stops mac80211's of its category.
  *
- * A frame to an absent addressee takes one attempt and ends without ACK; the model has no list of receivers.
+ * A frame to an absent addressee takes one attempt and ends without ACK; the model has no list of receivers, so what it
+ * has as delivered is counted as failed here.
  *
  * Each channel has a model and a timer of its own: radios on one share its air. A channel is its primary 20 MHz; wider ones
  * that overlap with another primary do not disturb each other.
@@ -167,6 +168,7 @@ struct hwsim_dcf_radio {
 
 struct dcf_channel {
 	u16 center_freq_mhz;		/* 0: not in use */
+	u64 unreceived;			/* PPDUs that the model has as delivered, though their receiver was not there */
 	struct dcf_model model;
 	struct hrtimer timer;
 };
@@ -244,8 +246,8 @@ static int get_stats(char *buffer, const struct kernel_param *kp)
 		sum.collided_attempts += c->collided_attempts;
 		sum.lost_attempts += c->lost_attempts;
 		sum.lost_mpdus += c->lost_mpdus;
-		sum.delivered += c->delivered;
-		sum.failed += c->failed;
+		sum.delivered += c->delivered - channels[i].unreceived;
+		sum.failed += c->failed + channels[i].unreceived;
 		sum.internal_collisions += c->internal_collisions;
 		sum.mpdus += c->mpdus;
 		sum.interference_ns += c->interference_ns;
@@ -861,17 +863,31 @@ static struct ieee80211_hw *deliver(struct hwsim_dcf_radio *radio, struct dcf_pp
 	return q->heard ? mac80211_hwsim_deliver(radio->hw, q->skb, q->channel) : NULL;
 }
 
-static void complete_ppdu(struct hwsim_dcf_radio *radio, u8 category)
+static void count_unreceived(struct dcf_channel *channel, struct dcf_ppdu *ppdu)
+{
+	ppdu->frames_acked = 0;
+	spin_lock_bh(&dcf_lock);
+	channel->unreceived++;
+	spin_unlock_bh(&dcf_lock);
+}
+
+static void complete_ppdu(struct dcf_channel *channel, struct hwsim_dcf_radio *radio, u8 category)
 {
 	struct hwsim_dcf_queue *queue = &radio->queue[category];
 	struct dcf_ppdu *ppdu = &queue->ended;
 	struct ieee80211_hw *receiver = NULL;
 	struct dcf_queued *q, *next;
+	bool awaited = false;
 
 	rcu_read_lock();
-	list_for_each_entry(q, &ppdu->frames, list)
-		if (q->heard)
-			receiver = deliver(radio, ppdu, q);
+	list_for_each_entry(q, &ppdu->frames, list) {
+		if (!q->heard)
+			continue;
+		receiver = deliver(radio, ppdu, q);
+		awaited = q->ack_expected;
+	}
+	if (awaited && !receiver)
+		count_unreceived(channel, ppdu);
 	register_airtime(radio->hw, ppdu->receiver, ppdu->transmitter, category, ppdu->tx_airtime_ns, 0);
 	if (receiver) {
 		register_airtime(receiver, ppdu->transmitter, ppdu->receiver, category, 0, ppdu->airtime_ns);
@@ -968,7 +984,7 @@ static bool run_event(struct dcf_channel *channel)
 		u8 category = results[i].category;
 
 		radio = radios[results[i].station];
-		complete_ppdu(radio, category);
+		complete_ppdu(channel, radio, category);
 		spin_lock_bh(&dcf_lock);
 		offer_head(radio, category, event_ns);
 		wake_if_drained(radio, category);
