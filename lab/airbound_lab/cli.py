@@ -197,6 +197,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             window_scale=options.window_scale,
             loss_percent=options.loss,
             distances_m=options.distances,
+            interference_us=options.interference,
             phy=options.phy,
             streams=options.streams,
             guard_interval=options.guard_interval,
@@ -388,6 +389,12 @@ def _add_run(commands: Any) -> None:
         type=arguments.reals,
         metavar="M,M,...",
         help="metres between access point and phones, in turn (default: near enough for any rate)",
+    )
+    add(
+        "--interference",
+        type=arguments.whole_numbers,
+        metavar="BURST_US,PAUSE_US",
+        help="a source that is not 802.11 sends bursts and pauses of these mean lengths (default: none)",
     )
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add(

@@ -279,7 +279,7 @@ def _medium_trace(window: Window) -> dict[str, Any]:
     }
 
 
-def _medium(parameters: Parameters, seed: int) -> dict[str, int]:
+def _medium(parameters: Parameters, seed: int) -> dict[str, int | str]:
     """Parameters of the medium in mac80211_hwsim; `dcf` itself, which switches it on, comes last."""
     return {
         "dcf_seed": seed,
@@ -289,6 +289,11 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int]:
         "dcf_orphan": int(parameters.orphan),
         "dcf_retry_limit": parameters.retry_limit,
         "dcf_loss_ppm": round(parameters.loss_percent * 10_000),
+        **(
+            {}
+            if parameters.interference_us is None
+            else {"dcf_interference": " ".join(map(str, parameters.interference_us))}
+        ),
         **({} if parameters.rts_bytes is None else {"dcf_rts_bytes": parameters.rts_bytes}),
         "dcf": 1,
     }

@@ -57,6 +57,7 @@ ModeName = Annotated[str, AfterValidator(_known_mode)]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DelayMs = Annotated[float, Field(ge=0, le=10_000)]
 Packets = Annotated[int, Field(ge=1, le=100_000)]
+Interference = tuple[Annotated[int, Field(ge=1, le=1_000_000)], Annotated[int, Field(ge=1, le=1_000_000)]]
 DistanceM = Annotated[float, Field(gt=0, le=1000)]
 Frames = Annotated[int, Field(ge=2, le=10_000)]
 
@@ -116,6 +117,8 @@ class Parameters:
     units of 2^scale bytes. Linux has 7 by default, since 6.16 10."""
     loss_percent: Annotated[float, Field(ge=0, le=99)] = 0.0
     """Frames lost on every radio link, in addition to collisions."""
+    interference_us: Interference | None = None
+    """From outside of 802.11: mean length of its bursts and of the pauses between them; None: none."""
     distances_m: Annotated[tuple[DistanceM, ...], Field(min_length=1, max_length=TERMINALS_MAX)] | None = None
     """Between access point and phone i (from 0) is distance i modulo the number of distances; None: no noise."""
     phy: PhyName = DEFAULT_PHY
@@ -331,6 +334,7 @@ _OPTIONS = {
     "ap_driver_queue_frames": "ap-driver-queue",
     "rts_bytes": "rts",
     "distances_m": "distances",
+    "interference_us": "interference",
     "cwnd_clamp_segs": "cwnd-clamp",
     "loss_percent": "loss",
     "ap_cw_min": "ap-cwmin",

@@ -67,6 +67,12 @@ def test_rts_is_sent_where_a_run_asks_for_it() -> None:
     assert guest_plan.plan(Parameters(rts_bytes=500), "cubic", 1, PROGRAMS)["medium"]["dcf_rts_bytes"] == 500
 
 
+def test_interference_is_mean_times_of_bursts_and_pauses() -> None:
+    assert "dcf_interference" not in guest_plan.plan(Parameters(), "cubic", 1, PROGRAMS)["medium"]
+    medium = guest_plan.plan(Parameters(interference_us=(500, 1500)), "cubic", 1, PROGRAMS)["medium"]
+    assert medium["dcf_interference"] == "500 1500"
+
+
 def test_each_phones_link_has_the_snr_of_its_distance_in_both_directions() -> None:
     assert guest_plan.plan(Parameters(terminals=2), "cubic", 1, PROGRAMS)["links"] == []
     near, far = (radio.link_snr_quarter_db(radio.PROFILES["11g"], distance_m) for distance_m in (5, 50))
@@ -86,6 +92,8 @@ def test_each_phones_link_has_the_snr_of_its_distance_in_both_directions() -> No
         ({"ap": "openwrt"}, "Linux 6.1 has no queues in mac80211"),
         ({"phy": "11ax"}, "phy"),
         ({"distances_m": (0,)}, "greater than 0"),
+        ({"interference_us": (1000,)}, "interference_us"),
+        ({"interference_us": (0, 1000)}, "greater than or equal to 1"),
     ],
 )
 def test_radios_that_there_are_not_are_refused(changes: dict[str, object], message: str) -> None:

@@ -590,6 +590,94 @@ static void check_noise(void)
 	expect(dcf_noise_loss_ppm(&one, f.snr_quarter_db, 1536) == 0, "nor is it with the slowest rate");
 }
 
+/* A burst at a moment of the test's choice; the next one is far away. */
+static void burst_at(struct dcf_model *m, u64 start_ns, u64 end_ns)
+{
+	dcf_set_interference(m, 1, 2000000000, 1, 0);
+	m->interference.start_ns = start_ns;
+	m->interference.end_ns = end_ns;
+}
+
+static void check_interference(void)
+{
+	static struct dcf_model m;
+	struct dcf_result r[DCF_STATIONS_MAX];
+	struct dcf_frame f = a_mpdu(ht(7, 1, 20, false), 20, 1536), single = data_frame(1534, 540, 7);
+	const u32 ppdu_ns = dcf_ppdu_ns(&dcf_phy_2_ghz, f.bytes, &f.chain[0]), preamble_ns = 36000;
+	/* A subframe of 1540 bytes has 12,320 bits: 47.4 symbols of 260 */
+	const u32 mpdu_ns = 189540;
+	u64 now_ns = 1000000, begin_ns, idle_ns;
+	u32 i;
+
+	dcf_init(&m, 1);
+	burst_at(&m, now_ns, now_ns + 500000);
+	expect(dcf_next_event_ns(&m) == now_ns, "a burst is an event, though nobody has anything to send");
+	dcf_advance(&m, now_ns, r);
+	dcf_offer(&m, 0, BE, &single, now_ns + 100000);
+	expect(dcf_next_event_ns(&m) == now_ns + 500000, "who comes meanwhile waits for its end");
+	expect(m.queue[0][BE].backoff_slots > 0, "and backs off");
+	dcf_advance(&m, now_ns + 500000, r);
+	expect(dcf_next_event_ns(&m) ==
+	       now_ns + 500000 + DCF_SIFS_NS + (DCF_AIFSN + m.queue[0][BE].backoff_slots) * DCF_SLOT_NS,
+	       "with a DIFS, since there was nothing to decode");
+	expect(dcf_busy_ns(&m, now_ns + 500000) == 500000 && m.counters.interference_ns == 500000, "the channel was busy");
+
+	for (i = 0; i < 20; i++) {
+		dcf_init(&m, 1);
+		dcf_offer(&m, 0, BE, &f, 0);
+		begin_ns = dcf_next_event_ns(&m);
+		/* from the middle of MPDU i, for a microsecond */
+		burst_at(&m, begin_ns + preamble_ns + i * mpdu_ns + mpdu_ns / 2,
+			 begin_ns + preamble_ns + i * mpdu_ns + mpdu_ns / 2 + 1000);
+		run_to_results(&m, &now_ns, r);
+		if (r[0].outcome != DCF_DELIVERED || r[0].heard_mpdus != (((1ULL << 20) - 1) & ~(1ULL << i)))
+			break;
+	}
+	expect(i == 20, "a short burst costs an A-MPDU the MPDU that it meets");
+
+	dcf_init(&m, 1);
+	dcf_offer(&m, 0, BE, &f, 0);
+	begin_ns = dcf_next_event_ns(&m);
+	burst_at(&m, begin_ns + 1000, begin_ns + 2000);
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].outcome == DCF_RETRY && m.counters.lost_attempts == 1 && m.counters.lost_mpdus == 20,
+	       "in its preamble, all");
+	expect(now_ns == begin_ns + ppdu_ns && r[0].airtime_ns == ppdu_ns, "and there is no block ack");
+	f.chain[0].rts = true;
+	dcf_init(&m, 1);
+	dcf_offer(&m, 0, BE, &f, 0);
+	begin_ns = dcf_next_event_ns(&m);
+	burst_at(&m, begin_ns + 1000, begin_ns + 2000);
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].outcome == DCF_RETRY && r[0].airtime_ns < 40000, "in its RTS, no more than that");
+	f.chain[0].rts = false;
+	dcf_init(&m, 1);
+	dcf_offer(&m, 0, BE, &f, 0);
+	begin_ns = dcf_next_event_ns(&m);
+	burst_at(&m, begin_ns + ppdu_ns + 5000, begin_ns + ppdu_ns + 900000);
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].outcome == DCF_RETRY && now_ns == begin_ns + ppdu_ns + 900000, "over the block ack as well, and lasts on");
+
+	dcf_init(&m, 1);
+	m.queue[0][BE].backoff_slots = 10;
+	dcf_offer(&m, 0, BE, &single, 0);
+	idle_ns = (DCF_AIFSN + 4) * DCF_SLOT_NS + 1;
+	burst_at(&m, idle_ns, idle_ns + 100000);
+	dcf_advance(&m, idle_ns, r);
+	expect(m.queue[0][BE].backoff_slots == 6, "a back-off freezes where the burst begins");
+
+	dcf_init(&m, 1);
+	dcf_set_interference(&m, 1000000, 1000000, 5, 0);
+	for (now_ns = 0; now_ns < 10000000000ULL; now_ns = dcf_next_event_ns(&m))
+		dcf_advance(&m, now_ns, r);
+	expect(m.counters.interference_ns > 4800000000ULL && m.counters.interference_ns < 5200000000ULL,
+	       "bursts as long as their pauses take half of the time");
+	dcf_set_interference(&m, 0, 0, 0, now_ns);
+	while (m.busy)
+		dcf_advance(&m, dcf_next_event_ns(&m), r);
+	expect(dcf_next_event_ns(&m) == DCF_NEVER_NS, "and end when they are switched off");
+}
+
 #define CLASSES_MAX 8
 
 struct class {
@@ -802,7 +890,9 @@ static void fuzz_advance(struct fuzz *z)
 		longest_ns = z->m.busy_until_ns - z->m.busy_since_ns;
 	z->withdrawn = false;
 	z->airtime_ns += longest_ns;
-	expect(z->airtime_ns == z->m.counters.busy_ns, "the busy time is that of the longest attempt each time");
+	expect(z->airtime_ns <= z->m.counters.busy_ns &&
+	       z->m.counters.busy_ns <= z->airtime_ns + z->m.counters.interference_ns,
+	       "the busy time is that of the longest attempt each time, and of interference");
 }
 
 static void fuzz_change(struct fuzz *z)
@@ -856,6 +946,8 @@ static int fuzz(u64 steps, u64 seed)
 	dcf_init(&z.m, seed);
 	z.random = seed;
 	dcf_set_phy(&z.m, fuzz_below(&z, 2) ? &dcf_phy_5_ghz : &dcf_phy_2_ghz);
+	if (seed % 2)
+		dcf_set_interference(&z.m, 1 + fuzz_below(&z, 5000000), fuzz_below(&z, 20000000), seed, 0);
 	while (steps--) {
 		fuzz_change(&z);
 		if (fuzz_below(&z, 3))
@@ -872,7 +964,8 @@ static int fuzz(u64 steps, u64 seed)
 		waiting = z.offered - z.ended;
 	}
 	expect(!waiting, "every frame ends");
-	expect(dcf_next_event_ns(&z.m) == DCF_NEVER_NS || z.m.busy, "then there is nothing more to do");
+	expect(dcf_next_event_ns(&z.m) == DCF_NEVER_NS || z.m.busy || z.m.interference.burst_ns,
+	       "then there is nothing more to do");
 	expect(z.offered > 100 || z.now_ns < 1000000, "frames were offered");
 	printf("%d checks, %llu frames, %llu ns, %d failures\n", checks, (unsigned long long)z.offered,
 	       (unsigned long long)z.now_ns, failures);
@@ -920,6 +1013,7 @@ int main(int argc, char **argv)
 	check_aggregate_exchange();
 	check_rts();
 	check_noise();
+	check_interference();
 	check_replace();
 	printf("1..%d\n", checks);
 	return failures != 0;

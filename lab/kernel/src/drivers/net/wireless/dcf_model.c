@@ -15,6 +15,9 @@
  * A queue with a TXOP limit that was successful, and has its next frame at once, goes on after a SIFS without back-off
  * as long as the whole exchange ends within the limit. The first frame of an access is sent whatever it takes.
  *
+ * Interference begins at its own times, in idle periods and in busy ones, which it makes longer. An A-MPDU loses those
+ * of its MPDUs that a burst overlaps with; any other attempt is lost as a whole.
+ *
  * Differs from the standard in
  *  - a frame that arrives on an idle channel waits for the next slot boundary (at most 9 us);
  *  - EIFS is applied to every station after a failed exchange, to the colliding senders too (their ACK timeout differs
@@ -25,17 +28,20 @@
  *  - control frames are not lost: what answers a frame that was received is received;
  *  - an A-MPDU of which nothing is received has no block ack, and is tried again as a whole; there is no BlockAckReq;
  *  - MPDUs of an A-MPDU need no spacing, and hold one MSDU each;
+ *  - an attempt whose answer meets interference was not received at all, where a receiver would have its MPDUs;
  *  - no fragments, no NAV beyond the exchange itself, propagation takes no time.
  */
 #include "dcf_error.h"
 #include "dcf_model.h"
 
 #ifdef __KERNEL__
+#include <linux/bitops.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 #else
 #include <string.h>
+#define hweight64(a)		((u32)__builtin_popcountll(a))
 #define div_u64(a, b)		((a) / (b))
 #define div64_u64(a, b)		((a) / (b))
 #define max_t(t, a, b)		((t)(a) > (t)(b) ? (t)(a) : (t)(b))
@@ -204,9 +210,9 @@ static u32 eifs_less_difs_ns(const struct dcf_model *m)
 }
 
 /* splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014) */
-static u64 random_u64(struct dcf_model *m)
+static u64 random_u64(u64 *state)
 {
-	u64 z = (m->rng_state += 0x9e3779b97f4a7c15ULL);
+	u64 z = (*state += 0x9e3779b97f4a7c15ULL);
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
@@ -216,7 +222,7 @@ static u64 random_u64(struct dcf_model *m)
 /* Uniform in [0, bound). Multiplying the high half keeps the bias below 2^-21 for every bound used here. */
 static u32 random_below(struct dcf_model *m, u32 bound)
 {
-	return (u32)(((random_u64(m) >> 32) * bound) >> 32);
+	return (u32)(((random_u64(&m->rng_state) >> 32) * bound) >> 32);
 }
 
 static void draw_backoff(struct dcf_model *m, struct dcf_queue *q)
@@ -246,6 +252,26 @@ void dcf_init(struct dcf_model *m, u64 seed)
 void dcf_set_phy(struct dcf_model *m, const struct dcf_phy *phy)
 {
 	m->phy = *phy;
+}
+
+static u64 around(struct dcf_interference *i, u32 mean_ns)
+{
+	return mean_ns / 2 + (((random_u64(&i->rng_state) >> 32) * mean_ns) >> 32);
+}
+
+static void next_burst(struct dcf_interference *i, u64 after_ns)
+{
+	i->start_ns = after_ns + around(i, i->pause_ns);
+	i->end_ns = i->start_ns + around(i, i->burst_ns);
+}
+
+void dcf_set_interference(struct dcf_model *m, u32 burst_ns, u32 pause_ns, u64 seed, u64 now_ns)
+{
+	struct dcf_interference *i = &m->interference;
+
+	*i = (struct dcf_interference){ .burst_ns = burst_ns, .pause_ns = pause_ns, .rng_state = seed };
+	if (burst_ns)
+		next_burst(i, max_t(u64, now_ns, m->busy ? m->busy_until_ns : 0));
 }
 
 void dcf_set_edca(struct dcf_model *m, u32 station, u32 category, const struct dcf_edca *edca)
@@ -396,11 +422,20 @@ static u64 next_start_ns(const struct dcf_model *m, u64 *slot)
 	return *slot == DCF_NEVER_NS ? DCF_NEVER_NS : m->idle_ref_ns + *slot * m->phy.slot_ns;
 }
 
+/* Of a burst that comes before the next transmission; one that begins together with it is part of its busy period. */
+static bool burst_is_next(const struct dcf_model *m, u64 start_ns)
+{
+	return m->interference.burst_ns && m->interference.start_ns < start_ns;
+}
+
 u64 dcf_next_event_ns(const struct dcf_model *m)
 {
-	u64 slot;
+	u64 slot, start_ns;
 
-	return m->busy ? m->busy_until_ns : next_start_ns(m, &slot);
+	if (m->busy)
+		return m->busy_until_ns;
+	start_ns = next_start_ns(m, &slot);
+	return burst_is_next(m, start_ns) ? m->interference.start_ns : start_ns;
 }
 
 static u64 mpdus_received(struct dcf_model *m, const struct dcf_queue *q)
@@ -462,8 +497,93 @@ static u32 put_on_air(struct dcf_model *m, u64 slot)
 	return transmitters;
 }
 
+/*
+ * Which MPDUs of the attempt that begins now a burst leaves, from the times at which they are sent. What overlaps with
+ * RTS, CTS or preamble costs them all, and so does what overlaps with the answer, without which the sender knows of none.
+ */
+static u64 mpdus_left(const struct dcf_model *m, const struct dcf_queue *q, u64 from_ns, u64 to_ns)
+{
+	const struct dcf_rate *rate = dcf_current_rate(q);
+	u32 before_ns = protection_ns(m, rate) + (rate_is_dsss(rate) ? DSSS_PREAMBLE_NS : preamble_ns(rate));
+	u32 data_ns = unanswered_ns(m, q, true) - before_ns, i;
+	u64 begin_ns = m->busy_since_ns + before_ns, sent = 0, left = q->heard_mpdus;
+
+	if (from_ns < begin_ns || to_ns > begin_ns + data_ns)
+		return 0;
+	for (i = 0; i < q->frame.mpdus; i++) {
+		u64 mpdu_ns = begin_ns + div_u64(sent * data_ns, q->frame.bytes);
+
+		sent += DCF_DELIMITER_BYTES + ((q->frame.mpdu_bytes[i] + 3) & ~3U);
+		if (from_ns < begin_ns + div_u64(sent * data_ns, q->frame.bytes) && to_ns > mpdu_ns)
+			left &= ~(1ULL << i);
+	}
+	return q->frame.mpdus ? left : 0;
+}
+
+/* Takes from the one attempt on air what a burst overlaps with. */
+static void lose_to_burst(struct dcf_model *m, struct dcf_queue *q, u64 from_ns, u64 to_ns)
+{
+	u64 data_ns = m->busy_since_ns + protection_ns(m, dcf_current_rate(q)), received = q->heard_mpdus;
+
+	q->heard_mpdus = mpdus_left(m, q, from_ns, to_ns);
+	m->counters.lost_mpdus += hweight64(received) - hweight64(q->heard_mpdus);
+	if (q->heard_mpdus)
+		return;
+	q->collided = true;
+	m->counters.lost_attempts++;
+	q->airtime_ns = unanswered_ns(m, q, from_ns >= data_ns);
+	m->busy_until_ns = m->busy_since_ns + q->airtime_ns;
+	m->txop_holder = NULL;
+}
+
+/*
+ * Bursts that begin in a busy period: it lasts until the last of them ends. @q is the one attempt that would be
+ * received; NULL if there is none.
+ */
+static void interfere(struct dcf_model *m, struct dcf_queue *q)
+{
+	struct dcf_interference *source = &m->interference;
+	u64 end_ns;
+
+	while (source->burst_ns && source->start_ns < m->busy_until_ns) {
+		end_ns = q ? m->busy_since_ns + q->airtime_ns : 0;
+		if (source->start_ns < end_ns && !q->collided)
+			lose_to_burst(m, q, source->start_ns, min_t(u64, source->end_ns, end_ns));
+		m->counters.interference_ns += source->end_ns - source->start_ns;
+		m->busy_until_ns = max_t(u64, m->busy_until_ns, source->end_ns);
+		next_burst(source, source->end_ns);
+	}
+}
+
+/* A burst in an idle period: counters stop, and who was about to send draws one. */
+static void begin_burst(struct dcf_model *m)
+{
+	struct dcf_interference *source = &m->interference;
+	u64 slots = 0;
+	u32 i;
+
+	if (source->start_ns > m->idle_ref_ns)
+		slots = div_u64(source->start_ns - m->idle_ref_ns, m->phy.slot_ns);
+	m->busy = true;
+	m->busy_since_ns = source->start_ns;
+	m->busy_until_ns = source->end_ns;
+	m->txop_goes_on = false;
+	m->txop_holder = NULL;
+	m->counters.interference_ns += source->end_ns - source->start_ns;
+	for (i = 0; i < m->queues_used; i++) {
+		struct dcf_queue *q = m->used[i];
+
+		if (slots > q->edca.aifsn)
+			q->backoff_slots -= min_t(u64, q->backoff_slots, slots - q->edca.aifsn);
+		if (q->contending && !q->backoff_slots)
+			draw_backoff(m, q);
+	}
+	next_burst(source, source->end_ns);
+}
+
 static void begin_busy(struct dcf_model *m, u64 start_ns, u64 slot)
 {
+	struct dcf_queue *received = NULL;
 	u32 i, transmitters;
 
 	m->busy = true;
@@ -489,6 +609,7 @@ static void begin_busy(struct dcf_model *m, u64 start_ns, u64 slot)
 		}
 		q->heard_mpdus = mpdus_received(m, q);
 		if (q->heard_mpdus) {
+			received = q;
 			q->airtime_ns = exchange_ns(m, q);
 			if (q->edca.txop_limit_ns)
 				m->txop_holder = q;
@@ -500,6 +621,7 @@ static void begin_busy(struct dcf_model *m, u64 start_ns, u64 slot)
 		}
 		m->busy_until_ns = m->busy_since_ns + q->airtime_ns;
 	}
+	interfere(m, received);
 }
 
 static bool chain_used_up(struct dcf_queue *q)
@@ -573,8 +695,12 @@ u32 dcf_advance(struct dcf_model *m, u64 now_ns, struct dcf_result *results)
 	if (m->busy)
 		return now_ns >= m->busy_until_ns ? end_busy(m, results) : 0;
 	start_ns = next_start_ns(m, &slot);
-	if (start_ns != DCF_NEVER_NS && now_ns >= start_ns)
+	if (burst_is_next(m, start_ns)) {
+		if (now_ns >= m->interference.start_ns)
+			begin_burst(m);
+	} else if (start_ns != DCF_NEVER_NS && now_ns >= start_ns) {
 		begin_busy(m, start_ns, slot);
+	}
 	return 0;
 }
 

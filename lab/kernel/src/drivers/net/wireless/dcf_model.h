@@ -4,7 +4,8 @@
  * no frames but their lengths and rates. The same file is compiled into mac80211_hwsim and into a user-space test
  * (lab/kernel/tests).
  *
- * Every station receives every other (no hidden nodes, no capture). Times are nanoseconds of the caller's clock.
+ * Every station receives every other (no hidden nodes, no capture). A source from outside may interfere. Times are
+ * nanoseconds of the caller's clock.
  *
  * Rules of this file
  *  - The caller owns the queues; the model has at most one frame per queue, its head. A station has up to four queues,
@@ -141,19 +142,33 @@ struct dcf_queue {
 };
 
 struct dcf_counters {
-	u64 busy_ns;			/* frames, and SIFS + ACK after them */
+	u64 busy_ns;			/* frames, SIFS + ACK after them, interference */
 	u64 attempts;
 	u64 mpdus;			/* of all attempts */
 	u64 collided_attempts;
-	u64 lost_attempts;		/* on the link, all MPDUs of them */
-	u64 lost_mpdus;			/* on the link, those of lost attempts included */
+	u64 lost_attempts;		/* on the link or to interference, all MPDUs of them */
+	u64 lost_mpdus;			/* likewise, those of lost attempts included */
 	u64 internal_collisions;	/* two queues of one station at once: the lower one backs off, no attempt */
 	u64 delivered;
 	u64 failed;
+	u64 interference_ns;		/* part of the busy time in which a source from outside sent */
+};
+
+/*
+ * A source in the same band that is not 802.11, such as a microwave oven: it neither waits nor is decoded, all stations
+ * hear it, and what it overlaps with is lost. Bursts and pauses last between half and one and a half of their mean.
+ */
+struct dcf_interference {
+	u32 burst_ns;			/* mean; 0: there is none */
+	u32 pause_ns;
+	u64 rng_state;			/* of its own, so that back-offs are drawn as without it */
+	u64 start_ns;			/* of the next burst */
+	u64 end_ns;
 };
 
 struct dcf_model {
 	struct dcf_phy phy;
+	struct dcf_interference interference;
 	u64 rng_state;
 	bool busy;
 	u64 busy_since_ns;
@@ -200,6 +215,9 @@ void dcf_init(struct dcf_model *m, u64 seed);
 /* The band; before the first offer. */
 void dcf_set_phy(struct dcf_model *m, const struct dcf_phy *phy);
 
+/* Interference from @now_ns on; it begins with a pause. A mean burst of 0: none. */
+void dcf_set_interference(struct dcf_model *m, u32 burst_ns, u32 pause_ns, u64 seed, u64 now_ns);
+
 /* How a queue contends from now on; a back-off that has begun goes on. */
 void dcf_set_edca(struct dcf_model *m, u32 station, u32 category, const struct dcf_edca *edca);
 
@@ -215,7 +233,7 @@ bool dcf_replace(struct dcf_model *m, u32 station, u32 category, const struct dc
 /* The station has nothing to send any more (its radio is stopped); a frame on air is not received. */
 void dcf_withdraw(struct dcf_model *m, u32 station);
 
-/* When dcf_advance() is due; DCF_NEVER_NS if no queue contends. */
+/* When dcf_advance() is due; DCF_NEVER_NS if no queue contends and there is no interference. */
 u64 dcf_next_event_ns(const struct dcf_model *m);
 
 /*
