@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 from airbound_lab import variant as variants
 from airbound_lab.qdisc import Qdisc
 from airbound_lab.radio import DEFAULT_PHY, PROFILES, STREAMS_MAX, GuardInterval, Phy, PhyName
-from airbound_lab.scenario import Scenario, built_in
+from airbound_lab.scenario import DistanceM, Scenario, built_in
 from airbound_lab.validation import STRICT, explain
 
 TERMINALS_MAX = 100
@@ -57,7 +57,6 @@ ModeName = Annotated[str, AfterValidator(_known_mode)]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DelayMs = Annotated[float, Field(ge=0, le=10_000)]
 Packets = Annotated[int, Field(ge=1, le=100_000)]
-DistanceM = Annotated[float, Field(gt=0, le=1000)]
 Frames = Annotated[int, Field(ge=2, le=10_000)]
 
 
