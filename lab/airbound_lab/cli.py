@@ -195,6 +195,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             window_scale=options.window_scale,
             loss_percent=options.loss,
             distances_m=options.distances,
+            power_save=options.power_save,
             phy=options.phy,
             streams=options.streams,
             guard_interval=options.guard_interval,
@@ -382,6 +383,7 @@ def _add_run(commands: Any) -> None:
         metavar="M,M,...",
         help="metres between access point and phones, in turn (default: near enough for any rate)",
     )
+    add("--power-save", action="store_true", help="phones sleep when idle, until a beacon says that something came")
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add(
         "--bounds-interval-ms",

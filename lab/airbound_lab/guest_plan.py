@@ -118,6 +118,7 @@ def plan(
                 "server": {"netns": cell.server_of(phone).name, "address": cell.server_of(phone).address},
                 "ip": nodes.phone_ip(cell, phone),
                 "tc": nodes.phone_tc(cell, phone, mode),
+                "power_save": parameters.power_save,
                 "needs_route_metrics": parameters.cwnd_clamp_segs is not None,
                 "wpa_supplicant": _choosing_wpa_supplicant(cell, phone) if parameters.access_points > 1 else None,
             }

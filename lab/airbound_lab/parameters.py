@@ -117,6 +117,8 @@ class Parameters:
     """Frames lost on every radio link, in addition to collisions."""
     distances_m: Annotated[tuple[DistanceM, ...], Field(min_length=1, max_length=TERMINALS_MAX)] | None = None
     """Between access point and phone i (from 0) is distance i modulo the number of distances; None: no noise."""
+    power_save: bool = False
+    """Whether phones sleep when they are idle, and fetch after a beacon what came meanwhile: legacy power save."""
     phy: PhyName = DEFAULT_PHY
     """Standard, band and width of all radios."""
     streams: Annotated[int, Field(ge=1, le=STREAMS_MAX)] | None = None

@@ -240,6 +240,13 @@ def test_a_walk_leads_from_one_access_point_to_another() -> None:
     assert links(30_000) == {"2 0": near, "0 2": near, "2 1": near, "1 2": near} | others
 
 
+def test_phones_sleep_only_where_a_run_asks_for_it() -> None:
+    for modes_, expected in (("cubic", [False]), ("cubic@power-save", [True])):
+        parameters = Parameters(terminals=1, modes=(modes_,)).of_mode(modes_)
+        stations = guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["stations"]
+        assert [station["power_save"] for station in stations] == expected
+
+
 def test_phones_without_an_agent_are_plain_phones() -> None:
     actions = (
         Action(0, "start-traffic"),
