@@ -198,6 +198,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             loss_percent=options.loss,
             distances_m=options.distances,
             interference_us=options.interference,
+            power_save=options.power_save,
             phy=options.phy,
             streams=options.streams,
             guard_interval=options.guard_interval,
@@ -396,6 +397,7 @@ def _add_run(commands: Any) -> None:
         metavar="BURST_US,PAUSE_US",
         help="a source that is not 802.11 sends bursts and pauses of these mean lengths (default: none)",
     )
+    add("--power-save", action="store_true", help="phones sleep when idle, until a beacon says that something came")
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
     add(
         "--bounds-interval-ms",

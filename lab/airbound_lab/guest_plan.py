@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airbound_lab import certificates, modes, open_vswitch, radio
 from airbound_lab import topology as nodes
-from airbound_lab.scenario import HOSTAPD_ACTIONS, OPENFLOW, ROAMING_ACTIONS, SWITCH
+from airbound_lab.scenario import HOSTAPD_ACTIONS, OPENFLOW, ROAMING_ACTIONS, SWITCH, WALKING_ACTIONS
 
 if TYPE_CHECKING:
     from airbound_lab.medium.attempts import Window
@@ -118,6 +118,7 @@ def plan(
                 "server": {"netns": cell.server_of(phone).name, "address": cell.server_of(phone).address},
                 "ip": nodes.phone_ip(cell, phone),
                 "tc": nodes.phone_tc(cell, phone, mode),
+                "power_save": parameters.power_save,
                 "needs_route_metrics": parameters.cwnd_clamp_segs is not None,
                 "wpa_supplicant": _choosing_wpa_supplicant(cell, phone) if parameters.access_points > 1 else None,
             }
@@ -148,11 +149,13 @@ def plan(
 
 
 def _timeline(cell: nodes.Topology, runs_here: set[str]) -> list[dict[str, Any]]:
-    """What happens to components, to hostapd and to phones that roam, in order."""
+    """What happens to components, to hostapd and to phones that roam or walk, in order."""
     parameters, steps = cell.parameters, list[dict[str, Any]]()
     for action in parameters.scenario.process_actions(parameters.terminals):
         if action.do in ROAMING_ACTIONS:
             steps += _roam(cell, action)
+        elif action.do in WALKING_ACTIONS:
+            steps += _walk(parameters, action)
         elif action.component in runs_here or action.do in HOSTAPD_ACTIONS:
             steps.append({"at_ms": round(action.at_s * 1000), "do": action.do, "component": action.component})
     return sorted((step for step in steps if step["at_ms"] < parameters.seconds * 1000), key=lambda step: step["at_ms"])
@@ -167,6 +170,27 @@ def _roam(cell: nodes.Topology, action: Action) -> list[dict[str, Any]]:
         return [{"at_ms": at_ms, "do": "roam"} | of]
     away = {"at_ms": at_ms, "do": "vanish" if action.silent else "leave"} | of
     return [away, {"at_ms": at_ms + deaf_ms, "do": "arrive"} | of]
+
+
+WALK_STEP_MS = 100
+
+
+def _walk(parameters: Parameters, action: Action) -> list[dict[str, Any]]:
+    """A step whenever the SNR has become another one, at most every WALK_STEP_MS."""
+    at_ms, over_ms = round(action.at_s * 1000), round((action.over_s or 0) * 1000)
+    steps, links = list[dict[str, Any]](), list[str]()
+    for after_ms in [*range(0, over_ms, WALK_STEP_MS), over_ms]:
+        before, links = links, _links_of(parameters, action, after_ms / 1000)
+        if links != before:
+            steps.append({"at_ms": at_ms + after_ms, "do": action.do, "component": "", "links": links})
+    return steps
+
+
+def _links_of(parameters: Parameters, walk: Action, after_s: float) -> list[str]:
+    """The links of a phone that walks, so many seconds after it began."""
+    numbers = [walk.access_point - 1] if walk.access_point else [*range(parameters.access_points)]
+    distance_m = walk.distance_m(after_s)
+    return [link for number in numbers for link in _link(parameters, walk.phone, number, distance_m)]
 
 
 SWITCH_SAMPLES_S = 0.5
@@ -300,16 +324,28 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int | str]:
 
 
 def _links(parameters: Parameters) -> list[str]:
-    """What the medium's dcf_snr is given: sender, receiver, SNR in quarters of a dB, of each link, both ways."""
-    links = []
+    """The links as they are until a phone walks: by the distances, and of who will walk by where that begins."""
+    links = list[str]()
     for phone in range(1, parameters.terminals + 1):
         distance_m = parameters.distance_m(phone)
         if distance_m is not None:
-            snr_quarter_db = radio.link_snr_quarter_db(parameters.radio, distance_m)
-            number = parameters.access_points - 1 + phone
             for access_point in range(parameters.access_points):
-                links += [f"{number} {access_point} {snr_quarter_db}", f"{access_point} {number} {snr_quarter_db}"]
+                links += _link(parameters, phone, access_point, distance_m)
+    # The first walk of a link is the last to be written.
+    for walk in reversed(parameters.scenario.walks()):
+        links += _links_of(parameters, walk, 0)
     return links
+
+
+def _link(parameters: Parameters, phone: int, access_point: int, distance_m: float) -> list[str]:
+    """What the medium's dcf_snr is given, both ways: sender, receiver, SNR in quarters of a dB. Phones count from 1,
+    access points from 0.
+    """
+    number, snr_quarter_db = (
+        parameters.access_points - 1 + phone,
+        radio.link_snr_quarter_db(parameters.radio, distance_m),
+    )
+    return [f"{number} {access_point} {snr_quarter_db}", f"{access_point} {number} {snr_quarter_db}"]
 
 
 def _sysctls(window_scale: int) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 from airbound_lab import variant as variants
 from airbound_lab.qdisc import Qdisc
 from airbound_lab.radio import DEFAULT_PHY, PROFILES, STREAMS_MAX, GuardInterval, Phy, PhyName
-from airbound_lab.scenario import Scenario, built_in
+from airbound_lab.scenario import DistanceM, Scenario, built_in
 from airbound_lab.validation import STRICT, explain
 
 TERMINALS_MAX = 100
@@ -58,7 +58,6 @@ Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DelayMs = Annotated[float, Field(ge=0, le=10_000)]
 Packets = Annotated[int, Field(ge=1, le=100_000)]
 Interference = tuple[Annotated[int, Field(ge=1, le=1_000_000)], Annotated[int, Field(ge=1, le=1_000_000)]]
-DistanceM = Annotated[float, Field(gt=0, le=1000)]
 Frames = Annotated[int, Field(ge=2, le=10_000)]
 
 
@@ -121,6 +120,8 @@ class Parameters:
     """From outside of 802.11: mean length of its bursts and of the pauses between them; None: none."""
     distances_m: Annotated[tuple[DistanceM, ...], Field(min_length=1, max_length=TERMINALS_MAX)] | None = None
     """Between access point and phone i (from 0) is distance i modulo the number of distances; None: no noise."""
+    power_save: bool = False
+    """Whether phones sleep when they are idle, and fetch after a beacon what came meanwhile: legacy power save."""
     phy: PhyName = DEFAULT_PHY
     """Standard, band and width of all radios."""
     streams: Annotated[int, Field(ge=1, le=STREAMS_MAX)] | None = None

@@ -15,7 +15,9 @@ A scenario is a list of actions on a time line whose zero is the moment at which
 - `reload-hostapd` (SIGHUP: it reads its configuration again) and `restart-radio` (hostapd's DISABLE and ENABLE: the
   access point stops and starts), as a change of the configuration causes them, of the first access point;
 - `roam` of a phone to an access point, for `deaf_ms` of which it is at none: `silent`, out of everybody's range, as one
-  that is carried away, or after it took its leave.
+  that is carried away, or after it took its leave;
+- `walk` of a phone: within `over_s` its distance from an `access_point` (0: from all) goes from `from_m` to `to_m`, at
+  constant speed. Until then it is where its first walk begins, after that where the last one ended.
 
 `phone: 0` in `start-traffic` and `stop-traffic` means every phone. For one phone and direction, of several actions at
 the same moment the last one counts.
@@ -44,19 +46,25 @@ SATURATION_PAYLOAD_BYTES = 1470
 ETHERNET_PAYLOAD_BYTES = 1472
 """The largest UDP payload that is not fragmented."""
 
+WALKING_NEAR_M, WALKING_FAR_M = 2.0, 100.0
+"""Of `walking`. At the second 5 GHz has 3 dB: the lowest rate loses every other long frame."""
+
 TrafficAction = Literal["start-traffic", "stop-traffic"]
 ComponentAction = Literal["kill", "stop", "pause", "continue", "start"]
 HostapdAction = Literal["reload-hostapd", "restart-radio"]
 OperatorAction = Literal["revoke"]
 RoamingAction = Literal["roam"]
-Do = Literal[TrafficAction, ComponentAction, HostapdAction, OperatorAction, RoamingAction]
+WalkingAction = Literal["walk"]
+Do = Literal[TrafficAction, ComponentAction, HostapdAction, OperatorAction, RoamingAction, WalkingAction]
 TRAFFIC_ACTIONS: tuple[str, ...] = get_args(TrafficAction)
 HOSTAPD_ACTIONS: tuple[str, ...] = get_args(HostapdAction)
 OPERATOR_ACTIONS: tuple[str, ...] = get_args(OperatorAction)
 ROAMING_ACTIONS: tuple[str, ...] = get_args(RoamingAction)
+WALKING_ACTIONS: tuple[str, ...] = get_args(WalkingAction)
 Direction = Literal["up", "down"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 Seconds = Annotated[float, Field(gt=0)]
+DistanceM = Annotated[float, Field(gt=0, le=1000)]
 
 PHONES = "phones"
 """A component's name that stands for every phone's agent."""
@@ -95,6 +103,9 @@ class Action:
     deaf_ms: Annotated[int, Field(ge=0, le=60_000)] | None = None
     """None: as the parameters say."""
     silent: bool = True
+    from_m: DistanceM | None = None
+    to_m: DistanceM | None = None
+    over_s: Seconds | None = None
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
@@ -102,22 +113,42 @@ class Action:
             raise ValueError("on_s and off_s belong together")
         if self.direction == "down" and self.protocol == "udp" and self.rate_mbps is None:
             raise ValueError("udp that goes down needs rate_mbps: a server's socket does not limit it")
+        walks = [value is not None for value in (self.from_m, self.to_m, self.over_s)]
+        if any(walks) != (self.do in WALKING_ACTIONS) or any(walks) != all(walks):
+            raise ValueError("from_m, to_m and over_s belong together, and to a walk")
         return self
 
     def is_traffic_of(self, phone: int, direction: Direction) -> bool:
         """Whether the action starts or stops traffic of a phone in a direction."""
         return self.do in TRAFFIC_ACTIONS and self.phone in (0, phone) and self.direction == direction
 
+    def distance_m(self, after_s: float) -> float:
+        """How far away a phone is so many seconds after its walk began."""
+        if self.from_m is None or self.to_m is None or self.over_s is None:
+            raise ValueError(f"{self.do} is not a walk")
+        return self.from_m + (self.to_m - self.from_m) * min(after_s / self.over_s, 1.0)
+
+    def overlaps(self, other: Action) -> bool:
+        """Whether two walks are of the same link at the same time."""
+        first, second = sorted((self, other), key=lambda action: action.at_s)
+        return (
+            self.phone == other.phone
+            and (self.access_point == other.access_point or 0 in (self.access_point, other.access_point))
+            and second.at_s < first.at_s + (first.over_s or 0)
+        )
+
     def _check_phone(self, terminals: int, access_points: int) -> None:
-        if self.phone > terminals or (self.do in ROAMING_ACTIONS and not self.phone):
+        of_one = self.do not in TRAFFIC_ACTIONS
+        if self.phone > terminals or (of_one and not self.phone):
             raise ValueError(f"{self.do}: there is no phone {self.phone} of {terminals}")
-        if self.do in ROAMING_ACTIONS and not 1 <= self.access_point <= access_points:
+        any_access_point = self.do not in ROAMING_ACTIONS and not self.access_point
+        if of_one and not any_access_point and not 1 <= self.access_point <= access_points:
             raise ValueError(f"{self.do}: there is no access point {self.access_point} of {access_points}")
 
     def check(self, terminals: int, access_points: int) -> None:
         """Raise ValueError if the action cannot be done with this many phones and access points."""
         agents = map(access_point_agent, range(1, access_points + 1))
-        if self.do in ROAMING_ACTIONS or self.do in TRAFFIC_ACTIONS:
+        if self.do in (*ROAMING_ACTIONS, *WALKING_ACTIONS, *TRAFFIC_ACTIONS):
             self._check_phone(terminals, access_points)
         elif self.do in HOSTAPD_ACTIONS:
             if self.component:
@@ -161,6 +192,13 @@ class Scenario:
                 action.check(terminals, access_points)
             except ValueError as error:
                 raise ValueError(f"scenario {self.name}: actions[{number}]: {error}") from error
+        for first, second in itertools.combinations(self.walks(), 2):
+            if first.overlaps(second):
+                raise ValueError(f"scenario {self.name}: phone {first.phone} walks twice at {second.at_s:g} s")
+
+    def walks(self) -> list[Action]:
+        """The phones' walks, in order."""
+        return sorted((action for action in self.actions if action.do in WALKING_ACTIONS), key=lambda a: a.at_s)
 
     def saturates(self) -> bool:
         """Whether a UDP sender is limited by nothing but its socket."""
@@ -194,7 +232,7 @@ class Scenario:
         return flows
 
     def process_actions(self, terminals: int) -> list[Action]:
-        """Actions on single components, on hostapd, and of phones that roam, in order."""
+        """Actions on single components, on hostapd, and of phones that roam or walk, in order."""
         actions = []
         for action in sorted((a for a in self.actions if a.do not in TRAFFIC_ACTIONS), key=lambda action: action.at_s):
             if action.component == PHONES:
@@ -285,6 +323,14 @@ _BUILT_IN = {
                 Action(0, "start-traffic"),
                 Action(10, "roam", phone=1, access_point=2),
                 Action(20, "roam", phone=1, access_point=1),
+            ),
+        ),
+        Scenario(
+            "walking",
+            (
+                Action(0, "start-traffic"),
+                Action(4, "walk", phone=1, from_m=WALKING_NEAR_M, to_m=WALKING_FAR_M, over_s=10.0),
+                Action(15, "walk", phone=1, from_m=WALKING_FAR_M, to_m=WALKING_NEAR_M, over_s=10.0),
             ),
         ),
         Scenario(

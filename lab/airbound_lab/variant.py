@@ -6,10 +6,11 @@
 SETTING is a queueing discipline by its name, `wmm`, `ovs` (its bridge is an Open vSwitch), or one of `queue=PACKETS`,
 `driver-queue=FRAMES`, `aifsn=SLOTS`, `cwmin=SLOTS`, `cwmax=SLOTS`, `txop=N` (units of 32 us) of the access point,
 `sta-aifsn=SLOTS`, `sta-cwmin=SLOTS`, `sta-cwmax=SLOTS`, `sta-txop=N`, the same of the stations (with WMM),
-`no-aql` (of all radios, on 6.12), `cwnd-clamp=SEGS`, the largest congestion window of the phones' own TCP, or, in modes
-with agents, `tls`: controller and agents use mutual TLS, `agents=N`: phones 1 to N have one, `no-ap-agent`: the access
-point has none, `window-clamp`: it limits the windows of phones without one, `openflow`: its bridge is an Open vSwitch
-with `airbound openflow`, or `meters`: the same, and its meters are used.
+`no-aql` (of all radios, on 6.12), of the phones `power-save` (they sleep when idle) and `cwnd-clamp=SEGS`, the largest
+congestion window of their own TCP, or, in modes with agents, `tls`: controller and agents use mutual TLS, `agents=N`:
+phones 1 to N have one, `no-ap-agent`: the access point has none, `window-clamp`: it limits the windows of phones
+without one, `openflow`: its bridge is an Open vSwitch with `airbound openflow`, or `meters`: the same, and its meters
+are used.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ FLAGS: dict[str, tuple[str, Any]] = {
     "no-ap-agent": ("ap_agent", False),
     "window-clamp": ("window_clamp", True),
     "no-aql": ("aql", False),
+    "power-save": ("power_save", True),
 }
 """Settings without a value, and the parameter that each is, with its value."""
 
@@ -65,9 +67,8 @@ HELP = """\
                with settings of the access point: a queueing discipline by its name (pfifo, pfifo_fast, fq_codel, fq,
                cake, cake-ack-filter), queue=PACKETS, driver-queue=FRAMES, aifsn=SLOTS, cwmin=SLOTS, cwmax=SLOTS,
                txop=N, wmm, ovs; of its stations, by its beacon: sta-aifsn=SLOTS, sta-cwmin=SLOTS, sta-cwmax=SLOTS,
-               sta-txop=N (with wmm); of the phones: cwnd-clamp=SEGS; of all hosts: window-scale=N, no-aql (on
-               6.12); of controller and agents: tls, agents=N, no-ap-agent, window-clamp, openflow,
-               meters"""
+               sta-txop=N (with wmm); of the phones: cwnd-clamp=SEGS, power-save; of all hosts: window-scale=N, no-aql
+               (on 6.12); of controller and agents: tls, agents=N, no-ap-agent, window-clamp, openflow, meters"""
 """For the commands' help."""
 
 

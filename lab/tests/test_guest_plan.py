@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from airbound_lab import guest_plan, modes, topology
-from airbound_lab.guest import cell, certificates, components, roaming, switch
+from airbound_lab import guest_plan, modes, radio, topology
+from airbound_lab.guest import cell, certificates, components, main, roaming, switch
 from airbound_lab.guest_plan import Programs
 from airbound_lab.medium.attempts import Window
 from airbound_lab.parameters import Parameters
@@ -20,6 +20,7 @@ from airbound_lab.scenario import (
     OPERATOR_ACTIONS,
     ROAMING_ACTIONS,
     TRAFFIC_ACTIONS,
+    WALKING_ACTIONS,
     Action,
     Do,
     Scenario,
@@ -106,7 +107,8 @@ def test_hostapd_reloads_in_every_mode_and_agents_end_where_there_are_any(mode: 
 def test_the_guest_carries_out_every_action() -> None:
     assert {*switch.SWITCH_ACTIONS} == {*components.ACTIONS}
     done = {*components.ACTIONS, *cell.HOSTAPD_ACTIONS, *certificates.OPERATOR_ACTIONS, *TRAFFIC_ACTIONS}
-    assert done | {*ROAMING_ACTIONS} == {*get_args(Do)}
+    assert done | {*ROAMING_ACTIONS, *WALKING_ACTIONS} == {*get_args(Do)}
+    assert {*WALKING_ACTIONS} == {main.WALK}
     assert set(cell.HOSTAPD_ACTIONS) == set(HOSTAPD_ACTIONS)
     assert set(certificates.OPERATOR_ACTIONS) == set(OPERATOR_ACTIONS)
 
@@ -177,6 +179,72 @@ def test_a_roam_is_a_step_or_two_with_the_deafness_in_between() -> None:
             (29_800, "vanish", 0, "01:00"),
         ]
         assert {step["do"] for step in timeline} == {*roaming.ROAMING_STEPS}
+
+
+def walk(at_s: float, from_m: float, to_m: float, over_s: float, *, phone: int = 2, access_point: int = 0) -> Action:
+    return Action(at_s, "walk", phone=phone, access_point=access_point, from_m=from_m, to_m=to_m, over_s=over_s)
+
+
+def test_a_walk_sets_both_directions_whenever_the_snr_has_changed() -> None:
+    actions = (Action(0, "start-traffic"), walk(3, 10, 100, 1.05))
+    parameters = Parameters(scenario=Scenario("x", actions), terminals=2, seconds=10, phy="11ac-80")
+    snr = {
+        distance_m: radio.link_snr_quarter_db(parameters.radio, distance_m)
+        for distance_m in (10, 10 + 90 * 0.1 / 1.05, 100)
+    }
+    near, second, far = snr.values()
+    assert near - far == 120
+    for mode in ("cubic", "bdp"):
+        plan = guest_plan.plan(parameters, mode, 1, PROGRAMS)
+        # Until then it is where it begins, and a phone that does not walk is near enough for any rate.
+        assert plan["links"] == [f"2 0 {near}", f"0 2 {near}"]
+        steps = plan["timeline"]
+        assert [step["at_ms"] for step in steps] == [*range(3000, 4001, 100), 4050]
+        assert {(step["do"], step["component"]) for step in steps} == {(main.WALK, "")}
+        assert [step["links"] for step in (steps[0], steps[1], steps[-1])] == [
+            [f"2 0 {value}", f"0 2 {value}"] for value in (near, second, far)
+        ]
+
+
+def test_a_walk_whose_snr_stays_for_a_while_has_no_steps_then() -> None:
+    actions = (Action(0, "start-traffic"), walk(1, 50, 51, 100))
+    timeline = guest_plan.plan(Parameters(scenario=Scenario("x", actions), seconds=30), "cubic", 1, PROGRAMS)[
+        "timeline"
+    ]
+    assert [step["at_ms"] for step in timeline] == sorted({step["at_ms"] for step in timeline})
+    assert len(timeline) == len({step["links"][0] for step in timeline}) == 1
+
+
+def test_a_walk_leads_from_one_access_point_to_another() -> None:
+    actions = (
+        Action(0, "start-traffic"),
+        walk(8, 40, 5, 2, phone=1, access_point=1),
+        walk(2, 5, 40, 2, phone=1, access_point=1),
+        walk(2, 40, 5, 2, phone=1, access_point=2),
+    )
+    parameters = Parameters(**TWO, scenario=Scenario("x", actions), distances_m=(10,))
+    plan = guest_plan.plan(parameters, "cubic", 1, PROGRAMS)
+    near, middle, far = (radio.link_snr_quarter_db(parameters.radio, distance_m) for distance_m in (5, 10, 40))
+
+    def links(until_ms: int) -> dict[str, int]:
+        written = plan["links"] + [
+            link for step in plan["timeline"] if step["at_ms"] <= until_ms for link in step["links"]
+        ]
+        return {" ".join(ends): int(snr) for *ends, snr in (link.split() for link in written)}
+
+    # Radios 0 and 1 are the access points.
+    others = {f"{phone} {ap}": middle for phone in (3, 4) for ap in (0, 1)}
+    others |= {f"{ap} {phone}": middle for phone in (3, 4) for ap in (0, 1)}
+    assert links(0) == {"2 0": near, "0 2": near, "2 1": far, "1 2": far} | others
+    assert links(7999) == {"2 0": far, "0 2": far, "2 1": near, "1 2": near} | others
+    assert links(30_000) == {"2 0": near, "0 2": near, "2 1": near, "1 2": near} | others
+
+
+def test_phones_sleep_only_where_a_run_asks_for_it() -> None:
+    for modes_, expected in (("cubic", [False]), ("cubic@power-save", [True])):
+        parameters = Parameters(terminals=1, modes=(modes_,)).of_mode(modes_)
+        stations = guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["stations"]
+        assert [station["power_save"] for station in stations] == expected
 
 
 def test_phones_without_an_agent_are_plain_phones() -> None:

@@ -27,6 +27,11 @@ TRAFFIC = st.builds(
 )
 
 
+def walk(phone: int, *, at_s: float = 0, access_point: int = 0) -> Action:
+    """From 2 m to 42 m within 10 s."""
+    return Action(at_s, "walk", phone=phone, access_point=access_point, from_m=2.0, to_m=42.0, over_s=10.0)
+
+
 @given(st.lists(TRAFFIC, max_size=12), st.integers(1, 30), st.integers(0, 9))
 def test_flows_of_a_phone_lie_within_the_run_and_never_overlap(actions: list[Action], seconds: int, seed: int) -> None:
     flows = Scenario("x", tuple(actions)).flows(3, seconds, seed)
@@ -106,6 +111,12 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
         ({"on_s": 0.0, "off_s": 1.0}, "on_s: 0.0: "),
         ({"deaf_ms": -1}, "deaf_ms: -1: "),
         ({"deaf_ms": 60_001}, "deaf_ms: 60001: "),
+        ({"do": "walk", "from_m": 0, "to_m": 1.0, "over_s": 1.0}, "from_m: 0: "),
+        ({"do": "walk", "from_m": 1.0, "to_m": 1001, "over_s": 1.0}, "to_m: 1001: "),
+        ({"do": "walk", "from_m": 1.0, "to_m": 2.0, "over_s": 0}, "over_s: 0: "),
+        ({"do": "walk", "from_m": 1.0, "to_m": 2.0}, "from_m, to_m and over_s belong together, and to a walk"),
+        ({"do": "walk"}, "from_m, to_m and over_s belong together, and to a walk"),
+        ({"from_m": 1.0, "to_m": 2.0, "over_s": 1.0}, "from_m, to_m and over_s belong together, and to a walk"),
         ({"direction": "left"}, "direction: 'left': "),
         ({"direction": "down", "protocol": "udp"}, "udp that goes down needs rate_mbps"),
     ],
@@ -131,11 +142,41 @@ def test_an_action_with_a_wrong_field_is_refused(changes: dict[str, Any], messag
         (Action(0, "roam", phone=4, access_point=1), "roam: there is no phone 4 of 3"),
         (Action(0, "roam", phone=1), "roam: there is no access point 0 of 2"),
         (Action(0, "roam", phone=1, access_point=3), "roam: there is no access point 3 of 2"),
+        (walk(0), "walk: there is no phone 0 of 3"),
+        (walk(4), "walk: there is no phone 4 of 3"),
+        (walk(1, access_point=3), "walk: there is no access point 3 of 2"),
     ],
 )
 def test_an_action_of_a_phone_that_is_not_there_is_refused(action: Action, message: str) -> None:
     with pytest.raises(ValueError, match=rf"scenario x: actions\[1\]: .*{message}"):
         Scenario("x", (Action(0, "start-traffic"), action)).check(terminals=3, access_points=2)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [
+        (walk(1), walk(1, at_s=9.9), True),
+        (walk(1, at_s=9.9), walk(1), True),
+        (walk(1), walk(1, at_s=10), False),
+        (walk(1), walk(2), False),
+        (walk(1, access_point=1), walk(1, access_point=2), False),
+        (walk(1, access_point=1), walk(1, access_point=1, at_s=5), True),
+        (walk(1), walk(1, access_point=2, at_s=5), True),
+    ],
+)
+def test_a_phone_is_at_one_distance_at_a_time(first: Action, second: Action, *, refused: bool) -> None:
+    chosen = Scenario("x", (Action(0, "start-traffic"), first, second))
+    if not refused:
+        chosen.check(terminals=3, access_points=2)
+        return
+    with pytest.raises(ValueError, match=r"scenario x: phone 1 walks twice at (5|9\.9) s"):
+        chosen.check(terminals=3, access_points=2)
+
+
+def test_a_walk_is_at_constant_speed_and_then_over() -> None:
+    assert [walk(1).distance_m(after_s) for after_s in (0, 2.5, 10, 11)] == [2.0, 12.0, 42.0, 42.0]
+    with pytest.raises(ValueError, match="roam is not a walk"):
+        Action(0, "roam", phone=1, access_point=1).distance_m(0)
 
 
 def test_each_access_point_has_an_agent() -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MEDIUM_PARAMETERS = "/sys/module/mac80211_hwsim/parameters"
 CPU = "/sys/devices/system/cpu/cpu0"
+WALK = "walk"
+"""Name of a step of the time line."""
 
 
 def mount_all() -> None:
@@ -72,8 +74,7 @@ def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
         if not os.path.exists(path):
             raise GuestError(f"this kernel's mac80211_hwsim has no parameter {name}: it is not the lab's kernel")
         system.write(path, str(value))
-    for link in plan["links"]:
-        system.write(f"{MEDIUM_PARAMETERS}/dcf_snr", link)
+    set_links(plan["links"])
     for name, value in plan["sysctls"].items():
         system.write(f"/proc/sys/{name}", value)
     system.write("/run/lab/wpa_supplicant.conf", plan["wpa_supplicant"])
@@ -93,6 +94,12 @@ def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
     return access_points[0]
 
 
+def set_links(links: list[str]) -> None:
+    """Set signal-to-noise ratios of links, each as the medium reads it."""
+    for link in links:
+        system.write(f"{MEDIUM_PARAMETERS}/dcf_snr", link)
+
+
 def actor(
     components: Components, operator: Operator, access_point: cell.AccessPoint, switch: Switch, roaming: Roaming
 ) -> Callable[[dict[str, Any]], None]:
@@ -102,6 +109,8 @@ def actor(
         name, component = action["do"], action["component"]
         if name in ROAMING_STEPS:
             ROAMING_STEPS[name](roaming, action)
+        elif name == WALK:
+            set_links(action["links"])
         elif name in cell.HOSTAPD_ACTIONS:
             cell.HOSTAPD_ACTIONS[name](access_point)
         elif name in OPERATOR_ACTIONS:

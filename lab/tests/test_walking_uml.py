@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A phone that walks away from its access point and comes back, in cells of User Mode Linux."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from airbound_lab.medium import attempts
+from airbound_lab.medium.attempts import Window
+from airbound_lab.scenario import Action, Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from airbound_lab.results import PhoneResult
+
+    from .conftest import Cell
+
+pytestmark = pytest.mark.uml
+
+NEAR_M, FAR_M, OUT_OF_RANGE_M = 2.0, 32.0, 200.0
+OUT = Action(6, "walk", phone=1, from_m=NEAR_M, to_m=FAR_M, over_s=6.0)
+BACK = Action(24, "walk", phone=1, from_m=FAR_M, to_m=NEAR_M, over_s=6.0)
+NEAR_S, FAR_S, BACK_S = (4, 6), (22, 24), (34, 36)
+"""When the phone is near, far and near again."""
+SECONDS = 36
+CELL: dict[str, Any] = {"phy": "11ac-80", "terminals": 2, "seconds": SECONDS, "warmup_seconds": 1}
+
+
+def walking(boot_cell: Callable[..., Cell]) -> Cell:
+    """Phone 1 goes from 867 Mb/s to where it has a sixth of that, stays there for 12 s, and comes back."""
+    chosen = Scenario("out and back", (Action(0, "start-traffic"), OUT, BACK))
+    return boot_cell("bdp", scenario=chosen, medium_trace=Window(1, SECONDS - 1), **CELL)
+
+
+def goodput_mbps(phone: PhoneResult, when_s: tuple[int, int]) -> float:
+    return statistics.fmean(phone.series.goodput_mbps[slice(*when_s)])
+
+
+def rate_mbps(cell: Cell, station: int, when_s: tuple[int, int]) -> float:
+    """Median rate of a station's PPDUs."""
+    from_ns, to_ns = (round(s * 1e9) for s in when_s)
+    found = attempts.load(cell.logs / "medium.csv")
+    rates = [a.rate_100kbps for a in found if a.station == station and from_ns <= a.start_ns < to_ns]
+    return statistics.median(rates) / 10
+
+
+def test_rate_and_goodput_fall_with_the_distance_and_come_back(boot_cell: Callable[..., Cell]) -> None:
+    cell = walking(boot_cell)
+    walks = cell.run.phones[0]
+    rates, goodputs = (
+        [figure(when_s) for when_s in (NEAR_S, FAR_S, BACK_S)]
+        for figure in (lambda when_s: rate_mbps(cell, 1, when_s), lambda when_s: goodput_mbps(walks, when_s))
+    )
+    print(rates, goodputs)  # noqa: T201  (with -s: for the docs)
+    assert rates[1] < rates[0] / 4
+    assert goodputs[1] < goodputs[0] / 2
+    assert rates[2] == rates[0]
+    assert goodputs[2] > goodputs[0]  # an estimate that still grew when the walk began
+
+
+def test_who_stays_keeps_the_rate(boot_cell: Callable[..., Cell]) -> None:
+    cell = walking(boot_cell)
+    assert len({rate_mbps(cell, 2, when_s) for when_s in (NEAR_S, FAR_S, BACK_S)}) == 1
+
+
+def test_bounds_follow_the_walk(boot_cell: Callable[..., Cell]) -> None:
+    """Both phones': they share the cell's capacity, and it is smaller while one of them is far away."""
+    for phone in walking(boot_cell).run.phones:
+        near, far, back = (phone.series.bound_max_segs[when_s[1] - 1] for when_s in (NEAR_S, FAR_S, BACK_S))
+        print(near, far, back)  # noqa: T201
+        assert near is not None
+        assert far is not None
+        assert back is not None
+        assert far < 0.7 * near
+        assert back > 0.9 * near
+
+
+def test_same_seed_same_result_to_the_digit(boot_cell: Callable[..., Cell]) -> None:
+    first, again = (
+        boot_cell("bdp", scenario=Scenario(name, (Action(0, "start-traffic"), OUT)), **{**CELL, "seconds": 12}).run
+        for name in ("out", "a name that is longer than that")
+    )
+    assert first.comparable() == again.comparable()
