@@ -85,6 +85,9 @@ def plan(
     return {
         "medium": _medium(parameters, seed),
         "links": _links(parameters),
+        "hidden": [
+            " ".join(str(_radio_number(parameters, phone)) for phone in pair) for pair in parameters.hidden or ()
+        ],
         "sysctls": _sysctls(parameters.window_scale),
         "namespaces": [
             *("controller", *(server.name for server in cell.servers)),
@@ -299,6 +302,11 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int | str]:
     }
 
 
+def _radio_number(parameters: Parameters, phone: int) -> int:
+    """As the medium counts: access points from 0, then phones, which count from 1."""
+    return parameters.access_points - 1 + phone
+
+
 def _links(parameters: Parameters) -> list[str]:
     """What the medium's dcf_snr is given: sender, receiver, SNR in quarters of a dB, of each link, both ways."""
     links = []
@@ -306,7 +314,7 @@ def _links(parameters: Parameters) -> list[str]:
         distance_m = parameters.distance_m(phone)
         if distance_m is not None:
             snr_quarter_db = radio.link_snr_quarter_db(parameters.radio, distance_m)
-            number = parameters.access_points - 1 + phone
+            number = _radio_number(parameters, phone)
             for access_point in range(parameters.access_points):
                 links += [f"{number} {access_point} {snr_quarter_db}", f"{access_point} {number} {snr_quarter_db}"]
     return links

@@ -63,10 +63,8 @@ def progress(text: str) -> None:
     os.replace("/run/result/progress.new", "/run/result/progress")
 
 
-def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
-    """Bring up a cell, or several, in which each station reaches its server; return the first access point."""
-    if plan["components"] or plan["tracers"] or plan["event_traces"]:
-        system.mount("tracefs", system.TRACEFS)
+def set_up_medium(plan: dict[str, Any]) -> None:
+    """Set the parameters of the medium, and what is between its radios."""
     for name, value in plan["medium"].items():
         path = f"{MEDIUM_PARAMETERS}/{name}"
         if not os.path.exists(path):
@@ -74,6 +72,15 @@ def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
         system.write(path, str(value))
     for link in plan["links"]:
         system.write(f"{MEDIUM_PARAMETERS}/dcf_snr", link)
+    for pair in plan["hidden"]:
+        system.write(f"{MEDIUM_PARAMETERS}/dcf_hidden", pair)
+
+
+def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
+    """Bring up a cell, or several, in which each station reaches its server; return the first access point."""
+    if plan["components"] or plan["tracers"] or plan["event_traces"]:
+        system.mount("tracefs", system.TRACEFS)
+    set_up_medium(plan)
     for name, value in plan["sysctls"].items():
         system.write(f"/proc/sys/{name}", value)
     system.write("/run/lab/wpa_supplicant.conf", plan["wpa_supplicant"])
