@@ -44,6 +44,15 @@ def whole_numbers(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of whole numbers") from None
 
 
+def pairs(text: str) -> tuple[tuple[int, int], ...]:
+    """Read 1-2,1-3."""
+    try:
+        found = tuple((int(first), int(second)) for first, second in (part.split("-") for part in text.split(",")))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of pairs such as 1-2,1-3") from None
+    return found
+
+
 def seeds(text: str) -> tuple[int, ...]:
     """Read 1..5 or 1,4,9."""
     try:

@@ -199,6 +199,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             distances_m=options.distances,
             interference_us=options.interference,
             power_save=options.power_save,
+            hidden=options.hidden,
             phy=options.phy,
             streams=options.streams,
             guard_interval=options.guard_interval,
@@ -385,20 +386,7 @@ def _add_run(commands: Any) -> None:
         metavar="N",
         help="that TCP receivers name: windows are counted in units of 2^N bytes (default: %(default)s)",
     )
-    add(
-        "--distances",
-        type=arguments.reals,
-        metavar="M,M,...",
-        help="metres between access point and phones, in turn (default: near enough for any rate)",
-    )
-    add(
-        "--interference",
-        type=arguments.whole_numbers,
-        metavar="BURST_US,PAUSE_US",
-        help="a source that is not 802.11 sends bursts and pauses of these mean lengths (default: none)",
-    )
-    add("--power-save", action="store_true", help="phones sleep when idle, until a beacon says that something came")
-    add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
+    _add_links(run)
     add(
         "--bounds-interval-ms",
         type=int,
@@ -433,6 +421,31 @@ def _add_run(commands: Any) -> None:
         help="write each attempt on the medium in this part of the run to DIR/MODE-SEED/medium.csv (needs --logs DIR)",
     )
     _add_setting(run)
+
+
+def _add_links(parser: argparse.ArgumentParser) -> None:
+    """What is between the radios."""
+    add = parser.add_argument
+    add(
+        "--distances",
+        type=arguments.reals,
+        metavar="M,M,...",
+        help="metres between access point and phones, in turn (default: near enough for any rate)",
+    )
+    add(
+        "--interference",
+        type=arguments.whole_numbers,
+        metavar="BURST_US,PAUSE_US",
+        help="a source that is not 802.11 sends bursts and pauses of these mean lengths (default: none)",
+    )
+    add(
+        "--hidden",
+        type=arguments.pairs,
+        metavar="PAIRS",
+        help="phones that do not hear each other, such as 1-2,1-3 (default: all hear all)",
+    )
+    add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
+    add("--power-save", action="store_true", help="phones sleep when idle, until a beacon says that something came")
 
 
 def _add_radios(parser: argparse.ArgumentParser) -> None:

@@ -85,6 +85,9 @@ def plan(
     return {
         "medium": _medium(parameters, seed),
         "links": _links(parameters),
+        "hidden": [
+            " ".join(str(_radio_number(parameters, phone)) for phone in pair) for pair in parameters.hidden or ()
+        ],
         "sysctls": _sysctls(parameters.window_scale),
         "namespaces": [
             *("controller", *(server.name for server in cell.servers)),
@@ -323,6 +326,11 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int | str]:
     }
 
 
+def _radio_number(parameters: Parameters, phone: int) -> int:
+    """As the medium counts: access points from 0, then phones, which count from 1."""
+    return parameters.access_points - 1 + phone
+
+
 def _links(parameters: Parameters) -> list[str]:
     """The links as they are until a phone walks: by the distances, and of who will walk by where that begins."""
     links = list[str]()
@@ -341,10 +349,8 @@ def _link(parameters: Parameters, phone: int, access_point: int, distance_m: flo
     """What the medium's dcf_snr is given, both ways: sender, receiver, SNR in quarters of a dB. Phones count from 1,
     access points from 0.
     """
-    number, snr_quarter_db = (
-        parameters.access_points - 1 + phone,
-        radio.link_snr_quarter_db(parameters.radio, distance_m),
-    )
+    number = _radio_number(parameters, phone)
+    snr_quarter_db = radio.link_snr_quarter_db(parameters.radio, distance_m)
     return [f"{number} {access_point} {snr_quarter_db}", f"{access_point} {number} {snr_quarter_db}"]
 
 

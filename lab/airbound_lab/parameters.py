@@ -58,6 +58,7 @@ Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DelayMs = Annotated[float, Field(ge=0, le=10_000)]
 Packets = Annotated[int, Field(ge=1, le=100_000)]
 Interference = tuple[Annotated[int, Field(ge=1, le=1_000_000)], Annotated[int, Field(ge=1, le=1_000_000)]]
+PhoneNumber = Annotated[int, Field(ge=1, le=TERMINALS_MAX)]
 Frames = Annotated[int, Field(ge=2, le=10_000)]
 
 
@@ -118,6 +119,8 @@ class Parameters:
     """Frames lost on every radio link, in addition to collisions."""
     interference_us: Interference | None = None
     """From outside of 802.11: mean length of its bursts and of the pauses between them; None: none."""
+    hidden: Annotated[tuple[tuple[PhoneNumber, PhoneNumber], ...], Field(min_length=1)] | None = None
+    """Pairs of phones that do not hear each other; None: all hear all."""
     distances_m: Annotated[tuple[DistanceM, ...], Field(min_length=1, max_length=TERMINALS_MAX)] | None = None
     """Between access point and phone i (from 0) is distance i modulo the number of distances; None: no noise."""
     power_save: bool = False
@@ -231,6 +234,13 @@ class Parameters:
     def _check_agents(self) -> Self:
         if self.agents is not None and self.agents > self.terminals:
             raise ValueError(f"agents: {self.agents}, but there are {self.terminals} phones")
+        return self
+
+    @model_validator(mode="after")
+    def _check_hidden(self) -> Self:
+        for pair in self.hidden or ():
+            if pair[0] == pair[1] or max(pair) > self.terminals:
+                raise ValueError(f"hidden: {pair[0]}-{pair[1]}: not two of {self.terminals} phones")
         return self
 
     @model_validator(mode="after")

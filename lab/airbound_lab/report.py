@@ -43,6 +43,8 @@ def command(parameters: Parameters) -> str:
     words += ["--terminals", str(parameters.terminals)]
     if parameters.interference_us is not None:
         words += [option("interference_us"), ",".join(map(str, parameters.interference_us))]
+    if parameters.hidden is not None:
+        words += [option("hidden"), ",".join(f"{first}-{second}" for first, second in parameters.hidden)]
     if parameters.distances_m is not None:
         words += [option("distances_m"), ",".join(f"{distance_m:g}" for distance_m in parameters.distances_m)]
     if len(parameters.wired_delays_ms) == 1:

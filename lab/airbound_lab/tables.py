@@ -158,6 +158,7 @@ def describe(parameters: Parameters) -> str:
             (f"802.{parameters.phy}", parameters.phy != DEFAULT_PHY),
             (f"{', '.join(f'{m:g}' for m in parameters.distances_m or ())} m away", parameters.distances_m is not None),
             ("interference", parameters.interference_us is not None),
+            ("hidden stations", parameters.hidden is not None),
             (f"{parameters.ap} access point", parameters.ap != "plain"),
             (f"Linux {parameters.kernel_line}", parameters.kernel_line != DEFAULT_KERNEL_LINE),
             ("without AQL", not parameters.aql),

@@ -80,6 +80,14 @@ def test_windows_that_are_none_are_refused(text: str, capsys: pytest.CaptureFixt
     assert "--medium-trace" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("text", ["1", "1-2-3", "1-a", "1-2,"])
+def test_pairs_that_are_none_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["run", "--hidden", text])
+    assert raised.value.code == 2
+    assert "not a list of pairs such as 1-2,1-3" in capsys.readouterr().err
+
+
 def test_without_the_tools_the_error_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

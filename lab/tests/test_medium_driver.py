@@ -15,7 +15,10 @@ DRIVER = KERNEL / "src/drivers/net/wireless"
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("driver") / "dcf_aggregate_test"
-    sources = [KERNEL / "tests/dcf_aggregate_test.c", *(DRIVER / f"dcf_{name}.c" for name in ("aggregate", "model", "error"))]
+    sources = [
+        KERNEL / "tests/dcf_aggregate_test.c",
+        *(DRIVER / f"dcf_{name}.c" for name in ("aggregate", "model", "error")),
+    ]
     flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined,address", "-fno-sanitize-recover"]
     subprocess.run(["gcc", *flags, f"-I{DRIVER}", f"-I{KERNEL / 'tests'}", "-o", path, *sources], check=True)
     return path

@@ -73,6 +73,14 @@ def test_interference_is_mean_times_of_bursts_and_pauses() -> None:
     assert medium["dcf_interference"] == "500 1500"
 
 
+def test_hidden_phones_are_pairs_of_radios() -> None:
+    assert guest_plan.plan(Parameters(), "cubic", 1, PROGRAMS)["hidden"] == []
+    of = Parameters(terminals=3, hidden=((1, 2), (3, 1)))
+    assert guest_plan.plan(of, "cubic", 1, PROGRAMS)["hidden"] == ["1 2", "3 1"]
+    two = Parameters(terminals=3, hidden=((1, 2),), access_points=2)
+    assert guest_plan.plan(two, "cubic", 1, PROGRAMS)["hidden"] == ["2 3"]
+
+
 def test_each_phones_link_has_the_snr_of_its_distance_in_both_directions() -> None:
     assert guest_plan.plan(Parameters(terminals=2), "cubic", 1, PROGRAMS)["links"] == []
     near, far = (radio.link_snr_quarter_db(radio.PROFILES["11g"], distance_m) for distance_m in (5, 50))
@@ -93,6 +101,9 @@ def test_each_phones_link_has_the_snr_of_its_distance_in_both_directions() -> No
         ({"phy": "11ax"}, "phy"),
         ({"distances_m": (0,)}, "greater than 0"),
         ({"interference_us": (1000,)}, "interference_us"),
+        ({"terminals": 2, "hidden": ((1, 3),)}, "1-3: not two of 2 phones"),
+        ({"terminals": 2, "hidden": ((2, 2),)}, "2-2: not two of 2 phones"),
+        ({"terminals": 2, "hidden": ((0, 2),)}, "greater than or equal to 1"),
         ({"interference_us": (0, 1000)}, "greater than or equal to 1"),
     ],
 )

@@ -65,16 +65,23 @@ def progress(text: str) -> None:
     os.replace("/run/result/progress.new", "/run/result/progress")
 
 
-def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
-    """Bring up a cell, or several, in which each station reaches its server; return the first access point."""
-    if plan["components"] or plan["tracers"] or plan["event_traces"]:
-        system.mount("tracefs", system.TRACEFS)
+def set_up_medium(plan: dict[str, Any]) -> None:
+    """Set the parameters of the medium, and what is between its radios."""
     for name, value in plan["medium"].items():
         path = f"{MEDIUM_PARAMETERS}/{name}"
         if not os.path.exists(path):
             raise GuestError(f"this kernel's mac80211_hwsim has no parameter {name}: it is not the lab's kernel")
         system.write(path, str(value))
     set_links(plan["links"])
+    for pair in plan["hidden"]:
+        system.write(f"{MEDIUM_PARAMETERS}/dcf_hidden", pair)
+
+
+def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
+    """Bring up a cell, or several, in which each station reaches its server; return the first access point."""
+    if plan["components"] or plan["tracers"] or plan["event_traces"]:
+        system.mount("tracefs", system.TRACEFS)
+    set_up_medium(plan)
     for name, value in plan["sysctls"].items():
         system.write(f"/proc/sys/{name}", value)
     system.write("/run/lab/wpa_supplicant.conf", plan["wpa_supplicant"])

@@ -40,7 +40,10 @@ def plan(settings: Settings, programs: Programs, link: str) -> dict[str, Any]:
     # The programs of a run; of its plan, those parts are taken that name none.
     nothing = guest_plan.Programs(**{field.name: "" for field in fields(guest_plan.Programs)})
     of_run = guest_plan.plan(settings.parameters(), "airbound", settings.seed, nothing)
-    kept = ("medium", "links", "sysctls", "namespaces", "wired", "other_access_points", "tracers", "event_traces")
+    kept = (
+        *("medium", "links", "hidden", "sysctls", "namespaces", "wired", "other_access_points"),
+        *("tracers", "event_traces"),
+    )
     agents = _agents(settings, programs, cell)
     return {key: of_run[key] for key in kept} | {
         "seed": settings.seed,

@@ -11,7 +11,8 @@ A line of the CSV file is an attempt to send one frame:
     bytes            length of the frame, MAC header to FCS; of an A-MPDU with its delimiters
     rate_100kbps     540 is 54 Mb/s
     attempt          of this frame, from 1
-    outcome          delivered, collision, or loss (on the link, by `--loss`)
+    outcome          delivered; collision, if another began at the same moment; or loss (by `--loss`, `--distances`,
+                     `--interference`, or a hidden station that began in between)
     contenders       how many queues had a frame to send at that moment, this one included
     mpdus            frames in the A-MPDU; 0 if it is one frame by itself
     mpdus_received   how many were received; 0 or 1 of one frame
@@ -107,7 +108,10 @@ def parse(pages: bytes, event_format: str, time_zero_ns: int) -> list[Attempt]:
 
     `time_zero_ns` is the run's time zero on the monotonic clock.
     """
-    recorded = ring_buffer.read(EVENT, pages, event_format, partial(_attempt, time_zero_ns))
+    # An attempt is recorded at its end. Those that overlap are of hidden stations, or on two channels.
+    recorded = sorted(
+        ring_buffer.read(EVENT, pages, event_format, partial(_attempt, time_zero_ns)), key=attrgetter("start_ns")
+    )
     return [
         replace(attempt, outcome="collision") if len(together) > 1 else attempt
         for together in accesses(recorded)

@@ -31,7 +31,5 @@ def single_sender_mbps(
     cycle_ns = aifs + backoff_ns + of.success_ns
     longer_ns = (cw_min + 1) / 2 * SLOT_NS
     in_exchange_ns = aifs + backoff_ns + of.success_ns / 2 + eifs_less_difs_ns(band) + longer_ns
-    lost_ns = (
-        of.success_ns * in_exchange_ns + backoff_ns * (aifs + SLOT_NS / 2) + aifs * aifs / 2
-    ) / cycle_ns
+    lost_ns = (of.success_ns * in_exchange_ns + backoff_ns * (aifs + SLOT_NS / 2) + aifs * aifs / 2) / cycle_ns
     return (pause_ns - lost_ns) / cycle_ns * of.payload_bits * 1000 / (burst_ns + pause_ns)

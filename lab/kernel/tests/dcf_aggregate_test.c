@@ -184,7 +184,8 @@ static void check_joining(void)
 	begin(&a, &queue, rate, UNLIMITED);
 	frame = dcf_aggregate_on_air(&a, NO_RTS);
 	expect(!frame.mpdus && frame.bytes == MPDU_BYTES && !frame.chain[0].rts, "one MPDU is no A-MPDU on air");
-	expect(dcf_aggregate_on_air(&a, MPDU_BYTES - 1).chain[0].rts && !dcf_aggregate_on_air(&a, MPDU_BYTES).chain[0].rts,
+	expect(dcf_aggregate_on_air(&a, MPDU_BYTES - 1).chain[0].rts &&
+	       !dcf_aggregate_on_air(&a, MPDU_BYTES).chain[0].rts,
 	       "a PSDU that is longer than the threshold begins with RTS");
 	a.frame.ack_expected = false;
 	expect(!dcf_aggregate_on_air(&a, 0).chain[0].rts, "if somebody answers");

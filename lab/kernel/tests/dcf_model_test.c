@@ -673,9 +673,110 @@ static void check_interference(void)
 	expect(m.counters.interference_ns > 4800000000ULL && m.counters.interference_ns < 5200000000ULL,
 	       "bursts as long as their pauses take half of the time");
 	dcf_set_interference(&m, 0, 0, 0, now_ns);
-	while (m.busy)
+	while (m.view[0].busy)
 		dcf_advance(&m, dcf_next_event_ns(&m), r);
 	expect(dcf_next_event_ns(&m) == DCF_NEVER_NS, "and end when they are switched off");
+}
+
+static void check_hidden(void)
+{
+	static struct dcf_model m;
+	struct dcf_result r[DCF_STATIONS_MAX];
+	struct dcf_frame f = data_frame(1534, 540, 7), slow = data_frame(1534, 60, 7), rts = slow;
+	const u64 ppdu_ns = 254000, ack_ns = 34000, slow_ns = 2078000, eifs_ns = DCF_SIFS_NS + 50000;
+	u64 now_ns = 0, begin_ns;
+	u32 n;
+
+	rts.chain[0].rts = true;
+	dcf_init(&m, 1);
+	dcf_set_hidden(&m, 1, 2);
+	m.queue[2][BE].backoff_slots = 5;
+	dcf_offer(&m, 1, BE, &f, now_ns);
+	dcf_offer(&m, 2, BE, &f, now_ns);
+	dcf_offer(&m, 3, BE, &f, now_ns);
+	m.queue[3][BE].backoff_slots = 1000;
+	begin_ns = dcf_next_event_ns(&m);
+	dcf_advance(&m, begin_ns, r);
+	expect(m.queue[1][BE].on_air && !m.queue[1][BE].collided, "the first of a hidden pair begins alone");
+	expect(dcf_next_event_ns(&m) == begin_ns + 5 * DCF_SLOT_NS, "the other one's counter goes on");
+	begin_ns = dcf_next_event_ns(&m);
+	dcf_advance(&m, begin_ns, r);
+	expect(m.queue[1][BE].collided && m.queue[2][BE].collided && m.counters.collided_attempts == 2, "both are lost");
+	expect(m.queue[3][BE].backoff_slots > 900, "who hears them waits");
+	n = run_to_results(&m, &now_ns, r);
+	expect(n == 1 && r[0].station == 1 && r[0].outcome == DCF_RETRY && r[0].airtime_ns == ppdu_ns,
+	       "the first knows when its own transmission has ended");
+	expect(m.view[0].busy && m.view[0].busy_until_ns == begin_ns + ppdu_ns, "others hear the second until its end");
+	expect(!m.view[m.view_of[1]].busy && m.view[m.view_of[1]].idle_ref_ns == now_ns + DCF_SIFS_NS + eifs_ns,
+	       "which the first does not");
+
+	/* answers */
+	dcf_init(&m, 1);
+	dcf_set_hidden(&m, 1, 2);
+	now_ns = 0;
+	m.queue[2][BE].backoff_slots = 100;
+	dcf_offer(&m, 1, BE, &f, now_ns);
+	dcf_offer(&m, 2, BE, &f, now_ns);
+	begin_ns = dcf_next_event_ns(&m);
+	run_to_results(&m, &now_ns, r);
+	expect(r[0].station == 1 && r[0].outcome == DCF_DELIVERED &&
+	       now_ns == begin_ns + ppdu_ns + DCF_SIFS_NS + ack_ns, "a frame that no other overlaps with is delivered");
+	expect(m.view[m.view_of[2]].idle_ref_ns == now_ns + DCF_SIFS_NS, "its ACK is heard by the hidden station");
+	/* 254 + 10 us: 29 slots */
+	expect(m.queue[2][BE].backoff_slots == 100 - 29,
+	       "whose counter went on before it, and stood still meanwhile");
+
+	dcf_init(&m, 1);
+	dcf_set_hidden(&m, 1, 2);
+	now_ns = 0;
+	m.queue[2][BE].backoff_slots = 100;
+	dcf_offer(&m, 1, BE, &rts, now_ns);
+	dcf_offer(&m, 2, BE, &f, now_ns);
+	begin_ns = dcf_next_event_ns(&m);
+	run_to_results(&m, &now_ns, r);
+	/* RTS at 6 Mb/s 58 us, SIFS: 7 slots */
+	expect(r[0].station == 1 && r[0].outcome == DCF_DELIVERED && m.queue[2][BE].backoff_slots == 100 - 7,
+	       "after a CTS it stands still for the whole exchange");
+	expect(now_ns > begin_ns + slow_ns, "which is longer than its back-off");
+
+	dcf_init(&m, 1);
+	dcf_set_hidden(&m, 1, 2);
+	now_ns = 0;
+	dcf_offer(&m, 1, BE, &f, now_ns);
+	dcf_offer(&m, 3, BE, &f, now_ns);
+	begin_ns = dcf_next_event_ns(&m);
+	n = run_to_results(&m, &now_ns, r);
+	expect(n == 2 && r[0].collided && r[1].collided, "with others each of the pair collides as ever");
+	dcf_withdraw(&m, 1);
+	dcf_withdraw(&m, 3);
+	expect(dcf_next_event_ns(&m) == DCF_NEVER_NS, "and there is nothing more to do");
+
+	/* from 18 to 272 us, and from 279 us on, in the SIFS before the ACK at 282 */
+	dcf_init(&m, 1);
+	dcf_set_hidden(&m, 1, 2);
+	now_ns = 0;
+	m.queue[2][BE].backoff_slots = 29;
+	dcf_offer(&m, 1, BE, &f, now_ns);
+	dcf_offer(&m, 2, BE, &f, now_ns);
+	n = run_to_results(&m, &now_ns, r);
+	expect(n == 1 && r[0].station == 1 && r[0].outcome == DCF_DELIVERED && m.queue[2][BE].collided,
+	       "who begins before an answer loses its own frame only");
+	expect(now_ns == 316000 && m.view[m.view_of[1]].idle_ref_ns == now_ns + DCF_SIFS_NS,
+	       "of whose failure the other one does not know");
+
+	dcf_init(&m, 1);
+	dcf_set_hidden(&m, 1, 2);
+	now_ns = 0;
+	f.chain[0].tries = 1;
+	m.queue[1][BE].edca.txop_limit_ns = 5000000;
+	m.queue[2][BE].backoff_slots = 5;
+	dcf_offer(&m, 1, BE, &f, now_ns);
+	dcf_offer(&m, 2, BE, &slow, now_ns);
+	run_to_results(&m, &now_ns, r);
+	dcf_offer(&m, 1, BE, &f, now_ns);
+	expect(r[0].station == 1 && r[0].outcome == DCF_FAILED &&
+	       dcf_next_event_ns(&m) >= now_ns + DCF_DIFS_NS + eifs_ns,
+	       "an access that a hidden station has hit is over");
 }
 
 #define CLASSES_MAX 8
@@ -698,9 +799,9 @@ static int parse_class(const char *text, struct class *c)
 	return 0;
 }
 
-/* @f is what each station sends again and again. */
+/* @f is what each station sends again and again. With @hidden no station hears those of other classes. */
 static void saturate(u64 seconds, u64 seed, const struct dcf_phy *phy, const struct dcf_frame *f,
-		     struct class *classes, u32 count)
+		     struct class *classes, u32 count, bool hidden)
 {
 	static struct dcf_model m;
 	static struct class *class_of[DCF_STATIONS_MAX];
@@ -713,6 +814,9 @@ static void saturate(u64 seconds, u64 seed, const struct dcf_phy *phy, const str
 	for (k = 0; k < count; k++) {
 		for (i = 0; i < classes[k].stations && stations < DCF_STATIONS_MAX; i++) {
 			class_of[stations] = &classes[k];
+			for (n = 0; hidden && n < stations; n++)
+				if (class_of[n] != class_of[stations])
+					dcf_set_hidden(&m, n, stations);
 			dcf_set_edca(&m, stations, BE, &classes[k].edca);
 			dcf_offer(&m, stations++, BE, f, 0);
 		}
@@ -797,7 +901,7 @@ static int aggregate(int argc, char **argv)
 		}
 	}
 	fill(&f);
-	saturate(atoi(argv[2]), atoi(argv[3]), phy, &f, classes, argc - 6);
+	saturate(atoi(argv[2]), atoi(argv[3]), phy, &f, classes, argc - 6, !strcmp(argv[1], "hidden"));
 	return 0;
 }
 
@@ -810,6 +914,7 @@ struct fuzz {
 	u64 ended;			/* delivered, failed or withdrawn */
 	u64 airtime_ns;			/* sum of the longest attempts of the busy periods */
 	bool withdrawn;			/* something on air has been, and has no result */
+	bool hidden;			/* some pair is */
 	bool waits[DCF_STATIONS_MAX][DCF_CATEGORIES];
 };
 
@@ -854,28 +959,75 @@ static struct dcf_frame fuzz_frame(struct fuzz *z)
 	return f;
 }
 
+/* Attempts on air, and those of them that are going to be received. */
+static u32 fuzz_on_air(const struct fuzz *z, bool received)
+{
+	u32 i, count = 0;
+
+	for (i = 0; i < z->m.queues_used; i++) {
+		const struct dcf_queue *q = z->m.used[i];
+
+		if (q->on_air && q->start_ns + q->airtime_ns > z->now_ns && (!received || !q->collided))
+			count++;
+	}
+	return count;
+}
+
+static bool fuzz_all_busy(const struct fuzz *z)
+{
+	u32 i;
+
+	for (i = 0; i < z->m.views_used; i++)
+		if (!z->m.view[i].busy)
+			return false;
+	return true;
+}
+
+/* Of stations that hear each other none begins while the other sends; of those that do not a frame that is hit is lost. */
+static void fuzz_overlaps(const struct fuzz *z)
+{
+	u32 i, k;
+
+	for (i = 0; i < z->m.queues_used; i++) {
+		const struct dcf_queue *a = z->m.used[i];
+
+		for (k = 0; a->on_air && k < z->m.queues_used; k++) {
+			const struct dcf_queue *b = z->m.used[k];
+
+			if (!b->on_air || b->start_ns <= a->start_ns || b->start_ns >= a->start_ns + a->airtime_ns)
+				continue;
+			expect(z->m.hidden[a->station][b->station], "only hidden stations begin while another sends");
+			expect(b->collided, "what begins while another is on air is lost");
+			expect(!a->answered || b->start_ns != z->now_ns, "and none begins while an answer is on air");
+		}
+	}
+}
+
 static void fuzz_advance(struct fuzz *z)
 {
 	struct dcf_result r[DCF_STATIONS_MAX];
 	u64 event_ns = dcf_next_event_ns(&z->m), busy_ns = dcf_busy_ns(&z->m, z->now_ns);
 	u32 i, n, longest_ns = 0;
-	bool ended_busy = z->m.busy;
+	bool was_busy = z->m.view[0].busy;
 
 	if (event_ns == DCF_NEVER_NS)
 		return;
-	expect(event_ns >= z->now_ns || !ended_busy, "time does not go back");
+	/* a queue that waits may be given parameters with which its slot has passed */
+	expect(event_ns >= z->now_ns || !fuzz_all_busy(z), "time does not go back");
 	z->now_ns = event_ns > z->now_ns ? event_ns : z->now_ns;
 	n = dcf_advance(&z->m, event_ns, r);
 	expect(dcf_busy_ns(&z->m, z->now_ns) >= busy_ns, "nor does the busy time");
 	expect(dcf_busy_ns(&z->m, z->now_ns) <= z->now_ns, "which is part of the time");
-	expect(!n || ended_busy, "results come at the end of a busy period");
+	fuzz_overlaps(z);
+	expect(!n || was_busy, "results come at the end of a busy period");
+	expect(!z->hidden || fuzz_on_air(z, true) <= 1, "of several on air one at most is received");
 	for (i = 0; i < n; i++) {
 		bool *waits = &z->waits[r[i].station][r[i].category];
 
 		expect(*waits, "a result is of a frame that was offered and has not ended");
 		longest_ns = r[i].airtime_ns > longest_ns ? r[i].airtime_ns : longest_ns;
 		expect(r[i].heard == (r[i].heard_mpdus != 0), "heard are some MPDUs or none");
-		expect(!r[i].heard || n == 1, "of attempts that overlap nothing is received");
+		expect(!r[i].heard || n == 1 || z->hidden, "of attempts that overlap nothing is received");
 		expect(r[i].outcome != DCF_DELIVERED || r[i].heard ||
 		       !z->m.queue[r[i].station][r[i].category].frame.ack_expected,
 		       "delivered is what was received, or needs no ACK");
@@ -884,14 +1036,14 @@ static void fuzz_advance(struct fuzz *z)
 		*waits = false;
 		z->ended++;
 	}
-	if (!ended_busy)
+	if (!was_busy || z->m.view[0].busy)
 		return;
 	if (z->withdrawn)	/* nobody knows how long that was */
-		longest_ns = z->m.busy_until_ns - z->m.busy_since_ns;
+		longest_ns = z->m.view[0].busy_until_ns - z->m.view[0].busy_since_ns;
 	z->withdrawn = false;
 	z->airtime_ns += longest_ns;
-	expect(z->airtime_ns <= z->m.counters.busy_ns &&
-	       z->m.counters.busy_ns <= z->airtime_ns + z->m.counters.interference_ns,
+	expect(z->hidden || (z->airtime_ns <= z->m.counters.busy_ns &&
+			     z->m.counters.busy_ns <= z->airtime_ns + z->m.counters.interference_ns),
 	       "the busy time is that of the longest attempt each time, and of interference");
 }
 
@@ -903,6 +1055,8 @@ static void fuzz_change(struct fuzz *z)
 	struct dcf_edca edca = { fuzz_below(z, 9), (1 << fuzz_below(z, 8)) - 1, (1 << fuzz_below(z, 11)) - 1,
 				 fuzz_below(z, 3) * 1504000 };
 
+	if (z->hidden && !fuzz_below(z, 5000))
+		dcf_set_hidden(&z->m, 1 + fuzz_below(z, 5), 1 + fuzz_below(z, 5));
 	switch (fuzz_below(z, 16)) {
 	case 0:
 		for (c = 0; c < DCF_CATEGORIES; c++) {
@@ -948,6 +1102,7 @@ static int fuzz(u64 steps, u64 seed)
 	dcf_set_phy(&z.m, fuzz_below(&z, 2) ? &dcf_phy_5_ghz : &dcf_phy_2_ghz);
 	if (seed % 2)
 		dcf_set_interference(&z.m, 1 + fuzz_below(&z, 5000000), fuzz_below(&z, 20000000), seed, 0);
+	z.hidden = seed % 4 >= 2;
 	while (steps--) {
 		fuzz_change(&z);
 		if (fuzz_below(&z, 3))
@@ -964,7 +1119,7 @@ static int fuzz(u64 steps, u64 seed)
 		waiting = z.offered - z.ended;
 	}
 	expect(!waiting, "every frame ends");
-	expect(dcf_next_event_ns(&z.m) == DCF_NEVER_NS || z.m.busy || z.m.interference.burst_ns,
+	expect(dcf_next_event_ns(&z.m) == DCF_NEVER_NS || z.m.view[0].busy || z.m.interference.burst_ns,
 	       "then there is nothing more to do");
 	expect(z.offered > 100 || z.now_ns < 1000000, "frames were offered");
 	printf("%d checks, %llu frames, %llu ns, %d failures\n", checks, (unsigned long long)z.offered,
@@ -985,16 +1140,16 @@ int main(int argc, char **argv)
 				return 2;
 			}
 		}
-		saturate(atoi(argv[2]), atoi(argv[3]), &dcf_phy_2_ghz, &udp, classes, argc - 4);
+		saturate(atoi(argv[2]), atoi(argv[3]), &dcf_phy_2_ghz, &udp, classes, argc - 4, false);
 		return 0;
 	}
-	if (argc >= 7 && argc <= 6 + CLASSES_MAX && !strcmp(argv[1], "aggregate"))
+	if (argc >= 7 && argc <= 6 + CLASSES_MAX && (!strcmp(argv[1], "aggregate") || !strcmp(argv[1], "hidden")))
 		return aggregate(argc, argv);
 	if (argc == 4 && !strcmp(argv[1], "fuzz"))
 		return fuzz(strtoull(argv[2], NULL, 0), strtoull(argv[3], NULL, 0));
 	if (argc != 2 || strcmp(argv[1], "check")) {
 		fprintf(stderr, "usage: %s check | saturate SECONDS SEED CLASS... |\n"
-			"       aggregate SECONDS SEED BAND_GHZ RATE CLASS... | fuzz STEPS SEED\n", argv[0]);
+			"       aggregate|hidden SECONDS SEED BAND_GHZ RATE CLASS... | fuzz STEPS SEED\n", argv[0]);
 		return 2;
 	}
 	check_airtime();
@@ -1014,6 +1169,7 @@ int main(int argc, char **argv)
 	check_rts();
 	check_noise();
 	check_interference();
+	check_hidden();
 	check_replace();
 	printf("1..%d\n", checks);
 	return failures != 0;

@@ -2,9 +2,10 @@
 /*
  * 802.11 DCF and EDCA in one collision domain. The rules of this file are in dcf_model.h.
  *
- * The channel alternates between idle and busy. An idle period begins a SIFS after the exchange (later by EIFS - DIFS
- * after a collision or a lost frame), and is counted in slots from there. A queue whose counter is b transmits at slot
- * AIFSN + b; one whose frame arrives later transmits at the next boundary if its counter has reached 0 by then. So with
+ * The channel alternates between idle and busy, for each station as it hears it (struct dcf_view). An idle period begins
+ * a SIFS after the exchange (later by EIFS - DIFS after a collision or a lost frame), and is counted in slots from there.
+ * A queue whose counter is b transmits at slot AIFSN + b; one whose frame arrives later transmits at the next boundary if
+ * its counter has reached 0 by then. So with
  *
  *	slot(i) = max(aifsn(i) + backoff_slots(i), ceil((head_since(i) - idle_ref) / slot time))
  *
@@ -14,6 +15,10 @@
  *
  * A queue with a TXOP limit that was successful, and has its next frame at once, goes on after a SIFS without back-off
  * as long as the whole exchange ends within the limit. The first frame of an access is sent whatever it takes.
+ *
+ * A result comes at the end of the sender's busy period. Of stations that are hidden from each other one may begin while
+ * the other sends; then both are lost, however little of their frames overlaps. What the access point answers (CTS, ACK,
+ * block ack) the hidden station hears, and waits until the exchange has ended.
  *
  * Interference begins at its own times, in idle periods and in busy ones, which it makes longer. An A-MPDU loses those
  * of its MPDUs that a burst overlaps with; any other attempt is lost as a whole.
@@ -25,11 +30,15 @@
  *  - DCF's slot boundaries are used for EDCA as well, whose back-off counts one slot differently (10.22.2.4);
  *  - an internal collision is no attempt in the frame's rate chain, since nothing was sent;
  *  - a failed frame ends the access, TXOP or not;
+ *  - of an A-MPDU that overlaps with a hidden station's frame nothing is received, not even the MPDUs before that;
+ *  - a hidden station that begins in the SIFS before an answer loses its own frame only, though after a CTS it would
+ *    disturb what follows;
  *  - control frames are not lost: what answers a frame that was received is received;
  *  - an A-MPDU of which nothing is received has no block ack, and is tried again as a whole; there is no BlockAckReq;
  *  - MPDUs of an A-MPDU need no spacing, and hold one MSDU each;
  *  - an attempt whose answer meets interference was not received at all, where a receiver would have its MPDUs;
- *  - no fragments, no NAV beyond the exchange itself, propagation takes no time.
+ *  - no fragments, no NAV beyond the exchange itself (a CTS sets that of hidden stations, a frame that they do not hear
+ *    none), propagation takes no time.
  */
 #include "dcf_error.h"
 #include "dcf_model.h"
@@ -237,6 +246,7 @@ void dcf_init(struct dcf_model *m, u64 seed)
 	memset(m, 0, sizeof(*m));
 	m->phy = dcf_phy_2_ghz;
 	m->rng_state = seed;
+	m->views_used = 1;
 	for (i = 0; i < DCF_STATIONS_MAX; i++) {
 		for (c = 0; c < DCF_CATEGORIES; c++) {
 			struct dcf_queue *q = &m->queue[i][c];
@@ -271,7 +281,60 @@ void dcf_set_interference(struct dcf_model *m, u32 burst_ns, u32 pause_ns, u64 s
 
 	*i = (struct dcf_interference){ .burst_ns = burst_ns, .pause_ns = pause_ns, .rng_state = seed };
 	if (burst_ns)
-		next_burst(i, max_t(u64, now_ns, m->busy ? m->busy_until_ns : 0));
+		next_burst(i, max_t(u64, now_ns, m->view[0].busy ? m->view[0].busy_until_ns : 0));
+}
+
+static struct dcf_view *view_of(struct dcf_model *m, const struct dcf_queue *q)
+{
+	return &m->view[m->view_of[q->station]];
+}
+
+static const struct dcf_view *const_view_of(const struct dcf_model *m, const struct dcf_queue *q)
+{
+	return &m->view[m->view_of[q->station]];
+}
+
+/* Whether the transmission that is on air, or its answer, is heard. */
+static bool hears(const struct dcf_model *m, const struct dcf_view *v, const struct dcf_queue *q)
+{
+	return v == m->view || q->answered || !m->hidden[v->station][q->station];
+}
+
+static void end_txop(struct dcf_view *v)
+{
+	v->txop_holder = NULL;
+	v->txop_goes_on = false;
+}
+
+static void give_own_view(struct dcf_model *m, u32 station)
+{
+	struct dcf_view *shared = &m->view[0], *own = &m->view[m->views_used];
+	u32 i;
+
+	if (m->view_of[station])
+		return;
+	/* what is on air when the first pair is set has been heard from its begin */
+	for (i = 0; m->views_used == 1 && i < m->queues_used; i++) {
+		m->used[i]->answered = true;
+		m->used[i]->answer_ns = DCF_NEVER_NS;
+	}
+	*own = *shared;
+	own->station = station;
+	if (shared->txop_holder && shared->txop_holder->station == station)
+		end_txop(shared);
+	else
+		end_txop(own);
+	m->view_of[station] = m->views_used++;
+}
+
+void dcf_set_hidden(struct dcf_model *m, u32 station, u32 other)
+{
+	if (station == other)
+		return;
+	give_own_view(m, station);
+	give_own_view(m, other);
+	m->hidden[station][other] = true;
+	m->hidden[other][station] = true;
 }
 
 void dcf_set_edca(struct dcf_model *m, u32 station, u32 category, const struct dcf_edca *edca)
@@ -334,16 +397,22 @@ static u32 exchange_ns(const struct dcf_model *m, const struct dcf_queue *q)
 	return ns;
 }
 
-/* Whether a frame that the last sender has at once may follow without contention. */
-static bool fits_txop(const struct dcf_model *m, const struct dcf_queue *q, u64 now_ns)
+static u64 end_ns(const struct dcf_queue *q)
 {
-	return m->txop_holder == q && now_ns == m->busy_until_ns &&
-	       now_ns + m->phy.sifs_ns + exchange_ns(m, q) - m->access_since_ns <= q->edca.txop_limit_ns;
+	return q->start_ns + q->airtime_ns;
+}
+
+/* Whether a frame that the last sender has at once may follow without contention. */
+static bool fits_txop(const struct dcf_model *m, const struct dcf_view *v, const struct dcf_queue *q, u64 now_ns)
+{
+	return v->txop_holder == q && now_ns == v->busy_until_ns &&
+	       now_ns + m->phy.sifs_ns + exchange_ns(m, q) - v->access_since_ns <= q->edca.txop_limit_ns;
 }
 
 void dcf_offer(struct dcf_model *m, u32 station, u32 category, const struct dcf_frame *frame, u64 now_ns)
 {
 	struct dcf_queue *q = &m->queue[station][category];
+	struct dcf_view *v = view_of(m, q);
 
 	q->frame = *frame;
 	q->contending = true;
@@ -352,23 +421,11 @@ void dcf_offer(struct dcf_model *m, u32 station, u32 category, const struct dcf_
 	q->chain_index = 0;
 	q->chain_tries = 0;
 	add_to_used(m, q);
-	if (!m->busy && fits_txop(m, q, now_ns))
-		m->txop_goes_on = true;
+	if (!v->busy && fits_txop(m, v, q, now_ns))
+		v->txop_goes_on = true;
 	/* 10.3.4.2: a station that finds the channel busy backs off, even if its last back-off has ended */
-	else if ((m->busy || m->txop_goes_on) && !q->on_air && !q->backoff_slots)
+	else if ((v->busy || v->txop_goes_on) && !q->on_air && !q->backoff_slots)
 		draw_backoff(m, q);
-}
-
-bool dcf_replace(struct dcf_model *m, u32 station, u32 category, const struct dcf_frame *frame, u64 now_ns)
-{
-	struct dcf_queue *q = &m->queue[station][category];
-
-	if (!q->contending || q->on_air || q->attempts || (m->txop_goes_on && m->txop_holder == q))
-		return false;
-	if (!m->busy && dcf_next_event_ns(m) <= now_ns)
-		return false;
-	q->frame = *frame;
-	return true;
 }
 
 void dcf_withdraw(struct dcf_model *m, u32 station)
@@ -377,13 +434,12 @@ void dcf_withdraw(struct dcf_model *m, u32 station)
 
 	for (c = 0; c < DCF_CATEGORIES; c++) {
 		struct dcf_queue *q = &m->queue[station][c];
+		struct dcf_view *v = view_of(m, q);
 
 		q->contending = false;
 		q->on_air = false;
-		if (m->txop_holder == q) {
-			m->txop_holder = NULL;
-			m->txop_goes_on = false;
-		}
+		if (v->txop_holder == q)
+			end_txop(v);
 	}
 }
 
@@ -392,50 +448,84 @@ const struct dcf_rate *dcf_current_rate(const struct dcf_queue *q)
 	return &q->frame.chain[q->chain_index];
 }
 
-static u64 transmit_slot(const struct dcf_model *m, const struct dcf_queue *q)
+/* Slots of an idle period up to a moment. */
+static u64 slots_since(const struct dcf_model *m, const struct dcf_view *v, u64 at_ns)
 {
-	u64 arrival_slot = 0;
-
-	if (q->head_since_ns > m->idle_ref_ns)
-		arrival_slot = div_u64(q->head_since_ns - m->idle_ref_ns + m->phy.slot_ns - 1, m->phy.slot_ns);
-	return max_t(u64, q->edca.aifsn + q->backoff_slots, arrival_slot);
+	return at_ns > v->idle_ref_ns ? div_u64(at_ns - v->idle_ref_ns, m->phy.slot_ns) : 0;
 }
 
-static u64 first_slot(const struct dcf_model *m)
+static u64 transmit_slot(const struct dcf_model *m, const struct dcf_view *v, const struct dcf_queue *q)
 {
-	u64 first = DCF_NEVER_NS;
+	return max_t(u64, q->edca.aifsn + q->backoff_slots, slots_since(m, v, q->head_since_ns + m->phy.slot_ns - 1));
+}
+
+/* When the queue sends if nobody else does before. */
+static u64 start_ns(const struct dcf_model *m, const struct dcf_view *v, const struct dcf_queue *q)
+{
+	if (v->txop_goes_on)
+		return q == v->txop_holder ? v->busy_until_ns + m->phy.sifs_ns : DCF_NEVER_NS;
+	return q->contending ? v->idle_ref_ns + transmit_slot(m, v, q) * m->phy.slot_ns : DCF_NEVER_NS;
+}
+
+static u64 next_begin_ns(const struct dcf_model *m)
+{
+	u64 next_ns = DCF_NEVER_NS;
 	u32 i;
 
-	for (i = 0; i < m->queues_used; i++)
-		if (m->used[i]->contending)
-			first = min_t(u64, first, transmit_slot(m, m->used[i]));
-	return first;
+	for (i = 0; i < m->queues_used; i++) {
+		const struct dcf_view *v = const_view_of(m, m->used[i]);
+
+		if (!v->busy)
+			next_ns = min_t(u64, next_ns, start_ns(m, v, m->used[i]));
+	}
+	return next_ns;
 }
 
-/* The start of the next transmission; @slot is where the idle period ends, 0 if it is a TXOP that goes on. */
-static u64 next_start_ns(const struct dcf_model *m, u64 *slot)
+static u64 next_end_ns(const struct dcf_model *m)
 {
-	*slot = 0;
-	if (m->txop_goes_on)
-		return m->busy_until_ns + m->phy.sifs_ns;
-	*slot = first_slot(m);
-	return *slot == DCF_NEVER_NS ? DCF_NEVER_NS : m->idle_ref_ns + *slot * m->phy.slot_ns;
+	u64 next_ns = DCF_NEVER_NS;
+	u32 i;
+
+	for (i = 0; i < m->views_used; i++)
+		if (m->view[i].busy)
+			next_ns = min_t(u64, next_ns, m->view[i].busy_until_ns);
+	return next_ns;
 }
 
-/* Of a burst that comes before the next transmission; one that begins together with it is part of its busy period. */
-static bool burst_is_next(const struct dcf_model *m, u64 start_ns)
+static u64 next_answer_ns(const struct dcf_model *m)
 {
-	return m->interference.burst_ns && m->interference.start_ns < start_ns;
+	u64 next_ns = DCF_NEVER_NS;
+	u32 i;
+
+	for (i = 0; m->views_used > 1 && i < m->queues_used; i++)
+		if (m->used[i]->on_air)
+			next_ns = min_t(u64, next_ns, m->used[i]->answer_ns);
+	return next_ns;
+}
+
+static u64 next_burst_ns(const struct dcf_model *m)
+{
+	return m->interference.burst_ns ? m->interference.start_ns : DCF_NEVER_NS;
 }
 
 u64 dcf_next_event_ns(const struct dcf_model *m)
 {
-	u64 slot, start_ns;
+	u64 next_ns = min_t(u64, next_begin_ns(m), next_end_ns(m));
 
-	if (m->busy)
-		return m->busy_until_ns;
-	start_ns = next_start_ns(m, &slot);
-	return burst_is_next(m, start_ns) ? m->interference.start_ns : start_ns;
+	return min_t(u64, min_t(u64, next_ns, next_answer_ns(m)), next_burst_ns(m));
+}
+
+bool dcf_replace(struct dcf_model *m, u32 station, u32 category, const struct dcf_frame *frame, u64 now_ns)
+{
+	struct dcf_queue *q = &m->queue[station][category];
+	const struct dcf_view *v = view_of(m, q);
+
+	if (!q->contending || q->on_air || q->attempts || (v->txop_goes_on && v->txop_holder == q))
+		return false;
+	if (!v->busy && dcf_next_event_ns(m) <= now_ns)
+		return false;
+	q->frame = *frame;
+	return true;
 }
 
 static u64 mpdus_received(struct dcf_model *m, const struct dcf_queue *q)
@@ -462,26 +552,75 @@ static void widen_window(struct dcf_queue *q)
 	q->cw = min_t(u32, 2 * q->cw + 1, q->edca.cw_max);
 }
 
-static bool transmits_now(const struct dcf_model *m, const struct dcf_queue *q, u64 slot)
+/* The back-off of an idle period that ends now. */
+static void freeze(const struct dcf_model *m, const struct dcf_view *v, struct dcf_queue *q, u64 now_ns)
 {
-	if (m->txop_goes_on)
-		return q == m->txop_holder;
-	return q->contending && transmit_slot(m, q) == slot;
+	u64 slots = slots_since(m, v, now_ns);
+
+	if (slots > q->edca.aifsn)
+		q->backoff_slots -= min_t(u64, q->backoff_slots, slots - q->edca.aifsn);
 }
 
-/* Puts every queue whose slot has come on air; the counters of the others keep their value. Returns how many. */
-static u32 put_on_air(struct dcf_model *m, u64 slot)
+/* What is heard has changed: until when it lasts. Interference is heard by all. */
+static void settle(struct dcf_model *m, u64 now_ns)
+{
+	u32 i, k;
+
+	for (i = 0; i < m->views_used; i++) {
+		struct dcf_view *v = &m->view[i];
+
+		if (!v->busy)
+			continue;
+		v->busy_until_ns = max_t(u64, now_ns, m->interference.until_ns);
+		for (k = 0; k < m->queues_used; k++)
+			if (m->used[k]->on_air && hears(m, v, m->used[k]))
+				v->busy_until_ns = max_t(u64, v->busy_until_ns, end_ns(m->used[k]));
+	}
+}
+
+static void set_busy(struct dcf_view *v, u64 now_ns)
+{
+	v->busy = true;
+	v->busy_since_ns = now_ns;
+}
+
+/* Which queues and which busy periods begin now. */
+static void find_beginnings(struct dcf_model *m, u64 now_ns)
+{
+	u32 i, k;
+
+	for (k = 0; k < m->views_used; k++)
+		m->view[k].begins = false;
+	for (i = 0; i < m->queues_used; i++) {
+		struct dcf_queue *q = m->used[i];
+		struct dcf_view *v = view_of(m, q);
+
+		q->begins = !v->busy && start_ns(m, v, q) == now_ns;
+		if (!q->begins)
+			continue;
+		q->answered = false;
+		for (k = 0; k < m->views_used; k++)
+			if (!m->view[k].busy && hears(m, &m->view[k], q))
+				m->view[k].begins = true;
+	}
+}
+
+/* Puts every queue whose slot has come on air; the counters of those that hear it keep their value. Returns how many. */
+static u32 put_on_air(struct dcf_model *m, u64 now_ns)
 {
 	u32 i, transmitters = 0;
 	int last_station = -1;
 
 	for (i = 0; i < m->queues_used; i++) {
 		struct dcf_queue *q = m->used[i];
+		struct dcf_view *v = view_of(m, q);
 
-		if (!transmits_now(m, q, slot)) {
-			if (slot > q->edca.aifsn)
-				q->backoff_slots -= min_t(u64, q->backoff_slots, slot - q->edca.aifsn);
+		if (!v->begins)
+			continue;
+		if (!q->begins) {
+			freeze(m, v, q, now_ns);
 		} else if (q->station == last_station) {
+			q->begins = false;
 			m->counters.internal_collisions++;
 			widen_window(q);
 			draw_backoff(m, q);
@@ -489,24 +628,143 @@ static u32 put_on_air(struct dcf_model *m, u64 slot)
 			last_station = q->station;
 			q->on_air = true;
 			q->backoff_slots = 0;
+			q->start_ns = now_ns;
+			q->answer_ns = DCF_NEVER_NS;
 			q->airtime_ns = unanswered_ns(m, q, false);
-			m->busy_until_ns = max_t(u64, m->busy_until_ns, m->busy_since_ns + q->airtime_ns);
 			transmitters++;
 		}
 	}
 	return transmitters;
 }
 
+/* Nothing of the attempt is received. */
+static void lose(struct dcf_model *m, struct dcf_queue *q, bool rts_answered)
+{
+	struct dcf_view *v = view_of(m, q);
+
+	q->collided = true;
+	q->heard_mpdus = 0;
+	q->answer_ns = DCF_NEVER_NS;
+	q->airtime_ns = unanswered_ns(m, q, rts_answered);
+	if (v->txop_holder == q)
+		v->txop_holder = NULL;
+}
+
 /*
- * Which MPDUs of the attempt that begins now a burst leaves, from the times at which they are sent. What overlaps with
- * RTS, CTS or preamble costs them all, and so does what overlaps with the answer, without which the sender knows of none.
+ * What hidden stations have on air while others begin: lost, but where the access point has it and is about to answer.
+ * Returns whether there is any.
+ */
+static bool overlap(struct dcf_model *m, u64 now_ns)
+{
+	bool any = false;
+	u32 i;
+
+	for (i = 0; m->views_used > 1 && i < m->queues_used; i++) {
+		struct dcf_queue *q = m->used[i];
+
+		if (!q->on_air || q->begins || end_ns(q) <= now_ns)
+			continue;
+		any = true;
+		if (q->collided || now_ns >= q->start_ns + unanswered_ns(m, q, false))
+			continue;
+		lose(m, q, false);
+		m->counters.collided_attempts++;
+	}
+	return any;
+}
+
+static void begin_attempt(struct dcf_model *m, struct dcf_queue *q, bool collided)
+{
+	const struct dcf_rate *rate = dcf_current_rate(q);
+
+	m->counters.attempts++;
+	m->counters.mpdus += max_t(u32, q->frame.mpdus, 1);
+	q->collided = collided;
+	q->heard_mpdus = 0;
+	if (collided) {
+		m->counters.collided_attempts++;
+		return;
+	}
+	q->heard_mpdus = mpdus_received(m, q);
+	if (q->heard_mpdus) {
+		q->airtime_ns = exchange_ns(m, q);
+		if (q->edca.txop_limit_ns)
+			view_of(m, q)->txop_holder = q;
+		if (q->frame.ack_expected)
+			q->answer_ns = q->start_ns + unanswered_ns(m, q, true) + m->phy.sifs_ns;
+	} else {
+		/* no ACK: for the sender the same as a collision */
+		m->counters.lost_attempts++;
+		lose(m, q, true);
+	}
+	if (rate->rts)
+		q->answer_ns = q->start_ns + unanswered_ns(m, q, false) + m->phy.sifs_ns;
+}
+
+static void begin_busy(struct dcf_model *m, u64 now_ns)
+{
+	bool collided;
+	u32 i;
+
+	find_beginnings(m, now_ns);
+	collided = put_on_air(m, now_ns) > 1;
+	for (i = 0; i < m->views_used; i++) {
+		struct dcf_view *v = &m->view[i];
+
+		if (!v->begins)
+			continue;
+		set_busy(v, now_ns);
+		if (!v->txop_goes_on)
+			v->access_since_ns = now_ns;
+		end_txop(v);
+	}
+	collided |= overlap(m, now_ns);
+	for (i = 0; i < m->queues_used; i++)
+		if (m->used[i]->begins)
+			begin_attempt(m, m->used[i], collided);
+	settle(m, now_ns);
+}
+
+/* The answers that begin now are heard by those from whom the sender is hidden. */
+static void begin_answers(struct dcf_model *m, u64 now_ns)
+{
+	u32 i, k;
+
+	for (i = 0; i < m->queues_used; i++) {
+		struct dcf_queue *q = m->used[i];
+
+		if (!q->on_air || q->answer_ns != now_ns)
+			continue;
+		q->answer_ns = DCF_NEVER_NS;
+		q->answered = true;
+	}
+	for (k = 0; k < m->views_used; k++)
+		m->view[k].begins = false;
+	for (i = 0; i < m->queues_used; i++)
+		for (k = 0; m->used[i]->on_air && m->used[i]->answered && k < m->views_used; k++)
+			m->view[k].begins |= !m->view[k].busy;
+	for (i = 0; i < m->queues_used; i++)
+		if (view_of(m, m->used[i])->begins)
+			freeze(m, view_of(m, m->used[i]), m->used[i], now_ns);
+	for (k = 0; k < m->views_used; k++) {
+		if (!m->view[k].begins)
+			continue;
+		set_busy(&m->view[k], now_ns);
+		end_txop(&m->view[k]);
+	}
+	settle(m, now_ns);
+}
+
+/*
+ * Which MPDUs of an attempt a burst leaves, from the times at which they are sent. What overlaps with RTS, CTS or
+ * preamble costs them all, and so does what overlaps with the answer, without which the sender knows of none.
  */
 static u64 mpdus_left(const struct dcf_model *m, const struct dcf_queue *q, u64 from_ns, u64 to_ns)
 {
 	const struct dcf_rate *rate = dcf_current_rate(q);
 	u32 before_ns = protection_ns(m, rate) + (rate_is_dsss(rate) ? DSSS_PREAMBLE_NS : preamble_ns(rate));
 	u32 data_ns = unanswered_ns(m, q, true) - before_ns, i;
-	u64 begin_ns = m->busy_since_ns + before_ns, sent = 0, left = q->heard_mpdus;
+	u64 begin_ns = q->start_ns + before_ns, sent = 0, left = q->heard_mpdus;
 
 	if (from_ns < begin_ns || to_ns > begin_ns + data_ns)
 		return 0;
@@ -520,108 +778,48 @@ static u64 mpdus_left(const struct dcf_model *m, const struct dcf_queue *q, u64 
 	return q->frame.mpdus ? left : 0;
 }
 
-/* Takes from the one attempt on air what a burst overlaps with. */
+/* Takes from an attempt on air what a burst overlaps with. */
 static void lose_to_burst(struct dcf_model *m, struct dcf_queue *q, u64 from_ns, u64 to_ns)
 {
-	u64 data_ns = m->busy_since_ns + protection_ns(m, dcf_current_rate(q)), received = q->heard_mpdus;
+	u64 data_ns = q->start_ns + protection_ns(m, dcf_current_rate(q)), received = q->heard_mpdus;
 
-	q->heard_mpdus = mpdus_left(m, q, from_ns, to_ns);
+	q->heard_mpdus = mpdus_left(m, q, from_ns, min_t(u64, to_ns, end_ns(q)));
 	m->counters.lost_mpdus += hweight64(received) - hweight64(q->heard_mpdus);
 	if (q->heard_mpdus)
 		return;
-	q->collided = true;
 	m->counters.lost_attempts++;
-	q->airtime_ns = unanswered_ns(m, q, from_ns >= data_ns);
-	m->busy_until_ns = m->busy_since_ns + q->airtime_ns;
-	m->txop_holder = NULL;
+	lose(m, q, from_ns >= data_ns);
 }
 
-/*
- * Bursts that begin in a busy period: it lasts until the last of them ends. @q is the one attempt that would be
- * received; NULL if there is none.
- */
-static void interfere(struct dcf_model *m, struct dcf_queue *q)
-{
-	struct dcf_interference *source = &m->interference;
-	u64 end_ns;
-
-	while (source->burst_ns && source->start_ns < m->busy_until_ns) {
-		end_ns = q ? m->busy_since_ns + q->airtime_ns : 0;
-		if (source->start_ns < end_ns && !q->collided)
-			lose_to_burst(m, q, source->start_ns, min_t(u64, source->end_ns, end_ns));
-		m->counters.interference_ns += source->end_ns - source->start_ns;
-		m->busy_until_ns = max_t(u64, m->busy_until_ns, source->end_ns);
-		next_burst(source, source->end_ns);
-	}
-}
-
-/* A burst in an idle period: counters stop, and who was about to send draws one. */
+/* Counters stop, who was about to send draws one, and what is on air loses what the burst overlaps with. */
 static void begin_burst(struct dcf_model *m)
 {
 	struct dcf_interference *source = &m->interference;
-	u64 slots = 0;
+	u64 now_ns = source->start_ns;
 	u32 i;
 
-	if (source->start_ns > m->idle_ref_ns)
-		slots = div_u64(source->start_ns - m->idle_ref_ns, m->phy.slot_ns);
-	m->busy = true;
-	m->busy_since_ns = source->start_ns;
-	m->busy_until_ns = source->end_ns;
-	m->txop_goes_on = false;
-	m->txop_holder = NULL;
-	m->counters.interference_ns += source->end_ns - source->start_ns;
+	source->until_ns = source->end_ns;
+	m->counters.interference_ns += source->end_ns - now_ns;
 	for (i = 0; i < m->queues_used; i++) {
 		struct dcf_queue *q = m->used[i];
+		const struct dcf_view *v = view_of(m, q);
 
-		if (slots > q->edca.aifsn)
-			q->backoff_slots -= min_t(u64, q->backoff_slots, slots - q->edca.aifsn);
-		if (q->contending && !q->backoff_slots)
-			draw_backoff(m, q);
+		if (!v->busy) {
+			freeze(m, v, q, now_ns);
+			if (q->contending && !q->backoff_slots)
+				draw_backoff(m, q);
+		} else if (q->on_air && !q->collided && now_ns < end_ns(q)) {
+			lose_to_burst(m, q, now_ns, source->end_ns);
+		}
+	}
+	for (i = 0; i < m->views_used; i++) {
+		if (m->view[i].busy)
+			continue;
+		set_busy(&m->view[i], now_ns);
+		end_txop(&m->view[i]);
 	}
 	next_burst(source, source->end_ns);
-}
-
-static void begin_busy(struct dcf_model *m, u64 start_ns, u64 slot)
-{
-	struct dcf_queue *received = NULL;
-	u32 i, transmitters;
-
-	m->busy = true;
-	m->busy_since_ns = start_ns;
-	m->busy_until_ns = start_ns;
-	transmitters = put_on_air(m, slot);
-	if (!m->txop_goes_on)
-		m->access_since_ns = start_ns;
-	m->txop_goes_on = false;
-	m->txop_holder = NULL;
-	m->counters.attempts += transmitters;
-	for (i = 0; i < m->queues_used; i++) {
-		struct dcf_queue *q = m->used[i];
-
-		if (!q->on_air)
-			continue;
-		m->counters.mpdus += max_t(u32, q->frame.mpdus, 1);
-		q->collided = transmitters > 1;
-		q->heard_mpdus = 0;
-		if (q->collided) {
-			m->counters.collided_attempts++;
-			continue;
-		}
-		q->heard_mpdus = mpdus_received(m, q);
-		if (q->heard_mpdus) {
-			received = q;
-			q->airtime_ns = exchange_ns(m, q);
-			if (q->edca.txop_limit_ns)
-				m->txop_holder = q;
-		} else {
-			/* no ACK: for the sender the same as a collision */
-			q->collided = true;
-			m->counters.lost_attempts++;
-			q->airtime_ns = unanswered_ns(m, q, true);
-		}
-		m->busy_until_ns = m->busy_since_ns + q->airtime_ns;
-	}
-	interfere(m, received);
+	settle(m, now_ns);
 }
 
 static bool chain_used_up(struct dcf_queue *q)
@@ -667,48 +865,68 @@ static void end_attempt(struct dcf_model *m, struct dcf_queue *q, struct dcf_res
 	draw_backoff(m, q);
 }
 
-static u32 end_busy(struct dcf_model *m, struct dcf_result *results)
+bool dcf_ends(const struct dcf_model *m, const struct dcf_queue *q, u64 now_ns)
 {
-	bool decoded = true;
-	u32 i, n = 0;
+	const struct dcf_view *v = const_view_of(m, q);
 
-	m->busy = false;
-	m->counters.busy_ns += m->busy_until_ns - m->busy_since_ns;
-	for (i = 0; i < m->queues_used; i++) {
-		struct dcf_queue *q = m->used[i];
+	return q->on_air && v->busy && v->busy_until_ns <= now_ns;
+}
 
-		if (!q->on_air)
-			continue;
-		decoded = decoded && !q->collided;
-		end_attempt(m, q, &results[n]);
-		n++;
-	}
+static void end_view(struct dcf_model *m, struct dcf_view *v)
+{
+	v->busy = false;
 	/* after EIFS a queue waits EIFS - DIFS + AIFS, 10.22.2.4 */
-	m->idle_ref_ns = m->busy_until_ns + m->phy.sifs_ns + (decoded ? 0 : eifs_less_difs_ns(m));
+	v->idle_ref_ns = v->busy_until_ns + m->phy.sifs_ns + (v->decoded ? 0 : eifs_less_difs_ns(m));
+	if (v == m->view)
+		m->counters.busy_ns += v->busy_until_ns - v->busy_since_ns;
+}
+
+static u32 end_busy(struct dcf_model *m, u64 now_ns, struct dcf_result *results)
+{
+	u32 i, k, n = 0;
+
+	for (k = 0; k < m->views_used; k++) {
+		struct dcf_view *v = &m->view[k];
+
+		v->ends = v->busy && v->busy_until_ns <= now_ns;
+		v->decoded = true;
+		for (i = 0; v->ends && i < m->queues_used; i++)
+			if (m->used[i]->on_air && m->used[i]->collided && hears(m, v, m->used[i]))
+				v->decoded = false;
+	}
+	for (i = 0; i < m->queues_used; i++)
+		if (m->used[i]->on_air && view_of(m, m->used[i])->ends)
+			end_attempt(m, m->used[i], &results[n++]);
+	for (k = 0; k < m->views_used; k++)
+		if (m->view[k].ends)
+			end_view(m, &m->view[k]);
 	return n;
 }
 
+/* Of events at one moment ends come first, and what begins together with a burst is hit by it. */
 u32 dcf_advance(struct dcf_model *m, u64 now_ns, struct dcf_result *results)
 {
-	u64 start_ns, slot;
+	u64 event_ns = dcf_next_event_ns(m);
 
-	if (m->busy)
-		return now_ns >= m->busy_until_ns ? end_busy(m, results) : 0;
-	start_ns = next_start_ns(m, &slot);
-	if (burst_is_next(m, start_ns)) {
-		if (now_ns >= m->interference.start_ns)
-			begin_burst(m);
-	} else if (start_ns != DCF_NEVER_NS && now_ns >= start_ns) {
-		begin_busy(m, start_ns, slot);
-	}
+	if (event_ns == DCF_NEVER_NS || event_ns > now_ns)
+		return 0;
+	if (next_end_ns(m) == event_ns)
+		return end_busy(m, event_ns, results);
+	if (next_answer_ns(m) == event_ns)
+		begin_answers(m, event_ns);
+	else if (next_begin_ns(m) == event_ns)
+		begin_busy(m, event_ns);
+	else
+		begin_burst(m);
 	return 0;
 }
 
 u64 dcf_busy_ns(const struct dcf_model *m, u64 now_ns)
 {
+	const struct dcf_view *v = &m->view[0];
 	u64 busy_ns = m->counters.busy_ns;
 
-	if (m->busy && now_ns > m->busy_since_ns)
-		busy_ns += min_t(u64, now_ns, m->busy_until_ns) - m->busy_since_ns;
+	if (v->busy && now_ns > v->busy_since_ns)
+		busy_ns += min_t(u64, now_ns, v->busy_until_ns) - v->busy_since_ns;
 	return busy_ns;
 }

@@ -4,8 +4,8 @@
  * no frames but their lengths and rates. The same file is compiled into mac80211_hwsim and into a user-space test
  * (lab/kernel/tests).
  *
- * Every station receives every other (no hidden nodes, no capture). A source from outside may interfere. Times are
- * nanoseconds of the caller's clock.
+ * Every station receives every other, but for pairs that are hidden from each other; there is no capture. A source from
+ * outside may interfere. Times are nanoseconds of the caller's clock.
  *
  * Rules of this file
  *  - The caller owns the queues; the model has at most one frame per queue, its head. A station has up to four queues,
@@ -128,15 +128,19 @@ struct dcf_queue {
 	u8 category;
 	struct dcf_edca edca;
 	bool contending;		/* a frame is at the head of the queue */
+	bool begins;			/* now */
 	bool on_air;
-	bool collided;			/* valid while on_air */
+	bool collided;			/* valid while on_air, as the next */
+	bool answered;			/* its CTS, ACK or block ack has begun, which all stations hear */
+	u64 start_ns;
+	u64 answer_ns;			/* when that begins; DCF_NEVER_NS: it does not, or has */
 	u32 cw;				/* contention window, slots */
 	u32 backoff_slots;		/* from the end of the AIFS of the idle period */
 	u64 head_since_ns;
 	u8 attempts;			/* finished attempts of the head frame */
 	u8 chain_index;
 	u8 chain_tries;			/* finished at chain[chain_index] */
-	u64 heard_mpdus;		/* valid while on_air */
+	u64 heard_mpdus;
 	u32 airtime_ns;
 	struct dcf_frame frame;
 };
@@ -164,20 +168,34 @@ struct dcf_interference {
 	u64 rng_state;			/* of its own, so that back-offs are drawn as without it */
 	u64 start_ns;			/* of the next burst */
 	u64 end_ns;
+	u64 until_ns;			/* end of the last one */
+};
+
+/*
+ * The channel as a station hears it. The stations that hear all others, among them an access point, share one; a station
+ * from which another is hidden has its own.
+ */
+struct dcf_view {
+	u16 station;			/* whose it is; not of the shared one */
+	bool busy;
+	bool begins, ends, decoded;	/* in the event that is processed */
+	u64 busy_since_ns;
+	u64 busy_until_ns;		/* while busy: end of what is heard, EIFS not included */
+	u64 idle_ref_ns;		/* while idle: slots are counted from here, a SIFS after the exchange (or EIFS) */
+	u64 access_since_ns;		/* when the last access of the air began */
+	struct dcf_queue *txop_holder;	/* it may go on if its next frame comes at once and fits; or NULL */
+	bool txop_goes_on;		/* the holder sends again after SIFS */
 };
 
 struct dcf_model {
 	struct dcf_phy phy;
 	struct dcf_interference interference;
 	u64 rng_state;
-	bool busy;
-	u64 busy_since_ns;
-	u64 busy_until_ns;		/* while busy: end of the exchange, EIFS not included */
-	u64 idle_ref_ns;		/* while idle: slots are counted from here, a SIFS after the exchange (or EIFS) */
-	u64 access_since_ns;		/* when the last access of the air began */
-	struct dcf_queue *txop_holder;	/* it may go on if its next frame comes at once and fits; or NULL */
-	bool txop_goes_on;		/* the holder sends again after SIFS */
 	struct dcf_counters counters;
+	u32 views_used;
+	struct dcf_view view[DCF_STATIONS_MAX + 1];	/* the first is the shared one */
+	u8 view_of[DCF_STATIONS_MAX];
+	bool hidden[DCF_STATIONS_MAX][DCF_STATIONS_MAX];
 	u32 queues_used;
 	struct dcf_queue *used[DCF_QUEUES_MAX];	/* ever offered a frame, by station and category */
 	struct dcf_queue queue[DCF_STATIONS_MAX][DCF_CATEGORIES];
@@ -218,6 +236,13 @@ void dcf_set_phy(struct dcf_model *m, const struct dcf_phy *phy);
 /* Interference from @now_ns on; it begins with a pause. A mean burst of 0: none. */
 void dcf_set_interference(struct dcf_model *m, u32 burst_ns, u32 pause_ns, u64 seed, u64 now_ns);
 
+/*
+ * Two stations, neither of them an access point, do not hear each other from now on: each may transmit while the other
+ * does. Then both are lost. What answers them (CTS, ACK, block ack) all stations hear; after a CTS they wait for the end
+ * of the exchange.
+ */
+void dcf_set_hidden(struct dcf_model *m, u32 station, u32 other);
+
 /* How a queue contends from now on; a back-off that has begun goes on. */
 void dcf_set_edca(struct dcf_model *m, u32 station, u32 category, const struct dcf_edca *edca);
 
@@ -233,19 +258,22 @@ bool dcf_replace(struct dcf_model *m, u32 station, u32 category, const struct dc
 /* The station has nothing to send any more (its radio is stopped); a frame on air is not received. */
 void dcf_withdraw(struct dcf_model *m, u32 station);
 
-/* When dcf_advance() is due; DCF_NEVER_NS if no queue contends and there is no interference. */
+/* When dcf_advance() is due; DCF_NEVER_NS if no queue contends or is on air, and there is no interference. */
 u64 dcf_next_event_ns(const struct dcf_model *m);
 
 /*
  * Processes the event that is due at @now_ns, if one is. Returns how many results it wrote to @results (size
- * DCF_STATIONS_MAX): none when transmissions began, one for each transmitter when they ended.
+ * DCF_STATIONS_MAX): one for each transmitter whose busy period ended, none at other events.
  */
 u32 dcf_advance(struct dcf_model *m, u64 now_ns, struct dcf_result *results);
+
+/* Whether dcf_advance() at @now_ns would return the result of the queue's attempt. */
+bool dcf_ends(const struct dcf_model *m, const struct dcf_queue *q, u64 now_ns);
 
 /* Of the attempt that is on air or comes next. */
 const struct dcf_rate *dcf_current_rate(const struct dcf_queue *q);
 
-/* Time the channel was busy up to @now_ns, ns. */
+/* Time the channel was busy up to @now_ns, ns, to a station that hears all others. */
 u64 dcf_busy_ns(const struct dcf_model *m, u64 now_ns);
 
 #endif

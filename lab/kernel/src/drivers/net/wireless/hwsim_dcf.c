@@ -55,6 +55,7 @@ struct dcf_channel *dcf_channel_of(const struct ieee80211_channel *channel)
 	hrtimer_init(&found->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	found->timer.function = dcf_fire;
 	dcf_start_interference(found);
+	dcf_hide_pairs(found);
 	for (i = 0; i < DCF_STATIONS_MAX; i++)
 		for (c = 0; dcf_radios[i] && c < DCF_CATEGORIES; c++)
 			if (dcf_radios[i]->edca_known[c])
@@ -62,18 +63,26 @@ struct dcf_channel *dcf_channel_of(const struct ieee80211_channel *channel)
 	return found;
 }
 
-/* Called when attempts have begun. The timer may run late: a frame that came meanwhile did not contend with them. */
-static void trace_attempts(const struct dcf_model *model)
+/* A frame that came after an attempt had begun did not contend with it. */
+static u16 contenders(const struct dcf_model *model, const struct dcf_queue *with)
 {
-	u16 contenders = 0;
+	u16 count = 0;
 	u32 i;
 
 	for (i = 0; i < model->queues_used; i++)
-		if (model->used[i]->contending && model->used[i]->head_since_ns <= model->busy_since_ns)
-			contenders++;
+		if (model->used[i]->contending && model->used[i]->head_since_ns <= with->start_ns)
+			count++;
+	return count;
+}
+
+/* Called before the attempts that end now have ended. */
+static void trace_attempts(const struct dcf_model *model, u64 now_ns)
+{
+	u32 i;
+
 	for (i = 0; i < model->queues_used; i++)
-		if (model->used[i]->on_air)
-			trace_dcf_attempt(model->used[i], model->busy_since_ns, contenders);
+		if (dcf_ends(model, model->used[i], now_ns))
+			trace_dcf_attempt(model->used[i], contenders(model, model->used[i]));
 }
 
 /* Processes one event of the channel's model; false if none is due. */
@@ -91,9 +100,9 @@ static bool run_event(struct dcf_channel *channel)
 		spin_unlock_bh(&dcf_lock);
 		return false;
 	}
+	if (trace_dcf_attempt_enabled())
+		trace_attempts(&channel->model, event_ns);
 	n = dcf_advance(&channel->model, event_ns, results);
-	if (trace_dcf_attempt_enabled() && channel->model.busy)
-		trace_attempts(&channel->model);
 	for (i = 0; i < n; i++)
 		if (dcf_end_of_attempt(&results[i]))
 			results[ended++] = results[i];

@@ -106,8 +106,9 @@ extern bool dcf_any_noise;		/* some link has an SNR */
 bool dcf_is_access_point(int idx);
 u32 dcf_queue_limit(const struct hwsim_dcf_radio *radio);
 u64 dcf_channel_seed(const struct dcf_channel *channel);
-/* As the parameter says, if it has been written. */
+/* As the parameters say, if they have been written. */
 void dcf_start_interference(struct dcf_channel *channel);
+void dcf_hide_pairs(struct dcf_channel *channel);
 
 /* hwsim_dcf.c */
 /* Its channel; the last one if there are more than DCF_CHANNELS_MAX. */

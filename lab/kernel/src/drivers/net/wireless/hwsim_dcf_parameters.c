@@ -68,6 +68,13 @@ MODULE_PARM_DESC(ap_rate_control, "Rate control of the access points");
 static u64 seed;
 static u32 interference_burst_ns, interference_pause_ns;
 
+/* Of half a hundred stations all may be hidden from each other. */
+static struct hidden_pair {
+	u8 station;
+	u8 other;
+} hidden[50 * 49 / 2];
+static u32 hidden_pairs;
+
 /* The channels' generators start apart from each other; the first one in use starts at the seed itself. */
 u64 dcf_channel_seed(const struct dcf_channel *channel)
 {
@@ -184,6 +191,43 @@ static const struct kernel_param_ops interference_ops = { .set = set_interferenc
 module_param_cb(dcf_interference, &interference_ops, NULL, 0200);
 MODULE_PARM_DESC(dcf_interference, "From outside of 802.11, mean times: BURST_US PAUSE_US; at first there is none");
 
+void dcf_hide_pairs(struct dcf_channel *channel)
+{
+	u32 i;
+
+	for (i = 0; i < hidden_pairs; i++)
+		dcf_set_hidden(&channel->model, hidden[i].station, hidden[i].other);
+}
+
+/* "STATION OTHER": radios by number; both directions. */
+static int set_hidden(const char *value, const struct kernel_param *kp)
+{
+	unsigned int station, other;
+	int i, err = 0;
+
+	if (sscanf(value, "%u %u", &station, &other) != 2 || station >= DCF_STATIONS_MAX || other >= DCF_STATIONS_MAX ||
+	    station == other || dcf_is_access_point(station) || dcf_is_access_point(other))
+		return -EINVAL;
+	spin_lock_bh(&dcf_lock);
+	if (hidden_pairs < ARRAY_SIZE(hidden)) {
+		hidden[hidden_pairs++] = (struct hidden_pair){ station, other };
+		for (i = 0; i < DCF_CHANNELS_MAX; i++) {
+			if (!dcf_channels[i].center_freq_mhz)
+				continue;
+			dcf_set_hidden(&dcf_channels[i].model, station, other);
+			dcf_arm_timer(&dcf_channels[i]);
+		}
+	} else {
+		err = -ENOSPC;
+	}
+	spin_unlock_bh(&dcf_lock);
+	return err;
+}
+
+static const struct kernel_param_ops hidden_ops = { .set = set_hidden };
+module_param_cb(dcf_hidden, &hidden_ops, NULL, 0200);
+MODULE_PARM_DESC(dcf_hidden, "STATION OTHER: do not hear each other, both of them no access points; at first all hear all");
+
 bool hwsim_dcf_enabled(void)
 {
 	return dcf_parameters.enabled;
@@ -246,6 +290,7 @@ void hwsim_dcf_limit_capabilities(struct ieee80211_supported_band *band)
 
 u32 dcf_queue_limit(const struct hwsim_dcf_radio *radio)
 {
-	return max(1U, dcf_is_access_point(radio->index) ? dcf_parameters.ap_queue_frames : dcf_parameters.sta_queue_frames);
+	return max(1U, dcf_is_access_point(radio->index) ? dcf_parameters.ap_queue_frames :
+							   dcf_parameters.sta_queue_frames);
 }
 

@@ -170,7 +170,8 @@ static void end_ppdu(struct hwsim_dcf_queue *queue, const struct dcf_result *r)
 
 	for (i = 0; i < ppdu->chain_length; i++)
 		attempts += ppdu->attempts[i];
-	queue->length -= dcf_aggregate_end(&ppdu->aggregate, r->heard_mpdus, attempts, mpdu_tries_max(), &queue->frames);
+	queue->length -= dcf_aggregate_end(&ppdu->aggregate, r->heard_mpdus, attempts, mpdu_tries_max(),
+					   &queue->frames);
 	queue->ended = *ppdu;
 	INIT_LIST_HEAD(&queue->ended.aggregate.mpdus);
 	list_splice_tail_init(&ppdu->aggregate.mpdus, &queue->ended.aggregate.mpdus);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Trace event of the lab's medium: each attempt, when it begins. The medium decides at that moment how it ends. Times
- * are the model's, nanoseconds of the monotonic clock; the time stamp of the record is that of the timer.
+ * Trace event of the lab's medium: each attempt, when its sender knows how it ended. Times are the model's, nanoseconds
+ * of the monotonic clock; the time stamp of the record is that of the timer.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM hwsim_dcf
@@ -15,9 +15,9 @@ struct dcf_queue;
 
 /* @contenders: how many queues have a frame to send when the attempt begins, this one included. */
 TRACE_EVENT(dcf_attempt,
-	    TP_PROTO(const struct dcf_queue *queue, u64 start_ns, u16 contenders),
+	    TP_PROTO(const struct dcf_queue *queue, u16 contenders),
 
-	    TP_ARGS(queue, start_ns, contenders),
+	    TP_ARGS(queue, contenders),
 
 	    TP_STRUCT__entry(__field(u64, head_since_ns)	/* since when the frame is the head of its queue */
 			     __field(u64, start_ns)
@@ -28,13 +28,13 @@ TRACE_EVENT(dcf_attempt,
 			     __field(u16, rate_100kbps)
 			     __field(u8, category)
 			     __field(u8, attempt)		/* of this frame, from 1 */
-			     __field(u8, failed)		/* by a collision, or a loss on the link */
+			     __field(u8, failed)		/* by a collision, interference, or a loss on the link */
 			     __field(u8, mpdus)			/* of an A-MPDU; 0: it is none */
 			     __field(u8, mpdus_received)
 	    ),
 
 	    TP_fast_assign(__entry->head_since_ns = queue->head_since_ns;
-			   __entry->start_ns = start_ns;
+			   __entry->start_ns = queue->start_ns;
 			   __entry->airtime_ns = queue->airtime_ns;
 			   __entry->bytes = queue->frame.bytes;
 			   __entry->station = queue->station;
