@@ -3,8 +3,8 @@
 #
 # Ten phones upload through one access point: without bounds (cubic, the same with fq_codel at the access point, bbr,
 # vegas), with the paper's table (paper-jb), with the bandwidth-delay product (bdp), and that with an access point that
-# waits longer for the air (airbound); 4 and 256 ms to the server; with today's rate control (minstrel) and with one
-# that takes collisions for a bad channel (aarf), as phones of 2013 did. Ends with one HTML report.
+# waits longer for the air (airbound); 4 and 256 ms to the server; with phones of today and with those of 2013, whose
+# rate control takes collisions for a bad channel. Ends with one HTML report.
 #   demo.sh    DEMO_SECONDS (default 30) is the virtual length of each run; with DEMO_TLS=1 agents and controller use
 #              mutual TLS, and each phone enrols before it sends
 
@@ -22,9 +22,9 @@ case ${DEMO_TLS:-0} in
 esac
 
 run() {
-	local rate_control=$1 delay_ms=$2 name=$3
+	local phones=$1 delay_ms=$2 name=$3
 	"$LAB" run --scenario uplink --terminals 10 --delay-ms "$delay_ms" --seconds "$SECONDS_EACH" --warmup-seconds 10 \
-		--seed 1 --modes "$MODES" --rate-control "$rate_control" --json "$OUT/$name.json" "${TLS[@]}"
+		--seed 1 --modes "$MODES" --phones "$phones" --json "$OUT/$name.json" "${TLS[@]}"
 }
 
 mkdir -p "$OUT"
@@ -32,13 +32,10 @@ rm -f "$OUT"/*.json "$OUT"/report.html
 step "programs" scripts/build.sh
 step "lab kernel (some minutes the first time)" lab/kernel/build.sh
 results=()
-for rate_control in minstrel aarf; do
+for phones in today 2013; do
 	for delay_ms in 4 256; do
-		case $rate_control in
-		minstrel) name=phones-of-today-${delay_ms}ms ;;
-		aarf) name=phones-of-2013-${delay_ms}ms ;;
-		esac
-		step "10 phones, $delay_ms ms, rate control $rate_control" run "$rate_control" "$delay_ms" "$name"
+		name=phones-of-$phones-${delay_ms}ms
+		step "10 phones of $phones, $delay_ms ms" run "$phones" "$delay_ms" "$name"
 		results+=("$OUT/$name.json")
 	done
 done

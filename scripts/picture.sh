@@ -11,7 +11,7 @@ AIR=out/medium
 
 trace_medium() {
 	rm -rf "$AIR"
-	"$LAB" run --rate-control aarf --warmup-seconds 10 --modes cubic,cubic@aifsn=4,bdp,bdp@aifsn=4 \
+	"$LAB" run --phones 2013 --warmup-seconds 10 --modes cubic,cubic@aifsn=4,bdp,bdp@aifsn=4 \
 		--medium-trace 10,20 --logs "$AIR"
 }
 

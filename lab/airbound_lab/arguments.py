@@ -7,7 +7,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from airbound_lab.errors import UsageError
-from airbound_lab.parameters import RATE_CONTROLS
+from airbound_lab.parameters import PHONES, RATE_CONTROL_OF, RATE_CONTROLS
 from airbound_lab.radio import PHYS
 
 if TYPE_CHECKING:
@@ -78,6 +78,11 @@ def _of(known: tuple[str, ...], text: str) -> tuple[str, ...]:
 def rate_controls(text: str) -> tuple[str, ...]:
     """Read minstrel,aarf."""
     return _of(RATE_CONTROLS, text)
+
+
+def phones(text: str) -> tuple[str, ...]:
+    """Read today,2013; return their rate controls."""
+    return tuple(RATE_CONTROL_OF[name] for name in _of(PHONES, text))
 
 
 def phys(text: str) -> tuple[str, ...]:

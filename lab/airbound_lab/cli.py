@@ -23,6 +23,8 @@ from airbound_lab.parameters import (
     CHANNELS,
     KERNEL_LINE_OF,
     KERNEL_LINES,
+    PHONES,
+    RATE_CONTROL_OF,
     RATE_CONTROLS,
     SWITCHES,
     Parameters,
@@ -69,7 +71,7 @@ RUN_EXAMPLES = f"""modes:
 
 examples:
   airbound-lab run --terminals 10 --delay-ms 256 --modes cubic,bdp
-  airbound-lab run --rate-control aarf --warmup-seconds 10 --seeds 1..5
+  airbound-lab run --phones 2013 --warmup-seconds 10 --seeds 1..5
   airbound-lab run --modes cubic,cubic@fq_codel,bdp,bdp@aifsn=4
   airbound-lab run --terminals 2 --modes bdp --trace --json out.json
 
@@ -183,7 +185,7 @@ def _parameters(options: argparse.Namespace) -> Parameters:
             warmup_seconds=options.warmup_seconds,
             modes=options.modes,
             seeds=options.seeds if options.seeds is not None else (options.seed,),
-            rate_control=options.rate_control,
+            rate_control=options.rate_control or RATE_CONTROL_OF[options.phones],
             ap_rate_control=options.ap_rate_control,
             qdisc=options.qdisc,
             queue_packets=options.queue,
@@ -336,7 +338,8 @@ def _add_run(commands: Any) -> None:
         metavar="M,M,...",
         help=f"see below (default: {','.join(defaults.modes)})",
     )
-    add("--rate-control", choices=RATE_CONTROLS, default=defaults.rate_control, help="the phones' (default: minstrel)")
+    add("--phones", choices=PHONES, default="today", help="of which time: by their rate control (default: %(default)s)")
+    add("--rate-control", choices=RATE_CONTROLS, help="another one of the phones (today: minstrel, 2013: aarf)")
     add("--ap-rate-control", choices=RATE_CONTROLS, help="the access point's (default: as the phones')")
     add("--qdisc", choices=QDISCS, help="the phones' (default: pfifo, with bbr fq)")
     add(
@@ -472,6 +475,7 @@ def _add_radios(parser: argparse.ArgumentParser) -> None:
         help="openwrt: with mac80211's queues (fq_codel for each station, air time fairness, AQL) and WMM (default:"
         " %(default)s, one queue)",
     )
+    add("--power-save", action="store_true", help="phones sleep when idle, until a beacon says that something came")
     add("--wmm", action="store_true", help="an 802.11g access point announces WMM, as all others do")
     add(
         "--access-points",

@@ -21,6 +21,13 @@ TERMINALS_MAX = 100
 RateControl = Literal["minstrel", "fixed", "aarf"]
 RATE_CONTROLS: tuple[str, ...] = get_args(RateControl)
 
+Phones = Literal["today", "2013"]
+PHONES: tuple[str, ...] = get_args(Phones)
+RATE_CONTROL_OF: dict[str, RateControl] = {"today": "minstrel", "2013": "aarf"}
+"""What their radios have, and their access point's; that is all by which the lab's phones of then and now differ. They
+run the same TCP, and the driver's queue is the standard's (`--phy`). What only some phones of either time had are
+options by themselves: `--orphan`, `--cwnd-clamp 63`, `--driver-queue`."""
+
 Switch = Literal["bridge", "ovs", "openflow", "meters"]
 SWITCHES: tuple[str, ...] = get_args(Switch)
 
@@ -221,7 +228,9 @@ class Parameters:
         if not self.radio.aggregates and (self.streams is not None or self.guard_interval != "short"):
             raise ValueError(f"streams, guard-interval: not of {self.phy}")
         if self.radio.aggregates and "aarf" in (self.rate_control, self.ap_rate_control):
-            raise ValueError(f"rate-control: aarf knows 802.11g's rates only, not those of {self.phy}")
+            raise ValueError(
+                f"rate-control: aarf knows 802.11g's rates only, not those of {self.phy}: no --phones 2013"
+            )
         return self
 
     @model_validator(mode="after")

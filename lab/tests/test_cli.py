@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from airbound_lab import cli, host, results, trace, variant
+from airbound_lab.errors import LabError
 from airbound_lab.modes import NAMED
+from airbound_lab.parameters import Parameters
 from airbound_lab.qdisc import QDISCS
 
 if TYPE_CHECKING:
@@ -62,6 +64,29 @@ def test_the_help_of_run_explains_every_mode(capsys: pytest.CaptureFixture[str])
         cli.main(["run", "--help"])
     modes = capsys.readouterr().out.partition("modes:")[2].partition("examples:")[0]
     assert set(NAMED) <= set(modes.replace(",", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rate_control"),
+    [
+        ([], "minstrel"),
+        (["--phones", "today"], "minstrel"),
+        (["--phones", "2013"], "aarf"),
+        (["--phones", "2013", "--rate-control", "fixed"], "fixed"),
+    ],
+)
+def test_phones_are_of_a_time_by_their_rate_control_and_nothing_else(
+    arguments: list[str], rate_control: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = list[Parameters]()
+
+    def note(parameters: Parameters, *_: object, **__: object) -> None:
+        found.append(parameters)
+        raise LabError("enough")
+
+    monkeypatch.setattr(cli, "_measure", note)
+    assert cli.main(["run", *arguments]) == 1
+    assert found == [Parameters(rate_control=rate_control)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["5..1", "a..b", "1..", "x", ""])

@@ -66,8 +66,12 @@ def add(commands: Any) -> None:
     option("--delays", type=_delays, metavar="D,D,...", help="ms on the wire; a mix is written 4+64+256 (default: 4)")
     option("--terminals", type=arguments.whole_numbers, metavar="N,N,...", help="phones (default: 10)")
     option("--agents", type=arguments.whole_numbers, metavar="N,N,...", help="of them with an agent (default: all)")
+    option("--phones", type=arguments.phones, metavar="P,P", help="of which time (default: today,2013)")
     option(
-        "--rate-control", type=arguments.rate_controls, metavar="R,R,...", help="the radios' (default: minstrel,aarf)"
+        "--rate-control",
+        type=arguments.rate_controls,
+        metavar="R,R,...",
+        help="the radios', in place of --phones (today: minstrel, 2013: aarf)",
     )
     option("--loss", type=arguments.reals, metavar="P,P,...", help="percent of the frames that are lost (default: 0)")
     option("--seeds", type=arguments.seeds, metavar="A..B", help="1..5 or 1,4,9 (default: 1..3)")
@@ -115,7 +119,7 @@ def _matrix(options: argparse.Namespace) -> Matrix:
         "terminals": options.terminals,
         "agents": options.agents,
         "phys": options.phy,
-        "rate_controls": options.rate_control,
+        "rate_controls": options.phones if options.rate_control is None else options.rate_control,
         "loss_percents": options.loss,
         "seconds": options.seconds,
         "warmup_seconds": options.warmup_seconds,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from airbound_lab import variant as variants
 from airbound_lab.errors import UsageError
-from airbound_lab.parameters import DEFAULT_KERNEL_LINE, Parameters, option
+from airbound_lab.parameters import DEFAULT_KERNEL_LINE, RATE_CONTROL_OF, Parameters, option
 from airbound_lab.radio import DEFAULT_PHY, PROFILES
 from airbound_lab.scenario import Scenario, built_in
 from airbound_lab.validation import usage_errors
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from airbound_lab.radio import PhyName
     from airbound_lab.variant import Variant
 
-YEARS = {"minstrel": "today", "aarf": "2013"}
+YEARS = {rate_control: phones for phones, rate_control in RATE_CONTROL_OF.items()}
 """When phones had such a rate control."""
 
 

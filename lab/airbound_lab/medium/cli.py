@@ -20,7 +20,7 @@ attempts, of collided attempts and of contenders. Beside it, and in the table, a
 queues had a frame to send when one of them got the air, how many attempts collided, how long a phone's took.
 
 example:
-  airbound-lab run --rate-control aarf --modes bdp,bdp@aifsn=4 --medium-trace 10,20 --logs out/medium
+  airbound-lab run --phones 2013 --modes bdp,bdp@aifsn=4 --medium-trace 10,20 --logs out/medium
   airbound-lab medium out/medium/*/medium.csv --out medium.svg
 
 exit codes: 0 done; 2 wrong usage"""

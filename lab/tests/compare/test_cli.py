@@ -9,12 +9,13 @@ import pytest
 
 from airbound_lab import cli
 from airbound_lab import run as runs
-from airbound_lab.compare import matrix
+from airbound_lab.compare import batch, matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from airbound_lab.compare.matrix import Task
     from airbound_lab.results import Run
 
 
@@ -43,6 +44,7 @@ def test_a_wrong_request_ends_with_status_2_and_the_reason(
         ["--delays", "4+x"],
         ["--terminals", "a"],
         ["--rate-control", "arf"],
+        ["--phones", "2012"],
         ["--loss", "x"],
         ["--jobs", "0"],
         ["--jobs", "x"],
@@ -60,6 +62,28 @@ def test_the_help_explains_every_preset(capsys: pytest.CaptureFixture[str]) -> N
         cli.main(["compare", "--help"])
     words = capsys.readouterr().out.split()
     assert set(matrix.PRESETS) <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rate_controls"),
+    [
+        ([], {"minstrel", "aarf"}),
+        (["--phones", "2013"], {"aarf"}),
+        (["--phones", "today,2013"], {"minstrel", "aarf"}),
+        (["--phones", "2013", "--rate-control", "fixed"], {"fixed"}),
+    ],
+)
+def test_phones_are_of_a_time_by_their_rate_control(
+    arguments: list[str], rate_controls: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = set[str]()
+
+    def note(tasks: Iterable[Task], *_: object) -> None:
+        found.update(task.condition.rate_control for task in tasks)
+
+    monkeypatch.setattr(batch, "carry_out", note)
+    assert cli.main(["compare", "--modes", "cubic", *arguments]) == 0
+    assert found == rate_controls
 
 
 @pytest.fixture
