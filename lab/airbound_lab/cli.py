@@ -448,7 +448,6 @@ def _add_links(parser: argparse.ArgumentParser) -> None:
         help="phones that do not hear each other, such as 1-2,1-3 (default: all hear all)",
     )
     add("--loss", type=float, default=0.0, metavar="PERCENT", help="frames lost on every radio link (default: 0)")
-    add("--power-save", action="store_true", help="phones sleep when idle, until a beacon says that something came")
 
 
 def _add_radios(parser: argparse.ArgumentParser) -> None:
