@@ -31,6 +31,7 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
+#include "dcf_error.h"
 #include "dcf_model.h"
 #include "hwsim_dcf.h"
 
@@ -444,6 +445,16 @@ static s16 link_snr(const struct hwsim_dcf_radio *radio, const struct dcf_queued
 		if (radios[i] && ether_addr_equal(radios[i]->hw->wiphy->addresses[0].addr, hdr->addr1))
 			return radio->snr_quarter_db[i];
 	return DCF_NO_NOISE;
+}
+
+/* At the lowest rate loss goes from 1 to 0 within 1 dB: a random number for each receiver would change little but all. */
+bool hwsim_dcf_hears(const struct hwsim_dcf_radio *receiver, const struct hwsim_dcf_radio *sender,
+		     const struct sk_buff *skb)
+{
+	static const struct dcf_rate lowest = { .rate_100kbps = 60 };
+	s16 snr_quarter_db = READ_ONCE(sender->snr_quarter_db[receiver->index]);
+
+	return dcf_noise_loss_ppm(&lowest, snr_quarter_db, skb->len + DCF_FCS_BYTES) < DCF_LOST_PPM / 2;
 }
 
 /* The rates of @ppdu from its first frame; of an A-MPDU up to the first one that has none. */
