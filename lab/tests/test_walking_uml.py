@@ -30,6 +30,16 @@ SECONDS = 36
 CELL: dict[str, Any] = {"phy": "11ac-80", "terminals": 2, "seconds": SECONDS, "warmup_seconds": 1}
 
 
+GONE = Action(4, "walk", phone=1, from_m=NEAR_M, to_m=OUT_OF_RANGE_M, over_s=4.0)
+FOUND = Action(14, "walk", phone=1, from_m=OUT_OF_RANGE_M, to_m=NEAR_M, over_s=4.0)
+GONE_CELL: dict[str, Any] = {
+    **CELL,
+    "scenario": Scenario("gone", (Action(0, "start-traffic"), GONE, FOUND)),
+    "seconds": 34,
+}
+LINES: dict[str, dict[str, Any]] = {"6.1": {}, "6.12": {"kernel_line": "6.12", "ap": "openwrt"}}
+
+
 def walking(boot_cell: Callable[..., Cell]) -> Cell:
     """Phone 1 goes from 867 Mb/s to where it has a sixth of that, stays there for 12 s, and comes back."""
     chosen = Scenario("out and back", (Action(0, "start-traffic"), OUT, BACK))
@@ -85,3 +95,47 @@ def test_same_seed_same_result_to_the_digit(boot_cell: Callable[..., Cell]) -> N
         for name in ("out", "a name that is longer than that")
     )
     assert first.comparable() == again.comparable()
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_out_of_range_the_association_is_lost_and_found_again(boot_cell: Callable[..., Cell], line: str) -> None:
+    """Out of range beacons are missing as well. TCP goes on when its retransmission timer ends, up to as long after the
+    return as the phone was away.
+    """
+    cell = boot_cell("bdp", **GONE_CELL, **LINES[line])
+    events = (cell.logs / "log" / "wpa_supplicant-sta1.log").read_text(encoding="utf-8")
+    told = [word for word in events.split() if word.startswith("CTRL-EVENT-")]
+    told = [event for event in told if event != "CTRL-EVENT-SUBNET-STATUS-UPDATE"]
+    assert told == [f"CTRL-EVENT-{event}" for event in ("CONNECTED", "BEACON-LOSS", "DISCONNECTED", "CONNECTED")]
+    assert "BEACON-LOSS" not in (cell.logs / "log" / "wpa_supplicant-sta2.log").read_text(encoding="utf-8")
+    assert goodput_mbps(cell.run.phones[0], (8, 14)) == 0
+    assert goodput_mbps(cell.run.phones[0], (32, 34)) > 100
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_who_stays_has_the_bounds_of_who_is_there(boot_cell: Callable[..., Cell], line: str) -> None:
+    cell = boot_cell("bdp", **GONE_CELL, **LINES[line])
+    together, alone, again = (cell.run.phones[1].series.bound_max_segs[second - 1] for second in (4, 12, 34))
+    assert together is not None
+    assert alone is not None
+    assert again is not None
+    assert alone > 2 * together
+    assert again < 0.7 * alone
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_the_agent_is_back_with_the_association(boot_cell: Callable[..., Cell], line: str) -> None:
+    """Away its lease ends, and with it the phone's bounds; back it has new ones at once."""
+    cell = boot_cell("bdp", **GONE_CELL, **LINES[line])
+    log = (cell.logs / "log" / "phone1.log").read_text(encoding="utf-8").splitlines()
+
+    def at_s(words: str, after_s: float) -> float:
+        times_s = [cell.seconds_of(text.split()[0].removeprefix("time=")) for text in log if words in text]
+        return min(at_s for at_s in times_s if at_s > after_s)
+
+    ended_s = at_s("the lease ended, restoring the kernel's defaults", 4)
+    assert ended_s < 14
+    back_s = at_s("another access point", ended_s)
+    assert back_s < 22
+    assert at_s("connected to the controller", back_s) < back_s + 0.2
+    assert at_s("new bounds", back_s) < back_s + 0.5

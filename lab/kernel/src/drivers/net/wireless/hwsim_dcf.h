@@ -51,12 +51,19 @@ void hwsim_dcf_flush(struct hwsim_dcf_radio *radio);
 void hwsim_dcf_conf_tx(struct hwsim_dcf_radio *radio, const struct ieee80211_vif *vif, u16 category,
 		       const struct ieee80211_tx_queue_params *params);
 
+/*
+ * Whether a radio receives a group-addressed frame of another one, noise considered. Such a frame has no answer, so the
+ * medium itself has no receiver of it.
+ */
+bool hwsim_dcf_hears(const struct hwsim_dcf_radio *receiver, const struct hwsim_dcf_radio *sender,
+		     const struct sk_buff *skb);
+
 /* Times since the radio was created, busy ones of survey->channel: active, busy, receiving, transmitting. */
 void hwsim_dcf_survey(struct hwsim_dcf_radio *radio, struct survey_info *survey);
 
 /*
  * Implemented by mac80211_hwsim: delivers a copy of the frame to the radio it is addressed to (to every other radio on
- * the channel if it is a multicast), and returns that radio; NULL if there is none or the frame is a multicast.
+ * the channel that hears it if it is a multicast), and returns that radio; NULL if there is none or the frame is a multicast.
  */
 struct ieee80211_hw *mac80211_hwsim_deliver(struct ieee80211_hw *hw, struct sk_buff *skb,
 					    struct ieee80211_channel *channel);

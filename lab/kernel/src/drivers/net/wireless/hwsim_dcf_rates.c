@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rates of the medium's PPDUs: from mac80211's rate control to the model, and the lengths that they permit. */
+#include "dcf_error.h"
 #include "hwsim_dcf_internal.h"
 
 static bool is_legacy(const struct ieee80211_tx_rate *rate)
@@ -96,6 +97,16 @@ static s16 link_snr(const struct hwsim_dcf_radio *radio, const struct dcf_queued
 		if (dcf_radios[i] && ether_addr_equal(dcf_radios[i]->hw->wiphy->addresses[0].addr, hdr->addr1))
 			return radio->snr_quarter_db[i];
 	return DCF_NO_NOISE;
+}
+
+/* At the lowest rate loss goes from 1 to 0 within 1 dB: a random number for each receiver would change little but all. */
+bool hwsim_dcf_hears(const struct hwsim_dcf_radio *receiver, const struct hwsim_dcf_radio *sender,
+		     const struct sk_buff *skb)
+{
+	static const struct dcf_rate lowest = { .rate_100kbps = 60 };
+	s16 snr_quarter_db = READ_ONCE(sender->snr_quarter_db[receiver->index]);
+
+	return dcf_noise_loss_ppm(&lowest, snr_quarter_db, skb->len + DCF_FCS_BYTES) < DCF_LOST_PPM / 2;
 }
 
 void dcf_set_chain(struct hwsim_dcf_radio *radio, struct dcf_ppdu *ppdu, const struct dcf_queued *q)
