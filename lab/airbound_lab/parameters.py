@@ -206,8 +206,8 @@ class Parameters:
     def _check_stations_queues(self) -> Self:
         announced = {name: getattr(self, name) for name in STATIONS_QUEUE}
         for name, value in announced.items():
-            if value is not None and not self.wmm:
-                raise ValueError(f"{option(name)}: only an access point with --wmm announces it")
+            if value is not None and not self.has_wmm:
+                raise ValueError(f"{option(name)}: only an access point with WMM announces it (--wmm)")
         smallest = CW_MIN_SLOTS if self.sta_cw_min is None else self.sta_cw_min
         largest = STATIONS_CW_MAX_SLOTS if self.sta_cw_max is None else self.sta_cw_max
         if largest < smallest:

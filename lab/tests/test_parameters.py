@@ -103,8 +103,8 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"wmm": True, "sta_cw_min": 16}, "--sta-cwmin: 16: not 2^k - 1"),
         ({"wmm": True, "sta_cw_max": 7}, "--sta-cwmax: 7 is below --sta-cwmin, which is 15"),
         ({"wmm": True, "sta_txop_limit": 65_536}, "--sta-txop: 65536: "),
-        ({"sta_aifsn": 4}, "--sta-aifsn: only an access point with --wmm announces it"),
-        ({"modes": ("cubic@sta-cwmin=31",)}, "--modes: 'cubic@sta-cwmin=31': --sta-cwmin: only an access point with"),
+        ({"sta_aifsn": 4}, "--sta-aifsn: only an access point with WMM announces it (--wmm)"),
+        ({"modes": ("cubic@sta-cwmin=31",)}, "--modes: 'cubic@sta-cwmin=31': --sta-cwmin: only an access point"),
         ({"wmm": 1}, "--wmm: 1: "),
         ({"modes": ("bdp", "bdp")}, "--modes: each only once"),
         ({"seeds": ()}, "--seeds: "),
@@ -185,3 +185,9 @@ def test_the_first_phones_have_agents() -> None:
 def test_phones_take_the_delays_in_turn() -> None:
     parameters = Parameters(terminals=5, wired_delays_ms=(4.0, 64.0))
     assert [parameters.wired_delay_ms(i) for i in range(1, 6)] == [4, 64, 4, 64, 4]
+
+
+@pytest.mark.parametrize("more", [{"phy": "11n-20"}, {"ap": "openwrt", "kernel_line": "6.12"}, {"wmm": True}])
+def test_every_access_point_with_wmm_announces_parameters(more: dict[str, Any]) -> None:
+    parameters = Parameters(modes=("cubic@sta-cwmin=31",), **more)
+    assert parameters.of_mode("cubic@sta-cwmin=31").sta_cw_min == 31
