@@ -58,10 +58,6 @@ _NO_DESTINATIONS: "Mapping[bytes, tuple[Destination, ...]]" = {}  # made once: m
 # octets; more is converted each time, so that what is kept is bounded.
 _EDCA_KEPT, _EDCA_KEPT_MAX_OCTETS = 16_384, 400
 _MEASURED = access_point_pb2.AIRTIME_SOURCE_MEASURED
-_STATION_COUNTERS = (
-    "rx_bytes", "rx_packets", "tx_bytes", "tx_packets", "tx_retries", "connected_time_ms", "rx_airtime_us",
-    "tx_airtime_us",
-)  # fmt: skip
 _CATEGORIES = {category.value: category for category in Category}
 
 
@@ -191,7 +187,7 @@ def _stations(message: access_point_pb2.AccessPointReport, refusals: list[Reason
 
 def _station(entry: access_point_pb2.Station, index: int, refusals: list[Reason]) -> Station:
     mac, rx_bytes, rx_packets = entry.mac, entry.rx_bytes, entry.rx_packets
-    rx_airtime_us, tx_airtime_us, tx_bitrate_kbps = entry.rx_airtime_us, entry.tx_airtime_us, entry.tx_bitrate_kbps
+    airtime_us, tx_bitrate_kbps = entry.rx_airtime_us + entry.tx_airtime_us, entry.tx_bitrate_kbps
     tx_bytes, tx_packets, tx_retries = entry.tx_bytes, entry.tx_packets, entry.tx_retries
     connected_ms, bitrate_kbps = entry.connected_time_ms, entry.rx_bitrate_kbps
     low, high = SIGNAL_DBM
@@ -199,9 +195,7 @@ def _station(entry: access_point_pb2.Station, index: int, refusals: list[Reason]
         not is_station_mac(mac)
         # The largest is one less than a power of two.
         or rx_bytes | rx_packets | tx_bytes | tx_packets | tx_retries | connected_ms > COUNTER_MAX
-        or rx_airtime_us | tx_airtime_us > COUNTER_MAX
         or bitrate_kbps > BITRATE_MAX_KBPS
-        or tx_bitrate_kbps > BITRATE_MAX_KBPS
         or not low <= entry.signal_dbm <= high  # 0 if absent
     ):
         _refuse_station(entry)
@@ -228,10 +222,11 @@ def _station(entry: access_point_pb2.Station, index: int, refusals: list[Reason]
             recent_bytes,
             recent_packets,
             entry.silent,
-            tx_bitrate_kbps,
+            # The capacity can do without these, so absurd ones are none.
+            tx_bitrate_kbps if tx_bitrate_kbps <= BITRATE_MAX_KBPS else 0,
             entry.rx_rate_format,
             entry.tx_rate_format,
-            rx_airtime_us + tx_airtime_us if entry.airtime_source == _MEASURED else 0,
+            airtime_us if entry.airtime_source == _MEASURED and airtime_us <= COUNTER_MAX else 0,
         ),
     )
 
@@ -240,12 +235,11 @@ def _refuse_station(entry: access_point_pb2.Station) -> None:
     """What the first absurd field of a station is."""
     if not is_station_mac(entry.mac):
         _malformed("mac", entry.mac)
-    for field in _STATION_COUNTERS:
+    for field in ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets", "tx_retries", "connected_time_ms"):
         if getattr(entry, field) > COUNTER_MAX:
             _out_of_range(field, getattr(entry, field), COUNTER_MAX)
-    for field in ("rx_bitrate_kbps", "tx_bitrate_kbps"):
-        if getattr(entry, field) > BITRATE_MAX_KBPS:
-            _out_of_range(field, getattr(entry, field), BITRATE_MAX_KBPS)
+    if entry.rx_bitrate_kbps > BITRATE_MAX_KBPS:
+        _out_of_range("rx_bitrate_kbps", entry.rx_bitrate_kbps, BITRATE_MAX_KBPS)
     low, high = SIGNAL_DBM
     _out_of_range("signal_dbm", entry.signal_dbm, low if entry.signal_dbm < low else high)
 

@@ -367,3 +367,29 @@ def test_a_value_that_a_reason_does_not_have_is_absent() -> None:
 @pytest.mark.parametrize("code", list(Code))
 def test_every_code_is_the_contracts(code: Code) -> None:
     assert reason_pb2.ReasonCode.Name(code.value) == f"REASON_CODE_{code.name}"
+
+
+def test_air_time_and_a_rate_that_cannot_be_are_none() -> None:
+    most = 2**64 - 1
+    message = access_point_pb2.AccessPointReport(
+        bssid=BSSID,
+        sequence=1,
+        monotonic_us=1,
+        stations=[
+            access_point_pb2.Station(
+                mac=MAC,
+                rx_airtime_us=most,
+                tx_airtime_us=most,
+                airtime_source=access_point_pb2.AIRTIME_SOURCE_MEASURED,
+                tx_bitrate_kbps=2**32 - 1,
+            )
+        ],
+    )
+    report, refusals = convert.access_point_report(message)
+    assert report is not None
+    assert (report.stations, refusals) == ((Station(MAC),), [])
+    # What an agent estimates is not measured.
+    message.stations[0].rx_airtime_us = message.stations[0].tx_airtime_us = 7
+    assert convert.access_point_report(message)[0].stations[0].airtime_us == 14
+    message.stations[0].airtime_source = access_point_pb2.AIRTIME_SOURCE_ESTIMATED
+    assert convert.access_point_report(message)[0].stations[0].airtime_us == 0
