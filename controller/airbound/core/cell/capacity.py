@@ -172,7 +172,8 @@ class CapacityEstimator:
         if share is None or rate_bps <= 0:
             return
         full_bps = rate_bps / share
-        if share < LIGHT and interval.has_short_packets:
+        is_at_rest = share < LIGHT and interval.has_short_packets
+        if is_at_rest:
             full_bps = interval.bulk_bps
         if not full_bps:
             return
@@ -180,6 +181,8 @@ class CapacityEstimator:
         before_bps = self._smoothed_bps
         if before_bps is None:
             before_bps = max(sample, min(parameters.default_bps, self._most_bps))
+        if is_at_rest and sample < before_bps:
+            return  # rate control may still be climbing
         self._smoothed_bps = before_bps + weight * (sample - before_bps)
 
     def _observe_others(self, interval: Interval, weight: float) -> None:
