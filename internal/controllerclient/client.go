@@ -11,12 +11,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -55,7 +53,8 @@ type Config struct {
 	// TLS is the client's configuration; nil connects in plain text.
 	TLS *tls.Config
 	// Replace, unless nil, makes a new connection take the place of the one in use whenever it receives. The stream
-	// moves when the new connection is ready. Without one, the next attempt is made at once.
+	// moves when the new connection is ready, and the old one ends when the controller has answered on the new one.
+	// Without one, the next attempt is made at once.
 	Replace <-chan struct{}
 	// Moved, unless nil, receives when the machine has come to another network or access point. What was on its way is
 	// lost, and TCP sends it again the later the longer the machine was away: a new connection takes the place of the
@@ -172,15 +171,15 @@ func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp
 	denied := backoff.Backoff{Min: deniedWaitMin, Max: deniedWaitMax}
 	var log causes
 	var times answerTimes
-	var ready *grpc.ClientConn
+	var from *succession
 	controller := strings.Join(cfg.Addresses, " ")
 	for ctx.Err() == nil {
 		opened := time.Time{}
-		next, err := session(ctx, cfg, &stream, waiting, ready, &times, func() {
+		next, err := session(ctx, cfg, &stream, waiting, from, &times, func() {
 			opened = time.Now()
 			cfg.Logger.Info("connected to the controller", "controller", controller)
 		})
-		if ready = next; ready != nil || ctx.Err() != nil || errors.Is(err, errMoved) {
+		if from = next; from != nil || ctx.Err() != nil || errors.Is(err, errMoved) {
 			continue
 		}
 		// A controller that ends a stream as soon as it has accepted it is treated as one that refuses the connection.
@@ -208,8 +207,9 @@ func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp
 		case <-cfg.Moved:
 		}
 	}
-	if ready != nil {
-		_ = ready.Close()
+	if from != nil {
+		from.endBefore()
+		_ = from.conn.Close()
 	}
 	return nil
 }
@@ -218,94 +218,4 @@ func Run[Req, Resp any](ctx context.Context, cfg Config, stream Stream[Req, Resp
 func isDenied(err error) bool {
 	code := status.Code(err)
 	return code == codes.PermissionDenied || code == codes.Unauthenticated
-}
-
-// session opens a stream, on conn or else on a connection of its own, and returns when the stream ends. It returns why,
-// and a connection for the next stream if one is ready. The error is never nil.
-func session[Req, Resp any](
-	ctx context.Context, cfg Config, stream *Stream[Req, Resp], waiting *newest[Req], conn *grpc.ClientConn,
-	times *answerTimes, onOpen func(),
-) (next *grpc.ClientConn, err error) {
-	if conn == nil {
-		// A new connection is no older than what was to be replaced.
-		drain(cfg.Replace)
-		drain(cfg.Moved)
-		if conn, err = dial(cfg); err != nil {
-			return nil, err
-		}
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	opening, check := ctx, answers{times: times, end: cancel}
-	if stream.IsAnswer != nil {
-		opening = askForAnswers(ctx)
-	}
-	stopWatching := watchMoves(cfg.Moved, cancel)
-	opened, err := stream.Open(opening, conn)
-	switch {
-	case stopWatching():
-		return nil, errMoved
-	case err != nil:
-		return nil, fmt.Errorf("open stream: %w", err)
-	}
-	waiting.drop()
-	onOpen()
-	stream.OnState(true)
-	defer stream.OnState(false)
-
-	var group sync.WaitGroup
-	group.Go(func() { send(ctx, opened, waiting.out, check.sent) })
-	group.Go(func() {
-		next = replacement(ctx, cfg)
-		if next != nil {
-			cancel(nil)
-		}
-	})
-	accepted := time.AfterFunc(acceptedAfter, func() { cfg.Denied(nil) })
-	err = receive(opened, stream, &check)
-	if cause := context.Cause(ctx); errors.Is(cause, errNoAnswer) {
-		err = cause
-	}
-	accepted.Stop()
-	check.stop()
-	cancel(nil)
-	group.Wait()
-	return next, err
-}
-
-func receive[Req, Resp any](
-	opened grpc.BidiStreamingClient[Req, Resp], stream *Stream[Req, Resp], check *answers,
-) error {
-	for {
-		message, err := opened.Recv()
-		if errors.Is(err, io.EOF) {
-			return errClosedByController
-		}
-		if err != nil {
-			return fmt.Errorf("receive from stream: %w", err)
-		}
-		isAnswer := stream.IsAnswer != nil && stream.IsAnswer(message)
-		check.received(isAnswer)
-		if !isAnswer {
-			stream.Handle(message)
-		}
-	}
-}
-
-// send writes messages until the stream breaks. Recv returns the cause of that, Send does not.
-func send[Req, Resp any](
-	ctx context.Context, stream grpc.BidiStreamingClient[Req, Resp], outgoing <-chan *Req, sent func(),
-) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case message := <-outgoing:
-			if stream.Send(message) != nil {
-				return
-			}
-			sent()
-		}
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/airbound/airbound/internal/controllerclient"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // The stream moves when the new connection is ready: until then it is in use.
@@ -56,6 +57,124 @@ func TestAConnectionIsReplaced(t *testing.T) {
 	if len(a.states) > 0 {
 		t.Error("the stream ended again")
 	}
+}
+
+// answeringLate is a controller that says what happens to each stream, and answers a report when it is told to.
+type answeringLate struct {
+	airboundv1.UnimplementedTerminalServiceServer
+	streams chan *lateStream
+}
+
+type lateStream struct {
+	grpc.BidiStreamingServer[request, response]
+	reports chan uint64
+	ended   chan struct{}
+}
+
+func (s *answeringLate) Connect(stream grpc.BidiStreamingServer[request, response]) error {
+	of := &lateStream{BidiStreamingServer: stream, reports: make(chan uint64, 100), ended: make(chan struct{})}
+	defer close(of.ended)
+	s.streams <- of
+	for {
+		message, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		of.reports <- message.GetReport().GetSequence()
+	}
+}
+
+func bounds(generation uint64) *response {
+	return &response{Command: &airboundv1.TerminalCommand{Command: &airboundv1.TerminalCommand_SetBounds{
+		SetBounds: &airboundv1.SetBounds{Generation: generation},
+	}}}
+}
+
+// replacedStream has a stream replaced by another, on which nothing has been sent.
+func replacedStream(t *testing.T) (a *agent, before, after *lateStream) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	controller, server := &answeringLate{streams: make(chan *lateStream, 100)}, grpc.NewServer()
+	airboundv1.RegisterTerminalServiceServer(server, controller)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	replace := make(chan struct{}, 1)
+	a = startAgent(t, controllerclient.Config{Addresses: []string{listener.Addr().String()}, Replace: replace})
+	expect(t, "state", a.states, true)
+	before = next(t, "stream", controller.streams)
+	a.outgoing <- report(1)
+	expect(t, "sequence", before.reports, 1)
+	if err := before.Send(bounds(1)); err != nil {
+		t.Fatal(err)
+	}
+	next(t, "command", a.commands)
+	replace <- struct{}{}
+	expect(t, "state", a.states, false)
+	expect(t, "state", a.states, true)
+	return a, before, next(t, "stream", controller.streams)
+}
+
+// A controller that saw one stream end before it has a report of the next would know nothing of the agent.
+func TestAStreamThatIsReplacedStaysOpenUntilTheNextIsAnswered(t *testing.T) {
+	a, before, after := replacedStream(t)
+	a.outgoing <- report(2)
+	expect(t, "sequence", after.reports, 2)
+	if err := before.Send(bounds(2)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-before.ended:
+		t.Fatal("ended")
+	case <-a.commands:
+		t.Fatal("a command of the old stream was handled")
+	case <-time.After(100 * time.Millisecond):
+	}
+	if err := after.Send(bounds(3)); err != nil {
+		t.Fatal(err)
+	}
+	next(t, "end", before.ended)
+	command := next(t, "command", a.commands)
+	if got := command.GetCommand().GetSetBounds().GetGeneration(); got != 3 {
+		t.Errorf("generation is %d, want 3", got)
+	}
+	a.outgoing <- report(3)
+	expect(t, "sequence", after.reports, 3)
+	if len(before.reports) > 0 || len(a.states) > 0 {
+		t.Errorf("%d more reports on the old stream, %d changes of the state", len(before.reports), len(a.states))
+	}
+}
+
+// What a controller says before it has a report says nothing of what it knows.
+func TestAStreamThatIsReplacedDoesNotEndByWhatComesBeforeAReport(t *testing.T) {
+	a, before, after := replacedStream(t)
+	if err := after.Send(bounds(3)); err != nil {
+		t.Fatal(err)
+	}
+	next(t, "command", a.commands)
+	select {
+	case <-before.ended:
+		t.Fatal("ended")
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
+func TestAStreamThatIsReplacedEndsWithoutAnAnswer(t *testing.T) {
+	_, before, _ := replacedStream(t)
+	next(t, "end", before.ended)
+}
+
+func TestTheEndAfterAConnectionWasReplaced(t *testing.T) {
+	a, before, after := replacedStream(t)
+	a.cancel()
+	if err := next(t, "end of Run", a.finished); err != nil {
+		t.Fatal(err)
+	}
+	next(t, "end", before.ended)
+	next(t, "end", after.ended)
+	waitForNoGoroutineOf(t, "controllerclient.")
 }
 
 func TestAConnectionThatIsNewAnywayIsNotReplaced(t *testing.T) {
