@@ -24,7 +24,7 @@ from airbound.core.parameters import CapacityParameters
 FRAME_OVERHEAD_BYTES = 46  # QoS header, LLC/SNAP, FCS, delimiter, half of the padding; of an IP packet
 ACCESS_US = 90.0  # preamble and header of HT or VHT, SIFS, block ack at 24 Mb/s
 AIFS_US = 43.0  # best effort's, at 5 GHz
-ANSWERED_CONTENDERS_MAX = 8
+ANSWERED_CONTENDERS_MAX = 10
 
 
 BULK_PACKETS, BULK_BYTES, ACK_BYTES = 1000, 1500, 52  # of IP; TCP answers every second packet of an upload

@@ -39,6 +39,10 @@ Assumptions: 802.11g OFDM timing (parameters); uplink collisions are inside `bus
 The first samples of a cell are too small: rate control is still climbing, and the air is full of management frames. So
 the average begins at `default_bps`, or at what the best PHY rate carries if that is less; a first sample that is larger
 counts at once. Otherwise a phone that uploads a photo in a quiet cell would have a third of its capacity for seconds.
+The rate control of whoever associates climbs, then and later (until `SETTLED_PACKETS` of full_rates.py). While that of
+a sender does, the best PHY rate raises what it carries and does not lower it, and a sample that is less than the
+average counts by the share of the air that the other stations have. After `CLIMBING_S` of samples in a row that had
+such senders all count again: many stations whose rates are slow for good need long for their first packets.
 
 An interval less busy than `min_utilisation` is no sample; nor is one of stations that aggregate, if its packets needed
 less than `NEEDED_LEAST` of the time. Of one in which less than `LIGHT` of the channel was used, and for short packets,
@@ -64,6 +68,7 @@ QUIET = 0.1
 NEEDED_LEAST = 0.01
 LIGHT = 0.5
 SHORT_BYTES = 1300  # of IP: fewer than this on average
+CLIMBING_S = 3.0  # full_rates.py has how long it takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +84,7 @@ class Interval:
     downlink_bytes: int = 0  # payload of downloads: not the ACKs of uploads
     goodput_bps: float = 0.0  # what the PHY rates of the active senders should carry; 0: no rate is known
     best_bitrate_bps: float = 0.0  # of the active senders, if none of them aggregates; 0: not known
+    climbing: float = 0.0  # share of the stations' air of senders whose rate control has only begun
     aggregated_us: float = 0.0  # that the packets of stations that aggregate need in a full channel
     airtime_us: int = 0  # of all stations, both ways; 0: not measured
     unaggregated_airtime_us: int = 0  # of those that do not aggregate
@@ -149,6 +155,7 @@ class CapacityEstimator:
     _goodput_bps: float = 0.0
     _most_bps: float = math.inf  # that the best PHY rate can carry
     _averaged: float = 0.0  # how far the average of the PHY rates has got, 0 to 1
+    _climbing_s: float = 0.0  # of samples in a row that had such senders
     _others: float | None = None  # share of the channel that the cell's own stations do not have; None: not known yet
     _rates: deque[tuple[int, float]] = field(default_factory=deque)  # (at_us, bps), falling from oldest to newest
 
@@ -159,12 +166,8 @@ class CapacityEstimator:
         if not 0 < seconds <= parameters.max_interval_s:
             return
         weight = -math.expm1(-seconds / parameters.smoothing_s)
-        if interval.goodput_bps > 0:
-            step = interval.goodput_bps - self._goodput_bps
-            self._goodput_bps += step * (weight if self._goodput_bps else 1.0)
-            self._averaged += weight * (1 - self._averaged)
-        if interval.best_bitrate_bps:
-            self._most_bps = most_per_bitrate(interval, parameters) * interval.best_bitrate_bps
+        climbing = interval.climbing if self._climbing_s < CLIMBING_S else 0.0
+        self._observe_bitrates(interval, weight, may_fall=not climbing)
         rate_bps = (interval.payload_bytes + interval.downlink_bytes) * 8 / seconds
         self._keep(rate_bps, now_us)
         self._observe_others(interval, weight)
@@ -183,7 +186,20 @@ class CapacityEstimator:
             before_bps = max(sample, min(parameters.default_bps, self._most_bps))
         if is_at_rest and sample < before_bps:
             return  # rate control may still be climbing
+        self._climbing_s = self._climbing_s + seconds if interval.climbing else 0.0
+        if sample < before_bps:
+            weight *= 1 - climbing
         self._smoothed_bps = before_bps + weight * (sample - before_bps)
+
+    def _observe_bitrates(self, interval: Interval, weight: float, *, may_fall: bool) -> None:
+        if interval.goodput_bps > 0:
+            step = interval.goodput_bps - self._goodput_bps
+            self._goodput_bps += step * (weight if self._goodput_bps else 1.0)
+            self._averaged += weight * (1 - self._averaged)
+        if interval.best_bitrate_bps:
+            most_bps = most_per_bitrate(interval, self.parameters) * interval.best_bitrate_bps
+            if may_fall or most_bps > self._most_bps:
+                self._most_bps = most_bps
 
     def _observe_others(self, interval: Interval, weight: float) -> None:
         own_us, active_us = interval.airtime_us, interval.survey_active_us

@@ -3,6 +3,11 @@
 
 A report has the rate of the last frame only. One that is tried out is a single one; and while frames go singly many
 rates are as good as the highest, since its preamble takes longer than its data.
+
+A rate control begins with low rates and climbs as frames succeed. Until a station has sent `SETTLED_PACKETS` its
+highest rate so far is the nearest to those of a full channel. minstrel tries a rate with every tenth frame: after 100
+nearly every rate of 802.11g has had its turn. In the lab phones that use 5 % of a cell had their full rate after 12 to
+123 packets, 3 s at most; those that fill it after 0.6 s at most.
 """
 
 from collections import deque
@@ -12,6 +17,7 @@ from typing import NamedTuple
 from airbound.core.reports import Station
 
 KEPT = 8
+SETTLED_PACKETS = 100  # that a station has sent since it associated
 FORMAT_LEGACY, FORMAT_HT = 1, 2  # airbound.v1.RateFormat
 PSDU_MAX_BYTES = {FORMAT_HT: 65_535}  # IEEE 802.11-2020, table 9-184
 PSDU_MAX_OF_LATER_BYTES = 1_048_575
@@ -24,6 +30,7 @@ class FullRate(NamedTuple):
     down_bps: float = 0.0
     up_psdu_max_bytes: int = PSDU_MAX_OF_LATER_BYTES
     down_psdu_max_bytes: int = PSDU_MAX_OF_LATER_BYTES
+    up_highest_bps: float = 0.0  # of the last frames
 
 
 def _kept() -> deque[int]:
@@ -39,13 +46,20 @@ class FullRates:
     _down_kbps: deque[int] = field(default_factory=_kept)
     _seen: tuple[int, int, int, int] = (0, 0, 0, 0)
     _equal: int = 0  # reports in a row with the same rates
+    _climbing: bool = False
 
-    def see(self, station: Station) -> FullRate:
-        """Take in the rates of the last frames, and return those of a full channel.
+    def see(self, station: Station, *, climbing: bool = False) -> FullRate:
+        """Take in the rates of the last frames, and return those of a full channel. `climbing`: whether the station had
+        sent fewer than `SETTLED_PACKETS` before them.
 
         In a station that aggregates the rate of a frame without aggregation, as of those by which it tells that it
         sleeps, says nothing of the others.
         """
+        if self._climbing and not climbing:
+            self._up_kbps.clear()
+            self._down_kbps.clear()
+            self._equal = 0
+        self._climbing = climbing
         seen = station.rx_bitrate_kbps, station.rx_rate_format, station.tx_bitrate_kbps, station.tx_rate_format
         if seen == self._seen:
             self._equal += 1
@@ -54,18 +68,23 @@ class FullRates:
         else:
             self._seen, self._equal = seen, 0
         up_kbps, up_format, down_kbps, down_format = seen
-        up_bps, down_bps, up_max, down_max = self._full
+        up_bps, down_bps, up_max, down_max, up_highest_bps = self._full
         if up_kbps and not (station.aggregates and up_format == FORMAT_LEGACY):
-            up_bps, up_max = _second_highest(self._up_kbps, up_kbps), _psdu_max_bytes(up_format)
+            up_bps, up_highest_bps = self._highest(self._up_kbps, up_kbps)
+            up_max = _psdu_max_bytes(up_format)
         if down_kbps and not (station.aggregates and down_format == FORMAT_LEGACY):
-            down_bps, down_max = _second_highest(self._down_kbps, down_kbps), _psdu_max_bytes(down_format)
-        self._full = FullRate(up_bps, down_bps, up_max, down_max)
+            down_bps, _ = self._highest(self._down_kbps, down_kbps)
+            down_max = _psdu_max_bytes(down_format)
+        self._full = FullRate(up_bps, down_bps, up_max, down_max, up_highest_bps)
         return self._full
 
-
-def _second_highest(kept: deque[int], kbps: int) -> float:
-    kept.append(kbps)
-    return sorted(kept)[-2:][0] * 1e3
+    def _highest(self, kept: deque[int], kbps: int) -> tuple[float, float]:
+        """That of a full channel, and the highest of all."""
+        if self._climbing and kept:
+            kbps = max(kbps, kept[-1])
+        kept.append(kbps)
+        highest = sorted(kept)[-2:]
+        return highest[-1 if self._climbing else 0] * 1e3, highest[-1] * 1e3
 
 
 def _psdu_max_bytes(rate_format: int) -> int:

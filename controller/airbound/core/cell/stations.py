@@ -13,7 +13,7 @@ from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.aggregation import Packets, bulk_bps, full_channel_us
 from airbound.core.cell.capacity import Interval, expected_goodput_bps, has_short_packets
 from airbound.core.cell.channel_access import ACK_BYTES
-from airbound.core.cell.full_rates import FullRate, FullRates
+from airbound.core.cell.full_rates import SETTLED_PACKETS, FullRate, FullRates
 from airbound.core.parameters import CapacityParameters, SenderParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
@@ -194,7 +194,8 @@ class Stations:
         ack_bytes = overhead + ACK_BYTES
         most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
         payload_bytes = downlink_bytes = received_bytes = frames = uplink_frames = aggregated = active = 0
-        airtime_us = unaggregated_us = uplink_packets = downlink_packets = 0
+        airtime_us = unaggregated_us = uplink_packets = downlink_packets = climbing_us = climbing_packets = 0
+        best_bps = 0.0
         up, down, sending = list[Packets](), list[Packets](), list[tuple[FullRate, bool]]()
         rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
@@ -236,7 +237,8 @@ class Stations:
             air_us = min(max(0, new.airtime_us - old.airtime_us), elapsed_us)
             airtime_us += air_us
             uplink_packets, downlink_packets = uplink_packets + packets, downlink_packets + sent
-            full = state.rates.see(new)
+            climbing = old_rx_packets < SETTLED_PACKETS
+            full = state.rates.see(new, climbing=climbing)
             if new.aggregates:
                 aggregated += packets + sent
                 up.append((packets, payload, full.up_bps, full.up_psdu_max_bytes))
@@ -251,6 +253,9 @@ class Stations:
                 self._incomplete |= incomplete
                 rates.append((new.rx_bitrate_kbps, new.aggregates))
                 sending.append((full, new.aggregates))
+                best_bps = full.up_highest_bps if full.up_highest_bps > best_bps else best_bps  # noqa: FURB136
+                climbing_us += air_us * climbing
+                climbing_packets += (packets + sent) * climbing
         self._started = {mac for mac in self._started & self._fresh if not self.by_mac[mac].sending}
         self._fresh.clear()
         self.active_senders, self.measured = active + len(self._started), True
@@ -275,7 +280,10 @@ class Stations:
             bulk_bps=bulk_bps(sending, capacity) if short else 0.0,
             active_senders=active,
             goodput_bps=expected_goodput_bps(rates, capacity),
-            best_bitrate_bps=0.0 if any(aggregates for _, aggregates in rates) else max(rates, default=(0,))[0] * 1e3,
+            best_bitrate_bps=0.0 if any(aggregates for _, aggregates in rates) else best_bps,
+            climbing=climbing_us / airtime_us
+            if airtime_us
+            else climbing_packets / max(1, uplink_packets + downlink_packets),
             survey_active_us=active_us,
             survey_busy_us=busy_us,
         ), jumps

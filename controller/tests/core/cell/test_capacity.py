@@ -243,10 +243,61 @@ def test_a_slow_bitrate_limits_the_beginning_as_well() -> None:
     )
 
 
+def test_rates_that_a_rate_control_has_just_begun_with_do_not_lower_the_beginning() -> None:
+    """As behind an Open vSwitch: three phones of 54 Mb/s, the first of which had sent 64 packets by the first sample.
+    The estimate began at 4.2 Mb/s and was 20 again after 5 s.
+    """
+    seen = Estimated(replace(interval(1.14, 0.184, seconds=0.6, best_mbps=9), climbing=1.0))
+    assert seen.mbps == pytest.approx(20)
+    seen.see(replace(interval(11, 0.828, seconds=0.4, best_mbps=54), climbing=0.9))
+    assert seen.mbps == pytest.approx(20, rel=0.01)
+    seen.see(interval(16, 0.668, best_mbps=54))
+    assert seen.mbps > 20
+
+
+def test_who_joins_a_cell_lowers_its_estimate_by_the_share_of_the_others_alone() -> None:
+    joined = replace(interval(8, 0.8), climbing=0.75)
+    seen = Estimated(*[interval(24, 1.0)] * 20).see(joined)
+    assert seen.mbps == pytest.approx(24 - 14 * 0.25 * -math.expm1(-1 / 3), rel=0.001)
+    assert Estimated(*[interval(8, 1.0)] * 20).see(replace(interval(24, 1.0), climbing=0.75)).mbps == pytest.approx(
+        8 + 16 * -math.expm1(-1 / 3), rel=0.01
+    )
+
+
+def test_a_rate_that_is_not_settled_yet_raises_the_limit_and_does_not_lower_it() -> None:
+    slow = Estimated(interval(24, 0.5, best_mbps=24))
+    slow.see(replace(interval(24, 0.5, best_mbps=12), climbing=0.1))
+    assert slow.mbps == pytest.approx(0.47 * 24)
+    slow.see(replace(interval(24, 0.5, best_mbps=54), climbing=0.1))
+    assert slow.mbps == pytest.approx(0.47 * 54)
+
+
+@pytest.mark.parametrize("seconds", [0.5, 1.0])
+def test_the_cell_of_slow_stations_is_not_taken_for_a_fast_one_however_many_of_them_have_just_begun(
+    seconds: float,
+) -> None:
+    begun = replace(interval(2.5, 1.0, seconds=seconds, best_mbps=6), climbing=1.0)
+    seen = Estimated(*[begun] * round(3 / seconds))
+    assert seen.mbps == pytest.approx(20)
+    seen.see(begun)
+    assert seen.mbps == pytest.approx(0.47 * 6)
+    seen.see(*[begun] * round(20 / seconds))
+    assert seen.mbps == pytest.approx(2.5, rel=0.02)
+    # Those that begin once others have settled have as long again.
+    seen.see(*[interval(24, 1.0, best_mbps=54)] * 20, begun)
+    assert seen.mbps == pytest.approx(24, rel=0.01)
+
+
+def test_a_cell_at_rest_takes_no_time_from_those_that_begin() -> None:
+    at_rest = replace(interval(1, 0.1, best_mbps=6), has_short_packets=True, bulk_bps=2.6e6, climbing=1.0)
+    seen = Estimated(*[at_rest] * 10, replace(interval(2.5, 1.0, best_mbps=6), climbing=1.0))
+    assert seen.mbps == pytest.approx(20)
+
+
 def test_what_is_not_known_of_an_interval_is_zero() -> None:
     entry = Interval(duration_us=1, payload_bytes=2, frames=3, active_senders=4)
     assert (entry.aggregated_frames, entry.goodput_bps, entry.best_bitrate_bps) == (0, 0, 0)
-    assert (entry.survey_active_us, entry.survey_busy_us) == (0, 0)
+    assert (entry.survey_active_us, entry.survey_busy_us, entry.climbing) == (0, 0, 0)
 
 
 def test_an_interval_is_a_sample_from_the_smallest_utilisation_on() -> None:
@@ -387,6 +438,8 @@ def test_no_estimate_is_outside_of_its_limits() -> None:
             aggregated_frames=st.integers(0, 2**40),
             active_senders=st.integers(0, 3000),
             goodput_bps=st.floats(0, 1e15),
+            best_bitrate_bps=st.floats(0, 1e15),
+            climbing=st.floats(0, 1),
             survey_active_us=st.integers(0, 2**62),
             survey_busy_us=st.integers(0, 2**62),
         ),

@@ -23,14 +23,33 @@ def at(kbps: int, rate_format: int, down_kbps: int = 0, *, aggregates: bool = Tr
 
 def test_it_is_the_second_highest_of_the_last() -> None:
     rates = FullRates()
-    assert rates.see(at(0, 0)) == FullRate(0.0, 0.0, VHT_BYTES, VHT_BYTES)
+    assert rates.see(at(0, 0)) == FullRate(0.0, 0.0, VHT_BYTES, VHT_BYTES, 0.0)
     assert rates.see(at(400_000, VHT)).up_bps == 400e6
     assert rates.see(at(866_700, VHT)).up_bps == 400e6
     assert rates.see(at(780_000, VHT)).up_bps == 780e6
-    assert rates.see(at(780_000, VHT, 65_000)) == FullRate(780e6, 65e6, VHT_BYTES, HT_BYTES)
+    assert rates.see(at(780_000, VHT, 65_000)) == FullRate(780e6, 65e6, VHT_BYTES, HT_BYTES, 866.7e6)
     for _ in range(8):
         full = rates.see(at(65_000, HT))  # it walked away
-    assert full == FullRate(65e6, 65e6, HT_BYTES, HT_BYTES)
+    assert full == FullRate(65e6, 65e6, HT_BYTES, HT_BYTES, 65e6)
+
+
+def test_it_is_the_highest_while_rate_control_climbs() -> None:
+    rates = FullRates()
+    for kbps, highest in ((6_500, 6.5e6), (57_800, 57.8e6), (26_000, 57.8e6)):
+        full = rates.see(at(kbps, HT, kbps), climbing=True)
+        assert (full.up_bps, full.down_bps, full.up_highest_bps) == (highest, highest, highest)
+    # What it had climbed through does not count among those that it settled at.
+    full = rates.see(at(65_000, HT, 58_500))
+    assert (full.up_bps, full.down_bps, full.up_highest_bps) == (65e6, 58.5e6, 65e6)
+    assert rates.see(at(72_200, HT)).up_bps == 65e6
+
+
+def test_equal_reports_while_rate_control_climbs_are_not_those_of_a_settled_one() -> None:
+    rates = FullRates()
+    rates.see(at(72_200, HT), climbing=True)
+    for _ in range(30):
+        assert rates.see(at(6_500, HT), climbing=True).up_bps == 72.2e6
+    assert rates.see(at(6_500, HT)).up_bps == 6.5e6
 
 
 def test_a_frame_without_aggregation_says_nothing_of_those_that_are() -> None:

@@ -404,6 +404,7 @@ def test_an_interval_has_what_the_capacity_follows_from() -> None:
         ),
         airtime_us=100_000,
         unaggregated_airtime_us=30_000,
+        climbing=1.0,
         survey_active_us=SECOND_US,
         survey_busy_us=900_000,
     )
@@ -485,6 +486,46 @@ def test_the_best_bitrate_is_that_of_the_fastest_sender(sending: list[int], best
         cell.report(second, idle, *senders)
     assert cell.interval is not None
     assert cell.interval.best_bitrate_bps == best_bps
+
+
+def test_the_best_bitrate_is_that_of_the_last_reports_not_of_the_last_frame() -> None:
+    cell = Cell()
+    for second, kbps in enumerate([54_000, 54_000, 6_000, 12_000]):
+        cell.report(second, station(1_000 + 100 * second, rx_bitrate_kbps=kbps))
+    assert cell.interval is not None
+    assert cell.interval.best_bitrate_bps == 54e6
+
+
+@pytest.mark.parametrize(
+    ("airtimes_us", "climbing"),
+    [
+        ((0, 0, 0, 0, 0), 200 / 401),  # not measured: by packets
+        ((300_000, 200_000, 100_000, 99_000, 1_000), 5 / 7),
+        ((0, 0, 100_000, 0, 0), 0.0),
+    ],
+)
+def test_how_much_air_senders_have_whose_rate_control_has_just_begun(
+    airtimes_us: tuple[int, ...], climbing: float
+) -> None:
+    """By what they had sent before the interval. The last one sends too little to be a sender."""
+    cell, before = Cell(), (0, 99, 100, 5_000, 0)
+    cell.report(0, *(station(packets, number=number) for number, packets in enumerate(before)))
+    of = zip(before, (100, 100, 100, 100, 1), airtimes_us, strict=True)
+    cell.report(1, *(station(had + sent, number=number, airtime_us=us) for number, (had, sent, us) in enumerate(of)))
+    assert cell.interval is not None
+    assert (cell.senders, cell.interval.climbing) == (4, pytest.approx(climbing))
+
+
+def test_who_associated_again_begins_again() -> None:
+    cell = Cell()
+    cell.report(0, station(5_000))
+    cell.report(1, station(6_000))
+    assert cell.interval is not None
+    assert cell.interval.climbing == 0
+    cell.report(2, station(60, connected_s=0.5))
+    cell.report(3, station(1_000, connected_s=1.5))
+    assert cell.interval is not None
+    assert cell.interval.climbing == 1
 
 
 def test_a_survey_that_began_again_gives_no_ratio() -> None:
