@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 AUTHORITY_DIRECTORY = "/run/lab/ca"
 OPERATOR_DIRECTORY = "/run/lab/operator"
@@ -47,7 +47,7 @@ def controller_environment() -> dict[str, str]:
     }
 
 
-def plan(python: str, controller_source: str, script: str, agents: Iterable[str]) -> dict[str, Any]:
+def plan(python: tuple[str, ...], environment: Mapping[str, str], script: str, agents: Iterable[str]) -> dict[str, Any]:
     """The part of the guest's plan with the commands that an operator would type.
 
     `authority` comes before the controller starts, `tokens` when it runs, `revoke` of an agent when the time line says
@@ -56,9 +56,9 @@ def plan(python: str, controller_source: str, script: str, agents: Iterable[str]
     """
     return {
         # -P: what is beside the script must not take the place of Python's own modules.
-        "python": [python, "-P", script],
+        "python": [*python, "-P", script],
         "environment": {
-            "PYTHONPATH": controller_source,
+            **environment,
             "AIRBOUND_CA_DIR": AUTHORITY_DIRECTORY,
             "AIRBOUND_TLS_DIR": OPERATOR_DIRECTORY,
             **NO_CPU_RANDOMNESS,

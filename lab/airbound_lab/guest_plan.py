@@ -16,6 +16,8 @@ from airbound_lab import topology as nodes
 from airbound_lab.scenario import HOSTAPD_ACTIONS, OPENFLOW, ROAMING_ACTIONS, SWITCH, WALKING_ACTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from airbound_lab.medium.attempts import Window
     from airbound_lab.parameters import Parameters
     from airbound_lab.scenario import Action
@@ -50,7 +52,7 @@ SCALE_0_BYTES = 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Paths on the host; they are the same in the guest."""
+    """Paths on the host, or in the guest (guest_paths.py)."""
 
     traffic: str
     python: str
@@ -61,6 +63,25 @@ class Programs:
     """operator_commands.py, for a Python with the controller's packages."""
     senders_watch: str = ""
     """senders_watch.py, for the same."""
+    packages: tuple[str, ...] = ()
+    """Directories with the packages of that Python."""
+
+    @property
+    def python_command(self) -> tuple[str, ...]:
+        """Python that reads no file in which a path of the host is written: no virtual environment's, no .pth."""
+        return (self.python, "-S")
+
+    @property
+    def python_environment(self) -> dict[str, str]:
+        """Of that Python: where controller and packages are.
+
+        Which of their modules are compiled already depends on what ran on the host before. Reading a compiled one
+        allocates less than compiling it, so in the guest none is taken for compiled.
+        """
+        return {
+            "PYTHONPATH": ":".join((self.controller_source, *self.packages)),
+            "PYTHONPYCACHEPREFIX": "/proc/none",
+        }
 
 
 def plan(
@@ -69,12 +90,15 @@ def plan(
     seed: int,
     programs: Programs,
     *,
+    host_directories: Iterable[str] = (),
     trace: bool = False,
     edca_trace: bool = False,
     medium_trace: Window | None = None,
     switch_samples: bool = False,
 ) -> dict[str, Any]:
     """Return the guest's plan for one run.
+
+    `host_directories` are the names of those that the guest mounts for its programs (guest_paths.py).
 
     With `trace`, each phone's history is recorded; with `edca_trace`, what is set on the radios' transmit queues; with
     `medium_trace`, each attempt on the medium in that window; with `switch_samples`, the flows of an Open vSwitch.
@@ -83,6 +107,7 @@ def plan(
     components = _components(cell, mode, programs)
     runs_here = {component["name"] for component in components} | ({SWITCH} if parameters.ovs else set())
     return {
+        "host_directories": list(host_directories),
         "medium": _medium(parameters, seed),
         "links": _links(parameters),
         "hidden": [
@@ -212,11 +237,11 @@ def _watcher(cell: nodes.Topology, programs: Programs) -> dict[str, Any]:
         "name": "senders-watch",
         "netns": "controller",
         "argv": [
-            *(programs.python, "-P", programs.senders_watch, f"127.0.0.1:{nodes.OPERATORS_PORT}"),
+            *(*programs.python_command, "-P", programs.senders_watch, f"127.0.0.1:{nodes.OPERATORS_PORT}"),
             *(nodes.BSSID, str(cell.parameters.watch_senders_ms), f"{RESULT_DIRECTORY}/{SENDERS_FILE}"),
             *(f"{phone.name}/{phone.interface}/{phone.mac}" for phone in cell.phones),
         ],
-        "environment": {"PYTHONPATH": programs.controller_source},
+        "environment": programs.python_environment,
     }
 
 
@@ -500,13 +525,13 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             "name": "controller",
             "netns": "controller",
             "argv": [
-                *(programs.python, "-m", "airbound", "controller", *(() if tls else certificates.PLAIN_TEXT)),
+                *(*programs.python_command, "-m", "airbound", "controller", *(() if tls else certificates.PLAIN_TEXT)),
                 *("--listen", controller, "--metrics="),
                 *arguments,
                 *config,
             ],
             "environment": {
-                "PYTHONPATH": programs.controller_source,
+                **programs.python_environment,
                 **(open_vswitch.CONTROLLER_METERS if parameters.switch == "meters" else {}),
                 **(open_vswitch.controller_binding() if parameters.openflow and not parameters.ap_agent else {}),
                 **(certificates.controller_environment() if tls else {}),
@@ -544,11 +569,12 @@ def _openflow(parameters: Parameters, programs: Programs, controller: str) -> di
         "name": OPENFLOW,
         "netns": "controller",
         "argv": [
-            *(programs.python, "-m", "airbound", "openflow", *certificates.PLAIN_TEXT, "--controller", controller),
+            *(*programs.python_command, "-m", "airbound", "openflow", *certificates.PLAIN_TEXT),
+            *("--controller", controller),
             *("--listen", f"{nodes.CONTROLLER_ADDRESS}:{nodes.OPENFLOW_PORT}"),
             *(() if parameters.ap_agent else ("--station-port", nodes.RADIO)),
         ],
-        "environment": {"PYTHONPATH": programs.controller_source},
+        "environment": programs.python_environment,
     }
 
 
@@ -574,4 +600,4 @@ def _access_point_agent(
 
 def _certificates(components: list[dict[str, Any]], programs: Programs) -> dict[str, Any]:
     agents = [component["name"] for component in components if component["name"] not in ("controller", OPENFLOW)]
-    return certificates.plan(programs.python, programs.controller_source, programs.operator_commands, agents)
+    return certificates.plan(programs.python_command, programs.python_environment, programs.operator_commands, agents)

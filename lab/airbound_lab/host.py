@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -42,7 +43,7 @@ SWITCH_TOOL_PACKAGES = dict.fromkeys(
 """Of an access point with an Open vSwitch."""
 
 LAB_SOURCES = (
-    *("boot.py", "certificates.py", "guest_plan.py", "measure.py", "modes.py", "open_vswitch.py"),
+    *("boot.py", "certificates.py", "guest_paths.py", "guest_plan.py", "measure.py", "modes.py", "open_vswitch.py"),
     *(
         "operator_commands.py",
         "qdisc.py",
@@ -76,14 +77,16 @@ def check_tools(path: str = SYSTEM_PATH, *, ovs: bool = False) -> None:
 
 def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace: bool = False) -> Programs:
     """Find our own programs; UsageError names those that are needed and not built."""
+    interpreter, packages = _interpreter(os.environ.get("AIRBOUND_LAB_PYTHON", sys.executable))
     found = Programs(
         traffic=str(build / "airbound-traffic"),
-        python=os.environ.get("AIRBOUND_LAB_PYTHON", sys.executable),
+        python=interpreter,
         controller_source=str(REPOSITORY / "controller"),
         access_point_agent=str(build / "airbound-ap"),
         phone_agent=str(build / "airbound-phone"),
         operator_commands=str(Path(__file__).parent / "operator_commands.py"),
         senders_watch=str(Path(__file__).parent / "senders_watch.py"),
+        packages=packages,
     )
     needed = [found.traffic]
     if any(variant.parse(mode).has_agents for mode in modes):
@@ -94,6 +97,23 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
     if missing:
         raise UsageError(f"not built: {', '.join(missing)}; run: make build")
     return found
+
+
+_ASK_INTERPRETER = """
+import json, os, sys
+packages = [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
+print(json.dumps([os.path.realpath(sys._base_executable), packages]))
+"""
+
+
+def _interpreter(python: str) -> tuple[str, tuple[str, ...]]:
+    """Return the interpreter behind a Python, which may be of a virtual environment, and where its packages are."""
+    try:
+        answer = subprocess.run([python, "-I", "-c", _ASK_INTERPRETER], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise UsageError(f"{python} does not run: {error}") from error
+    interpreter, packages = json.loads(answer.stdout)
+    return interpreter, tuple(packages)
 
 
 def kernel(given: str | None, line: KernelLine = DEFAULT_KERNEL_LINE) -> Path:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from airbound_lab import boot, capacity, guest_plan, measure, radio, senders, topology
+from airbound_lab import boot, capacity, guest_paths, guest_plan, measure, radio, senders, topology
 from airbound_lab import trace as trace_module
 from airbound_lab.errors import LabError
 from airbound_lab.medium import attempts
@@ -109,11 +109,13 @@ def run_one(
     directory = _directory(setting, task)
     parameters = parameters.of_mode(task.mode)
     (mode,) = parameters.modes
+    programs, host_directories = guest_paths.in_guest(setting.programs)
     plan = guest_plan.plan(
         parameters,
         mode,
         task.seed,
-        setting.programs,
+        programs,
+        host_directories=host_directories,
         trace=setting.trace,
         edca_trace=setting.edca_trace,
         medium_trace=setting.medium_trace,
@@ -139,7 +141,8 @@ def run_one(
         on_progress(task, _progress(directory, parameters))
 
     try:
-        wall_seconds = boot.boot(command, directory, setting.wall_limit_s, on_poll, stopped)
+        with guest_paths.linked(directory, host_directories):
+            wall_seconds = boot.boot(command, directory, setting.wall_limit_s, on_poll, stopped)
         run = _read(directory, parameters, task, trace=setting.trace)
         if setting.medium_trace is not None:
             _write_attempts(directory)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from airbound_lab import edca_trace, host, measure, topology
+from airbound_lab import edca_trace, guest_paths, host, measure, topology
 from airbound_lab import run as run_module
 from airbound_lab.errors import LabError
 from airbound_lab.parameters import Parameters
@@ -72,6 +72,45 @@ def print_twice(tmp_path: Path) -> Callable[[str], tuple[str, str]]:
         return outputs[0], outputs[1]
 
     return run
+
+
+class ProgramsBeside:
+    """Has a program of a test run in the guest, beside the access point's agent.
+
+    The guest sees it, and Python and the controller's packages, at paths that are the same wherever the checkout is.
+    """
+
+    _DIRECTORY = f"{guest_paths.GUEST_DIRECTORY}/access-point"
+    AGENT = f"{_DIRECTORY}/agent"
+    """The access point's agent itself."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Run what is put into a directory in place of the agent."""
+        self._directory = directory
+        built = host.REPOSITORY / "build"
+        links = {"airbound-traffic": "airbound-traffic", "airbound-phone": "airbound-phone", "agent": "airbound-ap"}
+        for name, program in links.items():
+            (directory / name).symlink_to(built / program)
+        monkeypatch.setattr(host.programs, "__defaults__", (directory,))
+
+    def add(self, program: Path) -> str:
+        """Add a Python program; return the words of a shell that start it."""
+        shutil.copy(program, self._directory)
+        programs, _ = guest_paths.in_guest(host.programs((), host.REPOSITORY / "build"))
+        environment = [f"{name}={value}" for name, value in programs.python_environment.items()]
+        return " ".join(["env", *environment, *programs.python_command, "-P", f"{self._DIRECTORY}/{program.name}"])
+
+    def start(self, shell: str, more: str = "") -> None:
+        """Have the commands of a shell carried out when an agent is started, and the agent with more arguments."""
+        wrapper = self._directory / "airbound-ap"
+        wrapper.write_text(f'#!/bin/sh\n{shell}\nexec {self.AGENT} "$@" {more}\n', encoding="utf-8")
+        wrapper.chmod(0o755)
+
+
+@pytest.fixture(scope="session")
+def programs_beside() -> type[ProgramsBeside]:
+    """For tests with a program of their own in the guest."""
+    return ProgramsBeside
 
 
 @dataclass(frozen=True)

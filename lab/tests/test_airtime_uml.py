@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Cell
+    from conftest import Cell, ProgramsBeside
 
 pytestmark = pytest.mark.uml
 
@@ -25,21 +24,16 @@ GUEST = host.REPOSITORY / "lab" / "tests" / "airtime_guest.py"
 
 @pytest.fixture
 def boot_beside(
-    boot_cell: Callable[..., Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    boot_cell: Callable[..., Cell],
+    programs_beside: type[ProgramsBeside],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., list[list[Any]]]:
     """Boots a cell with two more agents; what they reported."""
 
     def boot(terminals: int, direction: str, kernel_line: str) -> list[list[Any]]:
-        built = host.REPOSITORY / "build"
-        for program in ("airbound-traffic", "airbound-phone"):
-            (tmp_path / program).symlink_to(built / program)
-        wrapper = tmp_path / "airbound-ap"
-        wrapper.write_text(f"""#!/bin/sh
-PYTHONPATH={host.REPOSITORY}/controller {sys.executable} {GUEST} {built}/airbound-ap >/run/result/log/airtime.log 2>&1 &
-exec {built}/airbound-ap "$@"
-""")
-        wrapper.chmod(0o755)
-        monkeypatch.setattr(host.programs, "__defaults__", (tmp_path,))
+        beside = programs_beside(tmp_path, monkeypatch)
+        beside.start(f"{beside.add(GUEST)} {beside.AGENT} >/run/result/log/airtime.log 2>&1 &")
         action = Action(0, "start-traffic", direction=direction)  # type: ignore[arg-type]  # up or down
         scenario = Scenario(f"airtime {direction}", (action,))
         of = {"terminals": terminals, "kernel_line": kernel_line}

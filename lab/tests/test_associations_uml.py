@@ -6,7 +6,6 @@ hostapd that lists its stations, with one that does not, and without one.
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Cell
+    from conftest import Cell, ProgramsBeside
 
 pytestmark = pytest.mark.uml
 
@@ -55,29 +54,24 @@ def latencies_ms(notes: list[dict[str, Any]]) -> dict[str, list[float]]:
 
 @pytest.fixture
 def boot_with(
-    boot_cell: Callable[..., Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    boot_cell: Callable[..., Cell],
+    programs_beside: type[ProgramsBeside],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., dict[str, list[float]]]:
     """Boots a cell whose access point's agent finds such a hostapd; `roams`: one with two BSSs."""
 
     def boot(kind: str, *, roams: bool = False) -> dict[str, list[float]]:
-        built = host.REPOSITORY / "build"
-        for program in ("airbound-traffic", "airbound-phone"):
-            (tmp_path / program).symlink_to(built / program)
         control = {"full": "/run/hostapd", "basic": "/run/lab/basic", "none": "/run/lab/no-hostapd"}[kind]
         bsss, more = (f"{FIRST} {SECOND}", "--interface wlan0b") if roams else (FIRST, "")
         if roams:
             plain = guest_plan._hostapd
             monkeypatch.setattr(guest_plan, "_hostapd", lambda *of: plain(*of) + SECOND_BSS)
-        guest = host.REPOSITORY / "lab" / "tests" / "associations_guest.py"
-        wrapper = tmp_path / "airbound-ap"
-        wrapper.write_text(f"""#!/bin/sh
-export PYTHONPATH={host.REPOSITORY}/controller
-{sys.executable} {guest} relay /run/lab/basic >/run/result/log/relay.log 2>&1 &
-ip netns exec controller {sys.executable} {guest} observe {bsss} >/run/result/log/observer.log 2>&1 &
-exec {built}/airbound-ap "$@" {more} --hostapd-control {control}
-""")
-        wrapper.chmod(0o755)
-        monkeypatch.setattr(host.programs, "__defaults__", (tmp_path,))
+        beside = programs_beside(tmp_path, monkeypatch)
+        guest = beside.add(host.REPOSITORY / "lab" / "tests" / "associations_guest.py")
+        commands = f"""{guest} relay /run/lab/basic >/run/result/log/relay.log 2>&1 &
+ip netns exec controller {guest} observe {bsss} >/run/result/log/observer.log 2>&1 &"""
+        beside.start(commands, f"{more} --hostapd-control {control}")
         scenario = Scenario(f"associations, {kind}{', roams' * roams}", (Action(0, "start-traffic"),))
         cell = boot_cell("airbound", scenario=scenario, terminals=TERMINALS, wired_delays_ms=(16.0,), seconds=24)
         notes = json.loads((cell.logs / "associations.json").read_text(encoding="utf-8"))

@@ -310,7 +310,7 @@ def test_the_policy_reaches_the_controller() -> None:
     plan = guest_plan.plan(parameters, "paper-gb", 1, PROGRAMS)
     argv = " ".join(plan["components"][0]["argv"])
     assert argv == (
-        "/b/python -m airbound controller --plain-text --listen 10.0.1.1:50051 --metrics= --policy paper "
+        "/b/python -S -m airbound controller --plain-text --listen 10.0.1.1:50051 --metrics= --policy paper "
         "--table gingerbread "
         "--config /run/lab/controller.config"
     )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import venv
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,20 @@ def test_only_what_the_modes_need_must_be_built(tmp_path: Path) -> None:
     assert host.programs(("cubic", "bbr"), build=tmp_path).traffic == str(tmp_path / "airbound-traffic")
     with pytest.raises(UsageError, match=r"airbound-ap.*airbound-phone"):
         host.programs(("cubic", "bdp@aifsn=4"), build=tmp_path)
+
+
+def test_python_is_the_interpreter_behind_a_virtual_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    venv.create(tmp_path / "venv", with_pip=False)
+    monkeypatch.setenv("AIRBOUND_LAB_PYTHON", str(tmp_path / "venv" / "bin" / "python"))
+    found = host.programs((), build=_built(tmp_path))
+    assert not Path(found.python).is_relative_to(tmp_path)
+    [packages] = found.packages
+    assert Path(packages).is_relative_to(tmp_path / "venv")
+    monkeypatch.setenv("AIRBOUND_LAB_PYTHON", str(tmp_path / "no-python"))
+    with pytest.raises(UsageError, match="no-python does not run"):
+        host.programs((), build=tmp_path)
 
 
 def test_a_kernel_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ took its leave, away for longer than its lease.
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -21,7 +20,7 @@ from airbound_lab.scenario import Action, Scenario
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Cell
+    from conftest import Cell, ProgramsBeside
 
 pytestmark = pytest.mark.uml
 
@@ -76,22 +75,18 @@ class Notes:
 
 
 @pytest.fixture(scope="module")
-def notes(boot_cell: Callable[..., Cell], tmp_path_factory: pytest.TempPathFactory) -> Notes:
-    built, programs = host.REPOSITORY / "build", tmp_path_factory.mktemp("programs")
-    for program in ("airbound-traffic", "airbound-phone"):
-        (programs / program).symlink_to(built / program)
-    guest = host.REPOSITORY / "lab" / "tests" / "roaming_guest.py"
-    wrapper = programs / "airbound-ap"
-    wrapper.write_text(f"""#!/bin/sh
-case "$*" in *"--interface wlan0 "*)
-	PYTHONPATH={host.REPOSITORY}/controller ip netns exec controller {sys.executable} {guest} \\
-		$$ {TERMINALS} {FIRST}/wlan0/ {SECOND}/wlan1/ap2 >/run/result/log/observer.log 2>&1 &
-esac
-exec {built}/airbound-ap "$@"
-""")
-    wrapper.chmod(0o755)
+def notes(
+    boot_cell: Callable[..., Cell],
+    programs_beside: type[ProgramsBeside],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Notes:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(host.programs, "__defaults__", (programs,))
+        beside = programs_beside(tmp_path_factory.mktemp("programs"), patch)
+        observer = beside.add(host.REPOSITORY / "lab" / "tests" / "roaming_guest.py")
+        beside.start(f"""case "$*" in *"--interface wlan0 "*)
+	ip netns exec controller {observer} $$ {TERMINALS} {FIRST}/wlan0/ {SECOND}/wlan1/ap2 \\
+		>/run/result/log/observer.log 2>&1 &
+esac""")
         cell = boot_cell("bdp", scenario=SCENARIO, terminals=TERMINALS, access_points=2, seconds=21, warmup_seconds=2)
     assert (cell.logs / "log" / "observer.log").read_text(encoding="utf-8") == ""
     return Notes(cell)

@@ -5,19 +5,22 @@ phone is free when its lease ends, and a controller that is started again releas
 
 from __future__ import annotations
 
+import compileall
 import datetime as dt
 import re
+import shutil
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import boot
+from airbound_lab import boot, host
 from airbound_lab.scenario import Action, Scenario, built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from conftest import Cell
 
@@ -202,17 +205,31 @@ def test_same_seed_same_certificates_and_same_result_to_the_digit(boot_cell: Cal
     assert fingerprint not in log_of(other, "operator"), "another seed, another authority"
 
 
-def test_same_result_with_a_python_of_another_path(
-    boot_cell: Callable[..., Cell], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+ELSEWHERE = {"terminals": 5, "wired_delays_ms": (4.0, 64.0, 256.0), "seconds": 8, "warmup_seconds": 2, "tls": True}
+
+
+@pytest.mark.parametrize("place", ["elsewhere", "a-path-of-quite-another-length/" * 5])
+def test_same_result_with_programs_at_another_path(
+    place: str, boot_cell: Callable[..., Cell], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # Where objects lie in the memory of the controller and of the operator's commands depends on the length of paths.
-    here = boot_cell("bdp", **SHORT)
-    venv = tmp_path / "a-path-of-another-length" / "venv"
-    venv.parent.mkdir()
-    venv.symlink_to(sys.prefix)
-    monkeypatch.setenv("AIRBOUND_LAB_PYTHON", str(venv / "bin" / "python3"))
-    moved = boot_cell("bdp", scenario=Scenario("moved", built_in("uplink").actions), **SHORT)
-    assert log_of(moved, "operator") == log_of(here, "operator")
+    # Where objects lie in the memory of the controller and of the operator's commands depends on the length of paths,
+    # and on whether modules are compiled already.
+    here = boot_cell("airbound", **ELSEWHERE)
+    moved_to = tmp_path / place
+    moved_to.mkdir(parents=True)
+    (moved_to / "venv").symlink_to(sys.prefix)
+    monkeypatch.setenv("AIRBOUND_LAB_PYTHON", str(moved_to / "venv" / "bin" / "python3"))
+    found = host.programs(("airbound",))
+    of_controller = moved_to / "controller"
+    shutil.copytree(Path(found.controller_source) / "airbound", of_controller / "airbound")
+    assert compileall.compile_dir(of_controller, quiet=1)
+    files = ("traffic", "access_point_agent", "phone_agent", "operator_commands")
+    copies = {name: shutil.copy(getattr(found, name), moved_to) for name in files}
+    elsewhere = replace(found, controller_source=str(of_controller), **copies)
+    monkeypatch.setattr(host, "programs", lambda *_args, **_options: elsewhere)
+    moved = boot_cell("airbound", scenario=Scenario(f"moved to {place}", built_in("uplink").actions), **ELSEWHERE)
+    for component in ("operator", "controller", "ap", *(f"phone{i}" for i in range(1, 6))):
+        assert log_of(moved, component) == log_of(here, component), component
     assert moved.run.comparable() == here.run.comparable()
 
 

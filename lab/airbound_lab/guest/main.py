@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MEDIUM_PARAMETERS = "/sys/module/mac80211_hwsim/parameters"
 CPU = "/sys/devices/system/cpu/cpu0"
+HOST_DIRECTORY = "/run/host"
+MS_RDONLY = 1
 WALK = "walk"
 """Name of a step of the time line."""
 
@@ -45,6 +47,14 @@ def mount_all() -> None:
     system.mount("hostfs", "/run/result", options="/proc/self/cwd")
     os.makedirs(system.LOG_DIRECTORY, exist_ok=True)
     give_cycle_frequency()
+
+
+def mount_host_directories(names: list[str]) -> None:
+    """Mount the host's directories with programs, at paths that are the same in every run (guest_paths.py)."""
+    os.mkdir(HOST_DIRECTORY)
+    for name in names:
+        os.mkdir(f"{HOST_DIRECTORY}/{name}")
+        system.mount("hostfs", f"{HOST_DIRECTORY}/{name}", options=f"/proc/self/cwd/host/{name}", flags=MS_RDONLY)
 
 
 def give_cycle_frequency() -> None:
@@ -198,6 +208,7 @@ def main() -> None:
         mount_all()
         with open("/run/result/plan.json", encoding="utf-8") as file:
             plan = json.load(file)
+        mount_host_directories(plan["host_directories"])
         switch = Switch(plan)
         access_point = set_up(plan, switch)
         components, operator = Components(plan), Operator(plan)

@@ -7,7 +7,7 @@ end of the link, on the same address, so the agents' connections take the same w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab import guest_plan, topology
@@ -38,7 +38,7 @@ def plan(settings: Settings, programs: Programs, link: str) -> dict[str, Any]:
     """Return the guest's plan; `link` is the directory of the link on the host."""
     cell = topology.build(settings.parameters())
     # The programs of a run; of its plan, those parts are taken that name none.
-    nothing = guest_plan.Programs(**{field.name: "" for field in fields(guest_plan.Programs)})
+    nothing = guest_plan.Programs("", "", "", "", "", "")
     of_run = guest_plan.plan(settings.parameters(), "airbound", settings.seed, nothing)
     kept = (
         *("medium", "links", "hidden", "sysctls", "namespaces", "wired", "other_access_points"),
