@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Command line over environment over file over defaults, and the name of whoever is wrong."""
 
+import itertools
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ WORDS = {
 }
 TOGETHER = {
     *(("store", key) for key in ("url", "cluster", "file", "certificate_file", "key_file")),
-    *(("edca", key) for key in ("on_share", "off_share", "cw_min", "cw_max")),
+    *(("edca", key) for key in ("on_share", "off_share", "cw_min", "cw_max", "stations_cw_min", "stations_cw_max")),
     *(("senders", key) for key in ("start_bytes_per_s", "stop_bytes_per_s")),
     *(("capacity", key) for key in ("min_bps", "max_bps")),
 }
@@ -58,6 +59,13 @@ SAID = st.dictionaries(st.sampled_from(range(len(FREE))), st.integers(0, 1), max
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "x.toml"
+
+
+def test_no_two_keys_that_are_combined_rule_each_other_out() -> None:
+    """All pairs: few of the combinations below have a certain one."""
+    for one, other in itertools.combinations(FREE, 2):
+        for of_one, of_other in itertools.product(values(one), values(other)):
+            load(options=[Option("--x", one.path, of_one), Option("--y", other.path, of_other)])
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
