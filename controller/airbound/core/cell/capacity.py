@@ -42,7 +42,9 @@ counts at once. Otherwise a phone that uploads a photo in a quiet cell would hav
 The rate control of whoever associates climbs, then and later (until `SETTLED_PACKETS` of full_rates.py). While that of
 a sender does, the best PHY rate raises what it carries and does not lower it, and a sample that is less than the
 average counts by the share of the air that the other stations have. After `CLIMBING_S` of samples in a row that had
-such senders all count again: many stations whose rates are slow for good need long for their first packets.
+such senders all count again: many stations whose rates are slow for good need long for their first packets. The first
+samples with all rates settled replace a beginning that was too low: what is more than the average counts as a share of
+all such samples so far, the first one alone.
 
 An interval less busy than `min_utilisation` is no sample; nor is one of stations that aggregate, if its packets needed
 less than `NEEDED_LEAST` of the time. Of one in which less than `LIGHT` of the channel was used, and for short packets,
@@ -156,6 +158,7 @@ class CapacityEstimator:
     _most_bps: float = math.inf  # that the best PHY rate can carry
     _averaged: float = 0.0  # how far the average of the PHY rates has got, 0 to 1
     _climbing_s: float = 0.0  # of samples in a row that had such senders
+    _settled_s: float = 0.0  # of all samples that had none, and were of more than a cell at rest
     _others: float | None = None  # share of the channel that the cell's own stations do not have; None: not known yet
     _rates: deque[tuple[int, float]] = field(default_factory=deque)  # (at_us, bps), falling from oldest to newest
 
@@ -187,6 +190,10 @@ class CapacityEstimator:
         if is_at_rest and sample < before_bps:
             return  # rate control may still be climbing
         self._climbing_s = self._climbing_s + seconds if interval.climbing else 0.0
+        if not (climbing or is_at_rest):
+            self._settled_s += seconds
+            if sample > before_bps:
+                weight = max(weight, seconds / self._settled_s)
         if sample < before_bps:
             weight *= 1 - climbing
         self._smoothed_bps = before_bps + weight * (sample - before_bps)

@@ -255,6 +255,26 @@ def test_rates_that_a_rate_control_has_just_begun_with_do_not_lower_the_beginnin
     assert seen.mbps > 20
 
 
+def test_the_first_samples_with_settled_rates_replace_a_beginning_that_was_too_low() -> None:
+    """As in a cell of 802.11ac: what its phones began with was at 113 Mb/s, and its average at 90 % only after 7 s."""
+    seen = Estimated(replace(interval(56, 0.5, seconds=0.5), climbing=1.0))
+    assert seen.mbps == pytest.approx(112)
+    seen.see(interval(200, 0.5))
+    assert seen.mbps == pytest.approx(400)
+    seen.see(interval(225, 0.5))
+    assert seen.mbps == pytest.approx(425)  # the mean of both
+    seen.see(interval(200, 0.5))
+    assert seen.mbps == pytest.approx(425 - 25 * -math.expm1(-1 / 3))
+    seen.see(*[interval(200, 0.5)] * 20, interval(250, 0.5))
+    assert seen.mbps == pytest.approx(400 + 100 * -math.expm1(-1 / 3), rel=0.01)
+
+
+def test_a_cell_at_rest_does_not_use_up_the_first_samples() -> None:
+    at_rest = replace(interval(1, 0.1), has_short_packets=True, bulk_bps=200e6)
+    seen = Estimated(*[at_rest] * 30, interval(200, 0.5))
+    assert seen.mbps == pytest.approx(400)
+
+
 def test_who_joins_a_cell_lowers_its_estimate_by_the_share_of_the_others_alone() -> None:
     joined = replace(interval(8, 0.8), climbing=0.75)
     seen = Estimated(*[interval(24, 1.0)] * 20).see(joined)

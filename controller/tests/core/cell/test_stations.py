@@ -410,6 +410,28 @@ def test_an_interval_has_what_the_capacity_follows_from() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("tx_packets", "ip_bytes", "expected"),
+    [
+        (400, 52, (400, 400 * 52)),
+        (500, 52, (500, 500 * 52)),
+        (1_000, 52, (500, 500 * 52)),  # each packet by itself, as at light load
+        (1_000, 1_500, (1_000, 1_000 * 1_500)),  # a download
+    ],
+)
+def test_of_acks_no_more_are_expected_than_a_full_channel_has(
+    tx_packets: int, ip_bytes: int, expected: tuple[int, int]
+) -> None:
+    cell = Cell()
+    rates = {"rx_bitrate_kbps": 866_700, "tx_bitrate_kbps": 866_700, "rx_rate_format": VHT, "tx_rate_format": VHT}
+    sent = {"tx_packets": tx_packets, "tx_bytes": tx_packets * (ip_bytes + 34)}
+    cell.report(0, station(0, aggregates=True, **rates))
+    cell.report(1, station(1_000, aggregates=True, **rates, **sent))
+    assert cell.interval is not None
+    up, down = (1_000, 1_500_000, 866.7e6, 1_048_575), (*expected, 866.7e6, 1_048_575)
+    assert cell.interval.aggregated_us == full_channel_us([up], [down], 1, CapacityParameters())
+
+
 def test_short_packets_are_known_with_what_full_ones_would_carry() -> None:
     cell = Cell()
     rate = {"rx_bitrate_kbps": 54_000, "rx_rate_format": 1}
