@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ WALL_LIMIT_S = 600
 def found(ipk: Path) -> dict[str, Any]:
     """What new_owner_guest.py found."""
     host.check_tools()
-    python = host.programs(()).python
+    python = sys.executable
     command = boot.command_line(host.kernel(None), RADIOS, "fixed", "fixed", 1)
     given = {"ipk": ipk.resolve(), "python": python, "controller": REPOSITORY / "controller"}
     command = [word for word in command if not word.startswith("init=")]

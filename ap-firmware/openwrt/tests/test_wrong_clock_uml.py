@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ BOTH_OF_1970 = 2
 def found(ipk: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What wrong_clock_guest.py found."""
     host.check_tools()
-    python = host.programs(()).python
+    python = sys.executable
     command = boot.command_line(host.kernel(None), RADIOS, "fixed", "fixed", 1)
     library = tmp_path_factory.mktemp("library") / "other_time.so"
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-Wall", "-Werror", "-o", library, SOURCE], check=True)
