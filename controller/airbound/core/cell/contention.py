@@ -16,10 +16,11 @@ _STEPS = 40  # of the bisection: more digits than are used
 
 
 class Contention(NamedTuple):
-    """Per access that succeeds."""
+    """Idle slots and collisions per access that succeeds, and the probability that an attempt collides."""
 
     idle_slots: float
     collisions: float
+    collides: float
 
 
 @lru_cache(maxsize=256)
@@ -41,7 +42,7 @@ def contention(stations: int, cw_min_slots: int) -> Contention:
     tau = (low + high) / 2
     idle = (1 - tau) ** stations
     success = stations * tau * (1 - tau) ** (stations - 1)
-    return Contention(idle / success, (1 - idle - success) / success)
+    return Contention(idle / success, (1 - idle - success) / success, 1 - (1 - tau) ** (stations - 1))
 
 
 def _attempts(collides: float, cw_min_slots: int) -> float:

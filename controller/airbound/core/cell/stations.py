@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.aggregation import Packets, bulk_bps, full_channel_us
-from airbound.core.cell.capacity import Interval, expected_goodput_bps, has_short_packets
+from airbound.core.cell.capacity import LIGHT, Interval, expected_goodput_bps, has_short_packets
 from airbound.core.cell.channel_access import ACK_BYTES
 from airbound.core.cell.full_rates import SETTLED_PACKETS, FullRate, FullRates
 from airbound.core.parameters import CapacityParameters, SenderParameters
@@ -86,6 +86,7 @@ class Stations:
     _fresh: set[Mac] = field(default_factory=set)  # of them, those that began less than STARTING_US ago
     _survey: Survey | None = None
     _incomplete: bool = False  # a sender came or left within the interval
+    _light: bool = True  # whether little of a full channel would have been enough, the last time
 
     @property
     def started_count(self) -> int:
@@ -195,7 +196,7 @@ class Stations:
         most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
         payload_bytes = downlink_bytes = received_bytes = frames = uplink_frames = aggregated = active = 0
         airtime_us = unaggregated_us = uplink_packets = downlink_packets = climbing_us = climbing_packets = 0
-        best_bps = 0.0
+        best_bps, light = 0.0, self._light
         up, down, sending = list[Packets](), list[Packets](), list[tuple[FullRate, bool]]()
         rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
@@ -240,6 +241,10 @@ class Stations:
             climbing = old_rx_packets < SETTLED_PACKETS
             full = state.rates.see(new, climbing=climbing)
             if new.aggregates:
+                if light and 0 < full.up_bps < full.down_bps:
+                    # Single frames: its rate control finds no rate faster than another. What the access point sends
+                    # at passes the same air.
+                    full = full._replace(up_bps=full.down_bps, up_psdu_max_bytes=full.down_psdu_max_bytes)
                 aggregated += packets + sent
                 up.append((packets, payload, full.up_bps, full.up_psdu_max_bytes))
                 octets = transmitted - sent * overhead
@@ -269,6 +274,8 @@ class Stations:
         self.baseline_us = at_us
         if self._was_incomplete():
             return None, jumps
+        aggregated_us = full_channel_us(up, down, active, capacity) if aggregated else 0.0
+        self._light = aggregated_us < LIGHT * duration_us
         short = has_short_packets(payload_bytes, uplink_packets, received_bytes, downlink_packets)
         return Interval(
             duration_us=duration_us,
@@ -277,7 +284,7 @@ class Stations:
             frames=frames,
             uplink_frames=uplink_frames,
             aggregated_frames=aggregated,
-            aggregated_us=full_channel_us(up, down, active, capacity) if aggregated else 0.0,
+            aggregated_us=aggregated_us,
             airtime_us=airtime_us,
             unaggregated_airtime_us=unaggregated_us,
             has_short_packets=short,

@@ -27,6 +27,11 @@ def alone_us(frames: int, mbps: float) -> float:
     return 43 + 7.5 * 9 + 90 + frames * FRAME_BYTES * 8 / mbps
 
 
+def slowed(contenders: int) -> float:
+    """What collisions leave of the PHY rates."""
+    return 1 - contention(contenders, 15).collides / 4
+
+
 @pytest.mark.parametrize(
     ("mbps", "psdu_max_bytes", "frames"),
     [
@@ -52,22 +57,36 @@ def test_a_single_sender_of_802_11ac_without_answers_has_676_mbps() -> None:
 
 
 def test_ten_senders_lose_what_their_collisions_take() -> None:
-    """The lab's Bianchi with A-MPDUs: 547 Mb/s."""
-    packets = [(6_400, 6_400 * 1498, 866.7e6, VHT_BYTES)] * 10
+    """The lab's Bianchi with A-MPDUs and a fixed rate: 547 Mb/s."""
+    packets = [(6_400, 6_400 * 1498, 866.7e6 / slowed(10), VHT_BYTES)] * 10
     payload_mbps = 64_000 * 1470 * 8 / full_channel_us(packets, [], 10, PARAMETERS)
     assert payload_mbps == pytest.approx(547, rel=0.03)
 
 
 def test_answers_take_accesses_of_their_own() -> None:
     up, down = data(6_400, 866.7), acks(3_200, 866.7)
-    cost = contention(2, 15)
-    collision_us = 43 + (1 - (1 / 3) ** 2) * (alone_us(64, 866.7) - 43 - 67.5) + (1 / 9) * (90 + 64 * 98 * 8 / 866.7)
+    cost, mbps = contention(2, 15), 866.7 * slowed(2)
+    collision_us = 43 + (1 - (1 / 3) ** 2) * (alone_us(64, mbps) - 43 - 67.5) + (1 / 9) * (90 + 64 * 98 * 8 / mbps)
     expected = (
-        100 * (43 + 90) + 6_400 * FRAME_BYTES * 8 / 866.7
-        + 50 * (43 + 90) + 3_200 * 98 * 8 / 866.7
+        100 * (43 + 90) + 6_400 * FRAME_BYTES * 8 / mbps
+        + 50 * (43 + 90) + 3_200 * 98 * 8 / mbps
         + 150 * (cost.idle_slots * 9 + cost.collisions * collision_us)
     )  # fmt: skip
     assert full_channel_us([up], [down], 1, PARAMETERS) == pytest.approx(expected)
+
+
+def test_the_more_collide_the_slower_their_rates() -> None:
+    """CUBIC on 11n-40 in the lab: 300 Mb/s alone, 274.8 with five phones, of whose attempts 27 % collide."""
+    assert slowed(1) == 1
+    assert slowed(5) * 300 == pytest.approx(274.8, rel=0.02)
+    alone, of_many = (full_channel_us([data(42_400, 300, HT_BYTES)], [], n, PARAMETERS) for n in (1, 5))
+    cost, frames = contention(5, 15), HT_BYTES / FRAME_BYTES
+    access_us = 90 + frames * FRAME_BYTES * 8 / (300 * slowed(5))
+    accesses = 42_400 / frames
+    assert of_many == pytest.approx(
+        accesses * (43 + access_us + cost.idle_slots * 9 + cost.collisions * (43 + access_us))
+    )
+    assert alone == pytest.approx(accesses * alone_us(1, 300) + (42_400 - accesses) * FRAME_BYTES * 8 / 300)
 
 
 def test_a_slow_station_takes_its_time() -> None:

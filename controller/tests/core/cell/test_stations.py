@@ -432,6 +432,29 @@ def test_of_acks_no_more_are_expected_than_a_full_channel_has(
     assert cell.interval.aggregated_us == full_channel_us([up], [down], 1, CapacityParameters())
 
 
+def test_of_single_frames_the_rate_is_that_of_the_access_point_if_it_is_higher() -> None:
+    """As two of ten phones on 802.11ac at 5 % load, whose rate control stayed at 240 and 585 of 866 Mb/s."""
+    rates = {"rx_bitrate_kbps": 240_000, "tx_bitrate_kbps": 866_700, "rx_rate_format": VHT, "tx_rate_format": VHT}
+
+    def needed_us(at_s: int, packets: int) -> float:
+        sent = {"tx_packets": packets // 2, "tx_bytes": packets // 2 * (52 + 34)}
+        cell.report(at_s, station(packets, aggregates=True, **rates, **sent))
+        assert cell.interval is not None
+        return cell.interval.aggregated_us
+
+    def full_us(packets: int, mbps: float) -> float:
+        up = (packets, packets * 1500, mbps * 1e6, 1_048_575)
+        return full_channel_us([up], [(packets // 2, packets // 2 * 52, 866.7e6, 1_048_575)], 1, CapacityParameters())
+
+    cell = Cell()
+    cell.report(0, station(0, aggregates=True, **rates))
+    assert needed_us(1, 1_000) == full_us(1_000, 866.7)
+    assert needed_us(2, 31_000) == full_us(30_000, 866.7)  # half of a full channel and more
+    assert needed_us(3, 41_000) == full_us(10_000, 240)
+    assert needed_us(4, 42_000) == full_us(1_000, 240)
+    assert needed_us(5, 43_000) == full_us(1_000, 866.7)
+
+
 def test_short_packets_are_known_with_what_full_ones_would_carry() -> None:
     cell = Cell()
     rate = {"rx_bitrate_kbps": 54_000, "rx_rate_format": 1}
