@@ -79,14 +79,14 @@ def test_all_kernels_follow_within_300_ms_of_the_report_that_showed_the_change(
 
 def test_starters_in_a_known_cell_have_bounds_soon_after_their_connections(boot_cell: Callable[..., Cell]) -> None:
     """The agent samples an idle kernel once a second; the kernel's trace events wake it: it samples then, after 10 ms
-    and after 50 ms. Which of these finds the first data depends on when the air was free for them.
+    and after 50 ms. How long the bounds then wait for the air is chance, of 20 ms to 60 ms in all: so there are many.
     """
     starts_s = (6.0, 8.3, 10.55)  # at any phase of the agents' samples
     starts = (Action(at_s, "start-traffic", phone=i) for i, at_s in enumerate(starts_s, start=2))
     scenario = Scenario("starters", (Action(0, "start-traffic", phone=1), *starts))
     cell = {"wired_delays_ms": (16.0,), "terminals": 4, "seconds": 13}
     delays_s = []
-    for seed in (1, 2, 3):
+    for seed in range(1, 7):
         for phone in boot_cell("bdp", seed=seed, scenario=scenario, trace=True, **cell).run.phones[1:]:
             assert phone.trace is not None
             [connection] = phone.trace.connections
