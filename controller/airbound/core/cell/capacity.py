@@ -32,7 +32,8 @@ Frames that collide keep the channel busy for less time than their senders give 
 out too small and the sample too large. It is never more than a share of the best sender's PHY rate (without
 aggregation, where that is known): `most_per_bitrate` of it if there is a downlink access for every second uplink
 packet, as with TCP, and `most_per_bitrate_unanswered` if there is none, as with UDP. In between the time that a packet
-takes is between theirs.
+takes is between theirs. Senders that wait for no ACKs all contend at once: what one of them could carry is then less by
+their collisions, and by the slower rates that follow from those (contention.py, aggregation.py).
 
 Assumptions: 802.11g OFDM timing (parameters); uplink collisions are inside `busy_us`.
 
@@ -61,9 +62,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
+from airbound.core.cell.aggregation import RATE_LOST_TO_COLLISIONS
+from airbound.core.cell.contention import contention
 from airbound.core.parameters import CapacityParameters
 
 Source = Literal["default", "bitrate", "busy_time", "throughput"]
+FULL_PACKET_BITS = 12_000  # of IP
 ANSWERS_OF_TCP = 0.5  # downlink accesses for an uplink packet: an ACK for every second segment
 AVERAGED_ENOUGH = 0.95  # three time constants
 QUIET = 0.1
@@ -140,12 +144,26 @@ def has_short_packets(up_bytes: int, up_packets: int, down_bytes: int, down_pack
 
 
 def most_per_bitrate(interval: Interval, parameters: CapacityParameters) -> float:
-    """The largest share of the PHY rate that the interval's mix of packets can carry upward."""
-    with_acks, without = parameters.most_per_bitrate, parameters.most_per_bitrate_unanswered
+    """The largest share of the best PHY rate that the interval's mix of packets can carry upward."""
+    with_acks = parameters.most_per_bitrate
     if not interval.uplink_frames:
         return with_acks
+    without = _most_per_bitrate_unanswered(interval, parameters)
     answers = (interval.frames - interval.uplink_frames) / interval.uplink_frames
     return 1 / (1 / without + min(1.0, answers / ANSWERS_OF_TCP) * (1 / with_acks - 1 / without))
+
+
+def _most_per_bitrate_unanswered(interval: Interval, parameters: CapacityParameters) -> float:
+    alone, bitrate_bps = parameters.most_per_bitrate_unanswered, interval.best_bitrate_bps
+    if not bitrate_bps:
+        return alone
+    bits_us = FULL_PACKET_BITS * 1e6 / bitrate_bps
+    alone_us = bits_us / alone
+    one, all_of_them = (contention(n, parameters.cw_min_slots) for n in (1, max(1, interval.active_senders)))
+    sent_us = max(bits_us, alone_us - one.idle_slots * parameters.slot_us)
+    slower_us = RATE_LOST_TO_COLLISIONS * all_of_them.collides * bits_us
+    idle_us = (all_of_them.idle_slots - one.idle_slots) * parameters.slot_us
+    return bits_us / (alone_us + idle_us + all_of_them.collisions * sent_us + slower_us)
 
 
 @dataclass(slots=True)

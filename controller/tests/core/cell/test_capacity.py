@@ -225,6 +225,13 @@ def test_without_acks_the_same_bitrate_carries_more(frames: int, uplink_frames: 
     assert Estimated(entry).mbps == pytest.approx(min(share * 54, 24 / min(1, utilisation(entry, PARAMETERS) or 1)))
 
 
+@pytest.mark.parametrize(("senders", "carried_mbps"), [(1, 29.7), (5, 27.3), (10, 24.7)])
+def test_without_acks_many_senders_carry_less(senders: int, carried_mbps: float) -> None:
+    """UDP of the lab's phones on 802.11g, with minstrel, Mb/s of IP."""
+    entry = replace(interval(24, 0.5, frames=1000, n=senders, best_mbps=54), uplink_frames=1000)
+    assert most_per_bitrate(entry, PARAMETERS) * 54 == pytest.approx(carried_mbps, rel=0.08)
+
+
 def test_the_first_samples_of_a_cell_are_too_small_and_count_little() -> None:
     seen = Estimated(interval(5, 0.9))
     assert seen.mbps == pytest.approx(20 + (5 / 0.9 - 20) * -math.expm1(-1 / 3))
