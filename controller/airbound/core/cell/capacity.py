@@ -205,8 +205,8 @@ class CapacityEstimator:
         before_bps = self._smoothed_bps
         if before_bps is None:
             before_bps = max(sample, min(parameters.default_bps, self._most_bps))
-        if is_at_rest and sample < before_bps:
-            return  # rate control may still be climbing
+        if is_at_rest and sample < before_bps and (climbing or not interval.aggregated_us):
+            return  # in 802.11g rate control tries slower rates in a cell at rest
         self._climbing_s = self._climbing_s + seconds if interval.climbing else 0.0
         if not (climbing or is_at_rest):
             self._settled_s += seconds

@@ -142,6 +142,15 @@ def test_short_packets_of_a_cell_at_rest_say_nothing_of_full_ones() -> None:
     assert Estimated(*[replace(interval(5, 0.5), has_short_packets=True)] * 20).mbps == pytest.approx(10, rel=0.01)
 
 
+def test_a_cell_at_rest_follows_settled_rates_of_stations_that_aggregate() -> None:
+    """As ten phones on 11n-20 at 5 % load: the estimate of when the first began stayed while the others did."""
+    at_rest = replace(interval(2, 0.1), has_short_packets=True, bulk_bps=47e6, aggregated_us=50_000.0)
+    fuller = [interval(52, 1.0)] * 20
+    assert Estimated(*fuller, *[at_rest] * 20).mbps == pytest.approx(47, rel=0.01)
+    assert Estimated(*fuller, *[replace(at_rest, climbing=0.5)] * 20).mbps == pytest.approx(52)
+    assert Estimated(*fuller, *[replace(at_rest, aggregated_us=0.0)] * 20).mbps == pytest.approx(52)
+
+
 @pytest.mark.parametrize(
     ("up", "down", "short"),
     [
