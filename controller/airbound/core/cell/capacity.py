@@ -7,11 +7,11 @@ bounds, which lowers the throughput, and so on down. What the channel *could* ca
     u      = (busy_us + accesses x (DIFS + slot x CWmin / (contenders + 1))) / active_us
     sample = payload rate x (1 - others) / (min(1, u) - others)
 
-The payload is that of uploads and of downloads: what downloads carry is part of what the cell can carry.
-`busy_us` is the survey's. Each channel access inevitably leaves the channel idle for a DIFS and the smallest of its
-contenders' back-offs (the mean of the smallest of k uniform draws from 0..CWmin is CWmin/(k + 1)). `contenders` are the
-active senders and the access point, which owes them TCP ACKs: those cost air as well, so what comes out is a capacity
-of uplink payload as it is now mixed. Each packet and each downlink retry is a channel access.
+The payload is that of uploads and of downloads: what downloads carry is part of what the cell can carry. `busy_us` is
+the survey's. Each channel access inevitably leaves the channel idle for a DIFS and the smallest of its contenders'
+back-offs (the mean of the smallest of k uniform draws from 0..CWmin is CWmin/(k + 1)). `contenders` are the active
+senders and the access point, which owes them TCP ACKs: those cost air as well, so what comes out is a capacity of
+uplink payload as it is now mixed. Each packet and each downlink retry is a channel access.
 
 A station of 802.11n or later sends dozens of packets in one access once the channel is full, and single ones while it
 is not, or while bounds keep it from queueing: the air time that its packets took says little. Where a station
@@ -19,14 +19,15 @@ aggregates,
 
     sample = payload rate x (1 - others) x active_us / (time that the interval's packets need in a full channel)
 
-That time follows from packets, their lengths and PHY rates, by aggregation.py; of stations without aggregation it is
-what they took.
+An interval in which stations had packets, but neither their PHY rates nor, without aggregation, their air time is
+known, is no sample. That time follows from packets, their lengths and PHY rates, by aggregation.py; of stations without
+aggregation it is what they took.
 
 `others` is the share of the channel that is busy without the cell's stations: beacons, management, neighbours. Uplink
 collisions are in nobody's airtime either, so it is measured only while the stations have less than `QUIET` of the
-channel, and holds until they have again. 0 where the access point's driver measures no airtime; then other cells'
-traffic counts as busy and is taken to grow with ours, which at part load gives too little and corrects itself as the
-load rises.
+channel, and holds until they have again, or until less than that is busy beside their air time. 0 where the access
+point's driver measures no airtime; then other cells' traffic counts as busy and is taken to grow with ours, which at
+part load gives too little and corrects itself as the load rises.
 
 Frames that collide keep the channel busy for less time than their senders give for them, so that in a full cell u comes
 out too small and the sample too large. It is never more than a share of the best sender's PHY rate (without
@@ -47,14 +48,15 @@ such senders all count again: many stations whose rates are slow for good need l
 samples with all rates settled replace a beginning that was too low: what is more than the average counts as a share of
 all such samples so far, the first one alone.
 
-An interval less busy than `min_utilisation` is no sample; nor is one of stations that aggregate, if its packets needed
-less than `NEEDED_LEAST` of the time. Of one in which less than `LIGHT` of the channel was used, and for short packets,
-the sample is what the senders' PHY rates carry of full ones: the agents' own reports are most of what a cell at rest
-sends, and a full channel has no more of them. Without a survey there is no u: then, without aggregation, the highest
-rate of payload of the last `max_filter_s` stands in, and at least what the PHY rates of the stations that send now
-should carry. That floor is needed against the trap; it follows the rates, which are averaged over `smoothing_s`, so
-that one frame at a high rate is forgotten within seconds. Until rates have been averaged for some time the floor is no
-less than `default_bps`: at first a station's last frame is often a management frame, or rate control is still climbing.
+An interval in which the cell's own part was less than `min_utilisation` is no sample; nor is one of stations that
+aggregate, if its packets needed less than `NEEDED_LEAST` of the time. Of one in which less than `LIGHT` of the channel
+was used, and for short packets, the sample is what the senders' PHY rates carry of full ones: the agents' own reports
+are most of what a cell at rest sends, and a full channel has no more of them. Without a survey there is no u: then,
+without aggregation, the highest rate of payload of the last `max_filter_s` stands in, and at least what the PHY rates
+of the stations that send now should carry. That floor is needed against the trap; it follows the rates, which are
+averaged over `smoothing_s`, so that one frame at a high rate is forgotten within seconds. Until rates have been
+averaged for some time the floor is no less than `default_bps`: at first a station's last frame is often a management
+frame, or rate control is still climbing.
 """
 
 import math
@@ -94,6 +96,7 @@ class Interval:
     aggregated_us: float = 0.0  # that the packets of stations that aggregate need in a full channel
     airtime_us: int = 0  # of all stations, both ways; 0: not measured
     unaggregated_airtime_us: int = 0  # of those that do not aggregate
+    has_unknown_rates: bool = False  # of too many packets of stations that aggregate
     has_short_packets: bool = False
     bulk_bps: float = 0.0  # then what the active senders carry in full ones at their PHY rates; 0: not known
     survey_active_us: int = 0  # 0: no survey
@@ -126,12 +129,19 @@ def access_us(interval: Interval, parameters: CapacityParameters) -> float:
     return parameters.difs_us + parameters.slot_us * parameters.cw_min_slots / (contenders + 1)
 
 
-def needed(interval: Interval, parameters: CapacityParameters) -> float:
-    """Share of the interval that its packets would have needed in a full channel, where stations aggregate."""
+def needed(interval: Interval, parameters: CapacityParameters) -> float | None:
+    """Share of the interval that its packets would have needed in a full channel, where stations aggregate; none if
+    that is not known of all.
+    """
+    if interval.has_unknown_rates:
+        return None
     needed_us = interval.aggregated_us
     if interval.frames:
         share = interval.frames / (interval.frames + interval.aggregated_frames)
-        needed_us += interval.unaggregated_airtime_us or interval.survey_busy_us * share
+        airtime_us = interval.unaggregated_airtime_us or interval.survey_busy_us * share
+        if not airtime_us:
+            return None
+        needed_us += airtime_us
         needed_us += interval.frames * access_us(interval, parameters)
     return needed_us / interval.duration_us
 
@@ -202,12 +212,18 @@ class CapacityEstimator:
         if not full_bps:
             return
         sample = self._limited(full_bps * (1 - (self._others or 0.0)))
-        before_bps = self._smoothed_bps
+        self._average(sample, interval, weight, climbing=climbing, is_at_rest=is_at_rest)
+
+    def _average(self, sample: float, interval: Interval, weight: float, *, climbing: float, is_at_rest: bool) -> None:
+        seconds, before_bps = interval.duration_us / 1e6, self._smoothed_bps
         if before_bps is None:
-            before_bps = max(sample, min(parameters.default_bps, self._most_bps))
-        if is_at_rest and sample < before_bps and (climbing or not interval.aggregated_us):
+            before_bps = max(sample, min(self.parameters.default_bps, self._most_bps))
+        if not interval.climbing:
+            self._climbing_s = 0.0
+        if is_at_rest and sample < before_bps and (climbing or not interval.aggregated_frames):
             return  # in 802.11g rate control tries slower rates in a cell at rest
-        self._climbing_s = self._climbing_s + seconds if interval.climbing else 0.0
+        if interval.climbing:
+            self._climbing_s += seconds
         if not (climbing or is_at_rest):
             self._settled_s += seconds
             if sample > before_bps:
@@ -225,12 +241,17 @@ class CapacityEstimator:
             most_bps = most_per_bitrate(interval, self.parameters) * interval.best_bitrate_bps
             if may_fall or most_bps > self._most_bps:
                 self._most_bps = most_bps
+        elif interval.goodput_bps > 0:
+            self._most_bps = math.inf  # a sender aggregates
 
     def _observe_others(self, interval: Interval, weight: float) -> None:
         own_us, active_us = interval.airtime_us, interval.survey_active_us
-        if own_us and own_us < QUIET * active_us:
-            others = max(0, interval.survey_busy_us - own_us) / active_us
-            before = others if self._others is None else self._others
+        if not own_us or not active_us:
+            return
+        others = max(0, interval.survey_busy_us - own_us) / active_us
+        before = self._others
+        if own_us < QUIET * active_us or (before is not None and others < before):
+            before = others if before is None else before
             self._others = before + weight * (others - before)
 
     def _share(self, interval: Interval) -> float | None:
@@ -238,14 +259,13 @@ class CapacityEstimator:
         needs; None: it is no sample.
         """
         parameters = self.parameters
-        if interval.aggregated_us:
+        if interval.aggregated_frames:
             share, least = needed(interval, parameters), NEEDED_LEAST
         else:
-            used = utilisation(interval, parameters)
-            if used is None:
-                return None
-            share, least = min(1.0, used) - (self._others or 0.0), parameters.min_utilisation
-        return share if share >= least else None
+            share, least = utilisation(interval, parameters), parameters.min_utilisation
+            if share is not None:
+                share = min(1.0, share) - (self._others or 0.0)
+        return share if share is not None and share >= least else None
 
     def _keep(self, rate_bps: float, now_us: int) -> None:
         rates = self._rates
@@ -282,6 +302,7 @@ class CapacityEstimator:
         """Go on from another estimator's measurement, unless there is one already."""
         if measured_bps > 0 and self._smoothed_bps is None:
             self._smoothed_bps = self._limited(measured_bps)
+            self._settled_s = self.parameters.smoothing_s
 
     def _limited(self, bps: float) -> float:
         return min(max(bps, self.parameters.min_bps), self.parameters.max_bps)

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from airbound.core.reports import Station
 
-KEPT = 8
+KEPT = 8  # and after more frames without aggregation in a row a station that sends has those rates
 SETTLED_PACKETS = 100  # that a station has sent since it associated
 FORMAT_LEGACY, FORMAT_HT = 1, 2  # airbound.v1.RateFormat
-PSDU_MAX_BYTES = {FORMAT_HT: 65_535}  # IEEE 802.11-2020, table 9-184
+PSDU_MAX_BYTES = {FORMAT_LEGACY: 4_095, FORMAT_HT: 65_535}  # IEEE 802.11-2020, tables 17-21 and 9-184
 PSDU_MAX_OF_LATER_BYTES = 1_048_575
 
 
@@ -47,29 +47,33 @@ class FullRates:
     _seen: tuple[int, int, int, int] = (0, 0, 0, 0)
     _equal: int = 0  # reports in a row with the same rates
     _climbing: bool = False
+    _legacy: int = 0  # reports in a row whose last frame had no rate of aggregation, while it sent
 
-    def see(self, station: Station, *, climbing: bool = False) -> FullRate:
+    def see(self, station: Station, *, climbing: bool = False, sending: bool = False) -> FullRate:
         """Take in the rates of the last frames, and return those of a full channel. `climbing`: whether the station had
-        sent fewer than `SETTLED_PACKETS` before them.
+        sent fewer than `SETTLED_PACKETS` before them; `sending`: whether it sends data.
 
         In a station that aggregates the rate of a frame without aggregation, as of those by which it tells that it
-        sleeps, says nothing of the others.
+        sleeps, says nothing of the others, until all have had such rates while it sent.
         """
         if self._climbing and not climbing:
             self._up_kbps.clear()
             self._down_kbps.clear()
             self._equal = 0
         self._climbing = climbing
+        has_legacy = station.aggregates and station.rx_rate_format == FORMAT_LEGACY and station.rx_bitrate_kbps > 0
+        if sending:
+            self._legacy = self._legacy + 1 if has_legacy else 0
         seen = station.rx_bitrate_kbps, station.rx_rate_format, station.tx_bitrate_kbps, station.tx_rate_format
         if seen == self._seen:
             self._equal += 1
-            if self._equal > KEPT:
+            if self._equal > KEPT and self._legacy <= KEPT:
                 return self._full
         else:
             self._seen, self._equal = seen, 0
         up_kbps, up_format, down_kbps, down_format = seen
         up_bps, down_bps, up_max, down_max, up_highest_bps = self._full
-        if up_kbps and not (station.aggregates and up_format == FORMAT_LEGACY):
+        if up_kbps and (self._legacy > KEPT or not has_legacy):
             up_bps, up_highest_bps = self._highest(self._up_kbps, up_kbps)
             up_max = _psdu_max_bytes(up_format)
         if down_kbps and not (station.aggregates and down_format == FORMAT_LEGACY):

@@ -22,6 +22,7 @@ from airbound.core.uploads import RECENT_US, uploads
 STATION_MAX_BYTES_PER_S = 2e10 / 8  # nearly twice the PHY rate of 802.11be with four streams at 320 MHz, 11.5 Gb/s
 STATION_MAX_PACKETS_PER_S = 2e7  # that, in packets of 125 bytes
 DATA_BYTES = 100  # that a downlink packet is longer than an ACK on average: more than SACK blocks or IPv6 make of it
+UNKNOWN_MOST = 0.05  # of the payload of an interval: what has no known PHY rate
 PAUSE_US = 900_000
 SILENT_US = 1_000_000  # for so long who has data queued sends although it is silent
 ENDED_US = 2_000_000  # for so long after its terminal sent the last that it had queued a pause of a station is its end
@@ -86,7 +87,6 @@ class Stations:
     _fresh: set[Mac] = field(default_factory=set)  # of them, those that began less than STARTING_US ago
     _survey: Survey | None = None
     _incomplete: bool = False  # a sender came or left within the interval
-    _light: bool = True  # whether little of a full channel would have been enough, the last time
 
     @property
     def started_count(self) -> int:
@@ -176,7 +176,7 @@ class Stations:
         state = self.by_mac.get(mac)
         return state is not None and (state.sending or mac in self._started)
 
-    def differences(  # noqa: C901, PLR0915  # one loop over the stations: a call for each would cost more than its work
+    def differences(  # noqa: C901, PLR0912, PLR0915  # one loop: a call for each station would cost more
         self,
         report: AccessPointReport,
         senders: SenderParameters,
@@ -196,8 +196,10 @@ class Stations:
         most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
         payload_bytes = downlink_bytes = received_bytes = frames = uplink_frames = aggregated = active = 0
         airtime_us = unaggregated_us = uplink_packets = downlink_packets = climbing_us = climbing_packets = 0
-        best_bps, light = 0.0, self._light
+        best_bps = 0.0
         up, down, sending = list[Packets](), list[Packets](), list[tuple[FullRate, bool]]()
+        faster = list[tuple[int, Packets]]()  # in place of those of `up`
+        unknown_bytes = 0
         rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
             old, new, elapsed_us = state.baseline, state.latest, at_us - state.baseline_us
@@ -239,14 +241,19 @@ class Stations:
             airtime_us += air_us
             uplink_packets, downlink_packets = uplink_packets + packets, downlink_packets + sent
             climbing = old_rx_packets < SETTLED_PACKETS
-            full = state.rates.see(new, climbing=climbing)
+            full = state.rates.see(new, climbing=climbing, sending=state.sending)
             if new.aggregates:
-                if light and 0 < full.up_bps < full.down_bps:
-                    # Single frames: its rate control finds no rate faster than another. What the access point sends
-                    # at passes the same air.
-                    full = full._replace(up_bps=full.down_bps, up_psdu_max_bytes=full.down_psdu_max_bytes)
                 aggregated += packets + sent
-                up.append((packets, payload, full.up_bps, full.up_psdu_max_bytes))
+                if full.up_bps < full.down_bps:
+                    # In a channel that is not full frames go singly, and its rate control finds no rate faster than
+                    # another. What the access point sends at passes the same air.
+                    own = full
+                    full = full._replace(up_bps=full.down_bps, up_psdu_max_bytes=full.down_psdu_max_bytes)
+                    faster.append((len(up), (packets, payload, full.up_bps, full.up_psdu_max_bytes)))
+                    up.append((packets, payload, own.up_bps or full.up_bps, own.up_psdu_max_bytes))
+                else:
+                    up.append((packets, payload, full.up_bps, full.up_psdu_max_bytes))
+                    unknown_bytes += 0 if full.up_bps else payload
                 octets = transmitted - sent * overhead
                 octets = octets if octets > 0 else 0  # noqa: FURB136
                 if 2 * sent > packets and not state.receiving:
@@ -275,7 +282,10 @@ class Stations:
         if self._was_incomplete():
             return None, jumps
         aggregated_us = full_channel_us(up, down, active, capacity) if aggregated else 0.0
-        self._light = aggregated_us < LIGHT * duration_us
+        if faster and aggregated_us < LIGHT * duration_us:
+            for index, packets_up in faster:
+                up[index] = packets_up
+            aggregated_us = full_channel_us(up, down, active, capacity)
         short = has_short_packets(payload_bytes, uplink_packets, received_bytes, downlink_packets)
         return Interval(
             duration_us=duration_us,
@@ -287,6 +297,7 @@ class Stations:
             aggregated_us=aggregated_us,
             airtime_us=airtime_us,
             unaggregated_airtime_us=unaggregated_us,
+            has_unknown_rates=unknown_bytes > UNKNOWN_MOST * payload_bytes,
             has_short_packets=short,
             bulk_bps=bulk_bps(sending, capacity) if short else 0.0,
             active_senders=active,

@@ -89,6 +89,15 @@ def test_the_more_collide_the_slower_their_rates() -> None:
     assert alone == pytest.approx(accesses * alone_us(1, 300) + (42_400 - accesses) * FRAME_BYTES * 8 / 300)
 
 
+def test_few_packets_down_are_no_acks() -> None:
+    """Agents have connections of their own: senders of UDP contend as if they did not."""
+    up = [data(640, 144.4, HT_BYTES)] * 20
+    needed_us = [full_channel_us(up, [acks(count, 144.4)], 20, PARAMETERS) for count in (0, 1, 3_200, 6_400)]
+    assert needed_us[1] == pytest.approx(needed_us[0], rel=0.001)
+    assert needed_us[0] > 1.1 * needed_us[2]
+    assert needed_us[2] < needed_us[3]
+
+
 def test_a_slow_station_takes_its_time() -> None:
     fast, slow = data(640, 866.7), data(640, 65)
     both = full_channel_us([fast, slow], [], 2, PARAMETERS)

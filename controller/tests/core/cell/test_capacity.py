@@ -144,11 +144,11 @@ def test_short_packets_of_a_cell_at_rest_say_nothing_of_full_ones() -> None:
 
 def test_a_cell_at_rest_follows_settled_rates_of_stations_that_aggregate() -> None:
     """As ten phones on 11n-20 at 5 % load: the estimate of when the first began stayed while the others did."""
-    at_rest = replace(interval(2, 0.1), has_short_packets=True, bulk_bps=47e6, aggregated_us=50_000.0)
+    at_rest = replace(interval(2, 0.1, aggregated=400), has_short_packets=True, bulk_bps=47e6, aggregated_us=50_000.0)
     fuller = [interval(52, 1.0)] * 20
     assert Estimated(*fuller, *[at_rest] * 20).mbps == pytest.approx(47, rel=0.01)
     assert Estimated(*fuller, *[replace(at_rest, climbing=0.5)] * 20).mbps == pytest.approx(52)
-    assert Estimated(*fuller, *[replace(at_rest, aggregated_us=0.0)] * 20).mbps == pytest.approx(52)
+    assert Estimated(*fuller, *[replace(at_rest, aggregated_frames=0)] * 20).mbps == pytest.approx(52)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +163,34 @@ def test_a_cell_at_rest_follows_settled_rates_of_stations_that_aggregate() -> No
 )
 def test_which_packets_are_short(up: tuple[int, int], down: tuple[int, int], *, short: bool) -> None:
     assert has_short_packets(*up, *down) == short
+
+
+def test_others_that_leave_a_busy_cell_are_missed_soon() -> None:
+    """What is busy beside the stations' own air is the most that others can have, however full the cell is."""
+    neighbour = replace(interval(1, 0.6), airtime_us=10_000)
+    own = replace(interval(15, 0.5), airtime_us=490_000)
+    full = [replace(interval(12, 1.0), airtime_us=400_000)] * 20
+    assert Estimated(*[neighbour] * 20, *full, *[own] * 40, parameters=AT_ONCE).mbps == pytest.approx(30, rel=0.05)
+
+
+def test_the_best_bitrate_of_802_11g_limits_no_cell_whose_senders_aggregate() -> None:
+    """A station that had sent at 6 Mb/s and left held a cell of 802.11ac at 2.8 Mb/s for good."""
+    legacy = interval(2, 0.9, best_mbps=6, goodput_mbps=2.6)
+    aggregating = replace(interval(240, 0.8, goodput_mbps=500, aggregated=30_000), aggregated_us=750_000.0)
+    assert Estimated(*[legacy] * 5, *[aggregating] * 30).mbps == pytest.approx(320, rel=0.05)
+
+
+def test_packets_without_a_rate_are_no_sample() -> None:
+    known = replace(interval(240, 0.8, aggregated=30_000), aggregated_us=750_000.0)
+    unknown = replace(known, aggregated_us=5_000.0, has_unknown_rates=True)
+    assert Estimated(known, unknown).mbps == Estimated(known).mbps
+
+
+def test_packets_of_unknown_air_time_are_no_sample() -> None:
+    """A station of 802.11g beside one that aggregates, at an access point that has no survey."""
+    mixed = replace(interval(20, frames=2_500, aggregated=20), aggregated_us=5_000.0)
+    assert Estimated(*[mixed] * 3).source != "busy_time"
+    assert Estimated(*[replace(mixed, unaggregated_airtime_us=800_000)] * 20).mbps < 25
 
 
 def test_collisions_of_a_busy_cell_are_not_others() -> None:
@@ -322,6 +350,23 @@ def test_the_cell_of_slow_stations_is_not_taken_for_a_fast_one_however_many_of_t
     # Those that begin once others have settled have as long again.
     seen.see(*[interval(24, 1.0, best_mbps=54)] * 20, begun)
     assert seen.mbps == pytest.approx(24, rel=0.01)
+
+
+def test_who_begins_after_a_rest_climbs_as_who_began_before() -> None:
+    begins = replace(interval(2.5, 1.0, best_mbps=6), climbing=1.0)
+    seen = Estimated(*[interval(20, 0.9, best_mbps=54)] * 20, *[replace(begins, duration_us=SECOND_US)] * 4)
+    seen.see(*[interval(20, 0.9, best_mbps=54)] * 20)
+    before_mbps = seen.mbps
+    at_rest = replace(interval(1, 0.1, best_mbps=54), has_short_packets=True, bulk_bps=10e6)
+    again = Estimated(*[interval(20, 0.9, best_mbps=54)] * 20, *[begins] * 4, *[at_rest] * 20)
+    assert again.see(begins).mbps > 0.7 * before_mbps
+
+
+def test_a_new_owner_goes_on_from_what_was_measured() -> None:
+    estimator = CapacityEstimator(PARAMETERS)
+    estimator.restore(300e6)
+    estimator.observe(interval(200, 0.5), SECOND_US)
+    assert estimator.bps == pytest.approx(300e6 + 100e6 * -math.expm1(-1 / 3))
 
 
 def test_a_cell_at_rest_takes_no_time_from_those_that_begin() -> None:

@@ -60,6 +60,18 @@ def test_a_frame_without_aggregation_says_nothing_of_those_that_are() -> None:
     assert FullRates().see(at(24_000, LEGACY, aggregates=False)).up_bps == 24e6
 
 
+def test_who_sends_at_rates_without_aggregation_for_long_has_them() -> None:
+    """As in 2.4 GHz at the edge of the range."""
+    rates = FullRates()
+    rates.see(at(65_000, HT), sending=True)
+    for _ in range(8):
+        assert rates.see(at(6_000, LEGACY), sending=True).up_bps == 65e6
+    full = rates.see(at(6_000, LEGACY), sending=True)
+    assert (full.up_bps, full.up_psdu_max_bytes) == (6e6, 4_095)
+    assert rates.see(at(65_000, HT), sending=True).up_psdu_max_bytes == HT_BYTES
+    assert rates.see(at(65_000, HT), sending=True).up_bps == 65e6
+
+
 @pytest.mark.parametrize("reports", [7, 8, 9, 30])
 def test_equal_reports_count_like_others(reports: int) -> None:
     rates = FullRates()

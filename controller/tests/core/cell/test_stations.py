@@ -449,10 +449,30 @@ def test_of_single_frames_the_rate_is_that_of_the_access_point_if_it_is_higher()
     cell = Cell()
     cell.report(0, station(0, aggregates=True, **rates))
     assert needed_us(1, 1_000) == full_us(1_000, 866.7)
-    assert needed_us(2, 31_000) == full_us(30_000, 866.7)  # half of a full channel and more
-    assert needed_us(3, 41_000) == full_us(10_000, 240)
-    assert needed_us(4, 42_000) == full_us(1_000, 240)
-    assert needed_us(5, 43_000) == full_us(1_000, 866.7)
+    # By its own rate a full channel: its transmitter may be weaker than the access point's.
+    assert needed_us(2, 17_000) == full_us(16_000, 240)
+    assert needed_us(3, 18_000) == full_us(1_000, 866.7)
+
+
+def test_the_access_points_rate_stands_for_one_that_is_not_known() -> None:
+    cell = Cell()
+    rates = {"tx_bitrate_kbps": 866_700, "tx_rate_format": VHT}
+    cell.report(0, station(0, aggregates=True, **rates))
+    cell.report(1, station(20_000, aggregates=True, **rates))
+    assert cell.interval is not None
+    up = (20_000, 20_000 * 1500, 866.7e6, 1_048_575)
+    assert cell.interval.aggregated_us == full_channel_us([up], [], 1, CapacityParameters())
+    assert not cell.interval.has_unknown_rates
+
+
+@pytest.mark.parametrize(("known", "unknown", "is_sample"), [(1_000, 10, True), (1_000, 100, False), (0, 1_000, False)])
+def test_much_without_any_rate_is_no_sample(known: int, unknown: int, *, is_sample: bool) -> None:
+    cell = Cell()
+    rates = {"rx_bitrate_kbps": 866_700, "rx_rate_format": VHT}
+    cell.report(0, station(0, aggregates=True, **rates), station(0, number=1, aggregates=True))
+    cell.report(1, station(known, aggregates=True, **rates), station(unknown, number=1, aggregates=True))
+    assert cell.interval is not None
+    assert cell.interval.has_unknown_rates is not is_sample
 
 
 def test_short_packets_are_known_with_what_full_ones_would_carry() -> None:
