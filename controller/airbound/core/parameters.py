@@ -136,7 +136,9 @@ class CapacityParameters:
     ] = 0.57
     min_bps: Annotated[float, _within(1e4, 1e11, "no estimate is below this")] = 5e5
     max_bps: Annotated[float, _within(1e5, 1e12, "no estimate is above this")] = 5e9
-    min_utilisation: Annotated[float, _within(0.01, 1, "without aggregation: an interval of which the cell had less than this is no sample")] = 0.05
+    min_utilisation: Annotated[
+        float, _within(0.01, 1, "without aggregation: an interval of which the cell had less than this is no sample")
+    ] = 0.05
     smoothing_s: Annotated[float, _within(0.1, 600, "time constant of the moving averages")] = 3.0
     change_ratio: Annotated[
         float, _within(0, 1, "decisions take over a new estimate when it moved by more than this share")
