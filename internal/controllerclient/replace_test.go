@@ -59,7 +59,7 @@ func TestAConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// answeringLate is a controller that says what happens to each stream, and answers a report when it is told to.
+// answeringLate is a controller that hands each stream to the test, which sends its answers.
 type answeringLate struct {
 	airboundv1.UnimplementedTerminalServiceServer
 	streams chan *lateStream
