@@ -46,7 +46,7 @@ NAMES = ["11g 54", "11n 65", "11n 150", "11n 300", "11ac 433", "11ac 867"]
 
 def compiled(folder: Path, test: str) -> Path:
     flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined,address", "-fno-sanitize-recover"]
-    sources = [KERNEL / f"tests/{test}.c", MODEL / "dcf_model.c", MODEL / "dcf_error.c"]
+    sources = [KERNEL / f"tests/{test}.c", *(MODEL / f"dcf_{name}.c" for name in ("model", "model_fuzz", "error"))]
     subprocess.run(["gcc", *flags, f"-I{MODEL}", "-o", folder / test, *sources], check=True)
     return folder / test
 

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import json
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from airbound_lab import bianchi
 from airbound_lab.bianchi import Stations
 
-KERNEL = Path(__file__).parents[1] / "kernel"
-MODEL = KERNEL / "src/drivers/net/wireless"
+from .test_medium_aggregates import compiled
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("medium") / "dcf_model_test"
-    sources = [KERNEL / "tests/dcf_model_test.c", MODEL / "dcf_model.c", MODEL / "dcf_error.c"]
-    flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined,address", "-fno-sanitize-recover"]
-    subprocess.run(["gcc", *flags, f"-I{MODEL}", "-o", path, *sources], check=True)
-    return path
+    return compiled(tmp_path_factory.mktemp("medium"), "dcf_model_test")
 
 
 def test_the_rules_of_dcf_hold(program: Path) -> None:

@@ -11,13 +11,15 @@
  *		FORMAT:MCS:STREAMS:WIDTH_MHZ:SHORT_GI:RTS:LOSS_PPM with the format legacy, ht or vht (legacy: 100 kb/s in
  *		place of the MCS, no aggregation), two flags of 0 or 1, and the chance that an MPDU is lost
  *	dcf_model_test fuzz STEPS SEED
- *		random offers, replacements, withdrawals, parameters and rates; exit 1 if an invariant is violated
+ *		random offers, replacements, withdrawals, parameters and rates; exit 1 if an invariant is violated. The
+ *		digest is of all results and their times
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dcf_model.h"
+#include "dcf_model_fuzz.h"
 
 #define BE			DCF_BEST_EFFORT
 #define UDP_PAYLOAD_BYTES	1470U
@@ -905,225 +907,20 @@ static int aggregate(int argc, char **argv)
 	return 0;
 }
 
-/* Fuzzing: what the model was given and what came out of it, beside its own state. */
-struct fuzz {
-	struct dcf_model m;
-	u64 random;
-	u64 now_ns;
-	u64 offered;
-	u64 ended;			/* delivered, failed or withdrawn */
-	u64 airtime_ns;			/* sum of the longest attempts of the busy periods */
-	bool withdrawn;			/* something on air has been, and has no result */
-	bool hidden;			/* some pair is */
-	bool waits[DCF_STATIONS_MAX][DCF_CATEGORIES];
-};
-
-static u32 fuzz_below(struct fuzz *z, u32 bound)
+static void expect_of_fuzz(void *context, bool ok, const char *what)
 {
-	z->random = z->random * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (u32)((z->random >> 33) % bound);
-}
-
-static struct dcf_rate fuzz_rate(struct fuzz *z)
-{
-	static const u16 legacy_100kbps[] = { 10, 20, 55, 60, 90, 110, 120, 180, 240, 360, 480, 540 };
-	static const u8 widths_mhz[] = { 20, 40, 80 };
-	struct dcf_rate rate = { .tries = 1 + fuzz_below(z, 4), .format = fuzz_below(z, 3),
-				 .rts = fuzz_below(z, 4) == 0 };
-
-	if (rate.format == DCF_LEGACY) {
-		rate.rate_100kbps = legacy_100kbps[fuzz_below(z, 12)];
-		return rate;
-	}
-	rate.mcs = fuzz_below(z, rate.format == DCF_HT ? 8 : 10);
-	rate.streams = 1 + fuzz_below(z, 2);
-	rate.width_mhz = widths_mhz[fuzz_below(z, rate.format == DCF_HT ? 2 : 3)];
-	rate.short_gi = fuzz_below(z, 2);
-	return rate;
-}
-
-static struct dcf_frame fuzz_frame(struct fuzz *z)
-{
-	static const u32 losses_ppm[] = { 0, 0, 1000, 100000, 900000, 1000000 };
-	struct dcf_frame f = { .ack_expected = fuzz_below(z, 8) != 0, .loss_ppm = losses_ppm[fuzz_below(z, 6)] };
-	u32 i, mpdus;
-
-	f.snr_quarter_db = fuzz_below(z, 2) ? DCF_NO_NOISE : (s16)fuzz_below(z, 200) - 20;
-	f.chain_length = 1 + fuzz_below(z, DCF_CHAIN_MAX);
-	for (i = 0; i < f.chain_length; i++)
-		f.chain[i] = fuzz_rate(z);
-	mpdus = f.ack_expected && f.chain[0].format != DCF_LEGACY ? fuzz_below(z, 65) : 0;
-	f.bytes = mpdus ? 0 : 14 + fuzz_below(z, 2300);
-	while (mpdus--)
-		dcf_add_mpdu(&f, 14 + fuzz_below(z, 2300), HT_PSDU_MAX_BYTES);
-	return f;
-}
-
-/* Attempts on air, and those of them that are going to be received. */
-static u32 fuzz_on_air(const struct fuzz *z, bool received)
-{
-	u32 i, count = 0;
-
-	for (i = 0; i < z->m.queues_used; i++) {
-		const struct dcf_queue *q = z->m.used[i];
-
-		if (q->on_air && q->start_ns + q->airtime_ns > z->now_ns && (!received || !q->collided))
-			count++;
-	}
-	return count;
-}
-
-static bool fuzz_all_busy(const struct fuzz *z)
-{
-	u32 i;
-
-	for (i = 0; i < z->m.views_used; i++)
-		if (!z->m.view[i].busy)
-			return false;
-	return true;
-}
-
-/* Of stations that hear each other none begins while the other sends; of those that do not a frame that is hit is lost. */
-static void fuzz_overlaps(const struct fuzz *z)
-{
-	u32 i, k;
-
-	for (i = 0; i < z->m.queues_used; i++) {
-		const struct dcf_queue *a = z->m.used[i];
-
-		for (k = 0; a->on_air && k < z->m.queues_used; k++) {
-			const struct dcf_queue *b = z->m.used[k];
-
-			if (!b->on_air || b->start_ns <= a->start_ns || b->start_ns >= a->start_ns + a->airtime_ns)
-				continue;
-			expect(z->m.hidden[a->station][b->station], "only hidden stations begin while another sends");
-			expect(b->collided, "what begins while another is on air is lost");
-			expect(!a->answered || b->start_ns != z->now_ns, "and none begins while an answer is on air");
-		}
-	}
-}
-
-static void fuzz_advance(struct fuzz *z)
-{
-	struct dcf_result r[DCF_STATIONS_MAX];
-	u64 event_ns = dcf_next_event_ns(&z->m), busy_ns = dcf_busy_ns(&z->m, z->now_ns);
-	u32 i, n, longest_ns = 0;
-	bool was_busy = z->m.view[0].busy;
-
-	if (event_ns == DCF_NEVER_NS)
-		return;
-	/* a queue that waits may be given parameters with which its slot has passed */
-	expect(event_ns >= z->now_ns || !fuzz_all_busy(z), "time does not go back");
-	z->now_ns = event_ns > z->now_ns ? event_ns : z->now_ns;
-	n = dcf_advance(&z->m, event_ns, r);
-	expect(dcf_busy_ns(&z->m, z->now_ns) >= busy_ns, "nor does the busy time");
-	expect(dcf_busy_ns(&z->m, z->now_ns) <= z->now_ns, "which is part of the time");
-	fuzz_overlaps(z);
-	expect(!n || was_busy, "results come at the end of a busy period");
-	expect(!z->hidden || fuzz_on_air(z, true) <= 1, "of several on air one at most is received");
-	for (i = 0; i < n; i++) {
-		bool *waits = &z->waits[r[i].station][r[i].category];
-
-		expect(*waits, "a result is of a frame that was offered and has not ended");
-		longest_ns = r[i].airtime_ns > longest_ns ? r[i].airtime_ns : longest_ns;
-		expect(r[i].heard == (r[i].heard_mpdus != 0), "heard are some MPDUs or none");
-		expect(!r[i].heard || n == 1 || z->hidden, "of attempts that overlap nothing is received");
-		expect(r[i].outcome != DCF_DELIVERED || r[i].heard ||
-		       !z->m.queue[r[i].station][r[i].category].frame.ack_expected,
-		       "delivered is what was received, or needs no ACK");
-		if (r[i].outcome == DCF_RETRY)
-			continue;
-		*waits = false;
-		z->ended++;
-	}
-	if (!was_busy || z->m.view[0].busy)
-		return;
-	if (z->withdrawn)	/* nobody knows how long that was */
-		longest_ns = z->m.view[0].busy_until_ns - z->m.view[0].busy_since_ns;
-	z->withdrawn = false;
-	z->airtime_ns += longest_ns;
-	expect(z->hidden || (z->airtime_ns <= z->m.counters.busy_ns &&
-			     z->m.counters.busy_ns <= z->airtime_ns + z->m.counters.interference_ns),
-	       "the busy time is that of the longest attempt each time, and of interference");
-}
-
-static void fuzz_change(struct fuzz *z)
-{
-	u32 station = fuzz_below(z, 6), category = fuzz_below(z, DCF_CATEGORIES), c;
-	bool *waits = &z->waits[station][category];
-	struct dcf_frame f = fuzz_frame(z);
-	struct dcf_edca edca = { fuzz_below(z, 9), (1 << fuzz_below(z, 8)) - 1, (1 << fuzz_below(z, 11)) - 1,
-				 fuzz_below(z, 3) * 1504000 };
-
-	if (z->hidden && !fuzz_below(z, 5000))
-		dcf_set_hidden(&z->m, 1 + fuzz_below(z, 5), 1 + fuzz_below(z, 5));
-	switch (fuzz_below(z, 16)) {
-	case 0:
-		for (c = 0; c < DCF_CATEGORIES; c++) {
-			z->ended += z->waits[station][c];
-			z->withdrawn |= z->m.queue[station][c].on_air;
-			z->waits[station][c] = false;
-		}
-		dcf_withdraw(&z->m, station);
-		break;
-	case 1:
-		dcf_set_edca(&z->m, station, category, &edca);
-		break;
-	case 2:
-	case 3:
-		if (dcf_replace(&z->m, station, category, &f, z->now_ns))
-			expect(*waits, "only what waits is replaced");
-		break;
-	default:
-		if (*waits)
-			break;
-		dcf_offer(&z->m, station, category, &f, z->now_ns);
-		*waits = true;
-		z->offered++;
-	}
-}
-
-/* Half of the time to the next event. */
-static u64 fuzz_pause_ns(const struct fuzz *z)
-{
-	u64 event_ns = dcf_next_event_ns(&z->m);
-
-	return event_ns == DCF_NEVER_NS ? 1000 : (event_ns - z->now_ns) / 2;
+	(void)context;
+	expect(ok, what);
 }
 
 static int fuzz(u64 steps, u64 seed)
 {
-	static struct fuzz z;
-	u32 i, c, waiting = 0;
+	static struct dcf_fuzz z = { .expect = expect_of_fuzz };
 
 	quiet = true;
-	dcf_init(&z.m, seed);
-	z.random = seed;
-	dcf_set_phy(&z.m, fuzz_below(&z, 2) ? &dcf_phy_5_ghz : &dcf_phy_2_ghz);
-	if (seed % 2)
-		dcf_set_interference(&z.m, 1 + fuzz_below(&z, 5000000), fuzz_below(&z, 20000000), seed, 0);
-	z.hidden = seed % 4 >= 2;
-	while (steps--) {
-		fuzz_change(&z);
-		if (fuzz_below(&z, 3))
-			fuzz_advance(&z);
-		else if (dcf_next_event_ns(&z.m) > z.now_ns)	/* also when nothing waits */
-			z.now_ns += fuzz_below(&z, 2) ? fuzz_pause_ns(&z) : 0;
-		for (waiting = 0, i = 0; i < DCF_STATIONS_MAX; i++)
-			for (c = 0; c < DCF_CATEGORIES; c++)
-				waiting += z.waits[i][c];
-		expect(z.offered == z.ended + waiting, "no frame is lost or ends twice");
-	}
-	for (i = 0; waiting && i < 1000000; i++) {
-		fuzz_advance(&z);
-		waiting = z.offered - z.ended;
-	}
-	expect(!waiting, "every frame ends");
-	expect(dcf_next_event_ns(&z.m) == DCF_NEVER_NS || z.m.view[0].busy || z.m.interference.burst_ns,
-	       "then there is nothing more to do");
-	expect(z.offered > 100 || z.now_ns < 1000000, "frames were offered");
-	printf("%d checks, %llu frames, %llu ns, %d failures\n", checks, (unsigned long long)z.offered,
-	       (unsigned long long)z.now_ns, failures);
+	dcf_fuzz(&z, steps, seed);
+	printf("%d checks, %llu frames, %llu ns, digest %016llx, %d failures\n", checks, (unsigned long long)z.offered,
+	       (unsigned long long)z.now_ns, (unsigned long long)z.digest, failures);
 	return failures != 0;
 }
 
