@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build packages module generate format lint test test-unit test-uml test-series mutants bench demo picture top-picture dashboard-pictures luci-pictures lab up up-demo down test-compose clean
+.PHONY: help setup build packages module generate format lint test test-unit test-uml test-series test-docs-long mutants bench demo picture top-picture dashboard-pictures luci-pictures lab up up-demo down test-compose clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,11 @@ test-uml: ## run the kernel's and the cell's tests in User Mode Linux
 test-series: ## check the kernel series thoroughly, for who changes it (an hour and more)
 	@scripts/setup.sh apt python go tools series
 	@scripts/test.sh series
+
+test-docs-long: ## run those commands of the documents that take long (hours; ARGS='-k containers' needs a Docker engine)
+	@scripts/setup.sh apt python go tools
+	@scripts/build.sh
+	@.venv/bin/pytest docs -m hours $(ARGS)
 
 mutants: ## change the code in small ways, see whether tests notice; e.g. MUTANTS=120 SEED=1 make mutants ARGS='go'
 	@scripts/setup.sh apt python go
