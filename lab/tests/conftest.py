@@ -160,6 +160,7 @@ class Booted:
         with (directory / "lock").open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not done.exists():
+                shutil.rmtree(logs, ignore_errors=True)  # of a run that failed
                 made = run(logs)
                 # As a whole or not at all: the process may end in between.
                 written = directory / "run.new"
@@ -169,12 +170,18 @@ class Booted:
 
 
 @pytest.fixture(scope="session")
+def booted() -> type[Booted]:
+    """For the tests of what tests share."""
+    return Booted
+
+
+@pytest.fixture(scope="session")
 def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
     """Boots a cell on the lab's kernel of its `kernel_line`; equal requests are run once."""
     host.check_tools()
     kernels: dict[KernelLine, Path] = {}
     shared = os.environ.get("BOOTED_CELLS")
-    booted = Booted(Path(shared) if shared else tmp_path_factory.mktemp("cells"))
+    cells = Booted(Path(shared) if shared else tmp_path_factory.mktemp("cells"))
 
     def kernel(line: KernelLine) -> Path:
         if line not in kernels:
@@ -204,7 +211,7 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
             setting = Setting(built, programs, 1, 900, logs, trace, edca_trace, medium_trace, switch_samples)
             return run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
 
-        made, logs = booted.once(json.dumps(request), run)
+        made, logs = cells.once(json.dumps(request), run)
         return Cell(made, logs / f"{mode}-{seed}")
 
     return boot
