@@ -57,7 +57,7 @@ def test_every_link_leads_to_a_file_and_a_heading() -> None:
 
 def test_every_document_that_a_source_names_exists() -> None:
     named: dict[str, list[str]] = {}
-    for source in sources():
+    for source in sources(":!CHANGELOG.md"):  # which names those that were
         if source.suffix not in {".svg", ".png"} and b"\0" not in (octets := source.read_bytes()):
             for document in NAMED.findall(octets.decode("utf-8", errors="replace")):
                 named.setdefault(document, []).append(str(source.relative_to(ROOT)))
