@@ -12,7 +12,9 @@ use_go
 inputs=${FUZZ_INPUTS:-20000}
 # internal/fuzz/pcg.go; one worker, since workers' mutations depend on how they take turns.
 export GODEBUG=fuzzseed=${SEED:-1}
-work=$(mktemp -d)
+# In memory, if there is a place: some targets write and sync a file for each input.
+work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
+export TMPDIR=$work
 trap 'report_failure; rm -rf "$work"' EXIT
 
 found=0
