@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what building and testing needs, and nothing that is already there.
-#   setup.sh [PART...]    the default is: test python node go tools
+#   setup.sh [PART...]    the default is: test python node go tools compose
 #     demo, lab, test, series   Debian packages of that door and of those before it (tools/apt-packages-*.txt)
 #     python, python-lab        .venv; python-lab: only what the controller and the lab import
 #     node, go, tools           linters of JavaScript; Go; programs written in Go
+#     compose                   Compose 2, for tests
 # Nothing is written outside the repository's .venv, its tools/luci/node_modules and the cache ($AIRBOUND_CACHE, else
 # airbound/ in $XDG_CACHE_HOME or ~/.cache), except Debian packages and what Go, pip and npm cache on their own.
 
@@ -142,7 +143,7 @@ install_module() { # MODULE PROGRAM
 		CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$dir/$2" tool 2> >(grep -v '^go: downloading' >&2))
 }
 
-[[ $# -gt 0 ]] || set -- test python node go tools
+[[ $# -gt 0 ]] || set -- test python node go tools compose
 for part in "$@"; do
 	case $part in
 	demo | lab | test | series) step "Debian packages for 'make $part'" install_apt < <(packages_of "$part") ;;
@@ -154,8 +155,8 @@ for part in "$@"; do
 		step "Go tools" install_tools
 		step "kustomize" install_module kustomize kustomize
 		step "nfpm" install_module nfpm nfpm
-		step "Compose 2" install_module compose docker-compose-2
 		;;
-	*) die "setup: unknown part '$part' (demo, lab, test, series, python, python-lab, node, go, tools)" ;;
+	compose) step "Compose 2" install_module compose docker-compose-2 ;;
+	*) die "setup: unknown part '$part' (demo, lab, test, series, python, python-lab, node, go, tools, compose)" ;;
 	esac
 done
