@@ -18,7 +18,8 @@ from airbound.testing.abuse import CLIENT_HELLO_BEGINS, Abuser
 from airbound.testing.agents import WAIT_S, FakePhone
 from airbound.testing.live import MACS, upload
 from airbound.testing.pki import Site
-from airbound.testing.processes import Process, free_port
+from airbound.testing.ports import free_port
+from airbound.testing.processes import Process
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/limits.md").read_text(encoding="utf-8")

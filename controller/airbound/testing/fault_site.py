@@ -17,6 +17,7 @@ from airbound.testing.agents import Secured
 from airbound.testing.faults import Fleet
 from airbound.testing.pki import HOUR
 from airbound.testing.pki import Site as Authority
+from airbound.testing.ports import free_port
 from airbound.testing.processes import Process
 from airbound.testing.redis_servers import RedisCluster
 from airbound.testing.small_disk import SmallDisk
@@ -67,7 +68,7 @@ class Certificates:
 
     def of_authority(self, name: str) -> dict[str, str]:
         """The same for a controller that signs its own certificate."""
-        enrollment = f"127.0.0.1:{processes.free_port()}"
+        enrollment = f"127.0.0.1:{free_port()}"
         return {"directory": str(self.authority.directory.path), "name": name, "enrollment": enrollment}
 
     async def until_ended(self) -> None:

@@ -15,16 +15,9 @@ from pathlib import Path
 from typing import Self
 
 from airbound.testing.identities import Identities
+from airbound.testing.ports import free_port
 
 READY_S = 60.0  # a busy machine takes half of that to import TLS
-
-
-def free_port() -> int:
-    """A port of the loopback interface that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Process:
