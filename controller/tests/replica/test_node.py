@@ -19,7 +19,7 @@ from airbound.replica.hosts import _differ
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.types import Place, StoreError, Token
 from airbound.testing.agents import WAIT_S, FakePhone
-from airbound.testing.live import BSSID, MACS, SERVER, LiveController, seen_upload, upload
+from airbound.testing.live import BSSID, MACS, PATIENT, SERVER, LiveController, seen_upload, upload
 from airbound.v1 import operations_pb2, replica_pb2, replicas_pb2, terminal_pb2
 
 pytestmark = pytest.mark.long
@@ -39,7 +39,7 @@ class Replicas:
     async def start(self, name: str, *overrides: CellOverride) -> LiveController:
         """Another one. All use the real clock: leases are the store's as well."""
         store = MemoryStore(self.memory)
-        controller = LiveController(Parameters(policy="paper"), replica=name, store=store, overrides=overrides)
+        controller = LiveController(PATIENT, replica=name, store=store, overrides=overrides)
         return await self.stack.enter_async_context(controller)
 
     async def bounded(self, *controllers: LiveController) -> list[FakePhone]:
