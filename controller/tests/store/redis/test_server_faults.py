@@ -19,6 +19,7 @@ CELL = bytes.fromhex("020000000100")
 MAC = bytes.fromhex("020000000001")
 LONG_MS = 60_000
 TIMEOUT_S = 1.0
+PAUSED_S = 8.0  # a subscriber notices within 4 s, or later on a busy machine
 
 
 async def claim_once_possible(store: RedisStore, cell: Mac = CELL) -> Claim:
@@ -66,12 +67,15 @@ async def test_a_server_that_was_killed(on_server: Site[RedisStore], server: Red
     await two.received(b"message")
 
 
-async def test_a_server_that_is_paused_for_five_seconds(on_server: Site[RedisStore], server: RedisServer) -> None:
+async def test_a_server_that_is_paused(on_server: Site[RedisStore], server: RedisServer) -> None:
     one, two = await on_server.replica("one"), await on_server.replica("two")
     server.pause()
-    for _ in range(5):
-        with pytest.raises(StoreError, match=f"127.0.0.1:{server.port}: no answer within 1 s"):
+    paused_s, failures = time.monotonic(), 0
+    while failures < 3 or time.monotonic() - paused_s < PAUSED_S:
+        with pytest.raises(StoreError, match=f"127.0.0.1:{server.port}: no answer"):
             await one.store.claim([CELL], ttl_ms=LONG_MS)
+        failures += 1
+        await asyncio.sleep(0.1)
     server.resume()
     assert (await claim_once_possible(one.store)).mine
     await eventually(lambda: one.reconnections > 0 and two.reconnections > 0, "both are to look again")
