@@ -14,6 +14,7 @@ import pytest
 
 from airbound.operator import cli
 from airbound.testing.fake_switch import frame
+from airbound.testing.open_vswitch import OpenVSwitch
 from airbound.testing.raw_switch import (
     ERROR,
     FLOW,
@@ -63,7 +64,7 @@ class Running:
     def run(*arguments: str) -> None:
         assert cli.main(arguments) == 0
 
-    def logged(self, pattern: str, seconds: float = 20.0) -> str:
+    def logged(self, pattern: str, seconds: float = 120.0) -> str:
         """The first group of a line that is logged."""
         end_s = time.monotonic() + seconds
         while time.monotonic() < end_s:
@@ -102,7 +103,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def good(running: Running) -> Iterator[RawSwitch]:
     """A switch that must not be concerned."""
     with raw_switch(running.port, running.files(FIRST)) as made:
-        made.serve(FIRST, 10, until_flow_mods=4)
+        made.serve(FIRST, 120, until_flow_mods=4)
         assert made.flow_mods == 4
         yield made
         assert made.is_served()
@@ -124,7 +125,7 @@ def test_the_log_says_why(running: Running) -> None:
 
 def after_handshake(running: Running) -> RawSwitch:
     made = RawSwitch(running.port, running.files(SECOND))
-    made.serve(SECOND, 10, until_flow_mods=4)
+    made.serve(SECOND, 120, until_flow_mods=4)
     assert made.flow_mods == 4
     return made
 
@@ -193,7 +194,7 @@ def test_who_has_no_switchs_certificate_of_this_authority_is_not_let_in(
 def test_plain_text_is_not_let_in(running: Running, good: RawSwitch) -> None:
     with raw_switch(running.port) as hostile:
         hostile.send(GREETING)
-        assert hostile.is_closed(12)
+        assert hostile.is_closed()
     assert good.is_served()
 
 
@@ -207,24 +208,25 @@ def test_one_address_has_so_many_connections_and_no_more(running: Running, good:
 
 def test_a_switch_that_says_nothing_is_not_waited_for(running: Running, good: RawSwitch) -> None:
     with raw_switch(running.port, running.files(SECOND)) as silent:
-        assert silent.is_closed(13)
+        assert silent.is_closed()
     assert good.is_served()
 
 
 def test_connections_that_end_leave_no_threads(running: Running) -> None:
-    assert after_ten_connections(running) == after_ten_connections(running)
+    """They end after some echo requests. There may be some of connections before, fewer than ten."""
+    ten_connections(running)
+    before, since_s = running.threads(), time.monotonic()
+    while time.monotonic() - since_s < 8:
+        time.sleep(0.5)
+        before = min(before, running.threads())
+    ten_connections(running)
+    OpenVSwitch.until(lambda: running.threads() <= before)
 
 
-def after_ten_connections(running: Running) -> int:
-    """How many threads there are once those of the connections have ended, which takes some echo requests."""
+def ten_connections(running: Running) -> None:
     for _ in range(10):
         made = after_handshake(running)
         made.close()
-    fewest, since_s = running.threads(), time.monotonic()
-    while time.monotonic() - since_s < 8:
-        time.sleep(0.5)
-        fewest = min(fewest, running.threads())
-    return fewest
 
 
 def test_os_kens_own_port_takes_nobody_else(running: Running) -> None:
