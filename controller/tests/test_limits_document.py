@@ -77,7 +77,8 @@ def limited(port: int, target: str) -> str:
 
 async def test_haproxy_limits_the_connections_of_an_address(tmp_path: Path) -> None:
     site, port = Site(tmp_path / "ca"), free_port()
-    async with processes.controller_with_tls(tmp_path, site.directory.path) as behind:
+    limits = "[limits]\nhandshake_s = 600.0\n"  # no connection ends while others are made
+    async with processes.controller_with_tls(tmp_path, site.directory.path, limits) as behind:
         file = tmp_path / "haproxy.cfg"
         file.write_text(limited(port, behind.target), encoding="ascii")
         balancer = Process(["/usr/sbin/haproxy", "-db", "-f", str(file)], port, tmp_path / "haproxy.log")
