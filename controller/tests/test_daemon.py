@@ -68,7 +68,7 @@ def patient(tmp_path: Path) -> str:
 
 @pytest.fixture
 async def controller(patient: str) -> AsyncIterator[Controller]:
-    running = await Controller.start("--config", patient)
+    running = await Controller.start("--config", patient, listen=f"127.0.0.1:{free_port()}")  # some start another there
     yield running
     if running.process.returncode is None:
         await running.end(signal.SIGKILL)

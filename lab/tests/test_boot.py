@@ -52,11 +52,11 @@ def test_a_guest_that_ends_early_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_guest_that_hangs_is_ended_with_all_its_processes(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="not done after 1 s"):
-        start(tmp_path, "sleep 1000 & echo $! > child; wait", wall_limit_s=1)
+    with pytest.raises(LabError, match="not done after 5 s"):
+        start(tmp_path, "sleep 1000 & echo $! > child; wait", wall_limit_s=5)
     child = int((tmp_path / "child").read_text(encoding="utf-8"))
     # A killed process is not gone at once; "sleep" by itself would stay for a quarter of an hour.
-    deadline_s = time.monotonic() + 60
+    deadline_s = time.monotonic() + 300
     while alive(child) and time.monotonic() < deadline_s:
         time.sleep(0.01)
     assert not alive(child)

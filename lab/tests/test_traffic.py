@@ -23,7 +23,7 @@ def write(tmp_path: Path, *lines: str) -> Path:
 
 
 def run(traffic: Path, plan: Path) -> tuple[int, list[dict[str, Any]]]:
-    result = subprocess.run([traffic, "run", plan], capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run([traffic, "run", plan], capture_output=True, text=True, timeout=300, check=False)
     assert result.stderr == ""
     return result.returncode, [json.loads(line) for line in result.stdout.splitlines()]
 
@@ -182,7 +182,7 @@ def test_a_plan_without_a_clock_is_refused(traffic: Path, tmp_path: Path) -> Non
 
 def test_a_congestion_control_that_the_kernel_lacks_is_named(traffic: Path, tmp_path: Path) -> None:
     plan = write(tmp_path, CLOCK, f"{SEND} congestion=nonesuch")
-    result = subprocess.run([traffic, "run", plan], capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run([traffic, "run", plan], capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 1
     assert "a: cannot use congestion control nonesuch" in result.stderr
 
