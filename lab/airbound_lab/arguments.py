@@ -4,14 +4,69 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from airbound_lab.errors import UsageError
-from airbound_lab.parameters import PHONES, RATE_CONTROL_OF, RATE_CONTROLS
 from airbound_lab.radio import PHYS
+from airbound_lab.values import PHONES, RATE_CONTROL_OF, RATE_CONTROLS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+    from typing import Any
+
+WALL_LIMIT_BASE_S = 300
+WALL_LIMIT_PER_SECOND_S = 20
+"""A guest is taken to hang after this much wall-clock time, plus this much per virtual second."""
+
+
+def command(
+    commands: Any,
+    name: str,
+    do: Callable[[argparse.Namespace], None] | None,
+    *,
+    help: str,  # noqa: A002  # argparse's own name for it
+    description: str | None = None,
+    epilog: str | None = None,
+) -> argparse.ArgumentParser:
+    """Add a command to a parser's; `do` carries it out, None: its own commands do."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=help,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter if epilog else argparse.HelpFormatter,
+        allow_abbrev=False,
+    )
+    if do is not None:
+        parser.set_defaults(do=do)
+    return parser
+
+
+def add_guests(parser: argparse.ArgumentParser) -> None:
+    """Add the options of how guests are run."""
+    add = parser.add_argument
+    add(
+        "--jobs",
+        type=positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="guests at a time (default: one per core)",
+    )
+    add("--kernel", metavar="FILE", help="a built lab kernel (default: what lab/kernel/build.sh builds)")
+    add(
+        "--wall-limit-seconds",
+        type=float,
+        metavar="S",
+        help=f"end a guest that takes longer (default: {WALL_LIMIT_BASE_S} + {WALL_LIMIT_PER_SECOND_S} per second)",
+    )
+
+
+def wall_limit_s(options: argparse.Namespace, seconds: int) -> float:
+    """For how long a guest may run that has so many virtual seconds."""
+    given: float | None = options.wall_limit_seconds
+    return given or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * seconds
 
 
 def reals(text: str) -> tuple[float, ...]:
@@ -97,14 +152,12 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def configuration(path: Path | None) -> str | None:
-    """Return the text of --controller-config's file; None without one.
+def configuration(path: Path) -> str:
+    """Return the text of --controller-config's file.
 
     Raises:
         UsageError: it cannot be read.
     """
-    if path is None:
-        return None
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

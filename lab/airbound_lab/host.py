@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from airbound_lab import variant
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.guest_plan import Programs
-from airbound_lab.parameters import DEFAULT_KERNEL_LINE
+from airbound_lab.values import DEFAULT_KERNEL_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from airbound_lab.parameters import KernelLine
+    from airbound_lab.values import KernelLine
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KERNEL_VARIABLE = "AIRBOUND_LAB_KERNEL"
@@ -89,7 +89,7 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
         packages=packages,
     )
     needed = [found.traffic]
-    if any(variant.parse(mode).has_agents for mode in modes):
+    if any(variant.has_agents(mode) for mode in modes):
         needed += [found.access_point_agent, found.phone_agent]
     elif trace:
         needed.append(found.phone_agent)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab import arguments
 from airbound_lab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,14 +19,14 @@ AGENTS_MAX = 1_000_000
 
 def add(commands: Any) -> None:
     """Add the command to a parser's."""
-    parser = commands.add_parser(
+    parser = arguments.command(
+        commands,
         "certificates",
+        _make,
         help="make certificates for the agents of load --tls-dir",
         description="Make an authority, and certificates for an operator, access points and terminals. What is there"
         " and lasts for another day stays.",
-        allow_abbrev=False,
     )
-    parser.set_defaults(do=_make)
     parser.add_argument("directory", type=Path, metavar="DIR", help="where they go; for its owner only")
     parser.add_argument("--cells", type=int, default=50, metavar="N", help="access points (default: %(default)s)")
     parser.add_argument("--terminals", type=int, default=10, metavar="N", help="in each cell (default: %(default)s)")

@@ -145,7 +145,7 @@ def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
 
 def _agentless_ratio(cell: Topology, mode: str, sharing: Mapping[int, PhoneResult]) -> float | None:
     """Mean goodput of those that share the uplink without an agent over that of those with one."""
-    if not variant.parse(mode).has_agents:
+    if not variant.has_agents(mode):
         return None
     has_agent = cell.parameters.has_agent
     without, with_one = (

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 import statistics
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from airbound_lab import trace_plot, variant
+from airbound_lab import trace_plot
 from airbound_lab.errors import UsageError
 from airbound_lab.style import FAINT, INK, STYLE
 
@@ -136,7 +137,7 @@ def _bars(axes: Axes, results: Results, field: str, title: str, *, decimals: int
 
 
 def _mode_colour(name: str) -> str:
-    return MODE_COLOURS[variant.parse(name).mode.split("+")[0]]
+    return MODE_COLOURS[re.split("[@+]", name)[0]]
 
 
 def _colour(results: Results, phone: PhoneResult) -> str:

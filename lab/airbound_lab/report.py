@@ -10,17 +10,20 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from airbound_lab import page_style, plot, style, tables
-from airbound_lab.parameters import Parameters, option
+from airbound_lab import option, page_style, plot, style, tables
 from airbound_lab.scenario import is_built_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from airbound_lab.parameters import Parameters
     from airbound_lab.results import Results
 
 SVG_COLOURS = {style.INK: "var(--ink)", style.FAINT: "var(--faint)", style.GRID: "var(--rule)"}
 """Colours of the pictures that follow the reader's choice of light or dark."""
+
+ALWAYS_NAMED = ("scenario", "terminals", "wired_delays_ms", "seconds", "warmup_seconds", "modes", "seeds")
+"""Parameters that a command names even if they are at their defaults."""
 
 
 def html(sets: Sequence[tuple[str, Results]], title: str = "Airbound: what the bounds do") -> str:
@@ -36,48 +39,7 @@ def html(sets: Sequence[tuple[str, Results]], title: str = "Airbound: what the b
 
 def command(parameters: Parameters) -> str:
     """The command that makes these runs again; a scenario from a file is named after it."""
-    plain = Parameters()
-    words = ["airbound-lab", "run", "--scenario", parameters.scenario.name]
-    if not is_built_in(parameters.scenario):
-        words[-1] += ".json"
-    words += ["--terminals", str(parameters.terminals)]
-    if parameters.interference_us is not None:
-        words += [option("interference_us"), ",".join(map(str, parameters.interference_us))]
-    if parameters.hidden is not None:
-        words += [option("hidden"), ",".join(f"{first}-{second}" for first, second in parameters.hidden)]
-    if parameters.distances_m is not None:
-        words += [option("distances_m"), ",".join(f"{distance_m:g}" for distance_m in parameters.distances_m)]
-    if len(parameters.wired_delays_ms) == 1:
-        words += ["--delay-ms", f"{parameters.wired_delays_ms[0]:g}"]
-    else:
-        words += ["--wired-delays", ",".join(f"{delay_ms:g}" for delay_ms in parameters.wired_delays_ms)]
-    words += ["--seconds", str(parameters.seconds), "--warmup-seconds", str(parameters.warmup_seconds)]
-    words += ["--seeds", ",".join(str(seed) for seed in parameters.seeds), "--modes", ",".join(parameters.modes)]
-    for field in (
-        *("rate_control", "ap_rate_control", "qdisc", "queue_packets", "ap_qdisc", "ap_queue_packets"),
-        *(
-            *("phy", "streams", "guard_interval", "rts_bytes", "ap"),
-            "driver_queue_frames",
-            "ap_driver_queue_frames",
-            "retry_limit",
-            "cwnd_clamp_segs",
-            "window_scale",
-            "loss_percent",
-            "bounds_interval_ms",
-        ),
-        *("ap_aifsn", "ap_cw_min", "ap_cw_max", "ap_txop_limit"),
-        *("sta_aifsn", "sta_cw_min", "sta_cw_max", "sta_txop_limit"),
-        *("watch_senders_ms", "switch", "agents", "kernel_line"),
-        *("access_points", "ap_channels", "deaf_ms"),
-    ):
-        if getattr(parameters, field) != getattr(plain, field):
-            words += [option(field), str(getattr(parameters, field))]
-    words += [option(flag) for flag in ("orphan", "wmm", "tls", "window_clamp") if getattr(parameters, flag)]
-    words += [option("ap_agent")] if not parameters.ap_agent else []
-    words += [option("aql"), "off"] if not parameters.aql else []
-    if parameters.controller_config is not None:
-        words += ["--controller-config", "controller.config"]
-    return shlex.join(words)
+    return shlex.join(["airbound-lab", "run", *option.words(parameters, ALWAYS_NAMED)])
 
 
 def _introduction(sets: Sequence[tuple[str, Results]]) -> str:

@@ -350,6 +350,11 @@ def is_built_in(scenario: Scenario) -> bool:
     return _BUILT_IN.get(scenario.name) == scenario
 
 
+def name_or_path(scenario: Scenario) -> str:
+    """What `load` may be given for a scenario; one from a file is named after it."""
+    return scenario.name if is_built_in(scenario) else f"{scenario.name}.json"
+
+
 def built_in(name: str) -> Scenario:
     """Return a scenario by name; UsageError if there is none."""
     try:
@@ -359,13 +364,13 @@ def built_in(name: str) -> Scenario:
         raise UsageError(f"scenario: {name!r} is none of {names}, nor a .json file") from None
 
 
-def load(name_or_path: str) -> Scenario:
+def load(given: str) -> Scenario:
     """Return a built-in scenario, or read a file whose name ends in .json; UsageError names file, key and value."""
-    if not name_or_path.endswith(".json"):
-        return built_in(name_or_path)
+    if not given.endswith(".json"):
+        return built_in(given)
     try:
-        text = Path(name_or_path).read_bytes()
+        text = Path(given).read_bytes()
     except OSError as error:
-        raise UsageError(f"scenario: cannot read {name_or_path}: {error.strerror}") from error
-    with usage_errors(f"scenario: {name_or_path}"):
+        raise UsageError(f"scenario: cannot read {given}: {error.strerror}") from error
+    with usage_errors(f"scenario: {given}"):
         return _FILE.validate_json(text)

@@ -7,8 +7,8 @@ import statistics
 from typing import TYPE_CHECKING
 
 from airbound_lab import variant
-from airbound_lab.parameters import DEFAULT_KERNEL_LINE, WINDOW_SCALE
 from airbound_lab.radio import DEFAULT_PHY
+from airbound_lab.values import DEFAULT_KERNEL_LINE, WINDOW_SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -174,7 +174,7 @@ def describe(parameters: Parameters) -> str:
 def findings(results: Results) -> list[str]:
     """One sentence per mode, which compares it with the first mode that runs without Airbound."""
     modes = results.modes()
-    reference = next((mode for mode in modes if not variant.parse(mode).has_agents), None)
+    reference = next((mode for mode in modes if not variant.has_agents(mode)), None)
     if reference is None:
         return []
     return [

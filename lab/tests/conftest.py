@@ -30,7 +30,7 @@ from airbound_lab.run import Setting, run_all
 if TYPE_CHECKING:
     from airbound_lab.edca_trace import QueueSetting
     from airbound_lab.medium.attempts import Window
-    from airbound_lab.parameters import KernelLine
+    from airbound_lab.values import KernelLine
 
 settings.register_profile("airbound", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("airbound")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from airbound_lab import host
-from airbound_lab.parameters import DEFAULT_KERNEL_LINE, KERNEL_LINES
+from airbound_lab.values import DEFAULT_KERNEL_LINE, KERNEL_LINES
 
 if TYPE_CHECKING:
     from pathlib import Path

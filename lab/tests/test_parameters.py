@@ -14,10 +14,11 @@ from pydantic import TypeAdapter
 from airbound_lab import cli
 from airbound_lab.errors import UsageError
 from airbound_lab.modes import NAMED
-from airbound_lab.parameters import RATE_CONTROLS, SWITCHES, Parameters, option
+from airbound_lab.parameters import Parameters, option_of
 from airbound_lab.qdisc import QDISCS
 from airbound_lab.scenario import Action, Scenario, built_in
 from airbound_lab.validation import usage_errors
+from airbound_lab.values import RATE_CONTROLS, SWITCHES
 
 VALID = st.builds(
     Parameters,
@@ -134,7 +135,7 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
     ],
 )
 def test_what_cannot_be_run_is_refused_with_option_and_value(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError) as raised, usage_errors(name=option):
+    with pytest.raises(UsageError) as raised, usage_errors(name=option_of):
         Parameters(**changes)
     assert str(raised.value).startswith(message)
 
@@ -156,7 +157,7 @@ def test_every_parameter_has_its_option_on_the_command_line(capsys: pytest.Captu
     with pytest.raises(SystemExit):
         cli.main(["run", "--help"])
     options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
-    assert {option(parameter.name) for parameter in fields(Parameters)} <= options
+    assert {option_of(parameter.name) for parameter in fields(Parameters)} <= options
 
 
 def test_the_settings_of_a_mode_take_the_place_of_the_others() -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from airbound_lab import guest_plan, host
-from airbound_lab.parameters import KERNEL_LINES
 from airbound_lab.scenario import Action, Scenario, built_in
+from airbound_lab.values import KERNEL_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airbound_lab import tables
+from airbound_lab import arguments, tables
 from airbound_lab.errors import UsageError
 from airbound_lab.medium import attempts, figures
+
+if TYPE_CHECKING:
+    import argparse
 
 STRETCH_MAX_MS = 1000.0
 
@@ -28,15 +30,14 @@ exit codes: 0 done; 2 wrong usage"""
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = arguments.command(
+        commands,
         "medium",
+        execute_command,
         help="draw who has the air when",
         description="Draw what run --medium-trace wrote, and print its figures.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(do=execute_command)
     option = parser.add_argument
     option("traces", type=Path, nargs="+", metavar="FILE", help="medium.csv of a run; a panel for each")
     option(

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
@@ -17,6 +16,9 @@ from airbound_lab.errors import UsageError
 from airbound_lab.paper_study import design, statements, table
 from airbound_lab.paper_study.design import Design
 from airbound_lab.results import Run
+
+if TYPE_CHECKING:
+    import argparse
 
 RUNS: Form[Run] = Form(lambda run: run, TypeAdapter(File[Run]))
 """Whole runs are kept, with their series."""
@@ -34,15 +36,14 @@ exit codes: 0 done; 1 a run failed; 2 wrong usage, or a tool is missing"""
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = arguments.command(
+        commands,
         "paper",
+        execute_command,
         help="1 to 10 phones of two generations, with and without bounds: Hayakawa, Yamaguchi, Oguchi",
         description="Repeat the evaluation of Hayakawa, Yamaguchi and Oguchi; make the runs that are not stored yet.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(do=execute_command)
     option = parser.add_argument
     option(
         "--quick", action="store_true", help="1, 2, 5 and 10 phones, 4 and 256 ms, aarf; an option replaces its part"

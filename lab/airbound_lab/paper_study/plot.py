@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from airbound_lab.compare.matrix import Task
     from airbound_lab.compare.ranking import Spread
     from airbound_lab.paper_study.design import Design
-    from airbound_lab.parameters import RateControl
     from airbound_lab.results import Run
+    from airbound_lab.values import RateControl
 
 LOOKS: dict[str, dict[str, Any]] = {
     UNCONTROLLED: {"color": plot.MODE_COLOURS["cubic"], "marker": "o", "markersize": 6.5, "label": "without bounds"},

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from airbound_lab.compare.matrix import Task
     from airbound_lab.paper_study.design import Design
-    from airbound_lab.parameters import RateControl
     from airbound_lab.results import Run
+    from airbound_lab.values import RateControl
 
 SCHEMA = 1
 COLUMNS = "total Mb/s / mean of a phone / mean RTT ms"
