@@ -15,13 +15,12 @@ from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.live import cli as live
 from airbound_lab.medium import cli as medium
-from airbound_lab.medium.attempts import Window
 from airbound_lab.paper_study import cli as paper_study
 from airbound_lab.parameters import MODES_HELP, Parameters, option_of
 from airbound_lab.progress import Progress
 from airbound_lab.run import Setting, run_all
 from airbound_lab.validation import usage_errors
-from airbound_lab.values import KERNEL_LINE_OF
+from airbound_lab.values import KERNEL_LINE_OF, Window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

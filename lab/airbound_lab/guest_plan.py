@@ -18,9 +18,9 @@ from airbound_lab.scenario import HOSTAPD_ACTIONS, OPENFLOW, ROAMING_ACTIONS, SW
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from airbound_lab.medium.attempts import Window
     from airbound_lab.parameters import Parameters
     from airbound_lab.scenario import Action
+    from airbound_lab.values import Window
 
 RESULT_DIRECTORY = "/run/result"
 """The directory of the run, as mounted in the guest."""

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from airbound_lab.guest_plan import Programs
-    from airbound_lab.medium.attempts import Window
     from airbound_lab.parameters import Parameters
+    from airbound_lab.values import Window
 
 RATE_CONTROL_NAMES = {"minstrel": "minstrel_ht", "fixed": "fixed", "aarf": "aarf"}
 """The lab's names, and mac80211's."""

@@ -6,6 +6,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
+from pydantic.dataclasses import dataclass
+
+from airbound_lab.validation import STRICT
 
 TERMINALS_MAX = 100
 """Radios, addresses and the watchdog are laid out for this many phones."""
@@ -73,3 +76,14 @@ STATIONS_CW_MAX_SLOTS = 1023
 """What hostapd announces by default."""
 
 WINDOW_SCALE = 9
+
+WINDOW_MAX_S = 60.0
+"""The longest window: the kernel's buffer has a MiB for each second of it, and the guest has little more memory."""
+
+
+@dataclass(frozen=True, slots=True, config=STRICT)
+class Window:
+    """The part of a run that is recorded, in seconds from its time zero."""
+
+    from_s: Annotated[float, Field(ge=0)]
+    length_s: Annotated[float, Field(gt=0, le=WINDOW_MAX_S)]

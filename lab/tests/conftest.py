@@ -29,8 +29,7 @@ from airbound_lab.run import Setting, run_all
 
 if TYPE_CHECKING:
     from airbound_lab.edca_trace import QueueSetting
-    from airbound_lab.medium.attempts import Window
-    from airbound_lab.values import KernelLine
+    from airbound_lab.values import KernelLine, Window
 
 settings.register_profile("airbound", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("airbound")

@@ -14,9 +14,8 @@ import pytest
 from airbound_lab import bianchi, boot
 from airbound_lab.errors import LabError
 from airbound_lab.medium import attempts
-from airbound_lab.medium.attempts import Window
 from airbound_lab.scenario import Action, Scenario, built_in
-from airbound_lab.values import KERNEL_LINES
+from airbound_lab.values import KERNEL_LINES, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,6 @@ import pytest
 from airbound_lab import guest_plan, modes, radio, topology
 from airbound_lab.guest import cell, certificates, components, main, roaming, switch
 from airbound_lab.guest_plan import Programs
-from airbound_lab.medium.attempts import Window
 from airbound_lab.parameters import Parameters
 from airbound_lab.scenario import (
     BUILT_IN,
@@ -26,6 +25,7 @@ from airbound_lab.scenario import (
     Scenario,
     built_in,
 )
+from airbound_lab.values import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
