@@ -9,23 +9,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, host, load, load_certificates, option, results, tables
 from airbound_lab.capacity_study import cli as capacity_study
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
+from airbound_lab.figures import results
 from airbound_lab.live import cli as live
+from airbound_lab.load import certificates as load_certificates
+from airbound_lab.load import cli as load
 from airbound_lab.medium import cli as medium
 from airbound_lab.paper_study import cli as paper_study
-from airbound_lab.parameters import MODES_HELP, Parameters, option_of
-from airbound_lab.progress import Progress
-from airbound_lab.run import Setting, run_all
-from airbound_lab.validation import usage_errors
-from airbound_lab.values import KERNEL_LINE_OF, Window
+from airbound_lab.report import tables
+from airbound_lab.run import host
+from airbound_lab.run.progress import Progress
+from airbound_lab.run.runs import Setting, run_all
+from airbound_lab.settings import arguments, option
+from airbound_lab.settings.parameters import MODES_HELP, Parameters, option_of
+from airbound_lab.settings.validation import usage_errors
+from airbound_lab.settings.values import KERNEL_LINE_OF, Window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from airbound_lab.results import Results
+    from airbound_lab.figures.results import Results
 
 EXIT_CODES = "exit codes: 0 done; 1 a run failed; 2 wrong usage, or a tool is missing"
 EXAMPLES = f"""examples:
@@ -132,7 +137,9 @@ def _measure(
 
 
 def _study_two_phones(options: argparse.Namespace) -> None:
-    from airbound_lab import plot, two_phone_study, two_phone_study_plot
+    from airbound_lab.report import plot
+    from airbound_lab.two_phone_study import design as two_phone_study
+    from airbound_lab.two_phone_study import plot as two_phone_study_plot
 
     if options.results is not None:
         found = results.load(options.results)
@@ -163,14 +170,14 @@ def _parameters(options: argparse.Namespace) -> Parameters:
 
 
 def _plot(options: argparse.Namespace) -> None:
-    from airbound_lab import plot
+    from airbound_lab.report import plot
 
     for path in plot.write_all(results.load(options.results), options.directory, options.format):
         print(path)
 
 
 def _report(options: argparse.Namespace) -> None:
-    from airbound_lab import report
+    from airbound_lab.report import page as report
 
     sets = [(path.stem, results.load(path)) for path in options.results]
     try:

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import cli, host, results, trace
+from airbound_lab import cli
 from airbound_lab.errors import LabError
-from airbound_lab.modes import NAMED
-from airbound_lab.parameters import SETTINGS, Parameters
-from airbound_lab.qdisc import QDISCS
+from airbound_lab.figures import results
+from airbound_lab.records import trace
+from airbound_lab.run import host
+from airbound_lab.settings.modes import NAMED
+from airbound_lab.settings.parameters import SETTINGS, Parameters
+from airbound_lab.settings.qdisc import QDISCS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from conftest import EachPhone, TraceLines
 
-    from airbound_lab.results import Results, Run
+    from airbound_lab.figures.results import Results, Run
 
 
 @pytest.mark.parametrize(

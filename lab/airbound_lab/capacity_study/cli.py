@@ -10,20 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, host, tables
 from airbound_lab.capacity_study import design
 from airbound_lab.capacity_study.design import Found, Point
 from airbound_lab.errors import LabError, UsageError
-from airbound_lab.parameters import Parameters, option_of
-from airbound_lab.run import Setting, run_all
-from airbound_lab.validation import usage_errors
-from airbound_lab.values import ACCESS_POINT_KINDS, KERNEL_LINE_OF, RATE_CONTROLS
+from airbound_lab.report import tables
+from airbound_lab.run import host
+from airbound_lab.run.runs import Setting, run_all
+from airbound_lab.settings import arguments
+from airbound_lab.settings.parameters import Parameters, option_of
+from airbound_lab.settings.validation import usage_errors
+from airbound_lab.settings.values import ACCESS_POINT_KINDS, KERNEL_LINE_OF, RATE_CONTROLS
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from airbound_lab.results import Run
+    from airbound_lab.figures.results import Run
 
 EPILOG = """examples:
   airbound-lab study capacity

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
-from airbound_lab import arguments, host, modes, tables
 from airbound_lab.compare import execute
 from airbound_lab.compare.record import KeptT, Store
 from airbound_lab.errors import LabError, UsageError
-from airbound_lab.progress import Progress
-from airbound_lab.run import Setting
+from airbound_lab.report import tables
+from airbound_lab.run import host
+from airbound_lab.run.progress import Progress
+from airbound_lab.run.runs import Setting
+from airbound_lab.settings import arguments, modes
 
 if TYPE_CHECKING:
     import argparse
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from airbound_lab.compare.execute import Job, State
     from airbound_lab.compare.matrix import Task
     from airbound_lab.compare.record import Form
-    from airbound_lab.guest_plan import Programs
-    from airbound_lab.parameters import Parameters
+    from airbound_lab.plan.guest_plan import Programs
+    from airbound_lab.settings.parameters import Parameters
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, modes, parameters, scenario, tables
 from airbound_lab.compare import batch, matrix, page, ranking, record, table
 from airbound_lab.errors import UsageError
-from airbound_lab.values import ACCESS_POINT_KINDS, KERNEL_LINE_OF, KERNEL_LINES
+from airbound_lab.report import tables
+from airbound_lab.settings import arguments, modes, parameters, scenario
+from airbound_lab.settings.values import ACCESS_POINT_KINDS, KERNEL_LINE_OF, KERNEL_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,15 +16,15 @@ from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from airbound_lab.errors import UsageError
-from airbound_lab.validation import STRICT, usage_errors
+from airbound_lab.settings.validation import STRICT, usage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from airbound_lab.parameters import Parameters
-    from airbound_lab.progress import Finished
-    from airbound_lab.results import Run
+    from airbound_lab.figures.results import Run
+    from airbound_lab.run.progress import Finished
+    from airbound_lab.settings.parameters import Parameters
 
 SCHEMA = 1
 HASH_DIGITS = 24

@@ -10,13 +10,14 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from airbound_lab import arguments, host, option
 from airbound_lab.errors import UsageError
 from airbound_lab.live.check import check
 from airbound_lab.live.plan import Programs
 from airbound_lab.live.service import Service
 from airbound_lab.live.settings import Settings
-from airbound_lab.validation import usage_errors
+from airbound_lab.run import host
+from airbound_lab.settings import arguments, option
+from airbound_lab.settings.validation import usage_errors
 
 if TYPE_CHECKING:
     import argparse

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import guest_plan, topology
 from airbound_lab.live.settings import ENROLMENT_PORT
+from airbound_lab.plan import guest_plan, topology
 
 if TYPE_CHECKING:
     from airbound_lab.live.settings import Settings

@@ -7,10 +7,10 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from airbound_lab.option import Option
-from airbound_lab.parameters import Parameters
-from airbound_lab.validation import STRICT
-from airbound_lab.values import DEFAULT_KERNEL_LINE, TERMINALS_MAX, DelayMs, KernelLine, RateControl, Seed
+from airbound_lab.settings.option import Option
+from airbound_lab.settings.parameters import Parameters
+from airbound_lab.settings.validation import STRICT
+from airbound_lab.settings.values import DEFAULT_KERNEL_LINE, TERMINALS_MAX, DelayMs, KernelLine, RateControl, Seed
 
 ENROLMENT_PORT = 50053
 PORT_MAX = 65_535

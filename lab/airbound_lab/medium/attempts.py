@@ -31,17 +31,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from airbound_lab import ring_buffer
-from airbound_lab.edca_trace import CATEGORIES, Category
 from airbound_lab.errors import UsageError
-from airbound_lab.ring_buffer import Event
-from airbound_lab.validation import explain
+from airbound_lab.records import ring_buffer
+from airbound_lab.records.edca_trace import CATEGORIES, Category
+from airbound_lab.records.ring_buffer import Event
+from airbound_lab.settings.validation import explain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from airbound_lab.ring_buffer import Record
+    from airbound_lab.records.ring_buffer import Record
 
 EVENT = Event(
     "medium trace",

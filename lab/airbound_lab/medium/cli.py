@@ -6,9 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, tables
 from airbound_lab.errors import UsageError
 from airbound_lab.medium import attempts, figures
+from airbound_lab.report import tables
+from airbound_lab.settings import arguments
 
 if TYPE_CHECKING:
     import argparse
@@ -67,8 +68,8 @@ def execute_command(options: argparse.Namespace) -> None:
     traces = [(title, attempts.load(path)) for title, path in zip(titles, options.traces, strict=True)]
     print(tables.text(figures.rows([(title, figures.figures(of)) for title, of in traces])))
     if options.out is not None:
-        from airbound_lab import plot
         from airbound_lab.medium import plot as medium_plot
+        from airbound_lab.report import plot
 
         figure = medium_plot.medium(traces, options.milliseconds)
         for path in plot.save_all({options.out.stem: figure}, options.out.parent, options.out.suffix[1:]):

@@ -21,7 +21,7 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from airbound_lab.bianchi import ATTEMPTS_MAX, CW_MAX, CW_MIN
+from airbound_lab.medium_theory.bianchi import ATTEMPTS_MAX, CW_MAX, CW_MIN
 from airbound_lab.medium_theory.exchange import SLOT_NS, eifs_less_difs_ns
 
 if TYPE_CHECKING:

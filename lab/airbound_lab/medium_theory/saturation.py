@@ -27,7 +27,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airbound_lab import bianchi
+from airbound_lab.medium_theory import bianchi
 from airbound_lab.medium_theory.exchange import SLOT_NS, aifs_ns, eifs_less_difs_ns
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from airbound_lab import arguments, tables
 from airbound_lab.compare import batch
 from airbound_lab.compare.record import File, Form
 from airbound_lab.errors import UsageError
+from airbound_lab.figures.results import Run
 from airbound_lab.paper_study import design, statements, table
 from airbound_lab.paper_study.design import Design
-from airbound_lab.results import Run
+from airbound_lab.report import tables
+from airbound_lab.settings import arguments
 
 if TYPE_CHECKING:
     import argparse
@@ -109,8 +110,8 @@ def _design(options: argparse.Namespace) -> Design:
 
 
 def _draw(chosen: Design, found: Any, options: argparse.Namespace) -> None:
-    from airbound_lab import plot
     from airbound_lab.paper_study import plot as pictures
+    from airbound_lab.report import plot
 
     for path in plot.save_all(pictures.all_of(chosen, found), options.pictures or options.directory, options.format):
         print(path)

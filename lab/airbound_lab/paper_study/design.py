@@ -12,16 +12,16 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airbound_lab import parameters
 from airbound_lab.compare.matrix import Condition, Task
 from airbound_lab.errors import UsageError
-from airbound_lab.scenario import built_in
+from airbound_lab.settings import parameters
+from airbound_lab.settings.scenario import built_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from airbound_lab.results import Run
-    from airbound_lab.values import RateControl
+    from airbound_lab.figures.results import Run
+    from airbound_lab.settings.values import RateControl
 
 UNCONTROLLED, PAPER, AIRBOUND = "cubic", "paper", "airbound"
 CONTROLS = (UNCONTROLLED, PAPER, AIRBOUND)

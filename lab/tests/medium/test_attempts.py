@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound_lab import ring_buffer
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.medium import attempts
 from airbound_lab.medium.attempts import Attempt
+from airbound_lab.records import ring_buffer
 
 if TYPE_CHECKING:
     from pathlib import Path
