@@ -46,9 +46,10 @@ SUPPLICANT_CONTROL, HOSTAPD_CONTROL = "/run/wpa_supplicant", "/run/hostapd"
 """Directories of control sockets."""
 
 TCP_BUFFER = {"minimum": 4096, "start": 1 << 20, "maximum": 16 << 20}
+"""Bytes. 16 MiB is enough for the window of any flow here; a start of 1 MiB saves wake-ups of the sending process."""
+
 SCALE_0_BYTES = 1 << 15
 """A receiver whose buffer may become 2^scale times as large names that window scale (tcp_select_initial_window)."""
-"""Bytes. 16 MiB is enough for the window of any flow here; a start of 1 MiB saves wake-ups of the sending process."""
 
 
 @dataclass(frozen=True, slots=True)
