@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from airbound_lab.compare.execute import Job, State
     from airbound_lab.compare.matrix import Task
     from airbound_lab.compare.record import Form
-    from airbound_lab.plan.guest_plan import Programs
+    from airbound_lab.plan.guest_paths import Programs
     from airbound_lab.settings.parameters import Parameters
 
 

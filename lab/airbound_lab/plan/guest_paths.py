@@ -13,18 +13,48 @@ it mounts the directory of the run: by the link, which the host resolves. The gu
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from airbound_lab.plan.guest_plan import Programs
-
 GUEST_DIRECTORY = "/run/host"
+COMPILED = "compiled"
+"""Name in GUEST_DIRECTORY of the directory with compiled Python (compiled.py)."""
 LINKS = "host"
 """Directory of the links, in that of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Paths on the host, or in the guest."""
+
+    traffic: str
+    python: str
+    controller_source: str
+    access_point_agent: str
+    phone_agent: str
+    operator_commands: str
+    """operator_commands.py, for a Python with the controller's packages."""
+    senders_watch: str = ""
+    """senders_watch.py, for the same."""
+    packages: tuple[str, ...] = ()
+    """Directories with the packages of that Python."""
+
+    @property
+    def python_command(self) -> tuple[str, ...]:
+        """Python that reads no file in which a path of the host is written: no virtual environment's, no .pth."""
+        return (self.python, "-S")
+
+    @property
+    def python_environment(self) -> dict[str, str]:
+        """Of that Python: where controller and packages are, and where these modules are compiled (compiled.py)."""
+        return {
+            "PYTHONPATH": ":".join((self.controller_source, *self.packages)),
+            "PYTHONPYCACHEPREFIX": f"{GUEST_DIRECTORY}/{COMPILED}",
+        }
 
 
 def in_guest(programs: Programs) -> tuple[Programs, dict[str, str]]:

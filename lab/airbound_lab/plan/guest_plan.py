@@ -8,7 +8,6 @@ that differs between them: no directory of the run, no time, no process id.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab.plan import certificates, open_vswitch
@@ -19,6 +18,7 @@ from airbound_lab.settings.scenario import HOSTAPD_ACTIONS, OPENFLOW, ROAMING_AC
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from airbound_lab.plan.guest_paths import Programs
     from airbound_lab.settings.parameters import Parameters
     from airbound_lab.settings.scenario import Action
     from airbound_lab.settings.values import Window
@@ -50,40 +50,6 @@ TCP_BUFFER = {"minimum": 4096, "start": 1 << 20, "maximum": 16 << 20}
 
 SCALE_0_BYTES = 1 << 15
 """A receiver whose buffer may become 2^scale times as large names that window scale (tcp_select_initial_window)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Programs:
-    """Paths on the host, or in the guest (guest_paths.py)."""
-
-    traffic: str
-    python: str
-    controller_source: str
-    access_point_agent: str
-    phone_agent: str
-    operator_commands: str
-    """operator_commands.py, for a Python with the controller's packages."""
-    senders_watch: str = ""
-    """senders_watch.py, for the same."""
-    packages: tuple[str, ...] = ()
-    """Directories with the packages of that Python."""
-
-    @property
-    def python_command(self) -> tuple[str, ...]:
-        """Python that reads no file in which a path of the host is written: no virtual environment's, no .pth."""
-        return (self.python, "-S")
-
-    @property
-    def python_environment(self) -> dict[str, str]:
-        """Of that Python: where controller and packages are.
-
-        Which of their modules are compiled already depends on what ran on the host before. Reading a compiled one
-        allocates less than compiling it, so in the guest none is taken for compiled.
-        """
-        return {
-            "PYTHONPATH": ":".join((self.controller_source, *self.packages)),
-            "PYTHONPYCACHEPREFIX": "/proc/none",
-        }
 
 
 def plan(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airbound_lab.errors import LabError, UsageError
-from airbound_lab.plan.guest_plan import Programs
+from airbound_lab.plan.guest_paths import Programs
 from airbound_lab.settings import variant
 from airbound_lab.settings.values import DEFAULT_KERNEL_LINE
 
@@ -47,11 +47,25 @@ SWITCH_TOOL_PACKAGES = dict.fromkeys(
 LAB_SOURCES = (
     *("figures/measure", "figures/senders", "guest_programs/operator_commands", "guest_programs/senders_watch"),
     *("plan/certificates", "plan/guest_paths", "plan/guest_plan", "plan/open_vswitch", "plan/topology"),
-    *("run/boot", "run/runs", "settings/modes", "settings/qdisc", "settings/radio", "settings/scenario"),
+    *(
+        "run/boot",
+        "run/compiled",
+        "run/runs",
+        "settings/modes",
+        "settings/qdisc",
+        "settings/radio",
+        "settings/scenario",
+    ),
 )
 """What a run is made of, beside its parameters and what runs in the guest."""
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def cache() -> Path:
+    """Return the directory outside of the checkout that keeps what was built (scripts/lib.sh has the same)."""
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "airbound"
+    return Path(os.environ.get("AIRBOUND_CACHE") or default)
 
 
 def _tools(*, ovs: bool) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from airbound_lab.plan import guest_paths, guest_plan
-from airbound_lab.plan.guest_plan import Programs
+from airbound_lab.plan.guest_paths import Programs
 from airbound_lab.settings.parameters import Parameters
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from airbound_lab.guest import cell, certificates, components, main, roaming, switch
 from airbound_lab.plan import guest_plan, topology
-from airbound_lab.plan.guest_plan import Programs
+from airbound_lab.plan.guest_paths import Programs
 from airbound_lab.settings import modes, radio
 from airbound_lab.settings.parameters import Parameters
 from airbound_lab.settings.scenario import (

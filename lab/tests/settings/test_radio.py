@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from airbound_lab.plan import guest_plan
-from airbound_lab.plan.guest_plan import Programs
+from airbound_lab.plan.guest_paths import Programs
 from airbound_lab.settings import radio
 from airbound_lab.settings.parameters import Parameters
 
