@@ -431,9 +431,9 @@ def test_an_operator_sets_what_is_announced_to_the_stations() -> None:
 
 PRINT_PLAN = """
 import json
-from airbound_lab.plan import guest_plan
+from airbound_lab.plan import guest_paths, guest_plan
 from airbound_lab.settings import parameters
-programs = guest_plan.Programs(*(f"/b/{name}" for name in ("traffic", "python", "controller", "ap", "phone", "script")))
+programs = guest_paths.Programs(*(f"/b/{name}" for name in ("traffic", "python", "source", "ap", "phone", "script")))
 cell = parameters.Parameters(terminals=5, wired_delays_ms=(4.0, 64.0, 256.0), controller_config="a = 1", tls=True)
 print(json.dumps(guest_plan.plan(cell, "bdp", 1, programs, trace=True)))
 """
