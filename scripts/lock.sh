@@ -30,7 +30,7 @@ common=(--quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no
 	-o lab/live-requirements.txt < <(sed -n 's/^dependencies = .*"\(pydantic[^"]*\)".*/\1/p' lab/pyproject.toml)
 # What `make demo` installs: the controller, the lab, and what their editable installs are built with.
 "$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt \
-	--no-emit-package airbound --no-emit-package airbound-lab --extra cli --extra openflow \
+	--no-emit-package airbound --no-emit-package airbound-lab --extra openflow \
 	{controller,lab}/pyproject.toml - -o lab/requirements.txt <<<'setuptools>=77'
 "$UV" pip compile "${common[@]}" "$@" tools/go-requirements.in -o tools/go-requirements.txt
 scripts/mutants.sh --lock "$@"
