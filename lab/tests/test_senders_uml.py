@@ -2,7 +2,7 @@
 """Who sends, by the controller, in the scripted scenario of starts and stops: by nl80211 or by OpenFlow, each with the
 phones' own reports and without.
 
-The limits are a little below what seeds 1 to 3 have (docs/measurements.md).
+The limits are a little below what seeds 1 to 3 have (docs/studies/2026-11-23-phones-without-an-agent.md).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab.scenario import built_in
+from airbound_lab.settings.scenario import built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -333,8 +333,10 @@ def _check_config(arguments: argparse.Namespace) -> int:
 
 
 def _completion(arguments: argparse.Namespace) -> int:
-    from airbound.operator import completion
-
+    try:
+        from airbound.operator import completion
+    except ImportError as error:
+        return _fail(f"{error}: pip install 'airbound[cli]'", FAILED)
     return _output(lambda: _print(completion.script(parser(), arguments.shell)))
 
 
