@@ -108,7 +108,7 @@ func (q *queues) restoreAnnounced() error {
 
 // announceAgain repeats what is in force.
 func (q *queues) announceAgain(nowUS int64) {
-	stations := q.lease.InForce().Stations
+	stations := q.lease.Announced()
 	if len(stations) > 0 && q.announced.attached && nowUS >= q.announced.nextUS {
 		q.announce(nowUS, stations)
 	}
@@ -119,7 +119,7 @@ func (q *queues) recordOf(own, announced []edca.Category, deadlineUS int64) edca
 	return edca.Record{
 		Schema: edca.RecordSchema, Agent: q.cfg.AgentName, Interface: q.state.Interface, Own: q.own.Of(own),
 		OwnStations: q.announced.own.Of(announced),
-		Announced:   q.announced.own.With(q.lease.InForce().Stations).Of(announced), DeadlineUS: deadlineUS,
+		Announced:   q.announced.own.With(q.lease.Announced()).Of(announced), DeadlineUS: deadlineUS,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/hostapd"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/status"
+	"github.com/airbound/airbound/internal/lease"
 	"github.com/airbound/airbound/internal/reasontext"
 	"github.com/airbound/airbound/internal/sparselog"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -176,21 +177,20 @@ func (q *queues) execute(nowUS int64, command *airboundv1.AccessPointCommand) er
 		q.malformed.Add()
 		return err
 	}
-	inForce := q.lease.InForce()
-	if outcome == edca.Prolonged {
-		q.prolonged(nowUS, inForce)
+	if outcome == lease.Prolonged {
+		q.prolonged(nowUS)
 		return nil
 	}
 	sentence := reasontext.Sentence(set.GetReason())
-	if outcome == edca.Emptied {
+	if outcome == lease.Emptied {
 		sentence = "the controller restored the own values: " + sentence
 	}
 	q.explain(sentence)
 	q.state.ReasonCode = set.GetReason().GetCode().String()
-	q.logger.Info("new EDCA parameters", "generation", set.GetGeneration(), "queues", fmt.Sprint(inForce.Queues),
-		"stations", fmt.Sprint(inForce.Stations), "lease_ms", inForce.LeaseMS, "reason", sentence,
-		"code", q.state.ReasonCode)
-	if outcome == edca.Emptied {
+	q.logger.Info("new EDCA parameters", "generation", set.GetGeneration(), "queues", fmt.Sprint(q.lease.Queues()),
+		"stations", fmt.Sprint(q.lease.Announced()), "lease_ms", q.lease.InForce().LeaseMS,
+		"reason", sentence, "code", q.state.ReasonCode)
+	if outcome == lease.Emptied {
 		q.restore(nowUS)
 	} else {
 		q.apply(nowUS)
@@ -242,8 +242,8 @@ func claimedBy(owner string) string {
 	return "another BSS of the radio, that of " + owner + ", has set them: BSSs of a radio may share its queues"
 }
 
-func (q *queues) prolonged(nowUS int64, inForce edca.InForce) {
-	if err := q.cfg.Guard.Protect(inForce.DeadlineUS); err != nil {
+func (q *queues) prolonged(nowUS int64) {
+	if err := q.cfg.Guard.Protect(q.lease.InForce().DeadlineUS); err != nil {
 		q.refuse(nowUS, err)
 		return
 	}
@@ -267,17 +267,16 @@ func (q *queues) expire(nowUS int64) {
 // values again. What must be undone is recorded, and guarded, before anything is set.
 func (q *queues) apply(nowUS int64) {
 	q.saved.due = true
-	inForce := q.lease.InForce()
 	if owner := q.cfg.Radios.claim(q.wiphy, q.state.Interface).owner; owner != q.state.Interface {
 		q.refuse(nowUS, errors.New(claimedBy(owner))) // The interface is on another radio now.
 		return
 	}
 	q.readOwn()
-	if err := q.protect(inForce); err != nil {
+	if err := q.protect(); err != nil {
 		q.refuse(nowUS, err)
 		return
 	}
-	if !q.setQueues(nowUS, inForce.Queues) || !q.announce(nowUS, inForce.Stations) {
+	if !q.setQueues(nowUS, q.lease.Queues()) || !q.announce(nowUS, q.lease.Announced()) {
 		return
 	}
 	q.nextGuardUS = nowUS + guardPollUS
@@ -309,14 +308,15 @@ func (q *queues) setQueues(nowUS int64, queues []edca.Queue) bool {
 	return false
 }
 
-// protect records what must be undone of a set, and has it guarded.
-func (q *queues) protect(inForce edca.InForce) error {
-	own := append(edca.CategoriesOf(inForce.Queues), q.touched...)
-	announced := append(edca.CategoriesOf(inForce.Stations), q.announced.touched...)
-	if err := q.cfg.Records.SaveRecord(q.recordOf(own, announced, inForce.DeadlineUS)); err != nil {
+// protect records what must be undone of the set in force, and has it guarded.
+func (q *queues) protect() error {
+	own := append(edca.CategoriesOf(q.lease.Queues()), q.touched...)
+	announced := append(edca.CategoriesOf(q.lease.Announced()), q.announced.touched...)
+	deadlineUS := q.lease.InForce().DeadlineUS
+	if err := q.cfg.Records.SaveRecord(q.recordOf(own, announced, deadlineUS)); err != nil {
 		return err
 	}
-	return q.cfg.Guard.Protect(inForce.DeadlineUS)
+	return q.cfg.Guard.Protect(deadlineUS)
 }
 
 // refuse ends the set in force, and takes the failure for the driver's or the guard's capability.
@@ -436,7 +436,7 @@ func (q *queues) observe(nowUS int64, snapshot nl80211.Snapshot) {
 	if !q.wmmSeen && slices.ContainsFunc(snapshot.Stations, func(s nl80211.Station) bool { return s.WMM }) {
 		q.wmmSeen, q.saved.due = true, true
 	}
-	if len(q.lease.InForce().Queues) > 0 && snapshot.Interface.Index != q.interfaceIndex {
+	if len(q.lease.Queues()) > 0 && snapshot.Interface.Index != q.interfaceIndex {
 		q.hostapdStarted(nowUS) // The interface was removed and created again.
 	}
 	if q.cannot() != q.state.Refusal || q.cannotAnnounce() != q.state.StationsRefusal {
@@ -482,7 +482,7 @@ func (q *queues) nextWakeUS() int64 {
 	next := int64(math.MaxInt64)
 	if inForce := q.lease.InForce(); inForce.Generation != 0 {
 		next = min(inForce.DeadlineUS, q.nextGuardUS)
-		if len(inForce.Stations) > 0 && q.announced.attached {
+		if len(q.lease.Announced()) > 0 && q.announced.attached {
 			next = min(next, q.announced.nextUS)
 		}
 	}

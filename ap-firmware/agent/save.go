@@ -44,8 +44,8 @@ func (q *queues) save(nowUS int64) {
 	q.state.Refusal, q.state.OwnSource = q.cannot(), q.source()
 	q.state.StationsRefusal = q.cannotAnnounce()
 	q.state.Generation = inForce.Generation
-	q.state.Queues = append([]edca.Queue{}, inForce.Queues...) // Never null in JSON.
-	q.state.Announced = append([]edca.Queue{}, inForce.Stations...)
+	q.state.Queues = append([]edca.Queue{}, q.lease.Queues()...) // Never null in JSON.
+	q.state.Announced = append([]edca.Queue{}, q.lease.Announced()...)
 	q.state.Own, q.state.Stations, q.state.WMM = own.Queues(), settings.Stations.Queues(), settings.WMM
 	q.state.LeaseEndsUS, q.state.WrittenUS = inForce.DeadlineUS, nowUS
 	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,
