@@ -38,26 +38,6 @@ def _within(low: float, high: float, text: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
-class SenderParameters:
-    """When a station counts as an active sender. Two levels, so that a sender near one of them does not flap."""
-
-    start_bytes_per_s: Annotated[float, _within(1, 1e9, "uplink rate from which a station counts as sending")] = (
-        10_000.0
-    )
-    stop_bytes_per_s: Annotated[float, _within(0, 1e9, "uplink rate below which it no longer does")] = 2_000.0
-    min_interval_ms: Annotated[int, _within(10, 60_000, "shortest time over which rates are taken")] = 150
-    link_overhead_bytes: Annotated[
-        int, _within(0, 200, "802.11 QoS header (26) and LLC/SNAP (8) in each packet's rx_bytes")
-    ] = 34
-
-    @model_validator(mode="after")
-    def _levels(self) -> Self:
-        if self.stop_bytes_per_s > self.start_bytes_per_s:
-            raise ValueError(f"stop_bytes_per_s is more than start_bytes_per_s = {self.start_bytes_per_s:g}")
-        return self
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class SafetyParameters:
     """How long anything stays in force without news. All of it fails open, to the kernel's defaults."""
 
@@ -281,7 +261,6 @@ class Parameters:
         PolicyName,
         Field(description="how bounds follow from what is known: by the source paper's tables, or a formula"),
     ] = "bdp"
-    senders: SenderParameters = SenderParameters()
     safety: SafetyParameters = SafetyParameters()
     reporting: ReportingParameters = ReportingParameters()
     identity: IdentityParameters = IdentityParameters()

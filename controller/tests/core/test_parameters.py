@@ -18,18 +18,11 @@ from airbound.core.parameters import (
     Parameters,
     ReportingParameters,
     SafetyParameters,
-    SenderParameters,
     WindowClampParameters,
 )
 
 # By field: the smallest value, the default, the largest.
 FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
-    SenderParameters: {
-        "start_bytes_per_s": (1.0, 10_000.0, 1e9),
-        "stop_bytes_per_s": (0.0, 2_000.0, 1e9),
-        "min_interval_ms": (10, 150, 60_000),
-        "link_overhead_bytes": (0, 34, 200),
-    },
     SafetyParameters: {
         "lease_ms": (1_000, 6_000, 60_000),
         "cell_stale_ms": (500, 3_000, 600_000),
@@ -90,8 +83,6 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
 }
 # Two fields of one table may exclude each other: what the other is to be while this one is at its limit.
 BESIDE: dict[tuple[str, float], dict[str, float]] = {
-    ("start_bytes_per_s", 1.0): {"stop_bytes_per_s": 0.0},
-    ("stop_bytes_per_s", 1e9): {"start_bytes_per_s": 1e9},
     ("on_share", 0.0): {"off_share": 0.0},
     ("off_share", 1.0): {"on_share": 1.0},
     ("min_bps", 1e11): {"max_bps": 1e12},
@@ -155,9 +146,6 @@ def test_what_an_access_points_queue_may_be_configured_to(field: str, right: lis
 
 
 def test_fields_that_do_not_fit_together_are_refused() -> None:
-    SenderParameters(start_bytes_per_s=5.0, stop_bytes_per_s=5.0)
-    with pytest.raises(pydantic.ValidationError):
-        SenderParameters(start_bytes_per_s=5.0, stop_bytes_per_s=6.0)
     CapacityParameters(min_bps=1e6, max_bps=1e6)
     with pytest.raises(pydantic.ValidationError):
         CapacityParameters(min_bps=2e6, max_bps=1e6)
