@@ -42,22 +42,11 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
     },
     CapacityParameters: {
         "default_bps": (1e5, 20e6, 1e11),
-        "goodput_per_bitrate": (0.01, 0.44, 1.0),
-        "goodput_per_bitrate_aggregated": (0.01, 0.65, 1.0),
-        "most_per_bitrate": (0.01, 0.47, 1.0),
-        "most_per_bitrate_unanswered": (0.01, 0.57, 1.0),
         "min_bps": (1e4, 5e5, 1e11),
         "max_bps": (1e5, 5e9, 1e12),
-        "min_utilisation": (0.01, 0.05, 1.0),
         "smoothing_s": (0.1, 3.0, 600.0),
         "change_ratio": (0.0, 0.03, 1.0),
-        "difs_us": (0.0, 28.0, 1000.0),
-        "slot_us": (0.0, 9.0, 1000.0),
-        "cw_min_slots": (0, 15, 1023),
         "aggregate_frames": (1, 64, 1024),
-        "aggregate_us": (100.0, 5_484.0, 5_484.0),
-        "max_filter_s": (1.0, 10.0, 600.0),
-        "max_interval_s": (1.0, 10.0, 600.0),
     },
     EdcaParameters: {
         "aifsn_extra": (0, 2, 6),
@@ -76,8 +65,6 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
     },
     OpenflowParameters: {
         "headroom": (1.0, 1.25, 10.0),
-        "min_kbps": (64, 500, 50_000_000),
-        "change_ratio": (0.0, 0.1, 1.0),
         "stale_ms": (1_500, 3_500, 600_000),
     },
 }

@@ -305,7 +305,7 @@ class Stations:
             has_short_packets=short,
             bulk_bps=bulk_bps(sending, capacity) if short else 0.0,
             active_senders=active,
-            goodput_bps=expected_goodput_bps(rates, capacity),
+            goodput_bps=expected_goodput_bps(rates),
             best_bitrate_bps=0.0 if any(aggregates for _, aggregates in rates) else best_bps,
             climbing=climbing_us / airtime_us
             if airtime_us
