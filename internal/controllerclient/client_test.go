@@ -200,18 +200,20 @@ func TestTheRemoteAddressIsReportedBeforeTheStreamOpens(t *testing.T) {
 }
 
 func TestReconnectsAfterRestart(t *testing.T) {
-	c := newController()
-	address, kill := serve(t, c, "127.0.0.1:0")
-	a := startAgent(t, controllerclient.Config{Addresses: []string{address}})
-	for restart := range 3 {
+	inMemory(t, func(t *testing.T, n *network) {
+		c := newController()
+		kill := n.serve(t, c, address)
+		a := startAgent(t, n.of(controllerclient.Config{Addresses: []string{address}}))
+		for restart := range 3 {
+			expect(t, "state", a.states, true)
+			a.outgoing <- report(uint64(restart))
+			expect(t, "sequence", c.sequences, uint64(restart))
+			kill()
+			expect(t, "state", a.states, false)
+			kill = n.serve(t, c, address)
+		}
 		expect(t, "state", a.states, true)
-		a.outgoing <- report(uint64(restart))
-		expect(t, "sequence", c.sequences, uint64(restart))
-		kill()
-		expect(t, "state", a.states, false)
-		_, kill = serve(t, c, address)
-	}
-	expect(t, "state", a.states, true)
+	})
 }
 
 func TestReconnectsAfterControllerEndsStream(t *testing.T) {
@@ -228,22 +230,22 @@ func TestReconnectsAfterControllerEndsStream(t *testing.T) {
 }
 
 func TestAReportFromBeforeTheStreamIsNotSent(t *testing.T) {
-	c := newController()
-	address, kill := serve(t, c, "127.0.0.1:0")
-	kill()
-	a := startAgent(t, controllerclient.Config{Addresses: []string{address}})
-	for sequence := uint64(1); sequence <= 5; sequence++ {
-		select {
-		case a.outgoing <- report(sequence):
-		case <-time.After(timeout):
-			t.Fatal("Run does not receive while disconnected")
+	inMemory(t, func(t *testing.T, n *network) {
+		c := newController()
+		a := startAgent(t, n.of(controllerclient.Config{Addresses: []string{address}}))
+		for sequence := uint64(1); sequence <= 5; sequence++ {
+			select {
+			case a.outgoing <- report(sequence):
+			case <-time.After(timeout):
+				t.Fatal("Run does not receive while disconnected")
+			}
 		}
-	}
-	serve(t, c, address)
-	expect(t, "state", a.states, true)
-	// A phone that reconnects with another MAC address must not be reported with the old one.
-	a.outgoing <- report(6)
-	expect(t, "sequence", c.sequences, 6)
+		n.serve(t, c, address)
+		expect(t, "state", a.states, true)
+		// A phone that reconnects with another MAC address must not be reported with the old one.
+		a.outgoing <- report(6)
+		expect(t, "sequence", c.sequences, 6)
+	})
 }
 
 func TestKeepNewestDropsTheOlder(t *testing.T) {
@@ -512,24 +514,27 @@ func TestBackOffGrowsIfTheControllerEndsEveryStreamAtOnce(t *testing.T) {
 }
 
 func TestACauseIsLoggedAsAWarningOnce(t *testing.T) {
-	c := newController()
-	address, kill := serve(t, c, "127.0.0.1:0")
-	kill()
-	a, log := startLogged(t, address)
-	for i, want := range []string{"WARN", "DEBUG", "DEBUG"} {
-		if level, _ := attempt(t, log); level != want {
-			t.Errorf("attempt %d is logged as %s, want %s", i, level, want)
+	inMemory(t, func(t *testing.T, n *network) {
+		c := newController()
+		log := make(lines, 1000)
+		a := startAgent(t, n.of(controllerclient.Config{
+			Addresses: []string{address}, Logger: slog.New(slog.NewTextHandler(log, debug)),
+		}))
+		for i, want := range []string{"WARN", "DEBUG", "DEBUG"} {
+			if level, _ := attempt(t, log); level != want {
+				t.Errorf("attempt %d is logged as %s, want %s", i, level, want)
+			}
 		}
-	}
-	_, kill = serve(t, c, address)
-	expect(t, "state", a.states, true)
-	for len(log) > 0 {
-		<-log
-	}
-	kill()
-	if level, _ := attempt(t, log); level != "WARN" {
-		t.Errorf("the end of a stream is logged as %s", level)
-	}
+		kill := n.serve(t, c, address)
+		expect(t, "state", a.states, true)
+		for len(log) > 0 {
+			<-log
+		}
+		kill()
+		if level, _ := attempt(t, log); level != "WARN" {
+			t.Errorf("the end of a stream is logged as %s", level)
+		}
+	})
 }
 
 func TestDefaults(t *testing.T) {

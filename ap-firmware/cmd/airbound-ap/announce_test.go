@@ -59,7 +59,7 @@ func TestAnAnnouncementReachesHostapdAndReturns(t *testing.T) {
 	if got := state.GetStations()[1].GetAifsn(); got != 4 {
 		t.Errorf("it announces AIFSN %d of its own", got)
 	}
-	sendSet(t, stream, announcing(setOf(7, 20*time.Second, 5), 6))
+	sendSet(t, stream, announcing(setOf(7, time.Minute, 5), 6))
 	c.awaitAnnounced("set", own, bestEffort(6))
 	c.awaitGeneration(7)
 	if record := c.record(); record == nil || len(record.OwnStations) != 1 || record.OwnStations[0].AIFSN != 4 {
