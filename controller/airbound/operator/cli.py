@@ -284,7 +284,6 @@ def _controller(arguments: argparse.Namespace) -> int:
             loaded.config.log,
             descriptor=core.stderr,
             lines_per_s=limits.log_lines_per_s,
-            lines_waiting=limits.log_lines_waiting,
         )
         try:
             failed = None if loaded.config.tls.plain_text else lambda: core.failures
