@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build packages module generate format lint test test-unit test-uml check check-one test-series mutants bench demo picture top-picture dashboard-pictures luci-pictures lab up up-demo down test-compose clean
+.PHONY: help setup build packages module generate format lint test test-unit test-uml check check-one test-series test-docs-long mutants bench demo picture top-picture dashboard-pictures luci-pictures lab up up-demo down test-compose clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,11 @@ check-one: ## run one test of pytest, e.g. make check-one TEST=controller/tests/
 test-series: ## check the kernel series thoroughly, for who changes it (an hour and more)
 	@scripts/setup.sh series python go tools
 	@scripts/test.sh series
+
+test-docs-long: ## run those commands of the documents that take long (hours; ARGS='-k containers' needs a Docker engine)
+	@scripts/setup.sh
+	@scripts/build.sh
+	@.venv/bin/pytest docs -m hours $(ARGS)
 
 mutants: ## change the code in small ways, see whether tests notice; e.g. MUTANTS=120 SEED=1 make mutants ARGS='go'
 	@scripts/setup.sh test python go

@@ -54,7 +54,6 @@ export AIRBOUND_LIVE_IMAGE=airbound-compose-test-live
 SERVICES=(controller load-balancer redis prometheus)
 READY_WITHIN_S=120
 REFUSED_WITHIN_S=60
-STOPPED_WITHIN_S=15
 
 scratch=$(mktemp -d)
 chmod 755 "$scratch"

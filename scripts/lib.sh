@@ -73,23 +73,17 @@ go_tools_dir() {
 	printf '%s/tools/%s-%s\n' "$CACHE_DIR" "$(hash_of "$ROOT/tools/go.mod" "$ROOT/tools/go.sum")" "$(go env GOVERSION)"
 }
 
-# kustomize_dir: where kustomize lives for this Go version; needs use_go first.
-kustomize_dir() {
-	printf '%s/kustomize/%s-%s\n' "$CACHE_DIR" "$(hash_of "$ROOT/tools/kustomize/go.mod")" "$(go env GOVERSION)"
-}
-
-# nfpm_dir: where nfpm lives for this Go version, the same one for every clone; needs use_go first.
-nfpm_dir() {
-	local hash
-	hash=$(sha256sum <"$ROOT/tools/nfpm/go.mod" | cut -c1-16)
-	printf '%s/nfpm/%s-%s\n' "$CACHE_DIR" "$hash" "$(go env GOVERSION)"
+# module_dir NAME: where the tool of tools/NAME/go.mod lives for this Go version, the same one for every clone; needs
+# use_go first.
+module_dir() {
+	printf '%s/%s/%s-%s\n' "$CACHE_DIR" "$1" "$(sha256sum <"$ROOT/tools/$1/go.mod" | cut -c1-16)" "$(go env GOVERSION)"
 }
 
 # use_tools: puts the virtualenv and the Go tools first in PATH.
 use_tools() {
 	use_go
 	[[ -x $VENV/bin/python ]] || die "no virtualenv at .venv; run 'make setup'"
-	PATH=$VENV/bin:$(go_tools_dir)/bin:$(kustomize_dir):$(nfpm_dir):$PATH
+	PATH=$VENV/bin:$(go_tools_dir)/bin:$(module_dir kustomize):$(module_dir nfpm):$(module_dir compose):$PATH
 	export PATH
 }
 

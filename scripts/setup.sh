@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what building and testing needs, and nothing that is already there.
-#   setup.sh [PART...]    the default is: test python node go tools
+#   setup.sh [PART...]    the default is: test python node go tools compose
 #     demo, lab, test, series   Debian packages of that door and of those before it (tools/apt-packages-*.txt)
 #     python, python-lab        .venv; python-lab: only what the controller and the lab import
 #     node, go, tools           linters of JavaScript; Go; programs written in Go
+#     compose                   Compose 2, for tests
 # Nothing is written outside the repository's .venv, its tools/luci/node_modules and the cache ($AIRBOUND_CACHE, else
 # airbound/ in $XDG_CACHE_HOME or ~/.cache), except Debian packages and what Go, pip and npm cache on their own.
 
@@ -126,34 +127,23 @@ install_tools() {
 	touch "$dir/complete"
 }
 
-# kustomize checks the manifests of deploy/kubernetes in tests. In a module of its own: what it needs shall not decide
-# about the versions of the other tools.
-install_kustomize() {
+# In modules of their own: what these need shall not decide about the versions of the other tools.
+#   kustomize  checks the manifests of deploy/kubernetes in tests
+#   nfpm       packs .ipk and .deb
+#   compose    Compose 2, reads docker-compose.yml in tests, as docker-compose-2
+install_module() { # MODULE PROGRAM
 	use_go
 	local dir
-	dir=$(kustomize_dir)
-	if [[ -x $dir/kustomize ]]; then
-		echo "kustomize is up to date"
+	dir=$(module_dir "$1")
+	if [[ -x $dir/$2 ]]; then
+		echo "$2 is up to date"
 		return
 	fi
-	(cd tools/kustomize &&
-		CGO_ENABLED=0 GOBIN=$dir go install -trimpath -ldflags '-s -w' tool 2> >(grep -v '^go: downloading' >&2))
+	(cd "tools/$1" &&
+		CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$dir/$2" tool 2> >(grep -v '^go: downloading' >&2))
 }
 
-# nfpm packs .ipk and .deb. In a module of its own for the same reason.
-install_nfpm() {
-	use_go
-	local dir
-	dir=$(nfpm_dir)
-	if [[ -x $dir/nfpm ]]; then
-		echo "nfpm is up to date"
-		return
-	fi
-	(cd tools/nfpm &&
-		CGO_ENABLED=0 GOBIN=$dir go install -trimpath -ldflags '-s -w' tool 2> >(grep -v '^go: downloading' >&2))
-}
-
-[[ $# -gt 0 ]] || set -- test python node go tools
+[[ $# -gt 0 ]] || set -- test python node go tools compose
 for part in "$@"; do
 	case $part in
 	demo | lab | test | series) step "Debian packages for 'make $part'" install_apt < <(packages_of "$part") ;;
@@ -163,9 +153,10 @@ for part in "$@"; do
 	go) step "Go toolchain" install_go ;;
 	tools)
 		step "Go tools" install_tools
-		step "kustomize" install_kustomize
-		step "nfpm" install_nfpm
+		step "kustomize" install_module kustomize kustomize
+		step "nfpm" install_module nfpm nfpm
 		;;
-	*) die "setup: unknown part '$part' (demo, lab, test, series, python, python-lab, node, go, tools)" ;;
+	compose) step "Compose 2" install_module compose docker-compose-2 ;;
+	*) die "setup: unknown part '$part' (demo, lab, test, series, python, python-lab, node, go, tools, compose)" ;;
 	esac
 done

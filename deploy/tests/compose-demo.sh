@@ -152,9 +152,7 @@ demo_again() {
 	scripts/up.sh --no-build --demo "${SERVICES[@]}" >/dev/null
 	wait_for "$READY_WITHIN_S" "all enrolled again" certificates 2
 	printf '    without its volume: enrolled again, by other tokens\n'
-	local began=$SECONDS
 	container=$(live_container)
 	docker stop -t 20 "$container" >/dev/null
-	expect "exit status of the cell" 0 "$(docker inspect -f '{{.State.ExitCode}}' "$container")"
-	((SECONDS - began < 20)) || die "stopping took $((SECONDS - began)) s: killed, not stopped"
+	expect "exit status of the cell, 137 if it was killed" 0 "$(docker inspect -f '{{.State.ExitCode}}' "$container")"
 }

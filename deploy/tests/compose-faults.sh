@@ -159,11 +159,10 @@ backup_and_restore() {
 }
 
 stop() {
-	local began=$SECONDS container
+	local container
 	container=$(containers controller)
 	compose stop controller
-	((SECONDS - began <= STOPPED_WITHIN_S)) || die "stopping took $((SECONDS - began)) s: killed, not stopped"
-	expect "controller's exit status" 0 "$(docker inspect -f '{{.State.ExitCode}}' "$container")"
+	expect "controller's exit status, 137 if it was killed" 0 "$(docker inspect -f '{{.State.ExitCode}}' "$container")"
 	sleep 2
 	local line
 	line=$(cell_line)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """docker-compose.yml without an engine. What it does on one is scripts/compose-test.sh."""
 
+import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
+
+import pytest
+import yaml
 
 from airbound.configuration.environment import overrides
 from airbound.configuration.layers import load
@@ -149,11 +152,103 @@ def test_commands_start_nothing_else(compose: dict[str, Any]) -> None:
     assert not {"depends_on", "links", "network_mode"} & set(compose["services"]["airbound"])
 
 
-def test_compose_itself_reads_it_where_there_is_one(root: Path, tmp_path: Path) -> None:
-    (tmp_path / "none.env").touch()
-    files = ["-f", str(root / "docker-compose.yml"), "--env-file", str(tmp_path / "none.env")]
-    for command in (["docker", "compose"], ["docker-compose"]):
-        if shutil.which(command[0]) is None:
-            continue
-        if subprocess.run([*command, "version"], capture_output=True, check=False).returncode == 0:
-            subprocess.run([*command, *files, "config", "-q"], check=True, cwd=root)
+def test_who_waits_for_health_waits_for_a_health_check(compose: dict[str, Any], root: Path) -> None:
+    services = compose["services"]
+    awaited = {
+        name
+        for service in services.values()
+        if isinstance(service.get("depends_on"), dict)
+        for name, on in service["depends_on"].items()
+        if on["condition"] == "service_healthy"
+    }
+    assert awaited == {"redis", "load-balancer"}
+    for name in awaited - {name for name in awaited if "healthcheck" in services[name]}:
+        dockerfile = (root / services[name]["build"]["dockerfile"]).read_text(encoding="utf-8")
+        assert re.search("^HEALTHCHECK ", dockerfile, re.MULTILINE), name
+
+
+def test_files_of_the_checkout_that_containers_see_are_there(compose: dict[str, Any], root: Path) -> None:
+    sources = {
+        volume.split(":")[0]
+        for service in compose["services"].values()
+        for volume in service.get("volumes", ())
+        if isinstance(volume, str) and volume.startswith("./")
+    }
+    assert len(sources) > 4
+    tracked = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True, text=True).stdout.split()
+    for source in sources - {"./out"}:  # made by the first run
+        assert any(f"./{name}".startswith(f"{source}/") or f"./{name}" == source for name in tracked), source
+
+
+KINDS = {"docker-compose": "1.29.", "docker-compose-2": ""}  # Debian 12's, and that of tools/compose
+PUBLISHED = {
+    "grafana": ["127.0.0.1:3000"],
+    "load-balancer": ["0.0.0.0:50051", "0.0.0.0:50053", "127.0.0.1:50052"],
+}
+
+
+def config(kind: str, root: Path, *profiles: str) -> dict[str, Any]:
+    """The services without a profile or with one of these, by one kind of Compose and with the example's settings.
+    Compose 1 prints those of other profiles as well.
+    """
+    command = [kind, "-f", "docker-compose.yml", "--env-file", ".env.example"]
+    command += [word for profile in profiles for word in ("--profile", profile)]
+    environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "COMPOSE_PROJECT_NAME": "airbound"}
+    printed = subprocess.run(
+        [*command, "config"], cwd=root, env=environment, check=True, capture_output=True, text=True
+    )
+    assert not printed.stderr
+    services: dict[str, Any] = yaml.safe_load(printed.stdout)["services"]
+    return {
+        name: service
+        for name, service in services.items()
+        if not service.get("profiles") or set(service["profiles"]) & set(profiles)
+    }
+
+
+def port(entry: str | dict[str, Any]) -> str:
+    """ADDRESS:PORT of the host, as either Compose writes it."""
+    if isinstance(entry, dict):
+        return f"{entry['host_ip']}:{entry['published']}"
+    return re.fullmatch(r"([0-9.]+:[0-9]+):[0-9]+(/tcp)?", entry)[1]  # type: ignore[index]
+
+
+def published(services: dict[str, Any]) -> dict[str, list[str]]:
+    return {name: sorted(map(port, service["ports"])) for name, service in services.items() if service.get("ports")}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_both_kinds_of_compose_publish_the_same_ports(root: Path, kind: str) -> None:
+    version = subprocess.run([kind, "version", "--short"], check=True, capture_output=True, text=True).stdout
+    assert version.startswith(KINDS[kind])
+    assert published(config(kind, root)) == PUBLISHED
+    assert published(config(kind, root, "demo", "lab", "commands")) == PUBLISHED
+    assert published(config(kind, root, "openflow")) == {**PUBLISHED, "openflow": ["0.0.0.0:6653"]}
+
+
+def test_both_kinds_of_compose_read_the_same_services(root: Path, compose: dict[str, Any]) -> None:
+    profiles = ("commands", "demo", "lab", "openflow")
+    first, second = (config(kind, root, *profiles) for kind in KINDS)
+    assert set(first) == set(second) == set(compose["services"])
+    for name, service in first.items():
+        for key in ("image", "command", "entrypoint", "user", "environment", "cap_add", "cap_drop", "read_only",
+                    "restart", "profiles", "tmpfs"):  # fmt: skip
+            assert service.get(key) == second[name].get(key), f"{name}: {key}"
+        for key in ("networks", "depends_on", "logging"):
+            assert set(service.get(key) or ()) == set(second[name].get(key) or ()), f"{name}: {key}"
+        # seccomp=FILE, or seccomp:FILE as before Docker 1.11.
+        options, others = (
+            {option.replace("=", ":") for option in of["security_opt"]} for of in (service, second[name])
+        )
+        assert options == others, name
+        assert {target(volume) for volume in service.get("volumes", ())} == {
+            target(volume) for volume in second[name].get("volumes", ())
+        }, name
+
+
+def target(volume: str | dict[str, Any]) -> tuple[str, str, bool]:
+    """What of a volume's mount both write: source, target, whether it is read-only."""
+    if isinstance(volume, dict):
+        return volume["source"], volume["target"], bool(volume.get("read_only"))
+    source, path, *options = volume.split(":")
+    return source, path, "ro" in ",".join(options).split(",")

@@ -4,6 +4,7 @@
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,111 @@ def test_ours(root: Path, dockerfile: str) -> None:
     assert "--mount" not in text  # BuildKit's
     for label in ("title", "description", "licenses", "version", "revision", "created"):
         assert f"org.opencontainers.image.{label}=" in text
+
+
+def instructions(text: str) -> list[list[str]]:
+    """Words of each instruction, comments and continued lines resolved."""
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    return [line.split() for line in re.sub(r"\\\n\s*", " ", lines).splitlines() if line]
+
+
+def stages(text: str) -> list[list[list[str]]]:
+    """Instructions of each stage, FROM first; those before the first FROM are left out."""
+    found: list[list[list[str]]] = []
+    for words in instructions(text):
+        if words[0] == "FROM":
+            found.append([])
+        if found:
+            found[-1].append(words)
+    return found
+
+
+def copied(stage: list[list[str]]) -> list[str]:
+    """Sources in the context."""
+    return [
+        source
+        for name, *words in stage
+        if name == "COPY" and not words[0].startswith("--from=")
+        for source in words[:-1]
+        if not source.startswith("--")
+    ]
+
+
+def ignored(path: str, patterns: list[str]) -> bool:
+    """Whether .dockerignore leaves a path out: the last pattern that matches the path or a folder above it decides."""
+    parts = path.split("/")
+    places = ["/".join(parts[: length + 1]) for length in range(len(parts))]
+    found = False
+    for pattern in patterns:
+        expression = re.escape(pattern.removeprefix("!")).replace(r"\*\*/", "(.*/)?").replace(r"\*", "[^/]*")
+        if any(re.fullmatch(expression, place) for place in places):
+            found = not pattern.startswith("!")
+    return found
+
+
+def not_in_context(stage: list[list[str]], tracked: list[str], patterns: list[str]) -> list[str]:
+    """Sources of which git has no file, or .dockerignore leaves none."""
+    there = [path for path in tracked if not ignored(path, patterns)]
+    return [
+        source
+        for source in copied(stage)
+        if source != "." and not any(f"{path}/".startswith(f"{source}/") for path in there)
+    ]
+
+
+def unused_arguments(stage: list[list[str]], scripts: dict[str, str]) -> list[str]:
+    """ARGs that nothing names after them: no instruction, no script of the context that was copied, and no pip, which
+    takes its PIP_... from the environment."""
+    found = []
+    for number, (name, *words) in enumerate(stage):
+        argument = words[0].partition("=")[0] if name == "ARG" else ""
+        after = " ".join(word for later in stage[number + 1 :] for word in later)
+        text = after + " ".join(scripts.get(source, "") for source in copied(stage))
+        if argument and argument not in text and not (argument.startswith("PIP_") and re.search('pip"? install', text)):
+            found.append(argument)
+    return found
+
+
+@pytest.fixture(scope="module")
+def tracked(root: Path) -> list[str]:
+    return subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+@pytest.mark.parametrize("dockerfile", ALL)
+def test_what_is_copied_is_in_the_context_and_arguments_are_used(
+    root: Path, tracked: list[str], dockerfile: str
+) -> None:
+    patterns = [
+        line for line in (root / ".dockerignore").read_text(encoding="utf-8").split("\n") if line and line[0] != "#"
+    ]
+    scripts = {path: (root / path).read_text(encoding="utf-8") for path in tracked if path.endswith(".sh")}
+    for stage in stages((root / dockerfile).read_text(encoding="utf-8")):
+        assert not_in_context(stage, tracked, patterns) == []
+        assert unused_arguments(stage, scripts) == []
+
+
+def test_these_rules_find_what_is_wrong() -> None:
+    text = (
+        "ARG X\nFROM a AS b\nCOPY --from=c /x /y\n# x\nCOPY a/b gone \\\n tests/d ./\nARG USED\nARG NOT=1\nRUN f $USED"
+    )
+    [stage] = stages(text)
+    assert copied(stage) == ["a/b", "gone", "tests/d"]
+    assert not_in_context(stage, ["a/b/c.py", "gone.py", "tests/d"], ["**/tests"]) == ["gone", "tests/d"]
+    assert not_in_context(stage, ["a/b/c.py", "gone/x", "tests/d"], ["**/tests", "!tests/d"]) == []
+    assert unused_arguments(stage, {}) == ["NOT"]
+    assert unused_arguments(stage, {"a/b": "echo $NOT"}) == []
+    assert unused_arguments([["ARG", "PIP_INDEX_URL"], ["RUN", "pip", "install", "x"]], {}) == []
+    assert [ignored(path, ["**/*.log", "a/*"]) for path in ("x.log", "b/x.log", "a/b/c", "a", "ab")] == [
+        True, True, True, False, False,
+    ]  # fmt: skip
+
+
+def test_compose_gives_arguments_that_there_are(root: Path, compose: dict[str, Any]) -> None:
+    for name, service in compose["services"].items():
+        if "build" in service:
+            text = (root / service["build"]["dockerfile"]).read_text(encoding="utf-8")
+            declared = {words[1].partition("=")[0] for words in instructions(text) if words[0] == "ARG"}
+            assert set(service["build"]["args"]) <= declared, name
 
 
 def locked(path: Path) -> dict[str, set[str]]:

@@ -79,6 +79,24 @@ def test_nobody_gets_into_grafana_without_a_password(root: Path, compose: dict[s
     assert "PASSWORD" not in (root / ".env.example").read_text(encoding="utf-8")
 
 
-def test_dashboards_are_json(root: Path) -> None:
-    for file in (root / "dashboards" / "generated").glob("*.json"):
-        assert json.loads(file.read_text(encoding="utf-8"))["title"]
+def named(found: Any, key: str) -> list[Any]:
+    """Values of a key, wherever it is."""
+    values = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+    return [
+        *([found[key]] if isinstance(found, dict) and key in found else ()),
+        *(of for value in values for of in named(value, key)),
+    ]
+
+
+def test_dashboards_ask_the_data_source_that_is_provisioned(root: Path) -> None:
+    """By a variable that lists data sources of its type, of which there is one."""
+    file = root / PROVISIONING / "datasources" / "prometheus.yml"
+    (source,) = yaml.safe_load(file.read_text(encoding="utf-8"))["datasources"]
+    dashboards = sorted((root / "dashboards" / "generated").glob("*.json"))
+    assert len(dashboards) > 3
+    for dashboard in dashboards:
+        content = json.loads(dashboard.read_text(encoding="utf-8"))
+        (variable,) = (of for of in content["templating"]["list"] if of["type"] == "datasource")
+        assert variable["query"] == source["type"]
+        uids = {of["uid"] for of in named(content["panels"], "datasource")}
+        assert uids == {f"${{{variable['name']}}}"}, dashboard.name
