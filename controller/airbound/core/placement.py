@@ -10,7 +10,7 @@ from airbound.core.cell.restriction import restriction
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
-from airbound.core.commands import command
+from airbound.core.commands import bounds_command
 from airbound.core.effects import Effect, Note, SetBounds, SetReporting, SetWindows
 from airbound.core.reasons import Code, Reason
 from airbound.core.registry import Registry
@@ -119,7 +119,7 @@ class Placement:
         terminal.no_bounds = reason
         if reason is None or not reason.releases:
             return []
-        return command(terminal, (), reason, self._registry.settings, now_us)
+        return bounds_command(terminal, (), reason, self._registry.settings, now_us)
 
     def decide_access_point(self, cell: CellState, now_us: int) -> list[Effect]:
         """Commands for a cell's access point, after a change of settings or when something of it is due."""

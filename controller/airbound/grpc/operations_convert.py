@@ -169,7 +169,7 @@ def terminal(state: Terminal, controller: Settings, now_us: int) -> operations_p
             operations_pb2.BoundSent(
                 destination=_address(bound.address), min_segs=bound.min_segs, max_segs=bound.max_segs
             )
-            for bound in (sent.bounds if sent else ())
+            for bound in (sent.entries if sent else ())
         ],
         decisions=[_decision(decision, settings.parameters) for decision in decisions],
         report_age_ms=(now_us - state.reported_at_us) // 1000,

@@ -48,9 +48,9 @@ def switch(of: Switch, now_us: int) -> operations_pb2.Switch:
         message.counts_for_cell = cell.counted_by_switch
     if sent is not None:
         message.generation_sent = sent.generation
-        message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.rules else 0
-        message.sent_reason.CopyFrom(reason_message(sent.reason))
-        message.limited_stations = sum(bool(rule.uplink_kbps or rule.downlink_kbps) for rule in sent.rules.values())
+        message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.entries else 0
+        message.sent_reason.CopyFrom(reason_message(sent.reasons[0]))
+        message.limited_stations = sum(bool(rule.uplink_kbps or rule.downlink_kbps) for rule in sent.entries)
     if of.reason is not None:
         message.restriction.CopyFrom(reason_message(of.reason))
     return message
@@ -65,7 +65,7 @@ def station_traffic(switches: Switches, mac: Mac) -> Iterator[operations_pb2.Swi
 
 
 def _station(of: Switch, mac: Mac, rate: StationRate) -> operations_pb2.SwitchStation:
-    rule = of.sent.rules.get(mac) if of.sent is not None else None
+    rule = next((rule for rule in of.sent.entries if rule.mac == mac), None) if of.sent is not None else None
     pairs = sorted(rate.pairs.values(), key=lambda pair: (-pair.uplink_bps - pair.downlink_bps, -_bytes(pair)))
     return operations_pb2.SwitchStation(
         datapath_id=of.name,

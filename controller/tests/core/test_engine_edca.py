@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airbound.core import leased_sets
+from airbound.core import commands
 from airbound.core.cell import state
 from airbound.core.cell.state import CellState
 from airbound.core.edca import Category, Edca
@@ -429,7 +429,7 @@ def test_another_access_point_of_the_cell_is_learned_anew() -> None:
     assert [effect.generation for effect in point(scenario).edca_sets] == [1]
 
 
-@pytest.mark.parametrize("broken", [(state, "wanted_set"), (CellState, "_edca_code"), (state, "is_as_sent")])
+@pytest.mark.parametrize("broken", [(state, "wanted_set"), (CellState, "_edca_code")])
 def test_an_error_of_ours_frees_the_access_point_and_concerns_nobody_else(
     monkeypatch: pytest.MonkeyPatch, broken: tuple[Any, str]
 ) -> None:
@@ -482,7 +482,7 @@ def test_a_report_that_changes_nothing_makes_no_reason_and_no_command(monkeypatc
     scenario = uploading()
     made = list[str]()
     monkeypatch.setattr(CellState, "_edca_reason", lambda *_: made.append("reason"))
-    monkeypatch.setattr(leased_sets, "next_set", lambda *_, **__: made.append("set"))
+    monkeypatch.setattr(commands, "next_set", lambda *_, **__: made.append("set"))
     monkeypatch.setattr(state, "wanted_set", lambda *_: made.append("wanted"))
     scenario.access_point(SENDING, seconds=0.5)
     assert made == []

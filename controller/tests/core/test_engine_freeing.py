@@ -97,7 +97,7 @@ def test_observe_computes_and_releases() -> None:
     [decision] = cell.computed(cell.terminals[mac(0)])
     assert decision.range == (250, 400)
     assert cell.terminals[mac(0)].sent is not None
-    assert cell.terminals[mac(0)].sent.bounds == ()
+    assert cell.terminals[mac(0)].sent.entries == ()
     assert scenario.no_bounds(mac(0)) is Code.OBSERVE_MODE
     assert all(phone.range() is None for phone in scenario.phones.values())
     scenario.do(ModeSet("control"))

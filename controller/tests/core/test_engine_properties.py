@@ -146,7 +146,7 @@ class World(Scenario):
                 assert phone.last_set is None
             else:
                 assert phone.last_set is not None
-                assert (terminal.sent.generation, terminal.sent.bounds) == (
+                assert (terminal.sent.generation, terminal.sent.entries) == (
                     phone.last_set.generation,
                     phone.last_set.bounds,
                 )
@@ -154,21 +154,21 @@ class World(Scenario):
             settings = (terminal.cell or self.engine).settings
             left_alone = not is_live(terminal) or (terminal.no_bounds is not None and terminal.no_bounds.waits)
             if (settings.mode == "observe" or is_exempt(terminal, settings)) and not left_alone:
-                assert terminal.sent is None or not terminal.sent.bounds
+                assert terminal.sent is None or not terminal.sent.entries
             if terminal.cell is not None:
                 assert terminal.cell.terminals[terminal.mac] is terminal
                 assert terminal.mac in terminal.cell.stations.by_mac
                 assert self.engine.cells[terminal.cell.bssid] is terminal.cell
                 joined.add(terminal)
-                if terminal.sent is not None and terminal.sent.bounds:
+                if terminal.sent is not None and terminal.sent.entries:
                     assert terminal.due_us <= terminal.cell.due_for(terminal)
                     assert terminal.due_us
                 if is_as_decided(terminal) and terminal.sent is not None:
                     # A report or a deadline that changes nothing is not decided: deciding would give the same.
                     decisions = terminal.cell.computed(terminal)
-                    assert fit_to_back_end(decisions, terminal.back_end)[0] == terminal.sent.bounds
+                    assert fit_to_back_end(decisions, terminal.back_end)[0] == terminal.sent.entries
             elif terminal.no_bounds is not None and terminal.no_bounds.releases:
-                assert terminal.sent is None or not terminal.sent.bounds
+                assert terminal.sent is None or not terminal.sent.entries
         assert {one for cell in self.engine.cells.values() for one in cell.terminals.values()} == joined
         for cell in self.engine.cells.values():
             expected = self.engine._registry.settings_of(cell.bssid, cell.ssid)
@@ -317,7 +317,7 @@ def test_whatever_happens_what_is_remembered_as_sent_was_sent_and_nothing_outliv
     for phone in world.agents:
         assert phone.bounds == ()
     for terminal in world.engine.terminals():
-        assert terminal.sent is None or not terminal.sent.bounds or terminal.no_bounds is not None
+        assert terminal.sent is None or not terminal.sent.entries or terminal.no_bounds is not None
     deadline_us = world.engine.next_deadline_us()
     assert deadline_us is None or deadline_us > world.now_us - 60 * SECOND_US
     before, superseded = world.ticks, sum(bool(one.superseded_at_us) for one in world.engine.terminals())

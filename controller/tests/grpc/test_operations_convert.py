@@ -13,11 +13,10 @@ from airbound.core.cell.state import CellState
 from airbound.core.cell.stations import Stations, StationState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.window_clamp import StationSender, WindowClamp
-from airbound.core.commands import Sent
 from airbound.core.decisions import decide
 from airbound.core.edca import Category, Edca
 from airbound.core.effects import Bound, WindowLimit
-from airbound.core.leased_sets import SentSet
+from airbound.core.leases import SentSet
 from airbound.core.overrides import CellOverride, Match
 from airbound.core.parameters import EdcaParameters, Parameters
 from airbound.core.principals import Principal, Stream
@@ -148,7 +147,7 @@ def terminal_state(cell: CellState | None) -> Terminal:
         generation_in_force=13,
         sending={IPV4: destination},
         cell=cell,
-        sent=Sent(14, (Bound(IPV4, 15, 16), Bound(b"", 17, 18)), (), 0, 0, 0),
+        sent=SentSet(14, (Bound(IPV4, 15, 16), Bound(b"", 17, 18)), (), 0, 0, 0),
         no_bounds=Reason(Code.EXEMPT, "x", 1, 2, 3),
         failures_total=19,
     )

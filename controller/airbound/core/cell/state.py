@@ -28,11 +28,11 @@ from airbound.core.cell.shares import demand_bps, fair_share_bps
 from airbound.core.cell.stations import Change, Queue, Stations
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.window_clamp import WindowClamp
-from airbound.core.commands import command, is_as_decided, renewal
+from airbound.core.commands import bounds_command, edca_command, is_as_decided, renewal
 from airbound.core.decisions import Decision, decide
 from airbound.core.edca import Edca
-from airbound.core.edca_commands import edca_command, is_as_sent
 from airbound.core.effects import CellChanged, Effect, Note
+from airbound.core.leases import Step
 from airbound.core.parameters import EdcaParameters
 from airbound.core.principals import Principal
 from airbound.core.reasons import Code, Reason, is_waiting
@@ -331,7 +331,7 @@ class CellState:
             terminal.no_bounds = reason
             if reason is not None and reason.waits:
                 return []
-            return command(terminal, decisions, reason, self.settings, now_us)
+            return bounds_command(terminal, decisions, reason, self.settings, now_us)
         except Exception as error:  # noqa: BLE001  # whatever it is, the others' leases go on
             return self._failed(terminal, error, now_us)
 
@@ -340,7 +340,7 @@ class CellState:
         terminal.no_bounds = reason
         terminal.failures_total += 1
         self.settings.count("failures_total")
-        effects = command(terminal, (), reason, self.settings, now_us)
+        effects = bounds_command(terminal, (), reason, self.settings, now_us)
         if not is_logged(terminal.failures_total):
             return effects
         return [*effects, Note("warning", "failed", terminal.name, (reason,), terminal=terminal.name, cell=self.bssid)]
@@ -362,7 +362,7 @@ class CellState:
     def due_for(self, terminal: Terminal) -> int:
         """When a terminal must be decided without a report: a lease to renew or a time-out; 0 if it has no bounds."""
         sent = terminal.sent
-        if sent is None or not sent.bounds:
+        if sent is None or not sent.entries:
             return 0
         safety = self.settings.parameters.safety
         stale_at_us = min(
@@ -396,15 +396,19 @@ class CellState:
             code = self.edca_code = self._edca_code(access_point, now_us)
             state = access_point.edca
             queues = self._wanted(state) if code is Code.UPLOADS and state is not None else ()
-            if is_waiting(code) or is_as_sent(access_point, queues, now_us):
+            step = access_point.edca_step(queues, now_us)
+            if is_waiting(code) or step is Step.NOTHING:
                 return []
-            return edca_command(access_point, queues, self._edca_reason(code), self.settings, now_us)
+            return edca_command(
+                access_point, step, queues, self._edca_reason(code), settings=self.settings, now_us=now_us
+            )
         except Exception as error:  # noqa: BLE001  # whatever it is, the terminals' leases go on
             reason = internal_error(error)
             self.edca_code, self.edca_subject = reason.code, reason.subject
             self.edca_failures_total += 1
             self.settings.count("failures_total")
-            effects = edca_command(access_point, (), reason, self.settings, now_us)
+            step = access_point.edca_step((), now_us)
+            effects = edca_command(access_point, step, (), reason, settings=self.settings, now_us=now_us)
             if not is_logged(self.edca_failures_total):
                 return effects
             return [*effects, Note("warning", "failed", self.name, (reason,), cell=self.bssid)]

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 from airbound.core.addresses import Address, Mac, address_text, mac_text
 from airbound.core.cell.failure import internal_error, is_logged
 from airbound.core.cell.sender import Paused, Sender
+from airbound.core.commands import windows_command
 from airbound.core.decisions import Decision, changes, decide
 from airbound.core.effects import Effect, Note, WindowLimit
+from airbound.core.leases import Step
 from airbound.core.reasons import Code, Reason, is_waiting
-from airbound.core.window_commands import fit_to_access_point, is_as_sent, window_limits, windows_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 FULL = 0.5  # of what its limits let it send: the access point's RTTs are sums of two samples, and rates are averages
 REASONS_MAX = 8  # of one set
+SEGMENTS_MIN = 2  # a connection with less in flight stalls on delayed ACKs; the contract's least
 
 
 @dataclass(slots=True, eq=False)
@@ -90,8 +92,8 @@ class WindowClamp:
             return []
         try:
             code, limits = self._decide(cell, access_point, access_point.windows, now_us)
-            self.code = code
-            if is_waiting(code) or is_as_sent(access_point, limits, now_us):
+            self.code, step = code, access_point.windows_step(limits, now_us)
+            if is_waiting(code) or step is Step.NOTHING:
                 return []
             policy_name = cell.settings.parameters.policy
             reasons = self._changes(limits, policy_name) if limits else (self._reason(code, cell),)
@@ -100,7 +102,8 @@ class WindowClamp:
             self.code, self.subject, limits, reasons = reason.code, reason.subject, (), (reason,)
             self.failures_total += 1
             cell.settings.count("failures_total")
-        effects = windows_command(access_point, limits, reasons, cell.settings, now_us)
+            step = access_point.windows_step((), now_us)
+        effects = windows_command(access_point, step, limits, reasons, settings=cell.settings, now_us=now_us)
         self._sent(limits)
         if self.code is Code.INTERNAL_ERROR and is_logged(self.failures_total):
             effects.append(Note("warning", "failed", cell.name, reasons, cell=cell.bssid))
@@ -330,3 +333,26 @@ def is_station_exempt(mac: Mac, cell: CellState) -> bool:
     names = [mac_text(mac), *([terminal.name] if terminal is not None else [])]
     names += map(address_text, station.latest.ip_addresses if station is not None else ())
     return any(map(settings.is_terminal_exempt, names))
+
+
+def window_limits(mac: bytes, decisions: tuple[Decision, ...]) -> tuple[WindowLimit, ...]:
+    """What the decisions for a station come to: payload that each connection may have in flight. An access point can
+    hold a sender back, and not push it: the minima are for phones alone.
+    """
+    return tuple(
+        WindowLimit(
+            mac,
+            decision.destination,
+            max(decision.range.max_segs, SEGMENTS_MIN) * decision.mss_bytes,
+        )
+        for decision in decisions
+    )
+
+
+def fit_to_access_point(limits: tuple[WindowLimit, ...], most: int) -> tuple[WindowLimit, ...]:
+    """The limits that an access point takes: of too many the smallest maxima, as commands.fit_to_back_end; 0: as many
+    as there are.
+    """
+    if not most or len(limits) <= most:
+        return limits
+    return tuple(sorted(sorted(limits, key=lambda limit: (limit.max_bytes, limit))[:most]))
