@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airbound.core.addresses import address_text, mac_from_text
-from airbound.core.decisions import Decision, changes
+from airbound.core.addresses import address_text, mac_from_text, mac_text
 from airbound.core.effects import (
     Bound,
     Effect,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from airbound.core.cell.access_point import AccessPoint
     from airbound.core.cell.terminal import Terminal
     from airbound.core.edca import Edca
+    from airbound.core.policy import Decision
     from airbound.core.reports import BackEnd
     from airbound.core.settings import Settings
 
@@ -84,11 +84,6 @@ def bounds_command(
         early_us=early_us,
     )
     reasons, terminal.sent_decisions = sent.reasons, decisions if bounds else ()
-    counter = "sets_total" if bounds else "releases_total"
-    settings.count(counter, reasons[0].code)
-    terminal.decided[counter, reasons[0].code] += 1
-    if terminal.cell is not None:
-        terminal.cell.decided[counter, reasons[0].code] += 1
     senders, capacity_bps = (decisions[0].of.active_senders, decisions[0].of.capacity_bps) if bounds else (0, 0.0)
     return [
         SetBounds(terminal.stream, sent.generation, bounds, lease_ms, reasons, senders, capacity_bps),
@@ -96,10 +91,36 @@ def bounds_command(
     ]
 
 
+def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy_name: str) -> tuple[Reason, ...]:
+    """What differs between two sets of decisions; at least one reason, the weightiest first."""
+    old, new = ({decision.destination: decision for decision in decisions} for decisions in (before, after))
+    started = [Reason(Code.STARTED_SENDING, address_text(address)) for address in new if address not in old]
+    stopped = [Reason(Code.STOPPED_SENDING, address_text(address)) for address in old if address not in new]
+    cell, own = list[Reason](), list[Reason]()
+    for address, decision in new.items():
+        if address not in old or old[address].range == decision.range:
+            continue
+        was, now = old[address].of, decision.of
+        if not cell:  # the same for all destinations
+            if was.active_senders != now.active_senders:
+                cell.append(Reason(Code.ACTIVE_SENDERS, "", was.active_senders, now.active_senders))
+            if was.capacity_bps != now.capacity_bps and policy_name == "bdp":
+                cell.append(Reason(Code.CAPACITY, "", was.capacity_bps, now.capacity_bps))
+            if was.left_bps != now.left_bps and policy_name == "bdp":
+                cell.append(Reason(Code.SHARE, "", was.share_bps, now.share_bps))
+            if was.connections != now.connections:
+                cell.append(Reason(Code.CONNECTIONS, "", was.connections, now.connections))
+        if was.min_rtt_us != now.min_rtt_us:
+            own.append(Reason(Code.MIN_RTT, address_text(address), was.min_rtt_us, now.min_rtt_us))
+        if (policy_name == "paper" or was.by_srtt or now.by_srtt) and was.rtt_ratio != now.rtt_ratio:
+            own.append(Reason(Code.RTT_RATIO, address_text(address), was.rtt_ratio, now.rtt_ratio))
+    return (*cell, *started, *own, *stopped) or (Reason(Code.POLICY, policy_name),)
+
+
 def _cell(terminal: Terminal, release: Reason | None) -> Mac:
     """The cell that a command concerns: also the one that the terminal has just left."""
-    if terminal.cell is not None:
-        return terminal.cell.bssid
+    if terminal.bssid:
+        return terminal.bssid
     return mac_from_text(release.subject) if release and release.code is Code.LEFT_CELL else b""
 
 
@@ -137,9 +158,8 @@ def edca_command(
     effect = SetEdca(access_point.stream, sent.generation, queues, lease_ms, sent.reasons[0])
     if step is Step.RENEW:
         return [effect]
-    _count(access_point, "edca_sets_total" if queues else "edca_releases_total", sent.reasons[0].code, settings)
-    name, bssid = _name(access_point)
-    return [effect, Note("info", "edca", name, sent.reasons, queues=queues, cell=bssid)]
+    bssid = access_point.bssid
+    return [effect, Note("info", "edca", mac_text(bssid), sent.reasons, queues=queues, cell=bssid)]
 
 
 def windows_command(
@@ -161,17 +181,5 @@ def windows_command(
     effect = SetWindows(access_point.stream, sent.generation, limits, lease_ms, sent.reasons[0])
     if step is Step.RENEW:
         return [effect]
-    _count(access_point, "window_sets_total" if limits else "window_releases_total", sent.reasons[0].code, settings)
-    name, bssid = _name(access_point)
-    return [effect, Note("info", "windows", name, sent.reasons, windows=limits, cell=bssid)]
-
-
-def _count(access_point: AccessPoint, counter: str, code: Code, settings: Settings) -> None:
-    settings.count(counter, code)
-    if access_point.cell is not None:
-        access_point.cell.decided[counter, code] += 1
-
-
-def _name(access_point: AccessPoint) -> tuple[str, Mac]:
-    cell = access_point.cell
-    return (cell.name, cell.bssid) if cell else ("", b"")
+    bssid = access_point.bssid
+    return [effect, Note("info", "windows", mac_text(bssid), sent.reasons, windows=limits, cell=bssid)]

@@ -15,16 +15,17 @@ from typing import Literal
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.state import CellState
 from airbound.core.cell.streams import OUT_OF_ORDER_MAX, Reporter
+from airbound.core.cell.switch_rates import SwitchRates
+from airbound.core.cell_decisions import CellDecisions, senders_note
 from airbound.core.cells import Cells
-from airbound.core.effects import CloseStream, Effect, Note, SetStationRules, refusal
+from airbound.core.effects import CellChanged, CloseStream, Effect, Note, SetStationRules, refusal
 from airbound.core.events import Disconnected, SwitchReported
 from airbound.core.leases import SentSet, Step, next_set, next_step
 from airbound.core.openflow_parameters import switch_of_text
-from airbound.core.placement import Placement
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.registry import Registry
-from airbound.core.station_rules import restriction, station_rules
-from airbound.core.switch_rates import SwitchRates
+from airbound.core.restriction import cell_restriction
+from airbound.core.station_rules import station_rules
 from airbound.core.switch_reports import StationRule, SwitchReport, datapath_text, own_datapath
 
 Binding = Literal["", "configuration", "switch", "access point"]
@@ -56,10 +57,10 @@ class Switch(Reporter):
 class Switches:
     """Takes in what switches report, and has them sent rules."""
 
-    def __init__(self, registry: Registry, placement: Placement, cells: Cells) -> None:
+    def __init__(self, registry: Registry, decisions: CellDecisions, cells: Cells) -> None:
         self._registry = registry
         self._cells = cells
-        self._placement = placement
+        self._decisions = decisions
         self._streams: dict[int, Switch] = {}  # by the number of their stream
         self._by_datapath: dict[int, Switch] = {}
         self._by_cell: dict[Mac, Switch] = {}
@@ -150,17 +151,13 @@ class Switches:
         return [*effects, Note("info", "switch", f"{switch.name} {principal.name}")]
 
     def _refuse(self, switch: Switch, reason: Reason) -> list[Effect]:
-        self._registry.settings.count("refused_total", reason.code)
         switch.refused_total += 1
-        if switch.refused_total & (switch.refused_total - 1):
-            return []  # the log gets the 1st, 2nd, 4th, 8th, ...
-        return [refusal(switch.stream.principal, reason, switch.bound_to)]
+        return [refusal(switch.stream.principal, reason, switch.bound_to, count=switch.refused_total)]
 
     def _close(self, switch: Switch, reason: Reason, now_us: int) -> list[Effect]:
         if switch.closed:
             return []
         switch.closed = True
-        self._registry.settings.count("closed_total", reason.code)
         return [CloseStream(switch.stream, reason), *self._withdraw(switch, now_us)]
 
     def _withdraw(self, switch: Switch, now_us: int) -> list[Effect]:
@@ -219,12 +216,10 @@ class Switches:
         moved = cell.count_by_switch(now_us)
         if not (was_counted or cell.counted_by_switch):
             return []
-        effects: list[Effect] = [] if senders == cell.stations.active_senders else [cell.senders_changed(senders)]
+        effects: list[Effect] = [] if senders == cell.stations.active_senders else [senders_note(cell, senders)]
         if moved:
-            effects += cell.decide_all(now_us)
-            for terminal in cell.terminals.values():
-                self._placement.schedule(terminal)
-        return [*effects, cell.changed()]
+            effects += self._decisions.decide_all(cell, now_us)
+        return [*effects, CellChanged(cell.bssid)]
 
     # Rules
 
@@ -239,8 +234,11 @@ class Switches:
             else:
                 switch.reason = Reason(Code.SWITCH_UNBOUND, mac_text(switch.bound_to) if switch.bound_to else "")
             return []
-        switch.reason = restriction(cell, now_us)
-        if switch.reason is not None and switch.reason.code in {Code.OTHER_REPLICA, Code.CELL_STALE}:
+        unavailable = cell.unavailable(now_us)
+        if unavailable is not None and unavailable.code is Code.CELL_LEARNING:
+            unavailable = None  # its stations are counted
+        switch.reason = unavailable or cell_restriction(cell)
+        if unavailable is not None:
             return []
         before = {rule.mac: rule for rule in switch.sent.entries} if switch.sent is not None else {}
         applied = switch.reason is None
@@ -261,7 +259,6 @@ class Switches:
         effect = SetStationRules(switch.stream, sent.generation, rules, lease_ms, reason)
         if step is Step.RENEW:
             return [effect]
-        cell.settings.count("rules_sets_total", reason.code)
         return [effect, Note("info", "rules", f"{switch.name} {cell.name}", (reason,), cell=cell.bssid)]
 
     @staticmethod

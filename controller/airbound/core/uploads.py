@@ -16,11 +16,9 @@ queue, and is no upload either.
 
 from dataclasses import dataclass
 
-from airbound.core.cell.channel_access import ACK_BYTES
 from airbound.core.parameters import SenderParameters
 
-__all__ = ["ACK_BYTES", "RECENT_US", "Pauses", "is_data", "uploads"]
-
+ACK_BYTES = 52  # of an IPv4 packet that has a TCP header with time stamps and nothing else
 START_PACKET_BYTES = 100
 STOP_PACKET_BYTES = 80
 RECENT_US = 500_000  # what was sent in a shorter time is as if it were sent in so long: no packet alone is an upload

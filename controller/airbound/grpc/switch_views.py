@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from airbound.core.addresses import Mac, address_text, mac_text
-from airbound.core.switch_rates import PairRate, StationRate
+from airbound.core.cell.switch_rates import PairRate, StationRate
 from airbound.core.switches import Binding, Switch, Switches
 from airbound.grpc.command_convert import reason_message
 from airbound.v1 import operations_pb2

@@ -28,6 +28,7 @@ from airbound.core.effects import (
     SetWindows,
     StationsChanged,
     refusal,
+    repeated_level,
 )
 from airbound.core.engine import Engine
 from airbound.core.events import Disconnected, Event, Exempted, ModeSet, Tick
@@ -36,6 +37,7 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.runtime import log
 from airbound.runtime.choices import Choices
+from airbound.runtime.counts import Counts
 from airbound.runtime.history import History
 from airbound.runtime.measures import Measures
 from airbound.runtime.stream_limits import STREAMS_MAX, StreamLimits
@@ -106,6 +108,7 @@ class Runner:
     ) -> None:
         self.engine = engine
         self.history = history or History()
+        self.counts = Counts()
         self.measures = Measures()
         self.choices = Choices()
         self._limits = StreamLimits(streams_max, streams_per_address_max, streams_per_name_max)
@@ -156,11 +159,8 @@ class Runner:
         self._refused(reason, Note("warning", "refused", who, (reason,)))
 
     def _refused(self, reason: Reason, note: Note) -> None:
-        settings = self.engine.settings
-        settings.count("refused_total", reason.code)
-        count = settings.counters["refused_total", reason.code]
-        if not count & (count - 1):
-            self.note(note)
+        count = self.counts.totals["refused_total", reason.code] + 1
+        self.note(note._replace(level=repeated_level(count)))
 
     def next_stream(self) -> int:
         """The number of a new stream."""
@@ -180,6 +180,7 @@ class Runner:
             self.measures.streams[session.stream.principal.role] -= 1
             self._limits.closed(session.stream)
             self.submit(Disconnected(session.stream))
+            self.counts.terminals.pop(session.stream.number, None)
 
     def attach(self, port: Session) -> None:
         """Serve a stream without a connection of its own: its terminal's is at another replica, or came back from
@@ -191,6 +192,7 @@ class Runner:
         """No longer serve such a stream, or that of a connection whose terminal goes on at another replica."""
         if self._ports.pop(port.stream.number, None) is not None:
             self.submit(Disconnected(port.stream, moved=moved))
+            self.counts.terminals.pop(port.stream.number, None)
 
     def port(self, stream: Stream) -> Session | None:
         """Where the commands of a stream go."""
@@ -257,14 +259,17 @@ class Runner:
     # Effects
 
     def note(self, of: Note) -> None:
-        """Keep an event, and log it."""
-        self.history.append(of)
-        log.write(of)
+        """Count an event, keep it, and log it."""
+        self.counts.count(of)
+        if of.level != "counted":
+            self.history.append(of)
+            log.write(of)
 
     def _do(self, effect: Effect) -> bool:
         """Do what is asked for; whether it was a command."""
         match effect:
             case SetBounds() | RenewLease() | SetReporting() | SetEdca() | SetWindows() | SetStationRules():
+                self.counts.count(effect)
                 port = self._ports.get(effect.stream.number)
                 if port is not None:
                     self.measures.commands[type(effect).__name__] += 1
@@ -276,9 +281,11 @@ class Runner:
             case Note():
                 self.note(effect)
             case StationsChanged() | CellForgotten():
+                self.counts.count(effect)
                 if self.cells_changed is not None:
                     self.cells_changed(effect)
             case CloseStream():
+                self.counts.count(effect)
                 port = self._ports.get(effect.stream.number)
                 if port is not None:
                     port.close(effect.reason)

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from airbound.core.addresses import address_from_text
 from airbound.core.cell.terminal import Terminal
 from airbound.core.commands import bounds_command, fit_to_back_end
-from airbound.core.decisions import Decision
 from airbound.core.effects import Bound, Effect, Note, RenewLease, SetBounds
 from airbound.core.leases import SentSet
 from airbound.core.parameters import Parameters, SafetyParameters
-from airbound.core.policy import PolicyInput, Range
+from airbound.core.policy import Decision, PolicyInput, Range
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import BackEnd
@@ -136,7 +135,6 @@ def test_what_pauses_is_not_released_of_what_an_earlier_process_set() -> None:
     phone = terminal(in_force=7)
     assert bounds_command(phone, (), pause, settings, 0) == []
     assert phone.sent is None
-    assert settings.counters == {}
     assert kind(send(phone, DECISIONS, 1)) == "set"
     assert kind(bounds_command(phone, (), pause, settings, 2)) == "set"  # what this process set, it releases
     assert phone.sent is not None
@@ -160,14 +158,6 @@ def test_a_repeated_set_says_so_and_waits_for_longer() -> None:
     phone.generation_in_force = 4
     [effect, _] = send(phone, (decision(20, 36),), 7 * SECOND_US)
     assert phone.sent.repeats == 0
-
-
-def test_sets_and_releases_are_counted_by_their_first_reason() -> None:
-    settings, phone = Settings(Parameters()), terminal()
-    bounds_command(phone, DECISIONS, None, settings, 0)
-    bounds_command(phone, (), EXEMPT, settings, 1)
-    bounds_command(phone, DECISIONS, None, settings, 2)
-    assert settings.counters == {("sets_total", Code.STARTED_SENDING): 2, ("releases_total", Code.EXEMPT): 1}
 
 
 ADDRESSES = [address_from_text(f"10.0.0.{number}") for number in range(1, 6)]

@@ -5,9 +5,9 @@ import pytest
 
 from airbound.core.addresses import Mac, address_from_text
 from airbound.core.cell.state import CellState
-from airbound.core.decisions import Decision
 from airbound.core.effects import Bound, SetReporting
 from airbound.core.parameters import MinRttParameters, Parameters
+from airbound.core.policy import Decision
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import BackEnd, Destination
 from airbound.testing.scenario import (

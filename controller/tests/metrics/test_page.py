@@ -541,7 +541,7 @@ def test_what_is_counted_by_reason_is_there_from_the_start() -> None:
 def test_decisions_are_counted_by_what_and_why() -> None:
     scraped = Scraped(Population(1, 2))
     scraped.population.seconds(3)
-    counters = scraped.population.engine.settings.counters
+    counters = scraped.population.runner.counts.totals
     shown = scraped.samples()
     for (name, code), count in counters.items():
         if name == "sets_total":

@@ -2,23 +2,20 @@
 """An access point's agent, and what it was sent."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from airbound.core.addresses import Mac
 from airbound.core.cell.streams import Reporter
 from airbound.core.edca import Edca
 from airbound.core.effects import WindowLimit
 from airbound.core.leases import SentSet, Step, next_step
 from airbound.core.reports import EdcaState, WindowState
 
-if TYPE_CHECKING:
-    from airbound.core.cell.state import CellState
-
 
 @dataclass(slots=True, eq=False)
 class AccessPoint(Reporter):
     """An access point's agent on one stream, for one cell."""
 
-    cell: "CellState | None" = None
+    bssid: Mac = b""  # of the cell that it reports; empty before its first report is taken, and after its cell
     edca: EdcaState | None = None  # as it was reported last
     edca_sent: SentSet[Edca] | None = None
     windows: WindowState | None = None  # as it was reported last

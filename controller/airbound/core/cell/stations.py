@@ -12,12 +12,11 @@ from typing import NamedTuple
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.aggregation import Packets, bulk_bps, full_channel_us
 from airbound.core.cell.capacity import LIGHT, Interval, expected_goodput_bps, has_short_packets
-from airbound.core.cell.channel_access import ACK_BYTES
 from airbound.core.cell.full_rates import SETTLED_PACKETS, FullRate, FullRates
 from airbound.core.parameters import CapacityParameters, SenderParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
-from airbound.core.uploads import RECENT_US, uploads
+from airbound.core.uploads import ACK_BYTES, RECENT_US, uploads
 
 STATION_MAX_BYTES_PER_S = 2e10 / 8  # nearly twice the PHY rate of 802.11be with four streams at 320 MHz, 11.5 Gb/s
 STATION_MAX_PACKETS_PER_S = 2e7  # that, in packets of 125 bytes

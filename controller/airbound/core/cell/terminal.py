@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,11 +12,10 @@ from airbound.core.reports import NO_AGENT, BackEnd, Destination, TerminalReport
 
 if TYPE_CHECKING:
     from airbound.core.addresses import Address, Mac
-    from airbound.core.cell.state import CellState
-    from airbound.core.decisions import Decision
     from airbound.core.effects import Bound
     from airbound.core.leases import SentSet
-    from airbound.core.reasons import Code, Reason
+    from airbound.core.policy import Decision
+    from airbound.core.reasons import Reason
 
 
 @dataclass(slots=True, eq=False)
@@ -34,14 +32,13 @@ class Terminal(Reporter, Sender):
     started_at_us: int = 0  # the same, when it began to send: it sent nothing by the report before
     stopped_at_us: int = 0  # the same, when it sent no more
     paused: dict[Address, Paused] = field(default_factory=dict)  # with queued data a moment ago
-    cell: CellState | None = None  # the one that it is joined to
+    bssid: Mac = b""  # of the cell that it is joined to; empty: of none
     unplaced: Reason | None = None  # why it is joined to none
     sent: SentSet[Bound] | None = None
     sent_decisions: tuple[Decision, ...] = ()  # that the bounds that were sent follow from
     no_bounds: Reason | None = None
     reporting: tuple[int, int, int] | None = None  # when it is to report: what it was sent last, of its settings
     failures_total: int = 0  # decisions that ended in an error of the controller
-    decided: Counter[tuple[str, Code]] = field(default_factory=Counter)  # what was sent, as Settings.counters
     superseded_at_us: int = 0  # when a newer stream claimed its MAC; 0: none did
     reports_since_superseded: int = 0  # those that came at once after they had waited somewhere count as one
     superseded_heard_us: tuple[int, int] = (0, 0)  # the last of them: the controller's clock, the agent's

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from airbound.core.parameters import Parameters, PolicyName
 from airbound.core.policy import bdp, paper
-from airbound.core.policy.types import PolicyInput, Range
+from airbound.core.policy.types import Decision, PolicyInput, Range, header_bytes
 
-__all__ = ["Policy", "PolicyInput", "Range", "formula", "policy", "uses_srtt"]
+__all__ = ["Decision", "Policy", "PolicyInput", "Range", "formula", "header_bytes", "policy", "uses_srtt"]
 
 Policy = Callable[[PolicyInput], Range]
 

@@ -4,6 +4,11 @@
 import math
 from typing import NamedTuple
 
+from airbound.core.addresses import IPV4_OCTETS, Address
+
+# IP and TCP headers with the time stamp option, which the kernel's mss already leaves out.
+IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20 + 20 + 12, 40 + 20 + 12
+
 
 class PolicyInput(NamedTuple):
     """A terminal's connections to one destination, in its cell.
@@ -48,3 +53,22 @@ class Range(NamedTuple):
 
     min_segs: int
     max_segs: int
+
+
+class Decision(NamedTuple):
+    """One destination's range and everything that it follows from."""
+
+    destination: Address
+    range: Range
+    of: PolicyInput
+    own_min_rtt_us: int
+
+    @property
+    def mss_bytes(self) -> int:
+        """Payload of a full segment."""
+        return self.of.segment_bytes - header_bytes(self.destination)
+
+
+def header_bytes(address: Address) -> int:
+    """What a segment to an address has beside its payload."""
+    return IPV4_HEADER_BYTES if len(address) == IPV4_OCTETS else IPV6_HEADER_BYTES

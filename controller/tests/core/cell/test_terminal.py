@@ -33,7 +33,7 @@ def report(*destinations: Destination, generation: int = 0, agent: Agent | None 
 def test_a_terminal_begins_with_nothing() -> None:
     phone = terminal()
     assert (phone.destinations, phone.sending, phone.generation_in_force) == ((), {}, 0)
-    assert (phone.cell, phone.unplaced, phone.sent, phone.no_bounds) == (None, None, None, None)
+    assert (phone.bssid, phone.unplaced, phone.sent, phone.no_bounds) == (b"", None, None, None)
     assert (phone.failures_total, phone.superseded_at_us, phone.reports_since_superseded, phone.due_us) == (0, 0, 0, 0)
     assert (phone.reported_at_us, phone.refused_total, phone.malformed_inputs_total) == (0, 0, 0)
     assert (phone.agent_version, phone.closed) == ("", False)
