@@ -31,7 +31,7 @@ class Cells:
         self._refusals = refusals
         self._replicas = replicas
 
-    def reported(self, event: AccessPointReported, now_us: int) -> list[Effect]:
+    def take_report(self, event: AccessPointReported, now_us: int) -> list[Effect]:
         """An access point reported on its stream."""
         report, stream = event.report, event.stream
         access_point = self._registry.reporters.get(stream.number)
@@ -60,7 +60,7 @@ class Cells:
         access_point.last_report = event.octets
         if report.datapath_id or cell.datapath_id:
             self._take_datapath(cell, report.datapath_id, now_us)
-        return effects + self._cell_reported(access_point, cell, report, now_us)
+        return effects + self._apply_report(access_point, cell, report, now_us)
 
     def _take_datapath(self, cell: CellState, datapath_id: int, now_us: int) -> None:
         """Which switch a cell is a port of; of two that report the same one the first, while it goes on to report."""
@@ -79,13 +79,13 @@ class Cells:
             del self._registry.datapaths[cell.datapath_id]
         cell.datapath_id = 0
 
-    def _cell_reported(
+    def _apply_report(
         self, access_point: AccessPoint | None, cell: CellState, report: AccessPointReport, now_us: int
     ) -> list[Effect]:
         """Have the cell take in a report, and place the terminals that came to it or left it."""
         effects = self._registry.renamed(cell, report.ssid) if report.ssid != cell.ssid else []
         senders, other_settings = cell.stations.active_senders, bool(effects)
-        change, moved, jumps = cell.access_point_reported(report, now_us)
+        change, moved, jumps = cell.observe_report(report, now_us)
         if access_point is not None:
             for jump in jumps:
                 effects += self._refusals.refuse(access_point, access_point.stream, jump)
@@ -137,7 +137,7 @@ class Cells:
         cell.access_point, access_point.bssid, cell.by_switch = access_point, bssid, False
         return None, effects
 
-    def reported_by_switch(self, stream: Stream, report: SwitchReport, bssid: Mac, now_us: int) -> list[Effect]:
+    def take_switch_report(self, stream: Stream, report: SwitchReport, bssid: Mac, now_us: int) -> list[Effect]:
         """The switch of a cell listed its stations: where no access point's agent reports the cell, that is its report,
         without counters. With replicas only a cell that is owned has one.
         """
@@ -164,7 +164,7 @@ class Cells:
             stations=stations,
             ssid=cell.ssid,
         )
-        effects += self._cell_reported(None, cell, listed, now_us)
+        effects += self._apply_report(None, cell, listed, now_us)
         self._registry.deadlines.at(cell, cell_due_at_us(cell))
         return effects
 

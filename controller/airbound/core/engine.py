@@ -70,9 +70,9 @@ class Engine:
         self.switches = Switches(registry, self._decisions, self._cells)
         choices = Choices(registry, self._decisions, self._placement)
         self._handlers: dict[type, Callable[[Any, int], list[Effect]]] = {
-            TerminalReported: self._terminal_reported,
-            AccessPointReported: self._cells.reported,
-            SwitchReported: self.switches.reported,
+            TerminalReported: self._take_terminal_report,
+            AccessPointReported: self._cells.take_report,
+            SwitchReported: self.switches.take_report,
             Refused: lambda event, _: self._refused(event),
             Disconnected: lambda event, now_us: (
                 self._refusals.disconnected(event, now_us) + self.switches.disconnected(event, now_us)
@@ -176,7 +176,7 @@ class Engine:
         reporter = self._registry.reporters.get(event.stream.number)
         return self._refusals.refuse(reporter, event.stream, event.reason)
 
-    def _terminal_reported(self, event: TerminalReported, now_us: int) -> list[Effect]:
+    def _take_terminal_report(self, event: TerminalReported, now_us: int) -> list[Effect]:
         report, stream = event.report, event.stream
         terminal = self._registry.reporters.get(stream.number)
         if not isinstance(terminal, Terminal):

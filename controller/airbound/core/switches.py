@@ -82,7 +82,7 @@ class Switches:
 
     # Events
 
-    def reported(self, event: SwitchReported, now_us: int) -> list[Effect]:
+    def take_report(self, event: SwitchReported, now_us: int) -> list[Effect]:
         """A switch's report arrived."""
         stream, report = event.stream, event.report
         switch = self._streams.get(stream.number)
@@ -181,7 +181,7 @@ class Switches:
                 self._by_cell[bssid] = switch
         own = bool(bssid) and self._by_cell[bssid] is switch
         if own and switch.report is not None and switch.report.lists_stations:
-            effects += self._cells.reported_by_switch(switch.stream, switch.report, bssid, now_us)
+            effects += self._cells.take_switch_report(switch.stream, switch.report, bssid, now_us)
         switch.cell = self._registry.cells.get(bssid) if own else None
         if switch.cell is not None:
             switch.cell.switch_rates = switch.rates

@@ -123,7 +123,7 @@ class Hosts:
             self._forget_mac(hosted)
         self._runner.close(session)
 
-    def reported(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
+    def route_report(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
         """A terminal's report arrived."""
         hosted = self._by_connection.get(session.stream.number)
         if hosted is None:

@@ -112,7 +112,7 @@ class Runner:
         self.measures = Measures()
         self.choices = Choices()
         self._limits = StreamLimits(streams_max, streams_per_address_max, streams_per_name_max)
-        self._clock_us = clock_us
+        self.now_us = clock_us  # the time that events are handled at
         self._numbers = itertools.count(1)
         self._sessions: dict[int, Session] = {}
         self._ports: dict[int, Session] = {}  # where commands go: to most streams by their connections
@@ -123,10 +123,6 @@ class Runner:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_us = NEVER_US  # when the timer goes off, on the engine's clock
         self._stopped = False
-
-    def now_us(self) -> int:
-        """The time that events are handled at."""
-        return self._clock_us()
 
     @property
     def reports_total(self) -> int:
@@ -204,10 +200,10 @@ class Runner:
         """Have the engine handle an event and do what it asks for; `now_us` is when a report arrived."""
         if self.awake is not None:
             self.awake()
-        reported, now_us = now_us is not None, self._clock_us() if now_us is None else now_us
+        reported, now_us = now_us is not None, self.now_us() if now_us is None else now_us
         effects = self.engine.handle(event, now_us)
         if effects:
-            decided_us, commanded = self._clock_us(), False
+            decided_us, commanded = self.now_us(), False
             for effect in effects:
                 commanded |= self._do(effect)
             if reported and commanded:
@@ -317,8 +313,8 @@ class Runner:
         """Do what is due, and sleep until something is again."""
         due_us = self._timer_at_us
         self._timer, self._timer_at_us = None, NEVER_US
-        self.measures.timer_delay.observe(max(0, self._clock_us() - due_us) / 1e6)
+        self.measures.timer_delay.observe(max(0, self.now_us() - due_us) / 1e6)
         try:
             self.submit(Tick())
         finally:
-            self._set_timer(self._clock_us())  # also after an error: the other leases must be renewed
+            self._set_timer(self.now_us())  # also after an error: the other leases must be renewed

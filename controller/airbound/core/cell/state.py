@@ -117,7 +117,7 @@ class CellState:
 
     # Reports
 
-    def access_point_reported(self, report: AccessPointReport, now_us: int) -> tuple[Change, bool, list[Reason]]:
+    def observe_report(self, report: AccessPointReport, now_us: int) -> tuple[Change, bool, list[Reason]]:
         """Take in a report whose order was accepted: who came and went, whether the cell's terminals must be decided
         again, and what of the report was refused.
         """

@@ -62,7 +62,7 @@ class Cell:
             ssid=b"lab",
             center_frequency_mhz=5180,
         )
-        _, moved, _ = self.state.access_point_reported(report, self.now_us)
+        _, moved, _ = self.state.observe_report(report, self.now_us)
         return moved
 
     def join(self, number: int, *destinations: Destination) -> Terminal:
@@ -306,7 +306,7 @@ def test_another_access_points_first_report_counts_as_one_after_a_boot() -> None
 def test_who_left_while_the_access_point_booted_is_gone() -> None:
     cell = measured()
     report = AccessPointReport(bssid=BSSID, sequence=9, monotonic_us=1, stations=(Station(mac(7)),))
-    change, moved, jumps = cell.state.access_point_reported(report, cell.now_us + 1)
+    change, moved, jumps = cell.state.observe_report(report, cell.now_us + 1)
     assert (change.appeared, change.gone, moved, jumps) == ([mac(7)], [mac(0)], True, [])
 
 
