@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build packages module generate format lint test test-unit test-uml test-series mutants bench demo picture top-picture dashboard-pictures luci-pictures lab up up-demo down test-compose clean
+.PHONY: help setup build packages module generate format lint test test-unit test-uml check check-one test-series mutants bench demo picture top-picture dashboard-pictures luci-pictures lab up up-demo down test-compose clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -13,15 +13,15 @@ setup: ## install what is missing: Debian packages, .venv, Go, linters
 	@scripts/setup.sh
 
 build: ## build the agents, the traffic generator and the load generator into build/
-	@scripts/setup.sh apt python go
+	@scripts/setup.sh demo python-lab go
 	@scripts/build.sh
 
 packages: ## make the devices' packages in build/packages/: .ipk, .apk, .deb (some minutes the first time)
-	@scripts/setup.sh apt python go tools
+	@scripts/setup.sh demo python-lab go tools
 	@scripts/packages.sh $(ARGS)
 
 module: ## make the phone's module for Magisk and KernelSU in build/packages/
-	@scripts/setup.sh apt python go
+	@scripts/setup.sh demo python-lab go
 	@scripts/module.sh $(ARGS)
 
 generate: ## generate code from proto/, BPF programs, the configuration's reference, dashboards, the error table
@@ -38,12 +38,13 @@ format: ## format Go, Python and proto in place
 
 lint: ## check style, types, import rules, contracts and generated code
 	@scripts/setup.sh
-	@scripts/lint.sh
+	@scripts/test.sh lint
 
-test: lint ## lint and run every test; the kernel and the cell included (half an hour cold)
+test: ## lint and run every test, the kernel and the cell included; SEED=2 draws other random inputs
+	@scripts/setup.sh
 	@scripts/test.sh
 
-test-unit: ## run the tests that need no kernel (a minute or two)
+test-unit: ## run the tests that need no kernel
 	@scripts/setup.sh
 	@scripts/test.sh unit
 
@@ -51,16 +52,21 @@ test-uml: ## run the kernel's and the cell's tests in User Mode Linux
 	@scripts/setup.sh
 	@scripts/test.sh uml
 
+check: ## run single steps of the tests, e.g. make check STEPS='lint/mypy controller/core'; without STEPS list them
+	@scripts/test.sh steps $(STEPS)
+
+check-one: ## run one test of pytest, e.g. make check-one TEST=controller/tests/pki/test_tokens.py
+	@scripts/test.sh one '$(TEST)'
+
 test-series: ## check the kernel series thoroughly, for who changes it (an hour and more)
-	@scripts/setup.sh apt python go tools series
+	@scripts/setup.sh series python go tools
 	@scripts/test.sh series
 
 mutants: ## change the code in small ways, see whether tests notice; e.g. MUTANTS=120 SEED=1 make mutants ARGS='go'
-	@scripts/setup.sh apt python go
+	@scripts/setup.sh test python go
 	@scripts/mutants.sh $(ARGS)
 
 demo: ## show what the bounds do: 10 phones, two delays, two rate controls, a report in out/demo/
-	@scripts/setup.sh apt python go
 	@scripts/demo.sh
 
 picture: demo ## draw the README's pictures again from a demo
@@ -71,20 +77,20 @@ top-picture: ## draw the live view's picture again, from a cell in virtual time
 	@.venv/bin/python controller/pictures/top.py docs/images/top.svg
 
 dashboard-pictures: ## draw the dashboards' pictures again, from simulated agents (four minutes)
-	@scripts/setup.sh apt python
+	@scripts/setup.sh test python
 	@scripts/dashboard-pictures.sh
 
 luci-pictures: ## draw the LuCI application's pictures again, LUCI_SOURCE=DIR is a checkout of LuCI
-	@scripts/setup.sh apt python
+	@scripts/setup.sh test python
 	@scripts/luci-pictures.sh
 
 lab: ## run the lab, e.g. make lab ARGS='run --scenario uplink --terminals 5 --seconds 10'
-	@scripts/setup.sh apt python go
-	@scripts/build.sh
+	@scripts/setup.sh lab python-lab go
+	@scripts/build.sh agents link traffic
 	@.venv/bin/airbound-lab $(ARGS)
 
 bench: ## what the controller costs: the core alone, and under load beside a raw gRPC server, and of two replicas (a quarter of an hour)
-	@scripts/setup.sh apt python go
+	@scripts/setup.sh test python go
 	@scripts/bench.sh $(ARGS)
 
 up: ## bring up controller, load balancer, Redis, Prometheus and Grafana with Docker Compose (docs/operate.md)

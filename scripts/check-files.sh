@@ -7,35 +7,33 @@
 
 . "$(dirname "$0")/lib.sh"
 
-failures=0
-complain() {
-	printf '%s: %s\n' "$1" "$2" >&2
-	failures=$((failures + 1))
-}
-
 # Written in two halves so that this file does not find itself.
 machine_paths='(/wo''rk/|/ho''me/[a-z]|/ro''ot/|/tm''p/w/|/Us''ers/)'
 columns=120
 merge_marker='^(<<<<<<<|>>>>>>>) '
 
+files=()
 while IFS= read -r -d '' file; do
 	[[ -f $file && ! -L $file ]] || continue
 	case $file in
-	*_pb2.py | *_pb2.pyi | *_pb2_grpc.py | LICENSES/*) continue ;;
+	*_pb2.py | *_pb2.pyi | *_pb2_grpc.py | LICENSES/*) ;;
+	*) files+=("$file") ;;
 	esac
-	grep -Iq . "$file" || continue # empty or binary
-	case $file in
-	*.md | *.sh | *.proto | *.yml)
-		while IFS= read -r hit; do
-			complain "$file:${hit%%:*}" "longer than $columns columns"
-		done < <(grep -nE "^.{$((columns + 1)),}\$" "$file" | grep -vE '^[0-9]+:(\||!\[)')
-		;;
-	esac
-	while IFS= read -r hit; do
-		complain "$file:${hit%%:*}" "path of some machine: ${hit#*:}"
-	done < <(grep -nE "$machine_paths" "$file")
-	grep -qE "$merge_marker" "$file" && complain "$file" "merge marker"
-	[[ -z $(tail -c 1 "$file") ]] || complain "$file" "no newline at the end"
 done < <(git ls-files -z --cached --others --exclude-standard)
+# Those that are neither empty nor binary.
+mapfile -d '' -t files < <(printf '%s\0' "${files[@]}" | xargs -0 grep -IlZ .)
+mapfile -d '' -t prose < <(printf '%s\0' "${files[@]}" | grep -zE '\.(md|sh|proto|yml)$')
 
-[[ $failures -eq 0 ]] || die "$failures complaint(s) about files"
+complaints() {
+	grep -HnE "^.{$((columns + 1)),}\$" "${prose[@]}" | grep -vE '^[^:]+:[0-9]+:(\||!\[)' |
+		sed -E "s/^([^:]+:[0-9]+):.*/\1: longer than $columns columns/"
+	grep -HnE "$machine_paths" "${files[@]}" | sed -E 's/^([^:]+:[0-9]+):/\1: path of some machine: /'
+	grep -HnE "$merge_marker" "${files[@]}" | sed -E 's/^([^:]+:[0-9]+):.*/\1: merge marker/'
+	# Of each file the last octet, in hexadecimal.
+	tail -qc 1 "${files[@]}" | od -An -v -tx1 -w1 | paste -d ' ' - <(printf '%s\n' "${files[@]}") |
+		sed -nE '/^ 0a /!s/^ .. (.*)/\1: no newline at the end/p'
+}
+
+found=$(complaints)
+[[ -z $found ]] || printf '%s\n' "$found" >&2
+[[ -z $found ]] || die "$(wc -l <<<"$found") complaint(s) about files"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Everything that reads code without running it. Each check is a step; the first that fails ends the run.
+# Everything that reads code without running it.
+#   lint.sh [CHECK...]    all checks are the default; the first that fails ends the run
 
 . "$(dirname "$0")/lib.sh"
 use_tools
@@ -20,9 +21,12 @@ mypy_all() {
 	mypy controller/airbound lab/airbound_lab dashboards/airbound_dashboards ap-firmware/luci/testing/luci_pages
 }
 
-go_all() {
+go_lint() {
 	golangci-lint config verify
 	golangci-lint run ./...
+}
+
+go_modules() {
 	go mod tidy -diff
 	go mod verify
 }
@@ -40,19 +44,33 @@ shellcheck_all() {
 	shellcheck -a -x -P SCRIPTDIR scripts/lib.sh "${files[@]}"
 }
 
-step "files: paths, ends" scripts/check-files.sh
-step "files: licences" reuse lint --quiet
-step "proto: lint" proto_lint
-step "proto: breaking changes" scripts/check-proto-breaking.sh
-step "proto: generated code is current" scripts/generate.sh --check
-step "BPF: compiled programs are current" scripts/generate-bpf.sh --check
-step "configuration: reference and example are current" scripts/generate-configuration.sh --check
-step "dashboards: JSON is current" scripts/generate-dashboards.sh --check
-step "error model: table is current" scripts/generate-error-table.sh --check
-step "shell: shellcheck" shellcheck_all
-step "Python: ruff" ruff_all
-step "Python: mypy" mypy_all
-step "Python: import rules" lint-imports
-step "Go: golangci-lint" go_all
-step "JavaScript: eslint" javascript
-step "C: checkpatch" scripts/check-c.sh
+checks=(files licences proto-lint proto-breaking proto-current bpf-current configuration-current dashboards-current
+	error-table-current shellcheck ruff mypy import-rules golangci-lint go-modules eslint c)
+
+check() { # NAME
+	case $1 in
+	files) scripts/check-files.sh ;;
+	licences) reuse lint --quiet ;;
+	proto-lint) proto_lint ;;
+	proto-breaking) scripts/check-proto-breaking.sh ;;
+	proto-current) scripts/generate.sh --check ;;
+	bpf-current) scripts/generate-bpf.sh --check ;;
+	configuration-current) scripts/generate-configuration.sh --check ;;
+	dashboards-current) scripts/generate-dashboards.sh --check ;;
+	error-table-current) scripts/generate-error-table.sh --check ;;
+	shellcheck) shellcheck_all ;;
+	ruff) ruff_all ;;
+	mypy) mypy_all ;;
+	import-rules) lint-imports ;;
+	golangci-lint) go_lint ;;
+	go-modules) go_modules ;;
+	eslint) javascript ;;
+	c) scripts/check-c.sh ;;
+	*) die "lint: unknown check '$1' (${checks[*]})" ;;
+	esac
+}
+
+[[ $# -gt 0 ]] || set -- "${checks[@]}"
+for name in "$@"; do
+	step "$name" check "$name"
+done

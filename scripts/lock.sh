@@ -4,8 +4,8 @@
 # Resolves the Python dependencies again: tools/requirements.in and the three pyproject.toml files into
 # tools/requirements.txt, tools/go-requirements.in into tools/go-requirements.txt, tools/mutants-requirements.in into
 # tools/mutants-requirements.txt, all with hashes. What the images are made of, controller/requirements.txt,
-# controller/openflow-requirements.txt (the same with os-ken), controller/build-requirements.txt and
-# lab/live-requirements.txt, is a part of the first with the same versions.
+# controller/openflow-requirements.txt (the same with os-ken), controller/build-requirements.txt,
+# lab/live-requirements.txt and lab/requirements.txt, is a part of the first with the same versions.
 #   lock.sh [--upgrade]    without --upgrade, versions already locked stay
 # Needs only some `uv` (the virtualenv has one).
 
@@ -28,5 +28,9 @@ common=(--quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no
 # Of the lab's dependencies a live cell has one.
 "$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt - \
 	-o lab/live-requirements.txt < <(sed -n 's/^dependencies = .*"\(pydantic[^"]*\)".*/\1/p' lab/pyproject.toml)
+# What `make demo` installs: the controller, the lab, and what their editable installs are built with.
+"$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt \
+	--no-emit-package airbound --no-emit-package airbound-lab --extra openflow \
+	{controller,lab}/pyproject.toml - -o lab/requirements.txt <<<'setuptools>=77'
 "$UV" pip compile "${common[@]}" "$@" tools/go-requirements.in -o tools/go-requirements.txt
 scripts/mutants.sh --lock "$@"

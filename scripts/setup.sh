@@ -2,15 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what building and testing needs, and nothing that is already there.
-#   setup.sh [PART...]    parts: apt python node go tools, which are the default, and series
+#   setup.sh [PART...]    the default is: test python node go tools
+#     demo, lab, test, series   Debian packages of that door and of those before it (tools/apt-packages-*.txt)
+#     python, python-lab        .venv; python-lab: only what the controller and the lab import
+#     node, go, tools           linters of JavaScript; Go; programs written in Go
 # Nothing is written outside the repository's .venv, its tools/luci/node_modules and the cache ($AIRBOUND_CACHE, else
 # airbound/ in $XDG_CACHE_HOME or ~/.cache), except Debian packages and what Go, pip and npm cache on their own.
 
 . "$(dirname "$0")/lib.sh"
 
-install_apt() { # LIST
+doors=(demo lab test series)
+
+# packages_of DOOR: what a door and those before it list.
+packages_of() {
+	local door
+	for door in "${doors[@]}"; do
+		cat "tools/apt-packages-$door.txt"
+		[[ $door != "$1" ]] || return 0
+	done
+}
+
+install_apt() { # reads a list
 	local packages missing=() package
-	mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$1")
+	mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d')
 	for package in "${packages[@]}"; do
 		[[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
 	done
@@ -39,7 +53,7 @@ node_satisfies() {
 
 # The linter of the LuCI application, with the versions and hashes of package-lock.json.
 install_node() {
-	node_satisfies || install_apt tools/apt-packages-node.txt
+	node_satisfies || install_apt <tools/apt-packages-node.txt
 	node_satisfies || die "no Node.js as new as tools/luci/package.json asks for"
 	local modules=tools/luci/node_modules want
 	want=$(hash_of tools/luci/package-lock.json)
@@ -51,23 +65,33 @@ install_node() {
 	printf '%s\n' "$want" >"$modules/.airbound-setup"
 }
 
-install_python() {
-	local stamp=$VENV/.airbound-setup want
-	want=$(hash_of tools/requirements.txt {controller,lab,dashboards}/pyproject.toml)
-	if [[ -f $stamp && $(<"$stamp") == "$want $ROOT" ]]; then
+# python_stamp SET: what .venv's stamp says if it has that set of packages, everything or lab, and is of this checkout.
+python_stamp() {
+	local files=(tools/requirements.txt {controller,lab,dashboards}/pyproject.toml)
+	[[ $1 != lab ]] || files=({lab/requirements.txt,controller/pyproject.toml,lab/pyproject.toml})
+	printf '%s %s %s\n' "$1" "$(hash_of "${files[@]}")" "$ROOT"
+}
+
+install_python() { # SET: everything or lab
+	local stamp=$VENV/.airbound-setup have='' requirements=tools/requirements.txt editable=(-e controller -e lab)
+	[[ ! -f $stamp ]] || have=$(<"$stamp")
+	if [[ $have == "$(python_stamp "$1")" || $have == "$(python_stamp everything)" ]]; then
 		echo ".venv is up to date"
 		return
 	fi
 	python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "python3 is older than 3.11"
 	# A virtualenv of another place or another Python does not work here; else what is there is brought up to date.
-	if [[ ! -f $stamp || $(<"$stamp") != *" $ROOT" ]] || ! "$VENV/bin/python" -c '' 2>/dev/null; then
+	if [[ $have != *" $ROOT" ]] || ! "$VENV/bin/python" -c '' 2>/dev/null; then
 		python3 -m venv --clear "$VENV"
 	fi
-	"$VENV/bin/pip" install -q --disable-pip-version-check --no-compile --require-hashes -r tools/requirements.txt
-	"$VENV/bin/pip" install -q --disable-pip-version-check --no-deps --no-build-isolation \
-		-e controller -e lab -e dashboards
+	case $1 in
+	lab) requirements=lab/requirements.txt ;;
+	*) editable+=(-e dashboards) ;;
+	esac
+	"$VENV/bin/pip" install -q --disable-pip-version-check --no-compile --require-hashes -r "$requirements"
+	"$VENV/bin/pip" install -q --disable-pip-version-check --no-deps --no-build-isolation "${editable[@]}"
 	"$VENV/bin/pip" check --disable-pip-version-check
-	printf '%s %s\n' "$want" "$ROOT" >"$stamp"
+	python_stamp "$1" >"$stamp"
 }
 
 install_go() {
@@ -129,13 +153,12 @@ install_nfpm() {
 		CGO_ENABLED=0 GOBIN=$dir go install -trimpath -ldflags '-s -w' tool 2> >(grep -v '^go: downloading' >&2))
 }
 
-parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(apt python node go tools)
-for part in "${parts[@]}"; do
+[[ $# -gt 0 ]] || set -- test python node go tools
+for part in "$@"; do
 	case $part in
-	apt) step "Debian packages" install_apt tools/apt-packages.txt ;;
-	series) step "Debian packages for 'make test-series'" install_apt tools/apt-packages-series.txt ;;
-	python) step "Python virtualenv" install_python ;;
+	demo | lab | test | series) step "Debian packages for 'make $part'" install_apt < <(packages_of "$part") ;;
+	python) step "Python virtualenv" install_python everything ;;
+	python-lab) step "Python virtualenv of the lab" install_python lab ;;
 	node) step "Node.js packages" install_node ;;
 	go) step "Go toolchain" install_go ;;
 	tools)
@@ -143,6 +166,6 @@ for part in "${parts[@]}"; do
 		step "kustomize" install_kustomize
 		step "nfpm" install_nfpm
 		;;
-	*) die "setup: unknown part '$part' (apt, python, node, go, tools, series)" ;;
+	*) die "setup: unknown part '$part' (demo, lab, test, series, python, python-lab, node, go, tools)" ;;
 	esac
 done

@@ -4,8 +4,9 @@
 # Boots a patched kernel with the tests of guest/ as its init and reports how many passed. The kernel is one for User
 # Mode Linux, in virtual time, or an arm64 Image, in an emulator (arm64-test.sh).
 #
-#   boot-test.sh LINUX [TEST...]     TEST: test_window, test_window.Window.test_...;
-#                                    tests of stress/ run only if named
+#   boot-test.sh LINUX [TEST...]          TEST: test_window, test_window.Window.test_...;
+#                                         tests of stress/ run only if named
+#   boot-test.sh --line LINE [TEST...]    the same with the kernel of that line's series (check-series.sh build)
 #
 # BOOT_TEST_TIMEOUT_SECONDS (900) is host time, BOOT_TEST_MEMORY (256M) the memory of the guest. BOOT_TEST_SEED (1) is
 # the seed of all randomness, so of ports, losses and random numbers in TCP; the same seed gives the same run.
@@ -22,6 +23,11 @@ case ${1:-} in
 -h | --help)
 	print_help
 	exit 0
+	;;
+--line)
+	line=${2:?LINE is missing}
+	linux=$("$here/check-series.sh" --line "$line" build)
+	set -- "$linux" "${@:3}"
 	;;
 '' | -*)
 	print_help >&2

@@ -122,7 +122,8 @@ kunit) [ $# -eq 1 ] || misused "kunit needs the path of one kernel" ;;
 *) [ $# -eq 0 ] || misused "unexpected argument '$1'" ;;
 esac
 case $command in
-apply | setters | checkpatch) on_each_line "cmd_$command" ;;
+apply | setters) on_each_line "cmd_$command" ;;
+checkpatch) on_each_line cmd_checkpatch_once ;;
 same-code) cmd_same_code ;;
 build) on_one_line cmd_build ;;
 build-base) on_one_line cmd_build_base ;;

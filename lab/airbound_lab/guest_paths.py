@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from airbound_lab.guest_plan import Programs
 
 GUEST_DIRECTORY = "/run/host"
+COMPILED = "compiled"
+"""Name in GUEST_DIRECTORY of the directory with compiled Python (compiled.py)."""
 LINKS = "host"
 """Directory of the links, in that of the run."""
 

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import certificates, modes, open_vswitch, radio
+from airbound_lab import certificates, guest_paths, modes, open_vswitch, radio
 from airbound_lab import topology as nodes
 from airbound_lab.scenario import HOSTAPD_ACTIONS, OPENFLOW, ROAMING_ACTIONS, SWITCH, WALKING_ACTIONS
 
@@ -73,14 +73,10 @@ class Programs:
 
     @property
     def python_environment(self) -> dict[str, str]:
-        """Of that Python: where controller and packages are.
-
-        Which of their modules are compiled already depends on what ran on the host before. Reading a compiled one
-        allocates less than compiling it, so in the guest none is taken for compiled.
-        """
+        """Of that Python: where controller and packages are, and where these modules are compiled (compiled.py)."""
         return {
             "PYTHONPATH": ":".join((self.controller_source, *self.packages)),
-            "PYTHONPYCACHEPREFIX": "/proc/none",
+            "PYTHONPYCACHEPREFIX": f"{guest_paths.GUEST_DIRECTORY}/{guest_paths.COMPILED}",
         }
 
 

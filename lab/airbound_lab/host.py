@@ -43,21 +43,19 @@ SWITCH_TOOL_PACKAGES = dict.fromkeys(
 """Of an access point with an Open vSwitch."""
 
 LAB_SOURCES = (
-    *("boot.py", "certificates.py", "guest_paths.py", "guest_plan.py", "measure.py", "modes.py", "open_vswitch.py"),
-    *(
-        "operator_commands.py",
-        "qdisc.py",
-        "radio.py",
-        "run.py",
-        "scenario.py",
-        "senders.py",
-        "senders_watch.py",
-        "topology.py",
-    ),
+    *("boot.py", "certificates.py", "compiled.py", "guest_paths.py", "guest_plan.py", "measure.py"),
+    *("modes.py", "open_vswitch.py", "operator_commands.py", "qdisc.py", "radio.py"),
+    *("run.py", "scenario.py", "senders.py", "senders_watch.py", "topology.py"),
 )
 """What a run is made of, beside its parameters and what runs in the guest."""
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def cache() -> Path:
+    """Return the directory outside of the checkout that keeps what was built (scripts/lib.sh has the same)."""
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "airbound"
+    return Path(os.environ.get("AIRBOUND_CACHE") or default)
 
 
 def _tools(*, ovs: bool) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from airbound_lab import boot, capacity, guest_paths, guest_plan, measure, radio, senders, topology
+from airbound_lab import boot, capacity, compiled, guest_paths, guest_plan, host, measure, radio, senders, topology
 from airbound_lab import trace as trace_module
 from airbound_lab.errors import LabError
 from airbound_lab.medium import attempts
@@ -110,6 +110,7 @@ def run_one(
     parameters = parameters.of_mode(task.mode)
     (mode,) = parameters.modes
     programs, host_directories = guest_paths.in_guest(setting.programs)
+    host_directories[guest_paths.COMPILED] = str(_compiled(programs, setting.programs))
     plan = guest_plan.plan(
         parameters,
         mode,
@@ -151,6 +152,13 @@ def run_one(
     if setting.logs is None:
         shutil.rmtree(directory)
     return replace(run, wall_seconds=round(wall_seconds, 1))
+
+
+def _compiled(in_guest: Programs, on_host: Programs) -> Path:
+    searched = zip(
+        (in_guest.controller_source, *in_guest.packages), (on_host.controller_source, *on_host.packages), strict=True
+    )
+    return compiled.directory(on_host.python, frozenset(searched), host.cache() / "compiled")
 
 
 def _directory(setting: Setting, task: Task) -> Path:

@@ -51,6 +51,7 @@ use_line() { # LINE
 		patches=lab/kernel/patches
 		line_config=
 		hwsim_folder=drivers/net/wireless
+		expected_objects=1314
 		;;
 	6.12)
 		tarball=${AIRBOUND_KERNEL_TARBALL_6_12:-/usr/src/linux-source-6.12.tar.xz}
@@ -58,6 +59,7 @@ use_line() { # LINE
 		patches=lab/kernel/6.12/patches
 		line_config=lab/kernel/6.12/lab.config
 		hwsim_folder=drivers/net/wireless/virtual
+		expected_objects=1412
 		;;
 	*) die "no kernel line $line (6.1, 6.12)" ;;
 	esac
@@ -142,20 +144,32 @@ configure() {
 	done < <(grep -h '^CONFIG_.*=[^n]' "$wanted")
 }
 
+# progress SECONDS: how far a compilation from nothing is, and an estimate of the time that it still takes.
+progress() {
+	local objects
+	objects=$(grep -cE '^  (CC|AR|LD)' "$cache/build.log") || true
+	printf '%d of about %d objects' "$objects" "$expected_objects"
+	if ((objects > 50 && objects < expected_objects)); then
+		printf ', some %d s left' $((($1 * (expected_objects - objects)) / objects))
+	fi
+}
+
 compile() {
-	log "compiling (about 6 minutes on two cores the first time), log in $cache/build.log"
-	make -C "$cache/source" O="$cache/objects" ARCH=um -j"$(nproc)" linux >"$cache/build.log" 2>&1 &
-	local make_pid=$! objects
+	# Called by a make that shares its slots, this one takes from them; else it uses all processors.
+	local jobs=(-j"$(nproc)") make_pid began=$SECONDS
+	[[ ${MAKEFLAGS:-} != *jobserver* ]] || jobs=()
+	log "compiling Linux $line: about six minutes on two idle cores from nothing; log in $cache/build.log"
+	make -C "$cache/source" O="$cache/objects" ARCH=um "${jobs[@]}" linux >"$cache/build.log" 2>&1 &
+	make_pid=$!
 	while kill -0 "$make_pid" 2>/dev/null; do
-		sleep 5
-		objects=$(grep -cE '^  (CC|AR|LD)' "$cache/build.log" || true)
+		sleep 1
 		if [[ -t 2 ]]; then
-			printf '\r  %s objects' "$objects" >&2
-		elif ((SECONDS % 60 < 5)); then
-			log "  $objects objects"
+			printf '\r\033[K  Linux %s: %s' "$line" "$(progress $((SECONDS - began)))" >&2
+		elif (((SECONDS - began) % 15 == 14)); then
+			log "  Linux $line: $(progress $((SECONDS - began)))"
 		fi
 	done
-	[[ ! -t 2 ]] || printf '\r' >&2
+	[[ ! -t 2 ]] || printf '\r\033[K' >&2
 	# With -j the error is seldom among the last lines.
 	wait "$make_pid" || {
 		grep -E -A3 '(error|Error):|\*\*\*|undefined reference' "$cache/build.log" >&2 || tail -20 "$cache/build.log" >&2

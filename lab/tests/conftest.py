@@ -7,8 +7,11 @@ Hypothesis fails no test for how long an example took.
 from __future__ import annotations
 
 import datetime as dt
+import fcntl
+import hashlib
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -139,12 +142,46 @@ class Cell:
         return edca_trace.parse((self.logs / "edca-trace.pages").read_bytes(), event_format, zero_us)
 
 
+class Booted:
+    """Cells that were booted, in a directory that processes may share: what is asked twice is run once."""
+
+    def __init__(self, directory: Path) -> None:
+        """Keep the cells in a directory, which is made if it is not there."""
+        self._directory = directory
+
+    def once(self, request: str, run: Callable[[Path], Run]) -> tuple[Run, Path]:
+        """Return the run that a request asks for, and the directory of its logs.
+
+        `request` names all that the run depends on. A run that fails is not kept: who asks next tries again.
+        """
+        directory = self._directory / hashlib.sha256(request.encode()).hexdigest()
+        directory.mkdir(parents=True, exist_ok=True)
+        logs, done = directory / "logs", directory / "run.pickle"
+        with (directory / "lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(logs, ignore_errors=True)  # of a run that failed
+                made = run(logs)
+                # As a whole or not at all: the process may end in between.
+                written = directory / "run.new"
+                written.write_bytes(pickle.dumps(made))
+                written.replace(done)
+        return pickle.loads(done.read_bytes()), logs  # noqa: S301  (written above)
+
+
+@pytest.fixture(scope="session")
+def booted() -> type[Booted]:
+    """For the tests of what tests share."""
+    return Booted
+
+
 @pytest.fixture(scope="session")
 def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
     """Boots a cell on the lab's kernel of its `kernel_line`; equal requests are run once."""
     host.check_tools()
     kernels: dict[KernelLine, Path] = {}
-    done: dict[str, Cell] = {}
+    shared = os.environ.get("BOOTED_CELLS")
+    cells = Booted(Path(shared) if shared else tmp_path_factory.mktemp("cells"))
 
     def kernel(line: KernelLine) -> Path:
         if line not in kernels:
@@ -163,17 +200,19 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
         **changes: Any,
     ) -> Cell:
         parameters = Parameters(modes=(mode,), seeds=(seed,), **changes)
-        key = json.dumps(
-            [parameters.to_json(), mode, seed, trace, edca_trace, medium_trace and asdict(medium_trace), switch_samples]
-        )
-        if key not in done:
-            logs = tmp_path_factory.mktemp("cell")
-            programs = host.programs((mode,), trace=trace)
-            built = kernel(parameters.kernel_line)
+        programs = host.programs((mode,), trace=trace)
+        built = kernel(parameters.kernel_line)
+        request = [
+            *(parameters.to_json(), mode, seed, trace, edca_trace, medium_trace and asdict(medium_trace)),
+            *(switch_samples, str(built), host.hashes(programs, agents=True)),
+        ]
+
+        def run(logs: Path) -> Run:
             setting = Setting(built, programs, 1, 900, logs, trace, edca_trace, medium_trace, switch_samples)
-            run = run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
-            done[key] = Cell(run, logs / f"{mode}-{seed}")
-        return done[key]
+            return run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
+
+        made, logs = cells.once(json.dumps(request), run)
+        return Cell(made, logs / f"{mode}-{seed}")
 
     return boot
 

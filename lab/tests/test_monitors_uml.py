@@ -24,7 +24,8 @@ def test_both_monitors_report_the_same(tmp_path: Path) -> None:
     host.check_tools()
     program = tmp_path / "sockdiag.test"
     environment = os.environ | {"CGO_ENABLED": "0"}
-    subprocess.run(["go", "test", "-c", "-o", str(program), PACKAGE], cwd=REPOSITORY, env=environment, check=True)
+    build = ["go", "test", "-c", "-tags", "patched", "-o", str(program), PACKAGE]
+    subprocess.run(build, cwd=REPOSITORY, env=environment, check=True)
     command = boot.command_line(host.kernel(None), 0, "fixed", "fixed", SEED)
     command = [word for word in command if not word.startswith("init=")] + [f"init={GUEST}", f"airbound_test={program}"]
     done = subprocess.run(

@@ -2,7 +2,7 @@
 """Who sends, by the controller, in the scripted scenario of starts and stops: by nl80211 or by OpenFlow, each with the
 phones' own reports and without.
 
-The limits are a little below what seeds 1 to 3 have (docs/measurements.md).
+The limits are a little below what seeds 1 to 3 have (docs/studies/2026-11-23-phones-without-an-agent.md).
 """
 
 from __future__ import annotations

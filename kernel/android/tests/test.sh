@@ -263,7 +263,7 @@ test_pack() {
 }
 
 for tool in aarch64-linux-gnu-gcc lz4 mksh modprobe unzip zip; do
-	command -v "$tool" >/dev/null || fail "$tool is not installed; see tools/apt-packages.txt"
+	command -v "$tool" >/dev/null || fail "$tool is not installed; see tools/apt-packages-test.txt"
 done
 make_stand_in
 test_apply

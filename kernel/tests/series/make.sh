@@ -4,7 +4,9 @@
 # Calls of the kernel's make for each architecture.
 
 arch=um # the architecture of kmake; a command for another one sets it as a local variable
-jobs=${JOBS:-2}
+parallel=(-j"${JOBS:-2}")
+# Called by a make that shares its slots, these take from them.
+[[ ${MAKEFLAGS:-} != *jobserver* ]] || parallel=()
 
 kmake() { # TREE OBJECTS TARGET...
 	local cross=
@@ -39,7 +41,7 @@ check_options() { # OBJECTS FRAGMENT...
 # Warnings in the kernel's own network code are errors.
 compile() { # TREE OBJECTS TARGET...
 	local log=$2/build.log
-	kmake "$1" "$2" -j"$jobs" "${@:3}" >"$log" 2>&1 || {
+	kmake "$1" "$2" "${parallel[@]}" "${@:3}" >"$log" 2>&1 || {
 		# With -j the error is seldom among the last lines.
 		grep -E -A3 '(error|Error):|\*\*\*|undefined reference' "$log" >&2 || tail -30 "$log" >&2
 		fail "does not build; see $log"

@@ -8,7 +8,7 @@ size_types=("struct tcp_sock" "struct tcp6_sock" "struct netns_ipv4")
 # Prints SIZE_TYPE BYTES, from the assembler's text as in kernel/bounds.c: needs no debugger and runs nothing.
 sizes_in() { # TREE OBJECTS
 	kmake "$1" "$2" olddefconfig
-	kmake "$1" "$2" -j"$jobs" net/ipv4/airbound_sizes.s >"$2/build.log" 2>&1 ||
+	kmake "$1" "$2" "${parallel[@]}" net/ipv4/airbound_sizes.s >"$2/build.log" 2>&1 ||
 		fail "$arch: cannot compute sizes: $(tail -3 "$2/build.log")"
 	sed -nE 's/.*->SIZE_(\w+) [$#]?([0-9]+) .*/\1 \2/p' "$2/net/ipv4/airbound_sizes.s"
 }

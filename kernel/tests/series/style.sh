@@ -49,6 +49,10 @@ cmd_checkpatch() {
 	echo "PASS: $line: $(patches | wc -l) patches are checkpatch --strict clean"
 }
 
+cmd_checkpatch_once() {
+	once checkpatch cmd_checkpatch
+}
+
 # Needs no kernel source, because the series adds all shared files.
 cmd_same_code() {
 	local each file name dir include=()
@@ -77,7 +81,7 @@ sparse_messages() { # TREE OBJECTS
 	local present
 	mapfile -t present < <(series_objects "$1")
 	configure_uml "$1" "$2"
-	kmake "$1" "$2" -j"$jobs" C=2 "${present[@]}" >"$2/sparse.log" 2>&1 ||
+	kmake "$1" "$2" "${parallel[@]}" C=2 "${present[@]}" >"$2/sparse.log" 2>&1 ||
 		fail "does not compile with sparse; see $2/sparse.log"
 	grep -E '(warning|error):' "$2/sparse.log" | sed -E 's/:[0-9]+:[0-9]+:/:/; s|^.*/(net/)|\1|' | sort || true
 }

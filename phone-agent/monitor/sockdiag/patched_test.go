@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build patched
+
 package sockdiag_test
 
 import (
-	"errors"
 	"io"
-	"io/fs"
 	"net"
-	"os"
 	"reflect"
 	"slices"
 	"testing"
@@ -32,9 +31,6 @@ var sinks = []string{"10.0.4.1:0", "10.0.4.1:0", "10.0.5.1:0"}
 // TestBothMonitorsOfAPatchedKernelAgree runs in the guest of lab/tests/test_monitors_uml.py. It asks sock_diag between
 // two readings of tcp_monitor; where these are equal nothing has happened meanwhile, and it has to say the same.
 func TestBothMonitorsOfAPatchedKernelAgree(t *testing.T) {
-	if _, err := os.Stat("/proc/net/tcp_monitor"); errors.Is(err, fs.ErrNotExist) {
-		t.Skip("needs the patched kernel; lab/tests/test_monitors_uml.py runs it there")
-	}
 	patched, stock := procfs.New("/proc"), open(t)
 	var ofPatched, ofStock monitor.Aggregator
 	senders := make([]net.Conn, len(sinks))

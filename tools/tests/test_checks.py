@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run of the checks shows at its end, from steps that really ran."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checks import record, summary
+
+STEP = Path(__file__).parents[2] / "scripts" / "check-step.sh"
+
+PYTHON_TESTS = """
+import pytest
+
+def test_good():
+    pass
+
+class TestKind:
+    @pytest.mark.parametrize("text", ["a b"])
+    def test_bad(self, text):
+        assert text == "b"
+
+@pytest.fixture
+def broken():
+    raise OSError("no disk")
+
+def test_without_its_fixture(broken):
+    pass
+"""
+
+GO_RESULTS = """<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="2" failures="1" errors="0" time="1.5">
+  <testsuite tests="2" failures="1" time="1.5" name="internal/backoff">
+    <testcase classname="example.com/airbound/internal/backoff" name="TestGrowth" time="1.25"></testcase>
+    <testcase classname="example.com/airbound/internal/backoff" name="TestJitter/half_(0.5)" time="0.25">
+      <failure message="Failed" type="">    backoff_test.go:12: got 3 s, want 2 s</failure>
+    </testcase>
+  </testsuite>
+</testsuites>
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of a run, whose steps are run there."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "build" / "checks"
+
+
+def step(name: str, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "CHECK_STEPS": "7", "MAKEFLAGS": ""}
+    return subprocess.run([STEP, name, *command], env=environment, capture_output=True, text=True, check=False)
+
+
+def pytest_step(name: str, content: str) -> int:
+    Path("tests").mkdir(exist_ok=True)
+    file = Path("tests/test_some.py")
+    file.write_text(content, encoding="utf-8")
+    arguments = ["-p", "no:cacheprovider", f"--junitxml=build/checks/{name}/junit.xml", "-o", "junit_family=xunit1"]
+    return step(name, sys.executable, "-m", "pytest", *arguments, str(file)).returncode
+
+
+@pytest.mark.usefixtures("run")
+def test_a_step_that_passes_is_one_line_with_its_runners_closing_line() -> None:
+    done = step("some/step", "echo", "=== 3 passed in 0.10s ===")
+    assert done.returncode == 0
+    assert done.stdout.split() == [*("1/7", "0", "s", "some/step"), *["===", "3", "passed", "in", "0.10s", "==="]]
+
+
+@pytest.mark.usefixtures("run")
+def test_a_step_that_fails_shows_the_end_of_its_log_and_has_its_exit_code() -> None:
+    done = step("some/step", "bash", "-c", "echo first; echo last >&2; exit 3")
+    assert done.returncode == 3
+    assert "FAILED (exit 3)" in done.stdout
+    assert done.stdout.endswith("   | first\n   | last\n")
+
+
+def test_a_run_that_passed(run: Path) -> None:
+    step("programs", "true")
+    assert pytest_step("good", "def test_good():\n    pass\n") == 0
+    steps = record.read(run, "1", "example.com/airbound")
+    assert [each.name for each in steps] == ["good", "programs"]
+    assert summary.passed(steps)
+    assert summary.failed(steps) == ""
+    assert summary.total(steps) == "2 passed, 0 failed"
+    assert "tests/test_some.py::test_good" in summary.slowest(steps)
+
+
+def test_failed_tests_are_named_with_why_and_with_the_command_that_repeats_each(run: Path) -> None:
+    assert pytest_step("bad", PYTHON_TESTS) == 1
+    steps = record.read(run, "7", "example.com/airbound")
+    assert not summary.passed(steps)
+    assert summary.total(steps) == "1 passed, 2 failed"
+    text = summary.failed(steps)
+    assert "FAILED bad: tests/test_some.py::TestKind::test_bad[a b]\n    E       AssertionError: " in text
+    assert "again: make check-one TEST='tests/test_some.py::TestKind::test_bad[a b]' SEED=7" in text
+    assert "OSError: no disk" in text
+
+
+def test_a_failed_test_of_go_is_named_with_its_package(run: Path) -> None:
+    step("go", "false")
+    (run / "go" / "junit.xml").write_text(GO_RESULTS, encoding="utf-8")
+    steps = record.read(run, "1", "example.com/airbound")
+    assert summary.failed(steps) == (
+        "FAILED go: ./internal/backoff TestJitter/half_(0.5)\n"
+        "    backoff_test.go:12: got 3 s, want 2 s\n"
+        r"    again: go test -race -count=1 -run '^TestJitter$/^half_\(0\.5\)$' ./internal/backoff"
+    )
+    assert summary.slowest(steps).splitlines()[0].split() == ["1.2", "s", "./internal/backoff", "TestGrowth"]
+
+
+def test_a_step_without_failed_tests_that_fails_is_named_as_a_whole(run: Path) -> None:
+    assert pytest_step("no-tests", "") == 5  # of pytest: nothing was collected
+    step("lint/c", "bash", "-c", "echo a warning; exit 2")
+    steps = record.read(run, "1", "example.com/airbound")
+    text = summary.failed(steps)
+    assert "FAILED lint/c\n    exit 2\n    a warning\n    again: make check STEPS=lint/c" in text
+    assert "FAILED no-tests\n    exit 5\n" in text
+    assert summary.total(steps) == "0 passed, 2 failed"
+
+
+def test_a_skipped_test_counts_as_a_failed_one(run: Path) -> None:
+    assert pytest_step("skips", "import pytest\n\ndef test_it():\n    pytest.skip('no radio')\n") == 0
+    steps = record.read(run, "1", "example.com/airbound")
+    assert not summary.passed(steps)
+    assert "FAILED skips: tests/test_some.py::test_it\n    skipped\n" in summary.failed(steps)
+    assert summary.total(steps) == "0 passed, 0 failed, 1 skipped"
+
+
+def test_a_run_without_steps_did_not_pass(run: Path) -> None:
+    run.mkdir(parents=True)
+    assert not summary.passed(record.read(run, "1", "example.com/airbound"))
+
+
+def test_results_that_are_no_xml_name_their_file(run: Path) -> None:
+    step("go", "true")
+    (run / "go" / "junit.xml").write_text("<testsuites>", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"go/junit\.xml: no element found"):
+        record.read(run, "1", "example.com/airbound")
+
+
+def test_the_order_of_the_next_run_begins_with_the_longest(run: Path) -> None:
+    step("short", "true")
+    step("long", "true")
+    (run / "long" / "times").write_text("12.3 1.0 0.1\n", encoding="utf-8")
+    assert summary.seconds(record.read(run, "1", "example.com/airbound")) == "12 long\n0 short\n"
