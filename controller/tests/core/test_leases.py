@@ -10,7 +10,8 @@ import pytest
 from airbound.core.leases import SentSet, Step, next_set, next_step, repeat_after_us
 from airbound.core.reasons import Code, Reason
 
-SECTION = (Path(__file__).parents[3] / "docs/leases.md").read_text(encoding="utf-8").split("\n## ")[1]
+TEXT = (Path(__file__).parents[3] / "docs/leases.md").read_text(encoding="utf-8")
+[SECTION] = [section for section in TEXT.split("\n## ") if section.startswith("In the controller\n")]
 HEADS = (
     ["sent last", "wanted", "reported in force", "reported after the set", "last renewed", "step"],
     ["repetitions so far", "wait, s"],

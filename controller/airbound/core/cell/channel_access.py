@@ -17,8 +17,8 @@ What it announces to its stations is what is configured (`stations_*`; nothing b
 the same times, if the access point can set it. The stations' AIFSN and CWmax are then these in the formulas above.
 
 In a cell that only downloads that costs a fifth of the throughput; beside as many uploads downloads gain as well
-(docs/why-the-access-point-waits.md). So it is for cells with at least `min_senders` active senders in which uploads are a good part
-of the payload:
+(docs/why-the-access-point-waits.md). So it is for cells with at least `min_senders` active senders in which uploads are
+a good part of the payload:
 
     share = uplink / (uplink + downlink), both averaged over share_smoothing_s with exponential weights
     downlink = sum over stations of max(0, tx_bytes - tx_packets x (link_overhead_bytes + 52))
