@@ -106,7 +106,7 @@ def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy_na
                 cell.append(Reason(Code.ACTIVE_SENDERS, "", was.active_senders, now.active_senders))
             if was.capacity_bps != now.capacity_bps and policy_name == "bdp":
                 cell.append(Reason(Code.CAPACITY, "", was.capacity_bps, now.capacity_bps))
-            if was.left_bps != now.left_bps and policy_name == "bdp":
+            if was.spare_bps != now.spare_bps and policy_name == "bdp":
                 cell.append(Reason(Code.SHARE, "", was.share_bps, now.share_bps))
             if was.connections != now.connections:
                 cell.append(Reason(Code.CONNECTIONS, "", was.connections, now.connections))

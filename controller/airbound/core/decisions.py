@@ -49,7 +49,7 @@ def _decision(destination: Destination, connections: int, cell: CellState, setti
         min_rtt_us,
         segment_bytes(destination),
         cell.decided_capacity_bps,
-        cell.left_bps,
+        cell.spare_bps,
         cell.has_downloads,
     )
     return (Decision(address, settings.policy(of), of, own_us),)

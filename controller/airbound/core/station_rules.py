@@ -29,7 +29,7 @@ def is_unbounded(cell: CellState, mac: Mac, now_us: int) -> bool:
 def fair_share_bps(cell: CellState) -> float:
     """What a sender may have that wants all that it can get."""
     senders = cell.stations.active_senders + (cell.stations.active_receivers if cell.has_downloads else 0)
-    return cell.decided_capacity_bps / (senders or 1) + cell.left_bps
+    return cell.decided_capacity_bps / (senders or 1) + cell.spare_bps
 
 
 def station_rules(

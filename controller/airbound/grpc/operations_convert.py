@@ -211,9 +211,11 @@ def station(
     return next((view for view in stations(state, report) if view.mac == mac_text(mac)), None)
 
 
-def _windows_of(view: operations_pb2.StationView, state: CellState, mac: Mac, of: access_point_pb2.Station) -> None:
+def _windows_of(
+    view: operations_pb2.StationView, state: CellState, mac: Mac, reported: access_point_pb2.Station
+) -> None:
     """What is known of a station's connections, and made of it."""
-    view.destinations.extend(map(_station_destination, of.destinations))
+    view.destinations.extend(map(_station_destination, reported.destinations))
     view.exempt = is_station_exempt(mac, state)
     sender, access_point = state.windows.senders.get(mac), state.access_point
     if sender is None:
@@ -235,17 +237,17 @@ def _windows_of(view: operations_pb2.StationView, state: CellState, mac: Mac, of
                 decision.notes.append(reason_message(omitted))
 
 
-def _station_destination(of: access_point_pb2.StationDestination) -> operations_pb2.StationDestinationView:
+def _station_destination(destination: access_point_pb2.StationDestination) -> operations_pb2.StationDestinationView:
     return operations_pb2.StationDestinationView(
-        address=_reported_address(of.address),
-        connections=of.connections,
-        connections_sending=of.connections_sending,
-        srtt_us=of.srtt_us,
-        min_rtt_us=of.min_rtt_us,
-        mss_bytes=of.mss_bytes,
-        sent_bytes=of.sent_bytes,
-        received_bytes=of.received_bytes,
-        connections_unscaled=of.connections_unscaled,
+        address=_reported_address(destination.address),
+        connections=destination.connections,
+        connections_sending=destination.connections_sending,
+        srtt_us=destination.srtt_us,
+        min_rtt_us=destination.min_rtt_us,
+        mss_bytes=destination.mss_bytes,
+        sent_bytes=destination.sent_bytes,
+        received_bytes=destination.received_bytes,
+        connections_unscaled=destination.connections_unscaled,
     )
 
 

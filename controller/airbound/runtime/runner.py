@@ -254,12 +254,12 @@ class Runner:
 
     # Effects
 
-    def note(self, of: Note) -> None:
+    def note(self, note: Note) -> None:
         """Count an event, keep it, and log it."""
-        self.counts.count(of)
-        if of.level != "counted":
-            self.history.append(of)
-            log.write(of)
+        self.counts.count(note)
+        if note.level != "counted":
+            self.history.append(note)
+            log.write(note)
 
     def _do(self, effect: Effect) -> bool:
         """Do what is asked for; whether it was a command."""

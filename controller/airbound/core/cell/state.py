@@ -53,7 +53,7 @@ class CellState:
     stations: Stations = field(default_factory=Stations)
     terminals: dict[Mac, Terminal] = field(default_factory=dict)  # those that are joined
     decided_capacity_bps: float = 0.0  # what decisions use: the estimate, but for small changes
-    left_bps: float = 0.0  # what a sender that wants more may have beside an equal share of it
+    spare_bps: float = 0.0  # what a sender that wants more may have beside an equal share of it
     has_downloads: bool = False  # that fill the access point's queue
     channel_access: ChannelAccess = field(default_factory=ChannelAccess)
     edca_reason: Reason | None = None  # why the access point's queues have the parameters that they have
@@ -196,7 +196,7 @@ class CellState:
         moved = self._capacity_moved()
         moved |= self.stations.active_senders != senders or self.stations.measured != measured
         moved |= self._downloads_moved()  # before the shares: downloads have theirs
-        return self._left_moved() or moved
+        return self._spare_moved() or moved
 
     def _downloads_moved(self) -> bool:
         """Whether bounds must follow the RTT, which downloads make, or must no longer do so."""
@@ -212,14 +212,14 @@ class CellState:
             self.decided_capacity_bps = bps
         return moved
 
-    def _left_moved(self) -> bool:
+    def _spare_moved(self) -> bool:
         """Take over what senders leave of their shares, if that moved far enough or is nothing any more."""
         equal_bps = self.decided_capacity_bps / (self.stations.active_senders or 1)
-        left_bps, used_bps = self._fair_share_bps(equal_bps) - equal_bps, self.left_bps
+        spare_bps, used_bps = self._fair_share_bps(equal_bps) - equal_bps, self.spare_bps
         ratio = self.settings.parameters.capacity.change_ratio
-        moved = abs(left_bps - used_bps) > ratio * (equal_bps + used_bps) or (not left_bps and used_bps != 0)
+        moved = abs(spare_bps - used_bps) > ratio * (equal_bps + used_bps) or (not spare_bps and used_bps != 0)
         if moved:
-            self.left_bps = left_bps
+            self.spare_bps = spare_bps
         return moved
 
     def _fair_share_bps(self, equal_bps: float) -> float:
@@ -254,7 +254,7 @@ class CellState:
         """Whether a joined terminal's report changed how many active senders there are, and so the shares."""
         if not self._started(terminal) and not self._stopped(terminal):
             return False
-        self._left_moved()
+        self._spare_moved()
         return True
 
     def least_in_flight_us(self) -> int:
