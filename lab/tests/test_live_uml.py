@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airbound_lab import host
 from airbound_lab.live.programme import activities
+from airbound_lab.run import host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,6 +15,9 @@ from airbound.core.openflow_parameters import OpenflowParameters, mark_of_text
 from airbound.core.switch_reports import KBPS_MAX, STATION_RULES_MAX, StationRule
 from airbound.core.window_clamp import agent_problem
 
+METER_MIN_KBPS = 500  # no meter lets pass less: a station that is taken for a sender by mistake can still work
+METER_CHANGE_RATIO = 0.1  # a meter is set anew when its rate moved by more than this share
+
 
 def is_unbounded(cell: CellState, mac: Mac, now_us: int) -> bool:
     """Whether nothing but a meter can bound a station: it has neither an agent that applies bounds nor, at the access
@@ -49,10 +52,10 @@ def station_rules(
         if left and cell.stations.measured and not _is_exempt(cell, mac) and is_unbounded(cell, mac, now_us):
             old = before.get(mac, StationRule(mac))
             if cell.stations.is_active(mac):
-                uplink = _steady(old.uplink_kbps, kbps, parameters)
+                uplink = _steady(old.uplink_kbps, kbps)
                 left -= 1
             if left and cell.has_downloads and cell.stations.by_mac[mac].receiving:
-                downlink = _steady(old.downlink_kbps, kbps, parameters)
+                downlink = _steady(old.downlink_kbps, kbps)
                 left -= 1
         rules.append(StationRule(mac, uplink, downlink, marks))
     return tuple(rules)
@@ -65,9 +68,9 @@ def _is_exempt(cell: CellState, mac: Mac) -> bool:
 
 def _share_kbps(cell: CellState, parameters: OpenflowParameters) -> int:
     wanted = round(fair_share_bps(cell) * parameters.headroom / 1000)
-    return min(max(wanted, parameters.min_kbps), KBPS_MAX)
+    return min(max(wanted, METER_MIN_KBPS), KBPS_MAX)
 
 
-def _steady(before: int, kbps: int, parameters: OpenflowParameters) -> int:
+def _steady(before: int, kbps: int) -> int:
     """The rate of before unless it moved far enough."""
-    return before if before and abs(kbps - before) <= parameters.change_ratio * before else kbps
+    return before if before and abs(kbps - before) <= METER_CHANGE_RATIO * before else kbps

@@ -110,10 +110,8 @@ class Switches:
         switch.malformed_inputs_total = report.malformed_total
         effects += self._bind(switch, now_us)
         cell = switch.cell
-        settings = cell.settings if cell is not None else self._registry.settings
-        senders = settings.parameters.senders
         switch.rates.take(
-            report.traffic, report.monotonic_us, now_us, senders, lambda mac: cell.queue(mac, now_us) if cell else None
+            report.traffic, report.monotonic_us, now_us, lambda mac: cell.queue(mac, now_us) if cell else None
         )
         if cell is not None:
             effects += self._counted(cell, now_us)

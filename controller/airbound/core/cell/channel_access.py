@@ -21,7 +21,7 @@ In a cell that only downloads that costs a fifth of the throughput; beside as ma
 a good part of the payload:
 
     share = uplink / (uplink + downlink), both averaged over share_smoothing_s with exponential weights
-    downlink = sum over stations of max(0, tx_bytes - tx_packets x (link_overhead_bytes + 52))
+    downlink = sum over stations of max(0, tx_bytes - tx_packets x (LINK_OVERHEAD_BYTES + 52))
 
 A pure TCP ACK with time stamps is an IPv4 packet of 52 bytes: the ACKs of a pure upload count as nothing (with SACK
 blocks or IPv6 as less than 2 % of its data), and a full packet as a segment's payload. It begins at `on_share` and ends

@@ -138,9 +138,7 @@ class CellState:
         parameters = self.settings.parameters
         baseline_us = stations.baseline_us
         stations.count_started(lambda mac: self._sending_us(mac, now_us))
-        interval, jumps = stations.differences(
-            report, parameters.senders, parameters.capacity, lambda mac: self.queue(mac, now_us)
-        )
+        interval, jumps = stations.differences(report, parameters.capacity, lambda mac: self.queue(mac, now_us))
         self.counted_by_switch = self._count_by_switch(now_us)
         if stations.baseline_us != baseline_us:
             self.measured_at_us = now_us

@@ -2,7 +2,7 @@
 """What stations send and receive by their switch: counters become rates, and rates say who is an active sender.
 
 A switch counts Ethernet frames; what a station sends in IP is that less 14 octets for each. Two levels, as with the
-counters of access points (parameters.SenderParameters).
+counters of access points (uploads.py).
 """
 
 from collections.abc import Iterable
@@ -11,9 +11,16 @@ from typing import NamedTuple
 
 from airbound.core.addresses import Address, Mac
 from airbound.core.cell.stations import Queue, Queues, Stations
-from airbound.core.parameters import SenderParameters
 from airbound.core.switch_reports import TCP, Traffic
-from airbound.core.uploads import ACK_BYTES, RECENT_US, Pauses, is_data
+from airbound.core.uploads import (
+    ACK_BYTES,
+    INTERVAL_MIN_US,
+    RECENT_US,
+    START_BYTES_PER_S,
+    STOP_BYTES_PER_S,
+    Pauses,
+    is_data,
+)
 
 ETHERNET_BYTES = 14
 SAME_US = 600_000  # Open vSwitch brings its counters up to date every 500 ms (max-revalidator) unless told otherwise
@@ -54,14 +61,12 @@ class SwitchRates:
     _at_us: int = 0  # of the switch's clock
     _traffic: tuple[Traffic, ...] = ()  # at that time
 
-    def take(
-        self, traffic: Iterable[Traffic], monotonic_us: int, now_us: int, senders: SenderParameters, queues: Queues
-    ) -> None:
+    def take(self, traffic: Iterable[Traffic], monotonic_us: int, now_us: int, queues: Queues) -> None:
         """Counters at a moment of the switch's clock, later than the one before."""
         self.taken_at_us = now_us
         traffic = tuple(traffic)
         elapsed_us, known, first = monotonic_us - self._at_us, self.stations, not self._at_us
-        if not first and elapsed_us < (SAME_US if traffic == self._traffic else senders.min_interval_ms * 1000):
+        if not first and elapsed_us < (SAME_US if traffic == self._traffic else INTERVAL_MIN_US):
             return
         self._traffic = traffic
         self.stations, self._at_us, self.measured = {}, monotonic_us, not first
@@ -77,20 +82,18 @@ class SwitchRates:
             )
         for mac, station in self.stations.items():
             old = known.get(mac)
-            start, stop = senders.start_bytes_per_s * 8, senders.stop_bytes_per_s * 8
-            self._find_sending(station, elapsed_us, senders, queues(mac))
-            station.receiving = station.download_bps >= (stop if old and old.receiving else start)
+            self._find_sending(station, elapsed_us, queues(mac))
+            level = STOP_BYTES_PER_S if old and old.receiving else START_BYTES_PER_S
+            station.receiving = station.download_bps >= level * 8
 
-    def _find_sending(
-        self, station: StationRate, elapsed_us: int, senders: SenderParameters, queue: Queue | None
-    ) -> None:
+    def _find_sending(self, station: StationRate, elapsed_us: int, queue: Queue | None) -> None:
         """Whether it sends: as of an access point's stations, but that the switch does not know of pauses."""
         octets, queues = station.upload_bytes, queue.has_data if queue is not None else None
-        silent = station.pauses.take(self._at_us, elapsed_us, octets, senders, queues=queues)
+        silent = station.pauses.take(self._at_us, elapsed_us, octets, queues=queues)
         if station.sending:
             station.sending = not silent
         else:
-            station.sending = octets * 1e6 >= senders.start_bytes_per_s * max(elapsed_us, RECENT_US)
+            station.sending = octets * 1e6 >= START_BYTES_PER_S * max(elapsed_us, RECENT_US)
 
     @staticmethod
     def _rate(station: StationRate, now: Traffic, old: Traffic | None, elapsed_us: int) -> PairRate:
