@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from airbound.core.decisions import decide
 from airbound.core.effects import SetReporting
 from airbound.core.events import ModeSet, Reconfigured
 from airbound.core.parameters import (
@@ -68,7 +69,7 @@ def test_cells_and_minimum_rtts_go_by_the_new_parameters() -> None:
     scenario.access_point({mac(0): 2.0, mac(1): 2.0})
     assert cell.capacity.bps == 1e6
     scenario.terminal(mac(0), upload(min_rtt_ms=290))
-    [decision] = cell.computed(cell.terminals[mac(0)])
+    [decision] = decide(cell.terminals[mac(0)], cell, cell.settings)
     assert decision.of.min_rtt_us == 290_000  # the 256.5 ms of before are forgotten
 
 

@@ -44,7 +44,7 @@ class World:
         return Abuser(self.live.target, directory)
 
     def refused(self, code: Code) -> int:
-        return self.live.runner.engine.settings.counters["refused_total", code]
+        return self.live.runner.counts.totals["refused_total", code]
 
     async def count(self) -> PortCount:
         """The connections of the agents' port now."""

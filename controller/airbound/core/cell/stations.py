@@ -12,12 +12,12 @@ from typing import NamedTuple
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.aggregation import Packets, bulk_bps, full_channel_us
 from airbound.core.cell.capacity import LIGHT, Interval, expected_goodput_bps, has_short_packets
-from airbound.core.cell.channel_access import ACK_BYTES
 from airbound.core.cell.full_rates import SETTLED_PACKETS, FullRate, FullRates
 from airbound.core.parameters import CapacityParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
 from airbound.core.uploads import (
+    ACK_BYTES,
     INTERVAL_MIN_US,
     LINK_OVERHEAD_BYTES,
     RECENT_US,

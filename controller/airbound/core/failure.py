@@ -3,6 +3,8 @@
 
 import traceback
 
+from airbound.core.cell.state import CellState
+from airbound.core.effects import Note, repeated_level
 from airbound.core.reasons import Code, Reason
 
 ERROR_MAX_CHARACTERS = 200
@@ -15,6 +17,6 @@ def internal_error(error: Exception) -> Reason:
     return Reason(Code.INTERNAL_ERROR, f"{what}, in {where.name}, line {where.lineno}")
 
 
-def is_logged(failures_total: int) -> bool:
-    """The log gets the 1st, 2nd, 4th, 8th, ... of what may repeat itself every second."""
-    return not failures_total & (failures_total - 1)
+def failed(cell: CellState, reason: Reason, count: int, terminal: str = "") -> Note:
+    """A decision of a cell, or of a terminal of a name, ended in an error, for the `count`th time."""
+    return Note(repeated_level(count), "failed", terminal or cell.name, (reason,), terminal=terminal, cell=cell.bssid)
