@@ -200,7 +200,7 @@ class EdcaParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class WindowClampParameters:
-    """Stations without a working agent, whose windows an access point can limit: cell/window_clamp.py."""
+    """Stations without a working agent, whose windows an access point can limit: window_clamp.py."""
 
     enabled: Annotated[
         bool,
