@@ -46,7 +46,7 @@ $(foreach line,$(LINES),$(call step,kernel/lab-$(line),,lab/kernel/build.sh --li
 
 # --- unit: no kernel ---
 go_parts := internal ap-firmware phone-agent lab
-$(foreach part,$(go_parts),$(call go_test,go/$(part),,-race ./$(part)/...))
+$(foreach part,$(go_parts),$(call go_test,go/$(part),,-race -trimpath ./$(part)/...))
 fuzzed := $(shell grep -lE '^func Fuzz' -r internal ap-firmware phone-agent lab --include='*_test.go' | xargs -n 1 dirname | sort -u)
 $(foreach package,$(fuzzed),$(call step,fuzz/$(package),,scripts/fuzz.sh ./$(package)))
 
@@ -58,8 +58,8 @@ $(foreach folder,$(call test_folders,lab/tests),$(call pytest,$(call short,$(fol
 	-m 'not uml' $(filter-out $(call with_mark,uml,lab/tests),$(wildcard $(folder)test_*.py))))
 $(foreach folder,$(call test_folders,ap-firmware phone-agent),$(call pytest,packages/$(call short,$(folder:/=)),packages,\
 	-m 'not uml' $(filter-out $(call with_mark,uml,ap-firmware phone-agent),$(wildcard $(folder)test_*.py))))
-$(call go_test,packages/programs,packages,-tags packages -count=1 ./ap-firmware/openwrt/packagestest)
-$(foreach folder,$(wildcard docs/tests),$(call pytest,docs,$(PROGRAMS),-m "not hours" $(folder)))
+$(call go_test,packages/programs,packages,-tags packages -trimpath -count=1 ./ap-firmware/openwrt/packagestest)
+$(foreach folder,$(wildcard docs/tests),$(call pytest,docs,$(PROGRAMS),-m 'not hours' $(folder)))
 $(call pytest,dashboards,$(PROGRAMS),dashboards)
 $(call pytest,tools,,tools)
 $(call pytest,deploy,,deploy)

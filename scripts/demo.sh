@@ -16,6 +16,7 @@ SECONDS_EACH=${DEMO_SECONDS:-30}
 MODES=cubic,cubic@fq_codel,bbr,vegas,paper-jb,bdp,airbound
 LAB=$VENV/bin/airbound-lab
 OUT=out/demo
+declare -A rate_control=([today]=minstrel [2013]=AARF)
 TLS=()
 case ${DEMO_TLS:-0} in
 0) ;;
@@ -51,7 +52,7 @@ results=()
 for phones in today 2013; do
 	for delay_ms in 4 256; do
 		name=phones-of-$phones-${delay_ms}ms
-		step "10 phones of $phones, $delay_ms ms" run "$phones" "$delay_ms" "$name"
+		step "10 phones of $phones (802.11g, ${rate_control[$phones]}), $delay_ms ms" run "$phones" "$delay_ms" "$name"
 		results+=("$OUT/$name.json")
 		"$LAB" report "${results[@]}" --out "$OUT/report.html"
 		printf '    part %d of 4 is in the report, %d s after the start: %s\n' \

@@ -18,10 +18,10 @@ common=(--quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no
 	--no-annotate --custom-compile-command scripts/lock.sh)
 "$UV" pip compile "${common[@]}" "$@" --universal \
 	--no-emit-package airbound --no-emit-package airbound-lab --no-emit-package airbound-dashboards \
-	--extra openflow {controller,lab,dashboards}/pyproject.toml tools/requirements.in -o tools/requirements.txt
-"$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt \
+	--extra cli --extra openflow {controller,lab,dashboards}/pyproject.toml tools/requirements.in -o tools/requirements.txt
+"$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt --extra cli \
 	controller/pyproject.toml -o controller/requirements.txt
-"$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt --extra openflow \
+"$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt --extra cli --extra openflow \
 	controller/pyproject.toml -o controller/openflow-requirements.txt
 "$UV" pip compile "${common[@]}" --universal --constraint tools/requirements.txt - \
 	-o controller/build-requirements.txt <<<'setuptools>=77'

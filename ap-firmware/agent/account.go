@@ -4,6 +4,7 @@ package agent
 
 import (
 	"cmp"
+	"log/slog"
 	"reflect"
 	"strings"
 
@@ -11,11 +12,44 @@ import (
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/report"
 	"github.com/airbound/airbound/ap-firmware/status"
+	"github.com/airbound/airbound/internal/sparselog"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
+// The state file is written at once when the set in force, or its reason, has changed. Others are written later: a
+// renewed lease once half of the lease last written is over; counters, and the time of the last report, every
+// countersSavedUS.
+
+const countersSavedUS = 10_000_000
+
+// account is what `airbound-ap status` shows of the agent.
+type account struct {
+	state  status.State
+	write  func(status.State) error
+	logger *slog.Logger
+	// due is whether the state file must be written now.
+	due bool
+	// What is in the state file, and since when.
+	savedCounters     status.Counters
+	savedLastReportUS int64
+	savedAtUS         int64
+	// Why the last attempt to connect and to read the BSS failed; empty since one succeeded.
+	connectionError, sampleError string
+}
+
+func newAccount(cfg Config) *account {
+	a := &account{state: cfg.EDCA.State, write: cfg.EDCA.SaveState, logger: cfg.Logger, due: true}
+	a.state.Schema = status.Schema
+	return a
+}
+
+// explain replaces the reason for the EDCA parameters in force, with one of the agent's own.
+func (a *account) explain(reason string) {
+	a.state.Reason, a.state.ReasonCode, a.due = reason, "", true
+}
+
 // reported puts a report into the state file.
-func (q *queues) reported(nowUS int64, message *airboundv1.AccessPointReport, kernel nl80211.Interface) {
+func (a *account) reported(nowUS int64, message *airboundv1.AccessPointReport, kernel nl80211.Interface) {
 	bss := status.BSS{
 		BSSID: mac.Address(message.GetBssid()).String(), SSID: printable(message.GetSsid()),
 		FrequencyMHz: kernel.FrequencyMHz, Band: report.BandName(report.BandOf(kernel.FrequencyMHz)),
@@ -24,12 +58,11 @@ func (q *queues) reported(nowUS int64, message *airboundv1.AccessPointReport, ke
 	for _, link := range message.GetLinks() {
 		bss.Links = append(bss.Links, link.GetLinkId())
 	}
-	known := q.state.BSS
+	known := a.state.BSS
 	known.LastReportUS = nowUS
-	q.saved.due = q.saved.due || !reflect.DeepEqual(known, bss)
-	q.state.BSS = bss
-	q.failing("", &q.sampleError)
-	q.save(nowUS)
+	a.due = a.due || !reflect.DeepEqual(known, bss)
+	a.state.BSS = bss
+	a.failing("", &a.sampleError)
 }
 
 // printable is an SSID for a person and for JSON: 802.11 does not promise text.
@@ -43,9 +76,35 @@ func printable(ssid []byte) string {
 }
 
 // failing takes over one of the two errors of the status; an empty text ends it.
-func (q *queues) failing(text string, which *string) {
+func (a *account) failing(text string, which *string) {
 	*which = text
-	if last := cmp.Or(q.sampleError, q.connectionError); last != q.state.LastError {
-		q.state.LastError, q.saved.due = last, true
+	if last := cmp.Or(a.sampleError, a.connectionError); last != a.state.LastError {
+		a.state.LastError, a.due = last, true
+	}
+}
+
+// renewed makes the state file be written if the lease in it is half over.
+func (a *account) renewed(nowUS int64, leaseMS uint32) {
+	if a.state.LeaseEndsUS-nowUS < int64(leaseMS)*usPerMS/2 {
+		a.due = true
+	}
+}
+
+// save writes the state file if that is due.
+func (a *account) save(nowUS int64, queues *queues, limits *limits) {
+	isNews := a.state.Counters != a.savedCounters || a.state.LastReportUS != a.savedLastReportUS
+	countersOld := isNews && nowUS-a.savedAtUS >= countersSavedUS
+	if !a.due && !countersOld && !limits.due {
+		return
+	}
+	a.state.Windows = limits.saved()
+	queues.describe(&a.state)
+	a.state.WrittenUS = nowUS
+	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,
+	// which makes the next try due.
+	a.due, a.savedCounters, a.savedLastReportUS, a.savedAtUS = false, a.state.Counters, a.state.LastReportUS, nowUS
+	err := a.write(a.state)
+	if err != nil && sparselog.Add(&a.state.Counters.StateWritesFailed, 1) {
+		a.logger.Warn("cannot write the state file", "error", err, "total", a.state.Counters.StateWritesFailed)
 	}
 }

@@ -19,25 +19,24 @@ import (
 // it has sent nothing for a look, and a quarter longer than in the longest of its latest pauses, but after a second at
 // the latest. A packet now and then is nothing: a phone's agent reports once a second, and that its phone stopped.
 
+// The figures are those of the controller: docs/active-senders.md has each with its reason, and the tests of both read
+// it. The controller asks for longer packets of a station that begins; here a report too many is better than one too
+// few.
 const (
-	// recentMin is the shortest time that a rate is taken over: some frames of one of many senders.
-	recentMin = 150 * time.Millisecond
-	// silentMax is the default interval of reports, so that nobody is known to have stopped later than without looks,
-	// less half a look: the fifth counts although it may come a little early.
-	silentMax = time.Second - 100*time.Millisecond
-	// pauseMax is the longest time that is a pause of one upload, and not the time between two.
-	pauseMax = 2 * time.Second
-	// pauseFades is how much of its longest pause remains with each look in which a station sends: 3/4.
-	pauseFades = 4
-	// startBytes is what a station must send for a report at once: half a second of senders.start_bytes_per_s.
-	startBytes = 5_000
-	// stopBytesPerS is senders.stop_bytes_per_s, and dataBytes half a second of it, as in the controller: who has sent
-	// nothing for so long and then sends less than that has not begun.
-	stopBytesPerS = 2_000
-	dataBytes     = stopBytesPerS / 2
-	// dataPacketBytes is what packets with data exceed on average, as in controller/airbound/core/uploads.py.
-	dataPacketBytes   = 80
+	intervalMin       = 150 * time.Millisecond
+	silentMax         = 900 * time.Millisecond
+	pauseMax          = 2 * time.Second
+	pauseFades        = 4
+	startBytesPerS    = 10_000
+	stopBytesPerS     = 2_000
+	recent            = 500 * time.Millisecond
+	stopPacketBytes   = 80
 	linkOverheadBytes = 34
+
+	// startBytes is what a station must send for a report at once.
+	startBytes = startBytesPerS * uint64(recent) / uint64(time.Second)
+	// dataBytes: who has sent nothing for so long and then sends less than this has not begun.
+	dataBytes = stopBytesPerS * uint64(recent) / uint64(time.Second)
 )
 
 // uplink is what a station has sent since it associated.
@@ -50,7 +49,7 @@ func (u uplink) data(since uplink) uint64 {
 		return 0
 	}
 	octets, packets := u.bytes-since.bytes, u.packets-since.packets
-	if octets <= packets*(linkOverheadBytes+dataPacketBytes) {
+	if octets <= packets*(linkOverheadBytes+stopPacketBytes) {
 		return 0
 	}
 	return octets - packets*linkOverheadBytes
@@ -132,7 +131,7 @@ func (a *Agent) lookAtActivity(nowUS int64) {
 
 // look takes over a sample, and returns whether a station began to send or stopped.
 func (a *activity) look(nowUS int64, stations []nl80211.Station) (changed bool) {
-	if nowUS-a.newer.atUS < recentMin.Microseconds() {
+	if nowUS-a.newer.atUS < intervalMin.Microseconds() {
 		return false
 	}
 	now := counters{atUS: nowUS, of: make(map[mac.Address]uplink, len(stations))}

@@ -3,7 +3,11 @@
 package agent_test
 
 import (
+	"maps"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -208,5 +212,24 @@ func TestWithoutLooksThereIsNoLastMoment(t *testing.T) {
 	reports, at := c.pass(3 * time.Second)
 	if len(at) != 4 || reports[3].GetRecentUs() != 0 || reports[3].GetStations()[0].GetSilent() {
 		t.Errorf("%v at %v", reports, at)
+	}
+}
+
+// controller/tests/core/test_uploads.py reads the same table.
+func TestTheFiguresAreThoseOfTheController(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/active-senders.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int64{}
+	for _, row := range regexp.MustCompile(`(?m)^\| ([a-z ]+) \| ([0-9]+) \|`).FindAllStringSubmatch(string(text), -1) {
+		if found[row[1]], err = strconv.ParseInt(row[2], 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	delete(found, "start packet") // Of the controller alone.
+	if !maps.Equal(found, agent.Figures) {
+		t.Errorf("%v, in the code %v", found, agent.Figures)
 	}
 }

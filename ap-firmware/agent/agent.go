@@ -67,8 +67,9 @@ type Agent struct {
 	nextReportUS int64
 	secondIsDue  bool
 
-	queues queues
-	limits limits
+	account *account
+	queues  queues
+	limits  limits
 
 	// recent are the stations that hostapd's events were about a moment ago. The kernel's flags follow the events.
 	recent   map[mac.Address]recentEvent
@@ -97,14 +98,15 @@ func New(cfg Config, nowUS int64) *Agent {
 		reporter: report.Reporter{AgentVersion: cfg.Version, EstimateAirtime: cfg.EstimateAirtime},
 		recent:   map[mac.Address]recentEvent{},
 		arrivals: arrivals{until: map[mac.Address]int64{}},
-		queues:   queues{cfg: cfg.EDCA, logger: cfg.Logger, malformed: cfg.Malformed},
+		account:  newAccount(cfg),
 	}
+	a.queues = queues{cfg: cfg.EDCA, logger: cfg.Logger, account: a.account, malformed: cfg.Malformed}
 	a.limits = limits{
 		cfg: cfg.Windows, bss: cfg.EDCA.State.Interface, logger: cfg.Logger, malformed: cfg.Malformed,
 	}
-	a.queues.limits = &a.limits
 	a.limits.start(nowUS)
 	a.queues.start(nowUS)
+	a.save(nowUS)
 	return a
 }
 
@@ -115,13 +117,14 @@ func (a *Agent) Connected(nowUS int64) {
 	a.activity.start(nowUS)
 	a.limits.lease.NewStream()
 	a.limits.changed = false
-	a.queues.connected(nowUS, true)
+	a.queues.connected(true)
+	a.save(nowUS)
 }
 
 // ConnectionFailed takes over why there is no stream, for the status.
 func (a *Agent) ConnectionFailed(nowUS int64, err error) {
-	a.queues.failing("controller: "+err.Error(), &a.queues.connectionError)
-	a.queues.save(nowUS)
+	a.account.failing("controller: "+err.Error(), &a.account.connectionError)
+	a.save(nowUS)
 }
 
 // Interfaces are the indexes of the BSS's interfaces by the last report.
@@ -130,24 +133,28 @@ func (a *Agent) Interfaces() []uint32 { return a.arrivals.interfaces }
 // Disconnected ends the stream. Without a controller nothing is sampled; a set in force stays under its lease.
 func (a *Agent) Disconnected(nowUS int64) {
 	a.connected = false
-	a.queues.connected(nowUS, false)
+	a.queues.connected(false)
+	a.save(nowUS)
 }
 
 // Command executes a command of the controller.
 func (a *Agent) Command(nowUS int64, command *airboundv1.AccessPointCommand) {
 	if set := command.GetSetWindows(); set != nil {
 		a.limits.command(nowUS, set)
-		a.queues.save(nowUS)
-		return
+	} else {
+		a.queues.command(nowUS, command)
 	}
-	a.queues.command(nowUS, command)
+	a.save(nowUS)
 }
+
+func (a *Agent) save(nowUS int64) { a.account.save(nowUS, &a.queues, &a.limits) }
 
 // Stop restores the access point's own EDCA parameters, and ends all limits of windows. It may be called again after an
 // error.
 func (a *Agent) Stop(nowUS int64) error {
-	err := a.limits.stop()
-	return errors.Join(err, a.queues.stop(nowUS))
+	err := errors.Join(a.limits.stop(), a.queues.stop(nowUS))
+	a.save(nowUS)
+	return err
 }
 
 // Update takes over hostapd's associations. The next Wake reports if a station has joined or left; of several changes
@@ -161,6 +168,7 @@ func (a *Agent) Update(nowUS int64, update hostapd.Update) {
 	a.queues.hostapdAttached(update.Associations.Attached())
 	if update.Enabled {
 		a.queues.hostapdStarted(nowUS)
+		a.save(nowUS)
 	}
 	switch {
 	case update.Change.Joined:
@@ -190,6 +198,7 @@ func (a *Agent) NextWakeUS() int64 {
 func (a *Agent) Wake(nowUS int64) *airboundv1.AccessPointReport {
 	a.limits.wake(nowUS)
 	a.queues.wake(nowUS)
+	a.save(nowUS)
 	a.look(nowUS)
 	a.lookAtActivity(nowUS)
 	trigger := a.pending
@@ -230,8 +239,8 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 			a.cfg.Logger.Warn("cannot read the BSS", "error", err)
 			a.lastSampleError = text
 		}
-		a.queues.failing("kernel: "+err.Error(), &a.queues.sampleError)
-		a.queues.save(nowUS)
+		a.account.failing("kernel: "+err.Error(), &a.account.sampleError)
+		a.save(nowUS)
 		return nil
 	}
 	a.lastSampleError = ""
@@ -259,7 +268,8 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 		a.cfg.Logger.Warn("refused the driver's survey of the channel", "reason", refusal, "total", a.surveysRefused)
 	}
 	a.arrivals.observe(snapshot, message.GetStations())
-	a.queues.reported(nowUS, message, snapshot.Interface)
+	a.account.reported(nowUS, message, snapshot.Interface)
+	a.save(nowUS)
 	return message
 }
 

@@ -51,7 +51,7 @@ func (q *queues) cannotAnnounce() string {
 
 // hostapdAttached takes over whether hostapd's control socket answers.
 func (q *queues) hostapdAttached(attached bool) {
-	q.saved.due = q.saved.due || q.announced.attached != attached
+	q.account.due = q.account.due || q.announced.attached != attached
 	q.announced.attached = attached
 }
 
@@ -108,7 +108,7 @@ func (q *queues) restoreAnnounced() error {
 
 // announceAgain repeats what is in force.
 func (q *queues) announceAgain(nowUS int64) {
-	stations := q.lease.InForce().Stations
+	stations := q.lease.Announced()
 	if len(stations) > 0 && q.announced.attached && nowUS >= q.announced.nextUS {
 		q.announce(nowUS, stations)
 	}
@@ -117,9 +117,9 @@ func (q *queues) announceAgain(nowUS int64) {
 // recordOf is what must be written back if the agent ends without doing so.
 func (q *queues) recordOf(own, announced []edca.Category, deadlineUS int64) edca.Record {
 	return edca.Record{
-		Schema: edca.RecordSchema, Agent: q.cfg.AgentName, Interface: q.state.Interface, Own: q.own.Of(own),
+		Schema: edca.RecordSchema, Agent: q.cfg.AgentName, Interface: q.cfg.State.Interface, Own: q.own.Of(own),
 		OwnStations: q.announced.own.Of(announced),
-		Announced:   q.announced.own.With(q.lease.InForce().Stations).Of(announced), DeadlineUS: deadlineUS,
+		Announced:   q.announced.own.With(q.lease.Announced()).Of(announced), DeadlineUS: deadlineUS,
 	}
 }
 

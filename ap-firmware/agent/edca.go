@@ -15,6 +15,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/hostapd"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/status"
+	"github.com/airbound/airbound/internal/lease"
 	"github.com/airbound/airbound/internal/reasontext"
 	"github.com/airbound/airbound/internal/sparselog"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -72,10 +73,9 @@ const (
 
 // queues is the part of the agent that sets EDCA parameters.
 type queues struct {
-	cfg    EDCA
-	logger *slog.Logger
-	// limits are in the same state file.
-	limits    *limits
+	cfg       EDCA
+	logger    *slog.Logger
+	account   *account
 	malformed *sparselog.Counter
 	lease     edca.Lease
 	// touched are the categories that may have other values than their own in the kernel, and own is what returns. Own
@@ -93,10 +93,6 @@ type queues struct {
 	nextRestoreUS, nextGuardUS int64
 	// Whether the set in force changed otherwise than by a command, and that was not reported yet.
 	changed bool
-	state   status.State
-	saved   savedState
-	// Why the last attempt to connect and to read the BSS failed; empty since one succeeded.
-	connectionError, sampleError string
 	// wiphy is the BSS's radio by the last sample; sampled is whether there was one.
 	wiphy   uint32
 	sampled bool
@@ -108,18 +104,14 @@ type queues struct {
 
 // start writes back what an earlier agent left.
 func (q *queues) start(nowUS int64) {
-	q.state = q.cfg.State
-	q.state.Schema = status.Schema
-	q.explain("the controller has not set EDCA parameters yet")
+	q.account.explain("the controller has not set EDCA parameters yet")
 	if left := q.cfg.Left; left != nil {
 		q.takeOver(left)
-		q.explain("an earlier agent ended without writing the own values back; this one does")
+		q.account.explain("an earlier agent ended without writing the own values back; this one does")
 		q.logger.Warn("an earlier agent did not write the own values back, doing it now", "own", fmt.Sprint(left.Own),
 			"announced", fmt.Sprint(left.OwnStations))
 		q.restore(nowUS)
 	}
-	q.saved.due = true
-	q.save(nowUS)
 }
 
 func (q *queues) settings() hostapd.Settings {
@@ -145,16 +137,15 @@ func (q *queues) source() string {
 func (q *queues) command(nowUS int64, command *airboundv1.AccessPointCommand) {
 	q.expire(nowUS)
 	if err := q.execute(nowUS, command); err != nil {
-		q.state.LastRefusal = err.Error()
-		q.saved.due = true
-		if sparselog.Add(&q.state.Counters.CommandsRefused, 1) {
-			q.logger.Warn("refused a command", "total", q.state.Counters.CommandsRefused, "error", err)
+		q.account.state.LastRefusal = err.Error()
+		q.account.due = true
+		if sparselog.Add(&q.account.state.Counters.CommandsRefused, 1) {
+			q.logger.Warn("refused a command", "total", q.account.state.Counters.CommandsRefused, "error", err)
 		}
 	}
 	if q.lease.InForce().Generation == 0 && !q.isLeft() {
-		q.cfg.Radios.release(q.state.Interface)
+		q.cfg.Radios.release(q.cfg.State.Interface)
 	}
-	q.save(nowUS)
 }
 
 func (q *queues) execute(nowUS int64, command *airboundv1.AccessPointCommand) error {
@@ -167,7 +158,7 @@ func (q *queues) execute(nowUS int64, command *airboundv1.AccessPointCommand) er
 		return err
 	}
 	if len(set.GetQueues())+len(set.GetStations()) > 0 {
-		if owner := q.cfg.Radios.claim(q.wiphy, q.state.Interface).owner; owner != q.state.Interface {
+		if owner := q.cfg.Radios.claim(q.wiphy, q.cfg.State.Interface).owner; owner != q.cfg.State.Interface {
 			return fmt.Errorf("set_edca: cannot set EDCA parameters: %s", claimedBy(owner))
 		}
 	}
@@ -176,21 +167,20 @@ func (q *queues) execute(nowUS int64, command *airboundv1.AccessPointCommand) er
 		q.malformed.Add()
 		return err
 	}
-	inForce := q.lease.InForce()
-	if outcome == edca.Prolonged {
-		q.prolonged(nowUS, inForce)
+	if outcome == lease.Prolonged {
+		q.prolonged(nowUS)
 		return nil
 	}
 	sentence := reasontext.Sentence(set.GetReason())
-	if outcome == edca.Emptied {
+	if outcome == lease.Emptied {
 		sentence = "the controller restored the own values: " + sentence
 	}
-	q.explain(sentence)
-	q.state.ReasonCode = set.GetReason().GetCode().String()
-	q.logger.Info("new EDCA parameters", "generation", set.GetGeneration(), "queues", fmt.Sprint(inForce.Queues),
-		"stations", fmt.Sprint(inForce.Stations), "lease_ms", inForce.LeaseMS, "reason", sentence,
-		"code", q.state.ReasonCode)
-	if outcome == edca.Emptied {
+	q.account.explain(sentence)
+	q.account.state.ReasonCode = set.GetReason().GetCode().String()
+	q.logger.Info("new EDCA parameters", "generation", set.GetGeneration(), "queues", fmt.Sprint(q.lease.Queues()),
+		"stations", fmt.Sprint(q.lease.Announced()), "lease_ms", q.lease.InForce().LeaseMS,
+		"reason", sentence, "code", q.account.state.ReasonCode)
+	if outcome == lease.Emptied {
 		q.restore(nowUS)
 	} else {
 		q.apply(nowUS)
@@ -211,12 +201,6 @@ func (q *queues) permits(set *airboundv1.SetEdca) error {
 	return nil
 }
 
-// explain replaces the reason, with one of the agent's own.
-func (q *queues) explain(reason string) {
-	q.state.Reason, q.state.ReasonCode = reason, ""
-	q.saved.due = true
-}
-
 // cannot returns why the access point's own queues cannot be set; empty if they can.
 func (q *queues) cannot() string {
 	if refusal := q.unavailable(); refusal != "" {
@@ -232,7 +216,7 @@ func (q *queues) unavailable() string {
 		return q.cfg.Off
 	case q.isMultiLink:
 		return "a multi-link device has queues for each link, which this agent does not set"
-	case q.sampled && owner != "" && owner != q.state.Interface:
+	case q.sampled && owner != "" && owner != q.cfg.State.Interface:
 		return claimedBy(owner)
 	}
 	return ""
@@ -242,12 +226,12 @@ func claimedBy(owner string) string {
 	return "another BSS of the radio, that of " + owner + ", has set them: BSSs of a radio may share its queues"
 }
 
-func (q *queues) prolonged(nowUS int64, inForce edca.InForce) {
-	if err := q.cfg.Guard.Protect(inForce.DeadlineUS); err != nil {
+func (q *queues) prolonged(nowUS int64) {
+	if err := q.cfg.Guard.Protect(q.lease.InForce().DeadlineUS); err != nil {
 		q.refuse(nowUS, err)
 		return
 	}
-	q.renewed(nowUS)
+	q.account.renewed(nowUS, q.lease.InForce().LeaseMS)
 }
 
 // expire restores the own values if the lease has ended.
@@ -256,9 +240,9 @@ func (q *queues) expire(nowUS int64) {
 	if !q.lease.Expire(nowUS) {
 		return
 	}
-	q.state.Counters.LeasesEnded++
+	q.account.state.Counters.LeasesEnded++
 	q.changed = true
-	q.explain(fmt.Sprintf("the lease on generation %d ended without a renewal", generation))
+	q.account.explain(fmt.Sprintf("the lease on generation %d ended without a renewal", generation))
 	q.logger.Warn("the lease ended, restoring the access point's own EDCA parameters", "generation", generation)
 	q.restore(nowUS)
 }
@@ -266,24 +250,23 @@ func (q *queues) expire(nowUS int64) {
 // apply brings the set in force into the kernel. A category that the set before had and this one has not gets its own
 // values again. What must be undone is recorded, and guarded, before anything is set.
 func (q *queues) apply(nowUS int64) {
-	q.saved.due = true
-	inForce := q.lease.InForce()
-	if owner := q.cfg.Radios.claim(q.wiphy, q.state.Interface).owner; owner != q.state.Interface {
+	q.account.due = true
+	if owner := q.cfg.Radios.claim(q.wiphy, q.cfg.State.Interface).owner; owner != q.cfg.State.Interface {
 		q.refuse(nowUS, errors.New(claimedBy(owner))) // The interface is on another radio now.
 		return
 	}
 	q.readOwn()
-	if err := q.protect(inForce); err != nil {
+	if err := q.protect(); err != nil {
 		q.refuse(nowUS, err)
 		return
 	}
-	if !q.setQueues(nowUS, inForce.Queues) || !q.announce(nowUS, inForce.Stations) {
+	if !q.setQueues(nowUS, q.lease.Queues()) || !q.announce(nowUS, q.lease.Announced()) {
 		return
 	}
 	q.nextGuardUS = nowUS + guardPollUS
-	q.state.Counters.SetsApplied++
+	q.account.state.Counters.SetsApplied++
 	q.starts = q.cfg.Radios.of(q.wiphy).starts
-	q.state.RestoreError = ""
+	q.account.state.RestoreError = ""
 }
 
 // setQueues brings the own queues' part of a set into the kernel.
@@ -301,7 +284,7 @@ func (q *queues) setQueues(nowUS int64, queues []edca.Queue) bool {
 		return true
 	}
 	q.refuse(nowUS, err)
-	if len(before) == 0 && errors.Is(err, nl80211.ErrRefused) && q.state.RestoreError != "" &&
+	if len(before) == 0 && errors.Is(err, nl80211.ErrRefused) && q.account.state.RestoreError != "" &&
 		len(q.announced.touched) == 0 {
 		// A driver that refuses the own values as well has set nothing: there is nothing to write back.
 		q.restored()
@@ -309,14 +292,15 @@ func (q *queues) setQueues(nowUS int64, queues []edca.Queue) bool {
 	return false
 }
 
-// protect records what must be undone of a set, and has it guarded.
-func (q *queues) protect(inForce edca.InForce) error {
-	own := append(edca.CategoriesOf(inForce.Queues), q.touched...)
-	announced := append(edca.CategoriesOf(inForce.Stations), q.announced.touched...)
-	if err := q.cfg.Records.SaveRecord(q.recordOf(own, announced, inForce.DeadlineUS)); err != nil {
+// protect records what must be undone of the set in force, and has it guarded.
+func (q *queues) protect() error {
+	own := append(edca.CategoriesOf(q.lease.Queues()), q.touched...)
+	announced := append(edca.CategoriesOf(q.lease.Announced()), q.announced.touched...)
+	deadlineUS := q.lease.InForce().DeadlineUS
+	if err := q.cfg.Records.SaveRecord(q.recordOf(own, announced, deadlineUS)); err != nil {
 		return err
 	}
-	return q.cfg.Guard.Protect(inForce.DeadlineUS)
+	return q.cfg.Guard.Protect(deadlineUS)
 }
 
 // refuse ends the set in force, and takes the failure for the driver's or the guard's capability.
@@ -327,9 +311,9 @@ func (q *queues) refuse(nowUS int64, err error) {
 
 // failed ends the set in force, since it could not be applied or cannot be guarded.
 func (q *queues) failed(nowUS int64, err error) {
-	q.state.Counters.ApplyFailures++
+	q.account.state.Counters.ApplyFailures++
 	q.changed = true
-	q.explain("setting EDCA parameters failed: " + err.Error())
+	q.account.explain("setting EDCA parameters failed: " + err.Error())
 	q.logger.Error("cannot set EDCA parameters, restoring the access point's own", "error", err)
 	q.lease.Drop()
 	q.restore(nowUS)
@@ -349,7 +333,7 @@ func refusalOf(err error) string {
 
 // restore writes the own values back. If that fails it is tried again at every wake.
 func (q *queues) restore(nowUS int64) {
-	q.saved.due = true
+	q.account.due = true
 	err := q.restoreQueues()
 	againUS := int64(restoreAgainUS)
 	if err == nil {
@@ -359,8 +343,8 @@ func (q *queues) restore(nowUS int64) {
 		q.restored()
 		return
 	}
-	q.state.RestoreError, q.nextRestoreUS = err.Error(), nowUS+againUS
-	if sparselog.Add(&q.state.Counters.OwnNotRestored, 1) {
+	q.account.state.RestoreError, q.nextRestoreUS = err.Error(), nowUS+againUS
+	if sparselog.Add(&q.account.state.Counters.OwnNotRestored, 1) {
 		q.logger.Error("cannot write the own EDCA parameters back, will try again", "error", err)
 	}
 }
@@ -379,8 +363,8 @@ func (q *queues) restoreQueues() error {
 
 // restored follows when nothing is left to be written back.
 func (q *queues) restored() {
-	q.touched, q.announced.touched, q.state.RestoreError = nil, nil, ""
-	q.cfg.Radios.release(q.state.Interface)
+	q.touched, q.announced.touched, q.account.state.RestoreError = nil, nil, ""
+	q.cfg.Radios.release(q.cfg.State.Interface)
 	q.cfg.Guard.Release()
 	if err := q.cfg.Records.RemoveRecord(); err != nil {
 		q.logger.Warn("the record of the own values stays; the next start writes them again", "error", err)
@@ -391,7 +375,7 @@ func (q *queues) restored() {
 // again, and a driver that refused gets another try.
 func (q *queues) hostapdStarted(nowUS int64) {
 	q.expire(nowUS)
-	q.wmmSeen, q.saved.due = false, true
+	q.wmmSeen, q.account.due = false, true
 	q.permit()
 	if q.sampled {
 		q.starts = q.cfg.Radios.started(q.wiphy).starts
@@ -399,7 +383,7 @@ func (q *queues) hostapdStarted(nowUS int64) {
 	switch {
 	case q.lease.InForce().Generation != 0:
 		q.touched, q.announced.touched = nil, nil
-		q.state.Counters.AppliedAgain++
+		q.account.state.Counters.AppliedAgain++
 		q.logger.Info("hostapd or the interface started, setting EDCA parameters again")
 		q.apply(nowUS)
 	case q.isLeft():
@@ -409,45 +393,43 @@ func (q *queues) hostapdStarted(nowUS int64) {
 		}
 		q.restore(nowUS)
 	}
-	q.save(nowUS)
 }
 
 // permit ends a refusal of the driver, and one of hostapd.
 func (q *queues) permit() {
 	if q.refusal != "" || q.announced.refusal != "" {
-		q.refusal, q.announced.refusal, q.changed, q.saved.due = "", "", true, true
+		q.refusal, q.announced.refusal, q.changed, q.account.due = "", "", true, true
 	}
 }
 
 // connected follows the beginning and the end of a stream.
-func (q *queues) connected(nowUS int64, isConnected bool) {
-	q.state.Connected, q.saved.due = isConnected, true
+func (q *queues) connected(isConnected bool) {
+	q.account.state.Connected, q.account.due = isConnected, true
 	if isConnected {
-		q.failing("", &q.connectionError)
+		q.account.failing("", &q.account.connectionError)
 		q.lease.NewStream()
 		q.changed = false
 	}
-	q.save(nowUS)
 }
 
 // observe takes over what a sample of the kernel says.
 func (q *queues) observe(nowUS int64, snapshot nl80211.Snapshot) {
 	q.wiphy, q.sampled, q.isMultiLink = snapshot.Interface.Wiphy, true, len(snapshot.Interface.Links) > 0
 	if !q.wmmSeen && slices.ContainsFunc(snapshot.Stations, func(s nl80211.Station) bool { return s.WMM }) {
-		q.wmmSeen, q.saved.due = true, true
+		q.wmmSeen, q.account.due = true, true
 	}
-	if len(q.lease.InForce().Queues) > 0 && snapshot.Interface.Index != q.interfaceIndex {
+	if len(q.lease.Queues()) > 0 && snapshot.Interface.Index != q.interfaceIndex {
 		q.hostapdStarted(nowUS) // The interface was removed and created again.
 	}
-	if q.cannot() != q.state.Refusal || q.cannotAnnounce() != q.state.StationsRefusal {
-		q.saved.due = true // Another BSS of the radio has set the queues, or does no more.
+	if q.cannot() != q.account.state.Refusal || q.cannotAnnounce() != q.account.state.StationsRefusal {
+		q.account.due = true // Another BSS of the radio has set the queues, or does no more.
 	}
 }
 
 // wake does what is due.
 func (q *queues) wake(nowUS int64) {
 	q.expire(nowUS)
-	if q.state.RestoreError != "" && nowUS >= q.nextRestoreUS {
+	if q.account.state.RestoreError != "" && nowUS >= q.nextRestoreUS {
 		q.restore(nowUS)
 	}
 	if q.refusal != "" && nowUS >= q.retryUS || q.announced.refusal != "" && nowUS >= q.announced.retryUS {
@@ -461,7 +443,6 @@ func (q *queues) wake(nowUS int64) {
 		q.applyAfterOthers(nowUS)
 	}
 	q.announceAgain(nowUS)
-	q.save(nowUS)
 }
 
 // applyAfterOthers applies the set in force again after another BSS of the radio has started, which sets the queues of
@@ -472,7 +453,7 @@ func (q *queues) applyAfterOthers(nowUS int64) {
 		return
 	}
 	q.starts = starts
-	q.state.Counters.AppliedAgain++
+	q.account.state.Counters.AppliedAgain++
 	q.logger.Info("another BSS of the radio started, setting EDCA parameters again")
 	q.apply(nowUS)
 }
@@ -482,11 +463,11 @@ func (q *queues) nextWakeUS() int64 {
 	next := int64(math.MaxInt64)
 	if inForce := q.lease.InForce(); inForce.Generation != 0 {
 		next = min(inForce.DeadlineUS, q.nextGuardUS)
-		if len(inForce.Stations) > 0 && q.announced.attached {
+		if len(q.lease.Announced()) > 0 && q.announced.attached {
 			next = min(next, q.announced.nextUS)
 		}
 	}
-	if q.state.RestoreError != "" {
+	if q.account.state.RestoreError != "" {
 		next = min(next, q.nextRestoreUS)
 	}
 	if q.refusal != "" {
@@ -502,11 +483,10 @@ func (q *queues) nextWakeUS() int64 {
 func (q *queues) stop(nowUS int64) error {
 	q.lease.Drop()
 	q.restore(nowUS)
-	q.explain("the agent stopped")
-	q.state.Connected, q.state.Stopped = false, q.state.RestoreError == ""
-	q.save(nowUS)
-	if q.state.RestoreError != "" {
-		return fmt.Errorf("write the own EDCA parameters back: %s", q.state.RestoreError)
+	q.account.explain("the agent stopped")
+	q.account.state.Connected, q.account.state.Stopped = false, q.account.state.RestoreError == ""
+	if q.account.state.RestoreError != "" {
+		return fmt.Errorf("write the own EDCA parameters back: %s", q.account.state.RestoreError)
 	}
 	return nil
 }
@@ -518,9 +498,19 @@ func (q *queues) message() *airboundv1.EdcaState {
 	return &airboundv1.EdcaState{
 		CanSet: refusal == "", Refusal: refusal, Generation: q.lease.InForce().Generation,
 		Own: own.Messages(), Stations: settings.Stations.Messages(), Wmm: settings.WMM,
-		RefusedTotal:   q.state.Counters.CommandsRefused,
+		RefusedTotal:   q.account.state.Counters.CommandsRefused,
 		CanSetStations: stationsRefusal == "", StationsRefusal: stationsRefusal,
 	}
+}
+
+// describe fills in the status.
+func (q *queues) describe(state *status.State) {
+	settings, own := q.ownNow()
+	state.Refusal, state.StationsRefusal, state.OwnSource = q.cannot(), q.cannotAnnounce(), q.source()
+	state.Generation, state.LeaseEndsUS = q.lease.InForce().Generation, q.lease.InForce().DeadlineUS
+	state.Queues = append([]edca.Queue{}, q.lease.Queues()...) // Never null in JSON.
+	state.Announced = append([]edca.Queue{}, q.lease.Announced()...)
+	state.Own, state.Stations, state.WMM = own.Queues(), settings.Stations.Queues(), settings.WMM
 }
 
 // ownNow returns what hostapd's configuration says, and the values that return when a lease ends.

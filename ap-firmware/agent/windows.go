@@ -12,6 +12,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/status"
 	"github.com/airbound/airbound/ap-firmware/windows"
+	"github.com/airbound/airbound/internal/lease"
 	"github.com/airbound/airbound/internal/reasontext"
 	"github.com/airbound/airbound/internal/sparselog"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -134,27 +135,27 @@ func (l *limits) execute(nowUS int64, command *airboundv1.SetWindows) error {
 		return err
 	}
 	inForce := l.lease.InForce()
-	if outcome != windows.Prolonged {
+	if outcome != lease.Prolonged {
 		sentence := reasontext.Sentence(command.GetReason())
-		if outcome == windows.Emptied {
+		if outcome == lease.Emptied {
 			sentence = "the controller ended the limits: " + sentence
 		}
 		l.explain(sentence)
 		l.state.ReasonCode = command.GetReason().GetCode().String()
-		l.logger.Info("new limits of windows", "generation", command.GetGeneration(), "limits", len(inForce.Limits),
+		l.logger.Info("new limits of windows", "generation", command.GetGeneration(), "limits", len(inForce.Entries),
 			"lease_ms", inForce.LeaseMS, "reason", sentence, "code", l.state.ReasonCode)
 	}
 	if !l.isUsable() {
 		return nil
 	}
-	if err := l.cfg.Kernel.SetLimits(l.bss, inForce.Limits, inForce.DeadlineUS); err != nil {
+	if err := l.cfg.Kernel.SetLimits(l.bss, inForce.Entries, inForce.DeadlineUS); err != nil {
 		l.failed(err)
 		return nil
 	}
 	if l.savedEndsUS-nowUS < int64(inForce.LeaseMS)*usPerMS/2 {
 		l.due = true
 	}
-	if outcome == windows.Replaced {
+	if outcome == lease.Replaced {
 		l.state.SetsApplied++
 	}
 	return nil
@@ -277,8 +278,8 @@ func (l *limits) saved() *status.Windows {
 	inForce := l.lease.InForce()
 	l.savedEndsUS = inForce.DeadlineUS
 	now := l.state
-	now.Refusal, now.Generation, now.Limits = l.cannot(), inForce.Generation, len(inForce.Limits)
-	now.Stations = stationsOf(inForce.Limits)
+	now.Refusal, now.Generation, now.Limits = l.cannot(), inForce.Generation, len(inForce.Entries)
+	now.Stations = stationsOf(inForce.Entries)
 	now.LeaseEndsUS = inForce.DeadlineUS
 	now.Connections, now.ConnectionsMax = l.observed.Connections, l.observed.ConnectionsMax
 	now.ConnectionsEvicted, now.SegmentsLimited = l.observed.EvictedTotal, l.observed.LimitedTotal

@@ -8,14 +8,13 @@ import (
 	"testing"
 
 	"github.com/airbound/airbound/ap-firmware/edca"
+	"github.com/airbound/airbound/internal/lease"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 const (
 	be = airboundv1.AccessCategory_ACCESS_CATEGORY_BEST_EFFORT
 	bk = airboundv1.AccessCategory_ACCESS_CATEGORY_BACKGROUND
-
-	second = int64(1_000_000)
 )
 
 func queue(category airboundv1.AccessCategory, aifsn uint32) *airboundv1.Edca {
@@ -31,79 +30,35 @@ func of(category edca.Category, aifsn uint8) edca.Queue {
 }
 
 // accept applies a command that must be accepted.
-func accept(t *testing.T, lease *edca.Lease, nowUS int64, command *airboundv1.SetEdca, want edca.Outcome) {
+func accept(t *testing.T, l *edca.Lease, command *airboundv1.SetEdca, want lease.Outcome) {
 	t.Helper()
-	if got, err := lease.Set(nowUS, command); err != nil || got != want {
+	if got, err := l.Set(0, command); err != nil || got != want {
 		t.Errorf("%v: %v, %v, want %v", command, got, err, want)
 	}
 }
 
 // refuse applies a command that must be refused and must change nothing.
-func refuse(t *testing.T, lease *edca.Lease, nowUS int64, command *airboundv1.SetEdca, want string) {
+func refuse(t *testing.T, l *edca.Lease, command *airboundv1.SetEdca, want string) {
 	t.Helper()
-	before := lease.InForce()
-	if _, err := lease.Set(nowUS, command); err == nil || err.Error() != want {
+	before := l.InForce()
+	if _, err := l.Set(0, command); err == nil || err.Error() != want {
 		t.Errorf("%v: %v, want %s", command, err, want)
 	}
-	if !reflect.DeepEqual(lease.InForce(), before) {
-		t.Errorf("%v: in force is %+v, before %+v", command, lease.InForce(), before)
+	if !reflect.DeepEqual(l.InForce(), before) {
+		t.Errorf("%v: in force is %+v, before %+v", command, l.InForce(), before)
 	}
 }
 
-func TestASetIsLeased(t *testing.T) {
+func TestTheOrderOfTheQueuesMeansNothing(t *testing.T) {
 	t.Parallel()
-	var lease edca.Lease
-	accept(t, &lease, 100*second, set(7, 6000, queue(be, 5), queue(bk, 4)), edca.Replaced)
-	want := edca.InForce{
-		Generation: 7, LeaseMS: 6000, DeadlineUS: 106 * second,
-		Queues: []edca.Queue{of(edca.Background, 4), of(edca.BestEffort, 5)},
+	var l edca.Lease
+	accept(t, &l, set(7, 6000, queue(be, 5), queue(bk, 4)), lease.Replaced)
+	if got := l.Queues(); !slices.Equal(got, []edca.Queue{of(edca.Background, 4), of(edca.BestEffort, 5)}) {
+		t.Errorf("%v", got)
 	}
-	if got := lease.InForce(); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	// The order of the queues means nothing.
-	accept(t, &lease, 105*second, set(7, 2000, queue(bk, 4), queue(be, 5)), edca.Prolonged)
-	if lease.Expire(107*second - 1) {
-		t.Error("ended early")
-	}
-	if !lease.Expire(107*second) || !reflect.DeepEqual(lease.InForce(), edca.InForce{}) || lease.Expire(108*second) {
-		t.Errorf("in force after its end: %+v", lease.InForce())
-	}
-	accept(t, &lease, 110*second, set(7, 2000, queue(bk, 4), queue(be, 5)), edca.Replaced) // It came late.
-	accept(t, &lease, 112*second, set(8, 2000, queue(be, 5)), edca.Replaced)
-	accept(t, &lease, 112*second, set(9, 2000, queue(be, 5)), edca.Replaced)
-	accept(t, &lease, 112*second, set(10, 0), edca.Emptied)
-	accept(t, &lease, 112*second, set(10, 0), edca.Emptied)
-	if got := lease.InForce(); !reflect.DeepEqual(got, edca.InForce{}) {
-		t.Errorf("emptied: %+v", got)
-	}
-}
-
-func TestGenerationsGrowWithinAStream(t *testing.T) {
-	t.Parallel()
-	var lease edca.Lease
-	refuse(t, &lease, 0, set(0, 6000, queue(be, 5)), "set_edca: generation is 0")
-	accept(t, &lease, 0, set(7, 6000, queue(be, 5)), edca.Replaced)
-	for _, command := range []*airboundv1.SetEdca{
-		set(7, 6000, queue(be, 4)), set(7, 6000), set(7, 6000, queue(be, 5), queue(bk, 5)), set(6, 6000, queue(be, 5)),
-	} {
-		generation := "7"
-		if command.GetGeneration() == 6 {
-			generation = "6"
-		}
-		refuse(t, &lease, second, command, "set_edca: generation "+generation+" with other values does not exceed 7")
-	}
-	lease.NewStream()
-	if got := lease.InForce().Generation; got != 7 {
-		t.Errorf("a new stream ended the set: %d", got)
-	}
-	accept(t, &lease, second, set(7, 6000, queue(be, 5)), edca.Prolonged)
-	lease.NewStream()
-	accept(t, &lease, second, set(7, 6000, queue(be, 4)), edca.Replaced)
-	lease.NewStream()
-	accept(t, &lease, second, set(1, 6000, queue(be, 4)), edca.Replaced)
-	lease.Drop()
-	accept(t, &lease, second, set(1, 6000, queue(be, 4)), edca.Replaced)
+	accept(t, &l, set(7, 2000, queue(bk, 4), queue(be, 5)), lease.Prolonged)
+	refuse(t, &l, set(7, 2000, queue(bk, 4)), "set_edca: generation 7 came before with other entries")
+	accept(t, &l, set(8, 0), lease.Emptied)
 }
 
 func TestTheLimits(t *testing.T) {
@@ -115,7 +70,7 @@ func TestTheLimits(t *testing.T) {
 		parameters(2, 1, 1, 0), parameters(7, 63, 1023, 94), parameters(3, 63, 63, 0),
 		set(1, 1000, queue(be, 5)), set(1, 60_000, queue(bk, 5)),
 	} {
-		accept(t, new(edca.Lease), 0, command, edca.Replaced)
+		accept(t, new(edca.Lease), command, lease.Replaced)
 	}
 	other := func(category airboundv1.AccessCategory) *airboundv1.SetEdca { return set(1, 6000, queue(category, 5)) }
 	for want, command := range map[string]*airboundv1.SetEdca{
@@ -141,7 +96,7 @@ func TestTheLimits(t *testing.T) {
 		"lease_ms 999 is not within 1000 to 60000":                     set(1, 999, queue(be, 5)),
 		"lease_ms 60001 is not within 1000 to 60000":                   set(1, 60_001, queue(be, 5)),
 	} {
-		refuse(t, new(edca.Lease), 0, command, "set_edca: "+want)
+		refuse(t, new(edca.Lease), command, "set_edca: "+want)
 	}
 }
 
@@ -151,25 +106,26 @@ func stationsSet(generation uint64, leaseMS uint32, stations ...*airboundv1.Edca
 
 func TestWhatIsAnnouncedIsPartOfTheSet(t *testing.T) {
 	t.Parallel()
-	var lease edca.Lease
+	var l edca.Lease
 	both := set(1, 6000, queue(be, 5))
 	both.Stations = []*airboundv1.Edca{queue(be, 4)}
-	accept(t, &lease, 0, both, edca.Replaced)
-	if got := lease.InForce(); !reflect.DeepEqual(got.Queues, []edca.Queue{of(edca.BestEffort, 5)}) ||
-		!reflect.DeepEqual(got.Stations, []edca.Queue{of(edca.BestEffort, 4)}) {
-		t.Errorf("%+v", got)
+	accept(t, &l, both, lease.Replaced)
+	if !slices.Equal(l.Queues(), []edca.Queue{of(edca.BestEffort, 5)}) ||
+		!slices.Equal(l.Announced(), []edca.Queue{of(edca.BestEffort, 4)}) {
+		t.Errorf("%+v", l.InForce())
 	}
-	accept(t, &lease, second, both, edca.Prolonged)
+	accept(t, &l, both, lease.Prolonged)
 	// Another announcement alone is another set, and needs another generation.
-	refuse(t, &lease, second, set(1, 6000, queue(be, 5)), "set_edca: generation 1 with other values does not exceed 1")
-	accept(t, &lease, second, stationsSet(2, 6000, queue(be, 4)), edca.Replaced)
-	if got := lease.InForce(); len(got.Queues) != 0 || len(got.Stations) != 1 {
-		t.Errorf("%+v", got)
+	refuse(t, &l, set(1, 6000, queue(be, 5)), "set_edca: generation 1 came before with other entries")
+	refuse(t, &l, stationsSet(1, 6000, queue(be, 5)), "set_edca: generation 1 came before with other entries")
+	accept(t, &l, stationsSet(2, 6000, queue(be, 4)), lease.Replaced)
+	if len(l.Queues()) != 0 || len(l.Announced()) != 1 {
+		t.Errorf("%+v", l.InForce())
 	}
-	refuse(t, &lease, second, stationsSet(3, 0, queue(be, 4)), "set_edca: lease_ms 0 is not within 1000 to 60000")
-	refuse(t, &lease, second, stationsSet(3, 6000, queue(bk, 5), queue(bk, 4)),
+	refuse(t, &l, stationsSet(3, 0, queue(be, 4)), "set_edca: lease_ms 0 is not within 1000 to 60000")
+	refuse(t, &l, stationsSet(3, 6000, queue(bk, 5), queue(bk, 4)),
 		"set_edca: stations[1]: repeats category background")
-	accept(t, &lease, second, set(3, 0), edca.Emptied)
+	accept(t, &l, set(3, 0), lease.Emptied)
 }
 
 func TestTheLimitsOfWhatIsAnnounced(t *testing.T) {
@@ -181,7 +137,7 @@ func TestTheLimitsOfWhatIsAnnounced(t *testing.T) {
 	for _, command := range []*airboundv1.SetEdca{
 		parameters(2, 3, 63, 0), parameters(15, 1023, 1023, 94), stationsSet(1, 6000, queue(bk, 7), queue(be, 3)),
 	} {
-		accept(t, new(edca.Lease), 0, command, edca.Replaced)
+		accept(t, new(edca.Lease), command, lease.Replaced)
 	}
 	for want, command := range map[string]*airboundv1.SetEdca{
 		"stations[0]: aifsn 1 of best effort is not within 2 to 15":       parameters(1, 15, 63, 0),
@@ -197,7 +153,7 @@ func TestTheLimitsOfWhatIsAnnounced(t *testing.T) {
 		"stations[0]: ACCESS_CATEGORY_VOICE cannot be set: only best effort and background can": stationsSet(1, 6000,
 			queue(airboundv1.AccessCategory_ACCESS_CATEGORY_VOICE, 5)),
 	} {
-		refuse(t, new(edca.Lease), 0, command, "set_edca: "+want)
+		refuse(t, new(edca.Lease), command, "set_edca: "+want)
 	}
 }
 

@@ -30,10 +30,6 @@ const (
 	StationsCWMaxLeast = 63
 	// TXOPLimitMax is 3.008 ms: 802.11's default for video, the longest of its defaults for OFDM.
 	TXOPLimitMax = 94
-
-	// LeaseMinMS and LeaseMaxMS are the limits of a lease.
-	LeaseMinMS = 1_000
-	LeaseMaxMS = 60_000
 )
 
 // limits are what the parameters of one queue must be within. They are inclusive.
@@ -46,12 +42,29 @@ var (
 	}
 )
 
+// entriesOf checks every queue of a set, and returns the access point's own before those that are announced.
+func entriesOf(command *airboundv1.SetEdca) ([]Entry, error) {
+	queues, err := queuesOf("queues", command.GetQueues(), ownLimits)
+	if err != nil {
+		return nil, err
+	}
+	announced, err := queuesOf("stations", command.GetStations(), stationsLimits)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]Entry, 0, len(queues)+len(announced))
+	for _, queue := range queues {
+		entries = append(entries, Entry{Queue: queue})
+	}
+	for _, queue := range announced {
+		entries = append(entries, Entry{IsAnnounced: true, Queue: queue})
+	}
+	return entries, nil
+}
+
 // queuesOf checks every queue of the field that has this name, and returns them in the order of the categories, or the
 // error of the first that is wrong.
 func queuesOf(name string, messages []*airboundv1.Edca, within limits) ([]Queue, error) {
-	if len(messages) == 0 {
-		return nil, nil
-	}
 	queues := make([]Queue, 0, min(len(messages), categoriesTotal))
 	for i, message := range messages {
 		queue, err := queueOf(message, within)
@@ -109,11 +122,4 @@ func settable(category airboundv1.AccessCategory) (Category, error) {
 	default:
 		return 0, fmt.Errorf("%s is no access category", category)
 	}
-}
-
-func checkLease(leaseMS uint32) error {
-	if leaseMS < LeaseMinMS || leaseMS > LeaseMaxMS {
-		return fmt.Errorf("lease_ms %d is not within %d to %d", leaseMS, LeaseMinMS, LeaseMaxMS)
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/airbound/airbound/ap-firmware/mac"
 	"github.com/airbound/airbound/ap-firmware/windows"
+	"github.com/airbound/airbound/internal/lease"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -21,8 +22,6 @@ var (
 	remote = netip.MustParseAddr("2001:db8::7")
 )
 
-const second = int64(1_000_000)
-
 func limitOf(station mac.Address, address netip.Addr, maxBytes uint32) *airboundv1.WindowLimit {
 	return &airboundv1.WindowLimit{Mac: station[:], Address: address.AsSlice(), MaxBytes: maxBytes}
 }
@@ -31,46 +30,32 @@ func setOf(generation uint64, limits ...*airboundv1.WindowLimit) *airboundv1.Set
 	return &airboundv1.SetWindows{Generation: generation, Limits: limits, LeaseMs: 5000}
 }
 
-func TestALeaseIsProlongedReplacedAndEnds(t *testing.T) {
+func TestTheOrderOfTheLimitsMeansNothing(t *testing.T) {
 	t.Parallel()
-	var lease windows.Lease
-	one := setOf(3, limitOf(phone2, server, 5000), limitOf(phone1, netip.Addr{}, 6000))
+	var l windows.Lease
+	one, other := limitOf(phone2, server, 5000), limitOf(phone1, netip.Addr{}, 6000)
 	for i, step := range []struct {
-		atUS       int64
-		set        *airboundv1.SetWindows
-		want       windows.Outcome
-		refusal    string
-		generation uint64
+		set     *airboundv1.SetWindows
+		want    lease.Outcome
+		refusal string
 	}{
-		{0, one, windows.Replaced, "", 3},
-		// The order of the limits means nothing.
-		{4 * second, setOf(3, one.GetLimits()[1], one.GetLimits()[0]), windows.Prolonged, "", 3},
-		{8 * second, setOf(3, one.GetLimits()[0]), 0, "generation 3 with other limits does not exceed 3", 3},
-		{8 * second, setOf(0), 0, "generation is 0", 3},
-		{10 * second, one, windows.Replaced, "", 3}, // The lease had ended.
-		{11 * second, setOf(4, one.GetLimits()[0]), windows.Replaced, "", 4},
-		{11 * second, setOf(2), 0, "does not exceed 4", 4},
-		{12 * second, &airboundv1.SetWindows{Generation: 5}, windows.Emptied, "", 0}, // It needs no lease.
+		{setOf(3, one, other), lease.Replaced, ""},
+		{setOf(3, other, one), lease.Prolonged, ""},
+		{setOf(3, one), 0, "set_windows: generation 3 came before with other entries"},
 	} {
-		got, err := lease.Set(step.atUS, step.set)
-		if step.refusal == "" && (err != nil || got != step.want) ||
-			step.refusal != "" && (err == nil || !strings.Contains(err.Error(), step.refusal)) ||
-			lease.InForce().Generation != step.generation {
-			t.Errorf("%d: %v, %v, generation %d", i, got, err, lease.InForce().Generation)
+		if got, err := l.Set(0, step.set); got != step.want || (err == nil) != (step.refusal == "") ||
+			err != nil && err.Error() != step.refusal {
+			t.Errorf("%d: %v, %v", i, got, err)
 		}
-	}
-	lease.NewStream()
-	if got, err := lease.Set(12*second, setOf(1, one.GetLimits()...)); got != windows.Replaced || err != nil {
-		t.Error(got, err)
 	}
 	want := []windows.Limit{
 		{Station: phone1, MaxBytes: 6000}, {Station: phone2, Address: server, MaxBytes: 5000},
 	}
-	if got := lease.InForce(); !reflect.DeepEqual(got.Limits, want) || got.DeadlineUS != 17*second {
+	if got := l.InForce(); !reflect.DeepEqual(got.Entries, want) || got.DeadlineUS != 5_000_000 {
 		t.Errorf("%+v", got)
 	}
-	if lease.Expire(17*second-1) || !lease.Expire(17*second) || lease.Expire(18*second) {
-		t.Error("it does not end once")
+	if got, err := l.Set(0, &airboundv1.SetWindows{Generation: 4}); got != lease.Emptied || err != nil {
+		t.Error(got, err)
 	}
 }
 
@@ -104,21 +89,21 @@ func TestMalformedSetsAreRefusedAsAWhole(t *testing.T) {
 		},
 		"limits[0]: mac: 0 octets: not a MAC": setOf(1, nil),
 	} {
-		var lease windows.Lease
-		if _, err := lease.Set(0, setOf(1, limitOf(phone2, remote, 9))); err != nil {
+		var l windows.Lease
+		if _, err := l.Set(0, setOf(1, limitOf(phone2, remote, 9))); err != nil {
 			t.Fatal(err)
 		}
 		set.Generation = 2
-		if _, err := lease.Set(1, set); err == nil || !strings.Contains(err.Error(), want) ||
+		if _, err := l.Set(1, set); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.HasPrefix(err.Error(), "set_windows: ") {
 			t.Errorf("no %q: %v", want, err)
 		}
-		if lease.InForce().Generation != 1 {
-			t.Errorf("%q: %+v", want, lease.InForce())
+		if l.InForce().Generation != 1 {
+			t.Errorf("%q: %+v", want, l.InForce())
 		}
 	}
-	var lease windows.Lease
-	if _, err := lease.Set(0, setOf(1, many[1:]...)); err != nil {
+	var l windows.Lease
+	if _, err := l.Set(0, setOf(1, many[1:]...)); err != nil {
 		t.Error(err)
 	}
 }
@@ -127,21 +112,21 @@ func FuzzSets(f *testing.F) {
 	f.Add(uint64(1), phone1[:], []byte{1, 2, 3, 4}, uint32(5000), uint32(5000))
 	f.Add(uint64(9), phone1[:], []byte{}, uint32(1), uint32(60_000))
 	f.Fuzz(func(t *testing.T, generation uint64, station, address []byte, maxBytes, leaseMS uint32) {
-		var lease windows.Lease
+		var l windows.Lease
 		limit := &airboundv1.WindowLimit{Mac: station, Address: address, MaxBytes: maxBytes}
 		set := &airboundv1.SetWindows{
 			Generation: generation, Limits: []*airboundv1.WindowLimit{limit}, LeaseMs: leaseMS,
 		}
-		_, err := lease.Set(0, set)
-		inForce := lease.InForce()
+		_, err := l.Set(0, set)
+		inForce := l.InForce()
 		if (err == nil) != (inForce.Generation != 0) {
 			t.Fatalf("%v, %+v", err, inForce)
 		}
 		if err != nil {
 			return
 		}
-		got := inForce.Limits[0]
-		if !bytes.Equal(got.Station[:], station) || got.MaxBytes == 0 || inForce.DeadlineUS < second {
+		got := inForce.Entries[0]
+		if !bytes.Equal(got.Station[:], station) || got.MaxBytes == 0 || inForce.DeadlineUS < 1_000_000 {
 			t.Errorf("%+v", inForce)
 		}
 	})

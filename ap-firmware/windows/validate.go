@@ -13,15 +13,8 @@ import (
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-const (
-	// LimitsMax is the most entries of one set: 128 stations with some destinations each.
-	LimitsMax = 1024
-
-	// LeaseMinMS is the shortest lease.
-	LeaseMinMS = 1_000
-	// LeaseMaxMS is the longest.
-	LeaseMaxMS = 60_000
-)
+// LimitsMax is the most entries of one set: 128 stations with some destinations each.
+const LimitsMax = 1024
 
 // limitsOf checks every limit and returns them sorted, or the error of the first that is wrong.
 func limitsOf(messages []*airboundv1.WindowLimit) ([]Limit, error) {
@@ -90,11 +83,4 @@ func addressOf(octets []byte) (netip.Addr, error) {
 		return netip.Addr{}, errors.New("it is unspecified; without one a limit is for every destination")
 	}
 	return address, nil
-}
-
-func checkLease(leaseMS uint32) error {
-	if leaseMS < LeaseMinMS || leaseMS > LeaseMaxMS {
-		return fmt.Errorf("lease_ms %d is not within %d to %d", leaseMS, LeaseMinMS, LeaseMaxMS)
-	}
-	return nil
 }

@@ -149,17 +149,11 @@ class Limits:
     connections_per_address_warned: Annotated[
         int, Field(ge=0, le=1_000_000, description="connections from one address, above which that is logged; 0: never")
     ] = 1_000
-    connections_without_call_warned: Annotated[
-        int, Field(ge=0, le=1_000_000, description="connections without a call, above which that is logged; 0: never")
-    ] = 500
     reports_per_s: Annotated[float, Field(ge=0.1, le=10_000, description="reports of one stream")] = 20.0
     log_lines_per_s: Annotated[
         float,
         Field(ge=1, le=1_000_000, description="lines of the log, and as many warnings; more are counted and left out"),
     ] = 100.0
-    log_lines_waiting: Annotated[
-        int, Field(ge=1, le=1_000_000, description="lines that wait for a reader of the log; more are counted, dropped")
-    ] = 10_000
 
 
 Names = tuple[Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_name)], ...]

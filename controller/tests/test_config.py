@@ -83,7 +83,7 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
     assert config.parameters.safety.lease_ms == 3000
     assert not config.parameters.identity.match_addresses
     assert config.limits == Limits(streams_max=5)
-    assert config.parameters.senders == Config().parameters.senders
+    assert config.parameters.reporting == Config().parameters.reporting
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,6 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[bdp]\ngain = 0.0", "x.toml: bdp.gain = 0.0: should be greater than or equal to 0.1"),
         ("[bdp]\ngain = 100.5", "x.toml: bdp.gain = 100.5: should be less than or equal to 100"),
         ("[bdp]\ngain = '1'", "x.toml: bdp.gain = '1': should be a valid number"),
-        (
-            "[senders]\nstop_bytes_per_s = 20_000",
-            "x.toml: senders: stop_bytes_per_s is more than start_bytes_per_s = 10000",
-        ),
         ("[capacity]\nmin_bps = 6e9", "x.toml: capacity: min_bps is more than max_bps = 5e+09"),
         ("[edca]\naifsn_extra = 7", "x.toml: edca.aifsn_extra = 7: should be less than or equal to 6"),
         ("[edca]\ncw_min = 127", "x.toml: edca.cw_min = 127: should be less than or equal to 63"),

@@ -28,7 +28,7 @@ def site(tmp_path: Path) -> Site:
 
 @pytest.fixture
 async def process(tmp_path: Path, site: Site) -> AsyncIterator[Process]:
-    limits = "[limits]\nhandshake_s = 2.0\nidle_connection_s = 2.0\n"
+    limits = "[limits]\nhandshake_s = 10.0\nidle_connection_s = 10.0\n"  # a busy machine takes a second for a handshake
     async with processes.controller_with_tls(tmp_path, site.directory.path, limits) as made:
         yield made
 

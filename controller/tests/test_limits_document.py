@@ -18,7 +18,8 @@ from airbound.testing.abuse import CLIENT_HELLO_BEGINS, Abuser
 from airbound.testing.agents import WAIT_S, FakePhone
 from airbound.testing.live import MACS, upload
 from airbound.testing.pki import Site
-from airbound.testing.processes import Process, free_port
+from airbound.testing.ports import free_port
+from airbound.testing.processes import Process
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
@@ -76,7 +77,8 @@ def limited(port: int, target: str) -> str:
 
 async def test_haproxy_limits_the_connections_of_an_address(tmp_path: Path) -> None:
     site, port = Site(tmp_path / "ca"), free_port()
-    async with processes.controller_with_tls(tmp_path, site.directory.path) as behind:
+    limits = "[limits]\nhandshake_s = 600.0\n"  # no connection ends while others are made
+    async with processes.controller_with_tls(tmp_path, site.directory.path, limits) as behind:
         file = tmp_path / "haproxy.cfg"
         file.write_text(limited(port, behind.target), encoding="ascii")
         balancer = Process(["/usr/sbin/haproxy", "-db", "-f", str(file)], port, tmp_path / "haproxy.log")

@@ -26,7 +26,7 @@ from airbound.v1 import access_point_pb2, terminal_pb2
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/logs.md").read_text(encoding="utf-8")
 TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float), "array": (list,)}
-START_WITHIN_S = 60.0
+START_WITHIN_S = 300.0
 SEEN = access_point_pb2.StationDestination(
     address=bytes([10, 0, 4, 1]), connections=1, connections_sending=1, srtt_us=30_000, min_rtt_us=20_000
 )

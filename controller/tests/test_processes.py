@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from airbound.testing import processes
+from airbound.testing.ports import free_port
 from airbound.testing.processes import Process
 
 
 async def test_a_process_that_never_listens_is_ended_with_the_wait_for_it(tmp_path: Path) -> None:
     program = "import time; print('began', flush=True); time.sleep(3600)"
-    started = Process([sys.executable, "-c", program], processes.free_port(), tmp_path / "log")
+    started = Process([sys.executable, "-c", program], free_port(), tmp_path / "log")
     entering = asyncio.ensure_future(started.__aenter__())
     async with asyncio.timeout(60):
         while not started.log.exists() or "began" not in started.log.read_text():  # noqa: ASYNC110  # a process

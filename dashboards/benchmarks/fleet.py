@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from airbound.testing.processes import Process, free_port
+from airbound.testing.ports import free_port
+from airbound.testing.processes import Process
 from airbound_dashboards import fill
 from airbound_dashboards.api import Prometheus
 from airbound_dashboards.chosen import Span, chosen

@@ -16,8 +16,8 @@ def medium() -> Medium:
 
 
 @given(st.lists(st.tuples(st.floats(0.005, 0.2), st.floats(2, 500)), min_size=1, max_size=10))
-def test_the_queue_is_as_long_as_the_windows_exceed_what_the_path_carries(of: list[tuple[float, float]]) -> None:
-    senders = [Sender(base_s, cwnd_segs=cwnd) for base_s, cwnd in of]
+def test_the_queue_is_as_long_as_the_windows_exceed_what_the_path_carries(paths: list[tuple[float, float]]) -> None:
+    senders = [Sender(base_s, cwnd_segs=cwnd) for base_s, cwnd in paths]
     delay_s = medium().queueing_delay_s(senders)
     rate = sum(sender.cwnd_segs * SEGMENT_BYTES / (sender.base_rtt_s + delay_s) for sender in senders)
     if delay_s:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machine of somebody who reads the documents: their addresses and names, default ports, nothing configured yet.
 
-Namespaces of network, mounts, processes and control groups. What is written to /etc, /var/lib, /run and /root is gone
+Namespaces of network, mounts, processes and control groups. What is written to /etc, /var/lib and /run is gone
 with them; the rest of the machine is as it is. Needs root.
 """
 
@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 NAMES = "controller.example"
 ADDRESSES = ("192.0.2.1", "192.0.2.7", "192.0.2.9")
 """Of the controller, of a phone with an agent, of a station without."""
+HOME = "/var/lib/reader"
+"""Of that somebody, who may do everything."""
 WAIT_S = 600.0
 """Where a dozen programs share a processor, a command takes a minute and more."""
 
@@ -32,15 +34,15 @@ exec unshare --net --mount --pid --cgroup --fork --kill-child --mount-proc bash 
 _SETUP = f"""
 mount --make-rprivate /
 mount -t tmpfs none "$1"
-for place in etc var/lib root; do
-	mkdir -p "$1/upper/$place" "$1/work/$place"
-	mount -t overlay -o "lowerdir=/$place,upperdir=$1/upper/$place,workdir=$1/work/$place" none "/$place"
+for place in etc var/lib; do
+	mkdir -p "$1/upper/$place" "$1/scratch/$place"
+	mount -t overlay -o "lowerdir=/$place,upperdir=$1/upper/$place,workdir=$1/scratch/$place" none "/$place"
 done
 mount -t tmpfs none /run
 umount --recursive --lazy /sys/fs/cgroup
 mount -t cgroup2 none /sys/fs/cgroup
-rm -rf /etc/airbound /var/lib/airbound /var/lib/airbound-phone /root/.config/airbound
-mkdir -m 700 /etc/airbound /root/documents
+rm -rf /etc/airbound /var/lib/airbound /var/lib/airbound-phone
+mkdir -m 700 /etc/airbound {HOME} {HOME}/documents
 ip link set lo up
 for address in {" ".join(ADDRESSES)}; do ip address add "$address/32" dev lo; done
 # Who connects to the controller comes from the phone's address.
@@ -180,7 +182,7 @@ class Machine:
     def _environment(self) -> Mapping[str, str]:
         return {
             "CHECKOUT": str(ROOT),
-            "HOME": "/root",
+            "HOME": HOME,
             "LC_ALL": "C.UTF-8",
             "PATH": f"{ROOT}/.venv/bin:{ROOT}/build:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "TERM": "xterm-256color",
@@ -188,7 +190,7 @@ class Machine:
 
     def _inside(self, text: str) -> list[str]:
         enter = ["nsenter", "--target", self._pid, "--net", "--mount", "--pid", "--cgroup"]
-        return [*enter, "bash", "-c", f"cd /root/documents\n{text}"]
+        return [*enter, "bash", "-c", f"cd {HOME}/documents\n{text}"]
 
 
 class Checkout:

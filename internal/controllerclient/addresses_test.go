@@ -17,9 +17,10 @@ import (
 
 // dialled counts connections to each address, and lets some addresses fail or not answer.
 type dialled struct {
-	mutex  sync.Mutex
-	counts map[string]int
-	silent map[string]bool
+	connect func(context.Context, string) (net.Conn, error)
+	mutex   sync.Mutex
+	counts  map[string]int
+	silent  map[string]bool
 }
 
 func (d *dialled) dial(ctx context.Context, address string) (net.Conn, error) {
@@ -31,7 +32,7 @@ func (d *dialled) dial(ctx context.Context, address string) (net.Conn, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return controllerclient.Dial(ctx, address)
+	return d.connect(ctx, address)
 }
 
 func (d *dialled) count(address string) int {
@@ -48,7 +49,7 @@ func TestStreamsSpreadOverTheControllersAddresses(t *testing.T) {
 		address, _ := serve(t, c, "127.0.0.1:0")
 		addresses = append(addresses, address)
 	}
-	seen := &dialled{counts: map[string]int{}}
+	seen := &dialled{connect: controllerclient.Dial, counts: map[string]int{}}
 	startAgent(t, controllerclient.WithDial(controllerclient.Config{Addresses: addresses}, seen.dial))
 	for deadline := time.Now().Add(timeout); ; time.Sleep(backoffMin) {
 		if seen.count(addresses[0]) > 0 && seen.count(addresses[1]) > 0 && seen.count(addresses[2]) > 0 {
@@ -61,25 +62,34 @@ func TestStreamsSpreadOverTheControllersAddresses(t *testing.T) {
 }
 
 func TestAnAddressThatFailsOrDoesNotAnswerCostsNoAttempt(t *testing.T) {
-	c := newController()
-	alive, _ := serve(t, c, "127.0.0.1:0")
-	dead, kill := serve(t, c, "127.0.0.1:0")
-	kill()
-	const silent = "192.0.2.1:1"
-	seen := &dialled{counts: map[string]int{}, silent: map[string]bool{silent: true}}
-	for range 10 {
-		a := startAgent(t, controllerclient.WithDial(controllerclient.Config{
-			Addresses: []string{silent, dead, alive, "no..name:1"},
-		}, seen.dial))
-		expect(t, "state", a.states, true)
-		a.cancel()
-		if err := next(t, "end", a.finished); err != nil {
-			t.Fatal(err)
+	inMemory(t, func(t *testing.T, n *network) {
+		c := newController()
+		const alive, dead, silent = "192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1"
+		n.serve(t, c, alive)
+		seen := &dialled{connect: n.dial, counts: map[string]int{}, silent: map[string]bool{silent: true}}
+		for range 100 { // In each, every second time, the one that is alive comes first.
+			a := startAgent(t, controllerclient.WithDial(controllerclient.Config{
+				Addresses: []string{silent, dead, alive},
+			}, seen.dial))
+			expect(t, "state", a.states, true)
+			a.cancel()
+			if err := next(t, "end", a.finished); err != nil {
+				t.Fatal(err)
+			}
 		}
+		if seen.count(silent) == 0 || seen.count(dead) == 0 {
+			t.Errorf("connections: %v", seen.counts)
+		}
+	})
+}
+
+func TestANameThatCannotBeResolvedCostsNoAttempt(t *testing.T) {
+	alive, _ := serve(t, newController(), "127.0.0.1:0")
+	conn, err := controllerclient.Connect(t.Context(), []string{"no..name:1", alive}, controllerclient.Dial)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if seen.count(silent) == 0 || seen.count(dead) == 0 {
-		t.Errorf("connections: %v", seen.counts)
-	}
+	_ = conn.Close()
 }
 
 // Without that the log would have a warning for each attempt.

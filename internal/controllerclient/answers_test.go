@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -67,22 +66,15 @@ func (s *answering) Connect(stream grpc.BidiStreamingServer[request, response]) 
 	}
 }
 
-func serveAnswering(t *testing.T, answers int) (*answering, string) {
+func serveAnswering(t *testing.T, n *network, address string, answers int) *answering {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &answering{answers: answers, asked: make(chan []string, 100), reports: make(chan uint64, 1000)}
-	server := grpc.NewServer()
-	airboundv1.RegisterTerminalServiceServer(server, s)
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
-	return s, listener.Addr().String()
+	serveOn(t, s, n.listen(address))
+	return s
 }
 
 // reporter is an agent that reports all the time.
-func startReporting(t *testing.T, addresses []string, logger *slog.Logger) (handled <-chan *response) {
+func startReporting(t *testing.T, n *network, addresses []string, logger *slog.Logger) (handled <-chan *response) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	outgoing, commands := make(chan *request), make(chan *response, 100)
@@ -102,9 +94,9 @@ func startReporting(t *testing.T, addresses []string, logger *slog.Logger) (hand
 		}
 	})
 	group.Go(func() {
-		_ = controllerclient.Run(ctx, controllerclient.Config{
+		_ = controllerclient.Run(ctx, n.of(controllerclient.Config{
 			Addresses: addresses, Logger: logger, BackoffMin: backoffMin, BackoffMax: backoffMax,
-		}, controllerclient.Stream[request, response]{
+		}), controllerclient.Stream[request, response]{
 			Open: openStream, Outgoing: outgoing, OnState: func(bool) {},
 			IsAnswer: func(r *response) bool { return r.GetCommand() == nil },
 			Handle:   func(r *response) { commands <- r },
@@ -136,32 +128,33 @@ func (l *syncLog) String() string {
 }
 
 func TestAControllerThatNoLongerAnswersIsLeftForAnother(t *testing.T) {
-	t.Parallel()
-	one, first := serveAnswering(t, 3)
-	two, second := serveAnswering(t, 3)
-	var log syncLog
-	commands := startReporting(t, []string{first, second}, slog.New(slog.NewTextHandler(&log, nil)))
-	// Both hang after three answers each, with their connections open: the stream goes from one to the other.
-	from, to := one, two
-	select {
-	case asked := <-one.asked:
-		checkAsked(t, asked)
-	case asked := <-two.asked:
-		checkAsked(t, asked)
-		from, to = two, one
-	case <-time.After(timeout):
-		t.Fatal("no stream")
-	}
-	for range 3 {
-		checkAsked(t, next(t, "stream at the other", to.asked))
-		from, to = to, from
-	}
-	if got := log.String(); !strings.Contains(got, "the controller does not answer within 2s") {
-		t.Errorf("logged:\n%s", got)
-	}
-	if len(commands) > 0 {
-		t.Errorf("an answer was handled: %v", <-commands)
-	}
+	inMemory(t, func(t *testing.T, n *network) {
+		const other = "192.0.2.2:1"
+		one, two := serveAnswering(t, n, address, 3), serveAnswering(t, n, other, 3)
+		var log syncLog
+		commands := startReporting(t, n, []string{address, other}, slog.New(slog.NewTextHandler(&log, nil)))
+		// Both hang after three answers each, with their connections open: the stream goes from one to the other.
+		from, to := one, two
+		select {
+		case asked := <-one.asked:
+			checkAsked(t, asked)
+		case asked := <-two.asked:
+			checkAsked(t, asked)
+			from, to = two, one
+		case <-time.After(timeout):
+			t.Fatal("no stream")
+		}
+		for range 3 {
+			checkAsked(t, next(t, "stream at the other", to.asked))
+			from, to = to, from
+		}
+		if got := log.String(); !strings.Contains(got, "the controller does not answer within 2s") {
+			t.Errorf("logged:\n%s", got)
+		}
+		if len(commands) > 0 {
+			t.Errorf("an answer was handled: %v", <-commands)
+		}
+	})
 }
 
 func checkAsked(t *testing.T, asked []string) {
@@ -172,14 +165,15 @@ func checkAsked(t *testing.T, asked []string) {
 }
 
 func TestAControllerThatKnowsNothingOfAnswersIsKept(t *testing.T) {
-	t.Parallel()
-	s, address := serveAnswering(t, 0)
-	startReporting(t, []string{address}, slog.New(slog.DiscardHandler))
-	next(t, "stream", s.asked)
-	for began := time.Now(); time.Since(began) < 4*time.Second; {
-		next(t, "report", s.reports)
-	}
-	if len(s.asked) > 0 {
-		t.Error("another stream was opened")
-	}
+	inMemory(t, func(t *testing.T, n *network) {
+		s := serveAnswering(t, n, address, 0)
+		startReporting(t, n, []string{address}, slog.New(slog.DiscardHandler))
+		next(t, "stream", s.asked)
+		for began := time.Now(); time.Since(began) < 4*time.Second; {
+			next(t, "report", s.reports)
+		}
+		if len(s.asked) > 0 {
+			t.Error("another stream was opened")
+		}
+	})
 }

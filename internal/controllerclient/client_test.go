@@ -4,7 +4,6 @@ package controllerclient_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +32,9 @@ const (
 
 	backoffMin = 5 * time.Millisecond
 	backoffMax = 50 * time.Millisecond
+
+	// address is a controller's in a network.
+	address = "192.0.2.1:1"
 )
 
 // controller is a real gRPC server that delivers what it receives and sends one command per stream.
@@ -81,6 +84,13 @@ func serve(t *testing.T, c *controller, address string, options ...grpc.ServerOp
 	if err != nil {
 		t.Fatal(err)
 	}
+	return listener.Addr().String(), serveOn(t, c, listener, options...)
+}
+
+func serveOn(
+	t *testing.T, c airboundv1.TerminalServiceServer, listener net.Listener, options ...grpc.ServerOption,
+) func() {
+	t.Helper()
 	server := grpc.NewServer(options...)
 	airboundv1.RegisterTerminalServiceServer(server, c)
 	served := make(chan struct{})
@@ -94,7 +104,7 @@ func serve(t *testing.T, c *controller, address string, options ...grpc.ServerOp
 		<-served
 	})
 	t.Cleanup(kill)
-	return listener.Addr().String(), kill
+	return kill
 }
 
 // agent is a running client with what it received.
@@ -190,18 +200,20 @@ func TestTheRemoteAddressIsReportedBeforeTheStreamOpens(t *testing.T) {
 }
 
 func TestReconnectsAfterRestart(t *testing.T) {
-	c := newController()
-	address, kill := serve(t, c, "127.0.0.1:0")
-	a := startAgent(t, controllerclient.Config{Addresses: []string{address}})
-	for restart := range 3 {
+	inMemory(t, func(t *testing.T, n *network) {
+		c := newController()
+		kill := n.serve(t, c, address)
+		a := startAgent(t, n.of(controllerclient.Config{Addresses: []string{address}}))
+		for restart := range 3 {
+			expect(t, "state", a.states, true)
+			a.outgoing <- report(uint64(restart))
+			expect(t, "sequence", c.sequences, uint64(restart))
+			kill()
+			expect(t, "state", a.states, false)
+			kill = n.serve(t, c, address)
+		}
 		expect(t, "state", a.states, true)
-		a.outgoing <- report(uint64(restart))
-		expect(t, "sequence", c.sequences, uint64(restart))
-		kill()
-		expect(t, "state", a.states, false)
-		_, kill = serve(t, c, address)
-	}
-	expect(t, "state", a.states, true)
+	})
 }
 
 func TestReconnectsAfterControllerEndsStream(t *testing.T) {
@@ -218,22 +230,22 @@ func TestReconnectsAfterControllerEndsStream(t *testing.T) {
 }
 
 func TestAReportFromBeforeTheStreamIsNotSent(t *testing.T) {
-	c := newController()
-	address, kill := serve(t, c, "127.0.0.1:0")
-	kill()
-	a := startAgent(t, controllerclient.Config{Addresses: []string{address}})
-	for sequence := uint64(1); sequence <= 5; sequence++ {
-		select {
-		case a.outgoing <- report(sequence):
-		case <-time.After(timeout):
-			t.Fatal("Run does not receive while disconnected")
+	inMemory(t, func(t *testing.T, n *network) {
+		c := newController()
+		a := startAgent(t, n.of(controllerclient.Config{Addresses: []string{address}}))
+		for sequence := uint64(1); sequence <= 5; sequence++ {
+			select {
+			case a.outgoing <- report(sequence):
+			case <-time.After(timeout):
+				t.Fatal("Run does not receive while disconnected")
+			}
 		}
-	}
-	serve(t, c, address)
-	expect(t, "state", a.states, true)
-	// A phone that reconnects with another MAC address must not be reported with the old one.
-	a.outgoing <- report(6)
-	expect(t, "sequence", c.sequences, 6)
+		n.serve(t, c, address)
+		expect(t, "state", a.states, true)
+		// A phone that reconnects with another MAC address must not be reported with the old one.
+		a.outgoing <- report(6)
+		expect(t, "sequence", c.sequences, 6)
+	})
 }
 
 func TestKeepNewestDropsTheOlder(t *testing.T) {
@@ -333,84 +345,39 @@ func waitForNoGoroutineOf(t *testing.T, functions ...string) {
 }
 
 func TestAControllerThatStopsRespondingIsNoticed(t *testing.T) {
-	t.Parallel() // grpc-go takes no keepalive under 10 s.
-	c := newController()
-	address, _ := serve(t, c, "127.0.0.1:0")
-	link := newFreezable(t, address)
-	cfg := controllerclient.Config{Addresses: []string{link.address}}
-	a := startAgent(t, controllerclient.WithKeepalive(cfg, time.Second, time.Second))
-	expect(t, "state", a.states, true)
-	link.freeze()
-	expect(t, "state", a.states, false)
+	inMemory(t, func(t *testing.T, n *network) {
+		n.serve(t, newController(), address)
+		var lost atomic.Bool
+		dial := func(ctx context.Context, address string) (net.Conn, error) {
+			conn, err := n.dial(ctx, address)
+			return frozen{conn, &lost}, err
+		}
+		a := startAgent(t, controllerclient.WithDial(controllerclient.Config{Addresses: []string{address}}, dial))
+		expect(t, "state", a.states, true)
+		next(t, "command", a.commands)
+		lostAt := time.Now()
+		lost.Store(true)
+		expect(t, "state", a.states, false)
+		if took := time.Since(lostAt); took > 18*time.Second {
+			t.Errorf("after %v", took)
+		}
+	})
 }
 
-// freezable forwards TCP until it is frozen; then it forwards nothing and closes nothing, like a link that was lost.
-type freezable struct {
-	address string
-	frozen  chan struct{}
-}
-
-func newFreezable(t *testing.T, target string) *freezable {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	f := &freezable{address: listener.Addr().String(), frozen: make(chan struct{})}
-	go func() {
-		for {
-			near, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", target)
-			if err != nil {
-				_ = near.Close()
-				return
-			}
-			t.Cleanup(func() { _, _ = near.Close(), far.Close() })
-			go f.forward(near, far)
-			go f.forward(far, near)
-		}
-	}()
-	return f
-}
-
-func (f *freezable) freeze() { close(f.frozen) }
-
-func (f *freezable) forward(to io.Writer, from io.Reader) {
-	buffer := make([]byte, 4096)
-	for {
-		n, err := from.Read(buffer)
-		if err != nil {
-			return
-		}
-		select {
-		case <-f.frozen:
-			return
-		default:
-		}
-		if _, err := to.Write(buffer[:n]); err != nil {
-			return
-		}
-	}
-}
-
+// Shorter, and a link with seconds of delay would never be connected.
 func TestAControllerThatAcceptsAndSaysNothingIsTriedAgainAfterFiveSeconds(t *testing.T) {
-	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	started := time.Now()
-	_, log := startLogged(t, listener.Addr().String())
-	attempt(t, log)
-	// Shorter, and a link with seconds of delay would never be connected. How much longer depends on this machine.
-	if took := time.Since(started); took < 5*time.Second {
-		t.Errorf("gave up after %v", took)
-	}
+	inMemory(t, func(t *testing.T, n *network) {
+		n.listen(address)
+		log := make(lines, 1000)
+		started := time.Now()
+		startAgent(t, n.of(controllerclient.Config{
+			Addresses: []string{address}, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		}))
+		attempt(t, log)
+		if took := time.Since(started); took != 5*time.Second {
+			t.Errorf("gave up after %v", took)
+		}
+	})
 }
 
 func TestConfigErrors(t *testing.T) {
@@ -499,64 +466,75 @@ func attempt(t *testing.T, log lines) (level string, wait time.Duration) {
 func startLogged(t *testing.T, address string) (*agent, lines) {
 	t.Helper()
 	log := make(lines, 1000)
-	handler := slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})
+	handler := slog.NewTextHandler(log, debug)
 	return startAgent(t, controllerclient.Config{Addresses: []string{address}, Logger: slog.New(handler)}), log
 }
 
+var debug = &slog.HandlerOptions{Level: slog.LevelDebug}
+
 func TestBackOffStartsAgainAfterAStreamThatLasted(t *testing.T) {
-	c := newController()
-	address, kill := serve(t, c, "127.0.0.1:0")
-	kill()
-	a, log := startLogged(t, address)
-	for wait := time.Duration(0); wait < backoffMax/2; {
-		_, wait = attempt(t, log)
-	}
-	_, kill = serve(t, c, address)
-	expect(t, "state", a.states, true)
-	time.Sleep(2 * backoffMax) // The stream lasts.
-	for len(log) > 0 {
-		<-log
-	}
-	kill()
-	if _, wait := attempt(t, log); wait > backoffMin {
-		t.Errorf("after a stream that lasted the client waits %v, want at most %v", wait, backoffMin)
-	}
+	inMemory(t, func(t *testing.T, n *network) {
+		c, log := newController(), make(lines, 1000)
+		a := startAgent(t, n.of(controllerclient.Config{
+			Addresses: []string{address}, Logger: slog.New(slog.NewTextHandler(log, debug)),
+		}))
+		for wait := time.Duration(0); wait < backoffMax/2; {
+			_, wait = attempt(t, log)
+		}
+		kill := n.serve(t, c, address)
+		expect(t, "state", a.states, true)
+		time.Sleep(2 * backoffMax) // The stream lasts.
+		for len(log) > 0 {
+			<-log
+		}
+		kill()
+		if _, wait := attempt(t, log); wait > backoffMin {
+			t.Errorf("after a stream that lasted the client waits %v, want at most %v", wait, backoffMin)
+		}
+	})
 }
 
 func TestBackOffGrowsIfTheControllerEndsEveryStreamAtOnce(t *testing.T) {
-	c := newController()
-	c.endAtOnce = true
-	address, _ := serve(t, c, "127.0.0.1:0")
-	_, log := startLogged(t, address)
-	longest := time.Duration(0)
-	for range 6 {
-		_, wait := attempt(t, log)
-		longest = max(longest, wait)
-	}
-	if longest < backoffMax/2 {
-		t.Errorf("the longest of six waits is %v, want %v or more", longest, backoffMax/2)
-	}
+	inMemory(t, func(t *testing.T, n *network) {
+		c, log := newController(), make(lines, 1000)
+		c.endAtOnce = true
+		n.serve(t, c, address)
+		startAgent(t, n.of(controllerclient.Config{
+			Addresses: []string{address}, Logger: slog.New(slog.NewTextHandler(log, debug)),
+		}))
+		longest := time.Duration(0)
+		for range 6 {
+			_, wait := attempt(t, log)
+			longest = max(longest, wait)
+		}
+		if longest < backoffMax/2 {
+			t.Errorf("the longest of six waits is %v, want %v or more", longest, backoffMax/2)
+		}
+	})
 }
 
 func TestACauseIsLoggedAsAWarningOnce(t *testing.T) {
-	c := newController()
-	address, kill := serve(t, c, "127.0.0.1:0")
-	kill()
-	a, log := startLogged(t, address)
-	for i, want := range []string{"WARN", "DEBUG", "DEBUG"} {
-		if level, _ := attempt(t, log); level != want {
-			t.Errorf("attempt %d is logged as %s, want %s", i, level, want)
+	inMemory(t, func(t *testing.T, n *network) {
+		c := newController()
+		log := make(lines, 1000)
+		a := startAgent(t, n.of(controllerclient.Config{
+			Addresses: []string{address}, Logger: slog.New(slog.NewTextHandler(log, debug)),
+		}))
+		for i, want := range []string{"WARN", "DEBUG", "DEBUG"} {
+			if level, _ := attempt(t, log); level != want {
+				t.Errorf("attempt %d is logged as %s, want %s", i, level, want)
+			}
 		}
-	}
-	_, kill = serve(t, c, address)
-	expect(t, "state", a.states, true)
-	for len(log) > 0 {
-		<-log
-	}
-	kill()
-	if level, _ := attempt(t, log); level != "WARN" {
-		t.Errorf("the end of a stream is logged as %s", level)
-	}
+		kill := n.serve(t, c, address)
+		expect(t, "state", a.states, true)
+		for len(log) > 0 {
+			<-log
+		}
+		kill()
+		if level, _ := attempt(t, log); level != "WARN" {
+			t.Errorf("the end of a stream is logged as %s", level)
+		}
+	})
 }
 
 func TestDefaults(t *testing.T) {

@@ -91,18 +91,12 @@ func bounds(generation uint64) *response {
 }
 
 // replacedStream has a stream replaced by another, on which nothing has been sent.
-func replacedStream(t *testing.T) (a *agent, before, after *lateStream) {
+func replacedStream(t *testing.T, n *network) (a *agent, before, after *lateStream) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	controller, server := &answeringLate{streams: make(chan *lateStream, 100)}, grpc.NewServer()
-	airboundv1.RegisterTerminalServiceServer(server, controller)
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
+	controller := &answeringLate{streams: make(chan *lateStream, 100)}
+	serveOn(t, controller, n.listen(address))
 	replace := make(chan struct{}, 1)
-	a = startAgent(t, controllerclient.Config{Addresses: []string{listener.Addr().String()}, Replace: replace})
+	a = startAgent(t, n.of(controllerclient.Config{Addresses: []string{address}, Replace: replace}))
 	expect(t, "state", a.states, true)
 	before = next(t, "stream", controller.streams)
 	a.outgoing <- report(1)
@@ -119,79 +113,87 @@ func replacedStream(t *testing.T) (a *agent, before, after *lateStream) {
 
 // A controller that saw one stream end before it has a report of the next would know nothing of the agent.
 func TestAStreamThatIsReplacedStaysOpenUntilTheNextIsAnswered(t *testing.T) {
-	a, before, after := replacedStream(t)
-	a.outgoing <- report(2)
-	expect(t, "sequence", after.reports, 2)
-	if err := before.Send(bounds(2)); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-before.ended:
-		t.Fatal("ended")
-	case <-a.commands:
-		t.Fatal("a command of the old stream was handled")
-	case <-time.After(100 * time.Millisecond):
-	}
-	if err := after.Send(bounds(3)); err != nil {
-		t.Fatal(err)
-	}
-	next(t, "end", before.ended)
-	command := next(t, "command", a.commands)
-	if got := command.GetCommand().GetSetBounds().GetGeneration(); got != 3 {
-		t.Errorf("generation is %d, want 3", got)
-	}
-	a.outgoing <- report(3)
-	expect(t, "sequence", after.reports, 3)
-	if len(before.reports) > 0 || len(a.states) > 0 {
-		t.Errorf("%d more reports on the old stream, %d changes of the state", len(before.reports), len(a.states))
-	}
+	inMemory(t, func(t *testing.T, n *network) {
+		a, before, after := replacedStream(t, n)
+		a.outgoing <- report(2)
+		expect(t, "sequence", after.reports, 2)
+		if err := before.Send(bounds(2)); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-before.ended:
+			t.Fatal("ended")
+		case <-a.commands:
+			t.Fatal("a command of the old stream was handled")
+		case <-time.After(1900 * time.Millisecond): // A tenth of a second less than it waits for an answer.
+		}
+		if err := after.Send(bounds(3)); err != nil {
+			t.Fatal(err)
+		}
+		next(t, "end", before.ended)
+		command := next(t, "command", a.commands)
+		if got := command.GetCommand().GetSetBounds().GetGeneration(); got != 3 {
+			t.Errorf("generation is %d, want 3", got)
+		}
+		a.outgoing <- report(3)
+		expect(t, "sequence", after.reports, 3)
+		if len(before.reports) > 0 || len(a.states) > 0 {
+			t.Errorf("%d more reports on the old stream, %d changes of the state", len(before.reports), len(a.states))
+		}
+	})
 }
 
 // What a controller says before it has a report says nothing of what it knows.
 func TestAStreamThatIsReplacedDoesNotEndByWhatComesBeforeAReport(t *testing.T) {
-	a, before, after := replacedStream(t)
-	if err := after.Send(bounds(3)); err != nil {
-		t.Fatal(err)
-	}
-	next(t, "command", a.commands)
-	select {
-	case <-before.ended:
-		t.Fatal("ended")
-	case <-time.After(100 * time.Millisecond):
-	}
+	inMemory(t, func(t *testing.T, n *network) {
+		a, before, after := replacedStream(t, n)
+		if err := after.Send(bounds(3)); err != nil {
+			t.Fatal(err)
+		}
+		next(t, "command", a.commands)
+		select {
+		case <-before.ended:
+			t.Fatal("ended")
+		case <-time.After(1900 * time.Millisecond): // A tenth of a second less than it waits for an answer.
+		}
+	})
 }
 
 func TestAStreamThatIsReplacedEndsWithoutAnAnswer(t *testing.T) {
-	_, before, _ := replacedStream(t)
-	next(t, "end", before.ended)
+	inMemory(t, func(t *testing.T, n *network) {
+		_, before, _ := replacedStream(t, n)
+		next(t, "end", before.ended)
+	})
 }
 
 func TestTheEndAfterAConnectionWasReplaced(t *testing.T) {
-	a, before, after := replacedStream(t)
-	a.cancel()
-	if err := next(t, "end of Run", a.finished); err != nil {
-		t.Fatal(err)
-	}
-	next(t, "end", before.ended)
-	next(t, "end", after.ended)
-	waitForNoGoroutineOf(t, "controllerclient.")
+	inMemory(t, func(t *testing.T, n *network) {
+		a, before, after := replacedStream(t, n)
+		a.cancel()
+		if err := next(t, "end of Run", a.finished); err != nil {
+			t.Fatal(err)
+		}
+		next(t, "end", before.ended)
+		next(t, "end", after.ended)
+		waitForNoGoroutineOf(t, "controllerclient.")
+	})
 }
 
 func TestAConnectionThatIsNewAnywayIsNotReplaced(t *testing.T) {
-	c := newController()
-	address, kill := serve(t, c, "127.0.0.1:0")
-	kill()
-	replace := make(chan struct{}, 1)
-	replace <- struct{}{}
-	a := startAgent(t, controllerclient.Config{Addresses: []string{address}, Replace: replace})
-	_, _ = serve(t, c, address)
-	expect(t, "state", a.states, true)
-	a.outgoing <- report(1)
-	expect(t, "sequence", c.sequences, 1)
-	time.Sleep(2 * backoffMax) // In which nothing happens.
-	if len(a.states) > 0 || len(c.streams) != 1 {
-		t.Errorf("%d streams", len(c.streams))
-	}
+	inMemory(t, func(t *testing.T, n *network) {
+		c := newController()
+		replace := make(chan struct{}, 1)
+		replace <- struct{}{}
+		a := startAgent(t, n.of(controllerclient.Config{Addresses: []string{address}, Replace: replace}))
+		n.serve(t, c, address)
+		expect(t, "state", a.states, true)
+		a.outgoing <- report(1)
+		expect(t, "sequence", c.sequences, 1)
+		time.Sleep(2 * backoffMax) // In which nothing happens.
+		if len(a.states) > 0 || len(c.streams) != 1 {
+			t.Errorf("%d streams", len(c.streams))
+		}
+	})
 }
 
 func TestTheEndWhileAConnectionIsReplaced(t *testing.T) {

@@ -51,7 +51,9 @@ func startOf(t *testing.T, kind string) (*guard.Guard, string) {
 	path := filepath.Join(t.TempDir(), "mark")
 	t.Setenv(kindVariable, kind)
 	t.Setenv(markVariable, path)
-	return guard.New(), path
+	protecting := guard.New()
+	protecting.ReadyWithin(time.Minute) // Nothing depends on how long a program takes to start.
+	return protecting, path
 }
 
 // Whatever is set after Protect is restored, however soon the agent is killed: the guard has what it needs.

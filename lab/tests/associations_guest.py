@@ -29,7 +29,7 @@ from airbound.v1 import operations_pb2, operations_pb2_grpc
 HOSTAPD = Path("/run/hostapd")
 OPERATORS = "127.0.0.1:50052"
 INTERFACES = ("wlan0", "wlan0b")
-POLL_S = 0.005
+POLL_S = 0.02
 SETTLE_S = 4.0
 BETWEEN_S = 2.5
 UNKNOWN = b"UNKNOWN COMMAND\n"

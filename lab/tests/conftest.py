@@ -23,17 +23,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from airbound_lab import edca_trace, guest_paths, host, measure, topology
-from airbound_lab import run as run_module
 from airbound_lab.errors import LabError
-from airbound_lab.parameters import Parameters
-from airbound_lab.results import PhoneResult, Results, Run
-from airbound_lab.run import Setting, run_all
+from airbound_lab.figures import measure
+from airbound_lab.figures.results import PhoneResult, Results, Run
+from airbound_lab.plan import guest_paths, topology
+from airbound_lab.records import edca_trace
+from airbound_lab.run import host
+from airbound_lab.run import runs as run_module
+from airbound_lab.run.runs import Setting, run_all
+from airbound_lab.settings.parameters import Parameters
 
 if TYPE_CHECKING:
-    from airbound_lab.edca_trace import QueueSetting
-    from airbound_lab.medium.attempts import Window
-    from airbound_lab.parameters import KernelLine
+    from airbound_lab.records.edca_trace import QueueSetting
+    from airbound_lab.settings.values import KernelLine, Window
 
 settings.register_profile("airbound", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("airbound")

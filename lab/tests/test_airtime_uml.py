@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airbound_lab import host
-from airbound_lab.scenario import Action, Scenario
+from airbound_lab.run import host
+from airbound_lab.settings.scenario import Action, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable

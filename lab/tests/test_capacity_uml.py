@@ -9,13 +9,13 @@ import pytest
 
 from airbound_lab.capacity_study import design
 from airbound_lab.capacity_study.design import Point
-from airbound_lab.parameters import Parameters
+from airbound_lab.settings.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from airbound_lab.radio import PhyName
-    from airbound_lab.results import Run
+    from airbound_lab.figures.results import Run
+    from airbound_lab.settings.radio import PhyName
 
     from .conftest import Cell
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import bianchi, boot
 from airbound_lab.errors import LabError
 from airbound_lab.medium import attempts
-from airbound_lab.medium.attempts import Window
-from airbound_lab.parameters import KERNEL_LINES
-from airbound_lab.scenario import Action, Scenario, built_in
+from airbound_lab.medium_theory import bianchi
+from airbound_lab.run import boot
+from airbound_lab.settings.scenario import Action, Scenario, built_in
+from airbound_lab.settings.values import KERNEL_LINES, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab.scenario import Action, Scenario
+from airbound_lab.settings.scenario import Action, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conftest import Cell
 
-    from airbound_lab.results import PhoneResult
+    from airbound_lab.figures.results import PhoneResult
 
 pytestmark = pytest.mark.uml
 

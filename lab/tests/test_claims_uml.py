@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from conftest import Cell
 
-    from airbound_lab.results import Run
+    from airbound_lab.figures.results import Run
 
 pytestmark = pytest.mark.uml
 

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import cli, host, results, trace, variant
+from airbound_lab import cli
 from airbound_lab.errors import LabError
-from airbound_lab.modes import NAMED
-from airbound_lab.parameters import Parameters
-from airbound_lab.qdisc import QDISCS
+from airbound_lab.figures import results
+from airbound_lab.records import trace
+from airbound_lab.run import host
+from airbound_lab.settings.modes import NAMED
+from airbound_lab.settings.parameters import SETTINGS, Parameters
+from airbound_lab.settings.qdisc import QDISCS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from conftest import EachPhone, TraceLines
 
-    from airbound_lab.results import Results, Run
+    from airbound_lab.figures.results import Results, Run
 
 
 @pytest.mark.parametrize(
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
         (["--scenario", "sideways"], "'sideways'"),
         (["--scenario", "/nowhere.json"], "/nowhere.json"),
         (["--loss", "200"], "--loss: 200.0: "),
-        (["--jobs", "0"], "jobs"),
         (["--json", "/nowhere/out.json"], "/nowhere"),
         (["--controller-config", "/nowhere"], "/nowhere"),
         (["--wired-delays", "4,-1"], "--wired-delays[1]: -1.0: "),
@@ -56,7 +58,7 @@ def test_the_help_of_run_explains_every_setting(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         cli.main(["run", "--help"])
     settings = capsys.readouterr().out.partition("MODE@SETTING")[2].partition("examples:")[0]
-    assert {*QDISCS, *variant.NUMBERS, *variant.FLAGS} <= set(re.findall(r"[\w-]+", settings))
+    assert {*QDISCS, *SETTINGS} <= set(re.findall(r"[\w-]+", settings))
 
 
 def test_the_help_of_run_explains_every_mode(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,6 +75,7 @@ def test_the_help_of_run_explains_every_mode(capsys: pytest.CaptureFixture[str])
         (["--phones", "today"], "minstrel"),
         (["--phones", "2013"], "aarf"),
         (["--phones", "2013", "--rate-control", "fixed"], "fixed"),
+        (["--rate-control", "fixed", "--phones", "2013"], "fixed"),
     ],
 )
 def test_phones_are_of_a_time_by_their_rate_control_and_nothing_else(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab.scenario import Action, Scenario, built_in
+from airbound_lab.settings.scenario import Action, Scenario, built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab.guest_plan import BEACON_INTERVAL_TU
-from airbound_lab.scenario import Action, Scenario
+from airbound_lab.plan.guest_plan import BEACON_INTERVAL_TU
+from airbound_lab.settings.scenario import Action, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conftest import Cell
 
-    from airbound_lab.edca_trace import QueueSetting
+    from airbound_lab.records.edca_trace import QueueSetting
 
 pytestmark = pytest.mark.uml
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab.scenario import Action, Scenario, built_in
+from airbound_lab.settings.scenario import Action, Scenario, built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conftest import Cell
 
-    from airbound_lab.edca_trace import QueueSetting
-    from airbound_lab.scenario import HostapdAction
+    from airbound_lab.records.edca_trace import QueueSetting
+    from airbound_lab.settings.scenario import HostapdAction
 
 pytestmark = pytest.mark.uml
 

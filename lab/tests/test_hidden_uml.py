@@ -10,7 +10,7 @@ import pytest
 from airbound_lab.medium_theory import exchange, ppdu
 from airbound_lab.medium_theory.hidden import hidden_pair
 from airbound_lab.medium_theory.ppdu import Band
-from airbound_lab.scenario import built_in
+from airbound_lab.settings.scenario import built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airbound_lab import guest_plan, host
 from airbound_lab.medium_theory import exchange, interference, ppdu
 from airbound_lab.medium_theory.ppdu import Band, Rate
-from airbound_lab.scenario import Scenario, built_in
+from airbound_lab.plan import guest_plan
+from airbound_lab.run import host
+from airbound_lab.settings.scenario import Scenario, built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

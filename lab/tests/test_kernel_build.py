@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import host
-from airbound_lab.parameters import DEFAULT_KERNEL_LINE, KERNEL_LINES
+from airbound_lab.run import host
+from airbound_lab.settings.values import DEFAULT_KERNEL_LINE, KERNEL_LINES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airbound_lab import host
+from airbound.testing.ports import free_port
 from airbound_lab.live.programme import activities
+from airbound_lab.run import host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,15 +35,6 @@ HERE = "127.0.0.1"
 TERMINALS = 2
 LARGE_BYTES = 50_000_000
 DEVICES = ("live-ap", "live-phone1", "live-phone2")
-
-
-def free_ports(number: int) -> list[int]:
-    """Ports that are free now, all different."""
-    held = [socket.create_server((HERE, 0)) for _ in range(number)]
-    ports = [sock.getsockname()[1] for sock in held]
-    for sock in held:
-        sock.close()
-    return ports
 
 
 def seed_of_large_files() -> int:
@@ -134,7 +126,7 @@ class Live:
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """A controller."""
-    made = Bench(tmp_path_factory.mktemp("live"), *free_ports(3))
+    made = Bench(tmp_path_factory.mktemp("live"), free_port(), free_port(), free_port())
     (made.directory / "controller.toml").write_text(
         f'listen = "{HERE}:{made.agents_port}"\noperators = ["{HERE}:{made.operators_port}"]\n'
         f'[tls]\nenrollment = "{HERE}:{made.enrolment_port}"\n'

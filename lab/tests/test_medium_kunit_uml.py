@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import host
+from airbound_lab.run import host
 
 from .test_medium_aggregates import compiled
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import bianchi
-from airbound_lab.bianchi import Stations
+from airbound_lab.medium_theory import bianchi
+from airbound_lab.medium_theory.bianchi import Stations
 
 from .test_medium_aggregates import compiled
 

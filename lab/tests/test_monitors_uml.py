@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airbound_lab import boot, host
+from airbound_lab.run import boot, host
 
 pytestmark = pytest.mark.uml
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import guest_plan
-from airbound_lab.scenario import Action, Scenario, built_in
+from airbound_lab.plan import guest_plan
+from airbound_lab.settings.scenario import Action, Scenario, built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

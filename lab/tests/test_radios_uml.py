@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from airbound_lab.medium import attempts
-from airbound_lab.medium.attempts import Window
 from airbound_lab.medium_theory import exchange, ppdu, saturation
 from airbound_lab.medium_theory.ppdu import Band, Rate
 from airbound_lab.medium_theory.saturation import Senders
-from airbound_lab.scenario import Scenario, built_in
+from airbound_lab.settings.scenario import Scenario, built_in
+from airbound_lab.settings.values import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab.scenario import built_in
+from airbound_lab.settings.scenario import built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from conftest import Cell
 
-    from airbound_lab.trace import Track
+    from airbound_lab.records.trace import Track
 
 pytestmark = pytest.mark.uml
 

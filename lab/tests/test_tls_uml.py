@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import boot, host
-from airbound_lab.scenario import Action, Scenario, built_in
+from airbound_lab.run import boot, host
+from airbound_lab.settings.scenario import Action, Scenario, built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conftest import Cell
 
-    from airbound_lab.results import PhoneResult
+    from airbound_lab.figures.results import PhoneResult
 
 pytestmark = pytest.mark.uml
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from airbound_lab import boot, host
+from airbound_lab.run import boot, host
 
 pytestmark = pytest.mark.uml
 

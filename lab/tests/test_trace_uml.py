@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from conftest import Cell
 
-    from airbound_lab.results import Run
-    from airbound_lab.trace import ConnectionTrace, Track
+    from airbound_lab.figures.results import Run
+    from airbound_lab.records.trace import ConnectionTrace, Track
 
 pytestmark = pytest.mark.uml
 

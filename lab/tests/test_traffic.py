@@ -11,14 +11,9 @@ from typing import Any
 
 import pytest
 
+from airbound.testing.ports import free_port
+
 CLOCK = "clock t0_ns=0 seconds=1 interval_ms=500"
-
-
-def free_port(kind: socket.SocketKind) -> int:
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def write(tmp_path: Path, *lines: str) -> Path:
@@ -28,7 +23,7 @@ def write(tmp_path: Path, *lines: str) -> Path:
 
 
 def run(traffic: Path, plan: Path) -> tuple[int, list[dict[str, Any]]]:
-    result = subprocess.run([traffic, "run", plan], capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run([traffic, "run", plan], capture_output=True, text=True, timeout=300, check=False)
     assert result.stderr == ""
     return result.returncode, [json.loads(line) for line in result.stdout.splitlines()]
 
@@ -38,7 +33,7 @@ def of(samples: list[dict[str, Any]], kind: str, name: str) -> list[dict[str, An
 
 
 def test_all_that_a_tcp_sender_had_acknowledged_was_received(traffic: Path, tmp_path: Path) -> None:
-    at = f"protocol=tcp address=127.0.0.1:{free_port(socket.SOCK_STREAM)}"
+    at = f"protocol=tcp address=127.0.0.1:{free_port()}"
     plan = write(tmp_path, CLOCK, f"recv name=s {at}", f"send name=a {at} start_ms=50 stop_ms=400 congestion=reno")
     status, samples = run(traffic, plan)
     assert status == 0
@@ -54,7 +49,7 @@ def test_all_that_a_tcp_sender_had_acknowledged_was_received(traffic: Path, tmp_
 
 
 def test_paced_udp_sends_at_its_rate(traffic: Path, tmp_path: Path) -> None:
-    at = f"protocol=udp address=127.0.0.1:{free_port(socket.SOCK_DGRAM)}"
+    at = f"protocol=udp address=127.0.0.1:{free_port()}"
     send = f"send name=u {at} start_ms=0 stop_ms=1000 rate_kbps=800 payload_bytes=1000"
     status, samples = run(traffic, write(tmp_path, CLOCK, f"recv name=s {at}", send))
     assert status == 0
@@ -64,7 +59,7 @@ def test_paced_udp_sends_at_its_rate(traffic: Path, tmp_path: Path) -> None:
 
 
 def test_paced_tcp_sends_at_its_rate(traffic: Path, tmp_path: Path) -> None:
-    at = f"protocol=tcp address=127.0.0.1:{free_port(socket.SOCK_STREAM)}"
+    at = f"protocol=tcp address=127.0.0.1:{free_port()}"
     # 1.2 Mb/s are 11,584 bytes every 77 ms; 40 Mb/s are 25,000 every 5 ms.
     sends = [
         f"send name={name} {at} start_ms=0 stop_ms=1000 rate_kbps={kbps}" for name, kbps in (("a", 1200), ("b", 40_000))
@@ -78,7 +73,7 @@ def test_paced_tcp_sends_at_its_rate(traffic: Path, tmp_path: Path) -> None:
 
 
 def test_the_longest_time_without_a_datagram_is_reported(traffic: Path, tmp_path: Path) -> None:
-    at = f"protocol=udp address=127.0.0.1:{free_port(socket.SOCK_DGRAM)}"
+    at = f"protocol=udp address=127.0.0.1:{free_port()}"
     clock = "clock t0_ns=0 seconds=2 interval_ms=1000"
     # 10 ms apart, with 300 ms between them once, in the second second; a busy machine can only make it longer.
     sends = [
@@ -93,7 +88,7 @@ def test_the_longest_time_without_a_datagram_is_reported(traffic: Path, tmp_path
 
 
 def test_on_and_off_halve_the_rate(traffic: Path, tmp_path: Path) -> None:
-    at = f"protocol=udp address=127.0.0.1:{free_port(socket.SOCK_DGRAM)}"
+    at = f"protocol=udp address=127.0.0.1:{free_port()}"
     send = f"send name=u {at} start_ms=0 stop_ms=1000 rate_kbps=800 payload_bytes=1000 on_ms=105 off_ms=100"
     status, samples = run(traffic, write(tmp_path, CLOCK, f"recv name=s {at}", send))
     assert status == 0
@@ -101,7 +96,7 @@ def test_on_and_off_halve_the_rate(traffic: Path, tmp_path: Path) -> None:
 
 
 def test_udp_without_a_rate_sends_what_the_socket_takes(traffic: Path, tmp_path: Path) -> None:
-    at = f"protocol=udp address=127.0.0.1:{free_port(socket.SOCK_DGRAM)}"
+    at = f"protocol=udp address=127.0.0.1:{free_port()}"
     send = f"send name=u {at} start_ms=0 stop_ms=100"
     status, samples = run(traffic, write(tmp_path, CLOCK, f"recv name=s {at}", send))
     assert status == 0
@@ -109,8 +104,8 @@ def test_udp_without_a_rate_sends_what_the_socket_takes(traffic: Path, tmp_path:
 
 
 def test_a_flow_that_cannot_connect_is_an_error_and_others_go_on(traffic: Path, tmp_path: Path) -> None:
-    tcp = f"protocol=tcp address=127.0.0.1:{free_port(socket.SOCK_STREAM)}"
-    udp = f"protocol=udp address=127.0.0.1:{free_port(socket.SOCK_DGRAM)}"
+    tcp = f"protocol=tcp address=127.0.0.1:{free_port()}"
+    udp = f"protocol=udp address=127.0.0.1:{free_port()}"
     lines = (f"send name=a {tcp} start_ms=0 stop_ms=900", f"recv name=s {udp}")
     paced = f"send name=u {udp} start_ms=0 stop_ms=1000 rate_kbps=800"
     status, samples = run(traffic, write(tmp_path, CLOCK, *lines, paced))
@@ -131,7 +126,7 @@ def test_a_flow_that_ends_while_it_connects_is_no_failure(traffic: Path, tmp_pat
 
 
 def test_a_phone_may_send_again_after_it_stopped(traffic: Path, tmp_path: Path) -> None:
-    at = f"protocol=tcp address=127.0.0.1:{free_port(socket.SOCK_STREAM)}"
+    at = f"protocol=tcp address=127.0.0.1:{free_port()}"
     flows = [f"send name=a {at} start_ms={start} stop_ms={start + 200}" for start in (0, 500)]
     status, samples = run(traffic, write(tmp_path, CLOCK, f"recv name=s {at}", *flows))
     assert status == 0
@@ -187,7 +182,7 @@ def test_a_plan_without_a_clock_is_refused(traffic: Path, tmp_path: Path) -> Non
 
 def test_a_congestion_control_that_the_kernel_lacks_is_named(traffic: Path, tmp_path: Path) -> None:
     plan = write(tmp_path, CLOCK, f"{SEND} congestion=nonesuch")
-    result = subprocess.run([traffic, "run", plan], capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run([traffic, "run", plan], capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 1
     assert "a: cannot use congestion control nonesuch" in result.stderr
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airbound_lab import guest_plan, host
-from airbound_lab.parameters import KERNEL_LINES
-from airbound_lab.scenario import Action, Scenario, built_in
+from airbound_lab.plan import guest_plan
+from airbound_lab.run import host
+from airbound_lab.settings.scenario import Action, Scenario, built_in
+from airbound_lab.settings.values import KERNEL_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import guest_plan, host
-from airbound_lab.scenario import Action, Scenario
+from airbound_lab.plan import guest_plan
+from airbound_lab.run import host
+from airbound_lab.settings.scenario import Action, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable

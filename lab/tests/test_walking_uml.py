@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from airbound_lab.medium import attempts
-from airbound_lab.medium.attempts import Window
-from airbound_lab.scenario import Action, Scenario
+from airbound_lab.settings.scenario import Action, Scenario
+from airbound_lab.settings.values import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from airbound_lab.results import PhoneResult
+    from airbound_lab.figures.results import PhoneResult
 
     from .conftest import Cell
 

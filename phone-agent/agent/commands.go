@@ -62,7 +62,7 @@ func (a *Agent) setBounds(nowUS int64, command *airboundv1.SetBounds) error {
 	a.explain(sentence)
 	a.state.ReasonCode = command.GetReason().GetCode().String()
 	a.state.ActiveSenders, a.state.CapacityBPS = command.GetActiveSenders(), command.GetCapacityBps()
-	a.cfg.Logger.Info("new bounds", "generation", command.GetGeneration(), "rules", shortened(inForce.Rules),
+	a.cfg.Logger.Info("new bounds", "generation", command.GetGeneration(), "rules", shortened(inForce.Entries),
 		"lease_ms", inForce.LeaseMS, "reason", sentence, "code", a.state.ReasonCode,
 		"active_senders", command.GetActiveSenders(), "capacity_bps", command.GetCapacityBps())
 	a.apply(nowUS)
@@ -105,7 +105,7 @@ func (a *Agent) apply(nowUS int64) {
 		a.giveUp(nowUS, err)
 		return
 	}
-	outcome, err := a.cfg.BackEnd.Set(a.lease.InForce().Rules)
+	outcome, err := a.cfg.BackEnd.Set(a.lease.InForce().Entries)
 	if outcome.ExternalChange {
 		a.state.Counters.ExternalChanges++
 		a.cfg.Logger.Warn("something else had changed the kernel's rules")

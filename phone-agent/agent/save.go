@@ -37,7 +37,7 @@ func (a *Agent) save(nowUS int64) {
 		return
 	}
 	a.state.Generation = inForce.Generation
-	a.state.Rules = append([]bounds.Rule{}, inForce.Rules...) // Never null in JSON.
+	a.state.Rules = append([]bounds.Rule{}, inForce.Entries...) // Never null in JSON.
 	a.state.LeaseEndsUS, a.state.WrittenUS = inForce.DeadlineUS, nowUS
 	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,
 	// which makes the next try due.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/airbound/airbound/internal/lease"
 	"github.com/airbound/airbound/phone-agent/bounds"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -59,162 +60,44 @@ func renewal(generation uint64, leaseMS uint32) *airboundv1.RenewLease {
 }
 
 // describe is the generation, the rules and the deadline in seconds.
-func describe(inForce bounds.InForce) string {
-	rules := make([]string, len(inForce.Rules))
-	for i, rule := range inForce.Rules {
+func describe(inForce lease.InForce[bounds.Rule]) string {
+	rules := make([]string, len(inForce.Entries))
+	for i, rule := range inForce.Entries {
 		rules[i] = fmt.Sprintf("%s %d %d", rule.Selector, rule.MinSegs, rule.MaxSegs)
 	}
 	return fmt.Sprintf("%d %v until %d", inForce.Generation, rules, inForce.DeadlineUS/secondUS)
 }
 
-func mustSet(t *testing.T, lease *bounds.Lease, nowUS int64, command *airboundv1.SetBounds) {
+func mustSet(t *testing.T, l *bounds.Lease, nowUS int64, command *airboundv1.SetBounds) {
 	t.Helper()
-	if err := lease.Set(nowUS, command); err != nil {
+	if err := l.Set(nowUS, command); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestASetIsInForceUntilItsLeaseEnds(t *testing.T) {
+func TestASetIsInForceWhileItIsRenewed(t *testing.T) {
 	t.Parallel()
-	lease := bounds.NewLease(procfs())
-	if inForce := lease.InForce(); inForce.Generation != 0 || len(inForce.Rules) != 0 {
-		t.Errorf("at first %+v", inForce)
-	}
-	mustSet(t, lease, 5*secondUS, set(3, 10_000, prefix("10.0.4.1/32", 4, 8), all(true, 2, 90)))
-	if got := describe(lease.InForce()); got != "3 [destination 10.0.4.1/32 4 8 all 2 90] until 15" {
+	l := bounds.NewLease(procfs())
+	mustSet(t, l, 5*secondUS, set(3, 10_000, prefix("10.0.4.1/32", 4, 8), all(true, 2, 90)))
+	if got := describe(l.InForce()); got != "3 [destination 10.0.4.1/32 4 8 all 2 90] until 15" {
 		t.Errorf("in force: %s", got)
 	}
-	if lease.Expire(15*secondUS-1) || lease.InForce().Generation != 3 {
-		t.Error("ended early")
+	if renewed, err := l.Renew(14*secondUS, renewal(3, 2_000)); !renewed || err != nil {
+		t.Error(renewed, err)
 	}
-	if !lease.Expire(15*secondUS) || lease.InForce().Generation != 0 || lease.InForce().Rules != nil {
-		t.Errorf("did not end: %+v", lease.InForce())
+	if renewed, err := l.Renew(14*secondUS, renewal(2, 2_000)); renewed || err != nil {
+		t.Error(renewed, err)
 	}
-	if lease.Expire(16 * secondUS) {
-		t.Error("ended twice")
+	_, err := l.Renew(14*secondUS, renewal(3, 999))
+	if got := fmt.Sprint(err); got != "renew_lease: lease_ms 999 is not within 1000 to 60000" {
+		t.Error(got)
 	}
-}
-
-func TestASetReplacesTheLast(t *testing.T) {
-	t.Parallel()
-	lease := bounds.NewLease(procfs())
-	mustSet(t, lease, 0, set(1, 10_000, prefix("10.0.4.1/32", 4, 8)))
-	mustSet(t, lease, secondUS, set(2, 2_000, prefix("10.0.4.2/32", 5, 9)))
-	if got := describe(lease.InForce()); got != "2 [destination 10.0.4.2/32 5 9] until 3" {
+	if got := describe(l.InForce()); got != "3 [destination 10.0.4.1/32 4 8 all 2 90] until 16" {
 		t.Errorf("in force: %s", got)
 	}
-	mustSet(t, lease, secondUS, set(3, 2_000))
-	if got := describe(lease.InForce()); got != "0 [] until 0" {
+	mustSet(t, l, 15*secondUS, set(4, 0))
+	if got := describe(l.InForce()); got != "0 [] until 0" {
 		t.Errorf("after an empty set: %s", got)
-	}
-}
-
-func TestRenewals(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		atUS       int64
-		generation uint64
-		leaseMS    uint32
-		renewed    bool
-		refused    string
-		inForce    string
-	}{
-		"in time":         {9 * secondUS, 7, 10_000, true, "", "7 [all 1 2] until 19"},
-		"shorter":         {secondUS, 7, 1_000, true, "", "7 [all 1 2] until 2"},
-		"of an older set": {9 * secondUS, 6, 10_000, false, "", "7 [all 1 2] until 10"},
-		"of a later set":  {9 * secondUS, 8, 10_000, false, "", "7 [all 1 2] until 10"},
-		"too late":        {10 * secondUS, 7, 10_000, false, "", "0 [] until 0"},
-		"of no set":       {9 * secondUS, 0, 10_000, false, "renew_lease: generation is 0", "7 [all 1 2] until 10"},
-		"lease too short": {
-			9 * secondUS,
-			7,
-			999,
-			false,
-			"renew_lease: lease_ms 999 is not within 1000 to 60000",
-			"7 [all 1 2] until 10",
-		},
-		"lease too long": {
-			9 * secondUS,
-			7,
-			60_001,
-			false,
-			"renew_lease: lease_ms 60001 is not within 1000 to 60000",
-			"7 [all 1 2] until 10",
-		},
-		"longest lease": {9 * secondUS, 7, 60_000, true, "", "7 [all 1 2] until 69"},
-		"refused after end": {
-			11 * secondUS,
-			7,
-			0,
-			false,
-			"renew_lease: lease_ms 0 is not within 1000 to 60000",
-			"0 [] until 0",
-		},
-		"exactly before end": {10*secondUS - 1, 7, 1_000, true, "", "7 [all 1 2] until 10"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			lease := bounds.NewLease(procfs())
-			mustSet(t, lease, 0, set(7, 10_000, all(true, 1, 2)))
-			renewed, err := lease.Renew(test.atUS, renewal(test.generation, test.leaseMS))
-			if renewed != test.renewed || (err == nil) != (test.refused == "") ||
-				(err != nil && err.Error() != test.refused) {
-				t.Errorf("renewed %v, %v", renewed, err)
-			}
-			if got := describe(lease.InForce()); got != test.inForce {
-				t.Errorf("in force: %s, want %s", got, test.inForce)
-			}
-			if got := lease.InForce().LeaseMS; test.renewed && got != test.leaseMS {
-				t.Errorf("the lease is of %d ms, want %d", got, test.leaseMS)
-			}
-		})
-	}
-}
-
-func TestALeaseThatEndedEndsEvenIfTheNextSetIsRefused(t *testing.T) {
-	t.Parallel()
-	lease := bounds.NewLease(procfs())
-	mustSet(t, lease, 0, set(7, 10_000, all(true, 1, 2)))
-	if err := lease.Set(10*secondUS, set(6, 10_000, all(true, 3, 4))); err == nil {
-		t.Error("generation 6 after 7 was accepted")
-	}
-	if got := describe(lease.InForce()); got != "0 [] until 0" {
-		t.Errorf("in force: %s", got)
-	}
-}
-
-func TestGenerationsGrowWithinAStream(t *testing.T) {
-	t.Parallel()
-	lease := bounds.NewLease(procfs())
-	mustSet(t, lease, 0, set(7, 10_000, prefix("10.0.4.1/32", 4, 8)))
-	for _, generation := range []uint64{7, 6, 1} {
-		if err := lease.Set(secondUS, set(generation, 10_000)); err == nil {
-			t.Errorf("generation %d after 7 was accepted", generation)
-		}
-	}
-	mustSet(t, lease, secondUS, set(8, 10_000))
-	if err := lease.Set(secondUS, set(8, 10_000, prefix("10.0.4.1/32", 4, 8))); err == nil {
-		t.Error("generation 8 was accepted after an empty set with it")
-	}
-	lease.NewStream()
-	mustSet(t, lease, 2*secondUS, set(1, 10_000, prefix("10.0.4.1/32", 5, 9)))
-	if got := describe(lease.InForce()); got != "1 [destination 10.0.4.1/32 5 9] until 12" {
-		t.Errorf("in force: %s", got)
-	}
-}
-
-func TestANewStreamLeavesTheSetInForce(t *testing.T) {
-	t.Parallel()
-	lease := bounds.NewLease(procfs())
-	mustSet(t, lease, 0, set(7, 10_000, prefix("10.0.4.1/32", 4, 8)))
-	lease.NewStream()
-	if got := describe(lease.InForce()); got != "7 [destination 10.0.4.1/32 4 8] until 10" {
-		t.Errorf("in force: %s", got)
-	}
-	lease.Drop()
-	if got := describe(lease.InForce()); got != "0 [] until 0" {
-		t.Errorf("after a drop: %s", got)
 	}
 }
 
@@ -293,23 +176,23 @@ func TestABadSetIsRefusedAsAWhole(t *testing.T) {
 			set(9, 10_000, good, prefix("10.0.4.1/32", 1, 2), good),
 			"bounds[2]: repeats the selector of bounds[0], destination 10.0.9.9/32",
 		},
-		"generation repeats": {set(7, 10_000, good), "generation 7 does not exceed 7"},
-		"generation before":  {set(6, 10_000, good), "generation 6 does not exceed 7"},
+		"generation repeats": {set(7, 10_000, good), "generation 7 came before with other entries"},
+		"generation before":  {set(6, 10_000, good), "generation 6 is below 7"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			lease := bounds.NewLease(procfs())
-			mustSet(t, lease, 0, set(7, 10_000, prefix("10.0.4.1/32", 4, 8)))
-			err := lease.Set(secondUS, test.command)
+			l := bounds.NewLease(procfs())
+			mustSet(t, l, 0, set(7, 10_000, prefix("10.0.4.1/32", 4, 8)))
+			err := l.Set(secondUS, test.command)
 			if want := "set_bounds: " + test.message; err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
-			if got := describe(lease.InForce()); got != "7 [destination 10.0.4.1/32 4 8] until 10" {
+			if got := describe(l.InForce()); got != "7 [destination 10.0.4.1/32 4 8] until 10" {
 				t.Errorf("in force: %s", got)
 			}
 			// A generation that was refused may be sent again.
-			mustSet(t, lease, 2*secondUS, set(9, 10_000, good))
+			mustSet(t, l, 2*secondUS, set(9, 10_000, good))
 		})
 	}
 }
@@ -343,18 +226,18 @@ func TestEverySelectorThatTheBackEndCan(t *testing.T) {
 	t.Parallel()
 	can := procfs()
 	can.CanSelectUID, can.RulesMax = true, 0
-	lease := bounds.NewLease(can)
-	mustSet(t, lease, 0, set(1, 1_000, prefix("2001:db8::/48", 1, 65535), prefix("0.0.0.0/0", 65535, 65535),
+	l := bounds.NewLease(can)
+	mustSet(t, l, 0, set(1, 1_000, prefix("2001:db8::/48", 1, 65535), prefix("0.0.0.0/0", 65535, 65535),
 		uid(10073, 3, 3), all(true, 1, 1)))
 	const want = "1 [destination 2001:db8::/48 1 65535 destination 0.0.0.0/0 65535 65535 uid 10073 3 3 all 1 1] until 1"
-	if got := describe(lease.InForce()); got != want {
+	if got := describe(l.InForce()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	err := lease.Set(0, set(2, 1_000, uid(math.MaxUint32, 3, 3)))
+	err := l.Set(0, set(2, 1_000, uid(math.MaxUint32, 3, 3)))
 	if err == nil || !strings.Contains(err.Error(), "bounds[0]: uid 4294967295 is no user's") {
 		t.Errorf("%v", err)
 	}
-	if got := describe(lease.InForce()); got != want {
+	if got := describe(l.InForce()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	can.CanSelectDestination = false

@@ -11,12 +11,6 @@ import (
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// Limits of a lease.
-const (
-	LeaseMinMS = 1_000
-	LeaseMaxMS = 60_000
-)
-
 // rulesOf checks every bound and returns them as rules, or the error of the first that is wrong.
 func rulesOf(bounds []*airboundv1.Bound, capabilities Capabilities) ([]Rule, error) {
 	if most := capabilities.RulesMax; most > 0 && uint64(len(bounds)) > uint64(most) {
@@ -109,11 +103,4 @@ func prefixOf(message *airboundv1.Prefix) (netip.Prefix, error) {
 		return netip.Prefix{}, fmt.Errorf("destination: %s has bits set beyond its length", prefix)
 	}
 	return prefix, nil
-}
-
-func checkLease(leaseMS uint32) error {
-	if leaseMS < LeaseMinMS || leaseMS > LeaseMaxMS {
-		return fmt.Errorf("lease_ms %d is not within %d to %d", leaseMS, LeaseMinMS, LeaseMaxMS)
-	}
-	return nil
 }

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -29,7 +28,11 @@ CONTROLLER = (
     "controller/airbound/grpc/convert.py",
     "controller/airbound/grpc/operations_convert.py",
 )
-LAB = tuple(f"lab/airbound_lab/{name}.py" for name in ("bianchi", "measure", "results", "tables", "trace"))
+LAB = (
+    *("lab/airbound_lab/figures/measure.py", "lab/airbound_lab/figures/results.py"),
+    *("lab/airbound_lab/medium_theory/bianchi.py", "lab/airbound_lab/records/trace.py"),
+    "lab/airbound_lab/report/tables.py",
+)
 
 # Of cosmic-ray's replacements, those that could be what was meant. What is left out fails at once whatever is tested
 # (`a ** b` for `a | b`), or changes nothing (`is` for `==` between small numbers).
@@ -102,26 +105,16 @@ def mutants(root: Path, paths: Iterable[str]) -> Iterator[Mutant]:
 def part(path: str) -> str:
     """What the table adds up: folders of the controller, files of the lab."""
     folder, _, name = path.rpartition("/")
-    return path if folder == "lab/airbound_lab" or name.endswith("convert.py") else folder
+    return path if path in LAB or name.endswith("convert.py") else folder
 
 
 def _tests(root: Path, path: str) -> list[list[str]]:
-    """The tests that belong to a file: first the file of tests named after it, then all of its folder's.
-
-    The lab's tests lie in one folder: there, those that import the module.
-    """
+    """The tests that belong to a file: first the file of tests named after it, then all of its folder's."""
     half, _, *folders, name = path.split("/")
     stem = name.removesuffix(".py")
     base = root / half / "tests"
     named = sorted(base.joinpath(*folders).glob(f"test_{stem}*.py"))
-    if half == "lab":
-        imports = re.compile(rf"airbound_lab(\.| import .*)\b{stem}\b")
-        others = [file for file in sorted(base.glob("test_*.py")) if imports.search(file.read_text())]
-        named, others = ([file for file in found if not file.stem.endswith("_uml")] for found in (named, others))
-        everything = sorted({*named, *others})
-    else:
-        everything = [base / folders[0]]
-    return [[str(file.relative_to(root)) for file in found] for found in (named, everything) if found]
+    return [[str(file.relative_to(root)) for file in found] for found in (named, [base / folders[0]]) if found]
 
 
 def stages(root: Path, path: str, python: Path) -> list[Stage]:

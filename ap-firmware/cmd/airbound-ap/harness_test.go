@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,13 @@ func (c *cell) awaitQueues(what string, queues ...edca.Queue) {
 	c.t.Helper()
 	want := c.own().With(queues)
 	eventually(c.t, what, func() bool { return c.kernel.Queues(indexOfWLAN0) == want })
+}
+
+// awaitWritten waits until a queue has been written to the kernel, whatever it has now: a lease that ends soon may be
+// over before anybody looks.
+func (c *cell) awaitWritten(queue edca.Queue) {
+	c.t.Helper()
+	eventually(c.t, "written", func() bool { return slices.Contains(c.kernel.QueueWrites(), queue) })
 }
 
 // awaitNoRecord waits until nothing is left to be written back.

@@ -37,6 +37,10 @@ var (
 const (
 	timeout = 30 * time.Second
 
+	// ownAddress is one at which no other program of this machine listens: a controller that starts again finds its port
+	// free.
+	ownAddress = "127.0.65.1:0"
+
 	interval = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_INTERVAL
 	joined   = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED
 	left     = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_LEFT
@@ -88,7 +92,7 @@ func newCellOf(tb testing.TB) *cell {
 		},
 	}
 	c.serveKernel()
-	c.options.controller.Addresses = []string{c.startController("127.0.0.1:0")}
+	c.options.controller.Addresses = []string{c.startController(ownAddress)}
 	c.routing.SetLink(3, 0)
 	tb.Cleanup(func() {
 		if c.hostapd != nil {

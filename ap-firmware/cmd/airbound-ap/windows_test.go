@@ -194,7 +194,7 @@ func sendWindows(
 ) {
 	t.Helper()
 	set := &airboundv1.SetWindows{
-		Generation: generation, LeaseMs: 20_000,
+		Generation: generation, LeaseMs: 60_000,
 		Reason: &airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_UPLOADS},
 		Limits: []*airboundv1.WindowLimit{{Mac: station[:], MaxBytes: 48 << 10}},
 	}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from access_point import REPOSITORY
 
-from airbound_lab import boot, host
+from airbound_lab.run import boot, host
 
 pytestmark = pytest.mark.uml
 

@@ -47,7 +47,7 @@ def tables() -> str:
     for table, of in itertools.groupby(keys(), key=lambda key: key.table):
         head = f"### `[{'.'.join(table)}]`\n\n{table_text(table)}\n" if table else "### At the top of the file\n"
         blocks.append(f"{head}\n{_table(of)}")
-    head = "### `[[cell]]`\n\nBeside these, `policy` and every table from `[senders]` on, written `[cell.senders]`.\n"
+    head = "### `[[cell]]`\n\nBeside these, `policy` and every table from `[safety]` on, written `[cell.safety]`.\n"
     return "\n".join([*blocks, f"{head}\n{_table(cell_keys())}"])
 
 

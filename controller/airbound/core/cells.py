@@ -5,7 +5,8 @@ from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.state import CellState
 from airbound.core.cell.stations import Change
-from airbound.core.effects import CellForgotten, Effect, Note, StationsChanged
+from airbound.core.cell_decisions import CellDecisions, cell_due_at_us, senders_note
+from airbound.core.effects import CellChanged, CellForgotten, Effect, Note, StationsChanged
 from airbound.core.events import AccessPointReported, Disowned, Owned
 from airbound.core.placement import Placement
 from airbound.core.principals import Stream
@@ -21,13 +22,16 @@ class Cells:
     while it is owned.
     """
 
-    def __init__(self, registry: Registry, placement: Placement, refusals: Refusals, *, replicas: bool) -> None:
+    def __init__(
+        self, registry: Registry, decisions: CellDecisions, placement: Placement, refusals: Refusals, *, replicas: bool
+    ) -> None:
         self._registry = registry
+        self._decisions = decisions
         self._placement = placement
         self._refusals = refusals
         self._replicas = replicas
 
-    def reported(self, event: AccessPointReported, now_us: int) -> list[Effect]:
+    def take_report(self, event: AccessPointReported, now_us: int) -> list[Effect]:
         """An access point reported on its stream."""
         report, stream = event.report, event.stream
         access_point = self._registry.reporters.get(stream.number)
@@ -36,7 +40,7 @@ class Cells:
         if access_point.closed:
             return []
         effects = list[Effect]()
-        cell = access_point.cell
+        cell = self._registry.cells.get(access_point.bssid)
         if self._replicas:
             known = cell or self._registry.cells.get(report.bssid)
             if known is None or not known.is_owned(now_us):
@@ -56,7 +60,7 @@ class Cells:
         access_point.last_report = event.octets
         if report.datapath_id or cell.datapath_id:
             self._take_datapath(cell, report.datapath_id, now_us)
-        return effects + self._cell_reported(access_point, cell, report, now_us)
+        return effects + self._apply_report(access_point, cell, report, now_us)
 
     def _take_datapath(self, cell: CellState, datapath_id: int, now_us: int) -> None:
         """Which switch a cell is a port of; of two that report the same one the first, while it goes on to report."""
@@ -75,30 +79,25 @@ class Cells:
             del self._registry.datapaths[cell.datapath_id]
         cell.datapath_id = 0
 
-    def _cell_reported(
+    def _apply_report(
         self, access_point: AccessPoint | None, cell: CellState, report: AccessPointReport, now_us: int
     ) -> list[Effect]:
         """Have the cell take in a report, and place the terminals that came to it or left it."""
         effects = self._registry.renamed(cell, report.ssid) if report.ssid != cell.ssid else []
         senders, other_settings = cell.stations.active_senders, bool(effects)
-        change, moved, jumps = cell.access_point_reported(report, now_us)
+        change, moved, jumps = cell.observe_report(report, now_us)
         if access_point is not None:
             for jump in jumps:
                 effects += self._refusals.refuse(access_point, access_point.stream, jump)
         if cell.stations.active_senders != senders:
-            effects.append(cell.senders_changed(senders))
+            effects.append(senders_note(cell, senders))
         effects += self._move_stations(cell, change, now_us)
         if other_settings:
             effects += self._placement.place_stations(cell, now_us)
         elif moved:
-            effects += cell.decide_all(now_us)
-            for terminal in cell.terminals.values():
-                self._placement.schedule(terminal)
-        commands = cell.decide_access_point(now_us)
-        if commands or other_settings:  # otherwise what is due is due when it was, and the time-out is later
-            effects += commands
-            self._registry.deadlines.at(cell, cell.due_at_us())
-        effects.append(cell.changed())
+            effects += self._decisions.decide_all(cell, now_us)
+        effects += self._decisions.decide_access_point(cell, now_us, everything=other_settings)
+        effects.append(CellChanged(cell.bssid))
         return effects
 
     def _move_stations(self, cell: CellState, change: Change, now_us: int) -> list[Effect]:
@@ -119,7 +118,7 @@ class Cells:
     ) -> tuple[Reason | None, list[Effect]]:
         """Make an access point the one that reports a cell, unless another does."""
         bssid = report.bssid
-        if access_point.cell is not None:
+        if access_point.bssid:
             # If its BSSID really changed, the stream that it opens now may report the new one.
             refusal = Reason(Code.OTHER_CELL, mac_text(bssid))
             return refusal, self._refusals.close(access_point, refusal, now_us)
@@ -133,12 +132,12 @@ class Cells:
             if before.stream.principal != access_point.stream.principal and now_us - before.reported_at_us <= stale_us:
                 return Reason(Code.CELL_CLAIMED, before.stream.principal.name), []
             effects += self._refusals.close(before, Reason(Code.REPLACED), now_us)
-            before.cell = None
+            before.bssid = b""
         cell.report_by(access_point.stream.principal)
-        cell.access_point, access_point.cell, cell.by_switch = access_point, cell, False
+        cell.access_point, access_point.bssid, cell.by_switch = access_point, bssid, False
         return None, effects
 
-    def reported_by_switch(self, stream: Stream, report: SwitchReport, bssid: Mac, now_us: int) -> list[Effect]:
+    def take_switch_report(self, stream: Stream, report: SwitchReport, bssid: Mac, now_us: int) -> list[Effect]:
         """The switch of a cell listed its stations: where no access point's agent reports the cell, that is its report,
         without counters. With replicas only a cell that is owned has one.
         """
@@ -152,8 +151,8 @@ class Cells:
         if access_point is not None:
             if now_us - access_point.reported_at_us <= cell.settings.parameters.safety.cell_stale_ms * 1000:
                 return effects
-            cell.access_point = access_point.cell = None
-        elif not cell.by_switch and cell.reported_at_us and cell.unavailable_code(now_us) is not Code.CELL_STALE:
+            cell.access_point, access_point.bssid = None, b""
+        elif not cell.by_switch and cell.reported_at_us and (not cell.is_owned(now_us) or not cell.is_stale(now_us)):
             return effects  # its agent's stream ended a moment ago, and may be back in a moment
         cell.report_by(stream.principal)
         cell.by_switch = True
@@ -165,8 +164,8 @@ class Cells:
             stations=stations,
             ssid=cell.ssid,
         )
-        effects += self._cell_reported(None, cell, listed, now_us)
-        self._registry.deadlines.at(cell, cell.due_at_us())
+        effects += self._apply_report(None, cell, listed, now_us)
+        self._registry.deadlines.at(cell, cell_due_at_us(cell))
         return effects
 
     def owned(self, event: Owned, now_us: int) -> list[Effect]:
@@ -192,26 +191,24 @@ class Cells:
             self._registry.associations.remove(mac, cell)
         for terminal in cell.terminals.values():
             self._registry.deadlines.forget(terminal)
-            terminal.cell = None
+            terminal.bssid = b""
             terminal.unplaced = terminal.no_bounds = Reason(Code.OTHER_REPLICA, cell.name)
         effects: list[Effect] = [Note("info", "disowned", cell.name, (event.reason,), cell=cell.bssid)]
         if cell.access_point is not None:
             access_point, cell.access_point = cell.access_point, None
-            access_point.cell = None
+            access_point.bssid = b""
             effects += self._refusals.close(access_point, event.reason, now_us)
         return effects
 
     def due(self, cell: CellState, now_us: int) -> list[Effect]:
         """The time of a cell has come: renew its access point's leases, or forget a cell that nobody reports."""
         if now_us - cell.reported_at_us <= cell.forget_ms * 1000:
-            if cell.by_switch:
-                self._registry.deadlines.at(cell, cell.due_at_us())
-            effects = self._placement.decide_access_point(cell, now_us)
-            return [*effects, cell.changed()] if effects else []
+            effects = self._decisions.decide_access_point(cell, now_us)
+            return [*effects, CellChanged(cell.bssid)] if effects else []
         del self._registry.cells[cell.bssid]
         self._release_datapath(cell)
         if cell.access_point is not None:
-            cell.access_point.cell = None
+            cell.access_point.bssid = b""
         for mac in cell.stations.addresses():
             self._registry.associations.remove(mac, cell)
         effects = list[Effect]()

@@ -2,6 +2,7 @@
 """What operators choose and what the configuration says, applied to the cells and terminals that it concerns."""
 
 from airbound.core.addresses import exempt_cell, mac_text
+from airbound.core.cell_decisions import CellDecisions
 from airbound.core.effects import Effect, Note
 from airbound.core.events import Exempted, ModeSet, Reconfigured
 from airbound.core.overrides import Overrides
@@ -12,8 +13,9 @@ from airbound.core.registry import Registry, settings_note
 class Choices:
     """Applies operators' choices and changed configurations."""
 
-    def __init__(self, registry: Registry, placement: Placement) -> None:
+    def __init__(self, registry: Registry, decisions: CellDecisions, placement: Placement) -> None:
         self._registry = registry
+        self._decisions = decisions
         self._placement = placement
 
     def mode_set(self, event: ModeSet, now_us: int) -> list[Effect]:
@@ -30,10 +32,10 @@ class Choices:
         for cell in cells:
             cell.settings = self._registry.settings_of(cell.bssid, cell.ssid)
         for terminal in self._registry.terminals():
-            if not event.bssid or terminal.cell in cells:
+            if event.bssid in {b"", terminal.bssid}:
                 effects += self._placement.decide(terminal, now_us)
         for cell in cells:
-            effects += self._placement.decide_access_point(cell, now_us)
+            effects += self._decisions.decide_access_point(cell, now_us)
         return effects
 
     def exempted(self, event: Exempted, now_us: int) -> list[Effect]:
@@ -53,12 +55,12 @@ class Choices:
             bssid = found.bssid  # it is a station's MAC
         effects: list[Effect] = [Note("info", what, event.name, terminal=name, cell=bssid)]
         for terminal in self._registry.terminals():
-            names = {terminal.name, mac_text(terminal.mac), terminal.cell.name if terminal.cell else ""}
+            names = {terminal.name, *map(mac_text, (terminal.mac, terminal.bssid))}
             if event.name in names:
                 effects += self._placement.decide(terminal, now_us)
         for cell in self._registry.cells.values():
             if cell.name == event.name or cell.windows.senders:
-                effects += self._placement.decide_access_point(cell, now_us)
+                effects += self._decisions.decide_access_point(cell, now_us)
         return effects
 
     def reconfigured(self, event: Reconfigured, now_us: int) -> list[Effect]:
@@ -76,5 +78,5 @@ class Choices:
         for terminal in self._registry.terminals():
             effects += self._placement.place(terminal, now_us)
         for cell in self._registry.cells.values():
-            effects += self._placement.decide_access_point(cell, now_us)
+            effects += self._decisions.decide_access_point(cell, now_us)
         return effects

@@ -1,43 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From decisions to what, if anything, must be sent to the terminal."""
+"""From what a terminal, an access point or a switch is to have to what, if anything, must be sent to it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airbound.core.addresses import address_text, mac_from_text
-from airbound.core.decisions import Decision, changes
-from airbound.core.effects import Bound, Effect, Note, RenewLease, SetBounds
+from airbound.core.addresses import address_text, mac_from_text, mac_text
+from airbound.core.effects import (
+    Bound,
+    Effect,
+    Note,
+    RenewLease,
+    SetBounds,
+    SetEdca,
+    SetWindows,
+    WindowLimit,
+)
+from airbound.core.leases import Step, next_set, next_step
 from airbound.core.reasons import Code, Reason
 
 if TYPE_CHECKING:
     from airbound.core.addresses import Mac
+    from airbound.core.cell.access_point import AccessPoint
     from airbound.core.cell.terminal import Terminal
+    from airbound.core.edca import Edca
+    from airbound.core.policy import Decision
     from airbound.core.reports import BackEnd
     from airbound.core.settings import Settings
 
-REPEATED_AFTER_AT_MOST_US = 60_000_000
-_DOUBLINGS_MAX = 16
 _GOLDEN_RATIO = 0.618_034  # its multiples modulo 1 are spread evenly, however many there are
-
-
-@dataclass(slots=True)
-class Sent:
-    """The set last sent on a terminal's stream. Times are the controller's; a renewal changes those of the lease."""
-
-    generation: int
-    bounds: tuple[Bound, ...]
-    decisions: tuple[Decision, ...]
-    lease_us: int  # what the terminal was last given, whatever is configured now
-    set_at_us: int
-    renewed_at_us: int
-    repeats: int = 0  # how often the same set had to be sent again
-
-    @property
-    def renew_at_us(self) -> int:
-        """When the lease is to be renewed: two more may be lost before it ends."""
-        return self.renewed_at_us + self.lease_us // 3
 
 
 def fit_to_back_end(decisions: tuple[Decision, ...], back_end: BackEnd) -> tuple[tuple[Bound, ...], list[Reason]]:
@@ -59,81 +50,136 @@ def fit_to_back_end(decisions: tuple[Decision, ...], back_end: BackEnd) -> tuple
     return tuple(sorted(bounds[: back_end.rules_max])), omitted
 
 
-def command(
+def bounds_command(
     terminal: Terminal,
     decisions: tuple[Decision, ...],
     release: Reason | None,
     settings: Settings,
     now_us: int,
 ) -> list[Effect]:
-    """What must be sent to a terminal that is to have these decisions' bounds, or none if it is to be released.
-
-    A set that the terminal does not report to be in force, half a lease after it was sent, is sent again, each time
-    after twice the wait, at most a minute.
-    """
+    """What must be sent to a terminal that is to have these decisions' bounds, or none if it is to be released."""
     bounds = () if release else fit_to_back_end(decisions, terminal.back_end)[0]
-    sent, policy_name = terminal.sent, settings.parameters.policy
-    repeats = 0
-    if sent is None:
-        # Pausing is no reason to take what an earlier process of the controller set: it ends with its lease.
-        if not bounds and (not terminal.generation_in_force or (release and release.code is Code.NOT_SENDING)):
-            return []
-        reasons = (release,) if release else changes((), decisions, policy_name)
-    elif bounds != sent.bounds:
-        reasons = (release,) if release else changes(sent.decisions, decisions, policy_name)
-    elif _is_missing(terminal, sent):
-        reasons, repeats = (Reason(Code.REPEATED, before=terminal.generation_in_force),), sent.repeats + 1
-    else:
+    sent, in_force = terminal.sent, terminal.generation_in_force
+    # Pausing is no reason to take what an earlier process of the controller set: it ends with its lease.
+    if sent is None and release is not None and release.code is Code.NOT_SENDING:
+        return []
+    step = next_step(sent, bounds, in_force, terminal.reported_at_us, now_us)
+    if step is Step.NOTHING:
+        return []
+    if step is Step.RENEW:
         return renewal(terminal, settings, now_us)
-    lease_ms = settings.parameters.safety.lease_ms
-    # Above what is in force as well: an earlier process of the controller may have set that.
-    generation = max(terminal.last_generation, terminal.generation_in_force, terminal.stream.generation) + 1
-    in_force = decisions if bounds else ()
+    lease_ms, policy_name = settings.parameters.safety.lease_ms, settings.parameters.policy
+    reasons = (release,) if release else changes(terminal.sent_decisions, decisions, policy_name)
     # All phones of a cell are sent bounds at once. Their renewals are not: the phones' ACKs would contend for the air.
     early_us = int(lease_ms * 1000 / 3 * (terminal.stream.number * _GOLDEN_RATIO % 1))
-    terminal.sent = Sent(generation, bounds, in_force, lease_ms * 1000, now_us, now_us - early_us, repeats)
-    counter = "sets_total" if bounds else "releases_total"
-    settings.count(counter, reasons[0].code)
-    terminal.decided[counter, reasons[0].code] += 1
-    if terminal.cell is not None:
-        terminal.cell.decided[counter, reasons[0].code] += 1
-    senders, capacity_bps = (in_force[0].of.active_senders, in_force[0].of.capacity_bps) if in_force else (0, 0.0)
+    sent = terminal.sent = next_set(
+        step,
+        sent,
+        bounds,
+        reasons,
+        in_force=in_force,
+        lease_ms=lease_ms,
+        now_us=now_us,
+        above=terminal.stream.generation,
+        early_us=early_us,
+    )
+    reasons, terminal.sent_decisions = sent.reasons, decisions if bounds else ()
+    senders, capacity_bps = (decisions[0].of.active_senders, decisions[0].of.capacity_bps) if bounds else (0, 0.0)
     return [
-        SetBounds(terminal.stream, generation, bounds, lease_ms, reasons, senders, capacity_bps),
+        SetBounds(terminal.stream, sent.generation, bounds, lease_ms, reasons, senders, capacity_bps),
         Note("info", "bounds", terminal.name, reasons, bounds, None, terminal.name, _cell(terminal, release)),
     ]
 
 
+def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy_name: str) -> tuple[Reason, ...]:
+    """What differs between two sets of decisions; at least one reason, the weightiest first."""
+    old, new = ({decision.destination: decision for decision in decisions} for decisions in (before, after))
+    started = [Reason(Code.STARTED_SENDING, address_text(address)) for address in new if address not in old]
+    stopped = [Reason(Code.STOPPED_SENDING, address_text(address)) for address in old if address not in new]
+    cell, own = list[Reason](), list[Reason]()
+    for address, decision in new.items():
+        if address not in old or old[address].range == decision.range:
+            continue
+        was, now = old[address].of, decision.of
+        if not cell:  # the same for all destinations
+            if was.active_senders != now.active_senders:
+                cell.append(Reason(Code.ACTIVE_SENDERS, "", was.active_senders, now.active_senders))
+            if was.capacity_bps != now.capacity_bps and policy_name == "bdp":
+                cell.append(Reason(Code.CAPACITY, "", was.capacity_bps, now.capacity_bps))
+            if was.spare_bps != now.spare_bps and policy_name == "bdp":
+                cell.append(Reason(Code.SHARE, "", was.share_bps, now.share_bps))
+            if was.connections != now.connections:
+                cell.append(Reason(Code.CONNECTIONS, "", was.connections, now.connections))
+        if was.min_rtt_us != now.min_rtt_us:
+            own.append(Reason(Code.MIN_RTT, address_text(address), was.min_rtt_us, now.min_rtt_us))
+        if (policy_name == "paper" or was.by_srtt or now.by_srtt) and was.rtt_ratio != now.rtt_ratio:
+            own.append(Reason(Code.RTT_RATIO, address_text(address), was.rtt_ratio, now.rtt_ratio))
+    return (*cell, *started, *own, *stopped) or (Reason(Code.POLICY, policy_name),)
+
+
 def _cell(terminal: Terminal, release: Reason | None) -> Mac:
     """The cell that a command concerns: also the one that the terminal has just left."""
-    if terminal.cell is not None:
-        return terminal.cell.bssid
+    if terminal.bssid:
+        return terminal.bssid
     return mac_from_text(release.subject) if release and release.code is Code.LEFT_CELL else b""
 
 
 def is_as_decided(terminal: Terminal) -> bool:
     """Whether a terminal was sent bounds, is to keep them, and has or is about to have them in force."""
     sent = terminal.sent
-    return sent is not None and bool(sent.bounds) and terminal.no_bounds is None and not _is_missing(terminal, sent)
+    return (
+        sent is not None
+        and bool(sent.entries)
+        and terminal.no_bounds is None
+        and not sent.is_missing(terminal.generation_in_force, terminal.reported_at_us)
+    )
 
 
 def renewal(terminal: Terminal, settings: Settings, now_us: int) -> list[Effect]:
-    """Another lease for the set that was sent, if that is due."""
+    """Another lease for the bounds that were sent, if that is due."""
     sent = terminal.sent
-    if sent is None or not sent.bounds or now_us < sent.renew_at_us:
+    if sent is None or not sent.entries or now_us < sent.renew_at_us:
         return []
     lease_ms = settings.parameters.safety.lease_ms
     sent.lease_us, sent.renewed_at_us = lease_ms * 1000, now_us
     return [RenewLease(terminal.stream, sent.generation, lease_ms)]
 
 
-def _is_missing(terminal: Terminal, sent: Sent) -> bool:
-    """Whether a terminal reports something else in force than it was sent, and had time enough to apply it."""
-    expected = sent.generation if sent.bounds else 0
-    wait_us = repeat_after_us(sent.lease_us, sent.repeats)
-    return terminal.generation_in_force != expected and terminal.reported_at_us - sent.set_at_us >= wait_us
+def edca_command(
+    access_point: AccessPoint, step: Step, queues: tuple[Edca, ...], reason: Reason, *, settings: Settings, now_us: int
+) -> list[Effect]:
+    """What is sent to an access point by a step towards these queues' parameters, or its own if there are none."""
+    if step is Step.NOTHING:
+        return []
+    lease_ms, in_force = settings.parameters.safety.lease_ms, access_point.edca_generation
+    sent = access_point.edca_sent = next_set(
+        step, access_point.edca_sent, queues, (reason,), in_force=in_force, lease_ms=lease_ms, now_us=now_us
+    )
+    effect = SetEdca(access_point.stream, sent.generation, queues, lease_ms, sent.reasons[0])
+    if step is Step.RENEW:
+        return [effect]
+    bssid = access_point.bssid
+    return [effect, Note("info", "edca", mac_text(bssid), sent.reasons, queues=queues, cell=bssid)]
 
 
-def repeat_after_us(lease_us: int, repeats: int) -> int:
-    """How long an agent has to report a set in force before it is sent again, after so many repetitions."""
-    return min(lease_us // 2 << min(repeats, _DOUBLINGS_MAX), REPEATED_AFTER_AT_MOST_US)
+def windows_command(
+    access_point: AccessPoint,
+    step: Step,
+    limits: tuple[WindowLimit, ...],
+    reasons: tuple[Reason, ...],
+    *,
+    settings: Settings,
+    now_us: int,
+) -> list[Effect]:
+    """What is sent to an access point by a step towards these limits, or none. `reasons` are those of a replacement."""
+    if step is Step.NOTHING:
+        return []
+    lease_ms, in_force = settings.parameters.safety.lease_ms, access_point.windows_generation
+    sent = access_point.windows_sent = next_set(
+        step, access_point.windows_sent, limits, reasons, in_force=in_force, lease_ms=lease_ms, now_us=now_us
+    )
+    effect = SetWindows(access_point.stream, sent.generation, limits, lease_ms, sent.reasons[0])
+    if step is Step.RENEW:
+        return [effect]
+    bssid = access_point.bssid
+    return [effect, Note("info", "windows", mac_text(bssid), sent.reasons, windows=limits, cell=bssid)]

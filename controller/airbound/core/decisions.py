@@ -8,11 +8,9 @@ paused counts as if it sent again, but it takes nothing from the others' shares.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from airbound.core.addresses import IPV4_OCTETS, Address, address_text
-from airbound.core.policy import PolicyInput, Range
-from airbound.core.reasons import Code, Reason
+from airbound.core.policy import Decision, PolicyInput, header_bytes
 
 if TYPE_CHECKING:
     from airbound.core.cell.sender import Sender
@@ -21,22 +19,6 @@ if TYPE_CHECKING:
     from airbound.core.settings import Settings
 
 DEFAULT_MSS_BYTES = 1448
-# IP and TCP headers with the time stamp option, which the kernel's mss already leaves out.
-IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20 + 20 + 12, 40 + 20 + 12
-
-
-class Decision(NamedTuple):
-    """One destination's range and everything that it follows from."""
-
-    destination: Address
-    range: Range
-    of: PolicyInput
-    own_min_rtt_us: int
-
-    @property
-    def mss_bytes(self) -> int:
-        """Payload of a full segment."""
-        return self.of.segment_bytes - _header_bytes(self.destination)
 
 
 def decide(sender: Sender, cell: CellState, settings: Settings) -> tuple[Decision, ...]:
@@ -67,7 +49,7 @@ def _decision(destination: Destination, connections: int, cell: CellState, setti
         min_rtt_us,
         segment_bytes(destination),
         cell.decided_capacity_bps,
-        cell.left_bps,
+        cell.spare_bps,
         cell.has_downloads,
     )
     return (Decision(address, settings.policy(of), of, own_us),)
@@ -81,34 +63,4 @@ def min_rtt_used_us(destination: Destination, cell: CellState) -> int:
 
 def segment_bytes(destination: Destination) -> int:
     """What a full segment takes as an IP packet."""
-    return (destination.mss_bytes or DEFAULT_MSS_BYTES) + _header_bytes(destination.address)
-
-
-def _header_bytes(address: Address) -> int:
-    return IPV4_HEADER_BYTES if len(address) == IPV4_OCTETS else IPV6_HEADER_BYTES
-
-
-def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy_name: str) -> tuple[Reason, ...]:
-    """What differs between two sets of decisions; at least one reason, the weightiest first."""
-    old, new = ({decision.destination: decision for decision in decisions} for decisions in (before, after))
-    started = [Reason(Code.STARTED_SENDING, address_text(address)) for address in new if address not in old]
-    stopped = [Reason(Code.STOPPED_SENDING, address_text(address)) for address in old if address not in new]
-    cell, own = list[Reason](), list[Reason]()
-    for address, decision in new.items():
-        if address not in old or old[address].range == decision.range:
-            continue
-        was, now = old[address].of, decision.of
-        if not cell:  # the same for all destinations
-            if was.active_senders != now.active_senders:
-                cell.append(Reason(Code.ACTIVE_SENDERS, "", was.active_senders, now.active_senders))
-            if was.capacity_bps != now.capacity_bps and policy_name == "bdp":
-                cell.append(Reason(Code.CAPACITY, "", was.capacity_bps, now.capacity_bps))
-            if was.left_bps != now.left_bps and policy_name == "bdp":
-                cell.append(Reason(Code.SHARE, "", was.share_bps, now.share_bps))
-            if was.connections != now.connections:
-                cell.append(Reason(Code.CONNECTIONS, "", was.connections, now.connections))
-        if was.min_rtt_us != now.min_rtt_us:
-            own.append(Reason(Code.MIN_RTT, address_text(address), was.min_rtt_us, now.min_rtt_us))
-        if (policy_name == "paper" or was.by_srtt or now.by_srtt) and was.rtt_ratio != now.rtt_ratio:
-            own.append(Reason(Code.RTT_RATIO, address_text(address), was.rtt_ratio, now.rtt_ratio))
-    return (*cell, *started, *own, *stopped) or (Reason(Code.POLICY, policy_name),)
+    return (destination.mss_bytes or DEFAULT_MSS_BYTES) + header_bytes(destination.address)

@@ -13,7 +13,8 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Reason
 from airbound.core.switch_reports import StationRule
 
-Level = Literal["info", "warning"]
+Level = Literal["info", "warning", "counted"]
+"""What happens again and again is only counted: neither logged nor kept."""
 
 
 class Bound(NamedTuple):
@@ -145,10 +146,16 @@ class Note(NamedTuple):
         return self.what.replace(" ", "_")
 
 
-def refusal(principal: Principal, reason: Reason, cell: Mac = b"") -> Note:
-    """For the log: what a peer sent, or a stream of its, was refused."""
+def repeated_level(count: int) -> Level:
+    """Of what may repeat itself every second the log gets the 1st, 2nd, 4th, 8th, ..."""
+    return "counted" if count & (count - 1) else "warning"
+
+
+def refusal(principal: Principal, reason: Reason, cell: Mac = b"", *, count: int = 1) -> Note:
+    """What a peer sent, or a stream of its, was refused, for the `count`th time."""
     terminal = principal.name if principal.role == "terminal" else ""
-    return Note("warning", "refused", f"{principal.role} {principal.name}", (reason,), terminal=terminal, cell=cell)
+    who = f"{principal.role} {principal.name}"
+    return Note(repeated_level(count), "refused", who, (reason,), terminal=terminal, cell=cell)
 
 
 Command = SetBounds | RenewLease | SetReporting | SetEdca | SetWindows | SetStationRules

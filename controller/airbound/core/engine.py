@@ -17,7 +17,7 @@ from airbound.core.addresses import Mac, exempt_cell
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
-from airbound.core.cell.window_clamp import is_station_exempt
+from airbound.core.cell_decisions import CellDecisions
 from airbound.core.cells import Cells
 from airbound.core.choices import Choices
 from airbound.core.claims import HEARD_AGAIN
@@ -43,6 +43,7 @@ from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.refusals import Refusals
 from airbound.core.registry import Registry
+from airbound.core.restriction import is_station_exempt
 from airbound.core.switches import Switches
 
 
@@ -62,15 +63,16 @@ class Engine:
     ) -> None:
         registry = self._registry = Registry(parameters, mode, exempt, overrides)
         self.settings, self.modes = registry.settings, registry.modes
-        self._placement = Placement(registry)
+        self._decisions = CellDecisions(registry.deadlines)
+        self._placement = Placement(registry, self._decisions)
         self._refusals = Refusals(registry, self._placement)
-        self._cells = Cells(registry, self._placement, self._refusals, replicas=replicas)
-        self.switches = Switches(registry, self._placement, self._cells)
-        choices = Choices(registry, self._placement)
+        self._cells = Cells(registry, self._decisions, self._placement, self._refusals, replicas=replicas)
+        self.switches = Switches(registry, self._decisions, self._cells)
+        choices = Choices(registry, self._decisions, self._placement)
         self._handlers: dict[type, Callable[[Any, int], list[Effect]]] = {
-            TerminalReported: self._terminal_reported,
-            AccessPointReported: self._cells.reported,
-            SwitchReported: self.switches.reported,
+            TerminalReported: self._take_terminal_report,
+            AccessPointReported: self._cells.take_report,
+            SwitchReported: self.switches.take_report,
             Refused: lambda event, _: self._refused(event),
             Disconnected: lambda event, now_us: (
                 self._refusals.disconnected(event, now_us) + self.switches.disconnected(event, now_us)
@@ -99,7 +101,7 @@ class Engine:
     def ownership_of(self, stream: Stream) -> tuple[Mac, int]:
         """Cell and epoch that commands on a terminal's stream follow from; empty and 0 if it is in no cell."""
         terminal = self._registry.reporters.get(stream.number)
-        cell = terminal.cell if isinstance(terminal, Terminal) else None
+        cell = self._registry.cell_joined(terminal) if isinstance(terminal, Terminal) else None
         return (cell.bssid, cell.epoch) if cell is not None else (b"", 0)
 
     def doubt(self, bssid: Mac) -> None:
@@ -128,6 +130,10 @@ class Engine:
     def terminals(self) -> list[Terminal]:
         """Every terminal that has reported on its stream, unless the stream is being closed."""
         return self._registry.terminals()
+
+    def cell_joined(self, terminal: Terminal) -> CellState | None:
+        """The cell that a terminal is joined to."""
+        return self._registry.cell_joined(terminal)
 
     def cell_of(self, mac: Mac) -> CellState | None:
         """The cell that a station is in."""
@@ -170,7 +176,7 @@ class Engine:
         reporter = self._registry.reporters.get(event.stream.number)
         return self._refusals.refuse(reporter, event.stream, event.reason)
 
-    def _terminal_reported(self, event: TerminalReported, now_us: int) -> list[Effect]:
+    def _take_terminal_report(self, event: TerminalReported, now_us: int) -> list[Effect]:
         report, stream = event.report, event.stream
         terminal = self._registry.reporters.get(stream.number)
         if not isinstance(terminal, Terminal):
@@ -181,7 +187,7 @@ class Engine:
             terminal.accept_order(report.sequence, report.monotonic_us, now_us)
         except RefusedError as error:
             return self._refusals.out_of_order(terminal, error.reason, now_us)
-        settings = self.settings if terminal.cell is None else terminal.cell.settings
+        settings = self._registry.settings_for(terminal)
         keep_us = settings.parameters.safety.sending_keep_ms * 1000
         changed = terminal.accept(report, now_us, keep_us, srtt_counts=settings.srtt_counts)
         terminal.last_report = event.octets
@@ -190,9 +196,9 @@ class Engine:
             effects += self._placement.claim(terminal, report.mac, now_us)
         elif terminal.reports_since_superseded == HEARD_AGAIN:
             effects += self._placement.place_claimed(terminal.mac, now_us)
-        cell = terminal.cell
+        cell = self._registry.cell_joined(terminal)
         if cell is not None:
-            effects += self._placement.cell_informed(cell, terminal, now_us, changed=changed)
+            effects += self._decisions.decide_by_report(cell, terminal, now_us, changed=changed)
         else:
             effects += self._placement.decide_unplaced(terminal, now_us)
         return effects
@@ -207,15 +213,11 @@ class Engine:
         return effects
 
     def _terminal_due(self, terminal: Terminal, now_us: int) -> list[Effect]:
-        effects = list[Effect]()
         if terminal.superseded_at_us:
             heard_us = max(terminal.superseded_at_us, terminal.reported_at_us)
             given_up_at_us = heard_us + self._placement.given_up_us(terminal)
             if now_us >= given_up_at_us:
                 return self._refusals.close(terminal, Reason(Code.REPLACED), now_us)
             self._registry.deadlines.at(terminal, given_up_at_us)
-        cell = terminal.cell
-        if cell is not None:
-            effects += cell.due(terminal, now_us)
-            self._placement.schedule(terminal)
-        return effects
+        cell = self._registry.cell_joined(terminal)
+        return [] if cell is None else self._decisions.decide_due(cell, terminal, now_us)

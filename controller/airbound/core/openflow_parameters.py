@@ -12,7 +12,6 @@ from airbound.core.addresses import Mac, address_from_text, mac_from_text, mac_t
 from airbound.core.switch_reports import (
     ANY_PROTOCOL,
     DSCP_MAX,
-    KBPS_MAX,
     MARKS_MAX,
     PORT_MAX,
     QUIC,
@@ -98,10 +97,6 @@ class OpenflowParameters:
     headroom: Annotated[
         float, Field(ge=1, le=10, description="what a meter lets pass, over a fair share of the cell's capacity")
     ] = 1.25
-    min_kbps: Annotated[int, Field(ge=64, le=KBPS_MAX, description="no meter lets pass less, kb/s")] = 500
-    change_ratio: Annotated[
-        float, Field(ge=0, le=1, description="a meter is set anew when its rate moved by more than this share")
-    ] = 0.1
     marks: Annotated[
         tuple[Annotated[str, AfterValidator(_mark)], ...],
         Field(

@@ -38,26 +38,6 @@ def _within(low: float, high: float, text: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
-class SenderParameters:
-    """When a station counts as an active sender. Two levels, so that a sender near one of them does not flap."""
-
-    start_bytes_per_s: Annotated[float, _within(1, 1e9, "uplink rate from which a station counts as sending")] = (
-        10_000.0
-    )
-    stop_bytes_per_s: Annotated[float, _within(0, 1e9, "uplink rate below which it no longer does")] = 2_000.0
-    min_interval_ms: Annotated[int, _within(10, 60_000, "shortest time over which rates are taken")] = 150
-    link_overhead_bytes: Annotated[
-        int, _within(0, 200, "802.11 QoS header (26) and LLC/SNAP (8) in each packet's rx_bytes")
-    ] = 34
-
-    @model_validator(mode="after")
-    def _levels(self) -> Self:
-        if self.stop_bytes_per_s > self.start_bytes_per_s:
-            raise ValueError(f"stop_bytes_per_s is more than start_bytes_per_s = {self.start_bytes_per_s:g}")
-        return self
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class SafetyParameters:
     """How long anything stays in force without news. All of it fails open, to the kernel's defaults."""
 
@@ -118,40 +98,18 @@ class MinRttParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class CapacityParameters:
-    """The estimate of a cell's uplink capacity. Timing constants are those of 802.11g's OFDM rates."""
+    """The estimate of a cell's uplink capacity: cell/capacity.py."""
 
     default_bps: Annotated[float, _within(1e5, 1e11, "until a rate of a station or a sample is known")] = 20e6
-    goodput_per_bitrate: Annotated[float, _within(0.01, 1, "uplink TCP goodput over the PHY rate: 24 of 54 Mb/s")] = (
-        0.44
-    )
-    goodput_per_bitrate_aggregated: Annotated[
-        float, _within(0.01, 1, "the same where frames are aggregated (802.11n and later)")
-    ] = 0.65
-    most_per_bitrate: Annotated[
-        float,
-        _within(0.01, 1, "without aggregation: uplink IP throughput is never more than this share of the PHY rate"),
-    ] = 0.47
-    most_per_bitrate_unanswered: Annotated[
-        float, _within(0.01, 1, "the same of packets for which nothing is sent back, as of UDP")
-    ] = 0.57
     min_bps: Annotated[float, _within(1e4, 1e11, "no estimate is below this")] = 5e5
     max_bps: Annotated[float, _within(1e5, 1e12, "no estimate is above this")] = 5e9
-    min_utilisation: Annotated[
-        float, _within(0.01, 1, "without aggregation: an interval of which the cell had less than this is no sample")
-    ] = 0.05
     smoothing_s: Annotated[float, _within(0.1, 600, "time constant of the moving averages")] = 3.0
     change_ratio: Annotated[
         float, _within(0, 1, "decisions take over a new estimate when it moved by more than this share")
     ] = 0.03
-    difs_us: Annotated[float, _within(0, 1000, "idle time before each channel access")] = 28.0
-    slot_us: Annotated[float, _within(0, 1000, "back-off slot")] = 9.0
-    cw_min_slots: Annotated[int, _within(0, 1023, "smallest contention window")] = 15
     aggregate_frames: Annotated[
         int, _within(1, 1024, "that one channel access carries at most, of a station whose frames are aggregated")
     ] = 64
-    aggregate_us: Annotated[float, _within(100, 5_484, "airtime of such an access at most")] = 5_484.0
-    max_filter_s: Annotated[float, _within(1, 600, "without a survey: the highest uplink rate of this long")] = 10.0
-    max_interval_s: Annotated[float, _within(1, 600, "a longer gap between reports is no sample")] = 10.0
 
     @model_validator(mode="after")
     def _range(self) -> Self:
@@ -242,7 +200,7 @@ class EdcaParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class WindowClampParameters:
-    """Stations without a working agent, whose windows an access point can limit: cell/window_clamp.py."""
+    """Stations without a working agent, whose windows an access point can limit: window_clamp.py."""
 
     enabled: Annotated[
         bool,
@@ -281,7 +239,6 @@ class Parameters:
         PolicyName,
         Field(description="how bounds follow from what is known: by the source paper's tables, or a formula"),
     ] = "bdp"
-    senders: SenderParameters = SenderParameters()
     safety: SafetyParameters = SafetyParameters()
     reporting: ReportingParameters = ReportingParameters()
     identity: IdentityParameters = IdentityParameters()

@@ -5,22 +5,24 @@ A terminal is joined to a cell if the cell reports its MAC, its stream may come 
 stream claims the MAC. One that is joined to none gets no bounds.
 """
 
-from airbound.core.addresses import Address, Mac, address_text
-from airbound.core.cell.restriction import restriction
+from airbound.core.addresses import Address, Mac, address_text, mac_text
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
+from airbound.core.cell_decisions import CellDecisions
 from airbound.core.claims import is_live
-from airbound.core.commands import command
-from airbound.core.effects import Effect, Note, SetBounds, SetReporting, SetWindows
+from airbound.core.commands import bounds_command
+from airbound.core.effects import Effect, Note, SetReporting
 from airbound.core.reasons import Code, Reason
 from airbound.core.registry import Registry
+from airbound.core.restriction import restriction
 
 
 class Placement:
-    """Joins terminals to cells, has cells decide for them, and notes when they are due again."""
+    """Joins terminals to cells, and has that decided which follows."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, decisions: CellDecisions) -> None:
         self._registry = registry
+        self._decisions = decisions
 
     def claim(self, terminal: Terminal, mac: Mac, now_us: int) -> list[Effect]:
         """A terminal reports a MAC for the first time, or another one than before."""
@@ -44,9 +46,10 @@ class Placement:
         """The terminal's claim is over."""
         self._registry.claims.remove(terminal)
         self._registry.deadlines.forget(terminal)
-        if terminal.cell is not None:
-            del terminal.cell.terminals[terminal.mac]
-            terminal.cell = None
+        cell = self._registry.cell_joined(terminal)
+        if cell is not None:
+            del cell.terminals[terminal.mac]
+            terminal.bssid = b""
 
     def given_up_us(self, terminal: Terminal) -> int:
         """How long a superseded stream may be silent: an idle agent that lives is heard several times within that."""
@@ -70,46 +73,22 @@ class Placement:
     def place(self, terminal: Terminal, now_us: int) -> list[Effect]:
         """Join a terminal to the cell that it is in now, or to none; commands for it."""
         cell, reason = self._find_cell(terminal)
-        before, terminal.unplaced = terminal.cell, reason
+        before, terminal.unplaced = self._registry.cell_joined(terminal), reason
         if before is not cell and before is not None and before.terminals[terminal.mac] is terminal:
             del before.terminals[terminal.mac]  # unless another that claims the MAC has just been joined in its place
-        terminal.cell = cell
+        terminal.bssid = cell.bssid if cell else b""
         effects = self._set_reporting(terminal)
         if cell is None:
             return effects + self.decide_unplaced(terminal, now_us)
         cell.terminals[terminal.mac] = terminal
         if before is not cell:
-            return effects + self.cell_informed(cell, terminal, now_us)
-        return effects + self.decide(terminal, now_us)
-
-    def cell_informed(self, cell: CellState, terminal: Terminal, now_us: int, *, changed: bool = True) -> list[Effect]:
-        """Have a cell take in a joined terminal's report. By its minimum RTTs others may be given their first bounds:
-        theirs are to be renewed as well.
-        """
-        had_bounds = terminal.no_bounds is None
-        effects = cell.terminal_reported(terminal, now_us, changed=changed)
-        if cell.windows.senders:  # none in most cells
-            effects += cell.windows.handed_over(terminal, cell, now_us)
-        if effects:
-            for effect in effects:
-                if isinstance(effect, SetBounds):
-                    other = self._registry.reporters[effect.stream.number]
-                    if isinstance(other, Terminal):
-                        self.schedule(other)
-                elif isinstance(effect, SetWindows):
-                    self._registry.deadlines.at(cell, cell.due_at_us())
-        elif had_bounds and not changed and terminal.due_us:
-            return effects  # a renewal is due when it was, and the time-out is later
-        self.schedule(terminal)
-        return effects
+            return effects + self._decisions.decide_by_report(cell, terminal, now_us)
+        return effects + self._decisions.decide(cell, terminal, now_us)
 
     def decide(self, terminal: Terminal, now_us: int) -> list[Effect]:
         """Commands for a terminal, in a cell or in none."""
-        if terminal.cell is None:
-            return self.decide_unplaced(terminal, now_us)
-        effects = terminal.cell.decide(terminal, now_us)
-        self.schedule(terminal)
-        return effects
+        cell = self._registry.cell_joined(terminal)
+        return self._decisions.decide(cell, terminal, now_us) if cell else self.decide_unplaced(terminal, now_us)
 
     def decide_unplaced(self, terminal: Terminal, now_us: int) -> list[Effect]:
         """Commands for a terminal that is joined to no cell."""
@@ -119,21 +98,7 @@ class Placement:
         terminal.no_bounds = reason
         if reason is None or not reason.releases:
             return []
-        return command(terminal, (), reason, self._registry.settings, now_us)
-
-    def decide_access_point(self, cell: CellState, now_us: int) -> list[Effect]:
-        """Commands for a cell's access point, after a change of settings or when something of it is due."""
-        cell.windows.outdated = True
-        effects = cell.decide_access_point(now_us)
-        self._registry.deadlines.at(cell, cell.due_at_us())
-        return effects
-
-    def schedule(self, terminal: Terminal) -> None:
-        """Note when a joined terminal is due again."""
-        if terminal.cell is not None:
-            due_us = terminal.cell.due_for(terminal)
-            if due_us:
-                self._registry.deadlines.at(terminal, due_us)
+        return bounds_command(terminal, (), reason, self._registry.settings, now_us)
 
     def _set_reporting(self, terminal: Terminal) -> list[Effect]:
         """Send when to report, by the settings of its cell, unless a terminal was sent that."""
@@ -148,7 +113,7 @@ class Placement:
         if cell is None:
             if not is_live(terminal):
                 return None, Reason(Code.REPLACED)
-            left = terminal.cell.name if terminal.cell else _subject(terminal.unplaced, Code.LEFT_CELL)
+            left = mac_text(terminal.bssid) if terminal.bssid else _subject(terminal.unplaced, Code.LEFT_CELL)
             return None, Reason(Code.LEFT_CELL, left) if left else Reason(Code.CELL_UNKNOWN)
         # Whoever speaks from elsewhere takes nothing from the station by claiming its MAC.
         claims = [claim for claim in self._registry.claims.of(terminal.mac) if self._is_at_station(claim, cell)]

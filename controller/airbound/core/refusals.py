@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What streams sent and was not used, and how streams end."""
 
+from collections import Counter
+
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.streams import OUT_OF_ORDER_MAX
 from airbound.core.cell.terminal import Terminal
@@ -18,19 +20,15 @@ class Refusals:
     def __init__(self, registry: Registry, placement: Placement) -> None:
         self._registry = registry
         self._placement = placement
+        self._refused = Counter[Code]()  # of streams on which nothing was accepted before
 
     def refuse(self, reporter: AccessPoint | Terminal | None, stream: Stream, reason: Reason) -> list[Effect]:
         """Count what a stream sent and was not used."""
-        self._registry.settings.count("refused_total", reason.code)
         if reporter is None:
-            count = self._registry.settings.counters["refused_total", reason.code]
-        else:
-            reporter.refused_total += 1
-            count = reporter.refused_total
-        if count & (count - 1):
-            return []  # a broken agent repeats itself every second: the log gets the 1st, 2nd, 4th, 8th, ...
-        cell = reporter.cell if reporter else None
-        return [refusal(stream.principal, reason, cell.bssid if cell else b"")]
+            self._refused[reason.code] += 1
+            return [refusal(stream.principal, reason, count=self._refused[reason.code])]
+        reporter.refused_total += 1
+        return [refusal(stream.principal, reason, reporter.bssid, count=reporter.refused_total)]
 
     def out_of_order(self, reporter: AccessPoint | Terminal, reason: Reason, now_us: int) -> list[Effect]:
         """A report repeats or precedes an earlier one: refused, and the stream's end if that goes on."""
@@ -45,7 +43,6 @@ class Refusals:
         if reporter.closed:
             return []
         reporter.closed = True
-        self._registry.settings.count("closed_total", reason.code)
         effects: list[Effect] = [CloseStream(reporter.stream, reason)]
         if isinstance(reporter, Terminal):
             self._placement.withdraw(reporter)
@@ -56,12 +53,12 @@ class Refusals:
         """A stream has ended."""
         reporter = self._registry.reporters.pop(event.stream.number, None)
         if isinstance(reporter, AccessPoint):
-            if reporter.cell is not None and reporter.cell.access_point is reporter:
-                reporter.cell.access_point = None
-                return [Note("info", "disconnected", reporter.cell.name, cell=reporter.cell.bssid)]
+            cell = self._registry.cells.get(reporter.bssid)
+            if cell is not None and cell.access_point is reporter:
+                cell.access_point = None
+                return [Note("info", "disconnected", cell.name, cell=cell.bssid)]
         elif isinstance(reporter, Terminal):
-            cell = reporter.cell.bssid if reporter.cell else b""
-            note = Note("info", "disconnected", reporter.name, terminal=reporter.name, cell=cell)
+            note = Note("info", "disconnected", reporter.name, terminal=reporter.name, cell=reporter.bssid)
             notes: list[Effect] = [] if event.moved else [note]
             if reporter.closed:
                 return notes

@@ -58,7 +58,12 @@ class Registry:
 
     def settings_for(self, terminal: Terminal) -> Settings:
         """What a terminal goes by: its cell's settings, or the controller's while it is joined to none."""
-        return self.settings if terminal.cell is None else terminal.cell.settings
+        cell = self.cell_joined(terminal)
+        return self.settings if cell is None else cell.settings
+
+    def cell_joined(self, terminal: Terminal) -> CellState | None:
+        """The cell that a terminal is joined to."""
+        return self.cells.get(terminal.bssid)
 
     def renamed(self, cell: CellState, ssid: bytes) -> list[Effect]:
         """Find a cell's settings under another SSID; a note if they are others."""

@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What decisions go by: parameters, the mode, who is exempt; and counters."""
+"""What decisions go by: parameters, the mode, who is exempt."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.overrides import Match
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.policy import Policy, policy, uses_srtt
-from airbound.core.reasons import Code
 
 
 @dataclass(slots=True)
 class Settings:
     """The controller's, shared by an engine and its cells; or a cell's, where they are not the controller's. Those of a
-    cell share the counters and what operators exempted.
+    cell share what operators exempted.
     """
 
     parameters: Parameters
     mode: Mode = "control"
     exempt: set[str] = field(default_factory=set)  # names of terminals, BSSIDs of cells as text
-    counters: Counter[tuple[str, Code]] = field(default_factory=Counter)
     not_exempt: set[str] = field(default_factory=set)  # likewise: operators ended an exemption by an override
     match: Match | None = None  # the override that these are of
     mode_by_operator: bool = False  # chosen for this cell
@@ -45,7 +42,7 @@ class Settings:
         if match is None and not by_operator:
             return self
         parameters = self.parameters if match is None else match.override.parameters
-        return Settings(parameters, mode, self.exempt, self.counters, self.not_exempt, match, by_operator)
+        return Settings(parameters, mode, self.exempt, self.not_exempt, match, by_operator)
 
     def is_cell_exempt(self, bssid: Mac) -> bool:
         """Whether neither a cell's access point nor its terminals are to be commanded."""
@@ -60,7 +57,3 @@ class Settings:
         if name in self.exempt:
             return True
         return self.match is not None and name in self.match.override.exempt_terminals and name not in self.not_exempt
-
-    def count(self, name: str, code: Code = Code.UNSPECIFIED) -> None:
-        """Count something that operators are shown."""
-        self.counters[name, code] += 1

@@ -11,10 +11,12 @@ from collections.abc import Mapping
 
 from airbound.core.addresses import Mac
 from airbound.core.cell.state import CellState
-from airbound.core.cell.window_clamp import lack_of_agent
 from airbound.core.openflow_parameters import OpenflowParameters, mark_of_text
-from airbound.core.reasons import Code, Reason
 from airbound.core.switch_reports import KBPS_MAX, STATION_RULES_MAX, StationRule
+from airbound.core.window_clamp import agent_problem
+
+METER_MIN_KBPS = 500  # no meter lets pass less: a station that is taken for a sender by mistake can still work
+METER_CHANGE_RATIO = 0.1  # a meter is set anew when its rate moved by more than this share
 
 
 def is_unbounded(cell: CellState, mac: Mac, now_us: int) -> bool:
@@ -24,28 +26,13 @@ def is_unbounded(cell: CellState, mac: Mac, now_us: int) -> bool:
     sender = cell.windows.senders.get(mac)
     if sender is not None and sender.limited:
         return False
-    return lack_of_agent(cell, mac, now_us) is not Code.UNSPECIFIED
+    return agent_problem(cell, mac, now_us) is not None
 
 
 def fair_share_bps(cell: CellState) -> float:
     """What a sender may have that wants all that it can get."""
     senders = cell.stations.active_senders + (cell.stations.active_receivers if cell.has_downloads else 0)
-    return cell.decided_capacity_bps / (senders or 1) + cell.left_bps
-
-
-def restriction(cell: CellState, now_us: int) -> Reason | None:
-    """Why a cell's stations are only counted, or, if it waits, why nothing is sent for them."""
-    settings = cell.settings
-    if not cell.is_owned(now_us):
-        return Reason(Code.OTHER_REPLICA, cell.name)
-    stale_ms = settings.parameters.safety.cell_stale_ms
-    if now_us - cell.reported_at_us > stale_ms * 1000:
-        return Reason(Code.CELL_STALE, cell.name, limit=stale_ms / 1000)
-    if settings.mode == "observe":
-        return Reason(Code.OBSERVE_MODE)
-    if settings.is_cell_exempt(cell.bssid):
-        return Reason(Code.EXEMPT)
-    return None
+    return cell.decided_capacity_bps / (senders or 1) + cell.spare_bps
 
 
 def station_rules(
@@ -65,10 +52,10 @@ def station_rules(
         if left and cell.stations.measured and not _is_exempt(cell, mac) and is_unbounded(cell, mac, now_us):
             old = before.get(mac, StationRule(mac))
             if cell.stations.is_active(mac):
-                uplink = _steady(old.uplink_kbps, kbps, parameters)
+                uplink = _steady(old.uplink_kbps, kbps)
                 left -= 1
             if left and cell.has_downloads and cell.stations.by_mac[mac].receiving:
-                downlink = _steady(old.downlink_kbps, kbps, parameters)
+                downlink = _steady(old.downlink_kbps, kbps)
                 left -= 1
         rules.append(StationRule(mac, uplink, downlink, marks))
     return tuple(rules)
@@ -81,9 +68,9 @@ def _is_exempt(cell: CellState, mac: Mac) -> bool:
 
 def _share_kbps(cell: CellState, parameters: OpenflowParameters) -> int:
     wanted = round(fair_share_bps(cell) * parameters.headroom / 1000)
-    return min(max(wanted, parameters.min_kbps), KBPS_MAX)
+    return min(max(wanted, METER_MIN_KBPS), KBPS_MAX)
 
 
-def _steady(before: int, kbps: int, parameters: OpenflowParameters) -> int:
+def _steady(before: int, kbps: int) -> int:
     """The rate of before unless it moved far enough."""
-    return before if before and abs(kbps - before) <= parameters.change_ratio * before else kbps
+    return before if before and abs(kbps - before) <= METER_CHANGE_RATIO * before else kbps

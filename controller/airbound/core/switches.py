@@ -15,42 +15,20 @@ from typing import Literal
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.state import CellState
 from airbound.core.cell.streams import OUT_OF_ORDER_MAX, Reporter
+from airbound.core.cell.switch_rates import SwitchRates
+from airbound.core.cell_decisions import CellDecisions, senders_note
 from airbound.core.cells import Cells
-from airbound.core.commands import repeat_after_us
-from airbound.core.effects import CloseStream, Effect, Note, SetStationRules, refusal
+from airbound.core.effects import CellChanged, CloseStream, Effect, Note, SetStationRules, refusal
 from airbound.core.events import Disconnected, SwitchReported
+from airbound.core.leases import SentSet, Step, next_set, next_step
 from airbound.core.openflow_parameters import switch_of_text
-from airbound.core.placement import Placement
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.registry import Registry
-from airbound.core.station_rules import restriction, station_rules
-from airbound.core.switch_rates import SwitchRates
+from airbound.core.restriction import cell_restriction
+from airbound.core.station_rules import station_rules
 from airbound.core.switch_reports import StationRule, SwitchReport, datapath_text, own_datapath
 
 Binding = Literal["", "configuration", "switch", "access point"]
-
-
-@dataclass(slots=True)
-class SentRules:
-    """The set last sent on a switch's stream; a renewal changes the lease's times."""
-
-    generation: int
-    rules: dict[Mac, StationRule]
-    reason: Reason
-    lease_us: int
-    set_at_us: int
-    renewed_at_us: int
-    repeats: int = 0
-
-    @property
-    def renew_at_us(self) -> int:
-        """When the lease is to be renewed: two more may be lost before it ends."""
-        return self.renewed_at_us + self.lease_us // 3
-
-    @property
-    def ends_at_us(self) -> int:
-        """When the switch has no rules any more unless they are renewed."""
-        return self.renewed_at_us + self.lease_us
 
 
 @dataclass(slots=True, eq=False)
@@ -63,7 +41,7 @@ class Switch(Reporter):
     bound_by: Binding = ""
     cell: CellState | None = None
     rates: SwitchRates = field(default_factory=SwitchRates)
-    sent: SentRules | None = None
+    sent: SentSet[StationRule] | None = None
     reason: Reason | None = None  # why its stations are only counted, or nothing is sent; none if rules are applied
 
     @property
@@ -79,10 +57,10 @@ class Switch(Reporter):
 class Switches:
     """Takes in what switches report, and has them sent rules."""
 
-    def __init__(self, registry: Registry, placement: Placement, cells: Cells) -> None:
+    def __init__(self, registry: Registry, decisions: CellDecisions, cells: Cells) -> None:
         self._registry = registry
         self._cells = cells
-        self._placement = placement
+        self._decisions = decisions
         self._streams: dict[int, Switch] = {}  # by the number of their stream
         self._by_datapath: dict[int, Switch] = {}
         self._by_cell: dict[Mac, Switch] = {}
@@ -104,7 +82,7 @@ class Switches:
 
     # Events
 
-    def reported(self, event: SwitchReported, now_us: int) -> list[Effect]:
+    def take_report(self, event: SwitchReported, now_us: int) -> list[Effect]:
         """A switch's report arrived."""
         stream, report = event.stream, event.report
         switch = self._streams.get(stream.number)
@@ -132,10 +110,8 @@ class Switches:
         switch.malformed_inputs_total = report.malformed_total
         effects += self._bind(switch, now_us)
         cell = switch.cell
-        settings = cell.settings if cell is not None else self._registry.settings
-        senders = settings.parameters.senders
         switch.rates.take(
-            report.traffic, report.monotonic_us, now_us, senders, lambda mac: cell.queue(mac, now_us) if cell else None
+            report.traffic, report.monotonic_us, now_us, lambda mac: cell.queue(mac, now_us) if cell else None
         )
         if cell is not None:
             effects += self._counted(cell, now_us)
@@ -173,17 +149,13 @@ class Switches:
         return [*effects, Note("info", "switch", f"{switch.name} {principal.name}")]
 
     def _refuse(self, switch: Switch, reason: Reason) -> list[Effect]:
-        self._registry.settings.count("refused_total", reason.code)
         switch.refused_total += 1
-        if switch.refused_total & (switch.refused_total - 1):
-            return []  # the log gets the 1st, 2nd, 4th, 8th, ...
-        return [refusal(switch.stream.principal, reason, switch.bound_to)]
+        return [refusal(switch.stream.principal, reason, switch.bound_to, count=switch.refused_total)]
 
     def _close(self, switch: Switch, reason: Reason, now_us: int) -> list[Effect]:
         if switch.closed:
             return []
         switch.closed = True
-        self._registry.settings.count("closed_total", reason.code)
         return [CloseStream(switch.stream, reason), *self._withdraw(switch, now_us)]
 
     def _withdraw(self, switch: Switch, now_us: int) -> list[Effect]:
@@ -207,7 +179,7 @@ class Switches:
                 self._by_cell[bssid] = switch
         own = bool(bssid) and self._by_cell[bssid] is switch
         if own and switch.report is not None and switch.report.lists_stations:
-            effects += self._cells.reported_by_switch(switch.stream, switch.report, bssid, now_us)
+            effects += self._cells.take_switch_report(switch.stream, switch.report, bssid, now_us)
         switch.cell = self._registry.cells.get(bssid) if own else None
         if switch.cell is not None:
             switch.cell.switch_rates = switch.rates
@@ -242,12 +214,10 @@ class Switches:
         moved = cell.count_by_switch(now_us)
         if not (was_counted or cell.counted_by_switch):
             return []
-        effects: list[Effect] = [] if senders == cell.stations.active_senders else [cell.senders_changed(senders)]
+        effects: list[Effect] = [] if senders == cell.stations.active_senders else [senders_note(cell, senders)]
         if moved:
-            effects += cell.decide_all(now_us)
-            for terminal in cell.terminals.values():
-                self._placement.schedule(terminal)
-        return [*effects, cell.changed()]
+            effects += self._decisions.decide_all(cell, now_us)
+        return [*effects, CellChanged(cell.bssid)]
 
     # Rules
 
@@ -262,53 +232,37 @@ class Switches:
             else:
                 switch.reason = Reason(Code.SWITCH_UNBOUND, mac_text(switch.bound_to) if switch.bound_to else "")
             return []
-        switch.reason = restriction(cell, now_us)
-        if switch.reason is not None and switch.reason.code in {Code.OTHER_REPLICA, Code.CELL_STALE}:
+        unavailable = cell.unavailable(now_us)
+        if unavailable is not None and unavailable.code is Code.CELL_LEARNING:
+            unavailable = None  # its stations are counted
+        switch.reason = unavailable or cell_restriction(cell)
+        if unavailable is not None:
             return []
-        before = switch.sent.rules if switch.sent is not None else {}
+        before = {rule.mac: rule for rule in switch.sent.entries} if switch.sent is not None else {}
         applied = switch.reason is None
         wanted = station_rules(cell, before, now_us, applied=applied, meters_max=report.meters_max)
-        return self._command(switch, cell, {rule.mac: rule for rule in wanted}, now_us)
+        return self._command(switch, cell, wanted, now_us)
 
-    def _command(self, switch: Switch, cell: CellState, wanted: dict[Mac, StationRule], now_us: int) -> list[Effect]:
-        """What is sent so that a switch has rules: nothing, the set again to renew its lease, or another set. A set
-        that it does not report to be in force half a lease later is sent again, each time after twice the wait.
-        """
-        sent, in_force = switch.sent, switch.report.generation if switch.report else 0
-        if sent is None and not wanted and not in_force:
+    def _command(self, switch: Switch, cell: CellState, rules: tuple[StationRule, ...], now_us: int) -> list[Effect]:
+        """What must be sent to a switch that is to have these rules."""
+        in_force = switch.report.generation if switch.report else 0
+        step = next_step(switch.sent, rules, in_force, switch.reported_at_us, now_us)
+        if step is Step.NOTHING:
             return []
-        missing = sent is not None and self._is_missing(switch, sent, in_force)
-        if sent is not None and sent.rules == wanted and not missing:
-            if not wanted or now_us < sent.renew_at_us:
-                return []
-            return [self._send(switch, sent, cell.settings.parameters.safety.lease_ms, now_us)]
-        repeats = 0
-        if missing and sent is not None and sent.rules == wanted:
-            reason, repeats = Reason(Code.REPEATED, before=in_force), sent.repeats + 1
-        else:
-            reason = self._why(wanted)
-        generation = max(sent.generation if sent else 0, in_force) + 1
-        lease_ms = cell.settings.parameters.safety.lease_ms
-        switch.sent = SentRules(generation, wanted, reason, lease_ms * 1000, now_us, now_us, repeats)
-        cell.settings.count("rules_sets_total", reason.code)
-        note = Note("info", "rules", f"{switch.name} {cell.name}", (reason,), cell=cell.bssid)
-        return [self._send(switch, switch.sent, lease_ms, now_us), note]
-
-    def _send(self, switch: Switch, sent: SentRules, lease_ms: int, now_us: int) -> SetStationRules:
-        sent.lease_us, sent.renewed_at_us = lease_ms * 1000, now_us
-        return SetStationRules(switch.stream, sent.generation, tuple(sent.rules.values()), lease_ms, sent.reason)
+        lease_ms, reasons = cell.settings.parameters.safety.lease_ms, (self._why(rules),)
+        sent = switch.sent = next_set(
+            step, switch.sent, rules, reasons, in_force=in_force, lease_ms=lease_ms, now_us=now_us
+        )
+        reason = sent.reasons[0]
+        effect = SetStationRules(switch.stream, sent.generation, rules, lease_ms, reason)
+        if step is Step.RENEW:
+            return [effect]
+        return [effect, Note("info", "rules", f"{switch.name} {cell.name}", (reason,), cell=cell.bssid)]
 
     @staticmethod
-    def _is_missing(switch: Switch, sent: SentRules, in_force: int) -> bool:
-        expected = sent.generation if sent.rules else 0
-        if in_force == expected:
-            return False
-        return switch.reported_at_us - sent.set_at_us >= repeat_after_us(sent.lease_us, sent.repeats)
-
-    @staticmethod
-    def _why(wanted: dict[Mac, StationRule]) -> Reason:
+    def _why(wanted: tuple[StationRule, ...]) -> Reason:
         """The weightiest: a station that is limited."""
-        limits = [rule.uplink_kbps or rule.downlink_kbps for rule in wanted.values()]
+        limits = [rule.uplink_kbps or rule.downlink_kbps for rule in wanted]
         limited = [kbps for kbps in limits if kbps]
         if limited:
             return Reason(Code.METERED, after=min(limited))

@@ -133,7 +133,7 @@ class AgentServices:
         for reason in refusals:
             self._runner.submit(Refused(session.stream, reason))
         if report is not None:
-            self._reception.access_point_reported(session, report, data, now_us)
+            self._reception.take_access_point_report(session, report, data, now_us)
 
     def _terminal_report(self, session: Session, data: bytes, now_us: int) -> None:
         message = terminal_pb2.TerminalServiceConnectRequest.FromString(data)
@@ -141,7 +141,7 @@ class AgentServices:
         for reason in refusals:
             self._runner.submit(Refused(session.stream, reason))
         if report is not None:
-            self._reception.terminal_reported(session, report, data, now_us)
+            self._reception.take_terminal_report(session, report, data, now_us)
 
     def _switch_report(self, session: Session, data: bytes, now_us: int) -> None:
         message = switch_pb2.SwitchServiceConnectRequest.FromString(data)
@@ -149,4 +149,4 @@ class AgentServices:
         for reason in refusals:
             self._runner.submit(Refused(session.stream, reason))
         if report is not None:
-            self._reception.switch_reported(session, report, now_us)
+            self._reception.take_switch_report(session, report, now_us)

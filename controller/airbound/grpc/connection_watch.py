@@ -21,8 +21,8 @@ AGENTS, OPERATORS, ENROLLMENT = "agents", "operators", "enrollment"
 class ConnectionWatch:
     """Of the ports in `ports`, by name; there are several of operators."""
 
-    def __init__(self, of: Connections) -> None:
-        self.of = of
+    def __init__(self, connections: Connections) -> None:
+        self.of = connections
         self.ports: Mapping[str, Sequence[int]] = {}
         self.warned = Warned()
         self._failed = ""

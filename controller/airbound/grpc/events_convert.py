@@ -47,15 +47,20 @@ def event(entry: Entry, replica: str = "") -> events_pb2.Event:
     return message
 
 
-def selector(of: events_pb2.EventFilter, now_us: int) -> Callable[[Entry], bool]:
+def selector(event_filter: events_pb2.EventFilter, now_us: int) -> Callable[[Entry], bool]:
     """Whether a filter selects an event.
 
     Raises:
         ValueError: its cell is not a BSSID.
     """
-    cell = mac_from_text(of.cell) if of.cell else b""
-    since_us = now_us - of.since_ms * 1000 if of.since_ms else 0
-    terminal, level, kinds, codes = of.terminal, of.level, frozenset(of.kinds), frozenset[int](of.codes)
+    cell = mac_from_text(event_filter.cell) if event_filter.cell else b""
+    since_us = now_us - event_filter.since_ms * 1000 if event_filter.since_ms else 0
+    terminal, level, kinds, codes = (
+        event_filter.terminal,
+        event_filter.level,
+        frozenset(event_filter.kinds),
+        frozenset[int](event_filter.codes),
+    )
 
     def selects(entry: Entry) -> bool:
         note = entry.note

@@ -96,9 +96,9 @@ class EventsService(events_pb2_grpc.EventsServiceServicer):
             await asyncio.sleep(0)
         return first
 
-    async def _selector(self, of: events_pb2.EventFilter, context: Any) -> Callable[[Entry], bool]:
+    async def _selector(self, event_filter: events_pb2.EventFilter, context: Any) -> Callable[[Entry], bool]:
         try:
-            return convert.selector(of, self._history.clock_us())
+            return convert.selector(event_filter, self._history.clock_us())
         except ValueError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"cell: {error}"[:300])
             raise

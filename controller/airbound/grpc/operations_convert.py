@@ -5,17 +5,16 @@ from airbound.core.addresses import Address, Mac, address_text, mac_text
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.channel_access import CannotSetError, announcement, stations_formula, wanted
 from airbound.core.cell.channel_access import formula as edca_formula
-from airbound.core.cell.restriction import is_exempt
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
-from airbound.core.cell.window_clamp import is_station_exempt, lack_reason, no_limit_reason
 from airbound.core.commands import fit_to_back_end
-from airbound.core.decisions import Decision
+from airbound.core.decisions import decide
 from airbound.core.effects import WindowLimit
 from airbound.core.parameters import Mode, Parameters
-from airbound.core.policy import formula
+from airbound.core.policy import Decision, formula
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState, WindowState
+from airbound.core.restriction import is_exempt, is_station_exempt
 from airbound.core.settings import Settings
 from airbound.grpc.command_convert import queue, queue_messages, reason_message
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
@@ -113,8 +112,8 @@ def _cell_edca(
         message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.entries else 0
     if state.edca_reason is not None:
         message.reason.CopyFrom(reason_message(state.edca_reason))
-    if state.edca_traffic_reason is not None:
-        message.traffic.CopyFrom(reason_message(state.edca_traffic_reason))
+    if state.edca_traffic is not None:
+        message.traffic.CopyFrom(reason_message(state.edca_traffic))
     if access.uplink_bps or access.downlink_bps:
         message.uplink_share = access.share
     return message
@@ -124,7 +123,7 @@ def _cell_windows(
     state: CellState, access_point: AccessPoint, reported: WindowState, now_us: int
 ) -> operations_pb2.CellWindows:
     sent, clamp = access_point.windows_sent, state.windows
-    lacking = [sender for sender in clamp.senders.values() if sender.lack]
+    lacking = [sender for sender in clamp.senders.values() if sender.agent_problem]
     message = operations_pb2.CellWindows(
         state=access_point_pb2.WindowState(**reported._asdict()),
         stations_without_agent=len(lacking),
@@ -136,9 +135,8 @@ def _cell_windows(
         message.sent.extend(map(window_limit_sent, sent.entries))
         message.generation_sent = sent.generation
         message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.entries else 0
-    reason = clamp.reason(state)
-    if reason is not None:
-        message.reason.CopyFrom(reason_message(reason))
+    if clamp.reason is not None:
+        message.reason.CopyFrom(reason_message(clamp.reason))
     return message
 
 
@@ -150,11 +148,13 @@ def window_limit_sent(entry: WindowLimit) -> operations_pb2.WindowLimitSent:
     )
 
 
-def terminal(state: Terminal, controller: Settings, now_us: int) -> operations_pb2.Terminal:
+def terminal(
+    state: Terminal, cell_state: CellState | None, controller: Settings, now_us: int
+) -> operations_pb2.Terminal:
     """A terminal at one moment; `controller` are the settings of those that are joined to no cell."""
-    cell_state, sent = state.cell, state.sent
+    sent = state.sent
     settings = controller if cell_state is None else cell_state.settings
-    decisions = cell_state.computed(state) if cell_state is not None else ()
+    decisions = decide(state, cell_state, settings) if cell_state is not None else ()
     omitted = {reason.subject: reason for reason in fit_to_back_end(decisions, state.back_end)[1]}
     message = operations_pb2.Terminal(
         mac=mac_text(state.mac),
@@ -169,7 +169,7 @@ def terminal(state: Terminal, controller: Settings, now_us: int) -> operations_p
             operations_pb2.BoundSent(
                 destination=_address(bound.address), min_segs=bound.min_segs, max_segs=bound.max_segs
             )
-            for bound in (sent.bounds if sent else ())
+            for bound in (sent.entries if sent else ())
         ],
         decisions=[_decision(decision, settings.parameters) for decision in decisions],
         report_age_ms=(now_us - state.reported_at_us) // 1000,
@@ -211,16 +211,18 @@ def station(
     return next((view for view in stations(state, report) if view.mac == mac_text(mac)), None)
 
 
-def _windows_of(view: operations_pb2.StationView, state: CellState, mac: Mac, of: access_point_pb2.Station) -> None:
+def _windows_of(
+    view: operations_pb2.StationView, state: CellState, mac: Mac, reported: access_point_pb2.Station
+) -> None:
     """What is known of a station's connections, and made of it."""
-    view.destinations.extend(map(_station_destination, of.destinations))
+    view.destinations.extend(map(_station_destination, reported.destinations))
     view.exempt = is_station_exempt(mac, state)
     sender, access_point = state.windows.senders.get(mac), state.access_point
     if sender is None:
         return
-    lack, no_limit = lack_reason(sender, state), no_limit_reason(sender, state)
-    if lack is not None:
-        view.lack.CopyFrom(reason_message(lack))
+    no_limit = state.windows.reason if sender.no_limit is None and not sender.limited else sender.no_limit
+    if sender.agent_problem is not None:
+        view.lack.CopyFrom(reason_message(sender.agent_problem))
     if no_limit is not None:
         view.no_limit.CopyFrom(reason_message(no_limit))
     sent = access_point.windows_sent if access_point is not None else None
@@ -235,17 +237,17 @@ def _windows_of(view: operations_pb2.StationView, state: CellState, mac: Mac, of
                 decision.notes.append(reason_message(omitted))
 
 
-def _station_destination(of: access_point_pb2.StationDestination) -> operations_pb2.StationDestinationView:
+def _station_destination(destination: access_point_pb2.StationDestination) -> operations_pb2.StationDestinationView:
     return operations_pb2.StationDestinationView(
-        address=_reported_address(of.address),
-        connections=of.connections,
-        connections_sending=of.connections_sending,
-        srtt_us=of.srtt_us,
-        min_rtt_us=of.min_rtt_us,
-        mss_bytes=of.mss_bytes,
-        sent_bytes=of.sent_bytes,
-        received_bytes=of.received_bytes,
-        connections_unscaled=of.connections_unscaled,
+        address=_reported_address(destination.address),
+        connections=destination.connections,
+        connections_sending=destination.connections_sending,
+        srtt_us=destination.srtt_us,
+        min_rtt_us=destination.min_rtt_us,
+        mss_bytes=destination.mss_bytes,
+        sent_bytes=destination.sent_bytes,
+        received_bytes=destination.received_bytes,
+        connections_unscaled=destination.connections_unscaled,
     )
 
 

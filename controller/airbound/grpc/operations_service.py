@@ -73,7 +73,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
             ("log_lines_dropped_total", Code.UNSPECIFIED): self._log_dropped(),
             ("reports_total", Code.UNSPECIFIED): runner.reports_total,
             ("streams", Code.UNSPECIFIED): runner.streams,
-        } | dict(engine.settings.counters)
+        } | runner.counts.totals
         return operations_pb2.GetControllerResponse(
             version=__version__,
             mode=MODES[engine.settings.mode],
@@ -141,7 +141,9 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
             chosen = list(filter(is_live, engine.terminals()))  # not those that a newer stream replaces
         async for page in _pages(sorted(chosen, key=lambda terminal: terminal.mac)):
             now_us = self._runner.now_us()
-            terminals = [convert.terminal(terminal, engine.settings, now_us) for terminal in page]
+            terminals = [
+                convert.terminal(terminal, engine.cell_joined(terminal), engine.settings, now_us) for terminal in page
+            ]
             yield operations_pb2.ListTerminalsResponse(terminals=terminals)
 
     async def ListSwitches(
@@ -186,11 +188,12 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
     ) -> operations_pb2.ExplainTerminalResponse:
         """A terminal's bounds and what they follow from."""
         terminal = await self._terminal(request.terminal, context)
-        now_us = self._runner.now_us()
+        engine, now_us = self._runner.engine, self._runner.now_us()
+        cell = engine.cell_joined(terminal)
         report = terminal_pb2.TerminalServiceConnectRequest.FromString(terminal.last_report).report
         return operations_pb2.ExplainTerminalResponse(
-            terminal=convert.terminal(terminal, self._runner.engine.settings, now_us),
-            cell=convert.cell(terminal.cell, now_us) if terminal.cell else None,
+            terminal=convert.terminal(terminal, cell, engine.settings, now_us),
+            cell=convert.cell(cell, now_us) if cell else None,
             destinations=convert.destinations(report),
             last_trigger=report.trigger,
         )

@@ -42,15 +42,17 @@ class Pinned:
         """A stream has ended."""
         self._behind.closed(session)
 
-    def terminal_reported(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
+    def take_terminal_report(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
         """A terminal's report arrived."""
-        self._behind.terminal_reported(session, report, octets, now_us)
+        self._behind.take_terminal_report(session, report, octets, now_us)
 
-    def switch_reported(self, session: Connection, report: SwitchReport, now_us: int) -> None:
+    def take_switch_report(self, session: Connection, report: SwitchReport, now_us: int) -> None:
         """A switch's report arrived."""
-        self._behind.switch_reported(session, report, now_us)
+        self._behind.take_switch_report(session, report, now_us)
 
-    def access_point_reported(self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int) -> None:
+    def take_access_point_report(
+        self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int
+    ) -> None:
         """An access point's report arrived. Those of a cell that is not known here wait for the store's answer."""
         bssid = report.bssid
         holder = self._pins.known.get(bssid)
@@ -64,7 +66,7 @@ class Pinned:
 
     def _pass_on(self, holder: str, session: Connection, report: AccessPointReport, octets: bytes, now_us: int) -> None:
         if holder == session.stream.principal.name:
-            self._behind.access_point_reported(session, report, octets, now_us)
+            self._behind.take_access_point_report(session, report, octets, now_us)
         else:
             self._runner.submit(Refused(session.stream, Reason(Code.CELL_PINNED, holder)), now_us)
 

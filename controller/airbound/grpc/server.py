@@ -22,7 +22,7 @@ from airbound.grpc.live_service import LIVE_SERVICE, LiveService
 from airbound.grpc.operations_service import OperationsService
 from airbound.grpc.peers import PlainText
 from airbound.grpc.session import REPORT_BYTES_MAX
-from airbound.runtime.connections import Warned
+from airbound.runtime.connections import WITHOUT_CALL_WARNED, Warned
 from airbound.runtime.descriptors import connections_max
 from airbound.runtime.reception import Alone, Reception
 from airbound.runtime.runner import Runner
@@ -157,9 +157,7 @@ async def start(
             AGENTS: ports[0],
             OPERATORS: [port for port, at in zip(ports[1], operators, strict=True) if not at.startswith(UNIX)],
         } | ({} if enrollment is None else {ENROLLMENT: [int(enrollment.endpoint.rpartition(":")[2])]})
-        security.connections.warned = Warned(
-            limits.connections_per_address_warned, limits.connections_without_call_warned, taken_max
-        )
+        security.connections.warned = Warned(limits.connections_per_address_warned, WITHOUT_CALL_WARNED, taken_max)
     servicers = []
     for server, names in services.items():
         servicer = health.aio.HealthServicer()

@@ -116,15 +116,15 @@ def _traffic(message: switch_pb2.SwitchReport, refusals: list[Reason]) -> tuple[
     return tuple(found.values())
 
 
-def _refusal(of: Traffic) -> Reason | None:
-    if not is_station_mac(of.mac):
+def _refusal(traffic: Traffic) -> Reason | None:
+    if not is_station_mac(traffic.mac):
         return Reason(Code.MALFORMED, "traffic.mac")
-    at = f"traffic[{mac_text(of.mac)}]"
-    if len(of.address) not in _ADDRESS_OCTETS:
+    at = f"traffic[{mac_text(traffic.mac)}]"
+    if len(traffic.address) not in _ADDRESS_OCTETS:
         return Reason(Code.MALFORMED, f"{at}.address")
-    if not 1 <= of.protocol <= OTHER:
-        return Reason(Code.OUT_OF_RANGE, f"{at}.protocol", after=of.protocol, limit=OTHER)
-    most = max(of[3:])
+    if not 1 <= traffic.protocol <= OTHER:
+        return Reason(Code.OUT_OF_RANGE, f"{at}.protocol", after=traffic.protocol, limit=OTHER)
+    most = max(traffic[3:])
     return Reason(Code.OUT_OF_RANGE, f"{at}.bytes", after=most, limit=COUNTER_MAX) if most > COUNTER_MAX else None
 
 
@@ -197,26 +197,26 @@ def station_rules(message: switch_pb2.SetStationRules) -> tuple[int, tuple[Stati
     return message.generation, tuple(map(_rule, message.rules)), message.lease_ms
 
 
-def _rule(of: switch_pb2.StationRule) -> StationRule:
-    if not is_station_mac(of.mac):
+def _rule(rule: switch_pb2.StationRule) -> StationRule:
+    if not is_station_mac(rule.mac):
         raise RefusedError(Reason(Code.MALFORMED, "rules.mac"))
-    at = f"rules[{mac_text(of.mac)}]"
-    for kbps in (of.uplink_kbps, of.downlink_kbps):
+    at = f"rules[{mac_text(rule.mac)}]"
+    for kbps in (rule.uplink_kbps, rule.downlink_kbps):
         if kbps > KBPS_MAX:
             raise RefusedError(Reason(Code.OUT_OF_RANGE, f"{at}.kbps", after=kbps, limit=KBPS_MAX))
-    if len(of.marks) > MARKS_MAX:
-        raise RefusedError(Reason(Code.TOO_MANY_ENTRIES, f"{at}.marks", after=len(of.marks), limit=MARKS_MAX))
-    return StationRule(of.mac, of.uplink_kbps, of.downlink_kbps, tuple(_mark(at, mark) for mark in of.marks))
+    if len(rule.marks) > MARKS_MAX:
+        raise RefusedError(Reason(Code.TOO_MANY_ENTRIES, f"{at}.marks", after=len(rule.marks), limit=MARKS_MAX))
+    return StationRule(rule.mac, rule.uplink_kbps, rule.downlink_kbps, tuple(_mark(at, mark) for mark in rule.marks))
 
 
-def _mark(at: str, of: switch_pb2.DownlinkMark) -> Mark:
-    if len(of.address) not in _ADDRESS_OCTETS:
+def _mark(at: str, mark: switch_pb2.DownlinkMark) -> Mark:
+    if len(mark.address) not in _ADDRESS_OCTETS:
         raise RefusedError(Reason(Code.MALFORMED, f"{at}.marks.address"))
-    if of.dscp > DSCP_MAX:
-        raise RefusedError(Reason(Code.OUT_OF_RANGE, f"{at}.marks.dscp", after=of.dscp, limit=DSCP_MAX))
-    if not 0 <= of.protocol < OTHER:
-        raise RefusedError(Reason(Code.OUT_OF_RANGE, f"{at}.marks.protocol", after=of.protocol, limit=OTHER - 1))
-    most = 0 if of.protocol == QUIC else PORT_MAX
-    if of.port > most:
-        raise RefusedError(Reason(Code.OUT_OF_RANGE, f"{at}.marks.port", after=of.port, limit=most))
-    return Mark(of.protocol, of.address, of.port, of.dscp)
+    if mark.dscp > DSCP_MAX:
+        raise RefusedError(Reason(Code.OUT_OF_RANGE, f"{at}.marks.dscp", after=mark.dscp, limit=DSCP_MAX))
+    if not 0 <= mark.protocol < OTHER:
+        raise RefusedError(Reason(Code.OUT_OF_RANGE, f"{at}.marks.protocol", after=mark.protocol, limit=OTHER - 1))
+    most = 0 if mark.protocol == QUIC else PORT_MAX
+    if mark.port > most:
+        raise RefusedError(Reason(Code.OUT_OF_RANGE, f"{at}.marks.port", after=mark.port, limit=most))
+    return Mark(mark.protocol, mark.address, mark.port, mark.dscp)

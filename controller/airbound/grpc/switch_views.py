@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from airbound.core.addresses import Mac, address_text, mac_text
-from airbound.core.switch_rates import PairRate, StationRate
+from airbound.core.cell.switch_rates import PairRate, StationRate
 from airbound.core.switches import Binding, Switch, Switches
 from airbound.grpc.command_convert import reason_message
 from airbound.v1 import operations_pb2
@@ -18,21 +18,21 @@ BINDINGS: dict[Binding, operations_pb2.SwitchBinding] = {
 PAIRS_SHOWN = 256  # of a station
 
 
-def switch(of: Switch, now_us: int) -> operations_pb2.Switch:
+def switch(switch: Switch, now_us: int) -> operations_pb2.Switch:
     """A switch at one moment."""
-    report, sent, cell, rates = of.report, of.sent, of.cell, of.rates
+    report, sent, cell, rates = switch.report, switch.sent, switch.cell, switch.rates
     message = operations_pb2.Switch(
-        datapath_id=of.name,
-        name=of.stream.principal.name,
-        agent_version=of.agent_version,
-        bssid=mac_text(of.bound_to) if of.bound_to else "",
-        bound_by=BINDINGS[of.bound_by],
-        report_age_ms=(now_us - of.reported_at_us) // 1000,
+        datapath_id=switch.name,
+        name=switch.stream.principal.name,
+        agent_version=switch.agent_version,
+        bssid=mac_text(switch.bound_to) if switch.bound_to else "",
+        bound_by=BINDINGS[switch.bound_by],
+        report_age_ms=(now_us - switch.reported_at_us) // 1000,
         stations=len(rates.stations),
         active_senders=rates.active_senders,
         uplink_bps=round(sum(station.uplink_bps for station in rates.stations.values())),
         downlink_bps=round(sum(station.downlink_bps for station in rates.stations.values())),
-        refused_total=of.refused_total,
+        refused_total=switch.refused_total,
     )
     if report is not None:
         message.peer, message.description = report.peer, report.description
@@ -48,11 +48,11 @@ def switch(of: Switch, now_us: int) -> operations_pb2.Switch:
         message.counts_for_cell = cell.counted_by_switch
     if sent is not None:
         message.generation_sent = sent.generation
-        message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.rules else 0
-        message.sent_reason.CopyFrom(reason_message(sent.reason))
-        message.limited_stations = sum(bool(rule.uplink_kbps or rule.downlink_kbps) for rule in sent.rules.values())
-    if of.reason is not None:
-        message.restriction.CopyFrom(reason_message(of.reason))
+        message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.entries else 0
+        message.sent_reason.CopyFrom(reason_message(sent.reasons[0]))
+        message.limited_stations = sum(bool(rule.uplink_kbps or rule.downlink_kbps) for rule in sent.entries)
+    if switch.reason is not None:
+        message.restriction.CopyFrom(reason_message(switch.reason))
     return message
 
 
@@ -64,12 +64,12 @@ def station_traffic(switches: Switches, mac: Mac) -> Iterator[operations_pb2.Swi
             yield _station(of, mac, rate)
 
 
-def _station(of: Switch, mac: Mac, rate: StationRate) -> operations_pb2.SwitchStation:
-    rule = of.sent.rules.get(mac) if of.sent is not None else None
+def _station(switch: Switch, mac: Mac, rate: StationRate) -> operations_pb2.SwitchStation:
+    rule = next((rule for rule in switch.sent.entries if rule.mac == mac), None) if switch.sent is not None else None
     pairs = sorted(rate.pairs.values(), key=lambda pair: (-pair.uplink_bps - pair.downlink_bps, -_bytes(pair)))
     return operations_pb2.SwitchStation(
-        datapath_id=of.name,
-        bssid=mac_text(of.bound_to) if of.bound_to else "",
+        datapath_id=switch.name,
+        bssid=mac_text(switch.bound_to) if switch.bound_to else "",
         mac=mac_text(mac),
         sending=rate.sending,
         receiving=rate.receiving,

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from airbound.core.addresses import Address, Mac
 from airbound.core.cell.access_point import AccessPoint
-from airbound.core.cell.restriction import is_exempt
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
@@ -21,10 +20,12 @@ from airbound.core.parameters import Mode
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import BackEnd, Radio, Station, WindowState
+from airbound.core.restriction import is_exempt
 from airbound.core.settings import Settings
 from airbound.metrics import switch
 from airbound.metrics.hooks import Hooks
 from airbound.runtime.connections import PortCount
+from airbound.runtime.counts import Counts
 from airbound.runtime.histogram import Distribution
 from airbound.runtime.measures import Measures
 
@@ -160,13 +161,13 @@ class Snapshot(NamedTuple):
     terminals: tuple[TerminalSample, ...]
 
 
-def controller(engine: Engine, measures: Measures, hooks: Hooks) -> ControllerSample:
+def controller(engine: Engine, counts: Counts, measures: Measures, hooks: Hooks) -> ControllerSample:
     """The controller now."""
     settings, store, configuration = engine.settings, hooks.store, hooks.configuration
     return ControllerSample(
         mode=settings.mode,
         policy=settings.parameters.policy,
-        counters=dict(settings.counters),
+        counters=dict(counts.totals),
         reports=dict(measures.reports),
         commands=dict(measures.commands),
         streams=dict(measures.streams),
@@ -191,8 +192,10 @@ def controller(engine: Engine, measures: Measures, hooks: Hooks) -> ControllerSa
     )
 
 
-def cell(state: CellState) -> CellSample:
-    """A cell now. Its stations are those of the access point's last report; none while no agent is connected."""
+def cell(state: CellState, decided: Mapping[tuple[str, Code], int]) -> CellSample:
+    """A cell now, and what was counted of it. Its stations are those of the access point's last report; none while no
+    agent is connected.
+    """
     stations, access = state.stations, state.channel_access
     capacity_bps, source = state.capacity.estimate()
     access_point = _access_point(state)
@@ -215,9 +218,9 @@ def cell(state: CellState) -> CellSample:
         mode=state.settings.mode,
         policy=state.settings.parameters.policy,
         uplink_share=access.share if access.uplink_bps or access.downlink_bps else None,
-        edca_code=state.edca_code,
+        edca_code=state.edca_reason.code if state.edca_reason else Code.UNSPECIFIED,
         edca_failures_total=state.edca_failures_total,
-        decided=tuple(state.decided.items()),
+        decided=tuple(decided.items()),
         access_point=access_point,
         stations=_stations(state) if access_point is not None or state.by_switch else (),
         radio=state.radio,
@@ -249,11 +252,11 @@ def _windows(state: CellState, access_point: AccessPoint) -> WindowSample | None
         return None
     senders = clamp.senders.values()
     return WindowSample(
-        clamp.code,
+        clamp.reason.code if clamp.reason else Code.UNSPECIFIED,
         reported,
         sent.entries if sent else (),
         sent.generation if sent else 0,
-        sum(bool(sender.lack) for sender in senders),
+        sum(bool(sender.agent_problem) for sender in senders),
         sum(sender.limited for sender in senders),
         clamp.omitted,
         clamp.failures_total,
@@ -278,9 +281,11 @@ def _stations(state: CellState) -> tuple[StationSample, ...]:
     )
 
 
-def terminal(state: Terminal, settings: Settings) -> TerminalSample:
-    """A terminal now; `settings` are those of terminals that are joined to no cell."""
-    cell_state, sent = state.cell, state.sent
+def terminal(
+    state: Terminal, cell_state: CellState | None, settings: Settings, decided: Mapping[tuple[str, Code], int]
+) -> TerminalSample:
+    """A terminal now; `settings` are those of terminals that are joined to no cell, `decided` was counted."""
+    sent = state.sent
     shared: tuple[tuple[Address, int], ...] = ()
     if cell_state is None:
         bssid, active = b"", False
@@ -303,14 +308,14 @@ def terminal(state: Terminal, settings: Settings) -> TerminalSample:
             active,
             (bool(settings.exempt) or settings.match is not None) and is_exempt(state, settings),
             state.no_bounds,
-            sent.bounds if sent is not None else (),
-            sent.renewed_at_us + sent.lease_us if sent is not None else 0,
+            sent.entries if sent is not None else (),
+            sent.ends_at_us if sent is not None else 0,
             sent.generation if sent is not None else 0,
             state.generation_in_force,
             state.refused_total,
             state.failures_total,
             state.malformed_inputs_total,
-            tuple(state.decided.items()),
+            tuple(decided.items()),
             shared,
             state.last_report,
         ),

@@ -14,6 +14,7 @@ from airbound.core.cell.terminal import Terminal
 from airbound.metrics import samples
 from airbound.metrics.hooks import Hooks
 from airbound.metrics.samples import CellSample, Snapshot, TerminalSample
+from airbound.runtime.counts import Counted
 from airbound.runtime.runner import Runner
 
 OBJECTS_PER_TURN = 300  # cells, stations, terminals
@@ -63,17 +64,18 @@ class Sampler:
 
     def _pieces(self) -> Iterator[int | Snapshot]:
         """Copies everything; yields how many objects it has just copied, and at last the snapshot."""
-        runner, engine = self._runner, self._runner.engine
+        runner, engine, counts = self._runner, self._runner.engine, self._runner.counts
         now_us = runner.now_us()
-        controller = samples.controller(engine, runner.measures, self._hooks)
+        controller = samples.controller(engine, counts, runner.measures, self._hooks)
         cells, terminals = list[CellSample](), list[TerminalSample]()
         reporters = engine.reporters()
         for state in list(engine.cells.values()):
-            cells.append(samples.cell(state))
+            cells.append(samples.cell(state, counts.cells.get(state.bssid, Counted())))
             yield 1 + len(cells[-1].stations)
         for reporter in reporters:
             if isinstance(reporter, Terminal) and reporter.mac and not reporter.closed:
-                terminals.append(samples.terminal(reporter, engine.settings))
+                cell, decided = engine.cell_joined(reporter), counts.terminals.get(reporter.stream.number, Counted())
+                terminals.append(samples.terminal(reporter, cell, engine.settings, decided))
             yield 1
         yield Snapshot(now_us, controller, tuple(cells), tuple(terminals))
 

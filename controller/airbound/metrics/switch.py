@@ -42,7 +42,7 @@ def sample(of: Switch) -> SwitchSample:
     bssid = mac_text(of.bound_to) if of.bound_to else ""
     if report is None:
         return SwitchSample(of.name, bssid, (0,) * (len(FAMILIES) - 1))
-    in_force = sent is not None and bool(sent.rules) and report.generation == sent.generation
+    in_force = sent is not None and bool(sent.entries) and report.generation == sent.generation
     return SwitchSample(
         of.name,
         bssid,

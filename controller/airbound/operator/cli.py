@@ -284,7 +284,6 @@ def _controller(arguments: argparse.Namespace) -> int:
             loaded.config.log,
             descriptor=core.stderr,
             lines_per_s=limits.log_lines_per_s,
-            lines_waiting=limits.log_lines_waiting,
         )
         try:
             failed = None if loaded.config.tls.plain_text else lambda: core.failures
@@ -333,8 +332,10 @@ def _check_config(arguments: argparse.Namespace) -> int:
 
 
 def _completion(arguments: argparse.Namespace) -> int:
-    from airbound.operator import completion
-
+    try:
+        from airbound.operator import completion
+    except ImportError as error:
+        return _fail(f"{error}: pip install 'airbound[cli]'", FAILED)
     return _output(lambda: _print(completion.script(parser(), arguments.shell)))
 
 

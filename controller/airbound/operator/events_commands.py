@@ -18,7 +18,7 @@ from airbound.operator import color, duration
 if TYPE_CHECKING:
     from airbound.operator.client import Client
 
-OK, USAGE, UNREACHABLE = 0, 2, 3  # exit codes, as in cli.py
+OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3  # exit codes, as in cli.py
 LISTED, FOLLOWED = 100, 10  # events, if no other limit is given
 LIMIT_MAX = 1_000_000
 KINDS = (
@@ -161,8 +161,11 @@ def _top(arguments: argparse.Namespace, shell: Shell) -> int:
         os.environ["NO_COLOR"] = "1"  # Textual reads it
     elif arguments.color == "always":
         os.environ.pop("NO_COLOR", None)
-    from airbound.operator.top.app import Top
-    from airbound.operator.top.feed import Feed
+    try:
+        from airbound.operator.top.app import Top
+        from airbound.operator.top.feed import Feed
+    except ImportError as error:
+        return shell.fail(f"{error}: pip install 'airbound[cli]'", FAILED)
 
     def show(client: "Client") -> int:
         Top(Feed(client), arguments.controller).run()

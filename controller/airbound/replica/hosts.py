@@ -123,7 +123,7 @@ class Hosts:
             self._forget_mac(hosted)
         self._runner.close(session)
 
-    def reported(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
+    def route_report(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
         """A terminal's report arrived."""
         hosted = self._by_connection.get(session.stream.number)
         if hosted is None:
@@ -278,17 +278,17 @@ class Hosts:
         """A command of an owner."""
         hosted = self._by_number.get(message.stream)
         if hosted is None or hosted.owner != sender:
-            self._runner.engine.settings.count("fenced_total")
+            self._runner.counts.totals["fenced_total", Code.UNSPECIFIED] += 1
             return
         if message.epoch:
             if message.bssid == hosted.bssid and message.epoch < hosted.epoch:
-                self._runner.engine.settings.count("fenced_total")
+                self._runner.counts.totals["fenced_total", Code.UNSPECIFIED] += 1
                 return
             # The owner may have moved the terminal to another of its cells before the directory says so.
             hosted.bssid, hosted.epoch = message.bssid, message.epoch
         effect = command_convert.terminal_effect(message.command, hosted.session.stream)
         if isinstance(effect, SetBounds) and effect.generation <= hosted.session.generation:
-            self._runner.engine.settings.count("fenced_total")
+            self._runner.counts.totals["fenced_total", Code.UNSPECIFIED] += 1
         elif effect is not None:
             self._runner.measures.commands[type(effect).__name__] += 1
             hosted.session.send(effect)

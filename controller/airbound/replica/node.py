@@ -140,17 +140,19 @@ class Node:
         role = session.stream.principal.role
         return self.owners if role == "access-point" else self._alone if role == "switch" else self.hosts
 
-    def switch_reported(self, session: Connection, report: SwitchReport, now_us: int) -> None:
+    def take_switch_report(self, session: Connection, report: SwitchReport, now_us: int) -> None:
         """A switch's report arrived."""
-        self._alone.switch_reported(session, report, now_us)
+        self._alone.take_switch_report(session, report, now_us)
 
-    def access_point_reported(self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int) -> None:
+    def take_access_point_report(
+        self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int
+    ) -> None:
         """An access point's report arrived."""
-        self.owners.reported(session, report, octets, now_us)
+        self.owners.route_report(session, report, octets, now_us)
 
-    def terminal_reported(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
+    def take_terminal_report(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
         """A terminal's report arrived."""
-        self.hosts.reported(session, report, octets, now_us)
+        self.hosts.route_report(session, report, octets, now_us)
 
     # Messages
 

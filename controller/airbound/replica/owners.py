@@ -111,7 +111,7 @@ class Owners:
             self.ownership.doubt(access_point.bssid)
         self._runner.close(session)
 
-    def reported(self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int) -> None:
+    def route_report(self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int) -> None:
         """An access point's report arrived."""
         access_point = self._access_points.get(session.stream.number)
         if access_point is None:

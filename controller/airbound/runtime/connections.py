@@ -14,6 +14,7 @@ from airbound.core.addresses import IPV4_OCTETS, Address, address_text
 from airbound.runtime.sockets import Connection
 
 IPV6_PREFIX_OCTETS = 8
+WITHOUT_CALL_WARNED = 500  # an agent makes its call within seconds: so many only where something is wrong
 
 Remote = tuple[Address, int]
 

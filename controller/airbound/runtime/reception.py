@@ -24,13 +24,15 @@ class Reception(Protocol):
     def closed(self, session: Connection) -> None:
         """A stream has ended."""
 
-    def access_point_reported(self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int) -> None:
+    def take_access_point_report(
+        self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int
+    ) -> None:
         """An access point's report arrived."""
 
-    def terminal_reported(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
+    def take_terminal_report(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
         """A terminal's report arrived."""
 
-    def switch_reported(self, session: Connection, report: SwitchReport, now_us: int) -> None:
+    def take_switch_report(self, session: Connection, report: SwitchReport, now_us: int) -> None:
         """A switch's report arrived."""
 
 
@@ -48,14 +50,16 @@ class Alone:
         """A stream has ended."""
         self._runner.close(session)
 
-    def access_point_reported(self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int) -> None:
+    def take_access_point_report(
+        self, session: Connection, report: AccessPointReport, octets: bytes, now_us: int
+    ) -> None:
         """An access point's report arrived."""
         self._runner.submit(AccessPointReported(session.stream, report, octets), now_us)
 
-    def terminal_reported(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
+    def take_terminal_report(self, session: Connection, report: TerminalReport, octets: bytes, now_us: int) -> None:
         """A terminal's report arrived."""
         self._runner.submit(TerminalReported(session.stream, report, octets), now_us)
 
-    def switch_reported(self, session: Connection, report: SwitchReport, now_us: int) -> None:
+    def take_switch_report(self, session: Connection, report: SwitchReport, now_us: int) -> None:
         """A switch's report arrived."""
         self._runner.submit(SwitchReported(session.stream, report), now_us)

@@ -28,6 +28,7 @@ from airbound.core.effects import (
     SetWindows,
     StationsChanged,
     refusal,
+    repeated_level,
 )
 from airbound.core.engine import Engine
 from airbound.core.events import Disconnected, Event, Exempted, ModeSet, Tick
@@ -36,6 +37,7 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.runtime import log
 from airbound.runtime.choices import Choices
+from airbound.runtime.counts import Counts
 from airbound.runtime.history import History
 from airbound.runtime.measures import Measures
 from airbound.runtime.stream_limits import STREAMS_MAX, StreamLimits
@@ -106,10 +108,11 @@ class Runner:
     ) -> None:
         self.engine = engine
         self.history = history or History()
+        self.counts = Counts()
         self.measures = Measures()
         self.choices = Choices()
         self._limits = StreamLimits(streams_max, streams_per_address_max, streams_per_name_max)
-        self._clock_us = clock_us
+        self.now_us = clock_us  # the time that events are handled at
         self._numbers = itertools.count(1)
         self._sessions: dict[int, Session] = {}
         self._ports: dict[int, Session] = {}  # where commands go: to most streams by their connections
@@ -120,10 +123,6 @@ class Runner:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_us = NEVER_US  # when the timer goes off, on the engine's clock
         self._stopped = False
-
-    def now_us(self) -> int:
-        """The time that events are handled at."""
-        return self._clock_us()
 
     @property
     def reports_total(self) -> int:
@@ -156,11 +155,8 @@ class Runner:
         self._refused(reason, Note("warning", "refused", who, (reason,)))
 
     def _refused(self, reason: Reason, note: Note) -> None:
-        settings = self.engine.settings
-        settings.count("refused_total", reason.code)
-        count = settings.counters["refused_total", reason.code]
-        if not count & (count - 1):
-            self.note(note)
+        count = self.counts.totals["refused_total", reason.code] + 1
+        self.note(note._replace(level=repeated_level(count)))
 
     def next_stream(self) -> int:
         """The number of a new stream."""
@@ -180,6 +176,7 @@ class Runner:
             self.measures.streams[session.stream.principal.role] -= 1
             self._limits.closed(session.stream)
             self.submit(Disconnected(session.stream))
+            self.counts.terminals.pop(session.stream.number, None)
 
     def attach(self, port: Session) -> None:
         """Serve a stream without a connection of its own: its terminal's is at another replica, or came back from
@@ -191,6 +188,7 @@ class Runner:
         """No longer serve such a stream, or that of a connection whose terminal goes on at another replica."""
         if self._ports.pop(port.stream.number, None) is not None:
             self.submit(Disconnected(port.stream, moved=moved))
+            self.counts.terminals.pop(port.stream.number, None)
 
     def port(self, stream: Stream) -> Session | None:
         """Where the commands of a stream go."""
@@ -202,10 +200,10 @@ class Runner:
         """Have the engine handle an event and do what it asks for; `now_us` is when a report arrived."""
         if self.awake is not None:
             self.awake()
-        reported, now_us = now_us is not None, self._clock_us() if now_us is None else now_us
+        reported, now_us = now_us is not None, self.now_us() if now_us is None else now_us
         effects = self.engine.handle(event, now_us)
         if effects:
-            decided_us, commanded = self._clock_us(), False
+            decided_us, commanded = self.now_us(), False
             for effect in effects:
                 commanded |= self._do(effect)
             if reported and commanded:
@@ -256,15 +254,18 @@ class Runner:
 
     # Effects
 
-    def note(self, of: Note) -> None:
-        """Keep an event, and log it."""
-        self.history.append(of)
-        log.write(of)
+    def note(self, note: Note) -> None:
+        """Count an event, keep it, and log it."""
+        self.counts.count(note)
+        if note.level != "counted":
+            self.history.append(note)
+            log.write(note)
 
     def _do(self, effect: Effect) -> bool:
         """Do what is asked for; whether it was a command."""
         match effect:
             case SetBounds() | RenewLease() | SetReporting() | SetEdca() | SetWindows() | SetStationRules():
+                self.counts.count(effect)
                 port = self._ports.get(effect.stream.number)
                 if port is not None:
                     self.measures.commands[type(effect).__name__] += 1
@@ -276,9 +277,11 @@ class Runner:
             case Note():
                 self.note(effect)
             case StationsChanged() | CellForgotten():
+                self.counts.count(effect)
                 if self.cells_changed is not None:
                     self.cells_changed(effect)
             case CloseStream():
+                self.counts.count(effect)
                 port = self._ports.get(effect.stream.number)
                 if port is not None:
                     port.close(effect.reason)
@@ -310,8 +313,8 @@ class Runner:
         """Do what is due, and sleep until something is again."""
         due_us = self._timer_at_us
         self._timer, self._timer_at_us = None, NEVER_US
-        self.measures.timer_delay.observe(max(0, self._clock_us() - due_us) / 1e6)
+        self.measures.timer_delay.observe(max(0, self.now_us() - due_us) / 1e6)
         try:
             self.submit(Tick())
         finally:
-            self._set_timer(self._clock_us())  # also after an error: the other leases must be renewed
+            self._set_timer(self.now_us())  # also after an error: the other leases must be renewed

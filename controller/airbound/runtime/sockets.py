@@ -79,6 +79,6 @@ def shut_down(port: int, address: Address, remote_port: int) -> bool:
     return False
 
 
-def _peer(of: socket.socket) -> tuple[Address, int]:
-    host, port = of.getpeername()[:2]
+def _peer(connection: socket.socket) -> tuple[Address, int]:
+    host, port = connection.getpeername()[:2]
     return unmapped(address_from_text(host.partition("%")[0])), port

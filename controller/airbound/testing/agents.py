@@ -15,7 +15,7 @@ import grpc.aio
 from airbound.core.addresses import address_text, mac_from_text, mac_text
 from airbound.v1 import access_point_pb2, access_point_pb2_grpc, reason_pb2, terminal_pb2, terminal_pb2_grpc
 
-WAIT_S = 20.0
+WAIT_S = 120.0  # only a failure takes that long
 
 
 class Secured(NamedTuple):

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What faults happen to: controllers and their store, access points and phones. Each has a process or a connection of
 its own; with TLS, certificates are real and live as long as a fault needs.
+
+A site is slow by a factor: leases, renewals and the times without news after which something ends are longer by that,
+and so are the faults that are to outlast them. The rules between these times are the same, and a busy machine that is
+late by seconds ends no lease.
 """
 
 import asyncio
@@ -17,48 +21,44 @@ from airbound.testing.agents import Secured
 from airbound.testing.faults import Fleet
 from airbound.testing.pki import HOUR
 from airbound.testing.pki import Site as Authority
+from airbound.testing.ports import free_port
 from airbound.testing.processes import Process
 from airbound.testing.redis_servers import RedisCluster
 from airbound.testing.small_disk import SmallDisk
 from airbound.testing.wire import Wire
 
-SHORT_S = 30.0  # life of a certificate that ends under way; the site has settled by then
+SHORT_S = 10.0  # life of a certificate that ends under way, unless connecting with it takes longer
 REPLICAS = ("a", "b")
 
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
-    """What a fault needs. `tls`: where the controllers' certificates come from. `short`: whose live for `SHORT_S`."""
+    """What a fault needs. `tls`: where the controllers' certificates come from."""
 
     store: Literal["redis", "cluster", "file"] = "redis"
     clock: bool = False
     tls: Literal["", "files", "authority"] = ""
-    short: CertificateRole | None = None
 
 
 class Certificates:
     """An authority, and the certificates of everybody in a site."""
 
-    def __init__(self, directory: Path, short: CertificateRole | None) -> None:
+    def __init__(self, directory: Path) -> None:
         self.authority = Authority(directory / "ca")
         self._directory = directory
-        self._short = short
+        self._lives = dict[CertificateRole, datetime.timedelta]()
         self._secured: dict[tuple[CertificateRole, str], Secured] = {}
-        self.ends_s = 0.0  # the last of the short ones, seconds since 1970
 
     def of(self, role: CertificateRole, name: str) -> Secured:
         """What a client connects with; the same until `renew`."""
         name = name.replace(":", "-")
         if (role, name) not in self._secured:
-            client = self.authority.client(role, name, self._life(role))
-            self._note(role, client.certificate.not_valid_after_utc)
-            self._secured[role, name] = client.secured()
+            self._secured[role, name] = self.authority.client(role, name, self._life(role)).secured()
         return self._secured[role, name]
 
     def of_controller(self, name: str) -> dict[str, str]:
         """Options of the table [tls] for a controller whose certificate comes from files, which are written."""
         client = self.authority.client(CONTROLLER, name, self._life(CONTROLLER))
-        self._note(CONTROLLER, client.certificate.not_valid_after_utc)
         certificate, key = self._directory / f"{name}.pem", self._directory / f"{name}-key.pem"
         files.write(key, files.key_pem(client.key), 0o600)
         files.write(certificate, files.pem([client.certificate, self.authority.authority.certificate]))
@@ -67,34 +67,29 @@ class Certificates:
 
     def of_authority(self, name: str) -> dict[str, str]:
         """The same for a controller that signs its own certificate."""
-        enrollment = f"127.0.0.1:{processes.free_port()}"
+        enrollment = f"127.0.0.1:{free_port()}"
         return {"directory": str(self.authority.directory.path), "name": name, "enrollment": enrollment}
 
-    async def until_ended(self) -> None:
-        """Wait until the short ones have ended, and their streams with them."""
-        await asyncio.sleep(max(0.0, self.ends_s - self.authority.now_s() + 0.5))
-
-    def renew(self) -> None:
-        """Whose certificates were short gets others that live for an hour."""
-        short, self._short = self._short, None
-        self._secured = {of: secured for of, secured in self._secured.items() if of[0] != short}
-        if short == CONTROLLER:
+    def renew(self, role: CertificateRole, life: datetime.timedelta = HOUR) -> None:
+        """All of a role have other certificates from now on."""
+        self._lives[role] = life
+        for name in [name for of, name in self._secured if of == role]:
+            del self._secured[role, name]
+            self.of(role, name)
+        if role == CONTROLLER:
             for name in REPLICAS:
                 self.of_controller(name)
 
     def _life(self, role: CertificateRole) -> datetime.timedelta:
-        return datetime.timedelta(seconds=SHORT_S) if role == self._short else HOUR
-
-    def _note(self, role: CertificateRole, ends: datetime.datetime) -> None:
-        if role == self._short:
-            self.ends_s = max(self.ends_s, ends.timestamp())
+        return self._lives.get(role, HOUR)
 
 
 class Site:
     """Controllers that share a store, with a wire to it each where that is one server; a context manager."""
 
-    def __init__(self, directory: Path, equipment: Equipment | None = None) -> None:
+    def __init__(self, directory: Path, equipment: Equipment | None = None, slowness: int = 1) -> None:
         self.directory = directory
+        self.slowness = slowness
         self.equipment = equipment or Equipment()
         self.controllers: list[Process] = []
         self.wires: list[Wire] = []
@@ -120,7 +115,7 @@ class Site:
     async def _start(self) -> None:
         equipment, stack = self.equipment, self._stack
         if equipment.tls:
-            self.certificates = Certificates(self.directory, equipment.short)
+            self.certificates = Certificates(self.directory)
         match equipment.store:
             case "redis":
                 self.redis = await stack.enter_async_context(processes.redis(self.directory))
@@ -132,7 +127,8 @@ class Site:
                 self.disk = stack.enter_context(SmallDisk(self.directory / "disk"))
         for name in REPLICAS if equipment.store != "file" else REPLICAS[:1]:
             self.controllers.append(await stack.enter_async_context(await self._controller(name)))
-        self.fleet = await stack.enter_async_context(Fleet(self.controllers, secured=self._secured))
+        fleet = Fleet(self.controllers, secured=self._secured, slowness=self.slowness)
+        self.fleet = await stack.enter_async_context(fleet)
 
     def _secured(self, role: CertificateRole, name: str) -> Secured | None:
         return self.certificates.of(role, name) if self.equipment.tls else None
@@ -154,7 +150,7 @@ class Site:
             certificates = self.certificates
             tls = (certificates.of_controller if equipment.tls == "files" else certificates.of_authority)(name)
         environment = self._faked_clock() if equipment.clock and name == REPLICAS[0] else {}
-        return processes.controller(folder, name, store, tls=tls, environment=environment)
+        return processes.controller(folder, name, store, tls=tls, environment=environment, slowness=self.slowness)
 
     def _faked_clock(self) -> dict[str, str]:
         """Have a process's time of day follow a file, by libfaketime. Its other clocks go on."""
@@ -168,6 +164,23 @@ class Site:
             "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         }
+
+    async def pass_time(self, seconds: float) -> None:
+        """Let so many seconds pass at a site that is not slow, more at one that is: a fault outlasts what it is to."""
+        await asyncio.sleep(seconds * self.slowness)
+
+    async def shorten(self, role: CertificateRole) -> None:
+        """Everybody of a role connects with a certificate that soon ends, and it has ended half a second ago."""
+        life_s = SHORT_S
+        while True:
+            self.certificates.renew(role, datetime.timedelta(seconds=life_s))
+            ends_s = self.certificates.authority.now_s() + life_s
+            try:
+                await self.fleet.connect_again(role, life_s)
+                break
+            except TimeoutError:
+                life_s *= 2
+        await asyncio.sleep(max(0.0, ends_s - self.certificates.authority.now_s()) + 0.5)
 
     async def step_clock(self) -> None:
         """The first replica's time of day jumps ahead by an hour."""

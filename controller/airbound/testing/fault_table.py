@@ -12,6 +12,7 @@ from typing import Any
 
 import grpc.aio
 
+from airbound.pki.identities import CONTROLLER
 from airbound.testing.agents import channel
 from airbound.testing.fault_site import Equipment, Site
 from airbound.testing.faults import BSSIDS, logs
@@ -20,9 +21,11 @@ from airbound.v1 import operations_pb2, operations_pb2_grpc
 STOPPED_S = 10.0
 PAUSED_S = 5.0
 CUT_S = 15.0
-AWAY_S = 2.0
 FULL_S = 5.0
+# At a slow site as well: what is to be shorter than a time without news leaves room for what comes late.
+AWAY_S = 2.0
 BLOCKED_S = 3.0
+SLOWNESS = 3  # of the tests' sites: a busy machine may be late by twice what the product's own times leave
 
 
 async def kill_replica(site: Site) -> None:
@@ -33,7 +36,7 @@ async def kill_replica(site: Site) -> None:
 async def stop_replica(site: Site) -> None:
     """SIGSTOP for 10 s."""
     site.controllers[0].send(signal.SIGSTOP)
-    await asyncio.sleep(STOPPED_S)
+    await site.pass_time(STOPPED_S)
     site.controllers[0].send(signal.SIGCONT)
 
 
@@ -45,7 +48,7 @@ async def roll(site: Site) -> None:
         if code:
             raise RuntimeError(f"it ended with {code}")
         await controller.start()
-        await asyncio.sleep(2)
+        await site.pass_time(2)
 
 
 async def restart_redis(site: Site) -> None:
@@ -57,14 +60,14 @@ async def restart_redis(site: Site) -> None:
 async def pause_redis(site: Site) -> None:
     """SIGSTOP for 5 s."""
     site.redis.send(signal.SIGSTOP)
-    await asyncio.sleep(PAUSED_S)
+    await site.pass_time(PAUSED_S)
     site.redis.send(signal.SIGCONT)
 
 
 async def cut_wire(site: Site) -> None:
     """Nothing goes through between the first replica and Redis for 15 s."""
     site.wires[0].cut()
-    await asyncio.sleep(CUT_S)
+    await site.pass_time(CUT_S)
     site.wires[0].mend()
 
 
@@ -83,7 +86,7 @@ async def lose_access_point(site: Site) -> None:
 async def cut_one_way(site: Site) -> None:
     """What the first replica sends to Redis arrives, and nothing comes back, for 15 s."""
     site.wires[0].cut(to=False)
-    await asyncio.sleep(CUT_S)
+    await site.pass_time(CUT_S)
     site.wires[0].mend()
 
 
@@ -92,7 +95,7 @@ async def lose_master(site: Site) -> None:
     cluster = site.cluster
     master = await asyncio.to_thread(cluster.master, BSSIDS[0].encode())
     await asyncio.to_thread(master.kill)
-    await asyncio.sleep(CUT_S)
+    await site.pass_time(CUT_S)
     await asyncio.to_thread(cluster.heal)
 
 
@@ -113,13 +116,13 @@ async def lose_agent(site: Site) -> None:
 async def end_certificates(site: Site) -> None:
     """Certificates have ended half a second ago, and the streams with them; others are there in 3 s only."""
     await asyncio.sleep(BLOCKED_S)
-    site.certificates.renew()
+    site.certificates.renew("terminal")
 
 
 async def end_certificates_of_access_points(site: Site) -> None:
     """The same for 1.5 s: phones of an access point that is silent for 3 s are released."""
     await asyncio.sleep(BLOCKED_S / 2)
-    site.certificates.renew()
+    site.certificates.renew("access-point")
 
 
 async def end_certificates_of_servers(site: Site) -> None:
@@ -127,7 +130,7 @@ async def end_certificates_of_servers(site: Site) -> None:
     for phones in site.fleet.phones:
         await phones[0].break_off()
     await asyncio.sleep(BLOCKED_S)
-    site.certificates.renew()
+    site.certificates.renew(CONTROLLER)
 
 
 async def lose_authority(site: Site) -> None:
@@ -176,10 +179,6 @@ async def _choose(site: Site) -> str:
     return ""
 
 
-async def _ended(site: Site) -> None:
-    await site.certificates.until_ended()
-
-
 async def _nothing(_: Site) -> None:
     """No preparation."""
 
@@ -217,20 +216,20 @@ OF_CERTIFICATES = (
     Fault(
         "phones' certificates end, and are renewed 3 s later",
         end_certificates,
-        equipment=Equipment(tls="files", short="terminal"),
-        prepared=_ended,
+        equipment=Equipment(tls="files"),
+        prepared=lambda site: site.shorten("terminal"),
     ),
     Fault(
         "access points' certificates end, and are renewed 2 s later",
         end_certificates_of_access_points,
-        equipment=Equipment(tls="files", short="access-point"),
-        prepared=_ended,
+        equipment=Equipment(tls="files"),
+        prepared=lambda site: site.shorten("access-point"),
     ),
     Fault(
         "the controllers' certificates end, and are renewed 3 s later",
         end_certificates_of_servers,
-        equipment=Equipment(tls="files", short="controller"),
-        prepared=_ended,
+        equipment=Equipment(tls="files"),
+        prepared=lambda site: site.shorten(CONTROLLER),
     ),
     Fault("the authority's key is away, a replica restarts", lose_authority, equipment=Equipment(tls="authority")),
 )
@@ -247,17 +246,16 @@ async def endure(fault: Fault, directory: Path) -> None:
     `controller/benchmarks/faults.py` to print; here only that they are.
 
     Raises:
-        AssertionError: bounds are not right again, somebody was released, a lease ended, a cell had two owners, or
-            owners' epochs do not grow; with what the controllers logged.
+        AssertionError: bounds are not right again, somebody was released, a lease ended, or a cell had two owners; with
+            what the controllers logged.
     """
-    async with Site(directory, fault.equipment) as site:
+    async with Site(directory, fault.equipment, SLOWNESS) as site:
         await fault.prepared(site)
         try:
             outcome = await site.fleet.endure(lambda: fault.happens(site))
         except TimeoutError as error:
             raise AssertionError(f"bounds are not right again\n{logs(site.controllers)}") from error
         bad = (outcome.released, outcome.expired, outcome.owned_twice, outcome.clamped) != (0, 0, 0, 0)
-        bad |= not outcome.epochs and len(site.controllers) > 1
-        bad |= any(epochs != sorted(epochs) for epochs in outcome.epochs.values())
+        bad |= not outcome.owners and len(site.controllers) > 1
         if bad:
             raise AssertionError(f"{outcome}\n{logs(site.controllers)}")

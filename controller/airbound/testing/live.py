@@ -13,7 +13,7 @@ from airbound.config import Limits
 from airbound.core.addresses import Address, mac_from_text
 from airbound.core.engine import Engine
 from airbound.core.overrides import CellOverride
-from airbound.core.parameters import Mode, Parameters
+from airbound.core.parameters import Mode, Parameters, SafetyParameters
 from airbound.core.principals import Role
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
@@ -38,6 +38,12 @@ MACS = [f"02:00:00:00:01:{number:02x}" for number in range(4)]
 IP_BYTES, ACK_IP_BYTES, LINK_BYTES = 1500, 52, 34
 QUEUE = access_point_pb2.Edca(category=access_point_pb2.ACCESS_CATEGORY_BEST_EFFORT, aifsn=2, cw_min=15, cw_max=1023)
 PACKETS_PER_S = 200
+# With a store the clock is the machine's, on which nothing is to end because a busy machine is late. The agents here
+# have no clock: leases are as usual, for tests that wait for a renewal.
+PATIENT = Parameters(
+    policy="paper",
+    safety=SafetyParameters(cell_stale_ms=600_000, terminal_stale_ms=600_000, sending_keep_ms=600_000),
+)
 
 
 class LiveController:

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 DATAPATH_ID = 0x0000020000000001
-WAIT_S = 20.0
+WAIT_S = 120.0  # only a failure takes that long
 OPENFLOW = ("-O", "OpenFlow13")
 
 _HOLD = "mount -t tmpfs tmpfs /run/netns 2>/dev/null || { mkdir -p /run/netns; mount -t tmpfs tmpfs /run/netns; }; "

@@ -10,9 +10,10 @@ DELAYS_KEPT = 8
 
 
 class Patience:
-    """Of one agent, over all of its streams. Times are seconds of any one clock."""
+    """Of one agent, over all of its streams. Times are seconds of any one clock; `slowness` multiplies the limits."""
 
-    def __init__(self) -> None:
+    def __init__(self, slowness: int = 1) -> None:
+        self._slowness = slowness
         self._delays = deque[float](maxlen=DELAYS_KEPT)
         self._since_s = math.inf  # the first report after which nothing came
         self._answers = False
@@ -35,5 +36,5 @@ class Patience:
         """Until the stream is to be given up."""
         if not self._answers:
             return math.inf
-        limit_s = max(LIMIT_MIN_S, FACTOR * max(self._delays, default=0.0))
-        return self._since_s + min(limit_s, LIMIT_MAX_S) - now_s
+        limit_s = max(LIMIT_MIN_S * self._slowness, FACTOR * max(self._delays, default=0.0))
+        return self._since_s + min(limit_s, LIMIT_MAX_S * self._slowness) - now_s

@@ -181,6 +181,7 @@ class Population:
     def _handle(self, event: Event, phones: dict[int, Phone]) -> None:
         """Give the engine an event; phones apply what they are sent."""
         for effect in self.engine.handle(event, self.now_us):
+            self.runner.counts.count(effect)
             phone = phones.get(effect.stream.number) if isinstance(effect, SetBounds) else None
             if phone is not None and isinstance(effect, SetBounds):
                 phone.generation = effect.generation if effect.bounds else 0

@@ -11,20 +11,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
+from airbound.core.parameters import SafetyParameters
 from airbound.testing.identities import Identities
+from airbound.testing.ports import free_port
 
-READY_S = 60.0  # a busy machine takes half of that to import TLS
-
-
-def free_port() -> int:
-    """A port of the loopback interface that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+READY_S = 300.0  # for a program that hangs; on a busy machine a controller takes a minute to import TLS
 
 
 class Process:
@@ -116,12 +111,16 @@ def controller(
     limits: str = "streams_per_address_max = 0\n",
     core: int | None = None,
     more: str = "",  # tables of the configuration
+    slowness: int = 1,
 ) -> Process:
     """A controller with the options of its store, and with those of TLS: identities stand for those of their authority.
-    Without either in plain text. On one core if that is given.
+    Without either in plain text. On one core if that is given. `slowness` multiplies the times of
+    replicas, and of what is in force without news.
     """
     if identities is not None:
         tls = {"directory": str(identities.authority.path), "enrollment": ""}
+    if slowness != 1:
+        more += safety(slowness)
     port, operators = free_port(), free_port()
     config = directory / f"{name}.toml"
     config.write_text(
@@ -131,7 +130,8 @@ def controller(
         f"[store]\n{_toml(store)}{more}[tls]\n{_toml(tls or {'plain_text': True})}",
         encoding="utf-8",
     )
-    argv = [sys.executable, "-m", "airbound", "controller", "--config", str(config)]
+    module = ["airbound"] if slowness == 1 else ["airbound.testing.unhurried", str(slowness)]
+    argv = [sys.executable, "-m", *module, "controller", "--config", str(config)]
     if core is not None:
         argv = ["taskset", "--cpu-list", str(core), *argv]
     made = Process(argv, port, directory / f"{name}.log", environment)
@@ -156,8 +156,14 @@ def controller_with_tls(directory: Path, authority: Path, more: str = "") -> Pro
     return made
 
 
-def _toml(options: Mapping[str, str | bool]) -> str:
-    """Lines of a table; JSON's strings and booleans are TOML's."""
+def safety(slowness: int) -> str:
+    """The table [safety] with the defaults' times multiplied."""
+    times = {name: slowness * value for name, value in asdict(SafetyParameters()).items() if name != "forget_ms"}
+    return f"[safety]\n{_toml(times)}"
+
+
+def _toml(options: Mapping[str, str | bool | int]) -> str:
+    """Lines of a table; JSON's strings, booleans and integers are TOML's."""
     return "".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items())
 
 

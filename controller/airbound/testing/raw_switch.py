@@ -15,7 +15,7 @@ VERSION = 4
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FEATURES_REQUEST, FEATURES_REPLY, PACKET_IN, FLOW_MOD = 0, 1, 2, 3, 5, 6, 10, 14
 MULTIPART_REQUEST, MULTIPART_REPLY, BARRIER_REQUEST, BARRIER_REPLY = 18, 19, 20, 21
 FLOW, METER, PORT_DESC = 1, 9, 13
-WAIT_S = 10.0
+WAIT_S = 120.0  # only a failure takes that long
 
 
 def message(kind: int, body: bytes = b"", *, version: int = VERSION, length: int | None = None, xid: int = 1) -> bytes:
@@ -117,7 +117,7 @@ class RawSwitch:
                 if until_flow_mods and self.flow_mods >= until_flow_mods:
                     return
 
-    def is_served(self, seconds: float = 2.5) -> bool:
+    def is_served(self, seconds: float = WAIT_S) -> bool:
         """Whether it is asked for statistics, as a live switch is each second."""
         for kind, xid, body in self.messages(seconds):
             if kind == ECHO_REQUEST:
@@ -127,7 +127,7 @@ class RawSwitch:
                 return True
         return False
 
-    def is_closed(self, seconds: float = 5.0) -> bool:
+    def is_closed(self, seconds: float = WAIT_S) -> bool:
         """Whether the other end closes within a time."""
         began_s = time.monotonic()
         for _ in self.messages(seconds):

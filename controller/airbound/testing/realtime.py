@@ -52,12 +52,12 @@ class _Answered(Agent):
 class _Connecting:
     """Stays connected to one of several addresses, as an agent: the next one after an error, later and later."""
 
-    def __init__(self, targets: Sequence[str], seed: int, secured: Credentials) -> None:
+    def __init__(self, targets: Sequence[str], seed: int, secured: Credentials, slowness: int) -> None:
         self.targets = list(targets)
         self.secured = secured  # asked before each attempt, for its certificate may be a new one
         self.streams = 0
         self._random = random.Random(seed)  # noqa: S311  # jitter
-        self.patience = Patience()
+        self.patience = Patience(slowness)
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -167,8 +167,10 @@ class Phone(_Answered, FakePhone):
 class RealPhone(_Connecting):
     """A phone that sends, or does not, and reports twice a second."""
 
-    def __init__(self, targets: Sequence[str], mac: str, *, seed: int, secured: Credentials = nobody) -> None:
-        super().__init__(targets, seed, secured)
+    def __init__(
+        self, targets: Sequence[str], mac: str, *, seed: int, secured: Credentials = nobody, slowness: int = 1
+    ) -> None:
+        super().__init__(targets, seed, secured, slowness)
         self.mac = mac
         self.sends = True
         self.history: list[Happened] = []
@@ -215,8 +217,9 @@ class RealAccessPoint(_Connecting):
         *,
         seed: int,
         secured: Credentials = nobody,
+        slowness: int = 1,
     ) -> None:
-        super().__init__(targets, seed, secured)
+        super().__init__(targets, seed, secured, slowness)
         self.bssid = bssid
         self.sending = set(stations)
         self._packets = dict.fromkeys(stations, 0)

@@ -5,7 +5,6 @@ each. Nothing is saved but a Cluster's configuration, in a folder that the calle
 
 import re
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -16,11 +15,12 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from airbound.store.redis.slots import SLOTS, Range, Server, ranges, slot
+from airbound.testing.ports import free_port
 
 HOST = "127.0.0.1"
 MASTERS = 3
 NODE_TIMEOUT_MS = 2_000
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
@@ -41,22 +41,13 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.02)
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on at the moment."""
-    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
-    ports = [server.getsockname()[1] for server in sockets]
-    for server in sockets:
-        server.close()
-    return ports
-
-
 class RedisServer:
     """A redis-server, which can be killed, paused and started again on its port. With `tls`, the files of a CA, a
     certificate and its key, it has a port for TLS only, and wants certificates of that CA.
     """
 
     def __init__(self, folder: Path, *options: str, port: int = 0, tls: tuple[Path, Path, Path] | None = None) -> None:
-        self.port = port or free_ports(1)[0]
+        self.port = port or free_port()
         self._folder = folder
         self._options = ("--port", str(self.port), *options) if tls is None else (*_tls(self.port, *tls), *options)
         self._scheme = "redis" if tls is None else "rediss"
@@ -127,7 +118,7 @@ class RedisCluster:
     """Three masters with a replica each."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        ports = free_ports(4 * MASTERS)
+        ports = [free_port() for _ in range(4 * MASTERS)]
         self.servers = [
             RedisServer(folder / str(port), *_cluster_options(bus), *options, port=port)
             for port, bus in zip(ports[::2], ports[1::2], strict=True)

@@ -37,6 +37,7 @@ from airbound.core.reports import (
     TerminalReport,
     WindowState,
 )
+from airbound.runtime.counts import Counts
 
 PAPER = Parameters(policy="paper")
 MEASURED_AT_ONCE = Parameters(policy="paper", capacity=CapacityParameters(default_bps=1e5))  # by the first sample
@@ -156,6 +157,7 @@ class Scenario:
         self.access_points: dict[Mac, AccessPoint] = {}
         self.edca: EdcaState | None = None  # of access points that report for the first time
         self.windows: WindowState | None = None  # the same
+        self.counts = Counts()
         self.ticks = 0
         self._streams = 0
 
@@ -165,6 +167,7 @@ class Scenario:
         by_stream = {phone.stream: phone for phone in self.phones.values()}
         points = {point.stream: point for point in self.access_points.values()}
         for effect in effects:
+            self.counts.count(effect)
             if isinstance(effect, SetEdca):
                 self._set_edca(points[effect.stream], effect)
             if isinstance(effect, SetWindows):

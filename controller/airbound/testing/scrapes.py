@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as text_families
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
-TIMEOUT_S = 20.0
+TIMEOUT_S = 120.0
 
 
 class Response(NamedTuple):

@@ -11,7 +11,7 @@ from airbound.store.types import Store
 
 S = TypeVar("S", bound=Store)
 
-PATIENCE_S = 20.0
+PATIENCE_S = 120.0  # only a failure takes that long
 
 
 async def eventually(condition: Callable[[], bool], what: str) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from airbound.core.addresses import Mac
+from airbound.core.cell.senders import StationSender
 from airbound.core.cell.state import CellState
-from airbound.core.cell.window_clamp import StationSender
 from airbound.core.effects import Effect
 from airbound.core.overrides import CellOverride
 from airbound.core.parameters import (

@@ -32,7 +32,6 @@ WORDS = {
 TOGETHER = {
     *(("store", key) for key in ("url", "cluster", "file", "certificate_file", "key_file")),
     *(("edca", key) for key in ("on_share", "off_share", "cw_min", "cw_max", "stations_cw_min", "stations_cw_max")),
-    *(("senders", key) for key in ("start_bytes_per_s", "stop_bytes_per_s")),
     *(("capacity", key) for key in ("min_bps", "max_bps")),
 }
 """Keys whose values must fit one another's."""
@@ -146,10 +145,10 @@ def test_an_override_of_a_cell_is_on_top_of_what_the_environment_says(file: Path
         ("", {}, [Option("--listen", ("listen",), "here")], "--listen = 'here': expected ADDRESS:PORT"),
         ("", {}, [Option("--operators", ("operators",), ["x"])], "--operators = 'x': expected ADDRESS:PORT"),
         (
-            "[senders]\nstart_bytes_per_s = 5",
-            {"AIRBOUND_SENDERS__STOP_BYTES_PER_S": "6"},
+            "[capacity]\nmax_bps = 2e6",
+            {"AIRBOUND_CAPACITY__MIN_BPS": "3e6"},
             [],
-            "{file}, AIRBOUND_SENDERS__STOP_BYTES_PER_S: senders: stop_bytes_per_s is more than start_bytes_per_s = 5",
+            "{file}, AIRBOUND_CAPACITY__MIN_BPS: capacity: min_bps is more than max_bps = 2e+06",
         ),
         ("bdp = 1", {"AIRBOUND_BDP__GAIN": "2"}, [], "{file}: bdp = 1: should be a table, [bdp]"),
         ("", {"AIRBOUND_POLCY": "paper"}, [], "unknown variable AIRBOUND_POLCY; did you mean AIRBOUND_POLICY?"),
@@ -166,7 +165,7 @@ def test_what_is_wrong_has_the_name_that_it_has_where_it_is_said(
 
 
 def test_what_is_wrong_without_a_file() -> None:
-    with pytest.raises(ConfigError, match=r"^AIRBOUND_SENDERS__STOP_BYTES_PER_S: senders: stop_bytes_per_s is more"):
-        load(None, {"AIRBOUND_SENDERS__STOP_BYTES_PER_S": "1e6"})
+    with pytest.raises(ConfigError, match=r"^AIRBOUND_CAPACITY__MIN_BPS: capacity: min_bps is more than max_bps"):
+        load(None, {"AIRBOUND_CAPACITY__MIN_BPS": "1e10"})
     with pytest.raises(ConfigError, match=r"nowhere\.toml: cannot be read"):
         load(Path("nowhere.toml"))

@@ -7,9 +7,10 @@ import pytest
 from airbound.core.addresses import Address, address_from_text
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
-from airbound.core.decisions import Decision, changes, decide, segment_bytes
+from airbound.core.commands import changes
+from airbound.core.decisions import decide, segment_bytes
 from airbound.core.parameters import BdpParameters, MinRttParameters, Parameters
-from airbound.core.policy import PolicyInput, Range
+from airbound.core.policy import Decision, PolicyInput, Range
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import Destination, TerminalReport

@@ -5,9 +5,9 @@ import pytest
 
 from airbound.core.addresses import Mac, address_from_text
 from airbound.core.cell.state import CellState
-from airbound.core.commands import Sent
 from airbound.core.effects import Bound, SetReporting
 from airbound.core.parameters import MinRttParameters, Parameters
+from airbound.core.policy import Decision
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import BackEnd, Destination
 from airbound.testing.scenario import (
@@ -29,11 +29,10 @@ def cell(scenario: Scenario) -> CellState:
     return scenario.engine.cells[BSSID]
 
 
-def sent(scenario: Scenario, address: Mac) -> Sent:
-    """What a phone was sent last."""
-    [found] = [terminal.sent for terminal in scenario.engine.terminals() if terminal.mac == address]
-    assert found is not None
-    return found
+def sent_decisions(scenario: Scenario, address: Mac) -> tuple[Decision, ...]:
+    """What the bounds that a phone was sent last follow from."""
+    [found] = [terminal for terminal in scenario.engine.terminals() if terminal.mac == address]
+    return found.sent_decisions
 
 
 def test_every_phone_gets_the_row_of_n() -> None:
@@ -131,7 +130,7 @@ def test_a_late_joiner_gets_the_bound_of_the_true_minimum_rtt() -> None:
         late[share] = scenario.phones[mac(9)].range() or (0, 0)
         if share:
             assert late[share] == scenario.phones[mac(0)].range()
-            [decision] = sent(scenario, mac(9)).decisions
+            [decision] = sent_decisions(scenario, mac(9))
             assert (decision.of.min_rtt_us, decision.own_min_rtt_us) == (256_500, 900_000)
     assert late[False][1] > 3 * late[True][1] > 0
 
@@ -197,7 +196,7 @@ def test_loopback_is_not_over_the_air() -> None:
     scenario = uploading(1)
     scenario.terminal(mac(0), upload(), upload(0.04, 0.02, address=address_from_text("127.0.0.1")))
     assert [bound.address for bound in scenario.phones[mac(0)].bounds] == [SERVER]
-    assert sent(scenario, mac(0)).decisions[0].of.connections == 1
+    assert sent_decisions(scenario, mac(0))[0].of.connections == 1
 
 
 def test_a_back_end_gets_only_what_it_can_do() -> None:
@@ -206,7 +205,7 @@ def test_a_back_end_gets_only_what_it_can_do() -> None:
     assert scenario.phones[mac(0)].range() == (1, 555)
     scenario.terminal(mac(0), upload(), back_end=BackEnd(can_select_destination=False))
     assert [bound.address for bound in scenario.phones[mac(0)].bounds] == [b""]
-    assert [decision.destination for decision in sent(scenario, mac(0)).decisions] == [SERVER]
+    assert [decision.destination for decision in sent_decisions(scenario, mac(0))] == [SERVER]
     scenario.terminal(mac(0), upload(), back_end=BackEnd(name="none", can_set_max=False))
     assert scenario.phones[mac(0)].range() is None
     assert scenario.no_bounds(mac(0)) is Code.BACK_END_CANNOT_BOUND

@@ -201,7 +201,7 @@ def test_a_report_that_is_not_newer_makes_no_rates() -> None:
 def cell_of(scenario: Scenario, number: int) -> bytes | None:
     for terminal in scenario.engine.terminals():
         if terminal.mac == mac(number):
-            return terminal.cell.bssid if terminal.cell else None
+            return terminal.bssid or None
     raise LookupError(number)
 
 

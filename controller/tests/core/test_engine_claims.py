@@ -205,7 +205,7 @@ def test_a_superseded_stream_that_is_disconnected_changes_nothing() -> None:
     for _ in range(10):
         rivals.second_long(rivals.second)
     assert (rivals.first.closed, rivals.second.closed) == (None, None)
-    assert rivals.scenario.engine.settings.counters["closed_total", Code.REPLACED] == 0
+    assert rivals.scenario.counts.totals["closed_total", Code.REPLACED] == 0
 
 
 def test_when_one_of_two_rivals_reports_another_mac_the_other_is_bounded_again() -> None:
@@ -409,7 +409,7 @@ def test_a_stream_from_an_address_that_is_not_the_stations_is_not_joined() -> No
     assert not any(isinstance(effect, SetBounds) for effect in effects)
     [terminal] = scenario.engine.terminals()
     assert terminal.no_bounds == Reason(Code.ADDRESS_MISMATCH, "192.168.9.9")
-    assert terminal.cell is None
+    assert not terminal.bssid
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 
 import pytest
 
+from airbound.core import cell_decisions
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import RenewLease, SetBounds
@@ -102,13 +103,13 @@ def large() -> Large:
 def decided(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """The MAC address of each terminal that is decided."""
     calls = list[bytes]()
-    real = CellState.decide
+    real = cell_decisions.decide_terminal
 
-    def decide(self: CellState, terminal: Terminal, now_us: int) -> object:
+    def decide(cell: CellState, terminal: Terminal, now_us: int) -> object:
         calls.append(terminal.mac)
-        return real(self, terminal, now_us)
+        return real(cell, terminal, now_us)
 
-    monkeypatch.setattr(CellState, "decide", decide)
+    monkeypatch.setattr(cell_decisions, "decide_terminal", decide)
     unplaced = Placement.decide_unplaced
 
     def decide_unplaced(self: Placement, terminal: Terminal, now_us: int) -> object:
@@ -163,7 +164,7 @@ def test_the_next_deadline_needs_no_walk(large: Large, monkeypatch: pytest.Monke
         raise AssertionError("a walk over the terminals")
 
     monkeypatch.setattr(Registry, "terminals", fail)
-    monkeypatch.setattr(CellState, "due_for", fail)
+    monkeypatch.setattr(cell_decisions, "terminal_due_at_us", fail)
     deadline_us = large.engine.next_deadline_us()
     assert deadline_us is not None
     assert deadline_us <= large.now_us + 2 * SECOND_US
@@ -290,7 +291,7 @@ def test_a_deadline_is_never_late() -> None:
         deadline_us = scenario.engine.next_deadline_us()
         for cell in scenario.engine.cells.values():
             for terminal in cell.terminals.values():
-                due_us = cell.due_for(terminal)
+                due_us = cell_decisions.terminal_due_at_us(cell, terminal)
                 assert not due_us or (deadline_us is not None and deadline_us <= due_us)
 
 
@@ -307,6 +308,6 @@ def test_a_phone_that_leaves_its_cell_is_free_although_the_one_before_still_list
     assert phone.range() is not None
     scenario.access_point({})
     [terminal] = scenario.engine.terminals()
-    assert terminal.cell is None
+    assert not terminal.bssid
     assert phone.range() is None
     assert scenario.no_bounds(mac(0)) is Code.LEFT_CELL

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from airbound.core.cell import state
+from airbound.core import cell_decisions
 from airbound.core.cell.terminal import Terminal
-from airbound.core.decisions import Decision
+from airbound.core.decisions import decide
 from airbound.core.effects import Effect, Note, SetBounds
 from airbound.core.events import Disconnected, Exempted, ModeSet, Tick
 from airbound.core.parameters import SafetyParameters
+from airbound.core.policy import Decision
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import Destination
 from airbound.core.settings import Settings
@@ -94,10 +95,10 @@ def test_observe_computes_and_releases() -> None:
     scenario.access_point({mac(0): 2.0, mac(1): 2.0, mac(2): 2.0})
     scenario.terminal(mac(0), upload())
     cell = scenario.engine.cells[BSSID]
-    [decision] = cell.computed(cell.terminals[mac(0)])
+    [decision] = decide(cell.terminals[mac(0)], cell, cell.settings)
     assert decision.range == (250, 400)
     assert cell.terminals[mac(0)].sent is not None
-    assert cell.terminals[mac(0)].sent.bounds == ()
+    assert cell.terminals[mac(0)].sent.entries == ()
     assert scenario.no_bounds(mac(0)) is Code.OBSERVE_MODE
     assert all(phone.range() is None for phone in scenario.phones.values())
     scenario.do(ModeSet("control"))
@@ -251,14 +252,14 @@ def test_an_access_point_that_boots_lets_leases_end_and_costs_no_ticks() -> None
 
 def test_an_error_of_ours_frees_one_phone_and_concerns_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = uploading(3, MEASURED_AT_ONCE)
-    real = state.decide
+    real = cell_decisions.decide
 
     def decide(terminal: Terminal, *arguments: Any) -> tuple[Decision, ...]:
         if OTHER_SERVER in terminal.sending:
             raise ZeroDivisionError("made up")
         return real(terminal, *arguments)
 
-    monkeypatch.setattr(state, "decide", decide)
+    monkeypatch.setattr(cell_decisions, "decide", decide)
     renewals = {number: scenario.phones[mac(number)].renewals for number in range(3)}
     effects, do = list[Effect](), scenario.do
     monkeypatch.setattr(scenario, "do", lambda event: effects.extend(made := do(event)) or made)  # ticks' as well
@@ -276,8 +277,9 @@ def test_an_error_of_ours_frees_one_phone_and_concerns_no_other(monkeypatch: pyt
     assert failed.no_bounds.code is Code.INTERNAL_ERROR
     assert failed.no_bounds.subject.startswith("ZeroDivisionError: made up, in decide, line ")
     assert 40 <= failed.failures_total < 48
-    assert scenario.engine.settings.counters["failures_total", Code.UNSPECIFIED] == failed.failures_total
-    logged = [effect for effect in effects if isinstance(effect, Note) and effect.what == "failed"]
+    assert scenario.counts.totals["failures_total", Code.UNSPECIFIED] == failed.failures_total
+    notes = [effect for effect in effects if isinstance(effect, Note) and effect.what == "failed"]
+    logged = [note for note in notes if note.level == "warning"]
     assert [note.subject for note in logged] == [name(mac(1))] * 6  # the 1st, 2nd, 4th, 8th, 16th and 32nd
     scenario.terminal(mac(1), upload())  # without the other server, once it is no longer remembered
     scenario.keep_reporting(dict.fromkeys(map(mac, range(3)), 2.0), 4)
@@ -301,14 +303,14 @@ def test_an_error_in_making_a_command_frees_as_well(monkeypatch: pytest.MonkeyPa
 def test_an_error_of_one_does_not_keep_the_others_leases_from_being_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
     """All three are due in the same tick."""
     scenario = uploading(3)
-    real = state.renewal
+    real = cell_decisions.renewal
 
     def renewal(terminal: Terminal, settings: Settings, now_us: int) -> list[Effect]:
         if terminal.mac == mac(0):
             raise RuntimeError
         return real(terminal, settings, now_us)
 
-    monkeypatch.setattr(state, "renewal", renewal)
+    monkeypatch.setattr(cell_decisions, "renewal", renewal)
     scenario.now_us += 2 * SECOND_US
     scenario.do(Tick())
     assert scenario.phones[mac(0)].range() is None
@@ -322,7 +324,7 @@ def test_the_text_of_an_error_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ValueError("x" * 10_000)
 
-    monkeypatch.setattr(state, "decide", fail)
+    monkeypatch.setattr(cell_decisions, "decide", fail)
     scenario.terminal(mac(0), upload(connections=2))
     [terminal] = scenario.engine.terminals()
     assert terminal.no_bounds is not None

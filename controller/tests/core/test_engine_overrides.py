@@ -19,7 +19,6 @@ from airbound.core.parameters import (
     Parameters,
     ReportingParameters,
     SafetyParameters,
-    SenderParameters,
 )
 from airbound.core.reasons import Code
 from airbound.testing.scenario import BSSID, NO_WMM, OTHER_BSSID, PAPER, Scenario, ip, mac, name, upload
@@ -137,7 +136,7 @@ def test_terminals_that_are_exempt_in_one_cell_only() -> None:
     assert cells.codes() == (None, Code.EXEMPT)
 
 
-def test_capacity_edca_senders_and_leases_are_a_cells_own() -> None:
+def test_capacity_edca_and_leases_are_a_cells_own() -> None:
     own = replace(
         PAPER,
         capacity=CapacityParameters(max_bps=1e6),
@@ -152,9 +151,6 @@ def test_capacity_edca_senders_and_leases_are_a_cells_own() -> None:
     leases = [cells.phones[of[0]].sets[-1].lease_ms for of in (HERE, THERE)]
     assert leases == [9_000, 6_000]
     assert [point.edca_sets[-1].lease_ms for point in cells.access_points.values()] == [9_000, 6_000]
-    busier = replace(PAPER, senders=SenderParameters(start_bytes_per_s=1e6, stop_bytes_per_s=1e6))
-    stations = [cell.stations.by_mac.values() for cell in TwoCells(of_bssid(busier)).engine.cells.values()]
-    assert [sum(station.sending for station in of) for of in stations] == [0, 2]
 
 
 def test_time_outs_are_a_cells_own() -> None:

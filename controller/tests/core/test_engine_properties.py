@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airbound.core.addresses import Mac
-from airbound.core.cell.restriction import is_exempt
+from airbound.core.cell_decisions import terminal_due_at_us
 from airbound.core.claims import is_live
 from airbound.core.commands import fit_to_back_end, is_as_decided
+from airbound.core.decisions import decide
 from airbound.core.effects import Bound, CloseStream, Effect, RenewLease, SetBounds, SetReporting
 from airbound.core.engine import Engine
 from airbound.core.events import (
@@ -27,6 +28,7 @@ from airbound.core.parameters import IdentityParameters, Parameters, PolicyName,
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import Agent, BackEnd, Destination, TerminalReport
+from airbound.core.restriction import is_exempt
 from airbound.testing.scenario import (
     BSSID,
     OTHER_BSSID,
@@ -146,29 +148,30 @@ class World(Scenario):
                 assert phone.last_set is None
             else:
                 assert phone.last_set is not None
-                assert (terminal.sent.generation, terminal.sent.bounds) == (
+                assert (terminal.sent.generation, terminal.sent.entries) == (
                     phone.last_set.generation,
                     phone.last_set.bounds,
                 )
-            assert terminal.reporting == (terminal.cell or self.engine).settings.reporting
-            settings = (terminal.cell or self.engine).settings
+            cell = self.engine.cell_joined(terminal)
+            settings = (cell or self.engine).settings
+            assert terminal.reporting == settings.reporting
             left_alone = not is_live(terminal) or (terminal.no_bounds is not None and terminal.no_bounds.waits)
             if (settings.mode == "observe" or is_exempt(terminal, settings)) and not left_alone:
-                assert terminal.sent is None or not terminal.sent.bounds
-            if terminal.cell is not None:
-                assert terminal.cell.terminals[terminal.mac] is terminal
-                assert terminal.mac in terminal.cell.stations.by_mac
-                assert self.engine.cells[terminal.cell.bssid] is terminal.cell
+                assert terminal.sent is None or not terminal.sent.entries
+            assert (cell is not None) is bool(terminal.bssid)
+            if cell is not None:
+                assert cell.terminals[terminal.mac] is terminal
+                assert terminal.mac in cell.stations.by_mac
                 joined.add(terminal)
-                if terminal.sent is not None and terminal.sent.bounds:
-                    assert terminal.due_us <= terminal.cell.due_for(terminal)
+                if terminal.sent is not None and terminal.sent.entries:
+                    assert terminal.due_us <= terminal_due_at_us(cell, terminal)
                     assert terminal.due_us
                 if is_as_decided(terminal) and terminal.sent is not None:
                     # A report or a deadline that changes nothing is not decided: deciding would give the same.
-                    decisions = terminal.cell.computed(terminal)
-                    assert fit_to_back_end(decisions, terminal.back_end)[0] == terminal.sent.bounds
+                    decisions = decide(terminal, cell, cell.settings)
+                    assert fit_to_back_end(decisions, terminal.back_end)[0] == terminal.sent.entries
             elif terminal.no_bounds is not None and terminal.no_bounds.releases:
-                assert terminal.sent is None or not terminal.sent.bounds
+                assert terminal.sent is None or not terminal.sent.entries
         assert {one for cell in self.engine.cells.values() for one in cell.terminals.values()} == joined
         for cell in self.engine.cells.values():
             expected = self.engine._registry.settings_of(cell.bssid, cell.ssid)
@@ -317,7 +320,7 @@ def test_whatever_happens_what_is_remembered_as_sent_was_sent_and_nothing_outliv
     for phone in world.agents:
         assert phone.bounds == ()
     for terminal in world.engine.terminals():
-        assert terminal.sent is None or not terminal.sent.bounds or terminal.no_bounds is not None
+        assert terminal.sent is None or not terminal.sent.entries or terminal.no_bounds is not None
     deadline_us = world.engine.next_deadline_us()
     assert deadline_us is None or deadline_us > world.now_us - 60 * SECOND_US
     before, superseded = world.ticks, sum(bool(one.superseded_at_us) for one in world.engine.terminals())

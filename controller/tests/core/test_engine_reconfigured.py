@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from airbound.core.decisions import decide
 from airbound.core.effects import SetReporting
 from airbound.core.events import ModeSet, Reconfigured
 from airbound.core.parameters import (
@@ -14,7 +15,6 @@ from airbound.core.parameters import (
     Parameters,
     ReportingParameters,
     SafetyParameters,
-    SenderParameters,
 )
 from airbound.core.reasons import Code, Reason
 from airbound.testing.scenario import BSSID, PAPER, SERVER, mac, upload, uploading
@@ -60,17 +60,16 @@ def test_another_lease_leaves_no_gap(lease_ms: int) -> None:
 
 def test_cells_and_minimum_rtts_go_by_the_new_parameters() -> None:
     scenario = uploading(2)
-    busier = SenderParameters(start_bytes_per_s=1e6, stop_bytes_per_s=1e6)
     capacity = CapacityParameters(max_bps=1e6)
-    parameters = replace(PAPER, senders=busier, capacity=capacity, min_rtt=MinRttParameters(max_age_s=1))
+    parameters = replace(PAPER, capacity=capacity, min_rtt=MinRttParameters(max_age_s=1))
     scenario.do(Reconfigured(parameters))
     cell = scenario.engine.cells[BSSID]
     assert cell.decided_capacity_bps == 1e6
     scenario.advance(2)
     scenario.access_point({mac(0): 2.0, mac(1): 2.0})
-    assert (cell.stations.active_senders, cell.capacity.bps) == (0, 1e6)
+    assert cell.capacity.bps == 1e6
     scenario.terminal(mac(0), upload(min_rtt_ms=290))
-    [decision] = cell.computed(cell.terminals[mac(0)])
+    [decision] = decide(cell.terminals[mac(0)], cell, cell.settings)
     assert decision.of.min_rtt_us == 290_000  # the 256.5 ms of before are forgotten
 
 

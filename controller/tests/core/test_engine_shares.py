@@ -159,4 +159,4 @@ def test_the_air_that_downloads_take_is_part_of_the_capacity() -> None:
     cell = next(iter(scenario.engine.cells.values()))
     assert cell.capacity.bps > 18e6
     # Three want nearly a quarter each; what one upload does not use now is its own all the same.
-    assert cell.left_bps == pytest.approx(cell.decided_capacity_bps / 4 - cell.decided_capacity_bps)
+    assert cell.spare_bps == pytest.approx(cell.decided_capacity_bps / 4 - cell.decided_capacity_bps)

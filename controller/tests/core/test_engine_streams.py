@@ -62,7 +62,7 @@ def test_stale_terminal_reports_are_refused_counted_and_change_nothing(stale: st
     [note] = notes(effects, "refused")
     assert (note.level, note.subject) == ("warning", "terminal 192.168.1.0")
     assert [(reason.code, reason.subject) for reason in note.reasons] == [(Code.OUT_OF_ORDER, stale)]
-    assert scenario.engine.settings.counters["refused_total", Code.OUT_OF_ORDER] == 1
+    assert scenario.counts.totals["refused_total", Code.OUT_OF_ORDER] == 1
 
 
 def test_stale_access_point_reports_are_refused_counted_and_change_nothing() -> None:
@@ -81,7 +81,9 @@ def test_refusals_are_counted_every_time_and_logged_ever_more_rarely() -> None:
     assert stream is not None
     logged = [scenario.do(Refused(stream, MALFORMED)) for _ in range(100)]
     assert terminal_of(scenario).refused_total == 100
-    assert [number for number, effects in enumerate(logged, 1) if effects] == [1, 2, 4, 8, 16, 32, 64]
+    levels = [note.level for [note] in logged if isinstance(note, Note)]
+    assert [number for number, level in enumerate(levels, 1) if level == "warning"] == [1, 2, 4, 8, 16, 32, 64]
+    assert set(levels) == {"warning", "counted"}
     assert logged[0] == [refusal(stream.principal, MALFORMED, BSSID)]
 
 
@@ -103,12 +105,13 @@ def test_refusals_of_a_stream_that_never_reported_are_counted_and_logged_ever_mo
     logged = 0
     for _ in range(100):
         stream = scenario.new_stream("terminal", "10.0.0.9")
-        effects = scenario.do(Refused(stream, MALFORMED))
-        logged += len(effects)
-        assert all(isinstance(effect, Note) and effect.subject == "terminal 10.0.0.9" for effect in effects)
+        [note] = scenario.do(Refused(stream, MALFORMED))
+        assert isinstance(note, Note)
+        assert note.subject == "terminal 10.0.0.9"
+        logged += note.level == "warning"
     assert scenario.engine._registry.reporters == {}
     assert logged == 7
-    assert scenario.engine.settings.counters["refused_total", Code.MALFORMED] == 100
+    assert scenario.counts.totals["refused_total", Code.MALFORMED] == 100
     assert scenario.do(Disconnected(stream)) == []
 
 
@@ -132,7 +135,7 @@ def test_a_clock_that_jumped_ahead_costs_a_stream_and_not_the_cell(jumped: str) 
     [close] = closed
     assert close.reason == Reason(Code.OUT_OF_ORDER_STREAK, after=5)
     assert scenario.phones[mac(0)].range() == before
-    assert scenario.engine.settings.counters["closed_total", Code.OUT_OF_ORDER_STREAK] == 1
+    assert scenario.counts.totals["closed_total", Code.OUT_OF_ORDER_STREAK] == 1
 
 
 def test_a_report_that_comes_twice_costs_no_stream() -> None:
@@ -215,7 +218,7 @@ def test_what_is_known_of_a_cell_and_its_terminals() -> None:
     assert cell.decided_capacity_bps == pytest.approx(cell.capacity.bps, rel=0.05)
     assert scenario.now_us - cell.reported_at_us == SECOND_US // 2
     terminal = terminal_of(scenario)
-    assert (terminal.name, terminal.mac, terminal.cell) == (address_text(ip(mac(0))), mac(0), cell)
+    assert (terminal.name, terminal.mac, terminal.bssid) == (address_text(ip(mac(0))), mac(0), cell.bssid)
     assert scenario.now_us - terminal.reported_at_us == SECOND_US // 2
     assert terminal.agent_version == "test"
 
@@ -223,7 +226,7 @@ def test_what_is_known_of_a_cell_and_its_terminals() -> None:
 def test_a_terminal_in_no_cell_has_none() -> None:
     scenario = uploading(1)
     scenario.terminal(mac(9), upload())
-    assert terminal_of(scenario, 9).cell is None
+    assert not terminal_of(scenario, 9).bssid
     assert {terminal.mac for terminal in scenario.engine.terminals()} == {mac(0), mac(9)}
 
 

@@ -49,7 +49,7 @@ def test_limited_stations_keep_their_shares_and_leave_no_capacity(parameters: Pa
         air.second(stations, {})
     assert sum(air.rates_bps.values()) >= 0.95 * 24e6
     assert max(air.rates_bps.values()) <= 1.05 * min(air.rates_bps.values())
-    assert cell(scenario).left_bps == 0
+    assert cell(scenario).spare_bps == 0
 
 
 def test_a_station_that_is_slowed_by_others_does_not_lose_its_share() -> None:
@@ -64,7 +64,7 @@ def test_a_station_that_is_slowed_by_others_does_not_lose_its_share() -> None:
         in_flight_bytes = (limit(scenario, stations[0]) or 7 * MSS) if scenario.access_points else 7 * MSS
         rtt_ms = in_flight_bytes * 1500 / MSS * 8 / 0.8e6 * 1000
         scenario.access_point(rates, destinations={of: seen(rtt_ms, 20) for of in stations})
-    assert cell(scenario).left_bps == 0
+    assert cell(scenario).spare_bps == 0
     assert limit(scenario, stations[0]) == limit(scenario, stations[1])
 
 
@@ -85,4 +85,4 @@ def test_a_station_that_is_not_limited_is_counted_as_before() -> None:
     for _ in range(4):
         second(scenario, {STATION: seen()}, rates={STATION: 1.0, PHONE: 20.0})
         scenario.terminal(PHONE, *seen())
-    assert cell(scenario).left_bps == pytest.approx(23e6 - 12e6, rel=0.02)
+    assert cell(scenario).spare_bps == pytest.approx(23e6 - 12e6, rel=0.02)

@@ -296,12 +296,14 @@ def test_reports_out_of_order_end_the_stream_if_that_goes_on() -> None:
     site = Site()
     for _ in range(3):
         site.second()
-    ended = list[Code]()
+    ended, refused = list[Code](), list[Note]()
     for _ in range(6):
         site.sequence[2] = 0
-        ended += codes(site.report_switch())
+        effects = site.report_switch()
+        ended += codes(effects)
+        refused += [effect for effect in effects if isinstance(effect, Note) and effect.what == "refused"]
     assert ended == [Code.OUT_OF_ORDER_STREAK]
-    assert site.engine.settings.counters["refused_total", Code.OUT_OF_ORDER] == 5
+    assert [note.level for note in refused] == ["warning", "warning", "counted", "warning", "counted"]
     assert site.engine.switches.all() == []
 
 

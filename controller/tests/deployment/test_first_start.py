@@ -20,7 +20,8 @@ from airbound.pki.directory import Directory
 from airbound.pki.errors import PkiError
 from airbound.store.options import StoreOptions
 from airbound.store.redis.store import RedisStore
-from airbound.testing.processes import Process, free_port
+from airbound.testing.ports import free_port
+from airbound.testing.processes import Process
 from airbound.testing.redis_servers import HOST, RedisServer
 
 NOW = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)

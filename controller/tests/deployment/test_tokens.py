@@ -14,7 +14,7 @@ from airbound.operator.login import by_token
 from airbound.operator.tls_files import TlsFiles
 from airbound.testing.live import LiveController
 from airbound.testing.pki import Site
-from airbound.testing.processes import free_port
+from airbound.testing.ports import free_port
 
 DEVICES = ("access-point/live-ap", "terminal/live-phone1")
 

@@ -66,7 +66,7 @@ class Raw:
 
 
 def refused(live: LiveController, code: Code) -> int:
-    return live.runner.engine.settings.counters["refused_total", code]
+    return live.runner.counts.totals["refused_total", code]
 
 
 async def until_refused(live: LiveController, code: Code, count: int) -> None:

@@ -13,6 +13,7 @@ from airbound.core.parameters import Parameters, SafetyParameters
 from airbound.core.reasons import Code
 from airbound.testing.agents import WAIT_S, FakePhone
 from airbound.testing.live import BSSID, MACS, QUEUE, SERVER, LiveController, upload
+from airbound.testing.ports import free_port
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
 
 SHORT = Parameters(policy="paper", safety=SafetyParameters(lease_ms=3000))
@@ -120,7 +121,7 @@ async def test_a_controller_that_stops_leaves_the_bounds_to_their_lease(live: Li
 
 
 async def test_another_process_goes_on_where_the_first_one_stopped() -> None:
-    async with LiveController(SHORT) as first:
+    async with LiveController(SHORT, listen=f"127.0.0.1:{free_port()}") as first:
         (phone,) = await first.uploading(1)
         generation, sets = phone.generation, phone.sets
         target = first.target

@@ -51,7 +51,7 @@ class World:
         self.admin: Any = pki_pb2_grpc.EnrollmentAdminServiceStub(live.channel_of_operator())
 
     def refused(self, code: Code) -> int:
-        return self.live.runner.engine.settings.counters["refused_total", code]
+        return self.live.runner.counts.totals["refused_total", code]
 
     async def token(self, name: str = "phone-1", role: str = "terminal", **more: int) -> str:
         return str((await self.admin.IssueToken(pki_pb2.IssueTokenRequest(role=role, name=name, **more))).token)

@@ -9,15 +9,14 @@ import pytest
 from airbound.core.addresses import mac_from_text
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.channel_access import ChannelAccess
+from airbound.core.cell.senders import StationSender, StationSenders
 from airbound.core.cell.state import CellState
 from airbound.core.cell.stations import Stations, StationState
 from airbound.core.cell.terminal import Terminal
-from airbound.core.cell.window_clamp import StationSender, WindowClamp
-from airbound.core.commands import Sent
 from airbound.core.decisions import decide
 from airbound.core.edca import Category, Edca
 from airbound.core.effects import Bound, WindowLimit
-from airbound.core.leased_sets import SentSet
+from airbound.core.leases import SentSet
 from airbound.core.overrides import CellOverride, Match
 from airbound.core.parameters import EdcaParameters, Parameters
 from airbound.core.principals import Principal, Stream
@@ -69,7 +68,7 @@ def cell_state(settings: Settings) -> CellState:
         refused_total=8,
         malformed_inputs_total=9,
         agent_version="1.2.3",
-        cell=state,
+        bssid=state.bssid,
         edca=EdcaState(
             can_set=True,
             refusal="why not",
@@ -113,14 +112,16 @@ def cell_state(settings: Settings) -> CellState:
         ),
     )
     near, far = Destination(IPV4, 1, 4000, srtt_us=5000), Destination(IPV6, 1, 8000, srtt_us=9000)
-    sender = StationSender(OTHER_MAC, "x", sending={IPV4: near, IPV6: far}, lack=Code.NO_AGENT, limited=True)
-    sender.decisions = decide(sender, state, settings)
-    state.windows = WindowClamp(
-        {OTHER_MAC: sender}, code=Code.CANNOT_SET_WINDOWS, subject="y", omitted=1, failures_total=49
+    sender = StationSender(
+        OTHER_MAC, "x", sending={IPV4: near, IPV6: far}, agent_problem=Reason(Code.NO_AGENT), limited=True
     )
+    sender.decisions = decide(sender, state, settings)
+    why = Reason(Code.CANNOT_SET_WINDOWS, "y")
+    state.windows = StationSenders({OTHER_MAC: sender}, reason=why, omitted=1, failures_total=49)
     state.datapath_id = 50
-    state.channel_access = ChannelAccess(uplink_bps=7_500_000.4, downlink_bps=2_500_000.4, least_share=0.6)
-    state.edca_code, state.edca_subject, state.edca_traffic = Code.CANNOT_SET_EDCA, "x", Code.DOWNLOADS
+    state.channel_access = ChannelAccess(uplink_bps=7_500_000.4, downlink_bps=2_500_000.4)
+    state.edca_reason = Reason(Code.CANNOT_SET_EDCA, "x")
+    state.edca_traffic = Reason(Code.DOWNLOADS, after=state.channel_access.share, limit=0.6)
     state.edca_failures_total = 24
     return state
 
@@ -147,8 +148,8 @@ def terminal_state(cell: CellState | None) -> Terminal:
         back_end=BackEnd(name="ebpf", rules_max=16),
         generation_in_force=13,
         sending={IPV4: destination},
-        cell=cell,
-        sent=Sent(14, (Bound(IPV4, 15, 16), Bound(b"", 17, 18)), (), 0, 0, 0),
+        bssid=cell.bssid if cell else b"",
+        sent=SentSet(14, (Bound(IPV4, 15, 16), Bound(b"", 17, 18)), (), 0, 0, 0),
         no_bounds=Reason(Code.EXEMPT, "x", 1, 2, 3),
         failures_total=19,
     )
@@ -247,7 +248,7 @@ def test_a_cells_edca_before_anything_was_decided() -> None:
     state = cell_state(Settings(Parameters(edca=EdcaParameters(aifsn_extra=0))))
     assert state.access_point is not None
     assert state.access_point.edca is not None
-    state.channel_access, state.edca_code, state.edca_traffic = ChannelAccess(), Code.UNSPECIFIED, Code.UNSPECIFIED
+    state.channel_access, state.edca_reason, state.edca_traffic = ChannelAccess(), None, None
     state.access_point.edca_sent, state.edca_failures_total = None, 0
     own = state.access_point.edca.own
     state.access_point.edca = replace(state.access_point.edca, stations=own)
@@ -291,7 +292,8 @@ def test_what_remains_of_a_lease(ago_us: int, queues: int, remaining_ms: int) ->
 
 def test_a_terminal_of_an_exempt_cell_is_exempt() -> None:
     settings = Settings(Parameters(), exempt={"02:00:00:00:00:01"})
-    assert convert.terminal(terminal_state(cell_state(settings)), settings, NOW_US).exempt
+    cell = cell_state(settings)
+    assert convert.terminal(terminal_state(cell), cell, settings, NOW_US).exempt
 
 
 def test_a_cell_without_an_access_point_or_survey() -> None:
@@ -320,8 +322,8 @@ def test_every_field_of_a_terminal(policy: Any) -> None:
     cell = cell_state(settings)
     state = terminal_state(cell)
     cell.terminals = {MAC: state}
-    (decided,) = cell.computed(state)
-    message = convert.terminal(state, settings, NOW_US)
+    (decided,) = decide(state, cell, cell.settings)
+    message = convert.terminal(state, cell, settings, NOW_US)
     assert [name for name in unset(message) if name != "bounds_sent.destination"] == (
         ["decisions.notes"] if policy == "bdp" else ["decisions.capacity_bps", "decisions.notes"]
     )
@@ -368,7 +370,7 @@ def test_a_terminal_in_no_cell() -> None:
     settings = Settings(Parameters())
     state = terminal_state(None)
     state.sent = state.no_bounds = None
-    message = convert.terminal(state, settings, NOW_US)
+    message = convert.terminal(state, None, settings, NOW_US)
     assert unset(message) == [
         "bssid", "active_sender", "exempt", "bounds_generation_sent", "bounds_sent", "decisions", "no_bounds",
     ]  # fmt: skip
@@ -379,7 +381,7 @@ def test_a_minimum_rtt_that_another_terminal_saw_is_told_from_its_own() -> None:
     cell = cell_state(settings)
     state = terminal_state(cell)
     cell.min_rtt.observe(99, IPV4, 150_000, NOW_US)
-    (decision,) = convert.terminal(state, settings, NOW_US).decisions
+    (decision,) = convert.terminal(state, cell, settings, NOW_US).decisions
     assert (decision.min_rtt_us, decision.own_min_rtt_us) == (150_000, 200_000)
 
 
@@ -390,7 +392,7 @@ def test_what_the_back_end_does_not_take_is_noted() -> None:
     state.back_end = BackEnd(rules_max=1)
     far = Destination(OTHER_IPV4, connections_sending=2, srtt_us=900_000, min_rtt_us=800_000)
     state.sending[OTHER_IPV4] = far
-    near, omitted = convert.terminal(state, settings, NOW_US).decisions
+    near, omitted = convert.terminal(state, cell, settings, NOW_US).decisions
     assert list(near.notes) == []
     assert list(omitted.notes) == [
         reason_pb2.Reason(code=reason_pb2.REASON_CODE_OMITTED_RULES_MAX, subject="10.0.4.2", limit=1)
@@ -448,7 +450,7 @@ def test_every_field_of_a_station() -> None:
 
 def test_every_field_of_a_station_without_an_agent() -> None:
     state = cell_state(Settings(Parameters(), exempt={"02:00:00:00:01:01"}))
-    state.windows.senders[OTHER_MAC].no_limit = Code.EXEMPT
+    state.windows.senders[OTHER_MAC].no_limit = Reason(Code.EXEMPT)
     seen = access_point_pb2.StationDestination(
         address=IPV4,
         connections=31,

@@ -14,6 +14,7 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc import session
 from airbound.grpc.session import Session, status_of
+from airbound.testing.agents import WAIT_S
 from airbound.v1 import access_point_pb2, terminal_pb2
 
 STREAM = Stream(1, Principal("terminal", "192.0.2.7"), bytes([192, 0, 2, 7]))
@@ -89,7 +90,7 @@ class Handler:
 
     async def end(self) -> tuple[grpc.StatusCode, str] | None:
         """Wait for the handler's end; the status, none if it just returned."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_S):
             await asyncio.wait([self.task])
         error = None if self.task.cancelled() else self.task.exception()
         assert error is None or isinstance(error, Aborted)

@@ -65,7 +65,7 @@ class World:
         self.site, self.security, self.live = site, security, live
 
     def refused(self, code: Code) -> int:
-        return self.live.runner.engine.settings.counters["refused_total", code]
+        return self.live.runner.counts.totals["refused_total", code]
 
     def ask(self, secured: Secured, stack: AsyncExitStack) -> Any:
         made = channel(self.live.operators, secured)

@@ -402,7 +402,7 @@ def test_of_rtts_that_of_the_worst_destination_is_shown() -> None:
     assert (value("connections"), value("sending_connections"), value("cwnd_segments")) == (4, 2, 33)
     sent = population.engine.terminals()[0].sent
     assert sent is not None
-    tightest = min(sent.bounds, key=lambda bound: bound.max_segs)
+    tightest = min(sent.entries, key=lambda bound: bound.max_segs)
     assert (value("cwnd_min_segments"), value("cwnd_max_segments")) == (tightest.min_segs, tightest.max_segs)
 
 
@@ -541,7 +541,7 @@ def test_what_is_counted_by_reason_is_there_from_the_start() -> None:
 def test_decisions_are_counted_by_what_and_why() -> None:
     scraped = Scraped(Population(1, 2))
     scraped.population.seconds(3)
-    counters = scraped.population.engine.settings.counters
+    counters = scraped.population.runner.counts.totals
     shown = scraped.samples()
     for (name, code), count in counters.items():
         if name == "sets_total":

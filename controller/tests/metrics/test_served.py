@@ -24,7 +24,7 @@ from airbound.runtime.runner import Runner
 from airbound.testing.agents import WAIT_S
 from airbound.testing.scrapes import get, scrape
 
-START_WITHIN_S = 60.0
+START_WITHIN_S = 300.0
 
 
 def serve(options: Metrics) -> ServedMetrics:

@@ -12,7 +12,7 @@ from airbound.testing.raw_switch import GREETING, HOSTILE, features_reply, messa
 
 pytestmark = pytest.mark.long
 
-WAIT_S = 20.0
+WAIT_S = 120.0
 
 
 class Served:

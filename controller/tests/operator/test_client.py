@@ -13,7 +13,7 @@ from airbound.operator.client import Client, NotFoundError, RefusedError, Unreac
 from airbound.testing.live import BSSID, MACS, LiveController
 from airbound.v1 import operations_pb2
 
-WAIT_S = 30.0
+WAIT_S = 120.0
 
 
 async def probe(endpoint: str, *options: str) -> int:

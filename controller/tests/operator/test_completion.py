@@ -81,6 +81,18 @@ def test_zsh(capsys: pytest.CaptureFixture[str]) -> None:
     assert "check-config" in printed
 
 
+@pytest.mark.parametrize(("module", "words"), [("shtab", ["completion", "bash"]), ("textual", ["top"])])
+def test_without_its_library_a_command_says_what_to_install(module: str, words: list[str]) -> None:
+    code = (
+        f"import sys\nfrom airbound.operator import cli\nsys.modules[{module!r}] = None\n"
+        f"sys.stdin.isatty = sys.stdout.isatty = lambda: True\nsys.exit(cli.main({words!r}))\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert result.returncode == 1
+    assert module in result.stderr
+    assert "pip install 'airbound[cli]'" in result.stderr
+
+
 def test_shtab_is_loaded_by_this_command_only() -> None:
     code = (
         "import sys\nfrom airbound.operator import cli\ncli.parser()\nassert 'shtab' not in sys.modules\n"

@@ -365,7 +365,7 @@ async def test_a_server_that_the_token_is_not_for(world: World, tmp_path: Path) 
     to = ("--enroll", world.live.running.enrollment, "--tls-dir", str(tmp_path / "x"))
     code, _, err = await world.run("login", "--token", other, *to, at=False)
     assert (code, "shows another authority than the token names" in err) == (2, True)
-    assert not world.live.runner.engine.settings.counters
+    assert not world.live.runner.counts.totals
     assert not list((tmp_path / "x").iterdir())
     code, _, err = await world.run("login", "--token", "x", *to, at=False)
     assert (code, "the token: a token has 66 characters" in err) == (2, True)

@@ -11,12 +11,11 @@ import pytest
 
 from airbound.core.addresses import mac_from_text
 from airbound.core.effects import Note
-from airbound.core.parameters import Parameters
 from airbound.replica import events_service as replicated
 from airbound.runtime.history import History
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.testing.agents import WAIT_S
-from airbound.testing.live import BSSID, LiveController
+from airbound.testing.live import BSSID, PATIENT, LiveController
 from airbound.v1 import events_pb2, events_pb2_grpc
 
 CELL = mac_from_text(BSSID)
@@ -47,7 +46,7 @@ async def pair() -> AsyncIterator[Pair]:
     async with AsyncExitStack() as stack:
         a, b = [
             await stack.enter_async_context(
-                LiveController(Parameters(), replica=name, store=MemoryStore(memory), history=History())
+                LiveController(PATIENT, replica=name, store=MemoryStore(memory), history=History())
             )
             for name in ("a", "b")
         ]

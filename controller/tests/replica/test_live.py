@@ -8,9 +8,8 @@ import grpc
 import grpc.aio
 import pytest
 
-from airbound.core.parameters import Parameters
 from airbound.store.memory.store import Memory, MemoryStore
-from airbound.testing.live import BSSID, MACS, LiveController, upload
+from airbound.testing.live import BSSID, MACS, PATIENT, LiveController, upload
 from airbound.v1 import live_pb2, live_pb2_grpc
 
 
@@ -26,7 +25,7 @@ async def test_ratios_and_destinations_of_a_cell_of_another_replica() -> None:
     async with AsyncExitStack() as stack:
 
         async def start(name: str) -> tuple[LiveController, Any]:
-            controller = LiveController(Parameters(policy="paper"), replica=name, store=MemoryStore(memory))
+            controller = LiveController(PATIENT, replica=name, store=MemoryStore(memory))
             await stack.enter_async_context(controller)
             channel = await stack.enter_async_context(grpc.aio.insecure_channel(controller.operators))
             return controller, live_pb2_grpc.LiveServiceStub(channel)

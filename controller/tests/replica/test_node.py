@@ -19,7 +19,7 @@ from airbound.replica.hosts import _differ
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.types import Place, StoreError, Token
 from airbound.testing.agents import WAIT_S, FakePhone
-from airbound.testing.live import BSSID, MACS, SERVER, LiveController, seen_upload, upload
+from airbound.testing.live import BSSID, MACS, PATIENT, SERVER, LiveController, seen_upload, upload
 from airbound.v1 import operations_pb2, replica_pb2, replicas_pb2, terminal_pb2
 
 pytestmark = pytest.mark.long
@@ -39,7 +39,7 @@ class Replicas:
     async def start(self, name: str, *overrides: CellOverride) -> LiveController:
         """Another one. All use the real clock: leases are the store's as well."""
         store = MemoryStore(self.memory)
-        controller = LiveController(Parameters(policy="paper"), replica=name, store=store, overrides=overrides)
+        controller = LiveController(PATIENT, replica=name, store=store, overrides=overrides)
         return await self.stack.enter_async_context(controller)
 
     async def bounded(self, *controllers: LiveController) -> list[FakePhone]:
@@ -206,7 +206,7 @@ async def test_two_access_points_do_not_report_one_cell(replicas: Replicas) -> N
     await b.report(MACS[0])
 
     async def refused() -> bool:
-        return b.runner.engine.settings.counters["refused_total", Code.CELL_CLAIMED] > 0
+        return b.runner.counts.totals["refused_total", Code.CELL_CLAIMED] > 0
 
     await b.until(refused)
     assert CELL in a.runner.engine.cells
@@ -311,7 +311,7 @@ async def test_a_command_of_an_owner_that_was_replaced_is_dropped(replicas: Repl
     await phones[0].until(lambda: phones[0].bounds == ONE)
 
     async def fenced() -> bool:
-        return b.runner.engine.settings.counters["fenced_total", Code.UNSPECIFIED] > 0
+        return b.runner.counts.totals["fenced_total", Code.UNSPECIFIED] > 0
 
     await b.until(fenced)
     await asyncio.sleep(0)
@@ -352,7 +352,7 @@ async def test_epochs_of_another_cell_of_the_owner_are_counted_anew(replicas: Re
             stream=hosted.number, bssid=bssid, epoch=epoch, command=response.SerializeToString()
         )
         of_b.commanded("a", message)
-        return b.runner.engine.settings.counters["fenced_total", Code.UNSPECIFIED]
+        return b.runner.counts.totals["fenced_total", Code.UNSPECIFIED]
 
     of_b._settle(hosted, Place(CELL, Token(7, "a"), 0))
     assert command(CELL, 6) == 1
@@ -472,7 +472,7 @@ async def test_a_phone_that_comes_to_its_owner_before_its_last_reports_is_not_re
     await count_is(5, 3)
     monkeypatch.setattr(store, "send", send)
     await count_is(5, 2)
-    assert not a.runner.engine.settings.counters["releases_total", Code.MAC_CLAIMED_TWICE]
+    assert not a.runner.counts.totals["releases_total", Code.MAC_CLAIMED_TWICE]
     assert phone.releases == 0
 
 

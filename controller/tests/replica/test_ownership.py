@@ -2,7 +2,7 @@
 """Claims that are given up while they are under way, and leases that a part of the store does not renew."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import pytest
@@ -39,16 +39,25 @@ class SlowStore(MemoryStore):
         return [None if cell in self.silent else claim for cell, claim in zip(cells, claims, strict=True)]
 
 
+class Clock:
+    """A clock that a test moves, for leases and for the store."""
+
+    now_us = 1_000_000_000
+
+    def __call__(self) -> int:
+        return self.now_us
+
+
 class Replica:
     """Ownership of one replica and what it reported."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, clock_us: Callable[[], int] = monotonic_us) -> None:
         self.store = SlowStore(memory)
         self.owned = asyncio.Queue[Mac]()
         self.lost = asyncio.Queue[Mac]()
         self.ownership = Ownership(
             self.store,
-            monotonic_us,
+            clock_us,
             owned=self._owned,
             doubted=lambda _: None,
             lost=self._lost,
@@ -68,9 +77,9 @@ class Replica:
         return OtherOwner(0.0, 0)
 
 
-async def started(memory: Memory, name: str) -> Replica:
+async def started(memory: Memory, name: str, clock_us: Callable[[], int] = monotonic_us) -> Replica:
     """A replica whose store answers."""
-    replica = Replica(memory)
+    replica = Replica(memory, clock_us)
     await replica.store.start(name, lambda _: None, lambda: None)
     return replica
 
@@ -124,14 +133,21 @@ async def test_a_cell_that_was_given_away_is_claimed_at_once(monkeypatch: pytest
 
 
 async def test_a_cell_whose_part_of_the_store_does_not_answer_is_ours_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ownership, "LEASE_MS", 1_000)
-    monkeypatch.setattr(ownership, "RENEW_S", 0.1)
-    a = await started(Memory(), "a")
+    monkeypatch.setattr(ownership, "RENEW_S", 0.001)
+    clock = Clock()
+    a = await started(Memory(now_ms=lambda: clock() // 1000, time_us=clock), "a", clock)
     a.ownership.want(CELL)
     a.ownership.want(OTHER)
     a.ownership.start()
     assert {await soon(a.owned.get()), await soon(a.owned.get())} == {CELL, OTHER}
     a.store.silent.add(OTHER)
-    assert await soon(a.lost.get()) == OTHER
+    async with asyncio.timeout(WAIT_S):
+        while a.lost.empty():
+            clock.now_us += 500_000
+            renewed_us = clock() + ownership.LEASE_MS * 1000 - ownership.MARGIN_US
+            while a.ownership.cells[CELL].until_us < renewed_us:  # noqa: ASYNC110  # what the clock's step leads to
+                await asyncio.sleep(0.001)
+    assert clock.now_us > Clock.now_us + ownership.LEASE_MS * 1000 - ownership.MARGIN_US - 500_000
+    assert a.lost.get_nowait() == OTHER
     assert list(a.ownership.cells) == [CELL]
     await a.ownership.stop()

@@ -12,6 +12,7 @@ from airbound.replica import ownership
 from airbound.replica.ownership import OtherOwner, Owned, Ownership
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.types import Claim, StoreError, Token
+from airbound.testing.agents import WAIT_S
 from airbound.testing.live import BSSID
 
 CELL = mac_from_text(BSSID)
@@ -39,6 +40,7 @@ class Replica:
         self.name = name
         self.access_point = "ap"  # whose stream is here
         self.heard = 0
+        self.refusals = 0
         self.silent_s = 0.0
         self.doubted: list[bytes] = []
         self.lost: list[bytes] = []
@@ -48,12 +50,16 @@ class Replica:
             owned=self._owned,
             doubted=self.doubted.append,
             lost=lambda cell, _: self.lost.append(cell),
-            refused=lambda *_: OtherOwner(self.silent_s, self.heard, self.access_point),
+            refused=self._refused,
         )
 
     async def start(self) -> "Replica":
         await self.store.start(self.name, lambda _: None, lambda: None)
         return self
+
+    def _refused(self, *_: object) -> OtherOwner:
+        self.refusals += 1
+        return OtherOwner(self.silent_s, self.heard, self.access_point)
 
     def _owned(self, cell: bytes, _lease: Owned, _learnt: CellMemory | None) -> None:
         """Nothing more."""
@@ -84,24 +90,25 @@ async def owner(memory: Memory, clock: Clock, access_point: str = "ap") -> Repli
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_S):
         while not condition():  # noqa: ASYNC110  # many things are looked at
             await asyncio.sleep(0.001)
 
 
-async def tries() -> None:
-    """Long enough for many of the other's attempts."""
-    await asyncio.sleep(0.1)
+async def tries(replica: Replica) -> None:
+    """Wait until it has attempted to get the cell many times more."""
+    enough = replica.refusals + 3 * ownership.ASKED
+    await until(lambda: replica.refusals >= enough)
 
 
 async def test_an_owner_that_neither_renews_nor_answers_loses_the_cell(memory: Memory, clock: Clock) -> None:
     one, two = await owner(memory, clock), await Replica("two", memory, clock).start()
     two.ownership.want(CELL)
-    await tries()
+    await tries(two)
     assert CELL not in two.ownership.cells  # it has renewed a moment ago
     clock.now_us += ownership.UNRENEWED_MS * 1000 - 1000
     two.ownership.stall.start()
-    await tries()
+    await tries(two)
     assert CELL not in two.ownership.cells
     clock.now_us += 1000
     await until(lambda: two.token(clock) is not None)
@@ -127,8 +134,7 @@ async def test_an_owner_that_answers_keeps_the_cell(memory: Memory, clock: Clock
     clock.now_us += 5_000_000
     two.ownership.stall.start()
     two.ownership.want(CELL)
-    await tries()
-    assert two.heard > ownership.ASKED
+    await until(lambda: two.heard > 3 * ownership.ASKED)
     assert CELL not in two.ownership.cells
     await two.ownership.stop()
 
@@ -143,7 +149,7 @@ async def test_only_the_access_point_that_the_owner_had_takes_the_cell_along(
     clock.now_us += 5_000_000
     two.ownership.stall.start()
     two.ownership.want(CELL)
-    await tries()
+    await tries(two)
     assert CELL not in two.ownership.cells
     clock.now_us += ownership.LEASE_MS * 1000  # its lease has ended
     two.ownership.stall.start()
@@ -160,13 +166,17 @@ async def test_a_cell_in_doubt_is_commanded_once_a_later_claim_is_confirmed(
     one.ownership._take(CELL, one.ownership.cells[CELL].token, clock() - 1, None)  # asked for before
     assert one.token(clock) is None
 
+    failures = 0
+
     async def fails(*_: object, **__: object) -> list[Claim | None]:
+        nonlocal failures
+        failures += 1
         raise StoreError("away")
 
     with monkeypatch.context() as patched:
         patched.setattr(one.store, "claim", fails)
         one.ownership.start()
-        await tries()
+        await until(lambda: failures > 10)
         assert one.token(clock) is None
     clock.now_us += 1
     await until(lambda: one.token(clock) is not None)

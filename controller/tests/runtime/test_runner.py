@@ -202,7 +202,7 @@ async def test_streams_beyond_the_limit_are_refused_counted_and_logged_ever_more
     assert runner.refuse_stream(who, b"") is None
     FakeSession(runner, "terminal")
     assert [runner.refuse_stream(who, b"") for _ in range(9)] == [Reason(Code.TOO_MANY_STREAMS, limit=1)] * 9
-    assert runner.engine.settings.counters["refused_total", Code.TOO_MANY_STREAMS] == 9
+    assert runner.counts.totals["refused_total", Code.TOO_MANY_STREAMS] == 9
     assert [record.__dict__["subject"] for record in caplog.records] == ["terminal 192.0.2.8"] * 4
 
 
@@ -211,7 +211,7 @@ async def test_what_was_refused_of_a_stream_is_counted() -> None:
     runner.submit(Refused(phone.stream, Reason(Code.MALFORMED, "mac")))
     (terminal,) = runner.engine.terminals()
     assert terminal.refused_total == 1
-    assert runner.engine.settings.counters["refused_total", Code.MALFORMED] == 1
+    assert runner.counts.totals["refused_total", Code.MALFORMED] == 1
 
 
 async def test_watchers_are_given_every_cell_and_then_each_that_changed() -> None:

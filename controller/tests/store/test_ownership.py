@@ -65,9 +65,9 @@ async def test_a_lease_ends_and_the_next_epoch_is_greater(site: Site[Any]) -> No
 
 async def test_a_lease_is_extended(site: Site[Any]) -> None:
     one, two = await site.replica("one"), await site.replica("two")
-    first = await claimed(one, ttl_ms=900)
+    first = await claimed(one, ttl_ms=LONG_MS // 2)
     assert await claimed(one, ttl_ms=LONG_MS) == first
-    await asyncio.sleep(1)
+    assert not await two.store.release(CELL, first.token, if_left_ms=LONG_MS // 2)
     assert await claimed(two) == Claim(first.token, mine=False)
 
 
@@ -87,11 +87,10 @@ async def test_a_cell_is_released_by_its_owner(site: Site[Any]) -> None:
 
 async def test_a_lease_that_was_extended_meanwhile_is_not_ended_by_another(site: Site[Any]) -> None:
     one, two = await site.replica("one"), await site.replica("two")
-    first = await claimed(one, ttl_ms=2_000)
-    assert not await two.store.release(CELL, first.token, if_left_ms=1_000)
-    await asyncio.sleep(1.1)
+    first = await claimed(one, ttl_ms=LONG_MS // 2)
+    assert not await two.store.release(CELL, first.token, if_left_ms=LONG_MS // 4)
     assert await claimed(one, ttl_ms=LONG_MS) == first
-    assert not await two.store.release(CELL, first.token, if_left_ms=1_000)
+    assert not await two.store.release(CELL, first.token, if_left_ms=LONG_MS // 2)
     assert await claimed(two) == Claim(first.token, mine=False)
     assert await two.store.release(CELL, first.token, if_left_ms=LONG_MS)
     assert (await claimed(two)).mine

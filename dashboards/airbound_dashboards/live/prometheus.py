@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from airbound.testing.processes import READY_S, Process, free_port
+from airbound.testing.ports import free_port
+from airbound.testing.processes import READY_S, Process
 
 
 class _Server(Process):

@@ -28,7 +28,8 @@ from airbound.testing import processes
 from airbound.testing.agents import FakePhone, Secured
 from airbound.testing.pki import Site as Authority
 from airbound.testing.pki import request
-from airbound.testing.processes import Process, free_port
+from airbound.testing.ports import free_port
+from airbound.testing.processes import Process
 from airbound_dashboards.live.cell import Cell, Connection, Phone
 from airbound_dashboards.live.medium import Medium, Sender
 from airbound_dashboards.live.prometheus import prometheus

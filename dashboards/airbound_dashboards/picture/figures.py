@@ -91,13 +91,13 @@ def _table(panel: Mapping[str, Any], shown: Sequence[Shown]) -> tuple[list[str],
     return columns, [[_cell(panel, column, row.get(column, "")) for column in columns] for row in ordered]
 
 
-def _cell(panel: Mapping[str, Any], column: str, of: float | str) -> tuple[str, str]:
-    if isinstance(of, str):
-        return of, INK
+def _cell(panel: Mapping[str, Any], column: str, value: float | str) -> tuple[str, str]:
+    if isinstance(value, str):
+        return value, INK
     unit, steps = "short", list[dict[str, Any]]()
     for override in panel["fieldConfig"].get("overrides", ()):
         if override["matcher"]["options"] == column:
             for one in override["properties"]:
                 unit = one["value"] if one["id"] == "unit" else unit
                 steps = one["value"]["steps"] if one["id"] == "thresholds" else steps
-    return units.text(of, unit), color_at(steps, of) if steps else INK
+    return units.text(value, unit), color_at(steps, value) if steps else INK

@@ -3,31 +3,29 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, host, tables
 from airbound_lab.capacity_study import design
 from airbound_lab.capacity_study.design import Found, Point
 from airbound_lab.errors import LabError, UsageError
-from airbound_lab.parameters import ACCESS_POINT_KINDS, KERNEL_LINE_OF, RATE_CONTROLS, Parameters, option
-from airbound_lab.run import Setting, run_all
-from airbound_lab.validation import usage_errors
+from airbound_lab.report import tables
+from airbound_lab.run import host
+from airbound_lab.run.runs import Setting, run_all
+from airbound_lab.settings import arguments
+from airbound_lab.settings.parameters import Parameters, option_of
+from airbound_lab.settings.validation import usage_errors
+from airbound_lab.settings.values import ACCESS_POINT_KINDS, KERNEL_LINE_OF, RATE_CONTROLS
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
-    from airbound_lab.results import Run
-
-WALL_LIMIT_BASE_S = 300
-WALL_LIMIT_PER_SECOND_S = 20
-"""As for single runs."""
+    from airbound_lab.figures.results import Run
 
 EPILOG = """examples:
   airbound-lab study capacity
@@ -39,15 +37,14 @@ exit codes: 0 done; 1 a run failed, or an estimate is further off than --within;
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = arguments.command(
+        commands,
         "capacity",
+        execute_command,
         help="the controller's estimate of a cell's capacity against what the cell carries",
         description="Measure what cells carry at most, and what the controller takes for that while they carry less.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(do=execute_command)
     add_option = parser.add_argument
     add_option(
         "--phy", type=arguments.phys, default=("11g", "11n-20", "11n-40", "11ac-80"), metavar="P,P", help="default: all"
@@ -71,14 +68,7 @@ def add(commands: Any) -> None:
     add_option("--warmup-seconds", type=int, default=7, metavar="S", help="of them not measured (default: %(default)s)")
     add_option("--within", type=float, metavar="PERCENT", help="exit with 1 if an estimate is further off")
     add_option("--json", type=Path, metavar="FILE", help="write what was found here")
-    add_option(
-        "--jobs",
-        type=arguments.positive,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="guests at a time (one per core)",
-    )
-    add_option("--kernel", metavar="FILE", help="a built lab kernel (default: what lab/kernel/build.sh builds)")
+    arguments.add_guests(parser)
 
 
 def execute_command(options: argparse.Namespace) -> None:
@@ -94,8 +84,7 @@ def execute_command(options: argparse.Namespace) -> None:
     line = points[0].parameters.kernel_line
     kernel = host.kernel(options.kernel, line)
     host.check_line(kernel, line)
-    limit_s = WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * options.seconds
-    setting = Setting(kernel, programs, 1, limit_s, None, False)  # noqa: FBT003  # no trace
+    setting = Setting(kernel, programs, 1, arguments.wall_limit_s(options, options.seconds))
     digest = host.sha256(kernel)
 
     def run(parameters: Parameters) -> Run:
@@ -133,7 +122,7 @@ def _points(options: argparse.Namespace) -> list[Point]:
     for protocol in options.protocols:
         if protocol not in design.PROTOCOLS:
             raise UsageError(f"--protocols: {protocol!r} is none of {', '.join(design.PROTOCOLS)}")
-    with usage_errors(name=option):
+    with usage_errors(name=option_of):
         return [
             Point(
                 Parameters(

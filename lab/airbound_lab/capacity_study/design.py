@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from airbound_lab.errors import LabError
-from airbound_lab.scenario import SATURATION_PAYLOAD_BYTES, Action, Scenario
+from airbound_lab.settings.scenario import SATURATION_PAYLOAD_BYTES, Action, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from airbound_lab.capacity import CapacityFigures
-    from airbound_lab.parameters import Parameters
-    from airbound_lab.results import Run
+    from airbound_lab.figures.capacity import CapacityFigures
+    from airbound_lab.figures.results import Run
+    from airbound_lab.settings.parameters import Parameters
 
 Protocol = Literal["tcp", "udp"]
 PROTOCOLS: tuple[Protocol, ...] = ("tcp", "udp")

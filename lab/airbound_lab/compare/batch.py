@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
-from airbound_lab import arguments, host, modes, tables
 from airbound_lab.compare import execute
 from airbound_lab.compare.record import KeptT, Store
 from airbound_lab.errors import LabError, UsageError
-from airbound_lab.progress import Progress
-from airbound_lab.run import Setting
+from airbound_lab.report import tables
+from airbound_lab.run import host
+from airbound_lab.run.progress import Progress
+from airbound_lab.run.runs import Setting
+from airbound_lab.settings import arguments, modes
 
 if TYPE_CHECKING:
     import argparse
@@ -24,12 +25,8 @@ if TYPE_CHECKING:
     from airbound_lab.compare.execute import Job, State
     from airbound_lab.compare.matrix import Task
     from airbound_lab.compare.record import Form
-    from airbound_lab.guest_plan import Programs
-    from airbound_lab.parameters import Parameters
-
-WALL_LIMIT_BASE_S = 300
-WALL_LIMIT_PER_SECOND_S = 20
-"""As for single runs."""
+    from airbound_lab.plan.guest_paths import Programs
+    from airbound_lab.settings.parameters import Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +51,7 @@ def add_options(parser: argparse.ArgumentParser, directory: Path) -> None:
     option = parser.add_argument
     option("--directory", type=Path, default=directory, metavar="DIR", help="default: %(default)s")
     option("--list", action="store_true", help="show what would be run and how long it takes, and run nothing")
-    option(
-        "--jobs",
-        type=arguments.positive,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="guests at a time (one per core)",
-    )
-    option("--kernel", metavar="FILE", help="a built lab kernel (default: what lab/kernel/build.sh builds)")
-    option("--wall-limit-seconds", type=float, metavar="S", help="end a guest that takes longer (default: as run's)")
+    arguments.add_guests(parser)
 
 
 def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namespace) -> Batch[KeptT] | None:
@@ -87,7 +76,7 @@ def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namesp
         return None
     _make_directory(store.directory)
     seconds = max(task.condition.seconds for task in tasks)
-    limit_s = options.wall_limit_seconds or WALL_LIMIT_BASE_S + WALL_LIMIT_PER_SECOND_S * seconds
+    limit_s = arguments.wall_limit_s(options, seconds)
     if now.to_do:
         print(f"airbound-lab: {len(now.to_do)} of {len(every)} runs to make, about {clock.left()}", file=sys.stderr)
     progress = Progress(sys.stderr, len(now.to_do), clock.left)

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import arguments, modes, scenario, tables, variant
 from airbound_lab.compare import batch, matrix, page, ranking, record, table
 from airbound_lab.errors import UsageError
-from airbound_lab.parameters import ACCESS_POINT_KINDS, KERNEL_LINE_OF, KERNEL_LINES
+from airbound_lab.report import tables
+from airbound_lab.settings import arguments, modes, parameters, scenario
+from airbound_lab.settings.values import ACCESS_POINT_KINDS, KERNEL_LINE_OF, KERNEL_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +31,7 @@ EPILOG = f"""presets:
 
 modes:
   as of `airbound-lab run`
-{variant.HELP}
+{parameters.MODES_HELP}
 
 examples:
   airbound-lab compare --quick
@@ -48,15 +49,14 @@ exit codes: 0 done; 1 a run failed; 2 wrong usage, or a tool is missing"""
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = arguments.command(
+        commands,
         "compare",
+        execute_command,
         help="many conditions, many modes, several seeds: who is best where",
         description="Compare modes under many conditions; make the runs that are not stored yet.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(do=execute_command)
     option = parser.add_argument
     option("--preset", type=arguments.names, default=(), metavar="P,P,...", help="see below")
     option("--quick", action="store_true", help="the preset quick")
@@ -125,7 +125,7 @@ def _matrix(options: argparse.Namespace) -> Matrix:
         "warmup_seconds": options.warmup_seconds,
     }
     changes = {axis: value for axis, value in given.items() if value is not None}
-    config = arguments.configuration(options.controller_config)
+    config = None if options.controller_config is None else arguments.configuration(options.controller_config)
     conditions = [
         replace(
             condition,

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airbound_lab import modes
+from airbound_lab.settings import modes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from airbound_lab.parameters import Parameters
+    from airbound_lab.settings.parameters import Parameters
 
 
 def wall_s(parameters: Parameters) -> float:

@@ -8,19 +8,19 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
-from airbound_lab import run as runs
 from airbound_lab.compare import estimate, record
 from airbound_lab.compare.record import KeptT
 from airbound_lab.errors import LabError, UsageError
+from airbound_lab.run import runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from airbound_lab.compare.matrix import Task
     from airbound_lab.compare.record import Form, Store
-    from airbound_lab.parameters import Parameters
-    from airbound_lab.progress import Progress
-    from airbound_lab.run import Setting
+    from airbound_lab.run.progress import Progress
+    from airbound_lab.run.runs import Setting
+    from airbound_lab.settings.parameters import Parameters
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,20 @@ import itertools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from airbound_lab import variant as variants
 from airbound_lab.errors import UsageError
-from airbound_lab.parameters import DEFAULT_KERNEL_LINE, RATE_CONTROL_OF, Parameters, option
-from airbound_lab.radio import DEFAULT_PHY, PROFILES
-from airbound_lab.scenario import Scenario, built_in
-from airbound_lab.validation import usage_errors
+from airbound_lab.settings import parameters
+from airbound_lab.settings.parameters import Parameters, option_of
+from airbound_lab.settings.radio import DEFAULT_PHY, PROFILES
+from airbound_lab.settings.scenario import Scenario, built_in
+from airbound_lab.settings.validation import usage_errors
+from airbound_lab.settings.values import DEFAULT_KERNEL_LINE, RATE_CONTROL_OF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from airbound_lab.parameters import AccessPointKind, KernelLine, RateControl
-    from airbound_lab.radio import PhyName
-    from airbound_lab.variant import Variant
+    from airbound_lab.settings.radio import PhyName
+    from airbound_lab.settings.values import AccessPointKind, KernelLine, RateControl
+    from airbound_lab.settings.variant import Variant
 
 YEARS = {rate_control: phones for phones, rate_control in RATE_CONTROL_OF.items()}
 """When phones had such a rate control."""
@@ -72,7 +73,7 @@ class Condition:
 
     def parameters(self, variant: Variant, seed: int) -> Parameters:
         """The parameters of one run; UsageError if it cannot be run."""
-        with usage_errors(f"{self}: {variant}", name=option):
+        with usage_errors(f"{self}: {variant}", name=option_of):
             plain = Parameters(
                 scenario=self.scenario,
                 terminals=self.terminals,
@@ -230,7 +231,7 @@ def build(conditions: Sequence[Condition], names: Sequence[str], seeds: Sequence
 
 def _variant(name: str) -> Variant:
     try:
-        return variants.parse(name)
+        return parameters.variant(name)
     except ValueError as error:
         raise UsageError(f"--modes: {name!r}: {error}") from None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from airbound_lab.compare import ranking, table
 from airbound_lab.compare.ranking import JUDGED, MEASURES, VERDICTS
-from airbound_lab.page_style import STYLE, document
+from airbound_lab.report.page_style import STYLE, document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

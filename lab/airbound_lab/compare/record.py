@@ -16,15 +16,15 @@ from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from airbound_lab.errors import UsageError
-from airbound_lab.validation import STRICT, usage_errors
+from airbound_lab.settings.validation import STRICT, usage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from airbound_lab.parameters import Parameters
-    from airbound_lab.progress import Finished
-    from airbound_lab.results import Run
+    from airbound_lab.figures.results import Run
+    from airbound_lab.run.progress import Finished
+    from airbound_lab.settings.parameters import Parameters
 
 SCHEMA = 1
 HASH_DIGITS = 24
@@ -107,21 +107,21 @@ def inputs(parameters: Parameters, kernel: str, programs: Mapping[str, str]) -> 
     return {"parameters": parameters.to_json(), "kernel": kernel, "programs": dict(programs)}
 
 
-def name(of: Mapping[str, Any]) -> str:
+def name(inputs: Mapping[str, Any]) -> str:
     """The file's name."""
-    return f"{_digest(of)}.json"
+    return f"{_digest(inputs)}.json"
 
 
-def _digest(of: Mapping[str, Any]) -> str:
-    text = json.dumps(of, sort_keys=True, allow_nan=False)
+def _digest(inputs: Mapping[str, Any]) -> str:
+    text = json.dumps(inputs, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
 
 
-def save(directory: Path, of: Mapping[str, Any], found: Any) -> None:
+def save(directory: Path, inputs: Mapping[str, Any], found: Any) -> None:
     """Write a record, as a whole or not at all; UsageError if it cannot be written."""
-    path = directory / name(of)
+    path = directory / name(inputs)
     new = path.with_suffix(f".{os.getpid()}")
-    text = json.dumps({"schema": SCHEMA, "inputs": of, "figures": dataclasses.asdict(found)}, allow_nan=False)
+    text = json.dumps({"schema": SCHEMA, "inputs": inputs, "figures": dataclasses.asdict(found)}, allow_nan=False)
     try:
         new.write_text(f"{text}\n", encoding="utf-8")
         os.replace(new, path)  # noqa: PTH105  (the name of what happens)
@@ -129,9 +129,9 @@ def save(directory: Path, of: Mapping[str, Any], found: Any) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
-def load(directory: Path, of: Mapping[str, Any], form: Form[KeptT]) -> KeptT | None:
+def load(directory: Path, inputs: Mapping[str, Any], form: Form[KeptT]) -> KeptT | None:
     """Read the record of a run; None if there is none yet. UsageError if the file is no record of that form."""
-    path = directory / name(of)
+    path = directory / name(inputs)
     try:
         text = path.read_bytes()
     except FileNotFoundError:
@@ -140,6 +140,6 @@ def load(directory: Path, of: Mapping[str, Any], form: Form[KeptT]) -> KeptT | N
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     with usage_errors(str(path)):
         file = form.file.validate_json(text)
-    if _digest(file.inputs) != _digest(of):
+    if _digest(file.inputs) != _digest(inputs):
         raise UsageError(f"{path}: inputs: they are not those that the file is named by")
     return file.figures

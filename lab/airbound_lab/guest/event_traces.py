@@ -4,7 +4,7 @@
 """Recorders of the kernel's trace events, as the plan names them.
 
 An event's text may lack values, and takes long to make. So the kernel's pages are stored as they are, with the event's
-format; airbound_lab/ring_buffer.py reads them. They are read after the traffic: reading takes virtual time.
+format; airbound_lab/records/ring_buffer.py reads them. They are read after the traffic: reading takes virtual time.
 """
 
 from __future__ import annotations

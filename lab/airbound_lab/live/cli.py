@@ -3,24 +3,24 @@
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import os
 import signal
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from airbound_lab import host
 from airbound_lab.errors import UsageError
 from airbound_lab.live.check import check
 from airbound_lab.live.plan import Programs
 from airbound_lab.live.service import Service
-from airbound_lab.live.settings import NAME_BYTES_MAX, Settings
-from airbound_lab.parameters import DEFAULT_KERNEL_LINE, KERNEL_LINES, RATE_CONTROLS
-from airbound_lab.validation import usage_errors
+from airbound_lab.live.settings import Settings
+from airbound_lab.run import host
+from airbound_lab.settings import arguments, option
+from airbound_lab.settings.validation import usage_errors
 
-OPTIONS = {"without_agent": "--without-agent", "delay_ms": "--delay-ms"}
+if TYPE_CHECKING:
+    import argparse
 
 EPILOG = """\
 The cell is the lab's, in virtual time that keeps to real time. Its access point and its phones have agents which enrol
@@ -42,36 +42,26 @@ exit codes: 0 stopped, or --check: the cell runs; 1 failed, or --check: it does 
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = arguments.command(
+        commands,
         "live",
+        execute_command,
         help="a cell in real time, for a controller outside of it",
         description="Run a cell in real time, whose agents are a real controller's, until SIGTERM or SIGINT.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(do=execute_command)
-    option = parser.add_argument
-    option("--controller", metavar="HOST:PORT", help="where the controller serves agents")
-    option("--enroll", metavar="HOST:PORT", help="where it enrols devices (default: port 50053 of the same host)")
-    option("--tokens", type=Path, metavar="DIR", help="a file with a token for each device that has no certificate")
-    option(
+    option.add(parser, Settings)
+    add = parser.add_argument
+    add("--tokens", type=Path, metavar="DIR", help="a file with a token for each device that has no certificate")
+    add(
         "--state",
         type=Path,
         default=Path("out/live"),
         metavar="DIR",
         help="certificates, logs, status.json; private (default: %(default)s)",
     )
-    option("--name", default="live", metavar="NAME", help=f"devices are NAME-ap, NAME-phone1 (<= {NAME_BYTES_MAX})")
-    option("--terminals", type=int, default=4, metavar="N", help="phones with an agent (default: 4)")
-    option("--without-agent", type=int, default=1, metavar="N", help="phones without (default: 1)")
-    option("--radio", choices=RATE_CONTROLS, default="minstrel", help="all radios' rate control (default: minstrel)")
-    option("--delay-ms", type=float, default=20.0, metavar="MS", help="round trip to their server (default: 20)")
-    option("--seed", type=int, default=1, metavar="N", help="of what the phones do (default: 1)")
-    option("--plain-text", action="store_true", help="without TLS and certificates; for tests")
-    option("--kernel-line", choices=KERNEL_LINES, default=DEFAULT_KERNEL_LINE, help="as of run (default: %(default)s)")
-    option("--kernel", metavar="FILE", help="the lab's kernel (default: as run)")
-    option("--check", action="store_true", help="only show the status of a cell that runs with this --state")
+    add("--kernel", metavar="FILE", help="the lab's kernel (default: as run)")
+    add("--check", action="store_true", help="only show the status of a cell that runs with this --state")
 
 
 def execute_command(options: argparse.Namespace) -> None:
@@ -85,8 +75,6 @@ def execute_command(options: argparse.Namespace) -> None:
     if options.check:
         check(directory)
         return
-    if options.controller is None:
-        raise UsageError("--controller: needed")
     settings = _settings(options)
     if settings.plain_text and options.tokens is not None:
         raise UsageError("--plain-text excludes --tokens")
@@ -108,19 +96,11 @@ def execute_command(options: argparse.Namespace) -> None:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    with usage_errors(name=lambda field: OPTIONS.get(field, f"--{field.replace('_', '-')}")):
-        return Settings(
-            controller=options.controller,
-            enroll=options.enroll,
-            plain_text=options.plain_text,
-            name=options.name,
-            terminals=options.terminals,
-            without_agent=options.without_agent,
-            radio=options.radio,
-            delay_ms=options.delay_ms,
-            seed=options.seed,
-            kernel_line=options.kernel_line,
-        )
+    given = option.given(options, Settings)
+    if "controller" not in given:
+        raise UsageError("--controller: needed")
+    with usage_errors(name=lambda field: option.declared(Settings)[field].flag):
+        return Settings(**given)
 
 
 def _programs(build: Path = host.REPOSITORY / "build") -> Programs:

@@ -18,7 +18,7 @@ from airbound_lab.live import plan as plans
 from airbound_lab.live import processor_time
 from airbound_lab.live.status import Running
 from airbound_lab.live.timetravel import Scheduler
-from airbound_lab.run import RATE_CONTROL_NAMES
+from airbound_lab.run.runs import RATE_CONTROL_NAMES
 
 if TYPE_CHECKING:
     from airbound_lab.live.settings import Settings

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import guest_plan, topology
 from airbound_lab.live.settings import ENROLMENT_PORT
+from airbound_lab.plan import guest_paths, guest_plan, topology
 
 if TYPE_CHECKING:
     from airbound_lab.live.settings import Settings
@@ -38,7 +38,7 @@ def plan(settings: Settings, programs: Programs, link: str) -> dict[str, Any]:
     """Return the guest's plan; `link` is the directory of the link on the host."""
     cell = topology.build(settings.parameters())
     # The programs of a run; of its plan, those parts are taken that name none.
-    nothing = guest_plan.Programs("", "", "", "", "", "")
+    nothing = guest_paths.Programs("", "", "", "", "", "")
     of_run = guest_plan.plan(settings.parameters(), "airbound", settings.seed, nothing)
     kept = (
         *("medium", "links", "hidden", "sysctls", "namespaces", "wired", "other_access_points"),

@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a live cell is made of; pure."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from airbound_lab.parameters import (
-    DEFAULT_KERNEL_LINE,
-    TERMINALS_MAX,
-    DelayMs,
-    KernelLine,
-    Parameters,
-    RateControl,
-    Seed,
-)
-from airbound_lab.validation import STRICT
+from airbound_lab.settings.option import Option
+from airbound_lab.settings.parameters import Parameters
+from airbound_lab.settings.validation import STRICT
+from airbound_lab.settings.values import DEFAULT_KERNEL_LINE, TERMINALS_MAX, DelayMs, KernelLine, RateControl, Seed
 
 ENROLMENT_PORT = 50053
 PORT_MAX = 65_535
@@ -54,20 +46,21 @@ Address = Annotated[str, AfterValidator(_address)]
 class Settings:
     """The cell and its controller; pydantic's ValidationError names what is wrong."""
 
-    controller: Address
-    enroll: Address | None = None
-    """None: port 50053 of the controller's host."""
-    plain_text: bool = False
-    name: Annotated[str, AfterValidator(_name)] = "live"
-    """What the names of the devices begin with."""
-    terminals: Annotated[int, Field(ge=0)] = 4
-    without_agent: Annotated[int, Field(ge=0)] = 1
-    radio: RateControl = "minstrel"
-    delay_ms: DelayMs = 20.0
-    """Round trip on the wire between access point and server."""
-    seed: Seed = 1
-    kernel_line: KernelLine = DEFAULT_KERNEL_LINE
-    """The Linux that all hosts run."""
+    controller: Annotated[Address, Option("where the controller serves agents", "HOST:PORT")]
+    enroll: Annotated[
+        Address | None,
+        Option("where it enrols devices (default: port 50053 of the same host)", "HOST:PORT"),
+    ] = None
+    plain_text: Annotated[bool, Option("without TLS and certificates; for tests")] = False
+    name: Annotated[
+        str, AfterValidator(_name), Option(f"devices are NAME-ap, NAME-phone1 (<= {NAME_BYTES_MAX})", "NAME")
+    ] = "live"
+    terminals: Annotated[int, Field(ge=0), Option("phones with an agent (default: {default})", "N")] = 4
+    without_agent: Annotated[int, Field(ge=0), Option("phones without (default: {default})", "N")] = 1
+    radio: Annotated[RateControl, Option("all radios' rate control (default: {default})")] = "minstrel"
+    delay_ms: Annotated[DelayMs, Option("round trip to their server (default: {default})", "MS")] = 20.0
+    seed: Annotated[Seed, Option("of what the phones do (default: {default})", "N")] = 1
+    kernel_line: Annotated[KernelLine, Option("as of run (default: {default})")] = DEFAULT_KERNEL_LINE
 
     @model_validator(mode="after")
     def _check_phones(self) -> Self:

@@ -31,17 +31,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from airbound_lab import ring_buffer
-from airbound_lab.edca_trace import CATEGORIES, Category
 from airbound_lab.errors import UsageError
-from airbound_lab.ring_buffer import Event
-from airbound_lab.validation import STRICT, explain
+from airbound_lab.records import ring_buffer
+from airbound_lab.records.edca_trace import CATEGORIES, Category
+from airbound_lab.records.ring_buffer import Event
+from airbound_lab.settings.validation import explain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from airbound_lab.ring_buffer import Record
+    from airbound_lab.records.ring_buffer import Record
 
 EVENT = Event(
     "medium trace",
@@ -61,19 +61,9 @@ EVENT = Event(
     },
 )
 ACCESS_POINT = 0
-WINDOW_MAX_S = 60.0
-"""The longest window: the kernel's buffer has a MiB for each second of it, and the guest has little more memory."""
 
 Outcome = Literal["delivered", "collision", "loss"]
 Count = Annotated[int, Field(ge=1)]
-
-
-@dataclass(frozen=True, slots=True, config=STRICT)
-class Window:
-    """The part of a run that is recorded, in seconds from its time zero."""
-
-    from_s: Annotated[float, Field(ge=0)]
-    length_s: Annotated[float, Field(gt=0, le=WINDOW_MAX_S)]
 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))

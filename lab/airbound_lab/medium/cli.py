@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airbound_lab import tables
 from airbound_lab.errors import UsageError
 from airbound_lab.medium import attempts, figures
+from airbound_lab.report import tables
+from airbound_lab.settings import arguments
+
+if TYPE_CHECKING:
+    import argparse
 
 STRETCH_MAX_MS = 1000.0
 
@@ -28,15 +31,14 @@ exit codes: 0 done; 2 wrong usage"""
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = arguments.command(
+        commands,
         "medium",
+        execute_command,
         help="draw who has the air when",
         description="Draw what run --medium-trace wrote, and print its figures.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(do=execute_command)
     option = parser.add_argument
     option("traces", type=Path, nargs="+", metavar="FILE", help="medium.csv of a run; a panel for each")
     option(
@@ -66,8 +68,8 @@ def execute_command(options: argparse.Namespace) -> None:
     traces = [(title, attempts.load(path)) for title, path in zip(titles, options.traces, strict=True)]
     print(tables.text(figures.rows([(title, figures.figures(of)) for title, of in traces])))
     if options.out is not None:
-        from airbound_lab import plot
         from airbound_lab.medium import plot as medium_plot
+        from airbound_lab.report import plot
 
         figure = medium_plot.medium(traces, options.milliseconds)
         for path in plot.save_all({options.out.stem: figure}, options.out.parent, options.out.suffix[1:]):

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from airbound_lab.medium.attempts import ACCESS_POINT, accesses
 from airbound_lab.medium.figures import NS_PER_MS, figures, typical_ns
-from airbound_lab.style import INK, STYLE
+from airbound_lab.report.style import INK, STYLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -113,7 +113,7 @@ def eifs_less_difs_ns(band: Band) -> int:
     return band.sifs_ns + airtime_ns(legacy(6), ACK_BYTES, band)
 
 
-def single_sender_mbps(of: Exchange, band: Band, *, aifsn: int = 3, cw_min: int = 15) -> float:
+def single_sender_mbps(exchange: Exchange, band: Band, *, aifsn: int = 3, cw_min: int = 15) -> float:
     """Payload of one sender that always has datagrams, and loses none: AIFS, half a window on average, the exchange."""
-    cycle_ns = aifs_ns(band, aifsn) + cw_min / 2 * SLOT_NS + of.success_ns
-    return of.payload_bits * 1000 / cycle_ns
+    cycle_ns = aifs_ns(band, aifsn) + cw_min / 2 * SLOT_NS + exchange.success_ns
+    return exchange.payload_bits * 1000 / cycle_ns

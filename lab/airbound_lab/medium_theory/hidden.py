@@ -21,7 +21,7 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from airbound_lab.bianchi import ATTEMPTS_MAX, CW_MAX, CW_MIN
+from airbound_lab.medium_theory.bianchi import ATTEMPTS_MAX, CW_MAX, CW_MIN
 from airbound_lab.medium_theory.exchange import SLOT_NS, eifs_less_difs_ns
 
 if TYPE_CHECKING:
@@ -143,9 +143,9 @@ class _Pair:
         return min(begins)
 
 
-def hidden_pair(of: Exchange, band: Band, *, accesses: int, seed: int = 1, aifsn: int = 3) -> HiddenPair:
+def hidden_pair(exchange: Exchange, band: Band, *, accesses: int, seed: int = 1, aifsn: int = 3) -> HiddenPair:
     """What two senders get that always have something to send, of so many attempts."""
-    pair = _Pair(of, band, aifsn, random.Random(seed))  # noqa: S311  (a simulation, not a secret)
+    pair = _Pair(exchange, band, aifsn, random.Random(seed))  # noqa: S311  (a simulation, not a secret)
     for sender in pair.senders:
         sender.counter = pair.draw.randint(0, CW_MIN)
     now_ns = 0
@@ -154,4 +154,4 @@ def hidden_pair(of: Exchange, band: Band, *, accesses: int, seed: int = 1, aifsn
     attempts, lost, delivered = (
         sum(getattr(sender, name) for sender in pair.senders) for name in ("attempts", "lost_attempts", "delivered")
     )
-    return HiddenPair(delivered * of.payload_bits * 1000 / now_ns, lost / attempts)
+    return HiddenPair(delivered * exchange.payload_bits * 1000 / now_ns, lost / attempts)

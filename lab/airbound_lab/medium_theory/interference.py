@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def single_sender_mbps(
-    of: Exchange, band: Band, *, burst_ns: float, pause_ns: float, aifsn: int = 3, cw_min: int = 15
+    exchange: Exchange, band: Band, *, burst_ns: float, pause_ns: float, aifsn: int = 3, cw_min: int = 15
 ) -> float:
     """Payload of one sender that always has datagrams; means of the bursts' and the pauses' lengths."""
     aifs, backoff_ns = aifs_ns(band, aifsn), cw_min / 2 * SLOT_NS
-    cycle_ns = aifs + backoff_ns + of.success_ns
+    cycle_ns = aifs + backoff_ns + exchange.success_ns
     longer_ns = (cw_min + 1) / 2 * SLOT_NS
-    in_exchange_ns = aifs + backoff_ns + of.success_ns / 2 + eifs_less_difs_ns(band) + longer_ns
-    lost_ns = (of.success_ns * in_exchange_ns + backoff_ns * (aifs + SLOT_NS / 2) + aifs * aifs / 2) / cycle_ns
-    return (pause_ns - lost_ns) / cycle_ns * of.payload_bits * 1000 / (burst_ns + pause_ns)
+    in_exchange_ns = aifs + backoff_ns + exchange.success_ns / 2 + eifs_less_difs_ns(band) + longer_ns
+    lost_ns = (exchange.success_ns * in_exchange_ns + backoff_ns * (aifs + SLOT_NS / 2) + aifs * aifs / 2) / cycle_ns
+    return (pause_ns - lost_ns) / cycle_ns * exchange.payload_bits * 1000 / (burst_ns + pause_ns)

@@ -27,7 +27,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airbound_lab import bianchi
+from airbound_lab.medium_theory import bianchi
 from airbound_lab.medium_theory.exchange import SLOT_NS, aifs_ns, eifs_less_difs_ns
 
 if TYPE_CHECKING:
@@ -118,26 +118,26 @@ def saturation(*classes: Senders, band: Band, refined: bool = False) -> list[Sat
     return _figures(classes, taus, found, band, SLOT_NS if refined else 0)
 
 
-def _plain_backoff(of: Senders, failure: float, *, first: bool) -> _Backoff:
+def _plain_backoff(senders: Senders, failure: float, *, first: bool) -> _Backoff:
     del first
-    return _Backoff(bianchi.attempt_probability(failure, of.cw_min, of.cw_max))
+    return _Backoff(bianchi.attempt_probability(failure, senders.cw_min, senders.cw_max))
 
 
-def _refined_backoff(of: Senders, failure: float, *, first: bool) -> _Backoff:
+def _refined_backoff(senders: Senders, failure: float, *, first: bool) -> _Backoff:
     """With the first slot apart; a class that is not the first to have one shares it with the earlier classes.
 
     Of a window of w slots a counter of 0 has the probability 1 / (w + 1), the others take (w + 1) / 2 slots on average.
     """
-    windows = [min((of.cw_min + 1 << doublings) - 1, of.cw_max) for doublings in range(bianchi.ATTEMPTS_MAX)]
+    windows = [min((senders.cw_min + 1 << doublings) - 1, senders.cw_max) for doublings in range(bianchi.ATTEMPTS_MAX)]
     attempts = slots = at_once = 0.0
     reach = 1.0
-    for window, following in zip(windows, [*windows[1:], of.cw_min], strict=True):
+    for window, following in zip(windows, [*windows[1:], senders.cw_min], strict=True):
         zero = 1 / (following + 1) if first else 0.0
         attempts += reach
         slots += reach * ((window + 1) / 2 if first else window / 2 + 1 / (window + 1))
         at_once += reach * zero
         reach *= failure * (1 - zero)
-    return _Backoff(attempts / slots, 1 / (of.cw_min + 1) if first else 0.0, at_once / attempts)
+    return _Backoff(attempts / slots, 1 / (senders.cw_min + 1) if first else 0.0, at_once / attempts)
 
 
 def _figures(
@@ -213,8 +213,8 @@ def _alone(classes: Sequence[Senders], sending: Sequence[float]) -> list[float]:
     return [of.count * tau * idle / (1 - tau) for of, tau in zip(classes, sending, strict=True)]
 
 
-def _exchange_ns(of: Senders) -> float:
-    return (1 - of.unanswered) * of.exchange.success_ns + of.unanswered * of.exchange.unanswered_ns
+def _exchange_ns(senders: Senders) -> float:
+    return (1 - senders.unanswered) * senders.exchange.success_ns + senders.unanswered * senders.exchange.unanswered_ns
 
 
 def _duration_ns(classes: Sequence[Senders], sending: Sequence[float], alone: Sequence[float], band: Band) -> float:

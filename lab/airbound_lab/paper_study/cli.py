@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from airbound_lab import arguments, tables
 from airbound_lab.compare import batch
 from airbound_lab.compare.record import File, Form
 from airbound_lab.errors import UsageError
+from airbound_lab.figures.results import Run
 from airbound_lab.paper_study import design, statements, table
 from airbound_lab.paper_study.design import Design
-from airbound_lab.results import Run
+from airbound_lab.report import tables
+from airbound_lab.settings import arguments
+
+if TYPE_CHECKING:
+    import argparse
 
 RUNS: Form[Run] = Form(lambda run: run, TypeAdapter(File[Run]))
 """Whole runs are kept, with their series."""
@@ -34,15 +37,14 @@ exit codes: 0 done; 1 a run failed; 2 wrong usage, or a tool is missing"""
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser = arguments.command(
+        commands,
         "paper",
+        execute_command,
         help="1 to 10 phones of two generations, with and without bounds: Hayakawa, Yamaguchi, Oguchi",
         description="Repeat the evaluation of Hayakawa, Yamaguchi and Oguchi; make the runs that are not stored yet.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(do=execute_command)
     option = parser.add_argument
     option(
         "--quick", action="store_true", help="1, 2, 5 and 10 phones, 4 and 256 ms, aarf; an option replaces its part"
@@ -108,8 +110,8 @@ def _design(options: argparse.Namespace) -> Design:
 
 
 def _draw(chosen: Design, found: Any, options: argparse.Namespace) -> None:
-    from airbound_lab import plot
     from airbound_lab.paper_study import plot as pictures
+    from airbound_lab.report import plot
 
     for path in plot.save_all(pictures.all_of(chosen, found), options.pictures or options.directory, options.format):
         print(path)

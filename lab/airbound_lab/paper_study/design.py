@@ -12,16 +12,16 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airbound_lab import variant as variants
 from airbound_lab.compare.matrix import Condition, Task
 from airbound_lab.errors import UsageError
-from airbound_lab.scenario import built_in
+from airbound_lab.settings import parameters
+from airbound_lab.settings.scenario import built_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from airbound_lab.parameters import RateControl
-    from airbound_lab.results import Run
+    from airbound_lab.figures.results import Run
+    from airbound_lab.settings.values import RateControl
 
 UNCONTROLLED, PAPER, AIRBOUND = "cubic", "paper", "airbound"
 CONTROLS = (UNCONTROLLED, PAPER, AIRBOUND)
@@ -134,7 +134,7 @@ class Design:
             seconds=self.seconds,
             warmup_seconds=self.warmup_seconds,
         )
-        return Task(condition, variants.parse(point.variant), seed)
+        return Task(condition, parameters.variant(point.variant), seed)
 
     def tasks(self) -> list[Task]:
         """All runs, each once: the sweep with every seed, what is shown over time with the first."""

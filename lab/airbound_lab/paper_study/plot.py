@@ -10,7 +10,6 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from airbound_lab import plot
 from airbound_lab.paper_study.design import (
     AIRBOUND,
     CONTROLS,
@@ -25,7 +24,8 @@ from airbound_lab.paper_study.design import (
 )
 from airbound_lab.paper_study.measures import curve, points, rtts_ms, totals_mbps
 from airbound_lab.paper_study.table import radios
-from airbound_lab.style import FAINT, INK, STYLE
+from airbound_lab.report import plot
+from airbound_lab.report.style import FAINT, INK, STYLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from airbound_lab.compare.matrix import Task
     from airbound_lab.compare.ranking import Spread
+    from airbound_lab.figures.results import Run
     from airbound_lab.paper_study.design import Design
-    from airbound_lab.parameters import RateControl
-    from airbound_lab.results import Run
+    from airbound_lab.settings.values import RateControl
 
 LOOKS: dict[str, dict[str, Any]] = {
     UNCONTROLLED: {"color": plot.MODE_COLOURS["cubic"], "marker": "o", "markersize": 6.5, "label": "without bounds"},

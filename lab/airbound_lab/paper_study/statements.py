@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from airbound_lab.compare.matrix import Task
+    from airbound_lab.figures.results import Run
     from airbound_lab.paper_study.design import Design
-    from airbound_lab.parameters import RateControl
-    from airbound_lab.results import Run
+    from airbound_lab.settings.values import RateControl
 
 FALLEN = 0.75
 """A total has fallen considerably if less than this share of its largest is left."""

@@ -6,20 +6,20 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import tables
 from airbound_lab.compare.matrix import YEARS
 from airbound_lab.compare.ranking import spread
 from airbound_lab.paper_study import statements
 from airbound_lab.paper_study.design import GENERATIONS, Point
 from airbound_lab.paper_study.measures import total_mbps
+from airbound_lab.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from airbound_lab.compare.matrix import Task
+    from airbound_lab.figures.results import Run
     from airbound_lab.paper_study.design import Design
-    from airbound_lab.parameters import RateControl
-    from airbound_lab.results import Run
+    from airbound_lab.settings.values import RateControl
 
 SCHEMA = 1
 COLUMNS = "total Mb/s / mean of a phone / mean RTT ms"

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from airbound_lab import cli
-from airbound_lab import run as runs
 from airbound_lab.compare import batch, matrix
+from airbound_lab.run import runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from airbound_lab.compare.matrix import Task
-    from airbound_lab.results import Run
+    from airbound_lab.figures.results import Run
 
 
 @pytest.mark.parametrize(

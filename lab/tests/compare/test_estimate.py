@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from airbound_lab.compare import estimate
-from airbound_lab.parameters import Parameters
+from airbound_lab.settings.parameters import Parameters
 
 
 def test_more_phones_more_seconds_and_agents_take_longer() -> None:

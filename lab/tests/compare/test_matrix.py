@@ -8,7 +8,7 @@ import pytest
 from airbound_lab.compare import matrix
 from airbound_lab.compare.matrix import PRESETS, Axes, Condition
 from airbound_lab.errors import UsageError
-from airbound_lab.scenario import built_in
+from airbound_lab.settings.scenario import built_in
 
 TWO = Axes(wired_delays_ms=((4.0,), (4.0, 64.0)), terminals=(1, 3), rate_controls=("aarf",), loss_percents=(0.0, 1.0))
 

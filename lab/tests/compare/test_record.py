@@ -9,15 +9,15 @@ import pytest
 
 from airbound_lab.compare import record
 from airbound_lab.errors import UsageError
-from airbound_lab.parameters import Parameters
-from airbound_lab.scenario import built_in
+from airbound_lab.settings.parameters import Parameters
+from airbound_lab.settings.scenario import built_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from airbound_lab.compare.record import Figures
-    from airbound_lab.results import Results
+    from airbound_lab.figures.results import Results
 
 PARAMETERS = Parameters(modes=("cubic",), seeds=(1,))
 INPUTS = record.inputs(PARAMETERS, "k", {"traffic": "t"})

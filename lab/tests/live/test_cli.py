@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from airbound_lab import cli, host
+from airbound_lab import cli
 from airbound_lab.errors import UsageError
 from airbound_lab.live import cli as live
 from airbound_lab.live import service as services
@@ -22,6 +22,7 @@ from airbound_lab.live.guest_process import Guest
 from airbound_lab.live.plan import Programs
 from airbound_lab.live.service import Service
 from airbound_lab.live.settings import Settings
+from airbound_lab.run import host
 
 HERE = "127.0.0.1:50051"
 NOWHERE = Path("/nowhere")

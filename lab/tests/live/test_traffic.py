@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from airbound.testing.ports import free_port
 from airbound_lab.live.guest.loop import Loop
 from airbound_lab.live.guest.traffic import Server, Upload
 
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
 
 HERE = "127.0.0.1"
 LIMIT_S = 60.0
-
-
-def free_port() -> int:
-    with socket.create_server((HERE, 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
 
 
 class Results:

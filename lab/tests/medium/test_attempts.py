@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound_lab import ring_buffer
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.medium import attempts
 from airbound_lab.medium.attempts import Attempt
+from airbound_lab.records import ring_buffer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,11 +43,11 @@ print fmt: "..."
 """
 
 
-def record(of: Attempt, *, category: int = 2) -> bytes:
+def record(attempt: Attempt, *, category: int = 2) -> bytes:
     """The event's bytes with a header."""
-    times = (ZERO_NS + of.head_since_ns, ZERO_NS + of.start_ns, of.airtime_ns, of.bytes)
-    small = (of.station, of.contenders, of.rate_100kbps, category, of.attempt, of.outcome != "delivered")
-    small += (of.mpdus, of.mpdus_received)
+    times = (ZERO_NS + attempt.head_since_ns, ZERO_NS + attempt.start_ns, attempt.airtime_ns, attempt.bytes)
+    small = (attempt.station, attempt.contenders, attempt.rate_100kbps, category, attempt.attempt)
+    small += (attempt.outcome != "delivered", attempt.mpdus, attempt.mpdus_received)
     data = struct.pack("=Hxxi", 900, 0) + struct.pack("=QQII", *times) + struct.pack("=HHHBBBBBx", *small)
     return struct.pack("=I", len(data) // 4) + data
 

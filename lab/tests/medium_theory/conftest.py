@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab import bianchi
+from airbound_lab.medium_theory import bianchi
 from airbound_lab.medium_theory.exchange import SLOT_NS, eifs_less_difs_ns
 
 if TYPE_CHECKING:

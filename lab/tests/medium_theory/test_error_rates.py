@@ -110,7 +110,7 @@ def test_a_longer_frame_and_more_noise_lose_more(modulation: Modulation, quarter
     assert found >= error_rates.loss_probability(modulation, quarter_db / 4 + 0.25, frame_bytes)
 
 
-@pytest.mark.parametrize("modulation", MODULATIONS, ids=lambda of: of.name)
+@pytest.mark.parametrize("modulation", MODULATIONS, ids=lambda modulation: modulation.name)
 @pytest.mark.parametrize("loss", [0.01, 0.1, 0.9])
 def test_the_snr_of_a_loss_has_that_loss(modulation: Modulation, loss: float) -> None:
     found = error_rates.snr_db_for_loss(modulation, 1500, loss)

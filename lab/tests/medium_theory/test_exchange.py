@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound_lab import bianchi
+from airbound_lab.medium_theory import bianchi
 from airbound_lab.medium_theory import exchange as arithmetic
 from airbound_lab.medium_theory.exchange import exchange, mpdu_bytes, mpdus_max, psdu_bytes, single_sender_mbps
 from airbound_lab.medium_theory.ppdu import Band, Rate, airtime_ns, ht, legacy, vht

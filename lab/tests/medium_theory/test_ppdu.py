@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound_lab import bianchi
+from airbound_lab.medium_theory import bianchi
 from airbound_lab.medium_theory.modulations import LEGACY, MODULATIONS
 from airbound_lab.medium_theory.ppdu import Band, Format, Rate, airtime_ns, ht, legacy, response_rate, vht
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airbound_lab import bianchi
-from airbound_lab.bianchi import Stations
+from airbound_lab.medium_theory import bianchi
+from airbound_lab.medium_theory.bianchi import Stations
 from airbound_lab.medium_theory.exchange import exchange, single_sender_mbps
 from airbound_lab.medium_theory.ppdu import Band, Rate, ht, legacy, vht
 from airbound_lab.medium_theory.saturation import Senders, saturation

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from airbound_lab.compare.matrix import Task
-from airbound_lab.results import Results, Run
+from airbound_lab.figures.results import Results, Run
 
 if TYPE_CHECKING:
     from airbound_lab.paper_study.design import Design, Point

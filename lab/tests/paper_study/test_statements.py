@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from conftest import EachPhone
     from paper_study.conftest import MakeStudy
 
+    from airbound_lab.figures.results import PhoneResult, Run
     from airbound_lab.paper_study.statements import Statement
-    from airbound_lab.results import PhoneResult, Run
 
 STUDY = Design(rate_controls=("aarf",), terminals=(1, 2, 7, 10), seconds=6, warmup_seconds=2)
 

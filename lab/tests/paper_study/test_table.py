@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from airbound_lab.paper_study import plot, table
 from airbound_lab.paper_study.design import Design, Point
-from airbound_lab.plot import svg
+from airbound_lab.report.plot import svg
 
 if TYPE_CHECKING:
     from paper_study.conftest import MakeStudy

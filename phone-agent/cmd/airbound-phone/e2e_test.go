@@ -86,9 +86,11 @@ func TestReportsReachTheControllerAndBoundsTheKernel(t *testing.T) {
 
 func TestTheControllerGoneTheDefaultsReturn(t *testing.T) {
 	t.Parallel()
-	p, c := newPhone(t), startController(t, "127.0.0.1:0")
+	// At an address of its own, a controller that starts again finds its port free.
+	p, c := newPhone(t), startController(t, "127.0.66.1:0")
 	p.start(c.address)
-	if err := c.stream(t).Send(setBounds(9, 1_000, destination("10.0.4.1/32", 100, 150))); err != nil {
+	// Long enough to be seen before it ends.
+	if err := c.stream(t).Send(setBounds(9, 5_000, destination("10.0.4.1/32", 100, 150))); err != nil {
 		t.Fatal(err)
 	}
 	p.awaitTransaction("flush\ndst 10.0.4.1/32 100 150\n")

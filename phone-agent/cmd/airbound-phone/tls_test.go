@@ -186,12 +186,12 @@ func TestPlainTextIsNeverAFallback(t *testing.T) {
 	}
 }
 
-// Certificates that last 8 s are renewed every 4 to 5 s. Each time the stream moves to another connection; bounds with
-// a lease of 6 s, as the controller's are, stay in force all the time.
+// Certificates that last 20 s are renewed every 10 to 13 s. Each time the stream moves to another connection; bounds
+// with a lease, which is long enough for a machine that is busy, stay in force all the time.
 func TestRenewalsOfTheCertificateReleaseNoBounds(t *testing.T) {
 	t.Parallel()
 	const (
-		life, leaseMS, renewals = 8 * time.Second, 6000, 4
+		life, leaseMS, renewals = 20 * time.Second, 15_000, 2
 		bounds                  = "flush\ndst 10.0.4.1/32 100 150\n"
 	)
 	p := newPhone(t)

@@ -15,7 +15,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
-TIMEOUT_S = 30
+TIMEOUT_S = 120  # only a failure takes that long
 FLAGS = (
     "--headless",
     "--no-sandbox",  # as root there is none

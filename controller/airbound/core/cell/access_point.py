@@ -2,23 +2,20 @@
 """An access point's agent, and what it was sent."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from airbound.core.addresses import Mac
 from airbound.core.cell.streams import Reporter
 from airbound.core.edca import Edca
 from airbound.core.effects import WindowLimit
-from airbound.core.leased_sets import SentSet
+from airbound.core.leases import SentSet, Step, next_step
 from airbound.core.reports import EdcaState, WindowState
-
-if TYPE_CHECKING:
-    from airbound.core.cell.state import CellState
 
 
 @dataclass(slots=True, eq=False)
 class AccessPoint(Reporter):
     """An access point's agent on one stream, for one cell."""
 
-    cell: "CellState | None" = None
+    bssid: Mac = b""  # of the cell that it reports; empty before its first report is taken, and after its cell
     edca: EdcaState | None = None  # as it was reported last
     edca_sent: SentSet[Edca] | None = None
     windows: WindowState | None = None  # as it was reported last
@@ -33,3 +30,11 @@ class AccessPoint(Reporter):
     def edca_generation(self) -> int:
         """Generation of the EDCA parameters in force; 0 while the access point's own are."""
         return self.edca.generation if self.edca else 0
+
+    def edca_step(self, queues: tuple[Edca, ...], now_us: int) -> Step:
+        """What to send if these are to be the parameters in force."""
+        return next_step(self.edca_sent, queues, self.edca_generation, self.reported_at_us, now_us)
+
+    def windows_step(self, limits: tuple[WindowLimit, ...], now_us: int) -> Step:
+        """What to send if these are to be the limits in force."""
+        return next_step(self.windows_sent, limits, self.windows_generation, self.reported_at_us, now_us)

@@ -21,16 +21,18 @@ CUBIC; decision 0025).
 
 from collections.abc import Iterable, Sequence
 
-from airbound.core.cell.contention import contention
+from airbound.core.cell.contention import CW_MIN_SLOTS, SLOT_US, contention
 from airbound.core.cell.full_rates import FullRate
 from airbound.core.parameters import CapacityParameters
 
 FRAME_OVERHEAD_BYTES = 46  # QoS header, LLC/SNAP, FCS, delimiter, half of the padding; of an IP packet
 ACCESS_US = 90.0  # preamble and header of HT or VHT, SIFS, block ack at 24 Mb/s
+AGGREGATE_US = 5_484.0  # airtime of an access at most: aPPDUMaxTime
 AIFS_US = 43.0  # best effort's, at 5 GHz
 ANSWERED_CONTENDERS_MAX = 7
 ANSWERED_FROM = 0.25  # packets down for one up: the lab's TCP has 0.32 to 0.5, and agents' reports among UDP 0.01
 RATE_LOST_TO_COLLISIONS = 0.25
+GOODPUT_PER_BITRATE = 0.44  # uplink TCP over the PHY rate, without aggregation: 24 of 54 Mb/s
 
 
 BULK_PACKETS, BULK_BYTES, ACK_BYTES = 1000, 1500, 52  # of IP; TCP answers every second packet of an upload
@@ -52,8 +54,7 @@ def bulk_bps(senders: Iterable[tuple[FullRate, bool]], parameters: CapacityParam
     up = [(BULK_PACKETS, BULK_PACKETS * BULK_BYTES, of.up_bps, of.up_psdu_max_bytes) for of in aggregating]
     down = [(acks, acks * ACK_BYTES, of.down_bps or of.up_bps, of.down_psdu_max_bytes) for of in aggregating]
     needed_us = full_channel_us(up, down, len(aggregating), parameters)
-    per_bitrate = parameters.goodput_per_bitrate
-    needed_us += sum(bits * 1e6 / (of.up_bps * per_bitrate) for of, aggregates in known if not aggregates)
+    needed_us += sum(bits * 1e6 / (of.up_bps * GOODPUT_PER_BITRATE) for of, aggregates in known if not aggregates)
     return len(known) * bits * 1e6 / needed_us if needed_us else 0.0
 
 
@@ -67,14 +68,14 @@ def full_channel_us(
     up_packets, down_packets = (sum(packets for packets, _, bps, _ in one_way if bps) for one_way in (up, down))
     if not (up_packets or down_packets):
         return 0.0
-    cost = contention(_contenders(senders, up_packets, down_packets), parameters.cw_min_slots)
+    cost = contention(_contenders(senders, up_packets, down_packets), CW_MIN_SLOTS)
     slowed = 1 - RATE_LOST_TO_COLLISIONS * cost.collides
     up_us, up_accesses, up_longest_us = _one_way(up, slowed, parameters)
     down_us, down_accesses, down_longest_us = _one_way(down, slowed, parameters)
     accesses = up_accesses + down_accesses
     only_down = (down_accesses / accesses) ** 2
     collision_us = AIFS_US + (1 - only_down) * up_longest_us + only_down * down_longest_us
-    return up_us + down_us + accesses * (cost.idle_slots * parameters.slot_us + cost.collisions * collision_us)
+    return up_us + down_us + accesses * (cost.idle_slots * SLOT_US + cost.collisions * collision_us)
 
 
 def _contenders(senders: int, up_packets: int, down_packets: int) -> int:
@@ -89,13 +90,13 @@ def _contenders(senders: int, up_packets: int, down_packets: int) -> int:
 def _one_way(every: Sequence[Packets], slowed: float, parameters: CapacityParameters) -> tuple[float, float, float]:
     """Time without contention, at so much of the PHY rates; accesses; and how long one of them takes on average."""
     total_us = total = 0.0
-    most_frames, most_us = parameters.aggregate_frames, parameters.aggregate_us
+    most_frames = parameters.aggregate_frames
     for packets, octets, bitrate_bps, psdu_max_bytes in every:
         if not packets or not bitrate_bps:
             continue
         frame_bytes = octets / packets + FRAME_OVERHEAD_BYTES
         frame_us = frame_bytes * 8e6 / (bitrate_bps * slowed)
-        frames = min(most_frames, psdu_max_bytes / frame_bytes, most_us / frame_us)
+        frames = min(most_frames, psdu_max_bytes / frame_bytes, AGGREGATE_US / frame_us)
         accesses = packets / frames if frames > 1 else packets
         total += accesses
         total_us += packets * frame_us + accesses * (AIFS_US + ACCESS_US)

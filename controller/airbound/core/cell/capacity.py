@@ -31,12 +31,12 @@ part load gives too little and corrects itself as the load rises.
 
 Frames that collide keep the channel busy for less time than their senders give for them, so that in a full cell u comes
 out too small and the sample too large. It is never more than a share of the best sender's PHY rate (without
-aggregation, where that is known): `most_per_bitrate` of it if there is a downlink access for every second uplink
-packet, as with TCP, and `most_per_bitrate_unanswered` if there is none, as with UDP. In between the time that a packet
+aggregation, where that is known): MOST_PER_BITRATE of it if there is a downlink access for every second uplink
+packet, as with TCP, and MOST_PER_BITRATE_UNANSWERED if there is none, as with UDP. In between the time that a packet
 takes is between theirs. Senders that wait for no ACKs all contend at once: what one of them could carry is then less by
 their collisions, and by the slower rates that follow from those (contention.py, aggregation.py).
 
-Assumptions: 802.11g OFDM timing (parameters); uplink collisions are inside `busy_us`.
+Assumptions: 802.11g OFDM timing (contention.py); uplink collisions are inside `busy_us`.
 
 The first samples of a cell are too small: rate control is still climbing, and the air is full of management frames. So
 the average begins at `default_bps`, or at what the best PHY rate carries if that is less; a first sample that is larger
@@ -48,11 +48,11 @@ such senders all count again: many stations whose rates are slow for good need l
 samples with all rates settled replace a beginning that was too low: what is more than the average counts as a share of
 all such samples so far, the first one alone.
 
-An interval in which the cell's own part was less than `min_utilisation` is no sample; nor is one of stations that
+An interval in which the cell's own part was less than MIN_UTILISATION is no sample; nor is one of stations that
 aggregate, if its packets needed less than `NEEDED_LEAST` of the time. Of one in which less than `LIGHT` of the channel
 was used, and for short packets, the sample is what the senders' PHY rates carry of full ones: the agents' own reports
 are most of what a cell at rest sends, and a full channel has no more of them. Without a survey there is no u: then,
-without aggregation, the highest rate of payload of the last `max_filter_s` stands in, and at least what the PHY rates
+without aggregation, the highest rate of payload of the last MAX_FILTER_S stands in, and at least what the PHY rates
 of the stations that send now should carry. That floor is needed against the trap; it follows the rates, which are
 averaged over `smoothing_s`, so that one frame at a high rate is forgotten within seconds. Until rates have been
 averaged for some time the floor is no less than `default_bps`: at first a station's last frame is often a management
@@ -64,16 +64,22 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
-from airbound.core.cell.aggregation import RATE_LOST_TO_COLLISIONS
-from airbound.core.cell.contention import contention
+from airbound.core.cell.aggregation import GOODPUT_PER_BITRATE, RATE_LOST_TO_COLLISIONS
+from airbound.core.cell.contention import CW_MIN_SLOTS, DIFS_US, SLOT_US, contention
 from airbound.core.parameters import CapacityParameters
 
 Source = Literal["default", "bitrate", "busy_time", "throughput"]
 FULL_PACKET_BITS = 12_000  # of IP
+GOODPUT_PER_BITRATE_AGGREGATED = 0.65  # uplink TCP over the PHY rate where frames are aggregated (802.11n and later)
+MOST_PER_BITRATE = 0.47  # without aggregation, uplink IP throughput is never more: measured at 54 Mb/s (decision 0025)
+MOST_PER_BITRATE_UNANSWERED = 0.57  # the same of packets for which nothing is sent back, as of UDP
 ANSWERS_OF_TCP = 0.5  # downlink accesses for an uplink packet: an ACK for every second segment
 AVERAGED_ENOUGH = 0.95  # three time constants
 QUIET = 0.1
 NEEDED_LEAST = 0.01
+MIN_UTILISATION = 0.05  # without aggregation: an interval of which the cell had less is no sample
+MAX_FILTER_S = 10.0  # without a survey: the highest uplink rate of so long
+MAX_INTERVAL_S = 10.0  # a longer gap between reports is no sample
 LIGHT = 0.5
 SHORT_BYTES = 1300  # of IP: fewer than this on average
 CLIMBING_S = 3.0  # full_rates.py has how long it takes
@@ -103,33 +109,33 @@ class Interval:
     survey_busy_us: int = 0
 
 
-def expected_goodput_bps(rates: list[tuple[int, bool]], parameters: CapacityParameters) -> float:
+def expected_goodput_bps(rates: list[tuple[int, bool]]) -> float:
     """What senders at these PHY rates (kb/s, whether they aggregate) should carry together; 0 if no rate is known.
 
     Each gets as many channel accesses as the others, so the rates combine as a harmonic mean: the slow ones decide.
     """
     known = [
-        kbps * 1e3 * (parameters.goodput_per_bitrate_aggregated if aggregates else parameters.goodput_per_bitrate)
+        kbps * 1e3 * (GOODPUT_PER_BITRATE_AGGREGATED if aggregates else GOODPUT_PER_BITRATE)
         for kbps, aggregates in rates
         if kbps > 0
     ]
     return len(known) / sum(1 / bps for bps in known) if known else 0.0
 
 
-def utilisation(interval: Interval, parameters: CapacityParameters) -> float | None:
+def utilisation(interval: Interval) -> float | None:
     """Share of the interval in which the channel was unavailable to further traffic; none without a survey."""
     if interval.survey_active_us <= 0:
         return None
-    return (interval.survey_busy_us + interval.frames * access_us(interval, parameters)) / interval.survey_active_us
+    return (interval.survey_busy_us + interval.frames * access_us(interval)) / interval.survey_active_us
 
 
-def access_us(interval: Interval, parameters: CapacityParameters) -> float:
+def access_us(interval: Interval) -> float:
     """How long the channel is idle before an access of those that do not aggregate."""
     contenders = max(1, interval.active_senders) + 1
-    return parameters.difs_us + parameters.slot_us * parameters.cw_min_slots / (contenders + 1)
+    return DIFS_US + SLOT_US * CW_MIN_SLOTS / (contenders + 1)
 
 
-def needed(interval: Interval, parameters: CapacityParameters) -> float | None:
+def needed(interval: Interval) -> float | None:
     """Share of the interval that its packets would have needed in a full channel, where stations aggregate; none if
     that is not known of all.
     """
@@ -142,7 +148,7 @@ def needed(interval: Interval, parameters: CapacityParameters) -> float | None:
         if not airtime_us:
             return None
         needed_us += airtime_us
-        needed_us += interval.frames * access_us(interval, parameters)
+        needed_us += interval.frames * access_us(interval)
     return needed_us / interval.duration_us
 
 
@@ -153,26 +159,26 @@ def has_short_packets(up_bytes: int, up_packets: int, down_bytes: int, down_pack
     return down_bytes < down_packets * SHORT_BYTES
 
 
-def most_per_bitrate(interval: Interval, parameters: CapacityParameters) -> float:
+def most_per_bitrate(interval: Interval) -> float:
     """The largest share of the best PHY rate that the interval's mix of packets can carry upward."""
-    with_acks = parameters.most_per_bitrate
+    with_acks = MOST_PER_BITRATE
     if not interval.uplink_frames:
         return with_acks
-    without = _most_per_bitrate_unanswered(interval, parameters)
+    without = _most_per_bitrate_unanswered(interval)
     answers = (interval.frames - interval.uplink_frames) / interval.uplink_frames
     return 1 / (1 / without + min(1.0, answers / ANSWERS_OF_TCP) * (1 / with_acks - 1 / without))
 
 
-def _most_per_bitrate_unanswered(interval: Interval, parameters: CapacityParameters) -> float:
-    alone, bitrate_bps = parameters.most_per_bitrate_unanswered, interval.best_bitrate_bps
+def _most_per_bitrate_unanswered(interval: Interval) -> float:
+    alone, bitrate_bps = MOST_PER_BITRATE_UNANSWERED, interval.best_bitrate_bps
     if not bitrate_bps:
         return alone
     bits_us = FULL_PACKET_BITS * 1e6 / bitrate_bps
     alone_us = bits_us / alone
-    one, all_of_them = (contention(n, parameters.cw_min_slots) for n in (1, max(1, interval.active_senders)))
-    sent_us = max(bits_us, alone_us - one.idle_slots * parameters.slot_us)
+    one, all_of_them = (contention(n, CW_MIN_SLOTS) for n in (1, max(1, interval.active_senders)))
+    sent_us = max(bits_us, alone_us - one.idle_slots * SLOT_US)
     slower_us = RATE_LOST_TO_COLLISIONS * all_of_them.collides * bits_us
-    idle_us = (all_of_them.idle_slots - one.idle_slots) * parameters.slot_us
+    idle_us = (all_of_them.idle_slots - one.idle_slots) * SLOT_US
     return bits_us / (alone_us + idle_us + all_of_them.collisions * sent_us + slower_us)
 
 
@@ -192,11 +198,10 @@ class CapacityEstimator:
 
     def observe(self, interval: Interval, now_us: int) -> None:
         """Take in what happened between two reports."""
-        parameters = self.parameters
         seconds = interval.duration_us / 1e6
-        if not 0 < seconds <= parameters.max_interval_s:
+        if not 0 < seconds <= MAX_INTERVAL_S:
             return
-        weight = -math.expm1(-seconds / parameters.smoothing_s)
+        weight = -math.expm1(-seconds / self.parameters.smoothing_s)
         climbing = interval.climbing if self._climbing_s < CLIMBING_S else 0.0
         self._observe_bitrates(interval, weight, may_fall=not climbing)
         rate_bps = (interval.payload_bytes + interval.downlink_bytes) * 8 / seconds
@@ -238,7 +243,7 @@ class CapacityEstimator:
             self._goodput_bps += step * (weight if self._goodput_bps else 1.0)
             self._averaged += weight * (1 - self._averaged)
         if interval.best_bitrate_bps:
-            most_bps = most_per_bitrate(interval, self.parameters) * interval.best_bitrate_bps
+            most_bps = most_per_bitrate(interval) * interval.best_bitrate_bps
             if may_fall or most_bps > self._most_bps:
                 self._most_bps = most_bps
         elif interval.goodput_bps > 0:
@@ -258,11 +263,10 @@ class CapacityEstimator:
         """Of the channel, beside what others take, that the interval's payload took or, where frames are aggregated,
         needs; None: it is no sample.
         """
-        parameters = self.parameters
         if interval.aggregated_frames:
-            share, least = needed(interval, parameters), NEEDED_LEAST
+            share, least = needed(interval), NEEDED_LEAST
         else:
-            share, least = utilisation(interval, parameters), parameters.min_utilisation
+            share, least = utilisation(interval), MIN_UTILISATION
             if share is not None:
                 share = min(1.0, share) - (self._others or 0.0)
         return share if share is not None and share >= least else None
@@ -272,7 +276,7 @@ class CapacityEstimator:
         while rates and rates[-1][1] <= rate_bps:
             rates.pop()
         rates.append((now_us, rate_bps))
-        oldest_us = now_us - self.parameters.max_filter_s * 1e6
+        oldest_us = now_us - MAX_FILTER_S * 1e6
         while rates[0][0] < oldest_us:
             rates.popleft()
 

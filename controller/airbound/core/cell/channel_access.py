@@ -17,11 +17,11 @@ What it announces to its stations is what is configured (`stations_*`; nothing b
 the same times, if the access point can set it. The stations' AIFSN and CWmax are then these in the formulas above.
 
 In a cell that only downloads that costs a fifth of the throughput; beside as many uploads downloads gain as well
-(docs/why-the-access-point-waits.md). So it is for cells with at least `min_senders` active senders in which uploads are a good part
-of the payload:
+(docs/why-the-access-point-waits.md). So it is for cells with at least `min_senders` active senders in which uploads are
+a good part of the payload:
 
     share = uplink / (uplink + downlink), both averaged over share_smoothing_s with exponential weights
-    downlink = sum over stations of max(0, tx_bytes - tx_packets x (link_overhead_bytes + 52))
+    downlink = sum over stations of max(0, tx_bytes - tx_packets x (LINK_OVERHEAD_BYTES + 52))
 
 A pure TCP ACK with time stamps is an IPv4 packet of 52 bytes: the ACKs of a pure upload count as nothing (with SACK
 blocks or IPv6 as less than 2 % of its data), and a full packet as a segment's payload. It begins at `on_share` and ends
@@ -47,7 +47,6 @@ from airbound.core.parameters import EdcaParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState
 
-ACK_BYTES = 52  # of an IPv4 packet that has a TCP header with time stamps and nothing else
 DCF_AIFSN = 2
 
 
@@ -208,7 +207,6 @@ class ChannelAccess:
     downlink_bps: float = 0.0
     waits: bool | None = None  # longer, when that was last found out; none: never yet
     few_since_us: int = 0  # too few stations have sent since; 0: enough do
-    least_share: float = 0.0  # that the share was compared with last
 
     def restart(self) -> None:
         """Nothing is known any more."""
@@ -227,27 +225,24 @@ class ChannelAccess:
         total = self.uplink_bps + self.downlink_bps
         return self.uplink_bps / total if total else 0.0
 
-    def traffic(self, senders: int, now_us: int, parameters: EdcaParameters, *, was_set: bool) -> Code:
+    def traffic(self, senders: int, now_us: int, parameters: EdcaParameters, *, was_set: bool) -> Reason:
         """UPLOADS, or why they do not. `was_set`: whether the access point has parameters of a controller in
         force; for one that does not know the cell yet, they count as its own decision.
         """
         if self.waits is None:
             self.waits = was_set
+        few = Reason(Code.FEW_SENDERS, after=senders, limit=parameters.min_senders)
         if senders >= parameters.min_senders:
             self.few_since_us = 0
         elif not self.waits:
-            return Code.FEW_SENDERS
+            return few
         else:
             self.few_since_us = self.few_since_us or now_us
             if now_us - self.few_since_us >= parameters.linger_s * 1e6:
                 self.waits, self.few_since_us = False, 0
-                return Code.FEW_SENDERS
-        self.least_share = parameters.off_share if self.waits else parameters.on_share
-        self.waits = self.share >= self.least_share
-        return Code.UPLOADS if self.waits else Code.DOWNLOADS
-
-    def reason(self, code: Code, senders: int, parameters: EdcaParameters) -> Reason:
-        """What `traffic` found out last, with its values."""
-        if code is Code.FEW_SENDERS:
-            return Reason(code, after=senders, limit=parameters.min_senders)
-        return Reason(code, after=self.share, limit=self.least_share if code is Code.DOWNLOADS else parameters.on_share)
+                return few
+        least_share = parameters.off_share if self.waits else parameters.on_share
+        self.waits = self.share >= least_share
+        if self.waits:
+            return Reason(Code.UPLOADS, after=self.share, limit=parameters.on_share)
+        return Reason(Code.DOWNLOADS, after=self.share, limit=least_share)

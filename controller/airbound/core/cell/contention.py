@@ -10,6 +10,10 @@ collision.
 from functools import lru_cache
 from typing import NamedTuple
 
+# Of 802.11g's OFDM rates with short slots.
+DIFS_US = 28.0  # idle time before each channel access
+SLOT_US = 9.0
+CW_MIN_SLOTS = 15
 ATTEMPTS_MAX = 7
 CW_MAX_SLOTS = 1023
 _STEPS = 40  # of the bisection: more digits than are used

@@ -1,44 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cell: everything that is known of it, who is joined to it, and what follows.
+"""One cell: everything that is known of it and of who is joined to it, and what was sent last. What follows from that
+is decided elsewhere (core/cell_decisions.py).
 
-Rules of this file:
-- an event of the cell touches this cell alone;
-- a terminal is decided again when something changed that its decisions follow from: in its own report, or of the cell
-  (active senders, the capacity or what others leave of it by more than `change_ratio`, a shared minimum RTT), when the
-  access point reports again after it was stale, with each of its reports while there are downloads (bounds then follow
-  the smoothed RTT), or when something of it is due. Nearly all reports change nothing, and cost no decision;
-- an error in one terminal's decision frees that terminal and concerns no other; so does one in a decision about the
-  access point, its own queues or its stations' windows, which are taken with each of its reports, and when something
-  of it is due.
+An event of the cell touches this cell alone. Its methods say whether something moved that decisions follow from: active
+senders, the capacity or what others leave of it by more than `change_ratio`, a shared minimum RTT, or that the access
+point reports again after it was stale.
 """
 
 import math
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Address, Mac, mac_text
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.capacity import CapacityEstimator
-from airbound.core.cell.channel_access import CannotSetError, ChannelAccess, can_set, wanted_set
-from airbound.core.cell.failure import internal_error, is_logged
+from airbound.core.cell.channel_access import ChannelAccess
 from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
-from airbound.core.cell.restriction import restriction
+from airbound.core.cell.senders import StationSenders
 from airbound.core.cell.shares import demand_bps, fair_share_bps
 from airbound.core.cell.stations import Change, Queue, Stations
+from airbound.core.cell.switch_rates import SwitchRates, count_by_switch
 from airbound.core.cell.terminal import Terminal
-from airbound.core.cell.window_clamp import WindowClamp
-from airbound.core.commands import command, is_as_decided, renewal
-from airbound.core.decisions import Decision, decide
 from airbound.core.edca import Edca
-from airbound.core.edca_commands import edca_command, is_as_sent
-from airbound.core.effects import CellChanged, Effect, Note
 from airbound.core.parameters import EdcaParameters
 from airbound.core.principals import Principal
-from airbound.core.reasons import Code, Reason, is_waiting
-from airbound.core.reports import COUNTER_MAX, UNKNOWN_RADIO, AccessPointReport, EdcaState, Radio
+from airbound.core.reasons import Code, Reason
+from airbound.core.reports import COUNTER_MAX, UNKNOWN_RADIO, AccessPointReport, Destination, EdcaState, Radio
 from airbound.core.settings import Settings
-from airbound.core.switch_rates import SwitchRates, count_by_switch
 
 SEGMENT_BYTES = 1500
 NEVER_US = 2**63
@@ -64,17 +53,15 @@ class CellState:
     stations: Stations = field(default_factory=Stations)
     terminals: dict[Mac, Terminal] = field(default_factory=dict)  # those that are joined
     decided_capacity_bps: float = 0.0  # what decisions use: the estimate, but for small changes
-    left_bps: float = 0.0  # what a sender that wants more may have beside an equal share of it
+    spare_bps: float = 0.0  # what a sender that wants more may have beside an equal share of it
     has_downloads: bool = False  # that fill the access point's queue
     channel_access: ChannelAccess = field(default_factory=ChannelAccess)
-    edca_code: Code = Code.UNSPECIFIED  # why the access point's queues have the parameters that they have
-    edca_subject: str = ""  # of that reason, where it has one
-    edca_traffic: Code = Code.UNSPECIFIED  # what the traffic calls for, applied or not
+    edca_reason: Reason | None = None  # why the access point's queues have the parameters that they have
+    edca_traffic: Reason | None = None  # what the traffic calls for, applied or not
     edca_failures_total: int = 0  # decisions about them that ended in an error of the controller
-    windows: WindowClamp = field(default_factory=WindowClamp)  # of stations without a working agent
+    edca_wanted: tuple[EdcaState, EdcaParameters, tuple[Edca, ...]] | None = None  # the last set, and what it is of
+    windows: StationSenders = field(default_factory=StationSenders)
     datapath_id: int = 0  # of the OpenFlow switch that the BSS is a port of; 0: not known
-    decided: Counter[tuple[str, Code]] = field(default_factory=Counter)  # what was sent, as Settings.counters
-    _wanted_of: tuple[EdcaState, EdcaParameters, tuple[Edca, ...]] | None = None
     capacity: CapacityEstimator = field(init=False)
     min_rtt: MinRtt = field(init=False)
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
@@ -130,7 +117,7 @@ class CellState:
 
     # Reports
 
-    def access_point_reported(self, report: AccessPointReport, now_us: int) -> tuple[Change, bool, list[Reason]]:
+    def observe_report(self, report: AccessPointReport, now_us: int) -> tuple[Change, bool, list[Reason]]:
         """Take in a report whose order was accepted: who came and went, whether the cell's terminals must be decided
         again, and what of the report was refused.
         """
@@ -142,7 +129,7 @@ class CellState:
             self.channel_access.restart()
         else:
             before = None
-        was_stale = now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000
+        was_stale = self.is_stale(now_us)
         self.monotonic_us, self.reported_at_us = report.monotonic_us, now_us
         self.ssid, self.center_frequency_mhz, self.radio = report.ssid, report.center_frequency_mhz, report.radio
         change = stations.update(report, now_us)
@@ -151,9 +138,7 @@ class CellState:
         parameters = self.settings.parameters
         baseline_us = stations.baseline_us
         stations.count_started(lambda mac: self._sending_us(mac, now_us))
-        interval, jumps = stations.differences(
-            report, parameters.senders, parameters.capacity, lambda mac: self.queue(mac, now_us)
-        )
+        interval, jumps = stations.differences(report, parameters.capacity, lambda mac: self.queue(mac, now_us))
         self.counted_by_switch = self._count_by_switch(now_us)
         if stations.baseline_us != baseline_us:
             self.measured_at_us = now_us
@@ -172,7 +157,27 @@ class CellState:
             self.windows.forget(mac)
         keep_us = safety.sending_keep_ms * 1000
         self.windows.take(reported, now_us, keep_us, srtt_counts=self.settings.srtt_counts)
-        return self.windows.observe_min_rtts(self, reported, now_us)
+        return self._observe_stations(reported, now_us)
+
+    def _observe_stations(self, reported: Mapping[Mac, tuple[Destination, ...]], now_us: int) -> bool:
+        """Have the stations' minimum RTTs count as a terminal's do; whether one that is shared changed. Of a terminal's
+        station its agent's count: one phone is one witness.
+        """
+        in_flight_us, moved, witnesses = self.least_in_flight_us(), False, self.windows.witnesses
+        for mac, destinations in reported.items():
+            terminal, name = self.terminals.get(mac), witnesses.get(mac)
+            if terminal is not None:
+                if name != terminal.name:
+                    witnesses[mac] = terminal.name
+                    if name == mac_text(mac):
+                        moved |= self.min_rtt.withdraw(name, now_us, in_flight_us)
+                continue
+            if name is None:
+                name = witnesses[mac] = mac_text(mac)
+            for destination in destinations:
+                address, min_rtt_us = destination.address, destination.min_rtt_us
+                moved |= self.min_rtt.observe(name, address, min_rtt_us, now_us, in_flight_us)
+        return moved and self.settings.parameters.min_rtt.share
 
     def count_by_switch(self, now_us: int) -> bool:
         """The cell's switch counted anew, or does not any more: whether the cell's terminals must be decided again."""
@@ -189,7 +194,7 @@ class CellState:
         moved = self._capacity_moved()
         moved |= self.stations.active_senders != senders or self.stations.measured != measured
         moved |= self._downloads_moved()  # before the shares: downloads have theirs
-        return self._left_moved() or moved
+        return self._spare_moved() or moved
 
     def _downloads_moved(self) -> bool:
         """Whether bounds must follow the RTT, which downloads make, or must no longer do so."""
@@ -205,14 +210,14 @@ class CellState:
             self.decided_capacity_bps = bps
         return moved
 
-    def _left_moved(self) -> bool:
+    def _spare_moved(self) -> bool:
         """Take over what senders leave of their shares, if that moved far enough or is nothing any more."""
         equal_bps = self.decided_capacity_bps / (self.stations.active_senders or 1)
-        left_bps, used_bps = self._fair_share_bps(equal_bps) - equal_bps, self.left_bps
+        spare_bps, used_bps = self._fair_share_bps(equal_bps) - equal_bps, self.spare_bps
         ratio = self.settings.parameters.capacity.change_ratio
-        moved = abs(left_bps - used_bps) > ratio * (equal_bps + used_bps) or (not left_bps and used_bps != 0)
+        moved = abs(spare_bps - used_bps) > ratio * (equal_bps + used_bps) or (not spare_bps and used_bps != 0)
         if moved:
-            self.left_bps = left_bps
+            self.spare_bps = spare_bps
         return moved
 
     def _fair_share_bps(self, equal_bps: float) -> float:
@@ -234,31 +239,21 @@ class CellState:
             finite.pop()  # whoever uses most could have what the others leave
         return fair_share_bps(self.decided_capacity_bps, finite, len(demands) - len(finite))
 
-    def terminal_reported(self, terminal: Terminal, now_us: int, *, changed: bool = True) -> list[Effect]:
-        """Take in the minimum RTTs of a joined terminal's report; commands for it and for those that share them.
-
-        `changed`: whether the report changed anything else that decisions follow from, as Terminal.accept returns.
-        """
-        moved = list[Address]()
-        in_flight_us = self.least_in_flight_us()
+    def observe_terminal(self, terminal: Terminal, now_us: int) -> list[Address]:
+        """Take in the minimum RTTs of a joined terminal's report; the destinations whose shared one changed."""
+        moved, in_flight_us = list[Address](), self.least_in_flight_us()
         for destination in terminal.destinations:
             address, min_rtt_us = destination.address, destination.min_rtt_us
             if self.min_rtt.observe(terminal.name, address, min_rtt_us, now_us, in_flight_us):
                 moved.append(address)
-        if not moved and not changed:
-            return self.due(terminal, now_us)
-        senders = self.stations.active_senders
-        if changed and (self._started(terminal) or self._stopped(terminal)):
-            self._left_moved()
-            effects = [self.senders_changed(senders), *self.decide_all(now_us)]
-            return [*effects, *self.decide_windows(now_us), self.changed()]
-        effects = self.decide(terminal, now_us)
-        self.windows.outdated |= bool(moved)
-        if moved and self.settings.parameters.min_rtt.share:
-            for other in self.terminals.values():
-                if other is not terminal and other.sends_to(moved):
-                    effects += self.decide(other, now_us)
-        return effects
+        return moved
+
+    def has_started_or_stopped(self, terminal: Terminal) -> bool:
+        """Whether a joined terminal's report changed how many active senders there are, and so the shares."""
+        if not self._started(terminal) and not self._stopped(terminal):
+            return False
+        self._spare_moved()
+        return True
 
     def least_in_flight_us(self) -> int:
         """What the cell's senders have in flight at their smallest windows, in time on the air."""
@@ -298,225 +293,42 @@ class CellState:
         """Whether the station of a joined terminal counted for nothing but what it had queued, and that is gone."""
         return not terminal.sending and self.stations.stopped(terminal.mac)
 
-    # Decisions
+    # Time
 
-    def decide_all(self, now_us: int) -> list[Effect]:
-        """Commands for every terminal that is joined."""
-        effects = list[Effect]()
-        self.windows.outdated = True
-        for terminal in self.terminals.values():
-            effects += self.decide(terminal, now_us)
-        return effects
-
-    def due(self, terminal: Terminal, now_us: int) -> list[Effect]:
-        """Commands for a joined terminal if nothing changed that its decisions follow from: at most a renewal, unless
-        time itself brings a change.
-        """
-        try:
-            if is_as_decided(terminal) and self.unavailable(terminal, now_us) is None:
-                return renewal(terminal, self.settings, now_us)
-        except Exception as error:  # noqa: BLE001  # the others' leases go on, as in decide
-            return self._failed(terminal, error, now_us)
-        return self.decide(terminal, now_us)
-
-    def decide(self, terminal: Terminal, now_us: int) -> list[Effect]:
-        """Commands for one terminal that is joined."""
-        try:
-            reason = self.unavailable(terminal, now_us) or restriction(terminal, self.settings)
-            decisions: tuple[Decision, ...] = ()
-            if reason is None:
-                decisions = decide(terminal, self, self.settings)
-                if not decisions:
-                    reason = Reason(Code.NO_RTT_SAMPLE)
-            terminal.no_bounds = reason
-            if reason is not None and reason.waits:
-                return []
-            return command(terminal, decisions, reason, self.settings, now_us)
-        except Exception as error:  # noqa: BLE001  # whatever it is, the others' leases go on
-            return self._failed(terminal, error, now_us)
-
-    def _failed(self, terminal: Terminal, error: Exception, now_us: int) -> list[Effect]:
-        reason = internal_error(error)
-        terminal.no_bounds = reason
-        terminal.failures_total += 1
-        self.settings.count("failures_total")
-        effects = command(terminal, (), reason, self.settings, now_us)
-        if not is_logged(terminal.failures_total):
-            return effects
-        return [*effects, Note("warning", "failed", terminal.name, (reason,), terminal=terminal.name, cell=self.bssid)]
-
-    def unavailable(self, terminal: Terminal, now_us: int) -> Reason | None:
-        """Why nothing can be decided for a terminal that is joined."""
-        if not self.is_owned(now_us):
+    def unavailable(self, now_us: int) -> Reason | None:
+        """Why nothing can be decided for the access point."""
+        if now_us >= self.owned_until_us:
             return Reason(Code.OTHER_REPLICA, self.name)
-        safety = self.settings.parameters.safety
-        stale_ms = safety.terminal_stale_ms + (RELAYED_MS if terminal.stream.moved else 0)
-        if now_us - terminal.reported_at_us > stale_ms * 1000 and terminal.sends:
+        stale_ms = self.settings.parameters.safety.cell_stale_ms
+        if now_us - self.reported_at_us > stale_ms * 1000:
+            return Reason(Code.CELL_STALE, self.name, limit=stale_ms / 1000)
+        return None if self.stations.measured else Reason(Code.CELL_LEARNING, self.name)
+
+    def unavailable_for(self, terminal: Terminal, now_us: int) -> Reason | None:
+        """Why nothing can be decided for a terminal that is joined."""
+        if now_us >= self.terminal_stale_at_us(terminal) and terminal.sends and self.is_owned(now_us):
+            stale_ms = self.settings.parameters.safety.terminal_stale_ms + RELAYED_MS * terminal.stream.moved
             return Reason(Code.TERMINAL_STALE, limit=stale_ms / 1000)
-        if now_us - self.reported_at_us > safety.cell_stale_ms * 1000:
-            return Reason(Code.CELL_STALE, self.name, limit=safety.cell_stale_ms / 1000)
-        if not self.stations.measured:
-            return Reason(Code.CELL_LEARNING, self.name)
-        return None
+        return self.unavailable(now_us)
 
-    def due_for(self, terminal: Terminal) -> int:
-        """When a terminal must be decided without a report: a lease to renew or a time-out; 0 if it has no bounds."""
-        sent = terminal.sent
-        if sent is None or not sent.bounds:
-            return 0
-        safety = self.settings.parameters.safety
-        stale_at_us = min(
-            terminal.reported_at_us + (safety.terminal_stale_ms + RELAYED_MS * terminal.stream.moved) * 1000 + 1,
-            self.reported_at_us + safety.cell_stale_ms * 1000 + 1,
-        )
-        # A terminal that waits has its lease end: nothing is renewed.
-        return stale_at_us if terminal.no_bounds is not None else min(sent.renew_at_us, stale_at_us)
+    def is_stale(self, now_us: int) -> bool:
+        """Whether it is too long ago that the cell was reported."""
+        return now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000
 
-    def unavailable_code(self, now_us: int) -> Code:
-        """Why nothing can be decided for the access point; UNSPECIFIED if it can."""
-        if not self.is_owned(now_us):
-            return Code.OTHER_REPLICA
-        if now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000:
-            return Code.CELL_STALE
-        return Code.UNSPECIFIED if self.stations.measured else Code.CELL_LEARNING
-
-    def unavailable_reason(self, code: Code) -> Reason:
-        """The same with its values."""
-        stale = code is Code.CELL_STALE
-        return Reason(code, self.name, limit=self.settings.parameters.safety.cell_stale_ms / 1000 if stale else None)
-
-    # The access point's own queues
-
-    def decide_edca(self, now_us: int) -> list[Effect]:
-        """Commands for the access point."""
-        access_point = self.access_point
-        if access_point is None or access_point.closed:
-            return []
-        try:
-            code = self.edca_code = self._edca_code(access_point, now_us)
-            state = access_point.edca
-            queues = self._wanted(state) if code is Code.UPLOADS and state is not None else ()
-            if is_waiting(code) or is_as_sent(access_point, queues, now_us):
-                return []
-            return edca_command(access_point, queues, self._edca_reason(code), self.settings, now_us)
-        except Exception as error:  # noqa: BLE001  # whatever it is, the terminals' leases go on
-            reason = internal_error(error)
-            self.edca_code, self.edca_subject = reason.code, reason.subject
-            self.edca_failures_total += 1
-            self.settings.count("failures_total")
-            effects = edca_command(access_point, (), reason, self.settings, now_us)
-            if not is_logged(self.edca_failures_total):
-                return effects
-            return [*effects, Note("warning", "failed", self.name, (reason,), cell=self.bssid)]
-
-    def _edca_code(self, access_point: AccessPoint, now_us: int) -> Code:
-        """UPLOADS if the queues are to be set, or why not. Nearly all reports change nothing: a reason with
-        its values is made when somebody is to see it.
-        """
-        parameters, state = self.settings.parameters, access_point.edca
-        unavailable = self.unavailable_code(now_us)
-        if unavailable:
-            return unavailable
-        # Found out also where it is not applied: hysteresis goes on, and operators are shown what it would be.
-        was_set = state is not None and state.generation > 0
-        senders = self.stations.active_senders
-        traffic = self.edca_traffic = self.channel_access.traffic(senders, now_us, parameters.edca, was_set=was_set)
-        restriction = self._edca_restriction(state)
-        if restriction is not None or state is None or traffic is not Code.UPLOADS:
-            return restriction or traffic
-        try:
-            return traffic if self._wanted(state) else Code.EDCA_OFF
-        except CannotSetError as error:
-            self.edca_subject = str(error)
-            return Code.CANNOT_SET_EDCA
-
-    def _edca_restriction(self, state: EdcaState | None) -> Code | None:
-        """Why the access point must have its own parameters, whatever the traffic."""
-        settings = self.settings
-        if not settings.parameters.edca.enabled:
-            return Code.EDCA_OFF
-        if settings.mode == "observe":
-            return Code.OBSERVE_MODE
-        if settings.is_cell_exempt(self.bssid):
-            return Code.EXEMPT
-        if state is None or not can_set(state, settings.parameters.edca):
-            self.edca_subject = state.refusal if state else ""
-            return Code.CANNOT_SET_EDCA
-        return None
+    def terminal_stale_at_us(self, terminal: Terminal) -> int:
+        """When nothing is known any more of a terminal that sent by its last report."""
+        stale_ms = self.settings.parameters.safety.terminal_stale_ms
+        if terminal.stream.moved:
+            stale_ms += RELAYED_MS
+        return terminal.reported_at_us + stale_ms * 1000 + 1
 
     @property
-    def edca_reason(self) -> Reason | None:
-        """Why the access point's queues have the parameters that they have; none before that was decided."""
-        return self._edca_reason(self.edca_code) if self.edca_code else None
-
-    @property
-    def edca_traffic_reason(self) -> Reason | None:
-        """What the traffic calls for, applied or not; none while it is not known."""
-        return self._edca_reason(self.edca_traffic) if self.edca_traffic else None
-
-    def _edca_reason(self, code: Code) -> Reason:
-        parameters = self.settings.parameters
-        match code:
-            case Code.FEW_SENDERS | Code.DOWNLOADS | Code.UPLOADS:
-                return self.channel_access.reason(code, self.stations.active_senders, parameters.edca)
-            case Code.CELL_STALE | Code.CELL_LEARNING | Code.OTHER_REPLICA:
-                return self.unavailable_reason(code)
-            case Code.CANNOT_SET_EDCA | Code.INTERNAL_ERROR:
-                return Reason(code, self.edca_subject)
-            case _:
-                return Reason(code)
-
-    def _wanted(self, state: EdcaState) -> tuple[Edca, ...]:
-        """As channel_access.wanted_set; reports that change nothing carry the same state."""
-        parameters = self.settings.parameters.edca
-        known = self._wanted_of
-        if known is None or known[0] is not state or known[1] is not parameters:
-            known = self._wanted_of = state, parameters, wanted_set(state, parameters)
-        return known[2]
-
-    def decide_access_point(self, now_us: int) -> list[Effect]:
-        """Commands for the access point, of either kind."""
-        effects = self.decide_edca(now_us)
-        if self.access_point is not None and self.access_point.windows is not None:
-            effects += self.decide_windows(now_us)
-        return effects
-
-    def decide_windows(self, now_us: int) -> list[Effect]:
-        """Commands for the access point about the windows of stations without a working agent."""
-        return self.windows.command(self, now_us)
+    def stale_at_us(self) -> int:
+        """When it will be too long ago that the cell was reported."""
+        return self.reported_at_us + self.settings.parameters.safety.cell_stale_ms * 1000 + 1
 
     @property
     def forget_ms(self) -> int:
         """How long after its last report the cell is forgotten: one of a switch alone ends when that is gone."""
         parameters = self.settings.parameters
         return parameters.openflow.stale_ms if self.by_switch else parameters.safety.forget_ms
-
-    def due_at_us(self) -> int:
-        """When the cell must be looked at without a report: its access point's leases, or to forget it."""
-        safety = self.settings.parameters.safety
-        due_us = self.reported_at_us + self.forget_ms * 1000 + 1
-        stale_at_us = self.reported_at_us + safety.cell_stale_ms * 1000 + 1
-        access_point = self.access_point
-        if access_point is None or access_point.closed:
-            return due_us
-        for sent, code in (
-            (access_point.edca_sent, self.edca_code),
-            (access_point.windows_sent, self.windows.code),
-        ):
-            if sent is not None and sent.entries:
-                # While the cell is learned anew nothing is renewed.
-                due_us = min(due_us, stale_at_us if is_waiting(code) else min(sent.renew_at_us, stale_at_us))
-        return due_us
-
-    def changed(self) -> CellChanged:
-        """For those who watch."""
-        return CellChanged(self.bssid)
-
-    def senders_changed(self, before: int) -> Note:
-        """For the log: there were so many active senders."""
-        reason = Reason(Code.ACTIVE_SENDERS, "", before, self.stations.active_senders)
-        return Note("info", "senders", self.name, (reason,), cell=self.bssid)
-
-    def computed(self, terminal: Terminal) -> tuple[Decision, ...]:
-        """What the policy computes for a terminal now, sent or not."""
-        return decide(terminal, self, self.settings)

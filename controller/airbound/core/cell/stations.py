@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stations of one cell by its access point's reports: which are associated, and which of them send.
 
-Counters become rates over at least `min_interval_ms` of the access point's own clock: a report sent at once for an
+Counters become rates over at least INTERVAL_MIN_US of the access point's own clock: a report sent at once for an
 association comes a moment after the last one, and one packet in a millisecond is no sender.
 """
 
@@ -12,12 +12,19 @@ from typing import NamedTuple
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.aggregation import Packets, bulk_bps, full_channel_us
 from airbound.core.cell.capacity import LIGHT, Interval, expected_goodput_bps, has_short_packets
-from airbound.core.cell.channel_access import ACK_BYTES
 from airbound.core.cell.full_rates import SETTLED_PACKETS, FullRate, FullRates
-from airbound.core.parameters import CapacityParameters, SenderParameters
+from airbound.core.parameters import CapacityParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
-from airbound.core.uploads import RECENT_US, uploads
+from airbound.core.uploads import (
+    ACK_BYTES,
+    INTERVAL_MIN_US,
+    LINK_OVERHEAD_BYTES,
+    RECENT_US,
+    START_BYTES_PER_S,
+    STOP_BYTES_PER_S,
+    uploads,
+)
 
 STATION_MAX_BYTES_PER_S = 2e10 / 8  # nearly twice the PHY rate of 802.11be with four streams at 320 MHz, 11.5 Gb/s
 STATION_MAX_PACKETS_PER_S = 2e7  # that, in packets of 125 bytes
@@ -179,7 +186,6 @@ class Stations:
     def differences(  # noqa: C901, PLR0912, PLR0915  # one loop: a call for each station would cost more
         self,
         report: AccessPointReport,
-        senders: SenderParameters,
         capacity: CapacityParameters,
         queues: Queues,
     ) -> tuple[Interval | None, list[Reason]]:
@@ -188,11 +194,9 @@ class Stations:
         """
         at_us = report.monotonic_us
         duration_us = at_us - self.baseline_us
-        shortest_us = senders.min_interval_ms * 1000
-        if duration_us < shortest_us:
+        if duration_us < INTERVAL_MIN_US:
             return None, []
-        overhead = senders.link_overhead_bytes
-        ack_bytes = overhead + ACK_BYTES
+        ack_bytes = LINK_OVERHEAD_BYTES + ACK_BYTES
         most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
         payload_bytes = downlink_bytes = received_bytes = frames = uplink_frames = aggregated = active = 0
         airtime_us = unaggregated_us = uplink_packets = downlink_packets = climbing_us = climbing_packets = 0
@@ -203,7 +207,7 @@ class Stations:
         rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
             old, new, elapsed_us = state.baseline, state.latest, at_us - state.baseline_us
-            elapsed_us = elapsed_us if elapsed_us > shortest_us else shortest_us  # noqa: FURB136  # max is a call
+            elapsed_us = elapsed_us if elapsed_us > INTERVAL_MIN_US else INTERVAL_MIN_US  # noqa: FURB136  # max is a call
             state.baseline, state.baseline_us = new, at_us
             incomplete, state.associated_since = state.associated_since, False
             # Unpacked: fields one by one, of thousands of stations in a second, would take twice as long.
@@ -227,16 +231,16 @@ class Stations:
                 active += state.sending
                 continue
             # A null data frame is all header, so a station that only reports to be awake sends nothing.
-            payload = received - packets * overhead
+            payload = received - packets * LINK_OVERHEAD_BYTES
             payload = payload if payload > 0 else 0  # noqa: FURB136
             state.payload_bytes_per_s = payload * 1e6 / elapsed_us
-            state.sending = _sends(state, payload, packets, elapsed_us, report, senders, queues)
+            state.sending = _sends(state, payload, packets, elapsed_us, report, queues)
             payload_bytes += payload
             downlink = transmitted - sent * ack_bytes
             if downlink > 0:
                 downlink_bytes += downlink
             if state.receiving or downlink > sent * DATA_BYTES:
-                received_bytes += self._receive(state, downlink, sent, elapsed_us, senders)
+                received_bytes += self._receive(state, downlink, sent, elapsed_us)
             air_us = min(max(0, new.airtime_us - old.airtime_us), elapsed_us)
             airtime_us += air_us
             uplink_packets, downlink_packets = uplink_packets + packets, downlink_packets + sent
@@ -254,7 +258,7 @@ class Stations:
                 else:
                     up.append((packets, payload, full.up_bps, full.up_psdu_max_bytes))
                     unknown_bytes += 0 if full.up_bps else payload
-                octets = transmitted - sent * overhead
+                octets = transmitted - sent * LINK_OVERHEAD_BYTES
                 octets = octets if octets > 0 else 0  # noqa: FURB136
                 if 2 * sent > packets and not state.receiving:
                     # ACKs of single packets: of many that come at once TCP answers every second one (RFC 5681, 4.2).
@@ -301,7 +305,7 @@ class Stations:
             has_short_packets=short,
             bulk_bps=bulk_bps(sending, capacity) if short else 0.0,
             active_senders=active,
-            goodput_bps=expected_goodput_bps(rates, capacity),
+            goodput_bps=expected_goodput_bps(rates),
             best_bitrate_bps=0.0 if any(aggregates for _, aggregates in rates) else best_bps,
             climbing=climbing_us / airtime_us
             if airtime_us
@@ -318,10 +322,10 @@ class Stations:
         self.uplink_bps, self.downlink_bps, self.measured = uplink_bps, downlink_bps, True
 
     @staticmethod
-    def _receive(state: StationState, downlink: int, packets: int, elapsed_us: int, senders: SenderParameters) -> int:
+    def _receive(state: StationState, downlink: int, packets: int, elapsed_us: int) -> int:
         """Find out whether a station receives more than the ACKs of its uploads; its bytes if it does."""
         bytes_per_s = downlink * 1e6 / elapsed_us
-        enough = bytes_per_s >= (senders.stop_bytes_per_s if state.receiving else senders.start_bytes_per_s)
+        enough = bytes_per_s >= (STOP_BYTES_PER_S if state.receiving else START_BYTES_PER_S)
         state.receiving = enough and downlink > packets * DATA_BYTES
         state.downlink_bytes_per_s = bytes_per_s if state.receiving else 0.0
         return downlink if state.receiving else 0
@@ -349,7 +353,6 @@ def _sends(  # noqa: PLR0917  # once for each station that sends anything
     packets: int,
     elapsed_us: int,
     report: AccessPointReport,
-    senders: SenderParameters,
     queues: Queues,
 ) -> bool:
     """Whether a station sends, by what it sent since the last differences and, where its access point looks more often,
@@ -357,22 +360,22 @@ def _sends(  # noqa: PLR0917  # once for each station that sends anything
     """
     of, recent_us = state.latest, report.recent_us
     if not recent_us:
-        return uploads(payload, packets, elapsed_us, senders, sending=state.sending)
+        return uploads(payload, packets, elapsed_us, sending=state.sending)
     if of.silent:
         return _pauses(state, report, queues)
     state.silent_us = 0
-    recent = of.recent_rx_bytes - of.recent_rx_packets * senders.link_overhead_bytes
+    recent = of.recent_rx_bytes - of.recent_rx_packets * LINK_OVERHEAD_BYTES
     queue = queues(of.mac)
     if queue is not None and not queue.has_data and queue.for_us < ENDED_US:
-        if not uploads(recent, of.recent_rx_packets, max(recent_us, RECENT_US), senders, sending=True):
+        if not uploads(recent, of.recent_rx_packets, max(recent_us, RECENT_US), sending=True):
             return False
         if queue.for_us < RECENT_US:
             return state.sending  # what came may be from before its end
     if state.sending:
         # A shorter interval may be one of its pauses.
-        return elapsed_us < PAUSE_US or uploads(payload, packets, elapsed_us, senders, sending=True)
-    started = uploads(recent, of.recent_rx_packets, max(recent_us, RECENT_US), senders, sending=False)
-    return started or uploads(payload, packets, elapsed_us, senders, sending=False)
+        return elapsed_us < PAUSE_US or uploads(payload, packets, elapsed_us, sending=True)
+    started = uploads(recent, of.recent_rx_packets, max(recent_us, RECENT_US), sending=False)
+    return started or uploads(payload, packets, elapsed_us, sending=False)
 
 
 def _pauses(state: StationState, report: AccessPointReport, queues: Queues) -> bool:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,10 @@ from airbound.core.reports import NO_AGENT, BackEnd, Destination, TerminalReport
 
 if TYPE_CHECKING:
     from airbound.core.addresses import Address, Mac
-    from airbound.core.cell.state import CellState
-    from airbound.core.commands import Sent
-    from airbound.core.reasons import Code, Reason
+    from airbound.core.effects import Bound
+    from airbound.core.leases import SentSet
+    from airbound.core.policy import Decision
+    from airbound.core.reasons import Reason
 
 
 @dataclass(slots=True, eq=False)
@@ -32,13 +32,13 @@ class Terminal(Reporter, Sender):
     started_at_us: int = 0  # the same, when it began to send: it sent nothing by the report before
     stopped_at_us: int = 0  # the same, when it sent no more
     paused: dict[Address, Paused] = field(default_factory=dict)  # with queued data a moment ago
-    cell: CellState | None = None  # the one that it is joined to
+    bssid: Mac = b""  # of the cell that it is joined to; empty: of none
     unplaced: Reason | None = None  # why it is joined to none
-    sent: Sent | None = None
+    sent: SentSet[Bound] | None = None
+    sent_decisions: tuple[Decision, ...] = ()  # that the bounds that were sent follow from
     no_bounds: Reason | None = None
     reporting: tuple[int, int, int] | None = None  # when it is to report: what it was sent last, of its settings
     failures_total: int = 0  # decisions that ended in an error of the controller
-    decided: Counter[tuple[str, Code]] = field(default_factory=Counter)  # what was sent, as Settings.counters
     superseded_at_us: int = 0  # when a newer stream claimed its MAC; 0: none did
     reports_since_superseded: int = 0  # those that came at once after they had waited somewhere count as one
     superseded_heard_us: tuple[int, int] = (0, 0)  # the last of them: the controller's clock, the agent's
@@ -62,13 +62,13 @@ class Terminal(Reporter, Sender):
     def ignores_bounds(self) -> bool:
         """Whether it goes on reporting, and for longer than two leases has not reported in force what it was sent."""
         sent = self.sent
-        if sent is None or not sent.bounds:
+        if sent is None or not sent.entries:
             return False
         return self.reported_at_us - self.applied_at_us > 2 * sent.lease_us
 
     def has_bounds_in_force(self) -> bool:
         """Whether it is to have bounds, and reports that some are in force."""
-        return self.generation_in_force > 0 and self.sent is not None and bool(self.sent.bounds)
+        return self.generation_in_force > 0 and self.sent is not None and bool(self.sent.entries)
 
     def accept(self, report: TerminalReport, now_us: int, keep_us: int, *, srtt_counts: bool = True) -> bool:
         """Take in a report whose order was accepted; `keep_us` as of Sender.take.
@@ -80,7 +80,7 @@ class Terminal(Reporter, Sender):
             self.agent_version, self.back_end = report.agent.version, report.agent.back_end
         self.destinations = report.destinations
         generation, sent = report.bounds_generation, self.sent
-        if sent is None or not sent.bounds or generation == sent.generation or generation != self.generation_in_force:
+        if sent is None or not sent.entries or generation == sent.generation or generation != self.generation_in_force:
             self.applied_at_us = now_us
         self.generation_in_force = generation
         self.malformed_inputs_total = report.malformed_inputs_total

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from airbound.core.parameters import Parameters, PolicyName
 from airbound.core.policy import bdp, paper
-from airbound.core.policy.types import PolicyInput, Range
+from airbound.core.policy.types import Decision, PolicyInput, Range, header_bytes
 
-__all__ = ["Policy", "PolicyInput", "Range", "formula", "policy", "uses_srtt"]
+__all__ = ["Decision", "Policy", "PolicyInput", "Range", "formula", "header_bytes", "policy", "uses_srtt"]
 
 Policy = Callable[[PolicyInput], Range]
 
@@ -15,8 +15,8 @@ Policy = Callable[[PolicyInput], Range]
 def policy(parameters: Parameters) -> Policy:
     """The policy that the parameters name."""
     policies: dict[PolicyName, Policy] = {
-        "paper": lambda of: paper.decide(of, parameters.paper.table),
-        "bdp": lambda of: bdp.decide(of, parameters.bdp),
+        "paper": lambda given: paper.decide(given, parameters.paper.table),
+        "bdp": lambda given: bdp.decide(given, parameters.bdp),
     }
     return policies[parameters.policy]
 
@@ -26,8 +26,8 @@ def uses_srtt(parameters: Parameters) -> bool:
     return parameters.policy == "paper"
 
 
-def formula(of: PolicyInput, parameters: Parameters) -> str:
+def formula(given: PolicyInput, parameters: Parameters) -> str:
     """How the policy gets from its input to its range: one line for a person, made only when one asks."""
     if parameters.policy == "paper":
-        return paper.formula(of, parameters.paper.table)
-    return bdp.formula(of, parameters.bdp)
+        return paper.formula(given, parameters.paper.table)
+    return bdp.formula(given, parameters.bdp)

@@ -27,39 +27,39 @@ from airbound.core.policy.types import PolicyInput, Range
 SEGMENTS_MAX = 65_535  # the kernel's limit
 
 
-def share_segs(of: PolicyInput) -> float:
+def share_segs(given: PolicyInput) -> float:
     """A connection's part of the bandwidth-delay product, segments."""
-    return of.share_bps / of.connections * of.path_rtt_us / 8e6 / of.segment_bytes
+    return given.share_bps / given.connections * given.path_rtt_us / 8e6 / given.segment_bytes
 
 
-def queue_segs(of: PolicyInput, parameters: BdpParameters) -> int:
+def queue_segs(given: PolicyInput, parameters: BdpParameters) -> int:
     """A connection's part of the cell's queue, segments; at least one unless the cell is to have none."""
     if not parameters.queue_segs:
         return 0
-    return math.ceil(max(1, round(parameters.queue_segs / of.active_senders)) / of.connections)
+    return math.ceil(max(1, round(parameters.queue_segs / given.active_senders)) / given.connections)
 
 
-def _gain(of: PolicyInput, parameters: BdpParameters) -> float:
-    return parameters.gain if of.active_senders > 1 else parameters.gain_alone
+def _gain(given: PolicyInput, parameters: BdpParameters) -> float:
+    return parameters.gain if given.active_senders > 1 else parameters.gain_alone
 
 
-def decide(of: PolicyInput, parameters: BdpParameters) -> Range:
+def decide(given: PolicyInput, parameters: BdpParameters) -> Range:
     """The formula above."""
-    share, floor = share_segs(of), parameters.floor_segs
-    max_segs = math.ceil(_gain(of, parameters) * share) + queue_segs(of, parameters)
+    share, floor = share_segs(given), parameters.floor_segs
+    max_segs = math.ceil(_gain(given, parameters) * share) + queue_segs(given, parameters)
     max_segs = min(max(max_segs, floor), SEGMENTS_MAX)
     return Range(min(max(math.floor(parameters.min_fraction * share), floor), max_segs), max_segs)
 
 
-def formula(of: PolicyInput, parameters: BdpParameters) -> str:
+def formula(given: PolicyInput, parameters: BdpParameters) -> str:
     """The formula with its values."""
-    among = f" / {of.connections} connections" if of.connections > 1 else ""
-    left = f" + {of.left_bps / 1e6:.1f} Mb/s that others leave" if of.left_bps > 0 else ""
-    left = f" - {-of.left_bps / 1e6:.1f} Mb/s for downloads" if of.left_bps < 0 else left
-    rtt = "RTT behind downloads" if of.by_srtt else "min RTT"
-    share = f"{of.capacity_bps / 1e6:.1f} Mb/s / n={of.active_senders}{left}"
+    among = f" / {given.connections} connections" if given.connections > 1 else ""
+    left = f" + {given.spare_bps / 1e6:.1f} Mb/s that others leave" if given.spare_bps > 0 else ""
+    left = f" - {-given.spare_bps / 1e6:.1f} Mb/s for downloads" if given.spare_bps < 0 else left
+    rtt = "RTT behind downloads" if given.by_srtt else "min RTT"
+    share = f"{given.capacity_bps / 1e6:.1f} Mb/s / n={given.active_senders}{left}"
     return (
-        f"{f'({share})' if left and among else share}{among} x {rtt} {of.path_rtt_us / 1000:.1f} ms"
-        f" = {share_segs(of):.1f} segments; max {_gain(of, parameters):g} x that + {queue_segs(of, parameters)},"
-        f" min {parameters.min_fraction:g} x that, at least {parameters.floor_segs}"
+        f"{f'({share})' if left and among else share}{among} x {rtt} {given.path_rtt_us / 1000:.1f} ms"
+        f" = {share_segs(given):.1f} segments; max {_gain(given, parameters):g} x that"
+        f" + {queue_segs(given, parameters)}, min {parameters.min_fraction:g} x that, at least {parameters.floor_segs}"
     )

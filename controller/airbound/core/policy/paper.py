@@ -34,24 +34,24 @@ def by_ratio(table: TableName, cls: RttClass, ratio: float) -> tuple[int, MaxMin
     return rows[max(0, bisect.bisect_right(rows, ratio, key=lambda row: row[0]) - 1)]
 
 
-def decide(of: PolicyInput, table: TableName) -> Range:
+def decide(given: PolicyInput, table: TableName) -> Range:
     """The smaller of the two tables' ranges, for each connection."""
-    cls = rtt_class(of.min_rtt_us)
-    _, table_3 = by_ratio(table, cls, of.rtt_ratio)
-    adopted = min(by_senders(table, cls, of.active_senders), table_3)  # (max, min): by maximum, then by minimum
-    max_segs, min_segs = (min(segs, max(2, segs // of.connections)) for segs in adopted)
+    cls = rtt_class(given.min_rtt_us)
+    _, table_3 = by_ratio(table, cls, given.rtt_ratio)
+    adopted = min(by_senders(table, cls, given.active_senders), table_3)  # (max, min): by maximum, then by minimum
+    max_segs, min_segs = (min(segs, max(2, segs // given.connections)) for segs in adopted)
     return Range(min_segs, max_segs)
 
 
-def formula(of: PolicyInput, table: TableName) -> str:
+def formula(given: PolicyInput, table: TableName) -> str:
     """Both rows and which is adopted."""
-    cls, n = rtt_class(of.min_rtt_us), of.active_senders
+    cls, n = rtt_class(given.min_rtt_us), given.active_senders
     table_2 = by_senders(table, cls, n)
-    from_ratio, table_3 = by_ratio(table, cls, of.rtt_ratio)
+    from_ratio, table_3 = by_ratio(table, cls, given.rtt_ratio)
     source = "Table 2" if min(table_2, table_3) == table_2 else "Table 3"
-    among = f" / {of.connections} connections" if of.connections > 1 else ""
+    among = f" / {given.connections} connections" if given.connections > 1 else ""
     return (
-        f"{table} class {cls} (min RTT {of.min_rtt_us / 1000:.1f} ms):"
-        f" Table 2 n={n} {table_2[0]}/{table_2[1]}, Table 3 ratio {of.rtt_ratio:.1f} (from {from_ratio})"
+        f"{table} class {cls} (min RTT {given.min_rtt_us / 1000:.1f} ms):"
+        f" Table 2 n={n} {table_2[0]}/{table_2[1]}, Table 3 ratio {given.rtt_ratio:.1f} (from {from_ratio})"
         f" {table_3[0]}/{table_3[1]}; adopted {source}{among}"
     )

@@ -6,7 +6,7 @@ and background, so that it suits light and dark ones; NO_COLOR leaves bold, unde
 import datetime
 import time
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from rich.text import Text
 from textual import work
@@ -16,7 +16,7 @@ from textual.binding import Binding, BindingType
 from airbound.operator.client import RefusedError, UnreachableError
 from airbound.operator.top import fields
 from airbound.operator.top.dialogs import Confirm
-from airbound.operator.top.model import Model
+from airbound.operator.top.host import Source
 from airbound.operator.top.screens import CellsScreen, EventsScreen, View
 
 DRAW_S = 1.0
@@ -24,30 +24,6 @@ _EFFECTS = {
     "observe": "All bounds and EDCA parameters are released; decisions go on being shown.",
     "control": "All cells and terminals that are not exempt get bounds and EDCA parameters.",
 }
-
-
-class Source(Protocol):
-    """What the application needs of a feed."""
-
-    model: Model
-
-    def start(self) -> None:
-        """Begin to fetch."""
-
-    def stop(self) -> None:
-        """Fetch nothing more."""
-
-    def open(self, bssid: str) -> None:
-        """Fetch one cell as well; none if it is empty."""
-
-    def show_events(self, *, shown: bool) -> None:
-        """Fetch the events of all, or those of the cell that is open."""
-
-    def set_mode(self, mode: str) -> None:
-        """Set "observe" or "control"."""
-
-    def exempt(self, name: str, *, exempt: bool) -> None:
-        """Exempt a terminal or a cell, or end that."""
 
 
 class Top(App[None]):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The screens: all cells, one cell, events. Each draws what the model has, once a second and after a key."""
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -11,11 +11,9 @@ from textual.widgets import Footer, Static
 
 from airbound.operator.top import cell_rows, event_rows, fields, graphs, station_rows
 from airbound.operator.top.dialogs import FilterInput
+from airbound.operator.top.host import Host
 from airbound.operator.top.model import Model, SeenCell
 from airbound.operator.top.table import LiveTable
-
-if TYPE_CHECKING:
-    from airbound.operator.top.app import Top
 
 GRAPH_HEAD = 36  # characters before a graph
 RATIO_TOP_MIN = 2.0  # what a graph of RTT ratios shows at least
@@ -31,9 +29,9 @@ class View(Screen[None]):
     """
 
     @property
-    def top(self) -> "Top":
+    def top(self) -> Host:
         """The application."""
-        return cast("Top", self.app)
+        return cast("Host", self.app)
 
     @property
     def model(self) -> Model:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airbound.core.cell.capacity import (
+    MAX_FILTER_S,
     CapacityEstimator,
     Interval,
     expected_goodput_bps,
@@ -15,6 +16,7 @@ from airbound.core.cell.capacity import (
     most_per_bitrate,
     utilisation,
 )
+from airbound.core.cell.contention import CW_MIN_SLOTS, DIFS_US, SLOT_US
 from airbound.core.parameters import BdpParameters, CapacityParameters
 from airbound.core.policy import PolicyInput, bdp
 
@@ -77,12 +79,12 @@ class Estimated:
 
 def test_utilisation_counts_the_idle_time_that_each_frame_costs() -> None:
     # Two contenders: 28 us and 15 slots / 3 of 9 us, so 73 us for each of 3000 frames.
-    assert utilisation(interval(20, 0.7, frames=3000), PARAMETERS) == pytest.approx(0.7 + 0.219)
+    assert utilisation(interval(20, 0.7, frames=3000)) == pytest.approx(0.7 + 0.219)
     # Nobody was seen to send: still two.
-    assert utilisation(interval(20, 0.7, frames=3000, n=0), PARAMETERS) == pytest.approx(0.7 + 0.219)
+    assert utilisation(interval(20, 0.7, frames=3000, n=0)) == pytest.approx(0.7 + 0.219)
     # Eleven: 28 us and 15 / 12 slots.
-    assert utilisation(interval(20, 0.7, frames=3000, n=10), PARAMETERS) == pytest.approx(0.7 + 3000 * 39.25e-6)
-    assert utilisation(interval(20), PARAMETERS) is None
+    assert utilisation(interval(20, 0.7, frames=3000, n=10)) == pytest.approx(0.7 + 3000 * 39.25e-6)
+    assert utilisation(interval(20)) is None
 
 
 def aggregated(mbps: float, needs: float, busy: float | None, *, own: float = 0.0, **more: int) -> Interval:
@@ -258,15 +260,15 @@ def test_no_estimate_is_above_what_the_best_bitrate_carries() -> None:
 )
 def test_without_acks_the_same_bitrate_carries_more(frames: int, uplink_frames: int, share: float) -> None:
     entry = replace(interval(24, 0.5, frames=frames, best_mbps=54), uplink_frames=uplink_frames)
-    assert most_per_bitrate(entry, PARAMETERS) == pytest.approx(share)
-    assert Estimated(entry).mbps == pytest.approx(min(share * 54, 24 / min(1, utilisation(entry, PARAMETERS) or 1)))
+    assert most_per_bitrate(entry) == pytest.approx(share)
+    assert Estimated(entry).mbps == pytest.approx(min(share * 54, 24 / min(1, utilisation(entry) or 1)))
 
 
 @pytest.mark.parametrize(("senders", "carried_mbps"), [(1, 29.7), (5, 27.3), (10, 24.7)])
 def test_without_acks_many_senders_carry_less(senders: int, carried_mbps: float) -> None:
     """UDP of the lab's phones on 802.11g, with minstrel, Mb/s of IP."""
     entry = replace(interval(24, 0.5, frames=1000, n=senders, best_mbps=54), uplink_frames=1000)
-    assert most_per_bitrate(entry, PARAMETERS) * 54 == pytest.approx(carried_mbps, rel=0.08)
+    assert most_per_bitrate(entry) * 54 == pytest.approx(carried_mbps, rel=0.08)
 
 
 def test_the_first_samples_of_a_cell_are_too_small_and_count_little() -> None:
@@ -423,12 +425,12 @@ def test_time_without_a_rate_is_not_averaged() -> None:
 
 
 def test_the_goodput_of_phy_rates_is_a_harmonic_mean() -> None:
-    assert expected_goodput_bps([(54_000, False)], PARAMETERS) == pytest.approx(54e6 * 0.44)
-    assert expected_goodput_bps([(866_700, True)], PARAMETERS) == pytest.approx(866.7e6 * 0.65)
-    both = expected_goodput_bps([(54_000, False), (6_000, False), (0, True)], PARAMETERS)
+    assert expected_goodput_bps([(54_000, False)]) == pytest.approx(54e6 * 0.44)
+    assert expected_goodput_bps([(866_700, True)]) == pytest.approx(866.7e6 * 0.65)
+    both = expected_goodput_bps([(54_000, False), (6_000, False), (0, True)])
     assert both == pytest.approx(0.44 * 2 / (1 / 54e6 + 1 / 6e6))
-    assert expected_goodput_bps([], PARAMETERS) == 0
-    assert expected_goodput_bps([(0, False)], PARAMETERS) == 0
+    assert expected_goodput_bps([]) == 0
+    assert expected_goodput_bps([(0, False)]) == 0
 
 
 def test_one_frame_at_a_high_rate_is_forgotten_within_seconds() -> None:
@@ -478,7 +480,7 @@ def test_without_a_survey_the_highest_rate_of_ten_seconds_counts_but_never_less_
 def test_the_list_of_rates_is_bounded(busy: float | None) -> None:
     """With a survey nobody reads it; it grew for as long as rates fell."""
     seen = Estimated(*(interval(1000 - step / 10, busy) for step in range(5_000)))
-    assert len(seen.estimator._rates) <= PARAMETERS.max_filter_s + 1
+    assert len(seen.estimator._rates) <= MAX_FILTER_S + 1
 
 
 def test_reading_the_estimate_changes_nothing() -> None:
@@ -552,7 +554,7 @@ def test_bounds_and_estimate_do_not_spiral_down(
     rate rise: slowly, from 86 % of what the cell can carry.
     """
     contenders = n + 1
-    assumed_idle_us = PARAMETERS.difs_us + PARAMETERS.slot_us * PARAMETERS.cw_min_slots / (contenders + 1)
+    assumed_idle_us = DIFS_US + SLOT_US * CW_MIN_SLOTS / (contenders + 1)
     packet_us = data_us + ack_us / 2 + 1.5 * idle_error * assumed_idle_us
     capacity_packets = SECOND_US / packet_us
     estimator = CapacityEstimator(CapacityParameters(default_bps=first_estimate_mbps * 1e6))

@@ -251,32 +251,30 @@ class Cell:
     def second(self, up: float, down: float, senders: int = 5, *, was_set: bool = False, seconds: float = 1.0) -> Code:
         self.now_us += round(seconds * SECOND_US)
         self.access.observe(up, down, seconds, self.parameters)
-        return self.access.traffic(senders, self.now_us, self.parameters, was_set=was_set)
-
-    def reason(self, code: Code, senders: int = 5) -> Reason:
-        return self.access.reason(code, senders, self.parameters)
+        self.reason = self.access.traffic(senders, self.now_us, self.parameters, was_set=was_set)
+        return self.reason.code
 
 
 def test_nothing_carried_is_no_upload() -> None:
     cell = Cell()
     assert cell.access.share == 0.0
     assert cell.second(0, 0) is Code.DOWNLOADS
-    assert cell.reason(Code.DOWNLOADS) == Reason(Code.DOWNLOADS, after=0.0, limit=0.75)
+    assert cell.reason == Reason(Code.DOWNLOADS, after=0.0, limit=0.75)
 
 
 def test_uploads_dominate_from_one_share_on_and_down_to_another() -> None:
     cell = Cell(share_smoothing_s=0.1)
     assert cell.second(74.9, 25.1) is Code.DOWNLOADS
     assert cell.second(75.1, 24.9) is Code.UPLOADS
-    assert cell.reason(Code.UPLOADS).limit == 0.75
+    assert cell.reason.limit == 0.75
     for _ in range(5):
         assert cell.second(60.1, 39.9) is Code.UPLOADS
     assert cell.second(59.8, 40.2) is Code.DOWNLOADS
-    ended = cell.reason(Code.DOWNLOADS)
+    ended = cell.reason
     assert (ended.limit, ended.after) == (0.6, pytest.approx(0.598, abs=0.0005))
     for _ in range(5):
         assert cell.second(74.0, 26.0) is Code.DOWNLOADS
-    assert cell.reason(Code.DOWNLOADS).limit == 0.75
+    assert cell.reason.limit == 0.75
 
 
 def test_the_share_is_of_averaged_rates() -> None:
@@ -299,7 +297,7 @@ def test_a_second_with_as_much_downlink_does_not_end_it_and_one_with_nothing_els
 def test_a_pause_between_two_bursts_ends_nothing_and_a_longer_one_does() -> None:
     cell = Cell()
     assert cell.second(20e6, 0, 1) is Code.FEW_SENDERS
-    assert cell.reason(Code.FEW_SENDERS, 1) == Reason(Code.FEW_SENDERS, after=1, limit=2)
+    assert cell.reason == Reason(Code.FEW_SENDERS, after=1, limit=2)
     assert cell.second(20e6, 0, 2) is Code.UPLOADS
     for _ in range(3):  # of its pause in the first
         assert cell.second(0, 10e3, 0) is Code.UPLOADS

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from airbound.core.cell.restriction import restriction
+from airbound.core import cell_decisions
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
-from airbound.core.effects import CellChanged, Effect, SetBounds
+from airbound.core.cell_decisions import CellDecisions, terminal_due_at_us
+from airbound.core.deadlines import Deadlines
+from airbound.core.decisions import decide
+from airbound.core.effects import Effect, SetBounds
 from airbound.core.parameters import CapacityParameters, Parameters, SafetyParameters
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
@@ -20,6 +23,7 @@ from airbound.core.reports import (
     Survey,
     TerminalReport,
 )
+from airbound.core.restriction import restriction
 from airbound.core.settings import Settings
 from airbound.testing.scenario import BSSID, OTHER_SERVER, SECOND_US, SERVER, mac, upload
 
@@ -35,6 +39,7 @@ class Cell:
     def __init__(self, parameters: Parameters | None = None) -> None:
         self.settings = Settings(parameters or AT_ONCE)
         self.state = CellState(BSSID, self.settings)
+        self.decisions = CellDecisions(Deadlines())
         self.now_us = 1_000 * SECOND_US
         self.bytes = self.packets = self.busy_us = 0
         self.clock_us = 50 * SECOND_US
@@ -57,7 +62,7 @@ class Cell:
             ssid=b"lab",
             center_frequency_mhz=5180,
         )
-        _, moved, _ = self.state.access_point_reported(report, self.now_us)
+        _, moved, _ = self.state.observe_report(report, self.now_us)
         return moved
 
     def join(self, number: int, *destinations: Destination) -> Terminal:
@@ -72,7 +77,7 @@ class Cell:
         terminal.accept(report, self.now_us, 3 * SECOND_US)
         terminal.reported_at_us = self.now_us
         terminal.generation_in_force = terminal.sent.generation if terminal.sent else 0
-        return self.state.terminal_reported(terminal, self.now_us)
+        return self.decisions.decide_by_report(self.state, terminal, self.now_us)
 
 
 def measured(parameters: Parameters | None = None) -> Cell:
@@ -87,7 +92,6 @@ def test_a_cell_begins_with_the_default_and_knows_no_rates() -> None:
     assert (state.name, state.decided_capacity_bps, state.stations.measured) == (NAME, 20e6, False)
     assert (state.ssid, state.center_frequency_mhz, state.terminals) == (b"", 0, {})
     assert (state.monotonic_us, state.reported_at_us, state.due_us) == (0, 0, 0)
-    assert state.changed() == CellChanged(BSSID)
 
 
 def test_what_the_access_point_reports_of_the_cell_is_kept() -> None:
@@ -138,20 +142,20 @@ def test_a_terminal_is_bounded_with_its_report() -> None:
     terminal = cell.join(0, upload())
     assert terminal.no_bounds is None
     assert terminal.sent is not None
-    assert terminal.sent.decisions == cell.state.computed(terminal)
+    assert terminal.sent_decisions == decide(terminal, cell.state, cell.settings)
 
 
 def test_a_new_minimum_rtt_decides_those_who_send_there_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     cell = measured()
     terminals = [cell.join(0, upload()), cell.join(1, upload()), cell.join(2, upload(address=OTHER_SERVER))]
     cell.now_us += SECOND_US
-    decided, real = list[bytes](), CellState.decide
+    decided, real = list[bytes](), cell_decisions.decide_terminal
 
-    def decide(self: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
+    def decide(cell: CellState, terminal: Terminal, now_us: int) -> object:
         decided.append(terminal.mac)
-        return real(self, terminal, now_us)
+        return real(cell, terminal, now_us)
 
-    monkeypatch.setattr(CellState, "decide", decide)
+    monkeypatch.setattr(cell_decisions, "decide_terminal", decide)
     effects = cell.report(terminals[0], upload(100, 90))
     assert decided == [mac(0), mac(1)]
     assert [effect.stream.number for effect in effects if isinstance(effect, SetBounds)] == [0, 1]
@@ -200,16 +204,16 @@ def test_witnesses_are_names() -> None:
 def test_what_has_not_reported_is_stale(silent_s: float, sending: bool, reason: Reason | None) -> None:  # noqa: FBT001
     cell = measured()
     terminal = cell.join(0, upload(connections=int(sending)))
-    cell.state.decide(terminal, cell.now_us + round(silent_s * SECOND_US))
+    cell.decisions.decide(cell.state, terminal, cell.now_us + round(silent_s * SECOND_US))
     assert terminal.no_bounds == reason
 
 
 def test_the_limits_of_what_is_stale_are_given_in_seconds() -> None:
     cell = measured(Parameters(safety=SafetyParameters(cell_stale_ms=1_500, terminal_stale_ms=2_250)))
     terminal = cell.join(0, upload())
-    cell.state.decide(terminal, cell.now_us + round(1.6 * SECOND_US))
+    cell.decisions.decide(cell.state, terminal, cell.now_us + round(1.6 * SECOND_US))
     assert terminal.no_bounds == Reason(Code.CELL_STALE, NAME, limit=1.5)
-    cell.state.decide(terminal, cell.now_us + round(2.3 * SECOND_US))
+    cell.decisions.decide(cell.state, terminal, cell.now_us + round(2.3 * SECOND_US))
     assert terminal.no_bounds == Reason(Code.TERMINAL_STALE, limit=2.25)
 
 
@@ -248,29 +252,29 @@ def test_what_a_terminal_is_due_for() -> None:
     cell = measured()
     idle, waiting = cell.join(1), cell.join(2, Destination(OTHER_SERVER, 1))
     terminal = cell.join(0, upload())
-    assert cell.state.due_for(idle) == 0
-    assert cell.state.due_for(waiting) == 0
-    assert cell.state.due_for(terminal) == cell.now_us + 2 * SECOND_US  # a third of the lease
+    assert terminal_due_at_us(cell.state, idle) == 0
+    assert terminal_due_at_us(cell.state, waiting) == 0
+    assert terminal_due_at_us(cell.state, terminal) == cell.now_us + 2 * SECOND_US  # a third of the lease
     cell.now_us += 2 * SECOND_US
     cell.report(terminal, upload())
-    assert cell.state.due_for(terminal) == cell.now_us + SECOND_US + 1  # the cell will be stale
+    assert terminal_due_at_us(cell.state, terminal) == cell.now_us + SECOND_US + 1  # the cell will be stale
     for _ in range(5):
         cell.access_point(seconds=0.9)
-        cell.state.decide(terminal, cell.now_us)  # the lease is renewed, now and then
+        cell.decisions.decide(cell.state, terminal, cell.now_us)  # the lease is renewed, now and then
     assert terminal.sent is not None
     terminal.sent = replace(terminal.sent, renewed_at_us=cell.now_us)
-    assert cell.state.due_for(terminal) == terminal.reported_at_us + 5 * SECOND_US + 1
-    cell.state.decide(terminal, cell.now_us + 5 * SECOND_US)
+    assert terminal_due_at_us(cell.state, terminal) == terminal.reported_at_us + 5 * SECOND_US + 1
+    cell.decisions.decide(cell.state, terminal, cell.now_us + 5 * SECOND_US)
     assert terminal.no_bounds is not None
-    assert cell.state.due_for(terminal) == 0
+    assert terminal_due_at_us(cell.state, terminal) == 0
 
 
 def test_a_terminal_that_waits_is_due_when_stale() -> None:
     cell = measured()
     terminal = cell.join(0, upload())
-    due_us = cell.state.due_for(terminal)
+    due_us = terminal_due_at_us(cell.state, terminal)
     terminal.no_bounds = Reason(Code.NO_RTT_SAMPLE)
-    assert cell.state.due_for(terminal) > due_us
+    assert terminal_due_at_us(cell.state, terminal) > due_us
 
 
 def test_an_access_point_that_booted_is_learned_again() -> None:
@@ -302,7 +306,7 @@ def test_another_access_points_first_report_counts_as_one_after_a_boot() -> None
 def test_who_left_while_the_access_point_booted_is_gone() -> None:
     cell = measured()
     report = AccessPointReport(bssid=BSSID, sequence=9, monotonic_us=1, stations=(Station(mac(7)),))
-    change, moved, jumps = cell.state.access_point_reported(report, cell.now_us + 1)
+    change, moved, jumps = cell.state.observe_report(report, cell.now_us + 1)
     assert (change.appeared, change.gone, moved, jumps) == ([mac(7)], [mac(0)], True, [])
 
 
@@ -311,5 +315,5 @@ def test_all_are_decided() -> None:
     for number in range(3):
         cell.join(number, upload())
     cell.settings.mode = "observe"
-    effects = cell.state.decide_all(cell.now_us)
+    effects = cell.decisions.decide_all(cell.state, cell.now_us)
     assert [effect.stream.number for effect in effects if isinstance(effect, SetBounds)] == [0, 1, 2]

@@ -11,7 +11,7 @@ from airbound.core.cell.aggregation import bulk_bps, full_channel_us
 from airbound.core.cell.capacity import Interval
 from airbound.core.cell.full_rates import FullRate
 from airbound.core.cell.stations import STARTING_US, Change, Queue, Stations
-from airbound.core.parameters import CapacityParameters, SenderParameters
+from airbound.core.parameters import CapacityParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
 from airbound.testing.scenario import BSSID, SECOND_US, mac
@@ -47,9 +47,7 @@ class Cell:
         )
         now_us = round(SECOND_US * (1000 + (second if now_s is None else now_s)))
         change = self.stations.update(report, now_us)
-        self.interval, self.jumps = self.stations.differences(
-            report, SenderParameters(), CapacityParameters(), self.queued.get
-        )
+        self.interval, self.jumps = self.stations.differences(report, CapacityParameters(), self.queued.get)
         return change
 
     @property

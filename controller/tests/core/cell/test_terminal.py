@@ -6,7 +6,7 @@ import pytest
 
 from airbound.core.addresses import address_from_text
 from airbound.core.cell.terminal import Terminal
-from airbound.core.commands import Sent
+from airbound.core.leases import SentSet
 from airbound.core.principals import Principal, Stream
 from airbound.core.reports import NO_AGENT, Agent, BackEnd, Destination, TerminalReport
 from airbound.testing.scenario import OTHER_SERVER, SECOND_US, SERVER, mac, upload
@@ -33,7 +33,7 @@ def report(*destinations: Destination, generation: int = 0, agent: Agent | None 
 def test_a_terminal_begins_with_nothing() -> None:
     phone = terminal()
     assert (phone.destinations, phone.sending, phone.generation_in_force) == ((), {}, 0)
-    assert (phone.cell, phone.unplaced, phone.sent, phone.no_bounds) == (None, None, None, None)
+    assert (phone.bssid, phone.unplaced, phone.sent, phone.no_bounds) == (b"", None, None, None)
     assert (phone.failures_total, phone.superseded_at_us, phone.reports_since_superseded, phone.due_us) == (0, 0, 0, 0)
     assert (phone.reported_at_us, phone.refused_total, phone.malformed_inputs_total) == (0, 0, 0)
     assert (phone.agent_version, phone.closed) == ("", False)
@@ -179,5 +179,5 @@ def test_reports_after_a_newer_stream_that_come_at_once_count_as_one() -> None:
 
 def test_the_generation_of_what_was_sent() -> None:
     phone = terminal()
-    phone.sent = Sent(9, (), (), 1, 0, 0)
+    phone.sent = SentSet(9, (), (), 1, 0, 0)
     assert phone.last_generation == 9

@@ -11,13 +11,15 @@ from airbound.store.options import StoreOptions
 from airbound.store.redis import link
 from airbound.store.redis.store import RedisStore
 from airbound.store.types import Claim, Place, StoreError, Token
-from airbound.testing.redis_servers import RedisCluster, RedisServer, free_ports
+from airbound.testing.ports import free_port
+from airbound.testing.redis_servers import RedisCluster, RedisServer
 from airbound.testing.stores import PATIENCE_S, Replica, Site, eventually
 
 CELL = bytes.fromhex("020000000100")
 MAC = bytes.fromhex("020000000001")
 LONG_MS = 60_000
 TIMEOUT_S = 1.0
+PAUSED_S = 8.0  # a subscriber notices within 4 s, or later on a busy machine
 
 
 async def claim_once_possible(store: RedisStore, cell: Mac = CELL) -> Claim:
@@ -65,17 +67,15 @@ async def test_a_server_that_was_killed(on_server: Site[RedisStore], server: Red
     await two.received(b"message")
 
 
-async def test_a_server_that_is_paused_for_five_seconds(on_server: Site[RedisStore], server: RedisServer) -> None:
+async def test_a_server_that_is_paused(on_server: Site[RedisStore], server: RedisServer) -> None:
     one, two = await on_server.replica("one"), await on_server.replica("two")
     server.pause()
-    paused_s = time.monotonic()
-    failures = 0
-    while time.monotonic() - paused_s < 5:
+    paused_s, failures = time.monotonic(), 0
+    while failures < 3 or time.monotonic() - paused_s < PAUSED_S:
         with pytest.raises(StoreError, match=f"127.0.0.1:{server.port}: no answer"):
             await one.store.claim([CELL], ttl_ms=LONG_MS)
         failures += 1
         await asyncio.sleep(0.1)
-    assert failures > 2
     server.resume()
     assert (await claim_once_possible(one.store)).mine
     await eventually(lambda: one.reconnections > 0 and two.reconnections > 0, "both are to look again")
@@ -95,7 +95,7 @@ async def test_a_call_fails_in_time(on_server: Site[RedisStore], server: RedisSe
     before_s = time.monotonic()
     failures = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(failure, StoreError) for failure in failures)
-    assert TIMEOUT_S / 2 < time.monotonic() - before_s < 10 * TIMEOUT_S
+    assert TIMEOUT_S / 2 < time.monotonic() - before_s < 30 * TIMEOUT_S
 
 
 async def test_callers_that_wait_are_bounded(
@@ -159,7 +159,7 @@ async def test_a_connection_that_the_server_ends(on_server: Site[RedisStore], se
 
 
 async def test_a_server_that_is_not_there(server: RedisServer, prefix: str) -> None:
-    (port,) = free_ports(1)
+    port = free_port()
     store = RedisStore(StoreOptions(url=f"redis://127.0.0.1:{port}", prefix=prefix))
     with pytest.raises(StoreError, match=f"127.0.0.1:{port}"):
         await store.start("one", lambda _: None, lambda: None)

@@ -118,7 +118,7 @@ func parse(arguments []string, errorOutput io.Writer) (*options, error) {
 	flags.StringVar(&command, "command", "airbound controller {plain-text} --config {config}",
 		"`words` that start a controller; {config}, {listen}, {operators}, {tls-dir} are replaced, {plain-text} by "+
 			"--plain-text or, with --tls-dir, nothing")
-	flags.StringVar(&rawCommand, "raw-command", "python3 -m airbound_lab.rawserver --listen {listen} "+
+	flags.StringVar(&rawCommand, "raw-command", "python3 -m airbound_lab.load.rawserver --listen {listen} "+
 		"--operators {operators} --answers-per-report {answers} --tls-dir={tls-dir}",
 		"`words` that start the yardstick")
 	flags.BoolVar(&o.raw, "raw", false, "load the yardstick, a bare grpc.aio server, instead of a controller")

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which EDCA parameters a cell's access point is to have: those of cell/channel_access.py while uploads dominate."""
+
+from airbound.core.cell.access_point import AccessPoint
+from airbound.core.cell.channel_access import CannotSetError, can_set, wanted_set
+from airbound.core.cell.state import CellState
+from airbound.core.commands import edca_command
+from airbound.core.edca import Edca
+from airbound.core.effects import Effect
+from airbound.core.failure import failed, internal_error
+from airbound.core.reasons import Code, Reason
+from airbound.core.reports import EdcaState
+from airbound.core.restriction import cell_restriction
+
+
+def decide_edca(cell: CellState, now_us: int) -> list[Effect]:
+    """Commands for a cell's access point about its queues."""
+    access_point = cell.access_point
+    if access_point is None or access_point.closed:
+        return []
+    try:
+        reason, queues = _decide(cell, access_point, now_us)
+    except Exception as error:  # noqa: BLE001  # whatever it is, the terminals' leases go on
+        reason, queues = internal_error(error), ()
+        cell.edca_failures_total += 1
+    cell.edca_reason = reason
+    if reason.waits:
+        return []
+    step = access_point.edca_step(queues, now_us)
+    effects = edca_command(access_point, step, queues, reason, settings=cell.settings, now_us=now_us)
+    if reason.code is Code.INTERNAL_ERROR:
+        effects.append(failed(cell, reason, cell.edca_failures_total))
+    return effects
+
+
+def _decide(cell: CellState, access_point: AccessPoint, now_us: int) -> tuple[Reason, tuple[Edca, ...]]:
+    """UPLOADS and the set, or why the access point is to have its own parameters."""
+    unavailable, state = cell.unavailable(now_us), access_point.edca
+    if unavailable is not None:
+        return unavailable, ()
+    # Found out also where it is not applied: hysteresis goes on, and operators are shown what it would be.
+    was_set = state is not None and state.generation > 0
+    senders, parameters = cell.stations.active_senders, cell.settings.parameters.edca
+    traffic = cell.edca_traffic = cell.channel_access.traffic(senders, now_us, parameters, was_set=was_set)
+    restricted = _restriction(cell, state)
+    if restricted is not None or state is None or traffic.code is not Code.UPLOADS:
+        return restricted or traffic, ()
+    try:
+        queues = _wanted(cell, state)
+    except CannotSetError as error:
+        return Reason(Code.CANNOT_SET_EDCA, str(error)), ()
+    return (traffic, queues) if queues else (Reason(Code.EDCA_OFF), ())
+
+
+def _restriction(cell: CellState, state: EdcaState | None) -> Reason | None:
+    """Why the access point must have its own parameters, whatever the traffic."""
+    parameters = cell.settings.parameters.edca
+    if not parameters.enabled:
+        return Reason(Code.EDCA_OFF)
+    restricted = cell_restriction(cell)
+    if restricted is None and (state is None or not can_set(state, parameters)):
+        return Reason(Code.CANNOT_SET_EDCA, state.refusal if state else "")
+    return restricted
+
+
+def _wanted(cell: CellState, state: EdcaState) -> tuple[Edca, ...]:
+    """As channel_access.wanted_set; reports that change nothing carry the same state."""
+    parameters, known = cell.settings.parameters.edca, cell.edca_wanted
+    if known is None or known[0] is not state or known[1] is not parameters:
+        known = cell.edca_wanted = state, parameters, wanted_set(state, parameters)
+    return known[2]

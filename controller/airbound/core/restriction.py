@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why nothing may be set, whatever is known: the mode, exemptions, and what an agent can do."""
+
+from airbound.core.addresses import Mac, address_text, mac_text
+from airbound.core.cell.state import CellState
+from airbound.core.cell.terminal import Terminal
+from airbound.core.reasons import Code, Reason
+from airbound.core.settings import Settings
+
+
+def restriction(terminal: Terminal, settings: Settings) -> Reason | None:
+    """Why a terminal must have no bounds."""
+    if settings.mode == "observe":
+        return Reason(Code.OBSERVE_MODE)
+    if is_exempt(terminal, settings):
+        return Reason(Code.EXEMPT)
+    if not terminal.back_end.can_set_max:
+        return Reason(Code.BACK_END_CANNOT_BOUND, terminal.back_end.name)
+    if not terminal.sends:
+        return Reason(Code.NOT_SENDING)
+    return None
+
+
+def cell_restriction(cell: CellState) -> Reason | None:
+    """Why neither a cell's access point nor its switch may change anything."""
+    if cell.settings.mode == "observe":
+        return Reason(Code.OBSERVE_MODE)
+    if cell.settings.is_cell_exempt(cell.bssid):
+        return Reason(Code.EXEMPT)
+    return None
+
+
+def is_exempt(terminal: Terminal, settings: Settings) -> bool:
+    """Whether an operator exempted a terminal, by its name or its MAC, or the cell that it is joined to."""
+    if not settings.exempt and settings.match is None:
+        return False
+    names, bssid = (terminal.name, mac_text(terminal.mac)), terminal.bssid
+    return any(map(settings.is_terminal_exempt, names)) or (bool(bssid) and settings.is_cell_exempt(bssid))
+
+
+def is_station_exempt(mac: Mac, cell: CellState) -> bool:
+    """Whether an operator exempted a station: by its MAC, an IP address of its or the name of its terminal, or with its
+    cell.
+    """
+    settings = cell.settings
+    if not settings.exempt and settings.match is None:
+        return False
+    if settings.is_cell_exempt(cell.bssid):
+        return True
+    station, terminal = cell.stations.by_mac.get(mac), cell.terminals.get(mac)
+    names = [mac_text(mac), *([terminal.name] if terminal is not None else [])]
+    names += map(address_text, station.latest.ip_addresses if station is not None else ())
+    return any(map(settings.is_terminal_exempt, names))

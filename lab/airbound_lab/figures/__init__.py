@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples and records to figures, and the file that keeps them."""

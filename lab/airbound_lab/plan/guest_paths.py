@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where programs of the host are in the guest: at the same paths in every run, wherever they are on the host.
+
+What a process allocates depends on the lengths of the paths that it reads: its own, those of its modules. Where its
+objects lie in memory follows from that, and gRPC puts each timer into one of two lists by the timer's address
+(src/core/lib/event_engine/posix_engine/timer.cc): the controller's timer thread then wakes up at other moments, other
+threads take the next events, and frames leave in another order.
+
+So the directory of a run has a link to each directory with programs while the guest runs, and the guest mounts them as
+it mounts the directory of the run: by the link, which the host resolves. The guest never sees where they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GUEST_DIRECTORY = "/run/host"
+COMPILED = "compiled"
+"""Name in GUEST_DIRECTORY of the directory with compiled Python (compiled.py)."""
+LINKS = "host"
+"""Directory of the links, in that of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Paths on the host, or in the guest."""
+
+    traffic: str
+    python: str
+    controller_source: str
+    access_point_agent: str
+    phone_agent: str
+    operator_commands: str
+    """operator_commands.py, for a Python with the controller's packages."""
+    senders_watch: str = ""
+    """senders_watch.py, for the same."""
+    packages: tuple[str, ...] = ()
+    """Directories with the packages of that Python."""
+
+    @property
+    def python_command(self) -> tuple[str, ...]:
+        """Python that reads no file in which a path of the host is written: no virtual environment's, no .pth."""
+        return (self.python, "-S")
+
+    @property
+    def python_environment(self) -> dict[str, str]:
+        """Of that Python: where controller and packages are, and where these modules are compiled (compiled.py)."""
+        return {
+            "PYTHONPATH": ":".join((self.controller_source, *self.packages)),
+            "PYTHONPYCACHEPREFIX": f"{GUEST_DIRECTORY}/{COMPILED}",
+        }
+
+
+def in_guest(programs: Programs) -> tuple[Programs, dict[str, str]]:
+    """Return the programs by their paths in the guest, and for each name in GUEST_DIRECTORY the host's directory."""
+    directories: dict[str, str] = {}
+
+    def at(name: str, directory: str) -> str:
+        directories[name] = directory
+        return f"{GUEST_DIRECTORY}/{name}"
+
+    def file(name: str, path: str) -> str:
+        return f"{at(name, str(Path(path).parent))}/{Path(path).name}" if path else path
+
+    # Python finds its own modules from the directory above that of the program.
+    python = Path(programs.python)
+    packages = [at(f"packages{number}", path) for number, path in enumerate(programs.packages, start=1)]
+    moved = replace(
+        programs,
+        traffic=file("traffic", programs.traffic),
+        python=f"{at('python', str(python.parent.parent))}/{python.parent.name}/{python.name}",
+        controller_source=at("controller", programs.controller_source),
+        access_point_agent=file("access-point", programs.access_point_agent),
+        phone_agent=file("phone", programs.phone_agent),
+        operator_commands=file("operator", programs.operator_commands),
+        senders_watch=file("watch", programs.senders_watch),
+        packages=tuple(packages),
+    )
+    return moved, directories
+
+
+@contextlib.contextmanager
+def linked(run_directory: Path, directories: dict[str, str]) -> Iterator[None]:
+    """Have links to the directories in that of a run, for as long as its guest runs.
+
+    Raises:
+        OSError: a link cannot be made.
+    """
+    links = run_directory / LINKS
+    links.mkdir()
+    try:
+        for name, directory in directories.items():
+            (links / name).symlink_to(Path(directory).resolve())
+        yield
+    finally:
+        for name in directories:
+            (links / name).unlink(missing_ok=True)
+        links.rmdir()

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run needs of this machine: tools, our own programs, the lab's kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airbound_lab.errors import LabError, UsageError
+from airbound_lab.plan.guest_paths import Programs
+from airbound_lab.settings import variant
+from airbound_lab.settings.values import DEFAULT_KERNEL_LINE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from airbound_lab.settings.values import KernelLine
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+LAB = REPOSITORY / "lab" / "airbound_lab"
+GUEST_PROGRAMS = LAB / "guest_programs"
+KERNEL_VARIABLE = "AIRBOUND_LAB_KERNEL"
+BUILD_SCRIPT = "lab/kernel/build.sh"
+
+TOOL_PACKAGES = {
+    "setarch": "util-linux",
+    "python3": "python3",
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "iw": "iw",
+    "hostapd": "hostapd",
+    "wpa_supplicant": "wpasupplicant",
+}
+"""Debian's package for each tool. The tools are in the same directories on the host and in the guest."""
+
+SWITCH_TOOL_PACKAGES = dict.fromkeys(
+    ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl"), "openvswitch-switch"
+)
+"""Of an access point with an Open vSwitch."""
+
+LAB_SOURCES = (
+    *("figures/measure", "figures/senders", "guest_programs/operator_commands", "guest_programs/senders_watch"),
+    *("plan/certificates", "plan/guest_paths", "plan/guest_plan", "plan/open_vswitch", "plan/topology"),
+    *(
+        "run/boot",
+        "run/compiled",
+        "run/runs",
+        "settings/modes",
+        "settings/qdisc",
+        "settings/radio",
+        "settings/scenario",
+    ),
+)
+"""What a run is made of, beside its parameters and what runs in the guest."""
+
+SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def cache() -> Path:
+    """Return the directory outside of the checkout that keeps what was built (scripts/lib.sh has the same)."""
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "airbound"
+    return Path(os.environ.get("AIRBOUND_CACHE") or default)
+
+
+def _tools(*, ovs: bool) -> dict[str, str]:
+    return TOOL_PACKAGES | (SWITCH_TOOL_PACKAGES if ovs else {})
+
+
+def check_tools(path: str = SYSTEM_PATH, *, ovs: bool = False) -> None:
+    """Raise one UsageError that names every missing tool and what to install; `ovs`: those of Open vSwitch as well."""
+    tools = _tools(ovs=ovs)
+    missing = [tool for tool in tools if shutil.which(tool, path=path) is None]
+    if missing:
+        packages = " ".join(sorted({tools[tool] for tool in missing}))
+        raise UsageError(
+            f"this machine lacks {', '.join(missing)}; install with: apt-get install {packages} (or: make setup)"
+        )
+
+
+def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace: bool = False) -> Programs:
+    """Find our own programs; UsageError names those that are needed and not built."""
+    interpreter, packages = _interpreter(os.environ.get("AIRBOUND_LAB_PYTHON", sys.executable))
+    found = Programs(
+        traffic=str(build / "airbound-traffic"),
+        python=interpreter,
+        controller_source=str(REPOSITORY / "controller"),
+        access_point_agent=str(build / "airbound-ap"),
+        phone_agent=str(build / "airbound-phone"),
+        operator_commands=str(GUEST_PROGRAMS / "operator_commands.py"),
+        senders_watch=str(GUEST_PROGRAMS / "senders_watch.py"),
+        packages=packages,
+    )
+    needed = [found.traffic]
+    if any(variant.has_agents(mode) for mode in modes):
+        needed += [found.access_point_agent, found.phone_agent]
+    elif trace:
+        needed.append(found.phone_agent)
+    missing = [name for name in needed if not os.access(name, os.X_OK)]
+    if missing:
+        raise UsageError(f"not built: {', '.join(missing)}; run: make build")
+    return found
+
+
+_ASK_INTERPRETER = """
+import json, os, sys
+packages = [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
+print(json.dumps([os.path.realpath(sys._base_executable), packages]))
+"""
+
+
+def _interpreter(python: str) -> tuple[str, tuple[str, ...]]:
+    """Return the interpreter behind a Python, which may be of a virtual environment, and where its packages are."""
+    try:
+        answer = subprocess.run([python, "-I", "-c", _ASK_INTERPRETER], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise UsageError(f"{python} does not run: {error}") from error
+    interpreter, packages = json.loads(answer.stdout)
+    return interpreter, tuple(packages)
+
+
+def kernel(given: str | None, line: KernelLine = DEFAULT_KERNEL_LINE) -> Path:
+    """Return the lab kernel's program: the given one, that of the environment, or one built now if none is cached.
+
+    Only what is built now is of the line for certain: see `check_line`.
+    """
+    chosen = given or os.environ.get(KERNEL_VARIABLE)
+    if not chosen:
+        build = [str(REPOSITORY / BUILD_SCRIPT), "--line", line]
+        result = subprocess.run(build, stdout=subprocess.PIPE, text=True, check=False)
+        lines = result.stdout.strip().splitlines()
+        if result.returncode != 0 or not lines:
+            raise LabError(f"{' '.join(build)} failed (status {result.returncode}); its messages are above")
+        chosen = lines[-1]
+    path = Path(chosen).resolve()
+    if not os.access(path, os.X_OK) or not path.is_file():
+        raise UsageError(
+            f"no kernel at {path}; build it with {BUILD_SCRIPT} --line {line}, or set --kernel or {KERNEL_VARIABLE}"
+        )
+    return path
+
+
+def check_line(kernel: Path, line: KernelLine) -> None:
+    """Raise UsageError if a kernel is not of this line, as it says itself."""
+    try:
+        result = subprocess.run([str(kernel), "--version"], capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"{kernel} does not name its version: {error}") from error
+    version = result.stdout.strip()
+    if not version.startswith(f"{line}."):
+        raise UsageError(f"{kernel} is Linux {version or 'without a version'}, but --kernel-line is {line}")
+
+
+def hashes(programs: Programs, *, agents: bool, ovs: bool = False, path: str = SYSTEM_PATH) -> dict[str, str]:
+    """Hashes of all programs that the figures of a run depend on, beside the kernel: tools, sources, our own programs.
+
+    Python's and the tools' libraries are not among them; a Debian release and the lock file pin those.
+    """
+    found = {tool: sha256(Path(where)) for tool in _tools(ovs=ovs) if (where := shutil.which(tool, path=path))}
+    found["traffic"] = sha256(Path(programs.traffic))
+    found["lab"] = _sha256_of([*(LAB / f"{name}.py" for name in LAB_SOURCES), *(LAB / "guest").glob("*.py")])
+    if agents:
+        found["access point agent"] = sha256(Path(programs.access_point_agent))
+        found["phone agent"] = sha256(Path(programs.phone_agent))
+        found["controller"] = _sha256_of((Path(programs.controller_source) / "airbound").rglob("*.py"))
+    return found
+
+
+def _sha256_of(paths: Iterable[Path]) -> str:
+    """Hash of several files with their names, wherever the checkout is."""
+    lines = sorted(f"{path.parent.name}/{path.name} {sha256(path)}" for path in paths)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def sha256(path: Path) -> str:
+    """Hash of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

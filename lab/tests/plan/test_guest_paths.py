@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wherever programs are on the host, the guest's plan is the same, and finds them."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from airbound_lab.plan import guest_paths, guest_plan
+from airbound_lab.plan.guest_paths import Programs
+from airbound_lab.settings.parameters import Parameters
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def programs_at(place: str) -> Programs:
+    """All programs below a directory."""
+    return Programs(
+        traffic=f"{place}/build/airbound-traffic",
+        python=f"{place}/python/bin/python3.11",
+        controller_source=f"{place}/controller",
+        access_point_agent=f"{place}/build/airbound-ap",
+        phone_agent=f"{place}/build/airbound-phone",
+        operator_commands=f"{place}/lab/operator_commands.py",
+        senders_watch=f"{place}/lab/senders_watch.py",
+        packages=(f"{place}/.venv/site-packages", f"{place}/dist-packages"),
+    )
+
+
+@pytest.mark.parametrize("more", [{"tls": True}, {"watch_senders_ms": 100}], ids=str)
+def test_a_plan_is_the_same_wherever_the_programs_are(more: dict[str, Any]) -> None:
+    parameters = Parameters(modes=("airbound",), **more)
+    plans = []
+    for place in ("/here", "/a/place/with/a/longer/path"):
+        programs, directories = guest_paths.in_guest(programs_at(place))
+        plan = guest_plan.plan(parameters, "airbound", 1, programs, host_directories=directories, trace=True)
+        plans.append(json.dumps(plan))
+        assert place not in plans[-1]
+    assert plans[0] == plans[1]
+
+
+def test_each_program_is_what_it_was(tmp_path: Path) -> None:
+    programs = programs_at(str(tmp_path / "some" / "where"))
+    moved, directories = guest_paths.in_guest(programs)
+    for field in fields(Programs):
+        paths, were = getattr(moved, field.name), getattr(programs, field.name)
+        for path, was in zip(*((of,) if isinstance(of, str) else of for of in (paths, were)), strict=True):
+            name, _, rest = path.removeprefix(f"{guest_paths.GUEST_DIRECTORY}/").partition("/")
+            assert os.path.normpath(f"{directories[name]}/{rest}") == was, field.name
+
+
+def test_what_is_not_given_is_nowhere() -> None:
+    moved, _ = guest_paths.in_guest(Programs("/b/traffic", "/usr/bin/python3", "/b/controller", "", "", "", ""))
+    assert (moved.access_point_agent, moved.senders_watch, moved.packages) == ("", "", ())
+
+
+def test_links_are_there_while_a_guest_runs(tmp_path: Path) -> None:
+    run, real = tmp_path / "run", tmp_path / "real"
+    for directory in (run, real):
+        directory.mkdir()
+    (tmp_path / "link").symlink_to(real)
+
+    def fails() -> None:
+        assert (run / "host" / "build").readlink() == real
+        raise LookupError
+
+    # The guest's kernel follows one link only, so each is to be to a directory.
+    with pytest.raises(LookupError), guest_paths.linked(run, {"build": str(tmp_path / "link")}):
+        fails()
+    assert list(run.iterdir()) == []
+    assert real.is_dir()
