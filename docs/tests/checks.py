@@ -8,12 +8,15 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import yaml
 from documents import options, simple_commands
 
 from airbound.operator.cli import parser
 from airbound_lab import cli as lab
+from airbound_lab.compare import batch
+from airbound_lab.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
 VERSION = tomllib.loads((ROOT / "controller/pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
@@ -58,13 +61,19 @@ def controller(words: list[str]) -> None:
 
 
 def laboratory(words: list[str]) -> None:
-    """The lab's own parser reads it, and a run's modes and numbers are ones that there are."""
+    """The lab's own parser reads it, a run's modes and numbers are ones that there are, a comparison can be planned."""
     if words[0] == "load":
         agent("airbound-load")(words[1:])
         return
     arguments = lab._parser().parse_args(words)
     if words[0] == "run":
-        lab._parameters(arguments)
+        try:
+            lab._parameters(arguments)
+        except UsageError as error:
+            raise AssertionError(f"{words}: {error}") from error
+    elif words[0] == "compare" or words[:2] == ["study", "paper"]:
+        with mock.patch.object(batch, "carry_out", return_value=None):  # it needs a kernel, also to list
+            assert lab.main(words) == 0, words
 
 
 def agent(program: str) -> Callable[[list[str]], None]:
@@ -98,6 +107,7 @@ def docker(words: list[str]) -> None:
     subcommand, *rest = words[1:]
     place = next((number for number, word in enumerate(rest) if word in SERVICES), len(rest))
     for compose in COMPOSES:
+        assert re.search(rf"^ +{subcommand}\*? ", printed(compose, "--help"), re.MULTILINE), words
         listed(rest[:place], compose, subcommand, "--help")
     if subcommand == "run":
         service, *command = rest[place:]

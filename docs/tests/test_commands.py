@@ -14,7 +14,7 @@ from scene import Step, play
 from table import TABLE
 
 from airbound.configuration.layers import load
-from airbound_lab import scenario
+from airbound_lab.settings import scenario
 
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "[!.]*/README.md")
 BLOCKS: list[Block] = [

@@ -29,9 +29,9 @@ third 'a # b' >file
 
 
 def test_blocks_have_their_page_line_language_and_text() -> None:
-    first, second = blocks("docs/x.md", PAGE)
+    first, second = blocks("x.md", PAGE)
     assert (first.page, first.line, first.language, first.first) == (
-        "docs/x.md", 3, "", "first --option VALUE      # a comment",
+        "x.md", 3, "", "first --option VALUE      # a comment",
     )  # fmt: skip
     assert (second.line, second.language, second.text) == (15, "toml", "[table]\n  key = 1\n")
 
