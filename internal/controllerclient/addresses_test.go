@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/airbound/airbound/internal/controllerclient"
@@ -62,7 +63,8 @@ func TestStreamsSpreadOverTheControllersAddresses(t *testing.T) {
 }
 
 func TestAnAddressThatFailsOrDoesNotAnswerCostsNoAttempt(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		c := newController()
 		const alive, dead, silent = "192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1"
 		n.serve(t, c, alive)

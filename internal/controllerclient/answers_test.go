@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -128,7 +129,8 @@ func (l *syncLog) String() string {
 }
 
 func TestAControllerThatNoLongerAnswersIsLeftForAnother(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		const other = "192.0.2.2:1"
 		one, two := serveAnswering(t, n, address, 3), serveAnswering(t, n, other, 3)
 		var log syncLog
@@ -165,7 +167,8 @@ func checkAsked(t *testing.T, asked []string) {
 }
 
 func TestAControllerThatKnowsNothingOfAnswersIsKept(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		s := serveAnswering(t, n, address, 0)
 		startReporting(t, n, []string{address}, slog.New(slog.DiscardHandler))
 		next(t, "stream", s.asked)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -200,7 +201,8 @@ func TestTheRemoteAddressIsReportedBeforeTheStreamOpens(t *testing.T) {
 }
 
 func TestReconnectsAfterRestart(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		c := newController()
 		kill := n.serve(t, c, address)
 		a := startAgent(t, n.of(controllerclient.Config{Addresses: []string{address}}))
@@ -230,7 +232,8 @@ func TestReconnectsAfterControllerEndsStream(t *testing.T) {
 }
 
 func TestAReportFromBeforeTheStreamIsNotSent(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		c := newController()
 		a := startAgent(t, n.of(controllerclient.Config{Addresses: []string{address}}))
 		for sequence := uint64(1); sequence <= 5; sequence++ {
@@ -345,7 +348,8 @@ func waitForNoGoroutineOf(t *testing.T, functions ...string) {
 }
 
 func TestAControllerThatStopsRespondingIsNoticed(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		n.serve(t, newController(), address)
 		var lost atomic.Bool
 		dial := func(ctx context.Context, address string) (net.Conn, error) {
@@ -366,7 +370,8 @@ func TestAControllerThatStopsRespondingIsNoticed(t *testing.T) {
 
 // Shorter, and a link with seconds of delay would never be connected.
 func TestAControllerThatAcceptsAndSaysNothingIsTriedAgainAfterFiveSeconds(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		n.listen(address)
 		log := make(lines, 1000)
 		started := time.Now()
@@ -473,7 +478,8 @@ func startLogged(t *testing.T, address string) (*agent, lines) {
 var debug = &slog.HandlerOptions{Level: slog.LevelDebug}
 
 func TestBackOffStartsAgainAfterAStreamThatLasted(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		c, log := newController(), make(lines, 1000)
 		a := startAgent(t, n.of(controllerclient.Config{
 			Addresses: []string{address}, Logger: slog.New(slog.NewTextHandler(log, debug)),
@@ -495,7 +501,8 @@ func TestBackOffStartsAgainAfterAStreamThatLasted(t *testing.T) {
 }
 
 func TestBackOffGrowsIfTheControllerEndsEveryStreamAtOnce(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		c, log := newController(), make(lines, 1000)
 		c.endAtOnce = true
 		n.serve(t, c, address)
@@ -514,7 +521,8 @@ func TestBackOffGrowsIfTheControllerEndsEveryStreamAtOnce(t *testing.T) {
 }
 
 func TestACauseIsLoggedAsAWarningOnce(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		c := newController()
 		log := make(lines, 1000)
 		a := startAgent(t, n.of(controllerclient.Config{

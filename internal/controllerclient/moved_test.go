@@ -9,6 +9,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/airbound/airbound/internal/controllerclient"
@@ -16,7 +17,8 @@ import (
 
 // What the kernel has to send again waits for its retransmission timeout, longer the longer the machine was away.
 func TestAMoveReplacesTheConnection(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		c := newController()
 		n.serve(t, c, address)
 		moved := make(chan struct{}, 1)
@@ -52,7 +54,8 @@ func (h *hanging) dial(ctx context.Context, address string) (net.Conn, error) {
 
 // A SYN that was lost is sent again after 1, 3 and 7 seconds.
 func TestAMoveEndsAnAttemptThatWasUnderWay(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		c := newController()
 		n.serve(t, c, address)
 		moved, network := make(chan struct{}, 1), hanging{network: n, attempts: make(chan struct{}, 100)}
@@ -74,7 +77,8 @@ func TestAMoveEndsAnAttemptThatWasUnderWay(t *testing.T) {
 }
 
 func TestAMoveEndsAnAttemptToReplaceTheConnection(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		c := newController()
 		n.serve(t, c, address)
 		moved, network := make(chan struct{}, 1), hanging{network: n, attempts: make(chan struct{}, 100)}
@@ -128,7 +132,8 @@ func TestAMoveEndsTheWaitForTheNextAttempt(t *testing.T) {
 
 // It is a reason to try again at once, and not to wait longer before the attempt after that.
 func TestMovesDoNotMakeTheWaitsLonger(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		moved, network := make(chan struct{}, 1), hanging{network: n, attempts: make(chan struct{}, 100)}
 		log := make(lines, 1000)
 		startAgent(t, controllerclient.WithDial(controllerclient.Config{

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
@@ -24,12 +23,8 @@ type network struct {
 	listeners map[string]*bufconn.Listener
 }
 
-// inMemory runs a test in a bubble.
-func inMemory(t *testing.T, test func(t *testing.T, n *network)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		test(t, &network{listeners: map[string]*bufconn.Listener{}})
-	})
+func newNetwork() *network {
+	return &network{listeners: map[string]*bufconn.Listener{}}
 }
 
 // serve is like the function serve.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -113,7 +114,8 @@ func replacedStream(t *testing.T, n *network) (a *agent, before, after *lateStre
 
 // A controller that saw one stream end before it has a report of the next would know nothing of the agent.
 func TestAStreamThatIsReplacedStaysOpenUntilTheNextIsAnswered(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		a, before, after := replacedStream(t, n)
 		a.outgoing <- report(2)
 		expect(t, "sequence", after.reports, 2)
@@ -145,7 +147,8 @@ func TestAStreamThatIsReplacedStaysOpenUntilTheNextIsAnswered(t *testing.T) {
 
 // What a controller says before it has a report says nothing of what it knows.
 func TestAStreamThatIsReplacedDoesNotEndByWhatComesBeforeAReport(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		a, before, after := replacedStream(t, n)
 		if err := after.Send(bounds(3)); err != nil {
 			t.Fatal(err)
@@ -160,14 +163,16 @@ func TestAStreamThatIsReplacedDoesNotEndByWhatComesBeforeAReport(t *testing.T) {
 }
 
 func TestAStreamThatIsReplacedEndsWithoutAnAnswer(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		_, before, _ := replacedStream(t, n)
 		next(t, "end", before.ended)
 	})
 }
 
 func TestTheEndAfterAConnectionWasReplaced(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		a, before, after := replacedStream(t, n)
 		a.cancel()
 		if err := next(t, "end of Run", a.finished); err != nil {
@@ -180,7 +185,8 @@ func TestTheEndAfterAConnectionWasReplaced(t *testing.T) {
 }
 
 func TestAConnectionThatIsNewAnywayIsNotReplaced(t *testing.T) {
-	inMemory(t, func(t *testing.T, n *network) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
 		c := newController()
 		replace := make(chan struct{}, 1)
 		replace <- struct{}{}

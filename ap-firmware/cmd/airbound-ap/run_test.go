@@ -37,8 +37,8 @@ var (
 const (
 	timeout = 30 * time.Second
 
-	// ownAddress is one at which no other program of this machine listens: a controller that starts again finds its port
-	// free.
+	// ownAddress is one at which no other program of this machine listens: a controller that starts again finds its
+	// port free.
 	ownAddress = "127.0.65.1:0"
 
 	interval = airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_INTERVAL

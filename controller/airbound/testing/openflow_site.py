@@ -5,10 +5,9 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from typing import Any
 
-from airbound.testing.open_vswitch import WAIT_S, OpenVSwitch
+from airbound.testing.open_vswitch import OpenVSwitch
 
 BSSID = "02:00:00:00:00:01"
 OPENFLOW_PORT = 6653
@@ -69,7 +68,7 @@ class Site:
         """End a process."""
         process = self._processes.pop(name)
         process.send_signal(number)
-        process.wait(WAIT_S)
+        process.wait(20)
 
     def stop(self) -> None:
         """End all."""
@@ -102,13 +101,13 @@ class Site:
             return []
         return found
 
-    def until_rules(self) -> None:
+    def until_rules(self, seconds: float = 20.0) -> None:
         """Wait until a switch has the rules that it was sent."""
 
         def in_force() -> bool:
             return any(of["generation_in_force"] == of["generation_sent"] != "0" for of in self.switches())
 
-        self.ovs.until(in_force)
+        self.ovs.until(in_force, seconds)
 
     def traffic(self, host: int) -> list[dict[str, Any]]:
         """What the switch counted of a host."""
@@ -117,13 +116,10 @@ class Site:
         found: list[dict[str, Any]] = stations[0]["traffic"] if stations else []
         return found
 
-    def receive(self, host: int, port: int) -> "subprocess.Popen[str]":
-        """Take UDP at a host, from now until `received`; see packets.py."""
-        command = self.ovs.at(host, sys.executable, "-m", "airbound.testing.packets", "receive", str(port))
-        process = self.ovs.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        if process.stdout is not None:
-            process.stdout.readline()
-        return process
+    def receive(self, host: int, port: int, seconds: float) -> "subprocess.Popen[str]":
+        """Take UDP at a host; see packets.py."""
+        command = (sys.executable, "-m", "airbound.testing.packets", "receive", str(port), str(seconds))
+        return self.ovs.start(*self.ovs.at(host, *command), stdout=subprocess.PIPE, text=True)
 
     def send(self, host: int, to: int, port: int, *, rate: float, seconds: float, size: int = 1_000) -> Any:
         """Send UDP from a host to another."""
@@ -132,8 +128,7 @@ class Site:
 
 
 def received(process: "subprocess.Popen[str]") -> dict[str, Any]:
-    """What `Site.receive` found. What was sent before is there by now: see `PACKETS_PER_S` of the tests."""
-    time.sleep(1)
-    out, _ = process.communicate(timeout=WAIT_S)
+    """What `Site.receive` found, at its end."""
+    out, _ = process.communicate(timeout=60)
     found: dict[str, Any] = json.loads(out)
     return found

@@ -2,14 +2,12 @@
 """Traffic for tests of switches: UDP or TCP at a rate, and what arrives of it.
 
 Usage: python -m airbound.testing.packets send udp ADDRESS PORT PACKETS_PER_S SECONDS [BYTES]
-       python -m airbound.testing.packets receive PORT      prints a line once it listens, and when its input ends JSON:
-                                                            packets, bytes, seconds, dscp, lost_in_a_row
+       python -m airbound.testing.packets receive PORT SECONDS      prints JSON: packets, bytes, dscp, lost_in_a_row
        python -m airbound.testing.packets serve PORT                takes TCP connections and reads what they send
        python -m airbound.testing.packets upload ADDRESS PORT SECONDS       as fast as TCP goes
 """
 
 import json
-import select
 import socket
 import sys
 import threading
@@ -30,25 +28,25 @@ def send(address: str, port: int, packets_per_s: float, seconds: float, size: in
             out.sendto(number.to_bytes(8, "big") + bytes(size - 8), (address, port))
 
 
-def receive(port: int) -> dict[str, object]:
-    """What arrives by UDP until the standard input ends, and how many packets in a row did not: a gap in forwarding,
-    however busy the machine is.
-    """
+def receive(port: int, seconds: float) -> dict[str, object]:
+    """What arrives by UDP, and how many packets in a row did not: a gap in forwarding, however busy the machine is."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
         taken.bind(("", port))
-        print("listening", flush=True)  # noqa: T201  # a program
+        taken.settimeout(0.2)
         packets = octets = 0
-        last, lost, marks, times_s = -1, 0, set[int](), list[float]()
-        while taken in select.select([taken, sys.stdin], [], [])[0]:
-            data, ancillary, _, _ = taken.recvmsg(READ_BYTES, 64)
-            times_s = [*times_s[:1], time.monotonic()]
+        last, lost, marks = -1, 0, set[int]()
+        end_s = time.monotonic() + seconds
+        while time.monotonic() < end_s:
+            try:
+                data, ancillary, _, _ = taken.recvmsg(READ_BYTES, 64)
+            except TimeoutError:
+                continue
             number = int.from_bytes(data[:8], "big")
             lost = max(lost, number - last - 1 if last >= 0 else 0)
             packets, octets, last = packets + 1, octets + len(data), max(last, number)
             marks |= {value[0] >> 2 for _, kind, value in ancillary if kind == socket.IP_TOS}
-        seconds = times_s[-1] - times_s[0] if times_s else 0.0
-        return {"packets": packets, "bytes": octets, "seconds": seconds, "dscp": sorted(marks), "lost_in_a_row": lost}
+        return {"packets": packets, "bytes": octets, "dscp": sorted(marks), "lost_in_a_row": lost}
 
 
 def serve(port: int) -> None:
@@ -68,7 +66,7 @@ def _drain(connection: socket.socket) -> None:
 def upload(address: str, port: int, seconds: float) -> int:
     """Bytes that TCP took."""
     sent, end_s = 0, time.monotonic() + seconds
-    with socket.create_connection((address, port), timeout=60) as connection:
+    with socket.create_connection((address, port), timeout=10) as connection:
         while time.monotonic() < end_s:
             sent += connection.send(bytes(READ_BYTES))
     return sent
@@ -79,8 +77,8 @@ def main(arguments: list[str]) -> None:
     match arguments:
         case ["send", "udp", address, port, rate, seconds, *size]:
             send(address, int(port), float(rate), float(seconds), *map(int, size))
-        case ["receive", port]:
-            print(json.dumps(receive(int(port))))  # noqa: T201  # a program
+        case ["receive", port, seconds]:
+            print(json.dumps(receive(int(port), float(seconds))))  # noqa: T201  # a program
         case ["serve", port]:
             serve(int(port))
         case ["upload", address, port, seconds]:
