@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GUEST_DIRECTORY = "/run/host"
-COMPILED = "compiled"
-"""Name in GUEST_DIRECTORY of the directory with compiled Python (compiled.py)."""
 LINKS = "host"
 """Directory of the links, in that of the run."""
 
@@ -50,10 +48,15 @@ class Programs:
 
     @property
     def python_environment(self) -> dict[str, str]:
-        """Of that Python: where controller and packages are, and where these modules are compiled (compiled.py)."""
+        """Of that Python: where controller and packages are.
+
+        Which of their modules are compiled already depends on what ran on the host before. Reading a compiled one
+        allocates less than compiling it, so in the guest none is taken for compiled. Nor are they compiled once for all
+        guests: that saves a second of each, but two guests with their programs at different paths then differ.
+        """
         return {
             "PYTHONPATH": ":".join((self.controller_source, *self.packages)),
-            "PYTHONPYCACHEPREFIX": f"{GUEST_DIRECTORY}/{COMPILED}",
+            "PYTHONPYCACHEPREFIX": "/proc/none",
         }
 
 

@@ -49,7 +49,6 @@ LAB_SOURCES = (
     *("plan/certificates", "plan/guest_paths", "plan/guest_plan", "plan/open_vswitch", "plan/topology"),
     *(
         "run/boot",
-        "run/compiled",
         "run/runs",
         "settings/modes",
         "settings/qdisc",
@@ -60,12 +59,6 @@ LAB_SOURCES = (
 """What a run is made of, beside its parameters and what runs in the guest."""
 
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-def cache() -> Path:
-    """Return the directory outside of the checkout that keeps what was built (scripts/lib.sh has the same)."""
-    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "airbound"
-    return Path(os.environ.get("AIRBOUND_CACHE") or default)
 
 
 def _tools(*, ovs: bool) -> dict[str, str]:

@@ -21,7 +21,7 @@ from airbound_lab.figures.results import Results, Run
 from airbound_lab.medium import attempts
 from airbound_lab.plan import guest_paths, guest_plan, topology
 from airbound_lab.records import trace as trace_module
-from airbound_lab.run import boot, compiled, host
+from airbound_lab.run import boot
 from airbound_lab.settings import radio
 from airbound_lab.settings.validation import explain
 
@@ -113,7 +113,6 @@ def run_one(
     parameters = parameters.of_mode(task.mode)
     (mode,) = parameters.modes
     programs, host_directories = guest_paths.in_guest(setting.programs)
-    host_directories[guest_paths.COMPILED] = str(_compiled(programs, setting.programs))
     plan = guest_plan.plan(
         parameters,
         mode,
@@ -155,13 +154,6 @@ def run_one(
     if setting.logs is None:
         shutil.rmtree(directory)
     return replace(run, wall_seconds=round(wall_seconds, 1))
-
-
-def _compiled(in_guest: Programs, on_host: Programs) -> Path:
-    searched = zip(
-        (in_guest.controller_source, *in_guest.packages), (on_host.controller_source, *on_host.packages), strict=True
-    )
-    return compiled.directory(on_host.python, frozenset(searched), host.cache() / "compiled")
 
 
 def _directory(setting: Setting, task: Task) -> Path:
