@@ -13,7 +13,7 @@ LINES := 6.1 6.12
 # $(call step,NAME,PREREQUISITES,COMMAND): `+`, so that a make in the command may take free slots.
 define define_step
 steps += $(1)
-$(1): $(2)
+$(1): $(filter-out $(BUILT),$(2))
 	+@scripts/check-step.sh $(1) $(3)
 endef
 step = $(eval $(call define_step,$(1),$(2),$(3)))
@@ -37,11 +37,10 @@ $(foreach part,$(lint_scripts),$(call step,lint/$(part),,scripts/lint.sh $(part)
 lint := $(filter lint/%,$(steps))
 
 # --- what tests run on ---
-# With two pools the first step of all; both are given an empty PROGRAMS then.
-PROGRAMS ?= programs
-built_before := $(if $(PROGRAMS),,programs)
+# make begins a goal whose prerequisites are not there yet only after all others, the longest as well. So scripts/test.sh
+# makes what goals need before them, and has BUILT name it: it is no step, and no prerequisite, any more.
 $(call step,programs,,scripts/build.sh)
-$(call step,packages,$(PROGRAMS),scripts/packages.sh)
+$(call step,packages,programs,scripts/packages.sh)
 $(foreach line,$(LINES),$(call step,kernel/lab-$(line),,lab/kernel/build.sh --line $(line)))
 
 # --- unit: no kernel ---
@@ -51,24 +50,24 @@ fuzzed := $(shell grep -lE '^func Fuzz' -r internal ap-firmware phone-agent lab 
 $(foreach package,$(fuzzed),$(call step,fuzz/$(package),,scripts/fuzz.sh ./$(package)))
 
 long := $(call with_mark,long,controller/tests)
-$(foreach folder,$(call test_folders,controller/tests),$(call pytest,$(call short,$(folder:/=)),$(PROGRAMS),\
+$(foreach folder,$(call test_folders,controller/tests),$(call pytest,$(call short,$(folder:/=)),programs,\
 	-m 'not long' $(wildcard $(folder)test_*.py)))
-$(foreach file,$(long),$(call pytest,waiting/$(call short,$(file)),$(PROGRAMS),-m long $(file)))
-$(foreach folder,$(call test_folders,lab/tests),$(call pytest,$(call short,$(folder:/=)),$(PROGRAMS),\
+$(foreach file,$(long),$(call pytest,waiting/$(call short,$(file)),programs,-m long $(file)))
+$(foreach folder,$(call test_folders,lab/tests),$(call pytest,$(call short,$(folder:/=)),programs,\
 	-m 'not uml' $(filter-out $(call with_mark,uml,lab/tests),$(wildcard $(folder)test_*.py))))
 $(foreach folder,$(call test_folders,ap-firmware phone-agent),$(call pytest,packages/$(call short,$(folder:/=)),packages,\
 	-m 'not uml' $(filter-out $(call with_mark,uml,ap-firmware phone-agent),$(wildcard $(folder)test_*.py))))
 $(call go_test,packages/programs,packages,-tags packages -trimpath -count=1 ./ap-firmware/openwrt/packagestest)
-$(foreach folder,$(wildcard docs/tests),$(call pytest,docs,$(PROGRAMS),-m 'not hours' $(folder)))
-$(call pytest,dashboards,$(PROGRAMS),dashboards)
+$(foreach folder,$(wildcard docs/tests),$(call pytest,docs,programs,-m 'not hours' $(folder)))
+$(call pytest,dashboards,programs,dashboards)
 $(call pytest,tools,,tools)
 $(call pytest,deploy,,deploy)
 waiting := $(filter waiting/%,$(steps))
-unit := $(filter-out $(lint) $(waiting) kernel/% $(built_before),$(steps))
+unit := $(filter-out $(lint) $(waiting) kernel/% $(BUILT),$(steps))
 
 # --- uml: the kernel series and the cell ---
 uml_files := $(call with_mark,uml,lab/tests ap-firmware phone-agent)
-$(foreach file,$(uml_files),$(call pytest,cell/$(notdir $(call short,$(file))),$(PROGRAMS) packages $(LINES:%=kernel/lab-%),\
+$(foreach file,$(uml_files),$(call pytest,cell/$(notdir $(call short,$(file))),programs packages $(LINES:%=kernel/lab-%),\
 	-m uml $(file)))
 $(foreach line,$(LINES),\
 	$(call step,kernel/series-$(line),,kernel/tests/check-series.sh --line $(line) ci)\
@@ -77,8 +76,8 @@ $(foreach line,$(LINES),\
 	$(call step,kernel/stress-$(line),kernel/android-$(line),kernel/tests/boot-test.sh --line $(line) test_stress)\
 	$(call step,kernel/unpatched-$(line),kernel/android-$(line),kernel/tests/same-as-unpatched.sh $(line)))
 $(call step,cell/module-on-a-phone,kernel/lab-6.1,phone-agent/android/tests/uml-test.sh)
-uml := $(filter kernel/% cell/%,$(steps))
-all := $(filter-out $(waiting) $(built_before),$(steps))
+uml := $(filter-out $(BUILT),$(filter kernel/% cell/%,$(steps)))
+all := $(filter-out $(waiting) $(BUILT),$(steps))
 
 # --- series: for changes of the series ---
 $(foreach line,$(LINES),\

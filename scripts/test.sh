@@ -27,7 +27,7 @@ pool() { # JOBS GOAL...
 
 # run GOAL...: the steps of these goals; those of the goal `waiting` meanwhile, in slots of their own. Then a summary.
 run() {
-	local goals=() goal code=0 began_s=$SECONDS
+	local goals=() before=() goal code=0 began_s=$SECONDS
 	waiting=''
 	rm -rf build/checks
 	mkdir -p build/checks
@@ -36,12 +36,16 @@ run() {
 	printf '%s steps, seed %s, %s slots, %s for steps that wait; logs in build/checks\n' \
 		"$CHECK_STEPS" "$SEED" "$jobs" "$waiting_jobs"
 	for goal in "$@"; do
+		case $goal in
+		unit) before=(programs packages) ;;
+		all | uml) before=(programs packages kernel/lab-6.1 kernel/lab-6.12) ;;
+		esac
 		[[ $goal == waiting ]] || goals+=("$goal")
 	done
+	# What others need, before them; checks.mk says why.
+	[[ ${#before[@]} -eq 0 ]] || pool "$jobs" "${before[@]}" || code=1
+	export BUILT=${before[*]}
 	if [[ $# -gt ${#goals[@]} ]]; then
-		# What both pools need.
-		pool "$jobs" programs || code=1
-		export PROGRAMS=
 		pool "$waiting_jobs" waiting &
 		waiting=$!
 		# An interrupted run leaves none of them behind.
