@@ -165,7 +165,8 @@ def open_cell(school: School, model: Model) -> None:
             )
         opened.stations = convert.stations(state, report)
         opened.airtime.take(opened.stations)
-    opened.terminals = [convert.terminal(of, school.engine.settings, school.now_us) for of in state.terminals.values()]
+    settings, now_us = school.engine.settings, school.now_us
+    opened.terminals = [convert.terminal(terminal, state, settings, now_us) for terminal in state.terminals.values()]
     for number, terminal in enumerate(opened.terminals):
         views = []
         for sent in terminal.bounds_sent:
