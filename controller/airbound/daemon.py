@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from airbound.config import Config, cell_overrides
 from airbound.configuration.layers import Loaded
 from airbound.core.engine import Engine
+from airbound.core.policy import POLICIES
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
 from airbound.metrics.hooks import Hooks
@@ -151,7 +152,7 @@ async def _serve(
 def _log_start(config: Config, security: "Security | None", running: server.ControllerServer, address: str) -> None:
     """Log where the controller serves, and how."""
     parameters = config.parameters
-    policy = parameters.policy if parameters.policy == "bdp" else f"paper, table {parameters.paper.table}"
+    policy = POLICIES[parameters.policy](parameters).title
     operators = ", ".join(
         endpoint if endpoint.startswith("unix:") else f"{endpoint.rpartition(':')[0]}:{port}"
         for endpoint, port in zip(config.operators, running.operator_ports, strict=True)

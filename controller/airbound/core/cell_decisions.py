@@ -88,7 +88,7 @@ def decide_terminal(cell: CellState, terminal: Terminal, now_us: int) -> tuple[l
     """Commands for one terminal that is joined, and when it is due again; 0 if it is not."""
     try:
         reason = cell.unavailable_for(terminal, now_us) or restriction(terminal, cell.settings)
-        decisions = decide(terminal, cell, cell.settings) if reason is None else ()
+        decisions = decide(terminal, cell) if reason is None else ()
         if reason is None and not decisions:
             reason = Reason(Code.NO_RTT_SAMPLE)
         terminal.no_bounds = reason

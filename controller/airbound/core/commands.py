@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from airbound.core.cell.access_point import AccessPoint
     from airbound.core.cell.terminal import Terminal
     from airbound.core.edca import Edca
-    from airbound.core.policy import Decision
+    from airbound.core.policy import Decision, Policy
     from airbound.core.reports import BackEnd
     from airbound.core.settings import Settings
 
@@ -68,8 +68,8 @@ def bounds_command(
         return []
     if step is Step.RENEW:
         return renewal(terminal, settings, now_us)
-    lease_ms, policy_name = settings.parameters.safety.lease_ms, settings.parameters.policy
-    reasons = (release,) if release else changes(terminal.sent_decisions, decisions, policy_name)
+    lease_ms = settings.parameters.safety.lease_ms
+    reasons = (release,) if release else changes(terminal.sent_decisions, decisions, settings.policy)
     # All phones of a cell are sent bounds at once. Their renewals are not: the phones' ACKs would contend for the air.
     early_us = int(lease_ms * 1000 / 3 * (terminal.stream.number * _GOLDEN_RATIO % 1))
     sent = terminal.sent = next_set(
@@ -91,7 +91,7 @@ def bounds_command(
     ]
 
 
-def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy_name: str) -> tuple[Reason, ...]:
+def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy: type[Policy]) -> tuple[Reason, ...]:
     """What differs between two sets of decisions; at least one reason, the weightiest first."""
     old, new = ({decision.destination: decision for decision in decisions} for decisions in (before, after))
     started = [Reason(Code.STARTED_SENDING, address_text(address)) for address in new if address not in old]
@@ -104,17 +104,17 @@ def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy_na
         if not cell:  # the same for all destinations
             if was.active_senders != now.active_senders:
                 cell.append(Reason(Code.ACTIVE_SENDERS, "", was.active_senders, now.active_senders))
-            if was.capacity_bps != now.capacity_bps and policy_name == "bdp":
+            if was.capacity_bps != now.capacity_bps and policy.uses_capacity:
                 cell.append(Reason(Code.CAPACITY, "", was.capacity_bps, now.capacity_bps))
-            if was.spare_bps != now.spare_bps and policy_name == "bdp":
+            if was.spare_bps != now.spare_bps and policy.uses_capacity:
                 cell.append(Reason(Code.SHARE, "", was.share_bps, now.share_bps))
             if was.connections != now.connections:
                 cell.append(Reason(Code.CONNECTIONS, "", was.connections, now.connections))
         if was.min_rtt_us != now.min_rtt_us:
             own.append(Reason(Code.MIN_RTT, address_text(address), was.min_rtt_us, now.min_rtt_us))
-        if (policy_name == "paper" or was.by_srtt or now.by_srtt) and was.rtt_ratio != now.rtt_ratio:
+        if (policy.uses_rtt_ratio or was.by_srtt or now.by_srtt) and was.rtt_ratio != now.rtt_ratio:
             own.append(Reason(Code.RTT_RATIO, address_text(address), was.rtt_ratio, now.rtt_ratio))
-    return (*cell, *started, *own, *stopped) or (Reason(Code.POLICY, policy_name),)
+    return (*cell, *started, *own, *stopped) or (Reason(Code.POLICY, policy.name),)
 
 
 def _cell(terminal: Terminal, release: Reason | None) -> Mac:

@@ -16,27 +16,26 @@ if TYPE_CHECKING:
     from airbound.core.cell.sender import Sender
     from airbound.core.cell.state import CellState
     from airbound.core.reports import Destination
-    from airbound.core.settings import Settings
 
 DEFAULT_MSS_BYTES = 1448
 
 
-def decide(sender: Sender, cell: CellState, settings: Settings) -> tuple[Decision, ...]:
+def decide(sender: Sender, cell: CellState) -> tuple[Decision, ...]:
     """The decisions for a sender's destinations, by address. A destination without any RTT sample gets none."""
     connections_now = 0
     for destination in sender.sending.values():
         connections_now += destination.connections_sending
     decisions = list[Decision]()
     for destination in sender.sending.values():
-        decisions += _decision(destination, connections_now, cell, settings)
+        decisions += _decision(destination, connections_now, cell)
     for destination, _ in sender.paused.values():
-        decisions += _decision(destination, connections_now + destination.connections_sending, cell, settings)
+        decisions += _decision(destination, connections_now + destination.connections_sending, cell)
     if len(decisions) > 1:
         decisions.sort()
     return tuple(decisions)
 
 
-def _decision(destination: Destination, connections: int, cell: CellState, settings: Settings) -> tuple[Decision, ...]:
+def _decision(destination: Destination, connections: int, cell: CellState) -> tuple[Decision, ...]:
     """One destination's, if there is an RTT sample."""
     address, own_us = destination.address, destination.min_rtt_us
     min_rtt_us = min_rtt_used_us(destination, cell)
@@ -52,7 +51,7 @@ def _decision(destination: Destination, connections: int, cell: CellState, setti
         cell.spare_bps,
         cell.has_downloads,
     )
-    return (Decision(address, settings.policy(of), of, own_us),)
+    return (Decision(address, cell.policy.decide(of), of, own_us),)
 
 
 def min_rtt_used_us(destination: Destination, cell: CellState) -> int:

@@ -189,7 +189,7 @@ class Engine:
             return self._refusals.out_of_order(terminal, error.reason, now_us)
         settings = self._registry.settings_for(terminal)
         keep_us = settings.parameters.safety.sending_keep_ms * 1000
-        changed = terminal.accept(report, now_us, keep_us, srtt_counts=settings.srtt_counts)
+        changed = terminal.accept(report, now_us, keep_us, srtt_counts=settings.policy.uses_rtt_ratio)
         terminal.last_report = event.octets
         effects = list[Effect]()
         if report.mac != terminal.mac:

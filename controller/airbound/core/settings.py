@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.overrides import Match
 from airbound.core.parameters import Mode, Parameters
-from airbound.core.policy import Policy, policy, uses_srtt
+from airbound.core.policy import POLICIES, Policy
 
 
 @dataclass(slots=True)
@@ -21,8 +21,7 @@ class Settings:
     not_exempt: set[str] = field(default_factory=set)  # likewise: operators ended an exemption by an override
     match: Match | None = None  # the override that these are of
     mode_by_operator: bool = False  # chosen for this cell
-    policy: Policy = field(init=False)
-    srtt_counts: bool = field(init=False)  # whether ranges follow from it
+    policy: type[Policy] = field(init=False)
     reporting: tuple[int, int, int] = field(init=False)  # as effects.SetReporting has it
 
     def __post_init__(self) -> None:
@@ -31,10 +30,9 @@ class Settings:
     def reconfigure(self, parameters: Parameters) -> None:
         """Go on with other parameters."""
         self.parameters = parameters
-        self.policy = policy(parameters)
-        self.srtt_counts = uses_srtt(parameters)
+        self.policy = POLICIES[parameters.policy]
         of = parameters.reporting
-        ratio = round(of.rtt_ratio_change * 1000) if parameters.policy == "paper" else 0
+        ratio = round(of.rtt_ratio_change * 1000) if self.policy.uses_rtt_ratio else 0
         self.reporting = of.interval_ms, of.heartbeat_ms, ratio
 
     def of_cell(self, match: Match | None, mode: Mode, *, by_operator: bool) -> "Settings":

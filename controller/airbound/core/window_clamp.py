@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from airbound.core.addresses import Mac
     from airbound.core.cell.senders import StationSender, StationSenders
     from airbound.core.cell.state import CellState
-    from airbound.core.policy import Decision
+    from airbound.core.policy import Decision, Policy
     from airbound.core.reports import WindowState
 
 REASONS_MAX = 8  # of one set
@@ -47,7 +47,7 @@ def decide_windows(cell: CellState, now_us: int) -> list[Effect]:
         windows.reason, step = reason, access_point.windows_step(limits, now_us)
         if reason.waits or step is Step.NOTHING:
             return effects
-        reasons = _changes(windows, limits, cell.settings.parameters.policy) if limits else (reason,)
+        reasons = _changes(windows, limits, cell.settings.policy) if limits else (reason,)
     except Exception as error:  # noqa: BLE001  # whatever it is, the terminals' leases go on
         windows.reason = reason = internal_error(error)
         limits, reasons, step = (), (reason,), access_point.windows_step((), now_us)
@@ -118,7 +118,7 @@ def _decide_one(sender: StationSender, cell: CellState, now_us: int, *, everythi
         sender.decisions, sender.limits, sender.changed = (), (), True
         return
     if everything or sender.changed:
-        sender.decisions = decide(sender, cell, cell.settings)
+        sender.decisions = decide(sender, cell)
         sender.limits = window_limits(sender.mac, sender.decisions)
         sender.changed = False
     if is_station_exempt(sender.mac, cell):
@@ -150,7 +150,7 @@ def _agent_problem(sender: StationSender, cell: CellState, now_us: int) -> Reaso
     return problem
 
 
-def _changes(windows: StationSenders, limits: tuple[WindowLimit, ...], policy_name: str) -> tuple[Reason, ...]:
+def _changes(windows: StationSenders, limits: tuple[WindowLimit, ...], policy: type[Policy]) -> tuple[Reason, ...]:
     """Why a set of these limits, some, replaces the one before; at least one reason, the weightiest first."""
     limited = {limit.mac for limit in limits}
     before = windows.decided
@@ -161,7 +161,7 @@ def _changes(windows: StationSenders, limits: tuple[WindowLimit, ...], policy_na
     for mac, decisions in now.items():
         was = before.get(mac)
         if was is not None and was != decisions:
-            reasons += [reason for reason in changes(was, decisions, policy_name) if reason not in reasons]
+            reasons += [reason for reason in changes(was, decisions, policy) if reason not in reasons]
             if len(reasons) >= REASONS_MAX:
                 break
     return tuple(reasons[:REASONS_MAX]) or (Reason(Code.STATIONS_LIMITED, "", len(before), len(now)),)

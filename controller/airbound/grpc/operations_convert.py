@@ -10,8 +10,8 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.commands import fit_to_back_end
 from airbound.core.decisions import decide
 from airbound.core.effects import WindowLimit
-from airbound.core.parameters import Mode, Parameters
-from airbound.core.policy import Decision, formula
+from airbound.core.parameters import Mode
+from airbound.core.policy import Decision, Policy
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState, WindowState
 from airbound.core.restriction import is_exempt, is_station_exempt
@@ -154,7 +154,7 @@ def terminal(
     """A terminal at one moment; `controller` are the settings of those that are joined to no cell."""
     sent = state.sent
     settings = controller if cell_state is None else cell_state.settings
-    decisions = decide(state, cell_state, settings) if cell_state is not None else ()
+    decisions = decide(state, cell_state) if cell_state is not None else ()
     omitted = {reason.subject: reason for reason in fit_to_back_end(decisions, state.back_end)[1]}
     message = operations_pb2.Terminal(
         mac=mac_text(state.mac),
@@ -171,7 +171,7 @@ def terminal(
             )
             for bound in (sent.entries if sent else ())
         ],
-        decisions=[_decision(decision, settings.parameters) for decision in decisions],
+        decisions=[_decision(decision, cell_state.policy) for decision in decisions] if cell_state is not None else [],
         report_age_ms=(now_us - state.reported_at_us) // 1000,
         refused_total=state.refused_total,
         failures_total=state.failures_total,
@@ -186,21 +186,21 @@ def terminal(
     return message
 
 
-def _decision(decision: Decision, parameters: Parameters) -> operations_pb2.Decision:
+def _decision(decision: Decision, policy: Policy) -> operations_pb2.Decision:
     of = decision.of
     return operations_pb2.Decision(
         destination=address_text(decision.destination),
         min_segs=decision.range.min_segs,
         max_segs=decision.range.max_segs,
-        policy=parameters.policy,
+        policy=policy.name,
         active_senders=of.active_senders,
         connections=of.connections,
         srtt_us=of.srtt_us,
         min_rtt_us=of.min_rtt_us,
         own_min_rtt_us=decision.own_min_rtt_us,
         rtt_ratio=of.rtt_ratio,
-        capacity_bps=round(of.capacity_bps) if parameters.policy == "bdp" else 0,
-        formula=formula(of, parameters),
+        capacity_bps=round(of.capacity_bps) if policy.uses_capacity else 0,
+        formula=policy.formula(of),
     )
 
 
@@ -228,7 +228,7 @@ def _windows_of(
     sent = access_point.windows_sent if access_point is not None else None
     limits = [limit for limit in sent.entries if limit.mac == mac] if sent is not None else []
     view.limits.extend(map(window_limit_sent, limits))
-    view.decisions.extend(_decision(decision, state.settings.parameters) for decision in sender.decisions)
+    view.decisions.extend(_decision(decision, state.policy) for decision in sender.decisions)
     if limits and sent is not None:
         limited = {limit.destination for limit in view.limits}
         for decision in view.decisions:

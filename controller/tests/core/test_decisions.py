@@ -10,7 +10,7 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.commands import changes
 from airbound.core.decisions import decide, segment_bytes
 from airbound.core.parameters import BdpParameters, MinRttParameters, Parameters
-from airbound.core.policy import Decision, PolicyInput, Range
+from airbound.core.policy import POLICIES, Decision, PolicyInput, Range
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import Destination, TerminalReport
@@ -35,14 +35,14 @@ class Phone:
         self.terminal.reported_at_us = self.now_us
         report = TerminalReport(mac=mac(0), sequence=1, monotonic_us=1, destinations=destinations)
         self.terminal.accept(report, self.now_us, 3 * SECOND_US)
-        return decide(self.terminal, self.cell, self.settings)
+        return decide(self.terminal, self.cell)
 
 
 def test_a_decision_has_everything_that_it_follows_from() -> None:
     phone = Phone()
     [decision] = phone.report(upload(300, 256.5, connections=2))
     of = PolicyInput(3, 2, 300_000, 256_500, 1500, 20e6)
-    assert decision == Decision(SERVER, phone.settings.policy(of), of, 256_500)
+    assert decision == Decision(SERVER, phone.cell.policy.decide(of), of, 256_500)
 
 
 def test_a_cell_in_which_nobody_is_seen_to_send_has_this_one() -> None:
@@ -113,38 +113,38 @@ def decisions(of: PolicyInput = OF, *addresses: Address, high: int = 35) -> tupl
 )
 def test_one_change_is_one_reason(change: dict[str, float], reason: Reason) -> None:
     after = decisions(OF._replace(**change), high=36)  # type: ignore[arg-type]  # fields of both types
-    assert changes(decisions(), after, "bdp") == (reason,)
+    assert changes(decisions(), after, POLICIES["bdp"]) == (reason,)
 
 
 def test_a_range_that_stayed_gives_no_reason() -> None:
     moved = decisions(OF._replace(active_senders=9), SERVER)
-    assert changes(decisions(), moved, "bdp") == (Reason(Code.POLICY, "bdp"),)
+    assert changes(decisions(), moved, POLICIES["bdp"]) == (Reason(Code.POLICY, "bdp"),)
 
 
 def test_each_policy_has_its_own_reasons() -> None:
     after = decisions(OF._replace(capacity_bps=30e6, srtt_us=513_000), high=36)
     before = decisions(OF._replace(srtt_us=256_500))
-    assert changes(before, after, "bdp") == (Reason(Code.CAPACITY, "", 20e6, 30e6),)
-    assert changes(before, after, "paper") == (Reason(Code.RTT_RATIO, "10.0.4.1", 1.0, 2.0),)
+    assert changes(before, after, POLICIES["bdp"]) == (Reason(Code.CAPACITY, "", 20e6, 30e6),)
+    assert changes(before, after, POLICIES["paper"]) == (Reason(Code.RTT_RATIO, "10.0.4.1", 1.0, 2.0),)
 
 
 def test_the_cells_reasons_come_first_and_once() -> None:
     before = decisions(OF, SERVER, IPV6)
     after = decisions(OF._replace(active_senders=9, min_rtt_us=4000), SERVER, OTHER_SERVER, high=36)
-    assert changes(before, after, "bdp") == (
+    assert changes(before, after, POLICIES["bdp"]) == (
         Reason(Code.ACTIVE_SENDERS, "", 10, 9),
         Reason(Code.STARTED_SENDING, "10.0.4.2"),
         Reason(Code.MIN_RTT, "10.0.4.1", 256_500, 4000),
         Reason(Code.STOPPED_SENDING, "2001:db8::1"),
     )
     both = decisions(OF._replace(active_senders=9), SERVER, IPV6, high=36)
-    assert changes(before, both, "bdp") == (Reason(Code.ACTIVE_SENDERS, "", 10, 9),)
+    assert changes(before, both, POLICIES["bdp"]) == (Reason(Code.ACTIVE_SENDERS, "", 10, 9),)
 
 
 def test_policies_can_be_replaced() -> None:
     phone = Phone()
     before = phone.report(upload())
-    phone.settings.reconfigure(replace(phone.settings.parameters, bdp=BdpParameters(gain=9)))
+    phone.cell.policy = POLICIES["bdp"](replace(phone.settings.parameters, bdp=BdpParameters(gain=9)))
     after = phone.report(upload())
-    assert changes(before, after, "bdp") == (Reason(Code.POLICY, "bdp"),)
+    assert changes(before, after, POLICIES["bdp"]) == (Reason(Code.POLICY, "bdp"),)
     assert after[0].range.max_segs > before[0].range.max_segs

@@ -95,7 +95,7 @@ def test_observe_computes_and_releases() -> None:
     scenario.access_point({mac(0): 2.0, mac(1): 2.0, mac(2): 2.0})
     scenario.terminal(mac(0), upload())
     cell = scenario.engine.cells[BSSID]
-    [decision] = decide(cell.terminals[mac(0)], cell, cell.settings)
+    [decision] = decide(cell.terminals[mac(0)], cell)
     assert decision.range == (250, 400)
     assert cell.terminals[mac(0)].sent is not None
     assert cell.terminals[mac(0)].sent.entries == ()

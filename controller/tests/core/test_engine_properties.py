@@ -168,7 +168,7 @@ class World(Scenario):
                     assert terminal.due_us
                 if is_as_decided(terminal) and terminal.sent is not None:
                     # A report or a deadline that changes nothing is not decided: deciding would give the same.
-                    decisions = decide(terminal, cell, cell.settings)
+                    decisions = decide(terminal, cell)
                     assert fit_to_back_end(decisions, terminal.back_end)[0] == terminal.sent.entries
             elif terminal.no_bounds is not None and terminal.no_bounds.releases:
                 assert terminal.sent is None or not terminal.sent.entries

@@ -69,7 +69,7 @@ def test_cells_and_minimum_rtts_go_by_the_new_parameters() -> None:
     scenario.access_point({mac(0): 2.0, mac(1): 2.0})
     assert cell.capacity.bps == 1e6
     scenario.terminal(mac(0), upload(min_rtt_ms=290))
-    [decision] = decide(cell.terminals[mac(0)], cell, cell.settings)
+    [decision] = decide(cell.terminals[mac(0)], cell)
     assert decision.of.min_rtt_us == 290_000  # the 256.5 ms of before are forgotten
 
 

@@ -115,7 +115,7 @@ def cell_state(settings: Settings) -> CellState:
     sender = StationSender(
         OTHER_MAC, "x", sending={IPV4: near, IPV6: far}, agent_problem=Reason(Code.NO_AGENT), limited=True
     )
-    sender.decisions = decide(sender, state, settings)
+    sender.decisions = decide(sender, state)
     why = Reason(Code.CANNOT_SET_WINDOWS, "y")
     state.windows = StationSenders({OTHER_MAC: sender}, reason=why, omitted=1, failures_total=49)
     state.datapath_id = 50
@@ -322,7 +322,7 @@ def test_every_field_of_a_terminal(policy: Any) -> None:
     cell = cell_state(settings)
     state = terminal_state(cell)
     cell.terminals = {MAC: state}
-    (decided,) = decide(state, cell, cell.settings)
+    (decided,) = decide(state, cell)
     message = convert.terminal(state, cell, settings, NOW_US)
     assert [name for name in unset(message) if name != "bounds_sent.destination"] == (
         ["decisions.notes"] if policy == "bdp" else ["decisions.capacity_bps", "decisions.notes"]

@@ -24,6 +24,7 @@ from airbound.core.cell.switch_rates import SwitchRates, count_by_switch
 from airbound.core.cell.terminal import Terminal
 from airbound.core.edca import Edca
 from airbound.core.parameters import EdcaParameters
+from airbound.core.policy import CellFacts, Policy
 from airbound.core.principals import Principal
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import COUNTER_MAX, UNKNOWN_RADIO, AccessPointReport, Destination, EdcaState, Radio
@@ -64,6 +65,7 @@ class CellState:
     datapath_id: int = 0  # of the OpenFlow switch that the BSS is a port of; 0: not known
     capacity: CapacityEstimator = field(init=False)
     min_rtt: MinRtt = field(init=False)
+    policy: Policy = field(init=False)  # with what it learned here
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
     counted_by_switch: bool = False  # whether it says who sends, since the access point does not count
     by_switch: bool = False  # whether its switch alone reports it: no access point's agent does
@@ -76,6 +78,7 @@ class CellState:
         self.capacity = CapacityEstimator(self.settings.parameters.capacity)
         self.min_rtt = MinRtt(self.settings.parameters.min_rtt)
         self.decided_capacity_bps = self.capacity.bps
+        self.policy = self.settings.policy(self.settings.parameters)
 
     @property
     def name(self) -> str:
@@ -87,6 +90,7 @@ class CellState:
         self.settings = settings
         self.capacity.parameters = self.settings.parameters.capacity
         self.min_rtt.parameters = self.settings.parameters.min_rtt
+        self.policy = settings.policy(settings.parameters)
         self.windows.outdated = True
         self._moved(self.stations.active_senders, measured=self.stations.measured)
 
@@ -148,7 +152,11 @@ class CellState:
             self.capacity.observe(interval, now_us)
         self.min_rtt.expire(now_us)
         min_rtt_moved = bool(report.destinations or self.windows.witnesses) and self._stations_send(report, now_us)
-        return change, self._moved(senders, measured=measured) or was_stale or min_rtt_moved, jumps
+        moved = self._moved(senders, measured=measured) or was_stale or min_rtt_moved
+        facts = CellFacts(
+            stations.active_senders, self.decided_capacity_bps, stations.uplink_bps, stations.downlink_bps
+        )
+        return change, self.policy.observe(facts, now_us) or moved, jumps
 
     def _stations_send(self, report: AccessPointReport, now_us: int) -> bool:
         """Take in what the access point saw its stations send to; whether a minimum RTT that is shared changed."""
@@ -156,7 +164,7 @@ class CellState:
         for mac in [mac for mac in self.windows.witnesses if mac not in self.stations.by_mac]:
             self.windows.forget(mac)
         keep_us = safety.sending_keep_ms * 1000
-        self.windows.take(reported, now_us, keep_us, srtt_counts=self.settings.srtt_counts)
+        self.windows.take(reported, now_us, keep_us, srtt_counts=self.settings.policy.uses_rtt_ratio)
         return self._observe_stations(reported, now_us)
 
     def _observe_stations(self, reported: Mapping[Mac, tuple[Destination, ...]], now_us: int) -> bool:

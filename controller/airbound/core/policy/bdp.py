@@ -21,10 +21,44 @@ the controller's knowledge: R is the smallest that the cell's phones saw to the 
 
 import math
 
-from airbound.core.parameters import BdpParameters
-from airbound.core.policy.types import PolicyInput, Range
+from airbound.core.parameters import BdpParameters, Parameters
+from airbound.core.policy.types import Policy, PolicyInput, Range
 
 SEGMENTS_MAX = 65_535  # the kernel's limit
+
+
+class Bdp(Policy):
+    """A share of the cell's bandwidth-delay product."""
+
+    name = "bdp"
+    uses_capacity = True
+    uses_rtt_ratio = False
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters.bdp
+
+    def decide(self, given: PolicyInput) -> Range:
+        """The formula above."""
+        parameters, share = self._parameters, share_segs(given)
+        floor = parameters.floor_segs
+        max_segs = math.ceil(_gain(given, parameters) * share) + queue_segs(given, parameters)
+        max_segs = min(max(max_segs, floor), SEGMENTS_MAX)
+        return Range(min(max(math.floor(parameters.min_fraction * share), floor), max_segs), max_segs)
+
+    def formula(self, given: PolicyInput) -> str:
+        """The same with its values."""
+        parameters = self._parameters
+        among = f" / {given.connections} connections" if given.connections > 1 else ""
+        left = f" + {given.spare_bps / 1e6:.1f} Mb/s that others leave" if given.spare_bps > 0 else ""
+        left = f" - {-given.spare_bps / 1e6:.1f} Mb/s for downloads" if given.spare_bps < 0 else left
+        rtt = "RTT behind downloads" if given.by_srtt else "min RTT"
+        share = f"{given.capacity_bps / 1e6:.1f} Mb/s / n={given.active_senders}{left}"
+        return (
+            f"{f'({share})' if left and among else share}{among} x {rtt} {given.path_rtt_us / 1000:.1f} ms"
+            f" = {share_segs(given):.1f} segments; max {_gain(given, parameters):g} x that"
+            f" + {queue_segs(given, parameters)}, min {parameters.min_fraction:g} x that,"
+            f" at least {parameters.floor_segs}"
+        )
 
 
 def share_segs(given: PolicyInput) -> float:
@@ -41,25 +75,3 @@ def queue_segs(given: PolicyInput, parameters: BdpParameters) -> int:
 
 def _gain(given: PolicyInput, parameters: BdpParameters) -> float:
     return parameters.gain if given.active_senders > 1 else parameters.gain_alone
-
-
-def decide(given: PolicyInput, parameters: BdpParameters) -> Range:
-    """The formula above."""
-    share, floor = share_segs(given), parameters.floor_segs
-    max_segs = math.ceil(_gain(given, parameters) * share) + queue_segs(given, parameters)
-    max_segs = min(max(max_segs, floor), SEGMENTS_MAX)
-    return Range(min(max(math.floor(parameters.min_fraction * share), floor), max_segs), max_segs)
-
-
-def formula(given: PolicyInput, parameters: BdpParameters) -> str:
-    """The formula with its values."""
-    among = f" / {given.connections} connections" if given.connections > 1 else ""
-    left = f" + {given.spare_bps / 1e6:.1f} Mb/s that others leave" if given.spare_bps > 0 else ""
-    left = f" - {-given.spare_bps / 1e6:.1f} Mb/s for downloads" if given.spare_bps < 0 else left
-    rtt = "RTT behind downloads" if given.by_srtt else "min RTT"
-    share = f"{given.capacity_bps / 1e6:.1f} Mb/s / n={given.active_senders}{left}"
-    return (
-        f"{f'({share})' if left and among else share}{among} x {rtt} {given.path_rtt_us / 1000:.1f} ms"
-        f" = {share_segs(given):.1f} segments; max {_gain(given, parameters):g} x that"
-        f" + {queue_segs(given, parameters)}, min {parameters.min_fraction:g} x that, at least {parameters.floor_segs}"
-    )

@@ -12,9 +12,46 @@ below 2 (a window of one segment stalls on delayed ACKs) unless the table itself
 
 import bisect
 
-from airbound.core.parameters import TableName
+from airbound.core.parameters import Parameters, TableName
 from airbound.core.policy.paper_tables import BY_RATIO, BY_SENDERS, CLASS_B_FROM_US, MaxMin, RttClass
-from airbound.core.policy.types import PolicyInput, Range
+from airbound.core.policy.types import Policy, PolicyInput, Range
+
+
+class Paper(Policy):
+    """The paper's tables, of one of its phones."""
+
+    name = "paper"
+    uses_capacity = False
+    uses_rtt_ratio = True
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._table: TableName = parameters.paper.table
+
+    @property
+    def title(self) -> str:
+        """With the phone that the table is of."""
+        return f"{self.name}, table {self._table}"
+
+    def decide(self, given: PolicyInput) -> Range:
+        """The smaller of the two tables' ranges, for each connection."""
+        cls = rtt_class(given.min_rtt_us)
+        _, table_3 = by_ratio(self._table, cls, given.rtt_ratio)
+        adopted = min(by_senders(self._table, cls, given.active_senders), table_3)  # (max, min): by maximum first
+        max_segs, min_segs = (min(segs, max(2, segs // given.connections)) for segs in adopted)
+        return Range(min_segs, max_segs)
+
+    def formula(self, given: PolicyInput) -> str:
+        """Both rows and which is adopted."""
+        table, cls, n = self._table, rtt_class(given.min_rtt_us), given.active_senders
+        table_2 = by_senders(table, cls, n)
+        from_ratio, table_3 = by_ratio(table, cls, given.rtt_ratio)
+        source = "Table 2" if min(table_2, table_3) == table_2 else "Table 3"
+        among = f" / {given.connections} connections" if given.connections > 1 else ""
+        return (
+            f"{table} class {cls} (min RTT {given.min_rtt_us / 1000:.1f} ms):"
+            f" Table 2 n={n} {table_2[0]}/{table_2[1]}, Table 3 ratio {given.rtt_ratio:.1f} (from {from_ratio})"
+            f" {table_3[0]}/{table_3[1]}; adopted {source}{among}"
+        )
 
 
 def rtt_class(min_rtt_us: int) -> RttClass:
@@ -32,26 +69,3 @@ def by_ratio(table: TableName, cls: RttClass, ratio: float) -> tuple[int, MaxMin
     """Table 3: the ratio from which the row applies, and the row."""
     rows = BY_RATIO[table, cls]
     return rows[max(0, bisect.bisect_right(rows, ratio, key=lambda row: row[0]) - 1)]
-
-
-def decide(given: PolicyInput, table: TableName) -> Range:
-    """The smaller of the two tables' ranges, for each connection."""
-    cls = rtt_class(given.min_rtt_us)
-    _, table_3 = by_ratio(table, cls, given.rtt_ratio)
-    adopted = min(by_senders(table, cls, given.active_senders), table_3)  # (max, min): by maximum, then by minimum
-    max_segs, min_segs = (min(segs, max(2, segs // given.connections)) for segs in adopted)
-    return Range(min_segs, max_segs)
-
-
-def formula(given: PolicyInput, table: TableName) -> str:
-    """Both rows and which is adopted."""
-    cls, n = rtt_class(given.min_rtt_us), given.active_senders
-    table_2 = by_senders(table, cls, n)
-    from_ratio, table_3 = by_ratio(table, cls, given.rtt_ratio)
-    source = "Table 2" if min(table_2, table_3) == table_2 else "Table 3"
-    among = f" / {given.connections} connections" if given.connections > 1 else ""
-    return (
-        f"{table} class {cls} (min RTT {given.min_rtt_us / 1000:.1f} ms):"
-        f" Table 2 n={n} {table_2[0]}/{table_2[1]}, Table 3 ratio {given.rtt_ratio:.1f} (from {from_ratio})"
-        f" {table_3[0]}/{table_3[1]}; adopted {source}{among}"
-    )

@@ -2,9 +2,11 @@
 """What a policy may look at, and what it answers."""
 
 import math
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
 
 from airbound.core.addresses import IPV4_OCTETS, Address
+from airbound.core.parameters import Parameters, PolicyName
 
 # IP and TCP headers with the time stamp option, which the kernel's mss already leaves out.
 IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20 + 20 + 12, 40 + 20 + 12
@@ -67,6 +69,46 @@ class Decision(NamedTuple):
     def mss_bytes(self) -> int:
         """Payload of a full segment."""
         return self.of.segment_bytes - header_bytes(self.destination)
+
+
+class CellFacts(NamedTuple):
+    """What a policy that learns over time is told of its cell after each of the access point's reports."""
+
+    active_senders: int
+    capacity_bps: float
+    uplink_bps: float  # payload, of all stations
+    downlink_bps: float
+
+
+class Policy(ABC):
+    """One way to get from what is known to ranges. Each cell has an object of its own, which may keep what it learned;
+    it is made anew when the cell's parameters change.
+    """
+
+    name: ClassVar[PolicyName]
+    uses_capacity: ClassVar[bool]  # whether ranges follow from the cell's capacity and from what others leave of it
+    uses_rtt_ratio: ClassVar[bool]  # whether they follow from the smoothed RTT, which is another in each report
+
+    @abstractmethod
+    def __init__(self, parameters: Parameters) -> None:
+        """For a cell with these parameters."""
+
+    @property
+    def title(self) -> str:
+        """The name, with what distinguishes it from others of that name."""
+        return self.name
+
+    def observe(self, facts: CellFacts, now_us: int) -> bool:  # noqa: ARG002  # a policy without memory uses neither
+        """Learn from a report; whether that changes what `decide` answers."""
+        return False
+
+    @abstractmethod
+    def decide(self, given: PolicyInput) -> Range:
+        """The range of each of the connections to a destination."""
+
+    @abstractmethod
+    def formula(self, given: PolicyInput) -> str:
+        """How that range follows from the input: one line for a person, made only when one asks."""
 
 
 def header_bytes(address: Address) -> int:

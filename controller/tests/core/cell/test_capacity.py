@@ -17,7 +17,7 @@ from airbound.core.cell.capacity import (
     utilisation,
 )
 from airbound.core.cell.contention import CW_MIN_SLOTS, DIFS_US, SLOT_US
-from airbound.core.parameters import BdpParameters, CapacityParameters
+from airbound.core.parameters import CapacityParameters, Parameters
 from airbound.core.policy import PolicyInput, bdp
 
 SECOND_US = 1_000_000
@@ -569,7 +569,7 @@ def test_bounds_and_estimate_do_not_spiral_down(
             segment_bytes=1500,
             capacity_bps=estimate,
         )
-        windows = n * bdp.decide(seen, BdpParameters()).max_segs
+        windows = n * bdp.Bdp(Parameters()).decide(seen).max_segs
         packets = min(capacity_packets, windows / min_rtt_ms * 1000)
         estimator.observe(
             Interval(
@@ -598,7 +598,7 @@ def test_bounds_and_estimate_do_not_spiral_down_with_aggregation(
     packets_per_s = 0.0
     for second in range(120):
         of = PolicyInput(n, 1, round(min_rtt_ms * 1000), round(min_rtt_ms * 1000), 1500, estimator.bps)
-        windows = n * bdp.decide(of, BdpParameters()).max_segs
+        windows = n * bdp.Bdp(Parameters()).decide(of).max_segs
         packets_per_s = min(capacity_packets, windows / min_rtt_ms * 1000)
         entry = Interval(
             duration_us=SECOND_US,

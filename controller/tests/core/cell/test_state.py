@@ -142,7 +142,7 @@ def test_a_terminal_is_bounded_with_its_report() -> None:
     terminal = cell.join(0, upload())
     assert terminal.no_bounds is None
     assert terminal.sent is not None
-    assert terminal.sent_decisions == decide(terminal, cell.state, cell.settings)
+    assert terminal.sent_decisions == decide(terminal, cell.state)
 
 
 def test_a_new_minimum_rtt_decides_those_who_send_there_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.parameters import BdpParameters
+from airbound.core.parameters import BdpParameters, Parameters
 from airbound.core.policy import PolicyInput, bdp
 
 # 23.9 Mb/s of payload in 1448-byte segments, as IP.
 CAPACITY_BPS = 23.9e6 * 1500 / 1448
+
+
+def policy(parameters: BdpParameters | None = None) -> bdp.Bdp:
+    return bdp.Bdp(Parameters(bdp=parameters or BdpParameters()))
 
 
 def policy_input(
@@ -42,14 +46,14 @@ def policy_input(
     ],
 )
 def test_the_formula(n: int, min_rtt_us: int, expected: tuple[int, int]) -> None:
-    assert bdp.decide(policy_input(n, min_rtt_us), BdpParameters()) == expected
+    assert policy().decide(policy_input(n, min_rtt_us)) == expected
 
 
 def test_connections_split_the_terminals_share_and_its_queue() -> None:
     one, three = policy_input(1), policy_input(1, connections=3)
     assert bdp.share_segs(three) == pytest.approx(bdp.share_segs(one) / 3)
     assert (bdp.queue_segs(one, BdpParameters()), bdp.queue_segs(three, BdpParameters())) == (4, 2)
-    assert bdp.decide(three, BdpParameters()) == (88, 195 + 2)  # 176.4 segments of share, and a tenth more
+    assert policy().decide(three) == (88, 195 + 2)  # 176.4 segments of share, and a tenth more
 
 
 def test_a_queue_of_none_is_none() -> None:
@@ -71,26 +75,26 @@ def test_larger_segments_are_fewer() -> None:
 
 def test_the_parameters_count() -> None:
     parameters = BdpParameters(gain_alone=1.5, queue_segs=0, min_fraction=1.0, floor_segs=4)
-    assert bdp.decide(policy_input(1, 8_000, capacity_bps=15e6), parameters) == (10, 15)
-    assert bdp.decide(policy_input(100, 8_000, capacity_bps=15e6), parameters) == (4, 4)
+    assert policy(parameters).decide(policy_input(1, 8_000, capacity_bps=15e6)) == (10, 15)
+    assert policy(parameters).decide(policy_input(100, 8_000, capacity_bps=15e6)) == (4, 4)
     twice = BdpParameters(gain=2.0, queue_segs=8)
-    assert bdp.decide(policy_input(2, 8_000, capacity_bps=30e6), twice) == (5, 20 + 4)
-    assert bdp.decide(policy_input(1, 8_000, capacity_bps=15e6), twice) == (5, 11 + 8)
+    assert policy(twice).decide(policy_input(2, 8_000, capacity_bps=30e6)) == (5, 20 + 4)
+    assert policy(twice).decide(policy_input(1, 8_000, capacity_bps=15e6)) == (5, 11 + 8)
 
 
 def test_the_minimum_is_never_above_the_maximum() -> None:
     parameters = BdpParameters(gain=0.1, gain_alone=0.2, queue_segs=0, min_fraction=1.0)
-    assert bdp.decide(policy_input(2), parameters) == (27, 27)
-    assert bdp.decide(policy_input(1), parameters) == (106, 106)
+    assert policy(parameters).decide(policy_input(2)) == (27, 27)
+    assert policy(parameters).decide(policy_input(1)) == (106, 106)
 
 
 def test_the_formula_is_shown_with_its_values() -> None:
-    text = bdp.formula(policy_input(10), BdpParameters(gain=1.25))
+    text = policy(BdpParameters(gain=1.25)).formula(policy_input(10))
     for part in ("24.8 Mb/s", "n=10", "256.5 ms", "52.9 segments", "1.25", "+ 1", "0.5", "at least 2"):
         assert part in text
-    assert "max 1.1 x that" in bdp.formula(policy_input(1), BdpParameters(gain=1.25))
+    assert "max 1.1 x that" in policy(BdpParameters(gain=1.25)).formula(policy_input(1))
     assert "connections" not in text
-    assert "/ 3 connections" in bdp.formula(policy_input(10, connections=3), BdpParameters())
+    assert "/ 3 connections" in policy().formula(policy_input(10, connections=3))
 
 
 @given(
@@ -122,12 +126,12 @@ def test_bounds_are_ordered_and_within_the_kernels_range(
         gain=gain, gain_alone=gain_alone, queue_segs=queue_segs, min_fraction=min_fraction, floor_segs=floor_segs
     )
     of = policy_input(n, min_rtt_us, connections, capacity_bps, segment_bytes)
-    min_segs, max_segs = bdp.decide(of, parameters)
+    min_segs, max_segs = policy(parameters).decide(of)
     assert floor_segs <= min_segs <= max_segs <= 65_535
 
 
 @given(n=st.integers(1, 200), min_rtt_us=st.integers(1_000, 1_000_000))
 def test_more_senders_never_widen_the_bounds(n: int, min_rtt_us: int) -> None:
-    few, many = (bdp.decide(policy_input(count, min_rtt_us), BdpParameters()) for count in (n, n + 1))
+    few, many = (policy().decide(policy_input(count, min_rtt_us)) for count in (n, n + 1))
     assert many.max_segs <= few.max_segs
     assert many.min_segs <= few.min_segs

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.parameters import TableName
+from airbound.core.parameters import PaperParameters, Parameters, TableName
 from airbound.core.policy import PolicyInput, paper
 from airbound.core.policy.paper_tables import BY_RATIO, BY_SENDERS, MaxMin, RttClass
 
@@ -55,6 +55,10 @@ def cells(table: str) -> list[list[str]]:
 def max_min(text: str) -> MaxMin:
     maximum, minimum = text.split("/")
     return int(maximum), int(minimum)
+
+
+def policy(table: TableName) -> paper.Paper:
+    return paper.Paper(Parameters(policy="paper", paper=PaperParameters(table=table)))
 
 
 def policy_input(n: int = 1, ratio: float = 1.0, min_rtt_us: int = 4_000, connections: int = 1) -> PolicyInput:
@@ -119,17 +123,17 @@ def test_classes_part_at_100_ms(min_rtt_us: int, cls: str) -> None:
 def test_the_smaller_is_adopted(
     table: TableName, n: int, ratio: float, min_rtt_us: int, expected: tuple[int, int]
 ) -> None:
-    assert paper.decide(policy_input(n, ratio, min_rtt_us), table) == expected
+    assert policy(table).decide(policy_input(n, ratio, min_rtt_us)) == expected
 
 
 def test_connections_split_the_range_but_not_below_two() -> None:
-    assert paper.decide(policy_input(10, 1.0, 256_500, connections=4), "jelly-bean") == (5, 8)
-    assert paper.decide(policy_input(10, 1.0, 4_000, connections=4), "jelly-bean") == (2, 2)
-    assert paper.decide(policy_input(10, 1.0, 4_000, connections=4), "gingerbread") == (1, 2)
+    assert policy("jelly-bean").decide(policy_input(10, 1.0, 256_500, connections=4)) == (5, 8)
+    assert policy("jelly-bean").decide(policy_input(10, 1.0, 4_000, connections=4)) == (2, 2)
+    assert policy("gingerbread").decide(policy_input(10, 1.0, 4_000, connections=4)) == (1, 2)
 
 
 def test_the_formula_names_both_tables_and_the_adopted() -> None:
-    text = paper.formula(policy_input(10, 1.2, 256_500), "jelly-bean")
+    text = policy("jelly-bean").formula(policy_input(10, 1.2, 256_500))
     for part in (
         "jelly-bean",
         "class B",
@@ -139,7 +143,7 @@ def test_the_formula_names_both_tables_and_the_adopted() -> None:
     ):
         assert part in text
     assert "connections" not in text
-    other = paper.formula(policy_input(1, 4.0, 256_500, connections=2), "jelly-bean")
+    other = policy("jelly-bean").formula(policy_input(1, 4.0, 256_500, connections=2))
     assert "adopted Table 3 / 2 connections" in other
 
 
@@ -161,7 +165,7 @@ def test_bounds_are_ordered_and_never_wider_than_the_tables(
         segment_bytes=1500,
         capacity_bps=1e6,
     )
-    verdict = paper.decide(seen, table)
+    verdict = policy(table).decide(seen)
     assert 1 <= verdict.min_segs <= verdict.max_segs
     cls = paper.rtt_class(min_rtt_us)
     assert verdict.max_segs <= paper.by_senders(table, cls, n)[0]

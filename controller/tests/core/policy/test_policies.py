@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from typing import get_args
 
 import pytest
 
-from airbound.core.parameters import BdpParameters, PaperParameters, Parameters
-from airbound.core.policy import PolicyInput, bdp, formula, paper, policy
+from airbound.core.parameters import BdpParameters, PaperParameters, Parameters, PolicyName
+from airbound.core.policy import POLICIES, CellFacts, Policy, PolicyInput
 
 OF = PolicyInput(
     active_senders=3,
@@ -16,18 +17,32 @@ OF = PolicyInput(
 )
 
 
-def test_the_parameters_name_the_policy_and_its_numbers() -> None:
-    assert policy(Parameters())(OF) == bdp.decide(OF, BdpParameters())
-    wide = BdpParameters(gain=9.0)
-    assert policy(Parameters(bdp=wide))(OF) == bdp.decide(OF, wide)
-    assert policy(Parameters(policy="paper"))(OF) == paper.decide(OF, "jelly-bean")
+def policy(parameters: Parameters) -> Policy:
+    return POLICIES[parameters.policy](parameters)
+
+
+def test_each_name_that_can_be_configured_has_its_policy() -> None:
+    assert set(POLICIES) == set(get_args(PolicyName))
+    assert {name: policy.name for name, policy in POLICIES.items()} == {name: name for name in POLICIES}
+
+
+def test_a_policy_goes_by_its_own_parameters() -> None:
+    plain = policy(Parameters()).decide(OF)
+    assert policy(Parameters(bdp=BdpParameters(gain=9.0))).decide(OF) != plain
+    assert policy(Parameters(paper=PaperParameters(table="gingerbread"))).decide(OF) == plain
+    paper = Parameters(policy="paper")
     gingerbread = Parameters(policy="paper", paper=PaperParameters(table="gingerbread"))
-    assert policy(gingerbread)(OF) == paper.decide(OF, "gingerbread")
+    assert policy(paper).decide(OF) != policy(gingerbread).decide(OF)
+    assert [policy(of).title for of in (Parameters(), paper, gingerbread)] == [
+        "bdp",
+        "paper, table jelly-bean",
+        "paper, table gingerbread",
+    ]
 
 
-def test_the_formula_is_that_of_the_policy() -> None:
-    assert formula(OF, Parameters()) == bdp.formula(OF, BdpParameters())
-    assert formula(OF, Parameters(policy="paper")) == paper.formula(OF, "jelly-bean")
+def test_policies_without_memory_learn_nothing_from_a_report() -> None:
+    facts = CellFacts(active_senders=3, capacity_bps=20e6, uplink_bps=10e6, downlink_bps=0.0)
+    assert not any(policy(Parameters(policy=name)).observe(facts, 0) for name in POLICIES)
 
 
 @pytest.mark.parametrize(
