@@ -42,15 +42,20 @@ run() {
 		esac
 		[[ $goal == waiting ]] || goals+=("$goal")
 	done
-	# What others need, before them; checks.mk says why.
-	[[ ${#before[@]} -eq 0 ]] || pool "$jobs" "${before[@]}" || code=1
-	export BUILT=${before[*]}
+	# What others need, before them; checks.mk says why. Steps that wait need the programs alone.
+	export BUILT=
+	if [[ ${#before[@]} -gt 0 ]]; then
+		pool "$jobs" "${before[0]}" || code=1
+		BUILT=${before[0]}
+	fi
 	if [[ $# -gt ${#goals[@]} ]]; then
 		pool "$waiting_jobs" waiting &
 		waiting=$!
 		# An interrupted run leaves none of them behind.
 		trap 'kill "$waiting" 2>/dev/null || true; report_failure' EXIT
 	fi
+	[[ ${#before[@]} -eq 0 ]] || pool "$jobs" "${before[@]:1}" || code=1
+	BUILT=${before[*]}
 	pool "$jobs" "${goals[@]}" || code=1
 	[[ -z $waiting ]] || wait "$waiting" || code=1
 	trap report_failure EXIT

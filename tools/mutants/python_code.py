@@ -119,6 +119,6 @@ def _tests(root: Path, path: str) -> list[list[str]]:
 
 def stages(root: Path, path: str, python: Path) -> list[Stage]:
     """The commands that test a file, the last of which includes the others."""
-    options = ["-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist"]
+    options = ["-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-p", "no:randomly"]
     options += ["-p", "mutants.pytest_settings", "-m", "not uml"]
     return [Stage((str(python), "-m", "pytest", *options, *tests)) for tests in _tests(root, path)]
