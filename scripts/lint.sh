@@ -18,7 +18,8 @@ ruff_all() {
 }
 
 mypy_all() {
-	mypy controller/airbound lab/airbound_lab dashboards/airbound_dashboards ap-firmware/luci/testing/luci_pages
+	mypy controller/airbound controller/testing/airbound_testing lab/airbound_lab dashboards/airbound_dashboards \
+		ap-firmware/luci/testing/luci_pages
 }
 
 go_lint() {

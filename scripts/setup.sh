@@ -68,12 +68,12 @@ install_node() {
 
 # python_stamp SET: what .venv's stamp says if it has that set of packages, everything or lab, and is of this checkout.
 python_stamp() {
-	local files=(tools/requirements.txt {controller,lab,dashboards}/pyproject.toml)
-	[[ $1 != lab ]] || files=({lab/requirements.txt,controller/pyproject.toml,lab/pyproject.toml})
+	local files=(tools/requirements.txt {controller{,/testing},lab,dashboards}/pyproject.toml)
+	[[ $1 != lab ]] || files=(lab/requirements.txt {controller{,/testing},lab}/pyproject.toml)
 	printf '%s %s %s\n' "$1" "$(hash_of "${files[@]}")" "$ROOT"
 }
 
-# uv takes 5 s where pip takes 40. It knows nothing of pip's configuration: with an index of the machine's own it may fail.
+# uv takes 5 s where pip takes 40. It does not read pip's configuration: where that names an index, uv may fail.
 install_requirements() { # FILE
 	"$VENV/bin/pip" install -q --disable-pip-version-check --require-hashes \
 		-r <(awk '/^uv==/ { on = 1 } on; on && !/\\$/ { exit }' tools/requirements.txt)
@@ -84,7 +84,8 @@ install_requirements() { # FILE
 }
 
 install_python() { # SET: everything or lab
-	local stamp=$VENV/.airbound-setup have='' requirements=tools/requirements.txt editable=(-e controller -e lab)
+	local stamp=$VENV/.airbound-setup have='' requirements=tools/requirements.txt
+	local editable=(-e controller -e controller/testing -e lab)
 	[[ ! -f $stamp ]] || have=$(<"$stamp")
 	if [[ $have == "$(python_stamp "$1")" || $have == "$(python_stamp everything)" ]]; then
 		echo ".venv is up to date"

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 from airbound.core.addresses import mac_from_text
 from airbound.pki import files
-from airbound.testing import processes
-from airbound.testing.agents import FakeAccessPoint, FakePhone
-from airbound.testing.pki import Site
-from airbound.testing.processes import Process
-from airbound.testing.scrapes import Samples, scrape
 from airbound.v1 import access_point_pb2, terminal_pb2
+from airbound_testing import processes
+from airbound_testing.agents import FakeAccessPoint, FakePhone
+from airbound_testing.pki import Site
+from airbound_testing.processes import Process
+from airbound_testing.scrapes import Samples, scrape
 
 BSSID = "02:00:00:00:00:01"
 REPORTS_PER_S = 4.0
@@ -148,7 +148,7 @@ async def measured(kind: Kind, process: Process, terminals: Terminals, evil: Pat
     terminals.unanswered = 0
     did: dict[str, int] = {}
     if kind.kind:
-        argv = ["-m", "airbound.testing.abuse", kind.kind, process.target, str(kind.count), str(seconds)]
+        argv = ["-m", "airbound_testing.abuse", kind.kind, process.target, str(kind.count), str(seconds)]
         abuser = await asyncio.create_subprocess_exec(
             sys.executable, *argv, *([str(evil)] if kind.certificate else []), stdout=asyncio.subprocess.PIPE
         )

@@ -26,11 +26,11 @@ import measured
 import redis.asyncio
 
 from airbound.core.addresses import mac_text
-from airbound.testing import processes, trend
-from airbound.testing.agents import channel
-from airbound.testing.identities import Identities, name_of
-from airbound.testing.processes import Process
 from airbound.v1 import operations_pb2, operations_pb2_grpc
+from airbound_testing import processes, trend
+from airbound_testing.agents import channel
+from airbound_testing.identities import Identities, name_of
+from airbound_testing.processes import Process
 
 SAMPLE_S = 5.0
 SAMPLES_MIN = 40

@@ -9,8 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from airbound.testing.fault_site import Site
-from airbound.testing.fault_table import FAULTS, Fault
+from airbound_testing.fault_site import Site
+from airbound_testing.fault_table import FAULTS, Fault
 
 HEADS = ("fault", "right bounds again after", "leases that ended", "released", "moments with two owners")
 

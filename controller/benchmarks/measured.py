@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from airbound.testing.identities import Identities
-from airbound.testing.processes import Process
+from airbound_testing.identities import Identities
+from airbound_testing.processes import Process
 
 LOAD = Path(__file__).parents[2] / "build" / "airbound-load"
 

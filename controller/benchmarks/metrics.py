@@ -19,7 +19,7 @@ from airbound.metrics.exporter import Exporter
 from airbound.metrics.hooks import Hooks
 from airbound.metrics.options import Metrics
 from airbound.runtime import garbage
-from airbound.testing.population import Population
+from airbound_testing.population import Population
 
 TIMER_S = 0.001
 PAUSE_S = 1.0

@@ -12,9 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from airbound.testing.fake_switch import frame
-from airbound.testing.open_vswitch import OpenVSwitch, cpu_s
-from airbound.testing.openflow_site import Site
+from airbound_testing.fake_switch import frame
+from airbound_testing.open_vswitch import OpenVSwitch, cpu_s
+from airbound_testing.openflow_site import Site
 
 LEARN_AT_ONCE = 100  # packets a second, so that none is left out by the limit on copies
 ETH_P_ALL = 3
@@ -69,7 +69,7 @@ def measure(site: Site, stations: int, addresses: int, seconds: int) -> None:
     macs = [mac(station).hex(":") for station in range(stations)]
     datapath = f"{ovs.datapath_id:016x}"
     site.start(
-        "access-point", "airbound.testing.bare_access_point", "127.0.0.1:50051", "02:00:00:00:00:01", datapath, *macs
+        "access-point", "airbound_testing.bare_access_point", "127.0.0.1:50051", "02:00:00:00:00:01", datapath, *macs
     )
     ovs.connect("tcp:127.0.0.1:6653")
     site.until_rules()

@@ -22,8 +22,8 @@ from typing import Any
 
 import measured
 
-from airbound.testing import processes
-from airbound.testing.identities import Identities
+from airbound_testing import processes
+from airbound_testing.identities import Identities
 
 SETUPS = {
     "one, store in memory": (1, False),

@@ -20,7 +20,7 @@ from airbound.store.factory import open_store
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.options import StoreOptions
 from airbound.store.types import Claim, Place, Store, Token
-from airbound.testing.redis_servers import RedisCluster, RedisServer
+from airbound_testing.redis_servers import RedisCluster, RedisServer
 
 BATCHES = 5
 SIZES = (1, 20, 100)

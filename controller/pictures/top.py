@@ -23,8 +23,8 @@ from airbound.grpc import operations_convert as convert
 from airbound.operator.top.app import Top
 from airbound.operator.top.model import EventList, Model, OpenCell
 from airbound.runtime.history import History
-from airbound.testing.scenario import NO_WMM, SECOND_US, Scenario, mac
 from airbound.v1 import access_point_pb2, events_pb2, live_pb2, operations_pb2
+from airbound_testing.scenario import NO_WMM, SECOND_US, Scenario, mac
 
 SECONDS = 300
 SIZE = 100, 34  # columns, lines

@@ -15,10 +15,10 @@ import pytest
 
 from airbound.core.addresses import mac_from_text
 from airbound.operator import cli
-from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone
-from airbound.testing.live import BSSID, MACS, SERVER, upload
-from airbound.testing.ports import free_port
 from airbound.v1 import access_point_pb2
+from airbound_testing.agents import WAIT_S, FakeAccessPoint, FakePhone
+from airbound_testing.live import BSSID, MACS, SERVER, upload
+from airbound_testing.ports import free_port
 
 MAC = MACS[0]
 BOUNDS = {SERVER: (250, 555)}

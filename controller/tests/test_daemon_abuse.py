@@ -10,13 +10,13 @@ import pytest
 
 from airbound.pki.authority import create
 from airbound.pki.identities import DEFAULT_TRUST_DOMAIN
-from airbound.testing import processes
-from airbound.testing.abuse import Abuser
-from airbound.testing.agents import WAIT_S, FakePhone
-from airbound.testing.live import MACS, upload
-from airbound.testing.pki import Site, nobody
-from airbound.testing.processes import Process
-from airbound.testing.scrapes import scrape
+from airbound_testing import processes
+from airbound_testing.abuse import Abuser
+from airbound_testing.agents import WAIT_S, FakePhone
+from airbound_testing.live import MACS, upload
+from airbound_testing.pki import Site, nobody
+from airbound_testing.processes import Process
+from airbound_testing.scrapes import scrape
 
 SECOND = datetime.timedelta(seconds=1)
 

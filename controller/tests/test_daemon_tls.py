@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from airbound.testing.agents import WAIT_S
+from airbound_testing.agents import WAIT_S
 
 START_WITHIN_S = 300.0
 

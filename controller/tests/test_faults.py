@@ -3,7 +3,7 @@
 
 import pytest
 
-from airbound.testing.faults import Outcome
+from airbound_testing.faults import Outcome
 
 A1, B1, B2, A2 = ("cell", 1, "a"), ("cell", 1, "b"), ("cell", 2, "b"), ("cell", 2, "a")
 

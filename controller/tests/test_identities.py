@@ -11,8 +11,8 @@ from airbound.pki.certificates import Certificate
 from airbound.pki.identities import DEFAULT_TRUST_DOMAIN, identity_of_text
 from airbound.pki.options import TlsOptions
 from airbound.store.memory import Memory, MemoryStore
-from airbound.testing.identities import LIFETIME, Identities
-from airbound.testing.live import MACS, LiveController
+from airbound_testing.identities import LIFETIME, Identities
+from airbound_testing.live import MACS, LiveController
 
 DAY = datetime.timedelta(days=1)
 

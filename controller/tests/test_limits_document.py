@@ -13,13 +13,13 @@ from pathlib import Path
 from airbound.config import Limits
 from airbound.core.reasons import Code
 from airbound.metrics import controller
-from airbound.testing import processes
-from airbound.testing.abuse import CLIENT_HELLO_BEGINS, Abuser
-from airbound.testing.agents import WAIT_S, FakePhone
-from airbound.testing.live import MACS, upload
-from airbound.testing.pki import Site
-from airbound.testing.ports import free_port
-from airbound.testing.processes import Process
+from airbound_testing import processes
+from airbound_testing.abuse import CLIENT_HELLO_BEGINS, Abuser
+from airbound_testing.agents import WAIT_S, FakePhone
+from airbound_testing.live import MACS, upload
+from airbound_testing.pki import Site
+from airbound_testing.ports import free_port
+from airbound_testing.processes import Process
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/limits.md").read_text(encoding="utf-8")

@@ -19,9 +19,9 @@ import pytest
 from airbound.core.addresses import mac_from_text
 from airbound.core.reasons import Code
 from airbound.operator import cli
-from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone
-from airbound.testing.live import BSSID, MACS, QUEUE, upload
 from airbound.v1 import access_point_pb2, terminal_pb2
+from airbound_testing.agents import WAIT_S, FakeAccessPoint, FakePhone
+from airbound_testing.live import BSSID, MACS, QUEUE, upload
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/logs.md").read_text(encoding="utf-8")

@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from airbound.testing import ports
-from airbound.testing.ports import free_port
+from airbound_testing import ports
+from airbound_testing.ports import free_port
 
 MANY = 50
 ASKS = f"""
-from airbound.testing.ports import free_port
+from airbound_testing.ports import free_port
 print(*(free_port() for _ in range({MANY})), flush=True)
 input()
 """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from airbound.testing.ports import free_port
-from airbound.testing.processes import Process
+from airbound_testing.ports import free_port
+from airbound_testing.processes import Process
 
 
 async def test_a_process_that_never_listens_is_ended_with_the_wait_for_it(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.testing.trend import fit, student_quantile
+from airbound_testing.trend import fit, student_quantile
 
 TIMES_S = [5.0 * number for number in range(60)]
 

@@ -17,13 +17,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from airbound.testing.ports import free_port
-from airbound.testing.processes import Process
 from airbound_dashboards import fill
 from airbound_dashboards.api import Prometheus
 from airbound_dashboards.chosen import Span, chosen
 from airbound_dashboards.generate import texts
 from airbound_dashboards.live.prometheus import prometheus
+from airbound_testing.ports import free_port
+from airbound_testing.processes import Process
 
 ROOT = Path(__file__).parents[2]
 RULES = sorted((ROOT / "dashboards" / "rules").glob("*.yml"))

@@ -26,8 +26,8 @@ import grpc.aio
 from airbound.core.addresses import address_from_text, mac_from_text
 from airbound.operator.login import by_token
 from airbound.operator.tls_files import TlsFiles
-from airbound.testing.agents import Agent, FakeAccessPoint, FakePhone, Secured
 from airbound.v1 import access_point_pb2, terminal_pb2
+from airbound_testing.agents import Agent, FakeAccessPoint, FakePhone, Secured
 
 BSSID = "02:00:00:00:00:01"
 DESTINATION = "10.0.4.1"

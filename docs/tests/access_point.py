@@ -17,8 +17,8 @@ import grpc
 from airbound.core.addresses import address_from_text, mac_from_text
 from airbound.operator.login import by_token
 from airbound.operator.tls_files import TlsFiles
-from airbound.testing.agents import FakeAccessPoint, Secured
 from airbound.v1 import access_point_pb2
+from airbound_testing.agents import FakeAccessPoint, Secured
 
 CONTROLLER, ENROLLMENT = "controller.example:50051", "controller.example:50053"
 BSSID = "02:00:00:00:00:01"

@@ -12,7 +12,7 @@ from machine import ROOT, Checkout
 from scene import Step, play
 from table import TABLE
 
-from airbound.testing.processes import free_port
+from airbound_testing.processes import free_port
 
 PROJECT = "airbound-documents"
 PORTS = ("AIRBOUND_AGENTS_PORT", "AIRBOUND_ENROLLMENT_PORT", "AIRBOUND_OPERATORS_PORT", "GRAFANA_PORT")

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airbound.testing.ports import free_port
 from airbound_lab.live.programme import activities
 from airbound_lab.run import host
+from airbound_testing.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

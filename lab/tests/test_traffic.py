@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from airbound.testing.ports import free_port
+from airbound_testing.ports import free_port
 
 CLOCK = "clock t0_ns=0 seconds=1 interval_ms=500"
 

@@ -9,7 +9,7 @@ from airbound.core.cell.stations import StationState
 from airbound.core.parameters import Parameters
 from airbound.core.reports import Station
 from airbound.core.settings import Settings
-from airbound.testing.scenario import mac
+from airbound_testing.scenario import mac
 
 PHONE = mac(7)
 

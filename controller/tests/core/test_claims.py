@@ -9,7 +9,7 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import HEARD_AGAIN, Claims, is_live
 from airbound.core.principals import Principal, Stream
 from airbound.core.reports import TerminalReport
-from airbound.testing.scenario import mac
+from airbound_testing.scenario import mac
 
 MAC, OTHER_MAC = mac(0), mac(1)
 _numbers = itertools.count(1)

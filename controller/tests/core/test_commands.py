@@ -18,7 +18,7 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import BackEnd
 from airbound.core.settings import Settings
-from airbound.testing.scenario import SECOND_US, SERVER, mac
+from airbound_testing.scenario import SECOND_US, SERVER, mac
 
 STREAM = Stream(1, Principal("terminal", "phone"))
 OF = PolicyInput(

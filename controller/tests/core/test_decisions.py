@@ -15,7 +15,7 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import Destination, TerminalReport
 from airbound.core.settings import Settings
-from airbound.testing.scenario import BSSID, OTHER_SERVER, SECOND_US, SERVER, mac, upload
+from airbound_testing.scenario import BSSID, OTHER_SERVER, SECOND_US, SERVER, mac, upload
 
 IPV6 = address_from_text("2001:db8::1")
 

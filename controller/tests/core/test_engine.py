@@ -10,7 +10,7 @@ from airbound.core.parameters import MinRttParameters, Parameters
 from airbound.core.policy import Decision
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import BackEnd, Destination
-from airbound.testing.scenario import (
+from airbound_testing.scenario import (
     BSSID,
     OTHER_BSSID,
     OTHER_SERVER,

@@ -9,7 +9,7 @@ from airbound.core.parameters import MinRttParameters, Parameters
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station
-from airbound.testing.scenario import (
+from airbound_testing.scenario import (
     BSSID,
     MEASURED_AT_ONCE,
     OTHER_BSSID,

@@ -10,7 +10,7 @@ from airbound.core.effects import SetBounds
 from airbound.core.events import ModeSet, Reconfigured
 from airbound.core.parameters import IdentityParameters, Parameters, ReportingParameters, SafetyParameters
 from airbound.core.reasons import Code, Reason
-from airbound.testing.scenario import BSSID, PAPER, Phone, Scenario, ip, mac, name, upload, uploading
+from airbound_testing.scenario import BSSID, PAPER, Phone, Scenario, ip, mac, name, upload, uploading
 
 OTHER_IP = address_from_text("192.168.9.9")
 IPV6 = address_from_text("2001:db8::7")

@@ -15,7 +15,7 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code
 from airbound.core.registry import Registry
 from airbound.core.reports import AccessPointReport, Agent, BackEnd, Destination, Station, Survey, TerminalReport
-from airbound.testing.scenario import BSSID, OTHER_BSSID, PAPER, SECOND_US, Phone, Scenario, mac, upload, uploading
+from airbound_testing.scenario import BSSID, OTHER_BSSID, PAPER, SECOND_US, Phone, Scenario, mac, upload, uploading
 
 CELLS = 500
 PER_CELL = 20

@@ -19,7 +19,7 @@ from airbound.core.parameters import EdcaParameters, Parameters, SafetyParameter
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState
-from airbound.testing.scenario import (
+from airbound_testing.scenario import (
     BSSID,
     NO_WMM,
     OTHER_BSSID,

@@ -16,7 +16,7 @@ from airbound.core.policy import Decision
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import Destination
 from airbound.core.settings import Settings
-from airbound.testing.scenario import (
+from airbound_testing.scenario import (
     BSSID,
     MEASURED_AT_ONCE,
     OTHER_SERVER,

@@ -4,7 +4,7 @@
 from airbound.core.effects import Effect, Note
 from airbound.core.events import Disconnected, Exempted, ModeSet, Refused
 from airbound.core.reasons import Code, Reason
-from airbound.testing.scenario import BSSID, OTHER_BSSID, Scenario, mac, name, upload, uploading
+from airbound_testing.scenario import BSSID, OTHER_BSSID, Scenario, mac, name, upload, uploading
 
 MALFORMED = Reason(Code.MALFORMED, "message")
 

@@ -21,7 +21,7 @@ from airbound.core.parameters import (
     SafetyParameters,
 )
 from airbound.core.reasons import Code
-from airbound.testing.scenario import BSSID, NO_WMM, OTHER_BSSID, PAPER, Scenario, ip, mac, name, upload
+from airbound_testing.scenario import BSSID, NO_WMM, OTHER_BSSID, PAPER, Scenario, ip, mac, name, upload
 
 CELL = "02:00:00:00:00:01"
 HERE, THERE = (mac(0), mac(1)), (mac(10), mac(11))

@@ -29,7 +29,7 @@ from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import Agent, BackEnd, Destination, TerminalReport
 from airbound.core.restriction import is_exempt
-from airbound.testing.scenario import (
+from airbound_testing.scenario import (
     BSSID,
     OTHER_BSSID,
     OTHER_SERVER,

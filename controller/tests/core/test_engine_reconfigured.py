@@ -17,7 +17,7 @@ from airbound.core.parameters import (
     SafetyParameters,
 )
 from airbound.core.reasons import Code, Reason
-from airbound.testing.scenario import BSSID, PAPER, SERVER, mac, upload, uploading
+from airbound_testing.scenario import BSSID, PAPER, SERVER, mac, upload, uploading
 
 
 def test_another_policy_reaches_every_phone_at_once() -> None:

@@ -6,7 +6,7 @@ import pytest
 from airbound.core.effects import SetBounds
 from airbound.core.parameters import Parameters
 from airbound.core.reasons import Code
-from airbound.testing.scenario import PAPER, Scenario, mac, upload, uploading
+from airbound_testing.scenario import PAPER, Scenario, mac, upload, uploading
 
 PHONES = [mac(number) for number in range(3)]
 SENDING = dict.fromkeys(PHONES, 2.0)

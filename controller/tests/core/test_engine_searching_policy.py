@@ -6,7 +6,7 @@ import pytest
 from airbound.core.events import Reconfigured
 from airbound.core.parameters import CapacityParameters, Parameters
 from airbound.core.policy import POLICIES, CellFacts, Policy, PolicyInput, Range
-from airbound.testing.scenario import BSSID, OTHER_BSSID, Scenario, mac, upload, uploading
+from airbound_testing.scenario import BSSID, OTHER_BSSID, Scenario, mac, upload, uploading
 
 LARGEST_SEGS = 40
 OF = PolicyInput(2, 1, 300_000, 256_500, 1500, 20e6)

@@ -7,7 +7,7 @@ from airbound.core.effects import SetBounds
 from airbound.core.parameters import CapacityParameters, Parameters
 from airbound.core.reasons import Code
 from airbound.core.reports import Destination
-from airbound.testing.scenario import Scenario, mac, upload
+from airbound_testing.scenario import Scenario, mac, upload
 
 # A capacity that does not move: 24 Mb/s to a server at 256.5 ms are 513 segments.
 FIXED = Parameters(capacity=CapacityParameters(min_bps=24e6, max_bps=24e6))

@@ -7,7 +7,7 @@ from airbound.core.effects import CellChanged, Note, SetBounds
 from airbound.core.parameters import MinRttParameters, Parameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import Destination
-from airbound.testing.scenario import BSSID, OTHER_SERVER, SERVER, Scenario, ip, mac, upload
+from airbound_testing.scenario import BSSID, OTHER_SERVER, SERVER, Scenario, ip, mac, upload
 
 SENDING = {mac(0): 4.0, mac(1): 4.0}
 NEW = mac(2)

@@ -11,7 +11,7 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import CellChanged, CloseStream, Effect, Note, refusal
 from airbound.core.events import Disconnected, Exempted, ModeSet, Reconfigured, Refused
 from airbound.core.reasons import Code, Reason
-from airbound.testing.scenario import (
+from airbound_testing.scenario import (
     BSSID,
     MEASURED_AT_ONCE,
     PAPER,

@@ -21,8 +21,8 @@ from airbound.core.parameters import (
 )
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import BackEnd, WindowState
-from airbound.testing.scenario import BSSID, OTHER_SERVER, SECOND_US, SERVER, ip, mac, upload
-from airbound.testing.windows import (
+from airbound_testing.scenario import BSSID, OTHER_SERVER, SECOND_US, SERVER, ip, mac, upload
+from airbound_testing.windows import (
     CAN_SET,
     FIXED,
     MSS,

@@ -13,8 +13,8 @@ from airbound.core.parameters import (
 )
 from airbound.core.reasons import Code
 from airbound.core.reports import BackEnd
-from airbound.testing.scenario import Scenario, mac
-from airbound.testing.windows import CAN_SET, FIXED, MSS, cell_with, point, second, seen
+from airbound_testing.scenario import Scenario, mac
+from airbound_testing.windows import CAN_SET, FIXED, MSS, cell_with, point, second, seen
 
 STEPS = ("access point", "agent", "pause", "silence", "mode", "exempt", "configuration", "restart", "disconnect")
 

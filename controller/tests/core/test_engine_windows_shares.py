@@ -11,8 +11,8 @@ from airbound.core.parameters import (
     Parameters,
 )
 from airbound.core.reports import WindowState
-from airbound.testing.scenario import BSSID, Scenario, mac
-from airbound.testing.windows import FIXED, MSS, PHONE, STATION, cell, cell_with, limit, second, seen
+from airbound_testing.scenario import BSSID, Scenario, mac
+from airbound_testing.windows import FIXED, MSS, PHONE, STATION, cell, cell_with, limit, second, seen
 
 
 class Air:

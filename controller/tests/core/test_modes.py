@@ -8,7 +8,7 @@ import pytest
 from airbound.core.modes import Modes
 from airbound.core.overrides import CellOverride, Match
 from airbound.core.parameters import Mode, Parameters
-from airbound.testing.scenario import BSSID, OTHER_BSSID
+from airbound_testing.scenario import BSSID, OTHER_BSSID
 
 MODES: tuple[Mode, Mode] = ("observe", "control")
 OR_NONE: tuple[Mode | None, ...] = (*MODES, None)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from airbound.core.overrides import CellOverride, Overrides
 from airbound.core.parameters import Parameters
-from airbound.testing.scenario import BSSID, OTHER_BSSID
+from airbound_testing.scenario import BSSID, OTHER_BSSID
 
 
 def override(name: str, *ssids: str, bssids: tuple[bytes, ...] = ()) -> CellOverride:

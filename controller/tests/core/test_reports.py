@@ -4,7 +4,7 @@
 from airbound.core import reports
 from airbound.core.addresses import address_from_text
 from airbound.core.reports import NO_AGENT, BackEnd, Destination, Station
-from airbound.testing.scenario import mac
+from airbound_testing.scenario import mac
 
 VALUES = ("NO_AGENT", "UNKNOWN_RADIO")
 """Values, and no limits."""

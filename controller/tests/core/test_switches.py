@@ -34,7 +34,7 @@ from airbound.core.reports import (
 )
 from airbound.core.switch_reports import OTHER, QUIC, TCP, UDP, StationRule, SwitchReport, Traffic
 from airbound.core.switches import Switch
-from airbound.testing.scenario import BSSID, OTHER_BSSID, SERVER, mac
+from airbound_testing.scenario import BSSID, OTHER_BSSID, SERVER, mac
 
 DATAPATH = 0x0000020000000001
 SECOND_US = 1_000_000

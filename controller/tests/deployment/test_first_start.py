@@ -20,9 +20,9 @@ from airbound.pki.directory import Directory
 from airbound.pki.errors import PkiError
 from airbound.store.options import StoreOptions
 from airbound.store.redis.store import RedisStore
-from airbound.testing.ports import free_port
-from airbound.testing.processes import Process
-from airbound.testing.redis_servers import HOST, RedisServer
+from airbound_testing.ports import free_port
+from airbound_testing.processes import Process
+from airbound_testing.redis_servers import HOST, RedisServer
 
 NOW = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "store.md"

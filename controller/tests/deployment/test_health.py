@@ -10,7 +10,7 @@ import pytest
 from airbound.deployment.health import DEFAULT_ADDRESS, address, check
 from airbound.metrics.http_server import HttpServer, text
 from airbound.metrics.options import DEFAULT_METRICS
-from airbound.testing.ports import free_port
+from airbound_testing.ports import free_port
 
 
 @contextmanager

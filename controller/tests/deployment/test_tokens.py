@@ -12,9 +12,9 @@ from airbound.deployment import tokens
 from airbound.operator import cli
 from airbound.operator.login import by_token
 from airbound.operator.tls_files import TlsFiles
-from airbound.testing.live import LiveController
-from airbound.testing.pki import Site
-from airbound.testing.ports import free_port
+from airbound_testing.live import LiveController
+from airbound_testing.pki import Site
+from airbound_testing.ports import free_port
 
 DEVICES = ("access-point/live-ap", "terminal/live-phone1")
 

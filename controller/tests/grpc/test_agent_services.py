@@ -26,9 +26,9 @@ from airbound.core.switch_reports import DESCRIPTION_MAX_CHARACTERS, TRAFFIC_MAX
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, SWITCH_SERVICE, TERMINAL_SERVICE
 from airbound.grpc.convert import NAME_MAX_CHARACTERS, REFUSAL_MAX_CHARACTERS, VERSION_MAX_CHARACTERS
 from airbound.grpc.session import REPORT_BYTES_MAX, Session
-from airbound.testing.agents import WAIT_S, FakePhone
-from airbound.testing.live import BSSID, MACS, LiveController, upload
 from airbound.v1 import access_point_pb2, operations_pb2, switch_pb2, terminal_pb2
+from airbound_testing.agents import WAIT_S, FakePhone
+from airbound_testing.live import BSSID, MACS, LiveController, upload
 
 UNKNOWN_FIELD = 1000  # of the contract's future
 SERVICES: dict[Role, str] = {

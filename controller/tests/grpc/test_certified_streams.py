@@ -10,7 +10,7 @@ from airbound.grpc import certified_streams
 from airbound.grpc.certified_streams import CertifiedStreams
 from airbound.pki.certificates import Certificate
 from airbound.pki.identities import Identity
-from airbound.testing.agents import WAIT_S
+from airbound_testing.agents import WAIT_S
 
 
 class Streams:

@@ -12,12 +12,12 @@ from airbound.core.reports import (
     EdcaState,
 )
 from airbound.grpc import convert
-from airbound.testing.messages import (
+from airbound.v1 import access_point_pb2
+from airbound_testing.messages import (
     BEST_EFFORT,
     cell_report,
     seen,
 )
-from airbound.v1 import access_point_pb2
 
 
 def edca_of(**fields: Any) -> tuple[EdcaState | None, list[Reason]]:

@@ -22,7 +22,8 @@ from airbound.core.reports import (
     WindowState,
 )
 from airbound.grpc import command_convert, convert
-from airbound.testing.messages import (
+from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
+from airbound_testing.messages import (
     BEST_EFFORT,
     BSSID,
     EDCA,
@@ -32,7 +33,6 @@ from airbound.testing.messages import (
     WINDOWS,
     phone_report,
 )
-from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
 
 STREAM = Stream(1, Principal("terminal", "192.0.2.7"))
 

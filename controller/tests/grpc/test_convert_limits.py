@@ -25,7 +25,8 @@ from airbound.core.reports import (
     Survey,
 )
 from airbound.grpc import convert
-from airbound.testing.messages import (
+from airbound.v1 import access_point_pb2, terminal_pb2
+from airbound_testing.messages import (
     BSSID,
     IPV4,
     IPV6,
@@ -39,7 +40,6 @@ from airbound.testing.messages import (
     seen,
     station,
 )
-from airbound.v1 import access_point_pb2, terminal_pb2
 
 NO_MACS = {
     "empty": b"",

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airbound.grpc import convert
-from airbound.testing.messages import (
+from airbound.v1 import access_point_pb2, terminal_pb2
+from airbound_testing.messages import (
     IPV6,
     MAC,
     destination,
     phone_report,
 )
-from airbound.v1 import access_point_pb2, terminal_pb2
 
 U32, U64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
 MACS = st.binary(min_size=5, max_size=5).map(lambda octets: b"\x02" + octets)

@@ -21,9 +21,9 @@ from airbound.core.reports import (
     WindowState,
 )
 from airbound.grpc import convert
-from airbound.testing.messages import IPV4, IPV6, MAC, OTHER_MAC, WINDOWS, cell_report, seen, station
-from airbound.testing.messages import station_destination as destination
 from airbound.v1 import access_point_pb2
+from airbound_testing.messages import IPV4, IPV6, MAC, OTHER_MAC, WINDOWS, cell_report, seen, station
+from airbound_testing.messages import station_destination as destination
 
 
 def converted(*stations: access_point_pb2.Station, **fields: Any) -> tuple[AccessPointReport, list[Reason]]:

@@ -11,10 +11,10 @@ import pytest
 
 from airbound.core.parameters import Parameters, SafetyParameters
 from airbound.core.reasons import Code
-from airbound.testing.agents import WAIT_S, FakePhone
-from airbound.testing.live import BSSID, MACS, QUEUE, SERVER, LiveController, upload
-from airbound.testing.ports import free_port
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
+from airbound_testing.agents import WAIT_S, FakePhone
+from airbound_testing.live import BSSID, MACS, QUEUE, SERVER, LiveController, upload
+from airbound_testing.ports import free_port
 
 SHORT = Parameters(policy="paper", safety=SafetyParameters(lease_ms=3000))
 ONE, TWO, THREE, FOUR = ({SERVER: bounds} for bounds in ((250, 555), (300, 300), (250, 400), (120, 200)))

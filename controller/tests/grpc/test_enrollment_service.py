@@ -23,9 +23,6 @@ from airbound.pki.enrollment import Lifetimes
 from airbound.pki.identities import server_name
 from airbound.pki.tokens import EnrollmentToken
 from airbound.store.types import StoreError
-from airbound.testing.agents import WAIT_S, FakePhone, channel
-from airbound.testing.live import LOOPBACK, MACS, LiveController, upload
-from airbound.testing.pki import Client, Site, nobody, request
 from airbound.v1 import (
     enrollment_pb2,
     enrollment_pb2_grpc,
@@ -34,6 +31,9 @@ from airbound.v1 import (
     pki_pb2,
     pki_pb2_grpc,
 )
+from airbound_testing.agents import WAIT_S, FakePhone, channel
+from airbound_testing.live import LOOPBACK, MACS, LiveController, upload
+from airbound_testing.pki import Client, Site, nobody, request
 
 HOUR = datetime.timedelta(hours=1)
 KEYS = [new_key() for _ in range(3)]

@@ -13,10 +13,10 @@ from airbound.core.edca import Category, Edca
 from airbound.core.effects import Bound, Note, WindowLimit
 from airbound.core.reasons import Code, Reason
 from airbound.runtime.history import History
-from airbound.testing.agents import WAIT_S
-from airbound.testing.live import BSSID, MACS, LiveController
 from airbound.v1 import events_pb2 as wire
 from airbound.v1 import events_pb2_grpc, reason_pb2
+from airbound_testing.agents import WAIT_S
+from airbound_testing.live import BSSID, MACS, LiveController
 
 CELL, OTHER_CELL = bytes.fromhex("020000000001"), bytes.fromhex("020000000002")
 

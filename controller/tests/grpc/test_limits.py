@@ -19,10 +19,10 @@ from airbound.grpc import session as sessions
 from airbound.grpc.security import Security
 from airbound.pki import files
 from airbound.runtime.connections import PortCount
-from airbound.testing.abuse import Abuser
-from airbound.testing.agents import FakePhone
-from airbound.testing.live import MACS, LiveController, upload
-from airbound.testing.pki import Site
+from airbound_testing.abuse import Abuser
+from airbound_testing.agents import FakePhone
+from airbound_testing.live import MACS, LiveController, upload
+from airbound_testing.pki import Site
 
 SHORT = Limits(handshake_s=3.0, idle_connection_s=3.0)  # a busy machine takes a second for a handshake
 

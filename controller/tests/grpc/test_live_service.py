@@ -8,9 +8,9 @@ import grpc
 import grpc.aio
 import pytest
 
-from airbound.testing.live import BSSID, MACS, LiveController, upload
 from airbound.v1 import live_pb2 as wire
 from airbound.v1 import live_pb2_grpc
+from airbound_testing.live import BSSID, MACS, LiveController, upload
 
 
 @pytest.fixture

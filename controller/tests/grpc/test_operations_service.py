@@ -18,10 +18,10 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code
 from airbound.core.reports import AccessPointReport, TerminalReport
 from airbound.grpc.operations_service import PAGE
-from airbound.testing.agents import WAIT_S
-from airbound.testing.live import BSSID, MACS, LiveController, upload
 from airbound.v1 import operations_pb2 as wire
 from airbound.v1 import terminal_pb2
+from airbound_testing.agents import WAIT_S
+from airbound_testing.live import BSSID, MACS, LiveController, upload
 
 
 @pytest.fixture

@@ -25,9 +25,9 @@ from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE
 from airbound.grpc.operations_service import OperationsService
 from airbound.grpc.server import OPERATIONS_SERVICE
 from airbound.runtime.runner import Runner
-from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone
-from airbound.testing.live import LOOPBACK, MACS, LiveController, upload
 from airbound.v1 import operations_pb2, operations_pb2_grpc
+from airbound_testing.agents import WAIT_S, FakeAccessPoint, FakePhone
+from airbound_testing.live import LOOPBACK, MACS, LiveController, upload
 
 NETWORK_CONTROL = 0xC0  # CS6 in the upper six bits
 

@@ -14,8 +14,8 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc import session
 from airbound.grpc.session import Session, status_of
-from airbound.testing.agents import WAIT_S
 from airbound.v1 import access_point_pb2, terminal_pb2
+from airbound_testing.agents import WAIT_S
 
 STREAM = Stream(1, Principal("terminal", "192.0.2.7"), bytes([192, 0, 2, 7]))
 STOPPING = Reason(Code.STOPPING)

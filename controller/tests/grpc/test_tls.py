@@ -35,10 +35,6 @@ from airbound.pki.directory import Directory
 from airbound.pki.enrollment import Lifetimes
 from airbound.pki.identities import DEFAULT_TRUST_DOMAIN, CertificateRole
 from airbound.store.memory import Memory, MemoryStore
-from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone, Secured, channel
-from airbound.testing.live import BSSID, LOOPBACK, MACS, LiveController, upload
-from airbound.testing.pki import Client, Site, nobody, request
-from airbound.testing.scrapes import scrape
 from airbound.v1 import (
     enrollment_pb2,
     enrollment_pb2_grpc,
@@ -51,6 +47,10 @@ from airbound.v1 import (
     pki_pb2,
     pki_pb2_grpc,
 )
+from airbound_testing.agents import WAIT_S, FakeAccessPoint, FakePhone, Secured, channel
+from airbound_testing.live import BSSID, LOOPBACK, MACS, LiveController, upload
+from airbound_testing.pki import Client, Site, nobody, request
+from airbound_testing.scrapes import scrape
 
 HOUR = datetime.timedelta(hours=1)
 SECOND = datetime.timedelta(seconds=1)

@@ -17,8 +17,8 @@ from airbound.core.parameters import Parameters
 from airbound.grpc import server
 from airbound.grpc.operations_service import OperationsService
 from airbound.runtime.runner import Runner
-from airbound.testing.live import LOOPBACK, LiveController
 from airbound.v1 import operations_pb2
+from airbound_testing.live import LOOPBACK, LiveController
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pytest
 
 import airbound
 from airbound.core.parameters import Parameters
-from airbound.testing.live import LiveController, upload
+from airbound_testing.live import LiveController, upload
 
 ROOT = Path(airbound.__file__).parent
 WAY = [

@@ -10,8 +10,8 @@ import pytest
 from airbound.core.parameters import Parameters, SafetyParameters
 from airbound.core.reasons import Code
 from airbound.operator import display, explanation
-from airbound.testing.live import BSSID, MACS, SERVER, LiveController, seen_upload, upload
 from airbound.v1 import operations_pb2
+from airbound_testing.live import BSSID, MACS, SERVER, LiveController, seen_upload, upload
 
 SHORT = Parameters(policy="paper", safety=SafetyParameters(lease_ms=3000))
 MSS, ADDRESS = 1448, "10.0.4.1"

@@ -16,10 +16,10 @@ from airbound.metrics.exporter import Exporter
 from airbound.metrics.hooks import Hooks
 from airbound.metrics.options import Metrics
 from airbound.metrics.scrapes import REUSED_S
-from airbound.testing.agents import FakePhone
-from airbound.testing.live import BSSID, MACS, LiveController, seen_upload, upload
-from airbound.testing.scrapes import OPENMETRICS, Samples, get, scrape
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
+from airbound_testing.agents import FakePhone
+from airbound_testing.live import BSSID, MACS, LiveController, seen_upload, upload
+from airbound_testing.scrapes import OPENMETRICS, Samples, get, scrape
 
 PROMETHEUS = (  # what version 2.42 asks for
     "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"

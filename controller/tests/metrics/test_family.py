@@ -4,7 +4,7 @@ import pytest
 
 from airbound.metrics.family import Family
 from airbound.metrics.table import Column, Table
-from airbound.testing.scrapes import Samples
+from airbound_testing.scrapes import Samples
 
 COUNTER = Family("airbound_x_bytes_total", "counter", "Bytes.", ("a",))
 INFO = Family("airbound_x_info", "info", "About x.", ("a",))

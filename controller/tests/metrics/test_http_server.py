@@ -11,7 +11,7 @@ import pytest
 
 from airbound.metrics import http_server
 from airbound.metrics.http_server import CONNECTIONS_MAX, HEAD_MAX_BYTES, Answer, HttpServer, Request, text
-from airbound.testing.scrapes import get
+from airbound_testing.scrapes import get
 
 WAIT_S = 120.0
 LARGE = 64 * 1024 * 1024

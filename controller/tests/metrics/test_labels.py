@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airbound.metrics.labels import VALUE_MAX_CHARACTERS, label_set, octets_text, printable
-from airbound.testing.scrapes import Samples
+from airbound_testing.scrapes import Samples
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=300)
 

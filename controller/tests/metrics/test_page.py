@@ -24,9 +24,9 @@ from airbound.metrics.options import Metrics
 from airbound.metrics.page import Page, Pages
 from airbound.metrics.snapshot import Sampler
 from airbound.runtime.connections import PortCount
-from airbound.testing.population import SERVER, Population
-from airbound.testing.scrapes import Samples
 from airbound.v1 import access_point_pb2, terminal_pb2
+from airbound_testing.population import SERVER, Population
+from airbound_testing.scrapes import Samples
 
 ANYTHING = st.text(st.characters(exclude_categories=("Cs",)), max_size=300)
 VERSION = st.text(st.characters(exclude_categories=("Cs",)), max_size=70)

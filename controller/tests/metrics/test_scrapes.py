@@ -11,7 +11,7 @@ from airbound.metrics.options import Metrics
 from airbound.metrics.page import Pages
 from airbound.metrics.scrapes import REUSED_S, Scrapes
 from airbound.metrics.snapshot import Sampler
-from airbound.testing.population import Population
+from airbound_testing.population import Population
 
 
 class Clock:

@@ -21,8 +21,8 @@ from airbound.metrics.hooks import Hooks
 from airbound.metrics.options import Metrics
 from airbound.metrics.served import ServedMetrics
 from airbound.runtime.runner import Runner
-from airbound.testing.agents import WAIT_S
-from airbound.testing.scrapes import get, scrape
+from airbound_testing.agents import WAIT_S
+from airbound_testing.scrapes import get, scrape
 
 START_WITHIN_S = 300.0
 

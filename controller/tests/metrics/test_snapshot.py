@@ -8,8 +8,8 @@ import pytest
 from airbound.metrics.hooks import Hooks
 from airbound.metrics.samples import Snapshot
 from airbound.metrics.snapshot import OBJECTS_PER_TURN, Sampler
-from airbound.testing.agents import WAIT_S
-from airbound.testing.population import Population
+from airbound_testing.agents import WAIT_S
+from airbound_testing.population import Population
 
 
 async def taken(sampler: Sampler) -> Snapshot:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from airbound.testing.open_vswitch import OpenVSwitch
-from airbound.testing.openflow_site import CONFIG, Site
+from airbound_testing.open_vswitch import OpenVSwitch
+from airbound_testing.openflow_site import CONFIG, Site
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from airbound.core.reasons import Code, Reason
 from airbound.openflow.front import Front, FrontLimits, Link
-from airbound.testing.raw_switch import GREETING, HOSTILE, features_reply, message, packet_in
+from airbound_testing.raw_switch import GREETING, HOSTILE, features_reply, message, packet_in
 
 pytestmark = pytest.mark.long
 

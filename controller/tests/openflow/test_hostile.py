@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from airbound.operator import cli
-from airbound.testing.fake_switch import frame
-from airbound.testing.open_vswitch import OpenVSwitch
-from airbound.testing.raw_switch import (
+from airbound_testing.fake_switch import frame
+from airbound_testing.open_vswitch import OpenVSwitch
+from airbound_testing.raw_switch import (
     ERROR,
     FLOW,
     GREETING,

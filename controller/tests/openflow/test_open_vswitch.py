@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from airbound.testing.openflow_site import BSSID, CONFIG, OPENFLOW_PORT, Site, received
+from airbound_testing.openflow_site import BSSID, CONFIG, OPENFLOW_PORT, Site, received
 
 pytestmark = pytest.mark.long
 
@@ -27,10 +27,10 @@ def test_who_sends_what_to_whom_by_which_protocol(site: Site) -> None:
     site.start_all(1)
     for port in (443, 4000):
         site.send(1, 2, port, rate=100, seconds=1).wait()
-    server = site.ovs.start(*site.ovs.at(2, sys.executable, "-m", "airbound.testing.packets", "serve", "80"))
+    server = site.ovs.start(*site.ovs.at(2, sys.executable, "-m", "airbound_testing.packets", "serve", "80"))
     time.sleep(0.5)
     uploaded = site.ovs.run(
-        *site.ovs.at(1, sys.executable, "-m", "airbound.testing.packets", "upload", "10.0.0.2", "80", "2")
+        *site.ovs.at(1, sys.executable, "-m", "airbound_testing.packets", "upload", "10.0.0.2", "80", "2")
     )
     time.sleep(2.5)
     found = {(of["address"], of["protocol"]): of for of in site.traffic(1)}

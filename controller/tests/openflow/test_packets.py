@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airbound.openflow.packets import IPV4, IPV6, TCP, UDP, Packet, Protocol, packet
-from airbound.testing.fake_switch import frame
+from airbound_testing.fake_switch import frame
 
 A, B = bytes([2, 0, 0, 0, 1, 0]), bytes([2, 0, 0, 0, 2, 0])
 A4, B4 = bytes([10, 0, 0, 1]), bytes([192, 0, 2, 9])

@@ -10,7 +10,7 @@ from airbound.openflow import packets
 from airbound.openflow.flows import Kind
 from airbound.openflow.messages import AddFlow, Answer, AskFlowStats, Match, Message, PacketIn, SetMeter
 from airbound.openflow.switch import COPYING_S, IDLE_S, MUTED_US, STATION_GONE_US, Limits, Rules, Switch
-from airbound.testing.fake_switch import FakeSwitch, Forwarded, frame
+from airbound_testing.fake_switch import FakeSwitch, Forwarded, frame
 
 PHONE, OTHER_PHONE, ROUTER = (bytes([2, 0, 0, 0, 0, number]) for number in (1, 2, 9))
 PHONE_IP, OTHER_IP, SERVER = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]), bytes([192, 0, 2, 9])

@@ -4,7 +4,7 @@
 import json
 import sys
 
-from airbound.testing.openflow_site import BSSID, Site
+from airbound_testing.openflow_site import BSSID, Site
 
 CONTROLLER = '[tls]\ndirectory = "{ca}"\nenrollment = ""\n'
 

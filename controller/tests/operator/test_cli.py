@@ -17,8 +17,8 @@ from airbound.config import load
 from airbound.configuration.values import config_hash
 from airbound.operator import cli
 from airbound.operator.completion import parsers
-from airbound.testing.agents import WAIT_S
-from airbound.testing.live import BSSID, MACS, LiveController
+from airbound_testing.agents import WAIT_S
+from airbound_testing.live import BSSID, MACS, LiveController
 
 MAC = MACS[0]
 NAME = "127.0.0.1"

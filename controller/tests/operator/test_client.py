@@ -10,8 +10,8 @@ import pytest
 from airbound.core.reasons import Code
 from airbound.operator import cli
 from airbound.operator.client import Client, NotFoundError, RefusedError, UnreachableError
-from airbound.testing.live import BSSID, MACS, LiveController
 from airbound.v1 import operations_pb2
+from airbound_testing.live import BSSID, MACS, LiveController
 
 WAIT_S = 120.0
 

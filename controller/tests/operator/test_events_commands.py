@@ -13,8 +13,8 @@ from airbound.core.effects import Note
 from airbound.core.reasons import Code, Reason
 from airbound.operator import cli
 from airbound.runtime.history import History
-from airbound.testing.agents import WAIT_S
-from airbound.testing.live import BSSID, MACS, LiveController
+from airbound_testing.agents import WAIT_S
+from airbound_testing.live import BSSID, MACS, LiveController
 
 NAME = "127.0.0.1"
 NOBODY = "127.0.0.1:1"

@@ -7,8 +7,8 @@ import pytest
 
 from airbound.operator import cli
 from airbound.operator.client import Client, NotFoundError
-from airbound.testing.live import MACS
 from airbound.v1 import operations_pb2, reason_pb2
+from airbound_testing.live import MACS
 
 MAC = MACS[0]
 

@@ -23,8 +23,8 @@ from airbound.pki.directory import Directory
 from airbound.pki.enrollment import Lifetimes
 from airbound.pki.errors import PkiError
 from airbound.pki.tokens import EnrollmentToken
-from airbound.testing.live import LiveController
-from airbound.testing.pki import Site
+from airbound_testing.live import LiveController
+from airbound_testing.pki import Site
 
 
 def now() -> datetime.datetime:

@@ -20,7 +20,7 @@ from airbound.pki.records import ENROLLED, REVOKED, TOKENS, Enrolled, Issued, Re
 from airbound.pki.revocation import Revocations
 from airbound.store.memory import Memory, MemoryStore
 from airbound.store.types import StoreError
-from airbound.testing.pki import request
+from airbound_testing.pki import request
 
 DOMAIN = "wifi.example"
 START_S = 1_900_000_000.0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from airbound.core.reasons import Code, RefusedError
 from airbound.pki.authority import new_key
 from airbound.pki.requests import REQUEST_BYTES_MAX, key_sha256, public_key_of
-from airbound.testing.pki import request
+from airbound_testing.pki import request
 
 KEY = new_key()
 GOOD = request(KEY, hashes.SHA256())

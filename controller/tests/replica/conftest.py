@@ -2,7 +2,7 @@
 import pytest
 
 from airbound.replica import questions
-from airbound.testing.agents import WAIT_S
+from airbound_testing.agents import WAIT_S
 
 
 @pytest.fixture(autouse=True)

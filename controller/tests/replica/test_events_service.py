@@ -14,9 +14,9 @@ from airbound.core.effects import Note
 from airbound.replica import events_service as replicated
 from airbound.runtime.history import History
 from airbound.store.memory.store import Memory, MemoryStore
-from airbound.testing.agents import WAIT_S
-from airbound.testing.live import BSSID, PATIENT, LiveController
 from airbound.v1 import events_pb2, events_pb2_grpc
+from airbound_testing.agents import WAIT_S
+from airbound_testing.live import BSSID, PATIENT, LiveController
 
 CELL = mac_from_text(BSSID)
 

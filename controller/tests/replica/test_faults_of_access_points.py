@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airbound.testing.fault_table import OF_ACCESS_POINTS, Fault, endure, name
+from airbound_testing.fault_table import OF_ACCESS_POINTS, Fault, endure, name
 
 pytestmark = pytest.mark.long
 

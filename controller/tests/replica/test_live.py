@@ -9,8 +9,8 @@ import grpc.aio
 import pytest
 
 from airbound.store.memory.store import Memory, MemoryStore
-from airbound.testing.live import BSSID, MACS, PATIENT, LiveController, upload
 from airbound.v1 import live_pb2, live_pb2_grpc
+from airbound_testing.live import BSSID, MACS, PATIENT, LiveController, upload
 
 
 async def shown(views: Any) -> tuple[list[str], list[str]]:

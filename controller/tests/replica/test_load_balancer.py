@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import grpc.aio
 
-from airbound.testing import processes
-from airbound.testing.agents import channel
-from airbound.testing.faults import logs
-from airbound.testing.identities import Identities, name_of
-from airbound.testing.ports import free_port
-from airbound.testing.realtime import RealAccessPoint, RealPhone
 from airbound.v1 import operations_pb2, operations_pb2_grpc, replicas_pb2, replicas_pb2_grpc
+from airbound_testing import processes
+from airbound_testing.agents import channel
+from airbound_testing.faults import logs
+from airbound_testing.identities import Identities, name_of
+from airbound_testing.ports import free_port
+from airbound_testing.realtime import RealAccessPoint, RealPhone
 
 if TYPE_CHECKING:
-    from airbound.testing.processes import Process
+    from airbound_testing.processes import Process
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "replicas.md"
 # Instead of 6, 3 and 5 s: on a machine with other work, nothing must end because everything is late.

@@ -18,9 +18,9 @@ from airbound.replica import hosts, node, owners, ownership, questions
 from airbound.replica.hosts import _differ
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.types import Place, StoreError, Token
-from airbound.testing.agents import WAIT_S, FakePhone
-from airbound.testing.live import BSSID, MACS, PATIENT, SERVER, LiveController, seen_upload, upload
 from airbound.v1 import operations_pb2, replica_pb2, replicas_pb2, terminal_pb2
+from airbound_testing.agents import WAIT_S, FakePhone
+from airbound_testing.live import BSSID, MACS, PATIENT, SERVER, LiveController, seen_upload, upload
 
 pytestmark = pytest.mark.long
 

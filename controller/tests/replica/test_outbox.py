@@ -9,8 +9,8 @@ import pytest
 from airbound.replica import outbox as module
 from airbound.replica.outbox import Outbox
 from airbound.store.memory.store import Memory, MemoryStore
-from airbound.testing.agents import WAIT_S
 from airbound.v1 import replica_pb2
+from airbound_testing.agents import WAIT_S
 
 
 def _message(stream: int) -> replica_pb2.ReplicaMessage:

@@ -14,7 +14,7 @@ from airbound.replica.ownership import OtherOwner, Owned, Ownership
 from airbound.runtime.runner import monotonic_us
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.types import Claim, Token
-from airbound.testing.agents import WAIT_S
+from airbound_testing.agents import WAIT_S
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from airbound.replica import ownership
 from airbound.replica.ownership import OtherOwner, Owned, Ownership
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.types import Claim, StoreError, Token
-from airbound.testing.agents import WAIT_S
-from airbound.testing.live import BSSID
+from airbound_testing.agents import WAIT_S
+from airbound_testing.live import BSSID
 
 CELL = mac_from_text(BSSID)
 LONG_MS = 60_000

@@ -5,7 +5,7 @@ from airbound.core.effects import Bound, CellForgotten, CloseStream, Effect, Not
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.runtime.counts import Counts
-from airbound.testing.scenario import BSSID, OTHER_BSSID, SERVER, mac
+from airbound_testing.scenario import BSSID, OTHER_BSSID, SERVER, mac
 
 STREAM = Stream(7, Principal("terminal", "phone"))
 BOUNDS, LIMITS = (Bound(SERVER, 2, 3),), (WindowLimit(mac(0), SERVER, 2896),)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from airbound.runtime import garbage
-from airbound.testing.scenario import mac, upload, uploading
+from airbound_testing.scenario import mac, upload, uploading
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from airbound.core.edca import Category, Edca
 from airbound.core.effects import Bound, Note, WindowLimit
 from airbound.core.reasons import Code, Reason
 from airbound.runtime.history import History
-from airbound.testing.agents import WAIT_S
+from airbound_testing.agents import WAIT_S
 
 NOTE = Note("info", "connected", "192.0.2.7")
 

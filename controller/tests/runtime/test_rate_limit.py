@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from airbound.runtime.rate_limit import RateLimit
-from airbound.testing.scenario import SECOND_US
+from airbound_testing.scenario import SECOND_US
 
 
 def taken(limit: RateLimit, *at_s: float) -> list[bool]:

@@ -15,8 +15,8 @@ from airbound.core.principals import Principal, Role, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Agent, Station, TerminalReport
 from airbound.runtime.runner import TIMER_STEP_US, Runner
-from airbound.testing.agents import WAIT_S
-from airbound.testing.scenario import BSSID, OTHER_BSSID, mac, upload
+from airbound_testing.agents import WAIT_S
+from airbound_testing.scenario import BSSID, OTHER_BSSID, mac, upload
 
 RENEWED_AFTER_US = 2_000_000
 

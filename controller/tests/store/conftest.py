@@ -12,8 +12,8 @@ from airbound.store.memory.file import RecordFile
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.options import StoreOptions
 from airbound.store.types import Store
-from airbound.testing.redis_servers import RedisCluster, RedisServer
-from airbound.testing.stores import Site
+from airbound_testing.redis_servers import RedisCluster, RedisServer
+from airbound_testing.stores import Site
 
 _NUMBERS = itertools.count()
 

@@ -8,7 +8,7 @@ import pytest
 
 from airbound.core.addresses import Mac
 from airbound.store.types import Place, Token
-from airbound.testing.stores import Site
+from airbound_testing.stores import Site
 
 pytestmark = pytest.mark.long
 

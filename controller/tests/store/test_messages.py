@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airbound.testing.stores import Site, eventually
+from airbound_testing.stores import Site, eventually
 
 
 async def test_a_message_reaches_the_replica_it_is_for(site: Site[Any]) -> None:

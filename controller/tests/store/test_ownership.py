@@ -8,7 +8,7 @@ import pytest
 
 from airbound.core.addresses import Mac
 from airbound.store.types import Claim, FencedError, Token
-from airbound.testing.stores import Replica, Site
+from airbound_testing.stores import Replica, Site
 
 CELL = bytes.fromhex("020000000100")
 LONG_MS = 60_000

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airbound.testing.stores import PATIENCE_S, Site
+from airbound_testing.stores import PATIENCE_S, Site
 
 pytestmark = [
     pytest.mark.long,

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import mac_from_text
-from airbound.testing.agents import FakeAccessPoint, FakePhone, Secured
-from airbound.testing.live import QUEUE
 from airbound.v1 import access_point_pb2, terminal_pb2
 from airbound_dashboards.live.medium import SEGMENT_BYTES, Medium, Sender
+from airbound_testing.agents import FakeAccessPoint, FakePhone, Secured
+from airbound_testing.live import QUEUE
 
 STEP_S = 0.5
 IP_BYTES, LINK_BYTES, ACK_IP_BYTES = SEGMENT_BYTES + 52, 34, 52

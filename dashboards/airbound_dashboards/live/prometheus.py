@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from airbound.testing.ports import free_port
-from airbound.testing.processes import READY_S, Process
+from airbound_testing.ports import free_port
+from airbound_testing.processes import READY_S, Process
 
 
 class _Server(Process):

@@ -24,15 +24,15 @@ from airbound.pki.identities import CertificateRole, Identity, server_name
 from airbound.pki.revocation import Revocations
 from airbound.store.factory import open_store
 from airbound.store.options import StoreOptions
-from airbound.testing import processes
-from airbound.testing.agents import FakePhone, Secured
-from airbound.testing.pki import Site as Authority
-from airbound.testing.pki import request
-from airbound.testing.ports import free_port
-from airbound.testing.processes import Process
 from airbound_dashboards.live.cell import Cell, Connection, Phone
 from airbound_dashboards.live.medium import Medium, Sender
 from airbound_dashboards.live.prometheus import prometheus
+from airbound_testing import processes
+from airbound_testing.agents import FakePhone, Secured
+from airbound_testing.pki import Site as Authority
+from airbound_testing.pki import request
+from airbound_testing.ports import free_port
+from airbound_testing.processes import Process
 
 CONTROLLED, WATCHED = "02:00:00:00:00:01", "02:00:00:00:00:02"
 CYCLE_S = (8.0, 8.0)

@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
 
 def _make(options: argparse.Namespace) -> None:
     from airbound.pki.errors import PkiError  # noqa: PLC0415  # dear to import
-    from airbound.testing.identities import Identities  # noqa: PLC0415  # the same
+    from airbound_testing.identities import Identities  # noqa: PLC0415  # the same
 
     terminals = options.cells * options.terminals
     if options.cells < 1 or not 1 <= terminals <= AGENTS_MAX:

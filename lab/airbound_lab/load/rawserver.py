@@ -21,8 +21,8 @@ import grpc.aio
 from airbound.grpc.server import AGENT_OPTIONS
 from airbound.grpc.server_certificates import ServerCertificates
 from airbound.pki.server_identity import Issued
-from airbound.testing.identities import LIFETIME, Identities
 from airbound.v1 import operations_pb2, terminal_pb2
+from airbound_testing.identities import LIFETIME, Identities
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound.testing.ports import free_port
 from airbound_lab.live.guest.loop import Loop
 from airbound_lab.live.guest.traffic import Server, Upload
+from airbound_testing.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from airbound.testing.agents import channel
-from airbound.testing.identities import Identities
 from airbound.v1 import operations_pb2, operations_pb2_grpc, terminal_pb2, terminal_pb2_grpc
 from airbound_lab import cli
 from airbound_lab.load import cli as load
 from airbound_lab.load import rawserver
+from airbound_testing.agents import channel
+from airbound_testing.identities import Identities
 
 
 def test_the_program_is_given_the_virtualenvs_commands(tmp_path: Path) -> None:

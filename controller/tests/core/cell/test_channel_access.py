@@ -22,7 +22,7 @@ from airbound.core.edca import CW_MAX, SET_AIFSN_MAX, Category, Edca
 from airbound.core.parameters import EdcaParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState
-from airbound.testing.scenario import NO_WMM, OWN_QUEUE, SECOND_US
+from airbound_testing.scenario import NO_WMM, OWN_QUEUE, SECOND_US
 
 DEFAULT = EdcaParameters(on_share=0.75, off_share=0.6)
 VOICE = Edca(Category.VOICE, 1, 3, 7, 47)

@@ -4,7 +4,7 @@ import pytest
 
 from airbound.core.cell.full_rates import FullRate, FullRates
 from airbound.core.reports import Station
-from airbound.testing.scenario import mac
+from airbound_testing.scenario import mac
 
 LEGACY, HT, VHT = 1, 2, 3
 HT_BYTES, VHT_BYTES = 65_535, 1_048_575

@@ -11,7 +11,7 @@ from airbound.core.cell import min_rtt
 from airbound.core.cell.min_rtt import PATHS_MAX, PATHS_OF_ONE_MAX, WITNESSES_MAX, MinRtt
 from airbound.core.parameters import MinRttParameters
 from airbound.core.reports import DESTINATIONS_MAX
-from airbound.testing.scenario import OTHER_SERVER, SECOND_US, SERVER
+from airbound_testing.scenario import OTHER_SERVER, SECOND_US, SERVER
 
 PARAMETERS = MinRttParameters()
 AGE_US = PARAMETERS.max_age_s * SECOND_US

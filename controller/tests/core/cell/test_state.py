@@ -25,7 +25,7 @@ from airbound.core.reports import (
 )
 from airbound.core.restriction import restriction
 from airbound.core.settings import Settings
-from airbound.testing.scenario import BSSID, OTHER_SERVER, SECOND_US, SERVER, mac, upload
+from airbound_testing.scenario import BSSID, OTHER_SERVER, SECOND_US, SERVER, mac, upload
 
 NAME = "02:00:00:00:00:01"
 

@@ -14,7 +14,7 @@ from airbound.core.cell.stations import STARTING_US, Change, Queue, Stations
 from airbound.core.parameters import CapacityParameters
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
-from airbound.testing.scenario import BSSID, SECOND_US, mac
+from airbound_testing.scenario import BSSID, SECOND_US, mac
 
 START_US = 100 * SECOND_US
 VHT = 3

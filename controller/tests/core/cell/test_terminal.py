@@ -9,7 +9,7 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.leases import SentSet
 from airbound.core.principals import Principal, Stream
 from airbound.core.reports import NO_AGENT, Agent, BackEnd, Destination, TerminalReport
-from airbound.testing.scenario import OTHER_SERVER, SECOND_US, SERVER, mac, upload
+from airbound_testing.scenario import OTHER_SERVER, SECOND_US, SERVER, mac, upload
 
 KEEP_US = 3 * SECOND_US
 

@@ -13,8 +13,8 @@ import threading
 import pytest
 
 from airbound.operator import cli
-from airbound.testing.agents import WAIT_S
-from airbound.testing.live import BSSID, LiveController
+from airbound_testing.agents import WAIT_S
+from airbound_testing.live import BSSID, LiveController
 
 ESCAPE = re.compile(rb"\x1b\[([0-9;]*)m")
 

@@ -17,8 +17,8 @@ from airbound.operator.top.app import Top
 from airbound.operator.top.dialogs import Confirm
 from airbound.operator.top.feed import Feed
 from airbound.operator.top.screens import CellScreen, CellsScreen, EventsScreen
-from airbound.testing.agents import WAIT_S
-from airbound.testing.live import BSSID, MACS, LiveController
+from airbound_testing.agents import WAIT_S
+from airbound_testing.live import BSSID, MACS, LiveController
 
 SMALL, LARGE = (80, 24), (200, 60)
 ROOT = Path(__file__).parents[4]

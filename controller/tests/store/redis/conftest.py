@@ -6,8 +6,8 @@ import pytest
 
 from airbound.store.options import StoreOptions
 from airbound.store.redis.store import RedisStore
-from airbound.testing.redis_servers import RedisCluster, RedisServer
-from airbound.testing.stores import Site
+from airbound_testing.redis_servers import RedisCluster, RedisServer
+from airbound_testing.stores import Site
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from airbound.store.options import StoreOptions
 from airbound.store.redis.connections import Connections
 from airbound.store.redis.store import RedisStore
 from airbound.store.types import Claim, Place, StoreError
-from airbound.testing.redis_servers import HOST, RedisCluster, RedisServer
-from airbound.testing.stores import Replica
+from airbound_testing.redis_servers import HOST, RedisCluster, RedisServer
+from airbound_testing.stores import Replica
 
 DOCUMENTATION = Path(__file__).parents[4] / "docs" / "store.md"
 CELL, MAC = bytes.fromhex("020000000100"), bytes.fromhex("020000000001")

@@ -13,8 +13,8 @@ from airbound.core.addresses import Mac, mac_text
 from airbound.store.redis.slots import slot
 from airbound.store.redis.store import RedisStore
 from airbound.store.types import Claim, FencedError, Place, StoreError, Token
-from airbound.testing.redis_servers import RedisCluster, wait_until
-from airbound.testing.stores import PATIENCE_S, Replica, Site, eventually
+from airbound_testing.redis_servers import RedisCluster, wait_until
+from airbound_testing.stores import PATIENCE_S, Replica, Site, eventually
 
 CELL = bytes.fromhex("020000000100")
 CELLS = [bytes([2, 0, 0, 1, 0, number]) for number in range(30)]

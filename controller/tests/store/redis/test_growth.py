@@ -8,8 +8,8 @@ from airbound.core.addresses import Mac
 from airbound.store.options import StoreOptions
 from airbound.store.redis.store import RedisStore
 from airbound.store.types import Claim, Place, Token
-from airbound.testing.redis_servers import RedisCluster, RedisServer
-from airbound.testing.stores import Site, eventually
+from airbound_testing.redis_servers import RedisCluster, RedisServer
+from airbound_testing.stores import Site, eventually
 
 SHORT_MS = 200
 

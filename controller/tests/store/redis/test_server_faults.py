@@ -11,9 +11,9 @@ from airbound.store.options import StoreOptions
 from airbound.store.redis import link
 from airbound.store.redis.store import RedisStore
 from airbound.store.types import Claim, Place, StoreError, Token
-from airbound.testing.ports import free_port
-from airbound.testing.redis_servers import RedisCluster, RedisServer
-from airbound.testing.stores import PATIENCE_S, Replica, Site, eventually
+from airbound_testing.ports import free_port
+from airbound_testing.redis_servers import RedisCluster, RedisServer
+from airbound_testing.stores import PATIENCE_S, Replica, Site, eventually
 
 CELL = bytes.fromhex("020000000100")
 MAC = bytes.fromhex("020000000001")

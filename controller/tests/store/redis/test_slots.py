@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airbound.store.redis.slots import SLOTS, Range, Server, ranges, slot
-from airbound.testing.redis_servers import RedisCluster
+from airbound_testing.redis_servers import RedisCluster
 
 ASKED = Server("192.0.2.1", 6379)
 

@@ -2,7 +2,7 @@
 """Peers that mean harm, by hand: below gRPC, whose own client does nothing of the kind. For tests, and as a process of
 its own for the benchmark:
 
-    python -m airbound.testing.abuse KIND TARGET COUNT SECONDS [FILES]
+    python -m airbound_testing.abuse KIND TARGET COUNT SECONDS [FILES]
 
 FILES is a directory with the certificate that the abuser has (certificate.pem, key.pem, authorities.pem).
 """

@@ -15,7 +15,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from airbound.store.redis.slots import SLOTS, Range, Server, ranges, slot
-from airbound.testing.ports import free_port
+from airbound_testing.ports import free_port
 
 HOST = "127.0.0.1"
 MASTERS = 3

@@ -25,8 +25,8 @@ from airbound.runtime.history import History
 from airbound.runtime.in_force import InForce
 from airbound.runtime.runner import Runner, monotonic_us
 from airbound.store.types import Store
-from airbound.testing.agents import WAIT_S, FakeAccessPoint, FakePhone, Secured, channel
 from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, replicas_pb2_grpc, terminal_pb2
+from airbound_testing.agents import WAIT_S, FakeAccessPoint, FakePhone, Secured, channel
 
 if TYPE_CHECKING:
     from airbound.grpc.security import Security

@@ -23,7 +23,7 @@ from airbound.pki.enrollment import Lifetimes
 from airbound.pki.identities import DEFAULT_TRUST_DOMAIN, CertificateRole, Identity, server_name
 from airbound.pki.options import TlsOptions
 from airbound.store.memory import Memory, MemoryStore
-from airbound.testing.agents import Secured
+from airbound_testing.agents import Secured
 
 LOOPBACK = "127.0.0.1:0"
 HOUR = datetime.timedelta(hours=1)

@@ -14,10 +14,10 @@ import grpc.aio
 
 from airbound.core.addresses import mac_from_text
 from airbound.grpc.agent_services import ANSWERS
-from airbound.testing.agents import Agent, FakeAccessPoint, FakePhone, Secured
-from airbound.testing.live import ACK_IP_BYTES, IP_BYTES, LINK_BYTES, PACKETS_PER_S, upload
-from airbound.testing.patience import Patience
 from airbound.v1 import access_point_pb2, terminal_pb2
+from airbound_testing.agents import Agent, FakeAccessPoint, FakePhone, Secured
+from airbound_testing.live import ACK_IP_BYTES, IP_BYTES, LINK_BYTES, PACKETS_PER_S, upload
+from airbound_testing.patience import Patience
 
 REPORT_S = 0.5  # twice as often as the agents, so that a test takes less time
 Credentials = Callable[[], Secured | None]

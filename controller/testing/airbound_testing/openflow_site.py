@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-from airbound.testing.open_vswitch import OpenVSwitch
+from airbound_testing.open_vswitch import OpenVSwitch
 
 BSSID = "02:00:00:00:00:01"
 OPENFLOW_PORT = 6653
@@ -48,7 +48,7 @@ class Site:
         """Have an access point report these hosts as its stations."""
         macs = [self.ovs.mac(number).hex(":") for number in stations]
         datapath = f"{self.ovs.datapath_id:016x}"
-        self.start("access-point", "airbound.testing.bare_access_point", "127.0.0.1:50051", BSSID, datapath, *macs)
+        self.start("access-point", "airbound_testing.bare_access_point", "127.0.0.1:50051", BSSID, datapath, *macs)
 
     def start_all(self, *stations: int) -> None:
         """Start everything; these hosts are stations."""
@@ -118,12 +118,12 @@ class Site:
 
     def receive(self, host: int, port: int, seconds: float) -> "subprocess.Popen[str]":
         """Take UDP at a host; see packets.py."""
-        command = (sys.executable, "-m", "airbound.testing.packets", "receive", str(port), str(seconds))
+        command = (sys.executable, "-m", "airbound_testing.packets", "receive", str(port), str(seconds))
         return self.ovs.start(*self.ovs.at(host, *command), stdout=subprocess.PIPE, text=True)
 
     def send(self, host: int, to: int, port: int, *, rate: float, seconds: float, size: int = 1_000) -> Any:
         """Send UDP from a host to another."""
-        command = (sys.executable, "-m", "airbound.testing.packets", "send", "udp", self.ovs.address(to))
+        command = (sys.executable, "-m", "airbound_testing.packets", "send", "udp", self.ovs.address(to))
         return self.ovs.start(*self.ovs.at(host, *command, str(port), str(rate), str(seconds), str(size)))
 
 

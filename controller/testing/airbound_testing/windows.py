@@ -14,7 +14,7 @@ from airbound.core.parameters import (
     Parameters,
 )
 from airbound.core.reports import Destination, WindowState
-from airbound.testing.scenario import BSSID, AccessPoint, Scenario, mac, upload
+from airbound_testing.scenario import BSSID, AccessPoint, Scenario, mac, upload
 
 CAN_SET = WindowState(can_set=True, limits_max=1024)
 # A capacity that does not move: 24 Mb/s to a server at 20 ms are 40 segments of 1500 bytes.

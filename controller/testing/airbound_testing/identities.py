@@ -23,7 +23,7 @@ from airbound.pki import files
 from airbound.pki.authority import Authority, new_key
 from airbound.pki.directory import Directory
 from airbound.pki.identities import DEFAULT_TRUST_DOMAIN, Identity, server_name
-from airbound.testing.agents import Secured
+from airbound_testing.agents import Secured
 
 LIFETIME = datetime.timedelta(days=30)
 # Those that end sooner are made again.

@@ -16,16 +16,16 @@ from typing import Literal, Self
 
 from airbound.pki import files
 from airbound.pki.identities import CONTROLLER, CertificateRole
-from airbound.testing import processes
-from airbound.testing.agents import Secured
-from airbound.testing.faults import Fleet
-from airbound.testing.pki import HOUR
-from airbound.testing.pki import Site as Authority
-from airbound.testing.ports import free_port
-from airbound.testing.processes import Process
-from airbound.testing.redis_servers import RedisCluster
-from airbound.testing.small_disk import SmallDisk
-from airbound.testing.wire import Wire
+from airbound_testing import processes
+from airbound_testing.agents import Secured
+from airbound_testing.faults import Fleet
+from airbound_testing.pki import HOUR
+from airbound_testing.pki import Site as Authority
+from airbound_testing.ports import free_port
+from airbound_testing.processes import Process
+from airbound_testing.redis_servers import RedisCluster
+from airbound_testing.small_disk import SmallDisk
+from airbound_testing.wire import Wire
 
 SHORT_S = 10.0  # life of a certificate that ends under way, unless connecting with it takes longer
 REPLICAS = ("a", "b")

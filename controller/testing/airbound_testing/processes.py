@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Self
 
 from airbound.core.parameters import SafetyParameters
-from airbound.testing.identities import Identities
-from airbound.testing.ports import free_port
+from airbound_testing.identities import Identities
+from airbound_testing.ports import free_port
 
 READY_S = 300.0  # for a program that hangs; on a busy machine a controller takes a minute to import TLS
 
@@ -130,7 +130,7 @@ def controller(
         f"[store]\n{_toml(store)}{more}[tls]\n{_toml(tls or {'plain_text': True})}",
         encoding="utf-8",
     )
-    module = ["airbound"] if slowness == 1 else ["airbound.testing.unhurried", str(slowness)]
+    module = ["airbound"] if slowness == 1 else ["airbound_testing.unhurried", str(slowness)]
     argv = [sys.executable, "-m", *module, "controller", "--config", str(config)]
     if core is not None:
         argv = ["taskset", "--cpu-list", str(core), *argv]

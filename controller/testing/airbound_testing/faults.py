@@ -18,11 +18,11 @@ from typing import Any, Self
 import grpc.aio
 
 from airbound.pki.identities import CertificateRole
-from airbound.testing.agents import Secured, channel
-from airbound.testing.live import SERVER
-from airbound.testing.processes import Process
-from airbound.testing.realtime import RealAccessPoint, RealPhone
 from airbound.v1 import replicas_pb2, replicas_pb2_grpc
+from airbound_testing.agents import Secured, channel
+from airbound_testing.live import SERVER
+from airbound_testing.processes import Process
+from airbound_testing.realtime import RealAccessPoint, RealPhone
 
 BSSIDS = ("02:00:00:00:00:01", "02:00:00:00:00:02")
 PHONES = 3  # of each cell

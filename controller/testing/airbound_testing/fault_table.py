@@ -13,10 +13,10 @@ from typing import Any
 import grpc.aio
 
 from airbound.pki.identities import CONTROLLER
-from airbound.testing.agents import channel
-from airbound.testing.fault_site import Equipment, Site
-from airbound.testing.faults import BSSIDS, logs
 from airbound.v1 import operations_pb2, operations_pb2_grpc
+from airbound_testing.agents import channel
+from airbound_testing.fault_site import Equipment, Site
+from airbound_testing.faults import BSSIDS, logs
 
 STOPPED_S = 10.0
 PAUSED_S = 5.0

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traffic for tests of switches: UDP or TCP at a rate, and what arrives of it.
 
-Usage: python -m airbound.testing.packets send udp ADDRESS PORT PACKETS_PER_S SECONDS [BYTES]
-       python -m airbound.testing.packets receive PORT SECONDS      prints JSON: packets, bytes, dscp, lost_in_a_row
-       python -m airbound.testing.packets serve PORT                takes TCP connections and reads what they send
-       python -m airbound.testing.packets upload ADDRESS PORT SECONDS       as fast as TCP goes
+Usage: python -m airbound_testing.packets send udp ADDRESS PORT PACKETS_PER_S SECONDS [BYTES]
+       python -m airbound_testing.packets receive PORT SECONDS      prints JSON: packets, bytes, dscp, lost_in_a_row
+       python -m airbound_testing.packets serve PORT                takes TCP connections and reads what they send
+       python -m airbound_testing.packets upload ADDRESS PORT SECONDS       as fast as TCP goes
 """
 
 import json

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An access point in plain text that reports its stations and counts nothing, as one without nl80211.
 
-Usage: python -m airbound.testing.bare_access_point CONTROLLER BSSID DATAPATH STATION...
+Usage: python -m airbound_testing.bare_access_point CONTROLLER BSSID DATAPATH STATION...
 """
 
 import itertools

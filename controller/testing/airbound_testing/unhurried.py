@@ -4,7 +4,7 @@
 On a busy machine everything is late by a second or two, more than these leave. With another unit of time they leave
 more, and the rules between them are the same.
 
-    python -m airbound.testing.unhurried FACTOR COMMAND...
+    python -m airbound_testing.unhurried FACTOR COMMAND...
 """
 
 import importlib
