@@ -46,29 +46,33 @@ class Wire:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
+        self._keep(asyncio.current_task())
+        with contextlib.closing(writer), contextlib.suppress(OSError, asyncio.CancelledError):
+            await self._there.wait()
+            there, back = await asyncio.open_connection("127.0.0.1", self._to_port)
+            with contextlib.closing(back):
+                pumps = [
+                    asyncio.create_task(_pump(reader, back, self._there)),
+                    asyncio.create_task(_pump(there, writer, self._back)),
+                ]
+                for pump in pumps:
+                    self._keep(pump)
+                try:
+                    await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for pump in pumps:
+                        pump.cancel()
+
+    def _keep(self, task: asyncio.Task[None] | None) -> None:
+        """Have a task end with the wire."""
         if task is not None:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        with contextlib.suppress(OSError, asyncio.CancelledError):
-            await self._there.wait()
-            there, back = await asyncio.open_connection("127.0.0.1", self._to_port)
-            pumps = [
-                asyncio.create_task(_pump(reader, back, self._there)),
-                asyncio.create_task(_pump(there, writer, self._back)),
-            ]
-            try:
-                await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for pump in pumps:
-                    pump.cancel()
-                await asyncio.gather(*pumps, return_exceptions=True)
-                back.close()
-        writer.close()
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, whole: asyncio.Event) -> None:
-    while data := await reader.read(65_536):
-        await whole.wait()
-        writer.write(data)
-        await writer.drain()
+    with contextlib.suppress(OSError):
+        while data := await reader.read(65_536):
+            await whole.wait()
+            writer.write(data)
+            await writer.drain()
