@@ -83,7 +83,11 @@ module_dir() {
 use_tools() {
 	use_go
 	[[ -x $VENV/bin/python ]] || die "no virtualenv at .venv; run 'make setup'"
-	PATH=$VENV/bin:$(go_tools_dir)/bin:$(module_dir kustomize):$(module_dir nfpm):$(module_dir compose):$PATH
+	local module
+	for module in kustomize nfpm compose-config compose; do
+		PATH=$(module_dir "$module"):$PATH
+	done
+	PATH=$VENV/bin:$(go_tools_dir)/bin:$PATH
 	export PATH
 }
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what building and testing needs, and nothing that is already there.
-#   setup.sh [PART...]    the default is: test python node go tools compose
+#   setup.sh [PART...]    the default is: test python node go tools
 #     demo, lab, test, series   Debian packages of that door and of those before it (tools/apt-packages-*.txt)
 #     python, python-lab        .venv; python-lab: only what the controller and the lab import
 #     node, go, tools           linters of JavaScript; Go; programs written in Go
-#     compose                   Compose 2, for tests
+#     compose                   Compose 2, for `COMPOSE=docker-compose-2 scripts/compose-test.sh`
 # Nothing is written outside the repository's .venv, its tools/luci/node_modules and the cache ($AIRBOUND_CACHE, else
 # airbound/ in $XDG_CACHE_HOME or ~/.cache), except Debian packages and what Go, pip and npm cache on their own.
 
@@ -139,9 +139,10 @@ install_tools() {
 }
 
 # In modules of their own: what these need shall not decide about the versions of the other tools.
-#   kustomize  checks the manifests of deploy/kubernetes in tests
-#   nfpm       packs .ipk and .deb
-#   compose    Compose 2, reads docker-compose.yml in tests, as docker-compose-2
+#   kustomize        checks the manifests of deploy/kubernetes in tests
+#   nfpm             packs .ipk and .deb
+#   compose-config   reads docker-compose.yml in tests as Compose 2 does, by its library
+#   compose          Compose 2 itself, as docker-compose-2
 install_module() { # MODULE PROGRAM
 	use_go
 	local dir
@@ -154,7 +155,7 @@ install_module() { # MODULE PROGRAM
 		CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$dir/$2" tool 2> >(grep -v '^go: downloading' >&2))
 }
 
-[[ $# -gt 0 ]] || set -- test python node go tools compose
+[[ $# -gt 0 ]] || set -- test python node go tools
 for part in "$@"; do
 	case $part in
 	demo | lab | test | series) step "Debian packages for 'make $part'" install_apt < <(packages_of "$part") ;;
@@ -166,6 +167,7 @@ for part in "$@"; do
 		step "Go tools" install_tools
 		step "kustomize" install_module kustomize kustomize
 		step "nfpm" install_module nfpm nfpm
+		step "compose-config" install_module compose-config compose-config
 		;;
 	compose) step "Compose 2" install_module compose docker-compose-2 ;;
 	*) die "setup: unknown part '$part' (demo, lab, test, series, python, python-lab, node, go, tools, compose)" ;;
