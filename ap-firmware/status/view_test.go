@@ -31,7 +31,7 @@ func running() *status.State {
 		Announced: []edca.Queue{{
 			Category: edca.BestEffort, Parameters: edca.Parameters{AIFSN: 4, CWMin: 31, CWMax: 1023},
 		}},
-		Stations: own.Queues()[:1], WMM: true, Reason: "uploads are a good part of the payload: 95 %",
+		Stations: own.Queues()[:1], WMM: true, Reason: "uploads are 95.3 % of the payload (first needed: 60.0 %)",
 		LeaseEndsUS: 108 * second, LastRefusal: "set_edca: generation is 0",
 		BSS: status.BSS{
 			BSSID: "02:00:00:00:00:00", SSID: "cell", FrequencyMHz: 5955, Band: "6 GHz", StationsReported: 1,
@@ -52,7 +52,7 @@ error        controller: the controller closed the stream
 can set      yes: best effort and background
 can announce yes: best effort and background
 EDCA         generation 7
-because      uploads are a good part of the payload: 95 %
+because      uploads are 95.3 % of the payload (first needed: 60.0 %)
 lease        at least 5.5 s left
 in force     best effort: AIFSN 5, CW 15 to 63, TXOP limit 0
 announced    best effort: AIFSN 4, CW 31 to 1023, TXOP limit 0

@@ -22,7 +22,7 @@ def note(of: Note, reasons_most: int, bounds_most: int) -> dict[str, Any]:
     if of.cell:
         fields["cell"] = mac_text(of.cell)
     if of.reasons:
-        fields |= _list("reasons", [_reason(reason) for reason in of.reasons[:reasons_most]], len(of.reasons))
+        fields |= _list("reasons", [of_reason(reason) for reason in of.reasons[:reasons_most]], len(of.reasons))
     if of.bounds is not None:
         fields |= _list("bounds", [_bound(bound) for bound in of.bounds[:bounds_most]], len(of.bounds))
     if of.queues is not None:
@@ -32,6 +32,12 @@ def note(of: Note, reasons_most: int, bounds_most: int) -> dict[str, Any]:
     if of.windows is not None:
         fields |= _list("windows", [_window(limit) for limit in of.windows[:bounds_most]], len(of.windows))
     return fields
+
+
+def of_reason(source: Reason) -> dict[str, Any]:
+    """The fields of a reason."""
+    values = {name: value for name in VALUES if (value := getattr(source, name)) is not None}
+    return reason(source.code.name.lower(), source.subject, values)
 
 
 def reason(code: str, subject: str, values: Mapping[str, float]) -> dict[str, Any]:
@@ -58,11 +64,6 @@ def window(station: str, destination: str, max_bytes: int) -> dict[str, Any]:
 def _list(name: str, items: list[Any], of: int) -> dict[str, Any]:
     left_out = of - len(items)
     return {name: items, **({f"{name}_left_out": left_out} if left_out else {})}
-
-
-def _reason(of: Reason) -> dict[str, Any]:
-    values = {name: value for name in VALUES if (value := getattr(of, name)) is not None}
-    return reason(of.code.name.lower(), of.subject, values)
 
 
 def _bound(of: Bound) -> dict[str, Any]:

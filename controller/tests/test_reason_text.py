@@ -1,47 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Sentences of reasons are those of docs/reasons.md, whose table is tested in Go as well."""
+
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from airbound import reason_text
+from airbound import log_fields, reason_text
 from airbound.core.reasons import Code, Reason
 
-CODES = [code for code in Code if code is not Code.UNSPECIFIED]
+ROOT = Path(__file__).parents[2]
+_, TABLE = (ROOT / "docs/reasons.md").read_text().split("| text |\n|---|---|---|---|---|---|\n")
+PROTO = (ROOT / "proto/airbound/v1/reason.proto").read_text()
+PLACE = re.compile(r"\{(\w+)(?::(?:ratio|ms|mbps|percent|time))?}")
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_every_code_has_a_text_of_its_own(code: Code) -> None:
-    text = reason_text.text(Reason(code, "SUBJECT", 11.0, 12.0, 13.0))
-    assert text
-    assert "None" not in text
-    assert text not in {
-        reason_text.text(Reason(other, "SUBJECT", 11.0, 12.0, 13.0)) for other in CODES if other != code
-    }
-    assert text != code.name.lower().replace("_", " ")
+def row(line: str) -> tuple[dict[str, Any], str]:
+    """The fields of a reason, and its text."""
+    _, code, subject, *numbers, text, _ = (cell.strip() for cell in line.split("|"))
+    values = {name: float(number) for name, number in zip(log_fields.VALUES, numbers, strict=True) if number}
+    return log_fields.reason(code, subject, values), text
 
 
-@pytest.mark.parametrize("code", list(Code))
-def test_a_reason_without_its_values_has_a_text(code: Code) -> None:
-    """A newer controller may send a code with other values than this program expects."""
-    assert reason_text.text(Reason(code))
+ROWS = [row(line) for line in TABLE.splitlines()]
+FIRST_ROWS = {fields["code"]: fields for fields, _ in reversed(ROWS)}
 
 
-@pytest.mark.parametrize(
-    ("reason", "text"),
-    [
-        (Reason(Code.ACTIVE_SENDERS, "", 3, 4), "active senders 3 -> 4"),
-        (Reason(Code.ACTIVE_SENDERS, "", 0, 1), "active senders 0 -> 1"),
-        (Reason(Code.CAPACITY, "", 20e6, 21.56e6), "capacity 20.0 -> 21.6 Mb/s"),
-        (Reason(Code.MIN_RTT, "10.0.4.1", 2000, 1540), "minimum RTT to 10.0.4.1 2.0 -> 1.5 ms"),
-        (Reason(Code.RTT_RATIO, "10.0.4.1", 1, 1.55), "RTT ratio to 10.0.4.1 1.0 -> 1.6"),
-        (Reason(Code.POLICY), "the policy or a parameter changed"),
-        (Reason(Code.POLICY, "bdp"), "the policy bdp or a parameter changed"),
-        (Reason(Code.TOO_LARGE, after=2_000_000, limit=1_048_576), "a message of 2000000 bytes, at most 1048576"),
-        (Reason(Code.OUT_OF_RANGE, "x", after=2**63, limit=5), "x = 9.22337203685478e+18: out of range, at most 5"),
-        (Reason(Code.OUT_OF_RANGE, "x", after=7, limit=50), "x = 7: out of range, at least 50"),
-        (Reason(Code.TERMINAL_STALE, limit=0.5), "it has not reported for more than 0.5 s"),
-        (Reason(Code.RATE_LIMITED, limit=20), "more than 20 reports a second"),
-        (Reason(Code.OUT_OF_ORDER_STREAK, after=5), "5 reports in a row were out of order"),
-    ],
-)
-def test_values_are_in_the_units_of_people(reason: Reason, text: str) -> None:
-    assert reason_text.text(reason) == text
+@pytest.mark.parametrize(("fields", "text"), ROWS, ids=str)
+def test_a_sentence_is_that_of_the_document(fields: dict[str, Any], text: str) -> None:
+    assert reason_text.sentence(fields) == text
+
+
+@pytest.mark.parametrize("code", Code, ids=lambda code: code.name.lower())
+def test_every_code_has_a_template_of_the_values_that_it_has(code: Code) -> None:
+    """Those are named beside the code in reason.proto, and are in the first row of the table."""
+    comment = re.search(rf"((?:  //.*\n)*)  REASON_CODE_{code.name} =", PROTO)
+    assert comment
+    template = reason_text._TEMPLATES[code.name.lower()]
+    assert template
+    assert not set("{}") & set(PLACE.sub("", template))
+    names = set(PLACE.findall(template))
+    assert names == FIRST_ROWS[code.name.lower()].keys() - {"code"}
+    assert names == set(re.findall(r"\b(subject|before|after|limit)\b(?=[,:])", comment[1]))
+
+
+def test_every_code_has_a_text_of_its_own() -> None:
+    values = {"subject": "SUBJECT", "before": 11, "after": 12, "limit": 13}
+    texts = {reason_text.sentence({"code": code.name.lower(), **values}) for code in Code}
+    assert len(texts) == len(Code)
+
+
+def test_the_text_of_a_reason() -> None:
+    assert reason_text.text(Reason(Code.ACTIVE_SENDERS, "", 0, 1)) == "active senders 0 -> 1"
+    assert reason_text.text(Reason(Code.POLICY)) == "the policy or a parameter changed"
+
+
+def test_a_value_is_not_a_template() -> None:
+    reason = Reason(Code.TOO_MANY_STREAMS, "{limit}[: {subject}]", limit=float("nan"))
+    assert reason_text.text(reason) == "more than nan streams from {limit}[: {subject}]"

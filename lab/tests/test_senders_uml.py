@@ -69,6 +69,6 @@ def test_by_openflow_and_the_phones_own_reports(boot_cell: Callable[..., Cell]) 
     cell = boot_cell("airbound", ap_agent=False, switch="openflow", **SCENARIO)
     check(cell, precision=0.93, recall=0.95)
     log = (cell.logs / "log" / "controller.log").read_text(encoding="utf-8")
-    assert "it began to send" in log
+    assert "the terminal began to send" in log
     counts = [int(line.rpartition("-> ")[2]) for line in log.splitlines() if " info senders " in line]
     assert max(counts) <= 5  # of six phones one only downloads

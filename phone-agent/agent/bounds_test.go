@@ -105,7 +105,7 @@ func TestAnEmptySetRemovesTheBounds(t *testing.T) {
 	p.set(1, 10_000, all(true, 2, 90))
 	p.set(2, 10_000)
 	p.rulesAre("")
-	const want = "the controller removed all bounds: the number of active senders in the cell changed from 3 to 5"
+	const want = "the controller removed all bounds: active senders 3 -> 5"
 	if got := p.state(); got.Generation != 0 || got.Reason != want || got.LeaseEndsUS != 0 || got.Rules == nil {
 		t.Errorf("%+v", got)
 	}
@@ -309,7 +309,7 @@ func TestTheReasonOfBoundsIsLogged(t *testing.T) {
 	p.connect()
 	p.set(1, 60_000, all(true, 2, 90))
 	for _, want := range []string{
-		`reason="the number of active senders in the cell changed from 3 to 5"`, "code=REASON_CODE_ACTIVE_SENDERS",
+		`reason="active senders 3 -> 5"`, "code=REASON_CODE_ACTIVE_SENDERS",
 		"active_senders=5", "capacity_bps=20140000", `rules="[all: 2 to 90 segments]"`,
 	} {
 		if !strings.Contains(p.log.String(), want) {

@@ -45,7 +45,7 @@ func running() *status.State {
 		Generation:    7,
 		Rules:         []bounds.Rule{toServer, toAll},
 		LeaseEndsUS:   108 * secondUS,
-		Reason:        "this terminal began to send to 10.0.4.1",
+		Reason:        "the terminal began to send to 10.0.4.1",
 		ReasonCode:    "REASON_CODE_STARTED_SENDING",
 		ActiveSenders: 5,
 		CapacityBPS:   20_140_000,

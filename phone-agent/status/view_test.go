@@ -26,7 +26,7 @@ network      "home", access point 02:00:00:00:00:01
 back end     procfs (max, min, destination; at most 256 rules)
 starts       seen at once, by the kernel's trace events
 bounds       generation 7, 2 rules
-because      this terminal began to send to 10.0.4.1
+because      the terminal began to send to 10.0.4.1
 inputs       active senders 5, capacity 20.1 Mb/s
 refused      1 monitor line, 2 commands
              last: command: set_bounds: generation is 0

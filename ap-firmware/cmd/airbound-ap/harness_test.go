@@ -200,7 +200,10 @@ func (c *cell) record() *edca.Record {
 func sendSet(tb testing.TB, stream grpc.BidiStreamingServer[request, response], set *airboundv1.SetEdca) {
 	tb.Helper()
 	if set.Reason == nil {
-		set.Reason = &airboundv1.Reason{Code: airboundv1.ReasonCode_REASON_CODE_UPLOADS}
+		share, least := 0.953, 0.6
+		set.Reason = &airboundv1.Reason{
+			Code: airboundv1.ReasonCode_REASON_CODE_UPLOADS, After: &share, Limit: &least,
+		}
 	}
 	command := &airboundv1.AccessPointCommand{Command: &airboundv1.AccessPointCommand_SetEdca{SetEdca: set}}
 	if err := stream.Send(&response{Command: command}); err != nil {

@@ -1,3 +1,4 @@
+from google.protobuf import descriptor_pb2 as _descriptor_pb2
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -167,6 +168,8 @@ REASON_CODE_SWITCH_UNBOUND: ReasonCode
 REASON_CODE_SWITCH_SURPLUS: ReasonCode
 REASON_CODE_SWITCH_STATIONS: ReasonCode
 REASON_CODE_METERED: ReasonCode
+TEXT_FIELD_NUMBER: _ClassVar[int]
+text: _descriptor.FieldDescriptor
 
 class Reason(_message.Message):
     __slots__ = ("code", "subject", "before", "after", "limit")

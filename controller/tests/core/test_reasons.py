@@ -2,7 +2,6 @@
 
 import pytest
 
-from airbound import reason_text
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.v1 import reason_pb2
 
@@ -12,18 +11,6 @@ ON_THE_WIRE = {name.removeprefix(PREFIX): number for name, number in reason_pb2.
 
 def test_every_code_has_the_name_and_number_of_the_contract() -> None:
     assert {code.name: code.value for code in Code} == ON_THE_WIRE
-
-
-@pytest.mark.parametrize("code", [code for code in Code if code is not Code.UNSPECIFIED], ids=lambda code: code.name)
-def test_every_code_has_a_text(code: Code) -> None:
-    assert code in reason_text._TEXTS
-    full = reason_text.text(Reason(code, "here", 1.0, 2.0, 3.0))
-    assert full
-    assert "\n" not in full
-
-
-def test_a_code_without_a_text_has_its_name() -> None:
-    assert reason_text.text(Reason(Code.UNSPECIFIED)) == "unspecified"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ OWN = access_point_pb2.Edca(category=BEST_EFFORT, aifsn=2, cw_min=15, cw_max=102
 SET = access_point_pb2.Edca(category=BEST_EFFORT, aifsn=4, cw_min=15, cw_max=1023, txop_limit=3)
 SET_TEXT = "best effort AIFSN 4, CW 15..1023, TXOP limit 96 us"
 UPLOADS = reason_pb2.Reason(code=reason_pb2.REASON_CODE_UPLOADS, after=0.98, limit=0.75)
+UPLOADS_TEXT = "uploads are 98.0 % of the payload (first needed: 75.0 %)"
 
 
 def terminal(*sent: operations_pb2.BoundSent) -> operations_pb2.Terminal:
@@ -101,13 +102,13 @@ def test_everything_about_a_terminal_is_explained() -> None:
         "5 decisions ended in an error of the controller",
         "cell 02:00:00:00:00:01: n=9 of 11 stations send, uplink 0.0 Mb/s, capacity 21.0 Mb/s (from ?)",
     ]
-    assert lines[5] == "no bounds: exempt: computed and shown, not applied"
+    assert lines[5] == "no bounds: exempted by an operator: computed and shown, not applied"
     assert lines[7:12] == [
         "10.0.4.1 20..35 segments, policy paper, n=9",
         "  RTT 3.0 ms, 1.5 x min RTT 2.0 ms",
         "  smallest RTT that it saw itself 2.5 ms",
         "  a = b",
-        "  10.0.4.1 has no bound: the back end takes at most 1 rules",
+        "  no bound for 10.0.4.1: the back end takes at most 1 rules",
     ]
     assert lines[-1].split() == [
         "10.0.4.1", "1/2", "33", "4", "kB", "5.0", "MB", "fast", "retransmit", "7,", "timeout", "6", "10001,10002",
@@ -157,7 +158,7 @@ def test_everything_about_a_cell_is_explained() -> None:
         "last report 0.7 s ago; 3 refused here, 4 by its agent",
         "n=9 of 11 stations send, 10 terminals; uplink 20.0 Mb/s, capacity 21.0 Mb/s (from ?)",
         "",
-        f"EDCA parameters of the access point: {SET_TEXT}: uploads are 98 % of the payload",
+        f"EDCA parameters of the access point: {SET_TEXT}: {UPLOADS_TEXT}",
         "  uplink 20.5 Mb/s, downlink 0.4 Mb/s without the ACKs of uploads: uplink's share 98%",
         "  a + b = c",
         "  generation sent 8, in force 7, lease ends in 4.5 s unless renewed; 5 commands refused by its agent",
@@ -173,7 +174,7 @@ def test_what_is_computed_and_not_applied_is_marked() -> None:
     assert explained(observed)[0].startswith("cell 02:00:00:00:00:01 lab, exempt: ")
     assert explained(observed)[4:8] == [
         "EDCA parameters of the access point: its own: observe mode: computed and shown, not applied",
-        "  traffic: uploads are 98 % of the payload",
+        f"  traffic: {UPLOADS_TEXT}",
         "  a + b = c; computed, not sent: best effort AIFSN 4, CW 15..1023, TXOP limit 96 us",
         "  generation sent none, in force 7; 5 commands refused by its agent",
     ]
@@ -181,7 +182,7 @@ def test_what_is_computed_and_not_applied_is_marked() -> None:
     told = cell(sent=[SET], wanted=[SET], sent_stations=[OWN], wanted_stations=[SET], reason=UPLOADS)
     stations = "stations' best effort AIFSN 2, CW 15..1023"
     assert explained(told)[4:6] == [
-        f"EDCA parameters of the access point: {SET_TEXT}; {stations}: uploads are 98 % of the payload",
+        f"EDCA parameters of the access point: {SET_TEXT}; {stations}: {UPLOADS_TEXT}",
         f"  a + b = c; computed, not sent: {SET_TEXT}; stations' {SET_TEXT}",
     ]
     told = cell(sent_stations=[OWN], wanted_stations=[OWN], generation_sent=8, lease_remaining_ms=4_500)
@@ -198,7 +199,7 @@ def test_a_cell_whose_agent_knows_nothing_of_edca() -> None:
 def test_a_terminals_explanation_has_its_cells() -> None:
     answer = operations_pb2.ExplainTerminalResponse(terminal=terminal(), cell=cell(sent=[SET], reason=UPLOADS))
     text = explanation.explanation(answer)
-    assert f"EDCA parameters of the access point: {SET_TEXT}: uploads are 98 %" in text
+    assert f"EDCA parameters of the access point: {SET_TEXT}: {UPLOADS_TEXT}" in text
     assert "EDCA" not in explanation.explanation(
         operations_pb2.ExplainTerminalResponse(terminal=terminal(), cell=cell())
     )
@@ -424,8 +425,8 @@ def test_everything_about_a_station_without_an_agent_is_explained() -> None:
     lines = explanation.explanation(operations_pb2.ExplainStationResponse(station=view, cell=cell)).splitlines()
     assert lines[0] == "station 02:00:00:00:01:01 (192.0.2.9): sending, exempt; no agent; uplink 8.0 Mb/s"
     assert lines[2] == "windows: stations with limited windows 1; generation sent 9, in force 3"
-    assert lines[3] == "the access point is to limit it: it has no agent"
-    assert lines[4] == "no limit: exempt: computed and shown, not applied"
+    assert lines[3] == "the access point is to limit it: the station has no agent"
+    assert lines[4] == "no limit: exempted by an operator: computed and shown, not applied"
     assert "10.0.4.1 20 segments, policy bdp, n=2, 28960 bytes a connection" in lines
     assert "10.0.4.2 40 segments, policy bdp, n=0, computed, not sent" in lines
     assert "  the formula" in lines

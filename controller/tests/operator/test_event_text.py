@@ -47,7 +47,8 @@ def test_a_line_says_what_is_in_force_and_why() -> None:
         "  1..12 segs to 198.51.100.1, 2..4 segs to all: active senders 4 -> 5"
     )
     exempt = reason_pb2.Reason(code=reason_pb2.REASON_CODE_EXEMPT)
-    assert shown(bounds(reasons=(exempt,)))[0].endswith("  released: exempt: computed and shown, not applied")
+    (released,) = shown(bounds(reasons=(exempt,)))
+    assert released.endswith("  released: exempted by an operator: computed and shown, not applied")
 
 
 def test_a_warning_is_marked_and_cannot_reach_the_terminal() -> None:

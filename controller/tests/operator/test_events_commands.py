@@ -69,7 +69,7 @@ async def test_events_are_listed_and_filtered(capsys: pytest.CaptureFixture[str]
         assert senders.endswith(f"  senders       {BSSID}  active senders 0 -> 1")
         assert connected.endswith(f"  connected     {NAME}")
         assert bounds.endswith(
-            f"  bounds        {NAME}          250..555 segs to 10.0.4.1: it began to send to 10.0.4.1"
+            f"  bounds        {NAME}          250..555 segs to 10.0.4.1: the terminal began to send to 10.0.4.1"
         )
         assert " ! refused " in refused
         for arguments, expected in (

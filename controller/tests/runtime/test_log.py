@@ -65,7 +65,8 @@ def test_a_subject_forges_no_line_either() -> None:
 def test_bounds_and_all_their_reasons_are_in_the_text() -> None:
     line = logged("text", BOUNDS)
     assert line.endswith(
-        " info bounds 192.0.2.7: 10.0.4.1 20..35, all 2..4: active senders 3 -> 4; it began to send to 10.0.4.1\n"
+        " info bounds 192.0.2.7: 10.0.4.1 20..35, all 2..4:"
+        " active senders 3 -> 4; the terminal began to send to 10.0.4.1\n"
     )
     released = logged("text", Note("info", "bounds", "192.0.2.7", (Reason(Code.OBSERVE_MODE),), ()))
     assert released.endswith(" info bounds 192.0.2.7: released: observe mode: computed and shown, not applied\n")
@@ -90,7 +91,8 @@ def test_the_queues_of_an_access_point_are_in_the_text() -> None:
     queues = (Edca(Category.BEST_EFFORT, 4, 15, 1023, 0),)
     line = logged("text", Note("info", "edca", "02:00:00:00:00:01", uploads, queues=queues))
     assert line.endswith(
-        " info edca 02:00:00:00:00:01: best effort AIFSN 4, CW 15..1023: uploads are 98 % of the payload\n"
+        " info edca 02:00:00:00:00:01: best effort AIFSN 4, CW 15..1023:"
+        " uploads are 98.0 % of the payload (first needed: 75.0 %)\n"
     )
     released = logged("text", Note("info", "edca", "x", (Reason(Code.FEW_SENDERS, after=1, limit=2),), queues=()))
     assert released.endswith(" info edca x: released: active senders 1: fewer than 2\n")
@@ -100,8 +102,8 @@ def test_of_very_many_reasons_the_first_are_logged_and_the_others_counted() -> N
     reasons = tuple(Reason(Code.STARTED_SENDING, f"10.0.4.{number}") for number in range(101))
     text = logged("text", Note("info", "bounds", "x", reasons), Note("info", "bounds", "x", reasons[:8]))
     many, eight = text.splitlines()
-    assert many.endswith("; it began to send to 10.0.4.7; and 93 more")
-    assert many.count("it began to send") == eight.count("it began to send") == 8
+    assert many.endswith("; the terminal began to send to 10.0.4.7; and 93 more")
+    assert many.count("the terminal began to send") == eight.count("the terminal began to send") == 8
     assert "more" not in eight
     text = logged("json", Note("info", "bounds", "x", reasons), Note("info", "bounds", "x", reasons[:8]))
     many_fields, eight_fields = map(json.loads, text.splitlines())

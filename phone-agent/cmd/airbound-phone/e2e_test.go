@@ -63,7 +63,7 @@ func TestReportsReachTheControllerAndBoundsTheKernel(t *testing.T) {
 
 	text, code := p.status()
 	for _, want := range []string{
-		"because      this terminal began to send to 10.0.4.1\ninputs       active senders 5\n",
+		"because      the terminal began to send to 10.0.4.1\ninputs       active senders 5\n",
 		"destination 10.0.4.1/32: 100 to 150 segments\n", "the kernel does not count how often rules change windows",
 	} {
 		if code != 0 || !strings.Contains(text, want) {

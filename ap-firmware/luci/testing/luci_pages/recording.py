@@ -107,7 +107,7 @@ CERTIFICATE = {
 }
 BSS_2 = {"bssid": "02:00:00:00:a0:01", "ssid": "Attic", "frequency_mhz": 2437, "band": "2.4 GHz"}
 BSS_5 = {"bssid": "02:00:00:00:a1:01", "ssid": "Attic", "frequency_mhz": 5180, "band": "5 GHz"}
-UPLOADS = "uploads are a good part of the payload: 92 % (smallest share of uploads 60 %)"
+UPLOADS = "uploads are 92.0 % of the payload (first needed: 60.0 %)"
 SENDERS = "3 active senders"
 REFUSED = "the controller refused: the token was used 1 times, as often as it may be (PermissionDenied)"
 

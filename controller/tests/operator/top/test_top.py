@@ -177,7 +177,7 @@ async def test_events_are_shown_and_filtered(live: LiveController) -> None:
         await live.uploading(1)
         await screen.press("e")
         await screen.until(lambda: isinstance(screen.app.screen, EventsScreen))
-        await screen.shows("bounds", "250..555 segs to 10.0.4.1: it beg", "connected", "senders")
+        await screen.shows("bounds", "250..555 segs to 10.0.4.1: the te", "connected", "senders")
         await screen.press("slash", *"senders", "enter")
         await screen.until(lambda: "connected" not in screen.text)
         await screen.shows("active senders 0 -> 1")
