@@ -105,7 +105,7 @@ async def test_a_signal_ends_it_well_and_leaves_bounds_to_their_lease(controller
         assert phone.error.code() is grpc.StatusCode.UNAVAILABLE
         assert phone.error.details() == "the controller is stopping"
     assert code == 0
-    assert "info bounds 127.0.0.1: 10.0.4.1 250..555: the terminal began to send to 10.0.4.1" in log
+    assert "info bounds 127.0.0.1: 250..555 segs to 10.0.4.1: the terminal began to send to 10.0.4.1" in log
     assert f"info stopping {controller.endpoint}: bounds stay in force until their leases end" in log
     assert "Traceback" not in log
 

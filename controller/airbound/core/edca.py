@@ -40,13 +40,7 @@ def is_contention_window(slots: int) -> bool:
     return 0 <= slots <= CW_MAX and not slots & (slots + 1)
 
 
-def category_text(category: Category) -> str:
-    """A category's name for a person."""
-    return category.name.lower().replace("_", " ")
-
-
-def text(queue: Edca) -> str:
-    """One queue for a person."""
-    txop = f", TXOP limit {queue.txop_limit * 32} us" if queue.txop_limit else ""
-    whose = "stations' " if queue.announced else ""
-    return f"{whose}{category_text(queue.category)} AIFSN {queue.aifsn}, CW {queue.cw_min}..{queue.cw_max}{txop}"
+def text(category: str, aifsn: int, cw_min: int, cw_max: int, txop_limit: int) -> str:
+    """One queue's parameters for a person."""
+    txop = f", TXOP limit {txop_limit * 32} us" if txop_limit else ""
+    return f"{category.lower().replace('_', ' ')} AIFSN {aifsn}, CW {cw_min}..{cw_max}{txop}"

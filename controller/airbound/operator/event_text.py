@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events as lines for people, and as the fields of the JSON log. Both are made from codes, here, where they are read.
+"""Events of a controller as lines for people, and as the fields of the JSON log.
 
 A line: `12:03:04.120   bounds        192.0.2.7          1..12 segs to 198.51.100.1: active senders 4 -> 5`. An
 exclamation mark stands before the kind of a warning.
@@ -7,20 +7,15 @@ exclamation mark stands before the kind of a warning.
 
 import datetime
 import textwrap
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from airbound import log_fields, reason_text
-from airbound.core.edca import Category
-from airbound.core.reasons import Code, Reason
+from airbound import log_fields, log_text
 from airbound.operator import color
-from airbound.v1 import access_point_pb2, events_pb2, operations_pb2, reason_pb2
+from airbound.operator.values import printable, queue_fields, reason_fields
+from airbound.v1 import events_pb2
 
-SHOWN = 8  # reasons or bounds of one event
 KIND_WIDTH, SUBJECT_WIDTH = 12, 17  # "disconnected", a BSSID
 TEXT_WIDTH_MIN = 30  # a terminal that leaves less than that is not wrapped for
-_CODES = frozenset(code.value for code in Code)
-_CATEGORIES = {category.value: category.name.lower() for category in Category}
 _STYLES = {
     "bounds": color.GREEN, "edca": color.GREEN, "windows": color.GREEN, "senders": color.CYAN, "cell": color.CYAN,
     "mode": color.BOLD, "exempt": color.BOLD, "not_exempt": color.BOLD, "failed": color.RED,
@@ -43,54 +38,44 @@ def line(event: events_pb2.Event, zone: datetime.tzinfo | None = None) -> Line:
     """One event, at the time of a zone; the local one if it is none."""
     at = datetime.datetime.fromtimestamp(event.time_us // 1_000_000, datetime.UTC)
     at = at.replace(microsecond=event.time_us % 1_000_000).astimezone(zone)
-    what = ""
-    if event.HasField("bounds"):
-        what = _some([_bound(bound) for bound in event.bounds.bounds[:SHOWN]], len(event.bounds.bounds)) or "released"
-    elif event.HasField("queues"):
-        stations = [f"stations' {_queue(of)}" for of in event.queues.stations]
-        what = "; ".join([*map(_queue, event.queues.queues), *stations]) or "released"
-    elif event.HasField("windows"):
-        limits = event.windows.limits
-        what = _some([_window(limit) for limit in limits[:SHOWN]], len(limits)) or "released"
-    warning = event.level >= events_pb2.EVENT_LEVEL_WARNING
-    return Line(at, warning, event.kind, printable(event.subject), what, why(event), printable(event.replica))
-
-
-def why(event: events_pb2.Event) -> str:
-    """The reasons in words, or what no code says."""
-    reasons = _some([reason(of) for of in event.reasons[:SHOWN]], len(event.reasons), "; ")
-    return ": ".join(filter(None, [reasons, printable(event.text)]))
-
-
-def reason(of: reason_pb2.Reason) -> str:
-    """A reason for a person, also one whose code this program does not know."""
-    if of.code not in _CODES:
-        return f"code {of.code}"
-    return printable(reason_text.text(Reason(Code(of.code), of.subject, **_values(of))))
+    decided, warning = _decided(event), event.level >= events_pb2.EVENT_LEVEL_WARNING
+    what = printable(log_text.what(decided))
+    why = printable(": ".join(filter(None, [log_text.why(decided), event.text])))  # in words, and what no code says
+    return Line(at, warning, event.kind, printable(event.subject), what, why, printable(event.replica))
 
 
 def fields(event: events_pb2.Event) -> dict[str, Any]:
     """The event as docs/logs.md describes it."""
-    at = line(event, datetime.UTC).at
+    made = line(event, datetime.UTC)
     shown: dict[str, Any] = {
         "sequence": event.sequence,
-        "time": f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03d}Z",
-        "level": "warning" if event.level >= events_pb2.EVENT_LEVEL_WARNING else "info",
+        "time": f"{made.at:%Y-%m-%dT%H:%M:%S}.{made.at.microsecond // 1000:03d}Z",
+        "level": "warning" if made.warning else "info",
         "kind": event.kind,
         "subject": event.subject,
     }
     shown |= {name: value for name in ("replica", "terminal", "cell") if (value := getattr(event, name))}
+    return shown | _decided(event) | {"why": made.why}
+
+
+def _decided(event: events_pb2.Event) -> dict[str, Any]:
+    """The fields of the event's reasons, and of what was sent."""
+    shown: dict[str, Any] = {}
     if event.reasons:
-        shown["reasons"] = [log_fields.reason(_code(of.code), of.subject, _values(of)) for of in event.reasons]
+        shown["reasons"] = list(map(reason_fields, event.reasons))
     if event.HasField("bounds"):
-        shown["bounds"] = [log_fields.bound(of.destination, of.min_segs, of.max_segs) for of in event.bounds.bounds]
+        shown["bounds"] = [
+            log_fields.bound(bound.destination, bound.min_segs, bound.max_segs) for bound in event.bounds.bounds
+        ]
     if event.HasField("queues"):
-        shown["queues"] = [_queue_fields(of) for of in event.queues.queues]
+        shown["queues"] = list(map(queue_fields, event.queues.queues))
         if event.queues.stations:
-            shown["announced"] = [_queue_fields(of) for of in event.queues.stations]
+            shown["announced"] = list(map(queue_fields, event.queues.stations))
     if event.HasField("windows"):
-        shown["windows"] = [log_fields.window(of.station, of.destination, of.max_bytes) for of in event.windows.limits]
-    return shown | {"why": why(event)}
+        shown["windows"] = [
+            log_fields.window(limit.station, limit.destination, limit.max_bytes) for limit in event.windows.limits
+        ]
+    return shown
 
 
 class Writer:
@@ -131,42 +116,3 @@ class Writer:
 
     def _paint(self, text: str, style: str) -> str:
         return color.paint(text, style) if self._colored else text
-
-
-def printable(text: str) -> str:
-    """What a peer sent may be anything; control sequences must not reach the terminal."""
-    return "".join(char if char.isprintable() else "?" for char in text)
-
-
-def _some(shown: Sequence[str], of: int, separator: str = ", ") -> str:
-    more = of - len(shown)
-    return separator.join([*shown, f"and {more} more"] if more > 0 else shown)
-
-
-def _bound(of: operations_pb2.BoundSent) -> str:
-    return f"{of.min_segs}..{of.max_segs} segs to {of.destination or 'all'}"
-
-
-def _window(of: operations_pb2.WindowLimitSent) -> str:
-    return f"{of.station} {of.max_bytes} bytes to {of.destination or 'all'}"
-
-
-def _queue_fields(of: access_point_pb2.Edca) -> dict[str, Any]:
-    return log_fields.queue(_category(of), of.aifsn, of.cw_min, of.cw_max, of.txop_limit)
-
-
-def _queue(of: access_point_pb2.Edca) -> str:
-    txop = f", TXOP limit {of.txop_limit * 32} us" if of.txop_limit else ""
-    return f"{_category(of).replace('_', ' ')} AIFSN {of.aifsn}, CW {of.cw_min}..{of.cw_max}{txop}"
-
-
-def _category(of: access_point_pb2.Edca) -> str:
-    return _CATEGORIES.get(of.category, str(of.category))
-
-
-def _code(code: int) -> str:
-    return Code(code).name.lower() if code in _CODES else str(code)
-
-
-def _values(of: reason_pb2.Reason) -> dict[str, float]:
-    return {name: getattr(of, name) for name in log_fields.VALUES if of.HasField(name)}

@@ -3,7 +3,6 @@
 
 from collections.abc import Iterable
 
-from airbound.core.edca import Category, category_text
 from airbound.operator.values import (
     CAPACITY_SOURCES,
     bold,
@@ -13,6 +12,7 @@ from airbound.operator.values import (
     ms,
     own_settings,
     printable,
+    queue_text,
     reason,
     seconds,
     settings_sources,
@@ -20,9 +20,6 @@ from airbound.operator.values import (
     terminal_state,
 )
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
-
-_CATEGORIES = {category.value: category_text(category) for category in Category}
-
 
 Explained = (
     operations_pb2.ExplainTerminalResponse | operations_pb2.ExplainCellResponse | operations_pb2.ExplainStationResponse
@@ -120,17 +117,11 @@ def _edca(of: operations_pb2.CellEdca) -> str:
 
 
 def _set(own: Iterable[access_point_pb2.Edca], stations: Iterable[access_point_pb2.Edca]) -> str:
-    return "; ".join([*map(_queue, own), *(f"stations' {_queue(of)}" for of in stations)]) or "its own"
+    return "; ".join([*map(queue_text, own), *(f"stations' {queue_text(queue)}" for queue in stations)]) or "its own"
 
 
 def _queues(queues: Iterable[access_point_pb2.Edca]) -> str:
-    return "; ".join(map(_queue, queues)) or "its own"
-
-
-def _queue(of: access_point_pb2.Edca) -> str:
-    name = _CATEGORIES.get(of.category, f"category {of.category}")
-    txop = f", TXOP limit {of.txop_limit * 32} us" if of.txop_limit else ""
-    return f"{name} AIFSN {of.aifsn}, CW {of.cw_min}..{of.cw_max}{txop}"
+    return "; ".join(map(queue_text, queues)) or "its own"
 
 
 def _capacity(cell: operations_pb2.Cell) -> str:

@@ -4,13 +4,16 @@
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from airbound import reason_text
-from airbound.core.reasons import Code, Reason
+from airbound import log_fields, reason_text
+from airbound.core import edca
+from airbound.core.reasons import Code
 from airbound.operator.table import lines as table_lines
 from airbound.operator.table import width_of_terminal
-from airbound.v1 import operations_pb2, reason_pb2
+from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2
 
+_CATEGORIES = {category.value: category.name.lower() for category in edca.Category}
 _CODES = frozenset(code.value for code in Code)
 _MODES = {operations_pb2.MODE_OBSERVE: "observe", operations_pb2.MODE_CONTROL: "control"}
 CAPACITY_SOURCES = {
@@ -34,17 +37,33 @@ def settings_sources(cell: operations_pb2.Cell) -> list[str]:
 
 def reason(message: reason_pb2.Reason) -> str:
     """A reason for a person, also one whose code this program does not know."""
-    if message.code not in _CODES:
-        return f"code {message.code}"
-    values = {name: getattr(message, name) for name in ("before", "after", "limit") if message.HasField(name)}
-    return printable(reason_text.text(Reason(Code(message.code), message.subject, **values)))
+    return printable(reason_text.sentence(reason_fields(message)))
+
+
+def reason_fields(message: reason_pb2.Reason) -> dict[str, Any]:
+    """A reason as docs/logs.md describes it."""
+    values = {name: getattr(message, name) for name in log_fields.VALUES if message.HasField(name)}
+    return log_fields.reason(_code(message.code), message.subject, values)
 
 
 def code_name(code: int) -> str:
     """A reason's code; empty for none, its number if this program does not know it."""
-    if not code:
-        return ""
+    return _code(code) if code else ""
+
+
+def _code(code: int) -> str:
     return Code(code).name.lower() if code in _CODES else str(code)
+
+
+def queue_text(message: access_point_pb2.Edca) -> str:
+    """EDCA parameters of one queue."""
+    return edca.text(**queue_fields(message))
+
+
+def queue_fields(message: access_point_pb2.Edca) -> dict[str, Any]:
+    """The same as docs/logs.md describes them."""
+    category = _CATEGORIES.get(message.category, str(message.category))
+    return log_fields.queue(category, message.aifsn, message.cw_min, message.cw_max, message.txop_limit)
 
 
 def mode_name(value: int) -> str:

@@ -16,18 +16,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO, cast
 
-from airbound import log_fields, reason_text
-from airbound.core.addresses import Mac, address_text, mac_text
-from airbound.core.edca import Edca
-from airbound.core.edca import text as queue_text
-from airbound.core.effects import Bound, Level, Note, WindowLimit
-from airbound.core.reasons import Reason
+from airbound import log_fields, log_text
+from airbound.core.addresses import Mac, mac_text
+from airbound.core.effects import Level, Note
 from airbound.runtime.rate_limit import RateLimit
 
 _LOGGER, _ROOT = logging.getLogger("airbound"), logging.getLogger()
 _LEVELS: dict[Level, int] = {"info": logging.INFO, "warning": logging.WARNING}
 _OBSERVERS: list[Callable[[Note, str], None]] = []
-_BOUNDS_SHOWN = _REASONS_SHOWN = 8
 _JSON_BOUNDS_SHOWN = 32
 LOSSES_LOGGED_EVERY_S = 10.0
 BATCH_S = 0.05  # how long a line may wait for others
@@ -41,7 +37,8 @@ class TextFormatter(logging.Formatter):
         """One line."""
         subject = _printable(getattr(record, "subject", ""))
         head = f"{_time(record)} {record.levelname.lower()} {getattr(record, 'what', record.name)}"
-        why = _one_line(self, record)
+        note = getattr(record, "note", None)
+        why = _message(self, record) if note is None else _note_text(note)
         return f"{head}{' ' if subject else ''}{subject}{': ' if why else ''}{why}"
 
 
@@ -52,19 +49,19 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
-        of = getattr(record, "note", None)
-        head = {"time": _time(record), "level": record.levelname.lower()}
-        if of is None:
+        note = getattr(record, "note", None)
+        if note is None:
             what = getattr(record, "what", record.name)
             about = {"kind": what.replace(" ", "_"), "subject": getattr(record, "subject", "")}
             cell = getattr(record, "cell", b"")
             if cell:
                 about["cell"] = mac_text(cell)
+            why = _message(self, record)
         else:
-            about = log_fields.note(of, _REASONS_SHOWN, _JSON_BOUNDS_SHOWN)
-        why = _one_line(self, record) if of is None else _printable(_reasons_text(of.reasons))
-        fields = head | about | {"why": why}
-        return json.dumps(fields)
+            about = log_fields.note(note, log_text.SHOWN, _JSON_BOUNDS_SHOWN)
+            why = _printable(log_text.why(about))
+        head = {"time": _time(record), "level": record.levelname.lower()}
+        return json.dumps(head | about | {"why": why})
 
 
 class Lines:
@@ -292,52 +289,17 @@ def _lost(record: logging.LogRecord, error: Exception) -> logging.LogRecord:
     )
 
 
-def _note_text(of: Note) -> str:
-    parts = [] if of.bounds is None else [_bounds_text(of.bounds)]
-    parts += [] if of.queues is None else [_queues_text(of.queues)]
-    parts += [] if of.windows is None else [_windows_text(of.windows)]
-    return ": ".join([*parts, *filter(None, [_reasons_text(of.reasons)])])
-
-
-def _reasons_text(reasons: tuple[Reason, ...]) -> str:
-    shown = [reason_text.text(reason) for reason in reasons[:_REASONS_SHOWN]]
-    more = len(reasons) - _REASONS_SHOWN
-    return "; ".join([*shown, f"and {more} more"] if more > 0 else shown)
-
-
-def _queues_text(queues: tuple[Edca, ...]) -> str:
-    return "; ".join(map(queue_text, queues)) or "released"
-
-
-def _windows_text(limits: tuple[WindowLimit, ...]) -> str:
-    if not limits:
-        return "released"
-    shown = [
-        f"{mac_text(limit.mac)} to {address_text(limit.address) if limit.address else 'all'} {limit.max_bytes} bytes"
-        for limit in limits[:_BOUNDS_SHOWN]
-    ]
-    more = len(limits) - _BOUNDS_SHOWN
-    return ", ".join([*shown, f"and {more} more"] if more > 0 else shown)
-
-
-def _bounds_text(bounds: tuple[Bound, ...]) -> str:
-    if not bounds:
-        return "released"
-    shown = [
-        f"{address_text(bound.address) if bound.address else 'all'} {bound.min_segs}..{bound.max_segs}"
-        for bound in bounds[:_BOUNDS_SHOWN]
-    ]
-    more = len(bounds) - _BOUNDS_SHOWN
-    return ", ".join([*shown, f"and {more} more"] if more > 0 else shown)
-
-
 def _time(record: logging.LogRecord) -> str:
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z"
 
 
-def _one_line(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    of = getattr(record, "note", None)
-    text = record.getMessage() if of is None else _note_text(of)
+def _note_text(note: Note) -> str:
+    fields = log_fields.note(note, log_text.SHOWN, log_text.SHOWN)
+    return _printable(": ".join(filter(None, [log_text.what(fields), log_text.why(fields)])))
+
+
+def _message(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    text = record.getMessage()
     if record.exc_info:
         text = f"{text}: {formatter.formatException(record.exc_info)}"
     return _printable(text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from airbound.core import edca
-from airbound.core.edca import Category, Edca, is_contention_window, text
+from airbound.core.edca import Category, Edca, is_contention_window
 from airbound.grpc import command_convert
 from airbound.v1 import access_point_pb2
 
@@ -24,8 +24,3 @@ def test_every_category_is_the_contracts() -> None:
     assert {category.name: category.value for category in Category} == wire
     for category in Category:
         assert command_convert.queue(Edca(category, 1, 1, 1, 0)).category == category.value
-
-
-def test_a_queue_for_a_person() -> None:
-    assert text(Edca(Category.BEST_EFFORT, 4, 15, 1023, 0)) == "best effort AIFSN 4, CW 15..1023"
-    assert text(Edca(Category.VIDEO, 2, 7, 15, 94)) == "video AIFSN 2, CW 7..15, TXOP limit 3008 us"

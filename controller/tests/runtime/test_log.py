@@ -65,13 +65,13 @@ def test_a_subject_forges_no_line_either() -> None:
 def test_bounds_and_all_their_reasons_are_in_the_text() -> None:
     line = logged("text", BOUNDS)
     assert line.endswith(
-        " info bounds 192.0.2.7: 10.0.4.1 20..35, all 2..4:"
+        " info bounds 192.0.2.7: 20..35 segs to 10.0.4.1, 2..4 segs to all:"
         " active senders 3 -> 4; the terminal began to send to 10.0.4.1\n"
     )
     released = logged("text", Note("info", "bounds", "192.0.2.7", (Reason(Code.OBSERVE_MODE),), ()))
     assert released.endswith(" info bounds 192.0.2.7: released: observe mode: computed and shown, not applied\n")
     many = tuple(Bound(bytes([10, 0, 4, number]), 1, 2) for number in range(11))
-    assert logged("text", Note("info", "bounds", "x", (), many)).endswith(", 10.0.4.7 1..2, and 3 more\n")
+    assert logged("text", Note("info", "bounds", "x", (), many)).endswith(", 1..2 segs to 10.0.4.7, and 3 more\n")
 
 
 def test_the_limits_of_windows_are_in_the_text() -> None:
@@ -79,8 +79,8 @@ def test_the_limits_of_windows_are_in_the_text() -> None:
     limits = tuple(WindowLimit(station, bytes([10, 0, 4, number]), 28_960) for number in range(1, 3))
     line = logged("text", Note("info", "windows", "02:00:00:00:00:01", changed, windows=limits))
     assert line.endswith(
-        " info windows 02:00:00:00:00:01: 02:00:00:00:01:01 to 10.0.4.1 28960 bytes,"
-        " 02:00:00:00:01:01 to 10.0.4.2 28960 bytes: stations with limited windows 0 -> 1\n"
+        " info windows 02:00:00:00:00:01: 02:00:00:00:01:01 28960 bytes to 10.0.4.1,"
+        " 02:00:00:00:01:01 28960 bytes to 10.0.4.2: stations with limited windows 0 -> 1\n"
     )
     released = logged("text", Note("info", "windows", "x", (Reason(Code.NO_STATION_TO_LIMIT),), windows=()))
     assert released.endswith(" info windows x: released: no station without a working agent sends\n")

@@ -193,7 +193,7 @@ def stations_formula(state: EdcaState, parameters: EdcaParameters) -> str:
     except CannotSetError as error:
         return str(error)
     if queue is not None:
-        return f"{text(queue)}, as configured"
+        return f"stations' {text(queue.category.name, *queue[1:5])}, as configured"
     if not state.can_set_stations:
         return f"its stations' cannot be set: {state.stations_refusal or 'its agent cannot'}"
     return "its stations use what is configured already"

@@ -2,7 +2,7 @@
 """The tables of one cell: its stations, and its terminals with each destination."""
 
 from airbound.core.reasons import Code
-from airbound.operator import event_text
+from airbound.operator import values
 from airbound.operator.top import fields, graphs
 from airbound.operator.top.model import OpenCell
 from airbound.operator.top.table import Column, Row
@@ -123,4 +123,4 @@ def _why(terminal: operations_pb2.Terminal) -> str:
 
 
 def _words(reason: reason_pb2.Reason) -> str:
-    return Code(reason.code).name.lower().replace("_", " ") if reason.code in _CODES else event_text.reason(reason)
+    return Code(reason.code).name.lower().replace("_", " ") if reason.code in _CODES else values.reason(reason)
