@@ -14,23 +14,23 @@ from airbound.core.reasons import Reason
 VALUES = ("before", "after", "limit")
 
 
-def note(of: Note, reasons_most: int, bounds_most: int) -> dict[str, Any]:
+def note(note: Note, reasons_most: int, bounds_most: int) -> dict[str, Any]:
     """The fields of an event, with so many of its reasons and bounds; of the others their number."""
-    fields: dict[str, Any] = {"kind": of.kind, "subject": of.subject}
-    if of.terminal:
-        fields["terminal"] = of.terminal
-    if of.cell:
-        fields["cell"] = mac_text(of.cell)
-    if of.reasons:
-        fields |= _list("reasons", [of_reason(reason) for reason in of.reasons[:reasons_most]], len(of.reasons))
-    if of.bounds is not None:
-        fields |= _list("bounds", [_bound(bound) for bound in of.bounds[:bounds_most]], len(of.bounds))
-    if of.queues is not None:
-        fields["queues"] = [_queue(queue) for queue in of.queues if not queue.announced]
-        announced = [_queue(queue) for queue in of.queues if queue.announced]
+    fields: dict[str, Any] = {"kind": note.kind, "subject": note.subject}
+    if note.terminal:
+        fields["terminal"] = note.terminal
+    if note.cell:
+        fields["cell"] = mac_text(note.cell)
+    if note.reasons:
+        fields |= _list("reasons", [of_reason(reason) for reason in note.reasons[:reasons_most]], len(note.reasons))
+    if note.bounds is not None:
+        fields |= _list("bounds", [_bound(bound) for bound in note.bounds[:bounds_most]], len(note.bounds))
+    if note.queues is not None:
+        fields["queues"] = [_queue(queue) for queue in note.queues if not queue.announced]
+        announced = [_queue(queue) for queue in note.queues if queue.announced]
         fields |= {"announced": announced} if announced else {}
-    if of.windows is not None:
-        fields |= _list("windows", [_window(limit) for limit in of.windows[:bounds_most]], len(of.windows))
+    if note.windows is not None:
+        fields |= _list("windows", [_window(limit) for limit in note.windows[:bounds_most]], len(note.windows))
     return fields
 
 
@@ -61,18 +61,18 @@ def window(station: str, destination: str, max_bytes: int) -> dict[str, Any]:
     return {"station": station, **({"destination": destination} if destination else {}), "max_bytes": max_bytes}
 
 
-def _list(name: str, items: list[Any], of: int) -> dict[str, Any]:
-    left_out = of - len(items)
+def _list(name: str, items: list[Any], count: int) -> dict[str, Any]:
+    left_out = count - len(items)
     return {name: items, **({f"{name}_left_out": left_out} if left_out else {})}
 
 
-def _bound(of: Bound) -> dict[str, Any]:
-    return bound(address_text(of.address) if of.address else "", of.min_segs, of.max_segs)
+def _bound(source: Bound) -> dict[str, Any]:
+    return bound(address_text(source.address) if source.address else "", source.min_segs, source.max_segs)
 
 
-def _queue(of: Edca) -> dict[str, Any]:
-    return queue(of.category.name.lower(), of.aifsn, of.cw_min, of.cw_max, of.txop_limit)
+def _queue(source: Edca) -> dict[str, Any]:
+    return queue(source.category.name.lower(), source.aifsn, source.cw_min, source.cw_max, source.txop_limit)
 
 
-def _window(of: WindowLimit) -> dict[str, Any]:
-    return window(mac_text(of.mac), address_text(of.address) if of.address else "", of.max_bytes)
+def _window(source: WindowLimit) -> dict[str, Any]:
+    return window(mac_text(source.mac), address_text(source.address) if source.address else "", source.max_bytes)

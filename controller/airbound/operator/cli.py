@@ -459,15 +459,15 @@ def _explain(arguments: argparse.Namespace) -> int:
     return _with_client(arguments, answer)
 
 
-def _limits_instead(client: "Client", of: "operations_pb2.ExplainTerminalResponse") -> str:
+def _limits_instead(client: "Client", answer: "operations_pb2.ExplainTerminalResponse") -> str:
     """What its access point does with a terminal that it limits since the agent cannot; empty without such limits."""
     from airbound.operator import explanation
     from airbound.operator.client import NotFoundError
 
-    if not of.cell.HasField("windows"):
+    if not answer.cell.HasField("windows"):
         return ""
     try:
-        return explanation.limits_instead(client.explain_station(of.terminal.mac))
+        return explanation.limits_instead(client.explain_station(answer.terminal.mac))
     except NotFoundError:  # it has just left
         return ""
 

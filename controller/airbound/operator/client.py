@@ -260,9 +260,9 @@ class Client:
         """How long an answer is waited for."""
         return self._timeout_s
 
-    def stub(self, of: Callable[[grpc.Channel], Any]) -> Any:
+    def stub(self, stub_class: Callable[[grpc.Channel], Any]) -> Any:
         """A stub of a service."""
-        return of(self._channel)
+        return stub_class(self._channel)
 
     def answer(self, call: Callable[[], Result]) -> Result:
         """What a call returns."""

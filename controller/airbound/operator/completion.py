@@ -11,8 +11,8 @@ FILE = "FILE"
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
     """A script for bash or zsh. Where FILE is expected, names of files are offered."""
-    for of in parsers(parser):
-        for action in of._actions:  # noqa: SLF001  # argparse has no other way to list them
+    for command in parsers(parser):
+        for action in command._actions:  # noqa: SLF001  # argparse has no other way to list them
             if action.metavar == FILE:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]  # where shtab looks for it
     return shtab.complete(parser, shell)

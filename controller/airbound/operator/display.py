@@ -78,8 +78,8 @@ def configuration(answer: operations_pb2.GetConfigurationResponse) -> str:
         rows.append((value.key, value.value or "not set", _ORIGINS.get(value.source, "") + value.origin + waits))
     lines = [table(("KEY", "VALUE", "FROM"), rows), ""]
     for choice in answer.choices:
-        of = f" of {printable(choice.name)}" if choice.name else ""
-        lines.append(f"operator at {choice.at}: {choice.key}{of} {choice.value}")
+        whose = f" of {printable(choice.name)}" if choice.name else ""
+        lines.append(f"operator at {choice.at}: {choice.key}{whose} {choice.value}")
     if answer.error:
         lines.append(f"not in force, for an error: {printable(answer.error)}")
     return "\n".join([*lines, f"file {printable(answer.file) or 'none'}; SHA-256 {answer.sha256}"])
@@ -118,8 +118,8 @@ def cells(answer: operations_pb2.ListCellsResponse) -> str:
 
 def _limited(cell: operations_pb2.Cell) -> str:
     """Of the stations that send and have no working agent, those that their access point limits."""
-    of = cell.windows
-    return f"{of.stations_limited}/{of.stations_without_agent}" if cell.HasField("windows") else "-"
+    windows = cell.windows
+    return f"{windows.stations_limited}/{windows.stations_without_agent}" if cell.HasField("windows") else "-"
 
 
 def _settings_in_short(cell: operations_pb2.Cell) -> str:
@@ -172,7 +172,8 @@ def _edca_in_short(cell: operations_pb2.Cell) -> str:
     if not cell.HasField("edca"):
         return "-"
     own, stations = (
-        [f"{of.aifsn} {of.cw_min}-{of.cw_max}" for of in sent] for sent in (cell.edca.sent, cell.edca.sent_stations)
+        [f"{queue.aifsn} {queue.cw_min}-{queue.cw_max}" for queue in sent]
+        for sent in (cell.edca.sent, cell.edca.sent_stations)
     )
     return ", ".join([*own, *(f"stations {text}" for text in stations)]) or "own"
 

@@ -59,8 +59,8 @@ class Output:
             text = row.partition("  ")[2]
             self._line(event_text.Line(self._now(), warning=False, kind="cell", subject=cell.bssid, what="", why=text))
 
-    def _line(self, of: event_text.Line) -> None:
-        for text in self._writer.lines(of):
+    def _line(self, line: event_text.Line) -> None:
+        for text in self._writer.lines(line):
             self._write(text)
 
     def _now(self) -> datetime.datetime:

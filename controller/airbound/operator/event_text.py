@@ -85,29 +85,29 @@ class Writer:
         self._colored, self._width, self._day = colored, width, today
         self._subject_width = SUBJECT_WIDTH
 
-    def lines(self, of: Line) -> list[str]:
+    def lines(self, line: Line) -> list[str]:
         """One event; more than one line where the terminal has `width` columns and that is too few."""
         made = []
-        if self._day is not None and of.at.date() != self._day:
-            made.append(self._paint(f"{of.at:%Y-%m-%d}", color.BOLD))
-        self._day = of.at.date()
-        self._subject_width = max(self._subject_width, len(of.subject))
-        time = f"{of.at:%H:%M:%S}.{of.at.microsecond // 1000:03d}"
-        subject = of.subject.ljust(self._subject_width)
+        if self._day is not None and line.at.date() != self._day:
+            made.append(self._paint(f"{line.at:%Y-%m-%d}", color.BOLD))
+        self._day = line.at.date()
+        self._subject_width = max(self._subject_width, len(line.subject))
+        time = f"{line.at:%H:%M:%S}.{line.at.microsecond // 1000:03d}"
+        subject = line.subject.ljust(self._subject_width)
         indent = len(time) + 3 + KIND_WIDTH + 2 + self._subject_width + 2
-        kind = of.kind.ljust(KIND_WIDTH)
+        kind = line.kind.ljust(KIND_WIDTH)
         head = (
-            f"{self._paint(time, color.DIM)} {self._paint('!' if of.warning else ' ', color.YELLOW)} "
-            f"{self._paint(kind, color.YELLOW if of.warning else _STYLES.get(of.kind, ''))}  {subject}  "
+            f"{self._paint(time, color.DIM)} {self._paint('!' if line.warning else ' ', color.YELLOW)} "
+            f"{self._paint(kind, color.YELLOW if line.warning else _STYLES.get(line.kind, ''))}  {subject}  "
         )
-        text = ": ".join(filter(None, [of.what, of.why]))
-        if of.replica:
-            text = f"{text} [{of.replica}]".lstrip()
+        text = ": ".join(filter(None, [line.what, line.why]))
+        if line.replica:
+            text = f"{text} [{line.replica}]".lstrip()
         wide = self._width - indent
         parts = textwrap.wrap(text, wide) if wide >= TEXT_WIDTH_MIN else [text]
         first, *others = parts or [""]
-        if of.what and first.startswith(of.what):
-            first = self._paint(of.what, color.BOLD) + first[len(of.what) :]
+        if line.what and first.startswith(line.what):
+            first = self._paint(line.what, color.BOLD) + first[len(line.what) :]
         return [*made, f"{head}{first}".rstrip(), *(" " * indent + part for part in others)]
 
     def left_out(self, count: int) -> str:

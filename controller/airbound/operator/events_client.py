@@ -29,10 +29,10 @@ class EventsClient:
         """By BSSID."""
         request, timeout_s = live_pb2.ListRttRatiosRequest(), self._client.timeout_s
         pages = self._client.answer(lambda: list(self._live.ListRttRatios(request, timeout=timeout_s)))
-        return {of.bssid: of for page in pages for of in page.cells}
+        return {cell.bssid: cell for page in pages for cell in page.cells}
 
     def destinations(self, bssid: str) -> dict[str, live_pb2.TerminalDestinations]:
         """What the terminals of a cell reported last, by MAC address."""
         request, timeout_s = live_pb2.ListDestinationsRequest(bssid=bssid), self._client.timeout_s
         pages = self._client.answer(lambda: list(self._live.ListDestinations(request, timeout=timeout_s)))
-        return {of.mac: of for page in pages for of in page.terminals}
+        return {terminal.mac: terminal for page in pages for terminal in page.terminals}

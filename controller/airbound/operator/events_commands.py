@@ -51,7 +51,7 @@ def add(
     )
 
     options = command(
-        "events", lambda of: shell.with_client(of, lambda found: _events(of, found, shell)),
+        "events", lambda arguments: shell.with_client(arguments, lambda found: _events(arguments, found, shell)),
         "show what happened, and why",
         "", " --follow", " --cell 02:00:00:00:00:01 --since 10m", " --terminal 192.0.2.7 --kind bounds",
         " --level warning --limit 0", " --code active_senders --json", parents=[client, colored],
@@ -77,14 +77,15 @@ def add(
     options.add_argument("--utc", action="store_true", help="times in UTC, as the log has them; default local time")
 
     options = command(
-        "watch", lambda of: shell.with_client(of, lambda found: _watch(of, found, shell)),
+        "watch", lambda arguments: shell.with_client(arguments, lambda found: _watch(arguments, found, shell)),
         "go on with a line whenever a cell changes, and for each event",
         "", " --cell 02:00:00:00:00:01", " --json", parents=[client, colored],
     )  # fmt: skip
     options.add_argument("--cell", type=_bssid, metavar="BSSID", help="only this cell")
 
     command(
-        "top", lambda of: _top(of, shell), "show cells, stations, terminals and events as a live view; keys are shown",
+        "top", lambda arguments: _top(arguments, shell),
+        "show cells, stations, terminals and events as a live view; keys are shown",
         "", " --controller unix:/run/airbound.sock", " --color never", parents=[connection, colored],
     )  # fmt: skip
 

@@ -57,27 +57,29 @@ def _cell_explanation(cell: operations_pb2.Cell) -> str:
 def _edca_explanation(cell: operations_pb2.Cell) -> list[str]:
     if not cell.HasField("edca"):
         return ["EDCA parameters: its agent reports none"]
-    of, state = cell.edca, cell.edca.state
-    lines = ["", _edca(of)]
-    if of.HasField("traffic") and of.traffic.code != of.reason.code:
-        lines.append(f"  traffic: {reason(of.traffic)}")
-    if of.HasField("uplink_share"):
+    edca, state = cell.edca, cell.edca.state
+    lines = ["", _edca(edca)]
+    if edca.HasField("traffic") and edca.traffic.code != edca.reason.code:
+        lines.append(f"  traffic: {reason(edca.traffic)}")
+    if edca.HasField("uplink_share"):
         lines.append(
-            f"  uplink {mbps(of.uplink_bps)}, downlink {mbps(of.downlink_bps)} without the ACKs of uploads:"
-            f" uplink's share {of.uplink_share:.0%}"
+            f"  uplink {mbps(edca.uplink_bps)}, downlink {mbps(edca.downlink_bps)} without the ACKs of uploads:"
+            f" uplink's share {edca.uplink_share:.0%}"
         )
-    is_sent = list(of.wanted) == list(of.sent) and list(of.wanted_stations) == list(of.sent_stations)
-    computed = "" if is_sent else f"; computed, not sent: {_set(of.wanted, of.wanted_stations)}"
-    lines.append(f"  {printable(of.formula)}{computed}")
-    sent, in_force = of.generation_sent or "none", state.generation or "none"
-    lease = f", lease ends in {seconds(of.lease_remaining_ms)} unless renewed" if of.sent or of.sent_stations else ""
+    is_sent = list(edca.wanted) == list(edca.sent) and list(edca.wanted_stations) == list(edca.sent_stations)
+    computed = "" if is_sent else f"; computed, not sent: {_set(edca.wanted, edca.wanted_stations)}"
+    lines.append(f"  {printable(edca.formula)}{computed}")
+    sent, in_force = edca.generation_sent or "none", state.generation or "none"
+    lease = (
+        f", lease ends in {seconds(edca.lease_remaining_ms)} unless renewed" if edca.sent or edca.sent_stations else ""
+    )
     lines += [
         f"  generation sent {sent}, in force {in_force}{lease}; {state.refused_total} commands refused by its agent",
         f"  its own: {_queues(state.own)}",
         f"  stations: {_queues(state.stations)}{'' if state.wmm else ' (no WMM)'}",
     ]
-    if of.failures_total:
-        lines.append(f"  {of.failures_total} decisions ended in an error of the controller")
+    if edca.failures_total:
+        lines.append(f"  {edca.failures_total} decisions ended in an error of the controller")
     return lines
 
 
@@ -85,34 +87,37 @@ def _windows_explanation(cell: operations_pb2.Cell) -> list[str]:
     """What the access point does with the windows of stations without a working agent."""
     if not cell.HasField("windows"):
         return []
-    of, state = cell.windows, cell.windows.state
-    sent, in_force = of.generation_sent or "none", state.generation or "none"
-    lease = f", lease ends in {seconds(of.lease_remaining_ms)} unless renewed" if of.sent else ""
+    windows, state = cell.windows, cell.windows.state
+    sent, in_force = windows.generation_sent or "none", state.generation or "none"
+    lease = f", lease ends in {seconds(windows.lease_remaining_ms)} unless renewed" if windows.sent else ""
     lines = [
         "",
-        f"{bold('windows')} of stations without a working agent: {_why_windows(of)}",
-        f"  {of.stations_limited} of {of.stations_without_agent} stations that send are limited, {len(of.sent)} limits",
+        f"{bold('windows')} of stations without a working agent: {_why_windows(windows)}",
+        (
+            f"  {windows.stations_limited} of {windows.stations_without_agent} stations that send are limited,"
+            f" {len(windows.sent)} limits"
+        ),
         f"  generation sent {sent}, in force {in_force}{lease}; {state.refused_total} commands refused by its agent",
         (
             f"  {state.connections} connections known of {state.connections_max} at most,"
             f" {state.connections_evicted_total} forgotten for others; {state.limited_segments_total} segments limited"
         ),
     ]
-    if of.omitted:
-        lines.append(f"  {of.omitted} limits left out: the access point takes at most {state.limits_max}")
-    if of.failures_total:
-        lines.append(f"  {of.failures_total} decisions ended in an error of the controller")
+    if windows.omitted:
+        lines.append(f"  {windows.omitted} limits left out: the access point takes at most {state.limits_max}")
+    if windows.failures_total:
+        lines.append(f"  {windows.failures_total} decisions ended in an error of the controller")
     return lines
 
 
-def _why_windows(of: operations_pb2.CellWindows) -> str:
-    return reason(of.reason) if of.HasField("reason") else "not decided yet"
+def _why_windows(windows: operations_pb2.CellWindows) -> str:
+    return reason(windows.reason) if windows.HasField("reason") else "not decided yet"
 
 
-def _edca(of: operations_pb2.CellEdca) -> str:
+def _edca(edca: operations_pb2.CellEdca) -> str:
     """What was sent and why, in one line."""
-    what = _set(of.sent, of.sent_stations)
-    why = reason(of.reason) if of.HasField("reason") else "not decided yet"
+    what = _set(edca.sent, edca.sent_stations)
+    why = reason(edca.reason) if edca.HasField("reason") else "not decided yet"
     return f"{bold('EDCA parameters')} of the access point: {what}: {why}"
 
 
@@ -172,9 +177,9 @@ def _station_explanation(answer: operations_pb2.ExplainStationResponse) -> str:
         f"cell {cell.bssid}: n={cell.active_senders} of {cell.stations} stations send, {_capacity(cell)}",
     ]
     if cell.HasField("windows"):
-        of = cell.windows
-        sent, in_force = of.generation_sent or "none", of.state.generation or "none"
-        lines.append(f"{bold('windows')}: {_why_windows(of)}; generation sent {sent}, in force {in_force}")
+        windows = cell.windows
+        sent, in_force = windows.generation_sent or "none", windows.state.generation or "none"
+        lines.append(f"{bold('windows')}: {_why_windows(windows)}; generation sent {sent}, in force {in_force}")
     else:
         lines.append("windows: the access point's agent does not look at its stations' connections")
     lines += _station_limits(station)
@@ -185,10 +190,10 @@ def _station_explanation(answer: operations_pb2.ExplainStationResponse) -> str:
 
 def limits_instead(answer: operations_pb2.ExplainStationResponse) -> str:
     """How the access point limits the station of a terminal whose agent does not; empty if it is not to."""
-    station, of = answer.station, answer.cell.windows
+    station, windows = answer.station, answer.cell.windows
     if not station.HasField("lack"):
         return ""
-    sent, in_force = of.generation_sent or "none", of.state.generation or "none"
+    sent, in_force = windows.generation_sent or "none", windows.state.generation or "none"
     head = f"{bold('windows')}, limited by its access point instead: generation sent {sent}, in force {in_force}"
     return "\n".join([head, *_station_limits(station)])
 
@@ -262,8 +267,8 @@ def _events(events: terminal_pb2.EventCounts) -> str:
 
 
 def _was_sent(decision: operations_pb2.Decision, terminal: operations_pb2.Terminal) -> bool:
-    of = (decision.destination, decision.min_segs, decision.max_segs)
-    return any((sent.destination, sent.min_segs, sent.max_segs) == of for sent in terminal.bounds_sent)
+    wanted = (decision.destination, decision.min_segs, decision.max_segs)
+    return any((sent.destination, sent.min_segs, sent.max_segs) == wanted for sent in terminal.bounds_sent)
 
 
 def _trigger(trigger: int) -> str:

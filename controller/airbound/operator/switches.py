@@ -45,54 +45,61 @@ def switches(listed: operations_pb2.ListSwitchesResponse) -> str:
     )  # fmt: skip
     if not listed.switches:
         return "No switch has reported."
-    lines = [values.table(heads, [_row(of) for of in listed.switches])]
-    for of in listed.switches:
-        if of.HasField("restriction"):
-            lines.append(f"{of.datapath_id}: {values.reason(of.restriction)}")
-        lines.append(f"{of.datapath_id}: {values.printable(of.description) or '?'}, from {values.printable(of.peer)}")
+    lines = [values.table(heads, [_row(switch) for switch in listed.switches])]
+    for switch in listed.switches:
+        if switch.HasField("restriction"):
+            lines.append(f"{switch.datapath_id}: {values.reason(switch.restriction)}")
+        lines.append(
+            f"{switch.datapath_id}: {values.printable(switch.description) or '?'}, from {values.printable(switch.peer)}"
+        )
     return "\n".join(lines)
 
 
-def _row(of: operations_pb2.Switch) -> tuple[str, ...]:
-    sending = str(of.active_senders)
-    if of.bssid:
+def _row(switch: operations_pb2.Switch) -> tuple[str, ...]:
+    sending = str(switch.active_senders)
+    if switch.bssid:
         sending += (
-            f" (counts; cell {of.cell_active_senders})" if of.counts_for_cell else f" (cell {of.cell_active_senders})"
+            f" (counts; cell {switch.cell_active_senders})"
+            if switch.counts_for_cell
+            else f" (cell {switch.cell_active_senders})"
         )
-    copies = f"{of.packet_ins_total}"
+    copies = f"{switch.packet_ins_total}"
     return (
-        of.datapath_id,
-        of.bssid or "-",
-        _BINDINGS.get(of.bound_by, "-"),
-        str(of.stations),
+        switch.datapath_id,
+        switch.bssid or "-",
+        _BINDINGS.get(switch.bound_by, "-"),
+        str(switch.stations),
         sending,
-        values.mbps(of.uplink_bps),
-        values.mbps(of.downlink_bps),
-        f"{of.generation_in_force}/{of.generation_sent}",
-        str(of.limited_stations),
-        str(of.flows),
-        f"{of.meters}/{of.meters_max}",
-        f"{copies}, {of.packet_ins_dropped_total} dropped" if of.packet_ins_dropped_total else copies,
-        str(of.errors_total + of.malformed_total + of.refused_total + of.commands_refused_total),
-        values.seconds(of.report_age_ms),
+        values.mbps(switch.uplink_bps),
+        values.mbps(switch.downlink_bps),
+        f"{switch.generation_in_force}/{switch.generation_sent}",
+        str(switch.limited_stations),
+        str(switch.flows),
+        f"{switch.meters}/{switch.meters_max}",
+        f"{copies}, {switch.packet_ins_dropped_total} dropped" if switch.packet_ins_dropped_total else copies,
+        str(switch.errors_total + switch.malformed_total + switch.refused_total + switch.commands_refused_total),
+        values.seconds(switch.report_age_ms),
     )
 
 
 def station_traffic(traffic: operations_pb2.GetStationTrafficResponse) -> str:
     """What a station exchanges with whom, by its switch."""
-    return "\n".join(line for of in traffic.stations for line in _station(of)) or "No switch reports this station."
+    return (
+        "\n".join(line for station in traffic.stations for line in _station(station))
+        or "No switch reports this station."
+    )
 
 
-def _station(of: operations_pb2.SwitchStation) -> list[str]:
-    states = [word for word, is_so in (("sending", of.sending), ("receiving", of.receiving)) if is_so]
+def _station(station: operations_pb2.SwitchStation) -> list[str]:
+    states = [word for word, is_so in (("sending", station.sending), ("receiving", station.receiving)) if is_so]
     limits = [
         f"{way} {kbps / 1000:.1f} Mb/s"
-        for way, kbps in (("uplink", of.uplink_limit_kbps), ("downlink", of.downlink_limit_kbps))
+        for way, kbps in (("uplink", station.uplink_limit_kbps), ("downlink", station.downlink_limit_kbps))
         if kbps
     ]
     head = (
-        f"station {of.mac} by the switch {of.datapath_id}: {', '.join(states) or 'idle'}; uplink"
-        f" {values.mbps(of.uplink_bps)}, downlink {values.mbps(of.downlink_bps)};"
+        f"station {station.mac} by the switch {station.datapath_id}: {', '.join(states) or 'idle'}; uplink"
+        f" {values.mbps(station.uplink_bps)}, downlink {values.mbps(station.downlink_bps)};"
         f" limits: {', '.join(limits) or 'none'}"
     )
     rows = [
@@ -104,7 +111,7 @@ def _station(of: operations_pb2.SwitchStation) -> list[str]:
             _megabytes(entry.uplink_bytes),
             _megabytes(entry.downlink_bytes),
         )
-        for entry in of.traffic
+        for entry in station.traffic
     ]
     heads = ("ADDRESS", "PROTOCOL", "UPLINK", "DOWNLINK", "SENT", "RECEIVED")
     return [head, *([values.table(heads, rows)] if rows else [])]

@@ -81,7 +81,7 @@ def terminal_state(terminal: operations_pb2.Terminal) -> str:
 
 def bounds_text(bounds: Iterable[operations_pb2.BoundSent | operations_pb2.Decision]) -> str:
     """Destinations and ranges in segments."""
-    return ", ".join(f"{of.destination or 'all'} {of.min_segs}..{of.max_segs}" for of in bounds) or "none"
+    return ", ".join(f"{bound.destination or 'all'} {bound.min_segs}..{bound.max_segs}" for bound in bounds) or "none"
 
 
 def mbps(bps: int) -> str:

@@ -246,11 +246,11 @@ def observed(take: Callable[[Note, str], None]) -> Iterator[None]:
         _OBSERVERS.remove(take)
 
 
-def note(of: Note) -> None:
+def note(note: Note) -> None:
     """Log what happened at the edges and has codes, and keep it."""
     for take in _OBSERVERS:
-        take(of, "")
-    write(of)
+        take(note, "")
+    write(note)
 
 
 def write(effect: Note) -> None:

@@ -23,9 +23,9 @@ class AirtimeShares:
     def take(self, stations: Iterable[operations_pb2.StationView]) -> None:
         """Take in the stations as they are now. The same report again changes nothing."""
         sample = {
-            of.mac: of.rx_airtime_us + of.tx_airtime_us
-            for of in stations
-            if of.airtime_source != access_point_pb2.AIRTIME_SOURCE_UNSPECIFIED
+            station.mac: station.rx_airtime_us + station.tx_airtime_us
+            for station in stations
+            if station.airtime_source != access_point_pb2.AIRTIME_SOURCE_UNSPECIFIED
         }
         if self._samples and sample == self._samples[-1]:
             return

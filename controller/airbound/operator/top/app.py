@@ -81,7 +81,7 @@ class Top(App[None]):
     def status(self) -> Text:
         """The first line."""
         model = self.feed.model
-        of, now = model.controller, self._wall().astimezone(self.zone)
+        controller, now = model.controller, self._wall().astimezone(self.zone)
         text = Text()
         if model.lost:
             seconds = max(0.0, self.clock_s() - model.lost_at_s)
@@ -89,8 +89,8 @@ class Top(App[None]):
         elif not model.history:
             text.append(f"airbound {self.endpoint}: connecting")
         else:
-            text.append(f"airbound {of.version} {self.endpoint}  {self.mode}, {of.policy}")
-            text.append(f"  {of.cells} cells  {of.terminals} terminals  {now:%H:%M:%S}")
+            text.append(f"airbound {controller.version} {self.endpoint}  {self.mode}, {controller.policy}")
+            text.append(f"  {controller.cells} cells  {controller.terminals} terminals  {now:%H:%M:%S}")
         return text
 
     def action_events(self) -> None:

@@ -41,35 +41,35 @@ _STATE_STYLES = {"silent": "red", "exempt": "yellow", "observe": "cyan"}
 def rows(model: Model, now_s: float, *, sort: str, descending: bool, wanted: str = "") -> list[Row]:
     """The cells whose SSID or BSSID contains what is wanted, in order."""
     with model.lock:
-        seen = list(model.cells.values())
+        seen_cells = list(model.cells.values())
         ratios = dict(model.ratios)
-    chosen = [of for of in seen if _matches(of, wanted.lower())]
-    worst = {bssid: of.worst for bssid, of in ratios.items()}
-    names = {bssid: of.worst_terminal for bssid, of in ratios.items()}
-    chosen.sort(key=lambda of: of.cell.bssid)
+    chosen = [seen for seen in seen_cells if _matches(seen, wanted.lower())]
+    worst = {bssid: ratio.worst for bssid, ratio in ratios.items()}
+    names = {bssid: ratio.worst_terminal for bssid, ratio in ratios.items()}
+    chosen.sort(key=lambda seen: seen.cell.bssid)
     chosen.sort(key=_key(sort, worst), reverse=descending)
-    return [_row(of, worst.get(of.cell.bssid), names.get(of.cell.bssid, ""), now_s) for of in chosen]
+    return [_row(seen, worst.get(seen.cell.bssid), names.get(seen.cell.bssid, ""), now_s) for seen in chosen]
 
 
-def _matches(of: SeenCell, wanted: str) -> bool:
-    return not wanted or wanted in of.cell.bssid or wanted in fields.ssid(of.cell).lower()
+def _matches(seen: SeenCell, wanted: str) -> bool:
+    return not wanted or wanted in seen.cell.bssid or wanted in fields.ssid(seen.cell).lower()
 
 
 def _key(sort: str, worst: dict[str, float]) -> Callable[[SeenCell], float | str]:
     keys: dict[str, Callable[[SeenCell], float | str]] = {
-        "ssid": lambda of: fields.ssid(of.cell),
-        "senders": lambda of: of.cell.active_senders,
-        "uplink": lambda of: of.cell.uplink_bps,
-        "busy": lambda of: of.cell.busy_ratio if of.cell.HasField("busy_ratio") else -math.inf,
-        "ratio": lambda of: worst.get(of.cell.bssid, -math.inf),
-        "stations": lambda of: of.cell.stations,
+        "ssid": lambda seen: fields.ssid(seen.cell),
+        "senders": lambda seen: seen.cell.active_senders,
+        "uplink": lambda seen: seen.cell.uplink_bps,
+        "busy": lambda seen: seen.cell.busy_ratio if seen.cell.HasField("busy_ratio") else -math.inf,
+        "ratio": lambda seen: worst.get(seen.cell.bssid, -math.inf),
+        "stations": lambda seen: seen.cell.stations,
     }
-    return keys.get(sort, lambda of: of.cell.bssid)
+    return keys.get(sort, lambda seen: seen.cell.bssid)
 
 
-def _row(of: SeenCell, worst: float | None, worst_at: str, now_s: float) -> Row:
-    cell = of.cell
-    state = fields.state(cell, cell.report_age_ms + (now_s - of.at_s) * 1000)
+def _row(seen: SeenCell, worst: float | None, worst_at: str, now_s: float) -> Row:
+    cell = seen.cell
+    state = fields.state(cell, cell.report_age_ms + (now_s - seen.at_s) * 1000)
     return Row(
         cell.bssid,
         {

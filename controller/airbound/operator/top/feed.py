@@ -46,8 +46,8 @@ class Feed:
     def show_events(self, *, shown: bool) -> None:
         """Fetch the events of all, or go back to those of the cell that is open."""
         with self.model.lock:
-            of = self.model.open
-            self.model.events = EventList() if shown else EventList(of.bssid) if of else None
+            cell = self.model.open
+            self.model.events = EventList() if shown else EventList(cell.bssid) if cell else None
         self._now.set()
 
     def set_mode(self, mode: str) -> None:

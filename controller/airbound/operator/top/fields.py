@@ -57,7 +57,8 @@ def edca(cell: operations_pb2.Cell, *, short: bool) -> str:
     """AIFSN, and contention windows, of the queues that were set; `own` if the access point's own are in force."""
     if not cell.HasField("edca"):
         return NONE
-    return ",".join(f"{of.aifsn}" if short else f"{of.aifsn} {of.cw_min}-{of.cw_max}" for of in cell.edca.sent) or "own"
+    sent = cell.edca.sent
+    return ",".join(f"{queue.aifsn}{'' if short else f' {queue.cw_min}-{queue.cw_max}'}" for queue in sent) or "own"
 
 
 def state(cell: operations_pb2.Cell, age_ms: float) -> str:
@@ -67,6 +68,6 @@ def state(cell: operations_pb2.Cell, age_ms: float) -> str:
     return "exempt" if cell.exempt else mode(cell.mode)
 
 
-def mode(of: operations_pb2.Mode) -> str:
+def mode(value: operations_pb2.Mode) -> str:
     """A mode's name."""
-    return _MODES.get(of, "?")
+    return _MODES.get(value, "?")

@@ -220,11 +220,11 @@ class CellScreen(View):
         if seen is None:
             return "\n\n"
         cell, series, width = seen.cell, seen.series, max(0, self.size.width - GRAPH_HEAD)
-        of = self.model.ratios.get(cell.bssid)
+        ratios = self.model.ratios.get(cell.bssid)
         busy = cell.busy_ratio if cell.HasField("busy_ratio") else None
         top_bps = max(cell.capacity_bps, series.uplink_bps.largest(), 1.0)
         top_ratio = max(RATIO_TOP_MIN, series.mean_ratio.largest())
-        mean, worst = (of.mean, of.worst) if of else (None, None)
+        mean, worst = (ratios.mean, ratios.worst) if ratios else (None, None)
         lines = (
             (f"uplink {fields.mbps(cell.uplink_bps)} of {fields.mbps(cell.capacity_bps)} Mb/s",
              graphs.sparkline(series.uplink_bps, width, top_bps)),

@@ -35,44 +35,44 @@ AIRTIME_BAR, WINDOW_BAR = 12, 10
 _CODES = frozenset(code.value for code in Code)
 
 
-def stations(of: OpenCell) -> list[Row]:
+def stations(cell: OpenCell) -> list[Row]:
     """Stations, those that take most airtime first."""
-    shares = of.airtime.by_mac
-    ordered = sorted(of.stations, key=lambda station: (-shares.get(station.mac, 0.0), station.mac))
+    shares = cell.airtime.by_mac
+    ordered = sorted(cell.stations, key=lambda station: (-shares.get(station.mac, 0.0), station.mac))
     return [_station(station, shares.get(station.mac)) for station in ordered]
 
 
-def _station(of: operations_pb2.StationView, share: float | None) -> Row:
+def _station(station: operations_pb2.StationView, share: float | None) -> Row:
     airtime = fields.NONE if share is None else f"{graphs.bar(share, AIRTIME_BAR)} {share:4.0%}"
     cells = {
-        "name": of.terminal or (of.ip_addresses[0] if of.ip_addresses else of.mac),
-        "mac": of.mac,
-        "agent": "yes" if of.terminal else "no",
-        "sends": "sends" if of.active_sender else "",
+        "name": station.terminal or (station.ip_addresses[0] if station.ip_addresses else station.mac),
+        "mac": station.mac,
+        "agent": "yes" if station.terminal else "no",
+        "sends": "sends" if station.active_sender else "",
         "airtime": airtime,
-        "uplink": fields.mbps(of.uplink_bps),
-        "limit": _limit(of),
-        "no_limit": _words(of.no_limit) if of.HasField("no_limit") else "",
-        "signal": str(of.signal_dbm) if of.HasField("signal_dbm") else fields.NONE,
-        "rates": f"{of.rx_bitrate_kbps / 1000:g}/{of.tx_bitrate_kbps / 1000:g}",
-        "retries": f"{of.tx_retries}/{of.tx_failed}",
+        "uplink": fields.mbps(station.uplink_bps),
+        "limit": _limit(station),
+        "no_limit": _words(station.no_limit) if station.HasField("no_limit") else "",
+        "signal": str(station.signal_dbm) if station.HasField("signal_dbm") else fields.NONE,
+        "rates": f"{station.rx_bitrate_kbps / 1000:g}/{station.tx_bitrate_kbps / 1000:g}",
+        "retries": f"{station.tx_retries}/{station.tx_failed}",
     }
-    return Row(of.mac, cells, "" if of.active_sender else "dim", {"sends": "green", "airtime": "cyan"})
+    return Row(station.mac, cells, "" if station.active_sender else "dim", {"sends": "green", "airtime": "cyan"})
 
 
-def _limit(of: operations_pb2.StationView) -> str:
+def _limit(station: operations_pb2.StationView) -> str:
     """What a connection of a station that its access point limits may have in flight: the range over destinations."""
-    if not of.limits:
-        return "no" if of.HasField("lack") else ""
-    kilobytes = [f"{max_bytes / 1000:.0f}" for max_bytes in sorted({limit.max_bytes for limit in of.limits})]
+    if not station.limits:
+        return "no" if station.HasField("lack") else ""
+    kilobytes = [f"{max_bytes / 1000:.0f}" for max_bytes in sorted({limit.max_bytes for limit in station.limits})]
     return kilobytes[0] if kilobytes[0] == kilobytes[-1] else f"{kilobytes[0]}..{kilobytes[-1]}"
 
 
-def terminals(of: OpenCell) -> list[Row]:
+def terminals(cell: OpenCell) -> list[Row]:
     """Terminals, each with the destinations that it sends to; those with the worst RTT ratio first."""
     rows = list[tuple[float, Row]]()
-    for terminal in of.terminals:
-        views = of.destinations.get(terminal.mac)
+    for terminal in cell.terminals:
+        views = cell.destinations.get(terminal.mac)
         seen = {view.address: view for view in views.destinations} if views else {}
         for decision in terminal.decisions:
             rows.append((-decision.rtt_ratio, _decided(terminal, decision, seen.get(decision.destination))))
@@ -84,7 +84,7 @@ def terminals(of: OpenCell) -> list[Row]:
 def _decided(
     terminal: operations_pb2.Terminal, decision: operations_pb2.Decision, seen: operations_pb2.DestinationView | None
 ) -> Row:
-    sent = next((of for of in terminal.bounds_sent if of.destination in {decision.destination, ""}), None)
+    sent = next((bound for bound in terminal.bounds_sent if bound.destination in {decision.destination, ""}), None)
     low, high = (sent.min_segs, sent.max_segs) if sent else (decision.min_segs, decision.max_segs)
     window = graphs.window_bar(low, high, seen.cwnd_segs, WINDOW_BAR) if seen else ""
     if sent is None:
