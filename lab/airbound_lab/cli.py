@@ -51,6 +51,7 @@ RUN_EXAMPLES = f"""modes:
   paper-gb     CUBIC, bounded by the paper's table for Gingerbread (Android 2.3)
   paper-jb     the same for Jelly Bean (4.1)
   bdp          CUBIC, bounded by the bandwidth-delay product
+  aggregate    the same, and where frames are aggregated by an aggregate beside it
   airbound     the controller as it starts without arguments, EDCA parameters included
   bdp+vegas    another congestion control within the bounds (of paper-gb, paper-jb and airbound as well)
   bdp+edca     the controller sets EDCA parameters as well (of paper-gb and paper-jb as well; bdp+vegas+edca)

@@ -128,6 +128,9 @@ def associate(access_point: AccessPoint, station: dict[str, Any]) -> None:
         pid = spawn(f"wpa_supplicant-{station['name']}", argv, station["name"])
         if access_point.wait_for_station(station["mac"]):
             configure(station["name"], station["ip"], station["tc"])
+            with namespace(station["name"]):
+                for name, value in station["sysctls"].items():
+                    write(f"/proc/sys/{name}", value)
             if station["power_save"]:
                 command = ["/sbin/iw", "dev", station["interface"], "set", "power_save", "on"]
                 run("configure", command, station["name"])

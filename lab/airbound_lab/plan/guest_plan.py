@@ -116,6 +116,7 @@ def plan(
                 "tc": nodes.phone_tc(cell, phone, mode),
                 "power_save": parameters.power_save,
                 "needs_route_metrics": parameters.cwnd_clamp_segs is not None,
+                "sysctls": _phone_sysctls(parameters.pacing_percent),
                 "wpa_supplicant": _choosing_wpa_supplicant(cell, phone) if parameters.access_points > 1 else None,
             }
             for phone in cell.phones
@@ -360,12 +361,20 @@ def _sysctls(window_scale: int) -> dict[str, str]:
     }
 
 
+def _phone_sysctls(pacing_percent: int | None) -> dict[str, str]:
+    """Kernel settings of a phone's namespace, which begin with the kernel's defaults."""
+    names = ("tcp_pacing_ca_ratio", "tcp_pacing_ss_ratio") if pacing_percent is not None else ()
+    return {f"net/ipv4/{name}": str(pacing_percent) for name in names}
+
+
 HOSTAPD_QUEUES = 4
 DCF = {"aifs": 2, "cwmin": 15, "cwmax": 1023, "burst": 0.0}
 """How a station contends without WMM; hostapd would give the access point's queues WMM's parameters all the same."""
 
 BEST_EFFORT_QUEUE = 2
 TXOP_UNIT_MS = 0.032
+OPENWRT_TXOP_LIMIT = 62
+"""2 ms: `tx_queue_data2_burst` of OpenWrt's wifi-scripts for 802.11ac and later at 5 GHz."""
 
 
 def _hostapd(parameters: Parameters, channel: radio.Channel) -> str:
@@ -418,6 +427,8 @@ def _hostapd_queues(parameters: Parameters) -> str:
         queue: {} if parameters.has_wmm else dict(DCF) for queue in range(HOSTAPD_QUEUES)
     }
     txop_limit = parameters.ap_txop_limit
+    if txop_limit is None and parameters.ap == "openwrt" and parameters.radio.vht:
+        txop_limit = OPENWRT_TXOP_LIMIT
     chosen = {
         "aifs": parameters.ap_aifsn,
         "cwmin": parameters.ap_cw_min,

@@ -22,6 +22,7 @@ CONTROLLERS: dict[str, tuple[str, ...]] = {
     "paper-gb": ("--policy", "paper", "--table", "gingerbread"),
     "paper-jb": ("--policy", "paper", "--table", "jelly-bean"),
     "bdp": ("--policy", "bdp"),
+    "aggregate": ("--policy", "aggregate"),
     "airbound": (),
 }
 """The controller's arguments."""

@@ -158,6 +158,16 @@ class Parameters:
         ),
     ] = None
     """With or without bounds; None: no limit."""
+    pacing_percent: Annotated[
+        Annotated[int, Field(ge=1, le=1000)] | None,
+        Option(
+            "pacing rate of the phones' TCP over cwnd / srtt, which is also how much it lets wait in the radio's queue"
+            " (default: Linux's, 200, and 120 after a loss)",
+            "PERCENT",
+            name="pacing",
+            settings=(Setting("pacing", OF_PHONES, unit="PERCENT"),),
+        ),
+    ] = None
     window_scale: Annotated[
         int,
         Field(ge=0, le=14),
@@ -268,7 +278,8 @@ class Parameters:
     ap_txop_limit: Annotated[
         values.TxopLimit | None,
         Option(
-            "how long one access of its may last, units of 32 us; 0: one frame",
+            "how long one access of its may last, units of 32 us; 0: one frame"
+            " (default: 0, of an OpenWrt access point of 802.11ac 62)",
             "N",
             name="ap-txop",
             settings=(Setting("txop", AP, unit="N"),),
