@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from airbound.core.cell.access_point import AccessPoint
     from airbound.core.cell.terminal import Terminal
     from airbound.core.edca import Edca
-    from airbound.core.policy import Decision, Policy
+    from airbound.core.policy import Decision, Policy, PolicyInput
     from airbound.core.reports import BackEnd
     from airbound.core.settings import Settings
 
@@ -101,20 +101,28 @@ def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy: t
         if address not in old or old[address].range == decision.range:
             continue
         was, now = old[address].of, decision.of
-        if not cell:  # the same for all destinations
-            if was.active_senders != now.active_senders:
-                cell.append(Reason(Code.ACTIVE_SENDERS, "", was.active_senders, now.active_senders))
-            if was.capacity_bps != now.capacity_bps and policy.uses_capacity:
-                cell.append(Reason(Code.CAPACITY, "", was.capacity_bps, now.capacity_bps))
-            if was.spare_bps != now.spare_bps and policy.uses_capacity:
-                cell.append(Reason(Code.SHARE, "", was.share_bps, now.share_bps))
-            if was.connections != now.connections:
-                cell.append(Reason(Code.CONNECTIONS, "", was.connections, now.connections))
+        cell = cell or _changes_for_all(was, now, policy)
         if was.min_rtt_us != now.min_rtt_us:
             own.append(Reason(Code.MIN_RTT, address_text(address), was.min_rtt_us, now.min_rtt_us))
         if (policy.uses_rtt_ratio or was.by_srtt or now.by_srtt) and was.rtt_ratio != now.rtt_ratio:
             own.append(Reason(Code.RTT_RATIO, address_text(address), was.rtt_ratio, now.rtt_ratio))
     return (*cell, *started, *own, *stopped) or (Reason(Code.POLICY, policy.name),)
+
+
+def _changes_for_all(was: PolicyInput, now: PolicyInput, policy: type[Policy]) -> list[Reason]:
+    """What differs for all destinations alike."""
+    found = list[Reason]()
+    if was.active_senders != now.active_senders:
+        found.append(Reason(Code.ACTIVE_SENDERS, "", was.active_senders, now.active_senders))
+    if was.capacity_bps != now.capacity_bps and policy.uses_capacity:
+        found.append(Reason(Code.CAPACITY, "", was.capacity_bps, now.capacity_bps))
+    if (was.spare_bps != now.spare_bps or was.air != now.air) and policy.uses_capacity:
+        found.append(Reason(Code.SHARE, "", was.share_bps, now.share_bps))
+    if was.found != now.found:
+        found.append(Reason(Code.AGGREGATES, "", was.found, now.found))
+    if was.connections != now.connections:
+        found.append(Reason(Code.CONNECTIONS, "", was.connections, now.connections))
+    return found
 
 
 def _cell(terminal: Terminal, release: Reason | None) -> Mac:

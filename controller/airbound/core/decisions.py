@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from airbound.core.policy import Decision, PolicyInput, header_bytes
 
 if TYPE_CHECKING:
+    from airbound.core.addresses import Mac
     from airbound.core.cell.sender import Sender
     from airbound.core.cell.state import CellState
     from airbound.core.reports import Destination
@@ -27,20 +28,21 @@ def decide(sender: Sender, cell: CellState) -> tuple[Decision, ...]:
         connections_now += destination.connections_sending
     decisions = list[Decision]()
     for destination in sender.sending.values():
-        decisions += _decision(destination, connections_now, cell)
+        decisions += _decision(destination, connections_now, sender.mac, cell)
     for destination, _ in sender.paused.values():
-        decisions += _decision(destination, connections_now + destination.connections_sending, cell)
+        decisions += _decision(destination, connections_now + destination.connections_sending, sender.mac, cell)
     if len(decisions) > 1:
         decisions.sort()
     return tuple(decisions)
 
 
-def _decision(destination: Destination, connections: int, cell: CellState) -> tuple[Decision, ...]:
+def _decision(destination: Destination, connections: int, mac: Mac, cell: CellState) -> tuple[Decision, ...]:
     """One destination's, if there is an RTT sample."""
     address, own_us = destination.address, destination.min_rtt_us
     min_rtt_us = min_rtt_used_us(destination, cell)
     if not min_rtt_us:
         return ()
+    air = cell.air.of(mac)
     of = PolicyInput(
         cell.stations.active_senders or 1,
         connections,
@@ -49,7 +51,9 @@ def _decision(destination: Destination, connections: int, cell: CellState) -> tu
         segment_bytes(destination),
         cell.decided_capacity_bps,
         cell.spare_bps,
-        cell.has_downloads,
+        cell.has_downloads and air is None,
+        air,
+        cell.policy.found if air is not None else 1.0,
     )
     return (Decision(address, cell.policy.decide(of), of, own_us),)
 

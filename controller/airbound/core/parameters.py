@@ -24,7 +24,8 @@ from airbound.core.edca import (
 from airbound.core.openflow_parameters import OpenflowParameters
 
 Mode = Literal["observe", "control"]
-PolicyName = Literal["paper", "bdp"]
+PolicyName = Literal["paper", "bdp", "aggregate"]
+ShareName = Literal["air-time", "throughput"]
 TableName = Literal["gingerbread", "jelly-bean"]
 
 _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -142,10 +143,13 @@ class EdcaParameters:
         Field(description="unset: the access point's own", examples=[1023]),
     ] = None
     txop_limit: Annotated[
-        Annotated[int, _within(0, SET_TXOP_LIMIT_MAX, "how long one access may last, units of 32 us; 0: one frame")]
-        | None,
-        Field(description="unset: the access point's own", examples=[0]),
-    ] = None
+        int,
+        _within(
+            0,
+            SET_TXOP_LIMIT_MAX,
+            "how long one access may last, units of 32 us; 0: one aggregate, so that it answers one station in it",
+        ),
+    ] = 0
     stations_aifsn: Annotated[
         Annotated[
             int,
@@ -232,13 +236,46 @@ class BdpParameters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class SharesParameters:
+    """What policy aggregate gives to senders at different PHY rates."""
+
+    by: Annotated[
+        ShareName,
+        Field(
+            description="air-time: each sender has as much of the air as the others, a fast one carries more in it;"
+            " throughput: each carries as much as the others, and the slowest decides how much that is"
+        ),
+    ] = "air-time"
+    floor_bps: Annotated[
+        float, _within(0, 1e10, "of IP that each sender may have at least, however much air a slow one needs for it")
+    ] = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class AggregateParameters:
+    """The formula where frames are aggregated; elsewhere that of [bdp] applies."""
+
+    efficiency: Annotated[
+        float, _within(0.1, 0.99, "share of what the fullest aggregates carry that a sender's are to carry")
+    ] = 0.93
+    queue_ms: Annotated[float, _within(0, 1000, "queue that the cell may have for longer aggregates than that")] = 8.0
+    delay_weight: Annotated[
+        float,
+        _within(0.01, 10, "in the search for the best length: how much throughput 1 % of the RTT is worth, per cent"),
+    ] = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class Parameters:
     """All of them, with the values of a controller that has no configuration file."""
 
     policy: Annotated[
         PolicyName,
-        Field(description="how bounds follow from what is known: by the source paper's tables, or a formula"),
-    ] = "bdp"
+        Field(
+            description="how bounds follow from what is known: by a share of the path and, where frames are aggregated,"
+            " an aggregate beside it (aggregate); without the aggregate (bdp); by the source paper's tables (paper)"
+        ),
+    ] = "aggregate"
     safety: SafetyParameters = SafetyParameters()
     reporting: ReportingParameters = ReportingParameters()
     identity: IdentityParameters = IdentityParameters()
@@ -249,3 +286,5 @@ class Parameters:
     openflow: OpenflowParameters = OpenflowParameters()
     paper: PaperParameters = PaperParameters()
     bdp: BdpParameters = BdpParameters()
+    aggregate: AggregateParameters = AggregateParameters()
+    shares: SharesParameters = SharesParameters()

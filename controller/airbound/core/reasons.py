@@ -52,6 +52,7 @@ class Code(IntEnum):
     NO_AGENT = 51
     AGENT_IGNORES_BOUNDS = 52
     STATIONS_LIMITED = 53
+    AGGREGATES = 54
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62
     OMITTED_LIMITS_MAX = 63

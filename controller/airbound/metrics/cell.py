@@ -178,6 +178,19 @@ COLUMNS = (
     ),
     Column(
         Family(
+            "airbound_cell_aggregates_ratio",
+            "gauge",
+            "Length of the aggregates that windows are for, over the computed one: what the policy's search has found.",
+            _CELL,
+        ),
+        lambda cell: cell.sample.found,
+    ),
+    Column(
+        Family("airbound_cell_aggregates_trials_total", "counter", "Lengths that the policy's search tried.", _CELL),
+        lambda cell: cell.sample.trials_total,
+    ),
+    Column(
+        Family(
             "airbound_cell_busy_ratio", "gauge",
             "Share of the last interval in which the channel was busy; absent without a survey.", _CELL,
         ),

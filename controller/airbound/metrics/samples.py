@@ -85,6 +85,8 @@ class CellSample(NamedTuple):
     busy_ratio: float | None
     capacity_bps: float
     capacity_source: str
+    found: float  # by the policy's search
+    trials_total: int  # of it
     reassociations_total: int
     exempt: bool
     mode: Mode
@@ -213,6 +215,8 @@ def cell(state: CellState, decided: Mapping[tuple[str, Code], int]) -> CellSampl
         busy_ratio=stations.busy_ratio,
         capacity_bps=capacity_bps,
         capacity_source=source,
+        found=state.policy.found,
+        trials_total=state.policy.trials_total,
         reassociations_total=stations.reassociations_total,
         exempt=state.settings.is_cell_exempt(state.bssid),
         mode=state.settings.mode,

@@ -45,7 +45,7 @@ CONTROLLER_VARIABLE = "AIRBOUND_CONTROLLER"
 
 EPILOG = """examples:
   airbound ca init                             make an authority; then a certificate: airbound ca operator NAME
-  airbound controller                          agents on 127.0.0.1:50051, operators on 127.0.0.1:50052, policy bdp
+  airbound controller                          agents on 127.0.0.1:50051, operators on 127.0.0.1:50052
   airbound controller --policy paper --table gingerbread --mode observe
   airbound cells                               every cell: n, uplink rate, capacity
   airbound watch                               the same, and then a line for each change and each event
@@ -181,7 +181,7 @@ def _add_controller(command: Callable[..., argparse.ArgumentParser]) -> None:
         "--operators", metavar="ADDR:PORT", help=f"for operators, may also be unix:/PATH; default {DEFAULT_OPERATORS}"
     )
     options.add_argument("--metrics", metavar="ADDR:PORT", help=f'for Prometheus; default {DEFAULT_METRICS}, "": none')
-    options.add_argument("--policy", choices=get_args(PolicyName), help="default bdp")
+    options.add_argument("--policy", choices=get_args(PolicyName), help="default aggregate")
     options.add_argument("--table", choices=get_args(TableName), help="of the paper policy; default jelly-bean")
     options.add_argument("--mode", choices=get_args(Mode), help="default control; observe applies nothing")
     options.add_argument("--log", choices=get_args(LogStyle), help="default text")

@@ -52,6 +52,7 @@ NO_WMM = EdcaState(can_set=True, own=(OWN_QUEUE,), stations=(OWN_QUEUE,))
 LOOK_US = 200_000
 SECOND_US = 1_000_000
 MIN_TIMER_US = 20_000
+VHT = 3  # airbound.v1.RateFormat
 
 
 def mac(number: int) -> Mac:
@@ -267,6 +268,7 @@ class Scenario:
         busy: float | None = 0.9,
         bssid: Mac = BSSID,
         bitrate_kbps: int = 54_000,
+        aggregating: Mapping[Mac, int] | None = None,
         addresses: Mapping[Mac, tuple[Address, ...]] | None = None,
         downloading: Mapping[Mac, float] | None = None,
         ssid: bytes | None = None,
@@ -276,7 +278,7 @@ class Scenario:
         """Report now: `sending` phones moved so many Mb/s of IP upward in the last `seconds` of the access point's
         clock, `idle` ones nothing, and no other is associated. Those of them that are `downloading` had so many Mb/s.
         An `ssid` stays until another is given. `destinations` are what it saw its stations send to. If it looks more
-        often than it reports, it found those `silent`.
+        often than it reports, it found those `silent`. Those `aggregating` are of 802.11ac, at so many kb/s.
         """
         point = self.access_points.get(bssid)
         if point is None:
@@ -306,7 +308,11 @@ class Scenario:
                     rx_bytes=packets * PACKET_BYTES,
                     tx_bytes=packets // 2 * ACK_PACKET_BYTES + downloaded * PACKET_BYTES,
                     tx_packets=packets // 2 + downloaded,
-                    rx_bitrate_kbps=bitrate_kbps,
+                    rx_bitrate_kbps=(aggregating or {}).get(address, bitrate_kbps),
+                    tx_bitrate_kbps=(aggregating or {}).get(address, 0),
+                    aggregates=address in (aggregating or {}),
+                    rx_rate_format=VHT if address in (aggregating or {}) else 0,
+                    tx_rate_format=VHT if address in (aggregating or {}) else 0,
                     connected_time_ms=(self.now_us - point.joined_us[address]) // 1000,
                     ip_addresses=(addresses or {}).get(address, (ip(address),)),
                     recent_rx_packets=recent,

@@ -17,7 +17,7 @@ from airbound.core.parameters import Parameters
 ROOT = Path(__file__).parents[3]
 EVERY_KEY = [*keys(), *cell_keys()]
 UNSET = {
-    "cw_min": 15, "cw_max": 1023, "txop_limit": 0,
+    "cw_min": 15, "cw_max": 1023,
     "stations_aifsn": 5, "stations_cw_min": 31, "stations_cw_max": 1023, "stations_txop_limit": 0,
 }  # fmt: skip
 

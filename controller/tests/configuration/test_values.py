@@ -50,7 +50,9 @@ def test_differences_of_overrides() -> None:
 
 def test_equal_configurations_have_equal_hashes_however_they_are_written() -> None:
     one = parse("mode = 'observe'\n[bdp]\ngain = 2\n[[cell]]\nssid = 'a'\n[cell.bdp]\ngain = 3", "x")
-    same = parse("bdp.gain = 2.0\nmode = 'observe'\npolicy = 'bdp'\n[[cell]]\nssid = ['a']\nbdp = {gain = 3.0}", "y")
+    same = parse(
+        "bdp.gain = 2.0\nmode = 'observe'\npolicy = 'aggregate'\n[[cell]]\nssid = ['a']\nbdp = {gain = 3.0}", "y"
+    )
     other = parse("mode = 'observe'\n[bdp]\ngain = 2\n[[cell]]\nssid = 'a'\n[cell.bdp]\ngain = 4", "x")
     assert config_hash(one) == config_hash(same)
     assert len({config_hash(one), config_hash(other), config_hash(Config())}) == 3

@@ -41,7 +41,7 @@ def searching(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def cell(phones: int = 2) -> Scenario:
-    return uploading(phones, Parameters(capacity=CapacityParameters(default_bps=1e5)))
+    return uploading(phones, Parameters(policy="bdp", capacity=CapacityParameters(default_bps=1e5)))
 
 
 def test_what_a_policy_learned_reaches_the_phones() -> None:
@@ -76,5 +76,5 @@ def test_each_cell_has_its_own_and_other_parameters_begin_anew() -> None:
     cells = scenario.engine.cells
     learned = cells[BSSID].policy.decide(OF)
     assert learned.max_segs > cells[OTHER_BSSID].policy.decide(OF).max_segs
-    scenario.do(Reconfigured(Parameters(capacity=CapacityParameters(default_bps=2e5))))
+    scenario.do(Reconfigured(Parameters(policy="bdp", capacity=CapacityParameters(default_bps=2e5))))
     assert cells[BSSID].policy.decide(OF).max_segs < learned.max_segs

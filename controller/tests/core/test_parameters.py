@@ -9,6 +9,7 @@ import pytest
 
 from airbound.core.openflow_parameters import OpenflowParameters
 from airbound.core.parameters import (
+    AggregateParameters,
     BdpParameters,
     CapacityParameters,
     EdcaParameters,
@@ -18,6 +19,7 @@ from airbound.core.parameters import (
     Parameters,
     ReportingParameters,
     SafetyParameters,
+    SharesParameters,
     WindowClampParameters,
 )
 
@@ -50,6 +52,7 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
     },
     EdcaParameters: {
         "aifsn_extra": (0, 2, 6),
+        "txop_limit": (0, 0, 94),
         "min_senders": (1, 2, 2_007),
         "on_share": (0.0, 0.4, 1.0),
         "off_share": (0.0, 0.25, 1.0),
@@ -62,6 +65,14 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
         "queue_segs": (0, 4, 1000),
         "min_fraction": (0.0, 0.5, 1.0),
         "floor_segs": (1, 2, 100),
+    },
+    AggregateParameters: {
+        "efficiency": (0.1, 0.93, 0.99),
+        "queue_ms": (0.0, 8.0, 1000.0),
+        "delay_weight": (0.01, 0.3, 10.0),
+    },
+    SharesParameters: {
+        "floor_bps": (0.0, 0.0, 1e10),
     },
     OpenflowParameters: {
         "headroom": (1.0, 1.25, 10.0),
@@ -103,12 +114,12 @@ def test_every_number_has_limits_and_every_field_is_explained() -> None:
 
 def test_the_defaults_that_are_no_numbers() -> None:
     parameters = Parameters()
-    assert (parameters.policy, parameters.paper.table) == ("bdp", "jelly-bean")
+    assert (parameters.policy, parameters.paper.table) == ("aggregate", "jelly-bean")
     assert parameters.identity.match_addresses
     assert parameters.min_rtt.share
     assert parameters.edca.enabled
     assert parameters.window_clamp.enabled
-    assert (parameters.edca.cw_min, parameters.edca.cw_max, parameters.edca.txop_limit) == (None, None, None)
+    assert (parameters.edca.cw_min, parameters.edca.cw_max) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +127,6 @@ def test_the_defaults_that_are_no_numbers() -> None:
     [
         ("cw_min", [1, 3, 7, 15, 31, 63], [-1, 0, 2, 16, 64, 127, 1023]),
         ("cw_max", [1, 15, 63, 127, 1023], [-1, 0, 2, 1022, 1024, 2047]),
-        ("txop_limit", [0, 1, 94], [-1, 95]),
         ("stations_aifsn", [2, 15], [-1, 0, 1, 16]),
         ("stations_cw_min", [3, 15, 1023], [-1, 0, 1, 16, 2047]),
         ("stations_cw_max", [63, 1023], [-1, 0, 31, 64, 2047]),

@@ -157,7 +157,7 @@ def terminal_state(cell: CellState | None) -> Terminal:
 
 def test_every_field_of_a_cell() -> None:
     match = Match(CellOverride(name="cell.3", parameters=Parameters()), "ssid c*")
-    parameters = Parameters(edca=EdcaParameters(stations_cw_min=31))
+    parameters = Parameters(edca=EdcaParameters(stations_cw_min=31, txop_limit=1))
     state = cell_state(Settings(parameters, exempt={"02:00:00:00:00:01"}, match=match, mode_by_operator=True))
     state.terminals = {MAC: terminal_state(state)}
     message = convert.cell(state, NOW_US)
@@ -166,7 +166,7 @@ def test_every_field_of_a_cell() -> None:
     ] == []
     assert message == operations_pb2.Cell(
         mode=operations_pb2.MODE_CONTROL,
-        policy="bdp",
+        policy="aggregate",
         override=operations_pb2.CellOverride(name="cell.3", matched="ssid c*"),
         mode_by_operator=True,
         band=access_point_pb2.BAND_5_GHZ,
@@ -245,7 +245,7 @@ def test_every_field_of_a_cell() -> None:
 
 
 def test_a_cells_edca_before_anything_was_decided() -> None:
-    state = cell_state(Settings(Parameters(edca=EdcaParameters(aifsn_extra=0))))
+    state = cell_state(Settings(Parameters(edca=EdcaParameters(aifsn_extra=0, txop_limit=1))))
     assert state.access_point is not None
     assert state.access_point.edca is not None
     state.channel_access, state.edca_reason, state.edca_traffic = ChannelAccess(), None, None

@@ -49,7 +49,7 @@ def completed(script: Path, *words: str, within: Path | None = None) -> set[str]
         (["c"], {"ca", "cells", "check-config", "completion", "config", "controller", "counters"}),
         (["config", ""], {"show"}),
         (["controller", "--po"], {"--policy"}),
-        (["controller", "--policy", ""], {"paper", "bdp"}),
+        (["controller", "--policy", ""], {"paper", "bdp", "aggregate"}),
         (["controller", "--log", "j"], {"json"}),
         (["mode", ""], {"observe", "control", "configured"}),
         (["completion", ""], {"bash", "zsh"}),

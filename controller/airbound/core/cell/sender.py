@@ -13,7 +13,7 @@ from airbound.core.reports import Destination
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from airbound.core.addresses import Address
+    from airbound.core.addresses import Address, Mac
 
 _SRTT = Destination._fields.index("srtt_us")  # the last field
 
@@ -30,6 +30,7 @@ class Sender:
 
     __slots__ = tuple[str, ...]()  # the attributes are in those of its subclasses
 
+    mac: Mac
     sending: dict[Address, Destination]  # that it sends to, by the last report
     paused: dict[Address, Paused]  # that it sent to a moment ago
     sampled_at_us: int  # at the last report

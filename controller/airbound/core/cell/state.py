@@ -8,18 +8,20 @@ point reports again after it was stale.
 """
 
 import math
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Address, Mac, mac_text
 from airbound.core.cell.access_point import AccessPoint
+from airbound.core.cell.air import AirShares
 from airbound.core.cell.capacity import CapacityEstimator
 from airbound.core.cell.channel_access import ChannelAccess
 from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
 from airbound.core.cell.senders import StationSenders
 from airbound.core.cell.shares import demand_bps, fair_share_bps
-from airbound.core.cell.stations import Change, Queue, Stations
+from airbound.core.cell.stations import Change, Queue, Stations, StationState
 from airbound.core.cell.switch_rates import SwitchRates, count_by_switch
 from airbound.core.cell.terminal import Terminal
 from airbound.core.edca import Edca
@@ -65,6 +67,7 @@ class CellState:
     datapath_id: int = 0  # of the OpenFlow switch that the BSS is a port of; 0: not known
     capacity: CapacityEstimator = field(init=False)
     min_rtt: MinRtt = field(init=False)
+    air: AirShares = field(default_factory=AirShares)
     policy: Policy = field(init=False)  # with what it learned here
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
     counted_by_switch: bool = False  # whether it says who sends, since the access point does not count
@@ -153,10 +156,27 @@ class CellState:
         self.min_rtt.expire(now_us)
         min_rtt_moved = bool(report.destinations or self.windows.witnesses) and self._stations_send(report, now_us)
         moved = self._moved(senders, measured=measured) or was_stale or min_rtt_moved
-        facts = CellFacts(
-            stations.active_senders, self.decided_capacity_bps, stations.uplink_bps, stations.downlink_bps
+        if stations.baseline_us != baseline_us:
+            moved |= self.policy.observe(self._facts(), now_us)
+        return change, moved, jumps
+
+    def _facts(self) -> CellFacts:
+        """What a policy may learn from."""
+        stations, air = self.stations, self.air.by_mac
+        rtts_us = list[int]()
+        for mac in air:
+            terminal = self.terminals.get(mac)
+            sender = terminal if terminal is not None and terminal.sending else self.windows.senders.get(mac)
+            if sender is not None:
+                rtts_us += [destination.srtt_us for destination in sender.sending.values() if destination.srtt_us]
+        return CellFacts(
+            stations.active_senders,
+            self.decided_capacity_bps,
+            stations.uplink_bps,
+            stations.downlink_bps,
+            statistics.median(rtts_us) if rtts_us else 0.0,
+            next(iter(air.values())).fastest_bps if air else 0.0,
         )
-        return change, self.policy.observe(facts, now_us) or moved, jumps
 
     def _stations_send(self, report: AccessPointReport, now_us: int) -> bool:
         """Take in what the access point saw its stations send to; whether a minimum RTT that is shared changed."""
@@ -202,7 +222,26 @@ class CellState:
         moved = self._capacity_moved()
         moved |= self.stations.active_senders != senders or self.stations.measured != measured
         moved |= self._downloads_moved()  # before the shares: downloads have theirs
-        return self._spare_moved() or moved
+        moved |= self._spare_moved()
+        return self._air_moved() or moved
+
+    def _air_moved(self) -> bool:
+        """The same of senders' parts of the air, where the policy goes by them."""
+        if not self.settings.policy.shares_air:
+            had, self.air = bool(self.air.by_mac), AirShares()
+            return had
+        capacity_bps = self.decided_capacity_bps
+        equal_bps = capacity_bps / (self.stations.active_senders or 1) + self.spare_bps
+        return self.air.update(self.stations, capacity_bps, equal_bps, self.settings.parameters, self._wants_more)
+
+    def _wants_more(self, mac: Mac, station: StationState) -> bool:
+        """Whether a sender's window is full, so that what it sends says nothing of what it wants."""
+        terminal = self.terminals.get(mac)
+        if terminal is not None and terminal.fills_its_window():
+            return True
+        return bool(self.windows.senders) and self.windows.holds_back(
+            mac, station.payload_bytes_per_s, self.access_point
+        )
 
     def _downloads_moved(self) -> bool:
         """Whether bounds must follow the RTT, which downloads make, or must no longer do so."""
@@ -235,10 +274,7 @@ class CellState:
             if station.receiving and self.has_downloads:
                 demands.append(demand_bps(station.downlink_bytes_per_s * 8, equal_bps, wants_more=False))
             if station.sending:
-                terminal = self.terminals.get(mac)
-                wants_more = terminal is not None and terminal.fills_its_window()
-                if not wants_more and self.windows.senders:
-                    wants_more = self.windows.holds_back(mac, station.payload_bytes_per_s, self.access_point)
+                wants_more = self._wants_more(mac, station)
                 demands.append(demand_bps(station.payload_bytes_per_s * 8, equal_bps, wants_more=wants_more))
         finite = sorted(demand for demand in demands if demand < math.inf)
         if not finite:
@@ -261,6 +297,7 @@ class CellState:
         if not self._started(terminal) and not self._stopped(terminal):
             return False
         self._spare_moved()
+        self._air_moved()
         return True
 
     def least_in_flight_us(self) -> int:

@@ -65,6 +65,7 @@ class StationState:
     associated_since: bool = False  # since the last differences
     silent_us: int = 0  # since when it is silent: the access point's clock; 0: it is not
     rates: FullRates = field(default_factory=FullRates)
+    full: FullRate = FullRate()  # noqa: RUF009  # cannot be changed; while it sends or receives, that of a full channel
 
 
 @dataclass(slots=True)
@@ -264,6 +265,7 @@ class Stations:
                     # ACKs of single packets: of many that come at once TCP answers every second one (RFC 5681, 4.2).
                     octets, sent = octets * packets // (2 * sent), packets // 2
                 down.append((sent, octets, full.down_bps, full.down_psdu_max_bytes))
+                state.full = full
             else:
                 unaggregated_us += air_us
                 frames += packets + sent + retries

@@ -12,6 +12,17 @@ from airbound.core.parameters import Parameters, PolicyName
 IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20 + 20 + 12, 40 + 20 + 12
 
 
+class Air(NamedTuple):
+    """Of a sender whose frames are aggregated, beside the fastest sender of its cell. Rates are above 0."""
+
+    rate_bps: float  # PHY rate of its frames
+    frames_most: int  # that a block ack of its format answers
+    psdu_max_bytes: int
+    share_bps: float  # what its part of the cell's air carries at its own rate
+    fastest_bps: float
+    fastest_share_bps: float
+
+
 class PolicyInput(NamedTuple):
     """A terminal's connections to one destination, in its cell.
 
@@ -19,8 +30,8 @@ class PolicyInput(NamedTuple):
     theirs, or, below 0, what downloads take. `by_srtt`: downloads fill the access point's queue, in which the ACKs wait
     as well, so that the smoothed RTT is the path's and no fault of the uploads.
     `connections` counts the sending connections of the whole terminal: the kernel bounds each of them, the share is
-    the terminal's. `segment_bytes` is what a segment takes as an IP packet. `active_senders`, `connections` and
-    `min_rtt_us` are above 0.
+    the terminal's. `segment_bytes` is what a segment takes as an IP packet. `found` is what the policy's search has
+    found so far in this cell. `active_senders`, `connections` and `min_rtt_us` are above 0.
     """
 
     active_senders: int
@@ -31,10 +42,14 @@ class PolicyInput(NamedTuple):
     capacity_bps: float
     spare_bps: float = 0.0
     by_srtt: bool = False
+    air: Air | None = None
+    found: float = 1.0
 
     @property
     def share_bps(self) -> float:
         """What the terminal may have."""
+        if self.air is not None:
+            return self.air.share_bps
         return self.capacity_bps / self.active_senders + self.spare_bps
 
     @property
@@ -78,6 +93,8 @@ class CellFacts(NamedTuple):
     capacity_bps: float
     uplink_bps: float  # payload, of all stations
     downlink_bps: float
+    rtt_us: float = 0.0  # the median of the senders' smoothed RTTs; 0: none is known
+    fastest_bps: float = 0.0  # the highest PHY rate of senders whose frames are aggregated
 
 
 class Policy(ABC):
@@ -88,6 +105,7 @@ class Policy(ABC):
     name: ClassVar[PolicyName]
     uses_capacity: ClassVar[bool]  # whether ranges follow from the cell's capacity and from what others leave of it
     uses_rtt_ratio: ClassVar[bool]  # whether they follow from the smoothed RTT, which is another in each report
+    shares_air: ClassVar[bool] = False  # whether senders whose frames are aggregated have equal parts of the air
 
     @abstractmethod
     def __init__(self, parameters: Parameters) -> None:
@@ -101,6 +119,16 @@ class Policy(ABC):
     def observe(self, facts: CellFacts, now_us: int) -> bool:  # noqa: ARG002  # a policy without memory uses neither
         """Learn from a report; whether that changes what `decide` answers."""
         return False
+
+    @property
+    def found(self) -> float:
+        """What a search has found so far, for `PolicyInput`; 1 without a search."""
+        return 1.0
+
+    @property
+    def trials_total(self) -> int:
+        """How often a search tried something else."""
+        return 0
 
     @abstractmethod
     def decide(self, given: PolicyInput) -> Range:

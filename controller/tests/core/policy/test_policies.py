@@ -27,22 +27,26 @@ def test_each_name_that_can_be_configured_has_its_policy() -> None:
 
 
 def test_a_policy_goes_by_its_own_parameters() -> None:
-    plain = policy(Parameters()).decide(OF)
-    assert policy(Parameters(bdp=BdpParameters(gain=9.0))).decide(OF) != plain
-    assert policy(Parameters(paper=PaperParameters(table="gingerbread"))).decide(OF) == plain
+    plain = policy(Parameters(policy="bdp")).decide(OF)
+    assert policy(Parameters()).decide(OF) == plain  # its frames are not aggregated
+    for name in ("bdp", "aggregate"):
+        assert policy(Parameters(policy=name, bdp=BdpParameters(gain=9.0))).decide(OF) != plain
+        assert policy(Parameters(policy=name, paper=PaperParameters(table="gingerbread"))).decide(OF) == plain
     paper = Parameters(policy="paper")
     gingerbread = Parameters(policy="paper", paper=PaperParameters(table="gingerbread"))
     assert policy(paper).decide(OF) != policy(gingerbread).decide(OF)
     assert [policy(of).title for of in (Parameters(), paper, gingerbread)] == [
-        "bdp",
+        "aggregate",
         "paper, table jelly-bean",
         "paper, table gingerbread",
     ]
 
 
-def test_policies_without_memory_learn_nothing_from_a_report() -> None:
-    facts = CellFacts(active_senders=3, capacity_bps=20e6, uplink_bps=10e6, downlink_bps=0.0)
-    assert not any(policy(Parameters(policy=name)).observe(facts, 0) for name in POLICIES)
+@pytest.mark.parametrize("name", ["bdp", "paper"])
+def test_policies_without_memory_learn_nothing_from_a_report(name: PolicyName) -> None:
+    made, facts = policy(Parameters(policy=name)), CellFacts(3, 20e6, 10e6, 0.0, 50_000.0, 54e6)
+    assert not any(made.observe(facts, second * 1_000_000) for second in range(100))
+    assert (made.found, made.trials_total) == (1.0, 0)
 
 
 @pytest.mark.parametrize(
