@@ -205,7 +205,9 @@ def test_same_seed_same_certificates_and_same_result_to_the_digit(boot_cell: Cal
     assert fingerprint not in log_of(other, "operator"), "another seed, another authority"
 
 
-ELSEWHERE = {"terminals": 5, "wired_delays_ms": (4.0, 64.0, 256.0), "seconds": 8, "warmup_seconds": 2, "tls": True}
+ELSEWHERE = {
+    "seed": 2, "terminals": 5, "wired_delays_ms": (4.0, 64.0, 256.0), "seconds": 8, "warmup_seconds": 2, "tls": True,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("place", ["elsewhere", "a-path-of-quite-another-length/" * 5])
@@ -215,7 +217,7 @@ def test_same_result_with_programs_at_another_path(
     # Where objects lie in the memory of the controller and of the operator's commands depends on the length of paths,
     # and on whether modules are compiled already. With seed 1 one line of the controller's log is a millisecond later
     # elsewhere and nothing else differs: why is open (docs/decisions/0026-one-pool-for-all-checks.md).
-    here = boot_cell("airbound", seed=2, **ELSEWHERE)
+    here = boot_cell("airbound", **ELSEWHERE)
     moved_to = tmp_path / place
     moved_to.mkdir(parents=True)
     (moved_to / "venv").symlink_to(sys.prefix)
@@ -228,7 +230,7 @@ def test_same_result_with_programs_at_another_path(
     copies = {name: shutil.copy(getattr(found, name), moved_to) for name in files}
     elsewhere = replace(found, controller_source=str(of_controller), **copies)
     monkeypatch.setattr(host, "programs", lambda *_args, **_options: elsewhere)
-    moved = boot_cell("airbound", seed=2, scenario=Scenario(f"moved to {place}", built_in("uplink").actions), **ELSEWHERE)
+    moved = boot_cell("airbound", scenario=Scenario(f"moved to {place}", built_in("uplink").actions), **ELSEWHERE)
     for component in ("operator", "controller", "ap", *(f"phone{i}" for i in range(1, 6))):
         assert log_of(moved, component) == log_of(here, component), component
     assert moved.run.comparable() == here.run.comparable()
