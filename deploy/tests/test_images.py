@@ -196,3 +196,11 @@ def test_the_kernel_of_a_live_cell_is_built_anew_only_for_what_it_is_made_of(roo
         assert words in wanted
         wanted = wanted.replace(words, meaning)
     assert found == {word for word in wanted.split() if word != "\\"}
+
+
+def test_what_setup_installs_from_the_repository_is_in_the_context(root: Path) -> None:
+    """The lab's image runs scripts/setup.sh, which installs folders with a pyproject.toml of their own."""
+    folders = re.findall(r"-e ([\w/]+)", (root / "scripts/setup.sh").read_text(encoding="utf-8"))
+    patterns = (root / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert {"controller", "lab"} <= set(folders)
+    assert [folder for folder in folders if ignored(f"{folder}/pyproject.toml", patterns)] == []
