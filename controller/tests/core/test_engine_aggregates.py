@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells whose frames are aggregated, from the reports to the phones' bounds."""
 
+from dataclasses import replace
+
 import pytest
 
-from airbound.core.addresses import Mac
+from airbound.core.addresses import Mac, address_from_text
 from airbound.core.effects import SetBounds
+from airbound.core.events import ModeSet, Reconfigured
 from airbound.core.parameters import CapacityParameters, Parameters, SharesParameters
 from airbound.core.policy.knee import STEP
 from airbound.core.reasons import Code, Reason
@@ -82,14 +85,41 @@ def test_a_search_begins_in_a_full_cell_and_is_explained() -> None:
     assert most(scenario, NEAR[0]) != before
 
 
-def test_a_liar_among_three_does_not_move_the_search() -> None:
-    """The median of the RTTs counts."""
+@pytest.mark.parametrize("destinations", [1, 50])
+def test_a_liar_among_four_does_not_move_the_search(destinations: int) -> None:
+    """Of the senders' RTTs the median counts, and each sender once, however many destinations it reports."""
     honest, lied_to = Scenario(FIXED), Scenario(FIXED)
-    for scenario, srtt_ms in ((honest, 12.0), (lied_to, 9_000.0)):
-        for _ in range(40):
+    for scenario, falls in ((honest, 1.0), (lied_to, 0.9)):
+        for half_second in range(40):
             scenario.advance(0.5)
             scenario.access_point(dict.fromkeys(NEAR, 95.0), seconds=0.5, aggregating=dict.fromkeys(NEAR, FAST_KBPS))
-            for address in NEAR:
-                scenario.terminal(address, upload(srtt_ms=srtt_ms if address == NEAR[0] else 12.0, min_rtt_ms=4.5))
+            srtt_ms = 12.0 if scenario is honest else 900.0 * falls**half_second
+            servers = [address_from_text(f"10.0.5.{number}") for number in range(1, destinations + 1)]
+            scenario.terminal(NEAR[0], *(upload(address=to, srtt_ms=srtt_ms, min_rtt_ms=4.5) for to in servers))
+            for address in NEAR[1:]:
+                scenario.terminal(address, upload(srtt_ms=12.0, min_rtt_ms=4.5))
     one, other = (scenario.engine.cells[BSSID].policy for scenario in (honest, lied_to))
+    assert one.trials_total > 0
     assert (one.found, one.trials_total) == (other.found, other.trials_total)
+
+
+def test_what_was_found_stays_when_an_operator_sets_the_mode() -> None:
+    scenario = Scenario(FIXED)
+    run(scenario, dict.fromkeys(NEAR, FAST_KBPS), seconds=6.0, mbps=95.0)
+    policy = scenario.engine.cells[BSSID].policy
+    scenario.do(ModeSet("observe", BSSID))
+    scenario.do(ModeSet("control", BSSID))
+    assert scenario.engine.cells[BSSID].policy is policy
+    scenario.do(Reconfigured(replace(FIXED, shares=SharesParameters(by="throughput"))))
+    assert scenario.engine.cells[BSSID].policy is not policy
+
+
+def test_another_rate_of_the_fastest_is_told_from_a_change_of_the_policy() -> None:
+    equal = replace(FIXED, shares=SharesParameters(by="throughput"))
+    scenario = Scenario(equal)
+    run(scenario, dict.fromkeys(NEAR, FAST_KBPS), seconds=2.0)
+    before = len(scenario.phones[NEAR[0]].sets)
+    run(scenario, dict.fromkeys(NEAR, FAST_KBPS // 2), seconds=6.0)
+    codes = {reason.code for effect in scenario.phones[NEAR[0]].sets[before:] for reason in reasons(effect)}
+    assert Code.POLICY not in codes
+    assert Code.PHY_RATE in codes

@@ -161,14 +161,15 @@ class CellState:
         return change, moved, jumps
 
     def _facts(self) -> CellFacts:
-        """What a policy may learn from."""
+        """What a policy may learn from. Of RTTs each sender has one, whatever it reports: the smallest of its own."""
         stations, air = self.stations, self.air.by_mac
         rtts_us = list[int]()
         for mac in air:
             terminal = self.terminals.get(mac)
             sender = terminal if terminal is not None and terminal.sending else self.windows.senders.get(mac)
             if sender is not None:
-                rtts_us += [destination.srtt_us for destination in sender.sending.values() if destination.srtt_us]
+                own_us = [destination.srtt_us for destination in sender.sending.values() if destination.srtt_us]
+                rtts_us += [min(own_us)] if own_us else []
         return CellFacts(
             stations.active_senders,
             self.decided_capacity_bps,
