@@ -116,8 +116,11 @@ def _changes_for_all(was: PolicyInput, now: PolicyInput, policy: type[Policy]) -
         found.append(Reason(Code.ACTIVE_SENDERS, "", was.active_senders, now.active_senders))
     if was.capacity_bps != now.capacity_bps and policy.uses_capacity:
         found.append(Reason(Code.CAPACITY, "", was.capacity_bps, now.capacity_bps))
-    if (was.spare_bps != now.spare_bps or was.air != now.air) and policy.uses_capacity:
+    shared = was.spare_bps != now.spare_bps or was.air is not None or now.air is not None
+    if shared and was.share_bps != now.share_bps and policy.uses_capacity:
         found.append(Reason(Code.SHARE, "", was.share_bps, now.share_bps))
+    if was.air is not None and now.air is not None and was.air.fastest_bps != now.air.fastest_bps:
+        found.append(Reason(Code.PHY_RATE, "", was.air.fastest_bps, now.air.fastest_bps))
     if was.found != now.found:
         found.append(Reason(Code.AGGREGATES, "", was.found, now.found))
     if was.connections != now.connections:

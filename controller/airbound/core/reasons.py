@@ -53,6 +53,7 @@ class Code(IntEnum):
     AGENT_IGNORES_BOUNDS = 52
     STATIONS_LIMITED = 53
     AGGREGATES = 54
+    PHY_RATE = 55
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62
     OMITTED_LIMITS_MAX = 63

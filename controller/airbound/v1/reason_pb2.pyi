@@ -46,6 +46,7 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_AGENT_IGNORES_BOUNDS: _ClassVar[ReasonCode]
     REASON_CODE_STATIONS_LIMITED: _ClassVar[ReasonCode]
     REASON_CODE_AGGREGATES: _ClassVar[ReasonCode]
+    REASON_CODE_PHY_RATE: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_RULES_MAX: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_LIMITS_MAX: _ClassVar[ReasonCode]
     REASON_CODE_MALFORMED: _ClassVar[ReasonCode]
@@ -127,6 +128,7 @@ REASON_CODE_NO_AGENT: ReasonCode
 REASON_CODE_AGENT_IGNORES_BOUNDS: ReasonCode
 REASON_CODE_STATIONS_LIMITED: ReasonCode
 REASON_CODE_AGGREGATES: ReasonCode
+REASON_CODE_PHY_RATE: ReasonCode
 REASON_CODE_OMITTED_RULES_MAX: ReasonCode
 REASON_CODE_OMITTED_LIMITS_MAX: ReasonCode
 REASON_CODE_MALFORMED: ReasonCode

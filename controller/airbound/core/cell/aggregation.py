@@ -23,11 +23,10 @@ from collections.abc import Iterable, Sequence
 
 from airbound.core.cell.contention import CW_MIN_SLOTS, SLOT_US, contention
 from airbound.core.cell.full_rates import FullRate
+from airbound.core.frames import LONGEST_ACCESS_US, OVERHEAD_BYTES
 from airbound.core.parameters import CapacityParameters
 
-FRAME_OVERHEAD_BYTES = 46  # QoS header, LLC/SNAP, FCS, delimiter, half of the padding; of an IP packet
 ACCESS_US = 90.0  # preamble and header of HT or VHT, SIFS, block ack at 24 Mb/s
-AGGREGATE_US = 5_484.0  # airtime of an access at most: aPPDUMaxTime
 AIFS_US = 43.0  # best effort's, at 5 GHz
 ANSWERED_CONTENDERS_MAX = 7
 ANSWERED_FROM = 0.25  # packets down for one up: the lab's TCP has 0.32 to 0.5, and agents' reports among UDP 0.01
@@ -94,9 +93,9 @@ def _one_way(every: Sequence[Packets], slowed: float, parameters: CapacityParame
     for packets, octets, bitrate_bps, psdu_max_bytes in every:
         if not packets or not bitrate_bps:
             continue
-        frame_bytes = octets / packets + FRAME_OVERHEAD_BYTES
+        frame_bytes = octets / packets + OVERHEAD_BYTES
         frame_us = frame_bytes * 8e6 / (bitrate_bps * slowed)
-        frames = min(most_frames, psdu_max_bytes / frame_bytes, AGGREGATE_US / frame_us)
+        frames = min(most_frames, psdu_max_bytes / frame_bytes, LONGEST_ACCESS_US / frame_us)
         accesses = packets / frames if frames > 1 else packets
         total += accesses
         total_us += packets * frame_us + accesses * (AIFS_US + ACCESS_US)

@@ -71,7 +71,9 @@ class AirShares:
             shares_bps = dict.fromkeys(rates, equal_share_bps)
         else:
             receivers = [state for state in stations.by_mac.values() if state.receiving]
-            shares_bps = _shares_bps(senders, receivers, rates, capacity_bps, parameters, wants_more)
+            shares_bps = _shares_bps(
+                senders, receivers, rates, capacity_bps=capacity_bps, parameters=parameters, wants_more=wants_more
+            )
         fastest = max(rates, key=lambda mac: rates[mac].up_bps)
         now = {
             mac: Air(
@@ -99,10 +101,11 @@ def _moved(now: Air, was: Air, ratio: float) -> bool:
     return far or abs(now.rate_bps - was.rate_bps) > ratio * was.rate_bps or now.frames_most != was.frames_most
 
 
-def _shares_bps(  # noqa: PLR0917  # once
+def _shares_bps(
     senders: dict[Mac, StationState],
     receivers: list[StationState],
     rates: dict[Mac, FullRate],
+    *,
     capacity_bps: float,
     parameters: Parameters,
     wants_more: Callable[[Mac, StationState], bool],

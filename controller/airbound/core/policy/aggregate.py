@@ -21,15 +21,14 @@ Whose frames are not aggregated, and whose rate is not known, has the bounds of 
 
 import math
 
+from airbound.core.frames import LONGEST_ACCESS_US, OVERHEAD_BYTES
 from airbound.core.parameters import Parameters
 from airbound.core.policy.bdp import SEGMENTS_MAX, Bdp
 from airbound.core.policy.knee import Knee
 from airbound.core.policy.types import Air, CellFacts, Policy, PolicyInput, Range
 
-FRAME_OVERHEAD_BYTES = 46  # as in core/cell/aggregation.py
 WITH_ACKS = 1.06
 ROUND_US = 360.0
-LONGEST_US = 5_484.0  # aPPDUMaxTime
 LEAST_FRAMES = 2.0
 AGGREGATES_MOST = 2  # that wait, where the search for a knee asks for more than one
 MIN_PER_AGGREGATE, MIN_PER_SHARE = 0.6, 0.5  # recovery starts from here
@@ -68,10 +67,8 @@ class Aggregate(Policy):
         if air is None:
             return self._bdp.decide(given)
         share = given.share_bps / 8e6 / given.segment_bytes  # segments in a microsecond
-        frames, round_us = self._frames(given, air), 0.0
-        if given.active_senders == 1:
-            round_us = ROUND_US + frames * frame_us(given.segment_bytes, air.rate_bps)
-        window = frames + share * (given.path_rtt_us + round_us)
+        frames = self._frames(given, air)
+        window = frames + share * (given.path_rtt_us + _round_us(given, air, frames))
         max_segs = min(max(math.ceil(window / given.connections), FLOOR_SEGS), SEGMENTS_MAX)
         least = max(MIN_PER_AGGREGATE * frames, MIN_PER_SHARE * share * given.path_rtt_us) / given.connections
         return Range(min(max(math.floor(least), FLOOR_SEGS), max_segs), max_segs)
@@ -82,12 +79,15 @@ class Aggregate(Policy):
         if air is None:
             return self._bdp.formula(given)
         frames, one_us = self._frames(given, air), frame_us(given.segment_bytes, air.rate_bps)
-        path_segs = given.share_bps * given.path_rtt_us / 8e6 / given.segment_bytes
+        round_us = _round_us(given, air, frames)
+        path_segs = given.share_bps * (given.path_rtt_us + round_us) / 8e6 / given.segment_bytes
+        rtt = f"min RTT {given.path_rtt_us / 1000:.1f} ms"
+        rtt = f"({rtt} + a round of {round_us / 1000:.1f} ms, alone)" if round_us else rtt
         among = f", / {given.connections} connections" if given.connections > 1 else ""
         found = f", {given.found:.2f} times the computed ones by search" if given.found != 1 else ""
         return (
             f"{given.share_bps / 1e6:.1f} Mb/s, its part of the air at {air.rate_bps / 1e6:.0f} Mb/s,"
-            f" x min RTT {given.path_rtt_us / 1000:.1f} ms = {path_segs:.1f} segments, + an aggregate of"
+            f" x {rtt} = {path_segs:.1f} segments, + an aggregate of"
             f" {frames:.1f} frames (overhead {ROUND_US / (ROUND_US + frames * one_us):.0%} of the air{found}){among}"
         )
 
@@ -103,12 +103,19 @@ class Aggregate(Policy):
         return min(max(frames, LEAST_FRAMES), AGGREGATES_MOST * frames_most(given.segment_bytes, air))
 
 
+def _round_us(given: PolicyInput, air: Air, frames: float) -> float:
+    """What a sender waits for its next turn beside the path's RTT if nobody else has any; 0 if others do."""
+    return ROUND_US + frames * frame_us(given.segment_bytes, air.rate_bps) if given.active_senders == 1 else 0.0
+
+
 def frame_us(segment_bytes: int, rate_bps: float) -> float:
     """What a frame adds to an access, with its part of an ACK's, microseconds."""
-    return (segment_bytes + FRAME_OVERHEAD_BYTES) * 8e6 / rate_bps * WITH_ACKS
+    return (segment_bytes + OVERHEAD_BYTES) * 8e6 / rate_bps * WITH_ACKS
 
 
 def frames_most(segment_bytes: int, air: Air) -> float:
     """What an access can carry, at least one frame."""
-    octets = segment_bytes + FRAME_OVERHEAD_BYTES
-    return max(1.0, min(air.frames_most, air.psdu_max_bytes / octets, LONGEST_US / (octets * 8e6 / air.rate_bps)))
+    octets = segment_bytes + OVERHEAD_BYTES
+    return max(
+        1.0, min(air.frames_most, air.psdu_max_bytes / octets, LONGEST_ACCESS_US / (octets * 8e6 / air.rate_bps))
+    )

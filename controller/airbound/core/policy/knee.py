@@ -28,6 +28,7 @@ RESTS_US, RESTS_MOST_US = 30_000_000, 240_000_000
 FORGOTTEN_US = 60_000_000
 RATE_CHANGE = 1.2
 SENDERS_LEAST = 2
+WAYS = 2  # up and down
 FULL = 0.7  # of the cell's capacity, that it carries; below, nothing is learned
 
 
@@ -133,8 +134,8 @@ class Knee:
 
     def _try(self, now_us: int) -> None:
         """The next trial, or a rest if neither way is better."""
-        for _ in range(2):
-            if self._failed >= 2:  # noqa: PLR2004  # ways
+        for _ in range(WAYS):
+            if self._failed >= WAYS:
                 break
             factor = self._kept * STEP if self._upward else self._kept / STEP
             if SMALLEST <= factor <= LARGEST:

@@ -87,7 +87,7 @@ class Decision(NamedTuple):
 
 
 class CellFacts(NamedTuple):
-    """What a policy that learns over time is told of its cell after each of the access point's reports."""
+    """Facts of a cell after a report of its access point, for a policy that learns over time."""
 
     active_senders: int
     capacity_bps: float

@@ -92,6 +92,8 @@ def test_the_formula_is_shown_with_its_values() -> None:
     for part in ("50.0 Mb/s", "867 Mb/s", "4.0 ms", "16.7 segments", "50.1 frames", "32%", "/ 3 connections"):
         assert part in text
     assert "connections" not in policy().formula(policy_input(air()))
+    alone = policy().formula(policy_input(air(share_mbps=550.0), n=1))
+    assert "(min RTT 4.0 ms + a round of 1.3 ms, alone) = 244.6 segments, + an aggregate of 64.0 frames" in alone
 
 
 rates_mbps = st.floats(1.0, 10_000.0)
