@@ -119,7 +119,7 @@ def test_another_rate_of_the_fastest_is_told_from_a_change_of_the_policy() -> No
     scenario = Scenario(equal)
     run(scenario, dict.fromkeys(NEAR, FAST_KBPS), seconds=2.0)
     before = len(scenario.phones[NEAR[0]].sets)
-    run(scenario, dict.fromkeys(NEAR, FAST_KBPS // 2), seconds=6.0)
+    run(scenario, dict.fromkeys(NEAR, FAST_KBPS // 8), seconds=8.0)
     codes = {reason.code for effect in scenario.phones[NEAR[0]].sets[before:] for reason in reasons(effect)}
     assert Code.POLICY not in codes
     assert Code.PHY_RATE in codes

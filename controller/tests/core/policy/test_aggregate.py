@@ -93,7 +93,7 @@ def test_the_formula_is_shown_with_its_values() -> None:
         assert part in text
     assert "connections" not in policy().formula(policy_input(air()))
     alone = policy().formula(policy_input(air(share_mbps=550.0), n=1))
-    assert "(min RTT 4.0 ms + a round of 1.3 ms, alone) = 244.6 segments, + an aggregate of 64.0 frames" in alone
+    assert "(min RTT 4.0 ms + a round of 1.3 ms, alone) = 244.2 segments, + an aggregate of 64.0 frames" in alone
 
 
 rates_mbps = st.floats(1.0, 10_000.0)
