@@ -151,9 +151,14 @@ func (b *BackEnd) Set(rules []bounds.Rule) (apply.Outcome, error) {
 		return outcome, errors.Join(fmt.Errorf("apply %d rules: %w", len(rules), err), b.switchTo(before))
 	}
 	b.set = slices.Clone(rules)
-	if len(rules) == 0 {
-		b.release()
+	if len(rules) > 0 {
+		b.options.Pacing.Raise()
+		return outcome, nil
 	}
+	if err := b.options.Pacing.Restore(); err != nil {
+		return outcome, err
+	}
+	b.release()
 	return outcome, nil
 }
 
@@ -202,9 +207,9 @@ func (b *BackEnd) unload() {
 func (b *BackEnd) CleanUp() error {
 	err := b.cleanUp()
 	if errors.Is(err, apply.ErrNotSupported) {
-		return nil
+		err = nil
 	}
-	if err != nil {
+	if err = errors.Join(b.options.Pacing.Restore(), err); err != nil {
 		return fmt.Errorf("restore the kernel's defaults: %w", err)
 	}
 	return nil
@@ -222,6 +227,9 @@ func (b *BackEnd) cleanUp() error {
 	if b.objects != nil {
 		b.config.Slot, b.config.DeadlineNs = noSlot, 0
 		if err := b.switchTo(b.config); err != nil {
+			return err
+		}
+		if err := b.options.Pacing.Restore(); err != nil {
 			return err
 		}
 		b.release()

@@ -44,6 +44,7 @@ func (b *BackEnd) Hold(agentPID int) (*Held, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.options.Pacing.Remember()
 	held := &Held{scope: where}
 	agents, err := findAttached(where)
 	if err != nil {

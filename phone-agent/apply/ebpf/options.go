@@ -9,6 +9,8 @@
 // docs/decisions/0020-release-of-a-stock-kernel.md has the reasons.
 package ebpf
 
+import "github.com/airbound/airbound/phone-agent/apply/pacing"
+
 // Names of the back end, as the controller and `status` show them.
 const (
 	Name = "ebpf"
@@ -35,4 +37,6 @@ type Options struct {
 	// NewOnly uses nothing of the kernel's BTF, as if it had none.
 	NewOnly bool
 	Guard   Guard
+	// Pacing are raised while rules are in force, so that windows lie in the queue as a whole; nil leaves them.
+	Pacing *pacing.Ratios
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/airbound/airbound/phone-agent/apply"
 	"github.com/airbound/airbound/phone-agent/apply/ebpf"
 	"github.com/airbound/airbound/phone-agent/apply/none"
+	"github.com/airbound/airbound/phone-agent/apply/pacing"
 	"github.com/airbound/airbound/phone-agent/apply/procfs"
 	"github.com/airbound/airbound/phone-agent/monitor"
 	monitorprocfs "github.com/airbound/airbound/phone-agent/monitor/procfs"
@@ -58,9 +59,10 @@ func checkOneOf(name, value string, allowed ...string) error {
 func (p places) newProcfs() apply.BackEnd { return procfs.New(procfs.NewFiles(p.procRoot)) }
 
 // newEBPF makes the back end of stock kernels. Only a running agent needs a guard.
-func (p places) newEBPF(keeper ebpf.Guard) *ebpf.BackEnd {
+func (p places) newEBPF(keeper ebpf.Guard, logger *slog.Logger) *ebpf.BackEnd {
 	return ebpf.New(ebpf.Options{
 		Cgroup: p.backEnd.cgroup, ProcRoot: p.procRoot, NewOnly: p.backEnd.name == stockNewOnly, Guard: keeper,
+		Pacing: pacing.New(p.procRoot, p.stateDir, logger),
 	})
 }
 
@@ -71,11 +73,11 @@ func (p places) isPatched(name string) bool {
 }
 
 // newBackEnd chooses for a command that only looks.
-func (p places) newBackEnd() apply.BackEnd {
+func (p places) newBackEnd(logger *slog.Logger) apply.BackEnd {
 	if p.backEnd.name == patched || (p.backEnd.name == auto && p.isPatched("tcp_cwnd_bounds")) {
 		return p.newProcfs()
 	}
-	return p.newEBPF(nil)
+	return p.newEBPF(nil, logger)
 }
 
 // openBackEnd chooses for a running agent, which only reports if the kernel can do nothing.
@@ -83,7 +85,7 @@ func (p places) openBackEnd(logger *slog.Logger) (apply.BackEnd, error) {
 	if p.backEnd.name == patched || (p.backEnd.name == auto && p.isPatched("tcp_cwnd_bounds")) {
 		return p.newProcfs(), nil
 	}
-	made := p.newEBPF(guard.New(p.guardArguments()...))
+	made := p.newEBPF(guard.New(p.guardArguments()...), logger)
 	if p.backEnd.name != auto {
 		return made, nil
 	}

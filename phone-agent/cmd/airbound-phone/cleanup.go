@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -24,10 +25,10 @@ func cleanupCommand() command.Command {
 	return command.Command{
 		Name: "cleanup", Summary: "restore the kernel's defaults, after an agent that could not",
 		Examples: []string{"airbound-phone cleanup"}, Flags: where.register,
-		Run: func(_ context.Context, stdout, _ io.Writer) (int, error) {
+		Run: func(_ context.Context, stdout, stderr io.Writer) (int, error) {
 			// The reader of the output may be gone before the kernel's defaults are restored.
 			signal.Ignore(syscall.SIGPIPE)
-			if err := errors.Join(restoreDefaults(where, stdout), removeInstances(stdout)); err != nil {
+			if err := errors.Join(restoreDefaults(where, stdout, stderr), removeInstances(stdout)); err != nil {
 				return command.ExitError, err
 			}
 			return command.ExitOK, nil
@@ -35,8 +36,8 @@ func cleanupCommand() command.Command {
 	}
 }
 
-func restoreDefaults(where places, stdout io.Writer) error {
-	backEnd := where.newBackEnd()
+func restoreDefaults(where places, stdout, stderr io.Writer) error {
+	backEnd := where.newBackEnd(slog.New(slog.NewTextHandler(stderr, nil)))
 	before, err := backEnd.Live()
 	if errors.Is(err, apply.ErrNotSupported) {
 		fmt.Fprintf(stdout, "Nothing to clean up: %v.\n", err)

@@ -19,7 +19,7 @@ const guardName = "restore-when-orphaned"
 
 func (p places) guardArguments() []string {
 	return []string{
-		guardName, "--proc-root", p.procRoot, "--back-end", p.backEnd.name, "--cgroup", p.backEnd.cgroup,
+		guardName, "--proc-root", p.procRoot, "--state-dir", p.stateDir, "--back-end", p.backEnd.name, "--cgroup", p.backEnd.cgroup,
 	}
 }
 
@@ -42,7 +42,7 @@ func guardCommand() command.Command {
 }
 
 func watchAgent(where places, logger *slog.Logger) error {
-	backEnd := where.newEBPF(nil)
+	backEnd := where.newEBPF(nil, logger)
 	// What the agent has attached would go with the agent.
 	held, err := backEnd.Hold(os.Getppid())
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/phone-agent/statedir"
@@ -43,7 +44,7 @@ func printStatus(where places, asJSON bool, stdout io.Writer) (int, error) {
 	if err != nil {
 		return command.ExitError, err
 	}
-	live, liveErr := where.newBackEnd().Live()
+	live, liveErr := where.newBackEnd(slog.New(slog.DiscardHandler)).Live()
 	view := status.NewView(running, state, live, liveErr, bootTimeUS())
 	view.Credentials = credentials
 	if err := printView(stdout, view, asJSON); err != nil {

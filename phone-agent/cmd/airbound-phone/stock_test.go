@@ -113,6 +113,25 @@ func (p *stockPhone) guard() *os.Process {
 	return process
 }
 
+// pacingRatios returns the two of the phone's network namespace, which is that of the test's thread.
+func (p *stockPhone) pacingRatios() string {
+	p.t.Helper()
+	var both []string
+	for _, name := range []string{"tcp_pacing_ca_ratio", "tcp_pacing_ss_ratio"} {
+		text, err := os.ReadFile("/proc/sys/net/ipv4/" + name)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		both = append(both, strings.TrimSpace(string(text)))
+	}
+	return strings.Join(both, " ")
+}
+
+func (p *stockPhone) ratiosBecome(want string) {
+	p.t.Helper()
+	eventually(p.t, "the pacing ratios are "+want, func() bool { return p.pacingRatios() == want })
+}
+
 func (p *stockPhone) noGuardIsLeft() {
 	p.t.Helper()
 	eventually(p.t, "no guard is left", func() bool { return len(p.guards()) == 0 })
@@ -134,9 +153,11 @@ func TestAStockKernelIsBoundedUntilTheAgentStops(t *testing.T) {
 				first.GetRulesMax() != 256 {
 				t.Errorf("%v", first)
 			}
+			own := p.pacingRatios()
 			p.set(60_000, 20)
 			sender := p.kernel.Send("10.0.4.1")
 			sender.IsBounded(20)
+			p.ratiosBecome("400 400")
 			p.controller.report(t, "the monitor sees it", func(report *airboundv1.TerminalReport) bool {
 				to := report.GetDestinations() // Both ends of the connection have the same address.
 				return len(to) == 1 && to[0].GetConnectionsSending() == 1 && to[0].GetCwndSegs() == 20+10
@@ -151,6 +172,7 @@ func TestAStockKernelIsBoundedUntilTheAgentStops(t *testing.T) {
 			if err := p.agent.Wait(); err != nil {
 				t.Error(err)
 			}
+			p.ratiosBecome(own)
 			sender.GrowsAbove(60)
 			p.noGuardIsLeft()
 		})
@@ -181,7 +203,9 @@ func TestTheUnitsCapabilitiesAreEnoughForAStockKernel(t *testing.T) {
 		for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 			t.Run(fmt.Sprintf("%s, %v", backEnd, signal), func(t *testing.T) {
 				p := startStockWith(t, unitsCapabilities(t), "--back-end", backEnd)
+				own := p.pacingRatios()
 				p.set(60_000, 20)
+				p.ratiosBecome("400 400")
 				sender := p.kernel.Send("10.0.4.1")
 				sender.IsBounded(20)
 				if err := p.agent.Process.Signal(signal); err != nil {
@@ -190,6 +214,7 @@ func TestTheUnitsCapabilitiesAreEnoughForAStockKernel(t *testing.T) {
 				if err := p.agent.Wait(); err != nil && signal == syscall.SIGTERM {
 					t.Error(err)
 				}
+				p.ratiosBecome(own)
 				sender.GrowsAbove(60)
 				p.noGuardIsLeft()
 			})
@@ -282,6 +307,7 @@ func TestAStockKernelIsReleasedWhenTheAgentHangs(t *testing.T) {
 	for _, backEnd := range []string{"ebpf", "ebpf-new-only"} {
 		t.Run(backEnd, func(t *testing.T) {
 			p := startStock(t, "--back-end", backEnd)
+			own := p.pacingRatios()
 			p.set(6_000, 20) // Long enough for the sender to be seen bounded.
 			sender := p.kernel.Send("10.0.4.1")
 			sender.IsBounded(20)
@@ -289,6 +315,7 @@ func TestAStockKernelIsReleasedWhenTheAgentHangs(t *testing.T) {
 				t.Fatal(err)
 			}
 			sender.GrowsAbove(60)
+			p.ratiosBecome(own)
 			if err := p.agent.Process.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
 			}
@@ -314,12 +341,15 @@ func TestASecondAgentOnAStockKernelIsRefused(t *testing.T) {
 
 func TestCleaningUpAStockKernel(t *testing.T) {
 	p := startStock(t)
+	own := p.pacingRatios()
 	p.set(60_000, 20)
 	sender := p.kernel.Send("10.0.4.1")
 	sender.IsBounded(20)
+	p.ratiosBecome("400 400")
 	text, err := p.command("cleanup", "--cgroup", p.kernel.Cgroup).Output()
 	if err != nil || !strings.Contains(string(text), "The kernel's defaults are in force. Rules removed: 1.\n") {
 		t.Errorf("%v: %s", err, text)
 	}
+	p.ratiosBecome(own)
 	sender.GrowsAbove(60)
 }
