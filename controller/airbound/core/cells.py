@@ -15,6 +15,7 @@ from airbound.core.refusals import Refusals
 from airbound.core.registry import Registry, settings_note
 from airbound.core.reports import AccessPointReport, Station
 from airbound.core.switch_reports import SwitchReport
+from airbound.core.unlimited_senders import observe_unlimited
 
 
 class Cells:
@@ -85,12 +86,16 @@ class Cells:
         """Have the cell take in a report, and place the terminals that came to it or left it."""
         effects = self._registry.renamed(cell, report.ssid) if report.ssid != cell.ssid else []
         senders, other_settings = cell.stations.active_senders, bool(effects)
+        measured_at_us = cell.measured_at_us
         change, moved, jumps = cell.observe_report(report, now_us)
         if access_point is not None:
             for jump in jumps:
                 effects += self._refusals.refuse(access_point, access_point.stream, jump)
         if cell.stations.active_senders != senders:
             effects.append(senders_note(cell, senders))
+        if cell.measured_at_us != measured_at_us:
+            widened, notes = observe_unlimited(cell, now_us)
+            moved, effects = moved or widened, effects + notes
         effects += self._move_stations(cell, change, now_us)
         if other_settings:
             effects += self._placement.place_stations(cell, now_us)

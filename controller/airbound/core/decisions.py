@@ -54,8 +54,9 @@ def _decision(destination: Destination, connections: int, mac: Mac, cell: CellSt
         cell.has_downloads and air is None,
         air,
         cell.policy.found if air is not None else 1.0,
+        cell.unlimited.factor,
     )
-    return (Decision(address, cell.policy.decide(of), of, own_us),)
+    return (Decision(address, cell.policy.decide(of).widened(of.widened), of, own_us),)
 
 
 def min_rtt_used_us(destination: Destination, cell: CellState) -> int:

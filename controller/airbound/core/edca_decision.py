@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which EDCA parameters a cell's access point is to have: those of cell/channel_access.py while uploads dominate."""
 
+from airbound.core.addresses import mac_text
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.channel_access import CannotSetError, can_set, wanted_set
 from airbound.core.cell.state import CellState
@@ -60,6 +61,8 @@ def _restriction(cell: CellState, state: EdcaState | None) -> Reason | None:
     restricted = cell_restriction(cell)
     if restricted is None and (state is None or not can_set(state, parameters)):
         return Reason(Code.CANNOT_SET_EDCA, state.refusal if state else "")
+    if restricted is None and cell.unlimited.mac:
+        return Reason(Code.UNLIMITED_SENDER, mac_text(cell.unlimited.mac))
     return restricted
 
 

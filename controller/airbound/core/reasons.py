@@ -37,6 +37,7 @@ class Code(IntEnum):
     CANNOT_SET_WINDOWS = 35
     AGENT_BOUNDS = 36
     NO_STATION_TO_LIMIT = 37
+    UNLIMITED_SENDER = 38
     # Changed: one set replaces another.
     STARTED_SENDING = 40
     STOPPED_SENDING = 41
@@ -54,6 +55,7 @@ class Code(IntEnum):
     STATIONS_LIMITED = 53
     AGGREGATES = 54
     PHY_RATE = 55
+    WIDENED = 56
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62
     OMITTED_LIMITS_MAX = 63

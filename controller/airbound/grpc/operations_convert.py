@@ -11,7 +11,7 @@ from airbound.core.commands import fit_to_back_end
 from airbound.core.decisions import decide
 from airbound.core.effects import WindowLimit
 from airbound.core.parameters import Mode
-from airbound.core.policy import Decision, Policy
+from airbound.core.policy import Decision, Policy, PolicyInput
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState, WindowState
 from airbound.core.restriction import is_exempt, is_station_exempt
@@ -200,8 +200,12 @@ def _decision(decision: Decision, policy: Policy) -> operations_pb2.Decision:
         own_min_rtt_us=decision.own_min_rtt_us,
         rtt_ratio=of.rtt_ratio,
         capacity_bps=round(of.capacity_bps) if policy.uses_capacity else 0,
-        formula=policy.formula(of),
+        formula=policy.formula(of) + _beside_unlimited(of),
     )
+
+
+def _beside_unlimited(of: PolicyInput) -> str:
+    return f"; maximum x {of.widened:.2f}, beside a sender that nothing limits" if of.widened != 1 else ""
 
 
 def station(

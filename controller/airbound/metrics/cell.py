@@ -22,7 +22,7 @@ from airbound.metrics.totals import Totals
 
 _CELL = ("bssid",)
 _QUANTILE = ("bssid", "quantile")
-_PLAIN, _INFO, _CONTROL, _CAPACITY, _EDCA, _MEDIAN, _LARGEST, _WINDOWS = range(8)  # sets of labels
+_PLAIN, _INFO, _CONTROL, _CAPACITY, _EDCA, _MEDIAN, _LARGEST, _WINDOWS, _UNLIMITED = range(9)  # sets of labels
 
 
 @dataclass(slots=True)
@@ -188,6 +188,21 @@ COLUMNS = (
     Column(
         Family("airbound_cell_aggregates_trials_total", "counter", "Lengths that the policy's search tried.", _CELL),
         lambda cell: cell.sample.trials_total,
+    ),
+    Column(
+        Family(
+            "airbound_cell_unlimited_info", "info",
+            "A station takes more than its part, and nothing limits it: the one that takes most.", ("bssid", "station"),
+        ),
+        lambda cell: 1 if cell.sample.unlimited else None,
+        _UNLIMITED,
+    ),
+    Column(
+        Family(
+            "airbound_cell_maxima_ratio", "gauge",
+            "Maxima over the computed ones: larger beside a station that takes more than its part.", _CELL,
+        ),
+        lambda cell: cell.sample.widened,
     ),
     Column(
         Family(
@@ -418,6 +433,7 @@ def _labels(series: CellSeries, sample: CellSample) -> tuple[str, ...]:
         sample.edca_code,
         sample.radio.band,
         windows_code,
+        sample.unlimited,
     )
     if described != series.described:
         cell = {"bssid": mac_text(sample.bssid)}
@@ -435,6 +451,7 @@ def _labels(series: CellSeries, sample: CellSample) -> tuple[str, ...]:
             {"quantile": "0.5"},
             {"quantile": "1"},
             {"reason": Code(windows_code).name.lower()},
+            {"station": mac_text(sample.unlimited) if sample.unlimited else ""},
         )
         series.described, series.labels = described, tuple(f"{label_set(cell | more)} " for more in sets)
     return series.labels

@@ -87,6 +87,8 @@ class CellSample(NamedTuple):
     capacity_source: str
     found: float  # by the policy's search
     trials_total: int  # of it
+    unlimited: Mac  # who takes more than its part, and nothing limits it; empty: nobody
+    widened: float  # by how much maxima are larger for that
     reassociations_total: int
     exempt: bool
     mode: Mode
@@ -217,6 +219,8 @@ def cell(state: CellState, decided: Mapping[tuple[str, Code], int]) -> CellSampl
         capacity_source=source,
         found=state.policy.found,
         trials_total=state.policy.trials_total,
+        unlimited=state.unlimited.mac,
+        widened=state.unlimited.factor,
         reassociations_total=stations.reassociations_total,
         exempt=state.settings.is_cell_exempt(state.bssid),
         mode=state.settings.mode,

@@ -97,6 +97,8 @@ def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     population.seconds(3)
     population.cells[0].phones[0].destinations = []  # sends no more
     population.seconds(10)
+    met = population.engine.cells[population.cells[0].bssid].unlimited
+    met.mac, met.factor = b"\2\0\0\0\0\7", 3.0
     hooks.store.called("claim", 0.01)
     hooks.store.called("claim", 2.0, failed=True)
     hooks.epochs = lambda: {of.bssid: 7 for of in population.cells}
@@ -144,6 +146,8 @@ def test_every_metric_has_help_type_and_the_labels_that_it_declares() -> None:
             assert shown, family
             assert f"# TYPE {family.name} " in text
         assert all(set(labels) == set(family.labels) for labels in shown), family
+    assert [labels["station"] for labels in samples.labels("airbound_cell_unlimited_info")] == ["02:00:00:00:00:07"]
+    assert samples.value("airbound_cell_maxima_ratio", bssid=mac_text(scraped.population.cells[0].bssid)) == 3
     ours = {name for name in samples.names() if name.startswith("airbound_")}
     known = {family.name for family in families}
     assert {name.removesuffix("_bucket").removesuffix("_count").removesuffix("_sum") for name in ours} <= known

@@ -76,6 +76,9 @@ const (
 	ReasonCode_REASON_CODE_AGENT_BOUNDS ReasonCode = 36
 	// No station of the cell that has no working agent sends by TCP.
 	ReasonCode_REASON_CODE_NO_STATION_TO_LIMIT ReasonCode = 37
+	// A sender takes more than its part of the cell, and nothing limits it: the others' bounds are larger beside it, and
+	// the access point has its own EDCA parameters. subject: the station.
+	ReasonCode_REASON_CODE_UNLIMITED_SENDER ReasonCode = 38
 	// The terminal began to send to a destination. subject: the destination.
 	ReasonCode_REASON_CODE_STARTED_SENDING ReasonCode = 40
 	// The terminal no longer sends to a destination. subject: the destination.
@@ -109,6 +112,8 @@ const (
 	ReasonCode_REASON_CODE_AGGREGATES ReasonCode = 54
 	// before, after: the highest PHY rate of senders of the cell whose frames are aggregated, bit/s.
 	ReasonCode_REASON_CODE_PHY_RATE ReasonCode = 55
+	// before, after: by how much maxima are larger beside senders that nothing limits.
+	ReasonCode_REASON_CODE_WIDENED ReasonCode = 56
 	// The destination has no bound since the back end takes no more rules. subject: the destination; limit: rules.
 	ReasonCode_REASON_CODE_OMITTED_RULES_MAX ReasonCode = 62
 	// The destination has no limit since the access point takes no more of them. subject: the destination; limit: limits.
@@ -225,6 +230,7 @@ var (
 		35:  "REASON_CODE_CANNOT_SET_WINDOWS",
 		36:  "REASON_CODE_AGENT_BOUNDS",
 		37:  "REASON_CODE_NO_STATION_TO_LIMIT",
+		38:  "REASON_CODE_UNLIMITED_SENDER",
 		40:  "REASON_CODE_STARTED_SENDING",
 		41:  "REASON_CODE_STOPPED_SENDING",
 		42:  "REASON_CODE_ACTIVE_SENDERS",
@@ -241,6 +247,7 @@ var (
 		53:  "REASON_CODE_STATIONS_LIMITED",
 		54:  "REASON_CODE_AGGREGATES",
 		55:  "REASON_CODE_PHY_RATE",
+		56:  "REASON_CODE_WIDENED",
 		62:  "REASON_CODE_OMITTED_RULES_MAX",
 		63:  "REASON_CODE_OMITTED_LIMITS_MAX",
 		80:  "REASON_CODE_MALFORMED",
@@ -309,6 +316,7 @@ var (
 		"REASON_CODE_CANNOT_SET_WINDOWS":    35,
 		"REASON_CODE_AGENT_BOUNDS":          36,
 		"REASON_CODE_NO_STATION_TO_LIMIT":   37,
+		"REASON_CODE_UNLIMITED_SENDER":      38,
 		"REASON_CODE_STARTED_SENDING":       40,
 		"REASON_CODE_STOPPED_SENDING":       41,
 		"REASON_CODE_ACTIVE_SENDERS":        42,
@@ -325,6 +333,7 @@ var (
 		"REASON_CODE_STATIONS_LIMITED":      53,
 		"REASON_CODE_AGGREGATES":            54,
 		"REASON_CODE_PHY_RATE":              55,
+		"REASON_CODE_WIDENED":               56,
 		"REASON_CODE_OMITTED_RULES_MAX":     62,
 		"REASON_CODE_OMITTED_LIMITS_MAX":    63,
 		"REASON_CODE_MALFORMED":             80,
@@ -510,7 +519,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xae7\n" +
+	"\x06_limit*\x9d9\n" +
 	"\n" +
 	"ReasonCode\x120\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x1a\x13\x82\xb5\x18\x0fno reason given\x12X\n" +
@@ -535,7 +544,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x1cREASON_CODE_WINDOW_CLAMP_OFF\x10\"\x1aG\x82\xb5\x18Cthe configuration leaves windows of stations without an agent alone\x12Z\n" +
 	"\x1eREASON_CODE_CANNOT_SET_WINDOWS\x10#\x1a6\x82\xb5\x182the access point cannot limit windows[: {subject}]\x12U\n" +
 	"\x18REASON_CODE_AGENT_BOUNDS\x10$\x1a7\x82\xb5\x183the station's agent bounds it[: terminal {subject}]\x12Q\n" +
-	"\x1fREASON_CODE_NO_STATION_TO_LIMIT\x10%\x1a,\x82\xb5\x18(no station without a working agent sends\x12L\n" +
+	"\x1fREASON_CODE_NO_STATION_TO_LIMIT\x10%\x1a,\x82\xb5\x18(no station without a working agent sends\x12z\n" +
+	"\x1cREASON_CODE_UNLIMITED_SENDER\x10&\x1aX\x82\xb5\x18T{subject} takes more than its part, and nothing limits it: no agent, no window clamp\x12L\n" +
 	"\x1bREASON_CODE_STARTED_SENDING\x10(\x1a+\x82\xb5\x18'the terminal began to send to {subject}\x12N\n" +
 	"\x1bREASON_CODE_STOPPED_SENDING\x10)\x1a-\x82\xb5\x18)the terminal no longer sends to {subject}\x12F\n" +
 	"\x1aREASON_CODE_ACTIVE_SENDERS\x10*\x1a&\x82\xb5\x18\"active senders {before} -> {after}\x12H\n" +
@@ -551,7 +561,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	" REASON_CODE_AGENT_IGNORES_BOUNDS\x104\x1aE\x82\xb5\x18Athe agent was sent generation {after}, and still reports {before}\x12Y\n" +
 	"\x1cREASON_CODE_STATIONS_LIMITED\x105\x1a7\x82\xb5\x183stations with limited windows [{before} -> ]{after}\x12g\n" +
 	"\x16REASON_CODE_AGGREGATES\x106\x1aK\x82\xb5\x18Gaggregates {before:ratio} -> {after:ratio} times as computed, by search\x12g\n" +
-	"\x14REASON_CODE_PHY_RATE\x107\x1aM\x82\xb5\x18Ihighest PHY rate of the cell's senders {before:mbps} -> {after:mbps} Mb/s\x12g\n" +
+	"\x14REASON_CODE_PHY_RATE\x107\x1aM\x82\xb5\x18Ihighest PHY rate of the cell's senders {before:mbps} -> {after:mbps} Mb/s\x12q\n" +
+	"\x13REASON_CODE_WIDENED\x108\x1aX\x82\xb5\x18Tmaxima {before:ratio} -> {after:ratio} times as computed, beside an unlimited sender\x12g\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x1aD\x82\xb5\x18@no bound for {subject}: the back end takes at most {limit} rules\x12f\n" +
 	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12=\n" +
 	"\x15REASON_CODE_MALFORMED\x10P\x1a\"\x82\xb5\x18\x1e{subject}: not what it must be\x12[\n" +

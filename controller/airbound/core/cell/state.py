@@ -24,6 +24,7 @@ from airbound.core.cell.shares import demand_bps, fair_share_bps
 from airbound.core.cell.stations import Change, Queue, Stations, StationState
 from airbound.core.cell.switch_rates import SwitchRates, count_by_switch
 from airbound.core.cell.terminal import Terminal
+from airbound.core.cell.unlimited import Unlimited
 from airbound.core.edca import Edca
 from airbound.core.parameters import EdcaParameters
 from airbound.core.policy import CellFacts, Policy
@@ -68,6 +69,7 @@ class CellState:
     capacity: CapacityEstimator = field(init=False)
     min_rtt: MinRtt = field(init=False)
     air: AirShares = field(default_factory=AirShares)
+    unlimited: Unlimited = field(default_factory=Unlimited)
     policy: Policy = field(init=False)  # with what it learned here
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
     counted_by_switch: bool = False  # whether it says who sends, since the access point does not count
@@ -93,7 +95,7 @@ class CellState:
         self.settings = settings
         self.capacity.parameters = self.settings.parameters.capacity
         self.min_rtt.parameters = self.settings.parameters.min_rtt
-        self.policy = settings.policy(settings.parameters)
+        self.policy, self.unlimited = settings.policy(settings.parameters), Unlimited()
         self.windows.outdated = True
         self._moved(self.stations.active_senders, measured=self.stations.measured)
 
@@ -156,7 +158,7 @@ class CellState:
         self.min_rtt.expire(now_us)
         min_rtt_moved = bool(report.destinations or self.windows.witnesses) and self._stations_send(report, now_us)
         moved = self._moved(senders, measured=measured) or was_stale or min_rtt_moved
-        if stations.baseline_us != baseline_us:
+        if stations.baseline_us != baseline_us and not self.unlimited.mac:  # beside it there is nothing to find
             moved |= self.policy.observe(self._facts(), now_us)
         return change, moved, jumps
 
@@ -233,9 +235,9 @@ class CellState:
             return had
         capacity_bps = self.decided_capacity_bps
         equal_bps = capacity_bps / (self.stations.active_senders or 1) + self.spare_bps
-        return self.air.update(self.stations, capacity_bps, equal_bps, self.settings.parameters, self._wants_more)
+        return self.air.update(self.stations, capacity_bps, equal_bps, self.settings.parameters, self.wants_more)
 
-    def _wants_more(self, mac: Mac, station: StationState) -> bool:
+    def wants_more(self, mac: Mac, station: StationState) -> bool:
         """Whether a sender's window is full, so that what it sends says nothing of what it wants."""
         terminal = self.terminals.get(mac)
         if terminal is not None and terminal.fills_its_window():
@@ -275,7 +277,7 @@ class CellState:
             if station.receiving and self.has_downloads:
                 demands.append(demand_bps(station.downlink_bytes_per_s * 8, equal_bps, wants_more=False))
             if station.sending:
-                wants_more = self._wants_more(mac, station)
+                wants_more = self.wants_more(mac, station)
                 demands.append(demand_bps(station.payload_bytes_per_s * 8, equal_bps, wants_more=wants_more))
         finite = sorted(demand for demand in demands if demand < math.inf)
         if not finite:

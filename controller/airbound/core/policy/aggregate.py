@@ -23,9 +23,9 @@ import math
 
 from airbound.core.frames import LONGEST_ACCESS_US, OVERHEAD_BYTES
 from airbound.core.parameters import Parameters
-from airbound.core.policy.bdp import SEGMENTS_MAX, Bdp
+from airbound.core.policy.bdp import Bdp
 from airbound.core.policy.knee import Knee
-from airbound.core.policy.types import Air, CellFacts, Policy, PolicyInput, Range
+from airbound.core.policy.types import SEGMENTS_MAX, Air, CellFacts, Policy, PolicyInput, Range
 
 WITH_ACKS = 1.06
 ROUND_US = 360.0
@@ -42,6 +42,7 @@ class Aggregate(Policy):
     uses_capacity = True
     uses_rtt_ratio = False
     shares_air = True
+    widens = True
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters, self._bdp = parameters.aggregate, Bdp(parameters)

@@ -22,9 +22,7 @@ the controller's knowledge: R is the smallest that the cell's phones saw to the 
 import math
 
 from airbound.core.parameters import BdpParameters, Parameters
-from airbound.core.policy.types import Policy, PolicyInput, Range
-
-SEGMENTS_MAX = 65_535  # the kernel's limit
+from airbound.core.policy.types import SEGMENTS_MAX, Policy, PolicyInput, Range
 
 
 class Bdp(Policy):

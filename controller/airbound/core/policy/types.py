@@ -11,6 +11,8 @@ from airbound.core.parameters import Parameters, PolicyName
 # IP and TCP headers with the time stamp option, which the kernel's mss already leaves out.
 IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20 + 20 + 12, 40 + 20 + 12
 
+SEGMENTS_MAX = 65_535  # the kernel's limit
+
 
 class Air(NamedTuple):
     """Of a sender whose frames are aggregated, beside the fastest sender of its cell. Rates are above 0."""
@@ -30,8 +32,9 @@ class PolicyInput(NamedTuple):
     theirs, or, below 0, what downloads take. `by_srtt`: downloads fill the access point's queue, in which the ACKs wait
     as well, so that the smoothed RTT is the path's and no fault of the uploads.
     `connections` counts the sending connections of the whole terminal: the kernel bounds each of them, the share is
-    the terminal's. `segment_bytes` is what a segment takes as an IP packet. `found` is what the policy's search has
-    found so far in this cell. `active_senders`, `connections` and `min_rtt_us` are above 0.
+    the terminal's. `segment_bytes` is what a segment takes as an IP packet.
+    `found` is what the policy's search has found so far in this cell, `widened` by how much its maxima grow beside
+    senders that nothing limits. `active_senders`, `connections` and `min_rtt_us` are above 0.
     """
 
     active_senders: int
@@ -44,6 +47,7 @@ class PolicyInput(NamedTuple):
     by_srtt: bool = False
     air: Air | None = None
     found: float = 1.0
+    widened: float = 1.0
 
     @property
     def share_bps(self) -> float:
@@ -70,6 +74,10 @@ class Range(NamedTuple):
 
     min_segs: int
     max_segs: int
+
+    def widened(self, factor: float) -> "Range":
+        """With a maximum so much larger. The minimum stays: a congestion control may not ignore a loss for more."""
+        return Range(self.min_segs, min(math.ceil(self.max_segs * factor), SEGMENTS_MAX)) if factor != 1 else self
 
 
 class Decision(NamedTuple):
@@ -106,6 +114,7 @@ class Policy(ABC):
     uses_capacity: ClassVar[bool]  # whether ranges follow from the cell's capacity and from what others leave of it
     uses_rtt_ratio: ClassVar[bool]  # whether they follow from the smoothed RTT, which is another in each report
     shares_air: ClassVar[bool] = False  # whether senders whose frames are aggregated have equal parts of the air
+    widens: ClassVar[bool] = False  # whether maxima grow beside senders that nothing limits
 
     @abstractmethod
     def __init__(self, parameters: Parameters) -> None:

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which of a cell's senders nothing limits, and how much of their shares they and the others get."""
+
+from airbound.core.addresses import Mac, mac_text
+from airbound.core.cell.state import CellState
+from airbound.core.effects import Effect, Note
+from airbound.core.reasons import Code, Reason
+from airbound.core.restriction import cell_restriction, is_station_exempt
+from airbound.core.window_clamp import agent_problem
+
+
+def observe_unlimited(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
+    """Meet those that take more than their part: whether the others must be decided again, and what the log is told."""
+    before = cell.unlimited.mac
+    moved = cell.unlimited.observe(*used_of_shares(cell, now_us), now_us)
+    after = cell.unlimited.mac
+    if bool(before) == bool(after):
+        return moved, []
+    return moved, [unlimited_note(cell, before or after, ended=not after)]
+
+
+def used_of_shares(cell: CellState, now_us: int) -> tuple[dict[Mac, float], list[float]]:
+    """What senders get over their shares of the cell: each that nothing limits, and the limited ones that want more.
+    None at all where nobody is to have bounds.
+    """
+    unlimited, limited = dict[Mac, float](), list[float]()
+    if not cell.settings.policy.widens or cell_restriction(cell) is not None:
+        return unlimited, limited
+    stations = cell.stations
+    equal_bps = cell.decided_capacity_bps / (stations.active_senders or 1) + cell.spare_bps
+    for mac, station in stations.by_mac.items():
+        if not station.sending:
+            continue
+        air = cell.air.of(mac)
+        share_bps = air.share_bps if air is not None else equal_bps
+        if share_bps <= 0:
+            continue
+        used = station.payload_bytes_per_s * 8 / share_bps
+        if not _is_limited(cell, mac, now_us):
+            unlimited[mac] = used
+        elif cell.wants_more(mac, station):
+            limited.append(used)
+    return unlimited, limited
+
+
+def _is_limited(cell: CellState, mac: Mac, now_us: int) -> bool:
+    """Whether a station's TCP has bounds, or is about to have them. Of one that sends by UDP as well that is all that
+    is known.
+    """
+    sender = cell.windows.senders.get(mac)
+    if sender is not None and sender.limited:
+        return True
+    terminal = cell.terminals.get(mac)
+    return (
+        terminal is not None
+        and terminal.sends
+        and not is_station_exempt(mac, cell)
+        and agent_problem(cell, mac, now_us) is None
+    )
+
+
+def unlimited_note(cell: CellState, mac: Mac, *, ended: bool) -> Note:
+    """For the log: somebody takes more than its part, or nobody does any more."""
+    reasons = () if ended else (Reason(Code.UNLIMITED_SENDER, mac_text(mac)),)
+    return Note(
+        "info" if ended else "warning", "limited" if ended else "unlimited", cell.name, reasons, cell=cell.bssid
+    )
