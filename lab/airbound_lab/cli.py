@@ -46,7 +46,7 @@ EXAMPLES = f"""examples:
 
 {EXIT_CODES}"""
 RUN_EXAMPLES = f"""modes:
-  cubic, reno, bbr, vegas, cdg, westwood
+  cubic, reno, bbr, vegas, cdg, westwood, illinois, nv
                that congestion control, without Airbound
   paper-gb     CUBIC, bounded by the paper's table for Gingerbread (Android 2.3)
   paper-jb     the same for Jelly Bean (4.1)

@@ -81,7 +81,7 @@ def test_a_new_access_point(page: Page, site: str, router: Router) -> None:
         "controller": ["192.0.2.1:50051", "[2001:db8::1]:50051"],
         "token": "A" * 66,
         "edca": "1",
-        "window_clamp": "0",
+        "window_clamp": "1",
         "log_level": "info",
     }
 
@@ -90,7 +90,7 @@ def test_all_other_options(page: Page, site: str, router: Router) -> None:
     show(page, site)
     page.set_option("interface", ["phy1-ap0"])
     page.set_option("edca", "0")
-    page.set_option("window_clamp", "1")
+    page.set_option("window_clamp", "0")
     page.add("enroll", "controller.example:50053")
     page.type("token_file", "/etc/airbound/token")
     page.type("credentials_dir", "/etc/airbound")
@@ -104,7 +104,7 @@ def test_all_other_options(page: Page, site: str, router: Router) -> None:
         "controller": ["controller.example:50051"],
         "interface": ["phy1-ap0"],
         "edca": "0",
-        "window_clamp": "1",
+        "window_clamp": "0",
         "enroll": ["controller.example:50053"],
         "token_file": "/etc/airbound/token",
         "credentials_dir": "/etc/airbound",

@@ -40,11 +40,11 @@ def test_the_service_runs_as_hostapds_user_with_one_capability_and_for_ever(inst
     assert service["command"] == [
         "/usr/sbin/airbound-ap", "run", "--state-dir", "/var/run/airbound-ap", "--log-level", "info",
         "--interval", "1000ms", "--controller", "controller.example:50051", "--credentials-dir", "/etc/airbound",
-        "--token-file", "/var/run/airbound-ap.token",
+        "--token-file", "/var/run/airbound-ap.token", "--window-clamp",
     ]  # fmt: skip
     assert (service["user"], service["group"], service["no_new_privs"]) == (["network"], ["network"], ["1"])
     assert service["jail"] == ["airbound-ap"]
-    assert service["capabilities"] == ["/etc/capabilities/airbound-ap.json"]
+    assert service["capabilities"] == ["/etc/capabilities/airbound-ap-windows.json"]
     assert service["respawn"] == ["3600", "5", "0"]
     assert service["reload_trigger"] == ["airbound", "wireless"]
     assert service["file"] == ["/etc/config/airbound", "/usr/sbin/airbound-ap"]
@@ -54,8 +54,18 @@ def test_the_service_runs_as_hostapds_user_with_one_capability_and_for_ever(inst
     assert (installed.root / COPY).read_text() == "secret token\n"
 
 
-def test_without_edca_there_is_neither_capability_nor_jail(installed: AccessPoint) -> None:
-    installed.configure(*ENABLED, "option edca '0'")
+def test_without_window_clamp_it_has_one_capability(installed: AccessPoint) -> None:
+    installed.configure(*ENABLED, "option window_clamp '0'")
+    installed.init("start")
+    service = installed.service()
+    assert service
+    assert "--window-clamp" not in service["command"]
+    assert service["jail"] == ["airbound-ap"]
+    assert service["capabilities"] == ["/etc/capabilities/airbound-ap.json"]
+
+
+def test_without_edca_and_window_clamp_there_is_neither_capability_nor_jail(installed: AccessPoint) -> None:
+    installed.configure(*ENABLED, "option edca '0'", "option window_clamp '0'")
     (installed.root / UJAIL).unlink()
     installed.init("start")
     service = installed.service()
@@ -66,7 +76,7 @@ def test_without_edca_there_is_neither_capability_nor_jail(installed: AccessPoin
 
 
 def test_following_connections_takes_capabilities_of_its_own(installed: AccessPoint) -> None:
-    installed.configure(*ENABLED, "option edca '0'", "option window_clamp '1'", "option bridge 'br-lan'")
+    installed.configure(*ENABLED, "option edca '0'", "option bridge 'br-lan'")
     installed.init("start")
     service = installed.service()
     assert service

@@ -32,6 +32,8 @@ MODE_COLOURS = {
     "vegas": "#b0903a",
     "cdg": "#9c5a3c",
     "westwood": "#a8707c",
+    "illinois": "#7d8f4e",
+    "nv": "#c98a9b",
     "paper-gb": "#8d6bb8",
     "paper-jb": "#7048a8",
     "bdp": "#14866d",

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from airbound_lab.errors import UsageError
 
-CONGESTION_CONTROLS = ("cubic", "reno", "bbr", "vegas", "cdg", "westwood")
+CONGESTION_CONTROLS = ("cubic", "reno", "bbr", "vegas", "cdg", "westwood", "illinois", "nv")
 CONTROLLERS: dict[str, tuple[str, ...]] = {
     "paper-gb": ("--policy", "paper", "--table", "gingerbread"),
     "paper-jb": ("--policy", "paper", "--table", "jelly-bean"),

@@ -133,7 +133,7 @@ function addRadios(section, interfaces) {
 		_('Let the agent follow the TCP connections of stations, and the controller limit what stations without a ' +
 			'working agent of their own have in flight: it lowers the receive windows in the packets that they are ' +
 			'sent. What the controller does not renew ends. Needs the package <code>kmod-sched-bpf</code>.'));
-	option.default = option.disabled;
+	option.default = option.enabled;
 	option.rmempty = false;
 }
 
