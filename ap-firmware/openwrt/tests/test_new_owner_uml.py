@@ -63,11 +63,11 @@ def test_its_status_says_that_it_is_connected_and_may_set_edca(found: dict[str, 
     assert re.search(r"^enrolled +spiffe://airbound\.internal/access-point/kitchen$", found["status"], re.MULTILINE)
 
 
-def test_the_agent_has_hostapds_user_and_one_capability(found: dict[str, Any]) -> None:
-    cap_net_admin = 1 << 12
+def test_the_agent_has_hostapds_user_and_three_capabilities(found: dict[str, Any]) -> None:
+    cap_net_admin, cap_perfmon, cap_bpf = 1 << 12, 1 << 38, 1 << 39
     assert found["process"]["Uid"] == ["101"] * 4
-    assert int(found["process"]["CapEff"][0], 16) == cap_net_admin
-    assert int(found["process"]["CapPrm"][0], 16) == cap_net_admin
+    assert int(found["process"]["CapEff"][0], 16) == cap_net_admin | cap_perfmon | cap_bpf
+    assert int(found["process"]["CapPrm"][0], 16) == cap_net_admin | cap_perfmon | cap_bpf
 
 
 def test_removed_without_a_trace(found: dict[str, Any]) -> None:
