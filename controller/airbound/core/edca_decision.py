@@ -13,6 +13,8 @@ from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState
 from airbound.core.restriction import cell_restriction
 
+UNBOUNDED_US = 30_000_000  # longer than the pauses of somebody who uploads now and then, whose bounds end meanwhile
+
 
 def decide_edca(cell: CellState, now_us: int) -> list[Effect]:
     """Commands for a cell's access point about its queues."""
@@ -38,12 +40,13 @@ def _decide(cell: CellState, access_point: AccessPoint, now_us: int) -> tuple[Re
     """UPLOADS and the set, or why the access point is to have its own parameters."""
     unavailable, state = cell.unavailable(now_us), access_point.edca
     if unavailable is not None:
+        cell.bounded_at_us = 0
         return unavailable, ()
     # Found out also where it is not applied: hysteresis goes on, and operators are shown what it would be.
     was_set = state is not None and state.generation > 0
     senders, parameters = cell.stations.active_senders, cell.settings.parameters.edca
     traffic = cell.edca_traffic = cell.channel_access.traffic(senders, now_us, parameters, was_set=was_set)
-    restricted = _restriction(cell, state)
+    restricted = _restriction(cell, state) or _nothing_bounded(cell, access_point, now_us)
     if restricted is not None or state is None or traffic.code is not Code.UPLOADS:
         return restricted or traffic, ()
     try:
@@ -64,6 +67,18 @@ def _restriction(cell: CellState, state: EdcaState | None) -> Reason | None:
     if restricted is None and cell.unlimited.mac:
         return Reason(Code.UNLIMITED_SENDER, mac_text(cell.unlimited.mac))
     return restricted
+
+
+def _nothing_bounded(cell: CellState, access_point: AccessPoint, now_us: int) -> Reason | None:
+    """That neither bounds nor limits have been in force for some time: an access point that waits longer is for queues
+    that drain, and those of senders without bounds do not.
+    """
+    bounded = access_point.windows_generation > 0 or any(
+        terminal.generation_in_force for terminal in cell.terminals.values()
+    )
+    if bounded or not cell.bounded_at_us:
+        cell.bounded_at_us = now_us
+    return Reason(Code.NOTHING_BOUNDED) if now_us - cell.bounded_at_us > UNBOUNDED_US else None
 
 
 def _wanted(cell: CellState, state: EdcaState) -> tuple[Edca, ...]:

@@ -38,6 +38,7 @@ class Code(IntEnum):
     AGENT_BOUNDS = 36
     NO_STATION_TO_LIMIT = 37
     UNLIMITED_SENDER = 38
+    NOTHING_BOUNDED = 39
     # Changed: one set replaces another.
     STARTED_SENDING = 40
     STOPPED_SENDING = 41

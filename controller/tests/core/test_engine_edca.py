@@ -30,6 +30,7 @@ from airbound_testing.scenario import (
     mac,
     upload,
 )
+from airbound_testing.windows import CAN_SET
 
 PHONES = [mac(number) for number in range(3)]
 SENDING = dict.fromkeys(PHONES, 4.0)
@@ -50,12 +51,21 @@ def scenario_of(parameters: Parameters | None = None, edca: EdcaState | None = N
     return scenario
 
 
-def keep(scenario: Scenario, seconds: float, sending: dict[bytes, float] | None = None, **named: Any) -> list[Effect]:
+def keep(
+    scenario: Scenario,
+    seconds: float,
+    sending: dict[bytes, float] | None = None,
+    *,
+    bounded: bool = False,
+    **named: Any,
+) -> list[Effect]:
     """The access point reports each second; what came of it."""
     effects = list[Effect]()
     for _ in range(round(seconds)):
         scenario.advance(1)
         effects += scenario.access_point(SENDING if sending is None else sending, **named)
+        if bounded:
+            effects += scenario.terminal(PHONES[0], upload())
     return effects
 
 
@@ -285,6 +295,29 @@ def test_an_exempt_cells_phones_are_free_as_well_and_others_are_not() -> None:
     assert all(scenario.phones[address].range() for address in (*PHONES, other))
 
 
+def test_an_access_point_has_its_own_where_nothing_is_bounded_for_half_a_minute() -> None:
+    scenario = scenario_of()
+    scenario.access_point(SENDING)
+    keep(scenario, 31)
+    assert point(scenario).queues == SET
+    keep(scenario, 1)
+    assert point(scenario).queues == ()
+    assert code(scenario) is Code.NOTHING_BOUNDED
+    keep(scenario, 3, bounded=True)
+    assert scenario.phones[PHONES[0]].range() is not None
+    assert point(scenario).queues == SET
+    keep(scenario, 60, bounded=True)
+    assert point(scenario).queues == SET
+
+
+def test_limits_of_windows_are_bounds_too() -> None:
+    scenario = scenario_of()
+    scenario.windows = CAN_SET
+    keep(scenario, 60, destinations={PHONES[0]: (upload(),)})
+    assert point(scenario).limits
+    assert point(scenario).queues == SET
+
+
 # What goes wrong
 
 
@@ -292,16 +325,16 @@ def test_a_set_that_is_not_in_force_is_sent_again_ever_more_rarely() -> None:
     scenario = scenario_of()
     scenario.access_point(SENDING)
     point(scenario).unresponsive = True
-    keep(scenario, 30)
+    keep(scenario, 30, bounded=True)
     sets = point(scenario).edca_sets
     assert [effect.generation for effect in sets] == [1, 2, 3, 4]  # after 3, 6 and 12 s
     assert [effect.reason.code for effect in sets] == [Code.UPLOADS, *[Code.REPEATED] * 3]
     assert {effect.queues for effect in sets} == {SET}
     point(scenario).unresponsive = False
-    keep(scenario, 20)
+    keep(scenario, 20, bounded=True)
     assert point(scenario).queues == SET
     assert len(sets) == 5
-    keep(scenario, 60)
+    keep(scenario, 60, bounded=True)
     assert len(sets) == 5
 
 

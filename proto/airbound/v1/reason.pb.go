@@ -79,6 +79,8 @@ const (
 	// A sender takes more than its part of the cell, and nothing limits it: the others' bounds are larger beside it, and
 	// the access point has its own EDCA parameters. subject: the station.
 	ReasonCode_REASON_CODE_UNLIMITED_SENDER ReasonCode = 38
+	// The access point has its own EDCA parameters, since neither bounds nor limits have been in force in its cell.
+	ReasonCode_REASON_CODE_NOTHING_BOUNDED ReasonCode = 39
 	// The terminal began to send to a destination. subject: the destination.
 	ReasonCode_REASON_CODE_STARTED_SENDING ReasonCode = 40
 	// The terminal no longer sends to a destination. subject: the destination.
@@ -231,6 +233,7 @@ var (
 		36:  "REASON_CODE_AGENT_BOUNDS",
 		37:  "REASON_CODE_NO_STATION_TO_LIMIT",
 		38:  "REASON_CODE_UNLIMITED_SENDER",
+		39:  "REASON_CODE_NOTHING_BOUNDED",
 		40:  "REASON_CODE_STARTED_SENDING",
 		41:  "REASON_CODE_STOPPED_SENDING",
 		42:  "REASON_CODE_ACTIVE_SENDERS",
@@ -317,6 +320,7 @@ var (
 		"REASON_CODE_AGENT_BOUNDS":          36,
 		"REASON_CODE_NO_STATION_TO_LIMIT":   37,
 		"REASON_CODE_UNLIMITED_SENDER":      38,
+		"REASON_CODE_NOTHING_BOUNDED":       39,
 		"REASON_CODE_STARTED_SENDING":       40,
 		"REASON_CODE_STOPPED_SENDING":       41,
 		"REASON_CODE_ACTIVE_SENDERS":        42,
@@ -519,7 +523,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\x9d9\n" +
+	"\x06_limit*\xf59\n" +
 	"\n" +
 	"ReasonCode\x120\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x1a\x13\x82\xb5\x18\x0fno reason given\x12X\n" +
@@ -545,7 +549,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x1eREASON_CODE_CANNOT_SET_WINDOWS\x10#\x1a6\x82\xb5\x182the access point cannot limit windows[: {subject}]\x12U\n" +
 	"\x18REASON_CODE_AGENT_BOUNDS\x10$\x1a7\x82\xb5\x183the station's agent bounds it[: terminal {subject}]\x12Q\n" +
 	"\x1fREASON_CODE_NO_STATION_TO_LIMIT\x10%\x1a,\x82\xb5\x18(no station without a working agent sends\x12z\n" +
-	"\x1cREASON_CODE_UNLIMITED_SENDER\x10&\x1aX\x82\xb5\x18T{subject} takes more than its part, and nothing limits it: no agent, no window clamp\x12L\n" +
+	"\x1cREASON_CODE_UNLIMITED_SENDER\x10&\x1aX\x82\xb5\x18T{subject} takes more than its part, and nothing limits it: no agent, no window clamp\x12V\n" +
+	"\x1bREASON_CODE_NOTHING_BOUNDED\x10'\x1a5\x82\xb5\x181neither bounds nor limits of windows are in force\x12L\n" +
 	"\x1bREASON_CODE_STARTED_SENDING\x10(\x1a+\x82\xb5\x18'the terminal began to send to {subject}\x12N\n" +
 	"\x1bREASON_CODE_STOPPED_SENDING\x10)\x1a-\x82\xb5\x18)the terminal no longer sends to {subject}\x12F\n" +
 	"\x1aREASON_CODE_ACTIVE_SENDERS\x10*\x1a&\x82\xb5\x18\"active senders {before} -> {after}\x12H\n" +

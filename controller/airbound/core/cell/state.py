@@ -62,6 +62,7 @@ class CellState:
     channel_access: ChannelAccess = field(default_factory=ChannelAccess)
     edca_reason: Reason | None = None  # why the access point's queues have the parameters that they have
     edca_traffic: Reason | None = None  # what the traffic calls for, applied or not
+    bounded_at_us: int = 0  # when bounds or limits of windows were last in force, or the cell was first decided
     edca_failures_total: int = 0  # decisions about them that ended in an error of the controller
     edca_wanted: tuple[EdcaState, EdcaParameters, tuple[Edca, ...]] | None = None  # the last set, and what it is of
     windows: StationSenders = field(default_factory=StationSenders)
