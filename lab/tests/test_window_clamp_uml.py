@@ -23,7 +23,8 @@ ALIKE = 0.05
 
 
 def test_bounds_alone_leave_the_air_to_phones_without_an_agent(boot_cell: Callable[..., Cell]) -> None:
-    ratio = boot_cell("airbound", **MIXED).run.agentless_ratio
+    """Those of `bdp`: the default's grow there, see test_unlimited_uml.py."""
+    ratio = boot_cell("bdp+edca", **MIXED).run.agentless_ratio
     assert ratio is not None
     assert ratio > 10
 
