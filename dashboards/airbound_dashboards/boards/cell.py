@@ -160,4 +160,9 @@ def _terminals(made: Dashboard) -> Dashboard:
             states("Windows of stations without an agent: why", "stations_limited: the access point limits some."
                    " Everything else: why it limits none.", q.WINDOWS_REASON, w=24, h=4)
         )
+        .with_panel(
+            lines("Over the computed windows", "By how much aggregates are longer than computed, which a search finds;"
+                  " by how much maxima are larger, beside a station that takes more than its part and has no limit.",
+                  q.OVER_COMPUTED, unit=RATIO, w=24, h=6)
+        )
     )  # fmt: skip

@@ -76,6 +76,10 @@ WINDOWS = (
     Query(_gauge("airbound_cell_limited_stations"), "of them limited"),
     Query(_gauge("airbound_cell_window_limits_in_force"), "limits in force"),
 )
+OVER_COMPUTED = (
+    Query(_gauge("airbound_cell_aggregates_ratio"), "aggregates"),
+    Query(_gauge("airbound_cell_maxima_ratio"), "maxima"),
+)
 WINDOWS_REASON = Query('max by (reason) (airbound_cell_windows_info{bssid="$bssid"})', "{{reason}}")
 EDCA_REASON = Query('max by (reason) (airbound_cell_edca_info{bssid="$bssid"})', "{{reason}}")
 

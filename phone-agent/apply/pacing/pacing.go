@@ -5,8 +5,8 @@
 // TCP's small queues hold back what exceeds some milliseconds of a connection's pacing rate (tcp_small_queue_check in
 // net/ipv4/tcp_output.c; 7.8 ms on Wi-Fi, where mac80211 sets sk_pacing_shift to 7). The pacing rate is the window per
 // smoothed RTT times a ratio, 120 % by default and 200 % in slow start (tcp_update_pacing_rate). Where a phone waits
-// longer for the air than that, its queue holds less than the window, and less than a full aggregate. The patched kernel
-// exempts connections with bounds; here two settings of the network namespace raise the ratio for all of them.
+// longer for the air than that, its queue holds less than the window, and less than a full aggregate. The patched
+// kernel exempts connections with bounds; here two settings of the network namespace raise the ratio for all of them.
 //
 // They outlive the agent. So the own values are on record, in a file, before the first is raised, and whoever restores
 // the kernel's defaults (the agent, its guard, `cleanup`, the next agent) finds them there.

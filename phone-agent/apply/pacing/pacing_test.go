@@ -194,7 +194,9 @@ func TestAfterARestartOfTheMachineAnOldRecordChangesNothing(t *testing.T) {
 
 func TestWithoutAReadableRecordTheKernelsDefaultsReturn(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "{", `{"tcp_rmem":1}`, `{"tcp_pacing_ca_ratio":-1}`, `{"tcp_pacing_ca_ratio":400}`} {
+	for _, text := range []string{
+		"", "{", `{"tcp_rmem":1}`, `{"tcp_pacing_ca_ratio":-1}`, `{"tcp_pacing_ca_ratio":400}`,
+	} {
 		p := newPhone(t, map[string]string{avoidance: "400", slowStart: "400"})
 		if err := os.WriteFile(filepath.Join(p.state, record), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,8 @@ const guardName = "restore-when-orphaned"
 
 func (p places) guardArguments() []string {
 	return []string{
-		guardName, "--proc-root", p.procRoot, "--state-dir", p.stateDir, "--back-end", p.backEnd.name, "--cgroup", p.backEnd.cgroup,
+		guardName, "--proc-root", p.procRoot, "--state-dir", p.stateDir, "--back-end", p.backEnd.name,
+		"--cgroup", p.backEnd.cgroup,
 	}
 }
 
