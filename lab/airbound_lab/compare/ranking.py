@@ -80,6 +80,9 @@ def _agentless_percent(found: Figures) -> float | None:
 
 TOTAL = Measure("total_mbps", "Total", "Mb/s", 1, "largest", lambda found: found.total_goodput_mbps)
 JAIN = Measure("jain", "Jain's index", "", 3, "largest", lambda found: found.jain, is_index=True)
+AIR_JAIN = Measure(
+    "air_jain", "Jain's index of air times", "", 3, "largest", lambda f: f.air_jain, is_index=True, judged=False
+)
 RTT = Measure("rtt_mean_ms", "Mean RTT", "ms", 0, "smallest", lambda found: found.rtt_mean_ms)
 RTT_P95 = Measure("rtt_p95_ms", "p95 RTT", "ms", 0, "smallest", lambda found: found.rtt_p95_ms)
 RPM = Measure("rpm", "Round trips per minute", "RPM", 0, "largest", _rpm, judged=False)
@@ -93,7 +96,7 @@ RECOVERY = Measure("recovery_s", "Time to recover", "s", 0, "smallest", lambda f
 AGENTLESS = Measure(
     "agentless_percent", "Without an agent, apart from with one", "%", 1, "smallest", _agentless_percent, judged=False
 )
-MEASURES = (TOTAL, JAIN, RTT, RTT_P95, RPM, UP, DOWN, UP_JAIN, DOWN_JAIN, RECOVERY, AGENTLESS)
+MEASURES = (TOTAL, JAIN, AIR_JAIN, RTT, RTT_P95, RPM, UP, DOWN, UP_JAIN, DOWN_JAIN, RECOVERY, AGENTLESS)
 JUDGED = tuple(measure for measure in MEASURES if measure.judged)
 
 

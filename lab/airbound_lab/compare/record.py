@@ -51,6 +51,7 @@ class Figures:
     phones_mbps: tuple[float, ...]
     wall_seconds: float
     agentless_ratio: float | None = None
+    air_jain: float | None = None
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -88,6 +89,7 @@ def figures(run: Run) -> Figures:
         phones_mbps=tuple(phone.goodput_mbps for phone in run.phones),
         wall_seconds=run.wall_seconds,
         agentless_ratio=run.agentless_ratio,
+        air_jain=run.air_jain,
     )
 
 

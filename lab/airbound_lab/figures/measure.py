@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from airbound_lab.plan.topology import Phone, Topology
+    from airbound_lab.records.airtime import Airtime
     from airbound_lab.settings.scenario import Direction, Flow
 
 MEGA = 1e6
@@ -110,11 +111,7 @@ def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
     base_rtt_ms = _base_rtt_ms(cell, samples)
     flows = parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
     phones = tuple(_phone(cell, phone, samples, base_rtt_ms, flows) for phone in cell.phones)
-    # Who sends at a rate of its own is not meant to have a share as large as the others'.
-    sharing = {
-        (flow.direction, flow.phone) for flow in flows
-        if flow.stop_ms > parameters.warmup_seconds * 1000 and flow.action.rate_mbps is None
-    }  # fmt: skip
+    sharing = _sharing(cell, flows)
     window = slice(parameters.warmup_seconds, parameters.seconds)
     up = [(("up", i) in sharing, phone) for i, phone in enumerate(phones, start=1)]
     down = [(("down", i) in sharing, phone.download) for i, phone in enumerate(phones, start=1) if phone.download]
@@ -141,6 +138,30 @@ def figures(cell: Topology, mode: str, seed: int, samples: Samples) -> Run:
             cell, mode, {index: phones[index - 1] for direction, index in sorted(sharing) if direction == "up"}
         ),
     )
+
+
+def _sharing(cell: Topology, flows: Sequence[Flow]) -> set[tuple[Direction, int]]:
+    """Direction and phone of each flow of the measured window, but for those at a rate of their own: they are not meant
+    to have a share as large as the others'.
+    """
+    warmup_ms = cell.parameters.warmup_seconds * 1000
+    return {
+        (flow.direction, flow.phone) for flow in flows if flow.stop_ms > warmup_ms and flow.action.rate_mbps is None
+    }
+
+
+def air_jain(cell: Topology, seed: int, counted: Mapping[str, Airtime]) -> float | None:
+    """Jain's index of the air times of those that share it, if the access point counted them from before the start."""
+    parameters = cell.parameters
+    flows = parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
+    mac_of = {phone.index: phone.mac for phone in cell.phones}
+    times_us = list[int]()
+    for direction, phone in sorted(_sharing(cell, flows)):
+        found = counted.get(mac_of[phone])
+        if found is None or found.connected_s < parameters.seconds:
+            return None
+        times_us.append(found.up_us if direction == "up" else found.down_us)
+    return _rounded_if_known(jain(times_us)) if times_us else None
 
 
 def _agentless_ratio(cell: Topology, mode: str, sharing: Mapping[int, PhoneResult]) -> float | None:

@@ -186,6 +186,7 @@ def collect(plan: dict[str, Any], t0_ns: int, components: Components, switch: Sw
         show = ["/sbin/tc", "-s", "qdisc", "show", "dev", station["interface"]]
         system.run("qdiscs", show, station["name"])
     system.run("qdiscs-ap", ["/sbin/tc", "-s", "qdisc", "show", "dev", "wlan0"])
+    system.run("airtime", ["/sbin/iw", "dev", "wlan0", "station", "dump"])
     for other in plan["other_access_points"]:
         show = ["/sbin/tc", "-s", "qdisc", "show", "dev", other["interface"]]
         system.run(f"qdiscs-{other['name']}", show, other["netns"])

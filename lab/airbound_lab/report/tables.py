@@ -45,6 +45,9 @@ def cell(values: Sequence[float | None], decimals: int, *, spread: bool = True) 
 def rows(results: Results) -> list[list[str]]:
     """Heading and one row per mode; with downloads one per direction as well."""
     columns = COLUMNS
+    # Of phones with one rate, as on 802.11g, equal air is equal throughput.
+    if results.parameters.phy != DEFAULT_PHY and any(run.air_jain is not None for run in results.runs):
+        columns += (("Jain of air", "", 3, lambda run: run.air_jain),)
     if any(run.recovery_s is not None for run in results.runs):
         columns += (("recovery", "s", 0, lambda run: run.recovery_s),)
     if any(run.unconnected for run in results.runs):

@@ -20,6 +20,7 @@ from airbound_lab.figures import capacity, measure, senders
 from airbound_lab.figures.results import Results, Run
 from airbound_lab.medium import attempts
 from airbound_lab.plan import guest_paths, guest_plan, topology
+from airbound_lab.records import airtime
 from airbound_lab.records import trace as trace_module
 from airbound_lab.run import boot
 from airbound_lab.settings import radio
@@ -175,7 +176,9 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
     cell = topology.build(parameters)
     try:
         found = measure.figures(cell, parameters.modes[0], task.seed, samples)
-        run = replace(found, mode=task.mode, peak_memory_kib=end["peak_memory_kib"])
+        counted = airtime.parse((directory / "log" / "airtime.log").read_text(encoding="utf-8"))
+        air_jain = measure.air_jain(cell, task.seed, counted)
+        run = replace(found, mode=task.mode, peak_memory_kib=end["peak_memory_kib"], air_jain=air_jain)
         if (answers := directory / guest_plan.SENDERS_FILE).exists():
             run = _with_answers(run, answers, parameters, end["time_zero_monotonic_us"] * 1000)
     except ValidationError as error:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from airbound_lab.errors import LabError
 from airbound_lab.figures import measure
 from airbound_lab.plan import topology
+from airbound_lab.records.airtime import Airtime
 from airbound_lab.settings.parameters import Parameters
 from airbound_lab.settings.scenario import Action, Scenario, built_in
 
@@ -158,6 +159,25 @@ def test_phones_without_an_agent_are_compared_with_those_with_one(
         lines_of(*(received(second, phone, (second - 1) * counted[phone]) for second in (1, 2) for phone in counted))
     )
     assert measure.figures(topology.build(parameters), mode, 1, samples).agentless_ratio == ratio
+
+
+def test_air_times_are_compared_of_the_flows_that_share() -> None:
+    cell = topology.build(Parameters(terminals=2, seconds=10, warmup_seconds=1))
+    first, second = (phone.mac for phone in cell.phones)
+    both = {first: Airtime(3_000_000, 70_000, 12), second: Airtime(1_000_000, 90_000, 12)}
+    assert measure.air_jain(cell, 1, both) == pytest.approx(16 / 20)
+    assert measure.air_jain(cell, 1, {first: both[first]}) is None  # the other one is gone
+    late = both | {second: both[second]._replace(connected_s=9)}  # it associated again meanwhile
+    assert measure.air_jain(cell, 1, late) is None
+    none = {mac: Airtime(0, 70_000, 12) for mac in both}
+    assert measure.air_jain(cell, 1, none) is None
+
+
+def test_air_times_of_downloads_are_those_of_what_the_access_point_sent() -> None:
+    download = Scenario("download", (Action(0, "start-traffic", direction="down"),))
+    cell = topology.build(Parameters(terminals=2, seconds=10, warmup_seconds=1, scenario=download))
+    counted = {phone.mac: Airtime(5, phone.index * 1_000_000, 12) for phone in cell.phones}
+    assert measure.air_jain(cell, 1, counted) == pytest.approx(9 / 10)
 
 
 @pytest.mark.parametrize("unknown_us", [0, 2**32 - 1])

@@ -92,6 +92,14 @@ def of_figures(results: Results, *figures: dict[str, Any]) -> Results:
     return replace(results, runs=runs)
 
 
+def test_air_times_have_a_column_where_phones_may_differ_in_their_rates(make_results: Callable[..., Results]) -> None:
+    aggregating = make_results(modes=("cubic",), phy="11ac-80", ap="openwrt", kernel_line="6.12")
+    heading, cubic = tables.rows(of_figures(aggregating, {"air_jain": 0.9125}))
+    assert (heading[-1], cubic[-1]) == ("Jain of air", "0.912")
+    assert "Jain of air" not in tables.rows(aggregating)[0]
+    assert "Jain of air" not in tables.rows(of_figures(make_results(modes=("cubic",)), {"air_jain": 0.9}))[0]
+
+
 def test_findings_are_computed_from_the_results(make_results: Callable[..., Results]) -> None:
     cubic = {"total_goodput_mbps": 20.0, "rtt_mean_ms": 1000.0, "jain": 0.9}
     bdp = {"total_goodput_mbps": 15.0, "rtt_mean_ms": 100.0, "jain": 0.99}
