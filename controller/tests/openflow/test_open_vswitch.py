@@ -20,8 +20,8 @@ MARKS = CONFIG + '[openflow]\nmarks = ["udp:4000=ef", "tcp=8"]\n'
 # So few, and so short, that a busy machine loses none: neither what waits in the sockets of Open vSwitch's user-space
 # datapath while that does not run, for two seconds, nor what a sender that has not run for as long sends then at once,
 # beyond a meter's burst. It is a gap in forwarding that loses them.
-PACKETS_PER_S, PACKET_BYTES = 100, 200
-GAP_MAX = 0.2 * PACKETS_PER_S  # packets that are lost in a row
+PACKETS = {"rate": 100, "size": 200}  # a second, octets
+GAP_MAX = 0.2 * PACKETS["rate"]  # packets that are lost in a row
 
 
 def test_who_sends_what_to_whom_by_which_protocol(site: Site) -> None:
@@ -121,7 +121,7 @@ for _ in range(20):
 @pytest.mark.parametrize("site", [METERS], indirect=True)
 def test_a_killed_process_leaves_forwarding_and_nothing_of_its_rules_after_the_lease(site: Site) -> None:
     site.start_all(1)
-    sender, receiver = site.send(1, 2, 4000, rate=PACKETS_PER_S, size=PACKET_BYTES, seconds=26), site.receive(2, 4000, 25)
+    sender, receiver = site.send(1, 2, 4000, **PACKETS, seconds=26), site.receive(2, 4000, 25)
     site.ovs.until(lambda: any("meter:" in flow for flow in site.ovs.flows()), 6)
     site.kill("openflow")
     time.sleep(4)  # the lease is 3 s, under traffic
@@ -156,7 +156,7 @@ def cookies(site: Site) -> int:
 
 def test_a_controller_that_is_killed_and_started_again_costs_no_packet(site: Site) -> None:
     site.start_all(1)
-    sender, receiver = site.send(1, 2, 4000, rate=PACKETS_PER_S, size=PACKET_BYTES, seconds=13), site.receive(2, 4000, 12)
+    sender, receiver = site.send(1, 2, 4000, **PACKETS, seconds=13), site.receive(2, 4000, 12)
     time.sleep(1)
     site.kill("controller")
     time.sleep(4)
@@ -185,7 +185,7 @@ def test_a_switch_that_is_killed_and_started_again_is_right_again_within_five_se
 
 def test_a_process_that_is_stopped_ends_its_rules_at_once_and_keeps_forwarding(site: Site) -> None:
     site.start_all(1)
-    sender, receiver = site.send(1, 2, 4000, rate=PACKETS_PER_S, size=PACKET_BYTES, seconds=5), site.receive(2, 4000, 4)
+    sender, receiver = site.send(1, 2, 4000, **PACKETS, seconds=5), site.receive(2, 4000, 4)
     time.sleep(1)
     site.kill("openflow", signal.SIGTERM)
     assert not any("CONTROLLER" in flow or "meter:" in flow for flow in site.ovs.flows())

@@ -163,6 +163,8 @@ def measure(
     if status != 0:
         output = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
         raise GuestError(f"the traffic generator failed (status {status}): {output}")
+    # At the traffic's end: what ends now sends a little more, for as long as the rest takes.
+    system.run("airtime", ["/sbin/iw", "dev", "wlan0", "station", "dump"])
     for name, pid in watchers:
         if system.exited(pid):
             output = system.read(f"{system.LOG_DIRECTORY}/{name}.log")[-500:]
@@ -186,7 +188,6 @@ def collect(plan: dict[str, Any], t0_ns: int, components: Components, switch: Sw
         show = ["/sbin/tc", "-s", "qdisc", "show", "dev", station["interface"]]
         system.run("qdiscs", show, station["name"])
     system.run("qdiscs-ap", ["/sbin/tc", "-s", "qdisc", "show", "dev", "wlan0"])
-    system.run("airtime", ["/sbin/iw", "dev", "wlan0", "station", "dump"])
     for other in plan["other_access_points"]:
         show = ["/sbin/tc", "-s", "qdisc", "show", "dev", other["interface"]]
         system.run(f"qdiscs-{other['name']}", show, other["netns"])
