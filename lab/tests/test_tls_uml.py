@@ -12,7 +12,7 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -210,14 +210,25 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
+def everything(cell: Cell) -> dict[str, Any]:
+    """What must not differ."""
+    components = ("operator", "controller", "ap", *(f"phone{i}" for i in range(1, 6)))
+    return {name: log_of(cell, name) for name in components} | {"figures": cell.run.comparable()}
+
+
 @pytest.mark.parametrize("place", ["elsewhere", "a-path-of-quite-another-length/" * 5])
 def test_same_result_with_programs_at_another_path(
     place: str, boot_cell: Callable[..., Cell], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # Where objects lie in the memory of the controller and of the operator's commands depends on the length of paths,
-    # and on whether modules are compiled already. With seed 1 one line of the controller's log is a millisecond later
-    # elsewhere and nothing else differs: why is open (docs/decisions/0026-one-pool-for-all-checks.md).
-    here = boot_cell("airbound", **ELSEWHERE)
+    # and on whether modules are compiled already. The same cell can differ from itself, rarely and in the last digits
+    # (docs/decisions/0026-one-pool-for-all-checks.md), so both are booted twice: what a path changes, it changes each
+    # time.
+    def boots(name: str) -> list[dict[str, Any]]:
+        scenarios = (Scenario(f"{name}{again}", built_in("uplink").actions) for again in ("", " again"))
+        return [everything(boot_cell("airbound", scenario=scenario, **ELSEWHERE)) for scenario in scenarios]
+
+    here = boots("here")
     moved_to = tmp_path / place
     moved_to.mkdir(parents=True)
     (moved_to / "venv").symlink_to(sys.prefix)
@@ -230,10 +241,8 @@ def test_same_result_with_programs_at_another_path(
     copies = {name: shutil.copy(getattr(found, name), moved_to) for name in files}
     elsewhere = replace(found, controller_source=str(of_controller), **copies)
     monkeypatch.setattr(host, "programs", lambda *_args, **_options: elsewhere)
-    moved = boot_cell("airbound", scenario=Scenario(f"moved to {place}", built_in("uplink").actions), **ELSEWHERE)
-    for component in ("operator", "controller", "ap", *(f"phone{i}" for i in range(1, 6))):
-        assert log_of(moved, component) == log_of(here, component), component
-    assert moved.run.comparable() == here.run.comparable()
+    moved = boots(f"moved to {place}")
+    assert any(one in here for one in moved), "elsewhere differs from here"
 
 
 def test_agents_of_a_controller_that_starts_late_have_their_tokens(boot_cell: Callable[..., Cell]) -> None:
