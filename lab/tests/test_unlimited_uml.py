@@ -21,7 +21,7 @@ MIXED: dict[str, Any] = {
 
 
 def test_bounds_grow_until_phones_with_an_agent_have_what_the_other_has(boot_cell: Callable[..., Cell]) -> None:
-    """Bounds of a cell in which all obey leave it several times as much: `bdp`, which does not let them grow."""
+    """Under `bdp` maxima stay as computed, and the phone without an agent gets several times as much as the others."""
     held, met = (boot_cell(mode, **MIXED) for mode in ("bdp", "airbound"))
     assert held.run.agentless_ratio is not None
     assert met.run.agentless_ratio is not None

@@ -32,7 +32,7 @@ def test_after_installation_it_is_enabled_and_nothing_runs_before_somebody_confi
     assert owner_and_mode(installed.root / "etc/config/airbound") == (0, 0, 0o600)
 
 
-def test_the_service_runs_as_hostapds_user_with_one_capability_and_for_ever(installed: AccessPoint) -> None:
+def test_the_service_runs_as_hostapds_user_with_few_capabilities_and_for_ever(installed: AccessPoint) -> None:
     installed.configure(*ENABLED, "option token 'secret token'")
     installed.init("start")
     service = installed.service()

@@ -10,7 +10,7 @@ from airbound.core.window_clamp import agent_problem
 
 
 def observe_unlimited(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
-    """Meet those that take more than their part: whether the others must be decided again, and what the log is told."""
+    """Have the others' maxima follow what these take: whether those must be decided again, and notes for the log."""
     before = cell.unlimited.mac
     moved = cell.unlimited.observe(*used_of_shares(cell, now_us), now_us)
     after = cell.unlimited.mac

@@ -73,21 +73,21 @@ def test_bounds_grow_beside_a_station_without_an_agent_and_return_when_it_is_gon
     assert scenario.engine.cells[BSSID].edca_reason.code is Code.UPLOADS
 
 
-def test_with_an_agent_on_each_phone_nobody_is_met() -> None:
+def test_with_an_agent_on_each_phone_maxima_stay() -> None:
     """What a phone gets is then for the policy, and for its radio: more than its part is no harm by itself."""
     scenario = Scenario(FIXED)
     run(scenario, STARVED, 10.0, with_agents=[*PHONES, STATION])
     assert not scenario.engine.cells[BSSID].unlimited.mac
 
 
-def test_a_phone_whose_kernel_cannot_bound_is_met() -> None:
+def test_maxima_grow_beside_a_phone_whose_kernel_cannot_bound() -> None:
     scenario = Scenario(FIXED)
     scenario.terminal(STATION, upload(), back_end=BackEnd(name="none", can_set_max=False))
     run(scenario, STARVED, 6.0, with_agents=[*PHONES, STATION])
     assert scenario.engine.cells[BSSID].unlimited.mac == STATION
 
 
-def test_a_station_whose_windows_the_access_point_limits_is_not_met() -> None:
+def test_maxima_stay_beside_a_station_whose_windows_the_access_point_limits() -> None:
     scenario = Scenario(FIXED)
     scenario.windows = CAN_SET
     run(scenario, STARVED, 10.0)
@@ -95,7 +95,7 @@ def test_a_station_whose_windows_the_access_point_limits_is_not_met() -> None:
     assert not scenario.engine.cells[BSSID].unlimited.mac
 
 
-def test_an_exempt_phone_is_met() -> None:
+def test_maxima_grow_beside_an_exempt_phone() -> None:
     scenario = Scenario(FIXED)
     run(scenario, EQUAL, 1.0, with_agents=[*PHONES, STATION])
     scenario.do(Exempted(name(STATION), exempt=True))
@@ -103,7 +103,7 @@ def test_an_exempt_phone_is_met() -> None:
     assert scenario.engine.cells[BSSID].unlimited.mac == STATION
 
 
-def test_a_phone_that_sends_by_udp_alone_is_met() -> None:
+def test_maxima_grow_beside_a_phone_that_sends_by_udp_alone() -> None:
     scenario = Scenario(FIXED)
     for _ in range(12):
         run(scenario, STARVED, 0.5)
@@ -111,7 +111,7 @@ def test_a_phone_that_sends_by_udp_alone_is_met() -> None:
     assert scenario.engine.cells[BSSID].unlimited.mac == STATION
 
 
-def test_nobody_is_met_in_observe_mode_and_what_was_met_is_forgotten() -> None:
+def test_in_observe_mode_maxima_are_as_computed_again() -> None:
     scenario = Scenario(FIXED)
     run(scenario, STARVED, 6.0)
     scenario.do(ModeSet("observe"))
@@ -124,3 +124,15 @@ def test_other_policies_stay_as_they_are(policy: PolicyName) -> None:
     scenario = Scenario(replace(FIXED, policy=policy))
     run(scenario, STARVED, 10.0)
     assert scenario.engine.cells[BSSID].unlimited.factor == 1.0
+
+
+def test_a_search_for_longer_aggregates_ends_its_trial_and_waits() -> None:
+    scenario = Scenario(FIXED)
+    run(scenario, EQUAL, 4.0)
+    policy = scenario.engine.cells[BSSID].policy
+    assert policy.found != 1.0  # a trial
+    run(scenario, STARVED, 6.0)
+    assert scenario.engine.cells[BSSID].unlimited.mac
+    trials = policy.trials_total
+    run(scenario, STARVED, 6.0)
+    assert (policy.found, policy.trials_total) == (1.0, trials)

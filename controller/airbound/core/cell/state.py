@@ -159,12 +159,14 @@ class CellState:
         self.min_rtt.expire(now_us)
         min_rtt_moved = bool(report.destinations or self.windows.witnesses) and self._stations_send(report, now_us)
         moved = self._moved(senders, measured=measured) or was_stale or min_rtt_moved
-        if stations.baseline_us != baseline_us and not self.unlimited.mac:  # beside it there is nothing to find
+        if stations.baseline_us != baseline_us:
             moved |= self.policy.observe(self._facts(), now_us)
         return change, moved, jumps
 
     def _facts(self) -> CellFacts:
-        """What a policy may learn from. Of RTTs each sender has one, whatever it reports: the smallest of its own."""
+        """What a policy may learn from. Of RTTs each sender has one, whatever it reports: the smallest of its own. None
+        is known beside a sender that nothing limits: there it is not the windows that make them.
+        """
         stations, air = self.stations, self.air.by_mac
         rtts_us = list[int]()
         for mac in air:
@@ -178,7 +180,7 @@ class CellState:
             self.decided_capacity_bps,
             stations.uplink_bps,
             stations.downlink_bps,
-            statistics.median(rtts_us) if rtts_us else 0.0,
+            statistics.median(rtts_us) if rtts_us and not self.unlimited.mac else 0.0,
             next(iter(air.values())).fastest_bps if air else 0.0,
         )
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Senders that nothing limits (no agent, no clamp, UDP), and what the others' windows must be beside them.
 
-Bounds that only some obey are no bounds: a window that just fills its share of an otherwise orderly cell is sent in a
-round trip in which a sender with an open window has several turns. So where such senders get more than those that are
-limited, the limited ones' maxima grow together, by a factor, until they get as much:
+A window that is just large enough for its share, where all windows are limited, is too small beside a sender whose
+window is not: after each turn it is empty for a round trip, in which the other one has several turns. So where such
+senders get more of their shares than those that are limited, the maxima of the limited ones grow together, by a factor,
+until they get as much:
 
     harm    = what the unlimited get of their shares / what the limited get of theirs
               means over those that want more: of the limited ones whose windows are full, of the others that use at
@@ -33,7 +34,7 @@ LEAST = 0.01  # of its share, that a limited one is taken to get
 class Unlimited:
     """Of one cell."""
 
-    mac: Mac = b""  # who of them takes most; empty while nobody is met
+    mac: Mac = b""  # who of them takes most; empty while maxima are as computed
     factor: float = 1.0  # of the others' maxima
     begun_total: int = 0
     _above_since_us: int = 0  # 0: it is not above

@@ -51,9 +51,9 @@ def test_where_no_window_is_enough_bounds_give_up() -> None:
 
 def test_they_return_three_seconds_after_the_last_claim_and_not_for_a_pause() -> None:
     cell = Cell(4.0).run(15)
-    met = cell.factors[-1]
-    assert cell.run(2.5, sends=False).factors[-1] == met
-    assert cell.run(2.0).factors[-1] >= met
+    grown = cell.factors[-1]
+    assert cell.run(2.5, sends=False).factors[-1] == grown
+    assert cell.run(2.0).factors[-1] >= grown
     assert cell.run(3.5, sends=False).factors[-1] == 1.0
     assert not cell.unlimited.mac
     assert cell.run(10).unlimited.begun_total == 2
@@ -66,7 +66,7 @@ def test_a_start_is_no_harm() -> None:
     assert cell.run(20).factors[-1] == 1.0
 
 
-def test_who_takes_most_is_named_and_one_that_claims_little_is_not_met() -> None:
+def test_who_takes_most_is_named_and_one_that_claims_little_changes_nothing() -> None:
     unlimited = Unlimited()
     for step in range(1, 6):
         unlimited.observe({WITHOUT: 1.5, OTHER: 2.5}, [0.5], step * HALF_US)
