@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from airbound_lab.plan import guest_paths, guest_plan
 from airbound_lab.plan.guest_paths import Programs
 from airbound_lab.settings.parameters import Parameters
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def programs_at(place: str) -> Programs:
@@ -74,3 +73,28 @@ def test_links_are_there_while_a_guest_runs(tmp_path: Path) -> None:
         fails()
     assert list(run.iterdir()) == []
     assert real.is_dir()
+
+
+def test_python_reads_the_same_names_whatever_has_been_compiled(tmp_path: Path) -> None:
+    programs = programs_at(str(tmp_path))
+    modules = (Path(programs.controller_source) / "airbound", Path(programs.packages[0]) / "grpc" / "aio")
+    for directory in modules:
+        directory.mkdir(parents=True)
+        (directory / "__init__.py").touch()
+        (directory / "data").mkdir()
+    (modules[0] / "compiled").mkdir()
+    (modules[0] / "compiled" / "__init__.py").touch()
+    assert compileall.compile_dir(modules[0] / "compiled", quiet=1)
+    run = tmp_path / "run"
+    run.mkdir()
+    _, directories = guest_paths.in_guest(programs)
+    with guest_paths.linked(run, directories):
+        names = {directory: sorted(os.listdir(directory)) for directory in (*modules, modules[0] / "compiled")}
+    assert names == {
+        modules[0]: ["__init__.py", "__pycache__", "compiled", "data"],
+        modules[1]: ["__init__.py", "__pycache__", "data"],
+        modules[0] / "compiled": ["__init__.py", "__pycache__"],
+    }
+    assert not os.listdir(modules[1] / "data")
+    assert os.listdir(modules[1].parent) == ["aio"], "no module is in it"
+    assert len(os.listdir(modules[0] / "compiled" / "__pycache__")) == 1, "not in a directory of compiled ones"
