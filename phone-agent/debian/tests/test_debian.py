@@ -90,6 +90,8 @@ mkdir "$1/upper" "$1/work" "$1/all"
 mount -t overlay -o lowerdir=/,upperdir="$1/upper",workdir="$1/work" overlay "$1/all"
 mkdir "$1/all/test"
 mount --bind /dev "$1/all/dev"
+# What the machine itself has dpkg run, as needrestart does, changes more than the package.
+mount -t tmpfs tmpfs "$1/all/etc/dpkg/dpkg.cfg.d"
 cp "$2" "$1/all/test/airbound-phone.deb"
 PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$1/all" /bin/sh -e -c "$3"
 cd "$1/upper"
