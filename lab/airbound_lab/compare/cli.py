@@ -81,7 +81,7 @@ def add(commands: Any) -> None:
     option("--controller-config", type=Path, metavar="FILE", help="configuration file for the controller")
     option("--tls", action="store_true", help="mutual TLS in every mode with agents (in some only: MODE@tls)")
     option("--phy", type=arguments.phys, metavar="P,P,...", help="the radios, as of run (default: 11g)")
-    option("--ap", choices=ACCESS_POINT_KINDS, default="plain", help="as of run (default: %(default)s)")
+    option("--ap", choices=ACCESS_POINT_KINDS, help="as of run (default: plain, but of the presets gate and matrix)")
     option("--kernel-line", choices=KERNEL_LINES, help="as of run (default: 6.1, with --ap openwrt 6.12)")
     option("--subject", metavar="MODE", help="whose wins and losses are counted (default: airbound, if compared)")
     option("--json", type=Path, metavar="FILE", help="default: DIR/comparison.json")
@@ -131,8 +131,8 @@ def _matrix(options: argparse.Namespace) -> Matrix:
             condition,
             controller_config=config,
             tls=options.tls,
-            kernel_line=options.kernel_line or KERNEL_LINE_OF[options.ap],
-            ap=options.ap,
+            kernel_line=options.kernel_line or KERNEL_LINE_OF[options.ap or preset.ap],
+            ap=options.ap or preset.ap,
         )
         for preset in presets
         for axes in preset.axes

@@ -137,11 +137,23 @@ class Preset:
     variants: tuple[str, ...] = (
         *("cubic", "cubic@fq_codel", "cubic@cake-ack-filter", "bbr", "vegas", "cdg", "paper-jb", "bdp", "airbound"),
     )
+    ap: AccessPointKind = "plain"
 
 
 def _of(scenario: str, delays_ms: Iterable[float], terminals: Iterable[int]) -> Axes:
     return Axes((built_in(scenario),), tuple((float(delay_ms),) for delay_ms in delays_ms), tuple(terminals))
 
+
+def _today(phy: PhyName, terminals: Iterable[int], delays_ms: Iterable[float]) -> Axes:
+    return replace(_of("uplink", delays_ms, terminals), rate_controls=("minstrel",), phys=(phy,))
+
+
+RIVALS = ("cubic", "cubic@pacing=400", "cubic@cwnd-clamp=64", "bbr", "vegas", "cdg", "illinois")
+"""What phones can do without us where frames are aggregated: as they are, with less pacing, with a locked window, with
+another congestion control."""
+RIVALS_OF_AC = (*RIVALS, *(f"{name}@txop=0" for name in RIVALS))
+"""An OpenWrt access point has a TXOP limit of 2 ms where it speaks 802.11ac, and each rival its better choice."""
+ALL_TERMINALS, ALL_DELAYS_MS = (1, 2, 3, 5, 10, 20), (4, 16, 64, 256)
 
 PRESETS = {
     "quick": Preset(
@@ -179,6 +191,43 @@ PRESETS = {
     "recovery": Preset(
         (replace(_of("recovery", (4, 256), (10,)), rate_controls=("aarf",)),),
         "10 phones of 2013 at 4, 256 ms; Airbound starts after 10 s",
+    ),
+    "gate-11n": Preset(
+        (
+            _today("11n-20", (1,), (16,)),
+            _today("11n-20", (2,), (64,)),
+            _today("11n-20", (5,), (4,)),
+            _today("11n-20", (10,), (16, 256)),
+            _today("11n-40", (3,), (64,)),
+            _today("11n-40", (10,), (4,)),
+            _today("11n-40", (20,), (16,)),
+        ),
+        "eight cells of matrix-11n",
+        variants=(*RIVALS, "airbound"),
+        ap="openwrt",
+    ),
+    "gate-11ac": Preset(
+        (
+            _today("11ac-80", (1, 2, 5, 20), (4,)),
+            _today("11ac-80", (3,), (256,)),
+            _today("11ac-80", (5,), (16,)),
+            _today("11ac-80", (10,), (4, 64)),
+        ),
+        "eight cells of matrix-11ac",
+        variants=(*RIVALS_OF_AC, "airbound"),
+        ap="openwrt",
+    ),
+    "matrix-11n": Preset(
+        (_today("11n-20", ALL_TERMINALS, ALL_DELAYS_MS), _today("11n-40", ALL_TERMINALS, ALL_DELAYS_MS)),
+        "uploads of 1 to 20 phones at 4 to 256 ms, 802.11n of 20 and 40 MHz, an OpenWrt access point",
+        variants=(*RIVALS, "airbound"),
+        ap="openwrt",
+    ),
+    "matrix-11ac": Preset(
+        (_today("11ac-80", ALL_TERMINALS, ALL_DELAYS_MS),),
+        "the same with 802.11ac of 80 MHz, each rival with the access point's TXOP limit and without: a day",
+        variants=(*RIVALS_OF_AC, "airbound"),
+        ap="openwrt",
     ),
 }
 

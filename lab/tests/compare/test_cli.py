@@ -86,6 +86,28 @@ def test_phones_are_of_a_time_by_their_rate_control(
     assert found == rate_controls
 
 
+@pytest.mark.parametrize(
+    ("arguments", "access_point"),
+    [
+        (["--preset", "grid"], ("plain", "6.1")),
+        (["--preset", "gate-11ac"], ("openwrt", "6.12")),
+        (["--preset", "grid", "--phones", "today", "--ap", "openwrt"], ("openwrt", "6.12")),
+        (["--preset", "matrix-11n", "--ap", "plain"], ("plain", "6.1")),
+    ],
+)
+def test_the_access_point_is_the_presets_unless_it_is_named(
+    arguments: list[str], access_point: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = set[tuple[str, str]]()
+
+    def note(tasks: Iterable[Task], *_: object) -> None:
+        found.update((task.condition.ap, task.condition.kernel_line) for task in tasks)
+
+    monkeypatch.setattr(batch, "carry_out", note)
+    assert cli.main(["compare", *arguments]) == 0
+    assert found == {access_point}
+
+
 @pytest.fixture
 def compare(tmp_path: Path, made: list[str]) -> Callable[..., int]:
     """Runs the command; of the kernel only the version and the hash are asked."""

@@ -130,3 +130,14 @@ def test_delays_are_read_as_they_are_written() -> None:
 
 def test_an_unknown_age_of_rate_control_has_no_year() -> None:
     assert Condition(built_in("uplink"), (4.0,), 2, "fixed").group() == "uplink, fixed"
+
+
+@pytest.mark.parametrize("radio", ["11n", "11ac"])
+def test_the_cells_of_a_gate_are_some_of_the_matrix(radio: str) -> None:
+    gate, whole = (
+        {str(condition) for axes in PRESETS[f"{name}-{radio}"].axes for condition in axes.conditions()}
+        for name in ("gate", "matrix")
+    )
+    assert len(gate) == 8
+    assert gate < whole
+    assert PRESETS[f"gate-{radio}"].variants == PRESETS[f"matrix-{radio}"].variants
