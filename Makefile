@@ -71,10 +71,11 @@ mutants: ## change the code in small ways, see whether tests notice; e.g. MUTANT
 	@scripts/setup.sh test python go
 	@scripts/mutants.sh $(ARGS)
 
-demo: ## show what the bounds do: 10 phones, two delays, two rate controls, a report in out/demo/
+demo: ## show what the bounds do: 10 phones on 802.11ac, n and g, a report in out/demo/
 	@scripts/demo.sh
 
 picture: demo ## draw the README's pictures again from a demo
+	@scripts/setup.sh lab
 	@scripts/picture.sh
 
 top-picture: ## draw the live view's picture again, from a cell in virtual time

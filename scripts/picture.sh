@@ -1,18 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Draws the README's pictures: of 802.11ac and n from runs of their own, of 802.11g from what the demo measured. And who
-# has the air when, from a trace of the medium, for docs/why-the-access-point-waits.md.
+# Draws the README's pictures, from what the demo measured. And who has the air when, from a trace of the medium, for
+# docs/why-the-access-point-waits.md.
 
 . "$(dirname "$0")/lib.sh"
 
 LAB=$VENV/bin/airbound-lab
 AIR=out/medium
-
-measure() { # PHY
-	"$LAB" run --phy "$1" --ap openwrt --terminals 10 --delay-ms 4 --seconds 30 --warmup-seconds 10 \
-		--modes cubic,cubic@txop=0,bbr,vegas,bdp,airbound --json "out/$1.json"
-}
 
 trace_medium() {
 	rm -rf "$AIR"
@@ -31,12 +26,7 @@ draw() { # RESULTS NAME
 	"$LAB" plot "$1" --directory "$drawn" >/dev/null
 	mv "$drawn/totals.svg" "docs/images/$2.svg"
 }
-mkdir -p out
-for phy in 11ac-80 11n-20; do
-	step "ten phones, $phy" measure "$phy"
-	draw "out/$phy.json" "ten-phones-$phy"
-done
-for name in phones-of-today-4ms phones-of-2013-4ms; do
+for name in ten-phones-11ac-80 ten-phones-11n-20 phones-of-today-4ms phones-of-2013-4ms; do
 	[[ -f out/demo/$name.json ]] || die "no out/demo/$name.json; run 'make demo'"
 	draw "out/demo/$name.json" "$name"
 done
