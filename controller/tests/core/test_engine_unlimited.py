@@ -8,8 +8,8 @@ import pytest
 
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.effects import Effect, Note, SetBounds
-from airbound.core.events import Exempted, ModeSet
-from airbound.core.parameters import CapacityParameters, Parameters, PolicyName
+from airbound.core.events import Exempted, ModeSet, Reconfigured
+from airbound.core.parameters import CapacityParameters, Parameters, PolicyName, SafetyParameters
 from airbound.core.reasons import Code
 from airbound.core.reports import BackEnd
 from airbound_testing.scenario import BSSID, NO_WMM, Scenario, mac, name, upload
@@ -117,6 +117,19 @@ def test_in_observe_mode_maxima_are_as_computed_again() -> None:
     scenario.do(ModeSet("observe"))
     run(scenario, STARVED, 6.0)
     assert not scenario.engine.cells[BSSID].unlimited.mac
+
+
+def test_another_configuration_does_not_begin_anew_and_another_policy_ends_it() -> None:
+    scenario = Scenario(FIXED)
+    run(scenario, STARVED, 6.0)
+    factor = scenario.engine.cells[BSSID].unlimited.factor
+    assert factor > 1.0
+    scenario.do(Reconfigured(replace(FIXED, safety=SafetyParameters(lease_ms=7_000))))
+    assert scenario.engine.cells[BSSID].unlimited.factor == factor
+    assert not notes(run(scenario, STARVED, 4.0), "limited")
+    scenario.do(Reconfigured(replace(FIXED, policy="bdp")))
+    assert len(notes(run(scenario, STARVED, 4.0), "limited")) == 1
+    assert scenario.engine.cells[BSSID].unlimited.factor == 1.0
 
 
 @pytest.mark.parametrize("policy", ["bdp", "paper"])

@@ -38,13 +38,13 @@ func cleanupCommand() command.Command {
 
 func restoreDefaults(where places, stdout, stderr io.Writer) error {
 	backEnd := where.newBackEnd(slog.New(slog.NewTextHandler(stderr, nil)))
-	before, err := backEnd.Live()
-	if errors.Is(err, apply.ErrNotSupported) {
-		fmt.Fprintf(stdout, "Nothing to clean up: %v.\n", err)
-		return nil
-	}
-	if err := backEnd.CleanUp(); err != nil {
+	before, noBounds := backEnd.Live()
+	if err := backEnd.CleanUp(); err != nil { // Of settings beside the bounds, too, where there are none.
 		return err
+	}
+	if errors.Is(noBounds, apply.ErrNotSupported) {
+		fmt.Fprintf(stdout, "No bounds to clean up: %v.\n", noBounds)
+		return nil
 	}
 	fmt.Fprintf(stdout, "The kernel's defaults are in force. Rules removed: %d.\n", len(before.Rules))
 	if running, err := statedir.New(where.stateDir).Running(); err == nil && running {

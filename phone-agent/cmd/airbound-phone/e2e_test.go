@@ -280,12 +280,26 @@ func TestCleanup(t *testing.T) {
 		p.rules() != "flush\n" {
 		t.Errorf("%v, %s, rules %q", err, output, p.rules())
 	}
-	if err := os.Remove(filepath.Join(p.root, "net", "tcp_cwnd_bounds")); err != nil {
+}
+
+// An agent can have raised them in a kernel that has no bounds for this cleanup: another cgroup, fewer rights.
+func TestCleanupRestoresPacingRatiosWhereThereAreNoBounds(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	settings := filepath.Join(p.root, "sys", "net", "ipv4")
+	if err := errors.Join(os.Remove(filepath.Join(p.root, "net", "tcp_cwnd_bounds")), os.MkdirAll(settings, 0o755),
+		os.WriteFile(filepath.Join(settings, "tcp_pacing_ca_ratio"), []byte("400\n"), 0o644),
+		os.MkdirAll(p.stateDir, 0o755),
+		os.WriteFile(filepath.Join(p.stateDir, "pacing.json"), []byte(`{"tcp_pacing_ca_ratio": 150}`), 0o644),
+	); err != nil {
 		t.Fatal(err)
 	}
-	output, err = p.command("cleanup").CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(output), "Nothing to clean up") {
+	output, err := p.command("cleanup").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(output), "No bounds to clean up") {
 		t.Errorf("%v, %s", err, output)
+	}
+	if percent, err := os.ReadFile(filepath.Join(settings, "tcp_pacing_ca_ratio")); string(percent) != "150\n" {
+		t.Errorf("%v, %s", err, percent)
 	}
 }
 

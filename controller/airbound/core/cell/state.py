@@ -96,7 +96,7 @@ class CellState:
         self.settings = settings
         self.capacity.parameters = self.settings.parameters.capacity
         self.min_rtt.parameters = self.settings.parameters.min_rtt
-        self.policy, self.unlimited = settings.policy(settings.parameters), Unlimited()
+        self.policy = settings.policy(settings.parameters)
         self.windows.outdated = True
         self._moved(self.stations.active_senders, measured=self.stations.measured)
 
