@@ -82,6 +82,9 @@ def add(commands: Any) -> None:
     option("--tls", action="store_true", help="mutual TLS in every mode with agents (in some only: MODE@tls)")
     option("--phy", type=arguments.phys, metavar="P,P,...", help="the radios, as of run (default: 11g)")
     option("--ap", choices=ACCESS_POINT_KINDS, help="as of run (default: plain, but of the presets gate and matrix)")
+    option("--distances", type=arguments.reals, metavar="M,M,...", help="of the phones, as of run")
+    option("--rts", type=int, metavar="BYTES", help="longer transmissions begin with RTS and CTS, as of run")
+    option("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets, as of run")
     option("--kernel-line", choices=KERNEL_LINES, help="as of run (default: 6.1, with --ap openwrt 6.12)")
     option("--subject", metavar="MODE", help="whose wins and losses are counted (default: airbound, if compared)")
     option("--json", type=Path, metavar="FILE", help="default: DIR/comparison.json")
@@ -133,6 +136,9 @@ def _matrix(options: argparse.Namespace) -> Matrix:
             tls=options.tls,
             kernel_line=options.kernel_line or KERNEL_LINE_OF[options.ap or preset.ap],
             ap=options.ap or preset.ap,
+            distances_m=options.distances,
+            rts_bytes=options.rts,
+            orphan=options.orphan,
         )
         for preset in presets
         for axes in preset.axes

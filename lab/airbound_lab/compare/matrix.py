@@ -44,6 +44,10 @@ class Condition:
     kernel_line: KernelLine = DEFAULT_KERNEL_LINE
     phy: PhyName = DEFAULT_PHY
     ap: AccessPointKind = "plain"
+    distances_m: tuple[float, ...] | None = None
+    rts_bytes: int | None = None
+    orphan: bool = False
+    """As the parameters of a run."""
 
     def group(self) -> str:
         """Return the part of the name that several rows share."""
@@ -53,6 +57,12 @@ class Condition:
             parts.append(f"802.{self.phy}")
         if self.ap != "plain":
             parts.append(f"{self.ap} access point")
+        if self.distances_m is not None:
+            parts.append(f"distances {delays_name(self.distances_m)} m")
+        if self.rts_bytes is not None:
+            parts.append(f"RTS above {self.rts_bytes} bytes")
+        if self.orphan:
+            parts.append("drivers that orphan")
         if self.loss_percent:
             parts.append(f"{self.loss_percent:g} % loss")
         if self.tls:
@@ -91,6 +101,9 @@ class Condition:
                 kernel_line=self.kernel_line,
                 phy=self.phy,
                 ap=self.ap,
+                distances_m=self.distances_m,
+                rts_bytes=self.rts_bytes,
+                orphan=self.orphan,
             )
             return plain.of_mode(variant.name)
 
@@ -294,5 +307,5 @@ def delays(text: str) -> tuple[float, ...]:
 
 
 def delays_name(delays_ms: Sequence[float]) -> str:
-    """Write delays as they are read."""
+    """Write delays as they are read; distances as well."""
     return "+".join(f"{delay_ms:g}" for delay_ms in delays_ms)

@@ -154,6 +154,9 @@ def _describe(condition: Condition) -> dict[str, Any]:
         "kernel_line": condition.kernel_line,
         "phy": condition.phy,
         "ap": condition.ap,
+        "distances_m": condition.distances_m,
+        "rts_bytes": condition.rts_bytes,
+        "orphan": condition.orphan,
     }
 
 

@@ -108,6 +108,18 @@ def test_the_access_point_is_the_presets_unless_it_is_named(
     assert found == {access_point}
 
 
+def test_what_the_radios_are_asked_is_of_every_run_and_in_the_conditions_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Task] = []
+    monkeypatch.setattr(batch, "carry_out", lambda tasks, *_: found.extend(tasks))
+    radios = "--phones today --phy 11ac-80 --ap openwrt --distances 5,60 --rts 1000 --orphan"
+    assert cli.main(["compare", *radios.split(), "--modes", "cubic,airbound"]) == 0
+    for task in found:
+        parameters = task.condition.parameters(task.variant, task.seed)
+        assert (parameters.distances_m, parameters.rts_bytes, parameters.orphan) == ((5.0, 60.0), 1000, True)
+        assert "distances 5+60 m, RTS above 1000 bytes, drivers that orphan" in str(task)
+    assert len(found) == 6
+
+
 @pytest.fixture
 def compare(tmp_path: Path, made: list[str]) -> Callable[..., int]:
     """Runs the command; of the kernel only the version and the hash are asked."""
