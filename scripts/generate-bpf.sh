@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compiles the programs of the phone's back end for stock kernels, phone-agent/apply/ebpf/bpf/, and of the access point,
-# ap-firmware/windows/tcbpf/bpf/, and generates the Go code that loads them. The compiler is Debian 12's clang 14:
-# another one makes other bytes.
-#   generate-bpf.sh            writes *_bpfel.{go,o} of both, and *_bpfeb.{go,o} of the access point's
+# Compiles the programs of the phone's agent for stock kernels, phone-agent/{apply/ebpf,arrival}/bpf/, and of the access
+# point, ap-firmware/windows/tcbpf/bpf/, and generates the Go code that loads them. The compiler is Debian 12's clang
+# 14: another one makes other bytes.
+#   generate-bpf.sh            writes *_bpfel.{go,o} of all, and *_bpfeb.{go,o} of the access point's
 #   generate-bpf.sh --check    writes nothing; fails if what is there is not current
 
 . "$(dirname "$0")/lib.sh"
 use_go
 
 phone="phone-agent/apply/ebpf"
+arrival=phone-agent/arrival
 access_point=ap-firmware/windows/tcbpf
 out=$(mktemp -d)
 trap 'report_failure; rm -rf "$out"' EXIT
@@ -28,10 +29,11 @@ compile() { # DIRECTORY PACKAGE TARGET NAME SOURCE FLAG...
 compile $phone ebpf bpfel sockops sockops.c
 compile $phone ebpf bpfel sockopsPlain sockops.c -DPLAIN
 compile $phone ebpf bpfel iterator iterator.c
+compile $arrival arrival bpfel unanswered unanswered.c
 compile $access_point tcbpf bpfel,bpfeb clamp clamp.c
 
 stale=0
-for to in $phone $access_point; do
+for to in $phone $arrival $access_point; do
 	if [[ ${1:-} == --check ]]; then
 		for file in $( (cd "$out/$to" && ls && cd "$ROOT/$to" && ls -- *_bpfe[bl].*) | sort -u); do
 			cmp "$out/$to/$file" "$to/$file" || stale=1

@@ -20,6 +20,7 @@ import (
 	"github.com/airbound/airbound/phone-agent/agent"
 	"github.com/airbound/airbound/phone-agent/apply/procfs"
 	"github.com/airbound/airbound/phone-agent/apply/procfs/procfstest"
+	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/monitor"
 	monitorprocfs "github.com/airbound/airbound/phone-agent/monitor/procfs"
 	"github.com/airbound/airbound/phone-agent/status"
@@ -644,5 +645,17 @@ func TestRefusedLinesAreCountedAndTheOthersReported(t *testing.T) {
 	}
 	if len(p.states) > 6 || strings.Count(p.log.String(), "refused monitor lines") > 7 {
 		t.Errorf("garbage in every sample costs %d state files and the log\n%s", len(p.states), p.log.String())
+	}
+}
+
+func TestArrivalsAreCounted(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.agent.Arrived(arrival.Outcome{Unanswered: 3, AtOnce: 2, Messages: 5})
+	p.agent.Arrived(arrival.Outcome{Unanswered: 1})
+	p.pass(20 * time.Second)
+	c := p.state().Counters
+	if c.Arrivals != 2 || c.ArrivalsUnanswered != 4 || c.ArrivalsAtOnce != 2 {
+		t.Errorf("%+v", c)
 	}
 }

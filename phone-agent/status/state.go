@@ -79,6 +79,11 @@ type Counters struct {
 	DefaultsNotRestored uint64 `json:"defaults_not_restored_total"`
 	// How often trace events woke the agent.
 	StartsSeen uint64 `json:"starts_seen_total"`
+	// How often the phone arrived at an access point while connections waited for their retransmission timers, how many
+	// these were, and how many of them then sent at once.
+	Arrivals           uint64 `json:"arrivals_total"`
+	ArrivalsUnanswered uint64 `json:"arrivals_unanswered_total"`
+	ArrivalsAtOnce     uint64 `json:"arrivals_at_once_total"`
 }
 
 // Malformed is the wire's malformed_inputs_total.

@@ -17,6 +17,7 @@ import (
 	"github.com/airbound/airbound/internal/credentials"
 	"github.com/airbound/airbound/internal/wireless"
 	"github.com/airbound/airbound/phone-agent/agent"
+	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/wifi"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -42,6 +43,8 @@ type connection struct {
 	links sync.WaitGroup
 	// Receives when the phone can send at another access point, or at the same one again.
 	moved chan struct{}
+	// Of the phone's other connections.
+	arrivals *arrivals
 
 	mutex   sync.Mutex
 	remotes []netip.AddrPort
@@ -92,6 +95,11 @@ func (c *connection) start(
 		c.post(func(nowUS int64) { phone.Connected(nowUS, now) })
 	}
 	c.link = link
+	if !options.noRetransmit {
+		c.arrivals = newArrivals(func(outcome arrival.Outcome) {
+			c.post(func(int64) { phone.Arrived(outcome) })
+		}, logger)
+	}
 	if options.looksForLinks() {
 		c.links.Go(func() {
 			wifi.Follow(c.ctx, wireless.DialEvents, func(arrived uint32) {
@@ -99,6 +107,8 @@ func (c *connection) start(
 				c.post(func(nowUS int64) { phone.LinkChanged(nowUS, now) })
 				if arrived != 0 && now.BSSID != "" {
 					c.links.Go(func() { c.arrive(now.Interface, arrived) })
+				} else {
+					c.links.Go(c.arrivals.prepare)
 				}
 			}, logger)
 		})
@@ -125,7 +135,7 @@ const (
 	runningMax  = 10 * time.Second
 )
 
-// arrive has the connection to the controller made anew, as soon as the interface can send.
+// arrive has the connection to the controller made anew, and TCP send again, as soon as the interface can send.
 func (c *connection) arrive(name string, index uint32) {
 	for range runningMax / runningPoll {
 		device, err := net.InterfaceByName(name)
@@ -137,6 +147,7 @@ func (c *connection) arrive(name string, index uint32) {
 			case c.moved <- struct{}{}:
 			default:
 			}
+			c.arrivals.arrived(c.ctx)
 			return
 		}
 		select {
@@ -197,4 +208,5 @@ func (c *connection) wait() {
 	c.cancel()
 	<-c.ended
 	c.links.Wait()
+	c.arrivals.close()
 }

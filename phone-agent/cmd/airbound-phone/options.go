@@ -58,6 +58,7 @@ type runOptions struct {
 	monitor        string
 	tracefs        string
 	noTracing      bool
+	noRetransmit   bool
 	logging        command.Logging
 }
 
@@ -86,6 +87,8 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 	registerTracefs(flags, &o.tracefs)
 	flags.BoolVar(&o.noTracing, "no-tracing", false,
 		"make no instance of tracing: the start of sending is seen at the next sample only")
+	flags.BoolVar(&o.noRetransmit, "no-retransmit", false,
+		"leave TCP to its timers when the phone arrives at an access point: do not have it send again at once")
 	o.logging.Flags(flags)
 }
 

@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).parents[3]
 GUEST = Path(__file__).with_name("unit_guest.py")
 UNIT = REPOSITORY / "phone-agent/debian/files/airbound-phone.service"
 WALL_LIMIT_S = 300
-CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
+CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21}
 """Their numbers: linux/capability.h."""
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 POWER_OFF = 0x4321FEDC  # LINUX_REBOOT_CMD_POWER_OFF
-UNIT = "net_admin,+sys_admin"
+UNIT = "net_admin,+sys_admin,+net_raw"
 TIMEOUT_S = 30.0
 
 

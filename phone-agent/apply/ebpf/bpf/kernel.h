@@ -49,6 +49,7 @@ enum {
 	TCP_BPF_SOCK_OPS_CB_FLAGS = 1008, /* since Linux 6.12 */
 	AF_INET = 2,
 	AF_INET6 = 10,
+	TCP_SYN_SENT = 2,
 	TCP_CLOSE = 7,
 	TCP_LISTEN = 10,
 };
@@ -139,10 +140,14 @@ struct sock_cgroup_data {
 
 struct sock_common {
 	__u32 skc_daddr;
+	__u32 skc_rcv_saddr;
+	__u16 skc_dport;
+	__u16 skc_num;
 	__u16 skc_family;
 	volatile __u8 skc_state;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
 };
 
 struct sock {
@@ -157,13 +162,22 @@ struct inet_sock {
 
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
+	__u8 icsk_retransmits;
+	__u8 icsk_backoff;
 };
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u32 snd_cwnd;
 	__u32 snd_cwnd_clamp;
+	__u32 snd_una;
 	__u8 bpf_sock_ops_cb_flags;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
 };
 
 struct bpf_iter__tcp {
@@ -179,6 +193,7 @@ static long (*bpf_sock_ops_cb_flags_set)(struct bpf_sock_ops *ctx, int flags) = 
 static void *(*bpf_sk_storage_get)(void *map, void *sk, void *value, __u64 flags) = (void *)107;
 static __u64 (*bpf_get_netns_cookie)(void *ctx) = (void *)122;
 static __u64 (*bpf_ktime_get_boot_ns)(void) = (void *)125;
+static long (*bpf_seq_write)(struct seq_file *to, const void *data, __u32 bytes) = (void *)127;
 static struct tcp_sock *(*bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
 
 #endif

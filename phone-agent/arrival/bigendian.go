@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build mips || mips64 || ppc64 || s390x
+
+package arrival
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+var errBigEndian = fmt.Errorf("not built for %s: %w", runtime.GOARCH, errors.ErrUnsupported)
+
+// Stock is a Kernel that can do nothing: the program is compiled for little-endian processors only.
+type Stock struct{}
+
+var _ Kernel = (*Stock)(nil)
+
+// OpenStock says so.
+func OpenStock() (*Stock, error) { return nil, errBigEndian }
+
+// Unanswered implements Kernel.
+func (*Stock) Unanswered() ([]Connection, error) { return nil, errBigEndian }
+
+// Revert implements Kernel.
+func (*Stock) Revert(Connection) error { return errBigEndian }
+
+// Close does nothing.
+func (*Stock) Close() error { return nil }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arrival
+
+import (
+	"bytes"
+	"encoding/hex"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// record is one of the program's on a little-endian processor.
+const (
+	record4 = "0a00000b000000000000000000000000" + "0a000401000000000000000000000000" + "78563412" + "409c" + "1389" +
+		"0200" + "03" + "02"
+	record6 = "fd000000000000000000000000000011" + "fd000004000000000000000000000001" + "01000000" + "0100" + "01bb" +
+		"0a00" + "01" + "00"
+	mapped = "00000000000000000000ffff0a00000b" + "00000000000000000000ffff0a000401" + "01000000" + "0100" + "01bb" +
+		"0a00" + "01" + "01"
+	linkLocal = "fe800000000000000000000000000011" + "fe800000000000000000000000000001" + "01000000" + "0100" + "01bb" +
+		"0a00" + "01" + "01"
+)
+
+func octets(tb testing.TB, text string) []byte {
+	tb.Helper()
+	read, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return read
+}
+
+func TestTheListIsReadAsTheProgramWritesIt(t *testing.T) {
+	t.Parallel()
+	found, err := parse(octets(t, record4+record6+mapped+linkLocal))
+	if err != nil || len(found) != 3 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	want := Connection{
+		Local: netip.MustParseAddrPort("10.0.0.11:40000"), Remote: netip.MustParseAddrPort("10.0.4.1:5001"),
+		Una: 0x12345678, Retransmits: 3, Backoff: 2,
+	}
+	if found[0] != want {
+		t.Errorf("%+v, not %+v", found[0], want)
+	}
+	if found[1].Remote != netip.MustParseAddrPort("[fd00:4::1]:443") || found[1].Backoff != 0 {
+		t.Errorf("%+v", found[1])
+	}
+	if found[2].Local != netip.MustParseAddrPort("10.0.0.11:1") {
+		t.Errorf("%+v", found[2])
+	}
+	for _, wrong := range []string{record4[2:], record4 + "00"} {
+		if found, err := parse(octets(t, wrong)); err == nil || found != nil {
+			t.Errorf("%s: %v", wrong, found)
+		}
+	}
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	list, err := parse(octets(t, record4+record6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The inner header's checksum: 4500 + 001c + 0000 + 0000 + 4006 + 0a00 + 000b + 0a00 + 0401 = 9d2e, inverted 62d1.
+	ipv4 := octets(t, "0301 0000 00000000"+"4500001c 00000000 400662d1 0a00000b 0a000401"+"9c40 1389 12345678")
+	got := message(list[0])
+	if checksum(got) != 0 {
+		t.Errorf("the checksum is wrong: % x", got)
+	}
+	copy(got[2:4], []byte{0, 0})
+	if !bytes.Equal(got, ipv4) {
+		t.Errorf("% x\nnot\n% x", got, ipv4)
+	}
+	ipv6 := octets(t, "0100 0000 00000000"+"60000000 0008 06 40 fd000000000000000000000000000011"+
+		"fd000004000000000000000000000001"+"0001 01bb 00000001")
+	if got := message(list[1]); !bytes.Equal(got, ipv6) {
+		t.Errorf("% x\nnot\n% x", got, ipv6)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{record4, record6, mapped, linkLocal, record4 + record6, record4[4:]} {
+		f.Add(octets(f, seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		found, err := parse(text)
+		if (err != nil) != (len(text)%recordBytes != 0) || len(found) > len(text)/recordBytes {
+			t.Errorf("%v, %v", found, err)
+		}
+		for _, connection := range found {
+			if len(message(connection)) == 0 {
+				t.Error("no message")
+			}
+		}
+	})
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arrival_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/airbound/airbound/phone-agent/arrival"
+)
+
+// On this machine's own kernel, a phone and its server are network namespaces, joined by a cable. In an outage the
+// phone's frames have another station's address, so that they are lost without a word, as in the air.
+
+const (
+	serverVariable      = "AIRBOUND_TEST_SERVER"
+	phoneIP, phoneIP6   = "10.9.0.1", "fd09::1"
+	serverIP, serverIP6 = "10.9.0.2", "fd09::2"
+	own, anothers       = "02:00:00:00:00:02", "02:00:00:00:00:99"
+	timeout             = 30 * time.Second
+	untilDoubled        = 3
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(serverVariable) != "" {
+		if err := serve(); err != nil {
+			fmt.Fprintln(os.Stderr, "server:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serve takes what comes on a port once its standard input has a line, until that ends.
+func serve() error {
+	input := bufio.NewReader(os.Stdin)
+	if _, err := input.ReadString('\n'); err != nil {
+		return err
+	}
+	for _, network := range []string{"tcp4", "tcp6"} { // Go takes a namespace without ::1 for one without IPv6.
+		listener, err := net.Listen(network, ":5001")
+		if err != nil {
+			return err
+		}
+		go func() {
+			for {
+				connection, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				go func() { _, _ = io.Copy(io.Discard, connection) }()
+			}
+		}()
+	}
+	fmt.Println("listens")
+	_, err := io.Copy(io.Discard, input)
+	return err
+}
+
+type cell struct{ t *testing.T }
+
+// newCell moves the test's thread into the phone's namespace; the thread ends with the test.
+func newCell(t *testing.T) cell {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("needs root: network namespaces, BPF, raw sockets; `make test` as root runs it")
+	}
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		t.Fatal(err)
+	}
+	c := cell{t}
+	server := exec.CommandContext(t.Context(), "/proc/self/exe")
+	server.Env = append(os.Environ(), serverVariable+"=yes")
+	server.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	server.Stderr = os.Stderr
+	input, err := server.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = input.Close(), server.Wait() })
+	c.run("ip link set lo up")
+	c.run(fmt.Sprintf("ip link add phone address 02:00:00:00:00:01 type veth peer name server address %s netns %d",
+		own, server.Process.Pid))
+	inServer := fmt.Sprintf("nsenter -t %d -n ", server.Process.Pid)
+	for at, commands := range map[string][]string{
+		"": {
+			"link set phone up", "address add 10.9.0.1/24 dev phone", "address add fd09::1/64 dev phone nodad",
+		},
+		inServer: {
+			"link set server up", "address add 10.9.0.2/24 dev server", "address add fd09::2/64 dev server nodad",
+		},
+	} {
+		for _, command := range commands {
+			c.run(at + "ip " + command)
+		}
+	}
+	c.path(own)
+	if _, err := io.WriteString(input, "begin\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(output).ReadString('\n'); err != nil || line != "listens\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	return c
+}
+
+func (c cell) run(command string) {
+	c.t.Helper()
+	words := strings.Fields(command)
+	text, err := exec.CommandContext(c.t.Context(), words[0], words[1:]...).CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("%s: %v: %s", command, err, text)
+	}
+}
+
+// path has the phone's frames go to a station of this address.
+func (c cell) path(mac string) {
+	c.t.Helper()
+	for _, ip := range []string{serverIP, serverIP6} {
+		c.run("ip neigh replace " + ip + " lladdr " + mac + " nud permanent dev phone")
+	}
+}
+
+// connect returns the connection's ends; data is on its way.
+func (c cell) connect(domain int, to unix.Sockaddr) (socket int) {
+	c.t.Helper()
+	socket, err := unix.Socket(domain, unix.SOCK_STREAM, 0)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = unix.Close(socket) })
+	if err := unix.Connect(socket, to); err != nil {
+		c.t.Fatal(err)
+	}
+	c.write(socket)
+	return socket
+}
+
+func (c cell) write(socket int) {
+	c.t.Helper()
+	if _, err := unix.Write(socket, make([]byte, 1000)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c cell) unanswered(kernel *arrival.Stock) []arrival.Connection {
+	c.t.Helper()
+	found, err := kernel.Unanswered()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return found
+}
+
+// eventually waits, however long it takes, until something is so of the connections that wait.
+func (c cell) eventually(kernel *arrival.Stock, what string, is func([]arrival.Connection) bool) {
+	c.t.Helper()
+	var found []arrival.Connection
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if found = c.unanswered(kernel); is(found) {
+			return
+		}
+	}
+	c.t.Fatalf("never: %s; %+v", what, found)
+}
+
+func TestTheKernelSendsAtOnce(t *testing.T) {
+	c := newCell(t)
+	kernel, err := arrival.OpenStock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = kernel.Close() })
+	ipv4, ipv6 := netip.MustParseAddr(serverIP), netip.MustParseAddr(serverIP6)
+	sockets := []int{
+		c.connect(unix.AF_INET, &unix.SockaddrInet4{Port: 5001, Addr: ipv4.As4()}),
+		c.connect(unix.AF_INET6, &unix.SockaddrInet6{Port: 5001, Addr: ipv6.As16()}),
+		c.connect(unix.AF_INET6, &unix.SockaddrInet6{Port: 5001, Addr: ipv4.As16()}), // mapped
+	}
+	c.eventually(kernel, "nothing waits", nothing)
+	if outcome, err := arrival.Retransmit(kernel); err != nil || outcome != (arrival.Outcome{}) {
+		t.Errorf("before the outage: %+v, %v", outcome, err)
+	}
+	c.path(anothers)
+	for _, socket := range sockets {
+		c.write(socket)
+	}
+	c.eventually(kernel, "all timeouts are doubled", func(found []arrival.Connection) bool {
+		return len(found) == len(sockets) && least(found) >= untilDoubled
+	})
+	// What is sent now is lost as well, and the timeouts are as long as before. Of each connection the last attempt
+	// must be a timeout ago, however busy the machine is.
+	sent := 0
+	for deadline := time.Now().Add(timeout); sent < len(sockets) && time.Now().Before(deadline); {
+		time.Sleep(time.Second)
+		before := c.unanswered(kernel)
+		outcome, err := arrival.Retransmit(kernel)
+		if err != nil || outcome.Unanswered != len(sockets) {
+			t.Fatalf("in the outage: %+v, %v", outcome, err)
+		}
+		sent = max(sent, outcome.AtOnce)
+		if sent == len(sockets) && least(c.unanswered(kernel)) < 1 {
+			t.Errorf("%+v became %+v", before, c.unanswered(kernel))
+		}
+	}
+	if sent < len(sockets) {
+		t.Errorf("%d of %d sent in the outage", sent, len(sockets))
+	}
+	c.path(own)
+	if outcome, err := arrival.Retransmit(kernel); err != nil || outcome.Unanswered != len(sockets) {
+		t.Errorf("after it: %+v, %v", outcome, err)
+	}
+	c.eventually(kernel, "all is acknowledged", nothing)
+}
+
+// TestSilenceAfterOutages prints how long a connection is silent after outages of the lengths in AIRBOUND_OUTAGES, such
+// as 3s,5s,10s, with TCP alone and if TCP is told that the path is back.
+func TestSilenceAfterOutages(t *testing.T) {
+	lengths := os.Getenv("AIRBOUND_OUTAGES")
+	if lengths == "" {
+		lengths = "50ms"
+	}
+	c := newCell(t)
+	kernel, err := arrival.OpenStock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = kernel.Close() })
+	server := netip.MustParseAddr(serverIP)
+	for length := range strings.SplitSeq(lengths, ",") {
+		outage, err := time.ParseDuration(length)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, told := range []bool{false, true} {
+			socket := c.connect(unix.AF_INET, &unix.SockaddrInet4{Port: 5001, Addr: server.As4()})
+			c.path(anothers)
+			c.write(socket)
+			time.Sleep(outage)
+			c.path(own)
+			back := time.Now()
+			if told {
+				if _, err := arrival.Retransmit(kernel); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.eventually(kernel, "all is acknowledged", nothing)
+			silent := time.Since(back).Round(time.Millisecond)
+			t.Logf("outage of %s, told %t: silent for %s after it", outage, told, silent)
+		}
+	}
+}
+
+func nothing(waits []arrival.Connection) bool { return len(waits) == 0 }
+
+// least is how often the timeout is doubled of the one that is doubled least.
+func least(connections []arrival.Connection) uint8 {
+	found := connections[0].Backoff
+	for _, connection := range connections {
+		found = min(found, connection.Backoff)
+	}
+	return found
+}
