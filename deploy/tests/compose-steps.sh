@@ -259,6 +259,7 @@ login() { # TOKEN: with a key of its own each time
 start_agents() { # NAME=TOKEN...
 	[[ -z $cell ]] || docker rm -f "$cell" >/dev/null
 	cell=$(docker run -d --network host -u 0 -v "$COMPOSE_PROJECT_NAME-cell:/cell" \
-		-v "$ROOT/deploy/tests/compose_cell.py:/compose_cell.py:ro" --entrypoint python "$AIRBOUND_IMAGE" \
+		-v "$ROOT/deploy/tests/compose_cell.py:/compose_cell.py:ro" \
+		-v "$ROOT/controller/testing:/testing:ro" -e PYTHONPATH=/testing --entrypoint python "$AIRBOUND_IMAGE" \
 		/compose_cell.py "127.0.0.1:$AIRBOUND_AGENTS_PORT" "127.0.0.1:$AIRBOUND_ENROLLMENT_PORT" /cell "$@")
 }
