@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Compose test runs in containers finds its modules there: only a machine with an engine runs the test itself."""
+"""What the Compose test runs in containers finds its modules there: the test itself needs an engine."""
 
 import re
 import subprocess
