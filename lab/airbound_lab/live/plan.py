@@ -95,6 +95,7 @@ def _station(settings: Settings, number: int) -> dict[str, Any]:
 def _agents(settings: Settings, programs: Programs, cell: topology.Topology) -> list[dict[str, Any]]:
     access_point = [
         *(programs.access_point_agent, *_security(settings, settings.access_point), "--interface", "wlan0"),
+        *(() if settings.no_window_clamp else ("--window-clamp",)),
         *("--hostapd-control", "/run/hostapd/wlan0", "--hostapd-config", "/run/lab/hostapd.conf"),
         *("--state-dir", "/run/lab/ap"),
     ]

@@ -57,6 +57,9 @@ class Settings:
     ] = "live"
     terminals: Annotated[int, Field(ge=0), Option("phones with an agent (default: {default})", "N")] = 4
     without_agent: Annotated[int, Field(ge=0), Option("phones without (default: {default})", "N")] = 1
+    no_window_clamp: Annotated[
+        bool, Option("the access point's agent does not limit the windows of phones without one")
+    ] = False
     radio: Annotated[RateControl, Option("all radios' rate control (default: {default})")] = "minstrel"
     delay_ms: Annotated[DelayMs, Option("round trip to their server (default: {default})", "MS")] = 20.0
     seed: Annotated[Seed, Option("of what the phones do (default: {default})", "N")] = 1

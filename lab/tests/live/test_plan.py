@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from airbound_lab.live import plan as plans
@@ -28,6 +29,13 @@ def test_agents_of_the_access_point_and_of_the_first_phones() -> None:
         ("live-phone3", None),
     ]
     assert json.loads(json.dumps(plan)) == plan
+
+
+def test_the_access_point_limits_windows_unless_it_is_not_to() -> None:
+    for settings in (SETTINGS, replace(SETTINGS, no_window_clamp=True)):
+        access_point, *phones = plans.plan(settings, PROGRAMS, LINK)["agents"]
+        assert ("--window-clamp" in access_point["argv"]) is not settings.no_window_clamp
+        assert not any("--window-clamp" in phone["argv"] for phone in phones)
 
 
 def test_each_agent_has_its_own_certificate_and_token() -> None:
