@@ -11,7 +11,7 @@
 use_go
 
 phone="phone-agent/apply/ebpf"
-arrival=phone-agent/arrival
+arrival="phone-agent/arrival"
 access_point=ap-firmware/windows/tcbpf
 out=$(mktemp -d)
 trap 'report_failure; rm -rf "$out"' EXIT

@@ -4,6 +4,7 @@ package arrival_test
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -25,7 +26,7 @@ import (
 // phone's frames have another station's address, so that they are lost without a word, as in the air.
 
 const (
-	serverVariable      = "AIRBOUND_TEST_SERVER"
+	serveWord           = "serve"
 	phoneIP, phoneIP6   = "10.9.0.1", "fd09::1"
 	serverIP, serverIP6 = "10.9.0.2", "fd09::2"
 	own, anothers       = "02:00:00:00:00:02", "02:00:00:00:00:99"
@@ -34,8 +35,8 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(serverVariable) != "" {
-		if err := serve(); err != nil {
+	if len(os.Args) > 1 && os.Args[1] == serveWord {
+		if err := runServer(); err != nil {
 			fmt.Fprintln(os.Stderr, "server:", err)
 			os.Exit(1)
 		}
@@ -44,8 +45,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve takes what comes on a port once its standard input has a line, until that ends.
-func serve() error {
+// runServer takes what comes on a port once its standard input has a line, until that ends.
+func runServer() error {
 	input := bufio.NewReader(os.Stdin)
 	if _, err := input.ReadString('\n'); err != nil {
 		return err
@@ -83,8 +84,7 @@ func newCell(t *testing.T) cell {
 		t.Fatal(err)
 	}
 	c := cell{t}
-	server := exec.CommandContext(t.Context(), "/proc/self/exe")
-	server.Env = append(os.Environ(), serverVariable+"=yes")
+	server := exec.CommandContext(t.Context(), "/proc/self/exe", serveWord)
 	server.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	server.Stderr = os.Stderr
 	input, err := server.StdinPipe()
@@ -234,13 +234,11 @@ func TestTheKernelSendsAtOnce(t *testing.T) {
 	c.eventually(kernel, "all is acknowledged", nothing)
 }
 
-// TestSilenceAfterOutages prints how long a connection is silent after outages of the lengths in AIRBOUND_OUTAGES, such
-// as 3s,5s,10s, with TCP alone and if TCP is told that the path is back.
+var outages = flag.String("outages", "50ms", "lengths of the outages of TestSilenceAfterOutages")
+
+// TestSilenceAfterOutages prints how long a connection is silent after outages, with TCP alone and if TCP is told that
+// the path is back.
 func TestSilenceAfterOutages(t *testing.T) {
-	lengths := os.Getenv("AIRBOUND_OUTAGES")
-	if lengths == "" {
-		lengths = "50ms"
-	}
 	c := newCell(t)
 	kernel, err := arrival.OpenStock()
 	if err != nil {
@@ -248,7 +246,7 @@ func TestSilenceAfterOutages(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = kernel.Close() })
 	server := netip.MustParseAddr(serverIP)
-	for length := range strings.SplitSeq(lengths, ",") {
+	for length := range strings.SplitSeq(*outages, ",") {
 		outage, err := time.ParseDuration(length)
 		if err != nil {
 			t.Fatal(err)
