@@ -126,8 +126,8 @@ func (a *Agent) LinkChanged(nowUS int64, link Link) {
 // Arrived counts what was done for the phone's connections when it arrived at an access point.
 func (a *Agent) Arrived(outcome arrival.Outcome) {
 	a.state.Counters.Arrivals++
-	a.state.Counters.ArrivalsUnanswered += uint64(outcome.Unanswered) //nolint:gosec // not negative
-	a.state.Counters.ArrivalsAtOnce += uint64(outcome.AtOnce)         //nolint:gosec // not negative
+	a.state.Counters.ArrivalsUnanswered += outcome.Unanswered
+	a.state.Counters.ArrivalsAtOnce += outcome.AtOnce
 }
 
 func backEndOf(can bounds.Capabilities) *airboundv1.BackEnd {

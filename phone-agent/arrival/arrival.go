@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package arrival has TCP send again at once when the phone can send again.
+// Package arrival makes TCP retransmit at once when the phone can send again.
 //
 // While a phone is between two access points everything that it sends is lost. TCP repeats what was not acknowledged
 // after its retransmission timeout, then after twice that time, and so on (RFC 6298): after an outage of ten seconds
 // the next attempt may be eight seconds away. The kernel cannot know that the path is back. The agent does, by the
 // association.
 //
-// RFC 6069 has a way to tell it: a router's message that a host is unreachable, with the sequence number of the
-// segment that was lost, shows that it was lost for lack of a path and not by congestion, and the kernel takes one
-// doubling of its timeout back (tcp_ld_RTO_revert in net/ipv4/tcp_ipv4.c, Linux 2.6.32 and later). If so much time has
-// passed already, it sends at once. Retransmit sends such messages to this machine itself, one for each doubling, until
-// the kernel has sent.
+// RFC 6069 has a remedy: a router's ICMP message that a host is unreachable, which quotes the sequence number of the lost
+// segment, shows that it was lost for lack of a path and not by congestion, and the kernel reverts one doubling of its
+// timeout (tcp_ld_RTO_revert in net/ipv4/tcp_ipv4.c, Linux 2.6.32 and later). If so much time has passed already, it
+// retransmits at once. Retransmit sends such messages to this machine itself, one for each doubling, until the kernel
+// has retransmitted.
 package arrival
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 )
@@ -32,16 +33,20 @@ type Connection struct {
 type Kernel interface {
 	// Unanswered lists the connections whose retransmission timer has expired.
 	Unanswered() ([]Connection, error)
-	// Revert takes one doubling of a connection's timeout back; the kernel retransmits if the timeout is over then.
+	// Revert reverts one doubling of a connection's timeout; the kernel retransmits if the timeout is over then. The
+	// error is ErrAddressGone if the connection's own address is no longer one of the phone's.
 	Revert(connection Connection) error
 }
+
+// ErrAddressGone is of a connection that can never send again: the phone has another address now.
+var ErrAddressGone = errors.New("the phone no longer has this address")
 
 // Outcome is what Retransmit has done.
 type Outcome struct {
 	// Unanswered is how many connections waited for their timers, AtOnce how many of them have sent.
-	Unanswered, AtOnce int
-	// Messages is how often a doubling was taken back, or tried to be.
-	Messages int
+	Unanswered, AtOnce uint64
+	// Messages is how many messages were sent.
+	Messages uint64
 }
 
 // stepsMax is more than the doublings between the shortest timeout of the kernel, 0.2 s, and the longest, 120 s.
@@ -49,36 +54,65 @@ const stepsMax = 12
 
 type ends struct{ local, remote netip.AddrPort }
 
-// Retransmit has every connection that waits for its retransmission timer send again: each once, at the most.
+// Retransmit makes every connection that waits for its retransmission timer retransmit: each once, at the most.
 //
 // A connection whose last attempt was less than the undoubled timeout ago still waits for what is left of that.
-// Errors: the connections could not be listed, or a message could not be sent; Outcome is what happened until then.
+// Errors: the connections could not be listed, and Outcome is what happened until then; or messages could not be sent,
+// which the other connections do not notice: the first such error, and how many there were.
 func Retransmit(kernel Kernel) (Outcome, error) {
 	waiting, err := kernel.Unanswered()
 	if err != nil {
 		return Outcome{}, fmt.Errorf("list the connections that wait: %w", err)
 	}
-	outcome := Outcome{Unanswered: len(waiting)}
+	outcome := Outcome{Unanswered: uint64(len(waiting))}
+	var unsent failures
 	for range stepsMax {
-		waiting = doubled(waiting)
+		waiting = unsent.without(doubled(waiting), kernel.Revert)
+		outcome.Messages += uint64(len(waiting))
 		if len(waiting) == 0 {
 			break
-		}
-		for _, connection := range waiting {
-			if err := kernel.Revert(connection); err != nil {
-				return outcome, fmt.Errorf("tell TCP of %s that the path is back: %w", connection.Local, err)
-			}
-			outcome.Messages++
 		}
 		after, err := kernel.Unanswered()
 		if err != nil {
 			return outcome, fmt.Errorf("list the connections that wait: %w", err)
 		}
-		var sent int
+		var sent uint64
 		waiting, sent = still(waiting, after)
 		outcome.AtOnce += sent
 	}
-	return outcome, nil
+	return outcome, unsent.err()
+}
+
+// failures are messages that could not be sent.
+type failures struct {
+	first error
+	count int
+}
+
+// without sends a message for each connection and returns those for which that was possible.
+func (f *failures) without(connections []Connection, send func(Connection) error) []Connection {
+	var sent []Connection
+	for _, connection := range connections {
+		err := send(connection)
+		switch {
+		case err == nil:
+			sent = append(sent, connection)
+		case errors.Is(err, ErrAddressGone):
+		default:
+			f.count++
+			if f.first == nil {
+				f.first = fmt.Errorf("send a message about the connection from %s: %w", connection.Local, err)
+			}
+		}
+	}
+	return sent
+}
+
+func (f *failures) err() error {
+	if f.count > 1 {
+		return fmt.Errorf("%w (the first of %d)", f.first, f.count)
+	}
+	return f.first
 }
 
 // doubled are those whose timeout is doubled at least once.
@@ -94,7 +128,7 @@ func doubled(connections []Connection) []Connection {
 
 // still are those that have not sent since, as they are now; and how many have. One that has gone from the list was
 // acknowledged, or closed.
-func still(before, after []Connection) (waiting []Connection, sent int) {
+func still(before, after []Connection) (waiting []Connection, sent uint64) {
 	now := make(map[ends]Connection, len(after))
 	for _, connection := range after {
 		now[ends{connection.Local, connection.Remote}] = connection

@@ -5,6 +5,7 @@ package arrival_test
 import (
 	"errors"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/airbound/airbound/phone-agent/arrival"
@@ -108,18 +109,32 @@ func TestErrorsEndItAndSayWhatWasDone(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("wrong")
 	for name, of := range map[string]struct {
-		errs, errsOfList []error
-		messages         int
+		errsOfList []error
+		messages   uint64
 	}{
-		"first list":  {nil, []error{wrong}, 0},
-		"message":     {[]error{nil, wrong}, nil, 1},
-		"second list": {nil, []error{nil, wrong}, 2},
+		"first list":  {[]error{wrong}, 0},
+		"second list": {[]error{nil, wrong}, 2},
 	} {
 		kernel := newTimers(map[uint16]int{}, waiting(1, 4), waiting(2, 4))
-		kernel.errs, kernel.errsOfList = of.errs, of.errsOfList
+		kernel.errsOfList = of.errsOfList
 		outcome, err := arrival.Retransmit(kernel)
 		if !errors.Is(err, wrong) || outcome.Messages != of.messages {
 			t.Errorf("%s: %+v, %v", name, outcome, err)
 		}
+	}
+}
+
+func TestAConnectionWithoutItsMessageDoesNotKeepTheOthers(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	kernel := newTimers(map[uint16]int{4: 1}, waiting(1, 4), waiting(2, 4), waiting(3, 4), waiting(4, 4))
+	kernel.errs = []error{refused, arrival.ErrAddressGone, refused}
+	outcome, err := arrival.Retransmit(kernel)
+	if want := (arrival.Outcome{Unanswered: 4, AtOnce: 1, Messages: 1}); outcome != want {
+		t.Errorf("%+v, not %+v", outcome, want)
+	}
+	if !errors.Is(err, refused) || !strings.Contains(err.Error(), "the first of 2") ||
+		!strings.Contains(err.Error(), "10.0.0.11:1") {
+		t.Error(err)
 	}
 }

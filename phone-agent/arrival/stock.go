@@ -69,16 +69,23 @@ func (s *Stock) Unanswered() ([]Connection, error) {
 	return parse(text)
 }
 
-// Revert implements Kernel.
+// Revert implements Kernel. A message to an address that is not the phone's own would leave the phone, so the socket is
+// bound to it first, which the kernel refuses then.
 func (s *Stock) Revert(connection Connection) error {
-	text, local := message(connection), connection.Local.Addr()
+	local := connection.Local.Addr()
+	socket, own := s.ipv6, unix.Sockaddr(&unix.SockaddrInet6{Addr: local.As16()})
 	if local.Is4() {
-		return unix.Sendto(s.ipv4, text, 0, &unix.SockaddrInet4{Addr: local.As4()})
+		socket, own = s.ipv4, &unix.SockaddrInet4{Addr: local.As4()}
 	}
-	if s.ipv6 < 0 {
+	if socket < 0 {
 		return unix.EAFNOSUPPORT
 	}
-	return unix.Sendto(s.ipv6, text, 0, &unix.SockaddrInet6{Addr: local.As16()})
+	if err := unix.Bind(socket, own); errors.Is(err, unix.EADDRNOTAVAIL) {
+		return ErrAddressGone
+	} else if err != nil {
+		return err
+	}
+	return unix.Sendto(socket, message(connection), 0, own)
 }
 
 // Close ends what OpenStock has opened.

@@ -4,6 +4,7 @@ package arrival_test
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -211,33 +212,49 @@ func TestTheKernelSendsAtOnce(t *testing.T) {
 	})
 	// What is sent now is lost as well, and the timeouts are as long as before. Of each connection the last attempt
 	// must be a timeout ago, however busy the machine is.
-	sent := 0
-	for deadline := time.Now().Add(timeout); sent < len(sockets) && time.Now().Before(deadline); {
+	sent := uint64(0)
+	for deadline := time.Now().Add(timeout); sent < uint64(len(sockets)) && time.Now().Before(deadline); {
 		time.Sleep(time.Second)
 		before := c.unanswered(kernel)
 		outcome, err := arrival.Retransmit(kernel)
-		if err != nil || outcome.Unanswered != len(sockets) {
+		if err != nil || outcome.Unanswered != uint64(len(sockets)) {
 			t.Fatalf("in the outage: %+v, %v", outcome, err)
 		}
 		sent = max(sent, outcome.AtOnce)
-		if sent == len(sockets) && least(c.unanswered(kernel)) < 1 {
+		if sent == uint64(len(sockets)) && least(c.unanswered(kernel)) < 1 {
 			t.Errorf("%+v became %+v", before, c.unanswered(kernel))
 		}
 	}
-	if sent < len(sockets) {
+	if sent < uint64(len(sockets)) {
 		t.Errorf("%d of %d sent in the outage", sent, len(sockets))
 	}
 	c.path(own)
-	if outcome, err := arrival.Retransmit(kernel); err != nil || outcome.Unanswered != len(sockets) {
+	if outcome, err := arrival.Retransmit(kernel); err != nil || outcome.Unanswered != uint64(len(sockets)) {
 		t.Errorf("after it: %+v, %v", outcome, err)
 	}
 	c.eventually(kernel, "all is acknowledged", nothing)
 }
 
+func TestAMessageNeverLeavesThePhone(t *testing.T) {
+	newCell(t)
+	kernel, err := arrival.OpenStock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = kernel.Close() })
+	for _, address := range []string{serverIP + ":40000", "192.0.2.1:40000", "[" + serverIP6 + "]:40000"} {
+		err := kernel.Revert(arrival.Connection{
+			Local: netip.MustParseAddrPort(address), Remote: netip.AddrPortFrom(netip.MustParseAddr(serverIP), 1),
+		})
+		if !errors.Is(err, arrival.ErrAddressGone) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 var outages = flag.String("outages", "50ms", "lengths of the outages of TestSilenceAfterOutages")
 
-// TestSilenceAfterOutages prints how long a connection is silent after outages, with TCP alone and if TCP is told that
-// the path is back.
+// TestSilenceAfterOutages prints how long a connection is silent after outages, with TCP alone and with Retransmit.
 func TestSilenceAfterOutages(t *testing.T) {
 	c := newCell(t)
 	kernel, err := arrival.OpenStock()
@@ -251,21 +268,21 @@ func TestSilenceAfterOutages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, told := range []bool{false, true} {
+		for _, retransmit := range []bool{false, true} {
 			socket := c.connect(unix.AF_INET, &unix.SockaddrInet4{Port: 5001, Addr: server.As4()})
 			c.path(anothers)
 			c.write(socket)
 			time.Sleep(outage)
 			c.path(own)
 			back := time.Now()
-			if told {
+			if retransmit {
 				if _, err := arrival.Retransmit(kernel); err != nil {
 					t.Fatal(err)
 				}
 			}
 			c.eventually(kernel, "all is acknowledged", nothing)
 			silent := time.Since(back).Round(time.Millisecond)
-			t.Logf("outage of %s, told %t: silent for %s after it", outage, told, silent)
+			t.Logf("outage of %s, Retransmit %t: silent for %s after it", outage, retransmit, silent)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (s *State) describe(line printer) {
 	line("since start", "%d sets applied, %d failed; %d leases ended; %d renewals ignored; %d external changes",
 		c.SetsApplied, c.ApplyFailures, c.LeasesEnded, c.RenewalsIgnored, c.ExternalChanges)
 	if c.Arrivals > 0 {
-		line("arrivals", "%d while TCP waited for its timers: of %s, %d sent again at once",
+		line("arrivals", "%d while TCP waited for its timers: of %s, %d retransmitted at once",
 			c.Arrivals, counted(c.ArrivalsUnanswered, "connection"), c.ArrivalsAtOnce)
 	}
 }

@@ -32,7 +32,7 @@ inputs       active senders 5, capacity 20.1 Mb/s
 refused      1 monitor line, 2 commands
              last: command: set_bounds: generation is 0
 since start  3 sets applied, 0 failed; 4 leases ended; 0 renewals ignored; 0 external changes
-arrivals     2 while TCP waited for its timers: of 3 connections, 1 sent again at once
+arrivals     2 while TCP waited for its timers: of 3 connections, 1 retransmitted at once
 lease        at least 5.5 s left
 kernel       all: 2 to 90 segments; lowered a window 591 times, raised one once
              destination 10.0.4.1/32: 10 to 20 segments; lowered a window 0 times, raised one 0 times

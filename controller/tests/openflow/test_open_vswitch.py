@@ -18,9 +18,9 @@ pytestmark = pytest.mark.long
 METERS = CONFIG + '[openflow]\nmeters = "on"\n[capacity]\ndefault_bps = 4e6\n'
 FAST_METERS = CONFIG + '[openflow]\nmeters = "on"\n[capacity]\ndefault_bps = 16e6\n'
 MARKS = CONFIG + '[openflow]\nmarks = ["udp:4000=ef", "tcp=8"]\n'
-# So few, and so short, that a busy machine loses none: what waits in the sockets of Open vSwitch's user-space datapath
-# while that does not run, for two seconds, has room there, and passes at once then, as what a sender sends that has not
-# run for as long: a meter of FAST_METERS lets eight seconds of it pass. It is a gap in forwarding that loses them.
+# So few, and so short, that a busy machine loses none. The sockets of Open vSwitch's user-space datapath have room for
+# two seconds of them, and the meters of FAST_METERS pass eight seconds of them in one burst, whether the datapath or
+# the sender was late. Only a gap in forwarding loses them.
 PACKETS = {"rate": 100, "size": 200}  # a second, octets
 GAP_MAX = 0.2 * PACKETS["rate"]  # packets that are lost in a row
 

@@ -11,11 +11,11 @@ import (
 	"github.com/airbound/airbound/phone-agent/arrival"
 )
 
-// againAfter is when an arrival is told once more: the network behind the access point may not have known the phone's
-// new place when the first segments came.
+// againAfter is when Retransmit runs for a second time: the network behind the access point may not have known the
+// phone's new place when the first segments came.
 const againAfter = time.Second
 
-// arrivals has TCP send again when the phone has arrived at an access point. A nil one does nothing.
+// arrivals makes TCP retransmit when the phone has arrived at an access point. A nil one does nothing.
 type arrivals struct {
 	open   func() (arrivalKernel, error)
 	done   func(arrival.Outcome)
@@ -80,10 +80,10 @@ func (a *arrivals) retransmit() {
 	}
 	outcome, err := arrival.Retransmit(a.kernel)
 	if err != nil {
-		a.logger.Warn("cannot have TCP send again after an arrival", "error", err)
+		a.logger.Warn("after an arrival some connections wait for TCP's own timers", "error", err)
 	}
 	if outcome.Unanswered > 0 {
-		a.logger.Info("arrived, TCP sends again",
+		a.logger.Info("arrived, TCP retransmits",
 			"unanswered", outcome.Unanswered, "at_once", outcome.AtOnce, "messages", outcome.Messages)
 		a.done(outcome)
 	}

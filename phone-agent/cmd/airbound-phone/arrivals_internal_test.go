@@ -42,7 +42,7 @@ func (k *lossy) Close() error {
 	return nil
 }
 
-func TestAnArrivalIsToldTwice(t *testing.T) {
+func TestConnectionsRetransmitTwiceAfterAnArrival(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var kernel lossy
@@ -57,7 +57,7 @@ func TestAnArrivalIsToldTwice(t *testing.T) {
 		}
 		made.arrived(t.Context())
 		if len(outcomes) != 2 {
-			t.Errorf("nothing waited, and it was told: %+v", outcomes)
+			t.Errorf("nothing waited: %+v", outcomes)
 		}
 		made.close()
 		if !kernel.closed {

@@ -135,7 +135,7 @@ const (
 	runningMax  = 10 * time.Second
 )
 
-// arrive has the connection to the controller made anew, and TCP send again, as soon as the interface can send.
+// arrive has the connection to the controller made anew, and TCP retransmit, as soon as the interface can send.
 func (c *connection) arrive(name string, index uint32) {
 	for range runningMax / runningPoll {
 		device, err := net.InterfaceByName(name)

@@ -88,7 +88,7 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 	flags.BoolVar(&o.noTracing, "no-tracing", false,
 		"make no instance of tracing: the start of sending is seen at the next sample only")
 	flags.BoolVar(&o.noRetransmit, "no-retransmit", false,
-		"leave TCP to its timers when the phone arrives at an access point: do not have it send again at once")
+		"leave TCP to its timers when the phone arrives at an access point: do not make it retransmit at once")
 	o.logging.Flags(flags)
 }
 
