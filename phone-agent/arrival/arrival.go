@@ -7,11 +7,11 @@
 // the next attempt may be eight seconds away. The kernel cannot know that the path is back. The agent does, by the
 // association.
 //
-// RFC 6069 has a remedy: a router's ICMP message that a host is unreachable, which quotes the sequence number of the lost
-// segment, shows that it was lost for lack of a path and not by congestion, and the kernel reverts one doubling of its
-// timeout (tcp_ld_RTO_revert in net/ipv4/tcp_ipv4.c, Linux 2.6.32 and later). If so much time has passed already, it
-// retransmits at once. Retransmit sends such messages to this machine itself, one for each doubling, until the kernel
-// has retransmitted.
+// RFC 6069 has a remedy: a router's ICMP message that a host is unreachable, which quotes the sequence number of the
+// lost segment, shows that it was lost for lack of a path and not by congestion, and the kernel reverts one doubling of
+// its timeout (tcp_ld_RTO_revert in net/ipv4/tcp_ipv4.c, Linux 2.6.32 and later). If so much time has passed already,
+// it retransmits at once. Retransmit sends such messages to this machine itself, one for each doubling, until the
+// kernel has retransmitted.
 package arrival
 
 import (
