@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The steps of the checks and what each needs. scripts/test.sh runs them: make is the pool, a slot for each processor.
-# A step is one process that computes, so it takes one slot; kernels are compiled in the free ones. Steps that wait in
-# real time (faults, leases, certificates) are goals of a second make with slots of its own.
+# The steps of the checks and what each needs. scripts/test.sh runs them: make is the pool, with a slot for each
+# processor and one more. A step is one process that computes, so it takes one slot; kernels are compiled in the free
+# ones. Steps that wait in real time (faults, leases, certificates) are goals of a second make with slots of its own.
 #
 # Tests need no list here: a new file, package or folder is found.
 
@@ -23,7 +23,8 @@ environment = $(if $(filter packages,$(2)),env AIRBOUND_PACKAGES=$(CURDIR)/build
 pytest = $(call step,$(1),$(2),$(environment) $(PYTEST) --junitxml=build/checks/$(1)/junit.xml -o junit_family=xunit1 $(3))
 
 # $(call go_test,NAME,PREREQUISITES,ARGUMENTS)
-go_test = $(call step,$(1),$(2),$(GOTESTSUM) --junitfile build/checks/$(1)/junit.xml -- -p 1 $(3))
+# Four packages at a time: many tests of agents wait, for a lease or for another process.
+go_test = $(call step,$(1),$(2),$(GOTESTSUM) --junitfile build/checks/$(1)/junit.xml -- -p 4 $(3))
 
 with_mark = $(shell grep -lE "pytest\.mark\.$(1)\b" -r $(2) --include="test_*.py" | sort)
 test_folders = $(sort $(dir $(shell find $(1) -name 'test_*.py')))

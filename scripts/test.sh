@@ -8,14 +8,15 @@
 #   test.sh series     each patch of each kernel line by itself, other options, sparse, arm64, a debug kernel
 #   test.sh steps NAME...    steps of scripts/checks.mk; `steps` alone lists them
 #   test.sh one TEST         one test of pytest: a file, or FILE::NAME
-# SEED (1) is the seed of all that tests draw. JOBS (a slot for each processor) and WAITING_JOBS (4, for steps that wait
+# SEED (1) is the seed of all that tests draw. JOBS (one more than processors) and WAITING_JOBS (4, for steps that wait
 # in real time) are how many steps run at the same time. What each step printed stays in build/checks.
 
 . "$(dirname "$0")/lib.sh"
 use_tools
 
 export SEED=${SEED:-1}
-jobs=${JOBS:-$(nproc)}
+# One more than there are processors: a step waits now and then, for a disk, a process, or a server that starts.
+jobs=${JOBS:-$(($(nproc) + 1))}
 waiting_jobs=${WAITING_JOBS:-4}
 # Where the kernel's scripts build, and where the steps of a run share the cells that tests boot. No name begins with
 # AIRBOUND_: to a controller that a test starts, these are keys.
@@ -38,7 +39,7 @@ run() {
 	for goal in "$@"; do
 		case $goal in
 		unit) before=(programs packages) ;;
-		all | uml) before=(programs packages kernel/lab-6.1 kernel/lab-6.12) ;;
+		all | uml) before=(programs packages kernel/lab-6.1 kernel/lab-6.12 kernel/series-6.1 kernel/series-6.12) ;;
 		esac
 		[[ $goal == waiting ]] || goals+=("$goal")
 	done
