@@ -78,10 +78,28 @@ check_tools() {
 	((${#missing[@]} == 0)) || die "missing: ${missing[*]} (run 'make setup', or: apt-get install ${missing[*]})"
 }
 
+# The source's 140 MB take half a second to hash, and every run of the lab asks for the kernel: the hash is kept for as
+# long as the file is the same by path, size, date and inode.
+tarball_hash() {
+	local file kept=$cache/tarball-hash have hash
+	file=$(stat --format='%n %s %Y %i' "$tarball")
+	if [[ -f $kept ]] && have=$(<"$kept") && [[ $have == *" $file" ]]; then
+		printf '%s\n' "${have%% *}"
+		return
+	fi
+	hash=$(sha256sum <"$tarball")
+	hash=${hash%% *}
+	printf '%s\n' "$hash"
+	# Whole or not at all: others ask meanwhile.
+	if mkdir -p "$cache" 2>/dev/null && printf '%s %s\n' "$hash" "$file" 2>/dev/null >"$kept.$$"; then
+		mv "$kept.$$" "$kept"
+	fi
+}
+
 # Contents and names of every input, but not their dates or the path of the checkout.
 inputs_hash() {
 	{
-		sha256sum <"$tarball"
+		tarball_hash
 		gcc -dumpfullversion
 		cd "$repo"
 		find "kernel/patches/$line" kernel/tests/um kernel/configs/{airbound,kunit}.config \

@@ -84,6 +84,29 @@ def test_a_change_concerns_the_lines_that_are_made_of_the_file(sources: Sources,
     assert {line for line in KERNEL_LINES if after[line] != before[line]} == lines
 
 
+def test_a_changed_kernel_source_is_seen_although_its_hash_is_kept(sources: Sources, tmp_path: Path) -> None:
+    before = sources.hashes()
+    assert sorted(path.name for path in (sources.root / "cache").rglob("tarball-hash*")) == ["tarball-hash"] * 2
+    assert sources.hashes() == before, "by what is kept"
+    source = sources.root / "linux.tar.xz"
+    dates = source.stat()
+    other = tmp_path / "other"
+    other.write_text("more")
+    os.utime(other, ns=(dates.st_atime_ns, dates.st_mtime_ns))
+    other.replace(source)
+    after = sources.hashes()
+    assert all(after[line] != before[line] for line in KERNEL_LINES)
+    shutil.rmtree(sources.root / "cache")
+    assert sources.hashes() == after
+
+
+def test_a_cache_that_cannot_be_written_changes_no_hash(sources: Sources) -> None:
+    hashes = sources.hashes()
+    shutil.rmtree(sources.root / "cache")
+    (sources.root / "cache").touch()
+    assert sources.hashes() == hashes
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
