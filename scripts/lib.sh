@@ -89,6 +89,8 @@ use_tools() {
 	done
 	PATH=$VENV/bin:$(go_tools_dir)/bin:$PATH
 	export PATH
+	# Where it is set, as in some containers, each of the processes that a check starts compiles half a second of modules.
+	unset PYTHONDONTWRITEBYTECODE
 }
 
 # What the agents are made of.

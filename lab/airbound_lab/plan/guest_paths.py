@@ -30,6 +30,7 @@ GUEST_DIRECTORY = "/run/host"
 CACHE = "__pycache__"
 LINKS = "host"
 """Directory of the links, in that of the run."""
+COMPILED = "compiled"
 CONTROLLER = "controller"
 PACKAGES = "packages"
 """With a number: the directories of Python's modules, beside the interpreter's own."""
@@ -50,6 +51,8 @@ class Programs:
     """senders_watch.py, for the same."""
     packages: tuple[str, ...] = ()
     """Directories with the packages of that Python."""
+    compiled: str = ""
+    """Directory of compiled modules for that Python (run/compiled.py); the empty string: all are compiled in the guest."""
 
     @property
     def python_command(self) -> tuple[str, ...]:
@@ -61,11 +64,12 @@ class Programs:
         """Of that Python: where controller and packages are.
 
         Which of their modules are compiled already depends on what ran on the host before. Reading a compiled one
-        allocates less than compiling it, so in the guest none is taken for compiled.
+        allocates less than compiling it, so in the guest those alone are taken for compiled that are in a directory
+        of their own.
         """
         return {
             "PYTHONPATH": ":".join((self.controller_source, *self.packages)),
-            "PYTHONPYCACHEPREFIX": "/proc/none",
+            "PYTHONPYCACHEPREFIX": self.compiled or "/proc/none",
         }
 
 
@@ -93,6 +97,7 @@ def in_guest(programs: Programs) -> tuple[Programs, dict[str, str]]:
         operator_commands=file("operator", programs.operator_commands),
         senders_watch=file("watch", programs.senders_watch),
         packages=tuple(packages),
+        compiled=at(COMPILED, programs.compiled) if programs.compiled else "",
     )
     return moved, directories
 

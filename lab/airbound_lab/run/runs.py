@@ -22,8 +22,8 @@ from airbound_lab.medium import attempts
 from airbound_lab.plan import guest_paths, guest_plan, topology
 from airbound_lab.records import airtime
 from airbound_lab.records import trace as trace_module
-from airbound_lab.run import boot
-from airbound_lab.settings import radio
+from airbound_lab.run import boot, compiled
+from airbound_lab.settings import radio, variant
 from airbound_lab.settings.validation import explain
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ def run_one(
     directory = _directory(setting, task)
     parameters = parameters.of_mode(task.mode)
     (mode,) = parameters.modes
-    programs, host_directories = guest_paths.in_guest(setting.programs)
+    needed = compiled.with_compiled(setting.programs) if variant.has_agents(mode) else setting.programs
+    programs, host_directories = guest_paths.in_guest(needed)
     plan = guest_plan.plan(
         parameters,
         mode,

@@ -28,6 +28,7 @@ def programs_at(place: str) -> Programs:
         operator_commands=f"{place}/lab/operator_commands.py",
         senders_watch=f"{place}/lab/senders_watch.py",
         packages=(f"{place}/.venv/site-packages", f"{place}/dist-packages"),
+        compiled=f"{place}/cache/python/0123",
     )
 
 
