@@ -52,7 +52,7 @@ class Programs:
     packages: tuple[str, ...] = ()
     """Directories with the packages of that Python."""
     compiled: str = ""
-    """Directory of compiled modules for that Python (run/compiled.py); the empty string: all are compiled in the guest."""
+    """Directory of compiled modules for that Python (run/compiled.py); if empty, all are compiled in the guest."""
 
     @property
     def python_command(self) -> tuple[str, ...]:
