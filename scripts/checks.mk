@@ -33,7 +33,7 @@ short = $(subst /tests,,$(subst .py,,$(1)))
 
 # --- style, types, contracts, generated code ---
 lint_scripts := files licences proto-lint proto-breaking proto-current bpf-current configuration-current \
-	dashboards-current error-table-current shellcheck ruff mypy import-rules golangci-lint go-modules eslint c
+	dashboards-current error-table-current shellcheck ruff mypy import-rules python-names golangci-lint go-modules eslint c
 $(foreach part,$(lint_scripts),$(call step,lint/$(part),,scripts/lint.sh $(part)))
 lint := $(filter lint/%,$(steps))
 

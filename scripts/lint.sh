@@ -22,6 +22,14 @@ mypy_all() {
 		ap-firmware/luci/testing/luci_pages
 }
 
+python_names() {
+	local files
+	mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.py' | while read -r file; do
+		[[ -f $file ]] && echo "$file"
+	done)
+	PYTHONPATH=tools python -m names "${files[@]}"
+}
+
 go_lint() {
 	golangci-lint config verify
 	golangci-lint run ./...
@@ -46,7 +54,7 @@ shellcheck_all() {
 }
 
 checks=(files licences proto-lint proto-breaking proto-current bpf-current configuration-current dashboards-current
-	error-table-current shellcheck ruff mypy import-rules golangci-lint go-modules eslint c)
+	error-table-current shellcheck ruff mypy import-rules python-names golangci-lint go-modules eslint c)
 
 check() { # NAME
 	case $1 in
@@ -63,6 +71,7 @@ check() { # NAME
 	ruff) ruff_all ;;
 	mypy) mypy_all ;;
 	import-rules) lint-imports ;;
+	python-names) python_names ;;
 	golangci-lint) go_lint ;;
 	go-modules) go_modules ;;
 	eslint) javascript ;;

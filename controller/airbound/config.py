@@ -361,7 +361,7 @@ def _are_tables(*values: Any) -> bool:
 
 def _chosen(values: dict[str, Any], keys: dict[str, Any]) -> dict[str, Any]:
     """Of nested values those whose keys are in `keys`."""
-    return {key: _chosen(values[key], of) if isinstance(of, dict) else values[key] for key, of in keys.items()}
+    return {key: _chosen(values[key], inner) if isinstance(inner, dict) else values[key] for key, inner in keys.items()}
 
 
 def cell_overrides(config: Config) -> tuple[CellOverride, ...]:
@@ -416,16 +416,16 @@ def _hint(location: tuple[str, ...]) -> str:
 def known_keys(table: tuple[str, ...]) -> list[str]:
     """What may stand in a table, the topmost one if it has no name; nothing in what is no table."""
     if table[:1] == ("cell",) and len(table) > 1:
-        of: Any = CellTable if len(table) == 2 else Parameters  # noqa: PLR2004  # cell and its number
+        dataclass: Any = CellTable if len(table) == 2 else Parameters  # noqa: PLR2004  # cell and its number
         table = table[2:]
     else:
-        of = Config
+        dataclass = Config
     for part in table:
-        if not dataclasses.is_dataclass(of):
+        if not dataclasses.is_dataclass(dataclass):
             return []
-        fields = {field.name: field for field in (*dataclasses.fields(of), *dataclasses.fields(Parameters))}
-        of = type(fields[part].default) if part in fields else None
-    if not dataclasses.is_dataclass(of):
+        fields = {field.name: field for field in (*dataclasses.fields(dataclass), *dataclasses.fields(Parameters))}
+        dataclass = type(fields[part].default) if part in fields else None
+    if not dataclasses.is_dataclass(dataclass):
         return []
-    names = [field.name for field in dataclasses.fields(of) if field.name != "parameters"]
-    return [*names, *_PARAMETER_NAMES] if of in {Config, CellTable} else names
+    names = [field.name for field in dataclasses.fields(dataclass) if field.name != "parameters"]
+    return [*names, *_PARAMETER_NAMES] if dataclass in {Config, CellTable} else names

@@ -236,10 +236,10 @@ def main() -> int:
     for name in ("steady", "changing"):
         figures[name] = {}
         for size in sizes:
-            of = figures[name][size] = measure(size, changing=name == "changing")
+            measured = figures[name][size] = measure(size, changing=name == "changing")
             print(
-                f"{name:10} {size:>9}  {of['terminal_us_p20']:>10.1f} {of['terminal_us_p50']:>11.1f}"
-                f"  {of['access_point_us_p20']:>12.0f} {of['access_point_us_p50']:>12.0f}",
+                f"{name:10} {size:>9}  {measured['terminal_us_p20']:>10.1f} {measured['terminal_us_p50']:>11.1f}"
+                f"  {measured['access_point_us_p20']:>12.0f} {measured['access_point_us_p50']:>12.0f}",
                 flush=True,
             )
     if arguments.json:

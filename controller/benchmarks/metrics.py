@@ -131,11 +131,12 @@ def main() -> int:
     arguments = parser.parse_args()
     figures = asyncio.run(measure(arguments))
     print(f"{arguments.cells} cells, {arguments.cells * arguments.phones} terminals, {arguments.scrapes} scrapes each")
-    for encoding, of in figures.items():
+    for encoding, measured in figures.items():
         print(
-            f"{encoding:9} wall p50 {of['wall_ms_p50']:.0f} ms, max {of['wall_ms_max']:.0f} ms;"
-            f" CPU {of['cpu_ms']:.0f} ms; loop late by at most {of['late_ms_max']:.1f} ms"
-            f" ({of['late_ms_max_without']:.1f} ms without scrapes); {of['turns']:.0f} turns; {of['megabytes']:.1f} MB"
+            f"{encoding:9} wall p50 {measured['wall_ms_p50']:.0f} ms, max {measured['wall_ms_max']:.0f} ms;"
+            f" CPU {measured['cpu_ms']:.0f} ms; loop late by at most {measured['late_ms_max']:.1f} ms"
+            f" ({measured['late_ms_max_without']:.1f} ms without scrapes); {measured['turns']:.0f} turns;"
+            f" {measured['megabytes']:.1f} MB"
         )
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")

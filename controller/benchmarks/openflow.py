@@ -98,7 +98,7 @@ def measure(site: Site, stations: int, addresses: int, seconds: int) -> None:
 def reports_total(site: Site) -> int:
     """Reports that the controller has had."""
     counters = json.loads(site.airbound("counters", "--plain-text", "--json"))["counters"]
-    return next(int(of["value"]) for of in counters if of["name"] == "reports_total")
+    return next(int(counter["value"]) for counter in counters if counter["name"] == "reports_total")
 
 
 if __name__ == "__main__":

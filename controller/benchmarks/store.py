@@ -88,7 +88,7 @@ class Pair:
 
     def _servers_s(self) -> float:
         info = [server.client.info("cpu") for server in self._servers]
-        return float(sum(of["used_cpu_user"] + of["used_cpu_sys"] for of in info))
+        return float(sum(node["used_cpu_user"] + node["used_cpu_sys"] for node in info))
 
 
 async def measure(
@@ -147,7 +147,7 @@ def main() -> int:
                 "cluster": (lambda: open_store(StoreOptions(url=cluster.url, cluster=True)), cluster.masters()),
             }
             octets = asyncio.run(memory_of(kinds["server"][0], server))
-            figures = {kind: asyncio.run(measure(*of, arguments.calls)) for kind, of in kinds.items()}
+            figures = {kind: asyncio.run(measure(*measured, arguments.calls)) for kind, measured in kinds.items()}
         finally:
             server.stop()
             cluster.stop()

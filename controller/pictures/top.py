@@ -142,7 +142,7 @@ def play() -> tuple[School, Model]:
         for state in school.engine.cells.values():
             model.take_cell(convert.cell(state, school.now_us), second)
         found = map(live_service.cell_ratio, school.engine.cells.values())
-        model.take_ratios({of.bssid: of for of in found if of is not None})
+        model.take_ratios({cell.bssid: cell for cell in found if cell is not None})
         model.second(second)
     return school, model
 

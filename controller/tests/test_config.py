@@ -59,7 +59,7 @@ TABLES = {
         if dataclasses.is_dataclass(getattr(Parameters(), field.name))
     },
 }
-KEYS = [(table, field) for table, of in TABLES.items() for field in dataclasses.fields(of)]
+KEYS = [(table, field) for table, dataclass in TABLES.items() for field in dataclasses.fields(dataclass)]
 
 
 def plain(annotation: Any) -> Any:

@@ -25,7 +25,7 @@ def test_what_is_there_stays_until_it_is_about_to_end(tmp_path: Path) -> None:
     assert identities.make(1, 5, now) == 2
     found = files.certificates(tmp_path / "ids" / "terminals.pem")
     assert found[:3] == first
-    names = [Certificate.of(certificate, DEFAULT_TRUST_DOMAIN).identity for certificate in found]
+    names = [Certificate.from_x509(certificate, DEFAULT_TRUST_DOMAIN).identity for certificate in found]
     assert names == [identity_of_text(f"terminal/load-{number}") for number in range(5)]
     assert len({certificate.public_key().public_numbers() for certificate in found}) == 5  # type: ignore[union-attr]
     assert stat.S_IMODE((tmp_path / "ids" / "terminals.pem").stat().st_mode) == 0o600

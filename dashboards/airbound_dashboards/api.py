@@ -40,7 +40,7 @@ class Prometheus:
         result = self.get("query", query=expr, time=f"{at_s:.3f}")
         if result["resultType"] == "scalar":
             return [Series({}, [_point(result["result"])])]
-        return [Series(of["metric"], [_point(of["value"])]) for of in result["result"]]
+        return [Series(series["metric"], [_point(series["value"])]) for series in result["result"]]
 
     def range(self, expr: str, from_s: float, to_s: float, step_s: float) -> list[Series]:
         """The values of each series at each step.
@@ -49,7 +49,7 @@ class Prometheus:
             QueryError: see there.
         """
         result = self.get("query_range", query=expr, start=f"{from_s:.3f}", end=f"{to_s:.3f}", step=f"{step_s:g}")
-        return [Series(of["metric"], [_point(value) for value in of["values"]]) for of in result["result"]]
+        return [Series(series["metric"], [_point(value) for value in series["values"]]) for series in result["result"]]
 
     def label_values(self, selector: str, label: str, from_s: float, to_s: float) -> list[str]:
         """The values that a label has in the series of a selector.

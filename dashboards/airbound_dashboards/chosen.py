@@ -39,7 +39,7 @@ def choices(variable: Mapping[str, Any], values: Mapping[str, str], prometheus: 
     if expr is None:
         raise ValueError(f"{query}: expected label_values(...) or query_result(...)")
     found = prometheus.instant(expr, span.to_s)
-    texts = [fill.as_text(of.labels, of.points[0][1], span.to_s) for of in found]
+    texts = [fill.as_text(series.labels, series.points[0][1], span.to_s) for series in found]
     return [value for _, value in fill.choices(variable["regex"], texts)]
 
 

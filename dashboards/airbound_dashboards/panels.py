@@ -214,9 +214,9 @@ def rows(
     )
     for column, unit in (units or {}).items():
         made = made.override_by_name(column, [DynamicConfigValue(id_val="unit", value=unit)])
-    for column, of in (steps or {}).items():
+    for column, column_steps in (steps or {}).items():
         properties = [
-            DynamicConfigValue(id_val="thresholds", value=_thresholds(of).build()),
+            DynamicConfigValue(id_val="thresholds", value=_thresholds(column_steps).build()),
             DynamicConfigValue(id_val="custom.cellOptions", value={"type": "color-text"}),
         ]
         made = made.override_by_name(column, properties)
@@ -231,9 +231,9 @@ def _common(  # noqa: PLR0917  # as its callers have them
     made: Builder, title: str, description: str, queries: Query | Sequence[Query], w: int, h: int
 ) -> Builder:
     """What all kinds have. Queries are called A, B, C, ..."""
-    of = [queries] if isinstance(queries, Query) else list(queries)
+    several = [queries] if isinstance(queries, Query) else list(queries)
     made = made.title(title).description(description).datasource(DATASOURCE).span(w).height(h)
-    for number, query in enumerate(of):
+    for number, query in enumerate(several):
         made = made.with_target(_target(query, chr(ord("A") + number)))
     return made
 
@@ -247,5 +247,5 @@ def _target(query: Query, ref: str) -> prometheus.Dataquery:
 
 
 def _thresholds(steps: Steps) -> dashboard.ThresholdsConfig:
-    of = [Threshold(value=at, color=color) for at, color in steps]
-    return dashboard.ThresholdsConfig().mode(ThresholdsMode.ABSOLUTE).steps(of)
+    thresholds = [Threshold(value=at, color=color) for at, color in steps]
+    return dashboard.ThresholdsConfig().mode(ThresholdsMode.ABSOLUTE).steps(thresholds)

@@ -142,10 +142,10 @@ def main() -> int:
     print("rules:", ", ".join(f"{name} {1000 * took_s:.0f} ms" for name, took_s in figures["rules_s"].items()))
     slowest = sorted(figures["queries"].items(), key=lambda item: -item[1]["seconds"])
     for board in ("fleet", "cell"):
-        of = [item for item in slowest if item[0].startswith(board)]
-        total_s = sum(query["seconds"] for _, query in of)
-        print(f"{board}: {len(of)} queries, {total_s:.2f} s one after the other; the slowest:")
-        for name, query in of[:5]:
+        queries = [item for item in slowest if item[0].startswith(board)]
+        total_s = sum(query["seconds"] for _, query in queries)
+        print(f"{board}: {len(queries)} queries, {total_s:.2f} s one after the other; the slowest:")
+        for name, query in queries[:5]:
             print(f"  {1000 * query['seconds']:6.0f} ms, {query['series']:4} series: {name}")
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)

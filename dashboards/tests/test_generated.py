@@ -63,10 +63,10 @@ def test_dashboards_are_told_apart_and_linked() -> None:
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_every_panel_says_what_it_shows_in_which_unit_from_which_source(name: str) -> None:
-    of = panels(BOARDS[name])
-    assert len({panel["id"] for panel in of}) == len(of)
-    assert len(of) > 10
-    for panel in of:
+    shown = panels(BOARDS[name])
+    assert len({panel["id"] for panel in shown}) == len(shown)
+    assert len(shown) > 10
+    for panel in shown:
         title = panel["title"]
         assert len(panel["description"]) > 10, title
         assert panel["description"].endswith("."), title
@@ -83,8 +83,8 @@ def test_every_panel_says_what_it_shows_in_which_unit_from_which_source(name: st
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_panels_fill_their_rows_and_do_not_overlap(name: str) -> None:
-    of = [(panel["title"], panel["gridPos"]) for panel in BOARDS[name]["panels"]]
-    for (one, a), (other, b) in combinations(of, 2):
+    placed = [(panel["title"], panel["gridPos"]) for panel in BOARDS[name]["panels"]]
+    for (one, a), (other, b) in combinations(placed, 2):
         apart = (
             a["x"] + a["w"] <= b["x"]
             or b["x"] + b["w"] <= a["x"]
@@ -92,7 +92,7 @@ def test_panels_fill_their_rows_and_do_not_overlap(name: str) -> None:
             or b["y"] + b["h"] <= a["y"]
         )
         assert apart, f"{one}, {other}"
-    assert all(at["x"] + at["w"] <= 24 for _, at in of)
+    assert all(at["x"] + at["w"] <= 24 for _, at in placed)
 
 
 @pytest.mark.parametrize("name", BOARDS)
@@ -102,7 +102,11 @@ def test_every_variable_that_is_used_is_there(name: str) -> None:
     assert "datasource" in known
     used = set(re.findall(r"\$\{?([A-Za-z_]\w*)", json.dumps([panel.get("targets", []) for panel in board["panels"]])))
     used |= set(re.findall(r"\$\{?([A-Za-z_]\w*)", json.dumps(board.get("annotations", {}))))
-    used |= set(re.findall(r"\$\{?([A-Za-z_]\w*)", json.dumps([of.get("query") for of in board["templating"]["list"]])))
+    used |= set(
+        re.findall(
+            r"\$\{?([A-Za-z_]\w*)", json.dumps([variable.get("query") for variable in board["templating"]["list"]])
+        )
+    )
     assert used <= known
 
 

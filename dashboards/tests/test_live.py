@@ -120,10 +120,10 @@ def test_variables_offer_what_there_is(name: str, prometheus: Prometheus, span: 
 
 
 def test_a_cell_is_chosen_by_its_names(prometheus: Prometheus, span: Span) -> None:
-    (variable,) = [of for of in BOARDS["cell"]["templating"]["list"] if of["name"] == "bssid"]
+    (variable,) = [listed for listed in BOARDS["cell"]["templating"]["list"] if listed["name"] == "bssid"]
     expr = fill.query_result(variable["query"]["query"])
     assert expr
-    texts = [fill.as_text(of.labels, 1, span.to_s) for of in prometheus.instant(expr, span.to_s)]
+    texts = [fill.as_text(series.labels, 1, span.to_s) for series in prometheus.instant(expr, span.to_s)]
     assert sorted(fill.choices(variable["regex"], texts)) == [
         (f"controlled | ap-hall | {CONTROLLED}", CONTROLLED),
         (f"watched | ap-office | {WATCHED}", WATCHED),

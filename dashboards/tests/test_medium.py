@@ -27,11 +27,11 @@ def test_the_queue_is_as_long_as_the_windows_exceed_what_the_path_carries(paths:
 
 
 def test_without_bounds_a_cell_is_bloated_and_with_bounds_it_is_not() -> None:
-    of = medium()
+    cell = medium()
     free, bounded = [Sender(0.02) for _ in range(4)], [Sender(0.02, bounds=(2, 11)) for _ in range(4)]
     for senders in (free, bounded):
         for _ in range(200):
-            of.step(senders, 0.5)
+            cell.step(senders, 0.5)
     assert min(sender.rtt_s / sender.base_rtt_s for sender in free) > 5
     assert max(sender.rtt_s / sender.base_rtt_s for sender in bounded) < 1.5
     for senders in (free, bounded):

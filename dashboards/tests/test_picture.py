@@ -38,10 +38,10 @@ def test_each_dashboard_is_drawn_with_something_in_every_panel(
 
 
 def test_decisions_are_marked_when_they_were_made(prometheus: Prometheus, span: Span) -> None:
-    of = content(json.loads(texts()["terminal"]), prometheus, span, {"terminal": "phone-3"})
-    assert of.values["terminal"] == "phone-3"
-    assert of.events_s
-    assert all(span.from_s <= at_s <= span.to_s for at_s in of.events_s)
+    shown = content(json.loads(texts()["terminal"]), prometheus, span, {"terminal": "phone-3"})
+    assert shown.values["terminal"] == "phone-3"
+    assert shown.events_s
+    assert all(span.from_s <= at_s <= span.to_s for at_s in shown.events_s)
 
 
 def test_a_cell_that_there_is_not_is_an_error(prometheus: Prometheus, capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,7 +57,9 @@ class Cell:
         self.endpoint = endpoint
         self.began_s = time.monotonic()
         self.access_point = FakeAccessPoint(endpoint, secured[0])
-        self.phones = [FakePhone(endpoint, mac_of(number), of) for number, of in enumerate(secured[1:])]
+        self.phones = [
+            FakePhone(endpoint, mac_of(number), credentials) for number, credentials in enumerate(secured[1:])
+        ]
         self.opened = 0
         self.open: set[Agent] = set()
         self._commands = dict.fromkeys(self.phones, (0, self.began_s))

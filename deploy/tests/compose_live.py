@@ -60,29 +60,31 @@ class Series:
         return v0 + (v1 - v0) * (at_s - t0) / (t1 - t0)
 
 
-def window_s(of: Series, later: Series) -> tuple[float, float]:
+def window_s(earlier: Series, later: Series) -> tuple[float, float]:
     """From when until when both have values, also if `later` is moved."""
     return (
-        max(of.times_s[0], later.times_s[0]) - LAGS_TRIED_S[0] + LAG_STEP_S,
-        min(of.times_s[-1], later.times_s[-1]) - LAGS_TRIED_S[1] - LAG_STEP_S,
+        max(earlier.times_s[0], later.times_s[0]) - LAGS_TRIED_S[0] + LAG_STEP_S,
+        min(earlier.times_s[-1], later.times_s[-1]) - LAGS_TRIED_S[1] - LAG_STEP_S,
     )
 
 
-def lag_s(of: Series, later: Series) -> float:
+def lag_s(earlier: Series, later: Series) -> float:
     """By how much `later` is best moved back to have the shape of `of`."""
-    from_s, until_s = window_s(of, later)
+    from_s, until_s = window_s(earlier, later)
 
     def mismatch(lag: float) -> float:
-        apart = [later.at(t + lag) - v for t, v in zip(of.times_s, of.values, strict=True) if from_s < t < until_s]
+        apart = [
+            later.at(t + lag) - v for t, v in zip(earlier.times_s, earlier.values, strict=True) if from_s < t < until_s
+        ]
         return statistics.pvariance(apart)
 
     steps = range(*(int(lag / LAG_STEP_S) for lag in LAGS_TRIED_S))
     return min((step * LAG_STEP_S for step in steps), key=mismatch)
 
 
-def growth(of: Series, from_s: float, until_s: float) -> float:
+def growth(series: Series, from_s: float, until_s: float) -> float:
     """How much it grows between two moments."""
-    return of.at(until_s) - of.at(from_s)
+    return series.at(until_s) - series.at(from_s)
 
 
 class Comparison:
@@ -130,8 +132,8 @@ class Comparison:
         self._cumulate(self.controller, CELL, at_s, uplink_mbps * seconds)
 
     @staticmethod
-    def _cumulate(of: dict[str, Series], name: str, at_s: float, more: float) -> None:
-        series = of.setdefault(name, Series())
+    def _cumulate(sums: dict[str, Series], name: str, at_s: float, more: float) -> None:
+        series = sums.setdefault(name, Series())
         series.add(at_s, (series.values[-1] if series.values else 0.0) + more)
 
     def report(self) -> list[str]:
@@ -189,7 +191,7 @@ def main(arguments: Sequence[str]) -> int:
             comparison.add_metrics(time.monotonic(), answer.read().decode())
         time.sleep(max(0.0, now_s + 1 - time.monotonic()))
     if not status_files:
-        rtts_ms = [value for of in comparison.controller_rtt_ms.values() for value in of.values]
+        rtts_ms = [value for series in comparison.controller_rtt_ms.values() for value in series.values]
         sys.stdout.write(f"{statistics.median(rtts_ms):.0f}\n")
         return 0
     wrong = comparison.report()

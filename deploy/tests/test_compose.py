@@ -96,17 +96,17 @@ def test_the_live_cell_is_a_device_like_others(compose: dict[str, Any], root: Pa
 
 
 def test_switches_connect_to_a_process_of_their_own(compose: dict[str, Any], root: Path) -> None:
-    of = compose["services"]["openflow"]
-    assert of["profiles"] == ["openflow"]
-    assert of["networks"] == ["edge", "cell"]  # not those of Redis, of the controllers, of Prometheus
-    assert of["volumes"] == ["openflow:/var/lib/airbound/openflow:ro,nocopy"]
+    service = compose["services"]["openflow"]
+    assert service["profiles"] == ["openflow"]
+    assert service["networks"] == ["edge", "cell"]  # not those of Redis, of the controllers, of Prometheus
+    assert service["volumes"] == ["openflow:/var/lib/airbound/openflow:ro,nocopy"]
     # What it is told is what the command takes, and what is not plain text.
-    arguments = parser().parse_args(of["command"])
+    arguments = parser().parse_args(service["command"])
     assert (arguments.listen, arguments.controller) == ("0.0.0.0:6653", "load-balancer:50051")
     assert (str(arguments.tls_dir), arguments.plain_text) == ("/var/lib/airbound/openflow", False)
-    assert f":{6653:04X} " in of["healthcheck"]["test"][3]
+    assert f":{6653:04X} " in service["healthcheck"]["test"][3]
     # Its image is the controller's with os-ken, by the same lock.
-    assert of["build"]["args"]["REQUIREMENTS"] == "openflow-requirements.txt"
+    assert service["build"]["args"]["REQUIREMENTS"] == "openflow-requirements.txt"
     assert "os-ken==" in (root / "controller" / "openflow-requirements.txt").read_text(encoding="utf-8")
     assert "os-ken==" not in (root / "controller" / "requirements.txt").read_text(encoding="utf-8")
 
@@ -242,7 +242,7 @@ def test_both_kinds_of_compose_read_the_same_services(root: Path, compose: dict[
             assert set(service.get(key) or ()) == set(second[name].get(key) or ()), f"{name}: {key}"
         # seccomp=FILE, or seccomp:FILE as before Docker 1.11.
         options, others = (
-            {option.replace("=", ":") for option in of["security_opt"]} for of in (service, second[name])
+            {option.replace("=", ":") for option in other["security_opt"]} for other in (service, second[name])
         )
         assert options == others, name
         assert {target(volume) for volume in service.get("volumes", ())} == {

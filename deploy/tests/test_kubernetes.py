@@ -29,7 +29,7 @@ def manifests(request: pytest.FixtureRequest, root: Path) -> list[dict[str, Any]
 
 
 def one(manifests: list[dict[str, Any]], kind: str) -> dict[str, Any]:
-    (found,) = (of for of in manifests if of["kind"] == kind)
+    (found,) = (manifest for manifest in manifests if manifest["kind"] == kind)
     return found
 
 
@@ -39,7 +39,7 @@ def pod(manifests: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def environment(manifests: list[dict[str, Any]]) -> dict[str, str]:
-    return {of["name"]: of["value"] for of in pod(manifests)["containers"][0]["env"]}
+    return {variable["name"]: variable["value"] for variable in pod(manifests)["containers"][0]["env"]}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -109,7 +109,7 @@ def test_everything_is_about_the_same_pods(manifests: list[dict[str, Any]]) -> N
         one(manifests, "Deployment")["spec"]["selector"]["matchLabels"],
         one(manifests, "PodDisruptionBudget")["spec"]["selector"]["matchLabels"],
         one(manifests, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"],
-        *(of["spec"]["selector"] for of in manifests if of["kind"] == "Service"),
+        *(manifest["spec"]["selector"] for manifest in manifests if manifest["kind"] == "Service"),
     ]
     assert all(selector and selector.items() <= labels.items() for selector in selectors)
     scaled = one(manifests, "HorizontalPodAutoscaler")["spec"]
@@ -120,15 +120,15 @@ def test_everything_is_about_the_same_pods(manifests: list[dict[str, Any]]) -> N
 
 
 def test_secrets_are_named_and_not_here(manifests: list[dict[str, Any]]) -> None:
-    assert not [of for of in manifests if of["kind"] == "Secret"]
-    named = {of["secret"]["secretName"] for of in pod(manifests)["volumes"] if "secret" in of}
+    assert not [manifest for manifest in manifests if manifest["kind"] == "Secret"]
+    named = {volume["secret"]["secretName"] for volume in pod(manifests)["volumes"] if "secret" in volume}
     assert named == {"airbound-ca", "airbound-store"}
 
 
 def test_the_overlay_changes_what_it_means_to(root: Path) -> None:
     manifests = built(root, "overlays/example")
-    assert {of["metadata"].get("namespace", "airbound") for of in manifests} == {"airbound"}
-    assert {of["image"] for of in (*pod(manifests)["containers"], *pod(manifests)["initContainers"])} == {
+    assert {manifest["metadata"].get("namespace", "airbound") for manifest in manifests} == {"airbound"}
+    assert {container["image"] for container in (*pod(manifests)["containers"], *pod(manifests)["initContainers"])} == {
         "registry.example.net/airbound-controller:0.1.0"
     }
     values = environment(manifests)

@@ -84,7 +84,7 @@ def named(found: Any, key: str) -> list[Any]:
     values = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
     return [
         *([found[key]] if isinstance(found, dict) and key in found else ()),
-        *(of for value in values for of in named(value, key)),
+        *(found for value in values for found in named(value, key)),
     ]
 
 
@@ -96,7 +96,7 @@ def test_dashboards_ask_the_data_source_that_is_provisioned(root: Path) -> None:
     assert len(dashboards) > 3
     for dashboard in dashboards:
         content = json.loads(dashboard.read_text(encoding="utf-8"))
-        (variable,) = (of for of in content["templating"]["list"] if of["type"] == "datasource")
+        (variable,) = (listed for listed in content["templating"]["list"] if listed["type"] == "datasource")
         assert variable["query"] == source["type"]
-        uids = {of["uid"] for of in named(content["panels"], "datasource")}
+        uids = {source["uid"] for source in named(content["panels"], "datasource")}
         assert uids == {f"${{{variable['name']}}}"}, dashboard.name

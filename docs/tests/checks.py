@@ -78,14 +78,14 @@ def laboratory(words: list[str]) -> None:
 def agent(program: str) -> Callable[[list[str]], None]:
     """The program's own parser reads all options that stand before `--help`."""
 
-    def of(words: list[str]) -> None:
+    def check(words: list[str]) -> None:
         given = [word for word in words if word != "..."]
         path = ROOT / "build" / program
         assert path.exists(), f"{path}: scripts/build.sh"
         done = subprocess.run([path, *given, "--help"], check=False, capture_output=True, text=True)
         assert done.returncode == 0, f"{program} {given}: {done.stderr}"
 
-    return of
+    return check
 
 
 def make(words: list[str]) -> None:
@@ -118,12 +118,12 @@ def docker(words: list[str]) -> None:
 def script(program: str) -> Callable[[list[str]], None]:
     """Its help lists the options and names the subcommand."""
 
-    def of(words: list[str]) -> None:
+    def check(words: list[str]) -> None:
         listed(words, program, "--help")
         if program.endswith("volumes.sh"):
             assert f"{program} {words[0]}" in printed(program, "--help"), words
 
-    return of
+    return check
 
 
 def uci(words: list[str]) -> None:
@@ -200,7 +200,9 @@ def kubectl(words: list[str]) -> None:
     else:
         assert words[0] == "port-forward", words
         name = words[1].removeprefix("svc/")
-        (found,) = (of for of in built if of["kind"] == "Service" and of["metadata"]["name"] == name)
+        (found,) = (
+            manifest for manifest in built if manifest["kind"] == "Service" and manifest["metadata"]["name"] == name
+        )
         assert int(words[2]) in [port["port"] for port in found["spec"]["ports"]], words
 
 

@@ -23,7 +23,7 @@ class Step(NamedTuple):
     home: str = ""
 
     @classmethod
-    def of(cls, written: str | dict[str, Any]) -> "Step":
+    def from_table(cls, written: str | dict[str, Any]) -> "Step":
         """Of an entry."""
         table = {"command": written} if isinstance(written, str) else dict(written)
         command, setup = table.pop("command", None), table.pop("setup", None)

@@ -33,7 +33,7 @@ LEFT_OUT_MAX = 5
 
 
 def steps(kind: str) -> list[Step]:
-    return [Step.of(step) for scene in TABLE[kind] for step in scene["steps"]]
+    return [Step.from_table(step) for scene in TABLE[kind] for step in scene["steps"]]
 
 
 EXECUTED = {kind: {step.text for step in steps(kind) if step.is_command} for kind in ("run", "long")}
@@ -60,10 +60,12 @@ def test_programs_take_the_options_and_names_are_those_that_there_are(text: str)
 @pytest.mark.parametrize("scene", TABLE["run"], ids=lambda scene: scene["about"])
 def test_commands_do_what_they_are_to(tmp_path: Path, scene: dict[str, Any]) -> None:
     with Machine(tmp_path) as machine:
-        play(machine, [Step.of(step) for step in scene["steps"]])
+        play(machine, [Step.from_table(step) for step in scene["steps"]])
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if block.language], ids=lambda of: f"{of.page}:{of.line}")
+@pytest.mark.parametrize(
+    "block", [block for block in BLOCKS if block.language], ids=lambda block: f"{block.page}:{block.line}"
+)
 def test_configuration_that_is_shown_can_be_read(tmp_path: Path, block: Block) -> None:
     match block.language:
         case "toml":

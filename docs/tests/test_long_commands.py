@@ -42,7 +42,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 @pytest.mark.hours
 @pytest.mark.parametrize("scene", TABLE["long"], ids=lambda scene: scene["about"])
 def test_commands_that_take_long(tmp_path: Path, scene: dict[str, Any], request: pytest.FixtureRequest) -> None:
-    steps = [Step.of(step) for step in scene["steps"]]
+    steps = [Step.from_table(step) for step in scene["steps"]]
     environment = {}
     if scene.get("docker"):
         engine: Engine = request.getfixturevalue("engine")

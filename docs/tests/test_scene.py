@@ -10,7 +10,7 @@ from scene import Step, play
 
 
 def played(directory: Path, *steps: str | dict[str, Any]) -> None:
-    play(Checkout(directory, {"HERE": "x"}), [Step.of(step) for step in steps])
+    play(Checkout(directory, {"HERE": "x"}), [Step.from_table(step) for step in steps])
 
 
 def test_steps_follow_each_other_in_one_folder(tmp_path: Path) -> None:
@@ -32,4 +32,4 @@ def test_placeholders_are_replaced_by_what_a_command_prints(tmp_path: Path) -> N
 @pytest.mark.parametrize("step", [{}, {"command": "a", "setup": "b"}])
 def test_a_step_is_a_command_or_a_setup(step: dict[str, Any]) -> None:
     with pytest.raises(AssertionError):
-        Step.of(step)
+        Step.from_table(step)

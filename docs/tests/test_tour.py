@@ -39,8 +39,8 @@ def has(file: Path, name: str) -> bool:
             return name in python_names(text)
         case ".go":
             receiver, _, function = name.rpartition(".")
-            of = rf"\(\w+ \*?{receiver}(?:\[\w+\])?\) " if receiver else ""
-            return re.search(rf"^func {of}{function}[\[(]", text, re.MULTILINE) is not None
+            method = rf"\(\w+ \*?{receiver}(?:\[\w+\])?\) " if receiver else ""
+            return re.search(rf"^func {method}{function}[\[(]", text, re.MULTILINE) is not None
         case ".patch":
             return re.search(rf"^\+(?!.*;$)[a-z].*\b{name}\(", text, re.MULTILINE) is not None
     raise AssertionError(f"{file}: no rule for names of such a file")

@@ -39,11 +39,11 @@ class Controller(access_point_pb2_grpc.AccessPointServiceServicer):  # type: ign
 
     def Connect(self, requests: Any, _context: Any) -> Iterator[Any]:  # noqa: N802  (the contract's name)
         for message in requests:
-            of = message.report
-            up, down = (sum(getattr(s, field) for s in of.stations) for field in ("rx_airtime_us", "tx_airtime_us"))
-            sources = sorted({station.airtime_source for station in of.stations})
+            report = message.report
+            up, down = (sum(getattr(s, field) for s in report.stations) for field in ("rx_airtime_us", "tx_airtime_us"))
+            sources = sorted({station.airtime_source for station in report.stations})
             with self._lock:
-                self._rows.append([self._agent, of.monotonic_us, of.survey.busy_us, up, down, sources])
+                self._rows.append([self._agent, report.monotonic_us, report.survey.busy_us, up, down, sources])
                 if sum(row[0] == self._agent for row in self._rows) >= REPORTS:
                     RESULT.with_suffix(".new").write_text(json.dumps(self._rows), encoding="utf-8")
                     RESULT.with_suffix(".new").replace(RESULT)

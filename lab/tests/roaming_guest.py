@@ -51,9 +51,9 @@ class Notes:
         self._lock = threading.Lock()
         self._file = Path("/run/result/roaming.jsonl").open("w", buffering=1, encoding="ascii")  # noqa: SIM115  # until the end
 
-    def add(self, what: str, **of: Any) -> None:
+    def add(self, what: str, **values: Any) -> None:
         with self._lock:
-            self._file.write(json.dumps({"at_us": time.monotonic_ns() // 1000, "what": what} | of) + "\n")
+            self._file.write(json.dumps({"at_us": time.monotonic_ns() // 1000, "what": what} | values) + "\n")
 
 
 def enter(netns: str) -> None:
@@ -143,8 +143,12 @@ class Poll:
             row for page in self._stub.ListTerminals(operations_pb2.ListTerminalsRequest()) for row in page.terminals
         ]
         for row in rows:
-            for of in row.decisions[:1]:
-                decided = row.bssid, of.active_senders, f"dst {of.destination}/32 {of.min_segs} {of.max_segs}"
+            for decision in row.decisions[:1]:
+                decided = (
+                    row.bssid,
+                    decision.active_senders,
+                    f"dst {decision.destination}/32 {decision.min_segs} {decision.max_segs}",
+                )
                 if decided != self._decided.get(row.mac):
                     self._decided[row.mac] = decided
                     self._notes.add("decided", mac=row.mac, bss=decided[0], senders=decided[1], rule=decided[2])

@@ -36,8 +36,8 @@ def boot_beside(
         beside.start(f"{beside.add(GUEST)} {beside.AGENT} >/run/result/log/airtime.log 2>&1 &")
         action = Action(0, "start-traffic", direction=direction)  # type: ignore[arg-type]  # up or down
         scenario = Scenario(f"airtime {direction}", (action,))
-        of = {"terminals": terminals, "kernel_line": kernel_line}
-        cell = boot_cell("airbound", scenario=scenario, wired_delays_ms=(16.0,), seconds=16, **of)
+        settings = {"terminals": terminals, "kernel_line": kernel_line}
+        cell = boot_cell("airbound", scenario=scenario, wired_delays_ms=(16.0,), seconds=16, **settings)
         rows: list[list[Any]] = json.loads((cell.logs / "airtime.json").read_text(encoding="utf-8"))
         return rows
 
@@ -55,8 +55,8 @@ def test_airtime_sums_to_the_busy_time(
 ) -> None:
     rows = boot_beside(terminals, direction, kernel_line)
     for agent, limit in (("measured", measured), ("estimated", 0.15)):
-        of = [row for row in rows if row[0] == agent][6:]  # the traffic has begun
-        busy_us, airtime_us = (of[-1][2] - of[0][2]), sum(of[-1][3:5]) - sum(of[0][3:5])
+        agent_rows = [row for row in rows if row[0] == agent][6:]  # the traffic has begun
+        busy_us, airtime_us = (agent_rows[-1][2] - agent_rows[0][2]), sum(agent_rows[-1][3:5]) - sum(agent_rows[0][3:5])
         print(f"{terminals} {direction}, {agent}: {airtime_us / busy_us:.3f} of {busy_us / 1e6:.2f} s")  # noqa: T201
         assert busy_us > 1e6
         assert abs(airtime_us / busy_us - 1) <= limit

@@ -67,7 +67,7 @@ def boot_with(
         bsss, more = (f"{FIRST} {SECOND}", "--interface wlan0b") if roams else (FIRST, "")
         if roams:
             plain = guest_plan._hostapd
-            monkeypatch.setattr(guest_plan, "_hostapd", lambda *of: plain(*of) + SECOND_BSS)
+            monkeypatch.setattr(guest_plan, "_hostapd", lambda *arguments: plain(*arguments) + SECOND_BSS)
         beside = programs_beside(tmp_path, monkeypatch)
         guest = beside.add(host.REPOSITORY / "lab" / "tests" / "associations_guest.py")
         commands = f"""{guest} relay /run/lab/basic >/run/result/log/relay.log 2>&1 &

@@ -59,12 +59,12 @@ def test_same_seed_same_result_to_the_digit_and_another_seed_differs(
 ) -> None:
     # A mode with agents, because what they and the controller exchange must be the same as well. The two requests
     # differ in a name only, which must not matter.
-    of = {"terminals": 3, "kernel_line": kernel_line}
+    settings = {"terminals": 3, "kernel_line": kernel_line}
     first, again = (
-        boot_cell("bdp", scenario=Scenario(name, built_in("uplink").actions), **of, **SHORT).run.comparable()
+        boot_cell("bdp", scenario=Scenario(name, built_in("uplink").actions), **settings, **SHORT).run.comparable()
         for name in ("first", "a name that is much longer than the first")
     )
-    other = boot_cell("bdp", seed=2, **of, **SHORT).run.comparable()
+    other = boot_cell("bdp", seed=2, **settings, **SHORT).run.comparable()
     assert first == again
     assert {**other, "seed": 1} != first
 
@@ -152,9 +152,13 @@ def test_a_trace_of_the_medium_has_every_attempt_and_changes_nothing(boot_cell: 
     together = attempts.accesses(found)
     for before, after in itertools.pairwise(together):
         assert after[0].start_ns >= max(attempt.end_ns for attempt in before) + SIFS_NS
-    assert all(len(of) <= of[0].contenders <= 4 for of in together)
+    assert all(len(attempts) <= attempts[0].contenders <= 4 for attempts in together)
     for phone, result in enumerate(cell.run.phones, start=1):
-        frames = [of for of in found if of.station == phone and of.outcome == "delivered" and of.bytes == DATA_BYTES]
+        frames = [
+            attempt
+            for attempt in found
+            if attempt.station == phone and attempt.outcome == "delivered" and attempt.bytes == DATA_BYTES
+        ]
         assert len(frames) * SEGMENT_BYTES * 8 / 6e6 == pytest.approx(result.goodput_mbps, rel=0.01)
 
 

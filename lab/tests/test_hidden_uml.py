@@ -34,8 +34,8 @@ ATTEMPTS = 100_000
 @pytest.mark.parametrize("rts", [False, True])
 def test_a_pair_of_802_11g_has_what_a_simulation_has(boot_cell: Callable[..., Cell], *, rts: bool) -> None:
     run = boot_cell("cubic", **SATURATED, **({"rts_bytes": 0} if rts else {})).run
-    of = exchange.exchange(ppdu.legacy(54), Band.GHZ_2_4, qos=False, rts=rts)
-    expected = hidden_pair(of, Band.GHZ_2_4, accesses=ATTEMPTS, aifsn=2)
+    sent = exchange.exchange(ppdu.legacy(54), Band.GHZ_2_4, qos=False, rts=rts)
+    expected = hidden_pair(sent, Band.GHZ_2_4, accesses=ATTEMPTS, aifsn=2)
     assert run.total_goodput_mbps == pytest.approx(expected.payload_mbps, rel=0.05)
 
 
@@ -46,7 +46,7 @@ def test_a_pair_that_aggregates_needs_rts(boot_cell: Callable[..., Cell], line: 
         boot_cell("cubic", **SATURATED, **radio, **protection).run.total_goodput_mbps
         for protection in ({}, {"rts_bytes": 0})
     )
-    of = exchange.exchange(ppdu.ht(7), Band.GHZ_2_4, rts=True)
-    expected = hidden_pair(of, Band.GHZ_2_4, accesses=ATTEMPTS)
+    sent = exchange.exchange(ppdu.ht(7), Band.GHZ_2_4, rts=True)
+    expected = hidden_pair(sent, Band.GHZ_2_4, accesses=ATTEMPTS)
     assert with_rts == pytest.approx(expected.payload_mbps, rel=0.05)
     assert without < with_rts / 5

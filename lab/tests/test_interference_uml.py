@@ -76,13 +76,13 @@ def test_a_single_sender_has_what_the_pauses_leave(
 ) -> None:
     radio, rate, band = RADIOS[name]
     cell, medium = boot_watched(interference_us=bursts, **radio)
-    of = exchange.exchange(rate, band, qos=name != "11g")
+    sent = exchange.exchange(rate, band, qos=name != "11g")
     # bursts and pauses are drawn: of some hundred the sum is not quite the mean
     duty = medium["interference_ns"] / medium["seconds"]
     assert duty == pytest.approx(bursts[0] / sum(bursts), rel=0.1)
     mean_ns = sum(bursts) * 1000
     expected_mbps = interference.single_sender_mbps(
-        of, band, burst_ns=duty * mean_ns, pause_ns=(1 - duty) * mean_ns, aifsn=2 if name == "11g" else 3
+        sent, band, burst_ns=duty * mean_ns, pause_ns=(1 - duty) * mean_ns, aifsn=2 if name == "11g" else 3
     )
     assert cell.run.total_goodput_mbps == pytest.approx(expected_mbps, rel=0.02)
 

@@ -104,10 +104,10 @@ def measured(program: Path, rate: Rate, band: Band, senders: Senders, *, rts: bo
         which = f"{rate.format.value.lower()}:{MODULATIONS.index(rate.modulation)}"
     loss_ppm = round(senders.mpdu_loss * 1e6)
     which += f":{rate.streams}:{rate.width_mhz}:{int(rate.short_guard_interval)}:{int(rts)}:{loss_ppm}"
-    of = f"{senders.count}:{senders.cw_min}:{senders.cw_max}:{senders.aifsn}:0"
+    class_words = f"{senders.count}:{senders.cw_min}:{senders.cw_max}:{senders.aifsn}:0"
     access_ns = senders.exchange.success_ns + senders.cw_min * SLOT_NS // 2
     seconds = 1 + ACCESSES * access_ns // 1_000_000_000
-    arguments = ["aggregate", str(seconds), "1", str(GHZ[band]), which, of]
+    arguments = ["aggregate", str(seconds), "1", str(GHZ[band]), which, class_words]
     run = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
     found: list[dict[str, float]] = json.loads(run.stdout)
     return found[0]
@@ -123,9 +123,9 @@ def test_a_single_sender_has_what_arithmetic_says(
     aifsn: int,
     rts: bool,  # noqa: FBT001
 ) -> None:
-    of = exchange(rate, band, rts=rts)
-    found = measured(program, rate, band, Senders(1, of, aifsn), rts=rts)
-    assert found["payload_mbps"] == pytest.approx(single_sender_mbps(of, band, aifsn=aifsn), rel=0.002)
+    single = exchange(rate, band, rts=rts)
+    found = measured(program, rate, band, Senders(1, single, aifsn), rts=rts)
+    assert found["payload_mbps"] == pytest.approx(single_sender_mbps(single, band, aifsn=aifsn), rel=0.002)
 
 
 @pytest.mark.parametrize("cw_min", [15, 31, 63, 127])
@@ -140,9 +140,9 @@ def test_saturation_is_that_of_the_model(
     count: int,
     cw_min: int,
 ) -> None:
-    of = Senders(count, exchange(rate, band, rts=rts), cw_min=cw_min)
-    found = measured(program, rate, band, of, rts=rts)
-    (bianchis,), (refined,) = saturation(of, band=band), saturation(of, band=band, refined=True)
+    senders = Senders(count, exchange(rate, band, rts=rts), cw_min=cw_min)
+    found = measured(program, rate, band, senders, rts=rts)
+    (bianchis,), (refined,) = saturation(senders, band=band), saturation(senders, band=band, refined=True)
     assert found["payload_mbps"] == pytest.approx(bianchis.payload_mbps, rel=0.03)
     assert found["collision_probability"] == pytest.approx(bianchis.collision_probability, abs=0.025)
     assert found["payload_mbps"] == pytest.approx(refined.payload_mbps, rel=0.012)
@@ -152,7 +152,7 @@ def test_saturation_is_that_of_the_model(
 @pytest.mark.parametrize("loss", [0.01, 0.1, 0.5])
 @pytest.mark.parametrize("count", [1, 5])
 def test_noise_costs_what_is_lost(program: Path, count: int, loss: float) -> None:
-    of = Senders(count, exchange(VHT867, Band.GHZ_5), mpdu_loss=loss)
-    (expected,) = saturation(of, band=Band.GHZ_5, refined=True)
-    found = measured(program, VHT867, Band.GHZ_5, of, rts=False)
+    senders = Senders(count, exchange(VHT867, Band.GHZ_5), mpdu_loss=loss)
+    (expected,) = saturation(senders, band=Band.GHZ_5, refined=True)
+    found = measured(program, VHT867, Band.GHZ_5, senders, rts=False)
     assert found["payload_mbps"] == pytest.approx(expected.payload_mbps, rel=0.01)

@@ -36,15 +36,15 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def senders(program: Path, cell: str, *classes: str, rts: bool, command: str = "hidden") -> list[dict[str, float]]:
     rate, band, words = CELLS[cell]
     seconds = 1 + ATTEMPTS // 2 * exchange(rate, band).success_ns // 1_000_000_000
-    ghz, of = words.split()
-    arguments = [command, str(seconds), "1", ghz, f"{of}:{int(rts)}:0", *classes]
+    ghz, modulation = words.split()
+    arguments = [command, str(seconds), "1", ghz, f"{modulation}:{int(rts)}:0", *classes]
     run = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
     found: list[dict[str, float]] = json.loads(run.stdout)
     return found
 
 
 def total_mbps(found: list[dict[str, float]]) -> float:
-    return sum(of["payload_mbps"] for of in found)
+    return sum(sender["payload_mbps"] for sender in found)
 
 
 @pytest.mark.parametrize("rts", [False, True])
@@ -58,8 +58,8 @@ def test_a_hidden_pair_has_what_a_simulation_has(
     expected = hidden_pair(exchange(rate, band, rts=rts), band, accesses=ATTEMPTS)
     found = senders(program, cell, SENDER, SENDER, rts=rts)
     assert total_mbps(found) == pytest.approx(expected.payload_mbps, rel=0.03)
-    for of in found:
-        assert of["collision_probability"] == pytest.approx(expected.collision_probability, abs=0.015)
+    for sender in found:
+        assert sender["collision_probability"] == pytest.approx(expected.collision_probability, abs=0.015)
 
 
 @pytest.mark.parametrize("cell", CELLS)

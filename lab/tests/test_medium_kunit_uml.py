@@ -50,7 +50,7 @@ def test_every_test_of_a_suite_passes(ktap: str, suite: str) -> None:
     assert re.search(rf"^ok \d+ {suite}$", ktap, re.MULTILINE)
     totals = re.search(rf"^# {suite}: .*\n# Totals: pass:(\d+) fail:(\d+) skip:(\d+) total:\d+$", ktap, re.MULTILINE)
     assert totals, ktap[-2000:]
-    assert [int(of) for of in totals.groups()] == [SUITES[suite], 0, 0]
+    assert [int(total) for total in totals.groups()] == [SUITES[suite], 0, 0]
 
 
 def test_the_model_in_the_kernel_does_what_it_does_in_user_space(ktap: str, tmp_path: Path) -> None:

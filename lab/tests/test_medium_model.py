@@ -35,7 +35,7 @@ def test_the_rules_of_dcf_hold(program: Path) -> None:
 
 
 def saturate(program: Path, *classes: Stations, seed: int, aifsn: int = 2) -> list[dict[str, float]]:
-    arguments = [f"{of.count}:{of.cw_min}:{of.cw_max}:{aifsn}:0" for of in classes]
+    arguments = [f"{class_.count}:{class_.cw_min}:{class_.cw_max}:{aifsn}:0" for class_ in classes]
     run = subprocess.run([program, "saturate", "30", str(seed), *arguments], capture_output=True, text=True, check=True)
     measured: list[dict[str, float]] = json.loads(run.stdout)
     return measured
@@ -44,8 +44,8 @@ def saturate(program: Path, *classes: Stations, seed: int, aifsn: int = 2) -> li
 @pytest.mark.parametrize("cw_min", [15, 31, 63, 127])
 @pytest.mark.parametrize("stations", [1, 2, 5, 10, 20])
 def test_saturation_throughput_is_bianchis(program: Path, stations: int, cw_min: int) -> None:
-    of = Stations(stations, cw_min)
-    (expected,), (measured,) = bianchi.saturation(of), saturate(program, of, seed=1)
+    senders = Stations(stations, cw_min)
+    (expected,), (measured,) = bianchi.saturation(senders), saturate(program, senders, seed=1)
     assert measured["payload_mbps"] == pytest.approx(expected.payload_mbps, rel=0.05)
     assert measured["collision_probability"] == pytest.approx(expected.collision_probability, abs=0.02)
 

@@ -45,7 +45,7 @@ def test_stations_associate_with_wpa2(boot_cell: Callable[..., Cell], monkeypatc
     # The frames of the key exchange come in on a port of the switch, which passes nothing on to packet sockets.
     access_point, supplicant = guest_plan._hostapd, guest_plan._wpa_supplicant
     wpa2 = "wpa=2\nwpa_key_mgmt=WPA-PSK\nrsn_pairwise=CCMP\nwpa_passphrase=correct horse battery staple\n"
-    monkeypatch.setattr(guest_plan, "_hostapd", lambda *of: access_point(*of) + wpa2)
+    monkeypatch.setattr(guest_plan, "_hostapd", lambda *arguments: access_point(*arguments) + wpa2)
     network = 'key_mgmt=WPA-PSK\n\tpsk="correct horse battery staple"'
     monkeypatch.setattr(
         guest_plan, "_wpa_supplicant", lambda frequencies: supplicant(frequencies).replace("key_mgmt=NONE", network)

@@ -57,16 +57,16 @@ class Notes:
             note | {"at_ms": (note["at_us"] - zero_us) / 1e3} for note in map(json.loads, lines)
         ]
 
-    def find(self, after_ms: float, **of: Any) -> dict[str, Any]:
+    def find(self, after_ms: float, **values: Any) -> dict[str, Any]:
         """The first note after a time that has these values."""
         for note in self.all:
-            if note["at_ms"] >= after_ms and of.items() <= note.items():
+            if note["at_ms"] >= after_ms and values.items() <= note.items():
                 return note
-        raise LookupError(f"no {of} after {after_ms:.0f} ms")
+        raise LookupError(f"no {values} after {after_ms:.0f} ms")
 
-    def last(self, until_ms: float, **of: Any) -> dict[str, Any]:
+    def last(self, until_ms: float, **values: Any) -> dict[str, Any]:
         """The last one until a time."""
-        return next(note for note in reversed(self.all) if note["at_ms"] <= until_ms and of.items() <= note.items())
+        return next(note for note in reversed(self.all) if note["at_ms"] <= until_ms and values.items() <= note.items())
 
     def joined_ms(self, roam: Roam) -> float:
         """When the phone that roams is associated."""

@@ -28,7 +28,7 @@ def run(traffic: Path, plan: Path) -> tuple[int, list[dict[str, Any]]]:
     return result.returncode, [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def of(samples: list[dict[str, Any]], kind: str, name: str) -> list[dict[str, Any]]:
+def samples_of(samples: list[dict[str, Any]], kind: str, name: str) -> list[dict[str, Any]]:
     return [sample for sample in samples if sample["kind"] == kind and sample["name"] == name]
 
 
@@ -37,7 +37,7 @@ def test_all_that_a_tcp_sender_had_acknowledged_was_received(traffic: Path, tmp_
     plan = write(tmp_path, CLOCK, f"recv name=s {at}", f"send name=a {at} start_ms=50 stop_ms=400 congestion=reno")
     status, samples = run(traffic, plan)
     assert status == 0
-    sent, received = of(samples, "send", "a"), of(samples, "recv", "s")
+    sent, received = samples_of(samples, "send", "a"), samples_of(samples, "recv", "s")
     # It stopped before the first sample, which therefore is also its last.
     assert [line["t_ms"] for line in sent] == [500]
     assert [line["t_ms"] for line in received] == [500, 1000]
@@ -54,8 +54,8 @@ def test_paced_udp_sends_at_its_rate(traffic: Path, tmp_path: Path) -> None:
     status, samples = run(traffic, write(tmp_path, CLOCK, f"recv name=s {at}", send))
     assert status == 0
     # 800 kb/s are one datagram every 10 ms: 100 in a second, or 99 if the last falls on the end.
-    assert of(samples, "send", "u")[-1]["sent_bytes"] in (99_000, 100_000)
-    assert of(samples, "recv", "s")[-1]["bytes"] >= 98_000
+    assert samples_of(samples, "send", "u")[-1]["sent_bytes"] in (99_000, 100_000)
+    assert samples_of(samples, "recv", "s")[-1]["bytes"] >= 98_000
 
 
 def test_paced_tcp_sends_at_its_rate(traffic: Path, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_paced_tcp_sends_at_its_rate(traffic: Path, tmp_path: Path) -> None:
     ]
     status, samples = run(traffic, write(tmp_path, CLOCK, f"recv name=s {at}", *sends))
     assert status == 0
-    slow, fast = (of(samples, "send", name)[-1]["acked_bytes"] for name in ("a", "b"))
+    slow, fast = (samples_of(samples, "send", name)[-1]["acked_bytes"] for name in ("a", "b"))
     # The acknowledgement of the SYN counts as one byte. A busy machine drops what a socket does not take.
     assert slow - 1 in (11 * 11_584, 12 * 11_584)
     assert 3_000_000 < fast <= 5_000_001
@@ -82,7 +82,7 @@ def test_the_longest_time_without_a_datagram_is_reported(traffic: Path, tmp_path
     ]
     status, samples = run(traffic, write(tmp_path, clock, f"recv name=s {at}", *sends))
     assert status == 0
-    first, second = (line["gap_max_us"] for line in of(samples, "recv", "s"))
+    first, second = (line["gap_max_us"] for line in samples_of(samples, "recv", "s"))
     assert first > 9_000
     assert 300_000 < second < 1_000_000
 
@@ -92,7 +92,7 @@ def test_on_and_off_halve_the_rate(traffic: Path, tmp_path: Path) -> None:
     send = f"send name=u {at} start_ms=0 stop_ms=1000 rate_kbps=800 payload_bytes=1000 on_ms=105 off_ms=100"
     status, samples = run(traffic, write(tmp_path, CLOCK, f"recv name=s {at}", send))
     assert status == 0
-    assert 40_000 <= of(samples, "send", "u")[-1]["sent_bytes"] <= 65_000
+    assert 40_000 <= samples_of(samples, "send", "u")[-1]["sent_bytes"] <= 65_000
 
 
 def test_udp_without_a_rate_sends_what_the_socket_takes(traffic: Path, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_udp_without_a_rate_sends_what_the_socket_takes(traffic: Path, tmp_path:
     send = f"send name=u {at} start_ms=0 stop_ms=100"
     status, samples = run(traffic, write(tmp_path, CLOCK, f"recv name=s {at}", send))
     assert status == 0
-    assert of(samples, "send", "u")[-1]["sent_bytes"] > 64 * 1470
+    assert samples_of(samples, "send", "u")[-1]["sent_bytes"] > 64 * 1470
 
 
 def test_a_flow_that_cannot_connect_is_an_error_and_others_go_on(traffic: Path, tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_a_flow_that_cannot_connect_is_an_error_and_others_go_on(traffic: Path, 
     paced = f"send name=u {udp} start_ms=0 stop_ms=1000 rate_kbps=800"
     status, samples = run(traffic, write(tmp_path, CLOCK, *lines, paced))
     assert status == 1
-    assert of(samples, "error", "a") == [{"kind": "error", "name": "a", "error": "connect: Connection refused"}]
-    assert of(samples, "recv", "s")[-1]["bytes"] > 50_000
+    assert samples_of(samples, "error", "a") == [{"kind": "error", "name": "a", "error": "connect: Connection refused"}]
+    assert samples_of(samples, "recv", "s")[-1]["bytes"] > 50_000
 
 
 def test_a_flow_that_ends_while_it_connects_is_no_failure(traffic: Path, tmp_path: Path) -> None:
@@ -121,8 +121,8 @@ def test_a_flow_that_ends_while_it_connects_is_no_failure(traffic: Path, tmp_pat
             flow = f"send name=a protocol=tcp address={address[0]}:{address[1]} start_ms=0 stop_ms=400"
             status, samples = run(traffic, write(tmp_path, CLOCK, flow))
     assert status == 0
-    assert of(samples, "unconnected", "a") == [{"kind": "unconnected", "name": "a"}]
-    assert [line["acked_bytes"] for line in of(samples, "send", "a")] == [0]
+    assert samples_of(samples, "unconnected", "a") == [{"kind": "unconnected", "name": "a"}]
+    assert [line["acked_bytes"] for line in samples_of(samples, "send", "a")] == [0]
 
 
 def test_a_phone_may_send_again_after_it_stopped(traffic: Path, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_phone_may_send_again_after_it_stopped(traffic: Path, tmp_path: Path) 
     flows = [f"send name=a {at} start_ms={start} stop_ms={start + 200}" for start in (0, 500)]
     status, samples = run(traffic, write(tmp_path, CLOCK, f"recv name=s {at}", *flows))
     assert status == 0
-    assert [line["t_ms"] for line in of(samples, "send", "a")] == [500, 1000]
+    assert [line["t_ms"] for line in samples_of(samples, "send", "a")] == [500, 1000]
 
 
 SEND = "send name=a protocol=tcp address=1.2.3.4:5 start_ms=0 stop_ms=9"

@@ -41,7 +41,7 @@ wds_sta=1
 wds_bridge=br0
 """
     plain = guest_plan._hostapd
-    monkeypatch.setattr(guest_plan, "_hostapd", lambda *of: plain(*of) + more)
+    monkeypatch.setattr(guest_plan, "_hostapd", lambda *arguments: plain(*arguments) + more)
     wrapper = tmp_path / "airbound-ap"
     # The second station becomes a bridge's after it associated.
     wrapper.write_text(f"""#!/bin/sh

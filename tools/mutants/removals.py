@@ -42,7 +42,7 @@ class _Offsets:
     def at(self, line: int, column: int) -> int:
         return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
 
-    def of(self, node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:
+    def span(self, node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:
         """Start and end of a node."""
         end = self.at(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
         return self.at(node.lineno, node.col_offset), end
@@ -63,20 +63,20 @@ def _has_effect(statement: ast.stmt) -> bool:
 
 def _of_statement(node: ast.stmt, offsets: _Offsets) -> Iterator[Edit]:
     if _has_effect(node):
-        yield Edit("remove statement", *offsets.of(node), "pass")
+        yield Edit("remove statement", *offsets.span(node), "pass")
     match node:
         case ast.Return(value=ast.Constant(value=None)):
             return
         case ast.Return(value=ast.expr() as value):
-            yield Edit("return None", *offsets.of(value), "None")
+            yield Edit("return None", *offsets.span(value), "None")
 
 
 def _of_call(node: ast.Call, source: str, offsets: _Offsets) -> Iterator[Edit]:
     if isinstance(node.func, ast.Name) and node.func.id in SWAPPED:
-        yield Edit("swap min and max", *offsets.of(node.func), SWAPPED[node.func.id])
+        yield Edit("swap min and max", *offsets.span(node.func), SWAPPED[node.func.id])
     for keyword in node.keywords:
         if keyword.arg:
-            start, end = offsets.of(keyword)
+            start, end = offsets.span(keyword)
             comma = re.match(r"\s*,", source[end:])
             yield Edit("remove keyword argument", start, end + (comma.end() if comma else 0), "")
 
@@ -84,13 +84,13 @@ def _of_call(node: ast.Call, source: str, offsets: _Offsets) -> Iterator[Edit]:
 def _of_expression(node: ast.AST, offsets: _Offsets) -> Iterator[Edit]:
     match node:
         case ast.BoolOp(values=values):
-            yield Edit("remove first operand", offsets.of(values[0])[0], offsets.of(values[1])[0], "")
-            yield Edit("remove last operand", offsets.of(values[-2])[1], offsets.of(values[-1])[1], "")
+            yield Edit("remove first operand", offsets.span(values[0])[0], offsets.span(values[1])[0], "")
+            yield Edit("remove last operand", offsets.span(values[-2])[1], offsets.span(values[-1])[1], "")
         case ast.Constant(value=float() as value):
-            yield Edit("double number" if value else "0.0 to 1.0", *offsets.of(node), repr(value * 2 or 1.0))
+            yield Edit("double number" if value else "0.0 to 1.0", *offsets.span(node), repr(value * 2 or 1.0))
         case ast.comprehension(ifs=conditions):
             for condition in conditions:
-                yield Edit("remove comprehension's condition", *offsets.of(condition), "True")
+                yield Edit("remove comprehension's condition", *offsets.span(condition), "True")
 
 
 def _edits(tree: ast.Module, source: str, offsets: _Offsets) -> Iterator[Edit]:

@@ -119,5 +119,7 @@ def _hint(name: str, known: list[str]) -> str:
     tables = [other for other in known if other.startswith(f"{name}__")]
     if tables:
         return f"it is a table: set its keys, such as {tables[0]}"
-    near = difflib.get_close_matches(name.removeprefix(PREFIX), [of.removeprefix(PREFIX) for of in known], n=1)
+    near = difflib.get_close_matches(
+        name.removeprefix(PREFIX), [variable.removeprefix(PREFIX) for variable in known], n=1
+    )
     return f"did you mean {PREFIX}{near[0]}?" if near else f"keys are written {PREFIX}KEY or {PREFIX}TABLE__KEY"

@@ -55,11 +55,11 @@ def cell_keys() -> list[Key]:
 
 def table_text(table: tuple[str, ...]) -> str:
     """What a table is about: its class's first sentence."""
-    of: Any = Config
+    dataclass: Any = Config
     for part in table:
-        fields = {field.name: field for field in (*dataclasses.fields(Parameters), *dataclasses.fields(of))}
-        of = type(fields[part].default)
-    return " ".join((of.__doc__ or "").split("\n\n")[0].split())
+        fields = {field.name: field for field in (*dataclasses.fields(Parameters), *dataclasses.fields(dataclass))}
+        dataclass = type(fields[part].default)
+    return " ".join((dataclass.__doc__ or "").split("\n\n")[0].split())
 
 
 def toml(value: Any) -> str:
@@ -91,18 +91,18 @@ def _float(value: float) -> str:
     return short if value >= _EXPONENT_FROM and float(short) == value else f"{value:_}"
 
 
-def _keys(of: Any, table: tuple[str, ...]) -> Iterator[Key]:
-    for field in dataclasses.fields(of):
+def _keys(source: Any, table: tuple[str, ...]) -> Iterator[Key]:
+    for field in dataclasses.fields(source):
         if field.name in {"parameters", "cell"}:
             continue
         if dataclasses.is_dataclass(field.default):
             yield from _keys(type(field.default), (*table, field.name))
         else:
-            of = _described(field.type)
+            source = _described(field.type)
             default = () if field.default is dataclasses.MISSING else field.default
-            is_text = of.kind == _KINDS[str] or of.kind.startswith('"')
-            example = of.example if default is None else default
-            yield Key(table, field.name, of.kind, of.limits, default, of.text, is_text, example)
+            is_text = source.kind == _KINDS[str] or source.kind.startswith('"')
+            example = source.example if default is None else default
+            yield Key(table, field.name, source.kind, source.limits, default, source.text, is_text, example)
 
 
 class _Described(NamedTuple):
@@ -133,10 +133,10 @@ def _described(annotation: Any) -> _Described:
     return _Described(_KINDS[annotation])
 
 
-def _limits(of: FieldInfo) -> str:
+def _limits(field: FieldInfo) -> str:
     """Both limits, which are within."""
-    low = next((extra.ge for extra in of.metadata if isinstance(extra, annotated_types.Ge)), None)
-    high = next((extra.le for extra in of.metadata if isinstance(extra, annotated_types.Le)), None)
+    low = next((extra.ge for extra in field.metadata if isinstance(extra, annotated_types.Ge)), None)
+    high = next((extra.le for extra in field.metadata if isinstance(extra, annotated_types.Le)), None)
     return "" if low is None or high is None else f"{_limit(low)} to {_limit(high)}"
 
 

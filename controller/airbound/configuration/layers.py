@@ -99,9 +99,9 @@ def _put(raw: dict[str, Any], origins: dict[str, Origin], path: tuple[str, ...],
 def _text(error: InvalidError, loaded: Loaded) -> str:
     key = ".".join(error.location)
     origin = loaded.origin(key)
-    within = [of for other, of in loaded.origins.items() if other.startswith(f"{key}.")]
+    within = [origin for other, origin in loaded.origins.items() if other.startswith(f"{key}.")]
     if within:  # what is wrong is how values of a table go together
-        names = dict.fromkeys(str(loaded.file) if of.source == "file" else of.where for of in within)
+        names = dict.fromkeys(str(loaded.file) if origin.source == "file" else origin.where for origin in within)
         return f"{', '.join(names)}: {error}"
     if origin.source == "file" or not origin.where:
         return f"{loaded.file}: {error}"

@@ -55,11 +55,11 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 def _head(document: dict[str, Any]) -> tuple[str, ...]:
     """The names in a table's head, which is all that the document has."""
     names = []
-    of: Any = document
-    while of:
-        ((name, of),) = of.items()
+    inner: Any = document
+    while inner:
+        ((name, inner),) = inner.items()
         names.append(name)
-        of = of[0] if isinstance(of, list) else of
+        inner = inner[0] if isinstance(inner, list) else inner
     return tuple(names)
 
 

@@ -44,16 +44,16 @@ _EXAMPLE_CELL = """
 def tables() -> str:
     """A table of keys in Markdown for each table of the file."""
     blocks = []
-    for table, of in itertools.groupby(keys(), key=lambda key: key.table):
+    for table, listed in itertools.groupby(keys(), key=lambda key: key.table):
         head = f"### `[{'.'.join(table)}]`\n\n{table_text(table)}\n" if table else "### At the top of the file\n"
-        blocks.append(f"{head}\n{_table(of)}")
+        blocks.append(f"{head}\n{_table(listed)}")
     head = "### `[[cell]]`\n\nBeside these, `policy` and every table from `[safety]` on, written `[cell.safety]`.\n"
     return "\n".join([*blocks, f"{head}\n{_table(cell_keys())}"])
 
 
-def _table(of: Iterable[Key]) -> str:
+def _table(listed: Iterable[Key]) -> str:
     rows = ["| key | type | limits | default | in force | what it is |", "|---|---|---|---|---|---|"]
-    for key in of:
+    for key in listed:
         in_force = "from the next start" if key.path[0] in NEEDS_RESTART else "at once"
         default = f"`{toml(key.default)}`" if key.default is not None else "unset"
         cells = (f"`{key.name}`", key.kind, key.limits, default, in_force, key.text)
@@ -75,12 +75,12 @@ def uncommented(text: str) -> str:
 
 
 def _example_lines() -> Iterator[str]:
-    for table, of in itertools.groupby(keys(), key=lambda key: key.table):
+    for table, listed in itertools.groupby(keys(), key=lambda key: key.table):
         yield "\n"
         if table:
             yield from _prose(table_text(table))
             yield f"#[{'.'.join(table)}]\n"
-        for key in of:
+        for key in listed:
             limits = f"; {key.limits}" if key.limits else f"; {key.kind}" if " or " in key.kind else ""
             yield from _prose(key.text + limits)
             yield f"#{key.name} = {toml(key.example)}\n"

@@ -28,7 +28,7 @@ class Claims:
     def __init__(self) -> None:
         self._claims: dict[Mac, list[Terminal]] = {}
 
-    def of(self, mac: Mac) -> tuple[Terminal, ...]:
+    def claimants(self, mac: Mac) -> tuple[Terminal, ...]:
         """Every terminal that claims a MAC."""
         return tuple(self._claims.get(mac, ()))
 

@@ -84,7 +84,9 @@ def bounds_command(
         early_us=early_us,
     )
     reasons, terminal.sent_decisions = sent.reasons, decisions if bounds else ()
-    senders, capacity_bps = (decisions[0].of.active_senders, decisions[0].of.capacity_bps) if bounds else (0, 0.0)
+    senders, capacity_bps = (
+        (decisions[0].policy_input.active_senders, decisions[0].policy_input.capacity_bps) if bounds else (0, 0.0)
+    )
     return [
         SetBounds(terminal.stream, sent.generation, bounds, lease_ms, reasons, senders, capacity_bps),
         Note("info", "bounds", terminal.name, reasons, bounds, None, terminal.name, _cell(terminal, release)),
@@ -100,7 +102,7 @@ def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy: t
     for address, decision in new.items():
         if address not in old or old[address].range == decision.range:
             continue
-        was, now = old[address].of, decision.of
+        was, now = old[address].policy_input, decision.policy_input
         cell = cell or _changes_for_all(was, now, policy)
         if was.min_rtt_us != now.min_rtt_us:
             own.append(Reason(Code.MIN_RTT, address_text(address), was.min_rtt_us, now.min_rtt_us))

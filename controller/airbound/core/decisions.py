@@ -42,8 +42,8 @@ def _decision(destination: Destination, connections: int, mac: Mac, cell: CellSt
     min_rtt_us = min_rtt_used_us(destination, cell)
     if not min_rtt_us:
         return ()
-    air = cell.air.of(mac)
-    of = PolicyInput(
+    air = cell.air.air_for(mac)
+    policy_input = PolicyInput(
         cell.stations.active_senders or 1,
         connections,
         destination.srtt_us,
@@ -56,7 +56,7 @@ def _decision(destination: Destination, connections: int, mac: Mac, cell: CellSt
         cell.policy.found if air is not None else 1.0,
         cell.unlimited.factor,
     )
-    return (Decision(address, cell.policy.decide(of).widened(of.widened), of, own_us),)
+    return (Decision(address, cell.policy.decide(policy_input).widened(policy_input.widened), policy_input, own_us),)
 
 
 def min_rtt_used_us(destination: Destination, cell: CellState) -> int:

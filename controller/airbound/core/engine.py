@@ -160,7 +160,8 @@ class Engine:
             or (cell is not None and is_station_exempt(mac, cell))
             or any(cell.name == name and cell.settings.is_cell_exempt(cell.bssid) for cell in self.cells.values())
             or any(
-                of.name == name and self._registry.settings_for(of).is_terminal_exempt(name) for of in self.terminals()
+                terminal.name == name and self._registry.settings_for(terminal).is_terminal_exempt(name)
+                for terminal in self.terminals()
             )
         )
 

@@ -35,7 +35,7 @@ class Modes:
         """An operator chose for the whole controller; none: as configured."""
         self.chosen = mode
         if mode == "observe":
-            self.of_cells = {bssid: of for bssid, of in self.of_cells.items() if of == "observe"}
+            self.of_cells = {bssid: mode for bssid, mode in self.of_cells.items() if mode == "observe"}
 
     def choose_for_cell(self, bssid: Mac, mode: Mode | None) -> None:
         """An operator chose for one cell; none: as configured."""

@@ -59,7 +59,7 @@ class Placement:
     def place_claimed(self, mac: Mac, now_us: int) -> list[Effect]:
         """Join the terminals that claim a MAC to the cell that they are in now, or to none; commands for them."""
         effects = list[Effect]()
-        for terminal in self._registry.claims.of(mac):
+        for terminal in self._registry.claims.claimants(mac):
             effects += self.place(terminal, now_us)
         return effects
 
@@ -116,7 +116,7 @@ class Placement:
             left = mac_text(terminal.bssid) if terminal.bssid else _subject(terminal.unplaced, Code.LEFT_CELL)
             return None, Reason(Code.LEFT_CELL, left) if left else Reason(Code.CELL_UNKNOWN)
         # Whoever speaks from elsewhere takes nothing from the station by claiming its MAC.
-        claims = [claim for claim in self._registry.claims.of(terminal.mac) if self._is_at_station(claim, cell)]
+        claims = [claim for claim in self._registry.claims.claimants(terminal.mac) if self._is_at_station(claim, cell)]
         if terminal not in claims:
             return None, Reason(Code.ADDRESS_MISMATCH, address_text(terminal.stream.address))
         rivals = [claim for claim in claims if is_live(claim) or claim is claims[-1]]

@@ -31,9 +31,9 @@ class Settings:
         """Go on with other parameters."""
         self.parameters = parameters
         self.policy = POLICIES[parameters.policy]
-        of = parameters.reporting
-        ratio = round(of.rtt_ratio_change * 1000) if self.policy.uses_rtt_ratio else 0
-        self.reporting = of.interval_ms, of.heartbeat_ms, ratio
+        reporting = parameters.reporting
+        ratio = round(reporting.rtt_ratio_change * 1000) if self.policy.uses_rtt_ratio else 0
+        self.reporting = reporting.interval_ms, reporting.heartbeat_ms, ratio
 
     def of_cell(self, match: Match | None, mode: Mode, *, by_operator: bool) -> "Settings":
         """These, with an override and a mode; the same object if there is neither."""

@@ -31,7 +31,7 @@ def used_of_shares(cell: CellState, now_us: int) -> tuple[dict[Mac, float], list
     for mac, station in stations.by_mac.items():
         if not station.sending:
             continue
-        air = cell.air.of(mac)
+        air = cell.air.air_for(mac)
         share_bps = air.share_bps if air is not None else equal_bps
         if share_bps <= 0:
             continue

@@ -35,7 +35,7 @@ def configuration(in_force: InForce, runner: Runner) -> operations_pb2.GetConfig
     settings = runner.engine.settings
     values = flat(config)
     for key in sorted(values, key=lambda key: (key.startswith("cell."), "." in key)):
-        value, origin = values[key], in_force.of(key).origin(key)
+        value, origin = values[key], in_force.loaded_for(key).origin(key)
         if key == "mode" and choices.mode is not None:
             value, origin = settings.mode, Origin("operator", _time(choices.mode))
         if key == "exempt" and set(value) != settings.exempt and choices.exempt:

@@ -22,7 +22,7 @@ class ConnectionWatch:
     """Of the ports in `ports`, by name; there are several of operators."""
 
     def __init__(self, connections: Connections) -> None:
-        self.of = connections
+        self.connections = connections
         self.ports: Mapping[str, Sequence[int]] = {}
         self.warned = Warned()
         self._failed = ""
@@ -31,20 +31,20 @@ class ConnectionWatch:
         """A peer that may has made a call."""
         remote = remote_of(context.peer())
         if remote is not None:
-            self.of.called(port, remote)
+            self.connections.called(port, remote)
 
     def handshakes(self) -> dict[str, int]:
         """Begun, by port, those without any included."""
-        return dict.fromkeys(self.ports, 0) | dict(self.of.handshakes())
+        return dict.fromkeys(self.ports, 0) | dict(self.connections.handshakes())
 
     def counts(self) -> dict[str, PortCount]:
         """As of the last count, by port."""
-        return dict.fromkeys(self.ports, PortCount()) | self.of.counts
+        return dict.fromkeys(self.ports, PortCount()) | self.connections.counts
 
     async def count(self) -> None:
         """Count once, and log what is above its limit."""
         for name, numbers in self.ports.items():
-            begun, before = self.of.handshakes().get(name, 0), self.of.remembered(name)
+            begun, before = self.connections.handshakes().get(name, 0), self.connections.remembered(name)
             listed: list[Connection] = []
             try:
                 for number in numbers:
@@ -54,9 +54,9 @@ class ConnectionWatch:
                     self._failed = str(error)
                     log.event("warning", "connections", name, f"cannot be counted: {error}")
                 continue
-            self.of.counted(name, listed, begun, before)
+            self.connections.counted(name, listed, begun, before)
             limits = self.warned if name == AGENTS else self.warned._replace(total=0)
-            for subject, text in self.of.warnings(name, listed, limits):
+            for subject, text in self.connections.warnings(name, listed, limits):
                 log.event("warning", "connections", subject, text)
 
     async def run(self) -> None:

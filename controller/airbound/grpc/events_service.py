@@ -76,7 +76,7 @@ class EventsService(events_pb2_grpc.EventsServiceServicer):
 
     def _after(self, *positions: events_pb2.EventPosition) -> int:
         """The sequence number to go on after; 0 if the positions are in other histories."""
-        return next((of.sequence for of in positions if of.history == self._history.identity), 0)
+        return next((position.sequence for position in positions if position.history == self._history.identity), 0)
 
     async def _start(self, selects: Callable[[Entry], bool], after: int, limit: int) -> int:
         """Where to begin, so that at most `limit` (0: any number) of the kept events are selected. It is found from the

@@ -31,7 +31,7 @@ class LiveService(live_pb2_grpc.LiveServiceServicer):
         cells = list(self._runner.engine.cells.values())
         for start in range(0, max(1, len(cells)), PAGE):
             found = map(cell_ratio, cells[start : start + PAGE])
-            yield live_pb2.ListRttRatiosResponse(cells=[of for of in found if of is not None])
+            yield live_pb2.ListRttRatiosResponse(cells=[cell for cell in found if cell is not None])
             await asyncio.sleep(0)
 
     async def ListDestinations(

@@ -187,25 +187,29 @@ def terminal(
 
 
 def _decision(decision: Decision, policy: Policy) -> operations_pb2.Decision:
-    of = decision.of
+    policy_input = decision.policy_input
     return operations_pb2.Decision(
         destination=address_text(decision.destination),
         min_segs=decision.range.min_segs,
         max_segs=decision.range.max_segs,
         policy=policy.name,
-        active_senders=of.active_senders,
-        connections=of.connections,
-        srtt_us=of.srtt_us,
-        min_rtt_us=of.min_rtt_us,
+        active_senders=policy_input.active_senders,
+        connections=policy_input.connections,
+        srtt_us=policy_input.srtt_us,
+        min_rtt_us=policy_input.min_rtt_us,
         own_min_rtt_us=decision.own_min_rtt_us,
-        rtt_ratio=of.rtt_ratio,
-        capacity_bps=round(of.capacity_bps) if policy.uses_capacity else 0,
-        formula=policy.formula(of) + _beside_unlimited(of),
+        rtt_ratio=policy_input.rtt_ratio,
+        capacity_bps=round(policy_input.capacity_bps) if policy.uses_capacity else 0,
+        formula=policy.formula(policy_input) + _beside_unlimited(policy_input),
     )
 
 
-def _beside_unlimited(of: PolicyInput) -> str:
-    return f"; maximum x {of.widened:.2f}, beside a sender that nothing limits" if of.widened != 1 else ""
+def _beside_unlimited(policy_input: PolicyInput) -> str:
+    return (
+        f"; maximum x {policy_input.widened:.2f}, beside a sender that nothing limits"
+        if policy_input.widened != 1
+        else ""
+    )
 
 
 def station(
@@ -260,7 +264,7 @@ def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> li
     reported = {station.mac: station for station in report.stations}
     views = []
     for mac, station in sorted(state.stations.by_mac.items()):
-        of = reported.get(mac, access_point_pb2.Station())
+        counted = reported.get(mac, access_point_pb2.Station())
         joined = state.terminals.get(mac)
         view = operations_pb2.StationView(
             mac=mac_text(mac),
@@ -268,22 +272,22 @@ def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> li
             active_sender=state.stations.is_active(mac),
             terminal=joined.name if joined else "",
             uplink_bps=round(station.payload_bytes_per_s * 8),
-            rx_bitrate_kbps=of.rx_bitrate_kbps,
-            tx_bitrate_kbps=of.tx_bitrate_kbps,
-            rx_airtime_us=of.rx_airtime_us,
-            tx_airtime_us=of.tx_airtime_us,
-            airtime_source=of.airtime_source,
-            tx_retries=of.tx_retries,
-            tx_failed=of.tx_failed,
-            connected_time_ms=of.connected_time_ms,
-            vlan_interface=of.vlan_interface,
-            four_address=of.four_address,
-            multi_link=of.multi_link,
-            links=of.links,
+            rx_bitrate_kbps=counted.rx_bitrate_kbps,
+            tx_bitrate_kbps=counted.tx_bitrate_kbps,
+            rx_airtime_us=counted.rx_airtime_us,
+            tx_airtime_us=counted.tx_airtime_us,
+            airtime_source=counted.airtime_source,
+            tx_retries=counted.tx_retries,
+            tx_failed=counted.tx_failed,
+            connected_time_ms=counted.connected_time_ms,
+            vlan_interface=counted.vlan_interface,
+            four_address=counted.four_address,
+            multi_link=counted.multi_link,
+            links=counted.links,
         )
-        if of.HasField("signal_dbm"):
-            view.signal_dbm = of.signal_dbm
-        _windows_of(view, state, mac, of)
+        if counted.HasField("signal_dbm"):
+            view.signal_dbm = counted.signal_dbm
+        _windows_of(view, state, mac, counted)
         views.append(view)
     return views
 
@@ -292,19 +296,19 @@ def destinations(report: terminal_pb2.TerminalReport) -> list[operations_pb2.Des
     """What a terminal reported last of its destinations."""
     return [
         operations_pb2.DestinationView(
-            address=_reported_address(of.address),
-            connections=of.connections,
-            connections_sending=of.connections_sending,
-            srtt_us=of.srtt_us,
-            min_rtt_us=of.min_rtt_us,
-            cwnd_segs=of.cwnd_segs,
-            ssthresh_segs=of.ssthresh_segs,
-            delivered_bytes=of.delivered_bytes,
-            queued_bytes=of.queued_bytes,
-            events=of.events,
-            uids=of.uids,
+            address=_reported_address(destination.address),
+            connections=destination.connections,
+            connections_sending=destination.connections_sending,
+            srtt_us=destination.srtt_us,
+            min_rtt_us=destination.min_rtt_us,
+            cwnd_segs=destination.cwnd_segs,
+            ssthresh_segs=destination.ssthresh_segs,
+            delivered_bytes=destination.delivered_bytes,
+            queued_bytes=destination.queued_bytes,
+            events=destination.events,
+            uids=destination.uids,
         )
-        for of in report.destinations
+        for destination in report.destinations
     ]
 
 

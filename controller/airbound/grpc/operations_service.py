@@ -151,7 +151,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
     ) -> AsyncIterator[operations_pb2.ListSwitchesResponse]:
         """Every OpenFlow switch that reports to this controller."""
         async for page in _pages(self._runner.engine.switches.all()):
-            switches = [switch_views.switch(of, self._runner.now_us()) for of in page]
+            switches = [switch_views.switch(switch, self._runner.now_us()) for switch in page]
             yield operations_pb2.ListSwitchesResponse(switches=switches)
 
     async def GetStationTraffic(

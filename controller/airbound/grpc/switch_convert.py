@@ -102,9 +102,15 @@ def _traffic(message: switch_pb2.SwitchReport, refusals: list[Reason]) -> tuple[
     if len(message.traffic) > TRAFFIC_MAX:
         refusals.append(Reason(Code.TOO_MANY_ENTRIES, "traffic", after=len(message.traffic), limit=TRAFFIC_MAX))
     found = dict[tuple[bytes, bytes, int], Traffic]()
-    for of in message.traffic[:TRAFFIC_MAX]:
+    for counters in message.traffic[:TRAFFIC_MAX]:
         entry = Traffic(
-            of.mac, of.address, of.protocol, of.uplink_bytes, of.uplink_packets, of.downlink_bytes, of.downlink_packets
+            counters.mac,
+            counters.address,
+            counters.protocol,
+            counters.uplink_bytes,
+            counters.uplink_packets,
+            counters.downlink_bytes,
+            counters.downlink_packets,
         )
         reason = _refusal(entry)
         if reason is None and entry[:3] in found:
@@ -142,15 +148,15 @@ def switch_report_message(report: SwitchReport) -> switch_pb2.SwitchReport:
     message.stations.extend(report.stations[:STATIONS_MAX])
     message.traffic.extend(
         switch_pb2.StationTraffic(
-            mac=of.mac,
-            address=of.address,
-            protocol=of.protocol,  # type: ignore[arg-type]  # the same numbers: tested
-            uplink_bytes=of.uplink_bytes,
-            uplink_packets=of.uplink_packets,
-            downlink_bytes=of.downlink_bytes,
-            downlink_packets=of.downlink_packets,
+            mac=counters.mac,
+            address=counters.address,
+            protocol=counters.protocol,  # type: ignore[arg-type]  # the same numbers: tested
+            uplink_bytes=counters.uplink_bytes,
+            uplink_packets=counters.uplink_packets,
+            downlink_bytes=counters.downlink_bytes,
+            downlink_packets=counters.downlink_packets,
         )
-        for of in report.traffic[:TRAFFIC_MAX]
+        for counters in report.traffic[:TRAFFIC_MAX]
     )
     return message
 

@@ -58,10 +58,10 @@ def switch(switch: Switch, now_us: int) -> operations_pb2.Switch:
 
 def station_traffic(switches: Switches, mac: Mac) -> Iterator[operations_pb2.SwitchStation]:
     """What each switch that reports a station knows of it."""
-    for of in switches.all():
-        rate = of.rates.stations.get(mac)
+    for switch in switches.all():
+        rate = switch.rates.stations.get(mac)
         if rate is not None:
-            yield _station(of, mac, rate)
+            yield _station(switch, mac, rate)
 
 
 def _station(switch: Switch, mac: Mac, rate: StationRate) -> operations_pb2.SwitchStation:
@@ -86,12 +86,12 @@ def _bytes(pair: PairRate) -> int:
 
 
 def _traffic(pair: PairRate) -> operations_pb2.TrafficView:
-    of = pair.traffic
+    traffic = pair.traffic
     return operations_pb2.TrafficView(
-        address=address_text(of.address) if of.address else "",
-        protocol=of.protocol,  # type: ignore[arg-type]  # the same numbers: tested
+        address=address_text(traffic.address) if traffic.address else "",
+        protocol=traffic.protocol,  # type: ignore[arg-type]  # the same numbers: tested
         uplink_bps=round(pair.uplink_bps),
         downlink_bps=round(pair.downlink_bps),
-        uplink_bytes=of.uplink_bytes,
-        downlink_bytes=of.downlink_bytes,
+        uplink_bytes=traffic.uplink_bytes,
+        downlink_bytes=traffic.downlink_bytes,
     )

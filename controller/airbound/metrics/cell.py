@@ -58,9 +58,9 @@ class _Cell(NamedTuple):
     window_counts: tuple[int, ...]  # as _window_counts
 
 
-def _window_counts(of: WindowSample) -> tuple[int, ...]:
+def _window_counts(sample: WindowSample) -> tuple[int, ...]:
     """Counters of the access point's agent."""
-    reported = of.reported
+    reported = sample.reported
     return reported.refused_total, reported.connections_evicted_total, reported.limited_segments_total
 
 
@@ -306,28 +306,28 @@ COLUMNS = (
         _WINDOWS,
     ),
     _window_gauge(
-        "stations_without_agent", "Stations without a working agent that send by TCP.", lambda of: of.senders
+        "stations_without_agent", "Stations without a working agent that send by TCP.", lambda sample: sample.senders
     ),
     _window_gauge(
-        "limited_stations", "Of them, those whose windows the access point is to limit.", lambda of: of.limited
+        "limited_stations", "Of them, those whose windows the access point is to limit.", lambda sample: sample.limited
     ),
     _window_gauge(
-        "window_limits", "Limits of windows that the access point was sent.", lambda of: len(of.limits)
+        "window_limits", "Limits of windows that the access point was sent.", lambda sample: len(sample.limits)
     ),
     _window_gauge(
         "window_limits_in_force", "Limits of windows that the access point reports to be in force.",
-        lambda of: len(of.limits) if of.reported.generation == of.generation_sent else 0,
+        lambda sample: len(sample.limits) if sample.reported.generation == sample.generation_sent else 0,
     ),
     _window_gauge(
         "window_limits_omitted", "Limits that were left out since the access point takes no more.",
-        lambda of: of.omitted,
+        lambda sample: sample.omitted,
     ),
     _window_gauge(
-        "window_connections", "Connections that the access point knows.", lambda of: of.reported.connections
+        "window_connections", "Connections that the access point knows.", lambda sample: sample.reported.connections
     ),
     _window_gauge(
         "window_connections_max", "The most connections that the access point can know.",
-        lambda of: of.reported.connections_max,
+        lambda sample: sample.reported.connections_max,
     ),
     _window_counter("window_refusals", "Sets of limits that the access point's agent refused.", 0),
     _window_counter(
@@ -401,7 +401,7 @@ class CellTables:
                 series.refused.update([(access_point.stream, (access_point.refused_total,))])
                 series.malformed.update([("", (access_point.malformed_inputs_total,))])
                 series.surveys_refused.update([("", (sample.radio.surveys_refused_total,))])
-            of = _Cell(
+            shown = _Cell(
                 sample,
                 joined.get(bssid, nobody),
                 epochs.get(bssid),
@@ -413,7 +413,7 @@ class CellTables:
                 windows,
                 series.windows.counts,
             )
-            table.add(_labels(series, sample), of)
+            table.add(_labels(series, sample), shown)
             for labels, count in series.decided.update({"bssid": mac_text(bssid)}, [(0, sample.decided)]):
                 self.decisions.add((labels,), (count,))
 

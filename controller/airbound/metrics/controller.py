@@ -173,11 +173,11 @@ def metrics(sample: ControllerSample, counted: Counted) -> Iterator[Metric]:
     yield _by(HANDSHAKES, sample.handshakes)
     yield _by(HANDSHAKES_FAILED, sample.handshakes_failed)
     counts = sample.connections
-    yield _by(CONNECTIONS, {port: of.open for port, of in counts.items()})
-    yield _by(WITHOUT_CALL, {port: of.without_call for port, of in counts.items()})
-    yield _by(OF_ADDRESS, {port: of.largest_of_address for port, of in counts.items()})
-    yield _by(WITH_CALL, {port: of.with_call_total for port, of in counts.items()})
-    yield _by(ENDED_WITHOUT_CALL, {port: of.ended_without_call_total for port, of in counts.items()})
+    yield _by(CONNECTIONS, {port: count.open for port, count in counts.items()})
+    yield _by(WITHOUT_CALL, {port: count.without_call for port, count in counts.items()})
+    yield _by(OF_ADDRESS, {port: count.largest_of_address for port, count in counts.items()})
+    yield _by(WITH_CALL, {port: count.with_call_total for port, count in counts.items()})
+    yield _by(ENDED_WITHOUT_CALL, {port: count.ended_without_call_total for port, count in counts.items()})
     yield _by(ENROLLED, {role: enrolled for role, (enrolled, _) in sample.enrolled.items()})
     yield from switch.metrics(sample.switches, _labelled)
     yield _by(OVERDUE, {role: overdue for role, (_, overdue) in sample.enrolled.items()})
@@ -198,8 +198,8 @@ def _by(family: Family, values: Mapping[str, float]) -> Metric:
 
 
 def _labelled(family: Family, values: Mapping[tuple[str, ...], float]) -> Metric:
-    of = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
-    metric = of(family.base, family.help, labels=family.labels, unit=family.unit)
+    metric_family = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
+    metric = metric_family(family.base, family.help, labels=family.labels, unit=family.unit)
     for labels, value in sorted(values.items()):
         metric.add_metric(labels, value)
     return metric
@@ -228,9 +228,9 @@ def _decisions(sample: ControllerSample) -> Metric:
 def _histogram(family: Family, distributions: Mapping[str, Distribution]) -> Metric:
     metric = HistogramMetricFamily(family.base, family.help, labels=family.labels, unit=family.unit)
     limits = [*map(repr, BOUNDS_S), "+Inf"]
-    for name, of in sorted(distributions.items()):
-        buckets = list(zip(limits, of.cumulative, strict=True))
-        metric.add_metric((name,) if family.labels else (), buckets, of.sum_s)
+    for name, distribution in sorted(distributions.items()):
+        buckets = list(zip(limits, distribution.cumulative, strict=True))
+        metric.add_metric((name,) if family.labels else (), buckets, distribution.sum_s)
     return metric
 
 

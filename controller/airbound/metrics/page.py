@@ -84,7 +84,7 @@ class Pages:
         many, without_bounds = self._many(snapshot)
         counted = controller.Counted(
             cells=len(snapshot.cells),
-            stations=sum(len(of.stations) for of in snapshot.cells),
+            stations=sum(len(cell_sample.stations) for cell_sample in snapshot.cells),
             terminals=len(snapshot.terminals),
             without_bounds=without_bounds,
             omitted={
@@ -105,7 +105,7 @@ class Pages:
         """Lines of cells, stations and terminals; and why those terminals without bounds have none."""
         by_name, joined, without_bounds = self._reported(snapshot)
         self._cells.take(snapshot, joined)
-        self._stations.take(snapshot.cells, {bssid: of.names for bssid, of in joined.items()})
+        self._stations.take(snapshot.cells, {bssid: terminals.names for bssid, terminals in joined.items()})
         self._terminals.take(snapshot.now_us, by_name)
         cells, stations, terminals = self._cells, self._stations, self._terminals
         tables = (cells.table, cells.decisions, stations.table, terminals.table, terminals.decisions)
@@ -121,9 +121,11 @@ class Pages:
             if sample.no_bounds is not None:
                 without_bounds[sample.no_bounds.code.name.lower()] += 1
             if sample.bssid:
-                of = joined.get(sample.bssid)
-                if of is None:
-                    of = joined[sample.bssid] = cell.Joined()
+                terminals = joined.get(sample.bssid)
+                if terminals is None:
+                    terminals = joined[sample.bssid] = cell.Joined()
                 shown = name if self._shows_terminals else ""
-                of.add(sample.mac, shown, reported.worst, bounded=terminal.lease_s_of(sample, snapshot.now_us) > 0)
+                terminals.add(
+                    sample.mac, shown, reported.worst, bounded=terminal.lease_s_of(sample, snapshot.now_us) > 0
+                )
         return by_name, joined, without_bounds

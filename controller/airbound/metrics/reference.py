@@ -33,7 +33,9 @@ def _families(columns: Sequence[Column]) -> tuple[Family, ...]:
 
 
 def _table(families: tuple[Family, ...]) -> str:
-    rows = [f"| `{of.name}` | {of.kind} | {', '.join(of.labels)} | {of.help} |\n" for of in families]
+    rows = [
+        f"| `{family.name}` | {family.kind} | {', '.join(family.labels)} | {family.help} |\n" for family in families
+    ]
     return "".join(["| metric | type | labels | |\n", "|---|---|---|---|\n", *rows])
 
 

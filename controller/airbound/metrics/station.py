@@ -140,17 +140,17 @@ class StationTables:
         for sample in cell.stations:
             series = states.get((bssid, sample.latest.mac))
             if series is not None:
-                of = reported.get(sample.latest.mac, _NOT_REPORTED)
+                counted = reported.get(sample.latest.mac, _NOT_REPORTED)
                 if sample.associated_at_us > series.associated_at_us + _ASSOCIATED_AGAIN_US:
                     series.totals.begin_again()
                     series.associated_at_us = sample.associated_at_us
-                totals = series.totals.update([("", _counts(sample.latest, of))])
-                shown = _Station(sample.latest, of, totals, sample.payload_bytes_per_s, sample.active)
+                totals = series.totals.update([("", _counts(sample.latest, counted))])
+                shown = _Station(sample.latest, counted, totals, sample.payload_bytes_per_s, sample.active)
                 described = (
                     names.get(sample.latest.mac, ""),
-                    _SOURCES.get(of.airtime_source, ""),
-                    of.vlan_interface[:IFNAME_MAX_CHARACTERS],
-                    _kind(of),
+                    _SOURCES.get(counted.airtime_source, ""),
+                    counted.vlan_interface[:IFNAME_MAX_CHARACTERS],
+                    _kind(counted),
                 )
                 self.table.add(self._labels(series, bssid, sample.latest.mac, described), shown)
 

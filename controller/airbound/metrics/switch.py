@@ -36,18 +36,18 @@ class SwitchSample(NamedTuple):
     values: tuple[int, ...]  # of the families without INFO
 
 
-def sample(of: Switch) -> SwitchSample:
+def sample(switch: Switch) -> SwitchSample:
     """A copy, taken in the event loop."""
-    report, sent = of.report, of.sent
-    bssid = mac_text(of.bound_to) if of.bound_to else ""
+    report, sent = switch.report, switch.sent
+    bssid = mac_text(switch.bound_to) if switch.bound_to else ""
     if report is None:
-        return SwitchSample(of.name, bssid, (0,) * (len(FAMILIES) - 1))
+        return SwitchSample(switch.name, bssid, (0,) * (len(FAMILIES) - 1))
     in_force = sent is not None and bool(sent.entries) and report.generation == sent.generation
     return SwitchSample(
-        of.name,
+        switch.name,
         bssid,
         (
-            len(of.rates.stations), of.rates.active_senders, report.flows, report.meters, int(in_force),
+            len(switch.rates.stations), switch.rates.active_senders, report.flows, report.meters, int(in_force),
             report.packet_ins_total, report.packet_ins_dropped_total, report.malformed_total, report.errors_total,
             report.meter_dropped_bytes,
         ),
@@ -58,6 +58,6 @@ def metrics(
     switches: Sequence[SwitchSample], labelled: Callable[[Family, Mapping[tuple[str, ...], float]], Metric]
 ) -> Iterator[Metric]:
     """All of them."""
-    yield labelled(INFO, {(of.name, of.bssid): 1 for of in switches})
+    yield labelled(INFO, {(switch.name, switch.bssid): 1 for switch in switches})
     for number, family in enumerate(FAMILIES[1:]):
-        yield labelled(family, {(of.name,): of.values[number] for of in switches})
+        yield labelled(family, {(switch.name,): switch.values[number] for switch in switches})

@@ -34,10 +34,10 @@ class Table:
         self._objects: list[Any] = []
         self._kept: dict[int, tuple[Sequence[str], Values, list[bytes]]] = {}
 
-    def add(self, labels: tuple[str, ...], of: Any) -> None:
+    def add(self, labels: tuple[str, ...], row: Any) -> None:
         """An object, and its sets of labels: `{...}` and a space."""
         self._labels.append(labels)
-        self._objects.append(of)
+        self._objects.append(row)
 
     def lines(self) -> Iterator[tuple[Family, list[bytes]]]:
         """The lines of each metric, in chunks; a metric without samples has none. Then the objects are forgotten."""
@@ -48,10 +48,10 @@ class Table:
                 (labels[column.labels], [*map(column.value, self._objects)]) for _, column in columns
             ]
             if family.kind == "summary" and shown:  # OpenMetrics wants an object's quantiles side by side
-                shown = [(_interleaved([of for of, _ in shown]), _interleaved([of for _, of in shown]))]
+                shown = [(_interleaved([column for column, _ in shown]), _interleaved([value for _, value in shown]))]
             chunks = list[bytes]()
-            for (number, _), (of, values) in zip(columns, shown, strict=False):
-                chunks += self._lines(number, family, of, values)
+            for (number, _), (family_values, values) in zip(columns, shown, strict=False):
+                chunks += self._lines(number, family, family_values, values)
             yield family, chunks
         self._labels, self._objects = [], []
 

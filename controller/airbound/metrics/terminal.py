@@ -229,7 +229,7 @@ class TerminalTables:
             series.counted = counted
             series.ours.update([(stream, (refused, failed)) for _, stream, refused, failed, _ in counted])
             series.malformed.update([(mac, (malformed,)) for mac, *_, malformed in counted])
-        of = Shown(
+        shown_now = Shown(
             sample,
             reported,
             series.totals.update(reported.counts),
@@ -241,7 +241,7 @@ class TerminalTables:
             bound and bound.min_segs,
             bound and bound.max_segs,
         )
-        self.table.add(_labels(series, name, sample), of)
+        self.table.add(_labels(series, name, sample), shown_now)
         decided = [(one.stream.number, one.decided) for one, _ in streams]
         for labels, count in series.decided.update({"terminal": name}, decided):
             self.decisions.add((labels,), (count,))
@@ -262,15 +262,15 @@ def reported_by(sample: TerminalSample) -> Reported:
     mac, shared = sample.mac, dict(sample.shared_min_rtts_us)
     cwnd_segs = connections = connections_sending = queued_bytes = 0
     worst, counts = None, []
-    for of in report.destinations:
-        sending, address, srtt_us = of.connections_sending, of.address, of.srtt_us
-        cwnd_segs += of.cwnd_segs
-        connections += of.connections
+    for destination in report.destinations:
+        sending, address, srtt_us = destination.connections_sending, destination.address, destination.srtt_us
+        cwnd_segs += destination.cwnd_segs
+        connections += destination.connections
         connections_sending += sending
-        queued_bytes += of.queued_bytes
-        counts.append(((mac, address), _counts(of)))
+        queued_bytes += destination.queued_bytes
+        counts.append(((mac, address), _counts(destination)))
         if sending and srtt_us:
-            own_us, shared_us = of.min_rtt_us, shared.get(address, 0)
+            own_us, shared_us = destination.min_rtt_us, shared.get(address, 0)
             min_rtt_us = shared_us if not own_us or 0 < shared_us < own_us else own_us
             ratio = srtt_us / min_rtt_us if min_rtt_us else 0.0
             if min_rtt_us and (worst is None or ratio > worst[0]):
@@ -278,12 +278,12 @@ def reported_by(sample: TerminalSample) -> Reported:
     return _new(Reported, (cwnd_segs, connections, connections_sending, queued_bytes, worst, counts))
 
 
-def _counts(of: terminal_pb2.Destination) -> tuple[int, ...]:
+def _counts(destination: terminal_pb2.Destination) -> tuple[int, ...]:
     """Delivered bytes and the events."""
-    delivered = of.delivered_bytes
-    if not of.HasField("events"):
+    delivered = destination.delivered_bytes
+    if not destination.HasField("events"):
         return delivered if delivered <= COUNTER_MAX else 0, *_NO_EVENTS
-    events = of.events
+    events = destination.events
     counts = (
         delivered,
         events.local_congestion,

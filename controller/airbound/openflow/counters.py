@@ -57,11 +57,11 @@ class Counters:
 
     def number(self, pair: Pair, *, uplink: bool, variant: int, now_us: int) -> int:
         """The number of a flow that is made now; `variant` differs between flows that count the same."""
-        of = (pair, uplink, variant)
-        number = self._numbers.get(of)
+        key = (pair, uplink, variant)
+        number = self._numbers.get(key)
         if number is None:
             self._next = (self._next + 1) % NUMBERS
-            number = self._numbers[of] = self._next
+            number = self._numbers[key] = self._next
             self._flows[number] = _Flow(pair, uplink)
             self._of_stations[pair.mac] += 1
         self._flows[number].made_at_us = now_us
@@ -102,10 +102,10 @@ class Counters:
         """Forget flows that the statistics lack, though made longer than `missing_us` ago, and pairs without any whose
         counters have not moved for longer than `silent_us`.
         """
-        for of, number in list(self._numbers.items()):
+        for key, number in list(self._numbers.items()):
             flow = self._flows[number]
             if flow.missing and now_us - flow.made_at_us > missing_us:
-                self._delete(of)
+                self._delete(key)
         counted = {flow.pair for flow in self._flows.values()}
         for pair, total in list(self.totals.items()):
             if pair not in counted and now_us - total.grew_at_us > silent_us:
@@ -114,21 +114,21 @@ class Counters:
     def remove(self, mac: Mac) -> None:
         """A station is gone, and its flows with it."""
         self.sent_at_us.pop(mac, None)
-        for of in [of for of in self._numbers if of[0].mac == mac]:
-            self._delete(of)
+        for key in [key for key in self._numbers if key[0].mac == mac]:
+            self._delete(key)
         for pair in [pair for pair in self.totals if pair.mac == mac]:
             del self.totals[pair]
 
     def failed(self, number: int) -> None:
         """A flow could not be made."""
-        for of in [of for of, known in self._numbers.items() if known == number]:
-            self._delete(of)
+        for key in [key for key, known in self._numbers.items() if known == number]:
+            self._delete(key)
 
-    def _delete(self, of: tuple[Pair, bool, int]) -> None:
-        del self._flows[self._numbers.pop(of)]
-        self._of_stations[of[0].mac] -= 1
-        if not self._of_stations[of[0].mac]:
-            del self._of_stations[of[0].mac]
+    def _delete(self, key: tuple[Pair, bool, int]) -> None:
+        del self._flows[self._numbers.pop(key)]
+        self._of_stations[key[0].mac] -= 1
+        if not self._of_stations[key[0].mac]:
+            del self._of_stations[key[0].mac]
 
     @property
     def flows(self) -> int:

@@ -55,25 +55,28 @@ def cookie(connection: int, kind: Kind, number: int = 0) -> int:
     return MAGIC | connection << 32 | kind << _KIND_AT | number
 
 
-def connection_of(of: int) -> int:
+def connection_of(cookie: int) -> int:
     """Of a cookie."""
-    return of >> 32 & 0xFFFF
+    return cookie >> 32 & 0xFFFF
 
 
-def kind_of(of: int) -> int:
+def kind_of(cookie: int) -> int:
     """Of a cookie; another version may know others."""
-    return (of & 0xFFFFFFFF) >> _KIND_AT
+    return (cookie & 0xFFFFFFFF) >> _KIND_AT
 
 
-def number_of(of: int) -> int:
+def number_of(cookie: int) -> int:
     """Of a cookie."""
-    return of & _NUMBER_MASK
+    return cookie & _NUMBER_MASK
 
 
 def base(connection: int) -> list[AddFlow]:
     """From the last table to the first, so that none leads to an empty one."""
-    of = cookie(connection, Kind.BASE)
-    return [AddFlow(table, BASE_PRIORITY, Match(), of, goto=(table + 1) % TABLES) for table in reversed(range(TABLES))]
+    base_cookie = cookie(connection, Kind.BASE)
+    return [
+        AddFlow(table, BASE_PRIORITY, Match(), base_cookie, goto=(table + 1) % TABLES)
+        for table in reversed(range(TABLES))
+    ]
 
 
 def copying(
@@ -86,16 +89,16 @@ def copying(
     everything, *quic = (cookie(connection, Kind.COPY, number) for number in numbers)
     goto = (table + 1) % TABLES
     yield AddFlow(table, STATION_PRIORITY, Match(mac, uplink), everything, hard_s=hard_s, copy=copy, goto=goto)
-    for kind, of in zip((IPV4, IPV6), quic, strict=True):
+    for kind, quic_cookie in zip((IPV4, IPV6), quic, strict=True):
         match = Match(mac, uplink, kind, b"", UDP, QUIC_PORT)
-        yield AddFlow(table, QUIC_COPY_PRIORITY, match, of, hard_s=hard_s, copy=copy, goto=goto)
+        yield AddFlow(table, QUIC_COPY_PRIORITY, match, quic_cookie, hard_s=hard_s, copy=copy, goto=goto)
 
 
 def discovering(port: int, connection: int, hard_s: int) -> AddFlow:
     """The flow that copies what comes from a station that is not known yet: known ones have flows before it."""
     goto = (UPLINK_COUNTS + 1) % TABLES
-    of = cookie(connection, Kind.COPY)
-    return AddFlow(UPLINK_COUNTS, PORT_PRIORITY, Match(in_port=port), of, hard_s=hard_s, copy=True, goto=goto)
+    copy_cookie = cookie(connection, Kind.COPY)
+    return AddFlow(UPLINK_COUNTS, PORT_PRIORITY, Match(in_port=port), copy_cookie, hard_s=hard_s, copy=True, goto=goto)
 
 
 def counting(mac: Mac, packet: Packet, *, uplink: bool) -> tuple[Match, int] | None:

@@ -150,12 +150,12 @@ class OpenFlow:
         manager.load_apps([__name__])
         manager.instantiate_apps(**manager.create_contexts())
 
-    def send(self, port: int, of: list[Message]) -> None:
+    def send(self, port: int, messages: list[Message]) -> None:
         """Have messages sent in their order; nothing happens if the connection has ended."""
         with self._lock:
             sender = self._senders.get(port)
-        if sender is not None and of:
-            sender.waiting.put(of)
+        if sender is not None and messages:
+            sender.waiting.put(messages)
 
     def close(self, port: int) -> None:
         """End a connection."""
@@ -204,8 +204,8 @@ class _Sender:
         threading.Thread(target=self._run, daemon=True, name="openflow-send").start()
 
     def _run(self) -> None:
-        while (of := self.waiting.get()) is not None:
-            octets = b"".join(_octets(self.datapath, message) for message in of)
+        while (messages := self.waiting.get()) is not None:
+            octets = b"".join(_octets(self.datapath, message) for message in messages)
             if not self.datapath.send(octets):
                 return
 
@@ -215,34 +215,41 @@ def _port(datapath: Any) -> int:
     return port
 
 
-def _octets(datapath: Any, of: Message) -> bytes:
-    message = _encoded(datapath, of)
+def _octets(datapath: Any, request: Message) -> bytes:
+    message = _encoded(datapath, request)
     datapath.set_xid(message)
     message.serialize()
     return bytes(message.buf)
 
 
-def _encoded(datapath: Any, of: Message) -> Any:  # noqa: C901, PLR0911, PLR0912  # one line for each
-    match of:
+def _encoded(datapath: Any, message: Message) -> Any:  # noqa: C901, PLR0911, PLR0912  # one line for each
+    match message:
         case AddFlow():
-            return _add_flow(datapath, of)
+            return _add_flow(datapath, message)
         case DeleteFlow():
-            return _flow_mod(datapath, ofp.OFPFC_DELETE_STRICT, of.match, table_id=of.table, priority=of.priority)
+            return _flow_mod(
+                datapath, ofp.OFPFC_DELETE_STRICT, message.match, table_id=message.table, priority=message.priority
+            )
         case DeleteCookies():
             return _flow_mod(
-                datapath, ofp.OFPFC_DELETE, Match(), table_id=ofp.OFPTT_ALL, cookie=of.cookie, cookie_mask=of.mask
+                datapath,
+                ofp.OFPFC_DELETE,
+                Match(),
+                table_id=ofp.OFPTT_ALL,
+                cookie=message.cookie,
+                cookie_mask=message.mask,
             )
         case SetMeter():
-            command = ofp.OFPMC_MODIFY if of.there else ofp.OFPMC_ADD
+            command = ofp.OFPMC_MODIFY if message.there else ofp.OFPMC_ADD
             flags = ofp.OFPMF_KBPS | ofp.OFPMF_BURST | ofp.OFPMF_STATS
-            bands = [parser.OFPMeterBandDrop(rate=of.kbps, burst_size=of.burst_kbit)]
-            return parser.OFPMeterMod(datapath, command, flags, of.meter, bands)
+            bands = [parser.OFPMeterBandDrop(rate=message.kbps, burst_size=message.burst_kbit)]
+            return parser.OFPMeterMod(datapath, command, flags, message.meter, bands)
         case LimitCopies():
             flags = ofp.OFPMF_PKTPS | ofp.OFPMF_BURST
-            bands = [parser.OFPMeterBandDrop(rate=of.packets_per_s, burst_size=of.burst)]
+            bands = [parser.OFPMeterBandDrop(rate=message.packets_per_s, burst_size=message.burst)]
             return parser.OFPMeterMod(datapath, ofp.OFPMC_ADD, flags, ofp.OFPM_CONTROLLER, bands)
         case DeleteMeter():
-            return parser.OFPMeterMod(datapath, ofp.OFPMC_DELETE, 0, of.meter, [])
+            return parser.OFPMeterMod(datapath, ofp.OFPMC_DELETE, 0, message.meter, [])
         case Barrier():
             return parser.OFPBarrierRequest(datapath)
         case AskDescription():
@@ -256,31 +263,31 @@ def _encoded(datapath: Any, of: Message) -> Any:  # noqa: C901, PLR0911, PLR0912
         case AskMeterStats():
             return parser.OFPMeterStatsRequest(datapath, 0, ofp.OFPM_ALL)
         case AskFlowStats():
-            return parser.OFPFlowStatsRequest(datapath, cookie=of.cookie, cookie_mask=of.mask)
+            return parser.OFPFlowStatsRequest(datapath, cookie=message.cookie, cookie_mask=message.mask)
 
 
-def _add_flow(datapath: Any, of: AddFlow) -> Any:
-    instructions = [parser.OFPInstructionMeter(of.meter)] if of.meter else []
+def _add_flow(datapath: Any, flow: AddFlow) -> Any:
+    instructions = [parser.OFPInstructionMeter(flow.meter)] if flow.meter else []
     actions = []
-    if of.dscp >= 0:
-        actions.append(parser.OFPActionSetField(ip_dscp=of.dscp))
-    if of.copy:
+    if flow.dscp >= 0:
+        actions.append(parser.OFPActionSetField(ip_dscp=flow.dscp))
+    if flow.copy:
         actions.append(parser.OFPActionOutput(ofp.OFPP_CONTROLLER, COPIED_BYTES))
-    if not of.goto:
+    if not flow.goto:
         actions.append(parser.OFPActionOutput(ofp.OFPP_NORMAL))
     if actions:
         instructions.append(parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, actions))
-    if of.goto:
-        instructions.append(parser.OFPInstructionGotoTable(of.goto))
+    if flow.goto:
+        instructions.append(parser.OFPInstructionGotoTable(flow.goto))
     return _flow_mod(
         datapath,
         ofp.OFPFC_ADD,
-        of.match,
-        table_id=of.table,
-        priority=of.priority,
-        cookie=of.cookie,
-        idle_timeout=of.idle_s,
-        hard_timeout=of.hard_s,
+        flow.match,
+        table_id=flow.table,
+        priority=flow.priority,
+        cookie=flow.cookie,
+        idle_timeout=flow.idle_s,
+        hard_timeout=flow.hard_s,
         instructions=instructions,
     )
 
@@ -296,21 +303,21 @@ def _flow_mod(datapath: Any, command: int, match: Match, **fields: Any) -> Any:
     return parser.OFPFlowMod(datapath, **wanted)
 
 
-def _match(of: Match) -> Any:
+def _match(match: Match) -> Any:
     fields: dict[str, Any] = {}
-    if of.in_port:
-        fields["in_port"] = of.in_port
-    if of.station:
-        fields["eth_src" if of.uplink else "eth_dst"] = of.station.hex(":")
-    if of.ethernet_type:
-        fields["eth_type"] = of.ethernet_type
-    if of.address:
-        family = "ipv6" if of.ethernet_type == IPV6 else "ipv4"
-        fields[f"{family}_{'dst' if of.uplink else 'src'}"] = address_text(of.address)
-    if of.ip_protocol:
-        fields["ip_proto"] = of.ip_protocol
-    if of.port:
-        fields[f"{'tcp' if of.ip_protocol == TCP else 'udp'}_{'dst' if of.uplink else 'src'}"] = of.port
+    if match.in_port:
+        fields["in_port"] = match.in_port
+    if match.station:
+        fields["eth_src" if match.uplink else "eth_dst"] = match.station.hex(":")
+    if match.ethernet_type:
+        fields["eth_type"] = match.ethernet_type
+    if match.address:
+        family = "ipv6" if match.ethernet_type == IPV6 else "ipv4"
+        fields[f"{family}_{'dst' if match.uplink else 'src'}"] = address_text(match.address)
+    if match.ip_protocol:
+        fields["ip_proto"] = match.ip_protocol
+    if match.port:
+        fields[f"{'tcp' if match.ip_protocol == TCP else 'udp'}_{'dst' if match.uplink else 'src'}"] = match.port
     return parser.OFPMatch(**fields)
 
 
@@ -348,7 +355,7 @@ class _App(app_manager.OSKenApp):  # type: ignore[misc]  # os-ken has no types
 
     @set_ev_cls(ofp_event.EventOFPPortDescStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def _ports(self, event: Any) -> None:
-        names = tuple((of.port_no, of.name.decode("utf-8", "replace").rstrip("\0")) for of in event.msg.body)
+        names = tuple((port.port_no, port.name.decode("utf-8", "replace").rstrip("\0")) for port in event.msg.body)
         self._said(event, Ports(names, _more(event)))
 
     @set_ev_cls(ofp_event.EventOFPFlowStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
@@ -357,24 +364,29 @@ class _App(app_manager.OSKenApp):  # type: ignore[misc]  # os-ken has no types
 
     @set_ev_cls(ofp_event.EventOFPMeterStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def _meter_stats(self, event: Any) -> None:
-        dropped = tuple((of.meter_id, sum(band.byte_band_count for band in of.band_stats)) for of in event.msg.body)
+        dropped = tuple(
+            (meter.meter_id, sum(band.byte_band_count for band in meter.band_stats)) for meter in event.msg.body
+        )
         self._said(event, MeterStats(dropped, _more(event)))
 
     @set_ev_cls(ofp_event.EventOFPMeterConfigStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def _meter_configs(self, event: Any) -> None:
-        self._said(event, MeterConfigs(tuple(of.meter_id for of in event.msg.body), _more(event)))
+        self._said(event, MeterConfigs(tuple(meter.meter_id for meter in event.msg.body), _more(event)))
 
     @set_ev_cls(ofp_event.EventOFPMeterFeaturesStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def _meter_features(self, event: Any) -> None:
         body = event.msg.body
-        of = body[0] if isinstance(body, list) else body
-        drops = of.band_types >> ofp.OFPMBT_DROP & 1 and of.capabilities & ofp.OFPMF_KBPS
-        self._said(event, MeterFeatures(of.max_meter if drops else 0))
+        features = body[0] if isinstance(body, list) else body
+        drops = features.band_types >> ofp.OFPMBT_DROP & 1 and features.capabilities & ofp.OFPMF_KBPS
+        self._said(event, MeterFeatures(features.max_meter if drops else 0))
 
     @set_ev_cls(ofp_event.EventOFPDescStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def _description(self, event: Any) -> None:
-        of = event.msg.body
-        parts = (part.decode("utf-8", "replace").rstrip("\0") for part in (of.mfr_desc, of.hw_desc, of.sw_desc))
+        description = event.msg.body
+        parts = (
+            part.decode("utf-8", "replace").rstrip("\0")
+            for part in (description.mfr_desc, description.hw_desc, description.sw_desc)
+        )
         self._said(event, Description(", ".join(filter(None, parts))))
 
     @set_ev_cls(  # type: ignore[untyped-decorator]

@@ -91,7 +91,7 @@ class Process:
             OSError: the address cannot be listened on.
         """
         host, port = host_and_port(self._options.listen)
-        threading.excepthook = lambda of: self._unread(of.exc_value)
+        threading.excepthook = lambda failure: self._unread(failure.exc_value)
         self._openflow.start(self._os_ken_port)
         server = await self.front.listen(host, port)
         stop = asyncio.Event()

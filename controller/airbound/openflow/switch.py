@@ -238,15 +238,15 @@ class Switch:
                 del self._ports[port]
         return [AskPorts()]
 
-    def _find(self, of: PacketIn, now_us: int) -> list[Message]:
+    def _find(self, packet_in: PacketIn, now_us: int) -> list[Message]:
         """A packet's source is a station if it came from a port of stations, and is none any more if it did not."""
-        if not self._ports or not of.in_port:
+        if not self._ports or not packet_in.in_port:
             return []
-        heads = packet(of.octets)
+        heads = packet(packet_in.octets)
         if heads is None or not is_station_mac(heads.source):
             return []
         mac = heads.source
-        if of.in_port not in self._ports:
+        if packet_in.in_port not in self._ports:
             return self._lose(mac)
         known = mac in self._found
         if not known and len(self._found) >= STATIONS_MAX:
@@ -452,10 +452,10 @@ class Switch:
                 numbers.append(self._meter(rule.mac, uplink=uplink, kbps=kbps, out=meters) if kbps else 0)
             for flow in rules.rule_flows(rule, (numbers[0], numbers[1]), self._connection, hard_s):
                 made[flow.table, flow.priority, flow.match] = flow
-        deleted = [DeleteFlow(*of) for of in self._rule_flows if of not in made]
+        deleted = [DeleteFlow(*flow) for flow in self._rule_flows if flow not in made]
         self._rule_flows = made
-        for of, meter in unused.items():
-            del self._meters[of], self._meter_kbps[meter]
+        for limit, meter in unused.items():
+            del self._meters[limit], self._meter_kbps[meter]
             self._meter_dropped.pop(meter, None)
         self._rule_stations = {rule.mac for rule in wanted}
         stations = self._rule_stations | self._found.keys()
@@ -482,7 +482,7 @@ class Switch:
 
     def stopped(self) -> list[Message]:
         """The process is stopping: end what would end by itself a little later."""
-        rules = [DeleteFlow(*of) for of in self._rule_flows]
+        rules = [DeleteFlow(*flow) for flow in self._rule_flows]
         copying = [message for mac in list(self._stations) for message in self._forget_station(mac)]
         return [*rules, *copying, Barrier(), *map(DeleteMeter, self._meters.values())]
 

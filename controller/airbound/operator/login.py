@@ -84,7 +84,7 @@ def _write(
     certificate = x509.load_der_x509_certificate(credentials.certificate)
     trusted = [x509.load_der_x509_certificate(der) for der in credentials.authorities]
     to.write(certificate, trusted, key)
-    return Certificate.of(certificate, trust_domain)
+    return Certificate.from_x509(certificate, trust_domain)
 
 
 def _authority(token: EnrollmentToken, endpoint: str, timeout_s: float) -> x509.Certificate:

@@ -108,7 +108,7 @@ class TlsFiles:
             raise PkiError(f"{self.key} is not the key of {self.certificate}")
         try:
             trust_domain = authorities.check(trusted[0], now)
-            found = Certificate.of(certificate, trust_domain)
+            found = Certificate.from_x509(certificate, trust_domain)
         except (PkiError, IdentityError) as error:
             raise PkiError(f"{self.path}: {error}") from error
         if now.timestamp() >= found.not_after_s:

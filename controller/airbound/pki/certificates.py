@@ -29,7 +29,7 @@ class Certificate:
     not_after_s: int  # since 1970
 
     @classmethod
-    def of(cls, certificate: x509.Certificate, trust_domain: str) -> "Certificate":
+    def from_x509(cls, certificate: x509.Certificate, trust_domain: str) -> "Certificate":
         """Read it.
 
         Raises:
@@ -46,7 +46,7 @@ class Certificate:
             IdentityError: it is no certificate, or as for `of`.
         """
         try:
-            return cls.of(x509.load_pem_x509_certificate(pem), trust_domain)
+            return cls.from_x509(x509.load_pem_x509_certificate(pem), trust_domain)
         except IdentityError:
             raise
         except (ValueError, x509.InvalidVersion) as error:

@@ -60,7 +60,7 @@ class Lifetimes:
     agents: datetime.timedelta = datetime.timedelta(days=30)
     operators: datetime.timedelta = datetime.timedelta(days=30)
 
-    def of(self, identity: Identity) -> datetime.timedelta:
+    def validity(self, identity: Identity) -> datetime.timedelta:
         """By role."""
         return self.operators if identity.role == "operator" else self.agents
 
@@ -168,7 +168,7 @@ class Enrollment:
                 self._check(record)
                 await self._check_room(identity)
                 authority, now = self.authority, self._now()
-                certificate = authority.sign(identity, key, self._lifetimes.of(identity), now)
+                certificate = authority.sign(identity, key, self._lifetimes.validity(identity), now)
                 der = certificate.public_bytes(serialization.Encoding.DER)
                 text = base64.b64encode(der).decode()
                 use = TokenUse(fingerprint, int(self._now_s()), text, authority.fingerprint.hex())
@@ -210,7 +210,7 @@ class Enrollment:
         await self.record(certificate)
         await self._check_room(identity)
         authority = self.authority
-        made = authority.sign(identity, key, self._lifetimes.of(identity), self._now())
+        made = authority.sign(identity, key, self._lifetimes.validity(identity), self._now())
         await self._write(identity, made, key_sha256(key), "renewal")
         if await self._store.get(REVOKED, serial_text(certificate.serial)) is not None:  # meanwhile
             raise RefusedError(Reason(Code.CERTIFICATE_REVOKED, serial_text(certificate.serial)))
@@ -219,7 +219,9 @@ class Enrollment:
 
     def issued(self, credentials: Credentials) -> Certificate:
         """What was made."""
-        return Certificate.of(x509.load_der_x509_certificate(credentials.certificate), self.authority.trust_domain)
+        return Certificate.from_x509(
+            x509.load_der_x509_certificate(credentials.certificate), self.authority.trust_domain
+        )
 
     async def record(self, certificate: Certificate) -> None:
         """Write down a certificate that was issued by a command, where the authority's key is: by its name, those are
@@ -313,10 +315,10 @@ class Enrollment:
                 removed += await self._store.remove(TOKENS, name)
         return removed
 
-    def _read(self, of: type[Record], name: str, value: bytes) -> Record | None:
+    def _read(self, kind: type[Record], name: str, value: bytes) -> Record | None:
         """A record of a list: one that cannot be read is logged, and the others count."""
         try:
-            return decoded(of, value)
+            return decoded(kind, value)
         except RecordError as error:
             self._report(f"{name}: {error}; it is ignored")
             return None

@@ -86,7 +86,7 @@ class Revoked:
     reason: str
 
 
-_ADAPTERS: dict[type, TypeAdapter[Any]] = {of: TypeAdapter(of) for of in (TokenRecord, Enrolled, Revoked)}
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in (TokenRecord, Enrolled, Revoked)}
 
 
 def encoded(record: object) -> bytes:
@@ -94,14 +94,14 @@ def encoded(record: object) -> bytes:
     return _ADAPTERS[type(record)].dump_json(record)
 
 
-def decoded(of: type[Record], value: bytes) -> Record:
+def decoded(kind: type[Record], value: bytes) -> Record:
     """What the store has.
 
     Raises:
         RecordError: it is not such a record.
     """
     try:
-        record: Record = _ADAPTERS[of].validate_json(value)
+        record: Record = _ADAPTERS[kind].validate_json(value)
     except ValidationError as error:
-        raise RecordError(f"not a record of the kind {of.__name__}: {error.errors()[0]['msg']}") from error
+        raise RecordError(f"not a record of the kind {kind.__name__}: {error.errors()[0]['msg']}") from error
     return record

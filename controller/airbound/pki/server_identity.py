@@ -168,7 +168,7 @@ def _identity(
     trusted: list[x509.Certificate],
 ) -> ServerIdentity:
     try:
-        certificate = Certificate.of(leaf, trust_domain)
+        certificate = Certificate.from_x509(leaf, trust_domain)
     except IdentityError as error:
         raise PkiError(str(error)) from error
     if certificate.identity.role != CONTROLLER:

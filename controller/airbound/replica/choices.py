@@ -126,10 +126,15 @@ class KeptChoices:
 
     def _apply_modes(self, mode: Choice | None, cells: dict[str, Choice]) -> None:
         modes = self._runner.engine.modes
-        chosen = next((of for of in MODES if mode is not None and of == mode.value), None)
+        chosen = next((known_mode for known_mode in MODES if mode is not None and known_mode == mode.value), None)
         if modes.chosen != chosen:
             self._runner.set_mode(chosen)
-        wanted = {mac_from_text(name): of for name, choice in cells.items() for of in MODES if of == choice.value}
+        wanted = {
+            mac_from_text(name): known_mode
+            for name, choice in cells.items()
+            for known_mode in MODES
+            if known_mode == choice.value
+        }
         for bssid in sorted(modes.of_cells.keys() | wanted.keys()):
             if modes.of_cells.get(bssid) != wanted.get(bssid):
                 self._runner.set_mode(wanted.get(bssid), bssid)

@@ -93,10 +93,10 @@ class ReplicatedEvents(EventsService):
                 await queue.put(response)
         await queue.put(None)  # the controller is stopping
 
-    async def _follow_others(self, of: events_pb2.EventFilter, places: _Places, queue: asyncio.Queue[Any]) -> None:
+    async def _follow_others(self, filter_: events_pb2.EventFilter, places: _Places, queue: asyncio.Queue[Any]) -> None:
         while True:
             await asyncio.sleep(FOLLOW_OTHERS_S)
-            events, left_out = await self._of_others(events_pb2.ListEventsRequest(filter=of), places)
+            events, left_out = await self._of_others(events_pb2.ListEventsRequest(filter=filter_), places)
             if events or left_out:
                 await queue.put(events_pb2.FollowEventsResponse(events=_ordered(events), left_out=left_out))
 

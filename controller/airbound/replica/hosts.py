@@ -233,9 +233,11 @@ class Hosts:
             hosted.port = None
 
     def _new_port(self, hosted: Hosted) -> Port:
-        of = hosted.session.stream
+        stream = hosted.session.stream
         number = self._runner.next_stream()
-        return Port(Stream(number, of.principal, of.address, hosted.session.generation, moved=True), hosted.session)
+        return Port(
+            Stream(number, stream.principal, stream.address, hosted.session.generation, moved=True), hosted.session
+        )
 
     def _whole_report(self, hosted: Hosted) -> bytes:
         """The last report with the description of the agent, which only the first of a connection has."""

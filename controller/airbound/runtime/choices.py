@@ -35,8 +35,10 @@ class Choices:
             self.mode = choice
         elif choice:
             self.modes_of_cells[mac_text(bssid)] = choice
-        chosen = {mac_text(of): mode for of, mode in modes.of_cells.items()}
-        self.modes_of_cells = {name: of for name, of in self.modes_of_cells.items() if chosen.get(name) == of.value}
+        chosen = {mac_text(bssid): mode for bssid, mode in modes.of_cells.items()}
+        self.modes_of_cells = {
+            name: override for name, override in self.modes_of_cells.items() if chosen.get(name) == override.value
+        }
 
     def exempted(self, name: str, *, exempt: bool) -> None:
         """An operator exempted somebody, or ended that."""

@@ -65,11 +65,11 @@ class Connections:
         that ended without a call is then too small until the next count, and never too large.
         """
         known = self._with_call.setdefault(port, set())
-        remotes = {(of.address, of.port) for of in listed}
+        remotes = {(connection.address, connection.port) for connection in listed}
         known.difference_update(remote for remote in before if remote not in remotes)
         without_call = len(remotes - known)
         with_call_total = self._with_call_total[port]
-        addresses = Counter(map(_network, (of.address for of in listed)))
+        addresses = Counter(map(_network, (connection.address for connection in listed)))
         last = self.counts.get(port, PortCount())
         ended = max(last.ended_without_call_total, begun - with_call_total - without_call)
         largest = max(addresses.values(), default=0)
@@ -85,7 +85,7 @@ class Connections:
         if 0 < limits.total <= count.open:
             above[f"{port}: all"] = f"{count.open} connections, as many as are taken: more are closed at once"
         if 0 < limits.per_address < count.largest_of_address:
-            for network, number in Counter(map(_network, (of.address for of in listed))).items():
+            for network, number in Counter(map(_network, (connection.address for connection in listed))).items():
                 if number > limits.per_address:
                     above[_text(network)] = (
                         f"{number} connections to the port of {port}, more than {limits.per_address}"

@@ -25,7 +25,7 @@ class InForce:
         kept = {key: getattr(self._started.config, key) for key in NEEDS_RESTART}
         return dataclasses.replace(self.loaded.config, **kept)
 
-    def of(self, key: str) -> Loaded:
+    def loaded_for(self, key: str) -> Loaded:
         """What a key's value is from: the start, or the last reload."""
         return self._started if key.partition(".")[0] in NEEDS_RESTART else self.loaded
 

@@ -64,7 +64,11 @@ def shut_down(port: int, address: Address, remote_port: int) -> bool:
     is duplicated first, and shut down only if the duplicate is the connection that is meant.
     """
     try:
-        inodes = {of.inode for of in connections(port) if (of.address, of.port) == (address, remote_port)} - {0}
+        inodes = {
+            connection.inode
+            for connection in connections(port)
+            if (connection.address, connection.port) == (address, remote_port)
+        } - {0}
         names = [*Path("/proc/self/fd").iterdir()] if inodes else []
     except OSError:
         return False

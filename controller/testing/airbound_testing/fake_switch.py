@@ -44,15 +44,15 @@ PART = 100  # flows in a part of the statistics
 
 @dataclass(slots=True)
 class _Flow:
-    of: AddFlow
+    request: AddFlow
     made_at_us: int
     used_at_us: int
     packets: int = 0
     octets: int = 0
 
     def is_over(self, now_us: int) -> bool:
-        idle = self.of.idle_s and now_us - self.used_at_us >= self.of.idle_s * SECOND_US
-        return bool(idle or (self.of.hard_s and now_us - self.made_at_us >= self.of.hard_s * SECOND_US))
+        idle = self.request.idle_s and now_us - self.used_at_us >= self.request.idle_s * SECOND_US
+        return bool(idle or (self.request.hard_s and now_us - self.made_at_us >= self.request.hard_s * SECOND_US))
 
 
 @dataclass(slots=True)
@@ -110,14 +110,16 @@ class FakeSwitch:
                 self.tables[message.table].pop((message.priority, message.match), None)
             case DeleteCookies():
                 for table in self.tables:
-                    for key in [key for key, flow in table.items() if flow.of.cookie & message.mask == message.cookie]:
+                    for key in [
+                        key for key, flow in table.items() if flow.request.cookie & message.mask == message.cookie
+                    ]:
                         del table[key]
             case SetMeter():
                 return self._set_meter(message)
             case DeleteMeter():
                 self.meters.pop(message.meter, None)
                 for table in self.tables:
-                    for key in [key for key, flow in table.items() if flow.of.meter == message.meter]:
+                    for key in [key for key, flow in table.items() if flow.request.meter == message.meter]:
                         del table[key]
             case LimitCopies():
                 if not self.meters_max:
@@ -139,34 +141,36 @@ class FakeSwitch:
                 pass
         return []
 
-    def _add(self, of: AddFlow) -> list[Answer]:
-        table, key = self.tables[of.table], (of.priority, of.match)
-        if of.meter and of.meter not in self.meters:
-            return [Failed(messages.METER_MOD_FAILED, messages.METER_UNKNOWN, of.cookie)]
+    def _add(self, request: AddFlow) -> list[Answer]:
+        table, key = self.tables[request.table], (request.priority, request.match)
+        if request.meter and request.meter not in self.meters:
+            return [Failed(messages.METER_MOD_FAILED, messages.METER_UNKNOWN, request.cookie)]
         old = table.get(key)
         if old is None and len(table) >= self.flows_max:
-            return [Failed(messages.FLOW_MOD_FAILED, messages.TABLE_FULL, of.cookie)]
+            return [Failed(messages.FLOW_MOD_FAILED, messages.TABLE_FULL, request.cookie)]
         # Without the flag that resets counters they go on (OpenFlow 1.3.5, 6.4).
-        table[key] = _Flow(of, self.now_us, self.now_us, old.packets if old else 0, old.octets if old else 0)
+        table[key] = _Flow(request, self.now_us, self.now_us, old.packets if old else 0, old.octets if old else 0)
         return []
 
-    def _set_meter(self, of: SetMeter) -> list[Answer]:
-        there = of.meter in self.meters
-        if of.meter > self.meters_max:
-            return [Failed(messages.METER_MOD_FAILED, messages.OUT_OF_METERS, meter=of.meter)]
-        if there != of.there:
+    def _set_meter(self, request: SetMeter) -> list[Answer]:
+        there = request.meter in self.meters
+        if request.meter > self.meters_max:
+            return [Failed(messages.METER_MOD_FAILED, messages.OUT_OF_METERS, meter=request.meter)]
+        if there != request.there:
             code = messages.METER_EXISTS if there else messages.METER_UNKNOWN
-            return [Failed(messages.METER_MOD_FAILED, code, meter=of.meter)]
-        dropped = self.meters[of.meter].dropped if there else 0
-        self.meters[of.meter] = _Meter(of.kbps, of.burst_kbit, of.burst_kbit * 1e3, self.now_us, dropped)
+            return [Failed(messages.METER_MOD_FAILED, code, meter=request.meter)]
+        dropped = self.meters[request.meter].dropped if there else 0
+        self.meters[request.meter] = _Meter(
+            request.kbps, request.burst_kbit, request.burst_kbit * 1e3, self.now_us, dropped
+        )
         return []
 
-    def _statistics(self, of: AskFlowStats) -> list[Answer]:
+    def _statistics(self, request: AskFlowStats) -> list[Answer]:
         found = [
-            FlowStat(flow.of.cookie, flow.packets, flow.octets)
+            FlowStat(flow.request.cookie, flow.packets, flow.octets)
             for table in self.tables
             for flow in table.values()
-            if flow.of.cookie & of.mask == of.cookie
+            if flow.request.cookie & request.mask == request.cookie
         ]
         parts = [tuple(found[at : at + PART]) for at in range(0, max(1, len(found)), PART)]
         return [FlowStats(part, more=number < len(parts) - 1) for number, part in enumerate(parts)]
@@ -198,16 +202,16 @@ class FakeSwitch:
                 self.unmatched += 1
                 return result
             flow.packets, flow.octets, flow.used_at_us = flow.packets + 1, flow.octets + size, self.now_us
-            if flow.of.meter and not self.meters[flow.of.meter].passes(size, self.now_us):
+            if flow.request.meter and not self.meters[flow.request.meter].passes(size, self.now_us):
                 return result
-            if flow.of.dscp >= 0:
-                result.dscp = flow.of.dscp
-            if flow.of.copy:
+            if flow.request.dscp >= 0:
+                result.dscp = flow.request.dscp
+            if flow.request.copy:
                 result.answers.append(PacketIn(octets[:COPIED_BYTES], in_port))
-            if not flow.of.goto:
+            if not flow.request.goto:
                 result.forwarded = True
                 return result
-            table = flow.of.goto
+            table = flow.request.goto
 
     def _lookup(self, table: int, heads: Packet, in_port: int) -> _Flow | None:
         flows = [
@@ -215,25 +219,25 @@ class FakeSwitch:
             for (_, match), flow in self.tables[table].items()
             if match.in_port in {0, in_port} and matches(match, heads)
         ]
-        return max(flows, key=lambda flow: flow.of.priority, default=None)
+        return max(flows, key=lambda flow: flow.request.priority, default=None)
 
     def flows(self, kind: int | None = None) -> list[AddFlow]:
         """Every flow, or those of a kind."""
-        everything = [flow.of for table in self.tables for flow in table.values()]
-        return [of for of in everything if kind is None or (of.cookie & 0xFFFFFFFF) >> 28 == kind]
+        everything = [flow.request for table in self.tables for flow in table.values()]
+        return [request for request in everything if kind is None or (request.cookie & 0xFFFFFFFF) >> 28 == kind]
 
 
-def matches(of: Match, heads: Packet) -> bool:
+def matches(match: Match, heads: Packet) -> bool:
     """Whether a packet is one of those."""
-    station = heads.source if of.uplink else heads.destination
-    address = heads.to_address if of.uplink else heads.from_address
-    port = heads.to_port if of.uplink else heads.from_port
+    station = heads.source if match.uplink else heads.destination
+    address = heads.to_address if match.uplink else heads.from_address
+    port = heads.to_port if match.uplink else heads.from_port
     return (
-        of.station in {b"", station}
-        and of.ethernet_type in {0, heads.ethernet_type}
-        and of.address in {b"", address}
-        and of.ip_protocol in {0, heads.ip_protocol}
-        and of.port in {0, port}
+        match.station in {b"", station}
+        and match.ethernet_type in {0, heads.ethernet_type}
+        and match.address in {b"", address}
+        and match.ip_protocol in {0, heads.ip_protocol}
+        and match.port in {0, port}
     )
 
 

@@ -49,7 +49,7 @@ class Certificates:
         self._lives = dict[CertificateRole, datetime.timedelta]()
         self._secured: dict[tuple[CertificateRole, str], Secured] = {}
 
-    def of(self, role: CertificateRole, name: str) -> Secured:
+    def issued(self, role: CertificateRole, name: str) -> Secured:
         """What a client connects with; the same until `renew`."""
         name = name.replace(":", "-")
         if (role, name) not in self._secured:
@@ -73,9 +73,9 @@ class Certificates:
     def renew(self, role: CertificateRole, life: datetime.timedelta = HOUR) -> None:
         """All of a role have other certificates from now on."""
         self._lives[role] = life
-        for name in [name for of, name in self._secured if of == role]:
+        for name in [name for its_role, name in self._secured if its_role == role]:
             del self._secured[role, name]
-            self.of(role, name)
+            self.issued(role, name)
         if role == CONTROLLER:
             for name in REPLICAS:
                 self.of_controller(name)
@@ -131,7 +131,7 @@ class Site:
         self.fleet = await stack.enter_async_context(fleet)
 
     def _secured(self, role: CertificateRole, name: str) -> Secured | None:
-        return self.certificates.of(role, name) if self.equipment.tls else None
+        return self.certificates.issued(role, name) if self.equipment.tls else None
 
     async def _controller(self, name: str) -> Process:
         equipment, store, folder = self.equipment, dict[str, str | bool](), self.directory

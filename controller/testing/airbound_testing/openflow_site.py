@@ -105,7 +105,7 @@ class Site:
         """Wait until a switch has the rules that it was sent."""
 
         def in_force() -> bool:
-            return any(of["generation_in_force"] == of["generation_sent"] != "0" for of in self.switches())
+            return any(switch["generation_in_force"] == switch["generation_sent"] != "0" for switch in self.switches())
 
         self.ovs.until(in_force, seconds)
 

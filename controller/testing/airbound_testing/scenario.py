@@ -122,7 +122,7 @@ class AccessPoint:
 
     def limit(self, mac: Mac, address: Address = SERVER) -> int | None:
         """Bytes that a connection of a station may have in flight; none if nothing limits it."""
-        return next((of.max_bytes for of in self.limits if (of.mac, of.address) == (mac, address)), None)
+        return next((limit.max_bytes for limit in self.limits if (limit.mac, limit.address) == (mac, address)), None)
 
 
 def _is_renewal(last: SetEdca | SetWindows, effect: SetEdca | SetWindows, *, same: bool) -> bool:

@@ -82,8 +82,8 @@ def test_any_combination_has_the_documented_precedence(
         lines[number] = text.count("\n") + 1
         text += f"{key.name} = {toml(values(key)[in_file[number]])}\n"
     file.write_text(text, encoding="utf-8")
-    environment = {FREE[number].variable: toml(values(FREE[number])[of]) for number, of in in_environment.items()}
-    options = [Option("--x", FREE[number].path, values(FREE[number])[of]) for number, of in in_options.items()]
+    environment = {FREE[number].variable: toml(values(FREE[number])[index]) for number, index in in_environment.items()}
+    options = [Option("--x", FREE[number].path, values(FREE[number])[index]) for number, index in in_options.items()]
     loaded = load(file, environment, options)
     found, defaults = flat(loaded.config), flat(Config())
     for number, key in enumerate(FREE):

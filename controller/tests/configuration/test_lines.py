@@ -69,12 +69,12 @@ def test_tables_in_one_line_and_lines_of_other_systems() -> None:
 NAMES = st.sampled_from(("a", "b", "c", "bdp", "x-y"))
 VALUES = st.recursive(
     st.integers(-9, 9) | st.text("ab[]{}'\"#=\n\\\u2028", max_size=6) | st.booleans(),
-    lambda of: st.lists(of, max_size=3),
+    lambda tables: st.lists(tables, max_size=3),
 )
 TABLES = st.dictionaries(NAMES, VALUES, max_size=3)
 
 
-@given(st.lists(st.tuples(NAMES, TABLES), unique_by=lambda of: of[0]), st.lists(TABLES, max_size=3), st.booleans())
+@given(st.lists(st.tuples(NAMES, TABLES), unique_by=lambda pair: pair[0]), st.lists(TABLES, max_size=3), st.booleans())
 def test_a_files_keys_are_those_that_the_reader_finds_and_stand_where_they_are_found(
     tables: list[tuple[str, dict[str, Any]]],
     cells: list[dict[str, Any]],
@@ -96,11 +96,13 @@ def test_a_files_keys_are_those_that_the_reader_finds_and_stand_where_they_are_f
 
 
 def _plain(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(of, int) for of in value)
+    return isinstance(value, list) and all(isinstance(element, int) for element in value)
 
 
 def _leaves(document: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     for name, value in document.items():
-        of = {(name, str(number)): inner for number, inner in enumerate(value)} if name == "cell" else {(name,): value}
-        for table, inner in of.items():
+        tables = (
+            {(name, str(number)): inner for number, inner in enumerate(value)} if name == "cell" else {(name,): value}
+        )
+        for table, inner in tables.items():
             yield from ((*table, key) for key in inner)

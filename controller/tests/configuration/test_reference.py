@@ -67,9 +67,9 @@ def test_the_example_is_valid_and_is_the_defaults() -> None:
     )
     document = tomllib.loads(text)
     for key in keys():
-        of: Any = document
+        table: Any = document
         for part in key.path:
-            of = of[part]
+            table = table[part]
 
 
 def test_the_documents_table_has_every_key_once() -> None:

@@ -27,15 +27,15 @@ def report(reporter: Terminal, times: int = 1) -> None:
 
 def live(claims: Claims, station: bytes = MAC) -> list[Terminal]:
     """The claims that count, the newest last."""
-    return [claimant for claimant in claims.of(station) if is_live(claimant)]
+    return [claimant for claimant in claims.claimants(station) if is_live(claimant)]
 
 
 def test_the_only_claim_counts() -> None:
     claims, only = Claims(), terminal()
     assert claims.add(only, 1) == []
     assert live(claims) == [only]
-    assert claims.of(MAC) == (only,)
-    assert claims.of(OTHER_MAC) == ()
+    assert claims.claimants(MAC) == (only,)
+    assert claims.claimants(OTHER_MAC) == ()
 
 
 def test_the_newest_claim_supersedes_the_older() -> None:
@@ -133,7 +133,7 @@ def test_while_anybody_claims_a_mac_a_claim_counts(steps: list[tuple[str, int]])
             claiming.remove(one)
         elif what == "report" and one in claiming:
             report(one)
-        assert claims.of(MAC) == tuple(claiming)
+        assert claims.claimants(MAC) == tuple(claiming)
         assert bool(live(claims)) is bool(claiming)
         for older in claiming[:-1]:
             assert is_live(older) is (older.reports_since_superseded >= HEARD_AGAIN)

@@ -26,8 +26,8 @@ OF = PolicyInput(
 )
 
 
-def decision(low: int, high: int, address: bytes = SERVER, of: PolicyInput = OF) -> Decision:
-    return Decision(address, Range(low, high), of, of.min_rtt_us)
+def decision(low: int, high: int, address: bytes = SERVER, policy_input: PolicyInput = OF) -> Decision:
+    return Decision(address, Range(low, high), policy_input, policy_input.min_rtt_us)
 
 
 DECISIONS = (decision(20, 35),)

@@ -41,35 +41,35 @@ class Phone:
 def test_a_decision_has_everything_that_it_follows_from() -> None:
     phone = Phone()
     [decision] = phone.report(upload(300, 256.5, connections=2))
-    of = PolicyInput(3, 2, 300_000, 256_500, 1500, 20e6)
-    assert decision == Decision(SERVER, phone.cell.policy.decide(of), of, 256_500)
+    policy_input = PolicyInput(3, 2, 300_000, 256_500, 1500, 20e6)
+    assert decision == Decision(SERVER, phone.cell.policy.decide(policy_input), policy_input, 256_500)
 
 
 def test_a_cell_in_which_nobody_is_seen_to_send_has_this_one() -> None:
     phone = Phone()
     phone.cell.stations.active_senders = 0
-    assert phone.report(upload())[0].of.active_senders == 1
+    assert phone.report(upload())[0].policy_input.active_senders == 1
 
 
 def test_decisions_come_by_address_and_count_all_connections() -> None:
     made = Phone().report(upload(address=IPV6), upload(address=OTHER_SERVER, connections=2), upload())
     assert [decision.destination for decision in made] == sorted([SERVER, OTHER_SERVER, IPV6])
-    assert {decision.of.connections for decision in made} == {4}
+    assert {decision.policy_input.connections for decision in made} == {4}
 
 
 def test_a_pause_takes_nothing_from_the_others() -> None:
     phone = Phone()
     phone.report(upload(connections=2), upload(address=OTHER_SERVER, connections=3))
     made = {decision.destination: decision for decision in phone.report(upload(connections=2))}
-    assert made[SERVER].of.connections == 2
-    assert made[OTHER_SERVER].of.connections == 5
+    assert made[SERVER].policy_input.connections == 2
+    assert made[OTHER_SERVER].policy_input.connections == 5
 
 
 def test_without_an_rtt_there_is_no_decision() -> None:
     assert Phone().report(Destination(SERVER, 1)) == ()
     made = Phone().report(Destination(SERVER, 1), upload(address=OTHER_SERVER))
     assert [decision.destination for decision in made] == [OTHER_SERVER]
-    assert made[0].of.connections == 2
+    assert made[0].policy_input.connections == 2
 
 
 @pytest.mark.parametrize(("own_ms", "shared_ms", "used_ms"), [(4, 0, 4), (0, 4, 4), (9, 4, 4), (4, 9, 4), (4, 4, 4)])
@@ -77,13 +77,13 @@ def test_the_smaller_of_the_own_and_the_shared_minimum_rtt_counts(own_ms: int, s
     phone = Phone()
     phone.cell.min_rtt.observe("other", SERVER, shared_ms * 1000, 1)
     [decision] = phone.report(upload(own_ms, own_ms))
-    assert (decision.of.min_rtt_us, decision.own_min_rtt_us) == (used_ms * 1000, own_ms * 1000)
+    assert (decision.policy_input.min_rtt_us, decision.own_min_rtt_us) == (used_ms * 1000, own_ms * 1000)
 
 
 def test_the_shared_minimum_rtt_can_be_turned_off() -> None:
     phone = Phone(Parameters(min_rtt=MinRttParameters(share=False)))
     phone.cell.min_rtt.observe("other", SERVER, 4000, 1)
-    assert phone.report(upload(9, 9))[0].of.min_rtt_us == 9000
+    assert phone.report(upload(9, 9))[0].policy_input.min_rtt_us == 9000
     assert phone.report(Destination(SERVER, 1)) == ()
 
 
@@ -97,8 +97,8 @@ def test_a_segment_on_the_wire(address: Address, mss_bytes: int, expected: int) 
 OF = PolicyInput(10, 1, 300_000, 256_500, 1500, 20e6)
 
 
-def decisions(of: PolicyInput = OF, *addresses: Address, high: int = 35) -> tuple[Decision, ...]:
-    return tuple(Decision(address, Range(2, high), of, 0) for address in addresses or (SERVER,))
+def decisions(policy_input: PolicyInput = OF, *addresses: Address, high: int = 35) -> tuple[Decision, ...]:
+    return tuple(Decision(address, Range(2, high), policy_input, 0) for address in addresses or (SERVER,))
 
 
 @pytest.mark.parametrize(

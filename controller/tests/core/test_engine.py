@@ -131,7 +131,7 @@ def test_a_late_joiner_gets_the_bound_of_the_true_minimum_rtt() -> None:
         if share:
             assert late[share] == scenario.phones[mac(0)].range()
             [decision] = sent_decisions(scenario, mac(9))
-            assert (decision.of.min_rtt_us, decision.own_min_rtt_us) == (256_500, 900_000)
+            assert (decision.policy_input.min_rtt_us, decision.own_min_rtt_us) == (256_500, 900_000)
     assert late[False][1] > 3 * late[True][1] > 0
 
 
@@ -196,7 +196,7 @@ def test_loopback_is_not_over_the_air() -> None:
     scenario = uploading(1)
     scenario.terminal(mac(0), upload(), upload(0.04, 0.02, address=address_from_text("127.0.0.1")))
     assert [bound.address for bound in scenario.phones[mac(0)].bounds] == [SERVER]
-    assert sent_decisions(scenario, mac(0))[0].of.connections == 1
+    assert sent_decisions(scenario, mac(0))[0].policy_input.connections == 1
 
 
 def test_a_back_end_gets_only_what_it_can_do() -> None:

@@ -581,8 +581,8 @@ class World(Scenario):
                 if sent is None or access_point.edca_generation == (sent.generation if queues else 0):
                     assert decide_edca(cell, self.now_us) == []  # it was decided: deciding again gives the same
                 assert cell.edca_reason is not None
-                of = cell.edca_reason.code
-                assert bool(queues) is (of is Code.UPLOADS) or of is Code.CELL_LEARNING
+                code = cell.edca_reason.code
+                assert bool(queues) is (code is Code.UPLOADS) or code is Code.CELL_LEARNING
 
     def new_stream(self, *arguments: Any, **named: Any) -> Stream:
         stream = super().new_stream(*arguments, **named)

@@ -59,7 +59,7 @@ class TwoCells(Scenario):
 
     def ranges(self) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
         """What phones have here and there; both of each cell have the same."""
-        here, there = ({self.phones[address].range() for address in of} for of in (HERE, THERE))
+        here, there = ({self.phones[address].range() for address in addresses} for addresses in (HERE, THERE))
         assert (len(here), len(there)) == (1, 1)
         return here.pop(), there.pop()
 
@@ -148,7 +148,7 @@ def test_capacity_edca_and_leases_are_a_cells_own() -> None:
     assert (here.decided_capacity_bps, here.capacity.bps) == (1e6, 1e6)
     assert there.decided_capacity_bps > 1e6
     assert cells.aifsn() == (6, 4)
-    leases = [cells.phones[of[0]].sets[-1].lease_ms for of in (HERE, THERE)]
+    leases = [cells.phones[addresses[0]].sets[-1].lease_ms for addresses in (HERE, THERE)]
     assert leases == [9_000, 6_000]
     assert [point.edca_sets[-1].lease_ms for point in cells.access_points.values()] == [9_000, 6_000]
 
@@ -167,9 +167,9 @@ def test_minimum_rtts_are_shared_where_the_cell_has_it_so() -> None:
     own = replace(PAPER, min_rtt=MinRttParameters(share=False))
     cells = TwoCells(of_bssid(own))
     before = cells.ranges()
-    for of in (HERE, THERE):
-        cells.terminal(of[0], upload(min_rtt_ms=90))
-    here, there = (cells.phones[of[1]].range() for of in (HERE, THERE))
+    for addresses in (HERE, THERE):
+        cells.terminal(addresses[0], upload(min_rtt_ms=90))
+    here, there = (cells.phones[addresses[1]].range() for addresses in (HERE, THERE))
     assert here == before[0]
     assert there == cells.phones[THERE[0]].range() != before[1]
 

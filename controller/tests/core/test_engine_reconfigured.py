@@ -70,7 +70,7 @@ def test_cells_and_minimum_rtts_go_by_the_new_parameters() -> None:
     assert cell.capacity.bps == 1e6
     scenario.terminal(mac(0), upload(min_rtt_ms=290))
     [decision] = decide(cell.terminals[mac(0)], cell)
-    assert decision.of.min_rtt_us == 290_000  # the 256.5 ms of before are forgotten
+    assert decision.policy_input.min_rtt_us == 290_000  # the 256.5 ms of before are forgotten
 
 
 def test_a_minimum_rtt_that_is_shared_no_longer_counts_no_longer() -> None:

@@ -344,8 +344,8 @@ def test_a_set_that_is_not_in_force_is_sent_again() -> None:
     point(scenario).unresponsive = True
     second(scenario, {STATION: seen()}, times=12)
     sets = point(scenario).window_sets
-    assert [of.reason.code for of in sets] == [Code.STATIONS_LIMITED, Code.REPEATED, Code.REPEATED]
-    assert [of.generation for of in sets] == [1, 2, 3]
+    assert [sent.reason.code for sent in sets] == [Code.STATIONS_LIMITED, Code.REPEATED, Code.REPEATED]
+    assert [sent.generation for sent in sets] == [1, 2, 3]
     point(scenario).unresponsive = False
     second(scenario, {STATION: seen()}, times=12)
     assert limit(scenario)
@@ -397,7 +397,7 @@ def test_of_too_many_limits_the_smallest_are_sent() -> None:
         address: (upload(2 * rtt_ms, rtt_ms, address=addresses[address]),) for address, rtt_ms in rtts.items()
     }
     second(scenario, destinations, times=4)
-    limited = {of.mac for of in point(scenario).limits}
+    limited = {limit.mac for limit in point(scenario).limits}
     assert limited == {mac(1), mac(2)}
     assert cell(scenario).windows.omitted == 1
     assert not sender(scenario, mac(3)).limited
@@ -444,10 +444,10 @@ def test_an_error_in_one_stations_decision_concerns_no_other(monkeypatch: pytest
     second(scenario, {STATION: seen(), OTHER: seen()}, times=3)
     decide = window_clamp.decide
 
-    def broken(of: StationSender, *arguments: object) -> object:
-        if of.mac == STATION:
+    def broken(sender: StationSender, *arguments: object) -> object:
+        if sender.mac == STATION:
             raise ZeroDivisionError("x")
-        return decide(of, *arguments)  # type: ignore[arg-type]
+        return decide(sender, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(window_clamp, "decide", broken)
     second(scenario, {STATION: seen(connections=2), OTHER: seen()})
@@ -470,7 +470,7 @@ def test_an_error_in_the_decision_releases_the_access_point(monkeypatch: pytest.
     effects = second(scenario, {STATION: seen()})
     assert limit(scenario) is None
     assert point(scenario).window_sets[-1].reason.code is Code.INTERNAL_ERROR
-    assert [of.what for of in effects if isinstance(of, Note) and of.level == "warning"] == ["failed"]
+    assert [note.what for note in effects if isinstance(note, Note) and note.level == "warning"] == ["failed"]
     assert not any(isinstance(effect, CloseStream) for effect in effects)
     monkeypatch.undo()
     second(scenario, {STATION: seen()})

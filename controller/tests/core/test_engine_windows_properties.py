@@ -54,8 +54,8 @@ def check(scenario: Scenario, effect: SetWindows, generations: dict[int, int], l
     assert effect.generation >= generations.get(effect.stream.number, 1)
     generations[effect.stream.number] = effect.generation
     assert not limits_max or len(effect.limits) <= limits_max
-    assert all(of.max_bytes >= 2 * MSS for of in effect.limits)
-    assert not {mac_text(of.mac) for of in effect.limits} & scenario.engine.settings.exempt
+    assert all(limit.max_bytes >= 2 * MSS for limit in effect.limits)
+    assert not {mac_text(limit.mac) for limit in effect.limits} & scenario.engine.settings.exempt
     assert not (effect.limits and scenario.engine.settings.mode == "observe")
     assert bool(effect.limits) is not effect.reason.releases or effect.reason.code is Code.REPEATED
 

@@ -27,17 +27,24 @@ class Air:
     def second(self, stations: list[Mac], wants_bps: Mapping[Mac, float], unlimited_bytes: float = 1e6) -> None:
         points = self.scenario.access_points
         windows = {
-            of: ((points[BSSID].limit(of) if points else None) or unlimited_bytes) * 1500 / MSS for of in stations
+            station: ((points[BSSID].limit(station) if points else None) or unlimited_bytes) * 1500 / MSS
+            for station in stations
         }
         rtt_s = self.min_rtt_s
         for _ in range(50):  # the RTT at which they carry together what the air does
-            rates = {of: min(windows[of] * 8 / rtt_s, wants_bps.get(of, math.inf)) for of in stations}
+            rates = {
+                station: min(windows[station] * 8 / rtt_s, wants_bps.get(station, math.inf)) for station in stations
+            }
             total = sum(rates.values())
             rtt_s = max(self.min_rtt_s, rtt_s * total / self.capacity_bps) if total > 0 else rtt_s
-        self.rates_bps = {of: min(windows[of] * 8 / rtt_s, wants_bps.get(of, math.inf)) for of in stations}
-        seen_now = {of: seen(rtt_s * 1000, self.min_rtt_s * 1000) for of in stations}
+        self.rates_bps = {
+            station: min(windows[station] * 8 / rtt_s, wants_bps.get(station, math.inf)) for station in stations
+        }
+        seen_now = {station: seen(rtt_s * 1000, self.min_rtt_s * 1000) for station in stations}
         self.scenario.advance(1)
-        self.scenario.access_point({of: bps / 1e6 for of, bps in self.rates_bps.items()}, destinations=seen_now)
+        self.scenario.access_point(
+            {station: bps / 1e6 for station, bps in self.rates_bps.items()}, destinations=seen_now
+        )
 
 
 @pytest.mark.parametrize("parameters", [FIXED, Parameters(), Parameters(policy="paper")])
@@ -63,7 +70,7 @@ def test_a_station_that_is_slowed_by_others_does_not_lose_its_share() -> None:
         rates = {**dict.fromkeys(stations[1:], 2.57), stations[0]: 0.8}
         in_flight_bytes = (limit(scenario, stations[0]) or 7 * MSS) if scenario.access_points else 7 * MSS
         rtt_ms = in_flight_bytes * 1500 / MSS * 8 / 0.8e6 * 1000
-        scenario.access_point(rates, destinations={of: seen(rtt_ms, 20) for of in stations})
+        scenario.access_point(rates, destinations={station: seen(rtt_ms, 20) for station in stations})
     assert cell(scenario).spare_bps == 0
     assert limit(scenario, stations[0]) == limit(scenario, stations[1])
 
@@ -73,7 +80,7 @@ def test_what_a_station_does_not_want_goes_to_the_others() -> None:
     air, stations = Air(scenario), [mac(number) for number in range(4)]
     for _ in range(30):
         air.second(stations, {stations[0]: 1e6})
-    others = [air.rates_bps[of] for of in stations[1:]]
+    others = [air.rates_bps[station] for station in stations[1:]]
     assert air.rates_bps[stations[0]] == 1e6
     assert min(others) >= 0.9 * 23e6 / 3
     assert limit(scenario, stations[0]) == limit(scenario, stations[1])  # it may have its share at any time

@@ -97,19 +97,24 @@ def test_what_a_step_keeps(step: str, generation: str, reason: str, repetitions:
     why = (Reason(Code.CONNECTIONS),)
     for in_force, above in itertools.product((0, 7, 41), (0, 50)):
         sent = replace(before)
-        of = next_set(
+        following = next_set(
             Step[step.upper()], sent, entries, why, in_force=in_force, lease_ms=9_000, now_us=now_us, above=above
         )
         new = max(7, in_force, above) + 1
-        assert of.entries == entries
-        assert of.generation == {"as before": 7, "a new one": new}[generation]
+        assert following.entries == entries
+        assert following.generation == {"as before": 7, "a new one": new}[generation]
         repeated = Reason(Code.REPEATED, before=in_force)
-        assert of.reasons[0] == {"as before": CHANGED[0], "REPEATED": repeated, "why the set changed": why[0]}[reason]
-        assert of.repeats == {"as before": 1, "one more": 2, "0": 0}[repetitions]
-        assert (of.renew_at_us, of.ends_at_us) == {"from now on": (now_us + 3_000_000, now_us + 9_000_000)}[lease]
-        assert of.set_at_us == (SET_AT_US if step == "renew" else now_us)
+        assert (
+            following.reasons[0]
+            == {"as before": CHANGED[0], "REPEATED": repeated, "why the set changed": why[0]}[reason]
+        )
+        assert following.repeats == {"as before": 1, "one more": 2, "0": 0}[repetitions]
+        assert (following.renew_at_us, following.ends_at_us) == {
+            "from now on": (now_us + 3_000_000, now_us + 9_000_000)
+        }[lease]
+        assert following.set_at_us == (SET_AT_US if step == "renew" else now_us)
 
 
 def test_a_first_set_and_an_early_renewal() -> None:
-    of = next_set(Step.REPLACE, None, A_SET, CHANGED, in_force=3, lease_ms=6_000, now_us=5, early_us=2)
-    assert of == SentSet(4, A_SET, CHANGED, LEASE_US, 5, 3)
+    following = next_set(Step.REPLACE, None, A_SET, CHANGED, in_force=3, lease_ms=6_000, now_us=5, early_us=2)
+    assert following == SentSet(4, A_SET, CHANGED, LEASE_US, 5, 3)

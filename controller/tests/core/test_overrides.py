@@ -65,6 +65,6 @@ def test_a_bssid_comes_before_patterns_and_the_first_pattern_before_the_next() -
     st.binary(max_size=32),
 )
 def test_any_patterns_and_any_octets_give_the_first_that_matches_alone(patterns: list[list[str]], ssid: bytes) -> None:
-    overrides = [override(f"cell.{number}", *of) for number, of in enumerate(patterns)]
-    alone = [found for of in overrides if (found := matched(Overrides([of]), ssid))]
+    overrides = [override(f"cell.{number}", *pattern) for number, pattern in enumerate(patterns)]
+    alone = [found for single in overrides if (found := matched(Overrides([single]), ssid))]
     assert matched(Overrides(overrides), ssid) == (alone[0] if alone else None)

@@ -79,7 +79,7 @@ class Site:
 
     def report_cell(self, bssid: Mac = BSSID, datapath_id: int = 0) -> list[Effect]:
         stations = tuple(
-            Station(of, rx_bytes=7 if self.counts else 0, connected_time_ms=60_000) for of in self.stations
+            Station(station, rx_bytes=7 if self.counts else 0, connected_time_ms=60_000) for station in self.stations
         )
         report = AccessPointReport(
             bssid=bssid,
@@ -105,9 +105,9 @@ class Site:
         )
         return self.do(SwitchReported(stream, report))
 
-    def send(self, of: Mac, mbps: float, protocol: int = UDP, *, down: bool = False) -> None:
+    def send(self, station: Mac, mbps: float, protocol: int = UDP, *, down: bool = False) -> None:
         """As much as a second of that rate has."""
-        counters = self.bytes.setdefault((of, SERVER, protocol), [0, 0, 0, 0])
+        counters = self.bytes.setdefault((station, SERVER, protocol), [0, 0, 0, 0])
         frames = round(mbps * 1e6 / 8 / FULL_FRAME)
         at = 2 if down else 0
         counters[at] += frames * FULL_FRAME
@@ -168,13 +168,13 @@ class Site:
 def test_every_station_of_the_cell_is_to_be_counted() -> None:
     site = Site()
     site.second()
-    assert [of.rules for of in site.rules] == [tuple(map(StationRule, site.stations))]
+    assert [command.rules for command in site.rules] == [tuple(map(StationRule, site.stations))]
     assert site.rules[0].reason.code is Code.SWITCH_STATIONS
     assert site.rules[0].stream is site.switch
     site.stations = site.stations[:2]
     site.second()
-    assert [len(of.rules) for of in site.rules] == [3, 2]
-    assert [of.generation for of in site.rules] == [1, 2]
+    assert [len(command.rules) for command in site.rules] == [3, 2]
+    assert [command.generation for command in site.rules] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -399,15 +399,15 @@ def test_counters_that_fall_begin_again() -> None:
 # Rules
 
 
-def limits(of: SetStationRules) -> dict[Mac, int]:
-    return {rule.mac: rule.uplink_kbps for rule in of.rules if rule.uplink_kbps}
+def limits(command: SetStationRules) -> dict[Mac, int]:
+    return {rule.mac: rule.uplink_kbps for rule in command.rules if rule.uplink_kbps}
 
 
 def test_meters_are_off_unless_they_are_configured() -> None:
     site = Site()
     for _ in range(4):
         site.second(s1=30, s2=30)
-    assert all(limits(of) == {} for of in site.rules)
+    assert all(limits(command) == {} for command in site.rules)
 
 
 def test_active_senders_that_nothing_bounds_get_their_share_and_a_quarter() -> None:
@@ -500,9 +500,9 @@ def test_a_lease_is_renewed_at_a_third_and_ends_when_the_cell_is_stale() -> None
     site = Site()
     for _ in range(9):
         site.second()
-    assert [of.generation for of in site.rules] == [1] * len(site.rules)
+    assert [command.generation for command in site.rules] == [1] * len(site.rules)
     assert 4 <= len(site.rules) <= 6  # every two seconds of nine
-    assert {of.lease_ms for of in site.rules} == {6_000}
+    assert {command.lease_ms for command in site.rules} == {6_000}
     count = len(site.rules)
     for _ in range(9):
         site.now_us += SECOND_US
@@ -518,7 +518,7 @@ def test_rules_that_are_not_in_force_are_sent_again_less_and_less_often() -> Non
     site.applies_rules = False
     for _ in range(60):
         site.second()
-    generations = {of.generation: of.reason.code for of in site.rules}
+    generations = {command.generation: command.reason.code for command in site.rules}
     assert generations[1] is Code.SWITCH_STATIONS
     assert set(generations.values()) == {Code.SWITCH_STATIONS, Code.REPEATED}
     assert 3 <= len(generations) <= 7
@@ -535,11 +535,11 @@ def test_small_changes_of_a_share_do_not_set_meters_anew() -> None:
     site = Site(METERED)
     for _ in range(4):
         site.second(s1=30, s2=30)
-    count = len({of.generation for of in site.rules})
+    count = len({command.generation for command in site.rules})
     cell = site.engine.cells[BSSID]
     cell.decided_capacity_bps *= 1.05
     site.second(s1=30, s2=30)
-    assert len({of.generation for of in site.rules}) == count
+    assert len({command.generation for command in site.rules}) == count
 
 
 def test_a_replica_that_does_not_own_the_cell_sends_nothing() -> None:

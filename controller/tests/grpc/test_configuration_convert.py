@@ -51,10 +51,10 @@ def loaded(file: Path) -> Loaded:
 
 
 async def test_every_value_and_where_it_comes_from(file: Path) -> None:
-    of = loaded(file)
-    message = configuration(InForce(of), runner(of.config))
+    started = loaded(file)
+    message = configuration(InForce(started), runner(started.config))
     values = shown(message)
-    assert values.keys() == flat(of.config).keys()
+    assert values.keys() == flat(started.config).keys()
     assert list(values)[:3] == ["listen", "operators", "log"]
     assert list(values)[-2:] == ["cell.0.bssid", "cell.0.edca.cw_min"]
     assert values["listen"] == ('"127.0.0.1:2"', wire.CONFIGURATION_SOURCE_ENVIRONMENT, "AIRBOUND_LISTEN")
@@ -67,7 +67,7 @@ async def test_every_value_and_where_it_comes_from(file: Path) -> None:
     assert values["edca.cw_min"] == ("", wire.CONFIGURATION_SOURCE_DEFAULT, "")
     assert values["cell.0.bssid"] == (f'["{BSSID}"]', wire.CONFIGURATION_SOURCE_FILE, f"{file}:6")
     assert values["cell.0.edca.cw_min"] == ("15", wire.CONFIGURATION_SOURCE_FILE, f"{file}:8")
-    assert (message.file, message.sha256, message.error) == (str(file), config_hash(of.config), "")
+    assert (message.file, message.sha256, message.error) == (str(file), config_hash(started.config), "")
     assert not message.choices
     text = display.configuration(message)
     assert re.search(rf"^bdp.gain +2.0 +{file}:4$", text, re.MULTILINE)
@@ -76,40 +76,44 @@ async def test_every_value_and_where_it_comes_from(file: Path) -> None:
 
 
 async def test_what_operators_chose(file: Path) -> None:
-    of = loaded(file)
-    made = runner(of.config)
+    started = loaded(file)
+    made = runner(started.config)
     made.set_mode("observe")
     made.set_mode("control", bytes.fromhex(BSSID.replace(":", "")))
     made.set_exempt("b", exempt=True)
     made.set_exempt("a", exempt=False)
-    message = configuration(InForce(of), made)
+    message = configuration(InForce(started), made)
     values = shown(message)
     assert values["mode"] == ('"observe"', wire.CONFIGURATION_SOURCE_OPERATOR, AT)
     assert values["exempt"] == ('["b"]', wire.CONFIGURATION_SOURCE_OPERATOR, AT)
-    assert [(of.key, of.name, of.value, of.at) for of in message.choices] == [
+    assert [(choice.key, choice.name, choice.value, choice.at) for choice in message.choices] == [
         ("mode", "", "observe", AT),
         ("mode", BSSID, "control", AT),
         ("exempt", "a", "false", AT),
         ("exempt", "b", "true", AT),
     ]
-    assert message.sha256 == config_hash(of.config)
+    assert message.sha256 == config_hash(started.config)
     text = display.configuration(message)
     assert re.search(rf'^mode +"observe" +operator at {AT}$', text, re.MULTILINE)
     assert f"\noperator at {AT}: mode of {BSSID} control\n" in text
     assert f"\noperator at {AT}: exempt of b true\n" in text
     made.set_exempt("a", exempt=True)
     made.set_exempt("b", exempt=False)
-    assert shown(configuration(InForce(of), made))["exempt"] == ('["a"]', wire.CONFIGURATION_SOURCE_FILE, f"{file}:2")
+    assert shown(configuration(InForce(started), made))["exempt"] == (
+        '["a"]',
+        wire.CONFIGURATION_SOURCE_FILE,
+        f"{file}:2",
+    )
 
 
 async def test_what_waits_for_the_next_start_and_what_was_wrong(file: Path) -> None:
-    of = loaded(file)
-    in_force = InForce(of)
+    started = loaded(file)
+    in_force = InForce(started)
     text = "[limits]\nstreams_max = 5\n[bdp]\n\ngain = 3\n"
     await asyncio.to_thread(file.write_text, text, encoding="utf-8")
     in_force.reloaded(loaded(file))
     in_force.failed("x.toml: not TOML\x1b")
-    message = configuration(in_force, runner(of.config))
+    message = configuration(in_force, runner(started.config))
     values = {value.key: value for value in message.values}
     limit = values["limits.streams_max"]
     assert (limit.value, limit.at_next_start, limit.source) == ("20_000", "5", wire.CONFIGURATION_SOURCE_DEFAULT)

@@ -64,7 +64,7 @@ def test_a_destination_at_each_limit_and_beyond(field: str, right: int, wrong: i
 )
 def test_what_is_no_address_of_another_host(address: bytes) -> None:
     report, refusals = converted(station(destinations=[destination(address=address), destination()]))
-    assert [of.address for of in report.destinations[MAC]] == [IPV4]
+    assert [destination.address for destination in report.destinations[MAC]] == [IPV4]
     assert refusals[0].code is Code.MALFORMED
     assert refusals[0].subject.startswith("stations[0].destinations[0].address")
 
@@ -72,7 +72,7 @@ def test_what_is_no_address_of_another_host(address: bytes) -> None:
 def test_a_station_is_used_whatever_is_wrong_with_its_destinations() -> None:
     entries = [destination(srtt_us=1), destination(address=b"")]
     report, refusals = converted(station(rx_bytes=7, destinations=entries), station(mac=OTHER_MAC))
-    assert [of.mac for of in report.stations] == [MAC, OTHER_MAC]
+    assert [station.mac for station in report.stations] == [MAC, OTHER_MAC]
     assert report.destinations == {}
     assert len(refusals) == 1  # of a station one, so that their number is bounded
 
@@ -90,7 +90,7 @@ def test_of_what_is_listed_twice_the_first_counts() -> None:
     report, refusals = converted(
         station(destinations=twice), station(destinations=[destination(connections_sending=3)])
     )
-    assert [of.connections_sending for of in report.destinations[MAC]] == [1]
+    assert [destination.connections_sending for destination in report.destinations[MAC]] == [1]
     assert seen(refusals) == [
         (Code.DUPLICATE_ENTRY, "stations[1].mac"),
         (Code.DUPLICATE_ENTRY, "stations[0].destinations[1].address"),
@@ -171,8 +171,8 @@ def test_whatever_comes_is_used_within_the_limits_or_refused_by_name(
     found = report.destinations.get(MAC, ())
     assert len(refusals) == (len(found) < len(entries))
     assert all(reason.subject.startswith("stations[0].destinations[") for reason in refusals)
-    for of in found:
-        assert 0 <= of.connections_sending <= CONNECTIONS_MAX
-        assert of.min_rtt_us == 0 or RTT_MIN_US <= of.min_rtt_us <= RTT_MAX_US
-        assert of.mss_bytes == 0 or MSS_MIN_BYTES <= of.mss_bytes <= MSS_MAX_BYTES
-        assert of.fills_window
+    for accepted in found:
+        assert 0 <= accepted.connections_sending <= CONNECTIONS_MAX
+        assert accepted.min_rtt_us == 0 or RTT_MIN_US <= accepted.min_rtt_us <= RTT_MAX_US
+        assert accepted.mss_bytes == 0 or MSS_MIN_BYTES <= accepted.mss_bytes <= MSS_MAX_BYTES
+        assert accepted.fills_window

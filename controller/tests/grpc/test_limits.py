@@ -105,8 +105,8 @@ async def patient(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def test_a_hundred_half_open_connections_are_counted_and_ended(world: World, patient: World) -> None:
-    for of in (patient, world):
-        await of.abuser.many(of.abuser.half_open, 100)
+    for peer in (patient, world):
+        await peer.abuser.many(peer.abuser.half_open, 100)
     count = await patient.count()
     assert (count.open, count.without_call, count.largest_of_address) == (102, 100, 102)
     assert (count.with_call_total, count.ended_without_call_total) == (2, 0)
@@ -254,7 +254,11 @@ async def _session(world: World, name: str) -> sessions.Session:
 
     async def there() -> bool:
         live = world.live.runner._sessions.values()
-        found[:] = [of for of in live if isinstance(of, sessions.Session) and of.stream.principal.name == name]
+        found[:] = [
+            session
+            for session in live
+            if isinstance(session, sessions.Session) and session.stream.principal.name == name
+        ]
         return len(found) == 1
 
     await world.live.until(there)

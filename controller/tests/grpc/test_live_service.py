@@ -36,7 +36,9 @@ async def test_rtt_ratios_are_over_the_minimum_that_decisions_use(live: LiveCont
     await second.report(upload(400_000, 100_000), upload(300_000, 100_000, bytes([10, 0, 4, 2])), monotonic_us=2)
 
     async def worst() -> list[tuple[str, str, float, float]]:
-        return [(of.bssid, of.worst_terminal, round(of.worst, 3), round(of.mean, 3)) for of in await ratios(views)]
+        return [
+            (cell.bssid, cell.worst_terminal, round(cell.worst, 3), round(cell.mean, 3)) for cell in await ratios(views)
+        ]
 
     async def reported() -> bool:
         return await worst() == [(BSSID, "127.0.0.1", 4.0, 3.0)]
@@ -57,7 +59,7 @@ async def test_destinations_are_those_of_the_last_reports(live: LiveController, 
     pages = views.ListDestinations(wire.ListDestinationsRequest(bssid=BSSID))
     found = {terminal.mac: terminal.destinations async for page in pages for terminal in page.terminals}
     assert sorted(found) == MACS[:2]
-    assert [(of.address, of.srtt_us) for of in found[MACS[0]]] == [("10.0.4.1", 300_000)]
+    assert [(destination.address, destination.srtt_us) for destination in found[MACS[0]]] == [("10.0.4.1", 300_000)]
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,10 @@ async def test_a_slow_access_point_gets_the_newest_set_of_each_kind(handler: Han
     await turns()
     response = access_point_pb2.AccessPointServiceConnectResponse
     commands = [response.FromString(data).command for data in handler.context.octets]
-    shown_now = [(of.WhichOneof("command"), getattr(of, of.WhichOneof("command") or "").generation) for of in commands]
+    shown_now = [
+        (command.WhichOneof("command"), getattr(command, command.WhichOneof("command") or "").generation)
+        for command in commands
+    ]
     assert shown_now == [("set_edca", 1), ("set_edca", 3), ("set_windows", 4)]
 
 

@@ -72,8 +72,8 @@ def test_every_field_of_a_command_there_and_back() -> None:
     octets = switch_convert.switch_command(SetStationRules(stream, 5, RULES, 6_000, reason))
     message = switch_pb2.SwitchServiceConnectResponse.FromString(octets).command.set_station_rules
     assert message.reason.code == Code.METERED
-    for of in (message, message.rules[0], message.rules[0].marks[0]):
-        assert {field.name for field, _ in of.ListFields()} == set(of.DESCRIPTOR.fields_by_name)
+    for part in (message, message.rules[0], message.rules[0].marks[0]):
+        assert {field.name for field, _ in part.ListFields()} == set(part.DESCRIPTOR.fields_by_name)
     assert switch_convert.station_rules(message) == (5, RULES, 6_000)
 
 

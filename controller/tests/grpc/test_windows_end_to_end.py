@@ -132,7 +132,7 @@ async def test_operators_are_shown_what_a_limit_follows_from(live: LiveControlle
     answer = await explain(live, MACS[0])
     view, (decision,) = answer.station, answer.station.decisions
     assert (view.lack.code, view.HasField("no_limit")) == (Code.NO_AGENT, False)
-    assert [(of.destination, of.max_bytes) for of in view.limits] == [(ADDRESS, ONE)]
+    assert [(limit.destination, limit.max_bytes) for limit in view.limits] == [(ADDRESS, ONE)]
     assert (decision.max_segs, decision.policy, decision.active_senders) == (555, "paper", 1)
     assert (view.destinations[0].connections_sending, view.destinations[0].sent_bytes) == (1, 1_000_000)
     assert answer.cell.windows.stations_limited == 1

@@ -246,7 +246,9 @@ async def test_the_controllers_metrics_are_what_operators_are_shown(observed: Ob
     reports = [samples.value("airbound_reports_total", role=role) for role in ("access-point", "terminal")]
     assert reports == [3, 3]
     assert sum(reports) == counters["reports_total", 0]
-    commands = sum(samples.value("airbound_commands_total", **of) for of in samples.labels("airbound_commands_total"))
+    commands = sum(
+        samples.value("airbound_commands_total", **labels) for labels in samples.labels("airbound_commands_total")
+    )
     assert commands == counters["commands_total", 0]
     assert samples.value("airbound_refusals_total", reason="out_of_range") == 1
     assert samples.value("airbound_streams", role="terminal") == 1

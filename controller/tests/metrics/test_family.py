@@ -53,7 +53,9 @@ def test_many_lines_come_in_chunks() -> None:
 
 def test_a_summarys_quantiles_stand_side_by_side() -> None:
     summary = Family("airbound_z", "summary", "Z.", ("a", "quantile"))
-    table = Table([Column(GAUGE, float), Column(summary, lambda of: of, 1), Column(summary, lambda of: 2 * of, 2)])
+    table = Table(
+        [Column(GAUGE, float), Column(summary, lambda value: value, 1), Column(summary, lambda value: 2 * value, 2)]
+    )
     for number in (1, 2):
         table.add(
             (f'{{a="{number}"}} ', f'{{a="{number}",quantile="0.5"}} ', f'{{a="{number}",quantile="1"}} '), number

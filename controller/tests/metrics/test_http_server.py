@@ -55,10 +55,10 @@ def received(connection: socket.socket) -> bytes:
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    of = Site()
-    yield of
-    of.open.set()
-    of.server.stop()
+    served = Site()
+    yield served
+    served.open.set()
+    served.server.stop()
 
 
 @pytest.fixture

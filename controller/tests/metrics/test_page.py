@@ -101,7 +101,7 @@ def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     met.mac, met.factor = b"\2\0\0\0\0\7", 3.0
     hooks.store.called("claim", 0.01)
     hooks.store.called("claim", 2.0, failed=True)
-    hooks.epochs = lambda: {of.bssid: 7 for of in population.cells}
+    hooks.epochs = lambda: {cell_sample.bssid: 7 for cell_sample in population.cells}
     hooks.enrolled = lambda: {"terminal": (7, 2)}
     hooks.certificates_end = lambda: {"server": 1.9e9, 'a"\n': 2e9}
     hooks.handshakes = lambda: {"agents": 9}
@@ -127,7 +127,7 @@ def test_promtool_finds_what_is_wrong() -> None:
 
 def test_every_metric_has_help_type_and_the_labels_that_it_declares() -> None:
     scraped = full()
-    families = {column.family for of in (cell, station, terminal) for column in of.COLUMNS}
+    families = {column.family for module in (cell, station, terminal) for column in module.COLUMNS}
     families |= {*controller.FAMILIES, decisions.CELL, decisions.TERMINAL}
     samples = scraped.samples()
     text = b"".join(scraped.page().chunks(openmetrics=False)).decode()
@@ -154,7 +154,7 @@ def test_every_metric_has_help_type_and_the_labels_that_it_declares() -> None:
 
 
 def test_names_of_metrics_differ_also_in_openmetrics() -> None:
-    families = {column.family for of in (cell, station, terminal) for column in of.COLUMNS}
+    families = {column.family for module in (cell, station, terminal) for column in module.COLUMNS}
     families |= {*controller.FAMILIES, decisions.CELL, decisions.TERMINAL}
     assert len({family.base for family in families}) == len(families)
 
@@ -192,7 +192,7 @@ def test_decisions_are_counted_for_the_cell_and_the_terminal_that_they_concern()
     population = scraped.population
     population.seconds(3)
     scraped.samples()  # which shows reasons that are new as 0
-    one, other = (mac_text(of.bssid) for of in population.cells)
+    one, other = (mac_text(cell_sample.bssid) for cell_sample in population.cells)
     before = scraped.samples()
     population.cells[0].phones[0].destinations = []  # sends no more
     population.seconds(10)
@@ -216,8 +216,10 @@ def test_decisions_are_counted_for_the_cell_and_the_terminal_that_they_concern()
 
 
 def test_every_decision_that_can_be_has_a_series_from_the_start() -> None:
-    before = {tuple(of.items()) for of in Scraped(Population(1, 0)).samples().labels("airbound_decisions_total")}
-    after = {tuple(of.items()) for of in full().samples().labels("airbound_decisions_total")}
+    before = {
+        tuple(labels.items()) for labels in Scraped(Population(1, 0)).samples().labels("airbound_decisions_total")
+    }
+    after = {tuple(labels.items()) for labels in full().samples().labels("airbound_decisions_total")}
     assert after == before
 
 
@@ -268,7 +270,7 @@ def test_without_series_of_terminals_their_cells_still_show_them() -> None:
 def test_no_mac_address_of_a_phone_is_shown_unless_that_is_asked_for() -> None:
     population = Population(2, 3)
     population.seconds(2)
-    macs = [mac_text(phone.mac) for of in population.cells for phone in of.phones]
+    macs = [mac_text(phone.mac) for cell_sample in population.cells for phone in cell_sample.phones]
 
     def shown(options: Metrics) -> list[bool]:
         text = b"".join(Scraped(population, options).page().chunks(openmetrics=False)).decode()
@@ -283,8 +285,8 @@ def test_a_pseudonym_is_the_same_as_long_as_the_process_runs() -> None:
     population.seconds(2)
     scraped = Scraped(population)
 
-    def pseudonyms(of: Scraped) -> set[str]:
-        return {labels["station"] for labels in of.samples().labels("airbound_station_info")}
+    def pseudonyms(scraped: Scraped) -> set[str]:
+        return {labels["station"] for labels in scraped.samples().labels("airbound_station_info")}
 
     first = pseudonyms(scraped)
     assert len(first) == 6
@@ -305,8 +307,8 @@ def test_stations_may_be_left_out() -> None:
 
 
 def station_total(samples: Samples, name: str, **labels: str) -> float:
-    (of,) = [found for found in samples.labels(name) if labels.items() <= found.items()]
-    return samples.value(name, **of)
+    (labels_found,) = [found for found in samples.labels(name) if labels.items() <= found.items()]
+    return samples.value(name, **labels_found)
 
 
 COUNTERS: list[tuple[str, dict[str, str]]] = [
@@ -416,7 +418,7 @@ def test_a_terminal_that_does_not_send_has_no_rtt() -> None:
     population.cells[0].phones[0].destinations = []
     population.seconds(3)
     samples = scraped.samples()
-    assert [of["terminal"] for of in samples.labels("airbound_terminal_rtt_seconds")] == ["phone1"]
+    assert [labels["terminal"] for labels in samples.labels("airbound_terminal_rtt_seconds")] == ["phone1"]
     assert {"terminal": "phone0", "reason": "not_sending"} in samples.labels("airbound_terminal_no_bounds_info")
     assert samples.value("airbound_terminals_without_bounds", reason="not_sending") == 1
 
@@ -518,7 +520,7 @@ def test_a_cells_own_mode_and_exemptions_are_shown() -> None:
     population = Population(2, 2, overrides=cell_overrides(parse(overrides, "x")))
     population.seconds(2)
     samples = Scraped(population).samples()
-    modes = {of["bssid"]: of["mode"] for of in samples.labels("airbound_cell_control_info")}
+    modes = {labels["bssid"]: labels["mode"] for labels in samples.labels("airbound_cell_control_info")}
     assert modes == {"02:01:00:00:00:00": "control", "02:01:00:00:00:01": "observe"}
     exempt = [samples.value("airbound_terminal_exempt", terminal=f"phone{number}") for number in range(4)]
     assert exempt == [0, 0, 0, 1]
@@ -539,7 +541,7 @@ def test_what_is_counted_by_reason_is_there_from_the_start() -> None:
     assert samples.value("airbound_refusals_total", reason="malformed") == 0
     assert samples.value("airbound_refusals_total", reason="too_many_streams") == 0
     assert samples.value("airbound_streams_closed_total", reason="replaced") == 0
-    assert "stopping" not in {of["reason"] for of in samples.labels("airbound_refusals_total")}
+    assert "stopping" not in {labels["reason"] for labels in samples.labels("airbound_refusals_total")}
 
 
 def test_decisions_are_counted_by_what_and_why() -> None:

@@ -30,20 +30,20 @@ def made(hooks: Hooks | None = None) -> tuple[Scrapes, Clock]:
 
 
 async def test_scrapes_at_the_same_time_share_a_page() -> None:
-    of, _ = made()
-    pages = await asyncio.gather(*(asyncio.to_thread(of.page) for _ in range(8)))
+    served, _ = made()
+    pages = await asyncio.gather(*(asyncio.to_thread(served.page) for _ in range(8)))
     assert all(page is pages[0] for page in pages)
-    assert of.pages_total == 1
+    assert served.pages_total == 1
 
 
 async def test_a_page_is_used_again_for_a_moment() -> None:
-    of, clock = made()
-    first = await asyncio.to_thread(of.page)
+    served, clock = made()
+    first = await asyncio.to_thread(served.page)
     clock.now_s += REUSED_S * 0.9
-    assert await asyncio.to_thread(of.page) is first
+    assert await asyncio.to_thread(served.page) is first
     clock.now_s += REUSED_S * 0.2
-    assert await asyncio.to_thread(of.page) is not first
-    assert of.pages_total == 2
+    assert await asyncio.to_thread(served.page) is not first
+    assert served.pages_total == 2
 
 
 async def test_after_an_error_the_next_scrape_tries_again() -> None:
@@ -53,27 +53,27 @@ async def test_after_an_error_the_next_scrape_tries_again() -> None:
         raise LookupError("no certificates")
 
     hooks.certificates_end = broken
-    of, _ = made(hooks)
+    served, _ = made(hooks)
     for _ in range(2):
         with pytest.raises(LookupError):
-            await asyncio.to_thread(of.page)
+            await asyncio.to_thread(served.page)
     hooks.certificates_end = None
-    assert (await asyncio.to_thread(of.page)).many
+    assert (await asyncio.to_thread(served.page)).many
 
 
 async def test_a_loop_that_does_not_turn_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrapes, "TIMEOUT_S", 0.01)
-    of, _ = made()
+    served, _ = made()
     with pytest.raises(TimeoutError):
-        of.page()  # in the loop's own thread, which thus does not turn
+        served.page()  # in the loop's own thread, which thus does not turn
     monkeypatch.undo()
-    assert (await asyncio.to_thread(of.page)).many
+    assert (await asyncio.to_thread(served.page)).many
 
 
 def test_after_the_end_of_the_loop_it_is_an_error() -> None:
     async def left() -> Scrapes:
         return made()[0]
 
-    of = asyncio.run(left())
+    served = asyncio.run(left())
     with pytest.raises(RuntimeError):
-        of.page()
+        served.page()

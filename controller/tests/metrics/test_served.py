@@ -40,25 +40,25 @@ def taken() -> Iterator[str]:
 
 async def test_metrics_are_served_until_the_end(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    of = serve(Metrics(listen="127.0.0.1:0"))
-    of.controller_listens()
+    metrics = serve(Metrics(listen="127.0.0.1:0"))
+    metrics.controller_listens()
     (record,) = caplog.records
     address = record.__dict__["subject"]
     assert record.__dict__["what"] == "metrics"
     port = int(address.rpartition(":")[2])
     assert (await scrape(port)).value("airbound_cells") == 0
-    of.controller_stops()
-    of.stop()
+    metrics.controller_stops()
+    metrics.stop()
     with pytest.raises(ConnectionRefusedError):
         await scrape(port)
 
 
 async def test_without_an_address_none_are_served(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    of = serve(Metrics(listen=""))
-    of.controller_listens()
-    of.controller_stops()
-    of.stop()
+    metrics = serve(Metrics(listen=""))
+    metrics.controller_listens()
+    metrics.controller_stops()
+    metrics.stop()
     assert not caplog.records
 
 
@@ -72,13 +72,13 @@ async def test_the_default_address_may_be_taken(
 ) -> None:
     default = replace(Metrics(), listen=taken)
     monkeypatch.setattr(served, "Metrics", lambda: default)
-    of = serve(default)
-    of.controller_listens()
+    metrics = serve(default)
+    metrics.controller_listens()
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert record.getMessage().startswith(f"cannot serve metrics on {taken}: ")
-    of.controller_stops()
-    of.stop()
+    metrics.controller_stops()
+    metrics.stop()
 
 
 async def test_files_for_tls_that_are_not_there_are_an_error(tmp_path: Path) -> None:

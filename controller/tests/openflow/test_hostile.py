@@ -199,8 +199,8 @@ def test_two_connections_with_one_certificate_the_newer_stays(running: Running, 
     assert first.is_closed()
     assert second.is_served()
     assert good.is_served()
-    for of in (first, second):
-        of.close()
+    for connection in (first, second):
+        connection.close()
 
 
 @pytest.mark.parametrize("who", ["stranger", "me", "nobody"])
@@ -227,9 +227,9 @@ def test_plain_text_is_not_let_in(running: Running, good: Good) -> None:
 
 def test_one_address_has_so_many_connections_and_no_more(running: Running, good: Good) -> None:
     many = [RawSwitch(running.port) for _ in range(8)]
-    assert sum(of.is_closed(1.0) for of in many) >= 3
-    for of in many:
-        of.close()
+    assert sum(connection.is_closed(1.0) for connection in many) >= 3
+    for connection in many:
+        connection.close()
     assert good.is_served()
 
 

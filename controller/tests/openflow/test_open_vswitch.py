@@ -34,16 +34,16 @@ def test_who_sends_what_to_whom_by_which_protocol(site: Site) -> None:
         *site.ovs.at(1, sys.executable, "-m", "airbound_testing.packets", "upload", "10.0.0.2", "80", "2")
     )
     time.sleep(2.5)
-    found = {(of["address"], of["protocol"]): of for of in site.traffic(1)}
+    found = {(row["address"], row["protocol"]): row for row in site.traffic(1)}
     server.kill()
     server.wait()
     quic, udp = (found["10.0.0.2", f"TRAFFIC_PROTOCOL_{name}"] for name in ("QUIC", "UDP"))
     tcp = found["10.0.0.2", "TRAFFIC_PROTOCOL_TCP"]
-    learnt_late = sum(int(of["uplink_bytes"]) for of in found.values() if not of["address"])
+    learnt_late = sum(int(row["uplink_bytes"]) for row in found.values() if not row["address"])
     assert int(uploaded) <= int(tcp["uplink_bytes"]) + learnt_late
     assert int(tcp["uplink_bytes"]) > int(tcp["downlink_bytes"]) > 0  # an upload, and its ACKs
-    for of in (quic, udp):
-        assert 90 * 1_042 <= int(of["uplink_bytes"]) <= 100 * 1_042
+    for row in (quic, udp):
+        assert 90 * 1_042 <= int(row["uplink_bytes"]) <= 100 * 1_042
     (switch,) = site.switches()
     assert switch["bound_by"] == "SWITCH_BINDING_ACCESS_POINT"
     assert switch["counts_for_cell"]

@@ -63,7 +63,11 @@ class Pair:
         return found
 
     def traffic(self) -> dict[tuple[bytes, int], Traffic]:
-        return {(of.address, of.protocol): of for of in self.report().traffic if of.mac == PHONE}
+        return {
+            (counters.address, counters.protocol): counters
+            for counters in self.report().traffic
+            if counters.mac == PHONE
+        }
 
 
 def test_a_switch_forwards_from_the_first_base_flow_on_and_never_stops() -> None:
@@ -113,7 +117,7 @@ def test_a_packet_between_two_stations_counts_for_both() -> None:
     pair.set_rules(1, StationRule(PHONE), StationRule(OTHER_PHONE))
     for _ in range(3):
         assert pair.packet(frame(PHONE, OTHER_PHONE, PHONE_IP, OTHER_IP, packets.TCP, (1, 2)), 100).forwarded
-    found = {(of.mac, of.address): of for of in pair.report().traffic}
+    found = {(counters.mac, counters.address): counters for counters in pair.report().traffic}
     assert found[PHONE, OTHER_IP].uplink_packets == 2
     assert found[OTHER_PHONE, PHONE_IP].downlink_packets == 2
 
@@ -188,7 +192,7 @@ def test_a_meter_is_modified_in_place_and_one_that_is_there_already_is_taken_ove
     pair.set_rules(1, StationRule(PHONE, uplink_kbps=1_000))
     (meter,) = pair.fake.meters
     pair.set_rules(2, StationRule(PHONE, uplink_kbps=3_000))
-    assert {number: of.kbps for number, of in pair.fake.meters.items()} == {meter: 3_000}
+    assert {number: meter_state.kbps for number, meter_state in pair.fake.meters.items()} == {meter: 3_000}
     again = Pair(pair.fake, connection=2)  # it asked for the meters only after somebody else had made one
     again.core._leftovers.meters.clear()
     again.set_rules(1, StationRule(PHONE, uplink_kbps=500))
@@ -228,7 +232,7 @@ def test_what_a_former_process_left_is_deleted_and_nothing_of_others() -> None:
     before.fake.take([foreign, SetMeter(3, 1_000, 100)])
     after = Pair(before.fake, connection=2)
     after.run(2)
-    assert {of.cookie >> 32 & 0xFFFF for of in before.fake.flows() if of is not foreign} == {2}
+    assert {flow.cookie >> 32 & 0xFFFF for flow in before.fake.flows() if flow is not foreign} == {2}
     assert foreign in before.fake.flows()
     assert set(before.fake.meters) == {3}
     assert before.fake.unmatched == 0
@@ -254,13 +258,13 @@ def test_a_full_table_is_counted_and_stations_are_counted_as_a_whole_until_later
         assert pair.packet(frame(PHONE, ROUTER, PHONE_IP, address, packets.UDP), 100).forwarded
     report = pair.report()
     assert report.errors_total > 0
-    assert sum(of.uplink_bytes for of in report.traffic) == 2_000  # nothing is lost
-    assert not any(of.copy for of in pair.fake.flows(Kind.COPY))
+    assert sum(counters.uplink_bytes for counters in report.traffic) == 2_000  # nothing is lost
+    assert not any(flow.copy for flow in pair.fake.flows(Kind.COPY))
     pair.fake.flows_max = 10_000
     for _ in range(4):
         pair.run(MUTED_US / 4e6)
         pair.set_rules(1, StationRule(PHONE), lease_ms=60_000)
-    assert all(of.copy for of in pair.fake.flows(Kind.COPY))
+    assert all(flow.copy for flow in pair.fake.flows(Kind.COPY))
 
 
 def test_one_station_cannot_take_all_flows() -> None:
@@ -270,7 +274,7 @@ def test_one_station_cannot_take_all_flows() -> None:
         pair.packet(frame(PHONE, ROUTER, PHONE_IP, bytes([198, 51, 100, number]), packets.UDP), 100)
     assert len(pair.fake.flows(Kind.COUNT)) <= 40
     pair.packet(frame(OTHER_PHONE, ROUTER, OTHER_IP, SERVER, packets.UDP), 100)
-    assert any(of.match.station == OTHER_PHONE for of in pair.fake.flows(Kind.COUNT))
+    assert any(flow.match.station == OTHER_PHONE for flow in pair.fake.flows(Kind.COUNT))
 
 
 def test_a_flood_of_copies_is_limited_and_counted() -> None:
@@ -301,7 +305,7 @@ def test_a_station_that_is_gone_leaves_no_flows_that_copy() -> None:
     pair = Pair()
     pair.set_rules(1, StationRule(PHONE), StationRule(OTHER_PHONE))
     pair.set_rules(2, StationRule(OTHER_PHONE))
-    assert {of.match.station for of in pair.fake.flows(Kind.COPY)} == {OTHER_PHONE}
+    assert {flow.match.station for flow in pair.fake.flows(Kind.COPY)} == {OTHER_PHONE}
     pair.set_rules(3)
     assert pair.fake.flows(Kind.COPY) == []
     assert pair.report().generation == 0
@@ -380,11 +384,11 @@ def test_who_sends_from_a_port_of_stations_is_one_and_is_counted_at_once() -> No
     report = pair.report()
     assert (report.lists_stations, report.stations) == (True, (PHONE,))
     assert copies == [1, 0, 0, 0, 0]  # the station is learnt, and its traffic with it
-    assert sum(of.uplink_packets for of in report.traffic if of.mac == PHONE) == 4
+    assert sum(counters.uplink_packets for counters in report.traffic if counters.mac == PHONE) == 4
     pair.set_rules(1, StationRule(PHONE), lease_ms=1_000)
     pair.run(2)  # rules end, counting goes on
     pair.packet(uplink, 1_000, RADIO)
-    assert sum(of.uplink_packets for of in pair.report().traffic if of.mac == PHONE) == 5
+    assert sum(counters.uplink_packets for counters in pair.report().traffic if counters.mac == PHONE) == 5
 
 
 def test_a_station_that_appears_at_another_port_or_is_silent_is_none_any_more() -> None:

@@ -13,8 +13,8 @@ def test_a_switch_is_seen_and_has_a_controller_by_tls(site: Site) -> None:
     ovs = site.ovs
     ca, name = ovs.directory / "ca", f"{ovs.datapath_id:016x}"
     site.airbound("ca", "init", "--directory", str(ca))
-    for kind, of in (("operator", "me"), ("switch", "openflow-1"), ("switch", name)):
-        site.airbound("ca", kind, of, "--directory", str(ca), "--out", str(ovs.directory / of))
+    for kind, holder in (("operator", "me"), ("switch", "openflow-1"), ("switch", name)):
+        site.airbound("ca", kind, holder, "--directory", str(ca), "--out", str(ovs.directory / holder))
     file = ovs.directory / "tls.toml"
     file.write_text(CONTROLLER.format(ca=ca), encoding="utf-8")
     site.start("controller", "airbound", "controller", "--config", str(file), "--metrics", "")
@@ -26,7 +26,9 @@ def test_a_switch_is_seen_and_has_a_controller_by_tls(site: Site) -> None:
     def seen() -> bool:
         command = (sys.executable, "-m", "airbound", "switches", "--json", "--tls-dir", str(ovs.directory / "me"))
         switches = json.loads(ovs.run(*command, check=False) or '{"switches": []}')["switches"]
-        return [(of["datapath_id"], of["name"], of["bssid"]) for of in switches] == [(name, "openflow-1", BSSID)]
+        return [(switch["datapath_id"], switch["name"], switch["bssid"]) for switch in switches] == [
+            (name, "openflow-1", BSSID)
+        ]
 
     ovs.until(seen, 40)
     # Open vSwitch writes its state into the database every few seconds only.

@@ -180,22 +180,22 @@ def test_a_wrong_endpoint(arguments: list[str], complaint: str, capsys: pytest.C
     assert complaint in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("of", list(parsers(cli.parser())), ids=lambda of: str(of.prog))
-def test_every_command_has_a_summary_and_examples_that_are_right_usage(of: argparse.ArgumentParser) -> None:
-    text = of.format_help()
+@pytest.mark.parametrize("parser", list(parsers(cli.parser())), ids=lambda parser: str(parser.prog))
+def test_every_command_has_a_summary_and_examples_that_are_right_usage(parser: argparse.ArgumentParser) -> None:
+    text = parser.format_help()
     summary = text.partition("\n\n")[2].partition("\n\n")[0]
     assert summary[:1].isupper()
     assert summary.endswith(".")
     examples = re.findall(r"^  airbound ((?:\S+ ?)+)", text.partition("examples:")[2], re.MULTILINE)
     assert examples
     for example in examples:
-        assert f"airbound {example}".startswith(of.prog)
+        assert f"airbound {example}".startswith(parser.prog)
         assert cli.parser().parse_args(example.split())
 
 
 def test_every_command_is_listed_with_its_summary() -> None:
-    for of in parsers(cli.parser()):
-        for action in of._subparsers._actions if of._subparsers else ():
+    for parser in parsers(cli.parser()):
+        for action in parser._subparsers._actions if parser._subparsers else ():
             if isinstance(action, argparse._SubParsersAction):
                 listed = {choice.dest: choice.help for choice in action._choices_actions}
                 assert listed.keys() == action.choices.keys()

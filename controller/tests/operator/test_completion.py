@@ -61,11 +61,11 @@ def test_commands_options_and_choices(script: Path, words: list[str], offered: s
 
 def test_every_command_and_every_option_is_offered(script: Path) -> None:
     top, *below = parsers(cli.parser())
-    names = {of.prog.split()[1] for of in below}
+    names = {parser.prog.split()[1] for parser in below}
     assert names <= completed(script, "")
-    for of in (top, *below):
-        options = {name for action in of._actions for name in action.option_strings if name.startswith("--")}
-        assert options <= completed(script, *of.prog.split()[1:], "--")
+    for parser in (top, *below):
+        options = {name for action in parser._actions for name in action.option_strings if name.startswith("--")}
+        assert options <= completed(script, *parser.prog.split()[1:], "--")
 
 
 def test_files_are_offered_where_one_is_expected(script: Path, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ NOON_US = round(NOON.timestamp() * 1e6)
 SENDERS = reason_pb2.Reason(code=reason_pb2.REASON_CODE_ACTIVE_SENDERS, before=4, after=5)
 
 
-def bounds(*of: tuple[str, int, int], reasons: tuple[reason_pb2.Reason, ...] = (SENDERS,)) -> events_pb2.Event:
-    sent = [operations_pb2.BoundSent(destination=to, min_segs=low, max_segs=high) for to, low, high in of]
+def bounds(*limits: tuple[str, int, int], reasons: tuple[reason_pb2.Reason, ...] = (SENDERS,)) -> events_pb2.Event:
+    sent = [operations_pb2.BoundSent(destination=to, min_segs=low, max_segs=high) for to, low, high in limits]
     return events_pb2.Event(
         sequence=7,
         time_us=NOON_US,

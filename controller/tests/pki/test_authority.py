@@ -89,7 +89,9 @@ def test_a_certificate_for_each_role(role: str, usages: list[x509.ObjectIdentifi
     assert certificate.not_valid_after_utc == NOW + DAY
     certificate.verify_directly_issued_by(AUTHORITY.certificate)
     not_after_s = int((NOW + DAY).timestamp())
-    assert Certificate.of(certificate, "wifi.example") == Certificate(certificate.serial_number, identity, not_after_s)
+    assert Certificate.from_x509(certificate, "wifi.example") == Certificate(
+        certificate.serial_number, identity, not_after_s
+    )
 
 
 def test_serial_numbers_are_random() -> None:
@@ -131,7 +133,7 @@ def test_without_its_key_nothing_is_signed() -> None:
 def test_an_identity_of_another_trust_domain_is_none_here() -> None:
     certificate = create("other.example", NOW).sign(Identity("terminal", "a"), new_key().public_key(), DAY, NOW)
     with pytest.raises(IdentityError, match=r"not of the trust domain wifi\.example"):
-        Certificate.of(certificate, "wifi.example")
+        Certificate.from_x509(certificate, "wifi.example")
 
 
 def made_elsewhere(*names: x509.GeneralName) -> x509.Certificate:
@@ -159,8 +161,10 @@ URI = x509.UniformResourceIdentifier("spiffe://wifi.example/terminal/a")
 )
 def test_an_identity_is_exactly_one_uri(names: tuple[x509.GeneralName, ...]) -> None:
     with pytest.raises(IdentityError, match="URI"):
-        Certificate.of(made_elsewhere(*names), "wifi.example")
-    assert Certificate.of(made_elsewhere(URI, x509.DNSName("a")), "wifi.example").identity == Identity("terminal", "a")
+        Certificate.from_x509(made_elsewhere(*names), "wifi.example")
+    assert Certificate.from_x509(made_elsewhere(URI, x509.DNSName("a")), "wifi.example").identity == Identity(
+        "terminal", "a"
+    )
 
 
 def test_no_pem_is_no_identity() -> None:

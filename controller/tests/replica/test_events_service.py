@@ -72,7 +72,7 @@ async def test_a_client_goes_on_where_it_was_in_each_history(pair: Pair) -> None
     note(pair.a, "1")
     note(pair.b, "2")
     last = (await pair.list())[-1]
-    assert {last.position.history, *(of.history for of in last.others)} == {pair.a.identity, pair.b.identity}
+    assert {last.position.history, *(other.history for other in last.others)} == {pair.a.identity, pair.b.identity}
     note(pair.b, "3")
     note(pair.a, "4")
     later = await pair.list(after=last.position, after_others=last.others)

@@ -15,9 +15,9 @@ from airbound_testing.live import BSSID, MACS, PATIENT, LiveController, upload
 
 async def shown(views: Any) -> tuple[list[str], list[str]]:
     """Cells with RTT ratios, and the terminals of one cell."""
-    ratios = [of.bssid async for page in views.ListRttRatios(live_pb2.ListRttRatiosRequest()) for of in page.cells]
+    ratios = [cell.bssid async for page in views.ListRttRatios(live_pb2.ListRttRatiosRequest()) for cell in page.cells]
     pages = views.ListDestinations(live_pb2.ListDestinationsRequest(bssid=BSSID))
-    return ratios, [of.mac async for page in pages for of in page.terminals]
+    return ratios, [terminal.mac async for page in pages for terminal in page.terminals]
 
 
 async def test_ratios_and_destinations_of_a_cell_of_another_replica() -> None:

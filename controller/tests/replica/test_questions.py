@@ -49,7 +49,11 @@ async def test_a_refusal_of_all_is_raised_and_leaves_no_cycle_behind() -> None:
                 pass
         await replicas[0].outbox.drain()
         await replicas[1].outbox.drain()
-        kept = [of for of in gc.get_objects() if isinstance(of, RefusedAnswerError | replica_pb2.Answered)]
+        kept = [
+            kept_object
+            for kept_object in gc.get_objects()
+            if isinstance(kept_object, RefusedAnswerError | replica_pb2.Answered)
+        ]
         assert kept == []
     finally:
         gc.enable()

@@ -10,7 +10,7 @@ from airbound.runtime.sockets import Connection
 HOST = bytes([192, 0, 2, 1])
 
 
-def of(*ports: int, address: bytes = HOST) -> list[Connection]:
+def connections_from(*ports: int, address: bytes = HOST) -> list[Connection]:
     return [Connection(address, port, port) for port in ports]
 
 
@@ -22,12 +22,12 @@ def test_calls_and_connections() -> None:
     connections = Connections(dict)
     for _ in range(3):
         connections.called("agents", (HOST, 1))  # each counts once
-    assert count(connections, of(1, 2, 3), 3) == (3, 2, 3, 1, 0)
-    assert count(connections, of(1, 3), 3) == (2, 1, 2, 1, 1)
+    assert count(connections, connections_from(1, 2, 3), 3) == (3, 2, 3, 1, 0)
+    assert count(connections, connections_from(1, 3), 3) == (2, 1, 2, 1, 1)
     connections.called("agents", (HOST, 3))
-    assert count(connections, of(), 4) == (0, 0, 0, 2, 2)
+    assert count(connections, connections_from(), 4) == (0, 0, 0, 2, 2)
     connections.called("agents", (HOST, 1))  # another connection from the same port
-    assert count(connections, of(1), 5) == (1, 0, 1, 3, 2)
+    assert count(connections, connections_from(1), 5) == (1, 0, 1, 3, 2)
     assert connections.remembered("agents") == {(HOST, 1)}
     assert connections.remembered("operators") == frozenset()
 
@@ -36,9 +36,9 @@ def test_a_connection_that_came_while_the_list_was_made() -> None:
     connections = Connections(dict)
     before = connections.remembered("agents")
     connections.called("agents", (HOST, 1))  # after the kernel made its list
-    assert connections.counted("agents", of(), 0, before) == (0, 0, 0, 1, 0)
+    assert connections.counted("agents", connections_from(), 0, before) == (0, 0, 0, 1, 0)
     assert connections.remembered("agents") == {(HOST, 1)}
-    assert count(connections, of(1), 1) == (1, 0, 1, 1, 0)
+    assert count(connections, connections_from(1), 1) == (1, 0, 1, 1, 0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 5)), max_size=60))
@@ -55,17 +55,17 @@ def test_totals_are_never_too_large_and_right_when_nothing_happens(steps: list[t
             connections.called("agents", (HOST, port))
         elif step == 2 and port in live:
             ended += not live.pop(port)
-            count(connections, of(*live), begun)  # a port is used again after more than a count
-        found = count(connections, of(*live), begun)
+            count(connections, connections_from(*live), begun)  # a port is used again after more than a count
+        found = count(connections, connections_from(*live), begun)
         assert found.ended_without_call_total == ended
         assert (found.open, found.without_call) == (len(live), sum(not called for called in live.values()))
 
 
 def test_warnings_come_once_and_again_after_it_was_below() -> None:
     connections, limits = Connections(dict), Warned(per_address=2, without_call=2, total=4)
-    count(connections, of(1, 2), 2)
-    assert connections.warnings("agents", of(1, 2), limits) == []
-    many = of(1, 2, 3) + of(4, address=bytes([192, 0, 2, 2]))
+    count(connections, connections_from(1, 2), 2)
+    assert connections.warnings("agents", connections_from(1, 2), limits) == []
+    many = connections_from(1, 2, 3) + connections_from(4, address=bytes([192, 0, 2, 2]))
     count(connections, many, 4)
     assert [subject for subject, _ in connections.warnings("agents", many, limits)] == [
         "192.0.2.1", "agents", "agents: all",

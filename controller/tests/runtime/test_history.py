@@ -75,13 +75,16 @@ def large(number: int) -> tuple[Note, str]:
             "info",
             "bounds",
             f"2001:db8::{number:x}",
-            tuple(Reason(Code.MIN_RTT, f"2001:db8::{number:x}:{of:x}", 5e9 + number, 6e9 + of) for of in range(8)),
-            tuple(Bound(number.to_bytes(15) + bytes([of]), 1000 + number, 2000 + number) for of in range(8)),
+            tuple(
+                Reason(Code.MIN_RTT, f"2001:db8::{number:x}:{part:x}", 5e9 + number, 6e9 + part) for part in range(8)
+            ),
+            tuple(Bound(number.to_bytes(15) + bytes([part]), 1000 + number, 2000 + number) for part in range(8)),
             (Edca(Category.BEST_EFFORT, 1000 + number, 2000 + number, 3000, 4000),),
             f"name-{number}",
             number.to_bytes(6),
             tuple(
-                WindowLimit(number.to_bytes(6), number.to_bytes(15) + bytes([of]), 10**9 + number) for of in range(8)
+                WindowLimit(number.to_bytes(6), number.to_bytes(15) + bytes([part]), 10**9 + number)
+                for part in range(8)
             ),
         ),
         f"text \U0001f4f6 {number}",

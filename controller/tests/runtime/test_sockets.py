@@ -57,8 +57,8 @@ def test_connections_of_this_process_and_their_end(family: socket.AddressFamily)
         port = server.getsockname()[1]
         with socket.create_connection((host, port)) as one, socket.create_connection((host, port)) as other:
             accepted = [server.accept()[0] for _ in range(2)]
-            addresses = {(address_from_text(host), of.getsockname()[1]) for of in (one, other)}
-            assert {(of.address, of.port) for of in sockets.connections(port)} == addresses
+            addresses = {(address_from_text(host), client.getsockname()[1]) for client in (one, other)}
+            assert {(connection.address, connection.port) for connection in sockets.connections(port)} == addresses
             before = len([*Path("/proc/self/fd").iterdir()])
             assert sockets.shut_down(port, address_from_text(host), one.getsockname()[1])
             assert len([*Path("/proc/self/fd").iterdir()]) == before
@@ -76,14 +76,17 @@ def test_a_descriptor_that_became_something_else_is_left_alone(monkeypatch: pyte
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as one, socket.create_connection(("127.0.0.1", port)) as two:
-            accepted = {of.getpeername()[1]: of for of in (server.accept()[0] for _ in range(2))}
+            accepted = {
+                accepted_socket.getpeername()[1]: accepted_socket
+                for accepted_socket in (server.accept()[0] for _ in range(2))
+            }
             wanted, another = one.getsockname()[1], accepted[two.getsockname()[1]]
             duplicate = os.dup
             monkeypatch.setattr(sockets.os, "dup", lambda _: duplicate(another.fileno()))  # type: ignore[attr-defined]
             assert not sockets.shut_down(port, bytes([127, 0, 0, 1]), wanted)
-            for of in (one, two):
-                of.settimeout(0)
+            for client in (one, two):
+                client.settimeout(0)
                 with pytest.raises(BlockingIOError):
-                    of.recv(1)
-            for of in accepted.values():
-                of.close()
+                    client.recv(1)
+            for client in accepted.values():
+                client.close()

@@ -55,7 +55,7 @@ async def test_many_are_placed_in_one_call(site: Site[Any]) -> None:
     assert found == [frozenset()] * 100 + [{"two"}, frozenset()] * 50
     await one.store.displace(every[::2], CELL, token)
     places = await two.store.arrive(every, ttl_ms=LONG_MS)
-    assert [len(of) for of in places] == [0, 1] * 100
+    assert [len(replicas) for replicas in places] == [0, 1] * 100
 
 
 async def test_an_owner_displaces_its_own_entry(site: Site[Any]) -> None:

@@ -60,8 +60,8 @@ class Model(RuleBasedStateMachine):
     def ends_ms(self, ttl_ms: int) -> int:
         return self.now_ms + (ttl_ms or FOR_EVER_MS)
 
-    def alive(self, of: dict[Any, Any]) -> dict[Any, Any]:
-        return {key: entry[:-1] for key, entry in of.items() if self.now_ms < entry[-1]}
+    def alive(self, entries: dict[Any, Any]) -> dict[Any, Any]:
+        return {key: entry[:-1] for key, entry in entries.items() if self.now_ms < entry[-1]}
 
     @precondition(lambda self: self.moves)
     @rule(ms=MS)
@@ -104,7 +104,9 @@ class Model(RuleBasedStateMachine):
 
     @rule(who=WHO, kind=KINDS)
     def listed(self, who: int, kind: str) -> None:
-        expected = {name: value for (of, name), (value,) in self.alive(self.records).items() if of == kind}
+        expected = {
+            name: value for (record_kind, name), (value,) in self.alive(self.records).items() if record_kind == kind
+        }
         assert self.runner.run(self.stores[who].records(kind)) == expected
 
     @rule(who=WHO, cell=CELLS, ttl_ms=MS)
@@ -152,7 +154,9 @@ class Model(RuleBasedStateMachine):
         token = Token(epoch, f"owner {epoch}")
         place = Place(bssid, token, age_ms)
         (found,) = self.runner.run(self.stores[0].place([(mac, place)], ttl_ms=self.ttl(ttl_ms)))
-        assert found == {of for (at, of), ends_ms in self.replicas_of.items() if at == mac and self.now_ms < ends_ms}
+        assert found == {
+            name for (at, name), ends_ms in self.replicas_of.items() if at == mac and self.now_ms < ends_ms
+        }
         later = self.alive(self.cells_of).get((mac, bssid))
         if later is None or later[0].epoch <= epoch:
             self.cells_of[mac, bssid] = token, self.now_ms - age_ms, self.ends_ms(ttl_ms)
@@ -172,8 +176,8 @@ class Model(RuleBasedStateMachine):
             assert places is not None
             expected = {
                 (bssid, token): self.now_ms - associated_ms
-                for (of, bssid), (token, associated_ms) in self.alive(self.cells_of).items()
-                if of == mac
+                for (claimed, bssid), (token, associated_ms) in self.alive(self.cells_of).items()
+                if claimed == mac
             }
             assert {(place.bssid, place.token) for place in places} == set(expected)
             ages_ms = [place.age_ms for place in places]

@@ -86,8 +86,8 @@ def _table(panel: Mapping[str, Any], shown: Sequence[Shown]) -> tuple[list[str],
     )
     columns = [*labels, *numbers]
     ordered = list(joined.values())
-    for of in panel["options"].get("sortBy") or ():
-        ordered.sort(key=lambda row: row.get(of["displayName"], -1.0), reverse=bool(of.get("desc")))
+    for order in panel["options"].get("sortBy") or ():
+        ordered.sort(key=lambda row: row.get(order["displayName"], -1.0), reverse=bool(order.get("desc")))
     return columns, [[_cell(panel, column, row.get(column, "")) for column in columns] for row in ordered]
 
 

@@ -143,10 +143,10 @@ def _stacked(axes: Axes, shown: Sequence[Shown], span: Span, *, bars: bool) -> N
 def _fill_between(axes: Axes, panel: Mapping[str, Any], shown: Sequence[Shown], span: Span) -> None:
     by_name = {series.name: dict(series.points) for series in shown}
     for override in panel["fieldConfig"].get("overrides", ()):
-        for of in override["properties"]:
-            if of["id"] == "custom.fillBelowTo":
+        for setting in override["properties"]:
+            if setting["id"] == "custom.fillBelowTo":
                 upper = by_name.get(override["matcher"]["options"], {})
-                lower = by_name.get(of["value"], {})
+                lower = by_name.get(setting["value"], {})
                 both = sorted(upper.keys() & lower.keys())
                 times, low = _with_gaps([(at_s, lower[at_s]) for at_s in both], span)
                 _, high = _with_gaps([(at_s, upper[at_s]) for at_s in both], span)

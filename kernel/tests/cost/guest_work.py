@@ -162,7 +162,7 @@ class Sent:
     left: int  # not sent, or sent and not acknowledged
 
     @classmethod
-    def of(cls, sock: socket.socket) -> Sent:
+    def read(cls, sock: socket.socket) -> Sent:
         raw = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
 
         def u32(offset: int) -> int:
@@ -196,10 +196,10 @@ def upload(cc: str, case: Case, megabytes: int, mark: Callable[[int], None], pha
     mark(phase)
     for _ in range(megabytes * 16):
         sock.sendall(block)
-    while Sent.of(sock).left:
+    while Sent.read(sock).left:
         time.sleep(0.02)
     mark(0)
-    sent = Sent.of(sock)
+    sent = Sent.read(sock)
     if case.traced:
         trace("0")
     if changer:

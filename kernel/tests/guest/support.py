@@ -140,7 +140,7 @@ class TcpInfo:
     retransmits: int
 
     @classmethod
-    def of(cls, sock: socket.socket) -> TcpInfo:
+    def read(cls, sock: socket.socket) -> TcpInfo:
         raw = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
 
         def u32(offset: int) -> int:

@@ -168,8 +168,8 @@ class Accuracy(unittest.TestCase):
         with Link(rtt_ms=40) as link, recorded("phone") as history:
             sock, peer = link.dial(link.listen())
             link.upload(sock, peer)
-            wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 40, seconds=5, what="cwnd grows")
-            last = TcpInfo.of(sock).cwnd_segs
+            wait_until(lambda: TcpInfo.read(sock).cwnd_segs > 40, seconds=5, what="cwnd grows")
+            last = TcpInfo.read(sock).cwnd_segs
             self.assertIn(last, range(41, 200))
             local = sock.getsockname()
         self.assertEqual({entry.text["local"] for entry in history.entries}, {f"{local[0]}:{local[1]}"})

@@ -71,7 +71,7 @@ class Monitor(unittest.TestCase):
         sock, peer = self.link.dial(self.listener)
         self.link.upload(sock, peer)
         time.sleep(3)
-        row, info = monitor_of(sock, at="phone"), TcpInfo.of(sock)
+        row, info = monitor_of(sock, at="phone"), TcpInfo.read(sock)
         self.assertAlmostEqual(int(row["cwnd_segs"]), info.cwnd_segs, delta=3)
         self.assertAlmostEqual(int(row["srtt_us"]), info.rtt_us, delta=info.rtt_us / 10)
         self.assertEqual(int(row["min_rtt_us"]), info.min_rtt_us)

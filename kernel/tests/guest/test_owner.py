@@ -30,8 +30,8 @@ class Owner(unittest.TestCase):
         write_bounds(f"uid {APP} 4 6\n", at="phone")
         for uid, cwnd in ((APP, 6), (OTHER_APP, 10), (0, 10)):
             with self.subTest(uid=uid):
-                self.assertEqual(TcpInfo.of(self.dial(uid)).cwnd_segs, cwnd)
-                self.assertEqual(TcpInfo.of(self.dial(uid, SERVER6, socket.AF_INET6)).cwnd_segs, cwnd)
+                self.assertEqual(TcpInfo.read(self.dial(uid)).cwnd_segs, cwnd)
+                self.assertEqual(TcpInfo.read(self.dial(uid, SERVER6, socket.AF_INET6)).cwnd_segs, cwnd)
 
     def test_the_smallest_limits_of_all_selectors_apply(self) -> None:
         write_bounds(f"all 8 50\nuid {APP} 4 9\ndst {SERVER4}/32 2 60\n", at="phone")
@@ -45,13 +45,13 @@ class Owner(unittest.TestCase):
         with user(APP):
             sock, peer = self.link.dial(self.listener)
         self.link.upload(sock, peer)
-        wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 40, seconds=5, what="cwnd grows")
+        wait_until(lambda: TcpInfo.read(sock).cwnd_segs > 40, seconds=5, what="cwnd grows")
         write_bounds(f"uid {OTHER_APP} 2 3\n", at="phone")
         time.sleep(0.5)
-        self.assertGreater(TcpInfo.of(sock).cwnd_segs, 3)
+        self.assertGreater(TcpInfo.read(sock).cwnd_segs, 3)
         write_bounds(f"uid {APP} 2 3\n", at="phone")
-        time.sleep(TcpInfo.of(sock).rtt_us / 1e6 + 0.01)
-        self.assertLessEqual(TcpInfo.of(sock).cwnd_segs, 3)
+        time.sleep(TcpInfo.read(sock).rtt_us / 1e6 + 0.01)
+        self.assertLessEqual(TcpInfo.read(sock).cwnd_segs, 3)
 
     def test_a_closed_connection_with_data_left_keeps_its_owner(self) -> None:
         write_bounds(f"uid {APP} 2 2\nuid 0 30 40\n", at="phone")
@@ -86,7 +86,7 @@ class Owner(unittest.TestCase):
 
     def test_a_rule_for_an_unused_uid_matches_nothing(self) -> None:
         write_bounds("uid 4294967294 2 3\n", at="phone")
-        self.assertEqual(TcpInfo.of(self.dial(APP)).cwnd_segs, 10)
+        self.assertEqual(TcpInfo.read(self.dial(APP)).cwnd_segs, 10)
 
 
 if __name__ == "__main__":

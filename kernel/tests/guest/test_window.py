@@ -28,7 +28,7 @@ def samples(sock: socket.socket, *, seconds: float, every: float = 0.005) -> lis
     taken = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        taken.append(TcpInfo.of(sock))
+        taken.append(TcpInfo.read(sock))
         time.sleep(every)
     return taken
 
@@ -50,10 +50,10 @@ class Window(unittest.TestCase):
             with self.subTest(cc), Link(rtt_ms=40, rate_mbit=40) as link:
                 sock, peer = link.dial(link.listen(), cc=cc)
                 link.upload(sock, peer)
-                wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 60, seconds=5, what="cwnd grows")
+                wait_until(lambda: TcpInfo.read(sock).cwnd_segs > 60, seconds=5, what="cwnd grows")
 
                 write_bounds("all 10 20\n", at="phone")
-                time.sleep(TcpInfo.of(sock).rtt_us / 1e6 + 0.01)
+                time.sleep(TcpInfo.read(sock).rtt_us / 1e6 + 0.01)
                 self.assert_within(samples(sock, seconds=2), 10, 20)
 
                 # An ACK arrives every millisecond; a raised minimum applies at the next one.
@@ -62,7 +62,7 @@ class Window(unittest.TestCase):
                 self.assert_within(samples(sock, seconds=1), 50, 60)
 
                 write_bounds("flush\n", at="phone")
-                wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 80, seconds=30, what="cwnd grows again")
+                wait_until(lambda: TcpInfo.read(sock).cwnd_segs > 80, seconds=30, what="cwnd grows again")
 
     def test_rules_apply_to_a_new_connection_from_its_first_window(self) -> None:
         link = self.link(rtt_ms=100)
@@ -71,17 +71,17 @@ class Window(unittest.TestCase):
             with self.subTest(rule):
                 write_bounds("flush\n" + rule, at="phone")
                 sock, _ = link.dial(listener)
-                self.assertEqual(TcpInfo.of(sock).cwnd_segs, cwnd)
+                self.assertEqual(TcpInfo.read(sock).cwnd_segs, cwnd)
                 sock.setblocking(False)
                 sock.send(bytes(200_000))
                 time.sleep(0.05)  # half a round trip: no ACK yet
-                self.assertEqual(TcpInfo.of(sock).unacked_segs, cwnd)
+                self.assertEqual(TcpInfo.read(sock).unacked_segs, cwnd)
 
     def test_the_passive_side_uses_the_rules_of_its_own_namespace(self) -> None:
         link = self.link(rtt_ms=100)
         write_bounds("all 3 3\n", at="server")
         _, peer = link.dial(link.listen())
-        self.assertEqual(TcpInfo.of(peer).cwnd_segs, 3)
+        self.assertEqual(TcpInfo.read(peer).cwnd_segs, 3)
         link.upload(peer, _)
         time.sleep(0.2)
         self.assert_within(samples(peer, seconds=1), 3, 3)
@@ -90,10 +90,10 @@ class Window(unittest.TestCase):
         link = self.link()
         write_bounds("dst 10.9.1.0/24 2 2\n", at="phone")
         sock, _ = link.dial(link.listen(), SERVER4_OTHER)
-        self.assertEqual(TcpInfo.of(sock).cwnd_segs, 2)
+        self.assertEqual(TcpInfo.read(sock).cwnd_segs, 2)
         disconnect(sock)
         sock.connect((SERVER4, link.listen().getsockname()[1]))
-        self.assertEqual(TcpInfo.of(sock).cwnd_segs, 10)
+        self.assertEqual(TcpInfo.read(sock).cwnd_segs, 10)
 
     def test_rules_select_by_destination(self) -> None:
         link = self.link()
@@ -108,10 +108,10 @@ class Window(unittest.TestCase):
         ):
             with self.subTest(address):
                 sock, _ = link.dial(listener, address, family=family)
-                self.assertEqual(TcpInfo.of(sock).cwnd_segs, cwnd)
+                self.assertEqual(TcpInfo.read(sock).cwnd_segs, cwnd)
         write_bounds("flush\ndst ::/0 20 30\ndst 0.0.0.0/0 3 4\n", at="phone")
         sock, _ = link.dial(listener, SERVER6, family=socket.AF_INET6)
-        self.assertEqual(TcpInfo.of(sock).cwnd_segs, 20)
+        self.assertEqual(TcpInfo.read(sock).cwnd_segs, 20)
 
     def test_rules_apply_to_an_idle_connection_before_its_next_data(self) -> None:
         for cc in CONGESTION_CONTROLS:
@@ -124,8 +124,8 @@ class Window(unittest.TestCase):
                 write_bounds("all 2 3\n", at="phone")
                 sock.send(bytes(100_000))
                 time.sleep(0.03)
-                self.assertEqual(TcpInfo.of(sock).unacked_segs, 3)
-                self.assertEqual(TcpInfo.of(sock).cwnd_segs, 3)
+                self.assertEqual(TcpInfo.read(sock).unacked_segs, 3)
+                self.assertEqual(TcpInfo.read(sock).cwnd_segs, 3)
 
     def test_a_sender_stopped_by_a_maximum_sends_when_the_minimum_is_raised(self) -> None:
         link = self.link(rtt_ms=200, rate_mbit=100)
@@ -133,10 +133,10 @@ class Window(unittest.TestCase):
         sock, peer = link.dial(link.listen())
         link.upload(sock, peer)
         time.sleep(1)
-        self.assertLessEqual(TcpInfo.of(sock).unacked_segs, 2)
+        self.assertLessEqual(TcpInfo.read(sock).unacked_segs, 2)
         write_bounds("flush\nall 40 50\n", at="phone")
         time.sleep(0.21)  # the next ACK arrives within a round trip
-        self.assertGreaterEqual(TcpInfo.of(sock).unacked_segs, 40)
+        self.assertGreaterEqual(TcpInfo.read(sock).unacked_segs, 40)
 
     def test_only_in_rto_recovery_the_minimum_does_not_apply(self) -> None:
         for cc in CONGESTION_CONTROLS:
@@ -146,10 +146,10 @@ class Window(unittest.TestCase):
                 link.upload(sock, peer)
                 time.sleep(1)
                 link.shape("phone", "loss 100%")
-                wait_until(lambda: TcpInfo.of(sock).ca_state == CA_LOSS, seconds=5, what="a timeout")
-                self.assertLess(TcpInfo.of(sock).cwnd_segs, 10)
+                wait_until(lambda: TcpInfo.read(sock).ca_state == CA_LOSS, seconds=5, what="a timeout")
+                self.assertLess(TcpInfo.read(sock).cwnd_segs, 10)
                 link.shape("phone")
-                wait_until(lambda: TcpInfo.of(sock).ca_state != CA_LOSS, seconds=20, what="recovery")
+                wait_until(lambda: TcpInfo.read(sock).ca_state != CA_LOSS, seconds=20, what="recovery")
                 taken = samples(sock, seconds=2)
                 self.assert_within(taken, 10, 20)
 
@@ -190,7 +190,7 @@ class Window(unittest.TestCase):
             sock.send(b"x")
             self.assertEqual(peer.recv(1), b"x")
             time.sleep(0.3)
-            self.assertGreaterEqual(TcpInfo.of(sock).cwnd_segs, 30)
+            self.assertGreaterEqual(TcpInfo.read(sock).cwnd_segs, 30)
 
     def test_a_small_receive_window_limits_a_sender_below_the_minimum(self) -> None:
         link = self.link(rtt_ms=40)
@@ -210,7 +210,7 @@ class Window(unittest.TestCase):
         self.addCleanup(write_bounds, "flush\n")
         sock, peer = link.dial(link.listen())
         link.upload(sock, peer)
-        wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 30, seconds=10, what="cwnd grows")
+        wait_until(lambda: TcpInfo.read(sock).cwnd_segs > 30, seconds=10, what="cwnd grows")
 
     def test_the_monitor_shows_the_bounds_in_force(self) -> None:
         link = self.link()

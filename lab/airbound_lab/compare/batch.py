@@ -91,14 +91,14 @@ def _hashes(programs: Programs) -> Callable[[Parameters], Mapping[str, str]]:
     """Hash what a run needs, each kind once."""
     by_kind: dict[tuple[bool, bool], Mapping[str, str]] = {}
 
-    def of(parameters: Parameters) -> Mapping[str, str]:
+    def hashes_of(parameters: Parameters) -> Mapping[str, str]:
         [mode] = parameters.modes
         kind = agents, ovs = modes.parse(mode).has_agents, parameters.ovs
         if kind not in by_kind:
             by_kind[kind] = host.hashes(programs, agents=agents, ovs=ovs)
         return by_kind[kind]
 
-    return of
+    return hashes_of
 
 
 def _list(now: State[KeptT], every: list[Job], clock: execute.Clock) -> None:

@@ -44,7 +44,7 @@ class Measure:
     unit: str
     decimals: int
     best: Literal["largest", "smallest"]
-    of: Callable[[Figures], float | None]
+    value: Callable[[Figures], float | None]
     is_index: bool = False
     """Whether differences count, not ratios."""
     judged: bool = True
@@ -163,12 +163,12 @@ def rows(matrix: Matrix, found: Mapping[Task, Figures]) -> list[Row]:
             runs.setdefault((task.condition, task.variant.name), []).append(found[task])
     table = []
     for condition in matrix.conditions:
-        of = {variant.name: runs.get((condition, variant.name), []) for variant in matrix.variants}
+        runs_of_variant = {variant.name: runs.get((condition, variant.name), []) for variant in matrix.variants}
         figures = {
-            name: {measure.key: value for measure in MEASURES if (value := spread(map(measure.of, several)))}
-            for name, several in of.items()
+            name: {measure.key: value for measure in MEASURES if (value := spread(map(measure.value, several)))}
+            for name, several in runs_of_variant.items()
         }
-        table.append(Row(condition, figures, {name: len(several) for name, several in of.items()}))
+        table.append(Row(condition, figures, {name: len(several) for name, several in runs_of_variant.items()}))
     return table
 
 

@@ -38,4 +38,4 @@ def figures(answers: Iterable[Answer], window_ms: tuple[int, int]) -> CapacityFi
     ]
     if not values:
         return None
-    return CapacityFigures(*(round(of(values), DIGITS) for of in (statistics.median, min, max)))
+    return CapacityFigures(*(round(statistic(values), DIGITS) for statistic in (statistics.median, min, max)))

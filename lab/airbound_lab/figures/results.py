@@ -142,7 +142,7 @@ class Run:
 
     def directions(self) -> dict[str, DirectionTotal]:
         """The totals by direction, if the scenario has downloads."""
-        return {name: of for name, of in (("up", self.uplink), ("down", self.downlink)) if of is not None}
+        return {name: result for name, result in (("up", self.uplink), ("down", self.downlink)) if result is not None}
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)

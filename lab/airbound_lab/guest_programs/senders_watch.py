@@ -73,7 +73,9 @@ def capacity_bps(client: Client, bssid: str) -> int | None:
 def main() -> None:
     """Watch."""
     endpoint, bssid, interval_ms, path, *phones = sys.argv[1:]
-    counters = [(open_counters(netns), interface, mac) for netns, interface, mac in (of.split("/") for of in phones)]
+    counters = [
+        (open_counters(netns), interface, mac) for netns, interface, mac in (phone.split("/") for phone in phones)
+    ]
     interval_ns = int(interval_ms) * 1_000_000
     with Client(endpoint, TIMEOUT_S) as client, open(path, "w", encoding="utf-8", buffering=1) as out:  # noqa: PTH123
         while True:

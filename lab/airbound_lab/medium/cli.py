@@ -66,7 +66,7 @@ def execute_command(options: argparse.Namespace) -> None:
     if options.out is not None and options.out.suffix not in (".svg", ".png"):
         raise UsageError(f"--out: {options.out} ends neither in .svg nor in .png")
     traces = [(title, attempts.load(path)) for title, path in zip(titles, options.traces, strict=True)]
-    print(tables.text(figures.rows([(title, figures.figures(of)) for title, of in traces])))
+    print(tables.text(figures.rows([(title, figures.figures(trace)) for title, trace in traces])))
     if options.out is not None:
         from airbound_lab.medium import plot as medium_plot
         from airbound_lab.report import plot

@@ -48,36 +48,40 @@ def figures(attempts: Sequence[Attempt]) -> Figures:
     """Return the figures of a trace that has an attempt at least."""
     together = accesses(attempts)
     length_ns = max(attempt.end_ns for attempt in attempts) - attempts[0].start_ns
-    collisions = [of for of in together if len(of) > 1]
+    collisions = [access for access in together if len(access) > 1]
     by_phones_ns = [attempt.airtime_ns for attempt in attempts if attempt.station != ACCESS_POINT]
-    count = Counter(of[0].contenders for of in together)
+    count = Counter(access[0].contenders for access in together)
     return Figures(
         accesses_per_s=len(together) * NS_PER_S / length_ns,
         contenders_shares={contenders: count[contenders] / len(together) for contenders in sorted(count)},
-        contenders_mean=statistics.fmean(of[0].contenders for of in together),
+        contenders_mean=statistics.fmean(access[0].contenders for access in together),
         collided_attempts=sum(attempt.outcome == "collision" for attempt in attempts) / len(attempts),
         with_access_point=(
-            sum(of[0].station == ACCESS_POINT for of in collisions) / len(collisions) if collisions else None
+            sum(access[0].station == ACCESS_POINT for access in collisions) / len(collisions) if collisions else None
         ),
         phone_attempt_ms=statistics.fmean(by_phones_ns) / NS_PER_MS if by_phones_ns else None,
-        delivered_air=sum(of[0].airtime_ns for of in together if of[0].outcome == "delivered") / length_ns,
-        collided_air=sum(max(attempt.airtime_ns for attempt in of) for of in collisions) / length_ns,
+        delivered_air=sum(access[0].airtime_ns for access in together if access[0].outcome == "delivered") / length_ns,
+        collided_air=sum(max(attempt.airtime_ns for attempt in access) for access in collisions) / length_ns,
     )
 
 
 def rows(named: Sequence[tuple[str, Figures]]) -> list[list[str]]:
     """Heading, and one row for each trace."""
     table = [HEADING]
-    for name, of in named:
-        shares = (of.delivered_air, of.collided_air, 1 - of.delivered_air - of.collided_air)
+    for name, trace_figures in named:
+        shares = (
+            trace_figures.delivered_air,
+            trace_figures.collided_air,
+            1 - trace_figures.delivered_air - trace_figures.collided_air,
+        )
         table.append(
             [
                 name,
-                f"{of.accesses_per_s:.0f}",
-                f"{of.contenders_mean:.1f}",
-                f"{of.collided_attempts:.1%}",
-                "-" if of.with_access_point is None else f"{of.with_access_point:.0%}",
-                "-" if of.phone_attempt_ms is None else f"{of.phone_attempt_ms:.2f}",
+                f"{trace_figures.accesses_per_s:.0f}",
+                f"{trace_figures.contenders_mean:.1f}",
+                f"{trace_figures.collided_attempts:.1%}",
+                "-" if trace_figures.with_access_point is None else f"{trace_figures.with_access_point:.0%}",
+                "-" if trace_figures.phone_attempt_ms is None else f"{trace_figures.phone_attempt_ms:.2f}",
                 *(f"{share:.0%}" for share in shares),
             ]
         )
@@ -102,7 +106,8 @@ def typical_ns(attempts: Sequence[Attempt], length_ns: int) -> int:
     measures = [_measures(stretch) for stretch in stretches]
     means = [statistics.fmean(values) for values in zip(*measures, strict=True)]
     differences = [
-        sum(abs(value - mean) / mean for value, mean in zip(of, means, strict=True) if mean) for of in measures
+        sum(abs(value - mean) / mean for value, mean in zip(measured, means, strict=True) if mean)
+        for measured in measures
     ]
     return first_ns + differences.index(min(differences)) * length_ns
 

@@ -61,7 +61,11 @@ def _air(axes: Axes, attempts: Sequence[Attempt], stations: Sequence[int], stret
         low_ms, high_ms = (min(max((at - begin_ns) / NS_PER_MS, 0), stretch_ms) for at in (from_ns, to_ns))
         return low_ms, high_ms - low_ms
 
-    shown = [of for of in attempts if of.end_ns > begin_ns and span_ms(begin_ns, of.head_since_ns)[1] < stretch_ms]
+    shown = [
+        attempt
+        for attempt in attempts
+        if attempt.end_ns > begin_ns and span_ms(begin_ns, attempt.head_since_ns)[1] < stretch_ms
+    ]
     for together in accesses(shown):
         if len(together) > 1:
             left, width = span_ms(together[0].start_ns, max(attempt.end_ns for attempt in together))
@@ -83,16 +87,21 @@ def _air(axes: Axes, attempts: Sequence[Attempt], stations: Sequence[int], stret
 
 
 def _contenders(axes: Axes, attempts: Sequence[Attempt], most: int) -> None:
-    of = figures(attempts)
-    axes.bar(list(of.contenders_shares), list(of.contenders_shares.values()), width=0.8, color=INK)
+    trace_figures = figures(attempts)
+    axes.bar(
+        list(trace_figures.contenders_shares), list(trace_figures.contenders_shares.values()), width=0.8, color=INK
+    )
     axes.set_xlim(0.4, most + 0.6)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     axes.yaxis.set_major_locator(MaxNLocator(3))
     axes.grid(visible=False, axis="x")
-    words = [f"mean {of.contenders_mean:.1f}", f"{of.collided_attempts * 100:.0f} % of attempts collide"]
-    if of.phone_attempt_ms is not None:
-        words.append(f"phone's attempt {of.phone_attempt_ms:.2f} ms")
+    words = [
+        f"mean {trace_figures.contenders_mean:.1f}",
+        f"{trace_figures.collided_attempts * 100:.0f} % of attempts collide",
+    ]
+    if trace_figures.phone_attempt_ms is not None:
+        words.append(f"phone's attempt {trace_figures.phone_attempt_ms:.2f} ms")
     axes.annotate(
         "\n".join(words), (1, 1), xycoords="axes fraction", ha="right", va="top", fontsize=7.5, linespacing=1.5
     )

@@ -69,7 +69,7 @@ class HiddenPair:
 class _Pair:
     """Both senders; each step is a begin or an end of what may be lost."""
 
-    of: Exchange
+    exchange: Exchange
     band: Band
     aifsn: int
     draw: random.Random
@@ -80,7 +80,7 @@ class _Pair:
         sender.sends_from_ns = now_ns
         sender.attempts += 1
         sender.lost = other.sends_from_ns is not None
-        if other.sends_from_ns is not None and now_ns < other.sends_from_ns + self.of.collision_ns:
+        if other.sends_from_ns is not None and now_ns < other.sends_from_ns + self.exchange.collision_ns:
             other.lost = True
 
     def fails(self, at: int, end_ns: int) -> None:
@@ -108,12 +108,12 @@ class _Pair:
         """The frame of a sender has been received: what happens until the end of the exchange; when that is."""
         other = self.senders[1 - at]
         answer_ns = received_ns + self.band.sifs_ns
-        end_ns = received_ns + self.of.success_ns - self.of.collision_ns
+        end_ns = received_ns + self.exchange.success_ns - self.exchange.collision_ns
         began_ns = other.begins_ns(self.aifsn)
         if other.sends_from_ns is None and began_ns < answer_ns:
             self.begin(1 - at, began_ns)
         if other.sends_from_ns is not None:
-            own_end_ns = other.sends_from_ns + self.of.collision_ns
+            own_end_ns = other.sends_from_ns + self.exchange.collision_ns
             self.succeeds(at, end_ns)
             self.fails(1 - at, max(end_ns, own_end_ns))
             return end_ns
@@ -126,7 +126,7 @@ class _Pair:
         """The next thing that happens; when it has."""
         begins = [sender.begins_ns(self.aifsn) for sender in self.senders]
         ends = [
-            NEVER_NS if sender.sends_from_ns is None else sender.sends_from_ns + self.of.collision_ns
+            NEVER_NS if sender.sends_from_ns is None else sender.sends_from_ns + self.exchange.collision_ns
             for sender in self.senders
         ]
         if min(ends) <= min(begins):

@@ -103,15 +103,15 @@ def saturation(*classes: Senders, band: Band, refined: bool = False) -> list[Sat
     """
     if not classes:
         raise ValueError("no senders")
-    taus = [2 / (of.cw_min + 2) for of in classes]
+    taus = [2 / (senders.cw_min + 2) for senders in classes]
     backoff = _refined_backoff if refined else _plain_backoff
-    first = min(of.aifsn for of in classes)
+    first = min(senders.aifsn for senders in classes)
     for _ in range(ROUNDS_MAX):
         found = [
-            backoff(of, 1 - (1 - collision) * (1 - of.unanswered), first=of.aifsn == first)
-            for of, collision in zip(classes, _collisions(classes, taus), strict=True)
+            backoff(senders, 1 - (1 - collision) * (1 - senders.unanswered), first=senders.aifsn == first)
+            for senders, collision in zip(classes, _collisions(classes, taus), strict=True)
         ]
-        errors = [of.attempt - tau for of, tau in zip(found, taus, strict=True)]
+        errors = [result.attempt - tau for result, tau in zip(found, taus, strict=True)]
         taus = [tau + STEP * error for tau, error in zip(taus, errors, strict=True)]
         if max(map(abs, errors)) < NEAR:
             break
@@ -147,30 +147,30 @@ def _figures(
 
     A busy slot ends with the first slot after it, and with what is sent there.
     """
-    aifs = aifs_ns(band, min(of.aifsn for of in classes))
+    aifs = aifs_ns(band, min(senders.aifsn for senders in classes))
     mean_slot_ns = 0.0
     attempts, collided, carried = ([0.0] * len(classes) for _ in range(3))
     for share, sending in _slots(classes, taus):
         alone = _alone(classes, sending)
         slot_ns = _duration_ns(classes, sending, alone, band) + (1 - _idle(classes, sending)) * first_slot_ns
-        for at, (of, tau, own, backoff) in enumerate(zip(classes, sending, alone, backoffs, strict=True)):
-            collisions = of.count * tau - own
-            again = own * (1 - of.unanswered) * backoff.after_success
-            again += (collisions + own * of.unanswered) * backoff.after_failure
+        for at, (senders, tau, own, backoff) in enumerate(zip(classes, sending, alone, backoffs, strict=True)):
+            collisions = senders.count * tau - own
+            again = own * (1 - senders.unanswered) * backoff.after_success
+            again += (collisions + own * senders.unanswered) * backoff.after_failure
             again /= 1 - backoff.after_success
-            slot_ns += again * (aifs + _exchange_ns(of) + of.unanswered * eifs_less_difs_ns(band))
+            slot_ns += again * (aifs + _exchange_ns(senders) + senders.unanswered * eifs_less_difs_ns(band))
             attempts[at] += share * (own + collisions + again)
             collided[at] += share * collisions
             carried[at] += share * (own + again)
         mean_slot_ns += share * slot_ns
     return [
         Saturation(
-            payload_mbps=own * (1 - of.mpdu_loss) * of.exchange.payload_bits * 1000 / mean_slot_ns,
+            payload_mbps=own * (1 - senders.mpdu_loss) * senders.exchange.payload_bits * 1000 / mean_slot_ns,
             attempt_probability=tau,
             collision_probability=max(0.0, lost / tried),
-            airtime=own * _exchange_ns(of) / mean_slot_ns,
+            airtime=own * _exchange_ns(senders) / mean_slot_ns,
         )
-        for of, own, tau, lost, tried in zip(classes, carried, taus, collided, attempts, strict=True)
+        for senders, own, tau, lost, tried in zip(classes, carried, taus, collided, attempts, strict=True)
     ]
 
 
@@ -180,11 +180,11 @@ def _slots(classes: Sequence[Senders], taus: Sequence[float]) -> list[tuple[floa
     The first kinds are the single slots in which some classes still wait for their AIFS, the last one is all slots
     after these. A busy slot leads back to the first, an idle one to the next.
     """
-    first, last = min(of.aifsn for of in classes), max(of.aifsn for of in classes)
+    first, last = min(senders.aifsn for senders in classes), max(senders.aifsn for senders in classes)
     kinds = []
     reached = 1.0
     for aifsn in range(first, last + 1):
-        sending = [tau if of.aifsn <= aifsn else 0.0 for of, tau in zip(classes, taus, strict=True)]
+        sending = [tau if senders.aifsn <= aifsn else 0.0 for senders, tau in zip(classes, taus, strict=True)]
         idle = _idle(classes, sending)
         kinds.append((reached if aifsn < last else reached / (1 - idle), sending))
         reached *= idle
@@ -200,17 +200,17 @@ def _collisions(classes: Sequence[Senders], taus: Sequence[float]) -> list[float
         for at, own in enumerate(_alone(classes, sending)):
             attempts[at] += share * classes[at].count * sending[at]
             alone[at] += share * own
-    return [max(0.0, 1 - own / of) for own, of in zip(alone, attempts, strict=True)]
+    return [max(0.0, 1 - own / attempted) for own, attempted in zip(alone, attempts, strict=True)]
 
 
 def _idle(classes: Sequence[Senders], sending: Sequence[float]) -> float:
-    return math.prod((1 - tau) ** of.count for of, tau in zip(classes, sending, strict=True))
+    return math.prod((1 - tau) ** senders.count for senders, tau in zip(classes, sending, strict=True))
 
 
 def _alone(classes: Sequence[Senders], sending: Sequence[float]) -> list[float]:
     """Probability, by class, that just one of its stations sends, and nobody else."""
     idle = _idle(classes, sending)
-    return [of.count * tau * idle / (1 - tau) for of, tau in zip(classes, sending, strict=True)]
+    return [senders.count * tau * idle / (1 - tau) for senders, tau in zip(classes, sending, strict=True)]
 
 
 def _exchange_ns(senders: Senders) -> float:
@@ -221,15 +221,15 @@ def _duration_ns(classes: Sequence[Senders], sending: Sequence[float], alone: Se
     """Mean duration of a slot, busy or not, to the first slot after it in which anybody may send."""
     failure_ns = eifs_less_difs_ns(band)
     idle = _idle(classes, sending)
-    total = idle * SLOT_NS + (1 - idle) * aifs_ns(band, min(of.aifsn for of in classes))
+    total = idle * SLOT_NS + (1 - idle) * aifs_ns(band, min(senders.aifsn for senders in classes))
     # The longest of those that collide is of a class if nobody sends who would take longer, and one of the class does.
     nobody_longer = 1.0
-    for of, tau, own in sorted(
+    for senders, tau, own in sorted(
         zip(classes, sending, alone, strict=True), key=lambda row: row[0].exchange.collision_ns, reverse=True
     ):
-        nobody = nobody_longer * (1 - tau) ** of.count
+        nobody = nobody_longer * (1 - tau) ** senders.count
         collided = nobody_longer - nobody - own
         nobody_longer = nobody
-        total += collided * (of.exchange.collision_ns + failure_ns)
-        total += own * (_exchange_ns(of) + of.unanswered * failure_ns)
+        total += collided * (senders.exchange.collision_ns + failure_ns)
+        total += own * (_exchange_ns(senders) + senders.unanswered * failure_ns)
     return total

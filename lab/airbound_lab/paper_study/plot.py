@@ -92,8 +92,8 @@ class Drawing:
 
     def curve(self, generation: str, delay_ms: float, control: str) -> list[tuple[int, Spread]]:
         """Total goodput by number of phones."""
-        of = points(self.design, self._rate_control, generation, delay_ms, control)
-        return curve(self.design, self._found, of)
+        chosen = points(self.design, self._rate_control, generation, delay_ms, control)
+        return curve(self.design, self._found, chosen)
 
     def run(self, generation: str, delay_ms: float, terminals: int, control: str) -> Run | None:
         """Return the run that is shown over time."""

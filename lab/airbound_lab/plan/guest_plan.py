@@ -162,11 +162,11 @@ def _roam(cell: nodes.Topology, action: Action) -> list[dict[str, Any]]:
     """One step, or two with the time in between in which the phone is at no access point."""
     at_ms, deaf_ms = round(action.at_s * 1000), cell.parameters.deaf_ms if action.deaf_ms is None else action.deaf_ms
     access_point = cell.access_points[action.access_point - 1]
-    of = {"component": "", "station": action.phone - 1, "bssid": access_point.bssid}
+    phone = {"component": "", "station": action.phone - 1, "bssid": access_point.bssid}
     if not deaf_ms:
-        return [{"at_ms": at_ms, "do": "roam"} | of]
-    away = {"at_ms": at_ms, "do": "vanish" if action.silent else "leave"} | of
-    return [away, {"at_ms": at_ms + deaf_ms, "do": "arrive"} | of]
+        return [{"at_ms": at_ms, "do": "roam"} | phone]
+    away = {"at_ms": at_ms, "do": "vanish" if action.silent else "leave"} | phone
+    return [away, {"at_ms": at_ms + deaf_ms, "do": "arrive"} | phone]
 
 
 WALK_STEP_MS = 100

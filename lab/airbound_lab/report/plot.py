@@ -156,10 +156,10 @@ def _phone(phone: PhoneResult, results: Results, goodput: Axes, cwnd: Axes, rati
     )
     if phone.download:
         flows.append((phone.download.series, {"linestyle": (0, (3, 1.5))}))
-    for of, dashes in flows:
-        goodput.plot(of.t_s, of.goodput_mbps, **line, **dashes)
-        cwnd.plot(of.t_s, gaps(of.cwnd_segs), **line, **dashes)
-        ratio.plot(of.t_s, gaps(of.rtt_ratio), **line, **dashes)
+    for flow, dashes in flows:
+        goodput.plot(flow.t_s, flow.goodput_mbps, **line, **dashes)
+        cwnd.plot(flow.t_s, gaps(flow.cwnd_segs), **line, **dashes)
+        ratio.plot(flow.t_s, gaps(flow.rtt_ratio), **line, **dashes)
 
 
 def bounds(phones: Sequence[PhoneResult], colour_of: Callable[[PhoneResult], str], cwnd: Axes) -> None:

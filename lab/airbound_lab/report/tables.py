@@ -61,16 +61,16 @@ def rows(results: Results) -> list[list[str]]:
         runs = results.of_mode(mode)
         table.append([mode, *(cell([figure(run) for run in runs], decimals) for _, _, decimals, figure in columns)])
         for direction in runs[0].directions():
-            of = [run.directions()[direction] for run in runs]
+            totals = [run.directions()[direction] for run in runs]
             table.append(
                 [
                     f"  {direction}",
-                    cell([total.total_goodput_mbps for total in of], 2),
-                    cell([total.jain for total in of], 3),
-                    cell([total.rtt_mean_ms for total in of], 0),
-                    cell([total.rtt_p95_ms for total in of], 0),
+                    cell([total.total_goodput_mbps for total in totals], 2),
+                    cell([total.jain for total in totals], 3),
+                    cell([total.rtt_mean_ms for total in totals], 0),
+                    cell([total.rtt_p95_ms for total in totals], 0),
                     "",
-                    cell([total.retransmits for total in of], 0),
+                    cell([total.retransmits for total in totals], 0),
                     *[""] * (len(columns) - len(COLUMNS)),
                 ]
             )
@@ -92,7 +92,10 @@ def phone_rows(results: Results) -> list[list[str]]:
         if runs[0].downlink is not None:
             down = [[run.phones[i].download for run in runs] for i in phones]
             table.append(
-                ["  down", *(cell([d.goodput_mbps if d else None for d in of], 2, spread=False) for of in down)]
+                [
+                    "  down",
+                    *(cell([d.goodput_mbps if d else None for d in downloads], 2, spread=False) for downloads in down),
+                ]
             )
     return table
 
@@ -115,11 +118,16 @@ def sender_rows(results: Results) -> list[list[str]]:
     for mode in results.modes():
         found = [run.senders for run in results.of_mode(mode) if run.senders is not None]
         if found:
-            table.append([mode, *(cell([of(one) for one in found], decimals) for _, decimals, of in columns)])
-        on_air = [of.air for of in found if of.air is not None]
+            table.append(
+                [mode, *(cell([value_of(one) for one in found], decimals) for _, decimals, value_of in columns)]
+            )
+        on_air = [run.air for run in found if run.air is not None]
         if on_air:
             table.append(
-                ["  on the air", *(cell([of(one) for one in on_air], decimals) for _, decimals, of in columns)]
+                [
+                    "  on the air",
+                    *(cell([value_of(one) for one in on_air], decimals) for _, decimals, value_of in columns),
+                ]
             )
     return table
 
@@ -187,14 +195,16 @@ def findings(results: Results) -> list[str]:
 
 def _against(results: Results, mode: str, reference: str) -> str | None:
     runs, runs_reference = results.of_mode(mode), results.of_mode(reference)
-    total, total_reference = (statistics.median(run.total_goodput_mbps for run in of) for of in (runs, runs_reference))
+    total, total_reference = (
+        statistics.median(run.total_goodput_mbps for run in several) for several in (runs, runs_reference)
+    )
     if not total_reference:
         return None
     parts = [f"total {total:.1f} Mb/s, {_change(total, total_reference)} {reference}'s {total_reference:.1f}"]
-    rtt_ms, rtt_reference_ms = (_median(of, lambda run: run.rtt_mean_ms) for of in (runs, runs_reference))
+    rtt_ms, rtt_reference_ms = (_median(several, lambda run: run.rtt_mean_ms) for several in (runs, runs_reference))
     if rtt_ms and rtt_reference_ms:
         parts.append(f"mean RTT {rtt_ms:.0f} ms, {_times(rtt_reference_ms / rtt_ms)} {rtt_reference_ms:.0f}")
-    fair, fair_reference = (_median(of, lambda run: run.jain) for of in (runs, runs_reference))
+    fair, fair_reference = (_median(several, lambda run: run.jain) for several in (runs, runs_reference))
     if fair is not None and fair_reference is not None:
         parts.append(f"Jain {fair:.3f} ({fair_reference:.3f})")
     return f"{mode}: {'; '.join(parts)}."

@@ -41,14 +41,14 @@ def make_rows() -> MakeRows:
 
     def make(*conditions: Mapping[str, Seeds], **changes: Any) -> tuple[Matrix, list[Row]]:
         names = list(dict.fromkeys(name for variants in conditions for name in variants))
-        seeds = range(1, 1 + max(len(of) for variants in conditions for of in variants.values()))
+        seeds = range(1, 1 + max(len(seeds_figures) for variants in conditions for seeds_figures in variants.values()))
         axes = Axes(terminals=tuple(range(1, len(conditions) + 1)), rate_controls=("minstrel",))
         found = matrix.build(axes.conditions(), names, tuple(seeds))
         figures = {}
         for task in found.tasks():
-            of = conditions[task.condition.terminals - 1].get(task.variant.name, ())
-            if task.seed <= len(of):
-                figures[task] = of_run(*of[task.seed - 1], **changes)
+            seeds_figures = conditions[task.condition.terminals - 1].get(task.variant.name, ())
+            if task.seed <= len(seeds_figures):
+                figures[task] = of_run(*seeds_figures[task.seed - 1], **changes)
         return found, ranking.rows(found, figures)
 
     return make

@@ -31,7 +31,7 @@ def test_a_condition_with_tls_has_it_in_its_name_and_in_its_parameters() -> None
     assert str(condition) == "uplink, aarf (2013), mutual TLS, 1 phone, 4 ms"
     [plain] = matrix.build(TWO.conditions()[:1], ("bdp",), (1,)).tasks()
     [task] = matrix.build([condition], ("bdp",), (1,)).tasks()
-    assert [of.condition.parameters(of.variant, 1).tls for of in (plain, task)] == [False, True]
+    assert [job.condition.parameters(job.variant, 1).tls for job in (plain, task)] == [False, True]
 
 
 def test_a_condition_on_another_kernel_has_it_in_its_name_and_in_its_parameters() -> None:
@@ -39,7 +39,7 @@ def test_a_condition_on_another_kernel_has_it_in_its_name_and_in_its_parameters(
     assert str(condition) == "uplink, aarf (2013), Linux 6.12, 1 phone, 4 ms"
     [plain] = matrix.build(TWO.conditions()[:1], ("bdp",), (1,)).tasks()
     [task] = matrix.build([condition], ("bdp",), (1,)).tasks()
-    assert [of.condition.parameters(of.variant, 1).kernel_line for of in (plain, task)] == ["6.1", "6.12"]
+    assert [job.condition.parameters(job.variant, 1).kernel_line for job in (plain, task)] == ["6.1", "6.12"]
 
 
 def test_a_condition_with_agents_has_them_in_its_name_and_where_they_run() -> None:

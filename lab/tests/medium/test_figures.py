@@ -31,8 +31,8 @@ def test_figures_are_of_accesses_attempts_and_time(attempt: MakeAttempt) -> None
 
 
 def test_a_collision_may_be_of_phones_alone(attempt: MakeAttempt) -> None:
-    of = [attempt(us, station, outcome="collision") for us, station in ((0, 0), (0, 3), (500, 2), (500, 3))]
-    assert figures.figures(of).with_access_point == pytest.approx(0.5)
+    attempts = [attempt(us, station, outcome="collision") for us, station in ((0, 0), (0, 3), (500, 2), (500, 3))]
+    assert figures.figures(attempts).with_access_point == pytest.approx(0.5)
 
 
 def test_a_table_has_a_row_for_each_trace(attempt: MakeAttempt) -> None:

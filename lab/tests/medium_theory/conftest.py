@@ -30,14 +30,14 @@ def contend() -> Contend:
 @dataclass(slots=True)
 class Sender:
     number: int
-    of: Senders
+    senders: Senders
     window: int
     backoff: int = 0
     failures: int = 0
 
     def succeed(self, chance: random.Random) -> None:
         self.failures = 0
-        self.window = self.of.cw_min
+        self.window = self.senders.cw_min
         self.backoff = chance.randint(0, self.window)
 
     def fail(self, chance: random.Random) -> None:
@@ -45,7 +45,7 @@ class Sender:
         if self.failures == bianchi.ATTEMPTS_MAX:
             self.succeed(chance)
             return
-        self.window = min(2 * self.window + 1, self.of.cw_max)
+        self.window = min(2 * self.window + 1, self.senders.cw_max)
         self.backoff = chance.randint(0, self.window)
 
 
@@ -63,19 +63,21 @@ def drawn(classes: Sequence[Senders], band: Band, accesses: int, seed: int) -> l
     back-off when somebody else begins stays for the next time; everybody waits for EIFS after a failure.
     """
     chance = random.Random(seed)  # noqa: S311
-    senders = [Sender(number, of, of.cw_min) for number, of in enumerate(classes) for _ in range(of.count)]
+    senders = [
+        Sender(number, class_, class_.cw_min) for number, class_ in enumerate(classes) for _ in range(class_.count)
+    ]
     for sender in senders:
         sender.backoff = chance.randint(0, sender.window)
     outcomes = [Outcome() for _ in classes]
     now_ns = 0
     for _ in range(accesses):
-        slot = min(sender.of.aifsn + sender.backoff for sender in senders)
+        slot = min(sender.senders.aifsn + sender.backoff for sender in senders)
         sending = []
         for sender in senders:
-            if sender.of.aifsn + sender.backoff == slot:
+            if sender.senders.aifsn + sender.backoff == slot:
                 sending.append(sender)
             else:
-                sender.backoff -= max(0, slot - sender.of.aifsn)
+                sender.backoff -= max(0, slot - sender.senders.aifsn)
         now_ns += band.sifs_ns + slot * SLOT_NS
         now_ns += access(sending, outcomes, band, chance)
     return [(outcome.payload_bits * 1000 / now_ns, outcome.collided / outcome.attempts) for outcome in outcomes]
@@ -89,10 +91,10 @@ def access(sending: list[Sender], outcomes: list[Outcome], band: Band, chance: r
         for sender in sending:
             outcomes[sender.number].collided += 1
             sender.fail(chance)
-        return max(sender.of.exchange.collision_ns for sender in sending) + eifs_less_difs_ns(band)
+        return max(sender.senders.exchange.collision_ns for sender in sending) + eifs_less_difs_ns(band)
     (sender,) = sending
-    exchange = sender.of.exchange
-    received = sum(chance.random() >= sender.of.mpdu_loss for _ in range(exchange.mpdus))
+    exchange = sender.senders.exchange
+    received = sum(chance.random() >= sender.senders.mpdu_loss for _ in range(exchange.mpdus))
     if not received:
         sender.fail(chance)
         return exchange.unanswered_ns + eifs_less_difs_ns(band)

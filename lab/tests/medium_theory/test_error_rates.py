@@ -52,7 +52,9 @@ REGISTER_BITS = 7
 
 
 def outputs(register: int, sent: tuple[int, int]) -> int:
-    return sum((register & generator).bit_count() % 2 * of for generator, of in zip(GENERATORS, sent, strict=True))
+    return sum(
+        (register & generator).bit_count() % 2 * place for generator, place in zip(GENERATORS, sent, strict=True)
+    )
 
 
 def wrong_bits_by_weight(code_rate: Fraction, weight_max: int) -> Counter[int]:

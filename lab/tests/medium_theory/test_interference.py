@@ -34,7 +34,7 @@ def test_by_hand() -> None:
 
 
 def test_long_exchanges_lose_more() -> None:
-    of = exchange(ht(7), Band.GHZ_2_4)
-    alone = single_sender_mbps(of, Band.GHZ_2_4)
-    found = interference.single_sender_mbps(of, Band.GHZ_2_4, burst_ns=2e7, pause_ns=2e7)
+    exchanged = exchange(ht(7), Band.GHZ_2_4)
+    alone = single_sender_mbps(exchanged, Band.GHZ_2_4)
+    found = interference.single_sender_mbps(exchanged, Band.GHZ_2_4, burst_ns=2e7, pause_ns=2e7)
     assert found < 0.46 * alone

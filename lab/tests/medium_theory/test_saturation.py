@@ -49,9 +49,9 @@ def test_so_it_is_with_two_windows(first: int, second: int, windows: tuple[int, 
 @pytest.mark.parametrize("rate", [HT65, VHT867])
 @pytest.mark.parametrize("aifsn", [2, 3, 7])
 def test_alone_it_is_the_arithmetic(rate: Rate, aifsn: int, rts: bool, refined: bool) -> None:  # noqa: FBT001
-    of = exchange(rate, GHZ_5, rts=rts)
-    (found,) = saturation(Senders(1, of, aifsn), band=GHZ_5, refined=refined)
-    assert found.payload_mbps == pytest.approx(single_sender_mbps(of, GHZ_5, aifsn=aifsn), rel=1e-9)
+    single = exchange(rate, GHZ_5, rts=rts)
+    (found,) = saturation(Senders(1, single, aifsn), band=GHZ_5, refined=refined)
+    assert found.payload_mbps == pytest.approx(single_sender_mbps(single, GHZ_5, aifsn=aifsn), rel=1e-9)
     assert found.collision_probability == pytest.approx(0, abs=1e-9)
 
 
@@ -76,9 +76,9 @@ def test_a_cell_whose_accesses_are_drawn(
     count: int,
     cw_min: int,
 ) -> None:
-    of = Senders(count, exchange(rate, GHZ_5, rts=rts), cw_min=cw_min)
-    ((mbps, collided),) = contend([of], GHZ_5, 20_000, seed=1)
-    (bianchis,), (refined,) = saturation(of, band=GHZ_5), saturation(of, band=GHZ_5, refined=True)
+    senders = Senders(count, exchange(rate, GHZ_5, rts=rts), cw_min=cw_min)
+    ((mbps, collided),) = contend([senders], GHZ_5, 20_000, seed=1)
+    (bianchis,), (refined,) = saturation(senders, band=GHZ_5), saturation(senders, band=GHZ_5, refined=True)
     assert mbps == pytest.approx(bianchis.payload_mbps, rel=0.03)
     assert collided == pytest.approx(bianchis.collision_probability, abs=0.025)
     assert mbps == pytest.approx(refined.payload_mbps, rel=0.01)
@@ -101,19 +101,19 @@ def test_several_classes(contend: Contend, classes: list[Senders], tolerance: fl
     found = contend(classes, GHZ_5, 60_000, seed=1)
     for refined, near in ((False, tolerance), (True, tolerance_refined)):
         expected = saturation(*classes, band=GHZ_5, refined=refined)
-        total_mbps = sum(of.payload_mbps for of in expected)
+        total_mbps = sum(result.payload_mbps for result in expected)
         assert sum(mbps for mbps, _ in found) == pytest.approx(total_mbps, rel=0.03)
-        for of, (mbps, collided) in zip(expected, found, strict=True):
-            assert mbps == pytest.approx(of.payload_mbps, rel=near)
-            assert collided == pytest.approx(of.collision_probability, abs=0.025)
+        for result, (mbps, collided) in zip(expected, found, strict=True):
+            assert mbps == pytest.approx(result.payload_mbps, rel=near)
+            assert collided == pytest.approx(result.collision_probability, abs=0.025)
 
 
 @pytest.mark.parametrize(("mpdus", "loss"), [(1, 0.3), (8, 0.5), (64, 0.1)])
 def test_noise(contend: Contend, mpdus: int, loss: float) -> None:
     """Few MPDUs may all be lost, which widens the window; of many some arrive."""
-    of = Senders(3, exchange(VHT867, GHZ_5, mpdus=mpdus), mpdu_loss=loss)
-    (expected,) = saturation(of, band=GHZ_5, refined=True)
-    ((mbps, collided),) = contend([of], GHZ_5, 20_000, seed=1)
+    senders = Senders(3, exchange(VHT867, GHZ_5, mpdus=mpdus), mpdu_loss=loss)
+    (expected,) = saturation(senders, band=GHZ_5, refined=True)
+    ((mbps, collided),) = contend([senders], GHZ_5, 20_000, seed=1)
     assert mbps == pytest.approx(expected.payload_mbps, rel=0.02)
     assert collided == pytest.approx(expected.collision_probability, abs=0.02)
 
@@ -132,9 +132,9 @@ def test_aggregation_makes_the_window_matter_more_where_many_send() -> None:
     """A collision costs the whole A-MPDU, a slot is nothing beside it: the best window is wider than with one MPDU."""
 
     def best(mpdus: int, count: int) -> int:
-        of = exchange(VHT867, GHZ_5, mpdus=mpdus)
+        aggregate = exchange(VHT867, GHZ_5, mpdus=mpdus)
         windows = [2**bits - 1 for bits in range(2, 11)]
-        return max(windows, key=lambda cw: saturation(Senders(count, of, 3, cw), band=GHZ_5)[0].payload_mbps)
+        return max(windows, key=lambda cw: saturation(Senders(count, aggregate, 3, cw), band=GHZ_5)[0].payload_mbps)
 
     assert best(64, 5) > best(1, 5)
     assert best(64, 20) > best(64, 5)
@@ -150,13 +150,13 @@ def test_airtime_is_that_of_the_exchanges() -> None:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    of = exchange(HT65, GHZ_5)
+    single = exchange(HT65, GHZ_5)
     with pytest.raises(ValueError, match="no senders"):
         saturation(band=GHZ_5)
     with pytest.raises(ValueError, match="count: 0 is not a positive number"):
-        Senders(0, of)
+        Senders(0, single)
     with pytest.raises(ValueError, match="aifsn: 0 is not a positive number"):
-        Senders(1, of, 0)
+        Senders(1, single, 0)
     for loss in (-0.1, 1.0):
         with pytest.raises(ValueError, match=f"mpdu_loss: {loss} is not a probability below 1"):
-            Senders(1, of, mpdu_loss=loss)
+            Senders(1, single, mpdu_loss=loss)

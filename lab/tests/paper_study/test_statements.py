@@ -45,7 +45,7 @@ def contrary(point: Point, _seed: int) -> float:
 def over_time(each_phone: Callable[[Run, EachPhone], Run]) -> Callable[..., Callable[[Point, Run], Run]]:
     """Changes the series of runs to what the paper shows over time, or to its contrary."""
 
-    def of(*, agrees: bool) -> Callable[[Point, Run], Run]:
+    def changed(*, agrees: bool) -> Callable[[Point, Run], Run]:
         def change(point: Point, run: Run) -> Run:
             clamp_segs = GENERATIONS[point.generation].cwnd_clamp_segs
             bounded = point.control != "cubic"
@@ -65,7 +65,7 @@ def over_time(each_phone: Callable[[Run, EachPhone], Run]) -> Callable[..., Call
 
         return change
 
-    return of
+    return changed
 
 
 def verdicts(found: list[Statement]) -> dict[str, bool]:

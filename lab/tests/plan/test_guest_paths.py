@@ -49,7 +49,9 @@ def test_each_program_is_what_it_was(tmp_path: Path) -> None:
     moved, directories = guest_paths.in_guest(programs)
     for field in fields(Programs):
         paths, were = getattr(moved, field.name), getattr(programs, field.name)
-        for path, was in zip(*((of,) if isinstance(of, str) else of for of in (paths, were)), strict=True):
+        for path, was in zip(
+            *((several,) if isinstance(several, str) else several for several in (paths, were)), strict=True
+        ):
             name, _, rest = path.removeprefix(f"{guest_paths.GUEST_DIRECTORY}/").partition("/")
             assert os.path.normpath(f"{directories[name]}/{rest}") == was, field.name
 

@@ -149,11 +149,11 @@ def test_one_access_point_has_no_other_and_its_phones_no_choice() -> None:
 @pytest.mark.parametrize(("channels", "second"), [("same", "6"), ("different", "11")])
 def test_access_points_share_a_channel_or_do_not(channels: str, second: str) -> None:
     plan = guest_plan.plan(Parameters(**TWO, ap_channels=channels), "cubic", 1, PROGRAMS)
-    of = [
+    found = [
         dict(line.split("=", 1) for line in part["hostapd"].splitlines())["channel"]
         for part in (plan["access_point"], plan["other_access_points"][0])
     ]
-    assert of == ["6", second]
+    assert found == ["6", second]
     listened = "2437" if channels == "same" else "2437 2462"
     for station in plan["stations"]:
         assert f"\tscan_freq={listened}\n\tfreq_list={listened}\n" in station["wpa_supplicant"]

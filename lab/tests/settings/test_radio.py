@@ -76,8 +76,8 @@ def test_interference_is_mean_times_of_bursts_and_pauses() -> None:
 
 def test_hidden_phones_are_pairs_of_radios() -> None:
     assert guest_plan.plan(Parameters(), "cubic", 1, PROGRAMS)["hidden"] == []
-    of = Parameters(terminals=3, hidden=((1, 2), (3, 1)))
-    assert guest_plan.plan(of, "cubic", 1, PROGRAMS)["hidden"] == ["1 2", "3 1"]
+    parameters = Parameters(terminals=3, hidden=((1, 2), (3, 1)))
+    assert guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["hidden"] == ["1 2", "3 1"]
     two = Parameters(terminals=3, hidden=((1, 2),), access_points=2)
     assert guest_plan.plan(two, "cubic", 1, PROGRAMS)["hidden"] == ["2 3"]
 

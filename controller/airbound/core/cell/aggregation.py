@@ -50,10 +50,10 @@ def bulk_bps(senders: Iterable[tuple[FullRate, bool]], parameters: CapacityParam
     known = [(rate, aggregates) for rate, aggregates in senders if rate.up_bps]
     aggregating = [rate for rate, aggregates in known if aggregates]
     bits, acks = BULK_PACKETS * BULK_BYTES * 8, BULK_PACKETS // 2
-    up = [(BULK_PACKETS, BULK_PACKETS * BULK_BYTES, of.up_bps, of.up_psdu_max_bytes) for of in aggregating]
-    down = [(acks, acks * ACK_BYTES, of.down_bps or of.up_bps, of.down_psdu_max_bytes) for of in aggregating]
+    up = [(BULK_PACKETS, BULK_PACKETS * BULK_BYTES, rate.up_bps, rate.up_psdu_max_bytes) for rate in aggregating]
+    down = [(acks, acks * ACK_BYTES, rate.down_bps or rate.up_bps, rate.down_psdu_max_bytes) for rate in aggregating]
     needed_us = full_channel_us(up, down, len(aggregating), parameters)
-    needed_us += sum(bits * 1e6 / (of.up_bps * GOODPUT_PER_BITRATE) for of, aggregates in known if not aggregates)
+    needed_us += sum(bits * 1e6 / (rate.up_bps * GOODPUT_PER_BITRATE) for rate, aggregates in known if not aggregates)
     return len(known) * bits * 1e6 / needed_us if needed_us else 0.0
 
 

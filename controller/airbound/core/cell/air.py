@@ -47,7 +47,7 @@ class AirShares:
 
     by_mac: dict[Mac, Air] = field(default_factory=dict)
 
-    def of(self, mac: Mac) -> Air | None:
+    def air_for(self, mac: Mac) -> Air | None:
         """A sender's; none if its frames are not aggregated, or its rate is not known."""
         return self.by_mac.get(mac)
 

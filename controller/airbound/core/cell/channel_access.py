@@ -59,12 +59,12 @@ class CannotSetError(ValueError):
 
 def best_effort(queues: tuple[Edca, ...]) -> Edca | None:
     """The access point's best effort queue among these, if it is known."""
-    return next((of for of in queues if of.category is Category.BEST_EFFORT and not of.announced), None)
+    return next((queue for queue in queues if queue.category is Category.BEST_EFFORT and not queue.announced), None)
 
 
 def stations_best_effort(queues: tuple[Edca, ...]) -> Edca | None:
     """What is announced of best effort in a set; none if nothing is."""
-    return next((of for of in queues if of.category is Category.BEST_EFFORT and of.announced), None)
+    return next((queue for queue in queues if queue.category is Category.BEST_EFFORT and queue.announced), None)
 
 
 def is_announcing(parameters: EdcaParameters) -> bool:

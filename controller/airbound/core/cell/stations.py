@@ -360,23 +360,23 @@ def _sends(  # noqa: PLR0917  # once for each station that sends anything
     """Whether a station sends, by what it sent since the last differences and, where its access point looks more often,
     in the last moment.
     """
-    of, recent_us = state.latest, report.recent_us
+    station, recent_us = state.latest, report.recent_us
     if not recent_us:
         return uploads(payload, packets, elapsed_us, sending=state.sending)
-    if of.silent:
+    if station.silent:
         return _pauses(state, report, queues)
     state.silent_us = 0
-    recent = of.recent_rx_bytes - of.recent_rx_packets * LINK_OVERHEAD_BYTES
-    queue = queues(of.mac)
+    recent = station.recent_rx_bytes - station.recent_rx_packets * LINK_OVERHEAD_BYTES
+    queue = queues(station.mac)
     if queue is not None and not queue.has_data and queue.for_us < ENDED_US:
-        if not uploads(recent, of.recent_rx_packets, max(recent_us, RECENT_US), sending=True):
+        if not uploads(recent, station.recent_rx_packets, max(recent_us, RECENT_US), sending=True):
             return False
         if queue.for_us < RECENT_US:
             return state.sending  # what came may be from before its end
     if state.sending:
         # A shorter interval may be one of its pauses.
         return elapsed_us < PAUSE_US or uploads(payload, packets, elapsed_us, sending=True)
-    started = uploads(recent, of.recent_rx_packets, max(recent_us, RECENT_US), sending=False)
+    started = uploads(recent, station.recent_rx_packets, max(recent_us, RECENT_US), sending=False)
     return started or uploads(payload, packets, elapsed_us, sending=False)
 
 

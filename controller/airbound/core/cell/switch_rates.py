@@ -70,15 +70,17 @@ class SwitchRates:
             return
         self._traffic = traffic
         self.stations, self._at_us, self.measured = {}, monotonic_us, not first
-        for of in traffic:
-            station, was = self.stations.get(of.mac), known.get(of.mac)
+        for counted in traffic:
+            station, was = self.stations.get(counted.mac), known.get(counted.mac)
             if station is None:
-                station = self.stations[of.mac] = StationRate()
+                station = self.stations[counted.mac] = StationRate()
                 if was is not None:
                     station.sending, station.pauses = was.sending, was.pauses
-            before = was.pairs.get((of.address, of.protocol)) if was is not None else None
-            station.pairs[of.address, of.protocol] = (
-                PairRate(of) if first else self._rate(station, of, before.traffic if before else None, elapsed_us)
+            before = was.pairs.get((counted.address, counted.protocol)) if was is not None else None
+            station.pairs[counted.address, counted.protocol] = (
+                PairRate(counted)
+                if first
+                else self._rate(station, counted, before.traffic if before else None, elapsed_us)
             )
         for mac, station in self.stations.items():
             old = known.get(mac)

@@ -85,13 +85,13 @@ class Decision(NamedTuple):
 
     destination: Address
     range: Range
-    of: PolicyInput
+    policy_input: PolicyInput
     own_min_rtt_us: int
 
     @property
     def mss_bytes(self) -> int:
         """Payload of a full segment."""
-        return self.of.segment_bytes - header_bytes(self.destination)
+        return self.policy_input.segment_bytes - header_bytes(self.destination)
 
 
 class CellFacts(NamedTuple):

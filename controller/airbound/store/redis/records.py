@@ -126,6 +126,6 @@ class Records:
         """The reply to list."""
         return {name.decode(): value for name, value in zip(reply[::2], reply[1::2], strict=True)}
 
-    def _run(self, of: Script, kind: str, *arguments: bytes | str | int) -> Command:
+    def _run(self, script: Script, kind: str, *arguments: bytes | str | int) -> Command:
         key = f"{self._prefix}:records:{{{kind}}}"
-        return run(kind.encode(), of, (f"{key}:values", f"{key}:ends"), *arguments)
+        return run(kind.encode(), script, (f"{key}:values", f"{key}:ends"), *arguments)

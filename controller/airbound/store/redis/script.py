@@ -40,6 +40,6 @@ class Command(NamedTuple):
         return self._replace(parts=("EVAL", self.script.text, *self.parts[2:]))
 
 
-def run(tag: bytes, of: Script, keys: tuple[Part, ...], *arguments: Part) -> Command:
+def run(tag: bytes, script: Script, keys: tuple[Part, ...], *arguments: Part) -> Command:
     """The command that runs a script."""
-    return Command(tag, ("EVALSHA", of.sha1, len(keys), *keys, *arguments), of)
+    return Command(tag, ("EVALSHA", script.sha1, len(keys), *keys, *arguments), script)

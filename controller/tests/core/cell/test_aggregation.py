@@ -116,8 +116,8 @@ def test_packets_without_a_rate_and_no_packets_need_nothing() -> None:
     senders=st.integers(0, 2_000),
 )
 def test_it_never_takes_less_than_the_bits(packets: int, mean_bytes: int, mbps: float, senders: int) -> None:
-    of = (packets, packets * mean_bytes, mbps * 1e6, VHT_BYTES)
-    for up, down in (([of], []), ([], [of]), ([of], [of])):
+    bulk = (packets, packets * mean_bytes, mbps * 1e6, VHT_BYTES)
+    for up, down in (([bulk], []), ([], [bulk]), ([bulk], [bulk])):
         assert full_channel_us(up, down, senders, PARAMETERS) >= packets * mean_bytes * 8 / mbps
 
 

@@ -57,7 +57,7 @@ class Cell:
         return self.hungry
 
     def mbps(self, number: int) -> float:
-        found = self.shares.of(mac(number))
+        found = self.shares.air_for(mac(number))
         assert found is not None
         return found.share_bps / 1e6
 
@@ -65,7 +65,8 @@ class Cell:
         """The part of the cell's time that each share needs, beside those of the others."""
         every = self.shares.by_mac.values()
         needs = [
-            of.share_bps / bulk_bps([(FullRate(of.rate_bps), True)] * len(every), CapacityParameters()) for of in every
+            sender.share_bps / bulk_bps([(FullRate(sender.rate_bps), True)] * len(every), CapacityParameters())
+            for sender in every
         ]
         return [need / sum(needs) for need in needs]
 
@@ -79,7 +80,7 @@ def test_a_far_phone_takes_its_time_and_not_the_others() -> None:
     cell = Cell(*(station(number, FAST, 90.0) for number in range(4)), station(4, SLOW, 3.0))
     assert cell.air_times() == pytest.approx([0.2] * 5, rel=1e-3)
     assert cell.mbps(0) > 15 * cell.mbps(4)
-    assert cell.shares.of(mac(4)) is not None
+    assert cell.shares.air_for(mac(4)) is not None
     assert cell.shares.by_mac[mac(4)].fastest_bps == FAST.up_bps
     assert cell.shares.by_mac[mac(4)].fastest_share_bps == cell.shares.by_mac[mac(0)].share_bps
 
@@ -136,7 +137,7 @@ def test_a_download_claims_a_part() -> None:
 def test_one_of_unknown_rate_claims_a_part_and_has_no_share_of_its_own() -> None:
     cell = Cell(station(0, FAST, 90.0), station(1, FullRate(), 90.0), station(2, FAST, 90.0, aggregates=False))
     assert cell.mbps(0) == pytest.approx(CAPACITY_BPS / 3e6)
-    assert cell.shares.of(mac(1)) is cell.shares.of(mac(2)) is None
+    assert cell.shares.air_for(mac(1)) is cell.shares.air_for(mac(2)) is None
 
 
 def test_small_changes_move_nothing_and_larger_ones_everything() -> None:

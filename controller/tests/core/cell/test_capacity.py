@@ -89,9 +89,9 @@ def test_utilisation_counts_the_idle_time_that_each_frame_costs() -> None:
 
 def aggregated(mbps: float, needs: float, busy: float | None, *, own: float = 0.0, **more: int) -> Interval:
     """A second of stations that aggregate, and had `own` of the air time."""
-    of = interval(mbps, busy, aggregated=packets(mbps), frames=more.get("frames", 0))
+    measured = interval(mbps, busy, aggregated=packets(mbps), frames=more.get("frames", 0))
     return replace(
-        of,
+        measured,
         aggregated_us=needs * SECOND_US,
         airtime_us=round(own * SECOND_US),
         unaggregated_airtime_us=more.get("unaggregated_us", 0),
@@ -597,8 +597,8 @@ def test_bounds_and_estimate_do_not_spiral_down_with_aggregation(
     estimator = CapacityEstimator(CapacityParameters(default_bps=first_estimate_mbps * 1e6))
     packets_per_s = 0.0
     for second in range(120):
-        of = PolicyInput(n, 1, round(min_rtt_ms * 1000), round(min_rtt_ms * 1000), 1500, estimator.bps)
-        windows = n * bdp.Bdp(Parameters()).decide(of).max_segs
+        inputs = PolicyInput(n, 1, round(min_rtt_ms * 1000), round(min_rtt_ms * 1000), 1500, estimator.bps)
+        windows = n * bdp.Bdp(Parameters()).decide(inputs).max_segs
         packets_per_s = min(capacity_packets, windows / min_rtt_ms * 1000)
         entry = Interval(
             duration_us=SECOND_US,

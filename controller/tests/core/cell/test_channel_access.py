@@ -170,8 +170,8 @@ QUEUES = st.builds(
 )
 STATES = st.builds(
     EdcaState,
-    own=st.lists(QUEUES, max_size=4, unique_by=lambda of: of.category).map(tuple),
-    stations=st.lists(QUEUES, max_size=4, unique_by=lambda of: of.category).map(tuple),
+    own=st.lists(QUEUES, max_size=4, unique_by=lambda queue: queue.category).map(tuple),
+    stations=st.lists(QUEUES, max_size=4, unique_by=lambda queue: queue.category).map(tuple),
     wmm=st.booleans(),
 )
 PARAMETERS = st.builds(

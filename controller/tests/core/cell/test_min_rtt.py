@@ -471,19 +471,19 @@ def test_without_searching_what_is_shared_and_kept_is_the_same(
             now_us += pause_us
             match what:
                 case "report":
-                    first, second = (of.observe(name, SERVER, min_rtt_us, now_us, in_flight_us) for of in tables)
+                    first, second = (table.observe(name, SERVER, min_rtt_us, now_us, in_flight_us) for table in tables)
                     assert first is second
                 case "withdraw":
-                    first, second = (of.withdraw(name, now_us, in_flight_us) for of in tables)
+                    first, second = (table.withdraw(name, now_us, in_flight_us) for table in tables)
                     assert first is second
                 case "change":
                     ratio = 1.5 if tables[0].parameters.confirm_ratio == PARAMETERS.confirm_ratio else 2.0
-                    for of in tables:
-                        of.parameters = MinRttParameters(confirm_ratio=ratio)
-            first_seen, second_seen = ([*of.seen(now_us)] for of in tables)
+                    for table in tables:
+                        table.parameters = MinRttParameters(confirm_ratio=ratio)
+            first_seen, second_seen = ([*table.seen(now_us)] for table in tables)
             assert first_seen == second_seen
             assert tables[0].shared_us(SERVER) == tables[1].shared_us(SERVER)
-            paths = [of._paths[SERVER] for of in tables if SERVER in of._paths]
+            paths = [table._paths[SERVER] for table in tables if SERVER in table._paths]
             for kept in ("contradicted", "refuted", "unconfirmed", "oldest_us"):
                 first_kept, second_kept = ([getattr(path, kept)] for path in paths) if paths else ((), ())
                 assert first_kept == second_kept

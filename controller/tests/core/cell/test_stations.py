@@ -573,8 +573,10 @@ def test_how_much_air_senders_have_whose_rate_control_has_just_begun(
     """By what they had sent before the interval. The last one sends too little to be a sender."""
     cell, before = Cell(), (0, 99, 100, 5_000, 0)
     cell.report(0, *(station(packets, number=number) for number, packets in enumerate(before)))
-    of = zip(before, (100, 100, 100, 100, 1), airtimes_us, strict=True)
-    cell.report(1, *(station(had + sent, number=number, airtime_us=us) for number, (had, sent, us) in enumerate(of)))
+    counted = zip(before, (100, 100, 100, 100, 1), airtimes_us, strict=True)
+    cell.report(
+        1, *(station(had + sent, number=number, airtime_us=us) for number, (had, sent, us) in enumerate(counted))
+    )
     assert cell.interval is not None
     assert (cell.senders, cell.interval.climbing) == (4, pytest.approx(climbing))
 

@@ -26,8 +26,8 @@ def air(
     return Air(rate_mbps * 1e6, frames, psdu_bytes, share_bps, fastest_bps, share_bps * fastest_bps / rate_mbps / 1e6)
 
 
-def policy_input(of: Air | None, n: int = 10, min_rtt_us: int = 4_000, connections: int = 1) -> PolicyInput:
-    return PolicyInput(n, connections, min_rtt_us, min_rtt_us, 1500, 500e6, air=of)
+def policy_input(station_air: Air | None, n: int = 10, min_rtt_us: int = 4_000, connections: int = 1) -> PolicyInput:
+    return PolicyInput(n, connections, min_rtt_us, min_rtt_us, 1500, 500e6, air=station_air)
 
 
 def policy(parameters: AggregateParameters | None = None) -> Aggregate:
@@ -35,7 +35,7 @@ def policy(parameters: AggregateParameters | None = None) -> Aggregate:
 
 
 @pytest.mark.parametrize(
-    ("of", "n", "min_rtt_us", "expected"),
+    ("station_air", "n", "min_rtt_us", "expected"),
     [
         # 15.1 us a frame, K = 64: 0.93 x 64 x 360 / (360 + 0.07 x 64 x 15.1) = 50.1; 50 Mb/s x 4 ms are 16.7 segments
         (air(), 10, 4_000, (30, 67)),
@@ -46,8 +46,8 @@ def policy(parameters: AggregateParameters | None = None) -> Aggregate:
         (air(65.0, 5.2, 866.7), 10, 4_000, (2, 6)),  # a thirteenth of the fastest one's 50 frames
     ],
 )
-def test_the_formula(of: Air, n: int, min_rtt_us: int, expected: tuple[int, int]) -> None:
-    assert policy().decide(policy_input(of, n, min_rtt_us)) == expected
+def test_the_formula(station_air: Air, n: int, min_rtt_us: int, expected: tuple[int, int]) -> None:
+    assert policy().decide(policy_input(station_air, n, min_rtt_us)) == expected
 
 
 def test_whose_frames_are_not_aggregated_has_the_bounds_of_bdp() -> None:
@@ -63,7 +63,10 @@ def test_larger_block_acks_give_longer_accesses_only_as_far_as_they_are_worth_it
 
 def test_a_slow_senders_accesses_last_no_longer_than_the_fastest_ones() -> None:
     fast, slow = air(), air(86.67, 5.0, 866.7)
-    one, other = (policy().decide(policy_input(of)).max_segs - of.share_bps * 4e-3 / 12_000 for of in (fast, slow))
+    one, other = (
+        policy().decide(policy_input(station_air)).max_segs - station_air.share_bps * 4e-3 / 12_000
+        for station_air in (fast, slow)
+    )
     assert other == pytest.approx(one / 10, abs=1)
 
 
@@ -120,15 +123,15 @@ def test_bounds_are_ordered_and_within_the_kernels_range(
     frames: int,
     psdu_bytes: int,
 ) -> None:
-    of = air(rate_mbps, share_mbps, max(rate_mbps, fastest_mbps), frames, psdu_bytes)
-    min_segs, max_segs = policy().decide(policy_input(of, n, min_rtt_us, connections))
+    station_air = air(rate_mbps, share_mbps, max(rate_mbps, fastest_mbps), frames, psdu_bytes)
+    min_segs, max_segs = policy().decide(policy_input(station_air, n, min_rtt_us, connections))
     assert 2 <= min_segs <= max_segs <= 65_535
-    assert policy().formula(policy_input(of, n, min_rtt_us, connections))
+    assert policy().formula(policy_input(station_air, n, min_rtt_us, connections))
 
 
 @given(rate_mbps=rates_mbps, segment_bytes=st.integers(140, 9000))
 def test_an_access_is_never_longer_than_it_may_be(rate_mbps: float, segment_bytes: int) -> None:
-    of = air(rate_mbps)
-    most = frames_most(segment_bytes, of)
+    station_air = air(rate_mbps)
+    most = frames_most(segment_bytes, station_air)
     assert 1 <= most <= 64
-    assert most == 1 or most * frame_us(segment_bytes, of.rate_bps) <= 5_484.0 * 1.06 + 1e-6
+    assert most == 1 or most * frame_us(segment_bytes, station_air.rate_bps) <= 5_484.0 * 1.06 + 1e-6

@@ -62,8 +62,8 @@ def test_a_queue_of_none_is_none() -> None:
 
 
 def test_shares_and_queues_are_divided_before_they_are_rounded() -> None:
-    of = policy_input(n=3, connections=2, capacity_bps=20e6)
-    assert bdp.share_segs(of) == pytest.approx(20e6 * 256_500 / (3 * 2 * 8e6 * 1500), rel=1e-12)
+    inputs = policy_input(n=3, connections=2, capacity_bps=20e6)
+    assert bdp.share_segs(inputs) == pytest.approx(20e6 * 256_500 / (3 * 2 * 8e6 * 1500), rel=1e-12)
     assert bdp.queue_segs(policy_input(4), BdpParameters(queue_segs=7)) == 2
     assert bdp.queue_segs(policy_input(3), BdpParameters(queue_segs=4)) == 1
 
@@ -125,8 +125,8 @@ def test_bounds_are_ordered_and_within_the_kernels_range(
     parameters = BdpParameters(
         gain=gain, gain_alone=gain_alone, queue_segs=queue_segs, min_fraction=min_fraction, floor_segs=floor_segs
     )
-    of = policy_input(n, min_rtt_us, connections, capacity_bps, segment_bytes)
-    min_segs, max_segs = policy(parameters).decide(of)
+    inputs = policy_input(n, min_rtt_us, connections, capacity_bps, segment_bytes)
+    min_segs, max_segs = policy(parameters).decide(inputs)
     assert floor_segs <= min_segs <= max_segs <= 65_535
 
 

@@ -35,7 +35,7 @@ def test_a_policy_goes_by_its_own_parameters() -> None:
     paper = Parameters(policy="paper")
     gingerbread = Parameters(policy="paper", paper=PaperParameters(table="gingerbread"))
     assert policy(paper).decide(OF) != policy(gingerbread).decide(OF)
-    assert [policy(of).title for of in (Parameters(), paper, gingerbread)] == [
+    assert [policy(parameters).title for parameters in (Parameters(), paper, gingerbread)] == [
         "aggregate",
         "paper, table jelly-bean",
         "paper, table gingerbread",

@@ -21,7 +21,7 @@ def test_each_second_is_a_value_of_each_cell() -> None:
     model.take_ratios({A: live_pb2.CellRttRatio(bssid=A, mean=1.5)})
     model.second(10.5)
     series = model.cells[A].series
-    assert [values(of) for of in (series.uplink_bps, series.mean_ratio, series.busy)] == [[5.0], [1.5], [0.5]]
+    assert [values(column) for column in (series.uplink_bps, series.mean_ratio, series.busy)] == [[5.0], [1.5], [0.5]]
     model.take_cell(cell(A, 7), 11.0)
     model.take_ratios({})
     model.second(11.5)
@@ -63,7 +63,9 @@ def test_another_run_of_the_controller_is_seen_once() -> None:
 
 def page(history: int, *sequences: int) -> events_pb2.ListEventsResponse:
     position = events_pb2.EventPosition(history=history, sequence=sequences[-1])
-    return events_pb2.ListEventsResponse(events=[events_pb2.Event(sequence=of) for of in sequences], position=position)
+    return events_pb2.ListEventsResponse(
+        events=[events_pb2.Event(sequence=sequence) for sequence in sequences], position=position
+    )
 
 
 def test_events_are_listed_newest_first_and_begin_anew_with_another_history() -> None:

@@ -89,7 +89,9 @@ def test_stations_have_bars_of_their_airtime() -> None:
 
 def test_a_station_has_the_limits_of_its_access_point_or_why_it_has_none() -> None:
     made = opened()
-    limits = [operations_pb2.WindowLimitSent(destination=f"{i}", max_bytes=of) for i, of in enumerate((48_000, 12_400))]
+    limits = [
+        operations_pb2.WindowLimitSent(destination=f"{i}", max_bytes=limit) for i, limit in enumerate((48_000, 12_400))
+    ]
     lack = reason_pb2.Reason(code=reason_pb2.REASON_CODE_NO_AGENT)
     waits = reason_pb2.Reason(code=reason_pb2.REASON_CODE_NO_RTT_SAMPLE)
     made.stations = [
@@ -114,10 +116,10 @@ def terminal(**fields: object) -> operations_pb2.Terminal:
     return operations_pb2.Terminal(mac=A, name="phone", decisions=[decision], **fields)  # type: ignore[arg-type]
 
 
-def rows_of(of: operations_pb2.Terminal) -> list[Row]:
+def rows_of(terminal: operations_pb2.Terminal) -> list[Row]:
     made = opened()
     view = operations_pb2.DestinationView(address="198.51.100.1", cwnd_segs=9)
-    made.terminals, made.destinations = [of], {A: live_pb2.TerminalDestinations(mac=A, destinations=[view])}
+    made.terminals, made.destinations = [terminal], {A: live_pb2.TerminalDestinations(mac=A, destinations=[view])}
     return station_rows.terminals(made)
 
 

@@ -71,11 +71,13 @@ async def use(options: StoreOptions) -> None:
         await store.close()
 
 
-def options(of: RedisServer | RedisCluster, folder: Path) -> StoreOptions:
+def options(server: RedisServer | RedisCluster, folder: Path) -> StoreOptions:
     file = folder / "password"
     file.write_text("secret\n", encoding="utf-8")
     file.chmod(0o600)
-    return StoreOptions(url=of.url, cluster=isinstance(of, RedisCluster), user="airbound", password_file=str(file))
+    return StoreOptions(
+        url=server.url, cluster=isinstance(server, RedisCluster), user="airbound", password_file=str(file)
+    )
 
 
 @pytest.fixture
