@@ -184,7 +184,7 @@ func TestAnAnnouncementThatFails(t *testing.T) {
 	} {
 		server.Answer("SET", answer)
 		isChanged, err := hostapd.Announce(path, "wlan0", unknown, []edca.Queue{wide}, func(error) {})
-		// Whoever answers otherwise than hostapd does may have done it.
+		// A server that answers otherwise than hostapd does may have made the change.
 		if isChanged != errors.Is(want, hostapd.ErrMalformed) {
 			t.Errorf("%q: changed %v: %v", answer, isChanged, err)
 		}

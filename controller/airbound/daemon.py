@@ -58,7 +58,7 @@ async def run(
 
 def _security(config: Config, store: Store) -> "Security":
     """TLS. Who has a certificate must survive a restart: a store that forgets is not used for that."""
-    from airbound.grpc.security import directory_of, secure  # noqa: PLC0415  # dear to import, see grpc/peers.py
+    from airbound.grpc.security import directory_of, secure  # noqa: PLC0415  # slow to import, see grpc/peers.py
     from airbound.pki import files  # noqa: PLC0415
 
     if config.store.url or config.store.file:
@@ -162,7 +162,7 @@ def _log_start(config: Config, security: "Security | None", running: server.Cont
         log.event("info", "enrolling", running.enrollment or "nowhere", f"trust domain {security.trust_domain}")
     log.event("info", "listening", address, f"mode {config.mode}, policy {policy}; operators on {operators or 'none'}")
     if security is None:
-        log.event("warning", "plain-text", address, "no TLS: whoever reaches the controller is whom it claims to be")
+        log.event("warning", "plain-text", address, "no TLS: peers are not authenticated")
 
 
 def _replica_name() -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports that are given to programs: to one each, whoever asks."""
+"""Ports that are given to programs: no two processes get the same one."""
 
 import socket
 import subprocess

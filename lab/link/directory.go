@@ -81,7 +81,7 @@ func (m mailbox) send(ctx context.Context, from net.Conn) error {
 				return err
 			}
 		}
-		// Whoever sees the name sees all of the file.
+		// The file has its name only when it is complete.
 		partial := filepath.Join(m.directory, string(m.writer)+"partial")
 		if err := os.WriteFile(partial, data[:n], 0o600); err != nil {
 			return err //nolint:wrapcheck // it has the path

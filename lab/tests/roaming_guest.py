@@ -45,7 +45,7 @@ CLONE_NEWNET = 0x40000000
 
 
 class Notes:
-    """What happened, in order, on disk at once: the guest is powered off without a word."""
+    """Records what happened, in order, on disk at once: the guest is powered off without a notice."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

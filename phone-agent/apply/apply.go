@@ -20,7 +20,7 @@ type BackEnd interface {
 	// Set makes the rules the only ones in force; none restores the kernel's defaults. Rules that are in force already
 	// are not written again. After an error, the rules from before are in force.
 	Set(rules []bounds.Rule) (Outcome, error)
-	// Live returns the rules in force now, whoever set them. It needs no Up and changes nothing.
+	// Live returns the rules in force now, those of other processes as well. It needs no Up and changes nothing.
 	Live() (Live, error)
 	// Close restores the kernel's defaults.
 	Close() error

@@ -123,8 +123,7 @@ func (b *bss) connect(device *credentials.Device) error {
 	})
 }
 
-// end stops what start and connect began, and writes own values back. Whoever called connect has waited for it, or
-// does.
+// end stops what start and connect began, and writes own values back. The caller of connect has waited for it, or does.
 func (b *bss) end() error {
 	if b.cancel == nil { // It was never started.
 		return errors.Join(stop(b.worker, b.logger), b.state.unlock())

@@ -127,8 +127,8 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 	o.security.Flags(flags, "/var/lib/airbound-ap")
 	flags.DurationVar(&o.interval, "interval", time.Second, "time between two reports, 100ms to 60s")
 	flags.DurationVar(&o.lookInterval, "look-interval", 200*time.Millisecond,
-		"time between two looks at whether a station began to send or stopped, which is reported at once, 150ms to "+
-			"60s; 0: none")
+		"time between two looks at the stations' counters between reports: a station that began to send or stopped "+
+			"is reported at once; 150ms to 60s; 0: none")
 	flags.Func("hostapd-config", "`PATH` of hostapd's configuration, which has the access point's own EDCA "+
 		"parameters; may be given several times, for several radios (default: what hostapd has without one)",
 		func(path string) error {

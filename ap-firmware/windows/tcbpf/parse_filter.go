@@ -33,7 +33,7 @@ const (
 type tcObject struct {
 	index, handle, parent, info uint32
 	kind                        string
-	// program is the text that whoever attached a BPF filter gave it.
+	// program is the name that a BPF filter was attached with.
 	program string
 }
 

@@ -186,7 +186,7 @@ class Cells:
         return effects
 
     def disowned(self, event: Disowned, now_us: int) -> list[Effect]:
-        """Forget a cell without a word to anybody: its next owner goes on with its terminals."""
+        """Drop a cell's state and send nothing: the next owner takes the cell's terminals over."""
         cell = self._registry.cells.pop(event.bssid, None)
         if cell is None:
             return []

@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class Item(Protocol):
-    """Whatever has a deadline. Both belong to Deadlines: time and number of its entry that counts, 0 if it has none."""
+    """Has a deadline. Both attributes belong to Deadlines: time and number of its entry that counts, 0 without one."""
 
     due_us: int
     due_number: int
@@ -39,8 +39,8 @@ class Deadlines:
         return self._heap[0][0] if self._heap else None
 
     def due(self, now_us: int) -> Iterator[Item]:
-        """Items whose time has come, each without an entry now. Whoever takes one calls `at` if it goes on; a time that
-        is past again is due at the next call, so that no call lasts for ever.
+        """Items whose time has come, each without an entry now. The caller enters an item again by `at`; a time that is
+        past again is due at the next call, so that no call lasts for ever.
         """
         first_of_next_call = next(self._count)
         next_call = list[tuple[int, int, Item]]()

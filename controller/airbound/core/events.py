@@ -49,7 +49,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """A stream ended, whoever ended it; or, `moved`, it goes on at another replica."""
+    """A stream ended, at either side; or, `moved`, it goes on at another replica."""
 
     stream: Stream
     moved: bool = False

@@ -115,7 +115,7 @@ class Placement:
                 return None, Reason(Code.REPLACED)
             left = mac_text(terminal.bssid) if terminal.bssid else _subject(terminal.unplaced, Code.LEFT_CELL)
             return None, Reason(Code.LEFT_CELL, left) if left else Reason(Code.CELL_UNKNOWN)
-        # Whoever speaks from elsewhere takes nothing from the station by claiming its MAC.
+        # A terminal elsewhere takes nothing from the station by claiming its MAC.
         claims = [claim for claim in self._registry.claims.claimants(terminal.mac) if self._is_at_station(claim, cell)]
         if terminal not in claims:
             return None, Reason(Code.ADDRESS_MISMATCH, address_text(terminal.stream.address))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports as the core knows them, and the limits of what is in them.
 
-Whoever makes one has checked it (`airbound.grpc.convert` for what comes over the wire): these types check nothing, so
-that a report is checked once. The limits are such as no real cell comes near; one absurd number averaged in spoils a
+A report was checked before it was made (`airbound.grpc.convert` checks reports of the wire): these types check nothing,
+so that a report is checked once. The limits are such as no real cell comes near; one absurd number averaged in spoils a
 cell. A counter of 2**63 or more is almost certainly a negative number cast to unsigned.
 
 Stations and destinations are named tuples: there are thousands of them in a second, and a frozen dataclass takes four

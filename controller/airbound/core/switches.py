@@ -3,7 +3,7 @@
 
 Rules of this file:
 - a switch that ends its stream, or does not report for `stale_ms`, is a switch of which nothing is known;
-- one live switch of a datapath, and one of a cell; whoever was first stays, except that a principal replaces itself;
+- one live switch of a datapath, and one of a cell; the first stays, except that a principal replaces itself;
 - a switch's rules are decided with each of its reports, one a second: leases need no deadline of their own;
 - without its cell, or a reason to decide, it is sent nothing, and what it has ends with its lease;
 - a switch that lists its stations reports its cell as well, while no access point's agent does.

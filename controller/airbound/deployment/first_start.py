@@ -133,7 +133,7 @@ class FirstStart:
         with self._as_owner_of("ca") as folder:
             directory = Directory(folder)
             if directory.key_state() != "not encrypted":
-                return  # whoever has the passphrase, or the key, makes it: docs/operate.md
+                return  # an operator with the passphrase, or the key, makes it: docs/operate.md
             authority = directory.load(self._now)
         key = new_key()
         certificate = authority.sign(identity, key.public_key(), OPERATOR_LIFE, self._now)

@@ -49,7 +49,7 @@ class Certified:
         return peer
 
     def identify_any(self, context: Any) -> Peer:
-        """Whoever it is, but a controller.
+        """Identify a peer of any role but `controller`.
 
         Raises:
             RefusedError: nobody that counts.

@@ -2,8 +2,8 @@
 """The lines that gRPC's C core writes to the error output. They are the only place where it says why a TLS handshake
 failed: those lines are counted by reason, all others are passed on.
 
-There is a line for each failed handshake. Without this, whoever connects in a loop fills the log, and a reader of the
-log that stands still stops the threads that write to it.
+There is a line for each failed handshake. Without this, a peer that connects in a loop fills the log, and a reader of
+the log that stands still stops the threads that write to it.
 """
 
 import contextlib

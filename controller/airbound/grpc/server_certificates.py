@@ -73,7 +73,7 @@ class ServerCertificates:
             with self._lock:
                 self._handshakes[port] += 1
             if current is self._configuration:
-                return None  # a new configuration is a new TLS context, which is dear
+                return None  # a new configuration is a new TLS context, which is slow to make
             current = self._configuration
             return current
 

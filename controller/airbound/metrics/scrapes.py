@@ -10,7 +10,7 @@ from airbound.metrics.page import Page, Pages
 from airbound.metrics.snapshot import Sampler
 from airbound.runtime import garbage
 
-REUSED_S = 0.5  # a page is as good as new for this long: whoever asks all the time costs two pages a second
+REUSED_S = 0.5  # a page is as good as new for this long: a client that always asks costs two pages a second
 TIMEOUT_S = 8.0  # less than Prometheus's 10 s
 
 

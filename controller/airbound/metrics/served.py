@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether and where a controller serves metrics. prometheus_client is imported only where it does: that takes a tenth
-of a second, which is dear in the lab's guest.
+of a second, and much more in the lab's guest.
 """
 
 from typing import TYPE_CHECKING

@@ -58,7 +58,7 @@ class Link:
 
     @property
     def identity(self) -> str:
-        """Whoever has the same one may take its place."""
+        """A new connection with the same one may take the place of this connection."""
         return self.name or self.address.rpartition(":")[0]
 
 
@@ -200,7 +200,7 @@ class Front:
 
     def _take_datapath(self, link: Link, datapath_id: int) -> None:
         """The switch said who it is. The name of a switch's certificate is its datapath, so that none can be another;
-        in plain text whoever was first stays, unless the same address comes again.
+        in plain text the first connection stays, unless the same address connects again.
         """
         own = own_datapath(link.name)
         if (link.name and own != datapath_id) or link.datapath_id not in {0, datapath_id}:

@@ -265,9 +265,7 @@ async def serve(options: Options) -> None:
     def listens(port: int) -> None:
         log.event("info", "listening", f"{host}:{port}", f"OpenFlow 1.3; controller {options.controller}")
         if identity is None:
-            log.event(
-                "warning", "plain-text", f"{host}:{port}", "no TLS: whoever reaches it is the switch it claims to be"
-            )
+            log.event("warning", "plain-text", f"{host}:{port}", "no TLS: switches are not authenticated")
 
     await process.run(listens)
 

@@ -69,7 +69,7 @@ class Limits(NamedTuple):
     flows: int = 8_192  # that count
     flows_of_station: int = 512
     copies_per_s: int = 200
-    station_ports: frozenset[str] = frozenset()  # by name: whoever sends from there is a station
+    station_ports: frozenset[str] = frozenset()  # by name: a MAC that sends from there is a station
 
 
 class Rules(NamedTuple):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line. gRPC is imported by the commands that need it: it takes longer than all else together, and starting
-is dear in the lab's guest.
+"""The command line. gRPC is imported by the commands that need it: it takes longer than all else together, and a
+start is slow in the lab's guest.
 """
 
 import argparse

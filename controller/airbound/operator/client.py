@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 OPTIONS = (
     # A proxy of the environment is for the web; the agents do not use it either.
     ("grpc.enable_http_proxy", 0),
-    # Whoever watches wants to be back soon after a controller is.
+    # A command that follows events connects again soon after a controller is back.
     ("grpc.max_reconnect_backoff_ms", 2_000),
 )
 _MODES = {"observe": operations_pb2.MODE_OBSERVE, "control": operations_pb2.MODE_CONTROL}
@@ -52,7 +52,7 @@ def channel(endpoint: str, identity: "ClientIdentity | None") -> grpc.Channel:
     if identity is None:
         return grpc.insecure_channel(endpoint, options=options)
     # gRPC's Python compares the server's certificate with the name that was dialled, and looks at DNS names only. The
-    # authority gives this name to controllers and nobody else: whoever has it has the role controller in its URI.
+    # authority gives this name to controllers only: a certificate with it has the role controller in its URI.
     options.append(("grpc.ssl_target_name_override", identity.server_name))
     credentials = grpc.ssl_channel_credentials(identity.authorities_pem, identity.key_pem, identity.certificate_pem)
     return grpc.secure_channel(endpoint, credentials, options=options)

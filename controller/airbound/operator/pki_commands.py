@@ -84,7 +84,7 @@ def add(command: CommandMaker, client: argparse.ArgumentParser, around: Surround
     options.add_argument("bssid", metavar="BSSID")
     chosen = options.add_mutually_exclusive_group(required=True)
     chosen.add_argument("name", nargs="?", default="", metavar="NAME", help="of the access point's certificate")
-    chosen.add_argument("--next", action="store_true", help="whoever reports the cell next, as at first")
+    chosen.add_argument("--next", action="store_true", help="the access point that reports the cell next, as at first")
     options = command(
         "login", commands.login, "get a certificate by a token, or another one by the one that is there",
         " --enroll controller.example:50053 --token TOKEN", " --renew --controller controller.example:50052",

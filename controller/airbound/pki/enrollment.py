@@ -5,7 +5,7 @@ the certificate that a client shows does.
 Order makes it safe against crashes, and against two replicas at once. The certificate is signed first and written
 into the token's record, by compare and set: so a token is used as often as it may be, and a device that lost the
 answer gets the same certificate again. Then it is written into the record of the name, and only then given out: so
-whoever revokes a name finds every certificate of it.
+the revocation of a name finds every certificate of it.
 """
 
 import asyncio

@@ -44,7 +44,8 @@ class TlsOptions:
     """How peers prove who they are. The trust domain is in the authority's certificate."""
 
     plain_text: Annotated[
-        bool, Field(description="no TLS at all: whoever reaches the controller is whom it claims to be; for a lab")
+        bool,
+        Field(description="no TLS at all: peers are not authenticated, their names are taken as they are; for a lab"),
     ] = False
     directory: Annotated[
         File, Field(description="of the authority; empty: $AIRBOUND_CA_DIR, or where `airbound ca init` puts it")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which access point speaks for which cell: whoever reports a BSSID first, until an operator moves the cell. So a
-certificate that was stolen from one access point speaks for its own cells only.
+"""Which access point may report which cell: the first to report its BSSID, until an operator moves the cell. So with a
+certificate that was stolen from an access point no other cells can be reported.
 """
 
 from airbound.core.addresses import Mac, mac_text

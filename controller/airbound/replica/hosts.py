@@ -77,7 +77,7 @@ class Hosted:
 
     @property
     def number(self) -> int:
-        """Number of the stream at whoever has the terminal."""
+        """Number of the stream at the replica that has the terminal."""
         return self.port.stream.number if self.port is not None else self.session.stream.number
 
 
@@ -144,7 +144,7 @@ class Hosts:
         if news or now_us - hosted.forwarded_at_us >= FORWARD_US:
             hosted.forwarded, hosted.forwarded_at_us = report.destinations, now_us
             message = replica_pb2.StreamReported(stream=hosted.number, report=octets)
-            self._outbox.send(hosted.owner, replica_pb2.ReplicaMessage(stream_reported=message), patient=not news)
+            self._outbox.send(hosted.owner, replica_pb2.ReplicaMessage(stream_reported=message), batch=not news)
 
     def _forget_mac(self, hosted: Hosted) -> None:
         of_mac = self._by_mac.get(hosted.mac)
@@ -222,7 +222,7 @@ class Hosts:
             hosted.bssid, hosted.epoch = place.bssid, place.token.epoch
 
     def _leave(self, hosted: Hosted, *, ended: bool = False) -> None:
-        """End the terminal's stream at whoever has it; unless it `ended`, its connection stays."""
+        """End the terminal's stream at the replica that has it; unless it `ended`, its connection stays."""
         if hosted.owner:
             closed = replica_pb2.StreamClosed(stream=hosted.number, ended=ended)
             self._outbox.send(hosted.owner, replica_pb2.ReplicaMessage(stream_closed=closed))

@@ -233,7 +233,7 @@ class ReplicatedOperations(OperationsService):
         raise AssertionError  # `of_one` aborts if there is none
 
     async def of_one(self, method: str, request: Any, response: Any, context: Any) -> AsyncGenerator[Any, None]:
-        """The responses of whoever does not refuse: this replica, or another."""
+        """The responses of the replica that does not refuse: this one, or another."""
         answering = Answering()
         try:
             answer: Any = getattr(self._services[method], method)(request, answering)

@@ -37,15 +37,15 @@ class Outbox:
         self._urgent = asyncio.Event()
         self._draining = False
 
-    def send(self, replica: str, message: replica_pb2.ReplicaMessage, *, patient: bool = False) -> None:
-        """Have a message sent; those to one replica stay in order. A patient one waits for others."""
+    def send(self, replica: str, message: replica_pb2.ReplicaMessage, *, batch: bool = False) -> None:
+        """Have a message sent; those to one replica stay in order. With `batch` it waits for others to go with."""
         waiting = self._waiting.setdefault(replica, [])
         if len(waiting) >= WAITING_MAX:
             self.dropped_total += len(waiting)
             waiting.clear()
         waiting.append(message)
         self.messages_total += 1
-        if not patient:
+        if not batch:
             self._urgent.set()
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._write())

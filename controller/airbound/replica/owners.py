@@ -261,7 +261,7 @@ class Owners:
             stream=port.number, epoch=epoch, command=command_convert.agent_command(effect), bssid=bssid
         )
         message = replica_pb2.ReplicaMessage(stream_command=command)
-        self._outbox.send(port.host, message, patient=isinstance(effect, RenewLease))
+        self._outbox.send(port.host, message, batch=isinstance(effect, RenewLease))
 
     def close(self, port: RemotePort, reason: Reason) -> None:
         """Have the terminal's host end its connection."""

@@ -150,7 +150,7 @@ class Ownership:
             claiming.at_once.set()
 
     async def give(self, cell: Mac, learnt: CellMemory | None) -> None:
-        """Give a cell back to whoever claims it next, with what was learnt of it. `lost` is not called."""
+        """Give up a cell for the next replica that claims it, with what was learnt of it. `lost` is not called."""
         owned = self.cells.pop(cell, None)
         if owned is None:
             return

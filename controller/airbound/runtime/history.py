@@ -2,8 +2,8 @@
 """The last events: what was noted, numbered, with the time. Memory is bounded in events and in octets; the oldest go
 first. Nothing is made for people or for the wire until somebody asks.
 
-Whoever follows has a place in the history and nothing else: one that reads more slowly than events happen finds some
-gone, and how many.
+A follower has a place in the history and nothing else: if it reads more slowly than events happen, the oldest are gone,
+and it gets their number.
 
 Events may be added by any thread.
 """

@@ -58,8 +58,8 @@ class Store(Protocol):
 
     async def start(self, replica: str, handler: Handler, reconnected: Callable[[], None]) -> None:
         """Begin, and have messages to `replica` handled: a name that no other process has or had. `reconnected` is
-        called in the event loop whenever messages or records may have been lost, once the store answers again: whoever
-        relies on either looks again. Raises StoreError if the store does not answer now; may then be called again.
+        called in the event loop whenever messages or records may have been lost, once the store answers again: it reads
+        what its replica relies on again. Raises StoreError if the store does not answer now; may then be called again.
         """
 
     async def close(self) -> None:
@@ -108,8 +108,8 @@ class Store(Protocol):
         """What was kept last."""
 
     # Directory: owners write which stations their cells have, replicas which terminals have a stream with them. Each
-    # call returns the other side, so that whoever comes second finds the first. Entries are written again before their
-    # time is over.
+    # call returns the other side, so that the second of the two to write finds the first. Entries are written again
+    # before their time is over.
 
     async def place(self, stations: Sequence[tuple[Mac, Place]], *, ttl_ms: int) -> list[frozenset[str] | None]:
         """Write where stations are; for each, the replicas that have a stream of its terminal. An entry of a later

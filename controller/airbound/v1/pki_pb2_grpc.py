@@ -86,7 +86,7 @@ class EnrollmentAdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def MoveCell(self, request, context):
-        """MoveCell has another access point speak for a cell; otherwise whoever reported it first does.
+        """MoveCell has another access point report a cell; otherwise only the access point that reported it first does.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

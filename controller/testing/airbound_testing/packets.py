@@ -50,7 +50,7 @@ def receive(port: int, seconds: float) -> dict[str, object]:
 
 
 def serve(port: int) -> None:
-    """Read whatever TCP brings."""
+    """Read from a TCP socket."""
     with socket.create_server(("", port)) as server:
         while True:
             connection, _ = server.accept()

@@ -150,7 +150,7 @@ class RedisCluster:
         return self
 
     def heal(self) -> None:
-        """Start what was killed, and wait until all is as after the start, whoever the masters are."""
+        """Start killed servers, and wait until each shard has a master and its replica, in either of the two roles."""
         for server in self.servers:
             server.resume()
             server.start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command line over environment over file over defaults, and the name of whoever is wrong."""
+"""Command line over environment over file over defaults, and errors that name the source of the wrong value."""
 
 import itertools
 import tomllib

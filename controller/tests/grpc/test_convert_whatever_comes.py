@@ -139,7 +139,7 @@ def test_octets_that_were_changed_on_their_way_are_read_or_refused(message: Any,
     try:
         changed = type(message).FromString(bytes(octets))
     except DecodeError:
-        return  # refused by whoever reads the stream
+        return  # gRPC ends the stream before a conversion
     is_cell = isinstance(changed, access_point_pb2.AccessPointReport)
     report, refusals = (convert.access_point_report if is_cell else convert.terminal_report)(changed)
     assert report is not None or refusals

@@ -222,7 +222,7 @@ def test_what_is_wrong_with_the_files_is_named(run: Run, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("code", ["import airbound.daemon", "from airbound.operator import cli; cli.parser()"])
 def test_what_tls_needs_is_not_loaded_without_it(code: str) -> None:
-    """Starting is dear in the lab's guest."""
+    """A start of the program is slow in the lab's guest."""
     check = f"{code}\nimport sys\nsys.exit(', '.join({{'cryptography'}} & set(sys.modules)) or 0)"
     result = subprocess.run([sys.executable, "-c", check], check=False, capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")

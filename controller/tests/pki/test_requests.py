@@ -30,7 +30,7 @@ def test_the_key_of_a_request() -> None:
 
 
 def test_the_signature_must_be_that_of_the_key() -> None:
-    """The key of another request in place of our own: whoever asks must have the key."""
+    """The key of another request in place of our own: a request proves that its sender has the private key."""
 
     def point(key: ec.EllipticCurvePrivateKey) -> bytes:
         return key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)

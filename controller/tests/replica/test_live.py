@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A live view shows the same at every replica, whoever owns the cell."""
+"""A live view shows the same at every replica, whichever of them owns the cell."""
 
 from contextlib import AsyncExitStack
 from typing import Any

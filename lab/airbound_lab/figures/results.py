@@ -125,7 +125,7 @@ class Run:
     """Flows that ended before their connection was established, if there are any."""
     air_jain: float | None = None
     """Jain's index of the flows' time on the air, as the access point counts it since the phones associated; None if it
-    does not, or if a phone was not associated all the time. Whoever sends at a rate of its own does not count."""
+    does not, or if a phone was not associated all the time. Senders at a rate of their own do not count."""
     agentless_ratio: float | None = None
     """Mean goodput of the uploading phones without an agent over that of those with one, if there are both."""
     senders: SenderFigures | None = None

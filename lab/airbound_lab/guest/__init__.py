@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in the guest: the standard library only, since importing is dear there."""
+"""What runs in the guest: the standard library only, since imports are slow there."""

@@ -32,7 +32,7 @@ ENVIRONMENT = {
 
 
 class GuestError(Exception):
-    """The run cannot go on; the message is shown to whoever started it."""
+    """The run cannot go on; `airbound-lab` prints the message."""
 
 
 def _checked(result: int, what: str) -> None:

@@ -120,7 +120,7 @@ class Guest:
         return self.progress() == "done"
 
     def end(self) -> None:
-        """End whatever runs."""
+        """End the guest, if it runs."""
         self._undo.close()
 
     def _explain(self, what: str) -> str:

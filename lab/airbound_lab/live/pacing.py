@@ -12,7 +12,7 @@ Within the guest nothing of that can be seen; what comes from outside arrives at
 
 A machine that is too busy makes the guest late. It may catch up a little. More than that is lost: the guest's clock
 then stays behind by as much. Otherwise a stall of ten seconds would be followed by ten seconds of traffic in three, and
-whoever is outside would see rates that no radio has.
+a controller on the host would see rates that no radio has.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ RESTART_S = (1.0, 60.0)
 STEADY_S = 300.0
 """A guest that ran for so long is started again at once."""
 TOKEN_WAIT_S = 120.0
-"""Whoever makes the tokens may need a while."""
+"""Until the tokens of the agents must be there: another container makes them, as soon as its controller answers."""
 
 
 class Service:

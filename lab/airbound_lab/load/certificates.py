@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 
 
 def _make(options: argparse.Namespace) -> None:
-    from airbound.pki.errors import PkiError  # noqa: PLC0415  # dear to import
+    from airbound.pki.errors import PkiError  # noqa: PLC0415  # slow to import
     from airbound_testing.identities import Identities  # noqa: PLC0415  # the same
 
     terminals = options.cells * options.terminals

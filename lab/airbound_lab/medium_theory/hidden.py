@@ -11,8 +11,8 @@ Written from the rules, without the lab's medium:
   its counter stands still from then until the end of the exchange;
 - what a sender begins in that SIFS is lost, since the access point answers the other one.
 
-A formula would have to take the two back-offs as independent; here whoever has just failed begins again into the frame
-of the other one.
+A formula would have to take the two back-offs as independent; here the sender that has just failed begins again into
+the frame of the other one.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ OPENFLOW_PORT = 6653
 """Of `airbound openflow`, in the controller's namespace."""
 CONTROLLER_MAC = "02:ab:00:00:01:01"
 SERVER_PORT = 5001
-"""Of whoever receives: servers, and phones that download."""
+"""The port of each receiver: servers, and phones that download."""
 DOWN = "-down"
 """At the end of the names of flows from a server to a phone."""
 PREFIX_BITS = 16

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uploads over loopback: what is sent arrives, and whoever fails says so."""
+"""Uploads over loopback: sent bytes arrive, and a sender or receiver that fails reports its error."""
 
 from __future__ import annotations
 

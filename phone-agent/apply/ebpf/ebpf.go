@@ -203,7 +203,7 @@ func (b *BackEnd) unload() {
 }
 
 // CleanUp implements apply.BackEnd. It ends the rules of every agent of the network namespace and the cgroup, and lifts
-// each maximum there, whoever set it: a socket does not say.
+// each maximum there, also one that another program set: a socket does not say which program did.
 func (b *BackEnd) CleanUp() error {
 	err := b.cleanUp()
 	if errors.Is(err, apply.ErrNotSupported) {

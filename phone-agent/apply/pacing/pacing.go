@@ -8,8 +8,8 @@
 // longer for the air than that, its queue holds less than the window, and less than a full aggregate. The patched
 // kernel exempts connections with bounds; here two settings of the network namespace raise the ratio for all of them.
 //
-// They outlive the agent. So the own values are on record, in a file, before the first is raised, and whoever restores
-// the kernel's defaults (the agent, its guard, `cleanup`, the next agent) finds them there.
+// They outlive the agent. So the own values are on record, in a file, before the first is raised, and each process that
+// restores the kernel's defaults (the agent, its guard, `cleanup`, the next agent) finds them there.
 package pacing
 
 import (

@@ -43,7 +43,7 @@ type EnrollmentAdminServiceClient interface {
 	ListEnrolled(ctx context.Context, in *ListEnrolledRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListEnrolledResponse], error)
 	// Revoke ends certificates before their time: open streams at once, and no new ones.
 	Revoke(ctx context.Context, in *RevokeRequest, opts ...grpc.CallOption) (*RevokeResponse, error)
-	// MoveCell has another access point speak for a cell; otherwise whoever reported it first does.
+	// MoveCell has another access point report a cell; otherwise only the access point that reported it first does.
 	MoveCell(ctx context.Context, in *MoveCellRequest, opts ...grpc.CallOption) (*MoveCellResponse, error)
 	// GetAuthority returns the authority that signs, and the server's own certificate.
 	GetAuthority(ctx context.Context, in *GetAuthorityRequest, opts ...grpc.CallOption) (*GetAuthorityResponse, error)
@@ -126,7 +126,7 @@ type EnrollmentAdminServiceServer interface {
 	ListEnrolled(*ListEnrolledRequest, grpc.ServerStreamingServer[ListEnrolledResponse]) error
 	// Revoke ends certificates before their time: open streams at once, and no new ones.
 	Revoke(context.Context, *RevokeRequest) (*RevokeResponse, error)
-	// MoveCell has another access point speak for a cell; otherwise whoever reported it first does.
+	// MoveCell has another access point report a cell; otherwise only the access point that reported it first does.
 	MoveCell(context.Context, *MoveCellRequest) (*MoveCellResponse, error)
 	// GetAuthority returns the authority that signs, and the server's own certificate.
 	GetAuthority(context.Context, *GetAuthorityRequest) (*GetAuthorityResponse, error)

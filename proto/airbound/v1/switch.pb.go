@@ -211,7 +211,7 @@ type SwitchReport struct {
 	MeterDroppedBytes uint64 `protobuf:"varint,18,opt,name=meter_dropped_bytes,json=meterDroppedBytes,proto3" json:"meter_dropped_bytes,omitempty"`
 	// Whether the process knows which of the switch's ports have stations behind them, and lists these.
 	ListsStations bool `protobuf:"varint,19,opt,name=lists_stations,json=listsStations,proto3" json:"lists_stations,omitempty"`
-	// 6 octets each: whoever sent something from one of these ports within the last minutes.
+	// MACs that sent a frame from one of these ports within the last minutes, 6 octets each.
 	Stations      [][]byte `protobuf:"bytes,20,rep,name=stations,proto3" json:"stations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Removes what the agent had in RAM, once it has ended: it restores the access point's own EDCA parameters first. Key
-# and certificate in /etc/airbound stay, for whoever installs the package again.
+# and certificate in /etc/airbound stay, for a later installation of the package.
 
 [ -z "$IPKG_INSTROOT" ] || exit 0
 tries=10

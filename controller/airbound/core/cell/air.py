@@ -149,7 +149,7 @@ def parts(claims: Sequence[Claim]) -> tuple[float, list[float]]:
         wanted = sorted(claim.wanted for index, claim in enumerate(claims) if index not in above)
         finite = [part for part in wanted if part < math.inf]
         if finite and len(finite) == len(wanted):
-            finite.pop()  # whoever uses most could have what the others leave
+            finite.pop()  # the sender that uses most could have what the others leave
         level = fair_share_bps(left, finite, len(wanted) - len(finite)) if wanted else 0.0
         more = {index for index, floor in enumerate(floors) if floor > level} - above
         if not more:

@@ -41,8 +41,8 @@ Assumptions: 802.11g OFDM timing (contention.py); uplink collisions are inside `
 The first samples of a cell are too small: rate control is still climbing, and the air is full of management frames. So
 the average begins at `default_bps`, or at what the best PHY rate carries if that is less; a first sample that is larger
 counts at once. Otherwise a phone that uploads a photo in a quiet cell would have a third of its capacity for seconds.
-The rate control of whoever associates climbs, then and later (until `SETTLED_PACKETS` of full_rates.py). While that of
-a sender does, the best PHY rate raises what it carries and does not lower it, and a sample that is less than the
+The rate control of a new station climbs, then and later (until `SETTLED_PACKETS` of full_rates.py). While that of a
+sender does, the best PHY rate raises what it carries and does not lower it, and a sample that is less than the
 average counts by the share of the air that the other stations have. After `CLIMBING_S` of samples in a row that had
 such senders all count again: many stations whose rates are slow for good need long for their first packets. The first
 samples with all rates settled replace a beginning that was too low: what is more than the average counts as a share of

@@ -134,7 +134,7 @@ def can_set(state: EdcaState, parameters: EdcaParameters) -> bool:
 
 
 def wanted_set(state: EdcaState, parameters: EdcaParameters) -> tuple[Edca, ...]:
-    """The set that the access point is to have beside uploads, as far as it can; empty if there is nothing to set.
+    """EDCA parameters to set while uploads dominate, limited to what the access point supports; empty: none to set.
 
     Raises:
         CannotSetError: as `wanted` and `announcement`, if there is nothing else to set.

@@ -200,7 +200,7 @@ class MinRtt:
         )
 
     def restore(self, seen: Iterable[SeenMinRtt], now_us: int) -> None:
-        """Take in what another controller had; whoever contradicts an entry does so anew."""
+        """Take in what another controller had; a terminal that contradicts an entry does so anew."""
         for entry in sorted(seen, key=lambda entry: -entry.age_us):
             if entry.age_us <= self.parameters.max_age_s * 1_000_000:
                 self.observe(entry.terminal, entry.address, entry.min_rtt_us, now_us - max(0, entry.age_us))

@@ -286,7 +286,7 @@ class CellState:
         if not finite:
             return self.decided_capacity_bps / (len(demands) or 1)
         if len(finite) == len(demands):
-            finite.pop()  # whoever uses most could have what the others leave
+            finite.pop()  # the sender that uses most could have what the others leave
         return fair_share_bps(self.decided_capacity_bps, finite, len(demands) - len(finite))
 
     def observe_terminal(self, terminal: Terminal, now_us: int) -> list[Address]:

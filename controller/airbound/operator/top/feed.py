@@ -17,7 +17,7 @@ ALL_CELLS_EVERY = 10  # polls: cells that the controller forgot are in no stream
 
 
 class Feed:
-    """One controller's state, fetched into a model. `client` is closed by whoever made it."""
+    """One controller's state, fetched into a model. The caller closes `client`."""
 
     def __init__(self, client: Client, *, poll_s: float = POLL_S) -> None:
         self.model = Model()

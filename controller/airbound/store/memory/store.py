@@ -2,8 +2,8 @@
 """The store within one process.
 
 `Memory` has what is kept, `MemoryStore` is a replica's access to it: several can share one in a process, as tests do.
-Records that live for a minute at least go to the file before they count; shorter ones are written again by whoever
-wrote them. Owners, states of cells and the directory are rebuilt within a lease, so that they need no file.
+Records that live for a minute at least go to the file before they count; shorter ones are written again by the replica
+that wrote them. Owners, states of cells and the directory are rebuilt within a lease, so that they need no file.
 """
 
 import asyncio

@@ -294,7 +294,7 @@ def test_two_reports_at_one_moment_are_no_boot() -> None:
 
 
 def test_another_access_points_first_report_counts_as_one_after_a_boot() -> None:
-    """Whatever its clock shows."""
+    """The report's own time does not count."""
     cell = measured()
     for name in ("one", "other"):
         cell.state.report_by(Principal("access-point", name))

@@ -58,7 +58,7 @@ async def test_records_survive_a_restart(path: Path, clock: Clock) -> None:
     assert await store.records("choice") == {"mode": b"observe"}
     assert await store.records("revoked") == {"serial ü": b"\x00"}
     assert await store.get("pin", "a") == b"second"
-    assert await store.records("replica") == {}  # written again by whoever is alive
+    assert await store.records("replica") == {}  # live replicas write their records again
     await store.close()
 
 

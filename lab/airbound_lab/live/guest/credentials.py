@@ -3,8 +3,8 @@
 # pathlib would cost the guest start-up time.
 """Keys and certificates of the guest's agents, kept on the host.
 
-Agents want a directory of their own user. In the guest they are root's; on the host the files are of whoever started
-the guest. So they work on a copy in the guest's memory, which is written to the host whenever it changes.
+Agents require a directory of their own user, which is root in the guest; on the host the files belong to the user that
+started the guest. So agents work on a copy in the guest's memory, which is written to the host whenever it changes.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ FRAMES_PER_S = 30
 
 
 class Server:
-    """Receives whatever phones send, and counts it by the phone's address."""
+    """Receives the phones' uploads, and counts their bytes by the phone's address."""
 
     def __init__(self, loop: Loop, netns: str, address: tuple[str, int]) -> None:
         """Listen in a namespace."""
