@@ -81,6 +81,13 @@ def test_an_entry_whose_lines_are_gone_is_stale(tmp_path: Path) -> None:
     ]
 
 
+def test_no_entry_of_the_repository_is_stale() -> None:
+    root = Path(__file__).parents[2]
+    listed = equivalent.parse((root / "tools" / "equivalent-mutants.txt").read_text(encoding="utf-8"))
+    assert listed
+    assert equivalent.stale(listed, root) == []
+
+
 TESTED = "def double(x):\n    return x + x\n\n\ndef unused():\n    return 1\n"
 TEST = "from tested import double\nassert double(3) == 6\n"
 
