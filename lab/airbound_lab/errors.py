@@ -14,3 +14,7 @@ class UsageError(LabError):
     """The request itself is wrong, or the machine lacks a tool that it needs. Exit status 2."""
 
     exit_status = 2
+
+
+class MissingError(UsageError):
+    """A tool, one of our programs or the kernel is not there yet; the message says how to get it."""

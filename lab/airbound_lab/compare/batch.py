@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
 from airbound_lab.compare import execute
+from airbound_lab.compare.execute import State
 from airbound_lab.compare.record import KeptT, Store
-from airbound_lab.errors import LabError, UsageError
+from airbound_lab.errors import LabError, MissingError, UsageError
 from airbound_lab.report import tables
 from airbound_lab.run import host
 from airbound_lab.run.progress import Progress
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping, Sequence
 
-    from airbound_lab.compare.execute import Job, State
+    from airbound_lab.compare.execute import Job
     from airbound_lab.compare.matrix import Task
     from airbound_lab.compare.record import Form
     from airbound_lab.plan.guest_paths import Programs
@@ -60,20 +61,25 @@ def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namesp
     Raises:
         UsageError: a tool or a program is missing, or the directory cannot be written.
     """
-    host.check_tools(ovs=any(task.condition.parameters(task.variant, task.seed).ovs for task in tasks))
-    programs = host.programs(task.variant.mode for task in tasks)
-    [line] = {task.condition.kernel_line for task in tasks}
-    kernel = host.kernel(options.kernel, line)
-    host.check_line(kernel, line)
-    every = execute.jobs(tasks, host.sha256(kernel), _hashes(programs))
     store = Store(options.directory / "runs", form)
+    try:
+        programs, kernel = _needed(tasks, options)
+    except MissingError as error:
+        if not options.list:
+            raise
+        # A stored run is found by the hashes of what it was made with, so without those none is found.
+        print(f"airbound-lab: {error}; until then every run counts as to make", file=sys.stderr)
+        every = execute.jobs(tasks, "", lambda _: {})
+        _list(State({}, every, []), every, options)
+        return None
+    every = execute.jobs(tasks, host.sha256(kernel), _hashes(programs))
     now = execute.state(every, store)
     for sentence in now.refused:
         print(f"airbound-lab: {sentence}; the run is made again", file=sys.stderr)
-    clock = execute.Clock(now, every, options.jobs)
     if options.list:
-        _list(now, every, clock)
+        _list(now, every, options)
         return None
+    clock = execute.Clock(now, every, options.jobs)
     _make_directory(store.directory)
     seconds = max(task.condition.seconds for task in tasks)
     limit_s = arguments.wall_limit_s(options, seconds)
@@ -85,6 +91,16 @@ def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namesp
     finally:
         progress.close()
     return Batch(now.found, failures, len(every))
+
+
+def _needed(tasks: Sequence[Task], options: argparse.Namespace) -> tuple[Programs, Path]:
+    """Find our own programs and the kernel; to list runs, no kernel is built."""
+    host.check_tools(ovs=any(task.condition.parameters(task.variant, task.seed).ovs for task in tasks))
+    programs = host.programs(task.variant.mode for task in tasks)
+    [line] = {task.condition.kernel_line for task in tasks}
+    kernel = (host.built_kernel if options.list else host.kernel)(options.kernel, line)
+    host.check_line(kernel, line)
+    return programs, kernel
 
 
 def _hashes(programs: Programs) -> Callable[[Parameters], Mapping[str, str]]:
@@ -101,7 +117,7 @@ def _hashes(programs: Programs) -> Callable[[Parameters], Mapping[str, str]]:
     return hashes_of
 
 
-def _list(now: State[KeptT], every: list[Job], clock: execute.Clock) -> None:
+def _list(now: State[KeptT], every: list[Job], options: argparse.Namespace) -> None:
     wanted = Counter(job.task.condition for job in every)
     missing: dict[Any, list[Job]] = {condition: [] for condition in wanted}
     for job in now.to_do:
@@ -111,6 +127,7 @@ def _list(now: State[KeptT], every: list[Job], clock: execute.Clock) -> None:
         names = dict.fromkeys(job.task.variant.name for job in jobs)
         lines.append([str(condition), str(wanted[condition]), str(len(jobs)), " ".join(names)])
     print(tables.text(lines))
+    clock = execute.Clock(now, every, options.jobs)
     print(f"{len(now.to_do)} of {len(every)} runs to make, about {clock.left()}")
 
 

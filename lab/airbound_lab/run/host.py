@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airbound_lab.errors import LabError, UsageError
+from airbound_lab.errors import LabError, MissingError, UsageError
 from airbound_lab.plan.guest_paths import Programs
 from airbound_lab.settings import variant
 from airbound_lab.settings.values import DEFAULT_KERNEL_LINE
@@ -66,18 +66,18 @@ def _tools(*, ovs: bool) -> dict[str, str]:
 
 
 def check_tools(path: str = SYSTEM_PATH, *, ovs: bool = False) -> None:
-    """Raise one UsageError that names every missing tool and what to install; `ovs`: those of Open vSwitch as well."""
+    """Raise one MissingError with every missing tool and its package; `ovs`: those of Open vSwitch as well."""
     tools = _tools(ovs=ovs)
     missing = [tool for tool in tools if shutil.which(tool, path=path) is None]
     if missing:
         packages = " ".join(sorted({tools[tool] for tool in missing}))
-        raise UsageError(
+        raise MissingError(
             f"this machine lacks {', '.join(missing)}; install with: apt-get install {packages} (or: make setup)"
         )
 
 
 def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace: bool = False) -> Programs:
-    """Find our own programs; UsageError names those that are needed and not built."""
+    """Find our own programs; MissingError names those that are needed and not built."""
     interpreter, packages = _interpreter(os.environ.get("AIRBOUND_LAB_PYTHON", sys.executable))
     found = Programs(
         traffic=str(build / "airbound-traffic"),
@@ -96,7 +96,7 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
         needed.append(found.phone_agent)
     missing = [name for name in needed if not os.access(name, os.X_OK)]
     if missing:
-        raise UsageError(f"not built: {', '.join(missing)}; run: make build")
+        raise MissingError(f"not built: {', '.join(missing)}; run: make build")
     return found
 
 
@@ -136,6 +136,20 @@ def kernel(given: str | None, line: KernelLine = DEFAULT_KERNEL_LINE) -> Path:
             f"no kernel at {path}; build it with {BUILD_SCRIPT} --line {line}, or set --kernel or {KERNEL_VARIABLE}"
         )
     return path
+
+
+def built_kernel(given: str | None, line: KernelLine = DEFAULT_KERNEL_LINE) -> Path:
+    """Return the lab kernel's program as `kernel` does, but build none: MissingError if there is none yet."""
+    if given or os.environ.get(KERNEL_VARIABLE):
+        return kernel(given, line)
+    script = [str(REPOSITORY / BUILD_SCRIPT), "--line", line, "--print-hash"]
+    result = subprocess.run(script, capture_output=True, text=True, check=False)
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = Path(os.environ.get("AIRBOUND_CACHE") or caches / "airbound")
+    path = cache / ("uml" if line == DEFAULT_KERNEL_LINE else f"uml-{line}") / result.stdout.strip() / "linux"
+    if result.returncode != 0 or not os.access(path, os.X_OK):
+        raise MissingError(f"no kernel of Linux {line} is built; run: {BUILD_SCRIPT} --line {line}")
+    return path.resolve()
 
 
 def check_line(kernel: Path, line: KernelLine) -> None:

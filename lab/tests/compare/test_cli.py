@@ -9,7 +9,7 @@ import pytest
 
 from airbound_lab import cli
 from airbound_lab.compare import batch, matrix
-from airbound_lab.run import runs
+from airbound_lab.run import host, runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -215,6 +215,47 @@ def test_list_shows_what_is_missing_and_makes_nothing(
     ]
     assert len(made) == 1
     assert len(list((tmp_path / "out" / "runs").iterdir())) == 1
+
+
+@pytest.mark.parametrize("missing", ["airbound-traffic", "airbound-phone"])
+def test_list_needs_no_build_and_counts_every_run_as_to_make(
+    missing: str, compare: Callable[..., int], made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare("--modes", "cubic", "--seeds", "1", "--terminals", "2") == 0
+    (tmp_path / "build" / missing).unlink()
+    capsys.readouterr()
+    assert compare("--modes", "cubic,bdp", "--seeds", "1", "--list") == 0
+    shown = capsys.readouterr()
+    assert "4 of 4 runs to make, about " in shown.out
+    assert f"not built: {tmp_path / 'build' / missing}; run: make build; until then every run" in shown.err
+    assert compare("--modes", "cubic,bdp", "--seeds", "1") == 2
+    assert len(made) == 1
+
+
+def test_list_builds_no_kernel(
+    made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "build.sh"
+    script.write_text(
+        '#!/bin/sh\ncase "$*" in *--print-hash) echo a1b2 ;; *) touch "$0.built"; exit 1 ;; esac\n', encoding="utf-8"
+    )
+    script.chmod(0o755)
+    monkeypatch.delenv(host.KERNEL_VARIABLE, raising=False)
+    monkeypatch.setenv("AIRBOUND_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(host, "BUILD_SCRIPT", str(script))
+    list_runs = ["compare", "--directory", str(tmp_path / "out"), "--terminals", "2", "--modes", "cubic", "--list"]
+    assert cli.main([*list_runs, "--seeds", "1", "--phones", "2013", "--ap", "plain"]) == 0
+    shown = capsys.readouterr()
+    assert "1 of 1 runs to make" in shown.out
+    assert "no kernel of Linux 6.1 is built" in shown.err
+    kernel = tmp_path / "cache" / "uml" / "a1b2" / "linux"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_text("#!/bin/sh\necho 6.1.192\n", encoding="utf-8")
+    kernel.chmod(0o755)
+    assert cli.main([*list_runs, "--seeds", "1", "--phones", "2013", "--ap", "plain"]) == 0
+    assert capsys.readouterr().err == ""
+    assert not script.with_name("build.sh.built").exists()
+    assert made == []
 
 
 def test_an_interrupted_comparison_keeps_what_was_done(
