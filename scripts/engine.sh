@@ -3,6 +3,9 @@
 #
 # What the scripts that use docker-compose.yml share: which Compose there is, how long to wait. Sourced after lib.sh.
 
+# Both kinds of Compose take the folder's name in small letters; what else they leave out, they leave out alike.
+project=${COMPOSE_PROJECT_NAME:-$(basename "$ROOT" | tr '[:upper:]' '[:lower:]' | tr -dc 'a-z0-9_-')}
+
 # find_engine: fails with a clear word, exit status 2, where no engine answers; sets compose_command.
 find_engine() {
 	local why
@@ -27,6 +30,16 @@ no_engine() {
 
 compose() {
 	"${compose_command[@]}" "$@"
+}
+
+# parts container|network|volume: those of the project, one a line, sorted.
+parts() {
+	# The number: the project alone is a label of images that Compose 2 built, and so of containers that run from them.
+	local filters=(--filter "label=com.docker.compose.project=$project")
+	case $1 in
+	container) docker ps -aq --no-trunc "${filters[@]}" --filter label=com.docker.compose.container-number ;;
+	*) docker "$1" ls -q "${filters[@]}" ;;
+	esac | LC_ALL=C sort
 }
 
 # wait_for SECONDS WHAT COMMAND...: until the command succeeds.

@@ -50,6 +50,37 @@ if [[ -n $demo ]]; then
 	ending=(live-tokens)
 fi
 
+# Compose makes networks and volumes before it pulls images: without a registry they would be left behind.
+declare -A before
+note_parts() {
+	local kind
+	for kind in container network volume; do
+		before[$kind]=$(parts "$kind")
+	done
+}
+
+# remove WHAT COMMAND...: says what was removed; what a container of before uses stays, and Docker says so.
+remove() {
+	if "${@:2}" >/dev/null; then
+		printf 'airbound: the start failed; removed %s, which it had made\n' "$1" >&2
+	fi
+}
+
+# Removes networks and volumes that this start made; containers too, unless it may have replaced those that ran before.
+remove_new_parts() {
+	local kind part
+	if [[ -z ${before[container]} ]]; then
+		for part in $(parts container); do
+			remove "container $part" docker rm -f "$part"
+		done
+	fi
+	for kind in network volume; do
+		for part in $(LC_ALL=C comm -13 <(printf '%s\n' "${before[$kind]}") <(parts "$kind")); do
+			remove "$kind $part" docker "$kind" rm "$part"
+		done
+	done
+}
+
 wait_until_ready() {
 	local limit_s=$((SECONDS + HEALTHY_WITHIN_S)) waiting service
 	until all_ready "${services[@]}"; do
@@ -121,7 +152,10 @@ if [[ -n $down ]]; then
 	exit
 fi
 printf 'images, and first start\n'
+note_parts
+trap remove_new_parts EXIT
 compose up -d "$build" "${services[@]}" "${ending[@]}"
+trap report_failure EXIT
 printf 'waiting until all serve\n'
 wait_until_ready
 say_where

@@ -29,8 +29,6 @@ usage() {
 [[ $# -eq 2 && $1 =~ ^(backup|restore)$ ]] || { usage >&2 && exit 2; }
 find_engine
 image=${AIRBOUND_IMAGE:-airbound-controller}
-# Both kinds of Compose take the folder's name in small letters; what else they leave out, they leave out alike.
-project=${COMPOSE_PROJECT_NAME:-$(basename "$ROOT" | tr '[:upper:]' '[:lower:]' | tr -dc 'a-z0-9_-')}
 
 # in_volumes MODE COMMAND...: the command in a container that has the volumes in /volumes and no network.
 in_volumes() {
