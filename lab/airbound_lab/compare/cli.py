@@ -13,7 +13,7 @@ from airbound_lab.compare import batch, matrix, page, ranking, record, table
 from airbound_lab.errors import UsageError
 from airbound_lab.report import tables
 from airbound_lab.settings import arguments, modes, parameters, scenario
-from airbound_lab.settings.values import ACCESS_POINT_KINDS, KERNEL_LINE_OF, KERNEL_LINES
+from airbound_lab.settings.values import ACCESS_POINT_KINDS, KERNEL_LINE_OF, KERNEL_LINES, REPORT_INTERVAL_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ def add(commands: Any) -> None:
         description="Compare modes under many conditions; make the runs that are not stored yet.",
         epilog=EPILOG,
     )
-    option = parser.add_argument
+    option, of_run = parser.add_argument, "in modes with agents, as of run (default: %(default)s)"
     option("--preset", type=arguments.names, default=(), metavar="P,P,...", help="see below")
     option("--quick", action="store_true", help="the preset quick")
     option(
@@ -85,6 +85,10 @@ def add(commands: Any) -> None:
     option("--distances", type=arguments.reals, metavar="M,M,...", help="of the phones, as of run")
     option("--rts", type=int, metavar="BYTES", help="longer transmissions begin with RTS and CTS, as of run")
     option("--orphan", action="store_true", help="the phones' driver detaches packets from their sockets, as of run")
+    option("--gro", action="store_true", help="servers merge segments that arrive together, as of run")
+    option("--report-interval-ms", type=int, default=REPORT_INTERVAL_MS, metavar="MS", help=of_run)
+    option("--controller-delay-ms", type=float, default=0.0, metavar="MS", help=of_run)
+    option("--controller-loss", type=float, default=0.0, metavar="PERCENT", help=of_run)
     option("--kernel-line", choices=KERNEL_LINES, help="as of run (default: 6.1, with --ap openwrt 6.12)")
     option("--subject", metavar="MODE", help="whose wins and losses are counted (default: airbound, if compared)")
     option("--json", type=Path, metavar="FILE", help="default: DIR/comparison.json")
@@ -139,6 +143,10 @@ def _matrix(options: argparse.Namespace) -> Matrix:
             distances_m=options.distances,
             rts_bytes=options.rts,
             orphan=options.orphan,
+            gro=options.gro,
+            report_interval_ms=options.report_interval_ms,
+            controller_delay_ms=options.controller_delay_ms,
+            controller_loss_percent=options.controller_loss,
         )
         for preset in presets
         for axes in preset.axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airbound_lab.errors import UsageError
 from airbound_lab.settings import parameters
@@ -13,7 +13,7 @@ from airbound_lab.settings.parameters import Parameters, option_of
 from airbound_lab.settings.radio import DEFAULT_PHY, PROFILES
 from airbound_lab.settings.scenario import Scenario, built_in
 from airbound_lab.settings.validation import usage_errors
-from airbound_lab.settings.values import DEFAULT_KERNEL_LINE, RATE_CONTROL_OF
+from airbound_lab.settings.values import DEFAULT_KERNEL_LINE, RATE_CONTROL_OF, REPORT_INTERVAL_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,6 +47,10 @@ class Condition:
     distances_m: tuple[float, ...] | None = None
     rts_bytes: int | None = None
     orphan: bool = False
+    gro: bool = False
+    report_interval_ms: int = REPORT_INTERVAL_MS
+    controller_delay_ms: float = 0.0
+    controller_loss_percent: float = 0.0
     """As the parameters of a run."""
 
     def group(self) -> str:
@@ -63,13 +67,27 @@ class Condition:
             parts.append(f"RTS above {self.rts_bytes} bytes")
         if self.orphan:
             parts.append("drivers that orphan")
+        if self.gro:
+            parts.append("servers with GRO")
         if self.loss_percent:
             parts.append(f"{self.loss_percent:g} % loss")
+        parts += self._reporting()
         if self.tls:
             parts.append("mutual TLS")
         if self.kernel_line != DEFAULT_KERNEL_LINE:
             parts.append(f"Linux {self.kernel_line}")
         return ", ".join(parts)
+
+    def _reporting(self) -> list[str]:
+        """What is not ideal about the controller's reports."""
+        parts = []
+        if self.report_interval_ms != REPORT_INTERVAL_MS:
+            parts.append(f"a report every {self.report_interval_ms} ms")
+        if self.controller_delay_ms:
+            parts.append(f"reports and commands {self.controller_delay_ms:g} ms late")
+        if self.controller_loss_percent:
+            parts.append(f"{self.controller_loss_percent:g} % of reports' and commands' packets lost")
+        return parts
 
     def row(self) -> str:
         """Return the rest of the name."""
@@ -96,16 +114,26 @@ class Condition:
                 loss_percent=self.loss_percent,
                 controller_config=self.controller_config,
                 tls=self.tls,
-                # Without agents it makes no difference, and the runs are the same ones.
-                agents=self.agents if variant.has_agents else None,
                 kernel_line=self.kernel_line,
                 phy=self.phy,
                 ap=self.ap,
                 distances_m=self.distances_m,
                 rts_bytes=self.rts_bytes,
                 orphan=self.orphan,
+                gro=self.gro,
+                # Without agents these make no difference, and the runs are the same ones.
+                **(self._of_agents() if variant.has_agents else {}),
             )
             return plain.of_mode(variant.name)
+
+    def _of_agents(self) -> dict[str, Any]:
+        """Those of the parameters that only modes with agents have a use for."""
+        return {
+            "agents": self.agents,
+            "report_interval_ms": self.report_interval_ms,
+            "controller_delay_ms": self.controller_delay_ms,
+            "controller_loss_percent": self.controller_loss_percent,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,6 +157,10 @@ def _describe(condition: Condition) -> dict[str, Any]:
         "distances_m": condition.distances_m,
         "rts_bytes": condition.rts_bytes,
         "orphan": condition.orphan,
+        "gro": condition.gro,
+        "report_interval_ms": condition.report_interval_ms,
+        "controller_delay_ms": condition.controller_delay_ms,
+        "controller_loss_percent": condition.controller_loss_percent,
     }
 
 

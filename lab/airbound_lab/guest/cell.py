@@ -11,6 +11,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab.guest import offloads
 from airbound_lab.guest.system import GuestError, add_namespace, exited, namespace, read, run, spawn, write
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def wire(plan: dict[str, Any], switch: Switch) -> None:
     switch.add_ports()
     for node in plan["wired"]:
         configure(node["netns"], node["ip"], node["tc"])
+    for part in plan["merging"]:
+        offloads.set_feature(part["netns"], part["interface"], part["feature"], on=part["on"])
     for other in plan["other_access_points"]:
         configure(other["netns"], other["ip"], "")
 

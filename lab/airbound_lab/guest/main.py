@@ -187,7 +187,8 @@ def collect(plan: dict[str, Any], t0_ns: int, components: Components, switch: Sw
     for station in plan["stations"]:
         show = ["/sbin/tc", "-s", "qdisc", "show", "dev", station["interface"]]
         system.run("qdiscs", show, station["name"])
-    system.run("qdiscs-ap", ["/sbin/tc", "-s", "qdisc", "show", "dev", "wlan0"])
+    for name, interface in (("qdiscs-ap", "wlan0"), ("qdiscs-controller", "controller")):
+        system.run(name, ["/sbin/tc", "-s", "qdisc", "show", "dev", interface])
     for other in plan["other_access_points"]:
         show = ["/sbin/tc", "-s", "qdisc", "show", "dev", other["interface"]]
         system.run(f"qdiscs-{other['name']}", show, other["netns"])

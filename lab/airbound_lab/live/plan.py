@@ -41,7 +41,7 @@ def plan(settings: Settings, programs: Programs, link: str) -> dict[str, Any]:
     nothing = guest_paths.Programs("", "", "", "", "", "")
     of_run = guest_plan.plan(settings.parameters(), "airbound", settings.seed, nothing)
     kept = (
-        *("medium", "links", "hidden", "sysctls", "namespaces", "wired", "other_access_points"),
+        *("medium", "links", "hidden", "sysctls", "namespaces", "wired", "merging", "other_access_points"),
         *("tracers", "event_traces"),
     )
     agents = _agents(settings, programs, cell)

@@ -14,6 +14,7 @@ from airbound_lab.plan import certificates, open_vswitch
 from airbound_lab.plan import topology as nodes
 from airbound_lab.settings import modes, radio
 from airbound_lab.settings.scenario import HOSTAPD_ACTIONS, OPENFLOW, ROAMING_ACTIONS, SWITCH, WALKING_ACTIONS
+from airbound_lab.settings.values import REPORT_INTERVAL_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,9 +101,10 @@ def plan(
             for other in cell.access_points[1:]
         ],
         "wired": [
-            {"netns": "controller", "ip": nodes.controller_ip(cell), "tc": ""},
+            {"netns": nodes.CONTROLLER, "ip": nodes.controller_ip(cell), "tc": nodes.controller_tc(cell)},
             *({"netns": s.name, "ip": nodes.server_ip(cell, s), "tc": nodes.server_tc(s)} for s in cell.servers),
         ],
+        "merging": _merging(cell) if parameters.gro else [],
         "stations": [
             {
                 "name": phone.name,
@@ -320,6 +322,20 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int | str]:
     }
 
 
+def _merging(cell: nodes.Topology) -> list[dict[str, Any]]:
+    """What has a server's end of its wire merge segments: GRO there, and no TSO at the other end, since veth takes what
+    a sender that has TSO sends as merged already (veth_skb_is_eligible_for_gro).
+    """
+    return [
+        part
+        for server in cell.servers
+        for part in (
+            {"netns": "", "interface": server.name, "feature": "tso", "on": False},
+            {"netns": server.name, "interface": "eth0", "feature": "gro", "on": True},
+        )
+    ]
+
+
 def _radio_number(parameters: Parameters, phone: int) -> int:
     """As the medium counts: access points from 0, then phones, which count from 1."""
     return parameters.access_points - 1 + phone
@@ -514,6 +530,7 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
                 **(open_vswitch.CONTROLLER_METERS if parameters.switch == "meters" else {}),
                 **(open_vswitch.controller_binding() if parameters.openflow and not parameters.ap_agent else {}),
                 **(certificates.controller_environment() if tls else {}),
+                **_reporting(parameters),
             },
         },
         *([_openflow(parameters, programs, controller)] if parameters.openflow else []),
@@ -531,6 +548,7 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
                     *("--controller", controller, "--interface", phone.interface),
                     *("--state-dir", f"/run/lab/phone{phone.index}"),
                     *(STOCK_OPTIONS if chosen.stock else ()),
+                    *_interval(parameters),
                 ],
                 "environment": {},
             }
@@ -538,6 +556,18 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
             if cell.parameters.has_agent(phone.index)
         ),
     ]
+
+
+def _interval(parameters: Parameters) -> list[str]:
+    """An agent's option, if its reports do not come at its own interval."""
+    interval_ms = parameters.report_interval_ms
+    return [] if interval_ms == REPORT_INTERVAL_MS else ["--interval", f"{interval_ms}ms"]
+
+
+def _reporting(parameters: Parameters) -> dict[str, str]:
+    """Configures the controller, whose interval a phone's agent takes over from its own."""
+    interval_ms = parameters.report_interval_ms
+    return {} if interval_ms == REPORT_INTERVAL_MS else {"AIRBOUND_REPORTING__INTERVAL_MS": str(interval_ms)}
 
 
 def _openflow(parameters: Parameters, programs: Programs, controller: str) -> dict[str, Any]:
@@ -572,6 +602,7 @@ def _access_point_agent(
             *("--hostapd-config", hostapd_file(access_point), "--state-dir", f"/run/lab/{name}"),
             *(("--bridge", nodes.BRIDGE) if parameters.openflow else ()),
             *(("--window-clamp",) if parameters.window_clamp else ()),
+            *_interval(parameters),
         ],
         "environment": {},
     }

@@ -47,6 +47,8 @@ BSSID = "02:00:00:00:00:00"
 """As mac80211_hwsim numbers its radios."""
 AP_ADDRESS = "10.0.0.1"
 AP_MAC = "02:ab:00:00:00:01"
+CONTROLLER = "controller"
+"""Name of its network namespace, and of the access point's interface that leads there."""
 CONTROLLER_ADDRESS = "10.0.1.1"
 CONTROLLER_PORT = 50051
 OPERATORS_PORT = 50052
@@ -62,7 +64,7 @@ PREFIX_BITS = 16
 
 ACCESS_CATEGORIES = 4
 NETEM_LIMIT_PACKETS = 1_000_000
-"""netem is there to delay only: it must never drop."""
+"""netem never drops for want of space: only what a run says is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +211,7 @@ def _wired_node(name: str, mac: str, *, bridged: bool) -> list[str]:
 
 def wired_ports(topology: Topology) -> list[str]:
     """The bridge's ports but for the radio, in the order in which they are made."""
-    return ["controller", *(server.name for server in topology.servers)]
+    return [CONTROLLER, *(server.name for server in topology.servers)]
 
 
 def access_point_ip(topology: Topology) -> str:
@@ -222,7 +224,7 @@ def access_point_ip(topology: Topology) -> str:
         f"addr add {AP_ADDRESS}/{PREFIX_BITS} dev {BRIDGE}",
         f"link set {BRIDGE} up",
         f"neigh add {CONTROLLER_ADDRESS} lladdr {CONTROLLER_MAC} dev {BRIDGE} nud permanent",
-        *_wired_node("controller", CONTROLLER_MAC, bridged=bridged),
+        *_wired_node(CONTROLLER, CONTROLLER_MAC, bridged=bridged),
     ]
     for server in topology.servers:
         lines += _wired_node(server.name, server.mac, bridged=bridged)
@@ -257,11 +259,11 @@ def other_access_point_tc(topology: Topology, access_point: AccessPoint) -> str:
 
 
 def access_point_tc(topology: Topology) -> str:
-    """Batch of `tc` in the AP's namespace: towards the phones, and half of each wire's delay."""
+    """Batch of `tc` in the AP's namespace: towards the phones, half of each wire's delay, and what reports meet."""
     parameters = topology.parameters
     lines = _queues(parameters, RADIO, qdisc.arguments(parameters.ap_qdisc, parameters.ap_queue_packets))
-    lines += [_netem(server.name, server.delay_ms) for server in topology.servers if server.delay_ms > 0]
-    return _batch(lines)
+    lines += [_netem(server.name, server.delay_ms / 2) for server in topology.servers if server.delay_ms > 0]
+    return _batch(lines + _to_or_from_controller(parameters, CONTROLLER))
 
 
 def server_ip(topology: Topology, server: Server) -> str:
@@ -279,7 +281,7 @@ def server_ip(topology: Topology, server: Server) -> str:
 
 def server_tc(server: Server) -> str:
     """Batch of `tc` in a server's namespace: the other half of the wire's delay."""
-    return _batch([_netem("eth0", server.delay_ms)] if server.delay_ms > 0 else [])
+    return _batch([_netem("eth0", server.delay_ms / 2)] if server.delay_ms > 0 else [])
 
 
 def controller_ip(topology: Topology) -> str:
@@ -293,6 +295,11 @@ def controller_ip(topology: Topology) -> str:
             *(f"neigh add {phone.address} lladdr {phone.mac} dev eth0 nud permanent" for phone in topology.phones),
         ]
     )
+
+
+def controller_tc(topology: Topology) -> str:
+    """Batch of `tc` in the controller's namespace: what commands meet."""
+    return _batch(_to_or_from_controller(topology.parameters, "eth0"))
 
 
 def phone_ip(topology: Topology, phone: Phone) -> str:
@@ -317,8 +324,16 @@ def phone_tc(topology: Topology, phone: Phone, mode: str) -> str:
     return _batch(_queues(parameters, phone.interface, qdisc.arguments(discipline, parameters.queue_packets)))
 
 
-def _netem(interface: str, delay_ms: float) -> str:
-    return f"qdisc replace dev {interface} root netem delay {delay_ms / 2:g}ms limit {NETEM_LIMIT_PACKETS}"
+def _netem(interface: str, delay_ms: float, loss_percent: float = 0.0) -> str:
+    """A wire, one way."""
+    lost = f" loss {loss_percent:g}%" if loss_percent else ""
+    return f"qdisc replace dev {interface} root netem delay {delay_ms:g}ms{lost} limit {NETEM_LIMIT_PACKETS}"
+
+
+def _to_or_from_controller(parameters: Parameters, interface: str) -> list[str]:
+    """The wire between controller and access point, one way, if it is not a perfect one."""
+    delay_ms, loss_percent = parameters.controller_delay_ms, parameters.controller_loss_percent
+    return [_netem(interface, delay_ms, loss_percent)] if delay_ms or loss_percent else []
 
 
 def _queues(parameters: Parameters, interface: str, discipline: str) -> list[str]:

@@ -193,6 +193,7 @@ class Parameters:
             read=arguments.whole_numbers,
         ),
     ] = None
+    gro: Annotated[bool, Option("servers merge TCP segments that arrive together (GRO), and acknowledge fewer")] = False
     hidden: Annotated[
         Annotated[tuple[tuple[values.PhoneNumber, values.PhoneNumber], ...], Field(min_length=1)] | None,
         Option(
@@ -388,6 +389,25 @@ class Parameters:
             settings=(Setting("window-clamp", AGENTS, value=True, lacks="access point's"),),
         ),
     ] = False
+    report_interval_ms: Annotated[
+        int,
+        Field(ge=values.REPORT_INTERVAL_MIN_MS, le=values.REPORT_INTERVAL_MAX_MS),
+        Option("between reports of the access point, and of a phone that sends (default: {default})", "MS"),
+    ] = values.REPORT_INTERVAL_MS
+    """In modes with agents, as the next two."""
+    controller_delay_ms: Annotated[
+        values.DelayMs,
+        Option("a report reaches the controller, and a command its agent, so much later (default: {default})", "MS"),
+    ] = 0.0
+    controller_loss_percent: Annotated[
+        float,
+        Field(ge=0, le=99),
+        Option(
+            "packets lost between controller and agents, each way (default: {default})",
+            "PERCENT",
+            name="controller-loss",
+        ),
+    ] = 0.0
     access_points: Annotated[
         int,
         Field(ge=1, le=values.ACCESS_POINTS_MAX),

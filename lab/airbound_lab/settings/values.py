@@ -41,6 +41,13 @@ ACCESS_POINT_KINDS: tuple[str, ...] = get_args(AccessPointKind)
 KERNEL_LINE_OF: dict[str, KernelLine] = {"plain": "6.1", "openwrt": "6.12"}
 """Which has what stands at such an access point between bridge and radio."""
 
+REPORT_INTERVAL_MS = 1000
+"""The agents' own."""
+REPORT_INTERVAL_MIN_MS = 250
+"""An agent of a phone samples its kernel that often, and no interval of its reports may be shorter."""
+REPORT_INTERVAL_MAX_MS = 10_000
+"""A phone that sends nothing reports that often."""
+
 
 def each_once(items: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the items; ValueError if one is there twice."""

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
         (["--modes", "cubic@aifsn=99"], "cubic@aifsn=99: --ap-aifsn: 99: "),
         (["--scenario", "sideways"], "'sideways' is none of"),
         (["--terminals", "0"], "--terminals: 0: "),
+        (["--modes", "bdp", "--report-interval-ms", "1"], "bdp: --report-interval-ms: 1: "),
+        (["--modes", "bdp", "--controller-delay-ms", "-1"], "bdp: --controller-delay-ms: -1.0: "),
+        (["--modes", "bdp", "--controller-loss", "100"], "bdp: --controller-loss: 100.0: "),
         (["--subject", "bbr", "--modes", "cubic,bdp"], "--subject: 'bbr' is none of the modes that are compared"),
         (["--controller-config", "/nowhere"], "controller-config: cannot read /nowhere"),
     ],
@@ -84,6 +87,21 @@ def test_phones_are_of_a_time_by_their_rate_control(
     monkeypatch.setattr(batch, "carry_out", note)
     assert cli.main(["compare", "--modes", "cubic", *arguments]) == 0
     assert found == rate_controls
+
+
+def test_the_conditions_of_the_command_line_are_those_of_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = set[tuple[bool, int, float, float]]()
+
+    def note(tasks: Iterable[Task], *_: object) -> None:
+        found.update(
+            (of.gro, of.report_interval_ms, of.controller_delay_ms, of.controller_loss_percent)
+            for of in (task.condition for task in tasks)
+        )
+
+    monkeypatch.setattr(batch, "carry_out", note)
+    arguments = ["--gro", "--report-interval-ms", "2000", "--controller-delay-ms", "500", "--controller-loss", "10"]
+    assert cli.main(["compare", "--modes", "cubic,bdp", *arguments]) == 0
+    assert found == {(True, 2000, 500.0, 10.0)}
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,27 @@ def test_a_condition_with_agents_has_them_in_its_name_and_where_they_run() -> No
     assert [task.condition.parameters(task.variant, 1).agents for task in tasks] == [None, 0, 2, None, 3, 2]
 
 
+def test_a_condition_of_the_controllers_wire_and_reports_is_named_and_made_where_there_is_a_controller() -> None:
+    reporting = {"report_interval_ms": 2000, "controller_delay_ms": 500.0, "controller_loss_percent": 10.0}
+    condition = replace(TWO.conditions()[0], **reporting)
+    assert str(condition) == (
+        "uplink, aarf (2013), a report every 2000 ms, reports and commands 500 ms late,"
+        " 10 % of reports' and commands' packets lost, 1 phone, 4 ms"
+    )
+    cubic, bdp = matrix.build([condition], ("cubic", "bdp"), (1,)).tasks()
+    for name, value in reporting.items():
+        assert getattr(bdp.condition.parameters(bdp.variant, 1), name) == value
+    plain = TWO.conditions()[0].parameters(cubic.variant, 1)
+    assert cubic.condition.parameters(cubic.variant, 1) == plain
+
+
+def test_servers_that_merge_segments_are_a_condition_for_everybody() -> None:
+    condition = replace(TWO.conditions()[0], gro=True)
+    assert str(condition) == "uplink, aarf (2013), servers with GRO, 1 phone, 4 ms"
+    for task in matrix.build([condition], ("cubic", "bdp"), (1,)).tasks():
+        assert task.condition.parameters(task.variant, 1).gro
+
+
 def test_every_condition_runs_with_every_variant_and_seed_seed_by_seed() -> None:
     found = matrix.build(TWO.conditions()[:2], ("cubic", "bdp@aifsn=4"), (7, 9))
     assert [(task.seed, task.condition.row(), task.variant.name) for task in found.tasks()] == [

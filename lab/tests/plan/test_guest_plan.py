@@ -373,6 +373,28 @@ def test_the_buffers_of_many_traced_phones_leave_the_guest_its_memory() -> None:
     assert sum(int(tracer["argv"][-1]) for tracer in tracers) <= 256 << 10
 
 
+def test_servers_merge_segments_where_a_run_asks_for_it() -> None:
+    parameters = Parameters(terminals=3, wired_delays_ms=(4.0, 64.0))
+    assert guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["merging"] == []
+    plan = guest_plan.plan(replace(parameters, gro=True), "cubic", 1, PROGRAMS)
+    assert [(part["netns"], part["interface"], part["feature"], part["on"]) for part in plan["merging"]] == [
+        *(("", "server1", "tso", False), ("server1", "eth0", "gro", True)),
+        *(("", "server2", "tso", False), ("server2", "eth0", "gro", True)),
+    ]
+
+
+def test_reports_of_access_point_and_phones_come_as_often_as_a_run_says() -> None:
+    usual, seldom = (
+        {part["name"]: part for part in guest_plan.plan(parameters, "bdp", 1, PROGRAMS)["components"]}
+        for parameters in (Parameters(terminals=1), Parameters(terminals=1, report_interval_ms=2000))
+    )
+    for agent in ("ap", "phone1"):
+        assert seldom[agent]["argv"] == [*usual[agent]["argv"], "--interval", "2000ms"]
+    # The controller's own setting takes the place of a phone's.
+    added = {"AIRBOUND_REPORTING__INTERVAL_MS": "2000"}
+    assert seldom["controller"]["environment"] == usual["controller"]["environment"] | added
+
+
 def test_the_medium_is_switched_on_last() -> None:
     parameters = Parameters(terminals=1, loss_percent=1.5, orphan=True, ap_driver_queue_frames=16, retry_limit=7)
     medium = guest_plan.plan(parameters, "cubic", 7, PROGRAMS)["medium"]

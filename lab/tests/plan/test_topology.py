@@ -77,6 +77,22 @@ def test_without_delay_there_is_no_netem() -> None:
     assert "netem" not in topology.access_point_tc(cell) + topology.server_tc(cell.servers[0])
 
 
+@pytest.mark.parametrize(
+    ("changes", "wire"),
+    [
+        ({"controller_delay_ms": 500.0}, "netem delay 500ms limit 1000000"),
+        ({"controller_loss_percent": 10.0}, "netem delay 0ms loss 10% limit 1000000"),
+        ({"controller_delay_ms": 2.5, "controller_loss_percent": 0.5}, "netem delay 2.5ms loss 0.5% limit 1000000"),
+    ],
+)
+def test_reports_and_commands_meet_the_same_delay_and_loss(changes: dict[str, float], wire: str) -> None:
+    perfect, cell = (topology.build(Parameters(terminals=1, **more)) for more in ({}, changes))
+    added = f"qdisc replace dev controller root {wire}\n"
+    assert topology.access_point_tc(cell) == topology.access_point_tc(perfect) + added
+    assert topology.controller_tc(cell) == f"qdisc replace dev eth0 root {wire}\n"
+    assert topology.controller_tc(perfect) == ""
+
+
 @pytest.mark.parametrize("mode", [*modes.NAMED, "bdp+bbr", "bdp+vegas"])
 def test_bbr_runs_on_fq_unless_another_qdisc_is_given(mode: str) -> None:
     cell = topology.build(Parameters(terminals=1))

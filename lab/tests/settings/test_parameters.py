@@ -43,6 +43,10 @@ VALID = st.builds(
     agents=st.none() | st.just(0),
     switch=st.sampled_from(["bridge", "ovs"]),
     ap_agent=st.booleans(),
+    gro=st.booleans(),
+    report_interval_ms=st.integers(250, 10_000),
+    controller_delay_ms=st.floats(0, 10_000),
+    controller_loss_percent=st.floats(0, 99),
     deaf_ms=st.integers(0, 60_000),
 )
 
@@ -124,6 +128,11 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"window_scale": 15}, "--window-scale: 15: "),
         ({"bounds_interval_ms": 1}, "--bounds-interval-ms: 1: "),
         ({"orphan": 1}, "--orphan: 1: "),
+        ({"gro": 1}, "--gro: 1: "),
+        ({"report_interval_ms": 249}, "--report-interval-ms: 249: "),
+        ({"report_interval_ms": 10_001}, "--report-interval-ms: 10001: "),
+        ({"controller_delay_ms": -1.0}, "--controller-delay-ms: -1.0: "),
+        ({"controller_loss_percent": 100.0}, "--controller-loss: 100.0: "),
         ({"aql": False}, "aql: mac80211 has no transmit queues of its own on 6.1; --kernel-line 6.12 is needed"),
         ({"modes": ("cubic@no-aql",)}, "--modes: 'cubic@no-aql': aql: mac80211 has no"),
         ({"scenario": built_in("saturation"), "orphan": True}, "orphan: "),
