@@ -98,6 +98,7 @@ async def _serve(
     operations: OperationsService
     if node is not None:
         hooks.epochs = node.owners.epochs
+        hooks.replica_messages = node.message_counts
         node.choices = choices
         await node.start()
         operations = ReplicatedOperations(runner, node, hooks.log_lines_dropped, choices, in_force)

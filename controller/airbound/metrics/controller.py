@@ -85,6 +85,12 @@ STORE = Family("airbound_store_info", "info", "Kind of the store.", ("kind",))
 STORE_CALLS = Family("airbound_store_call_seconds", "histogram", "Calls of the store.", ("call",))
 STORE_ERRORS = Family("airbound_store_errors_total", "counter", "Calls of the store that failed.", ("call",))
 OWNED = Family("airbound_cells_owned", "gauge", "Cells that this controller owns; absent without a shared store.")
+REPLICA_MESSAGES = Family(
+    "airbound_replica_messages_total", "counter",
+    "Messages between replicas. sent: given to the outbox; dropped: of them, those that a replica did not listen for;"
+    " received: handled, each once; reordered: of them, those that waited for an earlier one; repeated: came again, or"
+    " too late; missing: did not come.", ("outcome",),
+)  # fmt: skip
 CERTIFICATES = Family(
     "airbound_certificate_not_after_timestamp_seconds", "gauge", "When a certificate ends, Unix time.", ("certificate",)
 )
@@ -124,8 +130,8 @@ OVERDUE = Family(
 FAMILIES = (
     BUILD, CONTROL, CELLS, STATIONS, TERMINALS, WITHOUT_BOUNDS, OMITTED, STREAMS, STREAMS_OPENED, STREAMS_CLOSED,
     REPORTS, REFUSALS, COMMANDS, DECISIONS, FENCED, FAILURES, LOOP, TIMER_DELAY, LOG_DROPPED, CONFIG, CONFIG_APPLIED,
-    CONFIG_ERRORS, STORE, STORE_CALLS, STORE_ERRORS, OWNED, CERTIFICATES, HANDSHAKES, HANDSHAKES_FAILED, CONNECTIONS,
-    WITHOUT_CALL, OF_ADDRESS, WITH_CALL, ENDED_WITHOUT_CALL, ENROLLED, OVERDUE,
+    CONFIG_ERRORS, STORE, STORE_CALLS, STORE_ERRORS, OWNED, REPLICA_MESSAGES, CERTIFICATES, HANDSHAKES,
+    HANDSHAKES_FAILED, CONNECTIONS, WITHOUT_CALL, OF_ADDRESS, WITH_CALL, ENDED_WITHOUT_CALL, ENROLLED, OVERDUE,
 )  # fmt: skip
 
 
@@ -169,6 +175,7 @@ def metrics(sample: ControllerSample, counted: Counted) -> Iterator[Metric]:
     yield _by(STORE_ERRORS, dict.fromkeys(sample.store_durations, 0) | dict(sample.store_errors))
     if sample.epochs is not None:
         yield _one(OWNED, len(sample.epochs))
+    yield _by(REPLICA_MESSAGES, sample.replica_messages)
     yield _by(CERTIFICATES, {printable(name): at_s for name, at_s in sample.certificates_end.items()})
     yield _by(HANDSHAKES, sample.handshakes)
     yield _by(HANDSHAKES_FAILED, sample.handshakes_failed)

@@ -58,6 +58,7 @@ class Hooks:
     store: StoreCalls = field(default_factory=StoreCalls)
     configuration: Configuration = field(default_factory=Configuration)
     epochs: Callable[[], Mapping[Mac, int]] | None = None  # of the cells that this controller owns
+    replica_messages: Callable[[], Mapping[str, int]] | None = None  # to and from other replicas, by outcome
     certificates_end: Callable[[], Mapping[str, float]] | None = None  # Unix time, by the certificate's name
     handshakes: Callable[[], Mapping[str, int]] | None = None  # begun, by port
     handshakes_failed: Callable[[], Mapping[str, int]] | None = None  # by reason

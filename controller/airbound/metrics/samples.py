@@ -148,6 +148,7 @@ class ControllerSample(NamedTuple):
     configuration_applied_at_s: float
     configuration_errors_total: int
     epochs: Mapping[Mac, int] | None
+    replica_messages: Mapping[str, int]
     certificates_end: Mapping[str, float]
     handshakes: Mapping[str, int]
     handshakes_failed: Mapping[str, int]
@@ -187,6 +188,7 @@ def controller(engine: Engine, counts: Counts, measures: Measures, hooks: Hooks)
         configuration_applied_at_s=configuration.applied_at_s,
         configuration_errors_total=configuration.errors_total,
         epochs=None if hooks.epochs is None else dict(hooks.epochs()),
+        replica_messages={} if hooks.replica_messages is None else dict(hooks.replica_messages()),
         certificates_end={} if hooks.certificates_end is None else dict(hooks.certificates_end()),
         handshakes={} if hooks.handshakes is None else dict(hooks.handshakes()),
         handshakes_failed={} if hooks.handshakes_failed is None else dict(hooks.handshakes_failed()),

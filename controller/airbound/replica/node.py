@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 from airbound import __version__
 from airbound.core.reasons import Code, Reason
 from airbound.replica.hosts import Hosts
+from airbound.replica.inbox import Inbox
 from airbound.replica.members import Members
 from airbound.replica.outbox import Outbox
 from airbound.replica.owners import Owners
@@ -63,6 +64,8 @@ class Node:
         self._started_s = int(time.time())
         self._stopping = False
         self.outbox = Outbox(store, name, self._not_heard)
+        self.inbox = Inbox()
+        self._overdue: asyncio.TimerHandle | None = None
         self.members = Members(store, self.record, self._gone, self._found, runner.now_us)
         self.hosts = Hosts(name, runner, store, self.outbox, self.members.is_there)
         self.owners = Owners(runner, store, self.outbox)
@@ -124,6 +127,8 @@ class Node:
         except TimeoutError:
             log.event("warning", "store", "stop", "cells could not be given back: their leases end by themselves")
         await self._store.close()
+        if self._overdue is not None:
+            self._overdue.cancel()
 
     # Reception
 
@@ -175,8 +180,36 @@ class Node:
             return
         self.members.heard(batch.sender)
         self.owners.heard(batch.sender)
-        for message in batch.messages:
+        for message in self.inbox.take(batch, asyncio.get_running_loop().time()):
             self._handle(batch.sender, message)
+        self._wait_for_missing()
+
+    def message_counts(self) -> dict[str, int]:
+        """Messages to and from other replicas since the start, by outcome."""
+        received = self.inbox.counts
+        return {
+            "sent": self.outbox.messages_total,
+            "dropped": self.outbox.dropped_total,
+            "received": received.received_total,
+            "repeated": received.repeated_total,
+            "reordered": received.reordered_total,
+            "missing": received.missing_total,
+        }
+
+    def _wait_for_missing(self) -> None:
+        """Handle what waits behind a missing message when that has taken too long."""
+        due_s = self.inbox.due_s
+        if due_s is not None and self._overdue is None:
+            self._overdue = asyncio.get_running_loop().call_at(due_s, self._handle_overdue)
+
+    def _handle_overdue(self) -> None:
+        self._overdue = None
+        for late in self.inbox.overdue(asyncio.get_running_loop().time()):
+            log.event("warning", "replica", late.sender, f"{late.missing} messages of it did not come")
+            for message in late.messages:
+                self._handle(late.sender, message)
+            self._reconnected()
+        self._wait_for_missing()
 
     def _handle(self, sender: str, message: replica_pb2.ReplicaMessage) -> None:
         kind = message.WhichOneof("message")

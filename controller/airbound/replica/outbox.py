@@ -2,12 +2,16 @@
 """Messages to other replicas, gathered: a publication costs as much as a report, whatever it carries. What changes
 something goes out within milliseconds, what only keeps something alive with the next of those, or in a fifth of a
 second.
+
+Messages to each replica are numbered. One that is sent again keeps its number, and the other side's `inbox` takes it
+once: no answer of the store, or no subscriber at the server that was asked, does not mean that it was not received.
 """
 
 import asyncio
 import contextlib
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from airbound.store.types import Store, StoreError
 from airbound.v1 import replica_pb2
@@ -18,6 +22,16 @@ AGAIN_S = 0.1
 # reach it before the other replica has subscribed there: a set of bounds that is lost then costs half a lease.
 KEPT_S = 4.0
 WAITING_MAX = 10_000  # messages to one replica; more mean that the store is gone, and what was sent is stale by now
+
+
+@dataclass(slots=True)
+class _Waiting:
+    number: int  # of the first message; the others have the next ones
+    messages: list[replica_pb2.ReplicaMessage] = field(default_factory=list)
+
+    @property
+    def next(self) -> int:
+        return self.number + len(self.messages)
 
 
 class Outbox:
@@ -31,7 +45,10 @@ class Outbox:
         self._store = store
         self._sender = sender
         self._lost = lost
-        self._waiting: dict[str, list[replica_pb2.ReplicaMessage]] = {}
+        self._waiting: dict[str, _Waiting] = {}
+        # The next number for each replica that was ever sent to. Forgotten, it would begin at 1 again, and a replica
+        # that was only cut off would take that for messages which come again. A start of a process costs 100 octets.
+        self._next: dict[str, int] = {}
         self._task: asyncio.Task[None] | None = None
         self._again_at_s: dict[str, float] = {}  # when those that wait are sent again, by the event loop's clock
         self._urgent = asyncio.Event()
@@ -39,11 +56,14 @@ class Outbox:
 
     def send(self, replica: str, message: replica_pb2.ReplicaMessage, *, batch: bool = False) -> None:
         """Have a message sent; those to one replica stay in order. With `batch` it waits for others to go with."""
-        waiting = self._waiting.setdefault(replica, [])
-        if len(waiting) >= WAITING_MAX:
-            self.dropped_total += len(waiting)
-            waiting.clear()
-        waiting.append(message)
+        waiting = self._waiting.get(replica)
+        if waiting is not None and len(waiting.messages) >= WAITING_MAX:
+            self.dropped_total += len(waiting.messages)
+            waiting = None
+        if waiting is None:
+            waiting = self._waiting[replica] = _Waiting(self._next.get(replica, 1))
+        waiting.messages.append(message)
+        self._next[replica] = waiting.next
         self.messages_total += 1
         if not batch:
             self._urgent.set()
@@ -90,13 +110,13 @@ class Outbox:
         """Send what waits for a replica. If the store does not answer, or the replica does not listen, it goes on
         waiting for a while: sent late it does no harm, lost it does.
         """
-        messages = self._waiting.pop(replica)
+        sent = self._waiting.pop(replica)
         self._again_at_s.pop(replica, None)
-        batch = replica_pb2.ReplicaMessages(sender=self._sender, messages=messages)
+        batch = replica_pb2.ReplicaMessages(sender=self._sender, number=sent.number, messages=sent.messages)
         try:
             heard = await self._store.send(replica, batch.SerializeToString())
         except StoreError:
-            self._keep(replica, messages)
+            self._keep(replica, sent)
             return
         self.answered_at_s = asyncio.get_running_loop().time()
         if heard:
@@ -104,15 +124,21 @@ class Outbox:
             return
         self._silent_since_s.setdefault(replica, asyncio.get_running_loop().time())
         if self._draining or self.silent_s(replica) >= KEPT_S:
-            self.dropped_total += len(messages)
+            self.dropped_total += len(sent.messages)
         else:
-            self._keep(replica, messages)
+            self._keep(replica, sent)
         self._lost(replica)
 
-    def _keep(self, replica: str, messages: list[replica_pb2.ReplicaMessage]) -> None:
-        messages += self._waiting.pop(replica, [])
-        if len(messages) < WAITING_MAX:
-            self._waiting[replica] = messages
+    def _keep(self, replica: str, sent: _Waiting) -> None:
+        """Have messages wait, before those that came meanwhile."""
+        later = self._waiting.pop(replica, _Waiting(sent.next))
+        if later.number != sent.next:  # too many came: those in between were dropped, and so are the older ones
+            self.dropped_total += len(sent.messages)
+            sent = later
+        else:
+            sent.messages += later.messages
+        if len(sent.messages) < WAITING_MAX:
+            self._waiting[replica] = sent
             self._again_at_s[replica] = asyncio.get_running_loop().time() + AGAIN_S
         else:
-            self.dropped_total += len(messages)
+            self.dropped_total += len(sent.messages)

@@ -130,6 +130,7 @@ class Store(Protocol):
     # Messages
 
     async def send(self, replica: str, message: bytes) -> bool:
-        """Send a message of at least one octet to a replica; whether it listens. Messages from one replica to another
-        stay in order, and are lost together with the connection to the store.
+        """Send a message of at least one octet to a replica; whether it listens, as far as the store knows. Messages
+        from one replica to another stay in order, and are lost together with the connection to the store; while the
+        store's servers change roles, a message may also come twice, or late.
         """

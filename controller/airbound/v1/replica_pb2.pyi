@@ -8,12 +8,14 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ReplicaMessages(_message.Message):
-    __slots__ = ("sender", "messages")
+    __slots__ = ("sender", "messages", "number")
     SENDER_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
     sender: str
     messages: _containers.RepeatedCompositeFieldContainer[ReplicaMessage]
-    def __init__(self, sender: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ReplicaMessage, _Mapping]]] = ...) -> None: ...
+    number: int
+    def __init__(self, sender: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ReplicaMessage, _Mapping]]] = ..., number: _Optional[int] = ...) -> None: ...
 
 class ReplicaMessage(_message.Message):
     __slots__ = ("stream_opened", "stream_reported", "stream_closed", "stream_command", "close_stream", "station_placed", "cell_requested", "cell_granted", "cell_refused", "choices_changed", "revoked", "asked", "answered")

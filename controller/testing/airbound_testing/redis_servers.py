@@ -3,6 +3,7 @@
 each. Nothing is saved but a Cluster's configuration, in a folder that the caller gives.
 """
 
+import math
 import re
 import signal
 import subprocess
@@ -21,6 +22,7 @@ HOST = "127.0.0.1"
 MASTERS = 3
 NODE_TIMEOUT_MS = 2_000
 PATIENCE_S = 120.0
+FAILOVER_S = 6.0  # a second longer than Redis tries
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
@@ -183,6 +185,27 @@ class RedisCluster:
     def replica(self, master: RedisServer) -> RedisServer:
         """The replica of a master."""
         return next(server for server in self.servers if server.replication().get("master_port") == master.port)
+
+    def fail_over(self, tag: bytes) -> None:
+        """Have the master of a tag's hash slot and its replica change roles, and wait until all servers know.
+
+        A replica gives up after 5 s, for instance if the other masters did not vote in time: it is asked again.
+        """
+        master = self.master(tag)
+        replica = self.replica(master)
+        asked_s = -math.inf
+
+        def changed() -> bool:
+            nonlocal asked_s
+            if self.master(tag) is replica:
+                return True
+            if time.monotonic() - asked_s > FAILOVER_S:
+                asked_s = time.monotonic()
+                replica.command("CLUSTER", "FAILOVER")
+            return False
+
+        wait_until(changed, "roles changed")
+        self.wait()
 
     def move_slot(self, number: int, source: RedisServer, target: RedisServer) -> None:
         """Move a hash slot with its keys, as redis-cli --cluster reshard does."""

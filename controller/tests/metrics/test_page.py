@@ -101,6 +101,7 @@ def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     met.mac, met.factor = b"\2\0\0\0\0\7", 3.0
     hooks.store.called("claim", 0.01)
     hooks.store.called("claim", 2.0, failed=True)
+    hooks.replica_messages = lambda: {"received": 5, "missing": 3}
     hooks.epochs = lambda: {cell_sample.bssid: 7 for cell_sample in population.cells}
     hooks.enrolled = lambda: {"terminal": (7, 2)}
     hooks.certificates_end = lambda: {"server": 1.9e9, 'a"\n': 2e9}
@@ -506,6 +507,7 @@ def test_hooks_show_the_store_ownership_certificates_and_the_configuration() -> 
     assert samples.value("airbound_store_info", kind="memory") == 1
     assert samples.value("airbound_cells_owned") == 2
     assert samples.value("airbound_cell_ownership_epoch", bssid="02:01:00:00:00:01") == 7
+    assert samples.value("airbound_replica_messages_total", outcome="missing") == 3
     assert samples.value("airbound_certificate_not_after_timestamp_seconds", certificate="server") == 1.9e9
     assert samples.value("airbound_config_applied_timestamp_seconds") > 1.7e9
     assert samples.labels("airbound_config_info") == [{"hash": config_hash(Config())}]
@@ -527,7 +529,9 @@ def test_a_cells_own_mode_and_exemptions_are_shown() -> None:
 
 
 def test_without_a_shared_store_nothing_is_owned() -> None:
-    assert not Scraped(Population(1, 1)).samples().labels("airbound_cells_owned")
+    samples = Scraped(Population(1, 1)).samples()
+    assert not samples.labels("airbound_cells_owned")
+    assert not samples.labels("airbound_replica_messages_total")
 
 
 def test_process_and_interpreter_are_shown() -> None:

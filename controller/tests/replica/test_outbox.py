@@ -7,8 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from airbound.replica import outbox as module
+from airbound.replica.inbox import Inbox
 from airbound.replica.outbox import Outbox
 from airbound.store.memory.store import Memory, MemoryStore
+from airbound.store.types import StoreError
 from airbound.v1 import replica_pb2
 from airbound_testing.agents import WAIT_S
 
@@ -84,6 +86,104 @@ async def test_messages_to_a_replica_that_never_listens_are_dropped_and_counted(
     site.outbox.send("b", _message(2))
     await _until(lambda: site.outbox.dropped_total == 2)
     assert _streams(await site.listen("b")) == []
+
+
+def _numbers(batches: list[bytes]) -> list[tuple[int, int]]:
+    """Number and stream of each message."""
+    read = [replica_pb2.ReplicaMessages.FromString(batch) for batch in batches]
+    return [
+        (number, message.stream_closed.stream)
+        for batch in read
+        for number, message in enumerate(batch.messages, batch.number)
+    ]
+
+
+async def test_messages_to_each_replica_have_numbers_of_their_own() -> None:
+    site = _Site()
+    heard = {replica: await site.listen(replica) for replica in ("b", "c")}
+    for stream in range(3):
+        site.outbox.send("b", _message(stream))
+        site.outbox.send("c", _message(10 + stream))
+        await _until(lambda sent=stream: all(len(_streams(heard[replica])) > sent for replica in heard))  # type: ignore[misc]
+    assert _numbers(heard["b"]) == [(1, 0), (2, 1), (3, 2)]
+    assert _numbers(heard["c"]) == [(1, 10), (2, 11), (3, 12)]
+
+
+class _Deaf(MemoryStore):
+    """Messages arrive, and the store reports that nobody listens, or does not answer: as many times as it is told."""
+
+    def __init__(self, memory: Memory, answers: list[bool | StoreError]) -> None:
+        super().__init__(memory)
+        self._answers = answers
+
+    async def send(self, replica: str, message: bytes) -> bool:
+        await super().send(replica, message)
+        answer = self._answers.pop(0) if self._answers else True
+        if isinstance(answer, StoreError):
+            raise answer
+        return answer
+
+
+@pytest.mark.parametrize("answers", [[False, False], [StoreError("no answer"), False]])
+async def test_a_message_that_is_sent_again_has_the_number_that_it_had(answers: list[bool | StoreError]) -> None:
+    site = _Site()
+    heard = await site.listen("b")
+    outbox = Outbox(_Deaf(site._memory, [True, *answers]), "a", site.lost.append)
+    outbox.send("b", _message(1))
+    await _until(lambda: len(heard) == 1)
+    outbox.send("b", _message(2))
+    await _until(lambda: len(heard) == 2)
+    outbox.send("b", _message(3))
+    await _until(lambda: len(_streams(heard)) >= 5)
+    assert set(_numbers(heard)) == {(1, 1), (2, 2), (3, 3)}
+    inbox = Inbox()
+    taken = [message for batch in heard for message in inbox.take(replica_pb2.ReplicaMessages.FromString(batch), 0.0)]
+    assert taken == [_message(1), _message(2), _message(3)]
+
+
+async def test_messages_that_were_dropped_leave_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WAITING_MAX", 3)
+    site = _Site()
+    site.outbox.send("b", _message(1))
+    await _until(lambda: bool(site.lost))
+    for stream in range(2, 6):  # 1, 2, 3 are dropped for 4
+        site.outbox.send("b", _message(stream))
+    heard = await site.listen("b")
+    await _until(lambda: len(_streams(heard)) == 2)
+    assert _numbers(heard) == [(4, 4), (5, 5)]
+    assert site.outbox.dropped_total == 3
+
+
+class _Slow(MemoryStore):
+    """Does not answer to the first message before it is told to, and then with an error."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.asked, self.answer = asyncio.Event(), asyncio.Event()
+
+    async def send(self, replica: str, message: bytes) -> bool:
+        if not self.asked.is_set():
+            self.asked.set()
+            await self.answer.wait()
+            raise StoreError("no answer")
+        return await super().send(replica, message)
+
+
+async def test_too_many_messages_while_one_is_sent_leave_no_wrong_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WAITING_MAX", 3)
+    site = _Site()
+    heard = await site.listen("b")
+    store = _Slow(site._memory)
+    outbox = Outbox(store, "a", site.lost.append)
+    outbox.send("b", _message(1))
+    async with asyncio.timeout(WAIT_S):
+        await store.asked.wait()
+    for stream in range(2, 6):  # 2, 3, 4 are dropped for 5; then 1 is, which is older
+        outbox.send("b", _message(stream))
+    store.answer.set()
+    await _until(lambda: bool(heard))
+    assert _numbers(heard) == [(5, 5)]
+    assert outbox.dropped_total == 4
 
 
 async def test_a_stop_does_not_wait_for_a_replica_that_does_not_listen() -> None:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the replicas of a controller send one another, over their store. Each has one channel; what one sends to another
-// arrives in order or, with the connection to the store, not at all. Replicas of neighbouring versions work together:
-// fields are added, never changed.
+// What the replicas of a controller send one another, over their store. Each has one channel. While the store's servers
+// change roles, a message may arrive twice, late, or not at all: so messages are numbered. Replicas of neighbouring
+// versions work together: fields are added, never changed.
 //
 // A cell is owned by one replica. The replica that has a terminal's stream is the terminal's host. Owner and host are
 // the same for a controller that runs alone.
@@ -34,8 +34,11 @@ const (
 type ReplicaMessages struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the sender, unique for each start of a process.
-	Sender        string            `protobuf:"bytes,1,opt,name=sender,proto3" json:"sender,omitempty"`
-	Messages      []*ReplicaMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	Sender   string            `protobuf:"bytes,1,opt,name=sender,proto3" json:"sender,omitempty"`
+	Messages []*ReplicaMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// Number of the first message; the others have the next ones. A sender counts its messages to each replica from 1. A
+	// message that is sent again has the number that it had. 0: a sender of an earlier version, which does not number.
+	Number        uint64 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -82,6 +85,13 @@ func (x *ReplicaMessages) GetMessages() []*ReplicaMessage {
 		return x.Messages
 	}
 	return nil
+}
+
+func (x *ReplicaMessages) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
 }
 
 type ReplicaMessage struct {
@@ -1333,10 +1343,11 @@ var File_airbound_v1_replica_proto protoreflect.FileDescriptor
 
 const file_airbound_v1_replica_proto_rawDesc = "" +
 	"\n" +
-	"\x19airbound/v1/replica.proto\x12\vairbound.v1\x1a\x18airbound/v1/reason.proto\"b\n" +
+	"\x19airbound/v1/replica.proto\x12\vairbound.v1\x1a\x18airbound/v1/reason.proto\"z\n" +
 	"\x0fReplicaMessages\x12\x16\n" +
 	"\x06sender\x18\x01 \x01(\tR\x06sender\x127\n" +
-	"\bmessages\x18\x02 \x03(\v2\x1b.airbound.v1.ReplicaMessageR\bmessages\"\xce\x06\n" +
+	"\bmessages\x18\x02 \x03(\v2\x1b.airbound.v1.ReplicaMessageR\bmessages\x12\x16\n" +
+	"\x06number\x18\x03 \x01(\x04R\x06number\"\xce\x06\n" +
 	"\x0eReplicaMessage\x12@\n" +
 	"\rstream_opened\x18\x01 \x01(\v2\x19.airbound.v1.StreamOpenedH\x00R\fstreamOpened\x12F\n" +
 	"\x0fstream_reported\x18\x02 \x01(\v2\x1b.airbound.v1.StreamReportedH\x00R\x0estreamReported\x12@\n" +

@@ -10,6 +10,7 @@ from airbound.core.addresses import Mac
 from airbound.store.options import StoreOptions
 from airbound.store.redis.connections import Connections
 from airbound.store.redis.directory import Directory
+from airbound.store.redis.messages import publication
 from airbound.store.redis.nodes import Nodes
 from airbound.store.redis.ownership import EPOCH_KEPT_MS, Ownership
 from airbound.store.redis.records import Records
@@ -144,8 +145,10 @@ class RedisStore:
         """Send a message; whether the replica listens."""
         if not message:
             raise ValueError("an empty message")
-        tag, channel = self._channel(replica)
-        return bool(await self._run(Command(tag, ("SPUBLISH", channel, message))))
+        heard = bool(await self._run(publication(*self._channel(replica), message)))
+        if not heard:
+            self._started.refresh()  # the channel may be at another server by now
+        return heard
 
     def _channel(self, replica: str) -> tuple[bytes, str]:
         tag = quote(replica, safe="")  # a brace would end the tag

@@ -2,26 +2,30 @@
 """The channel on which a replica receives, by sharded pub/sub: a Cluster does not repeat the messages to every server.
 
 A connection that only subscribes notices little. When its hash slot moves, it gets an unasked `sunsubscribe` and then
-nothing; when its server becomes a replica, not even that; when the network is cut, nothing. So every second an empty
-message is published to the channel, the way that others publish: if nobody received it, or if nothing came for three
-seconds, the channel is subscribed to again, on the server that has it by then.
+nothing; when its server becomes a replica, not even that; when the network is cut, nothing. So twice a second an empty
+message is published to the channel, the way that others publish: if nobody received it, if the channel is at another
+server by then, or if nothing came for three seconds, the channel is subscribed to again, on the server that has it.
+
+Until that is done the one at another server goes on to be read: there may be messages in it that count as received.
 """
 
 import asyncio
 import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from redis.asyncio import Connection
 from redis.exceptions import ResponseError
 
 from airbound.store.redis.backoff import Backoff
 from airbound.store.redis.connections import FAILURES, Connections, describe
+from airbound.store.redis.messages import publication
 from airbound.store.redis.nodes import Nodes
-from airbound.store.redis.script import Command
+from airbound.store.redis.slots import Server
 from airbound.store.types import Handler, StoreError
 
-PROBE_S = 1.0
+PROBE_S = 0.5
 SILENCE_S = 3.0
 
 
@@ -47,6 +51,7 @@ class Subscriber:
         self._server = nodes.seed
         self._connection: Connection | None = None
         self._reading: asyncio.Task[None] | None = None
+        self._elsewhere = asyncio.Event()  # the channel is at another server, as far as is known
         self._heard_s = 0.0
         self._task: asyncio.Task[None] | None = None
 
@@ -56,71 +61,85 @@ class Subscriber:
         Raises:
             StoreError: it cannot be done now.
         """
-        connection = await self._subscribe()
-        self._task = asyncio.create_task(self._keep(connection))
+        reading = await self._subscribe()
+        self._task = asyncio.create_task(self._keep(reading))
 
     async def close(self) -> None:
         """Receive nothing any more."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        await self._disconnect()
+        await self._end_subscription()
 
     def check(self) -> None:
         """The servers have changed: subscribe again if the channel is at another one now."""
         with contextlib.suppress(StoreError):
-            if self._reading is not None and self._nodes.master(self._tag) != self._server:
-                self._reading.cancel()
+            if self._nodes.master(self._tag) != self._server:
+                self._elsewhere.set()
 
-    async def _keep(self, connection: Connection) -> None:
+    async def _keep(self, reading: asyncio.Task[None]) -> None:
         backoff = Backoff()
         while True:
-            await self._listen(connection)
+            await self._listen(reading)
             while True:
                 self._nodes.refresh()
                 await asyncio.sleep(backoff.next_s())
                 try:
-                    connection = await self._subscribe()
+                    reading = await self._subscribe()
                 except StoreError:
                     continue
                 break
             backoff.reset()
             self._subscribed()
 
-    async def _subscribe(self) -> Connection:
-        await self._disconnect()
-        self._server = self._nodes.master(self._tag)
-        connection = self._connection = await self._connections.open(*self._server)
+    async def _subscribe(self) -> asyncio.Task[None]:
+        """Subscribe at the server that has the channel now, and end the subscription that there was; what reads it."""
+        server = self._nodes.master(self._tag)
+        if server == self._server:  # two at one server would receive each message twice
+            await self._end_subscription()
+        connection = await self._connections.open(*server)
+        try:
+            await self._confirm(server, connection)
+        except BaseException:
+            await connection.disconnect(nowait=True)
+            raise
+        reading = asyncio.create_task(self._read(connection))
+        ended = self._end_subscription()
+        self._server, self._connection, self._reading = server, connection, reading
+        self._heard_s = self._loop.time()
+        self._elsewhere.clear()
+        await ended
+        self.check()
+        return reading
+
+    async def _confirm(self, server: Server, connection: Connection) -> None:
         try:
             async with asyncio.timeout(self._timeout_s):
                 await connection.send_command("SSUBSCRIBE", self._channel)
                 await connection.read_response(timeout=math.inf)
         except ResponseError as error:
-            raise self._nodes.refused(self._server, error) from error
+            raise self._nodes.refused(server, error) from error
         except FAILURES as error:
-            raise StoreError(f"{self._server}: {describe(error)}") from error
-        return connection
+            raise StoreError(f"{server}: {describe(error)}") from error
 
-    async def _disconnect(self) -> None:
-        if self._connection is not None:
-            await self._connection.disconnect(nowait=True)
+    def _end_subscription(self) -> Coroutine[Any, Any, None]:
+        """End the present subscription, whichever is the present one when that is done."""
+        return _end(self._reading, self._connection)
 
-    async def _listen(self, connection: Connection) -> None:
-        """Returns when nothing is received any more."""
-        self._heard_s = self._loop.time()
-        reading = self._reading = asyncio.create_task(self._read(connection))
+    async def _listen(self, reading: asyncio.Task[None]) -> None:
+        """Returns when nothing is received any more, or nothing will be."""
+        moved = asyncio.create_task(self._elsewhere.wait())
         try:
             while True:
-                await asyncio.wait({reading}, timeout=PROBE_S)
-                if reading.done() or not await self._is_heard():
+                await asyncio.wait({reading, moved}, timeout=PROBE_S, return_when=asyncio.FIRST_COMPLETED)
+                if reading.done() or moved.done() or not await self._is_heard():
                     return
         finally:
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
+            moved.cancel()
 
     async def _is_heard(self) -> bool:
         try:
-            heard = await self._nodes.run(Command(self._tag, ("SPUBLISH", self._channel, b"")))
+            heard = await self._nodes.run(publication(self._tag, self._channel, b""))
             if not heard or self._nodes.master(self._tag) != self._server:
                 return False
         except StoreError:
@@ -135,3 +154,13 @@ class Subscriber:
             self._heard_s = self._loop.time()
             if message:
                 self._loop.call_soon(self._handler, message)
+
+
+async def _end(reading: asyncio.Task[None] | None, connection: Connection | None) -> None:
+    try:
+        if reading is not None:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+    finally:
+        if connection is not None:
+            await connection.disconnect(nowait=True)

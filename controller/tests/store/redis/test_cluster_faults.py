@@ -2,18 +2,23 @@
 """A Cluster that loses a master, moves a hash slot, or changes roles."""
 
 import asyncio
-import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
+from redis.exceptions import MovedError
 
 from airbound.core.addresses import Mac, mac_text
+from airbound.replica import inbox, outbox
+from airbound.replica.inbox import Inbox
+from airbound.replica.outbox import Outbox
+from airbound.store.redis.messages import publication
 from airbound.store.redis.slots import slot
 from airbound.store.redis.store import RedisStore
 from airbound.store.types import Claim, FencedError, Place, StoreError, Token
-from airbound_testing.redis_servers import RedisCluster, wait_until
+from airbound.v1 import replica_pb2
+from airbound_testing.redis_servers import RedisCluster
 from airbound_testing.stores import PATIENCE_S, Replica, Site, eventually
 
 CELL = bytes.fromhex("020000000100")
@@ -30,35 +35,63 @@ def owner_key(prefix: str) -> str:
 
 
 class Talk:
-    """Messages from one replica to another, one every 20 ms, until some were received after `mark`."""
+    """Messages from one replica to another, one every 20 ms, until some were received that were sent after `mark`: by
+    way of an outbox and an inbox, as replicas talk.
+    """
 
     def __init__(self, sender: Replica[RedisStore], receiver: Replica[RedisStore]) -> None:
-        self._sender, self._receiver = sender, receiver
+        self.outbox = Outbox(sender.store, sender.name, lambda _: None)
+        self.inbox = Inbox()
+        self.numbers: list[int] = []  # what was received, in order
+        self._to, self._receiver = receiver.name, receiver
         self._marked = 0
-        self._sent = 0
+        self.sent = 0
         self._task = asyncio.create_task(self._talk())
 
     def mark(self) -> None:
-        self._marked = self._sent
+        self._marked = self.sent
+
+    async def begins(self) -> None:
+        """Wait until messages are received."""
+        await eventually(lambda: self._received() > 5, "messages are received")
 
     async def goes_on(self) -> None:
         """Wait until messages that were sent after the mark are received."""
         await eventually(lambda: self._received() >= self._marked + 10, "messages are received again")
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
-        numbers = [int(message) for message in self._receiver.messages]
-        assert numbers == sorted(numbers)
+        assert self.numbers == sorted(set(self.numbers))  # each once, in order
+
+    async def was_complete(self) -> None:
+        """After `goes_on`: wait until all that was sent is received."""
+        await eventually(lambda: self._received() == self.sent - 1, "all messages are received")
+        assert self.numbers == list(range(self.sent))
+        assert (self.inbox.counts.missing_total, self.outbox.dropped_total) == (0, 0)
 
     def _received(self) -> int:
-        return int(self._receiver.messages[-1]) if self._receiver.messages else -1
+        now_s = asyncio.get_running_loop().time()
+        while self._receiver.messages:
+            batch = replica_pb2.ReplicaMessages.FromString(self._receiver.messages.pop(0))
+            self._take(self.inbox.take(batch, now_s))
+        for late in self.inbox.overdue(now_s):
+            self._take(late.messages)
+        return self.numbers[-1] if self.numbers else -1
+
+    def _take(self, messages: Sequence[replica_pb2.ReplicaMessage]) -> None:
+        self.numbers += [message.asked.question for message in messages]
 
     async def _talk(self) -> None:
         while True:
-            message = b"%d" % self._sent
-            self._sent += 1
-            with contextlib.suppress(StoreError):
-                await self._sender.store.send(self._receiver.name, message)
+            self.outbox.send(self._to, replica_pb2.ReplicaMessage(asked=replica_pb2.Asked(question=self.sent)))
+            self.sent += 1
             await asyncio.sleep(0.02)
+
+
+@pytest.fixture
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine drops no message, and takes none for missing."""
+    monkeypatch.setattr(outbox, "KEPT_S", 3600.0)
+    monkeypatch.setattr(inbox, "MISSING_S", 3600.0)
 
 
 async def all_claimed(store: RedisStore, cells: list[Mac]) -> list[Claim]:
@@ -79,7 +112,7 @@ async def all_claimed(store: RedisStore, cells: list[Mac]) -> list[Claim]:
 async def listens(sender: Replica[RedisStore], to: str) -> None:
     """Wait until the server that has the channel reports that the replica listens."""
     deadline_s = time.monotonic() + PATIENCE_S
-    while not await sender.store.send(to, b"999999"):
+    while not await sender.store.send(to, b"anybody there?"):
         assert time.monotonic() < deadline_s
         await asyncio.sleep(0.05)
 
@@ -94,7 +127,7 @@ async def test_a_master_is_lost(on_cluster: Site[RedisStore], cluster: RedisClus
     one, two = await on_cluster.replica("one"), await on_cluster.replica("two")
     before = await all_claimed(one.store, CELLS)
     talk = Talk(one, two)
-    await eventually(lambda: len(two.messages) > 5, "messages are received")
+    await talk.begins()
     lost = cluster.master(b"two")
     kept = [cell for cell in CELLS if cluster.master(tag(cell)) is not lost]
     assert 0 < len(kept) < len(CELLS)
@@ -114,15 +147,17 @@ async def test_a_master_is_lost(on_cluster: Site[RedisStore], cluster: RedisClus
     await listens(one, "two")
 
 
+@pytest.mark.usefixtures("_patient")
 async def test_a_hash_slot_moves(on_cluster: Site[RedisStore], cluster: RedisCluster) -> None:
     one, two = await on_cluster.replica("one"), await on_cluster.replica("two")
     talk = Talk(one, two)
-    await eventually(lambda: len(two.messages) > 5, "messages are received")
+    await talk.begins()
     source = cluster.master(b"two")
     target = next(master for master in cluster.masters() if master is not source)
     await in_thread(lambda: cluster.move_slot(slot(b"two"), source, target))
     talk.mark()
     await talk.goes_on()
+    await talk.was_complete()
     await eventually(lambda: two.reconnections > 0, "two is to look again")
     await in_thread(lambda: cluster.move_slot(slot(b"two"), target, source))
     await eventually(lambda: two.reconnections > 1, "two is to look again")
@@ -184,20 +219,37 @@ async def test_keys_that_are_on_both_servers_for_a_moment(
     await in_thread(lambda: cluster.move_slot(number, target, source))
 
 
+@pytest.mark.usefixtures("_patient")
 async def test_roles_change_without_a_loss(on_cluster: Site[RedisStore], cluster: RedisCluster) -> None:
     one, two = await on_cluster.replica("one"), await on_cluster.replica("two")
     before = await all_claimed(one.store, CELLS)
     talk = Talk(one, two)
-    await eventually(lambda: len(two.messages) > 5, "messages are received")
-    master = cluster.master(b"two")
-    replica = cluster.replica(master)
-    replica.command("CLUSTER", "FAILOVER")
-    await in_thread(lambda: wait_until(lambda: cluster.master(b"two") is replica, "roles changed"))
-    talk.mark()
-    assert await all_claimed(one.store, CELLS) == before
+    await talk.begins()
+    for _ in range(2):  # there and back
+        reconnections = two.reconnections
+        await in_thread(lambda: cluster.fail_over(b"two"))
+        assert await all_claimed(one.store, CELLS) == before
+        await eventually(lambda seen=reconnections: two.reconnections > seen, "two is to look again")  # type: ignore[misc]
+        talk.mark()
     await talk.goes_on()
-    await eventually(lambda: two.reconnections > 0, "two is to look again")
+    await talk.was_complete()
     await listens(one, "two")
+
+
+async def test_a_master_that_became_a_replica_takes_no_message(
+    on_cluster: Site[RedisStore], cluster: RedisCluster, prefix: str
+) -> None:
+    """To the bare SPUBLISH it answers 0: a sender would not learn that the channel is elsewhere."""
+    two = await on_cluster.replica("two")
+    command = publication(*two.store._channel("two"), b"message")
+    replica = cluster.replica(cluster.master(b"two"))
+    assert f"{prefix}:replica:{{two}}" in command.parts
+    assert replica.command("SPUBLISH", f"{prefix}:replica:{{two}}", "message") == 0
+    with pytest.raises(MovedError):
+        replica.command(*command.parts)
+    assert cluster.master(b"two").command(*command.parts) == 1
+    await eventually(lambda: bool(two.messages), "the message is received")
+    assert set(two.messages) == {b"message"}
 
 
 async def test_no_epoch_is_given_twice_over_a_failover(
