@@ -15,7 +15,6 @@ import (
 
 	"github.com/airbound/airbound/internal/sparselog"
 	"github.com/airbound/airbound/phone-agent/apply"
-	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/bounds"
 	"github.com/airbound/airbound/phone-agent/monitor"
 	"github.com/airbound/airbound/phone-agent/status"
@@ -121,13 +120,6 @@ func (a *Agent) LinkChanged(nowUS int64, link Link) {
 	a.state.BSSID, a.state.SSID = link.BSSID, link.SSID
 	a.saved.due = true
 	a.save(nowUS)
-}
-
-// Arrived counts what was done for the phone's connections when it arrived at an access point.
-func (a *Agent) Arrived(outcome arrival.Outcome) {
-	a.state.Counters.Arrivals++
-	a.state.Counters.ArrivalsUnanswered += outcome.Unanswered
-	a.state.Counters.ArrivalsAtOnce += outcome.AtOnce
 }
 
 func backEndOf(can bounds.Capabilities) *airboundv1.BackEnd {

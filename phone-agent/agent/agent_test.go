@@ -4,6 +4,7 @@ package agent_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -21,6 +22,7 @@ import (
 	"github.com/airbound/airbound/phone-agent/apply/procfs"
 	"github.com/airbound/airbound/phone-agent/apply/procfs/procfstest"
 	"github.com/airbound/airbound/phone-agent/arrival"
+	"github.com/airbound/airbound/phone-agent/events"
 	"github.com/airbound/airbound/phone-agent/monitor"
 	monitorprocfs "github.com/airbound/airbound/phone-agent/monitor/procfs"
 	"github.com/airbound/airbound/phone-agent/status"
@@ -651,11 +653,22 @@ func TestRefusedLinesAreCountedAndTheOthersReported(t *testing.T) {
 func TestArrivalsAreCounted(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
-	p.agent.Arrived(arrival.Outcome{Unanswered: 3, AtOnce: 2, Messages: 5})
-	p.agent.Arrived(arrival.Outcome{Unanswered: 1})
+	first := events.Event{AtUS: p.nowUS, Source: events.RTNetlink, Kind: events.LinkUp, Interface: "wlan0"}
+	p.agent.ArrivalReported(p.nowUS, first, events.New, nil)
+	if got := p.state(); got.LastArrival == nil || *got.LastArrival != first || got.Counters.Arrivals != 1 {
+		t.Errorf("written at once: %+v", got)
+	}
+	p.agent.ArrivalReported(p.nowUS, events.Event{Source: events.Controller}, events.Merged, nil)
+	p.agent.ArrivalReported(p.nowUS, events.Event{}, events.TooMany, errors.New("garbage"))
+	p.agent.Retransmitted(arrival.Outcome{Unanswered: 3, AtOnce: 2, Messages: 5})
+	p.agent.Retransmitted(arrival.Outcome{Unanswered: 1})
 	p.pass(20 * time.Second)
 	c := p.state().Counters
-	if c.Arrivals != 2 || c.ArrivalsUnanswered != 4 || c.ArrivalsAtOnce != 2 {
+	if c.Arrivals != 1 || c.ArrivalsMerged != 1 || c.ArrivalsRefused != 1 || c.Malformed() != 1 ||
+		c.ArrivalsUnanswered != 4 || c.ArrivalsAtOnce != 2 || *p.state().LastArrival != first {
 		t.Errorf("%+v", c)
+	}
+	if got := p.state().LastRefusal; got != "arrival: garbage" {
+		t.Errorf("%q", got)
 	}
 }

@@ -81,6 +81,9 @@ func ParsePlaceFile(text []byte) (string, error) {
 	return place, nil
 }
 
+// Following is the outcome of the first answer on a connection: from now on it gets each arrival.
+const Following = "following"
+
 // Answer is what a program that reports gets for each of its lines.
 type Answer struct {
 	// Outcome is empty if the line was refused.

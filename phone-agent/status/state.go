@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/airbound/airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/events"
 )
 
 // Schema is the version of State's JSON. A reader refuses another.
@@ -45,8 +46,10 @@ type State struct {
 	// The lease ends at this time or later: not every renewal is written. 0 without bounds.
 	LeaseEndsUS int64 `json:"lease_ends_boottime_us"`
 	// Why the kernel's defaults could not be restored; the agent tries again until they are.
-	RestoreError string   `json:"restore_error,omitempty"`
-	Counters     Counters `json:"counters"`
+	RestoreError string `json:"restore_error,omitempty"`
+	// The last time that the phone arrived somewhere; nil if it did not since the agent started.
+	LastArrival *events.Event `json:"last_arrival,omitempty"`
+	Counters    Counters      `json:"counters"`
 	// The last input that was refused.
 	LastRefusal string `json:"last_refusal,omitempty"`
 }
@@ -79,15 +82,20 @@ type Counters struct {
 	DefaultsNotRestored uint64 `json:"defaults_not_restored_total"`
 	// How often trace events woke the agent.
 	StartsSeen uint64 `json:"starts_seen_total"`
-	// How often the phone arrived at an access point while connections waited for their retransmission timers, how many
-	// these were, and how many of them then sent at once.
-	Arrivals           uint64 `json:"arrivals_total"`
+	// How often the phone arrived somewhere, how many further reports of the same arrivals there were, and how many
+	// that were none.
+	Arrivals        uint64 `json:"arrivals_total"`
+	ArrivalsMerged  uint64 `json:"arrival_reports_merged_total"`
+	ArrivalsRefused uint64 `json:"arrival_reports_refused_total"`
+	// How many connections waited for their retransmission timers then, and how many of them sent at once.
 	ArrivalsUnanswered uint64 `json:"arrivals_unanswered_total"`
 	ArrivalsAtOnce     uint64 `json:"arrivals_at_once_total"`
 }
 
 // Malformed is the wire's malformed_inputs_total.
-func (c Counters) Malformed() uint64 { return c.MonitorLinesRefused + c.CommandsRefused }
+func (c Counters) Malformed() uint64 {
+	return c.MonitorLinesRefused + c.CommandsRefused + c.ArrivalsRefused
+}
 
 // ParseState reads a state file.
 func ParseState(text []byte) (State, error) {

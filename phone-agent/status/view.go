@@ -116,9 +116,25 @@ func (s *State) describe(line printer) {
 	}
 	line("since start", "%d sets applied, %d failed; %d leases ended; %d renewals ignored; %d external changes",
 		c.SetsApplied, c.ApplyFailures, c.LeasesEnded, c.RenewalsIgnored, c.ExternalChanges)
-	if c.Arrivals > 0 {
-		line("arrivals", "%d while TCP waited for its timers: of %s, %d retransmitted at once",
-			c.Arrivals, counted(c.ArrivalsUnanswered, "connection"), c.ArrivalsAtOnce)
+	s.describeArrivals(line)
+}
+
+func (s *State) describeArrivals(line printer) {
+	c := s.Counters
+	if c.Arrivals+c.ArrivalsRefused == 0 {
+		return
+	}
+	line("arrivals", "%d; of %s that waited for TCP's timers, %d retransmitted at once",
+		c.Arrivals, counted(c.ArrivalsUnanswered, "connection"), c.ArrivalsAtOnce)
+	if last := s.LastArrival; last != nil {
+		where := last.Place
+		if last.Interface != "" {
+			where = strings.TrimSpace(last.Interface + " " + last.Place)
+		}
+		line("", "last: %s, reported by %s", strings.TrimSpace(string(last.Kind)+" "+where), last.Source)
+	}
+	if c.ArrivalsMerged+c.ArrivalsRefused > 0 {
+		line("", "%s more of the same arrivals, %d refused", counted(c.ArrivalsMerged, "report"), c.ArrivalsRefused)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/airbound/airbound/phone-agent/apply"
 	"github.com/airbound/airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/events"
 	"github.com/airbound/airbound/phone-agent/status"
 )
 
@@ -17,6 +18,10 @@ func TestTextOfARunningAgent(t *testing.T) {
 	t.Parallel()
 	state := running()
 	state.Counters.Arrivals, state.Counters.ArrivalsUnanswered, state.Counters.ArrivalsAtOnce = 2, 3, 1
+	state.Counters.ArrivalsMerged, state.Counters.ArrivalsRefused = 1, 4
+	state.LastArrival = &events.Event{
+		Source: events.NL80211, Kind: events.Association, Interface: "wlan1", Place: "02:00:00:00:00:01",
+	}
 	live := apply.Live{Rules: []apply.LiveRule{
 		{Rule: toAll, Effect: &apply.Effect{Raised: 1, Lowered: 591}}, {Rule: toServer, Effect: &apply.Effect{}},
 	}}
@@ -32,7 +37,9 @@ inputs       active senders 5, capacity 20.1 Mb/s
 refused      1 monitor line, 2 commands
              last: command: set_bounds: generation is 0
 since start  3 sets applied, 0 failed; 4 leases ended; 0 renewals ignored; 0 external changes
-arrivals     2 while TCP waited for its timers: of 3 connections, 1 retransmitted at once
+arrivals     2; of 3 connections that waited for TCP's timers, 1 retransmitted at once
+             last: association wlan1 02:00:00:00:00:01, reported by nl80211
+             1 report more of the same arrivals, 4 refused
 lease        at least 5.5 s left
 kernel       all: 2 to 90 segments; lowered a window 591 times, raised one once
              destination 10.0.4.1/32: 10 to 20 segments; lowered a window 0 times, raised one 0 times

@@ -45,6 +45,8 @@ def test_the_policy_compiles(tmp_path: Path) -> None:
         "allow airbound self:capability sys_admin;",
         "allow init airbound_data_file:file r_file_perms;",
         "allow airbound self:netlink_route_socket nlmsg_write;",
+        "allow init airbound_data_file:sock_file rw_file_perms;",
+        "allow init airbound:unix_stream_socket connectto;",
     ],
 )
 def test_rules_that_are_too_wide_do_not(tmp_path: Path, rule: str) -> None:

@@ -18,6 +18,8 @@ import (
 	"github.com/airbound/airbound/internal/wireless"
 	"github.com/airbound/airbound/phone-agent/agent"
 	"github.com/airbound/airbound/phone-agent/arrival"
+	"github.com/airbound/airbound/phone-agent/events"
+	"github.com/airbound/airbound/phone-agent/events/offer"
 	"github.com/airbound/airbound/phone-agent/wifi"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -45,11 +47,19 @@ type connection struct {
 	moved chan struct{}
 	// Of the phone's other connections.
 	arrivals *arrivals
+	// Where sources report arrivals.
+	hub *hub
 
 	mutex   sync.Mutex
 	remotes []netip.AddrPort
 	link    agent.Link
+	// Of the stream.
+	silence events.Silence
 }
+
+// silenceUS is how long the controller must have been unreachable for its return to count as an arrival: the paper's
+// T_recvinterval. A controller that is restarted is back sooner.
+const silenceUS = 3_000_000
 
 // remotesMax is how many addresses of the controller are remembered: connections to earlier ones stay for a while.
 const remotesMax = 8
@@ -78,6 +88,7 @@ func newConnection(ctx context.Context) *connection {
 		ended:    make(chan struct{}),
 		outgoing: make(chan *request),
 		moved:    make(chan struct{}, 1),
+		silence:  events.Silence{LimitUS: silenceUS},
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
@@ -87,26 +98,39 @@ func (c *connection) start(
 	options runOptions, device *credentials.Device, phone *agent.Agent, link agent.Link, logger *slog.Logger,
 ) {
 	onState := func(connected bool) {
+		silentUS := c.streamState(connected)
 		if !connected {
 			c.post(phone.Disconnected)
 			return
 		}
 		now := c.currentLink(options, logger)
 		c.post(func(nowUS int64) { phone.Connected(nowUS, now) })
+		if silentUS > 0 {
+			c.hub.report(events.Stream, events.Report{
+				Kind: events.FirstDatagram, Interface: now.Interface, Place: now.BSSID,
+			})
+		}
 	}
 	c.link = link
 	if !options.noRetransmit {
 		c.arrivals = newArrivals(func(outcome arrival.Outcome) {
-			c.post(func(int64) { phone.Arrived(outcome) })
+			c.post(func(int64) { phone.Retransmitted(outcome) })
 		}, logger)
 	}
+	c.hub = &hub{now: bootTimeUS, logger: logger, arrived: c.arrived}
+	c.hub.counted = func(event events.Event, outcome events.Outcome, err error) {
+		c.post(func(nowUS int64) { phone.ArrivalReported(nowUS, event, outcome, err) })
+	}
+	server := offer.New(c.hub.report, c.hub.refuse)
+	c.hub.publish = server.Publish
+	c.startSources(server, options, logger)
 	if options.looksForLinks() {
 		c.links.Go(func() {
 			wifi.Follow(c.ctx, wireless.DialEvents, func(arrived uint32) {
 				now := c.currentLink(options, logger)
 				c.post(func(nowUS int64) { phone.LinkChanged(nowUS, now) })
 				if arrived != 0 && now.BSSID != "" {
-					c.links.Go(func() { c.arrive(now.Interface, arrived) })
+					c.links.Go(func() { c.arrive(now.Interface, now.BSSID, arrived) })
 				} else {
 					c.links.Go(c.arrivals.prepare)
 				}
@@ -128,6 +152,29 @@ func (c *connection) start(
 	}()
 }
 
+// streamState takes over that the stream has begun or ended. It returns how long there was none, if that was a silence.
+func (c *connection) streamState(connected bool) (silentUS int64) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if connected {
+		return c.silence.Receive(bootTimeUS())
+	}
+	c.silence.Expect(bootTimeUS())
+	return 0
+}
+
+// arrived has the connection to the controller made anew, and TCP retransmit. An event that came by that connection
+// shows that it works.
+func (c *connection) arrived(event events.Event) {
+	if event.Source != events.Stream && event.Source != events.Controller {
+		select {
+		case c.moved <- struct{}{}:
+		default:
+		}
+	}
+	c.links.Go(func() { c.arrivals.arrived(c.ctx) })
+}
+
 // The supplicant may still have to agree on keys when the kernel reports the association, and what is sent before that
 // is lost: a first SYN would be sent again only after a second.
 const (
@@ -135,19 +182,15 @@ const (
 	runningMax  = 10 * time.Second
 )
 
-// arrive has the connection to the controller made anew, and TCP retransmit, as soon as the interface can send.
-func (c *connection) arrive(name string, index uint32) {
+// arrive reports an association as soon as the interface can send.
+func (c *connection) arrive(name, bssid string, index uint32) {
 	for range runningMax / runningPoll {
 		device, err := net.InterfaceByName(name)
 		if err != nil || uint32(device.Index) != index { //nolint:gosec // an index of the kernel's has 31 bits
 			return // Another of the phone's interfaces.
 		}
 		if device.Flags&net.FlagRunning != 0 {
-			select {
-			case c.moved <- struct{}{}:
-			default:
-			}
-			c.arrivals.arrived(c.ctx)
+			c.hub.report(events.NL80211, events.Report{Kind: events.Association, Interface: name, Place: bssid})
 			return
 		}
 		select {

@@ -16,7 +16,7 @@ import (
 
 // The budget of a phone.
 const (
-	binaryBytesMax   = 15 << 20
+	binaryBytesMax   = 16 << 20
 	residentKBMax    = 20 << 10
 	costDestinations = 64
 	costReports      = 20

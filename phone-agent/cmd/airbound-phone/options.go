@@ -59,6 +59,7 @@ type runOptions struct {
 	tracefs        string
 	noTracing      bool
 	noRetransmit   bool
+	events         eventOptions
 	logging        command.Logging
 }
 
@@ -89,6 +90,7 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 		"make no instance of tracing: the start of sending is seen at the next sample only")
 	flags.BoolVar(&o.noRetransmit, "no-retransmit", false,
 		"leave TCP to its timers when the phone arrives at an access point: do not make it retransmit at once")
+	o.events.register(flags)
 	o.logging.Flags(flags)
 }
 
@@ -103,6 +105,7 @@ func (o *runOptions) check() error {
 		command.CheckWithin("interval", o.interval, agent.IntervalMin, agent.IntervalMax),
 		command.CheckWithin("heartbeat", o.heartbeat, agent.HeartbeatMin, agent.HeartbeatMax),
 		command.CheckWithin("sample-interval", o.sampleInterval, sampleIntervalMin, o.interval),
+		o.events.check(),
 		o.logging.Check(),
 	)
 }

@@ -22,7 +22,8 @@ type Conn struct {
 	lines *bufio.Reader
 }
 
-// Dial connects to an agent: network "unix" and the path of its socket, or "tcp", a loopback address and the token.
+// Dial connects to an agent: network "unix" and the path of its socket, or "tcp", a loopback address and the token. No
+// arrival is missed after it has returned. It fails if the agent does not take the token, or has too many connections.
 func Dial(ctx context.Context, network, address, token string) (*Conn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, network, address)
@@ -34,7 +35,12 @@ func Dial(ctx context.Context, network, address, token string) (*Conn, error) {
 			return nil, errors.Join(fmt.Errorf("send the token to the agent: %w", err), conn.Close())
 		}
 	}
-	return New(conn), nil
+	made, stop := New(conn), context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	if _, err := made.answer(); err != nil {
+		return nil, errors.Join(fmt.Errorf("the agent takes no connection: %w", err), conn.Close())
+	}
+	return made, nil
 }
 
 // New makes a Conn of a connection that has sent the token, if one is needed.
@@ -45,14 +51,18 @@ func New(conn net.Conn) *Conn {
 // Close ends a Next that waits.
 func (c *Conn) Close() error { return c.conn.Close() }
 
-// Next returns the next arrival. After io.EOF the agent has ended, or has closed the connection. A line that is no
-// event is an error that wraps events.ErrRefused; Next can be called again.
+// Next returns the next arrival; answers are skipped. After io.EOF the agent has ended, or has closed the connection. A
+// line that is neither is an error that wraps events.ErrRefused; Next can be called again.
 func (c *Conn) Next() (events.Event, error) {
-	line, err := c.line()
-	if err != nil {
-		return events.Event{}, err
+	for {
+		line, err := c.line()
+		if err != nil {
+			return events.Event{}, err
+		}
+		if _, isAnswer, err := events.ParseAnswer(line); err != nil || !isAnswer {
+			return events.ParseLine(line)
+		}
 	}
-	return events.ParseLine(line)
 }
 
 // Report reports an arrival to the agent. It returns the agent's answer: "new", "merged" (the agent knew of this
@@ -65,6 +75,17 @@ func (c *Conn) Report(report events.Report) (outcome string, err error) {
 	if _, err := c.conn.Write(append(line, '\n')); err != nil {
 		return "", fmt.Errorf("report an arrival: %w", err)
 	}
+	outcome = events.Following
+	for outcome == events.Following {
+		if outcome, err = c.answer(); err != nil {
+			return "", err
+		}
+	}
+	return outcome, nil
+}
+
+// answer waits for the next answer.
+func (c *Conn) answer() (outcome string, err error) {
 	for {
 		line, err := c.line()
 		if err != nil {

@@ -3,9 +3,10 @@
 // Package offer has the sockets at which the agent offers arrivals to other programs, and at which they report some: a
 // Unix socket, and a loopback port for Android's apps, which may not connect to a root's Unix socket.
 //
-// Every connection receives a line for each arrival from then on. Each line that it sends is a report, and is answered.
-// A loopback connection sends the token first. Limits: connections for each socket, octets of a line, lines that wait
-// for a slow reader. A connection that is beyond one of them, or sends garbage, is closed.
+// Every connection receives an answer when it is ready, and a line for each arrival from then on. Each line that it
+// sends is a report, and is answered. A loopback connection sends the token first. Limits: connections for each socket,
+// octets of a line, lines that wait for a slow reader. A connection that is beyond one of them, or sends garbage, is
+// closed.
 package offer
 
 import (
@@ -147,6 +148,7 @@ func (s *Server) connection(ctx context.Context, conn net.Conn, source events.So
 	made := &follower{conn: conn, waiting: make(chan []byte, WaitingMax), written: make(chan struct{})}
 	s.mutex.Lock()
 	s.followers[made] = struct{}{}
+	made.offer(events.Answer{Outcome: events.Following}.Line())
 	s.mutex.Unlock()
 	go made.write()
 	err := s.read(lines, made, source)
