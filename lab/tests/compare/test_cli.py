@@ -94,8 +94,8 @@ def test_the_conditions_of_the_command_line_are_those_of_every_run(monkeypatch: 
 
     def note(tasks: Iterable[Task], *_: object) -> None:
         found.update(
-            (of.gro, of.report_interval_ms, of.controller_delay_ms, of.controller_loss_percent)
-            for of in (task.condition for task in tasks)
+            (asked.gro, asked.report_interval_ms, asked.controller_delay_ms, asked.controller_loss_percent)
+            for asked in (task.condition for task in tasks)
         )
 
     monkeypatch.setattr(batch, "carry_out", note)
