@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-from airbound_testing.open_vswitch import OpenVSwitch
+from airbound_testing.open_vswitch import WAIT_S, OpenVSwitch
 
 BSSID = "02:00:00:00:00:01"
 OPENFLOW_PORT = 6653
@@ -24,6 +24,7 @@ class Site:
         self.ovs = ovs
         self._config = config
         self._processes: dict[str, subprocess.Popen[Any]] = {}
+        self._traffics: list[Traffic] = []
 
     def airbound(self, *arguments: str) -> str:
         """Run an `airbound` command; what it prints."""
@@ -68,10 +69,12 @@ class Site:
         """End a process."""
         process = self._processes.pop(name)
         process.send_signal(number)
-        process.wait(20)
+        process.wait(WAIT_S)
 
     def stop(self) -> None:
         """End all."""
+        for traffic in self._traffics:
+            traffic.kill()
         for name in list(self._processes):
             self.kill(name)
 
@@ -101,13 +104,13 @@ class Site:
             return []
         return found
 
-    def until_rules(self, seconds: float = 20.0) -> None:
+    def until_rules(self) -> None:
         """Wait until a switch has the rules that it was sent."""
 
         def in_force() -> bool:
             return any(switch["generation_in_force"] == switch["generation_sent"] != "0" for switch in self.switches())
 
-        self.ovs.until(in_force, seconds)
+        self.ovs.until(in_force)
 
     def traffic(self, host: int) -> list[dict[str, Any]]:
         """What the switch counted of a host."""
@@ -116,19 +119,49 @@ class Site:
         found: list[dict[str, Any]] = stations[0]["traffic"] if stations else []
         return found
 
-    def receive(self, host: int, port: int, seconds: float) -> "subprocess.Popen[str]":
-        """Take UDP at a host; see packets.py."""
-        command = (sys.executable, "-m", "airbound_testing.packets", "receive", str(port), str(seconds))
-        return self.ovs.start(*self.ovs.at(host, *command), stdout=subprocess.PIPE, text=True)
+    def receive(self, host: int, port: int) -> "Traffic":
+        """Take UDP at a host, from now on; see packets.py."""
+        receiver = self._traffic(host, "receive", str(port))
+        receiver.line()
+        return receiver
 
-    def send(self, host: int, to: int, port: int, *, rate: float, seconds: float, size: int = 1_000) -> Any:
+    def send(self, host: int, to: int, port: int, *, rate: float, size: int = 1_000) -> "Traffic":
         """Send UDP from a host to another."""
-        command = (sys.executable, "-m", "airbound_testing.packets", "send", "udp", self.ovs.address(to))
-        return self.ovs.start(*self.ovs.at(host, *command, str(port), str(rate), str(seconds), str(size)))
+        return self._traffic(host, "send", "udp", self.ovs.address(to), str(port), str(rate), str(size))
+
+    def serve(self, host: int, port: int) -> "Traffic":
+        """Take TCP connections at a host."""
+        return self._traffic(host, "serve", str(port))
+
+    def upload(self, host: int, to: int, port: int, seconds: float) -> "Traffic":
+        """Send by TCP: `line` is how many bytes, in so many seconds."""
+        return self._traffic(host, "upload", self.ovs.address(to), str(port), str(seconds))
+
+    def _traffic(self, host: int, *arguments: str) -> "Traffic":
+        made = Traffic(self.ovs, host, *arguments)
+        self._traffics.append(made)
+        return made
 
 
-def received(process: "subprocess.Popen[str]") -> dict[str, Any]:
-    """What `Site.receive` found, at its end."""
-    out, _ = process.communicate(timeout=60)
-    found: dict[str, Any] = json.loads(out)
-    return found
+class Traffic:
+    """A process that sends or receives until it is ended."""
+
+    def __init__(self, ovs: OpenVSwitch, host: int, *arguments: str) -> None:
+        command = ovs.at(host, sys.executable, "-m", "airbound_testing.packets")
+        self._process: subprocess.Popen[str] = ovs.start(*command, *arguments, stdout=subprocess.PIPE, text=True)
+
+    def line(self) -> str:
+        """The next line that it prints."""
+        assert self._process.stdout is not None  # noqa: S101  # for mypy
+        return self._process.stdout.readline()
+
+    def end(self) -> Any:
+        """End it; what it prints then."""
+        self._process.terminate()
+        out, _ = self._process.communicate(timeout=WAIT_S)
+        return json.loads(out)
+
+    def kill(self) -> None:
+        """End it at once, if it runs."""
+        self._process.kill()
+        self._process.communicate()

@@ -30,7 +30,7 @@ def test_a_switch_is_seen_and_has_a_controller_by_tls(site: Site) -> None:
             (name, "openflow-1", BSSID)
         ]
 
-    ovs.until(seen, 40)
+    ovs.until(seen)
     # Open vSwitch writes its state into the database every few seconds only.
-    ovs.until(lambda: "true" in ovs.vsctl("get", "controller", "br0", "is_connected"), 20)
+    ovs.until(lambda: "true" in ovs.vsctl("get", "controller", "br0", "is_connected"))
     assert len([flow for flow in ovs.flows() if "priority=0" in flow]) == 4
