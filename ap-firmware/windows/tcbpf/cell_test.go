@@ -363,7 +363,8 @@ func (u *upload) progress(bytes int64) {
 	}
 }
 
-const patience = 20 * time.Second
+// patience only ends what hangs: what it waits for takes a second or two on an idle machine.
+const patience = 3 * time.Minute
 
 func (u *upload) eventually(what string, condition func() bool) {
 	u.t.Helper()

@@ -90,7 +90,7 @@ func TestTheControllerGoneTheDefaultsReturn(t *testing.T) {
 	p, c := newPhone(t), startController(t, "127.0.66.1:0")
 	p.start(c.address)
 	// Long enough to be seen before it ends.
-	if err := c.stream(t).Send(setBounds(9, 5_000, destination("10.0.4.1/32", 100, 150))); err != nil {
+	if err := c.stream(t).Send(setBounds(9, 15_000, destination("10.0.4.1/32", 100, 150))); err != nil {
 		t.Fatal(err)
 	}
 	p.awaitTransaction("flush\ndst 10.0.4.1/32 100 150\n")
@@ -118,14 +118,15 @@ func TestRenewalsKeepBoundsBeyondTheirLease(t *testing.T) {
 	p, c := newPhone(t), startController(t, "127.0.0.1:0")
 	p.start(c.address)
 	stream := c.stream(t)
-	if err := stream.Send(setBounds(1, 2_000, destination("10.0.4.1/32", 100, 150))); err != nil {
+	const lease = 8 * time.Second // Within which the agent takes two messages that come one behind the other.
+	began := time.Now()
+	if err := stream.Send(setBounds(1, uint32(lease.Milliseconds()), destination("10.0.4.1/32", 100, 150))); err != nil {
 		t.Fatal(err)
 	}
 	if err := stream.Send(renewal(1, 60_000)); err != nil {
 		t.Fatal(err)
 	}
-	// Six reports are more than the 2 s of the first lease.
-	for range 6 {
+	for time.Since(began) < lease+time.Second {
 		c.report(t, "generation 1 in force", func(report *airboundv1.TerminalReport) bool {
 			return report.GetBoundsGeneration() == 1
 		})

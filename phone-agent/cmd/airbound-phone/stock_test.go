@@ -308,9 +308,10 @@ func TestAStockKernelIsReleasedWhenTheAgentHangs(t *testing.T) {
 		t.Run(backEnd, func(t *testing.T) {
 			p := startStock(t, "--back-end", backEnd)
 			own := p.pacingRatios()
-			p.set(6_000, 20) // Long enough for the sender to be seen bounded.
+			p.set(60_000, 20)
 			sender := p.kernel.Send("10.0.4.1")
-			sender.IsBounded(20)
+			sender.IsBounded(20) // Seen under a lease that does not end meanwhile.
+			p.set(6_000, 20)
 			if err := p.agent.Process.Signal(syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}

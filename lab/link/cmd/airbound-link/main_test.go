@@ -83,9 +83,10 @@ func TestAConnectionThroughBothEnds(t *testing.T) {
 	}
 }
 
+// freeAddress is one that no other test uses: nobody else is given its port, once it is free again.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.67.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
