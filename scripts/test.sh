@@ -26,13 +26,26 @@ pool() { # JOBS GOAL...
 	make --no-print-directory --keep-going -f scripts/checks.mk -j"$1" "${@:2}"
 }
 
+# known_steps GOAL...: ends the run if one of them is no step and no goal; it names those that look like it, or all.
+known_steps() {
+	local steps goal like
+	steps=$(make -s -f scripts/checks.mk names)
+	for goal in "$@"; do
+		[[ ! $goal =~ ^(all|lint|unit|uml|waiting|series)$ ]] || continue
+		! grep -qxF -- "$goal" <<<"$steps" || continue
+		like=$(grep -F -- "${goal##*/}" <<<"$steps") || like=$(grep -- "^${goal%%/*}/" <<<"$steps") || like=$steps
+		die "no such step: $goal. Steps are: ${like//$'\n'/, }"
+	done
+}
+
 # run GOAL...: the steps of these goals; those of the goal `waiting` meanwhile, in slots of their own. Then a summary.
 run() {
 	local goals=() before=() goal code=0 began_s=$SECONDS
+	known_steps "$@"
 	waiting=''
 	rm -rf build/checks
 	mkdir -p build/checks
-	CHECK_STEPS=$(make -s -f scripts/checks.mk -n "$@" | grep -vc check-step) || die "no such step: $*"
+	CHECK_STEPS=$(make -s -f scripts/checks.mk -n "$@" | grep -vc check-step) || die "make cannot list the steps of: $*"
 	export CHECK_STEPS
 	printf '%s steps, seed %s, %s slots, %s for steps that wait; logs in build/checks\n' \
 		"$CHECK_STEPS" "$SEED" "$jobs" "$waiting_jobs"

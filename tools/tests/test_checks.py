@@ -146,3 +146,21 @@ def test_the_order_of_the_next_run_begins_with_the_longest(run: Path) -> None:
     step("long", "true")
     (run / "long" / "times").write_text("12.3 1.0 0.1\n", encoding="utf-8")
     assert summary.seconds(record.read(run, "1", "example.com/airbound")) == "12 long\n0 short\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "steps"),
+    [
+        ("lint/ruf", {"lint/ruff"}),
+        ("lint/other", {"lint/ruff", "lint/mypy"}),
+        ("other", {"lint/ruff", "controller/core", "kernel/lab-6.12"}),
+    ],
+)
+def test_a_step_that_is_not_there_is_answered_with_those_that_are(asked: str, steps: set[str]) -> None:
+    command = [STEP.parent / "test.sh", "steps", "lint/files", asked]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    before, _, named = done.stderr.partition(". Steps are: ")
+    assert before == f"airbound: no such step: {asked}"
+    assert steps <= set(named.strip().split(", "))
