@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import ast
+from pathlib import Path
+
 import pytest
 
+import airbound
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.v1 import reason_pb2
 
@@ -41,3 +45,21 @@ def test_a_refusal_carries_its_reason() -> None:
     reason = Reason(Code.OUT_OF_RANGE, "srtt_us", after=-1)
     assert RefusedError(reason).reason is reason
     assert "OUT_OF_RANGE" in str(RefusedError(reason))
+
+
+def _used() -> set[str]:
+    """Codes that the controller's code names, other than to count or to describe them."""
+    product = Path(airbound.__file__).parent
+    described = {product / "core" / "reasons.py", product / "reason_text.py"}
+    found = set[str]()
+    for file in product.rglob("*.py"):
+        if file not in described and file.relative_to(product).parts[0] not in {"metrics", "v1"}:
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Code":
+                    found.add(node.attr)
+    return found
+
+
+def test_every_code_is_used() -> None:
+    """One that nothing gives any more is removed: from here, the contract (where its number is reserved), the texts."""
+    assert {code.name for code in Code} - _used() == set()
