@@ -7,6 +7,7 @@ unknown key is an error with the nearest known one, a value out of its limits is
 come from beside a file is `airbound.configuration`.
 """
 
+import contextlib
 import dataclasses
 import datetime
 import difflib
@@ -14,7 +15,7 @@ import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -26,6 +27,9 @@ from airbound.endpoints import endpoint as network_endpoint
 from airbound.metrics.options import Metrics
 from airbound.pki.options import TlsOptions
 from airbound.store.options import StoreOptions
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 LogStyle = Literal["text", "json"]
 
@@ -39,11 +43,19 @@ _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
 class ConfigError(ValueError):
-    """What is wrong, in which file or variable, at which key."""
+    """What is wrong, in which file or variable, at which key: each mistake is one of `texts`."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+        super().__init__("; ".join(texts))
 
 
 class InvalidError(ValueError):
-    """What is wrong with a document, and where: the keys that lead there, and the value if it is a plain one."""
+    """What is wrong with a document, and where: the keys that lead there, and the value if it is a plain one. If more
+    is wrong, that is in `others`.
+    """
+
+    others: tuple["InvalidError", ...] = ()
 
     def __init__(self, location: tuple[str, ...], message: str, value: str = "", *, unknown: bool = False) -> None:
         self.location = location
@@ -223,6 +235,7 @@ class Config:
 
 
 _CONFIG = TypeAdapter(Config)
+_CELL = TypeAdapter(CellTable)
 _PARAMETERS = TypeAdapter(Parameters)
 _PARAMETER_NAMES = tuple(field.name for field in dataclasses.fields(Parameters))
 
@@ -257,7 +270,7 @@ def parse(text: str, origin: str) -> Config:
     try:
         return validated(document(text))
     except InvalidError as error:
-        raise ConfigError(f"{origin}: {error}") from error
+        raise ConfigError(*(f"{origin}: {each}" for each in (error, *error.others))) from error
 
 
 def document(text: str) -> dict[str, Any]:
@@ -276,23 +289,70 @@ def validated(raw: dict[str, Any]) -> Config:
     """A configuration from what TOML says.
 
     Raises:
-        InvalidError: an unknown key, a wrong type, a value out of its limits.
+        InvalidError: an unknown key, a wrong type, a value out of its limits. All that is wrong is in it.
     """
+    wrong = list[InvalidError]()
     if "parameters" in raw:
-        raise InvalidError(("parameters",), "its tables stand at the top of the file", unknown=True)
+        wrong.append(InvalidError(("parameters",), "its tables stand at the top of the file", unknown=True))
     for location, value in _leaves(raw):
         if isinstance(value, datetime.date | datetime.time):  # JSON has none
-            raise InvalidError(location, "dates and times are not used here", str(value))
-    parameters, rest = _split(raw)
+            wrong.append(InvalidError(location, "dates and times are not used here", str(value)))
+    parameters, rest = _split({key: value for key, value in raw.items() if key != "parameters"})
     cells = rest.get("cell")
     if isinstance(cells, list):
-        rest["cell"] = [_cell(number, entry) for number, entry in enumerate(cells)]
+        rest["cell"] = [_cell(number, entry, wrong) for number, entry in enumerate(cells)]
     # In JSON's strict mode a table may become a dataclass and a list a tuple, and nothing else changes its type.
+    config: Config | None = None
     try:
-        config = _CONFIG.validate_json(json.dumps({**rest, "parameters": parameters}))
+        config = _CONFIG.validate_json(_json({**rest, "parameters": parameters}))
     except ValidationError as error:
-        raise _invalid(error) from error
-    return dataclasses.replace(config, cell=_checked_cells(config)) if config.cell else config
+        wrong += _all_invalid(error)
+    if config is None:
+        _look_at_cells(rest.get("cell"), parameters, wrong)
+    elif config.cell:
+        checked = _checked_cells(dict(enumerate(config.cell)), config.parameters, wrong)
+        config = dataclasses.replace(config, cell=checked)
+    if config is None or wrong:
+        raise _together(wrong)
+    return config
+
+
+def _json(raw: dict[str, Any]) -> str:
+    return json.dumps(raw, default=str)  # dates, which are reported
+
+
+def _together(wrong: list[InvalidError]) -> InvalidError:
+    """One error of all that is wrong: of a key, what was found first."""
+    by_location: dict[tuple[str, ...], InvalidError] = {}
+    for error in wrong:
+        by_location.setdefault(error.location, error)
+    first, *others = by_location.values()
+    first.others = tuple(others)
+    return first
+
+
+def _look_at_cells(raw: Any, parameters: dict[str, Any], wrong: list[InvalidError]) -> None:
+    """Find what is wrong with overrides where something else is wrong already, by what is right of all."""
+    valid = dict[int, CellTable]()
+    found = list[InvalidError]()
+    base: Parameters | None = None
+    with contextlib.suppress(ValidationError):
+        base = _PARAMETERS.validate_json(_json(parameters))
+    for number, entry in enumerate(raw if isinstance(raw, list) else ()):
+        with contextlib.suppress(ValidationError):
+            valid[number] = _CELL.validate_json(_json(entry))
+        if number not in valid and isinstance(entry, dict):  # its parameters may be wrong as well
+            only = {"ssid": [f"\0{number}"], "parameters": entry["parameters"]}
+            with contextlib.suppress(ValidationError):
+                valid[number] = _CELL.validate_json(_json(only))
+    _checked_cells(valid, base or Parameters(), found)
+    # Without the parameters in force only single values are known to be wrong, not how those of a table go together.
+    of_parameters = 3  # cell, its number, a table or a key
+    wrong += [
+        error
+        for error in found
+        if base is not None or error.shown or error.unknown or len(error.location) < of_parameters
+    ]
 
 
 def _split(raw: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -301,38 +361,38 @@ def _split(raw: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return parameters, {key: value for key, value in raw.items() if key not in parameters}
 
 
-def _cell(number: int, entry: Any) -> Any:
+def _cell(number: int, entry: Any, wrong: list[InvalidError]) -> Any:
     """A [[cell]] table as `CellTable` has it."""
     if not isinstance(entry, dict):
         return entry
     if "parameters" in entry:
         location = ("cell", str(number), "parameters")
-        raise InvalidError(location, "its tables stand in the cell's, [cell.bdp]", unknown=True)
-    parameters, rest = _split(entry)
+        wrong.append(InvalidError(location, "its tables stand in the cell's, [cell.bdp]", unknown=True))
+    parameters, rest = _split({key: value for key, value in entry.items() if key != "parameters"})
     lists = {key: [rest[key]] for key in ("bssid", "ssid") if isinstance(rest.get(key), str)}
     return {**rest, **lists, "parameters": parameters}
 
 
-def _checked_cells(config: Config) -> tuple[CellTable, ...]:
-    """The overrides, with values of their parameters as they are in force.
-
-    Raises:
-        InvalidError: an override is for no cell, or for one that has an override already, or its parameters are wrong.
+def _checked_cells(cells: dict[int, CellTable], base: Parameters, wrong: list[InvalidError]) -> tuple[CellTable, ...]:
+    """The overrides, with values of their parameters as they are in force. Wrong is an override for no cell, or for one
+    that has an override already, and one whose parameters are.
     """
     seen: dict[str, int] = {}
     checked = []
-    for number, cell in enumerate(config.cell):
+    for number, cell in cells.items():
         location = ("cell", str(number))
         if bool(cell.bssid) == bool(cell.ssid):
-            raise InvalidError(location, "expected bssid or ssid, one of them")
+            wrong.append(InvalidError(location, "expected bssid or ssid, one of them"))
         for name in (*cell.bssid, *cell.ssid):
             if seen.setdefault(name, number) != number:
-                key = "bssid" if cell.bssid else "ssid"
-                raise InvalidError((*location, key), f"cell.{seen[name]} has it already, and comes first", repr(name))
+                key, other = "bssid" if cell.bssid else "ssid", seen[name]
+                text = f"cell.{other} has it already, and comes first"
+                wrong.append(InvalidError((*location, key), text, repr(name)))
         try:
-            parameters = overridden(config.parameters, cell.parameters)
+            parameters = overridden(base, cell.parameters)
         except ValidationError as error:
-            raise _invalid(error, location) from error
+            wrong += _all_invalid(error, location)
+            continue
         in_force = _chosen(dataclasses.asdict(parameters), cell.parameters)
         checked.append(dataclasses.replace(cell, parameters=in_force))
     return tuple(checked)
@@ -389,9 +449,12 @@ def _leaves(value: Any, location: tuple[str, ...] = ()) -> Iterator[tuple[tuple[
         yield from _leaves(inner, (*location, str(name)))
 
 
-def _invalid(error: ValidationError, within: tuple[str, ...] = ()) -> InvalidError:
-    """The first thing that is wrong: its key, its value and what would be right."""
-    found = error.errors()[0]
+def _all_invalid(error: ValidationError, within: tuple[str, ...] = ()) -> list[InvalidError]:
+    return [_invalid(found, within) for found in error.errors()]
+
+
+def _invalid(found: "ErrorDetails", within: tuple[str, ...]) -> InvalidError:
+    """One thing that is wrong: its key, its value and what would be right."""
     location = tuple(str(part) for part in found["loc"])
     location = within + (location[1:] if location[:1] == ("parameters",) else location)
     if found["type"] == "unexpected_keyword_argument":

@@ -86,23 +86,30 @@ def overrides(environment: Mapping[str, str]) -> list[Variable]:
     """What the environment says, by the variables' names.
 
     Raises:
-        ConfigError: a variable with our prefix is none of ours.
+        ConfigError: variables with our prefix are none of ours.
     """
+    found, wrong = read(environment)
+    if wrong:
+        raise ConfigError(*wrong)
+    return found
+
+
+def read(environment: Mapping[str, str]) -> tuple[list[Variable], list[str]]:
+    """What the environment says, by the variables' names; and what is wrong with it."""
     known = {key.variable: key for key in keys()}
-    found = []
+    found, wrong = list[Variable](), list[str]()
     for name in sorted(environment):
         text = environment[name]
         if not name.startswith(PREFIX) or name in NOT_OURS:
             continue
         key = known.get(name)
         if key is None and name != CELLS:
-            if "__" not in name and _SERVICE.fullmatch(name):
-                continue
-            raise ConfigError(f"unknown variable {name}; {_hint(name, [*known, CELLS])}")
-        if text:
+            if "__" in name or not _SERVICE.fullmatch(name):
+                wrong.append(f"unknown variable {name}; {_hint(name, [*known, CELLS])}")
+        elif text:
             path = ("cell",) if key is None else key.path
             found.append(Variable(name, path, _value(text, is_text=key is not None and key.is_text)))
-    return found
+    return found, wrong
 
 
 def _value(text: str, *, is_text: bool) -> Any:

@@ -60,7 +60,7 @@ def load(
     """Read the file, if there is one, and put the rest on top.
 
     Raises:
-        ConfigError: the file cannot be read, or something said somewhere is wrong.
+        ConfigError: the file cannot be read, or something said somewhere is wrong; all of it is named.
     """
     raw: dict[str, Any] = {}
     origins: dict[str, Origin] = {}
@@ -71,15 +71,19 @@ def load(
         except InvalidError as error:
             raise ConfigError(f"{file}: {error}") from error
         origins = {".".join(path): Origin("file", f"{file}:{line}") for path, line in lines(text).items()}
-    for name, path, value in variables.overrides(environment or {}):
+    overrides, wrong = variables.read(environment or {})
+    for name, path, value in overrides:
         _put(raw, origins, path, value, Origin("environment", name))
     for name, path, value in options:
         _put(raw, origins, path, value, Origin("command line", name))
     loaded = Loaded(file=file, origins=origins)
     try:
-        return Loaded(validated(raw), file, origins)
+        config = validated(raw)
     except InvalidError as error:
-        raise ConfigError(_text(error, loaded)) from error
+        raise ConfigError(*wrong, *(_text(each, loaded) for each in (error, *error.others))) from error
+    if wrong:
+        raise ConfigError(*wrong)
+    return Loaded(config, file, origins)
 
 
 def _put(raw: dict[str, Any], origins: dict[str, Origin], path: tuple[str, ...], value: Any, origin: Origin) -> None:

@@ -260,7 +260,8 @@ def _seconds(text: str) -> float:
 
 
 def _fail(text: object, code: int) -> int:
-    print(f"airbound: {text}", file=sys.stderr)
+    for line in text.texts if isinstance(text, ConfigError) else (text,):
+        print(f"airbound: {line}", file=sys.stderr)
     return code
 
 

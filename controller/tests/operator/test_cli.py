@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from airbound.config import load
+from airbound.config import known_keys, load
 from airbound.configuration.values import config_hash
 from airbound.operator import cli
 from airbound.operator.completion import parsers
@@ -263,6 +263,55 @@ def test_check_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     for command in (["check-config", str(bad)], ["controller", "--config", str(bad)]):
         assert cli.main(command) == 2
         assert capsys.readouterr().err == f"airbound: {bad}: unknown key polcy; did you mean policy?\n"
+
+
+WRONG = """
+polcy = 'paper'
+listen = 1
+[limits]
+streams_max = 0
+reports_per_s = 2026-11-26
+[safety]
+lease_ms = 5
+[[cell]]
+ssid = 'a'
+[[cell]]
+ssid = 'a'
+[cell.bdp]
+gain = -1.0
+[[cell]]
+bssid = '02:00:00:00:00:01'
+mode = 'contrl'
+colour = 'red'
+[cell.safety]
+lease = 1
+"""
+
+
+def test_check_config_reports_all_mistakes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(WRONG, encoding="utf-8")
+    monkeypatch.setenv("AIRBOUND_POLCY", "bdp")
+    monkeypatch.setenv("AIRBOUND_EVENTS__KEPT", "-1")
+    assert cli.main(["check-config", str(file)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.removeprefix("airbound: ").replace(f"{file}: ", "FILE ") for line in lines] == [
+        "unknown variable AIRBOUND_POLCY; did you mean AIRBOUND_POLICY?",
+        "FILE limits.reports_per_s = 2026-11-26: dates and times are not used here",
+        "FILE listen = 1: should be a valid string",
+        "FILE limits.streams_max = 0: should be greater than or equal to 1",
+        "AIRBOUND_EVENTS__KEPT = -1: should be greater than or equal to 0",
+        "FILE safety.lease_ms = 5: should be greater than or equal to 1000",
+        "FILE cell.2.mode = 'contrl': should be 'observe' or 'control'",
+        "FILE unknown key cell.2.colour; known keys: "
+        + ", ".join(sorted(set(known_keys(("cell", "2"))) - {"parameters"})),
+        "FILE unknown key polcy; did you mean policy?",
+        "FILE cell.1.ssid = 'a': cell.0 has it already, and comes first",
+        "FILE cell.1.bdp.gain = -1.0: should be greater than or equal to 0.1",
+        "FILE unknown key cell.2.safety.lease; did you mean cell.2.safety.lease_ms?",
+    ]
 
 
 def test_the_command_line_overrides_the_file(tmp_path: Path) -> None:
