@@ -164,16 +164,17 @@ class OpenFlow:
         if sender is not None:
             sender.datapath.close()
 
-    def up(self, datapath: Any) -> None:
+    def up(self, datapath: Any, datapath_id: int) -> None:
         """In os-ken's thread: a switch has said who it is."""
         port = _port(datapath)
         if not self._accepts(port):
             datapath.close()
             return
-        sender = _Sender(datapath)
         with self._lock:
-            self._senders[port] = sender
-        self._tell(Up(port, datapath.id))
+            if port in self._senders:
+                return  # it says so again
+            self._senders[port] = _Sender(datapath)
+        self._tell(Up(port, datapath_id))
 
     def down(self, datapath: Any) -> None:
         """In os-ken's thread: a connection has ended."""
@@ -336,51 +337,59 @@ def _failed(message: Any) -> Failed:
     return Failed(message.type, message.code or 0, cookie, meter)
 
 
+_KNOWN = [CONFIG_DISPATCHER, MAIN_DISPATCHER]  # states of a switch that has said who it is, or is about to
+
+
 class _App(app_manager.OSKenApp):  # type: ignore[misc]  # os-ken has no types
-    """Its handlers run in one thread, one after the other."""
+    """Its handlers run in one thread, one after the other.
+
+    os-ken counts a switch as connected once it has listed its ports. The base flows do not wait for that: Open vSwitch
+    that had none for a while has removed its own by then, and forwards nothing before it has ours.
+    """
 
     OFP_VERSIONS = (ofp.OFP_VERSION,)
     bridge: OpenFlow
 
-    @set_ev_cls(ofp_event.EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER])  # type: ignore[untyped-decorator]
-    def _state(self, event: Any) -> None:
-        if event.state == MAIN_DISPATCHER:
-            self.bridge.up(event.datapath)
-        else:
-            self.bridge.down(event.datapath)
+    @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _features(self, event: Any) -> None:
+        self.bridge.up(event.msg.datapath, event.msg.datapath_id)
 
-    @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    @set_ev_cls(ofp_event.EventOFPStateChange, DEAD_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _dead(self, event: Any) -> None:
+        self.bridge.down(event.datapath)
+
+    @set_ev_cls(ofp_event.EventOFPPacketIn, _KNOWN)  # type: ignore[untyped-decorator]
     def _packet_in(self, event: Any) -> None:
         self._said(event, PacketIn(bytes(event.msg.data), event.msg.match.get("in_port", 0)))
 
-    @set_ev_cls(ofp_event.EventOFPPortDescStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    @set_ev_cls(ofp_event.EventOFPPortDescStatsReply, _KNOWN)  # type: ignore[untyped-decorator]
     def _ports(self, event: Any) -> None:
         names = tuple((port.port_no, port.name.decode("utf-8", "replace").rstrip("\0")) for port in event.msg.body)
         self._said(event, Ports(names, _more(event)))
 
-    @set_ev_cls(ofp_event.EventOFPFlowStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    @set_ev_cls(ofp_event.EventOFPFlowStatsReply, _KNOWN)  # type: ignore[untyped-decorator]
     def _flow_stats(self, event: Any) -> None:
         self._said(event, FlowStats(tuple(entry.flow for entry in event.msg.body), _more(event)))
 
-    @set_ev_cls(ofp_event.EventOFPMeterStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    @set_ev_cls(ofp_event.EventOFPMeterStatsReply, _KNOWN)  # type: ignore[untyped-decorator]
     def _meter_stats(self, event: Any) -> None:
         dropped = tuple(
             (meter.meter_id, sum(band.byte_band_count for band in meter.band_stats)) for meter in event.msg.body
         )
         self._said(event, MeterStats(dropped, _more(event)))
 
-    @set_ev_cls(ofp_event.EventOFPMeterConfigStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    @set_ev_cls(ofp_event.EventOFPMeterConfigStatsReply, _KNOWN)  # type: ignore[untyped-decorator]
     def _meter_configs(self, event: Any) -> None:
         self._said(event, MeterConfigs(tuple(meter.meter_id for meter in event.msg.body), _more(event)))
 
-    @set_ev_cls(ofp_event.EventOFPMeterFeaturesStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    @set_ev_cls(ofp_event.EventOFPMeterFeaturesStatsReply, _KNOWN)  # type: ignore[untyped-decorator]
     def _meter_features(self, event: Any) -> None:
         body = event.msg.body
         features = body[0] if isinstance(body, list) else body
         drops = features.band_types >> ofp.OFPMBT_DROP & 1 and features.capabilities & ofp.OFPMF_KBPS
         self._said(event, MeterFeatures(features.max_meter if drops else 0))
 
-    @set_ev_cls(ofp_event.EventOFPDescStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    @set_ev_cls(ofp_event.EventOFPDescStatsReply, _KNOWN)  # type: ignore[untyped-decorator]
     def _description(self, event: Any) -> None:
         description = event.msg.body
         parts = (
@@ -389,9 +398,7 @@ class _App(app_manager.OSKenApp):  # type: ignore[misc]  # os-ken has no types
         )
         self._said(event, Description(", ".join(filter(None, parts))))
 
-    @set_ev_cls(  # type: ignore[untyped-decorator]
-        ofp_event.EventOFPErrorMsg, [HANDSHAKE_DISPATCHER, CONFIG_DISPATCHER, MAIN_DISPATCHER]
-    )
+    @set_ev_cls(ofp_event.EventOFPErrorMsg, [HANDSHAKE_DISPATCHER, *_KNOWN])  # type: ignore[untyped-decorator]
     def _error(self, event: Any) -> None:
         self._said(event, _failed(event.msg))
 

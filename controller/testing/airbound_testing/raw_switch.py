@@ -98,8 +98,8 @@ class RawSwitch:
                 yield kind, xid, self._octets[8:length]
                 self._octets = self._octets[length:]
 
-    def serve(self, datapath_id: int, seconds: float, *, until_flow_mods: int = 0) -> None:
-        """Answer as a switch does that has no flows and no meters."""
+    def serve(self, datapath_id: int, seconds: float, *, until_flow_mods: int = 0, without: int = -1) -> None:
+        """Answer as a switch does that has no flows and no meters; `without` is a multipart that it does not answer."""
         self.send(message(HELLO))
         for kind, xid, body in self.messages(seconds):
             if kind == ECHO_REQUEST:
@@ -108,6 +108,8 @@ class RawSwitch:
                 self.send(features_reply(datapath_id, xid))
             elif kind == MULTIPART_REQUEST:
                 (what,) = struct.unpack_from("!H", body)
+                if what == without:
+                    continue
                 parts = {0: bytes(1056), 11: bytes(16)}  # description, meter features
                 self.send(message(MULTIPART_REPLY, struct.pack("!HH4x", what, 0) + parts.get(what, b""), xid=xid))
             elif kind == BARRIER_REQUEST:

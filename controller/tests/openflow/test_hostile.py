@@ -23,6 +23,7 @@ from airbound_testing.raw_switch import (
     HOSTILE,
     MULTIPART_REPLY,
     PACKET_IN,
+    PORT_DESC,
     RawSwitch,
     message,
     packet_in,
@@ -150,6 +151,14 @@ def test_it_is_closed_and_others_are_not_concerned(running: Running, good: Good,
 def test_the_log_says_why(running: Running) -> None:
     running.logged(r"refused switch/0000020000000002 at 127\.0\.0\.1:\d+: OpenFlow's version")
     running.logged(r"refused .*the datapath 0000020000000001 is not the one of its certificate")
+
+
+def test_base_flows_do_not_wait_for_the_ports(running: Running) -> None:
+    """os-ken asks for them first. Open vSwitch has removed its own flows by then, and forwards nothing."""
+    with raw_switch(running.port, running.files(SECOND)) as switch:
+        switch.serve(SECOND, 120, until_flow_mods=4, without=PORT_DESC)
+        assert switch.flow_mods == 4
+        assert switch.is_served()
 
 
 def after_handshake(running: Running) -> RawSwitch:
