@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions beside the air, in a cell of User Mode Linux: the controller's wire, how often agents report, GRO."""
+"""Conditions beside the air, in a cell of User Mode Linux: the controller's wire, how often agents report, GRO, and the
+rates that the access point's driver has.
+"""
 
 from __future__ import annotations
 
@@ -63,3 +65,16 @@ def _mpdus(cell: Cell) -> int:
     """All that were sent, of data and of ACKs."""
     medium = json.loads((cell.logs / "end.json").read_text(encoding="utf-8"))["medium"]
     return int(dict(line.split() for line in medium.splitlines())["mpdus"])
+
+
+@pytest.mark.parametrize(("station_rates", "unknown", "legacy"), [("none", 2, 0), ("frame", 0, 1), ("one", 0, 0)])
+def test_the_access_points_driver_has_other_rates(
+    boot_cell: Callable[..., Cell], station_rates: str, unknown: int, legacy: int
+) -> None:
+    cell = {"phy": "11n-20", "terminals": 1, "seconds": 3, "warmup_seconds": 1}
+    dump = (boot_cell("cubic", station_rates=station_rates, **cell).logs / "log" / "airtime.log").read_text("utf-8")
+    rates = re.findall(r"^\s+[rt]x bitrate:\s*(.*)$", dump, re.MULTILINE)
+    assert len(rates) == 2
+    # Of two frames that followed each other, data and its block ack, one has a rate of 802.11g.
+    assert sum("unknown" in rate for rate in rates) == unknown
+    assert sum("MCS" not in rate and "unknown" not in rate for rate in rates) == legacy

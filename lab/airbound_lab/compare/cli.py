@@ -13,7 +13,13 @@ from airbound_lab.compare import batch, matrix, page, ranking, record, table
 from airbound_lab.errors import UsageError
 from airbound_lab.report import tables
 from airbound_lab.settings import arguments, modes, parameters, scenario
-from airbound_lab.settings.values import ACCESS_POINT_KINDS, KERNEL_LINE_OF, KERNEL_LINES, REPORT_INTERVAL_MS
+from airbound_lab.settings.values import (
+    ACCESS_POINT_KINDS,
+    KERNEL_LINE_OF,
+    KERNEL_LINES,
+    REPORT_INTERVAL_MS,
+    STATION_RATES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,6 +95,7 @@ def add(commands: Any) -> None:
     option("--report-interval-ms", type=int, default=REPORT_INTERVAL_MS, metavar="MS", help=of_run)
     option("--controller-delay-ms", type=float, default=0.0, metavar="MS", help=of_run)
     option("--controller-loss", type=float, default=0.0, metavar="PERCENT", help=of_run)
+    option("--station-rates", choices=STATION_RATES, default=STATION_RATES[0], help=of_run)
     option("--kernel-line", choices=KERNEL_LINES, help="as of run (default: 6.1, with --ap openwrt 6.12)")
     option("--subject", metavar="MODE", help="whose wins and losses are counted (default: airbound, if compared)")
     option("--json", type=Path, metavar="FILE", help="default: DIR/comparison.json")
@@ -147,6 +154,7 @@ def _matrix(options: argparse.Namespace) -> Matrix:
             report_interval_ms=options.report_interval_ms,
             controller_delay_ms=options.controller_delay_ms,
             controller_loss_percent=options.controller_loss,
+            station_rates=options.station_rates,
         )
         for preset in presets
         for axes in preset.axes

@@ -19,11 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from airbound_lab.settings.radio import PhyName
-    from airbound_lab.settings.values import AccessPointKind, KernelLine, RateControl
+    from airbound_lab.settings.values import AccessPointKind, KernelLine, RateControl, StationRates
     from airbound_lab.settings.variant import Variant
 
 YEARS = {rate_control: phones for phones, rate_control in RATE_CONTROL_OF.items()}
 """When phones had such a rate control."""
+
+STATION_RATES_NAMES: dict[str, str] = {
+    "none": "a driver without stations' rates",
+    "one": "a driver with one rate for all stations",
+    "frame": "a driver with rates of single frames",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class Condition:
     report_interval_ms: int = REPORT_INTERVAL_MS
     controller_delay_ms: float = 0.0
     controller_loss_percent: float = 0.0
+    station_rates: StationRates = "data"
     """As the parameters of a run."""
 
     def group(self) -> str:
@@ -87,6 +94,8 @@ class Condition:
             parts.append(f"reports and commands {self.controller_delay_ms:g} ms late")
         if self.controller_loss_percent:
             parts.append(f"{self.controller_loss_percent:g} % of reports' and commands' packets lost")
+        if self.station_rates != "data":
+            parts.append(STATION_RATES_NAMES[self.station_rates])
         return parts
 
     def row(self) -> str:
@@ -133,6 +142,7 @@ class Condition:
             "report_interval_ms": self.report_interval_ms,
             "controller_delay_ms": self.controller_delay_ms,
             "controller_loss_percent": self.controller_loss_percent,
+            "station_rates": self.station_rates,
         }
 
 

@@ -161,6 +161,7 @@ def _describe(condition: Condition) -> dict[str, Any]:
         "report_interval_ms": condition.report_interval_ms,
         "controller_delay_ms": condition.controller_delay_ms,
         "controller_loss_percent": condition.controller_loss_percent,
+        "station_rates": condition.station_rates,
     }
 
 

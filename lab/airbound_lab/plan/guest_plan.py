@@ -14,7 +14,7 @@ from airbound_lab.plan import certificates, open_vswitch
 from airbound_lab.plan import topology as nodes
 from airbound_lab.settings import modes, radio
 from airbound_lab.settings.scenario import HOSTAPD_ACTIONS, OPENFLOW, ROAMING_ACTIONS, SWITCH, WALKING_ACTIONS
-from airbound_lab.settings.values import REPORT_INTERVAL_MS
+from airbound_lab.settings.values import REPORT_INTERVAL_MS, STATION_RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -317,6 +317,7 @@ def _medium(parameters: Parameters, seed: int) -> dict[str, int | str]:
             if parameters.interference_us is None
             else {"dcf_interference": " ".join(map(str, parameters.interference_us))}
         ),
+        **({"dcf_station_rates": rates} if (rates := STATION_RATES.index(parameters.station_rates)) else {}),
         **({} if parameters.rts_bytes is None else {"dcf_rts_bytes": parameters.rts_bytes}),
         "dcf": 1,
     }

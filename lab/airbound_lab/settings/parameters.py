@@ -394,7 +394,7 @@ class Parameters:
         Field(ge=values.REPORT_INTERVAL_MIN_MS, le=values.REPORT_INTERVAL_MAX_MS),
         Option("between reports of the access point, and of a phone that sends (default: {default})", "MS"),
     ] = values.REPORT_INTERVAL_MS
-    """In modes with agents, as the next two."""
+    """In modes with agents, as the next three."""
     controller_delay_ms: Annotated[
         values.DelayMs,
         Option("a report reaches the controller, and a command its agent, so much later (default: {default})", "MS"),
@@ -408,6 +408,14 @@ class Parameters:
             name="controller-loss",
         ),
     ] = 0.0
+    station_rates: Annotated[
+        values.StationRates,
+        Option(
+            "PHY rates of its stations that the access point's driver reports: data: of each one's last data frame;"
+            " none; one: of the last data frame of all, for each; frame: of each one's last frame, block acks included"
+            " (default: {default})"
+        ),
+    ] = "data"
     access_points: Annotated[
         int,
         Field(ge=1, le=values.ACCESS_POINTS_MAX),

@@ -48,6 +48,10 @@ REPORT_INTERVAL_MIN_MS = 250
 REPORT_INTERVAL_MAX_MS = 10_000
 """A phone that sends nothing reports that often."""
 
+StationRates = Literal["data", "none", "one", "frame"]
+STATION_RATES: tuple[str, ...] = get_args(StationRates)
+"""The medium's dcf_station_rates, from 0 on."""
+
 
 def each_once(items: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the items; ValueError if one is there twice."""

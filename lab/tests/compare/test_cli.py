@@ -90,18 +90,25 @@ def test_phones_are_of_a_time_by_their_rate_control(
 
 
 def test_the_conditions_of_the_command_line_are_those_of_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = set[tuple[bool, int, float, float]]()
+    found = set[tuple[bool, int, float, float, str]]()
 
     def note(tasks: Iterable[Task], *_: object) -> None:
         found.update(
-            (asked.gro, asked.report_interval_ms, asked.controller_delay_ms, asked.controller_loss_percent)
-            for asked in (task.condition for task in tasks)
+            (
+                each.gro,
+                each.report_interval_ms,
+                each.controller_delay_ms,
+                each.controller_loss_percent,
+                each.station_rates,
+            )
+            for each in (task.condition for task in tasks)
         )
 
     monkeypatch.setattr(batch, "carry_out", note)
     arguments = ["--gro", "--report-interval-ms", "2000", "--controller-delay-ms", "500", "--controller-loss", "10"]
+    arguments += ["--station-rates", "none"]
     assert cli.main(["compare", "--modes", "cubic,bdp", *arguments]) == 0
-    assert found == {(True, 2000, 500.0, 10.0)}
+    assert found == {(True, 2000, 500.0, 10.0, "none")}
 
 
 @pytest.mark.parametrize(

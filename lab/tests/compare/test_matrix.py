@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -67,6 +68,21 @@ def test_a_condition_of_the_controllers_wire_and_reports_is_named_and_made_where
         assert getattr(bdp.condition.parameters(bdp.variant, 1), name) == value
     plain = TWO.conditions()[0].parameters(cubic.variant, 1)
     assert cubic.condition.parameters(cubic.variant, 1) == plain
+
+
+@pytest.mark.parametrize(
+    ("station_rates", "name"),
+    [
+        ("none", "a driver without stations' rates"),
+        ("one", "a driver with one rate for all stations"),
+        ("frame", "a driver with rates of single frames"),
+    ],
+)
+def test_a_driver_with_other_rates_is_a_condition_of_modes_with_agents(station_rates: Any, name: str) -> None:
+    condition = replace(TWO.conditions()[0], station_rates=station_rates)
+    assert str(condition) == f"uplink, aarf (2013), {name}, 1 phone, 4 ms"
+    tasks = matrix.build([condition], ("cubic", "bdp"), (1,)).tasks()
+    assert [task.condition.parameters(task.variant, 1).station_rates for task in tasks] == ["data", station_rates]
 
 
 def test_servers_that_merge_segments_are_a_condition_for_everybody() -> None:

@@ -416,6 +416,14 @@ def hostapd(parameters: Parameters) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines)
 
 
+def test_the_access_points_driver_reports_the_rates_that_a_run_asks_for() -> None:
+    media = [
+        guest_plan.plan(Parameters(terminals=1, station_rates=rates), "cubic", 7, PROGRAMS)["medium"]
+        for rates in ("data", "none", "one", "frame")
+    ]
+    assert [medium.get("dcf_station_rates") for medium in media] == [None, 1, 2, 3]
+
+
 def test_without_wmm_the_access_point_contends_as_its_stations_do() -> None:
     queues = {key: value for key, value in hostapd(Parameters(terminals=1)).items() if key.startswith("tx_queue")}
     assert len(queues) == 16

@@ -18,7 +18,7 @@ from airbound_lab.settings.parameters import Parameters, option_of
 from airbound_lab.settings.qdisc import QDISCS
 from airbound_lab.settings.scenario import Action, Scenario, built_in
 from airbound_lab.settings.validation import usage_errors
-from airbound_lab.settings.values import RATE_CONTROLS, SWITCHES
+from airbound_lab.settings.values import RATE_CONTROLS, STATION_RATES, SWITCHES
 
 VALID = st.builds(
     Parameters,
@@ -47,6 +47,7 @@ VALID = st.builds(
     report_interval_ms=st.integers(250, 10_000),
     controller_delay_ms=st.floats(0, 10_000),
     controller_loss_percent=st.floats(0, 99),
+    station_rates=st.sampled_from(STATION_RATES),
     deaf_ms=st.integers(0, 60_000),
 )
 
@@ -133,6 +134,7 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"report_interval_ms": 10_001}, "--report-interval-ms: 10001: "),
         ({"controller_delay_ms": -1.0}, "--controller-delay-ms: -1.0: "),
         ({"controller_loss_percent": 100.0}, "--controller-loss: 100.0: "),
+        ({"station_rates": "some"}, "--station-rates: 'some': "),
         ({"aql": False}, "aql: mac80211 has no transmit queues of its own on 6.1; --kernel-line 6.12 is needed"),
         ({"modes": ("cubic@no-aql",)}, "--modes: 'cubic@no-aql': aql: mac80211 has no"),
         ({"scenario": built_in("saturation"), "orphan": True}, "orphan: "),

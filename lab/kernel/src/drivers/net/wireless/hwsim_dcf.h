@@ -58,6 +58,13 @@ void hwsim_dcf_conf_tx(struct hwsim_dcf_radio *radio, const struct ieee80211_vif
 bool hwsim_dcf_hears(const struct hwsim_dcf_radio *receiver, const struct hwsim_dcf_radio *sender,
 		     const struct sk_buff *skb);
 
+/*
+ * The PHY rates of a station as the access points' driver reports them in place of mac80211's; changes nothing unless the
+ * module parameter mac80211_hwsim.dcf_station_rates says so.
+ */
+void hwsim_dcf_station_rates(struct hwsim_dcf_radio *radio, const struct ieee80211_sta *sta,
+			     struct station_info *sinfo);
+
 /* Times since the radio was created, busy ones of survey->channel: active, busy, receiving, transmitting. */
 void hwsim_dcf_survey(struct hwsim_dcf_radio *radio, struct survey_info *survey);
 

@@ -29,6 +29,15 @@ struct dcf_parameters {
 	bool orphan;
 	uint loss_ppm;
 	uint retry_limit;
+	uint station_rates;
+};
+
+/* Which PHY rates an access point's driver reports of its stations; dcf_station_rates. */
+enum dcf_station_rates {
+	DCF_RATES_OF_DATA,		/* mac80211's: each station's last data frame */
+	DCF_RATES_NONE,
+	DCF_RATES_ONE,			/* the last data frame of all stations, for each of them */
+	DCF_RATES_OF_FRAMES,		/* each station's last frame, ACKs and block acks included */
 };
 
 extern struct dcf_parameters dcf_parameters;
@@ -74,6 +83,12 @@ struct hwsim_dcf_queue {
 	bool stopped;
 };
 
+/* Of the last frame, from an access point's side; all zero: none yet. */
+struct dcf_seen_rates {
+	struct rate_info tx;
+	struct rate_info rx;
+};
+
 struct hwsim_dcf_radio {
 	struct ieee80211_hw *hw;
 	int index;
@@ -87,6 +102,8 @@ struct hwsim_dcf_radio {
 	u64 tx_ns;
 	u64 rx_ns;
 	s16 snr_quarter_db[DCF_STATIONS_MAX];	/* at the other radios */
+	struct dcf_seen_rates seen[DCF_STATIONS_MAX];	/* of an access point: frames to and from each other radio */
+	struct dcf_seen_rates seen_data;		/* the same: data frames to and from any */
 };
 
 struct dcf_channel {
@@ -129,6 +146,8 @@ void dcf_wake_if_drained(struct hwsim_dcf_radio *radio, u32 category);
 void dcf_pull_next(struct hwsim_dcf_radio *radio, u8 category);
 
 /* hwsim_dcf_rates.c */
+/* The radio with this address; -1: none. */
+int dcf_index_of(const u8 *address);
 void dcf_copy_chain(struct dcf_queued *q, const struct ieee80211_tx_rate *rates);
 /*
  * Firmware adapts its rate attempt by attempt, not when a frame is queued. The table that a rate control publishes
@@ -140,6 +159,11 @@ void dcf_set_chain(struct hwsim_dcf_radio *radio, struct dcf_ppdu *ppdu, const s
 /* How long an A-MPDU may be: that of the slowest rate in time, in its TXOP, and within what its receiver takes. */
 u32 dcf_psdu_max_bytes(struct hwsim_dcf_radio *radio, const struct dcf_queued *q,
 		       const struct dcf_channel *channel, const struct dcf_frame *frame);
+
+/* hwsim_dcf_sta_info.c; not under dcf_lock */
+/* What an access point learns of a frame's rates: @step of the chain was the last one, @data whether it was data. */
+void dcf_see_rates(struct hwsim_dcf_radio *sender, struct hwsim_dcf_radio *receiver, const struct dcf_ppdu *ppdu,
+		   int step, bool data, bool answered);
 
 /* hwsim_dcf_status.c; not under dcf_lock */
 /* Delivers the frames of a PPDU that has ended, and says so to mac80211. */

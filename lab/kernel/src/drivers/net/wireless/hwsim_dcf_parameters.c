@@ -57,6 +57,9 @@ MODULE_PARM_DESC(dcf_loss_ppm, "Chance that an attempt is lost on its link, part
 module_param_named(dcf_retry_limit, dcf_parameters.retry_limit, uint, 0644);
 MODULE_PARM_DESC(dcf_retry_limit, "Attempts a frame at most, whatever its rate chain allows; 0: the chain alone decides");
 
+module_param_named(dcf_station_rates, dcf_parameters.station_rates, uint, 0644);
+MODULE_PARM_DESC(dcf_station_rates, "PHY rates that access points report of a station: 0 of its last data frame, 1 none, 2 of the last data frame of any station, 3 of its last frame, ACKs included");
+
 static char *rate_control = "minstrel_ht";
 module_param(rate_control, charp, 0444);
 MODULE_PARM_DESC(rate_control, "Rate control of the stations: minstrel_ht, fixed, aarf");

@@ -36,6 +36,16 @@ static struct dcf_rate model_rate(struct hwsim_dcf_radio *radio, const struct ie
 	return r;
 }
 
+int dcf_index_of(const u8 *address)
+{
+	int i;
+
+	for (i = 0; i < DCF_STATIONS_MAX; i++)
+		if (dcf_radios[i] && ether_addr_equal(dcf_radios[i]->hw->wiphy->addresses[0].addr, address))
+			return i;
+	return -1;
+}
+
 void dcf_copy_chain(struct dcf_queued *q, const struct ieee80211_tx_rate *rates)
 {
 	q->chain_length = 0;
@@ -91,12 +101,9 @@ static u32 receiver_limit_bytes(struct hwsim_dcf_radio *radio, const struct ieee
 static s16 link_snr(const struct hwsim_dcf_radio *radio, const struct dcf_queued *q)
 {
 	const struct ieee80211_hdr *hdr = (void *)q->skb->data;
-	int i;
+	int receiver = dcf_any_noise ? dcf_index_of(hdr->addr1) : -1;
 
-	for (i = 0; dcf_any_noise && i < DCF_STATIONS_MAX; i++)
-		if (dcf_radios[i] && ether_addr_equal(dcf_radios[i]->hw->wiphy->addresses[0].addr, hdr->addr1))
-			return radio->snr_quarter_db[i];
-	return DCF_NO_NOISE;
+	return receiver < 0 ? DCF_NO_NOISE : radio->snr_quarter_db[receiver];
 }
 
 /* At the lowest rate loss goes from 1 to 0 within 1 dB: a random number for each receiver would change little but all. */

@@ -71,13 +71,21 @@ static void report_status(struct ieee80211_hw *hw, struct dcf_queued *q, const s
 	mac80211_hwsim_tx_status(hw, q->skb);
 }
 
-/* Delivers what was heard; the radio that it is for. */
-static struct ieee80211_hw *deliver(struct hwsim_dcf_radio *radio, struct dcf_ppdu *ppdu, struct dcf_queued *q)
+/* The step of the chain that was tried last; -1: there is no chain. */
+static int last_step(const struct dcf_ppdu *ppdu)
 {
 	int step = ppdu->chain_length - 1;
 
 	while (step > 0 && !ppdu->attempts[step])
 		step--;
+	return step;
+}
+
+/* Delivers what was heard; the radio that it is for. */
+static struct ieee80211_hw *deliver(struct hwsim_dcf_radio *radio, struct dcf_ppdu *ppdu, struct dcf_queued *q)
+{
+	int step = last_step(ppdu);
+
 	if (step >= 0)
 		IEEE80211_SKB_CB(q->skb)->control.rates[0] = ppdu->chain[step];
 	return q->mpdu.heard ? mac80211_hwsim_deliver(radio->hw, q->skb, q->channel) : NULL;
@@ -96,7 +104,7 @@ void dcf_complete_ppdu(struct dcf_channel *channel, struct hwsim_dcf_radio *radi
 	struct dcf_ppdu *ppdu = &radio->queue[category].ended;
 	struct ieee80211_hw *receiver = NULL;
 	struct dcf_mpdu *mpdu, *next;
-	bool awaited = false;
+	bool awaited = false, data = false;
 
 	rcu_read_lock();
 	list_for_each_entry(mpdu, &ppdu->aggregate.mpdus, list) {
@@ -106,6 +114,7 @@ void dcf_complete_ppdu(struct dcf_channel *channel, struct hwsim_dcf_radio *radi
 			continue;
 		receiver = deliver(radio, ppdu, q);
 		awaited = q->ack_expected;
+		data = ieee80211_is_data_present(((struct ieee80211_hdr *)q->skb->data)->frame_control);
 	}
 	if (awaited && !receiver)
 		count_unreceived(channel, ppdu);
@@ -113,6 +122,7 @@ void dcf_complete_ppdu(struct dcf_channel *channel, struct hwsim_dcf_radio *radi
 	if (receiver) {
 		register_airtime(receiver, ppdu->transmitter, ppdu->receiver, category, 0, ppdu->airtime_ns);
 		mac80211_hwsim_dcf_radio(receiver)->rx_ns += ppdu->airtime_ns;
+		dcf_see_rates(radio, mac80211_hwsim_dcf_radio(receiver), ppdu, last_step(ppdu), data, awaited);
 	}
 	if (ppdu->in_session)
 		report_rates(radio->hw, ppdu);

@@ -428,6 +428,60 @@ static void queues_of_access_points(struct kunit *test)
 	KUNIT_EXPECT_EQ_MSG(test, dcf_queue_limit(&d->radio), 1, "a queue of no frame would never send");
 }
 
+/* The station sends at VHT MCS 9, the access point answers with a block ack, and later sends at 6 Mb/s. */
+static void rates_of_stations(struct kunit *test)
+{
+	const u64 both = BIT_ULL(NL80211_STA_INFO_TX_BITRATE) | BIT_ULL(NL80211_STA_INFO_RX_BITRATE);
+	struct hwsim_dcf_radio *access_point = kunit_kzalloc(test, sizeof(*access_point), GFP_KERNEL);
+	struct hwsim_dcf_radio *station = kunit_kzalloc(test, sizeof(*station), GFP_KERNEL);
+	struct ieee80211_sta *sta = kunit_kzalloc(test, sizeof(*sta), GFP_KERNEL);
+	struct station_info *sinfo = kunit_kzalloc(test, sizeof(*sinfo), GFP_KERNEL);
+	struct driver *d = test->priv;
+	struct dcf_rate *rate = &d->ppdu.aggregate.frame.chain[0];
+
+	KUNIT_ASSERT_NOT_NULL(test, access_point);
+	KUNIT_ASSERT_NOT_NULL(test, station);
+	KUNIT_ASSERT_NOT_NULL(test, sta);
+	KUNIT_ASSERT_NOT_NULL(test, sinfo);
+	KUNIT_ASSERT_NOT_NULL(test, dcf_radios[1]);
+	dcf_parameters.access_points = 1;
+	station->index = 1;
+	ether_addr_copy(sta->addr, dcf_radios[1]->hw->wiphy->addresses[0].addr);
+	*rate = (struct dcf_rate){ .format = DCF_VHT, .mcs = 9, .streams = 2, .width_mhz = 80, .short_gi = true };
+	dcf_see_rates(station, access_point, &d->ppdu, 0, true, true);
+
+	hwsim_dcf_station_rates(access_point, sta, sinfo);
+	KUNIT_EXPECT_EQ_MSG(test, sinfo->filled, 0, "mac80211's own");
+
+	dcf_parameters.station_rates = DCF_RATES_OF_FRAMES;
+	hwsim_dcf_station_rates(station, sta, sinfo);
+	KUNIT_EXPECT_EQ_MSG(test, sinfo->filled, 0, "of access points alone");
+	hwsim_dcf_station_rates(access_point, sta, sinfo);
+	KUNIT_EXPECT_EQ(test, sinfo->filled, both);
+	KUNIT_EXPECT_EQ(test, sinfo->rxrate.flags, RATE_INFO_FLAGS_VHT_MCS | RATE_INFO_FLAGS_SHORT_GI);
+	KUNIT_EXPECT_EQ(test, sinfo->rxrate.mcs, 9);
+	KUNIT_EXPECT_EQ(test, sinfo->rxrate.nss, 2);
+	KUNIT_EXPECT_EQ(test, sinfo->rxrate.bw, RATE_INFO_BW_80);
+	KUNIT_EXPECT_EQ_MSG(test, sinfo->txrate.legacy, 240, "the block ack");
+
+	*rate = (struct dcf_rate){ .rate_100kbps = 60 };
+	dcf_see_rates(access_point, station, &d->ppdu, 0, false, true);
+	hwsim_dcf_station_rates(access_point, sta, sinfo);
+	KUNIT_EXPECT_EQ(test, sinfo->txrate.legacy, 60);
+	KUNIT_EXPECT_EQ_MSG(test, sinfo->rxrate.legacy, 60, "the ACK");
+
+	dcf_parameters.station_rates = DCF_RATES_ONE;
+	eth_zero_addr(sta->addr);
+	hwsim_dcf_station_rates(access_point, sta, sinfo);
+	KUNIT_EXPECT_EQ_MSG(test, sinfo->rxrate.mcs, 9, "of any station, the last one that was of data");
+	KUNIT_EXPECT_EQ(test, sinfo->txrate.legacy, 0);
+
+	dcf_parameters.station_rates = DCF_RATES_NONE;
+	hwsim_dcf_station_rates(access_point, sta, sinfo);
+	KUNIT_EXPECT_EQ(test, sinfo->rxrate.flags, 0);
+	KUNIT_EXPECT_EQ(test, sinfo->rxrate.legacy, 0);
+}
+
 static struct kunit_case driver_cases[] = {
 	KUNIT_CASE_PARAM(rates_of_mac80211, rate_gen_params),
 	KUNIT_CASE(chains),
@@ -437,6 +491,7 @@ static struct kunit_case driver_cases[] = {
 	KUNIT_CASE(what_was_in_no_session_ends),
 	KUNIT_CASE(lengths_of_aggregates),
 	KUNIT_CASE(queues_of_access_points),
+	KUNIT_CASE(rates_of_stations),
 	{}
 };
 
