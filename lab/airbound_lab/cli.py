@@ -90,7 +90,15 @@ def _run(options: argparse.Namespace) -> None:
     if options.trace and options.json is None:
         raise UsageError("trace: --json FILE is needed as well, the histories are written there")
     medium_trace = _window(options, parameters)
-    found = _measure(parameters, options, trace=options.trace, medium_trace=medium_trace)
+    if options.debian_programs and options.logs is None:
+        raise UsageError("--debian-programs: --logs DIR is needed as well, they write there")
+    found = _measure(
+        parameters,
+        options,
+        trace=options.trace,
+        medium_trace=medium_trace,
+        debian_programs=options.debian_programs,
+    )
     print(tables.describe(parameters))
     print(tables.text(tables.rows(found)))
     print()
@@ -114,17 +122,25 @@ def _window(options: argparse.Namespace, parameters: Parameters) -> Window | Non
 
 
 def _measure(
-    parameters: Parameters, options: argparse.Namespace, *, trace: bool, medium_trace: Window | None = None
+    parameters: Parameters,
+    options: argparse.Namespace,
+    *,
+    trace: bool,
+    medium_trace: Window | None = None,
+    debian_programs: bool = False,
 ) -> Results:
     if options.json is not None and not options.json.parent.is_dir():
         raise UsageError(f"json: there is no directory {options.json.parent}")
-    host.check_tools(ovs=any(parameters.of_mode(mode).ovs for mode in parameters.modes))
+    with_ovs = any(parameters.of_mode(mode).ovs for mode in parameters.modes)
+    host.check_tools(ovs=with_ovs, debian_programs=debian_programs)
     programs = host.programs(parameters.modes, trace=trace)
     kernel = host.kernel(options.kernel, parameters.kernel_line)
     host.check_line(kernel, parameters.kernel_line)
     logs = options.logs.resolve() if options.logs else None
     limit_s = arguments.wall_limit_s(options, parameters.seconds)
-    setting = Setting(kernel, programs, options.jobs, limit_s, logs, trace, medium_trace=medium_trace)
+    setting = Setting(
+        kernel, programs, options.jobs, limit_s, logs, trace, medium_trace=medium_trace, debian_programs=debian_programs
+    )
     progress = Progress(sys.stderr, len(parameters.modes) * len(parameters.seeds))
     try:
         found = run_all(parameters, setting, progress.update, progress.finish, host.sha256(kernel))
@@ -250,6 +266,12 @@ def _add_run(commands: Any) -> None:
         type=arguments.window,
         metavar="FROM_S,LENGTH_S",
         help="write each attempt on the medium in this part of the run to DIR/MODE-SEED/medium.csv (needs --logs DIR)",
+    )
+    add(
+        "--debian-programs",
+        action="store_true",
+        help="phone 1 also uploads with iperf3 and measures with irtt: DIR/MODE-SEED/iperf3.json, irtt.json"
+        " (needs --logs DIR)",
     )
     _add_setting(run)
 

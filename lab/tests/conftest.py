@@ -199,6 +199,7 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
         edca_trace: bool = False,
         medium_trace: Window | None = None,
         switch_samples: bool = False,
+        debian_programs: bool = False,
         **changes: Any,
     ) -> Cell:
         parameters = Parameters(modes=(mode,), seeds=(seed,), **changes)
@@ -206,11 +207,12 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
         built = kernel(parameters.kernel_line)
         request = [
             *(parameters.to_json(), mode, seed, trace, edca_trace, medium_trace and asdict(medium_trace)),
-            *(switch_samples, str(built), host.hashes(programs, agents=True)),
+            *(switch_samples, debian_programs, str(built), host.hashes(programs, agents=True)),
         ]
 
         def run(logs: Path) -> Run:
             setting = Setting(built, programs, 1, 900, logs, trace, edca_trace, medium_trace, switch_samples)
+            setting = replace(setting, debian_programs=debian_programs)
             return run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
 
         made, logs = cells.once(json.dumps(request), run)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         (["--wired-delays", "4,-1"], "--wired-delays[1]: -1.0: "),
         (["--trace"], "trace: --json FILE is needed"),
         (["--medium-trace", "2,3"], "--medium-trace: --logs DIR is needed"),
+        (["--debian-programs"], "--debian-programs: --logs DIR is needed"),
         (["--medium-trace", "20,11", "--logs", "x"], "--medium-trace: it ends after the run, which has 30 s"),
         (["--medium-trace=-1,5", "--logs", "x"], "--medium-trace: from_s: -1.0: "),
         (["--medium-trace", "1,0", "--logs", "x"], "--medium-trace: length_s: 0.0: "),

@@ -16,6 +16,7 @@ from airbound_lab.guest import cell, system
 from airbound_lab.guest.certificates import OPERATOR_ACTIONS, Operator
 from airbound_lab.guest.components import ACTIONS, Components
 from airbound_lab.guest.event_traces import EventTraces
+from airbound_lab.guest.real_programs import RealPrograms
 from airbound_lab.guest.roaming import ROAMING_STEPS, Roaming
 from airbound_lab.guest.switch import SWITCH, SWITCH_ACTIONS, Switch
 from airbound_lab.guest.system import GuestError
@@ -148,6 +149,8 @@ def measure(
     # After time zero is chosen: it must not depend on how long they take to start.
     tracers.start()
     event_traces.start(t0_ns)
+    real_programs = RealPrograms(plan)
+    real_programs.start(t0_ns)
     system.write("/run/lab/traffic.plan", plan["traffic"]["plan"].replace("T0_NS", str(t0_ns)))
     progress("measuring")
     argv = [plan["traffic"]["program"], "run", "/run/lab/traffic.plan"]
@@ -163,6 +166,7 @@ def measure(
     if status != 0:
         output = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
         raise GuestError(f"the traffic generator failed (status {status}): {output}")
+    real_programs.finish()
     # At the traffic's end: what ends now sends a little more, for as long as the rest takes.
     system.run("airtime", ["/sbin/iw", "dev", "wlan0", "station", "dump"])
     for name, pid in watchers:

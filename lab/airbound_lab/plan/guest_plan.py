@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab.plan import certificates, open_vswitch
+from airbound_lab.plan import certificates, open_vswitch, real_programs
 from airbound_lab.plan import topology as nodes
 from airbound_lab.settings import modes, radio
 from airbound_lab.settings.scenario import HOSTAPD_ACTIONS, OPENFLOW, ROAMING_ACTIONS, SWITCH, WALKING_ACTIONS
@@ -64,6 +64,7 @@ def plan(
     edca_trace: bool = False,
     medium_trace: Window | None = None,
     switch_samples: bool = False,
+    debian_programs: bool = False,
 ) -> dict[str, Any]:
     """Return the guest's plan for one run.
 
@@ -71,6 +72,7 @@ def plan(
 
     With `trace`, each phone's history is recorded; with `edca_trace`, what is set on the radios' transmit queues; with
     `medium_trace`, each attempt on the medium in that window; with `switch_samples`, the flows of an Open vSwitch.
+    With `debian_programs`, phone 1 also uploads by iperf3 and measures by irtt.
     """
     cell = nodes.build(parameters)
     components = _components(cell, mode, programs)
@@ -137,6 +139,7 @@ def plan(
             *([_watcher(cell, programs)] if components and parameters.watch_senders_ms is not None else []),
             *([_SWITCH_SAMPLES] if switch_samples and parameters.ovs else []),
         ],
+        "real_programs": real_programs.plan(cell, mode, RESULT_DIRECTORY) if debian_programs else [],
         "seconds": parameters.seconds,
         "tracers": _tracers(cell, programs) if trace else [],
         "event_traces": [

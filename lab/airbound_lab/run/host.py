@@ -44,9 +44,19 @@ SWITCH_TOOL_PACKAGES = dict.fromkeys(
 )
 """Of an access point with an Open vSwitch."""
 
+TRAFFIC_TOOL_PACKAGES = {"iperf3": "iperf3", "irtt": "irtt"}
+"""Of a run with both (plan/real_programs.py)."""
+
 LAB_SOURCES = (
     *("figures/measure", "figures/senders", "guest_programs/operator_commands", "guest_programs/senders_watch"),
-    *("plan/certificates", "plan/guest_paths", "plan/guest_plan", "plan/open_vswitch", "plan/topology"),
+    *(
+        "plan/certificates",
+        "plan/guest_paths",
+        "plan/guest_plan",
+        "plan/open_vswitch",
+        "plan/real_programs",
+        "plan/topology",
+    ),
     *(
         "run/boot",
         "run/runs",
@@ -61,13 +71,15 @@ LAB_SOURCES = (
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def _tools(*, ovs: bool) -> dict[str, str]:
-    return TOOL_PACKAGES | (SWITCH_TOOL_PACKAGES if ovs else {})
+def _tools(*, ovs: bool, debian_programs: bool = False) -> dict[str, str]:
+    return TOOL_PACKAGES | (SWITCH_TOOL_PACKAGES if ovs else {}) | (TRAFFIC_TOOL_PACKAGES if debian_programs else {})
 
 
-def check_tools(path: str = SYSTEM_PATH, *, ovs: bool = False) -> None:
-    """Raise one MissingError with every missing tool and its package; `ovs`: those of Open vSwitch as well."""
-    tools = _tools(ovs=ovs)
+def check_tools(path: str = SYSTEM_PATH, *, ovs: bool = False, debian_programs: bool = False) -> None:
+    """Raise one MissingError with every missing tool and its package; `ovs`: those of Open vSwitch as well;
+    `debian_programs`: iperf3 and irtt.
+    """
+    tools = _tools(ovs=ovs, debian_programs=debian_programs)
     missing = [tool for tool in tools if shutil.which(tool, path=path) is None]
     if missing:
         packages = " ".join(sorted({tools[tool] for tool in missing}))

@@ -55,7 +55,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How the runs are carried out; has no influence on their figures, but for `switch_samples`."""
+    """How the runs are carried out; has no influence on their figures, but for the last two."""
 
     kernel: Path
     programs: Programs
@@ -73,6 +73,8 @@ class Setting:
     switch_samples: bool = False
     """Whether the flows and meters of an Open vSwitch are written to `switch.log` in the run's logs, twice a second; to
     read them has a small influence on the figures."""
+    debian_programs: bool = False
+    """Whether phone 1 also uploads with iperf3 and measures with irtt, which write into the run's logs."""
 
 
 def run_all(
@@ -125,6 +127,7 @@ def run_one(
         edca_trace=setting.edca_trace,
         medium_trace=setting.medium_trace,
         switch_samples=setting.switch_samples,
+        debian_programs=setting.debian_programs,
     )
     (directory / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
     command = boot.command_line(

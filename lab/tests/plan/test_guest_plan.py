@@ -383,6 +383,19 @@ def test_servers_merge_segments_where_a_run_asks_for_it() -> None:
     ]
 
 
+def test_debians_programs_run_between_phone_1_and_its_server_where_a_run_asks_for_them() -> None:
+    parameters = Parameters(terminals=2, wired_delays_ms=(4.0, 64.0), seconds=10, warmup_seconds=3)
+    assert guest_plan.plan(parameters, "bbr", 1, PROGRAMS)["real_programs"] == []
+    iperf3, irtt = guest_plan.plan(parameters, "bbr", 1, PROGRAMS, debian_programs=True)["real_programs"]
+    for part in (iperf3, irtt):
+        assert (part["server_netns"], part["client_netns"]) == ("server1", "sta1")
+    assert (iperf3["at_ms"], irtt["at_ms"]) == (0, 3000)
+    words = " ".join(iperf3["client"])
+    assert "--client 10.0.4.1 " in words
+    assert "--congestion bbr --omit 3 --time 7 " in words
+    assert {"-d", "7s", "10.0.4.1:2112", "/run/result/irtt.json"} <= {*irtt["client"]}
+
+
 def test_reports_of_access_point_and_phones_come_as_often_as_a_run_says() -> None:
     usual, seldom = (
         {part["name"]: part for part in guest_plan.plan(parameters, "bdp", 1, PROGRAMS)["components"]}

@@ -28,6 +28,8 @@ def test_open_vswitch_is_needed_only_by_an_access_point_with_one(tmp_path: Path)
     host.check_tools(path=str(tmp_path))
     with pytest.raises(UsageError, match=r"lacks .*ovs-vswitchd.*; install with: apt-get install openvswitch-switch "):
         host.check_tools(path=str(tmp_path), ovs=True)
+    with pytest.raises(UsageError, match=r"lacks iperf3, irtt; install with: apt-get install iperf3 irtt "):
+        host.check_tools(path=str(tmp_path), debian_programs=True)
     programs = host.programs((), build=_built(tmp_path))
     alone, with_switch = (set(host.hashes(programs, agents=False, ovs=ovs)) for ovs in (False, True))
     assert with_switch - alone == set(host.SWITCH_TOOL_PACKAGES)
