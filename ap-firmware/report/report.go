@@ -123,6 +123,16 @@ func rateFormat(of nl80211.Bitrate) airboundv1.RateFormat {
 	}
 }
 
+// aggregates returns whether a station's frames may be aggregated. Some drivers report no rates. 802.11n requires WMM, and
+// hardly a station has WMM without it: then WMM decides. In a station that has WMM alone windows become too long for it,
+// which costs delay; windows of single frames in a station that aggregates cost most of its throughput.
+func aggregates(in *nl80211.Station) bool {
+	if in.RXBitrate.Kbps == 0 && in.TXBitrate.Kbps == 0 {
+		return in.WMM
+	}
+	return in.RXBitrate.Aggregated() || in.TXBitrate.Aggregated()
+}
+
 func station(in *nl80211.Station, air airtime, addresses []netip.Addr) *airboundv1.Station {
 	const msPerSecond = 1000
 	out := &airboundv1.Station{
@@ -133,7 +143,7 @@ func station(in *nl80211.Station, air airtime, addresses []netip.Addr) *airbound
 		RxBitrateKbps: in.RXBitrate.Kbps, TxBitrateKbps: in.TXBitrate.Kbps,
 		RxAirtimeUs: air.rxUS, TxAirtimeUs: air.txUS, AirtimeSource: air.source,
 		ConnectedTimeMs: uint64(in.ConnectedSeconds) * msPerSecond,
-		Aggregates:      in.RXBitrate.Aggregated() || in.TXBitrate.Aggregated(),
+		Aggregates:      aggregates(in),
 		RxRateFormat:    rateFormat(in.RXBitrate), TxRateFormat: rateFormat(in.TXBitrate),
 		IpAddresses:   make([][]byte, len(addresses)),
 		VlanInterface: in.VLAN, FourAddress: in.FourAddress,

@@ -170,11 +170,30 @@ func TestAStationAggregatesIfEitherOfItsRatesIsOf80211nOrLater(t *testing.T) {
 		"neither":  {nl80211.Bitrate{Kbps: 54_000}, nl80211.Bitrate{}, false},
 		"uplink":   {later, nl80211.Bitrate{Kbps: 6_000}, true},
 		"downlink": {nl80211.Bitrate{Kbps: 6_000}, later, true},
+		"no rate":  {nl80211.Bitrate{}, nl80211.Bitrate{}, false},
 	} {
 		var reporter report.Reporter
 		station := nl80211.Station{
 			MAC: phone1, Associated: true, Authorized: true, RXBitrate: test.rx, TXBitrate: test.tx,
 		}
+		if got := reporter.Next(sample(station)).GetStations()[0]; got.GetAggregates() != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestWithoutRatesWMMDecidesWhetherAStationAggregates(t *testing.T) {
+	for name, test := range map[string]struct {
+		rx   nl80211.Bitrate
+		wmm  bool
+		want bool
+	}{
+		"with WMM":            {nl80211.Bitrate{}, true, true},
+		"without WMM":         {nl80211.Bitrate{}, false, false},
+		"with WMM and a rate": {nl80211.Bitrate{Kbps: 54_000}, true, false},
+	} {
+		var reporter report.Reporter
+		station := nl80211.Station{MAC: phone1, Associated: true, Authorized: true, WMM: test.wmm, RXBitrate: test.rx}
 		if got := reporter.Next(sample(station)).GetStations()[0]; got.GetAggregates() != test.want {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -853,7 +853,8 @@ type Station struct {
 	TxAirtimeUs     uint64        `protobuf:"varint,12,opt,name=tx_airtime_us,json=txAirtimeUs,proto3" json:"tx_airtime_us,omitempty"`
 	AirtimeSource   AirtimeSource `protobuf:"varint,13,opt,name=airtime_source,json=airtimeSource,proto3,enum=airbound.v1.AirtimeSource" json:"airtime_source,omitempty"`
 	ConnectedTimeMs uint64        `protobuf:"varint,14,opt,name=connected_time_ms,json=connectedTimeMs,proto3" json:"connected_time_ms,omitempty"`
-	// Whether the station's frames may be aggregated: one of its two rates is one of 802.11n or later (HT, VHT, HE, EHT).
+	// Whether the station's frames may be aggregated: one of its two rates is one of 802.11n or later (HT, VHT, HE, EHT),
+	// or its driver reports none and the station has WMM, without which there is no aggregation.
 	Aggregates bool `protobuf:"varint,15,opt,name=aggregates,proto3" json:"aggregates,omitempty"`
 	// IP addresses of the station by the access point's neighbour table, 4 or 16 octets each; empty if it knows none.
 	IpAddresses [][]byte `protobuf:"bytes,16,rep,name=ip_addresses,json=ipAddresses,proto3" json:"ip_addresses,omitempty"`
