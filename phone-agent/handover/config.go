@@ -55,11 +55,11 @@ type Config struct {
 	// SideChannel is the way of notices to the phone.
 	SideChannel SideChannel
 
-	// RecvInterval is T_recvinterval of the paper, 3 s; Switch is its T_switch, 10 s. NoticeInterval is the time between
-	// two notices, 200 ms. Drain is how long an old connection is kept, 60 s.
+	// RecvInterval is T_recvinterval of the paper, 3 s; Switch is its T_switch, 10 s. NoticeInterval is the time
+	// between two notices, 200 ms. Drain is how long an old connection is kept, 60 s.
 	RecvInterval, Switch, NoticeInterval, Drain time.Duration
-	// SendBytes and ReceiveBytes limit the memory for records of a session: 4 MiB that are not confirmed, 1 MiB that the
-	// application has not taken. Each record counts 64 bytes more than its data.
+	// SendBytes and ReceiveBytes limit the memory for records of a session: 4 MiB that are not confirmed, 1 MiB that
+	// the application has not taken. Each record counts 64 bytes more than its data.
 	SendBytes, ReceiveBytes int
 
 	// SessionTimeout is how long a server keeps a session without any connection, 5 minutes.
@@ -69,14 +69,15 @@ type Config struct {
 	SessionsMax, SessionsPerClientMax, HandshakesMax int
 	// HandshakeTimeout ends connections without a session, 20 s at a server and 60 s at a phone.
 	HandshakeTimeout time.Duration
-	// Origin, unless nil, is called by a server that meets a session, with the session's name and the peer's identity. It
-	// returns where the application's records stand, see the package's documentation.
+	// Origin, unless nil, is called by a server that meets a session, with the session's name and the peer's identity.
+	// It returns where the application's records stand, see the package's documentation.
 	Origin func(session, identity string) (Origin, error)
 
 	// Switched, unless nil, is called for each switch, one at a time, and must not call the Conn.
 	Switched func(SwitchInfo)
 
-	// DialContext opens the phone's connections ("tcp") and its socket for datagrams ("udp"). The default is net.Dialer's.
+	// DialContext opens the phone's connections ("tcp") and its socket for datagrams ("udp"). The default is
+	// net.Dialer's.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 }
 

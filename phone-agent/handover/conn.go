@@ -250,8 +250,9 @@ func (c *Conn) CloseWrite() {
 func (c *Conn) Unconfirmed() []Record {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	var records []Record
-	for _, r := range c.machine.Unconfirmed() {
+	unconfirmed := c.machine.Unconfirmed()
+	records := make([]Record, 0, len(unconfirmed))
+	for _, r := range unconfirmed {
 		records = append(records, Record{Sequence: r.Sequence, SentAt: c.started.Add(r.SentAt), Data: r.Data})
 	}
 	return records

@@ -24,7 +24,7 @@ type site struct {
 
 func newSite(t *testing.T, delay time.Duration, cfg handover.Config) *site {
 	t.Helper()
-	s := &site{network: newNetwork(delay)}
+	s := &site{network: newNetwork(t, delay)}
 	s.serve(cfg)
 	t.Cleanup(func() { _ = s.listener.Close() })
 	return s
@@ -160,7 +160,10 @@ func TestAnArrivalEndsTheSilence(t *testing.T) {
 			name: "no side channel", longest: 60 * time.Millisecond,
 			config: handover.Config{WaitForNotice: true, SideChannel: handover.NoSideChannel},
 		},
-		{name: "irregular", config: handover.Config{WaitForNotice: true, Irregular: true}, longest: 300 * time.Millisecond},
+		{
+			name: "irregular", longest: 300 * time.Millisecond,
+			config: handover.Config{WaitForNotice: true, Irregular: true},
+		},
 		{name: "newest first", config: handover.Config{NewestFirst: true}, longest: 60 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func Dial(ctx context.Context, address string, cfg Config) (*Conn, error) {
 		Conn: newConn(sessionName(session), phone), cfg: cfg, address: address, phone: phone,
 		dialing: map[uint64]context.CancelFunc{}, answered: make(chan struct{}),
 	}
-	d.ctx, d.stop = context.WithCancel(context.Background())
+	d.ctx, d.stop = context.WithCancel(context.Background()) //nolint:gosec // stop is onEnd
 	d.manualConfirm = cfg.ManualConfirm
 	d.perform, d.takeNotice, d.onEnd = d.performEffect, d.datagram, d.stop
 	d.side.init(d)

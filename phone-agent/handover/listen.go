@@ -44,8 +44,8 @@ type ListenerStats struct {
 	// Sessions is the number of sessions now.
 	Sessions int
 	// RefusedHandshakes were malformed, of another version, failed in TLS or took too long; RefusedLimit were too many
-	// connections or sessions; RefusedKeys had another key or identity than the session's; RefusedDatagrams belong to no
-	// session.
+	// connections or sessions; RefusedKeys had another key or identity than the session's; RefusedDatagrams belong to
+	// no session.
 	RefusedHandshakes, RefusedLimit, RefusedKeys, RefusedDatagrams uint64
 }
 

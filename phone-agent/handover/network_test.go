@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -31,11 +32,14 @@ const (
 	rtoMax = 120 * time.Second
 )
 
-func newNetwork(delay time.Duration) *network {
-	return &network{
+func newNetwork(t *testing.T, delay time.Duration) *network {
+	t.Helper()
+	n := &network{
 		delay: delay, up: true, listeners: map[string]*listener{}, packets: map[string]*packetConn{},
 		streams: map[*stream]struct{}{},
 	}
+	t.Cleanup(n.reset)
+	return n
 }
 
 func (n *network) set(up bool) {
@@ -73,7 +77,7 @@ func (n *network) address() netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("192.0.2.7"), 40000+n.ports)
 }
 
-func (n *network) dial(ctx context.Context, kind, address string) (net.Conn, error) {
+func (n *network) dial(_ context.Context, kind, address string) (net.Conn, error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	if kind == "udp" {
@@ -95,8 +99,9 @@ func (n *network) dial(ctx context.Context, kind, address string) (net.Conn, err
 			up.fail(io.EOF)
 		}
 	}
-	up.send(nil)
-	_ = ctx
+	if err := up.send(nil); err != nil {
+		return nil, err
+	}
 	return &streamConn{down, up, netAddr(local), netAddr(address)}, nil
 }
 
@@ -165,7 +170,9 @@ type chunk struct {
 
 func newStream(n *network) *stream {
 	const chunksMax = 64 // A send buffer that fills stops the sender.
-	s := &stream{network: n, queue: make(chan chunk, chunksMax), changed: make(chan struct{}), gone: make(chan struct{})}
+	s := &stream{
+		network: n, queue: make(chan chunk, chunksMax), changed: make(chan struct{}), gone: make(chan struct{}),
+	}
 	go s.carry()
 	return s
 }
@@ -376,3 +383,9 @@ func (c *connectedPackets) Read(to []byte) (int, error) {
 }
 func (c *connectedPackets) Write(octets []byte) (int, error) { return c.WriteTo(octets, c.remote) }
 func (c *connectedPackets) RemoteAddr() net.Addr             { return c.remote }
+
+func (n *network) listening(address string) *listener {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.listeners[address]
+}

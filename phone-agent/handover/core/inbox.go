@@ -141,3 +141,14 @@ func bySequence(r Record, number uint64) int { return cmp.Compare(r.Sequence, nu
 
 // waiting is the number of records that the application has not taken.
 func (i *inbox) waiting() int { return len(i.queue) + len(i.earlier) }
+
+// skip is for a sender that has no records below first any more. It returns the number of those that never arrived.
+func (i *inbox) skip(first uint64) uint64 {
+	before := i.received.count()
+	i.received.raise(first)
+	missing := i.received.count() - before
+	if missing > 0 {
+		i.confirmed.raise(first)
+	}
+	return missing
+}

@@ -4,8 +4,8 @@
 // nothing and asks no clock: `now` is the time since the session began at this machine, on a clock that never goes
 // back. No decision compares the clocks of two machines.
 //
-// A machine takes in what has happened (a connection opened, a frame, a datagram, an arrival, time) and returns effects.
-// Writers of connections ask it for the next frame. A machine is not safe for use by several goroutines.
+// A machine takes in what has happened (a connection opened, a frame, a datagram, an arrival, time) and returns
+// effects. Writers of connections ask it for the next frame. A machine is not safe for use by several goroutines.
 package core
 
 import (
@@ -29,7 +29,8 @@ type Settings struct {
 	// SilenceMin and SilenceMax are the limits of the silence after which an arrival makes the phone switch at once; in
 	// between it is twice the shortest time from a record to its acknowledgement.
 	SilenceMin, SilenceMax time.Duration
-	// AtOnceWindow is how long after an arrival such a silence counts. Arrivals within EventMerge of another are the same.
+	// AtOnceWindow is how long after an arrival such a silence counts. Arrivals within EventMerge of another are the
+	// same.
 	AtOnceWindow, EventMerge time.Duration
 	// Refresh is the time between two datagrams that show the server where the phone is, while records are sent.
 	Refresh time.Duration
@@ -112,10 +113,11 @@ type Stats struct {
 	Arrivals, ArrivalsMerged, ArrivalsOld                          uint64
 	// Notices that were sent (server) or received (phone).
 	Notices uint64
-	// RefusedFrames violated the protocol. RefusedDatagrams were malformed or forged, ReplayedDatagrams had an old counter.
+	// RefusedFrames violated the protocol. RefusedDatagrams were malformed or forged, ReplayedDatagrams had an old
+	// counter.
 	RefusedFrames, RefusedDatagrams, ReplayedDatagrams uint64
-	// ServerRestarts is how often the server had forgotten the session, RecordsMissed how many records the peer lacks that
-	// it had confirmed before.
+	// ServerRestarts is how often a phone found the session forgotten, RecordsMissed how many records a server lacks
+	// that it had confirmed in an earlier life.
 	ServerRestarts, RecordsMissed uint64
 	// Unconfirmed is the number of records that the peer's application has not confirmed, Waiting that of those that
 	// arrived and were not taken.

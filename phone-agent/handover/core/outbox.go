@@ -33,7 +33,8 @@ type outbox struct {
 	// items have the sequence numbers from first on, without a gap.
 	first uint64
 	items []outboxItem
-	// Written or not wanted on the current connection: all below cursor (in order), or all from cursor on (newest first).
+	// Written or not wanted on the current connection: all below cursor (in order), or all from cursor on (newest
+	// first).
 	cursor uint64
 	ended  bool // no record follows
 	// What the peer has received; its reports may come late and out of turn.
@@ -78,18 +79,11 @@ func (o *outbox) restart() {
 	}
 }
 
-// forget is for a peer that was started again: it has received all below next, and nothing else. It returns the number
-// of records that the peer lacks and that are not here any more.
-func (o *outbox) forget(next uint64) uint64 {
-	missing := uint64(0)
-	if next < o.first {
-		missing = o.first - next
-		next = o.first
-	}
-	next = min(next, o.next())
+// forget is for a peer that was started again: its application has confirmed all below next, and nothing else is there.
+func (o *outbox) forget(next uint64) {
+	next = min(max(next, o.first), o.next())
 	o.received, o.receivedCount, o.peerFull = next, next-1, false
 	o.confirm(next, nil)
-	return missing
 }
 
 // write returns the record that the current connection is to be given next.
@@ -149,7 +143,7 @@ func (o *outbox) confirm(next uint64, above []wire.Range) {
 		done++
 	}
 	o.items = o.items[done:]
-	o.first += uint64(done) //nolint:gosec // not negative
+	o.first += uint64(done)
 	if len(o.items) == 0 {
 		o.items = nil // What append left behind goes as well.
 	}

@@ -33,6 +33,8 @@ type lane struct {
 	// since is when the attempt began; ready whether it succeeded.
 	since time.Duration
 	ready bool
+	// heard is Phone.heard when the attempt began.
+	heard uint64
 	// switchDue is the count of the Switch that the connection must begin with, 0 if it is written.
 	switchDue uint64
 	// draining is set on a connection that is not used any more; it is closed at drainEnd, or when all records up to
@@ -68,8 +70,10 @@ type Phone struct {
 	failures int
 	redialAt time.Duration
 
+	// epoch is that of the server, heard counts what came from it.
 	epoch   wire.Epoch
 	known   bool // whether a server has answered yet
+	heard   uint64
 	welcome wire.Welcome
 	keys    wire.DatagramKeys
 
@@ -117,7 +121,7 @@ func NewPhone(settings Settings, session wire.Session, key wire.Key, startedUnix
 func (p *Phone) Hello(number uint64) wire.Hello {
 	hello := wire.Hello{
 		Session: p.session, Key: p.key, Periodic: p.settings.Periodic, NewestFirst: p.settings.NewestFirst,
-		Connection: number, StartedUnixUs: p.started, First: p.out.first, Next: p.in.received.next,
+		Connection: number, StartedUnixUs: p.started, First: p.out.first,
 	}
 	if l := p.lanes[number]; l != nil {
 		hello.Role = l.role
@@ -131,9 +135,17 @@ func (p *Phone) Opened(now time.Duration, number uint64, welcome wire.Welcome) {
 	if l == nil || l.ready {
 		return
 	}
-	if welcome.Epoch != p.epoch {
+	if !p.known || welcome.Epoch != p.epoch {
+		if p.known && l.heard != p.heard {
+			// The known server was alive after this connection began, so either may be the one that has ended. A
+			// connection that begins now decides.
+			p.hangUp(number)
+			p.reconcile(now)
+			return
+		}
 		p.meetServer(number, welcome)
 	}
+	p.heard++
 	l.ready, l.since = true, now
 	p.failures, p.redialAt = 0, now
 	switch {
@@ -165,7 +177,7 @@ func (p *Phone) meetServer(number uint64, welcome wire.Welcome) {
 		p.in = newInbox(welcome.NewestFirst, welcome.First, p.settings.InboxBytes, p.settings.SpanMax)
 	}
 	p.in.newestFirst = welcome.NewestFirst
-	p.stats.RecordsMissed += p.out.forget(welcome.Next)
+	p.out.forget(welcome.Next)
 	p.epoch, p.known, p.welcome = welcome.Epoch, true, welcome
 	p.keys = wire.NewDatagramKeys(p.key, welcome.Epoch)
 	p.counter, p.counterSeen, p.unanswered, p.behindSince = 0, 0, 0, 0
@@ -281,7 +293,7 @@ func (p *Phone) reconcile(now time.Duration) {
 
 func (p *Phone) dial(now time.Duration, role wire.Role) {
 	p.numbered++
-	p.lanes[p.numbered] = &lane{role: role, since: now}
+	p.lanes[p.numbered] = &lane{role: role, since: now, heard: p.heard}
 	p.effects = append(p.effects, Dial{p.numbered, role})
 }
 
@@ -291,6 +303,7 @@ func (p *Phone) Frame(now time.Duration, number uint64, frame wire.Frame) error 
 	if l == nil || !l.ready {
 		return nil // What was still on its way when the connection was given up.
 	}
+	p.heard++
 	if ack, isAck := frame.(wire.Ack); isAck && l.draining {
 		// The server wrote this before it knew of the switch: what has arrived has, but Full may be over.
 		ack.Full = p.out.peerFull
@@ -330,7 +343,7 @@ func (p *Phone) NextFrame(number uint64) (wire.Frame, bool) {
 	if l.switchDue > 0 {
 		count := l.switchDue
 		l.switchDue = 0
-		return wire.Switch{Count: count}, true
+		return wire.Switch{Count: count, First: p.out.first}, true
 	}
 	return p.nextFrame()
 }

@@ -66,8 +66,8 @@ func NewServer(
 			s.in.confirmed.add(number)
 		}
 	}
-	if origin.Next != 0 && origin.Next < hello.First {
-		s.stats.RecordsMissed = hello.First - origin.Next
+	if origin.Next != 0 {
+		s.stats.RecordsMissed = next - origin.Next
 	}
 	return s
 }
@@ -94,12 +94,9 @@ func (s *Server) Attach(now time.Duration, hello *wire.Hello) wire.Frame {
 	if hello.Role == wire.RoleNotices {
 		s.notices = hello.Connection
 	}
-	if hello.Next > s.out.received && hello.Next <= s.out.next() {
-		s.out.received = hello.Next
-	}
 	return wire.Welcome{
 		Epoch: s.epoch, Periodic: s.settings.Periodic, NewestFirst: s.settings.NewestFirst, UDPPort: s.udpPort,
-		StartedUnixUs: s.started, First: s.out.first, Next: s.in.received.next,
+		StartedUnixUs: s.started, First: s.out.first, Next: s.in.confirmed.next,
 	}
 }
 
@@ -133,6 +130,7 @@ func (s *Server) Frame(now time.Duration, number uint64, frame wire.Frame) error
 			return nil // Overtaken by a later one.
 		}
 		s.switches = change.Count
+		s.stats.RecordsMissed += s.in.skip(change.First)
 		s.heard(now)
 		s.use(now, number)
 		return nil

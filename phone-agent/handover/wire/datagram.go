@@ -10,9 +10,10 @@ import (
 	"fmt"
 )
 
-// A datagram is the magic (4 bytes), version (1), type (1), session (16), counter (8), two sequence numbers (8
-// each), a time (8) and the first 16 bytes of an HMAC-SHA256 of all that. On a connection of RoleNotices the same bytes stand one behind
-// the other. All have one length, so that the answer to a stranger's datagram is never longer than the datagram.
+// A datagram is the magic (4 bytes), version (1), type (1), session (16), counter (8), two sequence numbers (8 each), a
+// time (8) and the first 16 bytes of an HMAC-SHA256 of all that. On a connection of RoleNotices the same bytes stand
+// one behind the other. All have one length, so that the answer to a stranger's datagram is never longer than the
+// datagram.
 
 // DatagramBytes is the length of each datagram.
 const (
@@ -47,7 +48,8 @@ type Datagram struct {
 	// Received and Sent are the sequence numbers of the newest records that the sender of the datagram has received and
 	// sent; 0 is none.
 	Received, Sent uint64
-	// SentAtUs is the send time of the record received, the paper's T_lastsent, by the sender of the record; or NothingSent.
+	// SentAtUs is the send time of the record received, the paper's T_lastsent, by the sender of the record; or
+	// NothingSent.
 	SentAtUs int64
 }
 

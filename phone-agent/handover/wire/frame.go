@@ -21,10 +21,12 @@ const Version = 1
 const (
 	// PayloadBytesMax is the largest record.
 	PayloadBytesMax = 64 << 10
-	// SessionBytes is the length of a session's identifier, EpochBytes of a server's, KeyBytes of a session's key.
+	// SessionBytes is the length of a session's identifier.
 	SessionBytes = 16
-	EpochBytes   = 16
-	KeyBytes     = 32
+	// EpochBytes is the length of a server's.
+	EpochBytes = 16
+	// KeyBytes is the length of a session's key.
+	KeyBytes = 32
 	// RangesMax is the number of ranges in an Ack.
 	RangesMax = 32
 	// textBytesMax is the longest explanation in a Refused.
@@ -95,8 +97,8 @@ type Hello struct {
 	Connection uint64
 	// StartedUnixUs is the beginning of the session by the phone's time of day, in microseconds; for display only.
 	StartedUnixUs int64
-	// First is the lowest sequence number that the server has not confirmed, Next the one that the phone has not received.
-	First, Next uint64
+	// First is the lowest sequence number that the server's application has not confirmed.
+	First uint64
 }
 
 // Welcome is the server's answer.
@@ -108,7 +110,8 @@ type Welcome struct {
 	UDPPort uint16
 	// StartedUnixUs is as in Hello, by the server's time of day.
 	StartedUnixUs int64
-	// First is the lowest sequence number that the phone has not confirmed, Next the one that the server has not received.
+	// First is the lowest sequence number that the phone has not confirmed, Next the one that the server's application
+	// has not.
 	First, Next uint64
 }
 
@@ -131,8 +134,9 @@ type Refused struct {
 	Text    string
 }
 
-// Switch makes its connection the current one. The highest count is in force.
-type Switch struct{ Count uint64 }
+// Switch makes its connection the current one. The highest count is in force. First is the lowest sequence number that
+// the phone can still send; the server's application has confirmed all below, perhaps in an earlier life.
+type Switch struct{ Count, First uint64 }
 
 // Data is a record.
 type Data struct {
@@ -146,8 +150,8 @@ type Range struct{ First, Last uint64 }
 
 // Ack is what has arrived.
 type Ack struct {
-	// Received is the lowest sequence number that has not arrived at the receiver's machine, ReceivedCount the number of
-	// those that have, from 1 on.
+	// Received is the lowest sequence number that has not arrived at the receiver's machine, ReceivedCount the number
+	// of those that have, from 1 on.
 	Received, ReceivedCount uint64
 	// Confirmed is the lowest sequence number that the receiver's application has not confirmed; Ranges are those above
 	// it that it has.
@@ -178,7 +182,7 @@ func Append(to []byte, frame Frame) []byte {
 	to = append(to, byte(frame.kind()), 0, 0, 0)
 	to = frame.appendBody(to)
 	length := len(to) - start - headerBytes
-	to[start+1], to[start+2], to[start+3] = byte(length>>16), byte(length>>8), byte(length)
+	to[start+1], to[start+2], to[start+3] = byte(length>>16), byte(length>>8), byte(length) //nolint:gosec // its bits
 	return to
 }
 
@@ -225,7 +229,7 @@ func parse(k kind, body []byte) (Frame, error) {
 	case kindRefused:
 		frame = p.refused()
 	case kindSwitch:
-		frame = Switch{Count: p.number64()}
+		frame = Switch{Count: p.number64(), First: p.sequence()}
 	case kindData:
 		data := Data{Sequence: p.sequence(), SentAtUs: p.time()}
 		data.Payload, p.rest = p.rest, nil
@@ -261,8 +265,7 @@ func (h Hello) appendBody(to []byte) []byte {
 	to = append(to, h.Key[:]...)
 	to = binary.BigEndian.AppendUint64(to, h.Connection)
 	to = binary.BigEndian.AppendUint64(to, uint64(h.StartedUnixUs)) //nolint:gosec // its bits
-	to = binary.BigEndian.AppendUint64(to, h.First)
-	return binary.BigEndian.AppendUint64(to, h.Next)
+	return binary.BigEndian.AppendUint64(to, h.First)
 }
 
 func (p *parser) hello() Hello {
@@ -283,7 +286,7 @@ func (p *parser) hello() Hello {
 	return Hello{
 		Role: role, Periodic: flags&1 != 0, NewestFirst: flags&2 != 0,
 		Session: Session(p.take(SessionBytes)), Key: Key(p.take(KeyBytes)), Connection: p.number64(),
-		StartedUnixUs: int64(p.number64()), First: p.sequence(), Next: p.sequence(), //nolint:gosec // its bits
+		StartedUnixUs: int64(p.number64()), First: p.sequence(), //nolint:gosec // its bits
 	}
 }
 
@@ -318,7 +321,10 @@ func (p *parser) refused() Refused {
 	return Refused{refusal, text}
 }
 
-func (s Switch) appendBody(to []byte) []byte { return binary.BigEndian.AppendUint64(to, s.Count) }
+func (s Switch) appendBody(to []byte) []byte {
+	to = binary.BigEndian.AppendUint64(to, s.Count)
+	return binary.BigEndian.AppendUint64(to, s.First)
+}
 
 func (d Data) appendBody(to []byte) []byte {
 	to = binary.BigEndian.AppendUint64(to, d.Sequence)
