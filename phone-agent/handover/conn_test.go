@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,12 +108,14 @@ func run(t *testing.T, phone, server *handover.Conn, number int, happens func())
 		defer close(done)
 		up = receive(t, server)
 	}()
-	go happens()
+	var path sync.WaitGroup
+	path.Go(happens)
 	send(t, phone, number, 100*time.Millisecond)
 	if err := phone.Shutdown(context.Background()); err != nil {
 		t.Error(err)
 	}
 	<-done
+	path.Wait()
 	return up
 }
 

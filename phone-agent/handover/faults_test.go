@@ -216,7 +216,7 @@ func TestCloseNamesWhatIsNotConfirmed(t *testing.T) {
 		// Those that have arrived are delivered; then the end that came too early.
 		for range 2 {
 			if _, err := server.Receive(t.Context()); err != nil {
-				t.Fatal(err)
+				t.Fatalf("%v: phone %+v, server %+v", err, phone.Stats(), server.Stats())
 			}
 		}
 		if _, err := server.Receive(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {

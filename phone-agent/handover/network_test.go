@@ -97,6 +97,7 @@ func (n *network) dial(_ context.Context, kind, address string) (net.Conn, error
 		case listening.accepted <- server:
 		case <-listening.closed:
 			up.fail(io.EOF)
+			down.fail(errors.New("connection reset"))
 		}
 	}
 	if err := up.send(nil); err != nil {

@@ -210,11 +210,9 @@ func (p *Phone) Lost(now time.Duration, number uint64) {
 	if l == nil {
 		return
 	}
-	if !l.ready {
-		p.failures++
-		p.redialAt = now + p.backOff()
-	} else if now-l.since < p.settings.RedialMin {
-		// A server that accepts and closes is not to be asked without pause.
+	// A server that accepts and closes is not to be asked without pause either. Connections that fail together are one
+	// failure.
+	if (!l.ready || now-l.since < p.settings.RedialMin) && now >= p.redialAt {
 		p.failures++
 		p.redialAt = now + p.backOff()
 	}
@@ -315,7 +313,7 @@ func (p *Phone) Frame(now time.Duration, number uint64, frame wire.Frame) error 
 	if _, isData := frame.(wire.Data); isData {
 		p.behindSince = 0 // The next datagram says whether it still is.
 	}
-	if p.over {
+	if _, isBye := frame.(wire.Bye); isBye {
 		for other := range p.lanes {
 			p.hangUp(other)
 		}

@@ -29,11 +29,11 @@ func TestEveryRecordIsDeliveredOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var total core.Stats
-			const seeds = 60
+			const seeds = 20
 			for seed := range uint64(seeds) {
 				s := newSession(t, seed, change)
 				s.faults = true
-				const steps = 1500
+				const steps = 1000
 				for range steps {
 					s.step()
 				}

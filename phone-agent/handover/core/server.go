@@ -141,7 +141,7 @@ func (s *Server) Frame(now time.Duration, number uint64, frame wire.Frame) error
 	if err := s.take(now, frame); err != nil {
 		return err
 	}
-	if s.over {
+	if _, isBye := frame.(wire.Bye); isBye {
 		for other := range s.lanes {
 			s.effects = append(s.effects, Hangup{other})
 		}
