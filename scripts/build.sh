@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds the programs into build/: airbound-ap, airbound-phone (static, stripped), the lab's traffic generator, load
-# generator and link.
-#   build.sh [PART...]    parts: agents load link traffic; all are the default
+# generator, link, and rivals of the study of handovers.
+#   build.sh [PART...]    parts: agents load link handover traffic; all are the default
 # A second run on unchanged sources is a hash and nothing more.
 
 . "$(dirname "$0")/lib.sh"
@@ -33,13 +33,14 @@ build_lab() { # PACKAGE
 }
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(agents load link traffic)
+[[ ${#parts[@]} -gt 0 ]] || parts=(agents load link handover traffic)
 for part in "${parts[@]}"; do
 	case $part in
 	agents) step "agents" build_go ;;
 	load) step "load generator" build_lab ./lab/load/cmd/airbound-load ;;
 	link) step "link" build_lab ./lab/link/cmd/airbound-link ;;
+	handover) step "handover" build_lab ./lab/handover/cmd/airbound-handover-lab ;;
 	traffic) step "traffic generator" make -s -C lab/traffic ;;
-	*) die "build: unknown part '$part' (agents, load, link, traffic)" ;;
+	*) die "build: unknown part '$part' (agents, load, link, handover, traffic)" ;;
 	esac
 done

@@ -13,6 +13,7 @@ from airbound_lab.capacity_study import cli as capacity_study
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.figures import results
+from airbound_lab.handover_study import cli as handover_study
 from airbound_lab.live import cli as live
 from airbound_lab.load import certificates as load_certificates
 from airbound_lab.load import cli as load
@@ -40,6 +41,7 @@ EXAMPLES = f"""examples:
   airbound-lab study two-phones --directory pictures
   airbound-lab study paper --quick
   airbound-lab study capacity --phy 11ac-80
+  airbound-lab study handover --seeds 1
   airbound-lab compare --quick
   airbound-lab load --cells 100 --compare-raw
   airbound-lab live --controller controller.example:50051 --tokens tokens
@@ -247,6 +249,7 @@ def _add_studies(parser: argparse.ArgumentParser) -> None:
     _add_setting(two)
     paper_study.add(studies)
     capacity_study.add(studies)
+    handover_study.add(studies)
 
 
 def _add_run(commands: Any) -> None:

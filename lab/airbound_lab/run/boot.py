@@ -35,14 +35,15 @@ def command_line(
     seed: int,
     *,
     medium: Mapping[str, int] | None = None,
+    init: Path = GUEST_INIT,
 ) -> list[str]:
     """Return the command that boots the guest; everything in it is an input of the run.
 
-    `medium` are parameters of mac80211_hwsim that its radios are made with.
+    `medium` are parameters of mac80211_hwsim that its radios are made with, `init` is the guest's process 1.
     """
     return [
         *("setarch", "-R", str(kernel)),
-        *(f"mem={GUEST_MEMORY_MIB}M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={GUEST_INIT}"),
+        *(f"mem={GUEST_MEMORY_MIB}M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={init}"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "loglevel=4", "panic=-1", "norandmaps"),
         *("time-travel=inf-cpu", f"time-travel-start={START_NS_SINCE_1970}", f"airbound_seed={seed}"),
         # New network namespaces do not inherit this as a sysctl, and their IPv6 would send at random moments.
