@@ -18,6 +18,11 @@ RIVALS = {
     "tcp": "the kernel's TCP",
     "tcp-thin": "TCP, its timeout not doubled while fewer than four packets are in flight (tcp_thin_linear_timeouts)",
     "tcp-user-timeout": "TCP, given up after 3 s without an acknowledgement (TCP_USER_TIMEOUT), and connected again",
+    "quic": "QUIC, one stream",
+    "quic-migration": "QUIC, which migrates to another port when the handover is complete",
+    "library": "phone-agent/handover without any event",
+    "library-method": "phone-agent/handover, the paper's method alone: an event and a notice",
+    "library-event": "phone-agent/handover, which switches when the handover is complete",
     "connections": "each record over the next of 100 TCP connections (the paper's [5])",
 }
 """By the names of lab/handover/rival."""
@@ -29,7 +34,7 @@ PERIOD_S = 0.1
 LOSS_FROM_S = 20.0
 LOSS_WITHIN_S = 2.0
 """When the losses begin is drawn from these two seconds: what a retransmission timer does depends on it."""
-AFTER_COMPLETION_S = 40.0
+AFTER_COMPLETION_S = 20.0
 """For how long records are sent after the handover is complete."""
 DRAIN_S = 150.0
 """For how long they may arrive after that: longer than the longest timeout of TCP, 120 s."""

@@ -11,12 +11,16 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airbound_lab.handover_study.observed import US_PER_S
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airbound_lab.handover_study.design import Case
     from airbound_lab.handover_study.observed import Observed, Record
 
+SWITCHED = "switches: "
+"""How a note of a switch begins, as lab/handover/rival writes it."""
 FRESH_S = 0.7
 """The paper's: a record is fresh if its delay is at most that of a UDP record of the same moment and this."""
 
@@ -36,6 +40,12 @@ class Figures:
     None if none does."""
     fresh_after_s: float | None
     """When the first fresh record is due, after that first one of UDP; None if none is fresh."""
+    switched_after_s: float | None
+    """When the rival switched for the first time after the losses began, since the completion; None if it did not."""
+    switched_delay_s: float | None
+    """Delay of the first record that was made after that."""
+    udp_delay_s: float | None
+    """UDP's, of the same moment."""
     again: int
     late: int
     """Records that arrived after one with a larger number."""
@@ -71,12 +81,17 @@ def figures(case: Case, rival: Observed, udp: Observed) -> Figures:
     udp_s = by_udp[first].arrived_s or 0.0
     fresh = _first_fresh(records, by_udp, first)
     up, down = rival.traffic.up, rival.traffic.down
+    switched_s = _switched_s(rival, loss_at_s)
+    switched = None if switched_s is None else _first_from(records, switched_s)
     return Figures(
         silence_s=max(gaps_s, default=0.0),
         worst_delay_s=max((record.delay_s for record in records if record.delay_s is not None), default=0.0),
         lost=sum(record.arrived_us is None for record in records),
         later_than_udp_s=min(newer_s) - udp_s if newer_s else None,
         fresh_after_s=None if fresh is None else by_udp[fresh].due_s - by_udp[first].due_s,
+        switched_after_s=None if switched_s is None else switched_s - case.handover.complete_s(case.seed),
+        switched_delay_s=None if switched is None else records[switched].delay_s,
+        udp_delay_s=None if switched is None else by_udp[switched].delay_s,
         again=rival.lane.again,
         late=rival.lane.late,
         packets=up.packets + down.packets,
@@ -89,3 +104,12 @@ def _first_fresh(records: Sequence[Record], by_udp: Sequence[Record], first: int
         if is_fresh(records[number], by_udp[number]):
             return number
     return None
+
+
+def _switched_s(rival: Observed, loss_at_s: float) -> float | None:
+    moments_s = (note.at_us / US_PER_S for note in rival.lane.notes if note.text.startswith(SWITCHED))
+    return min((moment_s for moment_s in moments_s if moment_s >= loss_at_s), default=None)
+
+
+def _first_from(records: Sequence[Record], moment_s: float) -> int | None:
+    return next((number for number, record in enumerate(records) if record.due_s >= moment_s), None)

@@ -28,6 +28,11 @@ LOOKS: dict[str, dict[str, Any]] = {
     "tcp": {"color": "#c2571a", "marker": "o"},
     "tcp-thin": {"color": "#b0903a", "marker": "v"},
     "tcp-user-timeout": {"color": "#9c5a3c", "marker": "s"},
+    "quic": {"color": "#7d8f4e", "marker": "^"},
+    "quic-migration": {"color": "#2e8b57", "marker": ">"},
+    "library": {"color": "#2a6fb0", "marker": "P"},
+    "library-method": {"color": "#7048a8", "marker": "*"},
+    "library-event": {"color": "#0b5f8a", "marker": "+"},
     "connections": {"color": "#8e4a9e", "marker": "D"},
 }
 BEFORE_S, AFTER_S = 5.0, 25.0

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab.handover_study.design import LIMIT
+from airbound_lab.handover_study.design import LIMIT, PLAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from airbound_lab.handover_study.design import Case, Design
     from airbound_lab.handover_study.measures import Figures
@@ -31,10 +31,79 @@ class Statement:
         return None if not self.cases else self.so >= self.share_wanted * self.cases
 
 
+METHOD, WITH_EVENT = "library-method", "library-event"
+LONG_S = 3.0
+"""The paper's T_recvinterval: after shorter outages its method has no reason to act."""
+FRESH_S = 0.7
+"""The paper's delay after the switch."""
+SILENT_S, LESS = 14.0, 0.95
+"""The paper's delay without its method, and by which share less it is with it."""
+WITH_EVENT_LATER_S = 0.2
+MOST = 19 / 20
+
+
 def all_of(design: Design, by_case: Mapping[Case, Mapping[str, Figures]]) -> list[Statement]:
     """Check all that the design has rivals for."""
-    return [never_before_udp(by_case, name) for name in design.rivals if name != LIMIT] + [
-        nothing_lost(by_case, name) for name in design.rivals if name != LIMIT
+    others = [name for name in design.rivals if name != LIMIT]
+    checked = [never_before_udp(by_case, name) for name in others] + [nothing_lost(by_case, name) for name in others]
+    if METHOD in design.rivals:
+        checked += [method_is_fresh(by_case), method_against_tcp(by_case), method_rests(by_case)]
+    if WITH_EVENT in design.rivals:
+        checked.append(event_is_soon(by_case))
+    return checked
+
+
+def method_is_fresh(by_case: Mapping[Case, Mapping[str, Figures]]) -> Statement:
+    """After outages of 3 s and more the method's first record is as fresh as the paper's."""
+    every = _method(by_case, lambda case: case.handover.lost_s >= LONG_S)
+    so = sum(_is_fresh(one) for one, _ in every)
+    text = f"lost for {LONG_S:g} s and more: first record after the switch at most {FRESH_S:g} s behind UDP's delay"
+    return Statement(METHOD, text, len(every), so, MOST)
+
+
+def _is_fresh(one: Figures) -> bool:
+    if one.switched_delay_s is None or one.udp_delay_s is None:
+        return False
+    return one.switched_delay_s <= one.udp_delay_s + FRESH_S
+
+
+def method_against_tcp(by_case: Mapping[Case, Mapping[str, Figures]]) -> Statement:
+    """Where TCP delays a record by more than 14 s, without a queue after, the method has 95 % less."""
+    every = [
+        (one, tcp)
+        for one, tcp in _method(by_case, lambda case: case.handover.lost_s >= LONG_S and not case.handover.after_s)
+        if tcp.worst_delay_s > SILENT_S
+    ]
+    so = sum(
+        one.switched_delay_s is not None and one.switched_delay_s <= (1 - LESS) * tcp.worst_delay_s
+        for one, tcp in every
+    )
+    text = f"where TCP delays a record by over {SILENT_S:g} s: first record after the switch {LESS:.0%} less"
+    return Statement(METHOD, text, len(every), so, MOST)
+
+
+def method_rests(by_case: Mapping[Case, Mapping[str, Figures]]) -> Statement:
+    """After shorter outages, if nothing is held, the method does not act."""
+    every = _method(by_case, lambda case: case.handover.lost_s < LONG_S and not case.handover.held_s)
+    so = sum(one.switched_after_s is None for one, _ in every)
+    return Statement(METHOD, f"lost for less than {LONG_S:g} s, nothing held: does not switch", len(every), so, MOST)
+
+
+def event_is_soon(by_case: Mapping[Case, Mapping[str, Figures]]) -> Statement:
+    """With an event the first record of after the losses is nearly as early as UDP's."""
+    every = [found[WITH_EVENT].later_than_udp_s for found in by_case.values() if WITH_EVENT in found]
+    so = sum(value is not None and value <= WITH_EVENT_LATER_S for value in every)
+    text = f"first record of after the losses at most {WITH_EVENT_LATER_S:g} s later than by UDP"
+    return Statement(WITH_EVENT, text, len(every), so, 1.0)
+
+
+def _method(
+    by_case: Mapping[Case, Mapping[str, Figures]], concerns: Callable[[Case], bool]
+) -> list[tuple[Figures, Figures]]:
+    return [
+        (found[METHOD], found[PLAIN])
+        for case, found in by_case.items()
+        if METHOD in found and PLAIN in found and concerns(case)
     ]
 
 

@@ -57,6 +57,11 @@ var rivals = map[string]func() Rival{
 	"tcp-thin":         func() Rival { return &stream{set: thin} },
 	"tcp-user-timeout": func() Rival { return &reconnecting{} },
 	"connections":      func() Rival { return &inTurn{} },
+	"quic":             func() Rival { return &overQUIC{} },
+	"quic-migration":   func() Rival { return &overQUIC{migrates: true} },
+	"library":          func() Rival { return &library{} },
+	"library-method":   func() Rival { return &library{events: true, waitForNotice: true} },
+	"library-event":    func() Rival { return &library{events: true} },
 }
 
 // New makes a rival by its name.

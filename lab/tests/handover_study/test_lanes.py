@@ -52,7 +52,7 @@ def test_the_path_is_that_of_the_case() -> None:
     assert (path["one_way_ns"], path["lost_ns"], path["held_ns"]) == (128_000_000, 3 * 10**9, 11 * 10**9)
     assert (path["before_ns"], path["after_ns"], path["seed"]) == (4 * 10**9, 20 * 10**9, 7)
     assert path["loss_at_ns"] == round(case.handover.loss_at_s(7) * 1e9)
-    assert lane["records"] * lane["period_ns"] >= (case.handover.complete_s(7) + 30) * 1e9
+    assert lane["records"] * lane["period_ns"] >= (case.handover.complete_s(7) + 15) * 1e9
 
 
 @pytest.mark.parametrize("count", [0, lanes.LANES_MAX + 1])

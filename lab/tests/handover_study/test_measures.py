@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airbound_lab.handover_study.measures import figures, first_through
+from airbound_lab.handover_study.measures import SWITCHED, figures, first_through
+from airbound_lab.handover_study.observed import Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,3 +71,25 @@ def test_udp_must_come_back(case: Case, observe: Observe) -> None:
     gone = observe(lambda due_s: 0.025 if due_s < case.handover.loss_at_s(1) else None)
     with pytest.raises(ValueError, match="no record arrives by UDP"):
         figures(case, gone, gone)
+
+
+def test_the_first_switch_after_the_losses_began_counts(case: Case, observe: Observe, udp: Observed) -> None:
+    complete_s = case.handover.complete_s(1)
+    notes = tuple(
+        Note(round(at_s * 1e6), text)
+        for at_s, text in (
+            (5, f"{SWITCHED}lost"),
+            (complete_s, "has another connection"),
+            (complete_s + 0.25, f"{SWITCHED}notice"),
+            (complete_s + 3, f"{SWITCHED}notice"),
+        )
+    )
+    found = figures(case, observe(lambda due_s: 0.1 if due_s > complete_s + 0.25 else 3.0, notes), udp)
+    assert found.switched_after_s == pytest.approx(0.25, abs=1e-5)
+    assert found.switched_delay_s == pytest.approx(0.1)
+    assert found.udp_delay_s == pytest.approx(0.025)
+
+
+def test_without_a_switch_there_is_no_record_after_it(case: Case, udp: Observed) -> None:
+    found = figures(case, udp, udp)
+    assert (found.switched_after_s, found.switched_delay_s, found.udp_delay_s) == (None, None, None)
