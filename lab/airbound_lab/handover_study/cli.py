@@ -95,7 +95,7 @@ def execute_command(options: argparse.Namespace) -> None:
     found = execute.run_all(wanted, runs, options.jobs, _progress)
     by_case = table.all_figures(design, found)
     for title, figure in table.TABLES.values():
-        print(f"{title}: median (largest) of {len(design.seeds)} seeds")
+        print(f"{title}: median (largest) of the seeds")
         print(tables.text(table.rows(design, by_case, figure)))
         print()
     print(tables.text(table.cost_rows(design, by_case)))

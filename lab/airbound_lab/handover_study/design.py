@@ -23,6 +23,7 @@ RIVALS = {
     "library": "phone-agent/handover without any event",
     "library-method": "phone-agent/handover, the paper's method alone: an event and a notice",
     "library-event": "phone-agent/handover, which switches when the handover is complete",
+    "library-newest": "the same, newest records first",
     "connections": "each record over the next of 100 TCP connections (the paper's [5])",
 }
 """By the names of lab/handover/rival."""

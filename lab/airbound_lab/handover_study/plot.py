@@ -33,9 +33,10 @@ LOOKS: dict[str, dict[str, Any]] = {
     "library": {"color": "#2a6fb0", "marker": "P"},
     "library-method": {"color": "#7048a8", "marker": "*"},
     "library-event": {"color": "#0b5f8a", "marker": "+"},
+    "library-newest": {"color": "#1f9ac0", "marker": "1"},
     "connections": {"color": "#8e4a9e", "marker": "D"},
 }
-BEFORE_S, AFTER_S = 5.0, 25.0
+BEFORE_S, AFTER_S = 5.0, 20.0
 """What a picture shows, before the losses and after the completion."""
 
 
@@ -93,7 +94,7 @@ def silence(design: Design, by_case: Mapping[Case, Mapping[str, Figures]]) -> Pi
                 if column == 0:
                     axes.set_ylabel("longest silence, s")
         handles = [Line2D([], [], label=name, markersize=4, **_look(name)) for name in design.rivals]
-        picture.legend(handles=handles, loc="outside lower center", ncols=min(5, len(handles)))
+        picture.legend(handles=handles, loc="outside lower center", ncols=min(2 * columns, len(handles)))
     return picture
 
 

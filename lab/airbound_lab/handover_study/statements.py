@@ -47,17 +47,26 @@ def all_of(design: Design, by_case: Mapping[Case, Mapping[str, Figures]]) -> lis
     others = [name for name in design.rivals if name != LIMIT]
     checked = [never_before_udp(by_case, name) for name in others] + [nothing_lost(by_case, name) for name in others]
     if METHOD in design.rivals:
-        checked += [method_is_fresh(by_case), method_against_tcp(by_case), method_rests(by_case)]
+        checked += [
+            method_is_fresh(by_case, queued=False),
+            method_is_fresh(by_case, queued=True),
+            method_against_tcp(by_case),
+            method_rests(by_case),
+        ]
     if WITH_EVENT in design.rivals:
         checked.append(event_is_soon(by_case))
     return checked
 
 
-def method_is_fresh(by_case: Mapping[Case, Mapping[str, Figures]]) -> Statement:
-    """After outages of 3 s and more the method's first record is as fresh as the paper's."""
-    every = _method(by_case, lambda case: case.handover.lost_s >= LONG_S)
+def method_is_fresh(by_case: Mapping[Case, Mapping[str, Figures]], *, queued: bool) -> Statement:
+    """After outages of 3 s and more the method switches, and its first record is as fresh as the paper's.
+
+    With a queue before, the server is silent for less than the outage: what was queued arrives meanwhile.
+    """
+    every = _method(by_case, lambda case: case.handover.lost_s >= LONG_S and (case.handover.before_s > 0) == queued)
     so = sum(_is_fresh(one) for one, _ in every)
-    text = f"lost for {LONG_S:g} s and more: first record after the switch at most {FRESH_S:g} s behind UDP's delay"
+    queue = "a queue" if queued else "no queue"
+    text = f"{queue} before, lost for {LONG_S:g} s and more: switches, then at most {FRESH_S:g} s behind UDP's delay"
     return Statement(METHOD, text, len(every), so, MOST)
 
 

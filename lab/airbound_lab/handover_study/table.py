@@ -85,7 +85,7 @@ def spread(values: Sequence[float | None]) -> str:
 
 
 def _seconds(value: float) -> str:
-    return "never" if value == float("inf") else f"{value:.2f}"
+    return "never" if value == float("inf") else f"{round(value, 2) + 0.0:.2f}"  # no -0.00
 
 
 _AXES: tuple[tuple[str, Callable[[Design], tuple[float, ...]], Callable[[Handover], float]], ...] = (

@@ -45,11 +45,10 @@ func Run(ctx context.Context, plan *lane.Plan, clock Clock) ([]lane.Result, erro
 	defer stop(nil)
 	runners := make([]*runner, 0, len(plan.Lanes))
 	for i := range plan.Lanes {
-		one := newRunner(&plan.Lanes[i], clock, stop)
-		if err := one.start(ctx); err != nil {
-			return nil, fmt.Errorf("lane %q, at %v: %w", plan.Lanes[i].Name, clock.Now(), err)
-		}
-		runners = append(runners, one)
+		runners = append(runners, newRunner(&plan.Lanes[i], clock, stop))
+	}
+	if err := startAll(ctx, runners); err != nil {
+		return nil, err
 	}
 	if now := clock.Now(); now >= 0 {
 		return nil, fmt.Errorf("the connections are made %v after time zero only", now)
@@ -68,6 +67,26 @@ func Run(ctx context.Context, plan *lane.Plan, clock Clock) ([]lane.Result, erro
 		results = append(results, one.finish())
 	}
 	return results, nil
+}
+
+// startAll has all lanes make their connections at once: over long paths, one after the other would take minutes.
+func startAll(ctx context.Context, runners []*runner) error {
+	failures := make(chan error, len(runners))
+	for _, one := range runners {
+		go func() {
+			err := one.start(ctx)
+			if err != nil {
+				err = fmt.Errorf("lane %q, at %v: %w", one.lane.Name, one.clock.Now(), err)
+			}
+			failures <- err
+		}()
+	}
+	for range runners {
+		if err := <-failures; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runner runs a lane.

@@ -15,6 +15,8 @@ type library struct {
 	// events says whether the phone learns of the completion, waitForNotice that it waits for a notice all the same:
 	// the paper's method alone.
 	events, waitForNotice bool
+	// newestFirst is the order of the records, where the others keep that of the application.
+	newestFirst bool
 
 	arrivals chan handover.Event
 	queue    *queue
@@ -46,6 +48,7 @@ func (l *library) Start(ctx context.Context, env *Env) error {
 	}()
 	config := handover.Config{
 		WaitForNotice: l.waitForNotice,
+		NewestFirst:   l.newestFirst,
 		Switched:      func(info handover.SwitchInfo) { env.Note(switched + info.Reason) },
 		DialContext: func(ctx context.Context, network, address string) (conn net.Conn, err error) {
 			err = env.Phone.In(func() error {

@@ -62,6 +62,7 @@ var rivals = map[string]func() Rival{
 	"library":          func() Rival { return &library{} },
 	"library-method":   func() Rival { return &library{events: true, waitForNotice: true} },
 	"library-event":    func() Rival { return &library{events: true} },
+	"library-newest":   func() Rival { return &library{events: true, newestFirst: true} },
 }
 
 // New makes a rival by its name.

@@ -24,11 +24,15 @@ def case_of(case: Case, **changes: Any) -> dict[Case, dict[str, Figures]]:
     return {case: {"udp": GOOD, "tcp": TCP, "library-method": one, "library-event": one}}
 
 
+def is_fresh(by_case: dict[Case, dict[str, Figures]]) -> statements.Statement:
+    return statements.method_is_fresh(by_case, queued=False)
+
+
 @pytest.mark.parametrize(
     ("check", "case", "good", "bad"),
     [
-        (statements.method_is_fresh, CASE, {"switched_delay_s": 0.72}, {"switched_delay_s": 0.74}),
-        (statements.method_is_fresh, CASE, {}, {"switched_delay_s": None}),
+        (is_fresh, CASE, {"switched_delay_s": 0.72}, {"switched_delay_s": 0.74}),
+        (is_fresh, CASE, {}, {"switched_delay_s": None}),
         (statements.method_against_tcp, CASE, {"switched_delay_s": 0.84}, {"switched_delay_s": 0.86}),
         (statements.method_rests, SHORT, {"switched_after_s": None}, {"switched_after_s": 1.0}),
         (statements.event_is_soon, CASE, {"later_than_udp_s": 0.19}, {"later_than_udp_s": 0.21}),
@@ -41,23 +45,30 @@ def test_agrees_up_to_its_limit(check: Any, case: Case, good: dict[str, Any], ba
 
 
 def test_each_concerns_its_own_outages() -> None:
-    assert statements.method_is_fresh(case_of(SHORT)).agrees is None
+    assert is_fresh(case_of(SHORT)).agrees is None
     assert statements.method_rests(case_of(CASE)).agrees is None
     quick = {CASE: case_of(CASE)[CASE] | {"tcp": replace(TCP, worst_delay_s=13.9)}}
     assert statements.method_against_tcp(quick).agrees is None
+
+
+def test_a_queue_before_is_a_statement_of_its_own() -> None:
+    queued = replace(CASE, handover=replace(CASE.handover, before_s=1))
+    assert is_fresh(case_of(queued)).agrees is None
+    assert statements.method_is_fresh(case_of(queued), queued=True).agrees is True
+    assert statements.method_is_fresh(case_of(CASE), queued=True).agrees is None
 
 
 def test_one_seed_of_twenty_may_differ() -> None:
     every: dict[Case, dict[str, Figures]] = {}
     for seed in range(1, 21):
         every |= case_of(replace(CASE, seed=seed), switched_delay_s=9.0 if seed == 7 else 0.5)
-    assert statements.method_is_fresh(every).agrees is True
+    assert is_fresh(every).agrees is True
     every |= case_of(replace(CASE, seed=8), switched_delay_s=9.0)
-    assert statements.method_is_fresh(every).agrees is False
+    assert is_fresh(every).agrees is False
 
 
 def test_checks_what_there_are_rivals_for() -> None:
     few = statements.all_of(Design(rivals=("udp", "tcp")), case_of(CASE))
     assert {each.rival for each in few} == {"tcp"}
     every = statements.all_of(Design(rivals=("udp", "tcp", "library-method", "library-event")), case_of(CASE))
-    assert [each.rival for each in every].count("library-method") == 5
+    assert [each.rival for each in every].count("library-method") == 6
