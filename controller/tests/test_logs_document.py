@@ -229,6 +229,7 @@ async def exercise(process: Process, config: Path, patient: str) -> None:
     assert without_clock(events) <= without_clock(process.lines)
     assert len(events) >= len([line for line in process.lines if line["kind"] not in {"stopping", "disconnected"}])
     seen = {line["kind"] for line in process.lines}
-    # These need a defect, a reader that does not read, and a sender that takes too much for seconds.
-    assert seen == SEEN_NAMES - {"failed", "log", "unlimited", "limited"}
+    # These need a defect, a reader that does not read, a sender that takes too much for seconds, and a driver that
+    # reports no rates.
+    assert seen == SEEN_NAMES - {"failed", "log", "unlimited", "limited", "assumed", "reported"}
     await asyncio.wait_for(process.process.communicate(), WAIT_S)

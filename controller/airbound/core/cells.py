@@ -10,6 +10,7 @@ from airbound.core.effects import CellChanged, CellForgotten, Effect, Note, Stat
 from airbound.core.events import AccessPointReported, Disowned, Owned
 from airbound.core.placement import Placement
 from airbound.core.principals import Stream
+from airbound.core.rate_notes import note_assumed_rates
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.refusals import Refusals
 from airbound.core.registry import Registry, settings_note
@@ -95,7 +96,7 @@ class Cells:
             effects.append(senders_note(cell, senders))
         if cell.measured_at_us != measured_at_us:
             widened, notes = observe_unlimited(cell, now_us)
-            moved, effects = moved or widened, effects + notes
+            moved, effects = moved or widened, effects + notes + note_assumed_rates(cell, now_us)
         effects += self._move_stations(cell, change, now_us)
         if other_settings:
             effects += self._placement.place_stations(cell, now_us)

@@ -60,6 +60,7 @@ class Code(IntEnum):
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62
     OMITTED_LIMITS_MAX = 63
+    ASSUMED_RATES = 64
     # Refused: counted and not used.
     MALFORMED = 80
     OUT_OF_RANGE = 81

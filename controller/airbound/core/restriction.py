@@ -21,6 +21,11 @@ def restriction(terminal: Terminal, settings: Settings) -> Reason | None:
     return None
 
 
+def unlimited_sender(cell: CellState) -> Reason | None:
+    """That bounds and limits have ended beside a sender that nothing limits."""
+    return Reason(Code.UNLIMITED_SENDER, mac_text(cell.unlimited.mac)) if cell.unlimited.ended else None
+
+
 def cell_restriction(cell: CellState) -> Reason | None:
     """Why neither a cell's access point nor its switch may change anything."""
     if cell.settings.mode == "observe":

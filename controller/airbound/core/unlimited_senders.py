@@ -2,6 +2,7 @@
 """Which of a cell's senders nothing limits, and how much of their shares they and the others get."""
 
 from airbound.core.addresses import Mac, mac_text
+from airbound.core.cell.senders import StationSender
 from airbound.core.cell.state import CellState
 from airbound.core.effects import Effect, Note
 from airbound.core.reasons import Code, Reason
@@ -44,11 +45,11 @@ def used_of_shares(cell: CellState, now_us: int) -> tuple[dict[Mac, float], list
 
 
 def _is_limited(cell: CellState, mac: Mac, now_us: int) -> bool:
-    """Whether a station's TCP has bounds, or is about to have them. Of one that sends by UDP as well that is all that
-    is known.
+    """Whether a station's TCP has bounds, is about to have them, or would have them but for one that nothing limits. Of
+    one that sends by UDP as well that is all that is known.
     """
     sender = cell.windows.senders.get(mac)
-    if sender is not None and sender.limited:
+    if sender is not None and (sender.limited or (cell.unlimited.ended and _has_limits(cell, sender))):
         return True
     terminal = cell.terminals.get(mac)
     return (
@@ -57,6 +58,13 @@ def _is_limited(cell: CellState, mac: Mac, now_us: int) -> bool:
         and not is_station_exempt(mac, cell)
         and agent_problem(cell, mac, now_us) is None
     )
+
+
+def _has_limits(cell: CellState, sender: StationSender) -> bool:
+    """Whether its access point would limit a station."""
+    state = cell.access_point.windows if cell.access_point is not None else None
+    enabled = cell.settings.parameters.window_clamp.enabled
+    return enabled and state is not None and state.can_set and sender.no_limit is None and bool(sender.limits)
 
 
 def unlimited_note(cell: CellState, mac: Mac, *, ended: bool) -> Note:

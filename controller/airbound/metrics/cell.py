@@ -206,6 +206,13 @@ COLUMNS = (
     ),
     Column(
         Family(
+            "airbound_cell_assumed_rates", "gauge",
+            "Stations with packets in the last interval whose PHY rate is assumed, since none is reported.", _CELL,
+        ),
+        lambda cell: cell.sample.assumed_rates,
+    ),
+    Column(
+        Family(
             "airbound_cell_busy_ratio", "gauge",
             "Share of the last interval in which the channel was busy; absent without a survey.", _CELL,
         ),

@@ -88,6 +88,7 @@ class CellSample(NamedTuple):
     found: float  # by the policy's search
     trials_total: int  # of it
     unlimited: Mac  # who takes more than its part, and nothing limits it; empty: nobody
+    assumed_rates: int  # stations whose PHY rate is assumed
     widened: float  # by how much maxima are larger for that
     reassociations_total: int
     exempt: bool
@@ -222,6 +223,7 @@ def cell(state: CellState, decided: Mapping[tuple[str, Code], int]) -> CellSampl
         found=state.policy.found,
         trials_total=state.policy.trials_total,
         unlimited=state.unlimited.mac,
+        assumed_rates=stations.assumed.count,
         widened=state.unlimited.factor,
         reassociations_total=stations.reassociations_total,
         exempt=state.settings.is_cell_exempt(state.bssid),

@@ -19,6 +19,7 @@ PHONES, STATION = [mac(number) for number in range(4)], mac(4)
 FIXED = Parameters(capacity=CapacityParameters(min_bps=400e6, max_bps=400e6))
 FAST_KBPS = 866_700
 SENDS = upload(srtt_ms=30, min_rtt_ms=4.5)
+BEHIND = {**dict.fromkeys(PHONES, 60.0), STATION: 160.0}
 STARVED = {**dict.fromkeys(PHONES, 20.0), STATION: 320.0}
 EQUAL = {**dict.fromkeys(PHONES, 80.0), STATION: 80.0}
 ALONE = dict.fromkeys(PHONES, 100.0)
@@ -58,7 +59,7 @@ def test_bounds_grow_beside_a_station_without_an_agent_and_return_when_it_is_gon
     scenario.edca = NO_WMM
     run(scenario, EQUAL, 1.0)
     before = most(scenario)
-    effects = run(scenario, STARVED, 8.0)
+    effects = run(scenario, BEHIND, 8.0)
     wide = most(scenario)
     assert wide > 3 * before
     [note] = notes(effects, "unlimited")
@@ -71,6 +72,49 @@ def test_bounds_grow_beside_a_station_without_an_agent_and_return_when_it_is_gon
     assert notes(run(scenario, ALONE, 4.0), "limited")
     assert most(scenario) < wide / 3
     assert scenario.engine.cells[BSSID].edca_reason.code is Code.UPLOADS
+
+
+def test_bounds_end_beside_one_that_has_several_times_as_much_and_return_three_seconds_after_it() -> None:
+    scenario = Scenario(FIXED)
+    run(scenario, EQUAL, 1.0)
+    before = most(scenario)
+    effects = run(scenario, STARVED, 4.0)
+    raised = scenario.phones[PHONES[0]].range()
+    assert raised is not None
+    assert raised[0] >= 4 * before  # the window is at once what it would be without bounds
+    effects += run(scenario, STARVED, 4.0)
+    assert all(scenario.phones[address].range() is None for address in PHONES)
+    assert len(notes(effects, "unlimited")) == 1
+    [released] = {reason for note in notes(effects, "bounds") if not note.bounds for reason in note.reasons}
+    assert (released.code, released.subject) == (Code.UNLIMITED_SENDER, mac_text(STATION))
+    assert not notes(run(scenario, EQUAL, 30.0), "bounds")
+    effects = run(scenario, ALONE, 4.0)
+    assert len(notes(effects, "limited")) == 1
+    assert before <= most(scenario) < 2 * before
+
+
+def test_limits_of_windows_end_as_well_and_who_had_them_does_not_count_as_unlimited() -> None:
+    """One sends by UDP, which nothing limits; the others have no agent."""
+    scenario = Scenario(FIXED)
+    scenario.windows = CAN_SET
+
+    def sends(rates: dict[Mac, float], seconds: float) -> list[Effect]:
+        effects = list[Effect]()
+        for _ in range(round(2 * seconds)):
+            scenario.advance(0.5)
+            kbps, seen = dict.fromkeys(rates, FAST_KBPS), dict.fromkeys(set(rates) - {STATION}, (SENDS,))
+            effects += scenario.access_point(rates, seconds=0.5, aggregating=kbps, destinations=seen)
+        return effects
+
+    sends(EQUAL, 2.0)
+    assert {limit.mac for limit in scenario.access_points[BSSID].limits} == set(PHONES)
+    sends(STARVED, 8.0)
+    assert not scenario.access_points[BSSID].limits
+    assert scenario.engine.cells[BSSID].unlimited.mac == STATION
+    sends(EQUAL, 10.0)
+    assert not scenario.access_points[BSSID].limits
+    sends(ALONE, 5.0)
+    assert {limit.mac for limit in scenario.access_points[BSSID].limits} == set(PHONES)
 
 
 def test_with_an_agent_on_each_phone_maxima_stay() -> None:
@@ -121,14 +165,14 @@ def test_in_observe_mode_maxima_are_as_computed_again() -> None:
 
 def test_another_configuration_does_not_begin_anew_and_another_policy_ends_it() -> None:
     scenario = Scenario(FIXED)
-    run(scenario, STARVED, 6.0)
+    run(scenario, BEHIND, 6.0)
     factor = scenario.engine.cells[BSSID].unlimited.factor
     assert factor > 1.0
     scenario.do(Reconfigured(replace(FIXED, safety=SafetyParameters(lease_ms=7_000))))
     assert scenario.engine.cells[BSSID].unlimited.factor == factor
-    assert not notes(run(scenario, STARVED, 4.0), "limited")
+    assert not notes(run(scenario, BEHIND, 4.0), "limited")
     scenario.do(Reconfigured(replace(FIXED, policy="bdp")))
-    assert len(notes(run(scenario, STARVED, 4.0), "limited")) == 1
+    assert len(notes(run(scenario, BEHIND, 4.0), "limited")) == 1
     assert scenario.engine.cells[BSSID].unlimited.factor == 1.0
 
 

@@ -76,8 +76,8 @@ const (
 	ReasonCode_REASON_CODE_AGENT_BOUNDS ReasonCode = 36
 	// No station of the cell that has no working agent sends by TCP.
 	ReasonCode_REASON_CODE_NO_STATION_TO_LIMIT ReasonCode = 37
-	// A sender takes more than its part of the cell, and nothing limits it: the others' bounds are larger beside it, and
-	// the access point has its own EDCA parameters. subject: the station.
+	// A sender takes more than its part of the cell, and nothing limits it: the others' bounds are larger beside it or
+	// end, and the access point has its own EDCA parameters. subject: the station.
 	ReasonCode_REASON_CODE_UNLIMITED_SENDER ReasonCode = 38
 	// The access point has its own EDCA parameters, since neither bounds nor limits have been in force in its cell.
 	ReasonCode_REASON_CODE_NOTHING_BOUNDED ReasonCode = 39
@@ -120,6 +120,8 @@ const (
 	ReasonCode_REASON_CODE_OMITTED_RULES_MAX ReasonCode = 62
 	// The destination has no limit since the access point takes no more of them. subject: the destination; limit: limits.
 	ReasonCode_REASON_CODE_OMITTED_LIMITS_MAX ReasonCode = 63
+	// PHY rates of stations whose frames are aggregated are not reported, and are assumed. after: stations.
+	ReasonCode_REASON_CODE_ASSUMED_RATES ReasonCode = 64
 	// Not a message of this contract, or a field that is not what it must be. subject: the field.
 	ReasonCode_REASON_CODE_MALFORMED ReasonCode = 80
 	// A value outside of its limits. subject: the field; after: the value; limit: the limit that it exceeds.
@@ -253,6 +255,7 @@ var (
 		56:  "REASON_CODE_WIDENED",
 		62:  "REASON_CODE_OMITTED_RULES_MAX",
 		63:  "REASON_CODE_OMITTED_LIMITS_MAX",
+		64:  "REASON_CODE_ASSUMED_RATES",
 		80:  "REASON_CODE_MALFORMED",
 		81:  "REASON_CODE_OUT_OF_RANGE",
 		82:  "REASON_CODE_TOO_MANY_ENTRIES",
@@ -340,6 +343,7 @@ var (
 		"REASON_CODE_WIDENED":               56,
 		"REASON_CODE_OMITTED_RULES_MAX":     62,
 		"REASON_CODE_OMITTED_LIMITS_MAX":    63,
+		"REASON_CODE_ASSUMED_RATES":         64,
 		"REASON_CODE_MALFORMED":             80,
 		"REASON_CODE_OUT_OF_RANGE":          81,
 		"REASON_CODE_TOO_MANY_ENTRIES":      82,
@@ -523,7 +527,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xf59\n" +
+	"\x06_limit*\xd9:\n" +
 	"\n" +
 	"ReasonCode\x120\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x1a\x13\x82\xb5\x18\x0fno reason given\x12X\n" +
@@ -569,7 +573,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x14REASON_CODE_PHY_RATE\x107\x1aM\x82\xb5\x18Ihighest PHY rate of the cell's senders {before:mbps} -> {after:mbps} Mb/s\x12q\n" +
 	"\x13REASON_CODE_WIDENED\x108\x1aX\x82\xb5\x18Tmaxima {before:ratio} -> {after:ratio} times as computed, beside an unlimited sender\x12g\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x1aD\x82\xb5\x18@no bound for {subject}: the back end takes at most {limit} rules\x12f\n" +
-	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12=\n" +
+	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12b\n" +
+	"\x19REASON_CODE_ASSUMED_RATES\x10@\x1aC\x82\xb5\x18?no PHY rate is reported of {after} stations, and one is assumed\x12=\n" +
 	"\x15REASON_CODE_MALFORMED\x10P\x1a\"\x82\xb5\x18\x1e{subject}: not what it must be\x12[\n" +
 	"\x18REASON_CODE_OUT_OF_RANGE\x10Q\x1a=\x82\xb5\x189{subject} = {after}: out of range[, the limit is {limit}]\x12h\n" +
 	"\x1cREASON_CODE_TOO_MANY_ENTRIES\x10R\x1aF\x82\xb5\x18B{subject}: {after} entries[, at most {limit}]; the rest is ignored\x12<\n" +

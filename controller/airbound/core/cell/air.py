@@ -83,6 +83,7 @@ class AirShares:
                 shares_bps[mac],
                 rates[fastest].up_bps,
                 shares_bps[fastest],
+                rate.source,
             )
             for mac, rate in rates.items()
         }
@@ -97,8 +98,10 @@ class AirShares:
 
 def _moved(now: Air, was: Air, ratio: float) -> bool:
     """Whether one is far enough from what is decided by; then all are taken over, since they follow from each other."""
+    if now.frames_most != was.frames_most or now.source is not was.source:
+        return True
     far = abs(now.share_bps - was.share_bps) > ratio * was.share_bps
-    return far or abs(now.rate_bps - was.rate_bps) > ratio * was.rate_bps or now.frames_most != was.frames_most
+    return far or abs(now.rate_bps - was.rate_bps) > ratio * was.rate_bps
 
 
 def _shares_bps(

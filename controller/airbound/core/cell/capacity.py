@@ -102,7 +102,6 @@ class Interval:
     aggregated_us: float = 0.0  # that the packets of stations that aggregate need in a full channel
     airtime_us: int = 0  # of all stations, both ways; 0: not measured
     unaggregated_airtime_us: int = 0  # of those that do not aggregate
-    has_unknown_rates: bool = False  # of too many packets of stations that aggregate
     has_short_packets: bool = False
     bulk_bps: float = 0.0  # then what the active senders carry in full ones at their PHY rates; 0: not known
     survey_active_us: int = 0  # 0: no survey
@@ -139,8 +138,6 @@ def needed(interval: Interval) -> float | None:
     """Share of the interval that its packets would have needed in a full channel, where stations aggregate; none if
     that is not known of all.
     """
-    if interval.has_unknown_rates:
-        return None
     needed_us = interval.aggregated_us
     if interval.frames:
         share = interval.frames / (interval.frames + interval.aggregated_frames)

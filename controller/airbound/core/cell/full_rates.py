@@ -14,6 +14,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from airbound.core.policy import RateSource
 from airbound.core.reports import Station
 
 KEPT = 8  # and after more frames without aggregation in a row a station that sends has those rates
@@ -31,6 +32,7 @@ class FullRate(NamedTuple):
     up_psdu_max_bytes: int = PSDU_MAX_OF_LATER_BYTES
     down_psdu_max_bytes: int = PSDU_MAX_OF_LATER_BYTES
     up_highest_bps: float = 0.0  # of the last frames
+    source: RateSource = RateSource.REPORTED
 
 
 def _kept() -> deque[int]:
@@ -72,7 +74,7 @@ class FullRates:
         else:
             self._seen, self._equal = seen, 0
         up_kbps, up_format, down_kbps, down_format = seen
-        up_bps, down_bps, up_max, down_max, up_highest_bps = self._full
+        up_bps, down_bps, up_max, down_max, up_highest_bps, _ = self._full
         if up_kbps and (self._legacy > KEPT or not has_legacy):
             up_bps, up_highest_bps = self._highest(self._up_kbps, up_kbps)
             up_max = _psdu_max_bytes(up_format)

@@ -158,6 +158,10 @@ class CellState:
             self.capacity.observe(interval, now_us)
         self.min_rtt.expire(now_us)
         min_rtt_moved = bool(report.destinations or self.windows.witnesses) and self._stations_send(report, now_us)
+        if stations.assumed.count:
+            stations.assumed.is_limited = any(
+                state.sending and self.wants_more(mac, state) for mac, state in stations.by_mac.items()
+            )
         moved = self._moved(senders, measured=measured) or was_stale or min_rtt_moved
         if stations.baseline_us != baseline_us:
             moved |= self.policy.observe(self._facts(), now_us)

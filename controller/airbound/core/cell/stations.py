@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.aggregation import Packets, bulk_bps, full_channel_us
+from airbound.core.cell.assumed_rates import AssumedRates
 from airbound.core.cell.capacity import LIGHT, Interval, expected_goodput_bps, has_short_packets
 from airbound.core.cell.full_rates import SETTLED_PACKETS, FullRate, FullRates
 from airbound.core.parameters import CapacityParameters
+from airbound.core.policy import RateSource
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
 from airbound.core.uploads import (
@@ -29,7 +31,6 @@ from airbound.core.uploads import (
 STATION_MAX_BYTES_PER_S = 2e10 / 8  # nearly twice the PHY rate of 802.11be with four streams at 320 MHz, 11.5 Gb/s
 STATION_MAX_PACKETS_PER_S = 2e7  # that, in packets of 125 bytes
 DATA_BYTES = 100  # that a downlink packet is longer than an ACK on average: more than SACK blocks or IPv6 make of it
-UNKNOWN_MOST = 0.05  # of the payload of an interval: what has no known PHY rate
 PAUSE_US = 900_000
 SILENT_US = 1_000_000  # for so long who has data queued sends although it is silent
 ENDED_US = 2_000_000  # for so long after its terminal sent the last that it had queued a pause of a station is its end
@@ -89,6 +90,7 @@ class Stations:
     active_receivers: int = 0
     measured: bool = False  # whether rates are known: two reports have been compared
     reassociations_total: int = 0
+    assumed: AssumedRates = field(default_factory=AssumedRates)
     _last_us: int = 0  # the access point's clock at the last report; 0: there was none
     baseline_us: int = 0  # the access point's clock at the last differences, or at the first report
     _started: set[Mac] = field(default_factory=set)  # that have begun to send since, by their own report
@@ -107,6 +109,7 @@ class Stations:
         self.active_senders, self.active_receivers, self.busy_ratio, self.measured = 0, 0, None, False
         self.uplink_bps = self.downlink_bps = 0.0
         self._last_us, self.baseline_us, self._survey, self._incomplete = 0, 0, None, False
+        self.assumed = AssumedRates()
         self._started.clear()
         self._fresh.clear()
 
@@ -204,7 +207,7 @@ class Stations:
         best_bps = 0.0
         up, down, sending = list[Packets](), list[Packets](), list[tuple[FullRate, bool]]()
         faster = list[tuple[int, Packets]]()  # in place of those of `up`
-        unknown_bytes = 0
+        assumed = 0
         rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
             old, new, elapsed_us = state.baseline, state.latest, at_us - state.baseline_us
@@ -249,6 +252,11 @@ class Stations:
             full = state.rates.see(new, climbing=climbing, sending=state.sending)
             if new.aggregates:
                 aggregated += packets + sent
+                if not (full.up_bps or full.down_bps):
+                    if not assumed:
+                        self._begin_assumed()
+                    assumed += 1
+                    full = self.assumed.rate(new.mac, (received + transmitted) * 8, air_us)
                 if full.up_bps < full.down_bps:
                     # In a channel that is not full frames go singly, and its rate control finds no rate faster than
                     # another. What the access point sends at passes the same air.
@@ -258,7 +266,6 @@ class Stations:
                     up.append((packets, payload, own.up_bps or full.up_bps, own.up_psdu_max_bytes))
                 else:
                     up.append((packets, payload, full.up_bps, full.up_psdu_max_bytes))
-                    unknown_bytes += 0 if full.up_bps else payload
                 octets = transmitted - sent * LINK_OVERHEAD_BYTES
                 octets = octets if octets > 0 else 0  # noqa: FURB136
                 if 2 * sent > packets and not state.receiving:
@@ -285,8 +292,12 @@ class Stations:
         active_us, busy_us = self._channel_time(report.survey)
         self.uplink_bps, self.downlink_bps = payload_bytes * 8e6 / duration_us, downlink_bytes * 8e6 / duration_us
         self.baseline_us = at_us
+        if not assumed:
+            self.assumed.count = 0
         if self._was_incomplete():
             return None, jumps
+        if assumed:
+            self.assumed.end(self.uplink_bps + self.downlink_bps, self.by_mac)
         aggregated_us = full_channel_us(up, down, active, capacity) if aggregated else 0.0
         if faster and aggregated_us < LIGHT * duration_us:
             for index, packets_up in faster:
@@ -303,7 +314,6 @@ class Stations:
             aggregated_us=aggregated_us,
             airtime_us=airtime_us,
             unaggregated_airtime_us=unaggregated_us,
-            has_unknown_rates=unknown_bytes > UNKNOWN_MOST * payload_bytes,
             has_short_packets=short,
             bulk_bps=bulk_bps(sending, capacity) if short else 0.0,
             active_senders=active,
@@ -315,6 +325,11 @@ class Stations:
             survey_active_us=active_us,
             survey_busy_us=busy_us,
         ), jumps
+
+    def _begin_assumed(self) -> None:
+        """A station has no rate: what is known of the others."""
+        rates = (state.full for state in self.by_mac.values() if state.latest.aggregates)
+        self.assumed.begin(rate.up_bps for rate in rates if rate.up_bps and rate.source is RateSource.REPORTED)
 
     def taken_over(self, uplink_bps: float, downlink_bps: float) -> None:
         """Somebody else has said of every station whether it sends, and what; these are the sums."""

@@ -12,8 +12,9 @@ until they get as much:
     begins    when it has been above ABOVE for BEGINS_US
     factor    FIRST at the beginning, then STEP times as much: after STEP_US in which the harm was above FAR_ABOVE, or
               if it was above ENOUGH in the mean over MEASURED_US, of which the first second does not count
-    gives up  beyond LARGEST: FREE then, which is no bound
-    ends      when none of the unlimited has wanted CLAIMS of its share for LINGERS_US
+    ends      bounds, beyond LARGEST; and at once where the harm is above HOPELESS, at the beginning all the time or
+              later in the mean over STEP_US: for RAISED_US windows are raised, and then there are no bounds
+    returns   when none of the unlimited has wanted CLAIMS of its share for LINGERS_US: bounds are as computed
 
 It only grows while it is in force: below the factor that makes the parts equal there is harm again, and a search
 downwards would swing.
@@ -23,10 +24,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from airbound.core.addresses import Mac
+from airbound.core.policy import UNBOUNDED
 
-ABOVE, FAR_ABOVE, ENOUGH, CLAIMS = 1.3, 1.6, 1.1, 0.7
+ABOVE, FAR_ABOVE, HOPELESS, ENOUGH, CLAIMS = 1.3, 1.6, 3.0, 1.1, 0.7
 BEGINS_US, STEP_US, SETTLED_US, MEASURED_US, LINGERS_US = 1_500_000, 1_500_000, 1_000_000, 3_000_000, 3_000_000
-FIRST, STEP, LARGEST, FREE = 2.0, 1.5, 16.0, 65_536.0
+RAISED_US = 3_000_000
+FIRST, STEP, LARGEST = 2.0, 1.5, 16.0
 LEAST = 0.01  # of its share, that a limited one is taken to get
 
 
@@ -35,9 +38,11 @@ class Unlimited:
     """Of one cell."""
 
     mac: Mac = b""  # who of them takes most; empty while maxima are as computed
-    factor: float = 1.0  # of the others' maxima
+    factor: float = 1.0  # of the others' maxima; UNBOUNDED: they are about to end, or have ended
+    ended: bool = False  # whether there are no bounds any more
     begun_total: int = 0
     _above_since_us: int = 0  # 0: it is not above
+    _hopeless: bool = False  # whether it has been above HOPELESS since then
     _claimed_us: int = 0
     _stepped_us: int = 0
     _sum: float = 0.0  # of the harm since the last step
@@ -53,21 +58,25 @@ class Unlimited:
         harm = _mean(claiming) / max(_mean(limited), LEAST) if limited else 0.0
         if self.mac:
             self._claimed_us, self.mac = now_us, max(unlimited, key=unlimited.__getitem__)
-            return bool(limited) and self._measure(harm, now_us)
+            return (bool(limited) or self.factor > LARGEST) and self._measure(harm, now_us)
         if harm <= ABOVE:
             self._above_since_us = 0
             return False
+        self._hopeless = harm > HOPELESS and (self._hopeless or not self._above_since_us)
         self._above_since_us = self._above_since_us or now_us
         if now_us - self._above_since_us < BEGINS_US:
             return False
         self.mac, self._claimed_us = max(unlimited, key=unlimited.__getitem__), now_us
         self.begun_total += 1
-        return self._step(FIRST, now_us)
+        return self._step(UNBOUNDED if self._hopeless else FIRST, now_us)
 
     def _measure(self, harm: float, now_us: int) -> bool:
         """Whether more is needed."""
         since_us = now_us - self._stepped_us
-        if self.factor > LARGEST or since_us <= SETTLED_US:
+        if self.factor > LARGEST:
+            had, self.ended = self.ended, self.ended or since_us >= RAISED_US
+            return self.ended is not had
+        if since_us <= SETTLED_US:
             return False
         self._sum, self._count = self._sum + harm, self._count + 1
         far_above = harm > FAR_ABOVE and since_us >= STEP_US
@@ -75,7 +84,8 @@ class Unlimited:
             return False
         if not far_above and self._sum <= ENOUGH * self._count:
             return self._step(self.factor, now_us)
-        return self._step(self.factor * STEP if self.factor * STEP <= LARGEST else FREE, now_us)
+        grows = self.factor * STEP <= LARGEST and self._sum <= HOPELESS * self._count
+        return self._step(self.factor * STEP if grows else UNBOUNDED, now_us)
 
     def _step(self, factor: float, now_us: int) -> bool:
         moved = factor != self.factor
@@ -86,7 +96,7 @@ class Unlimited:
         self._above_since_us = 0
         if not self.mac or now_us - self._claimed_us < LINGERS_US:
             return False
-        self.mac = b""
+        self.mac, self.ended = b"", False
         return self._step(1.0, now_us)
 
 

@@ -16,7 +16,7 @@ Below k = O / frame a smaller window saves no RTT and costs throughput in propor
 their cost stays; far above it only the RTT grows. A slower sender's k is smaller, so that its accesses last no longer
 than the fastest one's: k of the fastest x r / r of the fastest, at least 2.
 
-Whose frames are not aggregated, and whose rate is not known, has the bounds of bdp.py.
+Whose frames are not aggregated has the bounds of bdp.py.
 """
 
 import math
@@ -25,7 +25,7 @@ from airbound.core.frames import LONGEST_ACCESS_US, OVERHEAD_BYTES
 from airbound.core.parameters import Parameters
 from airbound.core.policy.bdp import Bdp
 from airbound.core.policy.knee import Knee
-from airbound.core.policy.types import SEGMENTS_MAX, Air, CellFacts, Policy, PolicyInput, Range
+from airbound.core.policy.types import SEGMENTS_MAX, Air, CellFacts, Policy, PolicyInput, Range, RateSource
 
 WITH_ACKS = 1.06
 ROUND_US = 360.0
@@ -33,6 +33,12 @@ LEAST_FRAMES = 2.0
 AGGREGATES_MOST = 2  # that wait, where the search for a knee asks for more than one
 MIN_PER_AGGREGATE, MIN_PER_SHARE = 0.6, 0.5  # recovery starts from here
 FLOOR_SEGS = 2  # one segment stalls on delayed ACKs
+ASSUMED = {
+    RateSource.REPORTED: "",
+    RateSource.AIR_TIME: " (assumed by its air time, no rate is reported)",
+    RateSource.CELL: " (assumed to be the other stations', none of its own is reported)",
+    RateSource.CARRIED: " (assumed by what the cell carried, no rate is reported)",
+}
 
 
 class Aggregate(Policy):
@@ -87,8 +93,8 @@ class Aggregate(Policy):
         among = f", / {given.connections} connections" if given.connections > 1 else ""
         found = f", {given.found:.2f} times the computed ones by search" if given.found != 1 else ""
         return (
-            f"{given.share_bps / 1e6:.1f} Mb/s, its part of the air at {air.rate_bps / 1e6:.0f} Mb/s,"
-            f" x {rtt} = {path_segs:.1f} segments, + an aggregate of"
+            f"{given.share_bps / 1e6:.1f} Mb/s, its part of the air at {air.rate_bps / 1e6:.0f} Mb/s"
+            f"{ASSUMED[air.source]}, x {rtt} = {path_segs:.1f} segments, + an aggregate of"
             f" {frames:.1f} frames (overhead {ROUND_US / (ROUND_US + frames * one_us):.0%} of the air{found}){among}"
         )
 

@@ -3,6 +3,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from enum import IntEnum
 from typing import ClassVar, NamedTuple
 
 from airbound.core.addresses import IPV4_OCTETS, Address
@@ -12,6 +13,17 @@ from airbound.core.parameters import Parameters, PolicyName
 IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20 + 20 + 12, 40 + 20 + 12
 
 SEGMENTS_MAX = 65_535  # the kernel's limit
+UNBOUNDED = 65_536.0  # times as large a maximum is none
+RAISED = 8  # times the computed maximum: what CUBIC has in flight in a cell that is full (policy.md)
+
+
+class RateSource(IntEnum):
+    """Where a sender's PHY rate comes from: reports, or assumed (core/cell/assumed_rates.py)."""
+
+    REPORTED = 0
+    AIR_TIME = 1
+    CELL = 2
+    CARRIED = 3
 
 
 class Air(NamedTuple):
@@ -23,6 +35,7 @@ class Air(NamedTuple):
     share_bps: float  # what its part of the cell's air carries at its own rate
     fastest_bps: float
     fastest_share_bps: float
+    source: RateSource = RateSource.REPORTED  # of `rate_bps`
 
 
 class PolicyInput(NamedTuple):
@@ -76,8 +89,16 @@ class Range(NamedTuple):
     max_segs: int
 
     def widened(self, factor: float) -> "Range":
-        """With a maximum so much larger. The minimum stays: a congestion control may not ignore a loss for more."""
-        return Range(self.min_segs, min(math.ceil(self.max_segs * factor), SEGMENTS_MAX)) if factor != 1 else self
+        """With a maximum so much larger. The minimum stays: a congestion control may not ignore a loss for more.
+
+        With `UNBOUNDED`, which is a moment before there are no bounds, the window is raised to what a connection that
+        never had bounds would have: congestion avoidance would need half a minute from here.
+        """
+        if factor == 1:
+            return self
+        if factor < UNBOUNDED:
+            return Range(self.min_segs, min(math.ceil(self.max_segs * factor), SEGMENTS_MAX))
+        return Range(min(self.max_segs * RAISED, SEGMENTS_MAX), SEGMENTS_MAX)
 
 
 class Decision(NamedTuple):

@@ -182,12 +182,6 @@ def test_the_best_bitrate_of_802_11g_limits_no_cell_whose_senders_aggregate() ->
     assert Estimated(*[legacy] * 5, *[aggregating] * 30).mbps == pytest.approx(320, rel=0.05)
 
 
-def test_packets_without_a_rate_are_no_sample() -> None:
-    known = replace(interval(240, 0.8, aggregated=30_000), aggregated_us=750_000.0)
-    unknown = replace(known, aggregated_us=5_000.0, has_unknown_rates=True)
-    assert Estimated(known, unknown).mbps == Estimated(known).mbps
-
-
 def test_packets_of_unknown_air_time_are_no_sample() -> None:
     """A station of 802.11g beside one that aggregates, at an access point that has no survey."""
     mixed = replace(interval(20, frames=2_500, aggregated=20), aggregated_us=5_000.0)

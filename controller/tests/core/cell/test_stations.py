@@ -460,17 +460,18 @@ def test_the_access_points_rate_stands_for_one_that_is_not_known() -> None:
     assert cell.interval is not None
     up = (20_000, 20_000 * 1500, 866.7e6, 1_048_575)
     assert cell.interval.aggregated_us == full_channel_us([up], [], 1, CapacityParameters())
-    assert not cell.interval.has_unknown_rates
 
 
-@pytest.mark.parametrize(("known", "unknown", "is_sample"), [(1_000, 10, True), (1_000, 100, False), (0, 1_000, False)])
-def test_much_without_any_rate_is_no_sample(known: int, unknown: int, *, is_sample: bool) -> None:
+def test_a_station_without_any_rate_has_an_assumed_one() -> None:
+    """Which, and from what, is of test_assumed_rates.py."""
     cell = Cell()
     rates = {"rx_bitrate_kbps": 866_700, "rx_rate_format": VHT}
     cell.report(0, station(0, aggregates=True, **rates), station(0, number=1, aggregates=True))
-    cell.report(1, station(known, aggregates=True, **rates), station(unknown, number=1, aggregates=True))
+    cell.report(1, station(1_000, aggregates=True, **rates), station(1_000, number=1, aggregates=True))
     assert cell.interval is not None
-    assert cell.interval.has_unknown_rates is not is_sample
+    up = (1_000, 1_000 * 1500, 866.7e6, 1_048_575)
+    assert cell.interval.aggregated_us == full_channel_us([up, up], [], 2, CapacityParameters())
+    assert cell.stations.assumed.count == 1
 
 
 def test_short_packets_are_known_with_what_full_ones_would_carry() -> None:

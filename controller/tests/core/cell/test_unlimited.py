@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.cell.unlimited import ABOVE, CLAIMS, FREE, LARGEST, STEP, Unlimited
+from airbound.core.cell.unlimited import ABOVE, CLAIMS, HOPELESS, LARGEST, STEP, Unlimited
+from airbound.core.policy import UNBOUNDED
 from airbound_testing.scenario import mac
 
 HALF_US = 500_000
@@ -29,13 +30,14 @@ class Cell:
             rest = (4 + self.without - 4 * part) / self.without * noise[step % len(noise)]
             used = {mac(number): rest if sends else 0.1 for number in range(self.without)}
             before = self.unlimited.factor
-            assert self.unlimited.observe(used, [part] * 4, self.now_us) is (self.unlimited.factor != before)
+            ended = self.unlimited.ended
+            moved = self.unlimited.observe(used, [part] * 4, self.now_us)
+            assert moved is (self.unlimited.factor != before or self.unlimited.ended is not ended)
             self.factors.append(self.unlimited.factor)
         return self
 
 
-@pytest.mark.parametrize("enough", [1.5, 2.0, 4.0, 9.0])
-@pytest.mark.parametrize("without", [1, 3])
+@pytest.mark.parametrize(("enough", "without"), [(1.2, 1), (1.3, 1), (1.5, 3), (1.8, 3)])
 def test_windows_grow_until_the_parts_are_equal_and_no_further(enough: float, without: int) -> None:
     cell = Cell(enough, without).run(25)
     assert enough / 1.15 <= cell.factors[-1] < max(2.0, enough) * STEP + 0.01
@@ -43,20 +45,49 @@ def test_windows_grow_until_the_parts_are_equal_and_no_further(enough: float, wi
     assert cell.run(60).factors[-1] == cell.factors[49]
 
 
-def test_where_no_window_is_enough_bounds_give_up() -> None:
-    cell = Cell(1000).run(30)
-    assert cell.factors[-1] == FREE
-    assert max(factor for factor in cell.factors if factor < FREE) <= LARGEST
+def test_beside_one_that_has_several_times_as_much_bounds_end_at_once() -> None:
+    """Windows are raised for three seconds first."""
+    cell = Cell(4.0).run(2.0)
+    assert cell.factors == [1.0, 1.0, 1.0, UNBOUNDED]
+    assert not cell.run(2.5).unlimited.ended
+    assert cell.run(0.5).unlimited.ended
+    assert cell.run(60).unlimited.ended
+    assert cell.unlimited.begun_total == 1
+
+
+def test_one_that_has_several_times_as_much_for_a_moment_only_does_not_end_them() -> None:
+    unlimited = Unlimited()
+    for step, harm in enumerate([HOPELESS * 2, ABOVE * 1.1, HOPELESS * 2, HOPELESS * 2], 1):
+        unlimited.observe({WITHOUT: harm}, [1.0], step * HALF_US)
+    assert unlimited.factor == 2.0
+
+
+def test_where_no_window_is_enough_bounds_end() -> None:
+    unlimited, factors = Unlimited(), list[float]()
+    for step in range(1, 80):
+        unlimited.observe({WITHOUT: HOPELESS * 0.9}, [1.0], step * HALF_US)
+        factors.append(unlimited.factor)
+    assert (factors[-1], unlimited.ended) == (UNBOUNDED, True)
+    assert LARGEST / STEP < max(factor for factor in factors if factor < UNBOUNDED) <= LARGEST
+
+
+def test_bounds_that_ended_stay_so_while_nobody_wants_more() -> None:
+    """Without bounds the windows of those that had some are not full any more."""
+    unlimited = Unlimited()
+    for step in range(1, 60):
+        unlimited.observe({WITHOUT: 5.0 if step < 6 else 1.0}, [0.1] if step < 6 else [], step * HALF_US)
+    assert unlimited.ended
 
 
 def test_they_return_three_seconds_after_the_last_claim_and_not_for_a_pause() -> None:
-    cell = Cell(4.0).run(15)
+    cell = Cell(1.8, 3).run(15)
     grown = cell.factors[-1]
     assert cell.run(2.5, sends=False).factors[-1] == grown
     assert cell.run(2.0).factors[-1] >= grown
     assert cell.run(3.5, sends=False).factors[-1] == 1.0
     assert not cell.unlimited.mac
     assert cell.run(10).unlimited.begun_total == 2
+    assert Cell(4.0).run(15).run(3.5, sends=False).factors[-1] == 1.0
 
 
 def test_a_start_is_no_harm() -> None:
@@ -87,7 +118,7 @@ def test_limited_ones_that_get_nothing_at_all_are_harmed() -> None:
     unlimited = Unlimited()
     for step in range(1, 60):
         unlimited.observe({WITHOUT: 5.0}, [0.0, 0.0], step * HALF_US)
-    assert unlimited.factor == FREE
+    assert unlimited.factor == UNBOUNDED
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0, 10)), max_size=200))
@@ -99,7 +130,7 @@ def test_between_its_beginning_and_its_end_it_only_grows(seen: list[tuple[float,
         factors.append(unlimited.factor)
     for before, after in itertools.pairwise(factors):
         assert after >= before or after == 1.0
-        assert after in {before, 1.0, 2.0, FREE} or after == before * STEP <= LARGEST
+        assert after in {before, 1.0, 2.0, UNBOUNDED} or after == before * STEP <= LARGEST
     assert sum(before > after for before, after in itertools.pairwise(factors)) <= unlimited.begun_total
 
 
