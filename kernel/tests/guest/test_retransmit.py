@@ -214,7 +214,7 @@ class Retransmission(Outage):
                 )
                 peer, _ = self.listener.accept()
                 peer.close()
-                self.assertEqual(TcpInfo.of(sock).cwnd_segs, 10)
+                self.assertEqual(TcpInfo.read(sock).cwnd_segs, 10)
             self.assertEqual([entry["undone"] for entry in asked(history.entries)], [1])
 
     def test_a_socket_that_was_closed_with_data_left(self) -> None:
@@ -254,7 +254,7 @@ class Retransmission(Outage):
         for before, after in itertools.pairwise(entries):
             self.assertEqual(after["timeouts"], before["timeouts"] + 1)
             self.assertGreater(after.time_us - before.time_us, 200_000)
-        self.assertGreater(TcpInfo.of(sock).retransmits, 2 * len(entries) - 2)
+        self.assertGreater(TcpInfo.read(sock).retransmits, 2 * len(entries) - 2)
 
     def test_many_connections_are_done_in_several_writes(self) -> None:
         wanted = CONNECTIONS_MAX + 44
@@ -297,8 +297,8 @@ class Window(Outage):
         """The state before an outage of 5 s and when the first answer has come after it, and the trace."""
         self.replace_link()
         sock = self.upload(cc=cc)
-        wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 60, seconds=5, what="cwnd grows")
-        before = TcpInfo.of(sock)
+        wait_until(lambda: TcpInfo.read(sock).cwnd_segs > 60, seconds=5, what="cwnd grows")
+        before = TcpInfo.read(sock)
         with recorded("phone") as history:
             self.link.shape("phone", LOSS_ALL)
             time.sleep(5)
@@ -308,7 +308,7 @@ class Window(Outage):
             acked = acked_bytes(sock)
             retransmit(command, at="phone")
             self.assert_answered(sock, acked)
-            found = TcpInfo.of(sock)
+            found = TcpInfo.read(sock)
         return before, found, history.entries
 
     def test_returns_for_the_outage_that_is_named(self) -> None:
@@ -325,7 +325,7 @@ class Window(Outage):
 
     def test_all_that_was_lost_is_sent_within_two_round_trips(self) -> None:
         sock = self.upload()
-        wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 60, seconds=5, what="cwnd grows")
+        wait_until(lambda: TcpInfo.read(sock).cwnd_segs > 60, seconds=5, what="cwnd grows")
         self.link.shape("phone", LOSS_ALL)
         time.sleep(5)
         self.link.shape("phone")
@@ -355,7 +355,7 @@ class Window(Outage):
     def test_returns_once(self) -> None:
         """A second outage of the same losses leaves the window as it is after a timeout."""
         sock = self.upload()
-        wait_until(lambda: TcpInfo.of(sock).cwnd_segs > 60, seconds=5, what="cwnd grows")
+        wait_until(lambda: TcpInfo.read(sock).cwnd_segs > 60, seconds=5, what="cwnd grows")
         with recorded("phone") as history:
             self.link.shape("phone", LOSS_ALL)
             time.sleep(5)
