@@ -61,7 +61,7 @@ func (o *receiveOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if cfg.TLS, err = o.serverTLS(); err != nil {
 		return err
 	}
-	listener, err := handover.Listen(o.listen, cfg)
+	listener, err := handover.Listen(o.listen, cfg) //nolint:contextcheck // connections end with the Listener
 	if err != nil {
 		return err
 	}

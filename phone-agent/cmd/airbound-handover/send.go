@@ -33,7 +33,8 @@ func sendCommand() command.Command {
 		Name: "send", Summary: "on the phone: carry standard input to the server, or connections with --proxy",
 		Examples: []string{
 			"airbound-handover send --to server.example:7000 --credentials-dir /var/lib/airbound/phone < FILE",
-			"airbound-handover send --to server.example:7000 --proxy 127.0.0.1:1935 --events /run/airbound/arrivals.sock",
+			"airbound-handover send --to server.example:7000 --proxy 127.0.0.1:1935 --events /run/airbound/" +
+				"arrivals.sock",
 		},
 		Notes: "Without --events the phone switches only when a connection breaks. With --proxy each connection that " +
 			"another\nprogram opens at that address is a session of its own, in both directions.",
@@ -252,8 +253,7 @@ func (a *arrivals) read(connection *follow.Conn) {
 		case errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed):
 			return
 		default:
-			var netError net.Error
-			if errors.As(err, &netError) {
+			if _, isNet := errors.AsType[net.Error](err); isNet {
 				return
 			}
 		}
