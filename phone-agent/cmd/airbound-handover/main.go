@@ -10,8 +10,8 @@ import (
 // version is set by the linker: -ldflags "-X main.version=1.2.3".
 var version = "development"
 
-const summary = `airbound-handover carries standard input, or the TCP connections of other programs, between a phone and a
-server without TCP's long silence after a handover: it has a second connection ready and switches to it.`
+const summary = `airbound-handover carries standard input, or the TCP connections of other programs, between a phone
+and a server without TCP's long silence after a handover: it has a second connection ready and switches to it.`
 
 func main() {
 	program().Main()
