@@ -123,9 +123,9 @@ func rateFormat(of nl80211.Bitrate) airboundv1.RateFormat {
 	}
 }
 
-// aggregates returns whether a station's frames may be aggregated. Some drivers report no rates. 802.11n requires WMM, and
-// hardly a station has WMM without it: then WMM decides. In a station that has WMM alone windows become too long for it,
-// which costs delay; windows of single frames in a station that aggregates cost most of its throughput.
+// aggregates returns whether a station's frames may be aggregated. Some drivers report no rates. 802.11n requires WMM,
+// and hardly a station has WMM without it: then WMM decides. In a station that has WMM alone windows become too long
+// for it, which costs delay; windows of single frames in a station that aggregates cost most of its throughput.
 func aggregates(in *nl80211.Station) bool {
 	if in.RXBitrate.Kbps == 0 && in.TXBitrate.Kbps == 0 {
 		return in.WMM
