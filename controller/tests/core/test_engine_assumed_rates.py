@@ -119,4 +119,4 @@ def test_explanation_names_what_it_is_assumed_by() -> None:
     air.run(5)
     cell = air.scenario.engine.cells[BSSID]
     [decision] = cell.terminals[mac(0)].sent_decisions
-    assert "assumed by what the cell carried" in cell.policy.formula(decision.of)
+    assert "assumed by what the cell carried" in cell.policy.formula(decision.policy_input)
