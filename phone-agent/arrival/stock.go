@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
@@ -23,10 +22,7 @@ type Stock struct {
 	ipv4, ipv6 int
 }
 
-var (
-	_ Kernel  = (*Stock)(nil)
-	_ BackEnd = (*Stock)(nil)
-)
+var _ Kernel = (*Stock)(nil)
 
 // OpenStock loads the program that lists connections, and opens the sockets that messages are sent by. They are of the
 // network namespace of the thread that calls.
@@ -59,9 +55,6 @@ func OpenStock() (*Stock, error) {
 	}
 	return made, nil
 }
-
-// Retransmit implements BackEnd. The window stays as the losses have left it.
-func (s *Stock) Retransmit(time.Duration) (Outcome, error) { return Retransmit(s) }
 
 // Unanswered implements Kernel.
 func (s *Stock) Unanswered() ([]Connection, error) {
