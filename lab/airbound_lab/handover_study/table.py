@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 TABLES: dict[str, tuple[str, Callable[[Figures], float | None]]] = {
-    "silence": ("longest time without an arrival, s", lambda of: of.silence_s),
-    "later": ("first record of after the losses: later than by UDP, s", lambda of: of.later_than_udp_s),
-    "fresh": ("first record as fresh as by UDP: sent so long after UDP's first one, s", lambda of: of.fresh_after_s),
-    "delay": ("worst delay of a record, s", lambda of: of.worst_delay_s),
+    "silence": ("longest time without an arrival, s", lambda found: found.silence_s),
+    "later": ("first record of after the losses: later than by UDP, s", lambda found: found.later_than_udp_s),
+    "fresh": (
+        "first record as fresh as by UDP: sent so long after UDP's first one, s",
+        lambda found: found.fresh_after_s,
+    ),
+    "delay": ("worst delay of a record, s", lambda found: found.worst_delay_s),
 }
 """By their names: what a table is of."""
 
@@ -67,11 +70,11 @@ def cost_rows(design: Design, by_case: Mapping[Case, Mapping[str, Figures]]) -> 
 
 
 _COSTS: tuple[Callable[[Figures], int], ...] = (
-    lambda of: of.packets,
-    lambda of: of.bytes,
-    lambda of: of.lost,
-    lambda of: of.again,
-    lambda of: of.late,
+    lambda found: found.packets,
+    lambda found: found.bytes,
+    lambda found: found.lost,
+    lambda found: found.again,
+    lambda found: found.late,
 )
 
 
