@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the programs into build/: airbound-ap, airbound-phone (static, stripped), the lab's traffic generator, load
-# generator, link, and rivals of the study of handovers.
+# Builds the programs into build/: airbound-ap, airbound-phone (static, stripped), airbound-handover, the lab's traffic
+# generator, load generator, link, and rivals of the study of handovers.
 #   build.sh [PART...]    parts: agents load link handover traffic; all are the default
 # A second run on unchanged sources is a hash and nothing more.
 
@@ -27,9 +27,9 @@ build_go() {
 }
 
 # The go command itself knows what changed.
-build_lab() { # PACKAGE
+build_unstripped() { # PACKAGE...
 	mkdir -p build
-	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -o build/ "$1"
+	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -o build/ "$@"
 }
 
 parts=("$@")
@@ -37,9 +37,11 @@ parts=("$@")
 for part in "${parts[@]}"; do
 	case $part in
 	agents) step "agents" build_go ;;
-	load) step "load generator" build_lab ./lab/load/cmd/airbound-load ;;
-	link) step "link" build_lab ./lab/link/cmd/airbound-link ;;
-	handover) step "handover" build_lab ./lab/handover/cmd/airbound-handover-lab ;;
+	load) step "load generator" build_unstripped ./lab/load/cmd/airbound-load ;;
+	link) step "link" build_unstripped ./lab/link/cmd/airbound-link ;;
+	handover)
+		step "handover" build_unstripped ./phone-agent/cmd/airbound-handover ./lab/handover/cmd/airbound-handover-lab
+		;;
 	traffic) step "traffic generator" make -s -C lab/traffic ;;
 	*) die "build: unknown part '$part' (agents, load, link, handover, traffic)" ;;
 	esac

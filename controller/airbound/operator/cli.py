@@ -4,6 +4,7 @@ start is slow in the lab's guest.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import datetime
 import io
@@ -13,7 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from airbound import __version__
 from airbound.config import (
@@ -372,13 +373,26 @@ def _with_client(arguments: argparse.Namespace, do: "Callable[[Client], int]") -
     try:
         endpoint = checked_endpoint(arguments.controller, "--controller")
         with Client(endpoint, arguments.timeout, _identity(arguments, endpoint)) as client:
-            return do(client)
+            try:
+                return do(client)
+            except KeyboardInterrupt:
+                _end_interrupted()
     except (ConfigError, PkiError) as error:
         return _fail(error, USAGE)
     except (RefusedError, _CannotPrintError) as error:
         return _fail(error, FAILED)
     except UnreachableError as error:
         return _fail(error, UNREACHABLE)
+
+
+def _end_interrupted() -> NoReturn:
+    """End the process as a signal would. Closing a channel whose call was interrupted may wait for ever, for a lock
+    that the interrupted code has taken.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(INTERRUPTED)
 
 
 def _identity(arguments: argparse.Namespace, endpoint: str) -> "ClientIdentity | None":

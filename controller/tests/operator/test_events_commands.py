@@ -4,7 +4,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -55,6 +55,22 @@ async def until(process: asyncio.subprocess.Process, *conditions: Callable[[str]
     while not all(any(map(condition, found)) for condition in conditions):
         found.append(await line(process))
     return found
+
+
+@asynccontextmanager
+async def repeated(change: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Have something happen again and again. `watch` reads events by a second call, which may begin after the first."""
+
+    async def repeat() -> None:
+        while True:
+            await change()
+            await asyncio.sleep(0.1)
+
+    repeating = asyncio.create_task(repeat())
+    try:
+        yield
+    finally:
+        repeating.cancel()
 
 
 async def test_events_are_listed_and_filtered(capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,8 +138,12 @@ async def test_watching_shows_cells_that_change_and_events() -> None:
         async with running("watch", "--json", "--controller", live.operators) as process:
             first = json.loads(await line(process))["cell"]
             assert (first["bssid"], first["stations"]) == (BSSID, 1)
-            live.runner.note(Note("info", "mode", "observe"))
-            assert json.loads(await line(process))["event"]["kind"] == "mode"
+
+            async def change() -> None:
+                live.runner.note(Note("info", "mode", "observe"))
+
+            async with repeated(change):
+                assert json.loads(await line(process))["event"]["kind"] == "mode"
             await live.senders(2)
             found = await until(process, lambda text: '"kind": "senders"' in text, lambda text: '"stations": 2' in text)
             assert {key for text in found for key in json.loads(text)} == {"event", "cell"}
@@ -138,10 +158,14 @@ async def test_watching_one_cell_in_lines() -> None:
         async with running("watch", "--cell", BSSID, "--controller", live.operators) as process:
             shown = await line(process)
             assert f"  cell          {BSSID}  ssid live  band -  stations 1  sending 1" in shown
-            await live.report(MACS[0])  # nothing but its age changes
-            live.runner.note(Note("info", "mode", "observe"))  # concerns no cell
-            await live.report(idle=(MACS[0],))
-            found = await until(process, lambda text: "sending 0" in text, lambda text: "senders 1 -> 0" in text)
+
+            async def change() -> None:
+                await live.report(MACS[0])
+                live.runner.note(Note("info", "mode", "observe"))  # concerns no cell
+                await live.report(idle=(MACS[0],))
+
+            async with repeated(change):
+                found = await until(process, lambda text: "sending 0" in text, lambda text: "senders 1 -> 0" in text)
             assert not any(" mode " in text for text in found)
         async with running("watch", "--cell", "02:00:00:00:00:09", "--controller", live.operators) as process:
             await asyncio.sleep(0)

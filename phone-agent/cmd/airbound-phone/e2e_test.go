@@ -120,7 +120,8 @@ func TestRenewalsKeepBoundsBeyondTheirLease(t *testing.T) {
 	stream := c.stream(t)
 	const lease = 8 * time.Second // Within which the agent takes two messages that come one behind the other.
 	began := time.Now()
-	if err := stream.Send(setBounds(1, uint32(lease.Milliseconds()), destination("10.0.4.1/32", 100, 150))); err != nil {
+	bounds := setBounds(1, uint32(lease.Milliseconds()), destination("10.0.4.1/32", 100, 150))
+	if err := stream.Send(bounds); err != nil {
 		t.Fatal(err)
 	}
 	if err := stream.Send(renewal(1, 60_000)); err != nil {

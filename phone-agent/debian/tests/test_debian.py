@@ -79,7 +79,9 @@ def test_systemd_reads_the_unit_and_finds_it_closed(native: Path, tmp_path: Path
     own = tmp_path / "airbound-phone.service"
     lines = [line for line in text.splitlines() if not line.startswith("Documentation=")]
     own.write_text("\n".join(lines).replace("/usr/sbin/", f"{tmp_path}/usr/sbin/"), encoding="utf-8")
-    assert output("systemd-analyze", "verify", "--man=no", own) == ""
+    # systemd reads the units of the machine as well, and names those that it complains about by their paths there.
+    complaints = output("systemd-analyze", "verify", "--man=no", own).splitlines()
+    assert [line for line in complaints if not line.startswith(("/lib/systemd/", "/usr/lib/systemd/"))] == []
     threshold = f"--threshold={EXPOSURE_MAX}"
     output("systemd-analyze", "security", "--no-pager", "--offline=true", threshold, own)
 
