@@ -207,7 +207,7 @@ COLUMNS = (
     Column(
         Family(
             "airbound_cell_assumed_rates", "gauge",
-            "Stations with packets in the last interval whose PHY rate is assumed, since none is reported.", _CELL,
+            "Stations with packets in the last interval whose PHY rate is assumed.", _CELL,
         ),
         lambda cell: cell.sample.assumed_rates,
     ),

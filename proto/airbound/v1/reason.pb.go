@@ -527,7 +527,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xd9:\n" +
+	"\x06_limit*\xc3:\n" +
 	"\n" +
 	"ReasonCode\x120\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x1a\x13\x82\xb5\x18\x0fno reason given\x12X\n" +
@@ -573,8 +573,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x14REASON_CODE_PHY_RATE\x107\x1aM\x82\xb5\x18Ihighest PHY rate of the cell's senders {before:mbps} -> {after:mbps} Mb/s\x12q\n" +
 	"\x13REASON_CODE_WIDENED\x108\x1aX\x82\xb5\x18Tmaxima {before:ratio} -> {after:ratio} times as computed, beside an unlimited sender\x12g\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x1aD\x82\xb5\x18@no bound for {subject}: the back end takes at most {limit} rules\x12f\n" +
-	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12b\n" +
-	"\x19REASON_CODE_ASSUMED_RATES\x10@\x1aC\x82\xb5\x18?no PHY rate is reported of {after} stations, and one is assumed\x12=\n" +
+	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12L\n" +
+	"\x19REASON_CODE_ASSUMED_RATES\x10@\x1a-\x82\xb5\x18)PHY rates of {after} stations are assumed\x12=\n" +
 	"\x15REASON_CODE_MALFORMED\x10P\x1a\"\x82\xb5\x18\x1e{subject}: not what it must be\x12[\n" +
 	"\x18REASON_CODE_OUT_OF_RANGE\x10Q\x1a=\x82\xb5\x189{subject} = {after}: out of range[, the limit is {limit}]\x12h\n" +
 	"\x1cREASON_CODE_TOO_MANY_ENTRIES\x10R\x1aF\x82\xb5\x18B{subject}: {after} entries[, at most {limit}]; the rest is ignored\x12<\n" +

@@ -13,6 +13,7 @@ from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.aggregation import Packets, bulk_bps, full_channel_us
 from airbound.core.cell.assumed_rates import AssumedRates
 from airbound.core.cell.capacity import LIGHT, Interval, expected_goodput_bps, has_short_packets
+from airbound.core.cell.contradicted_rates import SURE, Heard, contradict
 from airbound.core.cell.full_rates import SETTLED_PACKETS, FullRate, FullRates
 from airbound.core.parameters import CapacityParameters
 from airbound.core.policy import RateSource
@@ -66,6 +67,7 @@ class StationState:
     associated_since: bool = False  # since the last differences
     silent_us: int = 0  # since when it is silent: the access point's clock; 0: it is not
     rates: FullRates = field(default_factory=FullRates)
+    contradicted: int = 0  # reports in a row that say a rate which its air time contradicts
     full: FullRate = FullRate()  # noqa: RUF009  # cannot be changed; while it sends or receives, that of a full channel
 
 
@@ -207,7 +209,7 @@ class Stations:
         best_bps = 0.0
         up, down, sending = list[Packets](), list[Packets](), list[tuple[FullRate, bool]]()
         faster = list[tuple[int, Packets]]()  # in place of those of `up`
-        assumed = 0
+        heard, assumed = list[Heard](), 0
         rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
             old, new, elapsed_us = state.baseline, state.latest, at_us - state.baseline_us
@@ -252,7 +254,7 @@ class Stations:
             full = state.rates.see(new, climbing=climbing, sending=state.sending)
             if new.aggregates:
                 aggregated += packets + sent
-                if not (full.up_bps or full.down_bps):
+                if state.contradicted >= SURE or not (full.up_bps or full.down_bps):
                     if not assumed:
                         self._begin_assumed()
                     assumed += 1
@@ -282,6 +284,8 @@ class Stations:
                 self._incomplete |= incomplete
                 rates.append((new.rx_bitrate_kbps, new.aggregates))
                 sending.append((full, new.aggregates))
+                if new.aggregates:
+                    heard.append(Heard(state, received + transmitted, air_us, climbing))
                 best_bps = full.up_highest_bps if full.up_highest_bps > best_bps else best_bps  # noqa: FURB136
                 climbing_us += air_us * climbing
                 climbing_packets += (packets + sent) * climbing
@@ -292,6 +296,8 @@ class Stations:
         active_us, busy_us = self._channel_time(report.survey)
         self.uplink_bps, self.downlink_bps = payload_bytes * 8e6 / duration_us, downlink_bytes * 8e6 / duration_us
         self.baseline_us = at_us
+        if heard:
+            contradict(heard)
         if not assumed:
             self.assumed.count = 0
         if self._was_incomplete():
@@ -303,6 +309,10 @@ class Stations:
             for index, packets_up in faster:
                 up[index] = packets_up
             aggregated_us = full_channel_us(up, down, active, capacity)
+        if assumed and aggregated_us > duration_us:
+            aggregated_us = float(
+                duration_us
+            )  # what passed had the time: rates by air time are too low, never too high
         short = has_short_packets(payload_bytes, uplink_packets, received_bytes, downlink_packets)
         return Interval(
             duration_us=duration_us,

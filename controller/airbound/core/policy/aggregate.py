@@ -35,7 +35,7 @@ MIN_PER_AGGREGATE, MIN_PER_SHARE = 0.6, 0.5  # recovery starts from here
 FLOOR_SEGS = 2  # one segment stalls on delayed ACKs
 ASSUMED = {
     RateSource.REPORTED: "",
-    RateSource.AIR_TIME: " (assumed by its air time, no rate is reported)",
+    RateSource.AIR_TIME: " (assumed by its air time: none is reported, or one that it contradicts)",
     RateSource.CELL: " (assumed to be the other stations', none of its own is reported)",
     RateSource.CARRIED: " (assumed by what the cell carried, no rate is reported)",
 }

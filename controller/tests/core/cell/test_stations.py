@@ -8,10 +8,13 @@ from hypothesis import strategies as st
 
 from airbound.core.addresses import Mac, address_from_text
 from airbound.core.cell.aggregation import bulk_bps, full_channel_us
+from airbound.core.cell.assumed_rates import FRAMES_SHARE
 from airbound.core.cell.capacity import Interval
+from airbound.core.cell.contradicted_rates import SURE
 from airbound.core.cell.full_rates import FullRate
 from airbound.core.cell.stations import STARTING_US, Change, Queue, Stations
 from airbound.core.parameters import CapacityParameters
+from airbound.core.policy import RateSource
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import AccessPointReport, Station, Survey
 from airbound_testing.scenario import BSSID, SECOND_US, mac
@@ -472,6 +475,27 @@ def test_a_station_without_any_rate_has_an_assumed_one() -> None:
     up = (1_000, 1_000 * 1500, 866.7e6, 1_048_575)
     assert cell.interval.aggregated_us == full_channel_us([up, up], [], 2, CapacityParameters())
     assert cell.stations.assumed.count == 1
+
+
+def test_a_rate_that_air_time_contradicts_is_assumed_by_it_and_capacity_is_no_less_than_what_passed() -> None:
+    cell = Cell()
+    rates = {"aggregates": True, "rx_bitrate_kbps": 866_700, "rx_rate_format": VHT}
+
+    def report(second: int) -> None:
+        far = station(2_000 * second, number=1, airtime_us=900_000 * second, **rates)
+        cell.report(second, station(2_000 * second, airtime_us=40_000 * second, **rates), far)
+
+    for second in range(SURE + 2):  # in the first its rate control may climb
+        report(second)
+    assert not cell.stations.assumed.count
+    report(SURE + 2)
+    near, far = (cell.stations.by_mac[mac(number)].full for number in (0, 1))
+    assert (near.up_bps, near.source) == (866.7e6, RateSource.REPORTED)
+    octets = cell.stations.by_mac[mac(1)].latest.rx_bytes / (SURE + 2)
+    assert (far.up_bps, far.source) == (pytest.approx(octets * 8 / 0.9 / FRAMES_SHARE), RateSource.AIR_TIME)
+    assert cell.stations.assumed.count == 1
+    assert cell.interval is not None
+    assert cell.interval.aggregated_us <= cell.interval.duration_us
 
 
 def test_short_packets_are_known_with_what_full_ones_would_carry() -> None:
