@@ -23,6 +23,10 @@ const (
 	answerWaitMin = 2 * time.Second
 	// answerWaitMax is shorter than the keepalive.
 	answerWaitMax = 10 * time.Second
+	// unansweredFor: a controller leaves a report unanswered so shortly after it has sent something, and answers the
+	// next one (ANSWERED_AFTER_S of controller/airbound/grpc/session.py). That is as far away as the last one was.
+	unansweredFor   = 2 * time.Second
+	answerAfterNext = time.Second
 	// answerWaitFactor is of the longest of the last answers.
 	answerWaitFactor = 3
 	answersKept      = 8
@@ -67,22 +71,30 @@ type answers struct {
 	times *answerTimes
 	end   context.CancelCauseFunc
 
-	mu       sync.Mutex
-	timer    *time.Timer
-	expected bool
-	sentAt   time.Time // the first report after which nothing came; zero: none
+	mu         sync.Mutex
+	timer      *time.Timer
+	expected   bool
+	sentAt     time.Time // the first report after which nothing came; zero: none
+	lastAt     time.Time // the last report
+	receivedAt time.Time
 }
 
 // sent is called with each report.
 func (a *answers) sent() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	now := time.Now()
+	interval := now.Sub(a.lastAt)
+	a.lastAt = now
 	if !a.sentAt.IsZero() {
 		return
 	}
-	a.sentAt = time.Now()
+	a.sentAt = now
 	if a.expected {
 		wait := a.times.wait()
+		if now.Sub(a.receivedAt) < unansweredFor {
+			wait = max(wait, min(interval+answerAfterNext, answerWaitMax))
+		}
 		a.timer = time.AfterFunc(wait, func() { a.end(fmt.Errorf("%w within %v", errNoAnswer, wait)) })
 	}
 }
@@ -92,6 +104,7 @@ func (a *answers) received(isAnswer bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.expected = a.expected || isAnswer
+	a.receivedAt = time.Now()
 	if a.sentAt.IsZero() {
 		return
 	}

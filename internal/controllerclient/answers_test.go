@@ -74,8 +74,13 @@ func serveAnswering(t *testing.T, n *network, address string, answers int) *answ
 	return s
 }
 
-// reporter is an agent that reports all the time.
-func startReporting(t *testing.T, n *network, addresses []string, logger *slog.Logger) (handled <-chan *response) {
+// often is how often an agent of these tests reports.
+const often = 20 * time.Millisecond
+
+// startReporting starts an agent.
+func startReporting(
+	t *testing.T, n *network, addresses []string, interval time.Duration, logger *slog.Logger,
+) (handled <-chan *response) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	outgoing, commands := make(chan *request), make(chan *response, 100)
@@ -88,7 +93,7 @@ func startReporting(t *testing.T, n *network, addresses []string, logger *slog.L
 				return
 			}
 			select {
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(interval):
 			case <-ctx.Done():
 				return
 			}
@@ -134,7 +139,7 @@ func TestAControllerThatNoLongerAnswersIsLeftForAnother(t *testing.T) {
 		const other = "192.0.2.2:1"
 		one, two := serveAnswering(t, n, address, 3), serveAnswering(t, n, other, 3)
 		var log syncLog
-		commands := startReporting(t, n, []string{address, other}, slog.New(slog.NewTextHandler(&log, nil)))
+		commands := startReporting(t, n, []string{address, other}, often, slog.New(slog.NewTextHandler(&log, nil)))
 		// Both hang after three answers each, with their connections open: the stream goes from one to the other.
 		from, to := one, two
 		select {
@@ -170,7 +175,7 @@ func TestAControllerThatKnowsNothingOfAnswersIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork()
 		s := serveAnswering(t, n, address, 0)
-		startReporting(t, n, []string{address}, slog.New(slog.DiscardHandler))
+		startReporting(t, n, []string{address}, often, slog.New(slog.DiscardHandler))
 		next(t, "stream", s.asked)
 		for began := time.Now(); time.Since(began) < 4*time.Second; {
 			next(t, "report", s.reports)
@@ -179,4 +184,49 @@ func TestAControllerThatKnowsNothingOfAnswersIsKept(t *testing.T) {
 			t.Error("another stream was opened")
 		}
 	})
+}
+
+// renewing answers as a controller does: not if it has sent something shortly before, such as the renewal that
+// it sends every second time shortly before it expects a report.
+type renewing struct {
+	airboundv1.UnimplementedTerminalServiceServer
+	interval time.Duration
+	streams  chan struct{}
+}
+
+func (s *renewing) Connect(stream grpc.BidiStreamingServer[request, response]) error {
+	const before = time.Second // less than a controller leaves a report unanswered for
+	s.streams <- struct{}{}
+	for renews := true; ; renews = !renews {
+		if _, err := stream.Recv(); err != nil {
+			return err
+		}
+		if !renews { // there was a renewal before this report
+			continue
+		}
+		if err := stream.Send(&response{}); err != nil {
+			return err
+		}
+		time.Sleep(s.interval - before)
+		if err := stream.Send(&response{}); err != nil {
+			return err
+		}
+	}
+}
+
+func TestAReportThatIsLeftUnansweredEndsNoStreamBeforeTheNextOne(t *testing.T) {
+	for _, interval := range []time.Duration{time.Second, 2 * time.Second, 2500 * time.Millisecond, 5 * time.Second} {
+		t.Run(interval.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNetwork()
+				s := &renewing{interval: interval, streams: make(chan struct{}, 100)}
+				serveOn(t, s, n.listen(address))
+				startReporting(t, n, []string{address}, interval, slog.New(slog.DiscardHandler))
+				time.Sleep(time.Minute)
+				if streams := len(s.streams); streams != 1 {
+					t.Errorf("%d streams within a minute", streams)
+				}
+			})
+		})
+	}
 }
