@@ -160,7 +160,9 @@ def _matrix(options: argparse.Namespace) -> Matrix:
         for axes in preset.axes
         for condition in replace(axes, **changes).conditions()
     ]
-    return matrix.build(conditions, options.modes or presets[0].variants, options.seeds or presets[0].seeds)
+    variants = dict.fromkeys(name for preset in presets for name in preset.variants)
+    all_seeds = dict.fromkeys(seed for preset in presets for seed in preset.seeds)
+    return matrix.build(conditions, options.modes or tuple(variants), options.seeds or tuple(all_seeds))
 
 
 def _subject(given: str | None, chosen: Matrix) -> str | None:

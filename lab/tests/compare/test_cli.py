@@ -133,6 +133,23 @@ def test_the_access_point_is_the_presets_unless_it_is_named(
     assert found == {access_point}
 
 
+def test_several_presets_have_the_modes_and_seeds_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = set[tuple[str, int]]()
+
+    def note(tasks: Iterable[Task], *_: object) -> None:
+        found.update((task.variant.name, task.seed) for task in tasks)
+
+    monkeypatch.setattr(batch, "carry_out", note)
+    each = []
+    for preset in ("gate-11n", "gate-11ac"):
+        assert cli.main(["compare", "--preset", preset]) == 0
+        each.append(found.copy())
+        found.clear()
+    assert cli.main(["compare", "--preset", "gate-11n,gate-11ac"]) == 0
+    assert found == each[0] | each[1]
+    assert each[0] != each[1]
+
+
 def test_what_the_radios_are_asked_is_of_every_run_and_in_the_conditions_name(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Task] = []
     monkeypatch.setattr(batch, "carry_out", lambda tasks, *_: found.extend(tasks))
