@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of a cell's senders nothing limits, and how much of their shares they and the others get."""
+"""Which of a cell's senders nothing limits, and how much of their shares they, receivers and the others get."""
 
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.senders import StationSender
@@ -11,9 +11,13 @@ from airbound.core.window_clamp import agent_problem
 
 
 def observe_unlimited(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
-    """Have the others' maxima follow what these take: whether those must be decided again, and notes for the log."""
+    """Have the others' maxima follow what these take, and downloads: whether those must be decided again, and notes for
+    the log.
+    """
     before = cell.unlimited.mac
-    moved = cell.unlimited.observe(*used_of_shares(cell, now_us), now_us)
+    unlimited, limited = used_of_shares(cell, now_us)
+    moved = cell.unlimited.observe(unlimited, limited, now_us)
+    moved |= cell.directions.observe([] if cell.unlimited.mac else cell.air.received, limited, now_us)
     after = cell.unlimited.mac
     if bool(before) == bool(after):
         return moved, []

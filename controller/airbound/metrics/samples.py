@@ -224,7 +224,7 @@ def cell(state: CellState, decided: Mapping[tuple[str, Code], int]) -> CellSampl
         trials_total=state.policy.trials_total,
         unlimited=state.unlimited.mac,
         assumed_rates=stations.assumed.count,
-        widened=state.unlimited.factor,
+        widened=state.widened,
         reassociations_total=stations.reassociations_total,
         exempt=state.settings.is_cell_exempt(state.bssid),
         mode=state.settings.mode,

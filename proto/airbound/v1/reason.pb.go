@@ -114,7 +114,7 @@ const (
 	ReasonCode_REASON_CODE_AGGREGATES ReasonCode = 54
 	// before, after: the highest PHY rate of senders of the cell whose frames are aggregated, bit/s.
 	ReasonCode_REASON_CODE_PHY_RATE ReasonCode = 55
-	// before, after: by how much maxima are larger beside senders that nothing limits.
+	// before, after: by how much maxima are larger beside senders that nothing limits, or downloads.
 	ReasonCode_REASON_CODE_WIDENED ReasonCode = 56
 	// The destination has no bound since the back end takes no more rules. subject: the destination; limit: rules.
 	ReasonCode_REASON_CODE_OMITTED_RULES_MAX ReasonCode = 62
@@ -527,7 +527,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xc3:\n" +
+	"\x06_limit*\xd0:\n" +
 	"\n" +
 	"ReasonCode\x120\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x1a\x13\x82\xb5\x18\x0fno reason given\x12X\n" +
@@ -570,8 +570,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	" REASON_CODE_AGENT_IGNORES_BOUNDS\x104\x1aE\x82\xb5\x18Athe agent was sent generation {after}, and still reports {before}\x12Y\n" +
 	"\x1cREASON_CODE_STATIONS_LIMITED\x105\x1a7\x82\xb5\x183stations with limited windows [{before} -> ]{after}\x12g\n" +
 	"\x16REASON_CODE_AGGREGATES\x106\x1aK\x82\xb5\x18Gaggregates {before:ratio} -> {after:ratio} times as computed, by search\x12g\n" +
-	"\x14REASON_CODE_PHY_RATE\x107\x1aM\x82\xb5\x18Ihighest PHY rate of the cell's senders {before:mbps} -> {after:mbps} Mb/s\x12q\n" +
-	"\x13REASON_CODE_WIDENED\x108\x1aX\x82\xb5\x18Tmaxima {before:ratio} -> {after:ratio} times as computed, beside an unlimited sender\x12g\n" +
+	"\x14REASON_CODE_PHY_RATE\x107\x1aM\x82\xb5\x18Ihighest PHY rate of the cell's senders {before:mbps} -> {after:mbps} Mb/s\x12~\n" +
+	"\x13REASON_CODE_WIDENED\x108\x1ae\x82\xb5\x18amaxima {before:ratio} -> {after:ratio} times as computed, beside an unlimited sender or downloads\x12g\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x1aD\x82\xb5\x18@no bound for {subject}: the back end takes at most {limit} rules\x12f\n" +
 	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12L\n" +
 	"\x19REASON_CODE_ASSUMED_RATES\x10@\x1a-\x82\xb5\x18)PHY rates of {after} stations are assumed\x12=\n" +

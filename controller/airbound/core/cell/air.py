@@ -46,6 +46,7 @@ class AirShares:
     """Of one cell's senders whose frames are aggregated, as they are decided by."""
 
     by_mac: dict[Mac, Air] = field(default_factory=dict)
+    received: list[float] = field(default_factory=list)  # what receivers get, over their parts
 
     def air_for(self, mac: Mac) -> Air | None:
         """A sender's; none if its frames are not aggregated, or its rate is not known."""
@@ -65,13 +66,14 @@ class AirShares:
         senders = {mac: state for mac, state in stations.by_mac.items() if stations.is_active(mac)}
         rates = {mac: state.full for mac, state in senders.items() if state.latest.aggregates and state.full.up_bps}
         if not rates:
-            had, self.by_mac = bool(self.by_mac), {}
+            had, self.by_mac, self.received = bool(self.by_mac), {}, []
             return had
+        receivers = [state for state in stations.by_mac.values() if state.receiving]
         if parameters.shares.by == "throughput":
             shares_bps = dict.fromkeys(rates, equal_share_bps)
+            self.received = [state.downlink_bytes_per_s * 8 / equal_share_bps for state in receivers]
         else:
-            receivers = [state for state in stations.by_mac.values() if state.receiving]
-            shares_bps = _shares_bps(
+            shares_bps, self.received = _shares_bps(
                 senders, receivers, rates, capacity_bps=capacity_bps, parameters=parameters, wants_more=wants_more
             )
         fastest = max(rates, key=lambda mac: rates[mac].up_bps)
@@ -112,8 +114,8 @@ def _shares_bps(
     capacity_bps: float,
     parameters: Parameters,
     wants_more: Callable[[Mac, StationState], bool],
-) -> dict[Mac, float]:
-    """What equal parts of the air carry, of those whose rates are known."""
+) -> tuple[dict[Mac, float], list[float]]:
+    """What equal parts of the air carry, and what receivers use over theirs, of those whose rates are known."""
     claimants = len(senders) + len(receivers)
     enough = NEARLY / claimants
     carries = {mac: _carries_bps(rate, claimants, parameters.capacity) for mac, rate in rates.items()}
@@ -125,18 +127,21 @@ def _shares_bps(
         wanted = math.inf if used >= enough or wants_more(mac, senders[mac]) else used
         claims[mac] = Claim(wanted, min(parameters.shares.floor_bps / whole_bps, wanted))
     others = [Claim(math.inf)] * (len(senders) - len(carries))  # whose rates are not known
+    received = list[float]()
     for state in receivers:
         down = FullRate(state.full.down_bps or state.full.up_bps, state.full.up_bps)
         if not down.up_bps:
             others.append(Claim(math.inf))
             continue
         used = state.downlink_bytes_per_s * 8 / (efficiency * _carries_bps(down, claimants, parameters.capacity))
+        received.append(used)
         others.append(Claim(math.inf if used >= enough else used))
     level, floors = parts([*claims.values(), *others])
-    return {
+    shares_bps = {
         mac: efficiency * carries[mac] * max(level, floor)
         for (mac, claim), floor in zip(claims.items(), floors, strict=False)
     }
+    return shares_bps, [used / level for used in received] if level > 0 else []
 
 
 def parts(claims: Sequence[Claim]) -> tuple[float, list[float]]:

@@ -17,6 +17,7 @@ from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.air import AirShares
 from airbound.core.cell.capacity import CapacityEstimator
 from airbound.core.cell.channel_access import ChannelAccess
+from airbound.core.cell.directions import Directions
 from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
 from airbound.core.cell.senders import StationSenders
@@ -71,6 +72,7 @@ class CellState:
     min_rtt: MinRtt = field(init=False)
     air: AirShares = field(default_factory=AirShares)
     unlimited: Unlimited = field(default_factory=Unlimited)
+    directions: Directions = field(default_factory=Directions)
     policy: Policy = field(init=False)  # with what it learned here
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
     counted_by_switch: bool = False  # whether it says who sends, since the access point does not count
@@ -169,7 +171,8 @@ class CellState:
 
     def _facts(self) -> CellFacts:
         """What a policy may learn from. Of RTTs each sender has one, whatever it reports: the smallest of its own. None
-        is known beside a sender that nothing limits: there it is not the windows that make them.
+        is known beside a sender that nothing limits, nor while windows grow beside downloads: there it is not the
+        length of the aggregates that makes them.
         """
         stations, air = self.stations, self.air.by_mac
         rtts_us = list[int]()
@@ -184,7 +187,7 @@ class CellState:
             self.decided_capacity_bps,
             stations.uplink_bps,
             stations.downlink_bps,
-            statistics.median(rtts_us) if rtts_us and not self.unlimited.mac else 0.0,
+            statistics.median(rtts_us) if rtts_us and not self.unlimited.mac and self.directions.factor == 1 else 0.0,
             next(iter(air.values())).fastest_bps if air else 0.0,
         )
 
@@ -347,6 +350,11 @@ class CellState:
     def _stopped(self, terminal: Terminal) -> bool:
         """Whether the station of a joined terminal counted for nothing but what it had queued, and that is gone."""
         return not terminal.sending and self.stations.stopped(terminal.mac)
+
+    @property
+    def widened(self) -> float:
+        """By how much maxima of those whose frames are aggregated are larger than computed."""
+        return self.unlimited.factor * self.directions.factor
 
     # Time
 

@@ -47,7 +47,7 @@ class PolicyInput(NamedTuple):
     `connections` counts the sending connections of the whole terminal: the kernel bounds each of them, the share is
     the terminal's. `segment_bytes` is what a segment takes as an IP packet.
     `found` is what the policy's search has found so far in this cell, `widened` by how much its maxima grow beside
-    senders that nothing limits. `active_senders`, `connections` and `min_rtt_us` are above 0.
+    senders that nothing limits, or downloads. `active_senders`, `connections` and `min_rtt_us` are above 0.
     """
 
     active_senders: int

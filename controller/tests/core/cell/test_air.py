@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -132,6 +133,20 @@ def test_a_download_claims_a_part() -> None:
     assert cell.mbps(0) == pytest.approx(80.0, rel=0.05)  # of five
     small = Cell(*(station(number, FAST, 90.0, down_mbps=4.0 if number == 0 else 0.0) for number in range(4)))
     assert small.mbps(0) == pytest.approx(99.0, rel=0.05)
+
+
+@pytest.mark.parametrize("by", ["air-time", "throughput"])
+def test_what_receivers_get_is_known_over_their_parts(by: Literal["air-time", "throughput"]) -> None:
+    parameters = Parameters(policy="aggregate", shares=SharesParameters(by=by))
+    states = [station(number, FAST, 90.0, down_mbps=40.0 * (number < 2)) for number in range(2)]
+    cell = Cell(*states, parameters=parameters)
+    part_mbps = cell.mbps(0)
+    assert cell.shares.received == pytest.approx([40 / part_mbps] * 2, rel=0.05)
+    cell.report(*(station(number, FAST, 90.0) for number in range(2)))
+    assert cell.shares.received == []
+    cell.report(*states)
+    cell.report()
+    assert cell.shares.received == []
 
 
 def test_one_of_unknown_rate_claims_a_part_and_has_no_share_of_its_own() -> None:
