@@ -76,13 +76,15 @@ type Conn struct {
 	// last is the record that Receive returned last.
 	last  *core.Record
 	timer chan struct{}
-	ended chan struct{}
+	// over is closed when the session is over or this end has closed, ended in the second case alone.
+	over, ended chan struct{}
 }
 
 func newConn(name string, m machine) *Conn {
 	return &Conn{
 		name: name, machine: m, started: time.Now(), lanes: map[uint64]*tcpLane{},
 		changed: make(chan struct{}), timer: make(chan struct{}, 1), ended: make(chan struct{}),
+		over: make(chan struct{}),
 	}
 }
 
@@ -115,7 +117,7 @@ func (c *Conn) settle() {
 	}
 }
 
-// run has the machine's timer, until the session ends.
+// run has the machine's timer, until the session ends at this end or is over.
 func (c *Conn) run() {
 	for {
 		c.mutex.Lock()
@@ -128,7 +130,7 @@ func (c *Conn) run() {
 			due = timer.C
 		}
 		select {
-		case <-c.ended:
+		case <-c.over:
 		case <-c.timer:
 		case <-due:
 			c.mutex.Lock()
@@ -139,7 +141,7 @@ func (c *Conn) run() {
 			timer.Stop()
 		}
 		select {
-		case <-c.ended:
+		case <-c.over:
 			return
 		default:
 		}
@@ -349,9 +351,12 @@ func (c *Conn) failLocked(err error) {
 }
 
 func (c *Conn) end() {
-	if c.onEnd != nil {
-		c.once.Do(func() { go c.onEnd() })
-	}
+	c.once.Do(func() {
+		close(c.over)
+		if c.onEnd != nil {
+			go c.onEnd()
+		}
+	})
 }
 
 func sessionName(session wire.Session) string { return hex.EncodeToString(session[:]) }

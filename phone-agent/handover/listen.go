@@ -407,7 +407,7 @@ func (s *served) expire(after time.Duration) {
 	defer timer.Stop()
 	for {
 		select {
-		case <-s.ended:
+		case <-s.over:
 			return
 		case <-timer.C:
 		}

@@ -24,6 +24,7 @@ type network struct {
 	listeners map[string]*listener
 	packets   map[string]*packetConn
 	streams   map[*stream]struct{}
+	phone     netip.Addr
 	ports     uint16
 }
 
@@ -36,7 +37,7 @@ func newNetwork(t *testing.T, delay time.Duration) *network {
 	t.Helper()
 	n := &network{
 		delay: delay, up: true, listeners: map[string]*listener{}, packets: map[string]*packetConn{},
-		streams: map[*stream]struct{}{},
+		streams: map[*stream]struct{}{}, phone: netip.MustParseAddr("192.0.2.7"),
 	}
 	t.Cleanup(n.reset)
 	return n
@@ -74,7 +75,7 @@ func (n *network) reset() {
 
 func (n *network) address() netip.AddrPort {
 	n.ports++
-	return netip.AddrPortFrom(netip.MustParseAddr("192.0.2.7"), 40000+n.ports)
+	return netip.AddrPortFrom(n.phone, 40000+n.ports)
 }
 
 func (n *network) dial(_ context.Context, kind, address string) (net.Conn, error) {
