@@ -7,7 +7,10 @@
 // the next attempt may be eight seconds away. The kernel cannot know that the path is back. The agent does, by the
 // association.
 //
-// RFC 6069 has a remedy: a router's ICMP message that a host is unreachable, which quotes the sequence number of the
+// BackEnd is the interface of the ways to make it retransmit: Stock, here, for kernels without patches, and
+// arrival/procfs for the patched ones.
+//
+// RFC 6069 has a remedy for the former: a router's ICMP message that a host is unreachable, which quotes the sequence number of the
 // lost segment, shows that it was lost for lack of a path and not by congestion, and the kernel reverts one doubling of
 // its timeout (tcp_ld_RTO_revert in net/ipv4/tcp_ipv4.c, Linux 2.6.32 and later). If so much time has passed already,
 // it retransmits at once. Retransmit sends such messages to this machine itself, one for each doubling, until the
@@ -18,7 +21,21 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 )
+
+// ErrNotSupported is wrapped by errors about a kernel that does not have what a back end needs.
+var ErrNotSupported = errors.New("the kernel does not support it")
+
+// BackEnd is one way to make a kernel's TCP retransmit. It is not safe for use by several goroutines.
+type BackEnd interface {
+	// Retransmit makes every connection that waits for its retransmission timer retransmit: each once, at the most.
+	// Outage is how long ago the path may have been lost, or 0 if that is not known: a kernel that can takes losses
+	// since then for no congestion. After an error, Outcome is what happened until then.
+	Retransmit(outage time.Duration) (Outcome, error)
+	// Close ends what the back end has opened.
+	Close() error
+}
 
 // Connection is one whose retransmission timer has expired since the last acknowledgement.
 type Connection struct {
@@ -45,7 +62,7 @@ var ErrAddressGone = errors.New("the phone no longer has this address")
 type Outcome struct {
 	// Unanswered is how many connections waited for their timers, AtOnce how many of them have sent.
 	Unanswered, AtOnce uint64
-	// Messages is how many messages were sent.
+	// Messages is how many messages were sent; the patched kernel needs none.
 	Messages uint64
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 )
 
 var errBigEndian = fmt.Errorf("not built for %s: %w", runtime.GOARCH, errors.ErrUnsupported)
@@ -15,10 +16,16 @@ var errBigEndian = fmt.Errorf("not built for %s: %w", runtime.GOARCH, errors.Err
 // Stock is a Kernel that can do nothing: the program is compiled for little-endian processors only.
 type Stock struct{}
 
-var _ Kernel = (*Stock)(nil)
+var (
+	_ Kernel  = (*Stock)(nil)
+	_ BackEnd = (*Stock)(nil)
+)
 
 // OpenStock says so.
 func OpenStock() (*Stock, error) { return nil, errBigEndian }
+
+// Retransmit implements BackEnd.
+func (*Stock) Retransmit(time.Duration) (Outcome, error) { return Outcome{}, errBigEndian }
 
 // Unanswered implements Kernel.
 func (*Stock) Unanswered() ([]Connection, error) { return nil, errBigEndian }

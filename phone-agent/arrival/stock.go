@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
@@ -22,7 +23,10 @@ type Stock struct {
 	ipv4, ipv6 int
 }
 
-var _ Kernel = (*Stock)(nil)
+var (
+	_ Kernel  = (*Stock)(nil)
+	_ BackEnd = (*Stock)(nil)
+)
 
 // OpenStock loads the program that lists connections, and opens the sockets that messages are sent by. They are of the
 // network namespace of the thread that calls.
@@ -55,6 +59,9 @@ func OpenStock() (*Stock, error) {
 	}
 	return made, nil
 }
+
+// Retransmit implements BackEnd. The window stays as the losses have left it.
+func (s *Stock) Retransmit(time.Duration) (Outcome, error) { return Retransmit(s) }
 
 // Unanswered implements Kernel.
 func (s *Stock) Unanswered() ([]Connection, error) {

@@ -21,7 +21,7 @@ class Entry:
     """One trace event. Fields are text as printed; indexing converts to a number."""
 
     time_us: int  # CLOCK_MONOTONIC, rounded
-    name: str  # "window" or "event"
+    name: str  # "window", "event" or "retransmit"
     text: dict[str, str]
 
     def __getitem__(self, key: str) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Namespaces, links, connections and the two proc files, for the guest tests.
+"""Namespaces, links, connections and the proc files, for the guest tests.
 
 Topology of `Link`, created for each test that uses it:
 
@@ -27,6 +27,7 @@ CLONE_NEWNET = 0x40000000
 BOUNDS = "/proc/thread-self/net/tcp_cwnd_bounds"
 STATISTICS = "/proc/thread-self/net/tcp_cwnd_bounds_stat"
 MONITOR = "/proc/thread-self/net/tcp_monitor"
+RETRANSMIT = "/proc/thread-self/net/tcp_retransmit"
 SERVER4, SERVER4_OTHER, SERVER6 = "10.9.0.2", "10.9.1.2", "2001:db8:9::2"
 TCP_CC_INFO = 26
 CONGESTION_CONTROLS = ("cubic", "bbr", "reno")
@@ -71,9 +72,18 @@ def _setns(fd: int) -> None:
 
 def write_bounds(text: str | bytes, *, at: str | None = None) -> None:
     """Write one transaction with one write(); OSError if the kernel refuses it."""
+    _write_once(BOUNDS, text, at)
+
+
+def retransmit(text: str | bytes = "all\n", *, at: str | None = None) -> None:
+    """The same for requests to retransmit."""
+    _write_once(RETRANSMIT, text, at)
+
+
+def _write_once(path: str, text: str | bytes, at: str | None) -> None:
     data = text.encode() if isinstance(text, str) else text
     with namespace(at):
-        fd = os.open(BOUNDS, os.O_WRONLY)
+        fd = os.open(path, os.O_WRONLY)
     try:
         written = os.write(fd, data)
     finally:
@@ -100,10 +110,10 @@ def statistics(*, at: str | None = None) -> dict[str, tuple[int, int]]:
     return counts
 
 
-def refusal(text: str | bytes, *, at: str | None = None) -> str:
+def refusal(text: str | bytes, *, at: str | None = None, write: Callable[..., None] = write_bounds) -> str:
     """The name of the error of a transaction, "accepted" if none."""
     try:
-        write_bounds(text, at=at)
+        write(text, at=at)
     except OSError as error:
         return errno.errorcode[error.errno or 0]
     return "accepted"

@@ -10,7 +10,7 @@ import subprocess
 import threading
 import unittest
 
-from support import BOUNDS, STATISTICS, namespace, read_bounds, refusal, sh, write_bounds
+from support import BOUNDS, MONITOR, RETRANSMIT, STATISTICS, namespace, read_bounds, refusal, sh, write_bounds
 
 FULL_TABLE = "".join(f"dst 2001:db8:1234:5678:9abc:def0:1234:{i:x}/128 65535 65535\n" for i in range(1, 257))
 
@@ -168,7 +168,7 @@ class Grammar(unittest.TestCase):
 
 class Permissions(unittest.TestCase):
     def test_modes(self) -> None:
-        for path, mode in ((BOUNDS, 0o600), (STATISTICS, 0o400), ("/proc/net/tcp_monitor", 0o400)):
+        for path, mode in ((BOUNDS, 0o600), (STATISTICS, 0o400), (MONITOR, 0o400), (RETRANSMIT, 0o200)):
             status = os.stat(path)
             self.assertEqual(stat.S_IMODE(status.st_mode), mode, path)
             self.assertEqual((status.st_uid, status.st_gid), (0, 0), path)

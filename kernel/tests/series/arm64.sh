@@ -23,6 +23,10 @@ arm64_symbols() {
 		tcp_cwnd_bounds.o T tcp_cwnd_bounds_lookup
 		tcp_cwnd_bounds.o T __tcp_cwnd_bounds_enforce
 		tcp_cwnd_bounds.o T __tcp_cwnd_bounds_count
+		tcp_retransmit_request.o T tcp_retransmit_parse
+		tcp_retransmit.o U tcp_retransmit_now
+		tcp_timer.o T tcp_retransmit_now
+		tcp_input.o T tcp_undo_outage
 		tcp_monitor.o T __tcp_monitor_trace_event
 		tcp_monitor.o T __tcp_monitor_trace_window
 		tcp_monitor.o D __tracepoint_tcp_monitor_event

@@ -14,6 +14,10 @@ shared_files=(
 	net/ipv4/tcp_cwnd_rules.h
 	net/ipv4/tcp_cwnd_rules_test.c
 	net/ipv4/tcp_monitor.c
+	net/ipv4/tcp_retransmit.c
+	net/ipv4/tcp_retransmit.h
+	net/ipv4/tcp_retransmit_request.c
+	net/ipv4/tcp_retransmit_test.c
 )
 
 cmd_apply() {

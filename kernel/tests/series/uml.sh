@@ -108,7 +108,7 @@ cmd_options() {
 	done
 	compile_options "$tree" "$objects" "neither"
 	left=$(find "$objects/net" -name '*.o' -exec nm -A {} + 2>/dev/null |
-		grep -E 'tcp_cwnd_(rule|bounds|clamp_to|within_bounds)|tcp_monitor' || true)
+		grep -E 'tcp_cwnd_(rule|bounds|clamp_to|within_bounds)|tcp_monitor|tcp_retransmit_(now|parse)|tcp_undo_outage' || true)
 	[ -z "$left" ] || fail "symbols of the series without its options: $left"
 	"$tree/scripts/config" --file "$objects/.config" --enable TCP_MONITOR
 	compile_options "$tree" "$objects" "TCP_MONITOR alone"
@@ -124,7 +124,7 @@ compile_options() { # TREE OBJECTS WHICH
 	echo "compiles: $3" >&2
 }
 
-kunit_suites=(tcp_cwnd_rules tcp_cwnd_bounds)
+kunit_suites=(tcp_cwnd_rules tcp_cwnd_bounds tcp_retransmit)
 
 # KUnit prints KTAP. Each SUITE must end with "ok" and with totals that have neither failures nor skips.
 cmd_kunit() { # LINUX [SUITE...]: default all suites
@@ -132,7 +132,7 @@ cmd_kunit() { # LINUX [SUITE...]: default all suites
 	[ ${#suites[@]} -gt 0 ] || suites=("${kunit_suites[@]}")
 	[ -x "$1" ] || fail "kunit needs the path of a kernel"
 	log=$(mktemp)
-	boot_guest "$1" 300 256M 1 none kunit.enable=1 'kunit.filter_glob=tcp_cwnd_*' >"$log" || true
+	boot_guest "$1" 300 256M 1 none kunit.enable=1 'kunit.filter_glob=tcp_*' >"$log" || true
 	totals=$(grep -E '^# Totals: ' "$log" || true)
 	for suite in "${suites[@]}"; do
 		grep -qE "^ok [0-9]+ $suite\$" "$log" || status=1

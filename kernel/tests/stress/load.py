@@ -27,7 +27,8 @@ _MONITOR_LINE = re.compile(
 )
 _STATISTICS_LINE = re.compile(r"(?P<rule>.*) raised (?P<raised>\d+) lowered (?P<lowered>\d+)")
 _TRACE_LINE = re.compile(
-    r".* tcp_monitor_(window: |event: event=[a-z_]+ times=\d+ )netns=\d+ cookie=\d+"
+    r".* tcp_monitor_(window: |event: event=[a-z_]+ times=\d+ |retransmit: timeouts=\d+ undone=[01] )"
+    r"netns=\d+ cookie=\d+"
     rf" local={_ADDRESS} remote={_ADDRESS} uid=\d+ ca_state=(open|disorder|cwr|recovery|loss)( [a-z_]+=\d+){{10}}"
 )
 

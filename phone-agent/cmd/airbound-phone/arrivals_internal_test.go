@@ -7,49 +7,45 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/airbound/airbound/phone-agent/arrival"
+	"github.com/airbound/airbound/phone-agent/arrival/procfs"
 )
 
-// lossy is a kernel with one connection, whose first attempt after an arrival is lost.
+// lossy is a back end with one connection, whose first attempt after an arrival is lost.
 type lossy struct {
-	attempts int
-	closed   bool
+	outages []time.Duration
+	closed  bool
 }
 
-func (k *lossy) Unanswered() ([]arrival.Connection, error) {
-	if k.attempts > 1 {
-		return nil, nil
+func (b *lossy) Retransmit(outage time.Duration) (arrival.Outcome, error) {
+	b.outages = append(b.outages, outage)
+	if len(b.outages) > 2 {
+		return arrival.Outcome{}, nil
 	}
-	return []arrival.Connection{{
-		Local: netip.MustParseAddrPort("10.0.0.11:40000"), Remote: netip.MustParseAddrPort("10.0.4.1:443"),
-		Retransmits: uint8(k.attempts), Backoff: 3,
-	}}, nil
+	return arrival.Outcome{Unanswered: 1, AtOnce: 1}, nil
 }
 
-func (k *lossy) Revert(arrival.Connection) error {
-	k.attempts++
-	return nil
-}
-
-func (k *lossy) Close() error {
-	k.closed = true
+func (b *lossy) Close() error {
+	b.closed = true
 	return nil
 }
 
 func TestConnectionsRetransmitTwiceAfterAnArrival(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var kernel lossy
+		var backEnd lossy
 		var outcomes []arrival.Outcome
-		made := newArrivals(func(outcome arrival.Outcome) { outcomes = append(outcomes, outcome) },
+		made := newArrivals("", func(outcome arrival.Outcome) { outcomes = append(outcomes, outcome) },
 			slog.New(slog.DiscardHandler))
-		made.open = func() (arrivalKernel, error) { return &kernel, nil }
+		made.open = func() (arrival.BackEnd, error) { return &backEnd, nil }
 		start := time.Now()
 		made.arrived(t.Context())
 		if len(outcomes) != 2 || outcomes[0].AtOnce != 1 || outcomes[1].AtOnce != 1 || time.Since(start) != againAfter {
@@ -60,8 +56,8 @@ func TestConnectionsRetransmitTwiceAfterAnArrival(t *testing.T) {
 			t.Errorf("nothing waited: %+v", outcomes)
 		}
 		made.close()
-		if !kernel.closed {
-			t.Error("the kernel's interfaces stay open")
+		if !backEnd.closed {
+			t.Error("the back end stays open")
 		}
 	})
 }
@@ -69,15 +65,15 @@ func TestConnectionsRetransmitTwiceAfterAnArrival(t *testing.T) {
 func TestAnAgentThatEndsDoesNotWaitForTheSecondTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var kernel lossy
-		made := newArrivals(func(arrival.Outcome) {}, slog.New(slog.DiscardHandler))
-		made.open = func() (arrivalKernel, error) { return &kernel, nil }
+		var backEnd lossy
+		made := newArrivals("", func(arrival.Outcome) {}, slog.New(slog.DiscardHandler))
+		made.open = func() (arrival.BackEnd, error) { return &backEnd, nil }
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		start := time.Now()
 		made.arrived(ctx)
-		if kernel.attempts != 1 || time.Since(start) != 0 {
-			t.Errorf("%d attempts after %s", kernel.attempts, time.Since(start))
+		if len(backEnd.outages) != 1 || time.Since(start) != 0 {
+			t.Errorf("%d attempts after %s", len(backEnd.outages), time.Since(start))
 		}
 	})
 }
@@ -87,9 +83,9 @@ func TestAKernelThatCannotIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		asked := 0
-		made := newArrivals(func(arrival.Outcome) { t.Error("nothing was done") },
+		made := newArrivals("", func(arrival.Outcome) { t.Error("nothing was done") },
 			slog.New(slog.NewTextHandler(&log, nil)))
-		made.open = func() (arrivalKernel, error) {
+		made.open = func() (arrival.BackEnd, error) {
 			asked++
 			return nil, errors.New("no raw sockets")
 		}
@@ -105,7 +101,46 @@ func TestAKernelThatCannotIsAskedOnce(t *testing.T) {
 func TestWithoutArrivals(t *testing.T) {
 	t.Parallel()
 	var none *arrivals
+	none.left()
 	none.prepare()
 	none.arrived(t.Context())
 	none.close()
+}
+
+func TestTheOutageBeganBeforeItWasReported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var backEnd lossy
+		made := newArrivals("", func(arrival.Outcome) {}, slog.New(slog.DiscardHandler))
+		made.open = func() (arrival.BackEnd, error) { return &backEnd, nil }
+		made.left()
+		time.Sleep(2 * time.Second)
+		made.left() // An attempt to associate has failed.
+		time.Sleep(3 * time.Second)
+		made.arrived(t.Context())
+		made.arrived(t.Context()) // It roams without a disconnection.
+		want := []time.Duration{
+			5*time.Second + unnoticed, 5*time.Second + unnoticed + againAfter, unnoticed, unnoticed + againAfter,
+		}
+		if !slices.Equal(backEnd.outages, want) {
+			t.Errorf("%s, not %s", backEnd.outages, want)
+		}
+	})
+}
+
+func TestThePatchedKernelsInterfaceIsPreferred(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "net"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	request := filepath.Join(root, "net", "tcp_retransmit")
+	if err := os.WriteFile(request, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	made := newArrivals(root, func(arrival.Outcome) {}, slog.New(slog.DiscardHandler))
+	backEnd, err := made.open()
+	if _, isPatched := backEnd.(*procfs.BackEnd); err != nil || !isPatched {
+		t.Errorf("%T, %v", backEnd, err)
+	}
 }

@@ -113,7 +113,7 @@ func (c *connection) start(
 	}
 	c.link = link
 	if !options.noRetransmit {
-		c.arrivals = newArrivals(func(outcome arrival.Outcome) {
+		c.arrivals = newArrivals(options.procRoot, func(outcome arrival.Outcome) {
 			c.post(func(int64) { phone.Retransmitted(outcome) })
 		}, logger)
 	}
@@ -132,6 +132,9 @@ func (c *connection) start(
 				if arrived != 0 && now.BSSID != "" {
 					c.links.Go(func() { c.arrive(now.Interface, now.BSSID, arrived) })
 				} else {
+					if now.BSSID == "" {
+						c.arrivals.left()
+					}
 					c.links.Go(c.arrivals.prepare)
 				}
 			}, logger)
