@@ -108,7 +108,8 @@ cmd_options() {
 	done
 	compile_options "$tree" "$objects" "neither"
 	left=$(find "$objects/net" -name '*.o' -exec nm -A {} + 2>/dev/null |
-		grep -E 'tcp_cwnd_(rule|bounds|clamp_to|within_bounds)|tcp_monitor|tcp_retransmit_(now|parse)|tcp_undo_outage' || true)
+		grep -E -e 'tcp_cwnd_(rule|bounds|clamp_to|within_bounds)|tcp_monitor' \
+			-e 'tcp_retransmit_(now|parse)|tcp_undo_outage' || true)
 	[ -z "$left" ] || fail "symbols of the series without its options: $left"
 	"$tree/scripts/config" --file "$objects/.config" --enable TCP_MONITOR
 	compile_options "$tree" "$objects" "TCP_MONITOR alone"
