@@ -252,6 +252,19 @@ class Link:
             f" delay {self._delay_ms}ms rate {self._rate_mbit}mbit limit {self._limit} {extra}"
         )
 
+    def cut(self) -> None:
+        """Take the phone's carrier away."""
+        sh("ip -n server link set server0 down")
+
+    def join(self) -> None:
+        """Give it back, for a link with `tcp_only`, and wait until the kernel has noticed."""
+        sh(
+            "ip -n server link set server0 up;"
+            "ip -n server neigh replace 10.9.0.1 lladdr 02:00:00:00:00:01 dev server0 nud permanent"
+        )
+        carrier = "ip -n phone link show phone0 | grep -q 'state UP' && echo up || true"
+        wait_until(lambda: sh(carrier).strip() == "up", seconds=5, what="carrier")
+
     def delay(self, end: str, ms: int) -> None:
         sh(f"ip netns exec {end} tc qdisc replace dev {end}0 root netem delay {ms}ms limit {self._limit}")
 

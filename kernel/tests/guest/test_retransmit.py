@@ -98,6 +98,7 @@ class File(unittest.TestCase):
             with self.subTest(change), self.assertRaises(subprocess.CalledProcessError) as caught:
                 sh(f"setpriv {change} sh -c 'echo all | tee {RETRANSMIT}'")
             self.assertIn(error, caught.exception.stderr)
+        self.assertTrue(os.path.exists("/proc/self/ns/user"), "this test needs a kernel with CONFIG_USER_NS")
         sh(f"unshare --user --map-root-user --net sh -c 'echo all > {RETRANSMIT}'")
         with self.assertRaises(OSError), open(RETRANSMIT) as file:
             file.read()
@@ -363,6 +364,47 @@ class Window(Outage):
             time.sleep(2)
             retransmit("all 7100\n", at="phone")
         self.assertEqual([entry["undone"] for entry in asked(history.entries)], [1, 0])
+
+    def test_returns_if_the_interface_has_refused_segments(self) -> None:
+        """Without carrier it does, as that of a phone that has lost its access point: TCP forgets ssthresh then."""
+        sock = self.upload()
+        wait_until(lambda: TcpInfo.read(sock).cwnd_segs > 60, seconds=5, what="cwnd grows")
+        before = TcpInfo.read(sock)
+        with recorded("phone") as history:
+            self.link.shape("phone", LOSS_ALL)
+            time.sleep(1)
+            self.link.cut()
+            time.sleep(8)
+            self.link.join()
+            self.link.shape("phone")
+            acked = acked_bytes(sock)
+            retransmit("all 9500\n", at="phone")
+            self.assert_answered(sock, acked)
+        self.assertIn("local_congestion", [e.text["event"] for e in history.entries if e.name == "event"])
+        [entry] = asked(history.entries)
+        self.assertEqual((entry["undone"], entry["in_flight_segs"]), (1, 1))
+        self.assertGreaterEqual(entry["cwnd_segs"], before.cwnd_segs)
+        self.assertGreaterEqual(entry["ssthresh_segs"], before.cwnd_segs * 3 // 4)
+
+    def test_what_was_lost_is_sent_if_some_of_it_had_arrived(self) -> None:
+        """The last acknowledgments are lost. The answer shows that the first segment had arrived, which TCP without a
+        request takes for a sign that all have: it would wait for another timeout.
+        """
+        sock = self.upload()
+        wait_until(lambda: TcpInfo.read(sock).cwnd_segs > 60, seconds=5, what="cwnd grows")
+        self.link.shape("server", LOSS_ALL)
+        time.sleep(RTT_MS / 2e3)
+        self.link.shape("phone", LOSS_ALL)
+        time.sleep(5)
+        self.link.shape("phone")
+        self.link.shape("server")
+        row = monitor_of(sock, at="phone")
+        retransmit("all 5200\n", at="phone")
+        wait_until(
+            lambda: acked_bytes(sock) >= int(row["acked_bytes"]) + int(row["unacked_bytes"]),
+            seconds=2 * ANSWER_S + int(row["unacked_bytes"]) * 1.1 * 8 / 20e6,  # as above
+            what="all that was lost is acknowledged",
+        )
 
     def test_bbr_goes_on_at_its_rate(self) -> None:
         before, _, entries = self.after("all 5100\n", cc="bbr")
