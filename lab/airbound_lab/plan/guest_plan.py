@@ -503,10 +503,10 @@ def _choosing_wpa_supplicant(cell: nodes.Topology, phone: nodes.Phone) -> str:
 CGROUP_DIRECTORY = "/run/cgroup"
 STOCK_OPTIONS = (
     *("--back-end", "ebpf-new-only", "--cgroup", CGROUP_DIRECTORY),
-    *("--monitor", "sockdiag", "--no-tracing"),
+    *("--monitor", "sockdiag", "--no-tracing", "--no-retransmit"),
 )
 """Of a phone's agent that does without Airbound's patches. User Mode Linux has no BPF iterators: the agents must run
-before there are connections, as they do here."""
+before there are connections, as they do here, and cannot make TCP retransmit after an arrival."""
 
 
 def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dict[str, Any]]:
