@@ -204,8 +204,10 @@ async def exercise(process: Process, config: Path, patient: str) -> None:
             await other.report(upload(30_000, 20_000), monotonic_us=1)
             await process.until("bounds", 2)
             await process.until("edca")
-            await other.report(terminal_pb2.Destination(address=b"\x01"), monotonic_us=2)
+            arrived = terminal_pb2.Arrivals(arrivals_total=1, last_source=terminal_pb2.ARRIVAL_SOURCE_NL80211)
+            await other.report(terminal_pb2.Destination(address=b"\x01"), monotonic_us=2, arrivals=arrived)
             await process.until("refused")
+            await process.until("arrived")
         await process.until("disconnected")
         for arguments in (("exempt", "192.0.2.7"), ("exempt", "192.0.2.7", "--off"), ("mode", "observe")):
             await airbound(*arguments, "--controller", operators, "--plain-text")

@@ -94,7 +94,7 @@ func Start(cfg Config, link Link, nowUS int64) (*Agent, error) {
 	a := &Agent{
 		cfg:   cfg,
 		lease: bounds.NewLease(can),
-		self:  &airboundv1.Agent{Version: cfg.Version, BackEnd: backEndOf(can)},
+		self:  &airboundv1.Agent{Version: cfg.Version, BackEnd: backEndOf(can), TakesArrivals: true},
 		state: status.State{
 			Schema:     status.Schema,
 			Version:    cfg.Version,
@@ -221,6 +221,7 @@ func (a *Agent) sample(nowUS int64, regular bool) *airboundv1.TerminalReport {
 		Trigger:              trigger,
 		MalformedInputsTotal: a.state.Counters.Malformed(),
 	}
+	report.Arrivals = a.arrivals(nowUS)
 	if a.first {
 		report.Agent = a.self
 	}

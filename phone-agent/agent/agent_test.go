@@ -305,7 +305,7 @@ func TestTheAgentIsInTheFirstReportOfAStream(t *testing.T) {
 	p.connections(busy)
 	want := &airboundv1.Agent{Version: "test", BackEnd: &airboundv1.BackEnd{
 		Name: "procfs", CanSetMax: true, CanSetMin: true, CanSelectDestination: true, RulesMax: 256,
-	}}
+	}, TakesArrivals: true}
 	for stream := range 2 {
 		p.connect()
 		reports, _ := p.pass(5 * time.Second)
@@ -670,5 +670,64 @@ func TestArrivalsAreCounted(t *testing.T) {
 	}
 	if got := p.state().LastRefusal; got != "arrival: garbage" {
 		t.Errorf("%q", got)
+	}
+}
+
+func arrived(bssid ...byte) *airboundv1.TerminalCommand {
+	return &airboundv1.TerminalCommand{
+		Command: &airboundv1.TerminalCommand_Arrived{Arrived: &airboundv1.Arrived{Bssid: bssid}},
+	}
+}
+
+func TestTheControllerReportsAnArrival(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.agent.Command(p.nowUS, arrived(2, 0, 0, 0, 0, 1))
+	if c := p.state().Counters; c.CommandsRefused != 0 {
+		t.Errorf("%+v", c)
+	}
+	report, err := agent.ArrivalReport(&airboundv1.Arrived{Bssid: []byte{2, 0, 0, 0, 0, 1}})
+	if err != nil || report != (events.Report{Kind: events.Association, Place: "02:00:00:00:00:01"}) {
+		t.Errorf("%+v, %v", report, err)
+	}
+	p.agent.Command(p.nowUS, arrived(2, 0, 0))
+	if got := p.state(); got.Counters.CommandsRefused != 1 ||
+		got.LastRefusal != "command: arrived: bssid has 3 octets, want 6" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestArrivalsAreReported(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connect()
+	reports, _ := p.pass(time.Second)
+	if len(reports) == 0 || reports[0].GetArrivals() != nil {
+		t.Fatalf("%v", reports)
+	}
+	at := p.nowUS
+	for i, source := range events.Sources() {
+		event := events.Event{AtUS: at, Source: source, Kind: events.Association}
+		p.agent.ArrivalReported(p.nowUS, event, events.New, nil)
+		p.agent.Disconnected(p.nowUS)
+		p.connect()
+		reports, _ = p.pass(time.Second)
+		if len(reports) == 0 {
+			t.Fatal("no report")
+		}
+		got, name := reports[0].GetArrivals(), "ARRIVAL_SOURCE_"+strings.ToUpper(string(source))
+		if got.GetArrivalsTotal() != uint64(i)+1 || got.GetLastSource().String() != name ||
+			got.GetLastAgeMs() != uint64(i)*1000 {
+			t.Errorf("%s: %v", source, got)
+		}
+	}
+	p.agent.ArrivalReported(p.nowUS, events.Event{}, events.Merged, nil)
+	p.agent.Retransmitted(arrival.Outcome{Unanswered: 3, AtOnce: 2})
+	p.agent.Disconnected(p.nowUS)
+	p.connect()
+	reports, _ = p.pass(time.Second)
+	if got := reports[0].GetArrivals(); got.GetMergedReportsTotal() != 1 || got.GetWaitingConnectionsTotal() != 3 ||
+		got.GetRetransmissionsTotal() != 2 {
+		t.Errorf("%v", got)
 	}
 }

@@ -3,9 +3,24 @@
 package agent
 
 import (
+	"fmt"
+	"net"
+	"slices"
+
 	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/events"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
+
+// ArrivalReport is a command of the controller's as the report of a source.
+func ArrivalReport(command *airboundv1.Arrived) (events.Report, error) {
+	const bssidOctets = 6
+	bssid := net.HardwareAddr(command.GetBssid())
+	if len(bssid) != bssidOctets {
+		return events.Report{}, fmt.Errorf("arrived: bssid has %d octets, want %d", len(bssid), bssidOctets)
+	}
+	return events.Report{Kind: events.Association, Place: bssid.String()}, nil
+}
 
 // ArrivalReported takes over that a source reported an arrival, or err: that an input of a source was none.
 func (a *Agent) ArrivalReported(nowUS int64, event events.Event, outcome events.Outcome, err error) {
@@ -27,4 +42,20 @@ func (a *Agent) ArrivalReported(nowUS int64, event events.Event, outcome events.
 func (a *Agent) Retransmitted(outcome arrival.Outcome) {
 	a.state.Counters.ArrivalsUnanswered += outcome.Unanswered
 	a.state.Counters.ArrivalsAtOnce += outcome.AtOnce
+}
+
+// arrivals is what is reported of them; nil while there was none.
+func (a *Agent) arrivals(nowUS int64) *airboundv1.Arrivals {
+	last := a.state.LastArrival
+	if last == nil {
+		return nil
+	}
+	counters, ageMS := a.state.Counters, max(0, nowUS-last.AtUS)/1000
+	return &airboundv1.Arrivals{
+		ArrivalsTotal: counters.Arrivals, MergedReportsTotal: counters.ArrivalsMerged,
+		WaitingConnectionsTotal: counters.ArrivalsUnanswered, RetransmissionsTotal: counters.ArrivalsAtOnce,
+		// The first is unspecified.
+		LastSource: airboundv1.ArrivalSource(slices.Index(events.Sources(), last.Source) + 1), //nolint:gosec // few
+		LastAgeMs:  uint64(ageMS),                                                             //nolint:gosec // not negative
+	}
 }

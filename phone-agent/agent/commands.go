@@ -46,6 +46,10 @@ func (a *Agent) execute(nowUS int64, command *airboundv1.TerminalCommand) error 
 		return nil
 	case *airboundv1.TerminalCommand_SetReporting:
 		return a.setReporting(nowUS, command.SetReporting)
+	case *airboundv1.TerminalCommand_Arrived:
+		// What is to be done about it is not the agent's: it goes by way of the other sources' reports.
+		_, err := ArrivalReport(command.Arrived)
+		return err
 	default:
 		return errors.New("not a command of this contract")
 	}

@@ -54,6 +54,13 @@ class SetReporting(NamedTuple):
     rtt_ratio_change_permille: int
 
 
+class Arrived(NamedTuple):
+    """An access point has reported the terminal at the end of `stream` as associated in this cell a moment ago."""
+
+    stream: Stream
+    bssid: Mac
+
+
 class SetEdca(NamedTuple):
     """Replace the parameters of the queues of the access point at the end of `stream`, and what it announces to its
     stations, under a lease; an empty set restores its own. The same generation again prolongs the lease.
@@ -158,7 +165,7 @@ def refusal(principal: Principal, reason: Reason, cell: Mac = b"", *, count: int
     return Note(repeated_level(count), "refused", who, (reason,), terminal=terminal, cell=cell)
 
 
-Command = SetBounds | RenewLease | SetReporting | SetEdca | SetWindows | SetStationRules
+Command = SetBounds | RenewLease | SetReporting | Arrived | SetEdca | SetWindows | SetStationRules
 """What goes to an agent or a switch."""
 
 Effect = Command | CloseStream | CellChanged | StationsChanged | CellForgotten | Note

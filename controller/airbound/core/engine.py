@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from airbound.core import arrivals
 from airbound.core.addresses import Mac, exempt_cell
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.state import CellState
@@ -197,12 +198,20 @@ class Engine:
             effects += self._placement.claim(terminal, report.mac, now_us)
         elif terminal.reports_since_superseded == HEARD_AGAIN:
             effects += self._placement.place_claimed(terminal.mac, now_us)
+        if report.arrivals is not None:
+            effects += arrivals.reported(terminal, self._arrivals_known(terminal), report)
         cell = self._registry.cell_joined(terminal)
         if cell is not None:
             effects += self._decisions.decide_by_report(cell, terminal, now_us, changed=changed)
         else:
             effects += self._placement.decide_unplaced(terminal, now_us)
         return effects
+
+    def _arrivals_known(self, terminal: Terminal) -> int | None:
+        """How many arrivals another stream of a terminal has reported: the agent makes a new stream at each."""
+        others = [other for other in self._registry.claims.claimants(terminal.mac) if other is not terminal]
+        known = [other.arrivals_total for other in others if other.name == terminal.name]
+        return max((total for total in known if total is not None), default=None)
 
     def _tick(self, now_us: int) -> list[Effect]:
         effects = list[Effect]()

@@ -6,6 +6,7 @@ stream claims the MAC. One that is joined to none gets no bounds.
 """
 
 from airbound.core.addresses import Address, Mac, address_text, mac_text
+from airbound.core.arrivals import arrived
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell_decisions import CellDecisions
@@ -81,6 +82,7 @@ class Placement:
         if cell is None:
             return effects + self.decide_unplaced(terminal, now_us)
         cell.terminals[terminal.mac] = terminal
+        effects += arrived(cell, terminal, now_us)
         if before is not cell:
             return effects + self._decisions.decide_by_report(cell, terminal, now_us)
         return effects + self._decisions.decide(cell, terminal, now_us)

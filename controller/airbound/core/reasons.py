@@ -61,6 +61,7 @@ class Code(IntEnum):
     OMITTED_RULES_MAX = 62
     OMITTED_LIMITS_MAX = 63
     ASSUMED_RATES = 64
+    ARRIVED = 65
     # Refused: counted and not used.
     MALFORMED = 80
     OUT_OF_RANGE = 81

@@ -157,14 +157,25 @@ class BackEnd:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What a terminal reports once for each stream."""
+    """What a terminal reports once for each stream. `takes_arrivals`: whether it may be sent that it has arrived."""
 
     version: str = ""
     back_end: BackEnd = BackEnd()
+    takes_arrivals: bool = False
 
 
 NO_AGENT = Agent("", BackEnd(name="", can_set_max=False, can_set_min=False, can_select_destination=False))
 """A terminal that has not described its agent can do nothing."""
+
+
+class Arrivals(NamedTuple):
+    """How often a terminal has arrived somewhere since its agent started, and of the last time who reported it, one of
+    arrivals.SOURCES, and how long ago it was.
+    """
+
+    total: int
+    source: str
+    age_ms: int
 
 
 @dataclass(slots=True)  # not frozen for the reason above; nobody changes one
@@ -180,3 +191,4 @@ class TerminalReport:
     bounds_generation: int = 0
     malformed_inputs_total: int = 0
     agent: Agent | None = None
+    arrivals: Arrivals | None = None

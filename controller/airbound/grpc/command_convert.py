@@ -5,7 +5,16 @@ from collections.abc import Iterable
 
 from airbound.core.addresses import IPV4_OCTETS
 from airbound.core.edca import Edca
-from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows, WindowLimit
+from airbound.core.effects import (
+    Arrived,
+    Bound,
+    RenewLease,
+    SetBounds,
+    SetEdca,
+    SetReporting,
+    SetWindows,
+    WindowLimit,
+)
 from airbound.core.principals import Stream
 from airbound.core.reasons import Code, Reason
 from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
@@ -13,7 +22,7 @@ from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
 _CODES = frozenset(code.value for code in Code)
 
 
-def agent_command(effect: SetBounds | RenewLease | SetReporting | SetEdca | SetWindows) -> bytes:
+def agent_command(effect: SetBounds | RenewLease | SetReporting | Arrived | SetEdca | SetWindows) -> bytes:
     """What goes to an agent: the response of the service that it called."""
     return access_point_command(effect) if isinstance(effect, SetEdca | SetWindows) else terminal_command(effect)
 
@@ -61,7 +70,7 @@ def queue(entry: Edca) -> access_point_pb2.Edca:
     )
 
 
-def terminal_effect(octets: bytes, stream: Stream) -> SetBounds | RenewLease | SetReporting | None:
+def terminal_effect(octets: bytes, stream: Stream) -> SetBounds | RenewLease | SetReporting | Arrived | None:
     """A command as another replica of the controller made it, for a stream here; none if this version has no such
     command. What is for people is in the log of the replica that decided.
     """
@@ -92,6 +101,8 @@ def terminal_effect(octets: bytes, stream: Stream) -> SetBounds | RenewLease | S
             return SetReporting(
                 stream, reporting.interval_ms, reporting.heartbeat_ms, reporting.rtt_ratio_change_permille
             )
+        case "arrived":
+            return Arrived(stream, command.arrived.bssid)
         case _:
             return None
 
@@ -108,11 +119,13 @@ def reason_of(message: reason_pb2.Reason) -> Reason:
     )
 
 
-def terminal_command(effect: SetBounds | RenewLease | SetReporting) -> bytes:
+def terminal_command(effect: SetBounds | RenewLease | SetReporting | Arrived) -> bytes:
     """What goes to a terminal: a TerminalServiceConnectResponse."""
     if isinstance(effect, RenewLease):
         renew = terminal_pb2.RenewLease(generation=effect.generation, lease_ms=effect.lease_ms)
         command = terminal_pb2.TerminalCommand(renew_lease=renew)
+    elif isinstance(effect, Arrived):
+        command = terminal_pb2.TerminalCommand(arrived=terminal_pb2.Arrived(bssid=effect.bssid))
     elif isinstance(effect, SetBounds):
         set_bounds = terminal_pb2.SetBounds(
             generation=effect.generation,

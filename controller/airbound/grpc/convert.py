@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from airbound.core.addresses import Address, is_loopback, is_peer_address, is_station_mac
+from airbound.core.arrivals import SOURCES
 from airbound.core.bands import BAND_NAMES
 from airbound.core.edca import AIFSN_MAX, CW_MAX, TXOP_LIMIT_MAX, Category, Edca, is_contention_window
 from airbound.core.reasons import Code, Reason, RefusedError
@@ -34,6 +35,7 @@ from airbound.core.reports import (
     UNKNOWN_RADIO,
     AccessPointReport,
     Agent,
+    Arrivals,
     BackEnd,
     Destination,
     EdcaState,
@@ -48,6 +50,13 @@ from airbound.v1 import access_point_pb2, terminal_pb2
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+ARRIVAL_COUNTERS = (
+    "arrivals_total",
+    "merged_reports_total",
+    "waiting_connections_total",
+    "retransmissions_total",
+    "last_age_ms",
+)
 NAME_MAX_CHARACTERS = 32
 VERSION_MAX_CHARACTERS = 64
 REFUSAL_MAX_CHARACTERS = 200
@@ -141,7 +150,8 @@ def terminal_report(message: terminal_pb2.TerminalReport) -> tuple[TerminalRepor
         return None, [error.reason]
     destinations = _destinations(message, refusals)
     malformed = message.malformed_inputs_total
-    return TerminalReport(mac, sequence, monotonic_us, destinations, generation, malformed, agent), refusals
+    arrivals = _arrivals(message.arrivals, refusals) if message.HasField("arrivals") else None
+    return TerminalReport(mac, sequence, monotonic_us, destinations, generation, malformed, agent, arrivals), refusals
 
 
 def _check_head(mac: bytes, field: str, sequence: int, monotonic_us: int) -> None:
@@ -439,7 +449,20 @@ def _agent(message: terminal_pb2.Agent, refusals: list[Reason]) -> Agent:
             can_select_destination=back_end.can_select_destination,
             rules_max=back_end.rules_max,
         ),
+        takes_arrivals=message.takes_arrivals,
     )
+
+
+def _arrivals(message: terminal_pb2.Arrivals, refusals: list[Reason]) -> Arrivals | None:
+    """What an agent counts of arrivals; without it the report counts. A source of a later version is none."""
+    for field in ARRIVAL_COUNTERS:
+        value = getattr(message, field)
+        if value > COUNTER_MAX:
+            refusals.append(Reason(Code.OUT_OF_RANGE, f"arrivals.{field}", after=value, limit=COUNTER_MAX))
+            return None
+    source = message.last_source
+    name = SOURCES[source] if 0 <= source < len(SOURCES) else ""
+    return Arrivals(message.arrivals_total, name, message.last_age_ms)
 
 
 def _destinations(message: terminal_pb2.TerminalReport, refusals: list[Reason]) -> tuple[Destination, ...]:

@@ -15,7 +15,16 @@ import grpc
 import grpc.aio
 
 from airbound import reason_text
-from airbound.core.effects import Command, RenewLease, SetBounds, SetEdca, SetReporting, SetStationRules, SetWindows
+from airbound.core.effects import (
+    Arrived,
+    Command,
+    RenewLease,
+    SetBounds,
+    SetEdca,
+    SetReporting,
+    SetStationRules,
+    SetWindows,
+)
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc.command_convert import agent_command
@@ -46,6 +55,7 @@ class Session:
     __slots__ = (
         "_answer_due",
         "_answered_after_s",
+        "_arrived",
         "_broken",
         "_closing",
         "_context",
@@ -88,6 +98,7 @@ class Session:
         self.generation = 0  # of the last set of bounds; none is sent with the same or a smaller one
         self._waiting: SetBounds | RenewLease | SetEdca | SetStationRules | None = None
         self._reporting: SetReporting | None = None
+        self._arrived: Arrived | None = None
         self._windows: SetWindows | None = None  # beside the other kind of set that an access point is sent
         self._waiting_since_s = 0.0
         self._written = written
@@ -107,6 +118,8 @@ class Session:
             return
         if isinstance(command, SetReporting):
             self._reporting = command
+        elif isinstance(command, Arrived):
+            self._arrived = command
         elif isinstance(command, SetWindows):
             self._windows, self._waiting_since_s = command, time.perf_counter()
         elif isinstance(command, SetBounds | SetEdca | SetStationRules) or not isinstance(self._waiting, SetBounds):
@@ -142,9 +155,13 @@ class Session:
             if self._task is not None and self._task is not asyncio.current_task():
                 self._task.cancel()
 
+    def _next(self) -> Command | None:
+        """What is written next: that the phone has arrived is of use at once or never."""
+        return self._arrived or self._reporting or self._waiting or self._windows
+
     async def _write(self) -> None:
         try:
-            while (command := self._reporting or self._waiting or self._windows) is not None or self._answer_due:
+            while (command := self._next()) is not None or self._answer_due:
                 self._wrote_at_s = self._writing_since_s = time.perf_counter()
                 if command is None:
                     self._answer_due = False
@@ -152,6 +169,9 @@ class Session:
                     continue
                 if command is self._reporting:
                     self._reporting = None
+                    since_s = None
+                elif command is self._arrived:
+                    self._arrived = None
                     since_s = None
                 else:
                     since_s = self._waiting_since_s
@@ -166,7 +186,7 @@ class Session:
                     self._written(time.perf_counter() - since_s)
         except (grpc.aio.BaseError, grpc.aio.InternalError, asyncio.CancelledError):
             # The stream is gone; its reader finds out as well.
-            self._waiting = self._reporting = self._windows = None
+            self._waiting = self._reporting = self._arrived = self._windows = None
             self._answer_due, self._broken = False, True
         finally:
             self._writer, self._writing_since_s = None, 0.0

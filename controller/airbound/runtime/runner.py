@@ -14,6 +14,7 @@ from typing import Protocol
 
 from airbound.core.addresses import Address, Mac
 from airbound.core.effects import (
+    Arrived,
     CellChanged,
     CellForgotten,
     CloseStream,
@@ -264,7 +265,7 @@ class Runner:
     def _do(self, effect: Effect) -> bool:
         """Do what is asked for; whether it was a command."""
         match effect:
-            case SetBounds() | RenewLease() | SetReporting() | SetEdca() | SetWindows() | SetStationRules():
+            case SetBounds() | RenewLease() | SetReporting() | Arrived() | SetEdca() | SetWindows() | SetStationRules():
                 self.counts.count(effect)
                 port = self._ports.get(effect.stream.number)
                 if port is not None:
@@ -288,7 +289,7 @@ class Runner:
         return False
 
     def _lengthened(self, command: Command) -> Command:
-        if isinstance(command, SetReporting) or not self.lease_extra_ms:
+        if isinstance(command, SetReporting | Arrived) or not self.lease_extra_ms:
             return command
         return command._replace(lease_ms=min(command.lease_ms + self.lease_extra_ms, LEASE_MAX_MS))
 

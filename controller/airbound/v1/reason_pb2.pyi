@@ -53,6 +53,7 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_OMITTED_RULES_MAX: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_LIMITS_MAX: _ClassVar[ReasonCode]
     REASON_CODE_ASSUMED_RATES: _ClassVar[ReasonCode]
+    REASON_CODE_ARRIVED: _ClassVar[ReasonCode]
     REASON_CODE_MALFORMED: _ClassVar[ReasonCode]
     REASON_CODE_OUT_OF_RANGE: _ClassVar[ReasonCode]
     REASON_CODE_TOO_MANY_ENTRIES: _ClassVar[ReasonCode]
@@ -139,6 +140,7 @@ REASON_CODE_WIDENED: ReasonCode
 REASON_CODE_OMITTED_RULES_MAX: ReasonCode
 REASON_CODE_OMITTED_LIMITS_MAX: ReasonCode
 REASON_CODE_ASSUMED_RATES: ReasonCode
+REASON_CODE_ARRIVED: ReasonCode
 REASON_CODE_MALFORMED: ReasonCode
 REASON_CODE_OUT_OF_RANGE: ReasonCode
 REASON_CODE_TOO_MANY_ENTRIES: ReasonCode

@@ -8,6 +8,17 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class ArrivalSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ARRIVAL_SOURCE_UNSPECIFIED: _ClassVar[ArrivalSource]
+    ARRIVAL_SOURCE_NL80211: _ClassVar[ArrivalSource]
+    ARRIVAL_SOURCE_RTNETLINK: _ClassVar[ArrivalSource]
+    ARRIVAL_SOURCE_STREAM: _ClassVar[ArrivalSource]
+    ARRIVAL_SOURCE_FILE: _ClassVar[ArrivalSource]
+    ARRIVAL_SOURCE_PROGRAM: _ClassVar[ArrivalSource]
+    ARRIVAL_SOURCE_LOOPBACK: _ClassVar[ArrivalSource]
+    ARRIVAL_SOURCE_CONTROLLER: _ClassVar[ArrivalSource]
+
 class TerminalReportTrigger(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     TERMINAL_REPORT_TRIGGER_UNSPECIFIED: _ClassVar[TerminalReportTrigger]
@@ -16,6 +27,14 @@ class TerminalReportTrigger(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TERMINAL_REPORT_TRIGGER_STOPPED_SENDING: _ClassVar[TerminalReportTrigger]
     TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED: _ClassVar[TerminalReportTrigger]
     TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED: _ClassVar[TerminalReportTrigger]
+ARRIVAL_SOURCE_UNSPECIFIED: ArrivalSource
+ARRIVAL_SOURCE_NL80211: ArrivalSource
+ARRIVAL_SOURCE_RTNETLINK: ArrivalSource
+ARRIVAL_SOURCE_STREAM: ArrivalSource
+ARRIVAL_SOURCE_FILE: ArrivalSource
+ARRIVAL_SOURCE_PROGRAM: ArrivalSource
+ARRIVAL_SOURCE_LOOPBACK: ArrivalSource
+ARRIVAL_SOURCE_CONTROLLER: ArrivalSource
 TERMINAL_REPORT_TRIGGER_UNSPECIFIED: TerminalReportTrigger
 TERMINAL_REPORT_TRIGGER_INTERVAL: TerminalReportTrigger
 TERMINAL_REPORT_TRIGGER_STARTED_SENDING: TerminalReportTrigger
@@ -36,7 +55,7 @@ class TerminalServiceConnectResponse(_message.Message):
     def __init__(self, command: _Optional[_Union[TerminalCommand, _Mapping]] = ...) -> None: ...
 
 class TerminalReport(_message.Message):
-    __slots__ = ("mac", "sequence", "monotonic_us", "agent", "destinations", "bounds_generation", "trigger", "malformed_inputs_total")
+    __slots__ = ("mac", "sequence", "monotonic_us", "agent", "destinations", "bounds_generation", "trigger", "malformed_inputs_total", "arrivals")
     MAC_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     MONOTONIC_US_FIELD_NUMBER: _ClassVar[int]
@@ -45,6 +64,7 @@ class TerminalReport(_message.Message):
     BOUNDS_GENERATION_FIELD_NUMBER: _ClassVar[int]
     TRIGGER_FIELD_NUMBER: _ClassVar[int]
     MALFORMED_INPUTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    ARRIVALS_FIELD_NUMBER: _ClassVar[int]
     mac: bytes
     sequence: int
     monotonic_us: int
@@ -53,15 +73,34 @@ class TerminalReport(_message.Message):
     bounds_generation: int
     trigger: TerminalReportTrigger
     malformed_inputs_total: int
-    def __init__(self, mac: _Optional[bytes] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., agent: _Optional[_Union[Agent, _Mapping]] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., bounds_generation: _Optional[int] = ..., trigger: _Optional[_Union[TerminalReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ...) -> None: ...
+    arrivals: Arrivals
+    def __init__(self, mac: _Optional[bytes] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., agent: _Optional[_Union[Agent, _Mapping]] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., bounds_generation: _Optional[int] = ..., trigger: _Optional[_Union[TerminalReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., arrivals: _Optional[_Union[Arrivals, _Mapping]] = ...) -> None: ...
+
+class Arrivals(_message.Message):
+    __slots__ = ("arrivals_total", "merged_reports_total", "waiting_connections_total", "retransmissions_total", "last_source", "last_age_ms")
+    ARRIVALS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    MERGED_REPORTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    WAITING_CONNECTIONS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    RETRANSMISSIONS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    LAST_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    LAST_AGE_MS_FIELD_NUMBER: _ClassVar[int]
+    arrivals_total: int
+    merged_reports_total: int
+    waiting_connections_total: int
+    retransmissions_total: int
+    last_source: ArrivalSource
+    last_age_ms: int
+    def __init__(self, arrivals_total: _Optional[int] = ..., merged_reports_total: _Optional[int] = ..., waiting_connections_total: _Optional[int] = ..., retransmissions_total: _Optional[int] = ..., last_source: _Optional[_Union[ArrivalSource, str]] = ..., last_age_ms: _Optional[int] = ...) -> None: ...
 
 class Agent(_message.Message):
-    __slots__ = ("version", "back_end")
+    __slots__ = ("version", "back_end", "takes_arrivals")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     BACK_END_FIELD_NUMBER: _ClassVar[int]
+    TAKES_ARRIVALS_FIELD_NUMBER: _ClassVar[int]
     version: str
     back_end: BackEnd
-    def __init__(self, version: _Optional[str] = ..., back_end: _Optional[_Union[BackEnd, _Mapping]] = ...) -> None: ...
+    takes_arrivals: bool
+    def __init__(self, version: _Optional[str] = ..., back_end: _Optional[_Union[BackEnd, _Mapping]] = ..., takes_arrivals: bool = ...) -> None: ...
 
 class BackEnd(_message.Message):
     __slots__ = ("name", "can_set_max", "can_set_min", "can_select_destination", "can_select_uid", "rules_max")
@@ -124,14 +163,22 @@ class EventCounts(_message.Message):
     def __init__(self, local_congestion: _Optional[int] = ..., duplicate_ack: _Optional[int] = ..., sack: _Optional[int] = ..., fast_retransmit: _Optional[int] = ..., timeout: _Optional[int] = ..., undo: _Optional[int] = ...) -> None: ...
 
 class TerminalCommand(_message.Message):
-    __slots__ = ("set_bounds", "renew_lease", "set_reporting")
+    __slots__ = ("set_bounds", "renew_lease", "set_reporting", "arrived")
     SET_BOUNDS_FIELD_NUMBER: _ClassVar[int]
     RENEW_LEASE_FIELD_NUMBER: _ClassVar[int]
     SET_REPORTING_FIELD_NUMBER: _ClassVar[int]
+    ARRIVED_FIELD_NUMBER: _ClassVar[int]
     set_bounds: SetBounds
     renew_lease: RenewLease
     set_reporting: SetReporting
-    def __init__(self, set_bounds: _Optional[_Union[SetBounds, _Mapping]] = ..., renew_lease: _Optional[_Union[RenewLease, _Mapping]] = ..., set_reporting: _Optional[_Union[SetReporting, _Mapping]] = ...) -> None: ...
+    arrived: Arrived
+    def __init__(self, set_bounds: _Optional[_Union[SetBounds, _Mapping]] = ..., renew_lease: _Optional[_Union[RenewLease, _Mapping]] = ..., set_reporting: _Optional[_Union[SetReporting, _Mapping]] = ..., arrived: _Optional[_Union[Arrived, _Mapping]] = ...) -> None: ...
+
+class Arrived(_message.Message):
+    __slots__ = ("bssid",)
+    BSSID_FIELD_NUMBER: _ClassVar[int]
+    bssid: bytes
+    def __init__(self, bssid: _Optional[bytes] = ...) -> None: ...
 
 class SetBounds(_message.Message):
     __slots__ = ("generation", "bounds", "lease_ms", "reason", "active_senders", "capacity_bps")

@@ -222,6 +222,7 @@ class FakePhone(Agent):
         self.releases = 0  # of them, empty ones
         self.renewals = 0
         self.reporting = terminal_pb2.SetReporting()
+        self.arrivals: list[str] = []  # the cells, as the controller said
         self._stream_generation = 0
         self._described = False
 
@@ -239,6 +240,8 @@ class FakePhone(Agent):
                     self.renewals += 1
             case "set_reporting":
                 self.reporting = command.set_reporting
+            case "arrived":
+                self.arrivals.append(mac_text(command.arrived.bssid))
             case "set_bounds":
                 self._apply(command.set_bounds)
             case other:
@@ -261,7 +264,9 @@ class FakePhone(Agent):
         """The lease ended."""
         self.bounds, self.generation = {}, 0
 
-    async def report(self, *destinations: terminal_pb2.Destination, monotonic_us: int) -> None:
+    async def report(
+        self, *destinations: terminal_pb2.Destination, monotonic_us: int, arrivals: terminal_pb2.Arrivals | None = None
+    ) -> None:
         """Send a report under the next sequence number."""
         self.sequence += 1
         report = terminal_pb2.TerminalReport(
@@ -270,13 +275,14 @@ class FakePhone(Agent):
             monotonic_us=monotonic_us,
             destinations=destinations,
             bounds_generation=self.generation,
+            arrivals=arrivals,
         )
         if not self._described:
             self._described = True
             back_end = terminal_pb2.BackEnd(
                 name="procfs", can_set_max=True, can_set_min=True, can_select_destination=True, rules_max=256
             )
-            report.agent.CopyFrom(terminal_pb2.Agent(version="test", back_end=back_end))
+            report.agent.CopyFrom(terminal_pb2.Agent(version="test", back_end=back_end, takes_arrivals=True))
         await self.write(terminal_pb2.TerminalServiceConnectRequest(report=report))
 
 

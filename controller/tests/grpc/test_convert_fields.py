@@ -6,12 +6,23 @@ from typing import Any
 import pytest
 
 from airbound.core.edca import Category, Edca
-from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows, WindowLimit
+from airbound.core.effects import (
+    Arrived,
+    Bound,
+    RenewLease,
+    SetBounds,
+    SetEdca,
+    SetReporting,
+    SetWindows,
+    WindowLimit,
+)
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import (
+    COUNTER_MAX,
     AccessPointReport,
     Agent,
+    Arrivals,
     BackEnd,
     Destination,
     EdcaState,
@@ -215,7 +226,7 @@ def test_every_field_of_a_terminals_report() -> None:
         mac=MAC,
         sequence=2,
         monotonic_us=3,
-        agent=terminal_pb2.Agent(version="1.2.3", back_end=back_end),
+        agent=terminal_pb2.Agent(version="1.2.3", back_end=back_end, takes_arrivals=True),
         destinations=[
             terminal_pb2.Destination(
                 address=IPV6,
@@ -235,6 +246,14 @@ def test_every_field_of_a_terminals_report() -> None:
         bounds_generation=4,
         trigger=terminal_pb2.TERMINAL_REPORT_TRIGGER_INTERVAL,
         malformed_inputs_total=5,
+        arrivals=terminal_pb2.Arrivals(
+            arrivals_total=6,
+            merged_reports_total=7,
+            waiting_connections_total=8,
+            retransmissions_total=9,
+            last_source=terminal_pb2.ARRIVAL_SOURCE_FILE,
+            last_age_ms=10,
+        ),
     )
     assert unset(message) == []
     expected = Destination(
@@ -243,6 +262,7 @@ def test_every_field_of_a_terminals_report() -> None:
     agent = Agent(
         "1.2.3",
         BackEnd(name="ebpf", can_set_max=True, can_set_min=True, can_select_destination=True, rules_max=64),
+        takes_arrivals=True,
     )
     assert convert.terminal_report(message) == (
         TerminalReport(
@@ -253,9 +273,26 @@ def test_every_field_of_a_terminals_report() -> None:
             bounds_generation=4,
             malformed_inputs_total=5,
             agent=agent,
+            arrivals=Arrivals(6, "file", 10),
         ),
         [],
     )
+    message.arrivals.last_age_ms = 2**63
+    report, refusals = convert.terminal_report(message)
+    assert report is not None
+    assert report.arrivals is None
+    assert refusals == [Reason(Code.OUT_OF_RANGE, "arrivals.last_age_ms", after=2**63, limit=COUNTER_MAX)]
+
+
+@pytest.mark.parametrize("number", terminal_pb2.ArrivalSource.values())
+def test_sources_of_arrivals_have_the_names_of_the_contract(number: int) -> None:
+    name = terminal_pb2.ArrivalSource.Name(number).removeprefix("ARRIVAL_SOURCE_").lower()
+    report, refusals = convert.terminal_report(
+        phone_report(arrivals=terminal_pb2.Arrivals(arrivals_total=1, last_source=number))
+    )
+    assert report is not None
+    assert report.arrivals == Arrivals(1, name if number else "", 0)
+    assert refusals == []
 
 
 @pytest.mark.parametrize("can", ["can_set_max", "can_set_min", "can_select_destination"])
@@ -393,3 +430,10 @@ def test_air_time_and_a_rate_that_cannot_be_are_none() -> None:
     assert convert.access_point_report(message)[0].stations[0].airtime_us == 14
     message.stations[0].airtime_source = access_point_pb2.AIRTIME_SOURCE_ESTIMATED
     assert convert.access_point_report(message)[0].stations[0].airtime_us == 0
+
+
+def test_an_arrival_on_the_wire_and_back() -> None:
+    octets = command_convert.agent_command(Arrived(STREAM, bytes([2, 0, 0, 0, 0, 1])))
+    command = terminal_pb2.TerminalServiceConnectResponse.FromString(octets).command
+    assert command.arrived.bssid == bytes([2, 0, 0, 0, 0, 1])
+    assert command_convert.terminal_effect(octets, STREAM) == Arrived(STREAM, bytes([2, 0, 0, 0, 0, 1]))

@@ -141,6 +141,12 @@ func (c *connection) start(
 		})
 	}
 	handle := func(message *response) {
+		// One that is wrong is refused by the agent, with the other commands.
+		if command := message.GetCommand().GetArrived(); command != nil {
+			if report, err := agent.ArrivalReport(command); err == nil {
+				c.hub.report(events.Controller, report)
+			}
+		}
 		c.post(func(nowUS int64) { phone.Command(nowUS, message.GetCommand()) })
 	}
 	go func() {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/airbound/airbound/phone-agent/events"
+	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
 // follower runs `airbound-phone events` until the test ends, and returns what it prints, line by line. When it returns,
@@ -90,6 +91,28 @@ func TestOtherProgramsFollowAndReportArrivals(t *testing.T) {
 	eventually(t, "the status shows it", func() bool {
 		text, _ := p.status()
 		return strings.Contains(text, "last: link_up wwan0, reported by program")
+	})
+}
+
+func TestTheControllerReportsAnArrival(t *testing.T) {
+	t.Parallel()
+	server := startController(t, "127.0.0.1:0")
+	p := newPhone(t)
+	p.startWith(t.Output(), "--plain-text", "--controller", server.address)
+	stream := server.stream(t)
+	arrivals := follower(t, p)
+	arrived := &airboundv1.Arrived{Bssid: []byte{2, 0, 0, 0, 0, 1}}
+	if err := stream.Send(&response{Command: &airboundv1.TerminalCommand{
+		Command: &airboundv1.TerminalCommand_Arrived{Arrived: arrived},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := nextEvent(t, arrivals); got.Source != events.Controller || got.Kind != events.Association ||
+		got.Place != "02:00:00:00:00:01" {
+		t.Errorf("%+v", got)
+	}
+	server.report(t, "it reports the arrival", func(report *airboundv1.TerminalReport) bool {
+		return report.GetArrivals().GetLastSource() == airboundv1.ArrivalSource_ARRIVAL_SOURCE_CONTROLLER
 	})
 }
 

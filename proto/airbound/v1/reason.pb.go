@@ -122,6 +122,9 @@ const (
 	ReasonCode_REASON_CODE_OMITTED_LIMITS_MAX ReasonCode = 63
 	// PHY rates of stations whose frames are aggregated are not reported, and are assumed. after: stations.
 	ReasonCode_REASON_CODE_ASSUMED_RATES ReasonCode = 64
+	// The terminal has arrived somewhere, so that it can send again. subject: the reporter: "access point", or a source
+	// of its agent, such as "nl80211".
+	ReasonCode_REASON_CODE_ARRIVED ReasonCode = 65
 	// Not a message of this contract, or a field that is not what it must be. subject: the field.
 	ReasonCode_REASON_CODE_MALFORMED ReasonCode = 80
 	// A value outside of its limits. subject: the field; after: the value; limit: the limit that it exceeds.
@@ -256,6 +259,7 @@ var (
 		62:  "REASON_CODE_OMITTED_RULES_MAX",
 		63:  "REASON_CODE_OMITTED_LIMITS_MAX",
 		64:  "REASON_CODE_ASSUMED_RATES",
+		65:  "REASON_CODE_ARRIVED",
 		80:  "REASON_CODE_MALFORMED",
 		81:  "REASON_CODE_OUT_OF_RANGE",
 		82:  "REASON_CODE_TOO_MANY_ENTRIES",
@@ -344,6 +348,7 @@ var (
 		"REASON_CODE_OMITTED_RULES_MAX":     62,
 		"REASON_CODE_OMITTED_LIMITS_MAX":    63,
 		"REASON_CODE_ASSUMED_RATES":         64,
+		"REASON_CODE_ARRIVED":               65,
 		"REASON_CODE_MALFORMED":             80,
 		"REASON_CODE_OUT_OF_RANGE":          81,
 		"REASON_CODE_TOO_MANY_ENTRIES":      82,
@@ -527,7 +532,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xd0:\n" +
+	"\x06_limit*\x84;\n" +
 	"\n" +
 	"ReasonCode\x120\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x1a\x13\x82\xb5\x18\x0fno reason given\x12X\n" +
@@ -574,7 +579,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x13REASON_CODE_WIDENED\x108\x1ae\x82\xb5\x18amaxima {before:ratio} -> {after:ratio} times as computed, beside an unlimited sender or downloads\x12g\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x1aD\x82\xb5\x18@no bound for {subject}: the back end takes at most {limit} rules\x12f\n" +
 	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12L\n" +
-	"\x19REASON_CODE_ASSUMED_RATES\x10@\x1a-\x82\xb5\x18)PHY rates of {after} stations are assumed\x12=\n" +
+	"\x19REASON_CODE_ASSUMED_RATES\x10@\x1a-\x82\xb5\x18)PHY rates of {after} stations are assumed\x122\n" +
+	"\x13REASON_CODE_ARRIVED\x10A\x1a\x19\x82\xb5\x18\x15reported by {subject}\x12=\n" +
 	"\x15REASON_CODE_MALFORMED\x10P\x1a\"\x82\xb5\x18\x1e{subject}: not what it must be\x12[\n" +
 	"\x18REASON_CODE_OUT_OF_RANGE\x10Q\x1a=\x82\xb5\x189{subject} = {after}: out of range[, the limit is {limit}]\x12h\n" +
 	"\x1cREASON_CODE_TOO_MANY_ENTRIES\x10R\x1aF\x82\xb5\x18B{subject}: {after} entries[, at most {limit}]; the rest is ignored\x12<\n" +

@@ -27,6 +27,78 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ArrivalSource is who reports an arrival.
+type ArrivalSource int32
+
+const (
+	ArrivalSource_ARRIVAL_SOURCE_UNSPECIFIED ArrivalSource = 0
+	// The kernel's Wi-Fi.
+	ArrivalSource_ARRIVAL_SOURCE_NL80211 ArrivalSource = 1
+	// The kernel's list of links and addresses.
+	ArrivalSource_ARRIVAL_SOURCE_RTNETLINK ArrivalSource = 2
+	// The agent's own stream to a controller.
+	ArrivalSource_ARRIVAL_SOURCE_STREAM ArrivalSource = 3
+	// A file that a script or an app writes.
+	ArrivalSource_ARRIVAL_SOURCE_FILE ArrivalSource = 4
+	// A program at the agent's Unix socket.
+	ArrivalSource_ARRIVAL_SOURCE_PROGRAM ArrivalSource = 5
+	// An app at the agent's loopback port.
+	ArrivalSource_ARRIVAL_SOURCE_LOOPBACK ArrivalSource = 6
+	// TerminalCommand.arrived.
+	ArrivalSource_ARRIVAL_SOURCE_CONTROLLER ArrivalSource = 7
+)
+
+// Enum value maps for ArrivalSource.
+var (
+	ArrivalSource_name = map[int32]string{
+		0: "ARRIVAL_SOURCE_UNSPECIFIED",
+		1: "ARRIVAL_SOURCE_NL80211",
+		2: "ARRIVAL_SOURCE_RTNETLINK",
+		3: "ARRIVAL_SOURCE_STREAM",
+		4: "ARRIVAL_SOURCE_FILE",
+		5: "ARRIVAL_SOURCE_PROGRAM",
+		6: "ARRIVAL_SOURCE_LOOPBACK",
+		7: "ARRIVAL_SOURCE_CONTROLLER",
+	}
+	ArrivalSource_value = map[string]int32{
+		"ARRIVAL_SOURCE_UNSPECIFIED": 0,
+		"ARRIVAL_SOURCE_NL80211":     1,
+		"ARRIVAL_SOURCE_RTNETLINK":   2,
+		"ARRIVAL_SOURCE_STREAM":      3,
+		"ARRIVAL_SOURCE_FILE":        4,
+		"ARRIVAL_SOURCE_PROGRAM":     5,
+		"ARRIVAL_SOURCE_LOOPBACK":    6,
+		"ARRIVAL_SOURCE_CONTROLLER":  7,
+	}
+)
+
+func (x ArrivalSource) Enum() *ArrivalSource {
+	p := new(ArrivalSource)
+	*p = x
+	return p
+}
+
+func (x ArrivalSource) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ArrivalSource) Descriptor() protoreflect.EnumDescriptor {
+	return file_airbound_v1_terminal_proto_enumTypes[0].Descriptor()
+}
+
+func (ArrivalSource) Type() protoreflect.EnumType {
+	return &file_airbound_v1_terminal_proto_enumTypes[0]
+}
+
+func (x ArrivalSource) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ArrivalSource.Descriptor instead.
+func (ArrivalSource) EnumDescriptor() ([]byte, []int) {
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{0}
+}
+
 type TerminalReportTrigger int32
 
 const (
@@ -73,11 +145,11 @@ func (x TerminalReportTrigger) String() string {
 }
 
 func (TerminalReportTrigger) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_terminal_proto_enumTypes[0].Descriptor()
+	return file_airbound_v1_terminal_proto_enumTypes[1].Descriptor()
 }
 
 func (TerminalReportTrigger) Type() protoreflect.EnumType {
-	return &file_airbound_v1_terminal_proto_enumTypes[0]
+	return &file_airbound_v1_terminal_proto_enumTypes[1]
 }
 
 func (x TerminalReportTrigger) Number() protoreflect.EnumNumber {
@@ -86,7 +158,7 @@ func (x TerminalReportTrigger) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TerminalReportTrigger.Descriptor instead.
 func (TerminalReportTrigger) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{0}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{1}
 }
 
 type TerminalServiceConnectRequest struct {
@@ -196,8 +268,10 @@ type TerminalReport struct {
 	Trigger          TerminalReportTrigger `protobuf:"varint,7,opt,name=trigger,proto3,enum=airbound.v1.TerminalReportTrigger" json:"trigger,omitempty"`
 	// Input that the agent refused since it started (truncated monitor lines, commands out of range).
 	MalformedInputsTotal uint64 `protobuf:"varint,8,opt,name=malformed_inputs_total,json=malformedInputsTotal,proto3" json:"malformed_inputs_total,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// Absent until the phone has arrived somewhere, and from an agent that follows no arrivals.
+	Arrivals      *Arrivals `protobuf:"bytes,9,opt,name=arrivals,proto3" json:"arrivals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TerminalReport) Reset() {
@@ -286,18 +360,118 @@ func (x *TerminalReport) GetMalformedInputsTotal() uint64 {
 	return 0
 }
 
+func (x *TerminalReport) GetArrivals() *Arrivals {
+	if x != nil {
+		return x.Arrivals
+	}
+	return nil
+}
+
+// Arrivals are how often the phone arrived somewhere so that it can send again, at an access point, a base station, or
+// by a link or an address, and what followed.
+type Arrivals struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Cumulative since the agent started. Several reports of one arrival are one.
+	ArrivalsTotal uint64 `protobuf:"varint,1,opt,name=arrivals_total,json=arrivalsTotal,proto3" json:"arrivals_total,omitempty"`
+	// Of reports of arrivals, those that were of one that was known already.
+	MergedReportsTotal uint64 `protobuf:"varint,2,opt,name=merged_reports_total,json=mergedReportsTotal,proto3" json:"merged_reports_total,omitempty"`
+	// Connections that waited for TCP's timers when the phone arrived, and those of them that were made to send at once.
+	WaitingConnectionsTotal uint64 `protobuf:"varint,3,opt,name=waiting_connections_total,json=waitingConnectionsTotal,proto3" json:"waiting_connections_total,omitempty"`
+	RetransmissionsTotal    uint64 `protobuf:"varint,4,opt,name=retransmissions_total,json=retransmissionsTotal,proto3" json:"retransmissions_total,omitempty"`
+	// Who reported the last arrival first.
+	LastSource ArrivalSource `protobuf:"varint,5,opt,name=last_source,json=lastSource,proto3,enum=airbound.v1.ArrivalSource" json:"last_source,omitempty"`
+	// How long ago the last arrival was.
+	LastAgeMs     uint64 `protobuf:"varint,6,opt,name=last_age_ms,json=lastAgeMs,proto3" json:"last_age_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Arrivals) Reset() {
+	*x = Arrivals{}
+	mi := &file_airbound_v1_terminal_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Arrivals) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Arrivals) ProtoMessage() {}
+
+func (x *Arrivals) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_terminal_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Arrivals.ProtoReflect.Descriptor instead.
+func (*Arrivals) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Arrivals) GetArrivalsTotal() uint64 {
+	if x != nil {
+		return x.ArrivalsTotal
+	}
+	return 0
+}
+
+func (x *Arrivals) GetMergedReportsTotal() uint64 {
+	if x != nil {
+		return x.MergedReportsTotal
+	}
+	return 0
+}
+
+func (x *Arrivals) GetWaitingConnectionsTotal() uint64 {
+	if x != nil {
+		return x.WaitingConnectionsTotal
+	}
+	return 0
+}
+
+func (x *Arrivals) GetRetransmissionsTotal() uint64 {
+	if x != nil {
+		return x.RetransmissionsTotal
+	}
+	return 0
+}
+
+func (x *Arrivals) GetLastSource() ArrivalSource {
+	if x != nil {
+		return x.LastSource
+	}
+	return ArrivalSource_ARRIVAL_SOURCE_UNSPECIFIED
+}
+
+func (x *Arrivals) GetLastAgeMs() uint64 {
+	if x != nil {
+		return x.LastAgeMs
+	}
+	return 0
+}
+
 // Agent is what does not change from report to report.
 type Agent struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	BackEnd       *BackEnd               `protobuf:"bytes,2,opt,name=back_end,json=backEnd,proto3" json:"back_end,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Version string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	BackEnd *BackEnd               `protobuf:"bytes,2,opt,name=back_end,json=backEnd,proto3" json:"back_end,omitempty"`
+	// Whether it takes TerminalCommand.arrived. An agent that does not refuses the command, so it is not sent any.
+	TakesArrivals bool `protobuf:"varint,3,opt,name=takes_arrivals,json=takesArrivals,proto3" json:"takes_arrivals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[3]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -309,7 +483,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[3]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -322,7 +496,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{3}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Agent) GetVersion() string {
@@ -337,6 +511,13 @@ func (x *Agent) GetBackEnd() *BackEnd {
 		return x.BackEnd
 	}
 	return nil
+}
+
+func (x *Agent) GetTakesArrivals() bool {
+	if x != nil {
+		return x.TakesArrivals
+	}
+	return false
 }
 
 // BackEnd says how bounds reach the terminal's kernel and what it can do.
@@ -356,7 +537,7 @@ type BackEnd struct {
 
 func (x *BackEnd) Reset() {
 	*x = BackEnd{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[4]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -368,7 +549,7 @@ func (x *BackEnd) String() string {
 func (*BackEnd) ProtoMessage() {}
 
 func (x *BackEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[4]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -381,7 +562,7 @@ func (x *BackEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackEnd.ProtoReflect.Descriptor instead.
 func (*BackEnd) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{4}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *BackEnd) GetName() string {
@@ -457,7 +638,7 @@ type Destination struct {
 
 func (x *Destination) Reset() {
 	*x = Destination{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[5]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -469,7 +650,7 @@ func (x *Destination) String() string {
 func (*Destination) ProtoMessage() {}
 
 func (x *Destination) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[5]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -482,7 +663,7 @@ func (x *Destination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Destination.ProtoReflect.Descriptor instead.
 func (*Destination) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{5}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Destination) GetAddress() []byte {
@@ -585,7 +766,7 @@ type EventCounts struct {
 
 func (x *EventCounts) Reset() {
 	*x = EventCounts{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[6]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -597,7 +778,7 @@ func (x *EventCounts) String() string {
 func (*EventCounts) ProtoMessage() {}
 
 func (x *EventCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[6]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -610,7 +791,7 @@ func (x *EventCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventCounts.ProtoReflect.Descriptor instead.
 func (*EventCounts) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{6}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EventCounts) GetLocalCongestion() uint64 {
@@ -662,6 +843,7 @@ type TerminalCommand struct {
 	//	*TerminalCommand_SetBounds
 	//	*TerminalCommand_RenewLease
 	//	*TerminalCommand_SetReporting
+	//	*TerminalCommand_Arrived
 	Command       isTerminalCommand_Command `protobuf_oneof:"command"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -669,7 +851,7 @@ type TerminalCommand struct {
 
 func (x *TerminalCommand) Reset() {
 	*x = TerminalCommand{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -681,7 +863,7 @@ func (x *TerminalCommand) String() string {
 func (*TerminalCommand) ProtoMessage() {}
 
 func (x *TerminalCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -694,7 +876,7 @@ func (x *TerminalCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalCommand.ProtoReflect.Descriptor instead.
 func (*TerminalCommand) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TerminalCommand) GetCommand() isTerminalCommand_Command {
@@ -731,6 +913,15 @@ func (x *TerminalCommand) GetSetReporting() *SetReporting {
 	return nil
 }
 
+func (x *TerminalCommand) GetArrived() *Arrived {
+	if x != nil {
+		if x, ok := x.Command.(*TerminalCommand_Arrived); ok {
+			return x.Arrived
+		}
+	}
+	return nil
+}
+
 type isTerminalCommand_Command interface {
 	isTerminalCommand_Command()
 }
@@ -747,11 +938,64 @@ type TerminalCommand_SetReporting struct {
 	SetReporting *SetReporting `protobuf:"bytes,3,opt,name=set_reporting,json=setReporting,proto3,oneof"`
 }
 
+type TerminalCommand_Arrived struct {
+	Arrived *Arrived `protobuf:"bytes,4,opt,name=arrived,proto3,oneof"`
+}
+
 func (*TerminalCommand_SetBounds) isTerminalCommand_Command() {}
 
 func (*TerminalCommand_RenewLease) isTerminalCommand_Command() {}
 
 func (*TerminalCommand_SetReporting) isTerminalCommand_Command() {}
+
+func (*TerminalCommand_Arrived) isTerminalCommand_Command() {}
+
+// Arrived says that an access point has reported the terminal as associated a moment ago: what the terminal lost before
+// that can be sent again. The terminal's own system may not report it.
+type Arrived struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cell, 6 octets.
+	Bssid         []byte `protobuf:"bytes,1,opt,name=bssid,proto3" json:"bssid,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Arrived) Reset() {
+	*x = Arrived{}
+	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Arrived) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Arrived) ProtoMessage() {}
+
+func (x *Arrived) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Arrived.ProtoReflect.Descriptor instead.
+func (*Arrived) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Arrived) GetBssid() []byte {
+	if x != nil {
+		return x.Bssid
+	}
+	return nil
+}
 
 // SetBounds replaces every bound that the terminal has from Airbound. An empty set restores the kernel's defaults.
 type SetBounds struct {
@@ -772,7 +1016,7 @@ type SetBounds struct {
 
 func (x *SetBounds) Reset() {
 	*x = SetBounds{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -784,7 +1028,7 @@ func (x *SetBounds) String() string {
 func (*SetBounds) ProtoMessage() {}
 
 func (x *SetBounds) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -797,7 +1041,7 @@ func (x *SetBounds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBounds.ProtoReflect.Descriptor instead.
 func (*SetBounds) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SetBounds) GetGeneration() uint64 {
@@ -854,7 +1098,7 @@ type RenewLease struct {
 
 func (x *RenewLease) Reset() {
 	*x = RenewLease{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -866,7 +1110,7 @@ func (x *RenewLease) String() string {
 func (*RenewLease) ProtoMessage() {}
 
 func (x *RenewLease) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -879,7 +1123,7 @@ func (x *RenewLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLease.ProtoReflect.Descriptor instead.
 func (*RenewLease) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RenewLease) GetGeneration() uint64 {
@@ -913,7 +1157,7 @@ type SetReporting struct {
 
 func (x *SetReporting) Reset() {
 	*x = SetReporting{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -925,7 +1169,7 @@ func (x *SetReporting) String() string {
 func (*SetReporting) ProtoMessage() {}
 
 func (x *SetReporting) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -938,7 +1182,7 @@ func (x *SetReporting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetReporting.ProtoReflect.Descriptor instead.
 func (*SetReporting) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{10}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SetReporting) GetIntervalMs() uint32 {
@@ -981,7 +1225,7 @@ type Bound struct {
 
 func (x *Bound) Reset() {
 	*x = Bound{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -993,7 +1237,7 @@ func (x *Bound) String() string {
 func (*Bound) ProtoMessage() {}
 
 func (x *Bound) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1006,7 +1250,7 @@ func (x *Bound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bound.ProtoReflect.Descriptor instead.
 func (*Bound) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{11}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Bound) GetSelector() isBound_Selector {
@@ -1093,7 +1337,7 @@ type Prefix struct {
 
 func (x *Prefix) Reset() {
 	*x = Prefix{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1105,7 +1349,7 @@ func (x *Prefix) String() string {
 func (*Prefix) ProtoMessage() {}
 
 func (x *Prefix) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1118,7 +1362,7 @@ func (x *Prefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prefix.ProtoReflect.Descriptor instead.
 func (*Prefix) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{12}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Prefix) GetAddress() []byte {
@@ -1143,7 +1387,7 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\x1dTerminalServiceConnectRequest\x123\n" +
 	"\x06report\x18\x01 \x01(\v2\x1b.airbound.v1.TerminalReportR\x06report\"X\n" +
 	"\x1eTerminalServiceConnectResponse\x126\n" +
-	"\acommand\x18\x01 \x01(\v2\x1c.airbound.v1.TerminalCommandR\acommand\"\xea\x02\n" +
+	"\acommand\x18\x01 \x01(\v2\x1c.airbound.v1.TerminalCommandR\acommand\"\x9d\x03\n" +
 	"\x0eTerminalReport\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x04R\bsequence\x12!\n" +
@@ -1152,10 +1396,20 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\fdestinations\x18\x05 \x03(\v2\x18.airbound.v1.DestinationR\fdestinations\x12+\n" +
 	"\x11bounds_generation\x18\x06 \x01(\x04R\x10boundsGeneration\x12<\n" +
 	"\atrigger\x18\a \x01(\x0e2\".airbound.v1.TerminalReportTriggerR\atrigger\x124\n" +
-	"\x16malformed_inputs_total\x18\b \x01(\x04R\x14malformedInputsTotal\"R\n" +
+	"\x16malformed_inputs_total\x18\b \x01(\x04R\x14malformedInputsTotal\x121\n" +
+	"\barrivals\x18\t \x01(\v2\x15.airbound.v1.ArrivalsR\barrivals\"\xb1\x02\n" +
+	"\bArrivals\x12%\n" +
+	"\x0earrivals_total\x18\x01 \x01(\x04R\rarrivalsTotal\x120\n" +
+	"\x14merged_reports_total\x18\x02 \x01(\x04R\x12mergedReportsTotal\x12:\n" +
+	"\x19waiting_connections_total\x18\x03 \x01(\x04R\x17waitingConnectionsTotal\x123\n" +
+	"\x15retransmissions_total\x18\x04 \x01(\x04R\x14retransmissionsTotal\x12;\n" +
+	"\vlast_source\x18\x05 \x01(\x0e2\x1a.airbound.v1.ArrivalSourceR\n" +
+	"lastSource\x12\x1e\n" +
+	"\vlast_age_ms\x18\x06 \x01(\x04R\tlastAgeMs\"y\n" +
 	"\x05Agent\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12/\n" +
-	"\bback_end\x18\x02 \x01(\v2\x14.airbound.v1.BackEndR\abackEnd\"\xd6\x01\n" +
+	"\bback_end\x18\x02 \x01(\v2\x14.airbound.v1.BackEndR\abackEnd\x12%\n" +
+	"\x0etakes_arrivals\x18\x03 \x01(\bR\rtakesArrivals\"\xd6\x01\n" +
 	"\aBackEnd\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\vcan_set_max\x18\x02 \x01(\bR\tcanSetMax\x12\x1e\n" +
@@ -1184,14 +1438,17 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\x04sack\x18\x03 \x01(\x04R\x04sack\x12'\n" +
 	"\x0ffast_retransmit\x18\x04 \x01(\x04R\x0efastRetransmit\x12\x18\n" +
 	"\atimeout\x18\x05 \x01(\x04R\atimeout\x12\x12\n" +
-	"\x04undo\x18\x06 \x01(\x04R\x04undo\"\xd3\x01\n" +
+	"\x04undo\x18\x06 \x01(\x04R\x04undo\"\x85\x02\n" +
 	"\x0fTerminalCommand\x127\n" +
 	"\n" +
 	"set_bounds\x18\x01 \x01(\v2\x16.airbound.v1.SetBoundsH\x00R\tsetBounds\x12:\n" +
 	"\vrenew_lease\x18\x02 \x01(\v2\x17.airbound.v1.RenewLeaseH\x00R\n" +
 	"renewLease\x12@\n" +
-	"\rset_reporting\x18\x03 \x01(\v2\x19.airbound.v1.SetReportingH\x00R\fsetReportingB\t\n" +
-	"\acommand\"\xe9\x01\n" +
+	"\rset_reporting\x18\x03 \x01(\v2\x19.airbound.v1.SetReportingH\x00R\fsetReporting\x120\n" +
+	"\aarrived\x18\x04 \x01(\v2\x14.airbound.v1.ArrivedH\x00R\aarrivedB\t\n" +
+	"\acommand\"\x1f\n" +
+	"\aArrived\x12\x14\n" +
+	"\x05bssid\x18\x01 \x01(\fR\x05bssid\"\xe9\x01\n" +
 	"\tSetBounds\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x04R\n" +
@@ -1223,7 +1480,16 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\x06Prefix\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\fR\aaddress\x12\x1f\n" +
 	"\vlength_bits\x18\x02 \x01(\rR\n" +
-	"lengthBits*\x9b\x02\n" +
+	"lengthBits*\xf5\x01\n" +
+	"\rArrivalSource\x12\x1e\n" +
+	"\x1aARRIVAL_SOURCE_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16ARRIVAL_SOURCE_NL80211\x10\x01\x12\x1c\n" +
+	"\x18ARRIVAL_SOURCE_RTNETLINK\x10\x02\x12\x19\n" +
+	"\x15ARRIVAL_SOURCE_STREAM\x10\x03\x12\x17\n" +
+	"\x13ARRIVAL_SOURCE_FILE\x10\x04\x12\x1a\n" +
+	"\x16ARRIVAL_SOURCE_PROGRAM\x10\x05\x12\x1b\n" +
+	"\x17ARRIVAL_SOURCE_LOOPBACK\x10\x06\x12\x1d\n" +
+	"\x19ARRIVAL_SOURCE_CONTROLLER\x10\a*\x9b\x02\n" +
 	"\x15TerminalReportTrigger\x12'\n" +
 	"#TERMINAL_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12$\n" +
 	" TERMINAL_REPORT_TRIGGER_INTERVAL\x10\x01\x12+\n" +
@@ -1246,46 +1512,52 @@ func file_airbound_v1_terminal_proto_rawDescGZIP() []byte {
 	return file_airbound_v1_terminal_proto_rawDescData
 }
 
-var file_airbound_v1_terminal_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_airbound_v1_terminal_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_airbound_v1_terminal_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_airbound_v1_terminal_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_airbound_v1_terminal_proto_goTypes = []any{
-	(TerminalReportTrigger)(0),             // 0: airbound.v1.TerminalReportTrigger
-	(*TerminalServiceConnectRequest)(nil),  // 1: airbound.v1.TerminalServiceConnectRequest
-	(*TerminalServiceConnectResponse)(nil), // 2: airbound.v1.TerminalServiceConnectResponse
-	(*TerminalReport)(nil),                 // 3: airbound.v1.TerminalReport
-	(*Agent)(nil),                          // 4: airbound.v1.Agent
-	(*BackEnd)(nil),                        // 5: airbound.v1.BackEnd
-	(*Destination)(nil),                    // 6: airbound.v1.Destination
-	(*EventCounts)(nil),                    // 7: airbound.v1.EventCounts
-	(*TerminalCommand)(nil),                // 8: airbound.v1.TerminalCommand
-	(*SetBounds)(nil),                      // 9: airbound.v1.SetBounds
-	(*RenewLease)(nil),                     // 10: airbound.v1.RenewLease
-	(*SetReporting)(nil),                   // 11: airbound.v1.SetReporting
-	(*Bound)(nil),                          // 12: airbound.v1.Bound
-	(*Prefix)(nil),                         // 13: airbound.v1.Prefix
-	(*Reason)(nil),                         // 14: airbound.v1.Reason
+	(ArrivalSource)(0),                     // 0: airbound.v1.ArrivalSource
+	(TerminalReportTrigger)(0),             // 1: airbound.v1.TerminalReportTrigger
+	(*TerminalServiceConnectRequest)(nil),  // 2: airbound.v1.TerminalServiceConnectRequest
+	(*TerminalServiceConnectResponse)(nil), // 3: airbound.v1.TerminalServiceConnectResponse
+	(*TerminalReport)(nil),                 // 4: airbound.v1.TerminalReport
+	(*Arrivals)(nil),                       // 5: airbound.v1.Arrivals
+	(*Agent)(nil),                          // 6: airbound.v1.Agent
+	(*BackEnd)(nil),                        // 7: airbound.v1.BackEnd
+	(*Destination)(nil),                    // 8: airbound.v1.Destination
+	(*EventCounts)(nil),                    // 9: airbound.v1.EventCounts
+	(*TerminalCommand)(nil),                // 10: airbound.v1.TerminalCommand
+	(*Arrived)(nil),                        // 11: airbound.v1.Arrived
+	(*SetBounds)(nil),                      // 12: airbound.v1.SetBounds
+	(*RenewLease)(nil),                     // 13: airbound.v1.RenewLease
+	(*SetReporting)(nil),                   // 14: airbound.v1.SetReporting
+	(*Bound)(nil),                          // 15: airbound.v1.Bound
+	(*Prefix)(nil),                         // 16: airbound.v1.Prefix
+	(*Reason)(nil),                         // 17: airbound.v1.Reason
 }
 var file_airbound_v1_terminal_proto_depIdxs = []int32{
-	3,  // 0: airbound.v1.TerminalServiceConnectRequest.report:type_name -> airbound.v1.TerminalReport
-	8,  // 1: airbound.v1.TerminalServiceConnectResponse.command:type_name -> airbound.v1.TerminalCommand
-	4,  // 2: airbound.v1.TerminalReport.agent:type_name -> airbound.v1.Agent
-	6,  // 3: airbound.v1.TerminalReport.destinations:type_name -> airbound.v1.Destination
-	0,  // 4: airbound.v1.TerminalReport.trigger:type_name -> airbound.v1.TerminalReportTrigger
-	5,  // 5: airbound.v1.Agent.back_end:type_name -> airbound.v1.BackEnd
-	7,  // 6: airbound.v1.Destination.events:type_name -> airbound.v1.EventCounts
-	9,  // 7: airbound.v1.TerminalCommand.set_bounds:type_name -> airbound.v1.SetBounds
-	10, // 8: airbound.v1.TerminalCommand.renew_lease:type_name -> airbound.v1.RenewLease
-	11, // 9: airbound.v1.TerminalCommand.set_reporting:type_name -> airbound.v1.SetReporting
-	12, // 10: airbound.v1.SetBounds.bounds:type_name -> airbound.v1.Bound
-	14, // 11: airbound.v1.SetBounds.reason:type_name -> airbound.v1.Reason
-	13, // 12: airbound.v1.Bound.destination:type_name -> airbound.v1.Prefix
-	1,  // 13: airbound.v1.TerminalService.Connect:input_type -> airbound.v1.TerminalServiceConnectRequest
-	2,  // 14: airbound.v1.TerminalService.Connect:output_type -> airbound.v1.TerminalServiceConnectResponse
-	14, // [14:15] is the sub-list for method output_type
-	13, // [13:14] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	4,  // 0: airbound.v1.TerminalServiceConnectRequest.report:type_name -> airbound.v1.TerminalReport
+	10, // 1: airbound.v1.TerminalServiceConnectResponse.command:type_name -> airbound.v1.TerminalCommand
+	6,  // 2: airbound.v1.TerminalReport.agent:type_name -> airbound.v1.Agent
+	8,  // 3: airbound.v1.TerminalReport.destinations:type_name -> airbound.v1.Destination
+	1,  // 4: airbound.v1.TerminalReport.trigger:type_name -> airbound.v1.TerminalReportTrigger
+	5,  // 5: airbound.v1.TerminalReport.arrivals:type_name -> airbound.v1.Arrivals
+	0,  // 6: airbound.v1.Arrivals.last_source:type_name -> airbound.v1.ArrivalSource
+	7,  // 7: airbound.v1.Agent.back_end:type_name -> airbound.v1.BackEnd
+	9,  // 8: airbound.v1.Destination.events:type_name -> airbound.v1.EventCounts
+	12, // 9: airbound.v1.TerminalCommand.set_bounds:type_name -> airbound.v1.SetBounds
+	13, // 10: airbound.v1.TerminalCommand.renew_lease:type_name -> airbound.v1.RenewLease
+	14, // 11: airbound.v1.TerminalCommand.set_reporting:type_name -> airbound.v1.SetReporting
+	11, // 12: airbound.v1.TerminalCommand.arrived:type_name -> airbound.v1.Arrived
+	15, // 13: airbound.v1.SetBounds.bounds:type_name -> airbound.v1.Bound
+	17, // 14: airbound.v1.SetBounds.reason:type_name -> airbound.v1.Reason
+	16, // 15: airbound.v1.Bound.destination:type_name -> airbound.v1.Prefix
+	2,  // 16: airbound.v1.TerminalService.Connect:input_type -> airbound.v1.TerminalServiceConnectRequest
+	3,  // 17: airbound.v1.TerminalService.Connect:output_type -> airbound.v1.TerminalServiceConnectResponse
+	17, // [17:18] is the sub-list for method output_type
+	16, // [16:17] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_terminal_proto_init() }
@@ -1294,12 +1566,13 @@ func file_airbound_v1_terminal_proto_init() {
 		return
 	}
 	file_airbound_v1_reason_proto_init()
-	file_airbound_v1_terminal_proto_msgTypes[7].OneofWrappers = []any{
+	file_airbound_v1_terminal_proto_msgTypes[8].OneofWrappers = []any{
 		(*TerminalCommand_SetBounds)(nil),
 		(*TerminalCommand_RenewLease)(nil),
 		(*TerminalCommand_SetReporting)(nil),
+		(*TerminalCommand_Arrived)(nil),
 	}
-	file_airbound_v1_terminal_proto_msgTypes[11].OneofWrappers = []any{
+	file_airbound_v1_terminal_proto_msgTypes[13].OneofWrappers = []any{
 		(*Bound_All)(nil),
 		(*Bound_Destination)(nil),
 		(*Bound_Uid)(nil),
@@ -1309,8 +1582,8 @@ func file_airbound_v1_terminal_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_terminal_proto_rawDesc), len(file_airbound_v1_terminal_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   13,
+			NumEnums:      2,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -65,6 +65,7 @@ class StationState:
     receiving: bool = False
     downlink_bytes_per_s: float = 0.0  # of a station that receives, less what TCP ACKs take
     associated_since: bool = False  # since the last differences
+    arrived: bool = False  # associated since the report before; until its terminal was sent that
     silent_us: int = 0  # since when it is silent: the access point's clock; 0: it is not
     rates: FullRates = field(default_factory=FullRates)
     contradicted: int = 0  # reports in a row that say a rate which its air time contradicts
@@ -137,6 +138,7 @@ class Stations:
             if before_us and station.connected_time_ms * 1000 <= at_us - before_us + _CONNECTED_TIME_STEP_US:
                 # Its counters began at 0 after the last report: all that they count, counts.
                 state.baseline, state.baseline_us, state.associated_since = Station(mac), before_us, True
+                state.arrived = True
             change.appeared.append(mac)
             self.by_mac[mac] = state
         for mac, state in known.items():

@@ -24,6 +24,8 @@ class Terminal(Reporter, Sender):
 
     mac: Mac = b""  # as the terminal reports it; empty before the first report
     back_end: BackEnd = NO_AGENT.back_end
+    takes_arrivals: bool = False
+    arrivals_total: int | None = None  # by its last report that says so
     destinations: tuple[Destination, ...] = ()
     generation_in_force: int = 0
     applied_at_us: int = 0  # the controller's clock when it last reported what it was sent in force, or something new
@@ -78,6 +80,7 @@ class Terminal(Reporter, Sender):
         changed = report.agent is not None
         if report.agent is not None:
             self.agent_version, self.back_end = report.agent.version, report.agent.back_end
+            self.takes_arrivals = report.agent.takes_arrivals
         self.destinations = report.destinations
         generation, sent = report.bounds_generation, self.sent
         if sent is None or not sent.entries or generation == sent.generation or generation != self.generation_in_force:
