@@ -50,12 +50,12 @@ func (a *Agent) arrivals(nowUS int64) *airboundv1.Arrivals {
 	if last == nil {
 		return nil
 	}
-	counters, ageMS := a.state.Counters, max(0, nowUS-last.AtUS)/1000
+	counters, ageUS := a.state.Counters, max(0, nowUS-last.AtUS)
+	source := slices.Index(events.Sources(), last.Source) + 1 // The first is unspecified.
 	return &airboundv1.Arrivals{
 		ArrivalsTotal: counters.Arrivals, MergedReportsTotal: counters.ArrivalsMerged,
 		WaitingConnectionsTotal: counters.ArrivalsUnanswered, RetransmissionsTotal: counters.ArrivalsAtOnce,
-		// The first is unspecified.
-		LastSource: airboundv1.ArrivalSource(slices.Index(events.Sources(), last.Source) + 1), //nolint:gosec // few
-		LastAgeMs:  uint64(ageMS),                                                             //nolint:gosec // not negative
+		LastSource: airboundv1.ArrivalSource(source), //nolint:gosec // one of few
+		LastAgeMs:  uint64(ageUS) / 1000,
 	}
 }
