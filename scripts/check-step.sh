@@ -4,7 +4,8 @@
 # Runs one step of the checks for scripts/checks.mk: its output goes to build/checks/NAME/log, one line says how it
 # ended. Not run by hand: `make check STEPS=NAME`.
 #   check-step.sh NAME COMMAND...
-# Leaves in build/checks/NAME: command, log, times (elapsed, user and system seconds), status (of the command).
+# Leaves in build/checks/NAME: command, log, times (elapsed, user and system seconds), status (of the command), and kept
+# if the command did not run the check, since it passed before with the same inputs (kernel/tests/kept.sh).
 
 set -uo pipefail
 name=$1
@@ -17,6 +18,7 @@ fi
 directory=build/checks/$name
 mkdir -p "$directory"
 printf '%s\n' "$*" >"$directory/command"
+export CHECK_KEPT=$PWD/$directory/kept
 code=0
 TIMEFORMAT='%R %U %S'
 # The tables of names and of times are read while other steps run: each file appears whole.

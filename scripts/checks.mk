@@ -67,15 +67,17 @@ waiting := $(filter waiting/%,$(steps))
 unit := $(filter-out $(lint) $(waiting) kernel/% $(BUILT),$(steps))
 
 # --- uml: the kernel series and the cell ---
+# $(call kept,NAME,PREREQUISITES,COMMAND): a check of $(line), which runs again only if one of its inputs has changed.
+kept = $(call step,$(1),$(2),kernel/tests/kept.sh $(line) $(3))
 uml_files := $(call with_mark,uml,lab/tests ap-firmware phone-agent)
 $(foreach file,$(uml_files),$(call pytest,cell/$(notdir $(call short,$(file))),programs packages $(LINES:%=kernel/lab-%),\
 	-m uml $(file)))
 $(foreach line,$(LINES),\
-	$(call step,kernel/series-$(line),,kernel/tests/check-series.sh --line $(line) ci)\
-	$(call step,kernel/android-$(line),kernel/series-$(line),kernel/android/tests/test.sh $(line))\
-	$(call step,kernel/boot-$(line),kernel/android-$(line),kernel/tests/boot-test.sh --line $(line))\
-	$(call step,kernel/stress-$(line),kernel/android-$(line),kernel/tests/boot-test.sh --line $(line) test_stress)\
-	$(call step,kernel/unpatched-$(line),kernel/android-$(line),kernel/tests/same-as-unpatched.sh $(line)))
+	$(call kept,kernel/series-$(line),,kernel/tests/check-series.sh --line $(line) ci)\
+	$(call kept,kernel/android-$(line),kernel/series-$(line),kernel/android/tests/test.sh $(line))\
+	$(call kept,kernel/boot-$(line),kernel/android-$(line),kernel/tests/boot-test.sh --line $(line))\
+	$(call kept,kernel/stress-$(line),kernel/android-$(line),kernel/tests/boot-test.sh --line $(line) test_stress)\
+	$(call kept,kernel/unpatched-$(line),kernel/android-$(line),kernel/tests/same-as-unpatched.sh $(line)))
 $(call step,cell/module-on-a-phone,kernel/lab-6.1,phone-agent/android/tests/uml-test.sh)
 uml := $(filter-out $(BUILT),$(filter kernel/% cell/%,$(steps)))
 all := $(filter-out $(waiting) $(BUILT),$(steps))

@@ -9,7 +9,8 @@
 #   test.sh steps NAME...    steps of scripts/checks.mk; `steps` alone lists them
 #   test.sh one TEST         one test of pytest: a file, or FILE::NAME
 # SEED (1) is the seed of all that tests draw. JOBS (one more than processors) and WAITING_JOBS (4, for steps that wait
-# in real time) are how many steps run at the same time. What each step printed stays in build/checks.
+# in real time) are how many steps run at the same time. What each step printed stays in build/checks. KEEP=no also runs
+# those checks of the kernel series that passed before with the same inputs (kernel/tests/kept.sh).
 
 . "$(dirname "$0")/lib.sh"
 use_tools

@@ -39,6 +39,8 @@ class Step:
     elapsed_s: float
     processor_s: float
     tests: tuple[Test, ...]
+    kept: bool
+    """Whether it did not run, since it had passed before with the same inputs (kernel/tests/kept.sh)."""
     tail: str
     """The end of its log."""
 
@@ -60,7 +62,8 @@ def _step(directory: Path, name: str, seed: str, module: str) -> Step:
     tests = _tests(results, seed, module) if results.exists() else ()
     lines = (directory / "log").read_text(encoding="utf-8", errors="replace").splitlines()
     exit_code = int((directory / "status").read_text(encoding="utf-8"))
-    return Step(name, exit_code, elapsed_s, user_s + system_s, tests, "\n".join(lines[-TAIL_LINES:]))
+    kept = (directory / "kept").exists()
+    return Step(name, exit_code, elapsed_s, user_s + system_s, tests, kept, "\n".join(lines[-TAIL_LINES:]))
 
 
 def _tests(path: Path, seed: str, module: str) -> tuple[Test, ...]:

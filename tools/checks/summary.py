@@ -36,7 +36,8 @@ def table(steps: Sequence[Step]) -> str:
     """Return the steps with their times, the longest first."""
     rows = [f"{'elapsed s':>9} {'processor s':>11} {'tests':>6}  step"]
     for step in sorted(steps, key=lambda step: -step.elapsed_s):
-        mark = "" if step.exit_code == 0 else f"  FAILED (exit {step.exit_code})"
+        mark = "  kept" if step.kept else ""
+        mark = mark if step.exit_code == 0 else f"  FAILED (exit {step.exit_code})"
         rows.append(f"{step.elapsed_s:9.0f} {step.processor_s:11.0f} {len(step.tests) or '':>6}  {step.name}{mark}")
     return "\n".join(rows)
 
@@ -72,8 +73,11 @@ def _failure(name: str, why: str, repeat: str) -> str:
 
 
 def total(steps: Sequence[Step]) -> str:
-    """Return the sums as test runners print them. A step without a record of tests counts as one."""
-    passes = failures = skips = 0
+    """Return the sums as test runners print them. A step without a record of tests counts as one.
+
+    Those that passed in an earlier run, and did not run in this one, are counted among the others and apart.
+    """
+    passes = kept = failures = skips = 0
     for step in steps:
         bad = sum(test.failure is not None for test in step.tests)
         skipped = len(_skipped(step))
@@ -82,9 +86,17 @@ def total(steps: Sequence[Step]) -> str:
         skips += skipped
         if not step.tests:
             passes += step.exit_code == 0
+            kept += step.exit_code == 0 and step.kept
         if step.exit_code != 0 and not bad:
             failures += 1
-    return f"{passes} passed, {failures} failed" + (f", {skips} skipped" if skips else "")
+    return "".join(
+        [
+            f"{passes} passed",
+            f", of them {kept} kept by content" if kept else "",
+            f", {failures} failed",
+            f", {skips} skipped" if skips else "",
+        ]
+    )
 
 
 def _skipped(step: Step) -> list[Test]:

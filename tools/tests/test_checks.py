@@ -88,6 +88,15 @@ def test_a_run_that_passed(run: Path) -> None:
     assert "tests/test_some.py::test_good" in summary.slowest(steps)
 
 
+def test_a_check_that_passed_in_an_earlier_run_is_counted_apart(run: Path) -> None:
+    step("programs", "true")
+    step("kernel/boot", "bash", "-c", 'echo "PASS: 72 tests in the guest; passed at 1f, kept"; echo 1f >"$CHECK_KEPT"')
+    steps = record.read(run, "1", "example.com/airbound")
+    assert summary.passed(steps)
+    assert summary.total(steps) == "2 passed, of them 1 kept by content, 0 failed"
+    assert [row.split()[2:] for row in summary.table(steps).splitlines() if "kept" in row] == [["kernel/boot", "kept"]]
+
+
 def test_failed_tests_are_named_with_why_and_with_the_command_that_repeats_each(run: Path) -> None:
     assert pytest_step("bad", PYTHON_TESTS) == 1
     steps = record.read(run, "7", "example.com/airbound")
