@@ -19,8 +19,18 @@ find_engine() {
 	else
 		compose_command=(docker-compose)
 	fi
-	command -v "${compose_command[0]}" >/dev/null ||
-		no_engine "there is no ${compose_command[*]}; on Debian 12: apt-get install docker-compose"
+	local install='on Debian 12: apt-get install docker-compose'
+	if [[ ${compose_command[0]} == docker-compose-2 ]]; then
+		use_built_compose
+		install='scripts/setup.sh compose builds it'
+	fi
+	command -v "${compose_command[0]}" >/dev/null || no_engine "there is no ${compose_command[*]}; $install"
+}
+
+# use_built_compose: puts the Compose 2 that `scripts/setup.sh compose` built into PATH, if it did.
+use_built_compose() {
+	use_go
+	PATH=$(module_dir compose):$PATH
 }
 
 no_engine() {

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `scripts/up.sh` leaves behind when Compose fails. Docker and Compose are stand-ins with files as their state."""
+"""What `scripts/up.sh` leaves behind when Compose fails, and which Compose it takes.
 
+Docker, Compose and Go are stand-ins; those of Docker and Compose have files as their state.
+"""
+
+import hashlib
 import os
 import subprocess
 from pathlib import Path
@@ -40,6 +44,10 @@ ps) echo c1 ;;
 port) echo 127.0.0.1:1 ;;
 *) exit 99 ;;
 esac
+"""
+
+GO = """#!/bin/bash
+[[ $* == "env GOVERSION" ]] && echo go1.999
 """
 
 KINDS = ("container", "network", "volume")
@@ -101,3 +109,31 @@ def test_a_start_that_succeeds_keeps_all(state: Path, monkeypatch: pytest.Monkey
     assert done.returncode == 0, done.stderr
     assert "removed" not in done.stderr
     assert parts(state) == {"container": [], "network": ["edge", "cell"], "volume": ["ca", "store"]}
+
+
+@pytest.fixture
+def compose_2(state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where `scripts/setup.sh compose` builds Compose 2 for this checkout, not built yet."""
+    (state / "go").write_text(GO, encoding="utf-8")
+    (state / "go").chmod(0o755)
+    monkeypatch.setenv("AIRBOUND_CACHE", str(state / "cache"))
+    monkeypatch.setenv("COMPOSE", "docker-compose-2")
+    monkeypatch.setenv("STATUS", "0")
+    module = hashlib.sha256((ROOT / "tools" / "compose" / "go.mod").read_bytes()).hexdigest()[:16]
+    return state / "cache" / "compose" / f"{module}-go1.999" / "docker-compose-2"
+
+
+def test_compose_2_of_the_set_up_is_found(compose_2: Path) -> None:
+    compose_2.parent.mkdir(parents=True)
+    compose_2.write_text(COMPOSE, encoding="utf-8")
+    compose_2.chmod(0o755)
+    done = up()
+    assert done.returncode == 0, done.stderr
+    assert "docker-compose-2 run --rm airbound cells" in done.stdout
+
+
+@pytest.mark.usefixtures("compose_2")
+def test_compose_2_that_was_not_built_is_said_with_its_command() -> None:
+    done = up()
+    assert done.returncode == 2
+    assert done.stderr == "airbound: there is no docker-compose-2; scripts/setup.sh compose builds it\n"
