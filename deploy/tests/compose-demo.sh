@@ -119,7 +119,7 @@ certificates() {
 	found=$(airbound enrolled --json | python3 -c '
 import json, sys
 enrolled = json.load(sys.stdin)["enrolled"]
-print(sorted(len(of["certificates"]) for of in enrolled if of["name"].startswith("live-")))')
+print(sorted(len(device["certificates"]) for device in enrolled if device["name"].startswith("live-")))')
 	[[ $found == "[$1, $1, $1, $1, $1]" ]] && all_connected
 }
 

@@ -26,7 +26,7 @@ find_ports() {
 	mapfile -t ports < <(python3 -c '
 import socket
 sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
-print(*(of.getsockname()[1] for of in sockets), sep="\n")')
+print(*(server.getsockname()[1] for server in sockets), sep="\n")')
 	export AIRBOUND_AGENTS_PORT=${ports[0]} AIRBOUND_ENROLLMENT_PORT=${ports[1]} AIRBOUND_OPERATORS_PORT=${ports[2]}
 	export GRAFANA_PORT=${ports[3]}
 }
