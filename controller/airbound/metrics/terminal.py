@@ -25,6 +25,8 @@ _TERMINAL = ("terminal",)
 EVENTS = ("local_congestion", "duplicate_ack", "sack", "fast_retransmit", "timeout", "undo")
 _PLAIN, _INFO, _NO_BOUNDS, _EVENT = range(4)  # sets of labels; one for each event from the last on
 _NO_EVENTS = (0,) * len(EVENTS)
+_NO_ARRIVALS = (0, 0, 0)
+"""Of a terminal that has not arrived anywhere since its agent started: what it counts then, counts from here."""
 _new = tuple.__new__  # a named tuple without a call of Python code
 _MAXIMUM = attrgetter("max_segs")
 
@@ -46,6 +48,7 @@ class Reported(NamedTuple):
     queued_bytes: int
     worst: Rtt | None
     counts: list[tuple[tuple[Mac, Address], tuple[int, ...]]]  # by destination: delivered bytes, events
+    arrivals: list[tuple[Mac, tuple[int, ...]]]  # arrivals, connections that waited then, those that sent at once
 
 
 Stream = tuple[TerminalSample, Reported]
@@ -57,6 +60,7 @@ class Shown(NamedTuple):
     sample: TerminalSample
     reported: Reported
     totals: tuple[int, ...]  # delivered bytes, events
+    arrivals: tuple[int, ...]
     refused: int
     failed: int
     malformed: int
@@ -171,6 +175,27 @@ COLUMNS = (
     *(_event(index, TCP_EVENTS) for index in range(len(EVENTS))),
     Column(
         Family(
+            "airbound_terminal_arrivals_total", "counter",
+            "How often it arrived somewhere, so that it can send again.", _TERMINAL,
+        ),
+        lambda shown: shown.arrivals[0],
+    ),
+    Column(
+        Family(
+            "airbound_terminal_arrival_waiting_connections_total", "counter",
+            "Connections that waited for a retransmission timer when it arrived.", _TERMINAL,
+        ),
+        lambda shown: shown.arrivals[1],
+    ),
+    Column(
+        Family(
+            "airbound_terminal_arrival_retransmissions_total", "counter",
+            "Of them, those that its agent made retransmit at once.", _TERMINAL,
+        ),
+        lambda shown: shown.arrivals[2],
+    ),
+    Column(
+        Family(
             "airbound_terminal_refusals_total", "counter",
             "Reports of the terminal, and entries of reports, that were refused.", _TERMINAL,
         ),
@@ -192,10 +217,11 @@ COLUMNS = (
 class TerminalSeries:
     """What is kept of a terminal from one snapshot to the next."""
 
-    __slots__ = ("counted", "decided", "described", "labels", "malformed", "ours", "totals")
+    __slots__ = ("arrivals", "counted", "decided", "described", "labels", "malformed", "ours", "totals")
 
     def __init__(self) -> None:
         self.totals, self.malformed = Totals(1 + len(EVENTS)), Totals(1)
+        self.arrivals = Totals(len(_NO_ARRIVALS))
         self.ours = Totals(2, whole=True)
         self.decided = decisions.DecisionCounts(decisions.TERMINAL)
         self.counted: list[tuple[Mac, int, int, int, int]] = []  # what the totals were made of
@@ -233,6 +259,7 @@ class TerminalTables:
             sample,
             reported,
             series.totals.update(reported.counts),
+            series.arrivals.update(reported.arrivals),
             series.ours.counts[0],
             series.ours.counts[1],
             series.malformed.counts[0],
@@ -275,7 +302,13 @@ def reported_by(sample: TerminalSample) -> Reported:
             ratio = srtt_us / min_rtt_us if min_rtt_us else 0.0
             if min_rtt_us and (worst is None or ratio > worst[0]):
                 worst = _new(Rtt, (max(1.0, ratio), srtt_us / 1e6, min_rtt_us / 1e6))
-    return _new(Reported, (cwnd_segs, connections, connections_sending, queued_bytes, worst, counts))
+    arrivals = [(mac, _arrivals(report.arrivals) if report.HasField("arrivals") else _NO_ARRIVALS)]
+    return _new(Reported, (cwnd_segs, connections, connections_sending, queued_bytes, worst, counts, arrivals))
+
+
+def _arrivals(arrivals: terminal_pb2.Arrivals) -> tuple[int, ...]:
+    counts = arrivals.arrivals_total, arrivals.waiting_connections_total, arrivals.retransmissions_total
+    return counts if max(counts) <= COUNTER_MAX else _NO_ARRIVALS
 
 
 def _counts(destination: terminal_pb2.Destination) -> tuple[int, ...]:
@@ -302,6 +335,9 @@ def _merged(streams: Sequence[Stream]) -> tuple[TerminalSample, Reported]:
     sample = max((sample for sample, _ in counting), key=attrgetter("reported_at_us"))
     reports = [reported for _, reported in counting]
     worst = max((reported.worst for reported in reports if reported.worst), default=None)
+    arrivals = dict[Mac, tuple[int, ...]]()
+    for mac, counts in (entry for reported in reports for entry in reported.arrivals):
+        arrivals[mac] = max(arrivals.get(mac, counts), counts)  # An agent makes a new stream when it has arrived.
     return sample, Reported(
         sum(reported.cwnd_segs for reported in reports),
         sum(reported.connections for reported in reports),
@@ -309,6 +345,7 @@ def _merged(streams: Sequence[Stream]) -> tuple[TerminalSample, Reported]:
         sum(reported.queued_bytes for reported in reports),
         worst,
         [entry for reported in reports for entry in reported.counts],
+        [*arrivals.items()],
     )
 
 

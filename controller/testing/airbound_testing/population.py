@@ -38,6 +38,7 @@ class Phone:
     agent_version: str = "1.0"
     station: dict[str, Any] = field(default_factory=dict)  # fields that its station has in reports
     destinations: list[terminal_pb2.Destination] | None = None  # instead of one to SERVER
+    arrivals: terminal_pb2.Arrivals | None = None
 
 
 @dataclass(slots=True)
@@ -167,6 +168,7 @@ class Population:
             monotonic_us=self.now_us,
             destinations=[destination] if phone.destinations is None else phone.destinations,
             bounds_generation=phone.generation,
+            arrivals=phone.arrivals,
         )
         if phone.sequence == 1:
             back_end = terminal_pb2.BackEnd(name=phone.back_end, **_BACK_END)

@@ -370,6 +370,31 @@ def test_what_a_terminal_delivered_is_summed_over_destinations_that_come_and_go(
     assert delivered(destination(delivered_bytes=10)) == 690  # the agent was started again
 
 
+def test_arrivals_of_a_terminal_are_counted_from_the_first_one() -> None:
+    scraped = Scraped(Population(1, 1))
+    population = scraped.population
+    (phone,) = population.cells[0].phones
+
+    def counted(arrivals: terminal_pb2.Arrivals | None) -> list[float]:
+        phone.arrivals = arrivals
+        population.seconds(1)
+        samples = scraped.samples()
+        names = ("arrivals_total", "arrival_waiting_connections_total", "arrival_retransmissions_total")
+        return [samples.value(f"airbound_terminal_{name}", terminal="phone0") for name in names]
+
+    def arrived(total: int, waiting: int, retransmitted: int) -> terminal_pb2.Arrivals:
+        return terminal_pb2.Arrivals(
+            arrivals_total=total, waiting_connections_total=waiting, retransmissions_total=retransmitted
+        )
+
+    assert counted(None) == [0, 0, 0]
+    assert counted(arrived(1, 3, 2)) == [1, 3, 2]
+    assert counted(arrived(3, 3, 2)) == [3, 3, 2]
+    assert counted(None) == [3, 3, 2]  # the agent was started again
+    assert counted(arrived(1, 1, 1)) == [4, 4, 3]
+    assert counted(arrived(2**64 - 1, 1, 1)) == [4, 4, 3]
+
+
 def test_absurd_counters_of_a_peer_count_as_0() -> None:
     scraped = Scraped(Population(1, 1))
     population = scraped.population

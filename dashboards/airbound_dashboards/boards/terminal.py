@@ -79,6 +79,11 @@ def _tcp(made: Dashboard) -> Dashboard:
         .with_panel(lines("Data that waits", "Unsent and unacknowledged bytes.", q.QUEUED, unit=BYTES))
         .with_panel(lines("Connections", "Open ones, and those with unsent or unacknowledged data.", q.CONNECTIONS,
                           unit=COUNT))
+        .with_panel(
+            lines("Arrivals", "How often it arrived somewhere, so that it can send again; how many connections waited"
+                  " for a retransmission timer then, and how many of them its agent made retransmit.", q.ARRIVALS,
+                  unit=COUNT, bars=True)
+        )
     )  # fmt: skip
 
 

@@ -41,6 +41,17 @@ CONNECTIONS = (
     Query(_gauge("airbound_terminal_sending_connections"), "sending"),
 )
 EVENTS = Query(f"sum by (event) (rate(airbound_terminal_tcp_events_total{_OF}[$__rate_interval]))", "{{event}}")
+ARRIVALS = (
+    Query(f"sum by (terminal) (increase(airbound_terminal_arrivals_total{_OF}[$__rate_interval]))", "arrivals"),
+    Query(
+        f"sum by (terminal) (increase(airbound_terminal_arrival_waiting_connections_total{_OF}[$__rate_interval]))",
+        "connections that waited",
+    ),
+    Query(
+        f"sum by (terminal) (increase(airbound_terminal_arrival_retransmissions_total{_OF}[$__rate_interval]))",
+        "retransmitted at once",
+    ),
+)
 DECISIONS = Query(
     f"sum by (action, reason) (increase(airbound_terminal_decisions_total{_OF}[$__rate_interval])) > 0",
     "{{action}}: {{reason}}",
