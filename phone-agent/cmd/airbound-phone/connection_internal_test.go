@@ -5,6 +5,7 @@ package main
 import (
 	"testing"
 
+	"github.com/airbound/airbound/phone-agent/events"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -21,5 +22,18 @@ func TestAReportThatReplacesAnotherKeepsTheAgent(t *testing.T) {
 	keepAgent(second, third)
 	if got := third.GetReport().GetAgent().GetVersion(); got != "3" {
 		t.Errorf("%q", got)
+	}
+}
+
+// What came by the stream to the controller shows that it works: it is not made anew, while TCP retransmits all the same.
+func TestAnArrivalMakesTheStreamAnewUnlessItCameByIt(t *testing.T) {
+	t.Parallel()
+	for _, source := range events.Sources() {
+		c := newConnection(t.Context())
+		c.arrived(events.Event{Source: source, Kind: events.Association})
+		c.links.Wait()
+		if anew, want := len(c.moved) == 1, source != events.Stream && source != events.Controller; anew != want {
+			t.Errorf("%s: anew: %v", source, anew)
+		}
 	}
 }
