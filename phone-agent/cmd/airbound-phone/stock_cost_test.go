@@ -19,8 +19,10 @@ import (
 const (
 	stockConnections   = 200
 	stockResidentKBMax = 24 << 10
-	stockGuardKBMax    = 20 << 10
-	stockMeasured      = 10 * time.Second
+	// Of the patched kernel's agent: 19.5 to 20.6 MB, by how late Go's collector runs on a busy machine.
+	manyResidentKBMax = 22 << 10
+	stockGuardKBMax   = 20 << 10
+	stockMeasured     = 10 * time.Second
 	// clockTicks is USER_HZ, the unit of /proc/PID/stat on every architecture here.
 	clockTicks = 100
 )
@@ -64,8 +66,8 @@ func TestTheAgentIsSmallWithManyConnections(t *testing.T) {
 		c.report(t, "all destinations", func(report *airboundv1.TerminalReport) bool {
 			return len(report.GetDestinations()) == stockConnections
 		})
-		if resident := measureSamples(t, agent.Process.Pid); resident >= residentKBMax {
-			t.Errorf("the agent took %d kB, at least %d", resident, residentKBMax)
+		if resident := measureSamples(t, agent.Process.Pid); resident >= manyResidentKBMax {
+			t.Errorf("the agent took %d kB, at least %d", resident, manyResidentKBMax)
 		}
 	})
 }
