@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.uml
 
-NEAR_M, FAR_M, OUT_OF_RANGE_M = 2.0, 32.0, 200.0
+NEAR_M, FAR_M, OUT_OF_RANGE_M = 2.0, 120.0, 600.0
 OUT = Action(6, "walk", phone=1, from_m=NEAR_M, to_m=FAR_M, over_s=6.0)
 BACK = Action(24, "walk", phone=1, from_m=FAR_M, to_m=NEAR_M, over_s=6.0)
-NEAR_S, FAR_S, BACK_S = (4, 6), (22, 24), (34, 36)
-"""When the phone is near, far and near again."""
-SECONDS = 36
-CELL: dict[str, Any] = {"phy": "11ac-80", "terminals": 2, "seconds": SECONDS, "warmup_seconds": 1}
-
+NEAR_S, FAR_S, BACK_S = (2, 6), (22, 24), (38, 42)
+"""When the phone is near, far and near again: ten seconds later, since the controller's estimate of what the cell can
+carry grows with what it carries, and bounds with that estimate."""
+SECONDS = 42
+CELL: dict[str, Any] = {
+    "phy": "11n-20", "terminals": 2, "wired_delays_ms": (16.0,), "seconds": SECONDS, "warmup_seconds": 1,
+}  # fmt: skip
+AS_BEFORE = 0.1
 
 END_S = 48
 """The phone is found again by 25 s at the latest, and was out of range since 6 s: its timer ends by 44 s."""
@@ -48,7 +51,7 @@ LINES: dict[str, dict[str, Any]] = {"6.1": {}, "6.12": {"kernel_line": "6.12", "
 
 
 def walking(boot_cell: Callable[..., Cell]) -> Cell:
-    """Phone 1 goes from 867 Mb/s to where it has a sixth of that, stays there for 12 s, and comes back."""
+    """Phone 1 goes from 72 Mb/s to where it has a fifth of that, stays there for 12 s, and comes back."""
     chosen = Scenario("out and back", (Action(0, "start-traffic"), OUT, BACK))
     return boot_cell("bdp", scenario=chosen, medium_trace=Window(1, SECONDS - 1), **CELL)
 
@@ -76,7 +79,7 @@ def test_rate_and_goodput_fall_with_the_distance_and_come_back(boot_cell: Callab
     assert rates[1] < rates[0] / 4
     assert goodputs[1] < goodputs[0] / 2
     assert rates[2] == rates[0]
-    assert goodputs[2] > 0.9 * goodputs[0]
+    assert goodputs[2] == pytest.approx(goodputs[0], rel=AS_BEFORE)
 
 
 def test_who_stays_keeps_the_rate(boot_cell: Callable[..., Cell]) -> None:
@@ -93,7 +96,7 @@ def test_bounds_follow_the_walk(boot_cell: Callable[..., Cell]) -> None:
         assert far is not None
         assert back is not None
         assert far < 0.7 * near
-        assert back > 0.9 * near
+        assert back == pytest.approx(near, rel=AS_BEFORE)
 
 
 def test_same_seed_same_result_to_the_digit(boot_cell: Callable[..., Cell]) -> None:
@@ -116,7 +119,9 @@ def test_out_of_range_the_association_is_lost_and_found_again(boot_cell: Callabl
     assert told == [f"CTRL-EVENT-{event}" for event in ("CONNECTED", "BEACON-LOSS", "DISCONNECTED", "CONNECTED")]
     assert "BEACON-LOSS" not in (cell.logs / "log" / "wpa_supplicant-sta2.log").read_text(encoding="utf-8")
     assert goodput_mbps(cell.run.phones[0], (8, 14)) == 0
-    assert goodput_mbps(cell.run.phones[0], (END_S - 2, END_S)) > 100
+    before_mbps, after_mbps = (goodput_mbps(cell.run.phones[0], when_s) for when_s in ((2, 4), (END_S - 2, END_S)))
+    print(before_mbps, after_mbps)  # noqa: T201
+    assert after_mbps > before_mbps / 2
 
 
 @pytest.mark.parametrize("line", LINES)
