@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.uml
 
-LINES: dict[str, dict[str, Any]] = {"6.1": {}, "6.12": {"kernel_line": "6.12", "ap": "openwrt", "phy": "11ac-80"}}
+LINES: dict[str, dict[str, Any]] = {"6.1": {}, "6.12": {"kernel_line": "6.12", "ap": "openwrt", "phy": "11n-20"}}
 PAYLOAD_BYTES = 1470
 BEACON_INTERVAL_MS, SOON_MS = 102.4, 3.0
 NULL_DATA_BYTES_MAX = 36
-"""Of a frame without data, by which a phone says that it sleeps; as a PSDU of 802.11ac with delimiter."""
+"""Of a frame without data, by which a phone says that it sleeps; as a PSDU of an A-MPDU with delimiter."""
 
 
 def now_and_then(boot_cell: Callable[..., Cell], line: str, *, power_save: bool) -> Cell:
@@ -83,7 +83,7 @@ def test_uploads_and_downloads_are_as_fast(boot_cell: Callable[..., Cell], line:
 def test_a_phone_that_sleeps_stays_and_counts_as_soon_as_it_sends(boot_cell: Callable[..., Cell], line: str) -> None:
     """Idle it wakes for its agent's report every 10 s, and for nothing else."""
     begins_s = 32
-    actions = (Action(0, "start-traffic", phone=1), Action(begins_s, "start-traffic", phone=2))
+    actions = (Action(begins_s - 6, "start-traffic", phone=1), Action(begins_s, "start-traffic", phone=2))
     cell = boot_cell(
         "bdp",
         scenario=Scenario("x", actions),
