@@ -189,7 +189,10 @@ class Machine:
         }
 
     def _inside(self, text: str) -> list[str]:
-        enter = ["nsenter", "--target", self._pid, "--net", "--mount", "--pid", "--cgroup"]
+        # A shell without job control starts what it puts into the background with both ignored, which is inherited:
+        # Ctrl-C would end nothing.
+        enter = ["env", "--default-signal=INT,QUIT"]
+        enter += ["nsenter", "--target", self._pid, "--net", "--mount", "--pid", "--cgroup"]
         return [*enter, "bash", "-c", f"cd {HOME}/documents\n{text}"]
 
 
