@@ -24,7 +24,6 @@ case ${DEMO_TLS:-0} in
 *) die "DEMO_TLS: $DEMO_TLS is neither 0 nor 1" ;;
 esac
 
-
 results=()
 part() { # TITLE NAME MODES OPTION...
 	local title=$1 name=$2 modes=$3
@@ -36,12 +35,15 @@ part() { # TITLE NAME MODES OPTION...
 	printf '    part %d of 4 is in the report, %d s after the start: %s\n' "${#results[@]}" "$SECONDS" "$OUT/report.html"
 }
 
-# The kernel is compiled while Python's packages and Go are installed and the programs are built.
+# The kernel is compiled while Python's packages and Go are installed and the programs are built. In a group of its own:
+# what runs beside a script ignores Ctrl-C, and so would the compilers, which go on when the script is gone.
 prepare() {
 	local kernel log=$OUT/kernel.log
+	set -m
 	lab/kernel/build.sh --line "$LINE" >"$log" 2>&1 &
 	kernel=$!
-	trap 'kill "$kernel" 2>/dev/null || true; report_failure' EXIT
+	set +m
+	trap 'kill -- "-$kernel" 2>/dev/null || true; report_failure' EXIT
 	scripts/setup.sh python-lab go
 	scripts/build.sh agents traffic
 	printf '\n==> the lab'"'"'s kernel (the first time some minutes)\n'
