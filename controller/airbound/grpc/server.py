@@ -47,6 +47,7 @@ STOP_GRACE_S = 2.0
 CONTROL_DSCP = 48
 OPERATOR_CONNECTIONS_MAX = 256
 STREAMS_WAITING_MAX = 100_000  # `streams_max` limits those that are served
+STREAM_WAITS_MAX_S = 600  # of an agent that vanished, keep-alive ends the stream earlier
 
 COMMON_OPTIONS = (
     # Otherwise two controllers could share the port and each see half of the agents.
@@ -67,9 +68,11 @@ AGENT_OPTIONS = (
     # An agent has one stream.
     ("grpc.max_concurrent_streams", 4),
     # When thousands come at once, after a restart, those that are not served at once wait. By default grpc turns them
-    # away from 1,000 waiting ones on, as CANCELLED; they come again, and a busy controller only gets busier.
+    # away from 1,000 waiting ones on, and after 30 s, as CANCELLED; they come again, and a busy controller only gets
+    # busier.
     ("grpc.server.max_pending_requests", STREAMS_WAITING_MAX),
     ("grpc.server.max_pending_requests_hard_limit", STREAMS_WAITING_MAX),
+    ("grpc.server_max_unrequested_time_in_server", STREAM_WAITS_MAX_S),
     # Agents ping a silent controller every 10 s; an access point is sent nothing for hours. By default that many pings
     # end the connection; faster ones still do.
     ("grpc.http2.min_ping_interval_without_data_ms", 5_000),

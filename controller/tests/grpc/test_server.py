@@ -148,7 +148,7 @@ asyncio.run(main())
 
 
 async def test_of_many_streams_at_once_none_is_turned_away() -> None:
-    """As after a restart. While the event loop is busy, streams wait in gRPC; by default for 1,000 of them."""
+    """As after a restart. While the event loop is busy, streams wait in gRPC; by default 1,000 of them, for 30 s."""
     async with LiveController(streams_max=2 * STREAMS_AT_ONCE) as live:
         arguments = [sys.executable, "-c", AGENTS_AT_ONCE, live.target, str(STREAMS_AT_ONCE)]
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as agents:  # noqa: ASYNC220  # it is to block
