@@ -28,7 +28,7 @@ from airbound_lab.figures import measure
 from airbound_lab.figures.results import PhoneResult, Results, Run
 from airbound_lab.plan import guest_paths, topology
 from airbound_lab.records import edca_trace
-from airbound_lab.run import host
+from airbound_lab.run import compiled, host
 from airbound_lab.run import runs as run_module
 from airbound_lab.run.runs import Setting, run_all
 from airbound_lab.settings.parameters import Parameters
@@ -101,7 +101,8 @@ class ProgramsBeside:
     def add(self, program: Path) -> str:
         """Add a Python program; return the words of a shell that start it."""
         shutil.copy(program, self._directory)
-        programs, _ = guest_paths.in_guest(host.programs((), host.REPOSITORY / "build"))
+        # With the compiled modules that the guest of a mode with agents has: to compile gRPC takes it seconds.
+        programs, _ = guest_paths.in_guest(compiled.with_compiled(host.programs((), host.REPOSITORY / "build")))
         environment = [f"{name}={value}" for name, value in programs.python_environment.items()]
         return " ".join(["env", *environment, *programs.python_command, "-P", f"{self._DIRECTORY}/{program.name}"])
 
