@@ -61,8 +61,8 @@ def test_same_seed_same_result_to_the_digit_and_another_seed_differs(
     # differ in a name only, which must not matter.
     settings = {"terminals": 3, "kernel_line": kernel_line}
     first, again = (
-        boot_cell("bdp", scenario=Scenario(name, built_in("uplink").actions), **settings, **SHORT).run.comparable()
-        for name in ("first", "a name that is much longer than the first")
+        boot_cell("bdp", scenario=scenario, **settings, **SHORT).run.comparable()
+        for scenario in (built_in("uplink"), Scenario("a much longer name", built_in("uplink").actions))
     )
     other = boot_cell("bdp", seed=2, **settings, **SHORT).run.comparable()
     assert first == again
