@@ -41,7 +41,13 @@ def test_a_rule_that_is_wrong_fails_its_unit_test(tmp_path: Path) -> None:
     shutil.copytree(RULES, tmp_path / "rules")
     file = tmp_path / "rules" / "alerts.yml"
     file.write_text(ALERTS.replace("rtt_ratio:median > 5", "rtt_ratio:median > 50"), encoding="utf-8")
-    code, output = promtool("test", "rules", str(tmp_path / "rules" / "tests" / "alerts.yml"))
+    # The tests of this alert alone: promtool needs a third of a second for each.
+    tests = tmp_path / "rules" / "tests" / "alerts.yml"
+    head, *each = tests.read_text(encoding="utf-8").split("  - name: ")
+    its = [test for test in each if test.startswith('"AirboundCellBloated: ')]
+    assert len(its) == 2
+    tests.write_text("  - name: ".join([head, *its]), encoding="utf-8")
+    code, output = promtool("test", "rules", str(tests))
     assert code == 1
     assert "AirboundCellBloated" in output
 
