@@ -3,6 +3,7 @@
 #
 # Everything that reads code without running it.
 #   lint.sh [CHECK...]    all checks are the default; the first that fails ends the run
+# What the slow linters found out is kept by content in the cache, for all clones. KEEP=no has shellcheck read all again.
 
 . "$(dirname "$0")/lib.sh"
 use_tools
@@ -17,22 +18,40 @@ ruff_all() {
 	ruff format --check
 }
 
+# mypy looks at the content of a file whose date or path has changed.
 mypy_all() {
-	mypy controller/airbound controller/testing/airbound_testing lab/airbound_lab dashboards/airbound_dashboards \
-		ap-firmware/luci/testing/luci_pages
+	local kept=$CACHE_DIR/mypy
+	mkdir -p "$kept"
+	exec 9>"$kept/lock"
+	flock 9
+	mypy --cache-dir "$kept" controller/airbound controller/testing/airbound_testing lab/airbound_lab \
+		dashboards/airbound_dashboards ap-firmware/luci/testing/luci_pages
+}
+
+# present_files [PATTERN...]: those that are in git or may become so, and are there.
+present_files() {
+	comm -23 <(git ls-files --cached --others --exclude-standard -- "$@" | sort) <(git ls-files --deleted -- "$@" | sort)
 }
 
 python_names() {
 	local files
-	mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.py' | while read -r file; do
-		[[ -f $file ]] && echo "$file"
-	done)
+	mapfile -t files < <(present_files '*.py')
 	PYTHONPATH=tools python -m names "${files[@]}"
 }
 
+# golangci-lint knows a package again by the path of its files as well, so it reads a copy of the tree, in a place that is
+# the same for all clones.
 go_lint() {
-	golangci-lint config verify
-	golangci-lint run ./...
+	local copy=$CACHE_DIR/golangci-lint/tree
+	mkdir -p "$copy"
+	exec 9>"$copy/../lock"
+	flock 9
+	rsync --recursive --links --perms --checksum --delete --exclude=/.git --filter=':- .gitignore' ./ "$copy/"
+	(
+		cd "$copy"
+		golangci-lint config verify
+		golangci-lint run ./...
+	)
 }
 
 go_modules() {
@@ -44,13 +63,27 @@ javascript() {
 	tools/luci/node_modules/.bin/eslint --config tools/luci/eslint.config.mjs --max-warnings 0 ap-firmware/luci
 }
 
+# Reads all scripts, or says that it found nothing in the same ones before: it takes longer than all other linters.
 shellcheck_all() {
-	local files
-	mapfile -t files < <(git ls-files --cached --others --exclude-standard | while read -r file; do
-		[[ -f $file ]] && head -n 1 "$file" | grep -qaE '^#!.*\b(ba|da|)sh\b' && echo "$file"
-	done)
-	# -a: also what these source.
+	local files key kept=$CACHE_DIR/shellcheck
+	mapfile -t files < <(present_files | tr '\n' '\0' | xargs -0 sed -nsE '1{/^#!.*\b(ba|da|)sh\b/F}')
+	# -x and -a: also what these source, which are files *.sh without such a first line.
+	key=$({
+		shellcheck --version
+		{ present_files '*.sh' && printf '%s\n' "${files[@]}"; } | sort -u | xargs -d '\n' sha256sum
+		sha256sum scripts/lint.sh
+	} | sha256sum | cut -c1-16)
+	if [[ -e $kept/$key && ${KEEP:-} != no ]]; then
+		touch "$kept/$key"
+		echo "PASS: ${#files[@]} scripts; passed at $key, kept"
+		[[ -z ${CHECK_KEPT:-} ]] || echo "$key" >"$CHECK_KEPT"
+		return
+	fi
+	rm -f "$kept/$key"
 	shellcheck -a -x -P SCRIPTDIR scripts/lib.sh "${files[@]}"
+	mkdir -p "$kept"
+	touch "$kept/$key"
+	find "$kept" -type f -mtime +30 -delete
 }
 
 checks=(files licences proto-lint proto-breaking proto-current bpf-current configuration-current dashboards-current
