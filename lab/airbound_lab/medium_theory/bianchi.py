@@ -74,6 +74,8 @@ def solve(*classes: Stations) -> list[tuple[float, float]]:
     low, high = 0.0, 1.0
     for _ in range(100):
         idle = (low + high) / 2
+        if idle in {low, high}:
+            break  # nothing is between them
         taus = [_attempts_if_idle(idle, stations) for stations in classes]
         if math.prod((1 - tau) ** stations.count for tau, stations in zip(taus, classes, strict=True)) > idle:
             low = idle
@@ -88,6 +90,8 @@ def _attempts_if_idle(idle: float, stations: Stations) -> float:
     low, high = 0.0, 1 - idle
     for _ in range(100):
         tau = (low + high) / 2
+        if tau in {low, high}:
+            break  # nothing is between them
         collision = max(0.0, 1 - idle / (1 - tau))
         if attempt_probability(collision, stations.cw_min, stations.cw_max) > tau:
             low = tau
