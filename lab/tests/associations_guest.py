@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import queue
 import socket
 import sys
 import threading
@@ -98,30 +97,22 @@ def relay(directory: Path, interface: str) -> None:
         clients[client].send(datagram)
 
 
-def ask(stub: Any, bsss: list[str], asked: queue.SimpleQueue[tuple[str, Any]]) -> None:
-    """Ask for what the controller lists, again and again. The next question does not wait for the answer before: at
-    times gRPC's client reads an answer only a quarter of a second after it came, unless it has something else to do.
-    """
-    while True:
-        for bss in bsss:
-            asked.put((bss, stub.ListStations.future(operations_pb2.ListStationsRequest(bssid=bss))))
-        time.sleep(POLL_S)
-
-
-def read(asked: queue.SimpleQueue[tuple[str, Any]], bsss: list[str], notes: Notes) -> None:
-    """Note each change of the answers."""
+def poll(stub: Any, bsss: list[str], notes: Notes) -> None:
+    """Note each change of what the controller lists."""
     listed: dict[str, set[str]] = {bss: set() for bss in bsss}
     while True:
-        bss, answer = asked.get()
-        try:
-            now = {station.mac for station in answer.result().stations}
-        except grpc.RpcError:
-            now = set()  # there is no such cell yet
-        for mac in now - listed[bss]:
-            notes.add("listed", bss, mac)
-        for mac in listed[bss] - now:
-            notes.add("not listed", bss, mac)
-        listed[bss] = now
+        for bss in bsss:
+            try:
+                answer = stub.ListStations(operations_pb2.ListStationsRequest(bssid=bss))
+                now = {station.mac for station in answer.stations}
+            except grpc.RpcError:
+                now = set()  # there is no such cell yet
+            for mac in now - listed[bss]:
+                notes.add("listed", bss, mac)
+            for mac in listed[bss] - now:
+                notes.add("not listed", bss, mac)
+            listed[bss] = now
+        time.sleep(POLL_S)
 
 
 def stations(notes: Notes) -> list[str]:
@@ -146,9 +137,7 @@ def observe(bsss: list[str]) -> None:
     stub: Any = operations_pb2_grpc.OperationsServiceStub(channel)
     for interface, bss in zip(interfaces, bsss, strict=True):
         threading.Thread(target=follow, args=(interface, bss, notes), daemon=True).start()
-    asked: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=ask, args=(stub, bsss, asked), daemon=True).start()
-    threading.Thread(target=read, args=(asked, bsss, notes), daemon=True).start()
+    threading.Thread(target=poll, args=(stub, bsss, notes), daemon=True).start()
     time.sleep(SETTLE_S)
     first, second = Control(interfaces[0], "commands"), Control(interfaces[-1], "more-commands")
     macs = stations(notes)

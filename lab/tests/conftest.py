@@ -88,6 +88,10 @@ class ProgramsBeside:
     _DIRECTORY = f"{guest_paths.GUEST_DIRECTORY}/access-point"
     AGENT = f"{_DIRECTORY}/agent"
     """The access point's agent itself."""
+    AT_CONTROLLER = "nsenter --net=/run/netns/controller"
+    """Begins a command of the shell that is to run in the controller's network namespace. `ip netns exec` would hide the
+    guest's frequency of the cycle counter, and gRPC's library would sleep for 255 ms once (guest/main.py).
+    """
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Run what is put into a directory in place of the agent."""

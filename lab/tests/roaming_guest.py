@@ -22,7 +22,6 @@ import contextlib
 import ctypes
 import json
 import os
-import queue
 import socket
 import sys
 import threading
@@ -127,29 +126,22 @@ class Poll:
         self._joined: set[tuple[str, str]] = set()
         self._times: dict[str, int] = {}
         self._decided: dict[str, tuple[str, int, str]] = {}
-        self._asked: queue.SimpleQueue[tuple[list[Any], Any]] = queue.SimpleQueue()
 
-    def ask_forever(self) -> None:
-        """Ask again and again. The next questions do not wait for the answers before: at times gRPC's client reads an
-        answer only a quarter of a second after it came, unless it has something else to do.
-        """
+    def forever(self) -> None:
         while True:
-            lists = [self._stub.ListStations.future(operations_pb2.ListStationsRequest(bssid=bss)) for bss in self._bsss]
-            self._asked.put((lists, self._stub.ListTerminals(operations_pb2.ListTerminalsRequest())))
+            with contextlib.suppress(grpc.RpcError):  # it may not run yet
+                self._once()
             time.sleep(POLL_S)
 
-    def read_forever(self) -> None:
-        while True:
-            lists, pages = self._asked.get()
-            with contextlib.suppress(grpc.RpcError):  # it may not run yet
-                self._read([answer.result() for answer in lists], pages)
-
-    def _read(self, lists: list[Any], pages: Any) -> None:
-        for bss, answer in zip(self._bsss, lists, strict=True):
+    def _once(self) -> None:
+        for bss in self._bsss:
+            answer = self._stub.ListStations(operations_pb2.ListStationsRequest(bssid=bss))
             self._listed[bss] = self._changed(
                 self._listed[bss], {station.mac for station in answer.stations}, bss, "listed"
             )
-        rows = [row for page in pages for row in page.terminals]
+        rows = [
+            row for page in self._stub.ListTerminals(operations_pb2.ListTerminalsRequest()) for row in page.terminals
+        ]
         for row in rows:
             for decision in row.decisions[:1]:
                 decided = (
@@ -189,9 +181,7 @@ def main() -> None:
     for number in range(int(sys.argv[2])):
         mac = f"02:00:00:00:{first + number:02x}:00"
         threading.Thread(target=read_rules, args=(f"sta{number + 1}", mac, notes)).start()
-    poll = Poll([bss for bss, _, _ in bsss], notes)
-    threading.Thread(target=poll.ask_forever).start()
-    threading.Thread(target=poll.read_forever).start()
+    threading.Thread(target=Poll([bss for bss, _, _ in bsss], notes).forever).start()
 
 
 if __name__ == "__main__":

@@ -111,9 +111,9 @@ def boot(
         beside = programs_beside(tmp_path, monkeypatch)
         observer = beside.add(host.REPOSITORY / "lab" / "tests" / "arrival_guest.py")
         first, second = BSSIDS
+        words = f"sta1 {PHONE} server1 10.0.4.1 {connections} {first}/wlan0/ {second}/wlan1/ap2"
         beside.start(f"""case "$*" in *"--interface wlan0 "*)
-	ip netns exec controller {observer} $$ sta1 {PHONE} server1 10.0.4.1 {connections} {first}/wlan0/ {second}/wlan1/ap2 \\
-		>/run/result/log/observer.log 2>&1 &
+	{beside.AT_CONTROLLER} {observer} $$ {words} >/run/result/log/observer.log 2>&1 &
 esac""")
         actions, seconds = roams()
         senders = (2,) if connections else (1, 2)
@@ -135,7 +135,10 @@ esac""")
     return boot
 
 
-@pytest.fixture(params=[("6.12", 1), ("6.12", 2), ("6.12", 3), ("6.1", 1)], ids=lambda chosen: f"{chosen[0]}, {chosen[1]}")
+PATCHED = [("6.12", 1), ("6.12", 2), ("6.12", 3), ("6.1", 1)]
+
+
+@pytest.fixture(params=PATCHED, ids=[f"{line}, {seed}" for line, seed in PATCHED])
 def patched(request: pytest.FixtureRequest, boot: Callable[..., Seen]) -> Seen:
     """A cell whose phones have the patched kernel, by line and seed."""
     line, seed = request.param

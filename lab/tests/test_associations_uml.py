@@ -71,7 +71,7 @@ def boot_with(
         beside = programs_beside(tmp_path, monkeypatch)
         guest = beside.add(host.REPOSITORY / "lab" / "tests" / "associations_guest.py")
         commands = f"""{guest} relay /run/lab/basic >/run/result/log/relay.log 2>&1 &
-ip netns exec controller {guest} observe {bsss} >/run/result/log/observer.log 2>&1 &"""
+{beside.AT_CONTROLLER} {guest} observe {bsss} >/run/result/log/observer.log 2>&1 &"""
         beside.start(commands, f"{more} --hostapd-control {control}")
         scenario = Scenario(f"associations, {kind}{', roams' * roams}", (Action(0, "start-traffic"),))
         cell = boot_cell("airbound", scenario=scenario, terminals=TERMINALS, wired_delays_ms=(16.0,), seconds=24)

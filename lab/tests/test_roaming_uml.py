@@ -84,7 +84,7 @@ def notes(
         beside = programs_beside(tmp_path_factory.mktemp("programs"), patch)
         observer = beside.add(host.REPOSITORY / "lab" / "tests" / "roaming_guest.py")
         beside.start(f"""case "$*" in *"--interface wlan0 "*)
-	ip netns exec controller {observer} $$ {TERMINALS} {FIRST}/wlan0/ {SECOND}/wlan1/ap2 \\
+	{beside.AT_CONTROLLER} {observer} $$ {TERMINALS} {FIRST}/wlan0/ {SECOND}/wlan1/ap2 \\
 		>/run/result/log/observer.log 2>&1 &
 esac""")
         cell = boot_cell("bdp", scenario=SCENARIO, terminals=TERMINALS, access_points=2, seconds=21, warmup_seconds=2)
