@@ -93,7 +93,6 @@ class Seen:
         """The same until one has come to the access point."""
         return (self.between(self.heard, associated_us, float("inf"))[0].at_us - associated_us) / 1e3
 
-
     def rate_mbps(self, associated_us: int, from_s: float, until_s: float) -> float:
         """What comes to the access points in a time after an association, per second."""
         heard = self.between(self.heard, associated_us + from_s * 1e6, associated_us + until_s * 1e6)
