@@ -42,13 +42,13 @@ compose() {
 	"${compose_command[@]}" "$@"
 }
 
-# parts container|network|volume: those of the project, one a line, sorted.
+# parts container|network|volume: those of the project, one a line, sorted; networks and volumes by their names.
 parts() {
 	# The number: the project alone is a label of images that Compose 2 built, and so of containers that run from them.
 	local filters=(--filter "label=com.docker.compose.project=$project")
 	case $1 in
 	container) docker ps -aq --no-trunc "${filters[@]}" --filter label=com.docker.compose.container-number ;;
-	*) docker "$1" ls -q "${filters[@]}" ;;
+	*) docker "$1" ls --format '{{.Name}}' "${filters[@]}" ;;
 	esac | LC_ALL=C sort
 }
 

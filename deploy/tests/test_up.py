@@ -21,10 +21,17 @@ case "$1 ${2:-}" in
 "ps "*) cat "$STATE/container" ;;
 "inspect "*) echo healthy ;;
 "rm -f") sed -i "/^$3$/d" "$STATE/container" ;;
-"network ls" | "volume ls") [[ "$*" == *label=com.docker.compose.project=here* ]] && cat "$STATE/$1" ;;
+"network ls" | "volume ls")
+	[[ "$*" == *label=com.docker.compose.project=here* ]] || exit 98
+	case $* in
+	"network ls -q"*) sed 's/^/id-/' "$STATE/network" ;;
+	*"ls -q"* | *"ls --format {{.Name}}"*) cat "$STATE/$1" ;;
+	*) exit 97 ;;
+	esac
+	;;
 "network rm" | "volume rm")
 	grep -qx "used-$3" "$STATE/container" && exit 1
-	sed -i "/^$3$/d" "$STATE/$1"
+	sed -i "/^${3#id-}$/d" "$STATE/$1"
 	;;
 *) exit 99 ;;
 esac
