@@ -41,6 +41,7 @@ func TestEveryRecordIsDeliveredOnce(t *testing.T) {
 				s.check(&s.up, "up")
 				s.check(&s.down, "down")
 				checkMemory(t, s)
+				checkCounts(t, s)
 				stats := s.phone.Stats()
 				total.Failovers += stats.Failovers
 				total.SwitchesAtOnce += stats.SwitchesAtOnce
@@ -67,5 +68,23 @@ func checkMemory(t *testing.T, s *session) {
 	}
 	if phone.RefusedFrames != 0 || server.RefusedFrames != 0 || phone.RecordsMissed != 0 {
 		t.Errorf("refused or missed: phone %+v, server %+v", phone, server)
+	}
+}
+
+// checkCounts: each record is counted once at both ends. A server that started again counts from 0.
+func checkCounts(t *testing.T, s *session) {
+	t.Helper()
+	phone, server := s.phone.Stats(), s.server.Stats()
+	if phone.ServerRestarts != 0 {
+		return
+	}
+	for _, way := range []struct {
+		name           string
+		sent, received core.Stats
+	}{{"up", phone, server}, {"down", server, phone}} {
+		sent, received := way.sent, way.received
+		if sent.Sent != received.Received || sent.BytesSent != received.BytesReceived {
+			t.Errorf("%s: sent %+v, received %+v", way.name, sent, received)
+		}
 	}
 }
