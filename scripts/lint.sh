@@ -3,7 +3,7 @@
 #
 # Everything that reads code without running it.
 #   lint.sh [CHECK...]    all checks are the default; the first that fails ends the run
-# What the slow linters found out is kept by content in the cache, for all clones. KEEP=no has shellcheck read all again.
+# The slow linters' results are in the cache by content, for all clones. KEEP=no has shellcheck read all again.
 
 . "$(dirname "$0")/lib.sh"
 use_tools
@@ -39,8 +39,7 @@ python_names() {
 	PYTHONPATH=tools python -m names "${files[@]}"
 }
 
-# golangci-lint knows a package again by the path of its files as well, so it reads a copy of the tree, in a place that is
-# the same for all clones.
+# golangci-lint's cache knows files by their paths as well, so it reads a copy of the tree at one path for all clones.
 go_lint() {
 	local copy=$CACHE_DIR/golangci-lint/tree
 	mkdir -p "$copy"
