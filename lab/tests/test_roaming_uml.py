@@ -136,7 +136,13 @@ def test_bounds_are_right_in_the_new_cell(notes: Notes, roam: Roam) -> None:
 
 
 def test_a_terminal_is_listed_once(notes: Notes) -> None:
-    assert {note["times"] for note in notes.all if note["what"] == "shown"} == {1}
+    """After it was away for longer than its agent waits for an answer, the end of the stream that the agent gave up
+    comes first, as TCP retransmits it at once: for a moment the phone is not listed.
+    """
+    shown = [note for note in notes.all if note["what"] == "shown"]
+    assert {note["times"] for note in shown if note["at_ms"] < LEAVES_S * 1e3} == {1}
+    assert {note["times"] for note in shown} <= {0, 1}
+    assert shown[-1]["times"] == 1
 
 
 @ROAMS
