@@ -10,11 +10,11 @@
 // BackEnd is the interface of the ways to make it retransmit: Stock, here, for kernels without patches, and
 // arrival/procfs for the patched ones.
 //
-// RFC 6069 has a remedy for the former: a router's ICMP message that a host is unreachable, which quotes the sequence number of the
-// lost segment, shows that it was lost for lack of a path and not by congestion, and the kernel reverts one doubling of
-// its timeout (tcp_ld_RTO_revert in net/ipv4/tcp_ipv4.c, Linux 2.6.32 and later). If so much time has passed already,
-// it retransmits at once. Retransmit sends such messages to this machine itself, one for each doubling, until the
-// kernel has retransmitted.
+// RFC 6069 has a remedy for the former: a router's ICMP message that a host is unreachable, which quotes the sequence
+// number of the lost segment, shows that it was lost for lack of a path and not by congestion, and the kernel reverts
+// one doubling of its timeout (tcp_ld_RTO_revert in net/ipv4/tcp_ipv4.c, Linux 2.6.32 and later). If so much time has
+// passed already, it retransmits at once. Retransmit sends such messages to this machine itself, one for each doubling,
+// until the kernel has retransmitted.
 package arrival
 
 import (

@@ -141,7 +141,8 @@ func TestErrors(t *testing.T) {
 func TestTablesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"0: 0B00000A:9C40\n":                                                         "is not a line of the kernel's connections",
+		"0: 0B00000A:9C40\n": "is not a line of the kernel's connections",
+
 		"0: 0B00000A:9C40 0104000A:01BB 01 0:0 01:0 1\n":                             "has 7 columns, not 13",
 		"0: 0B00000A:9C40 0104000A:01BB 01 0:0 01:x 00000001 0 0 1 2 0 24 0 0 1 7\n": `"x" is not a number`,
 		"0: 0B00000A:9C40 0104000A:01BB 01 0:0 01:1 z 0 0 1 2 0 24 0 0 1 7\n":        `"z" is not a number`,
@@ -161,7 +162,8 @@ func FuzzTables(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		kernel := &procfstest.Kernel{Text: text}
 		outcome, err := open(t, kernel).Retransmit(time.Second)
-		if outcome.AtOnce > outcome.Unanswered || (outcome.Unanswered > 0 || err != nil) != (len(kernel.Transactions) > 0) {
+		asked := outcome.Unanswered > 0 || err != nil
+		if outcome.AtOnce > outcome.Unanswered || asked != (len(kernel.Transactions) > 0) {
 			t.Errorf("%+v, %v, %q", outcome, err, kernel.Transactions)
 		}
 	})

@@ -25,7 +25,8 @@ func TestAReportThatReplacesAnotherKeepsTheAgent(t *testing.T) {
 	}
 }
 
-// What came by the stream to the controller shows that it works: it is not made anew, while TCP retransmits all the same.
+// What came by the stream to the controller shows that it works: it is not made anew, while TCP retransmits all the
+// same.
 func TestAnArrivalMakesTheStreamAnewUnlessItCameByIt(t *testing.T) {
 	t.Parallel()
 	for _, source := range events.Sources() {

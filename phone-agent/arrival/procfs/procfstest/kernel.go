@@ -152,8 +152,9 @@ func (k *Kernel) Tables() ([][]byte, error) {
 		return [][]byte{k.Text}, k.TablesError
 	}
 	var text strings.Builder
-	text.WriteString("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n" +
-		"   0: 0100007F:335B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 118112 1 0 100 0 0 10 0\n" +
+	text.WriteString("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout" +
+		" inode\n   0: 0100007F:335B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 118112 1" +
+		" 0 100 0 0 10 0\n" +
 		"   1: 0B00000A:9C40 0104000A:01BB 06 00000000:00000000 03:00000A5C 00000000     0        0 0 3 0\n")
 	for i, connection := range k.Connections {
 		rto := baseRTO << connection.Backoff
@@ -164,8 +165,9 @@ func (k *Kernel) Tables() ([][]byte, error) {
 				remaining = rto
 			}
 		}
-		fmt.Fprintf(&text, "%4d: 0B00000A:%04X 0104000A:01BB 01 %08X:%08X %02X:%08X %08X %5d %8d %d %d %x %d %d %d %d %d\n",
-			i+2, 40000+i, 1448, 0, kind, remaining, connection.Retransmits, connection.UID, 0, 4711, 2, 0, rto, 0, 0, 1, 7)
+		fmt.Fprintf(&text, "%4d: 0B00000A:%04X 0104000A:01BB 01 %08X:%08X %02X:%08X %08X %5d %8d %d",
+			i+2, 40000+i, 1448, 0, kind, remaining, connection.Retransmits, connection.UID, 0, 4711)
+		fmt.Fprintf(&text, " %d %x %d %d %d %d %d\n", 2, 0, rto, 0, 0, 1, 7)
 	}
 	return [][]byte{[]byte(text.String())}, nil
 }
