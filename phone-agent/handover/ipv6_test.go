@@ -4,7 +4,6 @@ package handover_test
 
 import (
 	"context"
-	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +16,7 @@ const address6 = "[2001:db8::1]:7000"
 func newSite6(t *testing.T, cfg handover.Config) *site {
 	t.Helper()
 	s := &site{network: newNetwork(t, 25*time.Millisecond)}
-	s.phone = netip.MustParseAddr("2001:db8:1::7")
+	s.movePhone("2001:db8:1::7")
 	s.listener = handover.Serve(s.listen(address6), s.listenPacket(address6), cfg)
 	t.Cleanup(func() { _ = s.listener.Close() })
 	return s
@@ -57,7 +56,7 @@ func TestIPv6AddressesOfOneSubscriberAreOneClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite6(t, handover.Config{SessionsPerClientMax: 1})
 		dial := func(phone string) error {
-			s.phone = netip.MustParseAddr(phone)
+			s.movePhone(phone)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			conn, err := handover.Dial(ctx, address6, handover.Config{DialContext: s.network.dial})

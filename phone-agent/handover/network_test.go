@@ -55,6 +55,13 @@ func (n *network) isUp() bool {
 	return n.up
 }
 
+// movePhone gives the phone another address, which it uses from now on.
+func (n *network) movePhone(to string) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.phone = netip.MustParseAddr(to)
+}
+
 // outage takes the path away for a while.
 func (n *network) outage(length time.Duration) {
 	n.set(false)
