@@ -120,7 +120,12 @@ def test_a_start_that_succeeds_keeps_all(state: Path, monkeypatch: pytest.Monkey
 
 @pytest.fixture
 def compose_2(state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where `scripts/setup.sh compose` builds Compose 2 for this checkout, not built yet."""
+    """Where `scripts/setup.sh compose` builds Compose 2 for this checkout, not built yet: one that this machine has is
+    not found.
+    """
+    folders = os.environ["PATH"].split(":")
+    found = ":".join(folder for folder in folders if not (Path(folder) / "docker-compose-2").exists())
+    monkeypatch.setenv("PATH", found)
     (state / "go").write_text(GO, encoding="utf-8")
     (state / "go").chmod(0o755)
     monkeypatch.setenv("AIRBOUND_CACHE", str(state / "cache"))
