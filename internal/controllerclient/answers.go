@@ -77,16 +77,26 @@ type answers struct {
 	sentAt     time.Time // the first report after which nothing came; zero: none
 	lastAt     time.Time // the last report
 	receivedAt time.Time
+	answered   bool // since the last report began to be sent
+}
+
+// sends is called before each report is sent: an answer may come before sent is called.
+func (a *answers) sends() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answered = false
 }
 
 // sent is called with each report.
 func (a *answers) sent() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := time.Now()
-	interval := now.Sub(a.lastAt)
+	now, interval := time.Now(), answerWaitMax // of the first report
+	if !a.lastAt.IsZero() {
+		interval = now.Sub(a.lastAt)
+	}
 	a.lastAt = now
-	if !a.sentAt.IsZero() {
+	if !a.sentAt.IsZero() || a.answered {
 		return
 	}
 	a.sentAt = now
@@ -104,7 +114,7 @@ func (a *answers) received(isAnswer bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.expected = a.expected || isAnswer
-	a.receivedAt = time.Now()
+	a.receivedAt, a.answered = time.Now(), true
 	if a.sentAt.IsZero() {
 		return
 	}

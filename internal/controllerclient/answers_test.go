@@ -221,10 +221,11 @@ func TestAReportThatIsLeftUnansweredEndsNoStreamBeforeTheNextOne(t *testing.T) {
 				n := newNetwork()
 				s := &renewing{interval: interval, streams: make(chan struct{}, 100)}
 				serveOn(t, s, n.listen(address))
-				startReporting(t, n, []string{address}, interval, slog.New(slog.DiscardHandler))
+				var log syncLog
+				startReporting(t, n, []string{address}, interval, slog.New(slog.NewTextHandler(&log, nil)))
 				time.Sleep(time.Minute)
 				if streams := len(s.streams); streams != 1 {
-					t.Errorf("%d streams within a minute", streams)
+					t.Errorf("%d streams within a minute:\n%s", streams, &log)
 				}
 			})
 		})

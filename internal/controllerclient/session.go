@@ -82,7 +82,7 @@ func session[Req, Resp any](
 	sender := make(chan struct{})
 	go func() {
 		defer close(sender)
-		send(using, opened, waiting.out, func() { reported.Store(true) }, check.sent)
+		send(using, opened, waiting.out, func() { reported.Store(true); check.sends() }, check.sent)
 	}()
 	replaced := make(chan *grpc.ClientConn, 1)
 	go func() { replaced <- replacement(using, cfg) }()
