@@ -312,9 +312,7 @@ class Stations:
                 up[index] = packets_up
             aggregated_us = full_channel_us(up, down, active, capacity)
         if assumed and aggregated_us > duration_us:
-            aggregated_us = float(
-                duration_us
-            )  # what passed had the time: rates by air time are too low, never too high
+            aggregated_us = float(duration_us)  # what passed had the time: a rate by air time may be too low
         short = has_short_packets(payload_bytes, uplink_packets, received_bytes, downlink_packets)
         return Interval(
             duration_us=duration_us,
