@@ -5,7 +5,8 @@
 # ended. Not run by hand: `make check STEPS=NAME`.
 #   check-step.sh NAME COMMAND...
 # Leaves in build/checks/NAME: command, log, times (elapsed, user and system seconds), status (of the command), and kept
-# if the command did not run the check, since it passed before with the same inputs (kernel/tests/kept.sh).
+# if the command did not run the check, since it passed before with the same inputs (kernel/tests/kept.sh,
+# scripts/fuzz.sh), and cells, of which the tests of the lab write how many they booted (lab/tests/kept_cells.py).
 
 set -uo pipefail
 name=$1
@@ -18,7 +19,7 @@ fi
 directory=build/checks/$name
 mkdir -p "$directory"
 printf '%s\n' "$*" >"$directory/command"
-export CHECK_KEPT=$PWD/$directory/kept
+export CHECK_KEPT=$PWD/$directory/kept CHECK_CELLS=$PWD/$directory/cells
 code=0
 TIMEFORMAT='%R %U %S'
 # The tables of names and of times are read while other steps run: each file appears whole.

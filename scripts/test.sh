@@ -10,7 +10,8 @@
 #   test.sh one TEST         one test of pytest: a file, or FILE::NAME
 # SEED (1) is the seed of all that tests draw. JOBS (one more than processors) and WAITING_JOBS (4, for steps that wait
 # in real time) are how many steps run at the same time. What each step printed stays in build/checks. KEEP=no also runs
-# those checks of the kernel series that passed before with the same inputs (kernel/tests/kept.sh).
+# what ran before with the same inputs: checks of the kernel series (kernel/tests/kept.sh), fuzz targets
+# (scripts/fuzz.sh), cells of the lab (lab/tests/kept_cells.py).
 
 . "$(dirname "$0")/lib.sh"
 use_tools
@@ -19,9 +20,10 @@ export SEED=${SEED:-1}
 # One more than there are processors: a step waits now and then, for a disk, a process, or a server that starts.
 jobs=${JOBS:-$(($(nproc) + 1))}
 waiting_jobs=${WAITING_JOBS:-4}
-# Where the kernel's scripts build, and where the steps of a run share the cells that tests boot. No name begins with
-# AIRBOUND_: to a controller that a test starts, these are keys.
-export CACHE=$CACHE_DIR/kernel BOOTED_CELLS=$ROOT/build/checks/.cells
+# Where the kernel's scripts build, and where the cells are that tests boot. No name begins with AIRBOUND_: to a
+# controller that a test starts, these are keys.
+export CACHE=$CACHE_DIR/kernel BOOTED_CELLS=$CACHE_DIR/cells
+[[ ${KEEP:-} != no ]] || BOOTED_CELLS=$ROOT/build/checks/.cells
 
 pool() { # JOBS GOAL...
 	make --no-print-directory --keep-going -f scripts/checks.mk -j"$1" "${@:2}"
@@ -45,7 +47,9 @@ run() {
 	known_steps "$@"
 	waiting=''
 	rm -rf build/checks
-	mkdir -p build/checks
+	mkdir -p build/checks "$BOOTED_CELLS"
+	# Cells that no run has used for two days.
+	find "$BOOTED_CELLS" -mindepth 1 -maxdepth 1 -mtime +1 -exec rm -rf {} +
 	CHECK_STEPS=$(make -s -f scripts/checks.mk -n "$@" | grep -vc check-step) || die "make cannot list the steps of: $*"
 	export CHECK_STEPS
 	printf '%s steps, seed %s, %s slots, %s for steps that wait; logs in build/checks\n' \

@@ -7,11 +7,8 @@ Hypothesis fails no test for how long an example took.
 from __future__ import annotations
 
 import datetime as dt
-import fcntl
-import hashlib
 import json
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -33,6 +30,11 @@ from airbound_lab.run import runs as run_module
 from airbound_lab.run.runs import Setting, run_all
 from airbound_lab.settings.parameters import Parameters
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import kept_cells
+from kept_cells import Cells
+
 if TYPE_CHECKING:
     from airbound_lab.records.edca_trace import QueueSetting
     from airbound_lab.settings.values import KernelLine, Window
@@ -48,6 +50,8 @@ TRACE_DEFAULTS = {
     "srtt_us": 8000, "last_rtt_us": 8000, "min_rtt_us": 4000, "unsent_bytes": 0, "unacked_bytes": 1448,
 }  # fmt: skip
 TRACE_ZERO_US = 5_000_000
+
+CELLS = pytest.StashKey[Cells]()
 
 TraceLines = Callable[..., list[str]]
 
@@ -149,46 +153,30 @@ class Cell:
         return edca_trace.parse((self.logs / "edca-trace.pages").read_bytes(), event_format, zero_us)
 
 
-class Booted:
-    """Cells that were booted, in a directory that processes may share: what is asked twice is run once."""
+@pytest.fixture(scope="session")
+def cells(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Cells:
+    """The cells of BOOTED_CELLS (scripts/test.sh), else of this session alone."""
+    shared = os.environ.get("BOOTED_CELLS")
+    found = Cells(Path(shared) if shared else tmp_path_factory.mktemp("cells"), tmp_path_factory.mktemp("fresh"))
+    request.config.stash[CELLS] = found
+    return found
 
-    def __init__(self, directory: Path) -> None:
-        """Keep the cells in a directory, which is made if it is not there."""
-        self._directory = directory
 
-    def once(self, request: str, run: Callable[[Path], Run]) -> tuple[Run, Path]:
-        """Return the run that a request asks for, and the directory of its logs.
-
-        `request` names all that the run depends on. A run that fails is not kept: who asks next tries again.
-        """
-        directory = self._directory / hashlib.sha256(request.encode()).hexdigest()
-        directory.mkdir(parents=True, exist_ok=True)
-        logs, done = directory / "logs", directory / "run.pickle"
-        with (directory / "lock").open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not done.exists():
-                shutil.rmtree(logs, ignore_errors=True)  # of a run that failed
-                made = run(logs)
-                # As a whole or not at all: the process may end in between.
-                written = directory / "run.new"
-                written.write_bytes(pickle.dumps(made))
-                written.replace(done)
-        return pickle.loads(done.read_bytes()), logs  # noqa: S301  (written above)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how many cells were booted; also in the file CHECK_CELLS, for the table of a run (scripts/check-step.sh)."""
+    found = config.stash.get(CELLS, None)
+    if found is None:
+        return
+    terminalreporter.write_line(f"cells: {found.booted} booted, {found.taken} were there for the same inputs")
+    if file := os.environ.get("CHECK_CELLS"):
+        Path(file).write_text(f"{found.booted} {found.taken}\n", encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
-def booted() -> type[Booted]:
-    """For the tests of what tests share."""
-    return Booted
-
-
-@pytest.fixture(scope="session")
-def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
-    """Boots a cell on the lab's kernel of its `kernel_line`; equal requests are run once."""
+def boot_cell(cells: Cells) -> Callable[..., Cell]:
+    """Boots a cell on the lab's kernel of its `kernel_line`; equal requests are run once, but for `fresh` ones."""
     host.check_tools()
     kernels: dict[KernelLine, Path] = {}
-    shared = os.environ.get("BOOTED_CELLS")
-    cells = Booted(Path(shared) if shared else tmp_path_factory.mktemp("cells"))
 
     def kernel(line: KernelLine) -> Path:
         if line not in kernels:
@@ -205,22 +193,22 @@ def boot_cell(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Cell]:
         medium_trace: Window | None = None,
         switch_samples: bool = False,
         debian_programs: bool = False,
+        fresh: bool = False,
         **changes: Any,
     ) -> Cell:
         parameters = Parameters(modes=(mode,), seeds=(seed,), **changes)
         programs = host.programs((mode,), trace=trace)
         built = kernel(parameters.kernel_line)
-        request = [
-            *(parameters.to_json(), mode, seed, trace, edca_trace, medium_trace and asdict(medium_trace)),
-            *(switch_samples, debian_programs, str(built), host.hashes(programs, agents=True)),
-        ]
+        setting = Setting(built, programs, 1, 900, None, trace, edca_trace, medium_trace, switch_samples)
+        setting = replace(setting, debian_programs=debian_programs)
+        prepared = run_module.prepare(parameters, run_module.Task(mode, seed), setting)
+        asked = [parameters.to_json(), mode, seed, trace, medium_trace and asdict(medium_trace)]
 
         def run(logs: Path) -> Run:
-            setting = Setting(built, programs, 1, 900, logs, trace, edca_trace, medium_trace, switch_samples)
-            setting = replace(setting, debian_programs=debian_programs)
-            return run_all(parameters, setting, lambda _task, _state: None, lambda _task, _run: None).runs[0]
+            kept = replace(setting, logs=logs)
+            return run_all(parameters, kept, lambda _task, _state: None, lambda _task, _run: None).runs[0]
 
-        made, logs = cells.once(json.dumps(request), run)
+        made, logs = cells.fresh(run) if fresh else cells.once(kept_cells.key(prepared, built, asked), run)
         return Cell(made, logs / f"{mode}-{seed}")
 
     return boot

@@ -41,11 +41,10 @@ def test_a_phone_takes_its_connections_along_and_equal_runs_are_equal(
         Action(2, "roam", phone=1, access_point=2),
         Action(4, "roam", phone=1, access_point=1, deaf_ms=200, silent=silent),
     )
+    cell = {"terminals": 2, "access_points": 2, "seconds": 8, "warmup_seconds": 1}
     first, again = (
-        boot_cell(
-            "bdp", scenario=Scenario(name, actions), terminals=2, access_points=2, seconds=8, warmup_seconds=1
-        ).run
-        for name in ("first", "a name that is much longer than the first")
+        boot_cell("bdp", scenario=Scenario(name, actions), fresh=fresh, **cell).run
+        for name, fresh in (("first", False), ("a name that is much longer than the first", True))
     )
     assert first.comparable() == again.comparable()
     for goodput_mbps in (first.phones[0].series.goodput_mbps[3], first.phones[0].series.goodput_mbps[-1]):

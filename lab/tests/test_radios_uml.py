@@ -58,11 +58,11 @@ def test_ten_saturated_senders_get_what_bianchis_model_has(
 
 @pytest.mark.parametrize("line", LINES)
 def test_same_seed_same_result_to_the_digit(boot_cell: Callable[..., Cell], line: str) -> None:
-    # A mode with agents; the two requests differ in a name only.
+    # A mode with agents; the two differ in a name only.
     cell = {"terminals": 3, "phy": "11ac-80", **SHORT, **LINES[line]}
     first, again = (
-        boot_cell("bdp", scenario=Scenario(name, built_in("uplink").actions), **cell).run.comparable()
-        for name in ("first", "a name that is longer")
+        boot_cell("bdp", scenario=Scenario(name, built_in("uplink").actions), fresh=fresh, **cell).run.comparable()
+        for name, fresh in (("first", False), ("a name that is longer", True))
     )
     other = boot_cell("bdp", seed=2, **cell).run.comparable()
     assert first == again

@@ -222,7 +222,7 @@ def test_same_result_with_programs_at_another_path(
     elsewhere = replace(found, controller_source=str(of_controller), **copies)
     monkeypatch.setattr(host, "programs", lambda *_args, **_options: elsewhere)
     scenario = Scenario(f"moved to {place}", built_in("uplink").actions)
-    assert everything(boot_cell("airbound", scenario=scenario, **ELSEWHERE)) == here
+    assert everything(boot_cell("airbound", scenario=scenario, fresh=True, **ELSEWHERE)) == here
 
 
 def test_another_seed_has_another_authority(cell: Cell, boot_cell: Callable[..., Cell]) -> None:

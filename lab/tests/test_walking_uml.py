@@ -100,9 +100,10 @@ def test_bounds_follow_the_walk(boot_cell: Callable[..., Cell]) -> None:
 
 
 def test_same_seed_same_result_to_the_digit(boot_cell: Callable[..., Cell]) -> None:
+    cell = {**CELL, "seconds": 12}
     first, again = (
-        boot_cell("bdp", scenario=Scenario(name, (Action(0, "start-traffic"), OUT)), **{**CELL, "seconds": 12}).run
-        for name in ("out", "a name that is longer than that")
+        boot_cell("bdp", scenario=Scenario(name, (Action(0, "start-traffic"), OUT)), fresh=fresh, **cell).run
+        for name, fresh in (("out", False), ("a name that is longer than that", True))
     )
     assert first.comparable() == again.comparable()
 

@@ -41,6 +41,10 @@ class Step:
     tests: tuple[Test, ...]
     kept: bool
     """Whether it did not run, since it had passed before with the same inputs (kernel/tests/kept.sh)."""
+    booted_cells: int
+    """Cells of the lab that its tests ran on and that were booted for that (lab/tests/kept_cells.py)."""
+    taken_cells: int
+    """The others: they had been booted before with the same inputs, in this run or an earlier one."""
     tail: str
     """The end of its log."""
 
@@ -63,7 +67,10 @@ def _step(directory: Path, name: str, seed: str, module: str) -> Step:
     lines = (directory / "log").read_text(encoding="utf-8", errors="replace").splitlines()
     exit_code = int((directory / "status").read_text(encoding="utf-8"))
     kept = (directory / "kept").exists()
-    return Step(name, exit_code, elapsed_s, user_s + system_s, tests, kept, "\n".join(lines[-TAIL_LINES:]))
+    cells = directory / "cells"
+    booted, taken = map(int, cells.read_text(encoding="utf-8").split()) if cells.exists() else (0, 0)
+    tail = "\n".join(lines[-TAIL_LINES:])
+    return Step(name, exit_code, elapsed_s, user_s + system_s, tests, kept, booted, taken, tail)
 
 
 def _tests(path: Path, seed: str, module: str) -> tuple[Test, ...]:

@@ -37,6 +37,8 @@ def table(steps: Sequence[Step]) -> str:
     rows = [f"{'elapsed s':>9} {'processor s':>11} {'tests':>6}  step"]
     for step in sorted(steps, key=lambda step: -step.elapsed_s):
         mark = "  kept" if step.kept else ""
+        if step.booted_cells or step.taken_cells:
+            mark = f"  {step.booted_cells} of {step.booted_cells + step.taken_cells} cells booted"
         mark = mark if step.exit_code == 0 else f"  FAILED (exit {step.exit_code})"
         rows.append(f"{step.elapsed_s:9.0f} {step.processor_s:11.0f} {len(step.tests) or '':>6}  {step.name}{mark}")
     return "\n".join(rows)
@@ -77,13 +79,15 @@ def total(steps: Sequence[Step]) -> str:
 
     Those that passed in an earlier run, and did not run in this one, are counted among the others and apart.
     """
-    passes = kept = failures = skips = 0
+    passes = kept = failures = skips = booted = taken = 0
     for step in steps:
         bad = sum(test.failure is not None for test in step.tests)
         skipped = len(_skipped(step))
         passes += len(step.tests) - bad - skipped
         failures += bad
         skips += skipped
+        booted += step.booted_cells
+        taken += step.taken_cells
         if not step.tests:
             passes += step.exit_code == 0
             kept += step.exit_code == 0 and step.kept
@@ -95,6 +99,7 @@ def total(steps: Sequence[Step]) -> str:
             f", of them {kept} kept by content" if kept else "",
             f", {failures} failed",
             f", {skips} skipped" if skips else "",
+            f"; cells: {booted} booted, {taken} taken from earlier boots" if booted or taken else "",
         ]
     )
 

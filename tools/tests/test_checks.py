@@ -97,6 +97,18 @@ def test_a_check_that_passed_in_an_earlier_run_is_counted_apart(run: Path) -> No
     assert [row.split()[2:] for row in summary.table(steps).splitlines() if "kept" in row] == [["kernel/boot", "kept"]]
 
 
+def test_cells_that_were_there_are_counted(run: Path) -> None:
+    step("cell/a", "bash", "-c", 'echo "3 11" >"$CHECK_CELLS"')
+    step("cell/b", "bash", "-c", 'echo "0 2" >"$CHECK_CELLS"')
+    steps = record.read(run, "1", "example.com/airbound")
+    assert summary.total(steps) == "2 passed, 0 failed; cells: 3 booted, 13 taken from earlier boots"
+    rows = [row.split()[2:] for row in summary.table(steps).splitlines()[1:]]
+    assert sorted(rows) == [
+        ["cell/a", *["3", "of", "14", "cells", "booted"]],
+        ["cell/b", *["0", "of", "2", "cells", "booted"]],
+    ]
+
+
 def test_failed_tests_are_named_with_why_and_with_the_command_that_repeats_each(run: Path) -> None:
     assert pytest_step("bad", PYTHON_TESTS) == 1
     steps = record.read(run, "7", "example.com/airbound")

@@ -11,7 +11,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -104,15 +104,23 @@ def run_all(
     return Results(parameters, tuple(done[task] for task in tasks), kernel_hash)
 
 
-def run_one(
-    parameters: Parameters,
-    task: Task,
-    setting: Setting,
-    on_progress: Callable[[Task, str], None],
-    stopped: Callable[[], bool],
-) -> Run:
-    """Boot a guest for one run and measure it."""
-    directory = _directory(setting, task)
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a guest boots with."""
+
+    plan: dict[str, Any]
+    command: list[str]
+    host_directories: dict[str, str]
+    """Those that the guest mounts, by their names in it (plan/guest_paths.py)."""
+
+
+def prepare(parameters: Parameters, task: Task, setting: Setting) -> Prepared:
+    """Return what the guest of a run boots with. Nothing in it differs between equal runs but paths of the host: of the
+    kernel, of the guest's first program and of its programs' directories.
+
+    Raises:
+        LabError: the controller's modules do not compile.
+    """
     parameters = parameters.of_mode(task.mode)
     (mode,) = parameters.modes
     needed = compiled.with_compiled(setting.programs) if variant.has_agents(mode) else setting.programs
@@ -129,7 +137,6 @@ def run_one(
         switch_samples=setting.switch_samples,
         debian_programs=setting.debian_programs,
     )
-    (directory / "plan.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
     command = boot.command_line(
         setting.kernel,
         radios=parameters.access_points + parameters.terminals,
@@ -144,13 +151,28 @@ def run_one(
             access_points=parameters.access_points,
         ),
     )
+    return Prepared(plan, command, host_directories)
+
+
+def run_one(
+    parameters: Parameters,
+    task: Task,
+    setting: Setting,
+    on_progress: Callable[[Task, str], None],
+    stopped: Callable[[], bool],
+) -> Run:
+    """Boot a guest for one run and measure it."""
+    directory = _directory(setting, task)
+    prepared = prepare(parameters, task, setting)
+    parameters = parameters.of_mode(task.mode)
+    (directory / "plan.json").write_text(json.dumps(prepared.plan, indent=1), encoding="utf-8")
 
     def on_poll() -> None:
         on_progress(task, _progress(directory, parameters))
 
     try:
-        with guest_paths.linked(directory, host_directories):
-            wall_seconds = boot.boot(command, directory, setting.wall_limit_s, on_poll, stopped)
+        with guest_paths.linked(directory, prepared.host_directories):
+            wall_seconds = boot.boot(prepared.command, directory, setting.wall_limit_s, on_poll, stopped)
         run = _read(directory, parameters, task, trace=setting.trace)
         if setting.medium_trace is not None:
             _write_attempts(directory)
