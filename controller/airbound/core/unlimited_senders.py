@@ -4,6 +4,8 @@
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.senders import StationSender
 from airbound.core.cell.state import CellState
+from airbound.core.cell.stations import StationState
+from airbound.core.cell.unlimited import CLAIMS
 from airbound.core.effects import Effect, Note
 from airbound.core.reasons import Code, Reason
 from airbound.core.restriction import cell_restriction, is_station_exempt
@@ -15,22 +17,24 @@ def observe_unlimited(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]
     the log.
     """
     before = cell.unlimited.mac
-    unlimited, limited = used_of_shares(cell, now_us)
+    used = _used_of_shares(cell)
+    # In order of cost: most cells have no sender that nothing limits, and no downloads.
+    unlimited = {mac: part for mac, _, part in used if part >= CLAIMS and not _is_limited(cell, mac, now_us)}
+    received = cell.air.received
+    limited = _used_by_limited(cell, used, now_us) if unlimited or received else []
     moved = cell.unlimited.observe(unlimited, limited, now_us)
-    moved |= cell.directions.observe([] if cell.unlimited.mac else cell.air.received, limited, now_us)
+    moved |= cell.directions.observe([] if cell.unlimited.mac else received, limited, now_us)
     after = cell.unlimited.mac
     if bool(before) == bool(after):
         return moved, []
     return moved, [unlimited_note(cell, before or after, ended=not after)]
 
 
-def used_of_shares(cell: CellState, now_us: int) -> tuple[dict[Mac, float], list[float]]:
-    """What senders get over their shares of the cell: each that nothing limits, and the limited ones that want more.
-    None at all where nobody is to have bounds.
-    """
-    unlimited, limited = dict[Mac, float](), list[float]()
+def _used_of_shares(cell: CellState) -> list[tuple[Mac, StationState, float]]:
+    """What each sender gets over its share of the cell. None where nobody is to have bounds."""
     if not cell.settings.policy.widens or cell_restriction(cell) is not None:
-        return unlimited, limited
+        return []
+    used = list[tuple[Mac, StationState, float]]()
     stations = cell.stations
     equal_bps = cell.decided_capacity_bps / (stations.active_senders or 1) + cell.spare_bps
     for mac, station in stations.by_mac.items():
@@ -38,14 +42,14 @@ def used_of_shares(cell: CellState, now_us: int) -> tuple[dict[Mac, float], list
             continue
         air = cell.air.air_for(mac)
         share_bps = air.share_bps if air is not None else equal_bps
-        if share_bps <= 0:
-            continue
-        used = station.payload_bytes_per_s * 8 / share_bps
-        if not _is_limited(cell, mac, now_us):
-            unlimited[mac] = used
-        elif cell.wants_more(mac, station):
-            limited.append(used)
-    return unlimited, limited
+        if share_bps > 0:
+            used.append((mac, station, station.payload_bytes_per_s * 8 / share_bps))
+    return used
+
+
+def _used_by_limited(cell: CellState, used: list[tuple[Mac, StationState, float]], now_us: int) -> list[float]:
+    """The same of those that have bounds and want more."""
+    return [part for mac, station, part in used if cell.wants_more(mac, station) and _is_limited(cell, mac, now_us)]
 
 
 def _is_limited(cell: CellState, mac: Mac, now_us: int) -> bool:

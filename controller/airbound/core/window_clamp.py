@@ -134,9 +134,10 @@ def agent_problem(cell: CellState, mac: Mac, now_us: int) -> Reason | None:
         return Reason(Code.NO_AGENT)
     if not terminal.back_end.can_set_max:
         return Reason(Code.BACK_END_CANNOT_BOUND, terminal.back_end.name)
-    unavailable = cell.unavailable_for(terminal, now_us)
-    if unavailable is not None and unavailable.code is Code.TERMINAL_STALE:
-        return unavailable
+    if now_us >= cell.terminal_stale_at_us(terminal):
+        unavailable = cell.unavailable_for(terminal, now_us)
+        if unavailable is not None and unavailable.code is Code.TERMINAL_STALE:
+            return unavailable
     if terminal.ignores_bounds():
         return Reason(Code.AGENT_IGNORES_BOUNDS, "", terminal.generation_in_force, terminal.last_generation)
     return None

@@ -250,7 +250,7 @@ class CellState:
     def wants_more(self, mac: Mac, station: StationState) -> bool:
         """Whether a sender's window is full, so that what it sends says nothing of what it wants."""
         terminal = self.terminals.get(mac)
-        if terminal is not None and terminal.fills_its_window():
+        if terminal is not None and terminal.fills_its_window:
             return True
         return bool(self.windows.senders) and self.windows.holds_back(
             mac, station.payload_bytes_per_s, self.access_point

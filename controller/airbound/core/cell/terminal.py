@@ -37,6 +37,7 @@ class Terminal(Reporter, Sender):
     bssid: Mac = b""  # of the cell that it is joined to; empty: of none
     unplaced: Reason | None = None  # why it is joined to none
     sent: SentSet[Bound] | None = None
+    fills_its_window: bool = False  # whether it has more to send to somebody than its windows let it
     sent_decisions: tuple[Decision, ...] = ()  # that the bounds that were sent follow from
     no_bounds: Reason | None = None
     reporting: tuple[int, int, int] | None = None  # when it is to report: what it was sent last, of its settings
@@ -56,10 +57,6 @@ class Terminal(Reporter, Sender):
     def last_generation(self) -> int:
         """Generation of the last set sent on this stream; 0 if none was."""
         return self.sent.generation if self.sent else 0
-
-    def fills_its_window(self) -> bool:
-        """Whether it has more to send to somebody than its congestion windows let it, by its last report."""
-        return any(destination.fills_window for destination in self.sending.values())
 
     def ignores_bounds(self) -> bool:
         """Whether it goes on reporting, and for longer than two leases has not reported in force what it was sent."""
@@ -89,7 +86,9 @@ class Terminal(Reporter, Sender):
         self.malformed_inputs_total = report.malformed_inputs_total
         if self.superseded_at_us:
             self._heard_again(report.monotonic_us, now_us)
-        return self.take(report.destinations, now_us, keep_us, srtt_counts=srtt_counts, changed=changed)
+        changed = self.take(report.destinations, now_us, keep_us, srtt_counts=srtt_counts, changed=changed)
+        self.fills_its_window = any(destination.fills_window for destination in self.sending.values())
+        return changed
 
     def _heard_again(self, monotonic_us: int, now_us: int) -> None:
         """Count a report of a superseded stream, unless it comes in less than half the time after the one before in

@@ -49,8 +49,8 @@ class Unlimited:
     _count: int = 0
 
     def observe(self, unlimited: Mapping[Mac, float], limited: Sequence[float], now_us: int) -> bool:
-        """Take in, after each measurement, what each gets over its share: all unlimited senders, and the limited ones
-        that want more. Whether the factor changed.
+        """Take in, after each measurement, what each gets over its share: unlimited senders, at least those that use
+        CLAIMS of theirs, and the limited ones that want more. Whether the factor changed.
         """
         claiming = [used for used in unlimited.values() if used >= CLAIMS]
         if not claiming:
