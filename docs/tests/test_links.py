@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every link between the documents leads to a file and a heading, and every document that any source names exists."""
+"""Every link between the documents leads to a file and a heading, and every document that any source names exists, as
+does every test in docs/real-time-tests.md.
+"""
 
 from __future__ import annotations
 
 import re
 import subprocess
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"(?<![\w./-])docs/[\w./-]+\.md\b")
+TEST_FILE = re.compile(r"`([\w./*-]*(?:test_[\w*]+\.py|\w+_test\.go))`")
 OF_OTHERS = {"docs/guides.md"}
 """Magisk's."""
 
@@ -63,6 +67,13 @@ def test_every_document_that_a_source_names_exists() -> None:
                 named.setdefault(document, []).append(str(source.relative_to(ROOT)))
     assert len(named) > 15
     assert {document: where for document, where in named.items() if not (ROOT / document).is_file()}.keys() == OF_OTHERS
+
+
+def test_every_test_that_depends_on_real_time_exists() -> None:
+    named = set(TEST_FILE.findall((ROOT / "docs/real-time-tests.md").read_text(encoding="utf-8")))
+    files = [f"/{source.relative_to(ROOT)}" for source in sources("*.py", "*.go")]
+    assert len(named) > 50
+    assert [name for name in sorted(named) if not any(fnmatch(file, f"*/{name}") for file in files)] == []
 
 
 def test_a_broken_link_is_found(tmp_path: Path) -> None:
