@@ -4,9 +4,11 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from airbound.core.parameters import PolicyName
 from airbound.operator import cli
 from airbound.operator.completion import parsers
 
@@ -49,7 +51,7 @@ def completed(script: Path, *words: str, within: Path | None = None) -> set[str]
         (["c"], {"ca", "cells", "check-config", "completion", "config", "controller", "counters"}),
         (["config", ""], {"show"}),
         (["controller", "--po"], {"--policy"}),
-        (["controller", "--policy", ""], {"paper", "bdp", "aggregate"}),
+        (["controller", "--policy", ""], set(get_args(PolicyName))),
         (["controller", "--log", "j"], {"json"}),
         (["mode", ""], {"observe", "control", "configured"}),
         (["completion", ""], {"bash", "zsh"}),
