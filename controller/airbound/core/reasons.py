@@ -13,12 +13,13 @@ class Code(IntEnum):
     """The codes of the wire contract, which explains each."""
 
     UNSPECIFIED = 0
-    # Waiting: nothing is sent.
+    # Waiting: nothing is sent. Numbers up to _WAITING_UP_TO.
     CELL_UNKNOWN = 2
     CELL_LEARNING = 3
     NO_RTT_SAMPLE = 4
     OTHER_REPLICA = 5
-    # Released: an empty set is sent.
+    # Released: an empty set is sent. Numbers up to _RELEASED_UP_TO, all of which are taken: `Reason.releases` has to
+    # name another one.
     OBSERVE_MODE = 20
     EXEMPT = 21
     NOT_SENDING = 22

@@ -29,7 +29,10 @@ from airbound.runtime.counts import Counts
 from airbound.runtime.histogram import Distribution
 from airbound.runtime.measures import Measures
 
-_new = tuple.__new__  # a named tuple without a call of Python code: there are thousands of them in a snapshot
+_new = tuple.__new__
+"""A named tuple without a call of Python code: there are thousands of them in a snapshot. Nothing checks the number or
+the order of the values.
+"""
 
 
 class StationSample(NamedTuple):
