@@ -24,12 +24,13 @@ module: ## make the phone's module for Magisk and KernelSU in build/packages/
 	@scripts/setup.sh demo python-lab go
 	@scripts/module.sh $(ARGS)
 
-generate: ## generate code from proto/, BPF programs, the configuration's reference, dashboards, the error table
+generate: ## generate code from proto/, BPF programs, references of keys and metrics, dashboards, the error table
 	@scripts/setup.sh
 	@scripts/generate.sh
 	@scripts/generate-bpf.sh
 	@scripts/generate-configuration.sh
 	@scripts/generate-dashboards.sh
+	@.venv/bin/python -m airbound.metrics.reference docs/metrics.md
 	@scripts/generate-error-table.sh
 
 format: ## format Go, Python and proto in place

@@ -11,7 +11,7 @@ import pytest
 from airbound.metrics.reference import replaced, table
 
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
-UPDATE = "run .venv/bin/python -m airbound.metrics.reference docs/metrics.md"
+UPDATE = "run 'make generate', or .venv/bin/python -m airbound.metrics.reference docs/metrics.md"
 QUERIES = re.findall(r"```promql\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
