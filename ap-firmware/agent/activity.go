@@ -97,8 +97,8 @@ func (p *pace) sends() bool { return p.bytes >= startBytes }
 
 // counters are those of all stations at one moment.
 type counters struct {
-	atUS int64
-	of   map[mac.Address]uplink
+	atUS    int64
+	uplinks map[mac.Address]uplink
 }
 
 // activity is what the last looks at the table found.
@@ -134,26 +134,26 @@ func (a *activity) look(nowUS int64, stations []nl80211.Station) (changed bool) 
 	if nowUS-a.newer.atUS < intervalMin.Microseconds() {
 		return false
 	}
-	now := counters{atUS: nowUS, of: make(map[mac.Address]uplink, len(stations))}
+	now := counters{atUS: nowUS, uplinks: make(map[mac.Address]uplink, len(stations))}
 	for i := range stations {
 		address := stations[i].MAC
 		counted := uplink{bytes: stations[i].RXBytes, packets: uint64(stations[i].RXPackets)}
-		now.of[address] = counted
-		of, known := a.paces[address]
+		now.uplinks[address] = counted
+		each, known := a.paces[address]
 		if !known {
-			of = &pace{silent: true}
-			a.paces[address] = of
+			each = &pace{silent: true}
+			a.paces[address] = each
 		}
-		before, sent := a.newer.of[address]
+		before, sent := a.newer.uplinks[address]
 		if !sent {
 			before = counted
 		}
-		sends := of.sends()
-		of.look(nowUS, nowUS-a.newer.atUS, counted.data(before))
-		changed = changed || of.sends() != sends
+		sends := each.sends()
+		each.look(nowUS, nowUS-a.newer.atUS, counted.data(before))
+		changed = changed || each.sends() != sends
 	}
 	for address := range a.paces {
-		if _, is := now.of[address]; !is {
+		if _, is := now.uplinks[address]; !is {
 			delete(a.paces, address)
 		}
 	}
@@ -164,19 +164,19 @@ func (a *activity) look(nowUS int64, stations []nl80211.Station) (changed bool) 
 // reported takes over what is reported, and returns what came since the look before.
 func (a *activity) reported(nowUS int64, stations []nl80211.Station) report.Recent {
 	a.look(nowUS, stations)
-	if a.older.of == nil {
+	if a.older.uplinks == nil {
 		return report.Recent{}
 	}
 	recent := report.Recent{
 		US: uint64(max(a.newer.atUS-a.older.atUS, 0)), Uplink: make(map[mac.Address]report.Uplink, len(stations)),
 	}
-	for address, of := range a.paces {
-		now, before := a.newer.of[address], a.older.of[address]
+	for address, each := range a.paces {
+		now, before := a.newer.uplinks[address], a.older.uplinks[address]
 		if now.bytes < before.bytes || now.packets < before.packets {
 			before = uplink{} // It associated anew.
 		}
 		recent.Uplink[address] = report.Uplink{
-			Bytes: now.bytes - before.bytes, Packets: now.packets - before.packets, Silent: of.silent,
+			Bytes: now.bytes - before.bytes, Packets: now.packets - before.packets, Silent: each.silent,
 		}
 	}
 	return recent

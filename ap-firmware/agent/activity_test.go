@@ -85,9 +85,10 @@ func TestAStationThatBeginsOrStopsIsReportedAtOnce(t *testing.T) {
 	if !slices.Equal(triggers, []airboundv1.AccessPointReportTrigger{senders}) {
 		t.Fatalf("begins: %v", triggers)
 	}
-	of := report.GetStations()
-	if report.GetRecentUs() != 200_000 || of[0].GetRecentRxBytes() != 153_400 || of[0].GetRecentRxPackets() != 100 ||
-		of[0].GetSilent() || !of[1].GetSilent() || of[1].GetRecentRxPackets() != 100 {
+	stations := report.GetStations()
+	if report.GetRecentUs() != 200_000 || stations[0].GetRecentRxBytes() != 153_400 ||
+		stations[0].GetRecentRxPackets() != 100 ||
+		stations[0].GetSilent() || !stations[1].GetSilent() || stations[1].GetRecentRxPackets() != 100 {
 		t.Errorf("%v", report)
 	}
 	for range 3 {
@@ -197,9 +198,9 @@ func TestAStationThatAssociatesAnewBeginsAtZero(t *testing.T) {
 	c.run(&total, 100, 100, 100)
 	total = [2]sent{}
 	_, report := c.run(&total, 1, 1, 1, 1, 1)
-	for _, of := range report.GetStations() {
-		if of.GetRecentRxBytes() > 2*1534 {
-			t.Errorf("%v", of)
+	for _, station := range report.GetStations() {
+		if station.GetRecentRxBytes() > 2*1534 {
+			t.Errorf("%v", station)
 		}
 	}
 }

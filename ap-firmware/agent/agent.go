@@ -190,7 +190,7 @@ func (a *Agent) NextWakeUS() int64 {
 		if a.cfg.LookInterval > 0 {
 			nextUS = min(nextUS, a.activity.nextLookUS)
 		}
-		return a.nextLook(nextUS)
+		return a.nextArrivalsLookUS(nextUS)
 	}
 }
 
@@ -199,7 +199,7 @@ func (a *Agent) Wake(nowUS int64) *airboundv1.AccessPointReport {
 	a.limits.wake(nowUS)
 	a.queues.wake(nowUS)
 	a.save(nowUS)
-	a.look(nowUS)
+	a.lookForArrivals(nowUS)
 	a.lookAtActivity(nowUS)
 	trigger := a.pending
 	if trigger == triggerNone && (a.queues.changed || a.limits.changed) {

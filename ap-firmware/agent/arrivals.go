@@ -56,8 +56,8 @@ func (a *Agent) StationEvent(nowUS int64, event nl80211.StationEvent) {
 	}
 }
 
-// look reads the table if a station was added a moment ago, and makes a report due if it is authorized now.
-func (a *Agent) look(nowUS int64) {
+// lookForArrivals reads the table if a station was added a moment ago, and makes a report due if it is authorized now.
+func (a *Agent) lookForArrivals(nowUS int64) {
 	arriving := a.arrivals.until
 	maps.DeleteFunc(arriving, func(_ mac.Address, untilUS int64) bool { return nowUS >= untilUS })
 	if !a.connected || len(arriving) == 0 || nowUS < a.arrivals.nextLookUS || a.pending != triggerNone {
@@ -100,8 +100,8 @@ func (a *arrivals) scheduleLook(nowUS int64) {
 	a.looksApart = min(2*a.looksApart, arrivalLooksApart)
 }
 
-// nextLook is when the table is to be read, no later than otherwise.
-func (a *Agent) nextLook(otherwiseUS int64) int64 {
+// nextArrivalsLookUS is when the table is to be read for arrivals, no later than otherwise.
+func (a *Agent) nextArrivalsLookUS(otherwiseUS int64) int64 {
 	if len(a.arrivals.until) == 0 {
 		return otherwiseUS
 	}

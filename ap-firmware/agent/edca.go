@@ -190,7 +190,7 @@ func (q *queues) cannot() string {
 
 // unavailable returns why nothing can be set at all; empty if something may be.
 func (q *queues) unavailable() string {
-	switch owner := q.cfg.Radios.of(q.wiphy).owner; {
+	switch owner := q.cfg.Radios.radio(q.wiphy).owner; {
 	case q.cfg.Off != "":
 		return q.cfg.Off
 	case q.isMultiLink:

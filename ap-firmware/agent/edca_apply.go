@@ -31,7 +31,7 @@ func (q *queues) apply(nowUS int64) {
 	}
 	q.nextGuardUS = nowUS + guardPollUS
 	q.account.state.Counters.SetsApplied++
-	q.starts = q.cfg.Radios.of(q.wiphy).starts
+	q.starts = q.cfg.Radios.radio(q.wiphy).starts
 	q.account.state.RestoreError = ""
 }
 
@@ -164,7 +164,7 @@ func (q *queues) hostapdStarted(nowUS int64) {
 // applyAfterOthers applies the set in force again after another BSS of the radio has started, which sets the queues of
 // the whole radio if the driver has one set. This BSS's own values are what they were.
 func (q *queues) applyAfterOthers(nowUS int64) {
-	starts := q.cfg.Radios.of(q.wiphy).starts
+	starts := q.cfg.Radios.radio(q.wiphy).starts
 	if q.lease.InForce().Generation == 0 || starts == q.starts {
 		return
 	}

@@ -24,7 +24,7 @@ type radio struct {
 // NewRadios makes Radios whose queues nobody sets.
 func NewRadios() *Radios { return &Radios{radios: map[uint32]radio{}} }
 
-func (r *Radios) of(wiphy uint32) radio {
+func (r *Radios) radio(wiphy uint32) radio {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.radios[wiphy]

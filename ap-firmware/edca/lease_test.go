@@ -25,7 +25,7 @@ func set(generation uint64, leaseMS uint32, queues ...*airboundv1.Edca) *airboun
 	return &airboundv1.SetEdca{Generation: generation, LeaseMs: leaseMS, Queues: queues}
 }
 
-func of(category edca.Category, aifsn uint8) edca.Queue {
+func parsed(category edca.Category, aifsn uint8) edca.Queue {
 	return edca.Queue{Category: category, Parameters: edca.Parameters{AIFSN: aifsn, CWMin: 15, CWMax: 1023}}
 }
 
@@ -53,7 +53,7 @@ func TestTheOrderOfTheQueuesMeansNothing(t *testing.T) {
 	t.Parallel()
 	var l edca.Lease
 	accept(t, &l, set(7, 6000, queue(be, 5), queue(bk, 4)), lease.Replaced)
-	if got := l.Queues(); !slices.Equal(got, []edca.Queue{of(edca.Background, 4), of(edca.BestEffort, 5)}) {
+	if got := l.Queues(); !slices.Equal(got, []edca.Queue{parsed(edca.Background, 4), parsed(edca.BestEffort, 5)}) {
 		t.Errorf("%v", got)
 	}
 	accept(t, &l, set(7, 2000, queue(bk, 4), queue(be, 5)), lease.Prolonged)
@@ -110,8 +110,8 @@ func TestWhatIsAnnouncedIsPartOfTheSet(t *testing.T) {
 	both := set(1, 6000, queue(be, 5))
 	both.Stations = []*airboundv1.Edca{queue(be, 4)}
 	accept(t, &l, both, lease.Replaced)
-	if !slices.Equal(l.Queues(), []edca.Queue{of(edca.BestEffort, 5)}) ||
-		!slices.Equal(l.Announced(), []edca.Queue{of(edca.BestEffort, 4)}) {
+	if !slices.Equal(l.Queues(), []edca.Queue{parsed(edca.BestEffort, 5)}) ||
+		!slices.Equal(l.Announced(), []edca.Queue{parsed(edca.BestEffort, 4)}) {
 		t.Errorf("%+v", l.InForce())
 	}
 	accept(t, &l, both, lease.Prolonged)
@@ -187,7 +187,7 @@ func TestMessages(t *testing.T) {
 		edca.CategoriesOf(got), []edca.Category{edca.BestEffort, edca.Voice}) {
 		t.Errorf("%v", got)
 	}
-	if got := of(edca.BestEffort, 5).String(); got != "best effort: AIFSN 5, CW 15 to 1023, TXOP limit 0" {
+	if got := parsed(edca.BestEffort, 5).String(); got != "best effort: AIFSN 5, CW 15 to 1023, TXOP limit 0" {
 		t.Error(got)
 	}
 	if got := edca.Category(9).String(); got != "category 9" {

@@ -113,9 +113,9 @@ func (c *Client) Snapshot(name string) (Snapshot, error) {
 }
 
 // vlansOf returns the VLAN interfaces of an access point's: the kernel wants them to have its address.
-func vlansOf(interfaces []Interface, of Interface) (vlans []Interface) {
+func vlansOf(interfaces []Interface, accessPoint Interface) (vlans []Interface) {
 	for _, each := range interfaces {
-		if each.Type == unix.NL80211_IFTYPE_AP_VLAN && each.Wiphy == of.Wiphy && each.MAC == of.MAC {
+		if each.Type == unix.NL80211_IFTYPE_AP_VLAN && each.Wiphy == accessPoint.Wiphy && each.MAC == accessPoint.MAC {
 			vlans = append(vlans, each)
 		}
 	}

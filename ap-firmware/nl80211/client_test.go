@@ -81,12 +81,12 @@ func TestSnapshot(t *testing.T) {
 func TestStationsOfVLANs(t *testing.T) {
 	var kernel nl80211test.Kernel
 	vlan := func(index uint32, name string, last byte) nl80211test.Device {
-		of := device(index, name)
-		of.Interface.Type, of.Interface.SSID, of.Surveys = unix.NL80211_IFTYPE_AP_VLAN, nil, nil
-		of.Interface.FrequencyMHz, of.Interface.CenterFrequencyMHz, of.Interface.WidthMHz = 0, 0, 0
+		vlan := device(index, name)
+		vlan.Interface.Type, vlan.Interface.SSID, vlan.Surveys = unix.NL80211_IFTYPE_AP_VLAN, nil, nil
+		vlan.Interface.FrequencyMHz, vlan.Interface.CenterFrequencyMHz, vlan.Interface.WidthMHz = 0, 0, 0
 		// One of its own, and one that the driver lists with the BSS's as well.
-		of.Stations = []nl80211.Station{{MAC: mac.Address{2, 0, 0, 0, 9, last}, Associated: true}, {MAC: phone1}}
-		return of
+		vlan.Stations = []nl80211.Station{{MAC: mac.Address{2, 0, 0, 0, 9, last}, Associated: true}, {MAC: phone1}}
+		return vlan
 	}
 	bss, guests, peer := device(3, "wlan0"), vlan(4, "wlan0.20", 1), vlan(5, "wlan0.sta1", 2)
 	peer.Interface.FourAddress = true

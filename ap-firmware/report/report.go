@@ -106,17 +106,17 @@ func associated(sample Sample) []nl80211.Station {
 	return stations
 }
 
-func rateFormat(of nl80211.Bitrate) airboundv1.RateFormat {
+func rateFormat(bitrate nl80211.Bitrate) airboundv1.RateFormat {
 	switch {
-	case of.Format == nl80211.FormatHT:
+	case bitrate.Format == nl80211.FormatHT:
 		return airboundv1.RateFormat_RATE_FORMAT_HT
-	case of.Format == nl80211.FormatVHT:
+	case bitrate.Format == nl80211.FormatVHT:
 		return airboundv1.RateFormat_RATE_FORMAT_VHT
-	case of.Format == nl80211.FormatHE:
+	case bitrate.Format == nl80211.FormatHE:
 		return airboundv1.RateFormat_RATE_FORMAT_HE
-	case of.Format == nl80211.FormatEHT:
+	case bitrate.Format == nl80211.FormatEHT:
 		return airboundv1.RateFormat_RATE_FORMAT_EHT
-	case of.Kbps == 0:
+	case bitrate.Kbps == 0:
 		return airboundv1.RateFormat_RATE_FORMAT_UNSPECIFIED
 	default:
 		return airboundv1.RateFormat_RATE_FORMAT_LEGACY

@@ -88,7 +88,7 @@ var categories = map[string]edca.Category{
 }
 
 // set is hostapd_ctrl_iface_set, and hostapd_config_wmm_ac of src/common/ieee802_11_common.c, for wmm_ac_*.
-func (r *radio) set(of *Server, argument string) string {
+func (r *radio) set(server *Server, argument string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key, text, found := strings.Cut(argument, " ")
@@ -99,7 +99,7 @@ func (r *radio) set(of *Server, argument string) string {
 	if !found || !isWMM || !known || err != nil || !r.store(&r.values[category], field, value) {
 		return "FAIL\n"
 	}
-	r.counts[of]++
+	r.counts[server]++
 	for i, each := range r.servers {
 		if i == 0 && r.values != r.announced {
 			r.announced = r.values
@@ -110,17 +110,17 @@ func (r *radio) set(of *Server, argument string) string {
 	return "OK\n"
 }
 
-func (r *radio) store(of *edca.Parameters, field string, value int) bool {
+func (r *radio) store(into *edca.Parameters, field string, value int) bool {
 	within := func(lowest, highest int) bool { return value >= lowest && value <= highest }
 	switch {
 	case field == "aifs" && within(1, 255):
-		of.AIFSN = uint8(value) //nolint:gosec // checked
+		into.AIFSN = uint8(value) //nolint:gosec // checked
 	case field == "cwmin" && within(0, 15):
-		of.CWMin = 1<<value - 1
+		into.CWMin = 1<<value - 1
 	case field == "cwmax" && within(0, 15):
-		of.CWMax = 1<<value - 1
+		into.CWMax = 1<<value - 1
 	case field == "txop_limit" && within(0, 1<<16-1):
-		of.TXOPLimit = uint16(value) //nolint:gosec // checked
+		into.TXOPLimit = uint16(value) //nolint:gosec // checked
 	default:
 		return false
 	}
