@@ -16,7 +16,7 @@ from airbound.core.refusals import Refusals
 from airbound.core.registry import Registry, settings_note
 from airbound.core.reports import AccessPointReport, Station
 from airbound.core.switch_reports import SwitchReport
-from airbound.core.unlimited_senders import observe_unlimited
+from airbound.core.widening import observe_widening
 
 
 class Cells:
@@ -95,7 +95,7 @@ class Cells:
         if cell.stations.active_senders != senders:
             effects.append(senders_note(cell, senders))
         if cell.measured_at_us != measured_at_us:
-            widened, notes = observe_unlimited(cell, now_us)
+            widened, notes = observe_widening(cell, now_us)
             moved, effects = moved or widened, effects + notes + note_assumed_rates(cell, now_us)
         effects += self._move_stations(cell, change, now_us)
         if other_settings:

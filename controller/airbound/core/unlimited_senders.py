@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of a cell's senders nothing limits, and how much of their shares they, receivers and the others get."""
+"""Which of a cell's senders nothing limits, and how much of their shares they and the others get."""
+
+from collections.abc import Mapping, Sequence
 
 from airbound.core.addresses import Mac, mac_text
 from airbound.core.cell.senders import StationSender
@@ -12,29 +14,39 @@ from airbound.core.restriction import cell_restriction, is_station_exempt
 from airbound.core.window_clamp import agent_problem
 
 
-def observe_unlimited(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
-    """Have the others' maxima follow what these take, and downloads: whether those must be decided again, and notes for
-    the log.
+def observe_unlimited(
+    cell: CellState, unlimited: Mapping[Mac, float], limited: Sequence[float], now_us: int
+) -> tuple[bool, list[Effect]]:
+    """Have the others' maxima follow what these take, both as of `used_of_shares`: whether those must be decided again,
+    and notes for the log.
     """
     before = cell.unlimited.mac
-    used = _used_of_shares(cell)
-    # In order of cost: most cells have no sender that nothing limits, and no downloads.
-    unlimited = {mac: part for mac, _, part in used if part >= CLAIMS and not _is_limited(cell, mac, now_us)}
-    received = cell.air.received
-    limited = _used_by_limited(cell, used, now_us) if unlimited or received else []
     moved = cell.unlimited.observe(unlimited, limited, now_us)
-    moved |= cell.directions.observe([] if cell.unlimited.mac else received, limited, now_us)
     after = cell.unlimited.mac
     if bool(before) == bool(after):
         return moved, []
     return moved, [unlimited_note(cell, before or after, ended=not after)]
 
 
-def _used_of_shares(cell: CellState) -> list[tuple[Mac, StationState, float]]:
-    """What each sender gets over its share of the cell. None where nobody is to have bounds."""
+def used_of_shares(cell: CellState, now_us: int) -> tuple[dict[Mac, float], list[float]]:
+    """What senders get over their shares of the cell: each that nothing limits and that uses CLAIMS of its share, and,
+    where there are such or downloads, the limited ones that want more.
+    """
+    parts = _parts(cell)
+    # In order of cost: most cells have no sender that nothing limits, and no downloads.
+    unlimited = {mac: part for mac, _, part in parts if part >= CLAIMS and not _is_limited(cell, mac, now_us)}
+    if not unlimited and not cell.air.received:
+        return unlimited, []
+    return unlimited, [
+        part for mac, station, part in parts if cell.wants_more(mac, station) and _is_limited(cell, mac, now_us)
+    ]
+
+
+def _parts(cell: CellState) -> list[tuple[Mac, StationState, float]]:
+    """What each sender gets over its share. None where nobody is to have bounds."""
     if not cell.settings.policy.widens or cell_restriction(cell) is not None:
         return []
-    used = list[tuple[Mac, StationState, float]]()
+    parts = list[tuple[Mac, StationState, float]]()
     stations = cell.stations
     equal_bps = cell.decided_capacity_bps / (stations.active_senders or 1) + cell.spare_bps
     for mac, station in stations.by_mac.items():
@@ -43,13 +55,8 @@ def _used_of_shares(cell: CellState) -> list[tuple[Mac, StationState, float]]:
         air = cell.air.air_for(mac)
         share_bps = air.share_bps if air is not None else equal_bps
         if share_bps > 0:
-            used.append((mac, station, station.payload_bytes_per_s * 8 / share_bps))
-    return used
-
-
-def _used_by_limited(cell: CellState, used: list[tuple[Mac, StationState, float]], now_us: int) -> list[float]:
-    """The same of those that have bounds and want more."""
-    return [part for mac, station, part in used if cell.wants_more(mac, station) and _is_limited(cell, mac, now_us)]
+            parts.append((mac, station, station.payload_bytes_per_s * 8 / share_bps))
+    return parts
 
 
 def _is_limited(cell: CellState, mac: Mac, now_us: int) -> bool:
