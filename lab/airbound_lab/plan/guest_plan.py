@@ -605,6 +605,7 @@ def _access_point_agent(
             *("--hostapd-control", f"{HOSTAPD_CONTROL}/{access_point.interface}"),
             *("--hostapd-config", hostapd_file(access_point), "--state-dir", f"/run/lab/{name}"),
             *(("--bridge", nodes.BRIDGE) if parameters.openflow else ()),
+            *(() if parameters.ap_edca else ("--no-edca",)),
             *(("--window-clamp",) if parameters.window_clamp else ()),
             *_interval(parameters),
         ],

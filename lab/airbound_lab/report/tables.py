@@ -163,6 +163,7 @@ def describe(parameters: Parameters) -> str:
             (f"deaf for {parameters.deaf_ms} ms", bool(parameters.deaf_ms)),
             (SWITCH_NAMES.get(parameters.switch, ""), parameters.ovs),
             ("no agent of the access point", not parameters.ap_agent),
+            ("EDCA parameters cannot be set", not parameters.ap_edca),
             ("window clamp", parameters.window_clamp),
             (f"window scale {parameters.window_scale}", parameters.window_scale != WINDOW_SCALE),
             ("mutual TLS", parameters.tls),

@@ -382,6 +382,14 @@ class Parameters:
         ),
     ] = True
     """In modes with agents."""
+    ap_edca: Annotated[
+        bool,
+        Option(
+            "its agent cannot set the access point's EDCA parameters",
+            name="no-ap-edca",
+            settings=(Setting("no-ap-edca", AGENTS, value=False, lacks="access point's"),),
+        ),
+    ] = True
     window_clamp: Annotated[
         bool,
         Option(
@@ -534,6 +542,8 @@ class Parameters:
     def _check_access_points_agent(self) -> Self:
         if self.window_clamp and not self.ap_agent:
             raise ValueError("window-clamp: the access point has no agent")
+        if not self.ap_edca and not self.ap_agent:
+            raise ValueError("no-ap-edca: the access point has no agent")
         return self
 
     @model_validator(mode="after")

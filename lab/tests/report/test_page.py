@@ -125,6 +125,7 @@ PHONES_WITHOUT_AGENT = {"switch": "meters", "agents": 2, "watch_senders_ms": 100
         {"tls": True},
         {**PHONES_WITHOUT_AGENT, "window_clamp": True, "window_scale": 7},
         {**PHONES_WITHOUT_AGENT, "ap_agent": False},
+        {**PHONES_WITHOUT_AGENT, "ap_edca": False},
         {"kernel_line": "6.12"},
         {"kernel_line": "6.12", "aql": False},
         {"power_save": True, "hidden": ((1, 2), (1, 3)), "interference_us": (100, 200), "distances_m": (3.0, 7.25)},

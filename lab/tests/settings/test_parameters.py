@@ -82,6 +82,7 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"watch_senders_ms": 5}, "--watch-senders: 5: "),
         ({"watch_senders_ms": 100, "tls": True}, "watch-senders: who watches has no certificate"),
         ({"window_clamp": True, "ap_agent": False}, "window-clamp: the access point has no agent"),
+        ({"ap_edca": False, "ap_agent": False}, "no-ap-edca: the access point has no agent"),
         ({"seconds": 5, "warmup_seconds": 5}, "--warmup-seconds: 5: not below seconds, which is 5"),
         ({"wired_delays_ms": ()}, "--wired-delays: "),
         ({"wired_delays_ms": (4.0, float("nan"))}, "--wired-delays[1]: nan: "),
