@@ -48,7 +48,7 @@ EXAMPLES = f"""examples:
 
 {EXIT_CODES}"""
 RUN_EXAMPLES = f"""modes:
-  cubic, reno, bbr, vegas, cdg, westwood, illinois, nv
+  cubic, reno, bbr, vegas, cdg, westwood, illinois, nv, dctcp
                that congestion control, without Airbound
   paper-gb     CUBIC, bounded by the paper's table for Gingerbread (Android 2.3)
   paper-jb     the same for Jelly Bean (4.1)

@@ -162,6 +162,7 @@ SEND = "send name=a protocol=tcp address=1.2.3.4:5 start_ms=0 stop_ms=9"
         (f"{SEND} on_ms=1", "line 2: on_ms and off_ms belong together"),
         (f"{SEND} payload_bytes=9", "line 2: payload_bytes is for protocol=udp"),
         (SEND.replace("tcp", "udp") + " congestion=bbr", "line 2: congestion is for protocol=tcp"),
+        ("recv name=s protocol=udp address=1.2.3.4:5 congestion=bbr", "line 2: congestion is for protocol=tcp"),
         (CLOCK, "line 2: a second clock line"),
         ("recv " + "x" * 600, "line 2: longer than"),
     ],
@@ -180,8 +181,9 @@ def test_a_plan_without_a_clock_is_refused(traffic: Path, tmp_path: Path) -> Non
     assert (result.returncode, "no clock line" in result.stderr) == (2, True)
 
 
-def test_a_congestion_control_that_the_kernel_lacks_is_named(traffic: Path, tmp_path: Path) -> None:
-    plan = write(tmp_path, CLOCK, f"{SEND} congestion=nonesuch")
+@pytest.mark.parametrize("item", [SEND, "recv name=a protocol=tcp address=127.0.0.1:1"])
+def test_a_congestion_control_that_the_kernel_lacks_is_named(traffic: Path, tmp_path: Path, item: str) -> None:
+    plan = write(tmp_path, CLOCK, f"{item} congestion=nonesuch")
     result = subprocess.run([traffic, "run", plan], capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 1
     assert "a: cannot use congestion control nonesuch" in result.stderr

@@ -3,13 +3,14 @@
  * The plan: one item per line, `key=value` fields separated by blanks, `#` begins a comment.
  *
  *	clock t0_ns=N seconds=N interval_ms=N
- *	recv  name=NAME [netns=NAME] protocol=tcp|udp address=IPV4:PORT
+ *	recv  name=NAME [netns=NAME] protocol=tcp|udp address=IPV4:PORT [congestion=NAME]
  *	send  name=NAME [netns=NAME] protocol=tcp|udp address=IPV4:PORT start_ms=N stop_ms=N
  *	      [congestion=NAME] [rate_kbps=N] [payload_bytes=N] [on_ms=N off_ms=N]
  *	watch name=NAME [netns=NAME] interval_ms=N
  *
- * `send` without rate_kbps sends all that its socket accepts. `watch` prints /proc/net/tcp_cwnd_bounds whenever it has
- * changed. An unknown key, a key twice, a number out of range: an error that names the line.
+ * `send` without rate_kbps sends all that its socket accepts. A receiver's congestion control decides how ECN marks are
+ * echoed: DCTCP's sender needs DCTCP at the other end. `watch` prints /proc/net/tcp_cwnd_bounds whenever it has changed.
+ * An unknown key, a key twice, a number out of range: an error that names the line.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,7 +38,7 @@ static const struct line_kind {
 	const char *word;
 	unsigned int required, optional;
 } line_kinds[] = {
-	[ITEM_RECV] = { "recv", BIT(KEY_NAME) | BIT(KEY_PROTOCOL) | BIT(KEY_ADDRESS), BIT(KEY_NETNS) },
+	[ITEM_RECV] = { "recv", BIT(KEY_NAME) | BIT(KEY_PROTOCOL) | BIT(KEY_ADDRESS), BIT(KEY_NETNS) | BIT(KEY_CONGESTION) },
 	[ITEM_SEND] = { "send", BIT(KEY_NAME) | BIT(KEY_PROTOCOL) | BIT(KEY_ADDRESS) | BIT(KEY_START_MS) | BIT(KEY_STOP_MS),
 			BIT(KEY_NETNS) | BIT(KEY_CONGESTION) | BIT(KEY_RATE_KBPS) | BIT(KEY_PAYLOAD_BYTES) | BIT(KEY_ON_MS) |
 			BIT(KEY_OFF_MS) },
@@ -167,6 +168,8 @@ static int check(struct reader *reader, const struct line_kind *kind, const stru
 	for (enum key key = 0; key < KEYS; key++)
 		if (kind->required & ~seen & BIT(key))
 			return complain(reader, "a %s line needs %s=", kind->word, key_names[key]);
+	if (item->protocol == PROTOCOL_UDP && item->congestion[0])
+		return complain(reader, "congestion is for protocol=tcp");
 	if (kind != &line_kinds[ITEM_SEND])
 		return 0;
 	if (item->stop_ms <= item->start_ms)
@@ -175,8 +178,6 @@ static int check(struct reader *reader, const struct line_kind *kind, const stru
 		return complain(reader, "on_ms and off_ms belong together");
 	if (item->protocol == PROTOCOL_TCP && item->payload_bytes)
 		return complain(reader, "payload_bytes is for protocol=udp");
-	if (item->protocol == PROTOCOL_UDP && item->congestion[0])
-		return complain(reader, "congestion is for protocol=tcp");
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/tcp.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,10 @@ static void listen_here(void *argument)
 		setsockopt(receiver->fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof(buffer_bytes));
 	if (!tcp && setsockopt(receiver->fd, SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof(yes)))
 		fatal("%s: no time stamps of datagrams: %s", receiver->item.name, strerror(errno));
+	if (receiver->item.congestion[0] && setsockopt(receiver->fd, IPPROTO_TCP, TCP_CONGESTION, receiver->item.congestion,
+						       (socklen_t)strlen(receiver->item.congestion)))
+		fatal("%s: cannot use congestion control %s: %s", receiver->item.name, receiver->item.congestion,
+		      strerror(errno));
 	if (bind(receiver->fd, (struct sockaddr *)&receiver->item.address, sizeof(receiver->item.address)))
 		fatal("%s: cannot bind: %s", receiver->item.name, strerror(errno));
 	if (tcp && listen(receiver->fd, SOURCES_MAX))

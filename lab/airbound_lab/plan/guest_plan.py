@@ -226,9 +226,11 @@ def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
     protocols = sorted({flow.action.protocol for flow in flows if flow.direction == "up"})
     downloads = sorted({(flow.phone, flow.action.protocol) for flow in flows if flow.direction == "down"})
     lines = [f"clock t0_ns=T0_NS seconds={parameters.seconds} interval_ms=1000"]
+    receivers = modes.parse(mode).receivers
     lines += [
         f"recv name={server.name}-{protocol} netns={server.name} protocol={protocol} "
         f"address={server.address}:{nodes.SERVER_PORT}"
+        + (f" congestion={receivers}" if receivers is not None and protocol == "tcp" else "")
         for server in cell.servers
         for protocol in protocols
     ]

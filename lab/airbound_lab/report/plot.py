@@ -34,6 +34,7 @@ MODE_COLOURS = {
     "westwood": "#a8707c",
     "illinois": "#7d8f4e",
     "nv": "#c98a9b",
+    "dctcp": "#6f9a94",
     "paper-gb": "#8d6bb8",
     "paper-jb": "#7048a8",
     "bdp": "#14866d",

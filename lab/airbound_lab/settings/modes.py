@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from airbound_lab.errors import UsageError
 
-CONGESTION_CONTROLS = ("cubic", "reno", "bbr", "vegas", "cdg", "westwood", "illinois", "nv")
+CONGESTION_CONTROLS = ("cubic", "reno", "bbr", "vegas", "cdg", "westwood", "illinois", "nv", "dctcp")
 CONTROLLERS: dict[str, tuple[str, ...]] = {
     "paper-gb": ("--policy", "paper", "--table", "gingerbread"),
     "paper-jb": ("--policy", "paper", "--table", "jelly-bean"),
@@ -31,8 +31,12 @@ AS_INSTALLED = "airbound"
 EDCA = "edca"
 STOCK = "stock"
 DEFAULT_CONGESTION = "cubic"
-QDISCS = {"bbr": "fq"}
-"""The queueing discipline that a congestion control was made for, if not pfifo: BBR paces itself."""
+QDISCS = {"bbr": "fq", "dctcp": "fq_codel"}
+"""The queueing discipline that a congestion control was made for, if not pfifo: BBR paces itself, DCTCP needs ECN marks
+at the phone's queue (RFC 8257). On Linux 6.12 mac80211's own queues make them, whatever stands before them.
+"""
+RECEIVERS = {"dctcp": "dctcp"}
+"""What the other end of a congestion control must have: one that echoes each mark, and not until it is answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,11 @@ class Mode:
     def qdisc(self) -> str:
         """The phones' queueing discipline, if the parameters name none."""
         return QDISCS.get(self.congestion, "pfifo")
+
+    @property
+    def receivers(self) -> str | None:
+        """The congestion control of the servers' receiving sockets; None: the kernel's default."""
+        return RECEIVERS.get(self.congestion)
 
     @property
     def has_agents(self) -> bool:

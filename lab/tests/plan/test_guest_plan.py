@@ -75,6 +75,15 @@ def test_a_flow_has_its_address_its_times_and_its_rate() -> None:
     ) in lines
 
 
+def test_dctcp_is_at_both_ends_of_an_upload_and_no_other_mode_names_a_receivers() -> None:
+    cell = topology.build(Parameters(scenario=BUSY, terminals=3, wired_delays_ms=(4.0, 64.0), seconds=8))
+    plans = {mode: guest_plan.traffic_plan(cell, mode, seed=1).splitlines() for mode in ("dctcp", "bbr")}
+    recv = "recv name=server1-tcp netns=server1 protocol=tcp address=10.0.4.1:5001"
+    assert f"{recv} congestion=dctcp" in plans["dctcp"]
+    assert recv in plans["bbr"]
+    assert "recv name=server2-udp netns=server2 protocol=udp address=10.0.5.1:5001" in plans["dctcp"]
+
+
 @pytest.mark.parametrize("mode", [*modes.NAMED, "bdp+vegas", "paper-jb+bbr"])
 def test_airbound_runs_in_its_own_modes_only(mode: str) -> None:
     plan = guest_plan.plan(Parameters(scenario=BUSY, terminals=3, seconds=8), mode, 1, PROGRAMS)

@@ -94,9 +94,10 @@ def test_reports_and_commands_meet_the_same_delay_and_loss(changes: dict[str, fl
 
 
 @pytest.mark.parametrize("mode", [*modes.NAMED, "bdp+bbr", "bdp+vegas"])
-def test_bbr_runs_on_fq_unless_another_qdisc_is_given(mode: str) -> None:
+def test_bbr_runs_on_fq_and_dctcp_on_fq_codel_unless_another_qdisc_is_given(mode: str) -> None:
     cell = topology.build(Parameters(terminals=1))
-    expected = "fq limit 1000" if mode.endswith("bbr") else "pfifo limit 1000"
+    made_for = {"bbr": "fq limit 1000", "dctcp": "fq_codel limit 1000"}
+    expected = made_for.get(mode.rpartition("+")[2], "pfifo limit 1000")
     assert topology.phone_tc(cell, cell.phones[0], mode) == f"qdisc replace dev wlan1 root {expected}\n"
     given = topology.build(Parameters(terminals=1, qdisc="fq_codel", queue_packets=70))
     assert topology.phone_tc(given, given.phones[0], mode) == "qdisc replace dev wlan1 root fq_codel limit 70\n"
