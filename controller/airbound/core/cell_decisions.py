@@ -20,7 +20,7 @@ from airbound.core.edca_decision import decide_edca
 from airbound.core.effects import CellChanged, Effect, Note
 from airbound.core.failure import failed, internal_error
 from airbound.core.reasons import Code, Reason
-from airbound.core.restriction import restriction, unlimited_sender
+from airbound.core.restriction import restriction, why_bounds_ended
 from airbound.core.window_clamp import decide_windows
 
 
@@ -88,7 +88,7 @@ def decide_terminal(cell: CellState, terminal: Terminal, now_us: int) -> tuple[l
     """Commands for one terminal that is joined, and when it is due again; 0 if it is not."""
     try:
         reason = cell.unavailable_for(terminal, now_us) or restriction(terminal, cell.settings)
-        reason = reason or unlimited_sender(cell)
+        reason = reason or why_bounds_ended(cell)
         decisions = decide(terminal, cell) if reason is None else ()
         if reason is None and not decisions:
             reason = Reason(Code.NO_RTT_SAMPLE)

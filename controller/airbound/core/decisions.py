@@ -54,7 +54,7 @@ def _decision(destination: Destination, connections: int, mac: Mac, cell: CellSt
         cell.has_downloads and air is None,
         air,
         cell.policy.found if air is not None else 1.0,
-        cell.widened if air is not None else cell.unlimited.factor,
+        cell.widened_for(aggregates=air is not None),
     )
     return (Decision(address, cell.policy.decide(policy_input).widened(policy_input.widened), policy_input, own_us),)
 

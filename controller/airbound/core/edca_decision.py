@@ -46,7 +46,7 @@ def _decide(cell: CellState, access_point: AccessPoint, now_us: int) -> tuple[Re
     was_set = state is not None and state.generation > 0
     senders, parameters = cell.stations.active_senders, cell.settings.parameters.edca
     traffic = cell.edca_traffic = cell.channel_access.traffic(senders, now_us, parameters, was_set=was_set)
-    restricted = _restriction(cell, state) or _nothing_bounded(cell, access_point, now_us)
+    restricted = _restriction(cell, state) or _nothing_bounded(cell, now_us)
     if restricted is not None or state is None or traffic.code is not Code.UPLOADS:
         return restricted or traffic, ()
     try:
@@ -69,14 +69,11 @@ def _restriction(cell: CellState, state: EdcaState | None) -> Reason | None:
     return restricted
 
 
-def _nothing_bounded(cell: CellState, access_point: AccessPoint, now_us: int) -> Reason | None:
+def _nothing_bounded(cell: CellState, now_us: int) -> Reason | None:
     """That neither bounds nor limits have been in force for some time: an access point that waits longer is for queues
-    that drain, and those of senders without bounds do not.
+    that drain, and those of senders without bounds do not. Where bounds wait for a TXOP limit to be set, that is first.
     """
-    bounded = access_point.windows_generation > 0 or any(
-        terminal.generation_in_force for terminal in cell.terminals.values()
-    )
-    if bounded or not cell.bounded_at_us:
+    if cell.is_bounded() or cell.kept_txop.limit_us or not cell.bounded_at_us:
         cell.bounded_at_us = now_us
     return Reason(Code.NOTHING_BOUNDED) if now_us - cell.bounded_at_us > UNBOUNDED_US else None
 

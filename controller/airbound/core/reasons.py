@@ -108,9 +108,12 @@ class Code(IntEnum):
     SWITCH_SURPLUS = 144
     SWITCH_STATIONS = 145
     METERED = 146
+    # Released as well: 20 to 39 are all taken.
+    KEPT_TXOP = 160
 
 
 _WAITING_UP_TO, _RELEASED_UP_TO = 19, 39
+_RELEASED_AS_WELL = range(160, 180)
 
 
 def is_waiting(code: Code) -> bool:
@@ -135,7 +138,7 @@ class Reason(NamedTuple):
     @property
     def releases(self) -> bool:
         """Whether the terminal must have no bounds."""
-        return _WAITING_UP_TO < self.code <= _RELEASED_UP_TO
+        return _WAITING_UP_TO < self.code <= _RELEASED_UP_TO or self.code in _RELEASED_AS_WELL
 
 
 class RefusedError(ValueError):

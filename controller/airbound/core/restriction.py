@@ -21,9 +21,16 @@ def restriction(terminal: Terminal, settings: Settings) -> Reason | None:
     return None
 
 
-def unlimited_sender(cell: CellState) -> Reason | None:
-    """That bounds and limits have ended beside a sender that nothing limits."""
+def why_bounds_ended(cell: CellState) -> Reason | None:
+    """Why a cell has neither bounds nor limits: its access point keeps a TXOP limit, or nothing limits a sender."""
+    if cell.kept_txop.ended:
+        return kept_txop(cell)
     return Reason(Code.UNLIMITED_SENDER, mac_text(cell.unlimited.mac)) if cell.unlimited.ended else None
+
+
+def kept_txop(cell: CellState) -> Reason:
+    """That a cell's access point keeps a TXOP limit beside which there are no bounds."""
+    return Reason(Code.KEPT_TXOP, cell.kept_txop.refusal, limit=cell.kept_txop.limit_us)
 
 
 def cell_restriction(cell: CellState) -> Reason | None:

@@ -44,7 +44,7 @@ def used_of_shares(cell: CellState, now_us: int) -> tuple[dict[Mac, float], list
 
 def _parts(cell: CellState) -> list[tuple[Mac, StationState, float]]:
     """What each sender gets over its share. None where nobody is to have bounds."""
-    if not cell.settings.policy.widens or cell_restriction(cell) is not None:
+    if not cell.settings.policy.widens or cell_restriction(cell) is not None or cell.kept_txop.limit_us:
         return []
     parts = list[tuple[Mac, StationState, float]]()
     stations = cell.stations

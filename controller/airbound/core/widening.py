@@ -1,16 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What takes a cell's maxima away from the computed ones, looked at after each measurement: senders that nothing
-limits, and downloads.
+"""What takes a cell's maxima away from the computed ones, looked at after each measurement: an access point that keeps
+a TXOP limit, senders that nothing limits, and downloads.
 """
 
 from airbound.core.cell.state import CellState
-from airbound.core.effects import Effect
+from airbound.core.effects import Effect, Note
+from airbound.core.restriction import cell_restriction, kept_txop
 from airbound.core.unlimited_senders import observe_unlimited, used_of_shares
 
 
 def observe_widening(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
     """Have maxima follow these: whether the cell's terminals must be decided again, and notes for the log."""
+    moved, effects = _observe_kept_txop(cell, now_us)
     unlimited, limited = used_of_shares(cell, now_us)
-    moved, notes = observe_unlimited(cell, unlimited, limited, now_us)
+    widened, notes = observe_unlimited(cell, unlimited, limited, now_us)
+    moved |= widened
     moved |= cell.directions.observe([] if cell.unlimited.mac else cell.air.received, limited, now_us)
-    return moved, notes
+    return moved, effects + notes
+
+
+def _observe_kept_txop(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
+    """Have bounds end where the access point keeps its TXOP limit. A cell that is empty for a while stays as it was."""
+    state = cell.access_point.edca if cell.access_point is not None else None
+    kept, was, stations = cell.kept_txop, bool(cell.kept_txop.limit_us), cell.stations.by_mac.values()
+    aggregate = any(station.latest.aggregates for station in stations) or (was and not stations)
+    concerned = aggregate and cell.settings.policy.shares_air and cell_restriction(cell) is None
+    moved = kept.observe(state, now_us, concerned=concerned, bounded=cell.is_bounded())
+    if was is bool(kept.limit_us):
+        return moved, []
+    if was:
+        return moved, [Note("info", "bounded", cell.name, (), cell=cell.bssid)]
+    return moved, [Note("warning", "unbounded", cell.name, (kept_txop(cell),), cell=cell.bssid)]

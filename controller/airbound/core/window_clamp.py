@@ -23,7 +23,7 @@ from airbound.core.effects import Effect, WindowLimit
 from airbound.core.failure import failed, internal_error
 from airbound.core.leases import Step
 from airbound.core.reasons import Code, Reason
-from airbound.core.restriction import cell_restriction, is_station_exempt, unlimited_sender
+from airbound.core.restriction import cell_restriction, is_station_exempt, why_bounds_ended
 
 if TYPE_CHECKING:
     from airbound.core.addresses import Mac
@@ -89,7 +89,7 @@ def _restriction(cell: CellState, state: WindowState) -> Reason | None:
     restricted = cell_restriction(cell)
     if restricted is None and not state.can_set:
         return Reason(Code.CANNOT_SET_WINDOWS, state.refusal)
-    return restricted or unlimited_sender(cell)
+    return restricted or why_bounds_ended(cell)
 
 
 def _limits(cell: CellState, now_us: int, notes: list[Effect]) -> tuple[WindowLimit, ...]:

@@ -11,7 +11,7 @@ from airbound.core.commands import fit_to_back_end
 from airbound.core.decisions import decide
 from airbound.core.effects import WindowLimit
 from airbound.core.parameters import Mode
-from airbound.core.policy import Decision, Policy, PolicyInput
+from airbound.core.policy import UNBOUNDED, Decision, Policy, PolicyInput
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState, WindowState
 from airbound.core.restriction import is_exempt, is_station_exempt
@@ -205,8 +205,10 @@ def _decision(decision: Decision, policy: Policy) -> operations_pb2.Decision:
 
 
 def _beside_unlimited(policy_input: PolicyInput) -> str:
+    if policy_input.widened >= UNBOUNDED:
+        return "; raised before bounds end"
     return (
-        f"; maximum x {policy_input.widened:.2f}, beside a sender that nothing limits"
+        f"; maximum x {policy_input.widened:.2f}, beside a sender that nothing limits, or downloads"
         if policy_input.widened != 1
         else ""
     )

@@ -227,7 +227,7 @@ def cell(state: CellState, decided: Mapping[tuple[str, Code], int]) -> CellSampl
         trials_total=state.policy.trials_total,
         unlimited=state.unlimited.mac,
         assumed_rates=stations.assumed.count,
-        widened=state.widened,
+        widened=state.widened_for(aggregates=True),
         reassociations_total=stations.reassociations_total,
         exempt=state.settings.is_cell_exempt(state.bssid),
         mode=state.settings.mode,

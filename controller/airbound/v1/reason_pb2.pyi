@@ -95,6 +95,7 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_SWITCH_SURPLUS: _ClassVar[ReasonCode]
     REASON_CODE_SWITCH_STATIONS: _ClassVar[ReasonCode]
     REASON_CODE_METERED: _ClassVar[ReasonCode]
+    REASON_CODE_KEPT_TXOP: _ClassVar[ReasonCode]
 REASON_CODE_UNSPECIFIED: ReasonCode
 REASON_CODE_CELL_UNKNOWN: ReasonCode
 REASON_CODE_CELL_LEARNING: ReasonCode
@@ -182,6 +183,7 @@ REASON_CODE_SWITCH_UNBOUND: ReasonCode
 REASON_CODE_SWITCH_SURPLUS: ReasonCode
 REASON_CODE_SWITCH_STATIONS: ReasonCode
 REASON_CODE_METERED: ReasonCode
+REASON_CODE_KEPT_TXOP: ReasonCode
 TEXT_FIELD_NUMBER: _ClassVar[int]
 text: _descriptor.FieldDescriptor
 

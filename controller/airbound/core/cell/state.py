@@ -18,6 +18,7 @@ from airbound.core.cell.air import AirShares
 from airbound.core.cell.capacity import CapacityEstimator
 from airbound.core.cell.channel_access import ChannelAccess
 from airbound.core.cell.directions import Directions
+from airbound.core.cell.kept_txop import KeptTxop
 from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
 from airbound.core.cell.senders import StationSenders
@@ -28,7 +29,7 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.unlimited import Unlimited
 from airbound.core.edca import Edca
 from airbound.core.parameters import EdcaParameters
-from airbound.core.policy import CellFacts, Policy
+from airbound.core.policy import UNBOUNDED, CellFacts, Policy
 from airbound.core.principals import Principal
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import COUNTER_MAX, UNKNOWN_RADIO, AccessPointReport, Destination, EdcaState, Radio
@@ -73,6 +74,7 @@ class CellState:
     air: AirShares = field(default_factory=AirShares)
     unlimited: Unlimited = field(default_factory=Unlimited)
     directions: Directions = field(default_factory=Directions)
+    kept_txop: KeptTxop = field(default_factory=KeptTxop)
     policy: Policy = field(init=False)  # with what it learned here
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
     counted_by_switch: bool = False  # whether it says who sends, since the access point does not count
@@ -171,12 +173,12 @@ class CellState:
 
     def _facts(self) -> CellFacts:
         """What a policy may learn from. Of RTTs each sender has one, whatever it reports: the smallest of its own. None
-        is known beside a sender that nothing limits, nor while windows grow beside downloads: there it is not the
-        length of the aggregates that makes them.
+        is known beside a sender that nothing limits, nor while windows grow beside downloads, nor where there are no
+        bounds: there it is not the length of the aggregates that makes them.
         """
         stations, air = self.stations, self.air.by_mac
-        rtts_us = list[int]()
-        for mac in air:
+        rtts_us, as_computed = list[int](), not self.unlimited.mac and self.widened_for(aggregates=True) == 1
+        for mac in air if as_computed and not self.bounds_have_ended else ():
             terminal = self.terminals.get(mac)
             sender = terminal if terminal is not None and terminal.sending else self.windows.senders.get(mac)
             if sender is not None:
@@ -187,7 +189,7 @@ class CellState:
             self.decided_capacity_bps,
             stations.uplink_bps,
             stations.downlink_bps,
-            statistics.median(rtts_us) if rtts_us and not self.unlimited.mac and self.directions.factor == 1 else 0.0,
+            statistics.median(rtts_us) if rtts_us else 0.0,
             next(iter(air.values())).fastest_bps if air else 0.0,
         )
 
@@ -351,10 +353,21 @@ class CellState:
         """Whether the station of a joined terminal counted for nothing but what it had queued, and that is gone."""
         return not terminal.sending and self.stations.stopped(terminal.mac)
 
+    def widened_for(self, *, aggregates: bool) -> float:
+        """By how much maxima of senders are larger than computed: of those whose frames are aggregated, or are not."""
+        if self.kept_txop.raises:
+            return UNBOUNDED
+        return self.unlimited.factor * (self.directions.factor if aggregates else 1.0)
+
     @property
-    def widened(self) -> float:
-        """By how much maxima of those whose frames are aggregated are larger than computed."""
-        return self.unlimited.factor * self.directions.factor
+    def bounds_have_ended(self) -> bool:
+        """Whether there are neither bounds nor limits, whatever anybody sends."""
+        return self.kept_txop.ended or self.unlimited.ended
+
+    def is_bounded(self) -> bool:
+        """Whether bounds or limits of windows are in force, by the last reports."""
+        limits = self.access_point.windows_generation if self.access_point is not None else 0
+        return limits > 0 or any(terminal.generation_in_force for terminal in self.terminals.values())
 
     # Time
 
