@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from airbound_lab.errors import UsageError
@@ -58,6 +59,7 @@ def totals(results: Results) -> Figure:
         if has_rtt:
             _bars(panels[1], results, "rtt_mean_ms", "Mean RTT, ms (log)", decimals=0, log=True)
             panels[1].set_yticklabels([])
+        _make_room_for_labels(figure)
     return figure
 
 
@@ -135,8 +137,27 @@ def _bars(axes: Axes, results: Results, field: str, title: str, *, decimals: int
         axes.set_xlim(1, largest * 6)
         plain_log(axes.xaxis)
     else:
-        axes.set_xlim(0, largest * 1.18)
+        axes.set_xlim(0, (largest or 1.0) * 1.18)
         axes.xaxis.set_major_locator(MaxNLocator(5))
+
+
+def _make_room_for_labels(figure: Figure) -> None:
+    """Raise the upper limit of each axis until the label after each bar ends within the axis.
+
+    How long a label is in units of the axis depends on the width of the panel, and so on the layout: it is drawn first.
+    """
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        scale, box = axes.transScale, axes.get_window_extent()
+        lower, upper = axes.get_xlim()
+        zero = scale.transform((lower, 0.5))[0]
+        reached = upper_scaled = scale.transform((upper, 0.5))[0]
+        for label in axes.findobj(Annotation):
+            end = scale.transform((label.xy[0], 0.5))[0] - zero
+            # The label begins where its bar ends, and keeps its width while the axis grows.
+            width_px = label.get_window_extent().x1 - box.x0 - end / (upper_scaled - zero) * box.width
+            reached = max(reached, zero + end * box.width / (box.width - width_px))
+        axes.set_xlim(lower, scale.inverted().transform((reached, 0.5))[0])
 
 
 def _mode_colour(name: str) -> str:

@@ -102,6 +102,31 @@ def test_pictures_are_the_same_every_time(make_results: Callable[..., Results]) 
     assert first == second
 
 
+@pytest.mark.parametrize(
+    ("modes", "total_goodput_mbps", "rtt_mean_ms"),
+    [
+        (("cubic@txop=0", "airbound"), 529.5, 482.0),
+        (("cubic@txop=0@aifsn=4@cwmin=31", "airbound"), 1234567.8, 123456.0),
+        (("cubic", "bdp"), 0.0, None),
+    ],
+)
+def test_the_labels_of_bars_end_within_their_axis(
+    make_results: Callable[..., Results],
+    modes: tuple[str, ...],
+    total_goodput_mbps: float,
+    rtt_mean_ms: float | None,
+) -> None:
+    results = make_results(modes=modes)
+    shown = {"total_goodput_mbps": total_goodput_mbps, "rtt_mean_ms": rtt_mean_ms}
+    figure = plot.totals(replace(results, runs=tuple(replace(run, **shown) for run in results.runs)))
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        assert len(axes.texts) == len(modes)
+        box = axes.get_window_extent()
+        for label in axes.texts:
+            assert label.get_window_extent().x1 <= box.x1 + 0.5
+
+
 def test_a_run_without_any_rtt_can_be_drawn(
     make_results: Callable[..., Results], each_phone: Callable[[Run, EachPhone], Run]
 ) -> None:
