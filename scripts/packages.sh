@@ -8,6 +8,7 @@
 #   all/luci-app-airbound_VERSION_all.ipk          the agent in OpenWrt's web interface, of every architecture
 #   all/luci-app-airbound-VERSION.apk              the same
 #   airbound-phone_VERSION_ARCH.deb                for Debian and Ubuntu
+#   airbound-handover_VERSION_ARCH.deb             the same, for phones and for servers, which need no agent
 #   packages.sh [--output DIR] [--programs DIR] [ARCH...]
 # An ARCH is one of architectures.txt, deb-amd64 or deb-arm64; all are the default. What is in all/ is made with any
 # architecture of OpenWrt. Programs that were built are kept in --programs, by default in the cache.
@@ -64,21 +65,21 @@ clean_up() {
 trap clean_up EXIT
 tarball=$output/airbound-$VERSION.tar.gz
 
-# build_programs: the program of every architecture, in the cache, whose key is what it is made of.
+# build_programs: the programs of every architecture, in the cache, whose key is what they are made of.
 build_programs() {
-	local key arch command
+	local key arch
 	key=$({ sha256sum <"$tarball" && go env GOVERSION && sha256sum "$openwrt/architectures.txt" scripts/packages.sh; } |
 		sha256sum | cut -c1-16)
 	cache=$programs/$key
 	for arch in "${arches[@]}"; do
-		command=ap-firmware/cmd/airbound-ap
-		[[ $arch != deb-* ]] || command=phone-agent/cmd/airbound-phone
-		[[ -x $cache/$arch/$(basename "$command") ]] || build_program "$arch" "$command"
+		[[ -d $cache/$arch ]] || build_programs_of "$arch"
 	done
 }
 
-build_program() { # ARCH COMMAND
-	local start=$SECONDS tree=$work/source/airbound-$VERSION settings values
+build_programs_of() { # ARCH
+	local start=$SECONDS tree=$work/source/airbound-$VERSION commands settings values
+	commands=(./ap-firmware/cmd/airbound-ap)
+	[[ $1 != deb-* ]] || commands=(./phone-agent/cmd/airbound-{phone,handover})
 	[[ -d $tree ]] || { mkdir -p "$work/source" && tar -xzf "$tarball" -C "$work/source"; }
 	mkdir -p "$cache"
 	values=
@@ -86,10 +87,10 @@ build_program() { # ARCH COMMAND
 	read -ra settings <<<"${go_environment[$1]}"
 	(cd "$tree" && env "${settings[@]}" CGO_ENABLED=0 GOOS=linux GOPROXY=off GOMODCACHE="$work/no-modules" \
 		GOFLAGS="-mod=vendor -buildvcs=false" GOWORK=off \
-		go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.version=$(<VERSION) $values" -o "$work/$1/" "./$2")
-	rm -rf "${cache:?}/$1"
-	mv "$work/$1" "$cache/$1"
-	echo "$1: $(basename "$2") in $((SECONDS - start)) s"
+		go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.version=$(<VERSION) $values" -o "$work/$1/" \
+		"${commands[@]}")
+	mv -T "$work/$1" "$cache/$1"
+	echo "$1: ${commands[*]##*/} in $((SECONDS - start)) s"
 }
 
 # openwrt_tree DIR PROGRAM: the files of the package, as they are on the access point.
@@ -164,42 +165,67 @@ luci_packages() {
 }
 luci_description="Status and settings of the Airbound access point agent in OpenWrt's web interface"
 
-# debian_tree DIR PROGRAM: the files of the package but its configuration file, as they are on the machine.
-debian_tree() {
-	local files=phone-agent/debian/files share=$1/usr/share
+# phone_tree DIR PROGRAM: the files of the phone's package, as they are on the machine.
+phone_tree() {
+	local files=phone-agent/debian/files
 	install -D -m 0755 "$2" "$1/usr/sbin/airbound-phone"
 	install -D -m 0644 "$files/airbound-phone.service" "$1/usr/lib/systemd/system/airbound-phone.service"
 	install -D -m 0600 "$files/phone.conf" "$1/etc/airbound/phone.conf"
-	install -D -m 0644 "$files/copyright" "$share/doc/airbound-phone/copyright"
-	install -D -m 0644 "$files/lintian-overrides" "$share/lintian/overrides/airbound-phone"
-	install -d "$share/man/man8"
-	gzip -9n <"$files/airbound-phone.8" >"$share/man/man8/airbound-phone.8.gz"
-	printf 'airbound-phone (%s-%s) unstable; urgency=medium\n\n  * %s\n\n -- %s  %s\n' "$VERSION" "$revision" \
+	debian_documents "$1" airbound-phone "$files/airbound-phone.8" "$files/lintian-overrides"
+}
+
+# handover_tree DIR PROGRAM: the same of the other package.
+handover_tree() {
+	local files=phone-agent/debian/handover
+	install -D -m 0755 "$2" "$1/usr/bin/airbound-handover"
+	debian_documents "$1" airbound-handover "$files/airbound-handover.1" "$files/lintian-overrides"
+}
+
+debian_documents() { # DIR PACKAGE MANUAL OVERRIDES
+	local share=$1/usr/share section=${3##*.}
+	install -D -m 0644 phone-agent/debian/files/copyright "$share/doc/$2/copyright"
+	install -D -m 0644 "$4" "$share/lintian/overrides/$2"
+	install -d "$share/man/man$section"
+	gzip -9n <"$3" >"$share/man/man$section/$2.$section.gz"
+	printf '%s (%s-%s) unstable; urgency=medium\n\n  * %s\n\n -- %s  %s\n' "$2" "$VERSION" "$revision" \
 		"CHANGELOG.md of the repository has the changes." "$MAINTAINER" "$(date -uRd "@$SOURCE_DATE_EPOCH")" |
-		gzip -9n >"$share/doc/airbound-phone/changelog.Debian.gz"
+		gzip -9n >"$share/doc/$2/changelog.Debian.gz"
 	find "$1" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
 }
 
-debian_package() { # ARCH
-	local tree=$work/deb-$1 deb=$output/airbound-phone_$VERSION-${revision}_$1.deb
-	rm -f "$deb"
-	debian_tree "$tree" "$cache/deb-$1/airbound-phone"
-	ARCH=$1 RELEASE=$revision TREE=$tree DESCRIPTION=$phone_description \
-		nfpm package --config phone-agent/debian/nfpm.yaml --packager deb --target "$deb" &>"$work/log" ||
-		{ cat "$work/log"; return 1; }
+# deb ARCH CONFIG NAME TREE DESCRIPTION
+deb() {
+	local file=$output/$3_$VERSION-${revision}_$1.deb
+	rm -f "$file"
+	ARCH=$1 RELEASE=$revision TREE=$4 DESCRIPTION=$5 nfpm package --config "$2" --packager deb --target "$file" \
+		&>"$work/log" || { cat "$work/log"; return 1; }
+}
+
+debian_packages() { # ARCH
+	local tree=$work/deb-$1
+	phone_tree "$tree/phone" "$cache/deb-$1/airbound-phone"
+	deb "$1" phone-agent/debian/nfpm.yaml airbound-phone "$tree/phone" "$phone_description"
+	handover_tree "$tree/handover" "$cache/deb-$1/airbound-handover"
+	deb "$1" phone-agent/debian/handover/nfpm.yaml airbound-handover "$tree/handover" "$handover_description"
+	rm -rf "$tree"
 }
 phone_description="agent of an Airbound controller
 Reports the TCP connections of this machine to the controller of a Wi-Fi cell,
 and applies the bounds of congestion windows that the controller leases to it.
 Without a controller the kernel's defaults are in force. Setting a minimum
 needs Airbound's patched kernel."
+handover_description="TCP without the long silence after a handover
+Carries a pipe, or the TCP connections of other programs, between a phone and a
+server. It has a second connection ready, and switches to it when the phone has
+arrived at another access point or base station. It runs at both ends; neither
+needs the agent of an Airbound controller."
 
 packages() {
 	local arch for_openwrt=
 	go build -trimpath -o "$work/" "./$openwrt/cmd/airbound-mkapk"
 	for arch in "${arches[@]}"; do
 		case $arch in
-		deb-*) debian_package "${arch#deb-}" ;;
+		deb-*) debian_packages "${arch#deb-}" ;;
 		*)
 			openwrt_packages "$arch"
 			for_openwrt=1

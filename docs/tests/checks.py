@@ -147,7 +147,7 @@ def package(words: list[str]) -> None:
     for word in names:
         name = re.fullmatch(
             rf"(?:(?:\./|/tmp/)|.*build/packages/(?P<folder>\w+)/)?"
-            rf"(?P<name>airbound-ap|airbound-phone|luci-app-airbound)"
+            rf"(?P<name>airbound-ap|airbound-phone|airbound-handover|luci-app-airbound)"
             rf"(?:-{VERSION}-r1\.apk|_{VERSION}-r1_(?P<of>\w+)\.ipk|_{VERSION}-1_amd64\.deb)?", word
         )  # fmt: skip
         assert name, word
@@ -215,6 +215,7 @@ PROGRAMS: dict[str, Callable[[list[str]], None]] = {
     "airbound-lab": laboratory,
     "airbound-ap": agent("airbound-ap"),
     "airbound-phone": agent("airbound-phone"),
+    "airbound-handover": agent("airbound-handover"),
     ".venv/bin/airbound-dashboards": lambda words: listed(words, ".venv/bin/airbound-dashboards", "--help"),
     "make": make,
     "docker": docker,
