@@ -542,7 +542,7 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
         *([_openflow(parameters, programs, controller)] if parameters.openflow else []),
         *(
             _access_point_agent(parameters, access_point, programs, controller)
-            for access_point in (cell.access_points if parameters.ap_agent else ())
+            for access_point in (cell.access_points[: parameters.ap_agents_last] if parameters.ap_agent else ())
         ),
         *(
             {

@@ -159,6 +159,7 @@ def describe(parameters: Parameters) -> str:
         f", {what}"
         for what, there in (
             (f"{parameters.access_points} access points", parameters.access_points > 1),
+            (f"the first {parameters.ap_agents} with an agent", parameters.ap_agents is not None),
             ("on different channels", parameters.access_points > 1 and parameters.ap_channels == "different"),
             (f"deaf for {parameters.deaf_ms} ms", bool(parameters.deaf_ms)),
             (SWITCH_NAMES.get(parameters.switch, ""), parameters.ovs),

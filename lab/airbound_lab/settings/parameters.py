@@ -429,7 +429,15 @@ class Parameters:
         Field(ge=1, le=values.ACCESS_POINTS_MAX),
         Option("phones begin at them in turn (default: {default})", "N"),
     ] = 1
-    """Each with a radio and an agent of its own."""
+    """Each with a radio of its own."""
+    ap_agents: Annotated[
+        Annotated[int, Field(ge=1, le=values.ACCESS_POINTS_MAX)] | None,
+        Option(
+            "access points 1 to N have an agent, and phones that begin there, in modes with agents (default: all)",
+            "N",
+            settings=(Setting("ap-agents", AGENTS, unit="N", lacks="access points with one"),),
+        ),
+    ] = None
     ap_channels: Annotated[values.Channels, Option("of several (default: {default})")] = "same"
     deaf_ms: Annotated[
         int,
@@ -511,6 +519,8 @@ class Parameters:
     def _check_agents(self) -> Self:
         if self.agents is not None and self.agents > self.terminals:
             raise ValueError(f"agents: {self.agents}, but there are {self.terminals} phones")
+        if self.ap_agents is not None and self.ap_agents > self.access_points:
+            raise ValueError(f"ap-agents: {self.ap_agents}, but there are {self.access_points} access points")
         return self
 
     @model_validator(mode="after")
@@ -597,7 +607,12 @@ class Parameters:
     def has_agent(self, phone: int) -> bool:
         """Whether a phone has an agent in modes with agents; phones count from 1."""
         agents = self.scenario.agents if self.agents is None else self.agents
-        return agents is None or phone <= agents
+        return (agents is None or phone <= agents) and self.access_point_of(phone) <= self.ap_agents_last
+
+    @property
+    def ap_agents_last(self) -> int:
+        """The last access point where anybody has an agent in modes with agents; access points count from 1."""
+        return self.access_points if self.ap_agents is None else self.ap_agents
 
     def access_point_of(self, phone: int) -> int:
         """Where a phone begins; phones and access points count from 1."""

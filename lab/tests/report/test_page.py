@@ -150,6 +150,7 @@ PHONES_WITHOUT_AGENT = {"switch": "meters", "agents": 2, "watch_senders_ms": 100
         {"tls": True},
         {**PHONES_WITHOUT_AGENT, "window_clamp": True, "window_scale": 7},
         {**PHONES_WITHOUT_AGENT, "ap_agent": False},
+        {"access_points": 2, "ap_agents": 1},
         {**PHONES_WITHOUT_AGENT, "ap_edca": False},
         {"kernel_line": "6.12"},
         {"kernel_line": "6.12", "aql": False},

@@ -73,6 +73,7 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"switch": "hub"}, "--switch: 'hub': "),
         ({"switch": "openflow", "tls": True}, "switch: openflow: OpenFlow's process has no certificate"),
         ({"access_points": 0}, "--access-points: 0: "),
+        ({"ap_agents": 2}, "ap-agents: 2, but there are 1 access points"),
         ({"access_points": 4}, "--access-points: 4: "),
         ({"access_points": 2, "switch": "ovs"}, "switch: ovs: of one access point only"),
         ({"access_points": 2, "watch_senders_ms": 100}, "watch-senders: of one access point only"),
@@ -188,9 +189,12 @@ def test_the_first_phones_have_agents() -> None:
         (Parameters(terminals=3, agents=2), [1, 2]),
         (Parameters(terminals=3, scenario=mixed), [1]),
         (Parameters(terminals=3, scenario=mixed, agents=3), [1, 2, 3]),
+        (Parameters(terminals=5, access_points=2, ap_agents=1), [1, 3, 5]),
+        (Parameters(terminals=5, access_points=2, ap_agents=2, agents=3), [1, 2, 3]),
         (Parameters(terminals=3, modes=("bdp@agents=2",)).of_mode("bdp@agents=2"), [1, 2]),
     ):
-        assert [phone for phone in (1, 2, 3) if parameters.has_agent(phone)] == having
+        phones = range(1, parameters.terminals + 1)
+        assert [phone for phone in phones if parameters.has_agent(phone)] == having
     with pytest.raises(ValueError, match="agents: 4, but there are 3 phones"):
         Parameters(terminals=3, agents=4)
 
