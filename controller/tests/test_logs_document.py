@@ -233,5 +233,16 @@ async def exercise(process: Process, config: Path, patient: str) -> None:
     seen = {line["kind"] for line in process.lines}
     # These need a defect, a reader that does not read, a sender that takes too much for seconds, and a driver that
     # reports no rates.
-    assert seen == SEEN_NAMES - {"failed", "log", "unlimited", "limited", "unbounded", "bounded", "assumed", "reported"}
+    assert seen == SEEN_NAMES - {
+        "failed",
+        "log",
+        "unlimited",
+        "limited",
+        "unbounded",
+        "bounded",
+        "crowded",
+        "uncrowded",
+        "assumed",
+        "reported",
+    }
     await asyncio.wait_for(process.process.communicate(), WAIT_S)

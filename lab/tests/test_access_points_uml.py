@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,3 +50,20 @@ def test_a_phone_takes_its_connections_along_and_equal_runs_are_equal(
     assert first.comparable() == again.comparable()
     for goodput_mbps in (first.phones[0].series.goodput_mbps[3], first.phones[0].series.goodput_mbps[-1]):
         assert goodput_mbps > 1
+
+
+def test_beside_a_neighbour_without_airbound_nobody_starves(boot_cell: Callable[..., Cell]) -> None:
+    """Bounds alone would leave phones a tenth of what they have without (controller/airbound/core/cell/neighbours.py).
+
+    Measured after maxima have grown, which takes some twenty seconds.
+    """
+    cell = {
+        "terminals": 6, "access_points": 2, "ap": "openwrt", "phy": "11n-20", "kernel_line": "6.12",
+        "wired_delays_ms": (16.0,), "seconds": 60, "warmup_seconds": 30,
+    }  # fmt: skip
+    before, after = (boot_cell(mode, **cell).run.phones for mode in ("cubic", "airbound@ap-agents=1"))
+    for begins_at in (0, 1):  # of three phones each: with an agent, then without
+        before_mbps, after_mbps = (
+            statistics.fmean(phone.goodput_mbps for phone in phones[begins_at::2]) for phones in (before, after)
+        )
+        assert after_mbps > 0.8 * before_mbps

@@ -11,7 +11,7 @@ from airbound.core.effects import Effect
 from airbound.core.failure import failed, internal_error
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState
-from airbound.core.restriction import cell_restriction
+from airbound.core.restriction import cell_restriction, neighbours
 
 UNBOUNDED_US = 30_000_000  # longer than the pauses of somebody who uploads now and then, whose bounds end meanwhile
 
@@ -66,7 +66,7 @@ def _restriction(cell: CellState, state: EdcaState | None) -> Reason | None:
         return Reason(Code.CANNOT_SET_EDCA, state.refusal if state else "")
     if restricted is None and cell.unlimited.mac:
         return Reason(Code.UNLIMITED_SENDER, mac_text(cell.unlimited.mac))
-    return restricted
+    return restricted or neighbours(cell)
 
 
 def _nothing_bounded(cell: CellState, now_us: int) -> Reason | None:

@@ -110,6 +110,7 @@ class Code(IntEnum):
     METERED = 146
     # Released as well: 20 to 39 are all taken.
     KEPT_TXOP = 160
+    NEIGHBOURS = 161
 
 
 _WAITING_UP_TO, _RELEASED_UP_TO = 19, 39

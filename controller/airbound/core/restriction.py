@@ -22,10 +22,14 @@ def restriction(terminal: Terminal, settings: Settings) -> Reason | None:
 
 
 def why_bounds_ended(cell: CellState) -> Reason | None:
-    """Why a cell has neither bounds nor limits: its access point keeps a TXOP limit, or nothing limits a sender."""
+    """Why a cell has neither bounds nor limits: its access point keeps a TXOP limit, or nothing limits a sender or
+    other cells.
+    """
     if cell.kept_txop.ended:
         return kept_txop(cell)
-    return Reason(Code.UNLIMITED_SENDER, mac_text(cell.unlimited.mac)) if cell.unlimited.ended else None
+    if cell.unlimited.ended:
+        return Reason(Code.UNLIMITED_SENDER, mac_text(cell.unlimited.mac))
+    return neighbours(cell) if cell.neighbours.ended else None
 
 
 def kept_txop(cell: CellState) -> Reason:
@@ -40,6 +44,17 @@ def cell_restriction(cell: CellState) -> Reason | None:
     if cell.settings.is_cell_exempt(cell.bssid):
         return Reason(Code.EXEMPT)
     return None
+
+
+def widens(cell: CellState) -> bool:
+    """Whether maxima may be larger than computed, beside others that nothing limits."""
+    return cell.settings.policy.widens and cell_restriction(cell) is None and not cell.kept_txop.limit_us
+
+
+def neighbours(cell: CellState) -> Reason | None:
+    """That other cells take more of the channel, and the access point is to have its own parameters for that."""
+    air = cell.neighbours.air
+    return Reason(Code.NEIGHBOURS, "", air.own, air.others) if air is not None else None
 
 
 def is_exempt(terminal: Terminal, settings: Settings) -> bool:

@@ -10,7 +10,7 @@ from airbound.core.cell.stations import StationState
 from airbound.core.cell.unlimited import CLAIMS
 from airbound.core.effects import Effect, Note
 from airbound.core.reasons import Code, Reason
-from airbound.core.restriction import cell_restriction, is_station_exempt
+from airbound.core.restriction import is_station_exempt, widens
 from airbound.core.window_clamp import agent_problem
 
 
@@ -42,9 +42,17 @@ def used_of_shares(cell: CellState, now_us: int) -> tuple[dict[Mac, float], list
     ]
 
 
+def is_held_back(cell: CellState, now_us: int) -> bool:
+    """Whether a limited sender would send more if its window were larger."""
+    return any(
+        station.sending and cell.wants_more(mac, station) and _is_limited(cell, mac, now_us)
+        for mac, station in cell.stations.by_mac.items()
+    )
+
+
 def _parts(cell: CellState) -> list[tuple[Mac, StationState, float]]:
     """What each sender gets over its share. None where nobody is to have bounds."""
-    if not cell.settings.policy.widens or cell_restriction(cell) is not None or cell.kept_txop.limit_us:
+    if not widens(cell):
         return []
     parts = list[tuple[Mac, StationState, float]]()
     stations = cell.stations
@@ -64,7 +72,7 @@ def _is_limited(cell: CellState, mac: Mac, now_us: int) -> bool:
     one that sends by UDP as well that is all that is known.
     """
     sender = cell.windows.senders.get(mac)
-    if sender is not None and (sender.limited or (cell.unlimited.ended and _has_limits(cell, sender))):
+    if sender is not None and (sender.limited or (cell.bounds_have_ended and _has_limits(cell, sender))):
         return True
     terminal = cell.terminals.get(mac)
     return (

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What takes a cell's maxima away from the computed ones, looked at after each measurement: an access point that keeps
-a TXOP limit, senders that nothing limits, and downloads.
+a TXOP limit, senders that nothing limits, downloads, and other cells.
 """
 
+from airbound.core.cell.neighbours import OTHERS_LEAST
 from airbound.core.cell.state import CellState
 from airbound.core.effects import Effect, Note
-from airbound.core.restriction import cell_restriction, kept_txop
-from airbound.core.unlimited_senders import observe_unlimited, used_of_shares
+from airbound.core.restriction import cell_restriction, kept_txop, neighbours, widens
+from airbound.core.unlimited_senders import is_held_back, observe_unlimited, used_of_shares
 
 
 def observe_widening(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
@@ -16,7 +17,8 @@ def observe_widening(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
     widened, notes = observe_unlimited(cell, unlimited, limited, now_us)
     moved |= widened
     moved |= cell.directions.observe([] if cell.unlimited.mac else cell.air.received, limited, now_us)
-    return moved, effects + notes
+    widened, neighbours_notes = _observe_neighbours(cell, now_us)
+    return moved or widened, effects + notes + neighbours_notes
 
 
 def _observe_kept_txop(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
@@ -31,3 +33,21 @@ def _observe_kept_txop(cell: CellState, now_us: int) -> tuple[bool, list[Effect]
     if was:
         return moved, [Note("info", "bounded", cell.name, (), cell=cell.bssid)]
     return moved, [Note("warning", "unbounded", cell.name, (kept_txop(cell),), cell=cell.bssid)]
+
+
+def _observe_neighbours(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
+    """Have maxima follow what other cells take of the channel. Beside a sender of the cell's own that nothing limits
+    that is not looked at: its factor is for the same.
+    """
+    seen, air = cell.neighbours, cell.stations.channel
+    if cell.unlimited.mac or not widens(cell):
+        air = None
+    claims = air is not None and air.others >= OTHERS_LEAST
+    was = seen.air
+    moved = seen.observe(air, now_us, held_back=claims and is_held_back(cell, now_us))
+    reason = neighbours(cell)
+    if (was is None) is (reason is None):
+        return moved, []
+    if reason is None:
+        return moved, [Note("info", "uncrowded", cell.name, (), cell=cell.bssid)]
+    return moved, [Note("info", "crowded", cell.name, (reason,), cell=cell.bssid)]

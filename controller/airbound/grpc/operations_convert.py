@@ -208,7 +208,7 @@ def _beside_unlimited(policy_input: PolicyInput) -> str:
     if policy_input.widened >= UNBOUNDED:
         return "; raised before bounds end"
     return (
-        f"; maximum x {policy_input.widened:.2f}, beside a sender that nothing limits, or downloads"
+        f"; maximum x {policy_input.widened:.2f}, beside a sender that nothing limits, downloads or other cells"
         if policy_input.widened != 1
         else ""
     )

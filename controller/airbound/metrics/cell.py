@@ -200,7 +200,7 @@ COLUMNS = (
     Column(
         Family(
             "airbound_cell_maxima_ratio", "gauge",
-            "Maxima over the computed ones: larger beside a station, or downloads, with more than their part.", _CELL,
+            "Maxima over the computed ones: larger beside stations, downloads or cells that take too much.", _CELL,
         ),
         lambda cell: cell.sample.widened,
     ),

@@ -23,7 +23,7 @@ LISTED, FOLLOWED = 100, 10  # events, if no other limit is given
 LIMIT_MAX = 1_000_000
 KINDS = (
     "bounds", "senders", "connected", "disconnected", "refused", "edca", "windows", "failed", "mode", "exempt",
-    "reload", "unlimited", "limited", "unbounded", "bounded", "assumed", "reported",
+    "reload", "unlimited", "limited", "unbounded", "bounded", "crowded", "uncrowded", "assumed", "reported",
 )  # fmt: skip
 
 

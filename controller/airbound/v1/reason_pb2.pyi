@@ -96,6 +96,7 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_SWITCH_STATIONS: _ClassVar[ReasonCode]
     REASON_CODE_METERED: _ClassVar[ReasonCode]
     REASON_CODE_KEPT_TXOP: _ClassVar[ReasonCode]
+    REASON_CODE_NEIGHBOURS: _ClassVar[ReasonCode]
 REASON_CODE_UNSPECIFIED: ReasonCode
 REASON_CODE_CELL_UNKNOWN: ReasonCode
 REASON_CODE_CELL_LEARNING: ReasonCode
@@ -184,6 +185,7 @@ REASON_CODE_SWITCH_SURPLUS: ReasonCode
 REASON_CODE_SWITCH_STATIONS: ReasonCode
 REASON_CODE_METERED: ReasonCode
 REASON_CODE_KEPT_TXOP: ReasonCode
+REASON_CODE_NEIGHBOURS: ReasonCode
 TEXT_FIELD_NUMBER: _ClassVar[int]
 text: _descriptor.FieldDescriptor
 

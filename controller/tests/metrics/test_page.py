@@ -148,7 +148,9 @@ def test_every_metric_has_help_type_and_the_labels_that_it_declares() -> None:
             assert f"# TYPE {family.name} " in text
         assert all(set(labels) == set(family.labels) for labels in shown), family
     assert [labels["station"] for labels in samples.labels("airbound_cell_unlimited_info")] == ["02:00:00:00:00:07"]
-    assert samples.value("airbound_cell_maxima_ratio", bssid=mac_text(scraped.population.cells[0].bssid)) == 3
+    bssid = scraped.population.cells[0].bssid
+    ratio = 3 * scraped.population.engine.cells[bssid].neighbours.factor
+    assert samples.value("airbound_cell_maxima_ratio", bssid=mac_text(bssid)) == ratio
     ours = {name for name in samples.names() if name.startswith("airbound_")}
     known = {family.name for family in families}
     assert {name.removesuffix("_bucket").removesuffix("_count").removesuffix("_sum") for name in ours} <= known

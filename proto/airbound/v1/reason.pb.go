@@ -114,7 +114,7 @@ const (
 	ReasonCode_REASON_CODE_AGGREGATES ReasonCode = 54
 	// before, after: the highest PHY rate of senders of the cell whose frames are aggregated, bit/s.
 	ReasonCode_REASON_CODE_PHY_RATE ReasonCode = 55
-	// before, after: by how much maxima are larger beside senders that nothing limits, or downloads.
+	// before, after: by how much maxima are larger beside senders that nothing limits, downloads or other cells.
 	ReasonCode_REASON_CODE_WIDENED ReasonCode = 56
 	// The destination has no bound since the back end takes no more rules. subject: the destination; limit: rules.
 	ReasonCode_REASON_CODE_OMITTED_RULES_MAX ReasonCode = 62
@@ -212,6 +212,9 @@ const (
 	// The access point keeps a TXOP limit of its own, with which bounds would cost throughput. subject: why it cannot be
 	// set, if the access point reports that; limit: that limit, microseconds.
 	ReasonCode_REASON_CODE_KEPT_TXOP ReasonCode = 160
+	// Other cells take more of the channel than this one, and nothing limits them. before: this one's part, 0 to 1;
+	// after: theirs.
+	ReasonCode_REASON_CODE_NEIGHBOURS ReasonCode = 161
 )
 
 // Enum value maps for ReasonCode.
@@ -305,6 +308,7 @@ var (
 		145: "REASON_CODE_SWITCH_STATIONS",
 		146: "REASON_CODE_METERED",
 		160: "REASON_CODE_KEPT_TXOP",
+		161: "REASON_CODE_NEIGHBOURS",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":           0,
@@ -395,6 +399,7 @@ var (
 		"REASON_CODE_SWITCH_STATIONS":       145,
 		"REASON_CODE_METERED":               146,
 		"REASON_CODE_KEPT_TXOP":             160,
+		"REASON_CODE_NEIGHBOURS":            161,
 	}
 )
 
@@ -537,7 +542,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xa6<\n" +
+	"\x06_limit*\xbb=\n" +
 	"\n" +
 	"ReasonCode\x120\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x1a\x13\x82\xb5\x18\x0fno reason given\x12X\n" +
@@ -580,8 +585,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	" REASON_CODE_AGENT_IGNORES_BOUNDS\x104\x1aE\x82\xb5\x18Athe agent was sent generation {after}, and still reports {before}\x12Y\n" +
 	"\x1cREASON_CODE_STATIONS_LIMITED\x105\x1a7\x82\xb5\x183stations with limited windows [{before} -> ]{after}\x12g\n" +
 	"\x16REASON_CODE_AGGREGATES\x106\x1aK\x82\xb5\x18Gaggregates {before:ratio} -> {after:ratio} times as computed, by search\x12g\n" +
-	"\x14REASON_CODE_PHY_RATE\x107\x1aM\x82\xb5\x18Ihighest PHY rate of the cell's senders {before:mbps} -> {after:mbps} Mb/s\x12\x94\x01\n" +
-	"\x13REASON_CODE_WIDENED\x108\x1a{\x82\xb5\x18wmaxima {before:ratio} -> {after:ratio} times as computed, beside an unlimited sender or downloads, or before bounds end\x12g\n" +
+	"\x14REASON_CODE_PHY_RATE\x107\x1aM\x82\xb5\x18Ihighest PHY rate of the cell's senders {before:mbps} -> {after:mbps} Mb/s\x12\xa3\x01\n" +
+	"\x13REASON_CODE_WIDENED\x108\x1a\x89\x01\x82\xb5\x18\x84\x01maxima {before:ratio} -> {after:ratio} times as computed, beside an unlimited sender, downloads or other cells, or before bounds end\x12g\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x1aD\x82\xb5\x18@no bound for {subject}: the back end takes at most {limit} rules\x12f\n" +
 	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12L\n" +
 	"\x19REASON_CODE_ASSUMED_RATES\x10@\x1a-\x82\xb5\x18)PHY rates of {after} stations are assumed\x122\n" +
@@ -627,7 +632,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x1aREASON_CODE_SWITCH_SURPLUS\x10\x90\x01\x1a&\x82\xb5\x18\"the switch {subject} is the cell's\x12W\n" +
 	"\x1bREASON_CODE_SWITCH_STATIONS\x10\x91\x01\x1a5\x82\xb5\x181stations or their rules changed: {after} stations\x12G\n" +
 	"\x13REASON_CODE_METERED\x10\x92\x01\x1a-\x82\xb5\x18)no agent bounds the station: {after} kb/s\x12\x88\x01\n" +
-	"\x15REASON_CODE_KEPT_TXOP\x10\xa0\x01\x1al\x82\xb5\x18hthe access point keeps its TXOP limit of {limit:ms} ms, beside which bounds cost throughput[: {subject}]:7\n" +
+	"\x15REASON_CODE_KEPT_TXOP\x10\xa0\x01\x1al\x82\xb5\x18hthe access point keeps its TXOP limit of {limit:ms} ms, beside which bounds cost throughput[: {subject}]\x12\x83\x01\n" +
+	"\x16REASON_CODE_NEIGHBOURS\x10\xa1\x01\x1af\x82\xb5\x18bother cells take more of the channel than this one: {after:percent} %, this one {before:percent} %:7\n" +
 	"\x04text\x12!.google.protobuf.EnumValueOptions\x18І\x03 \x01(\tR\x04textB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
 var (

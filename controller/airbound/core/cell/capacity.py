@@ -25,9 +25,10 @@ aggregation it is what they took.
 
 `others` is the share of the channel that is busy without the cell's stations: beacons, management, neighbours. Uplink
 collisions are in nobody's airtime either, so it is measured only while the stations have less than `QUIET` of the
-channel, and holds until they have again, or until less than that is busy beside their air time. 0 where the access
-point's driver measures no airtime; then other cells' traffic counts as busy and is taken to grow with ours, which at
-part load gives too little and corrects itself as the load rises.
+channel, and holds until they have again, or until less than that is busy beside their air time. Where frames are
+aggregated it counts as half at most: others may have what the cell's bounds leave them (neighbours.py). 0 where the
+access point's driver measures no airtime; then other cells' traffic counts as busy and is taken to grow with ours,
+which at part load gives too little and corrects itself as the load rises.
 
 Frames that collide keep the channel busy for less time than their senders give for them, so that in a full cell u comes
 out too small and the sample too large. It is never more than a share of the best sender's PHY rate (without
@@ -66,6 +67,7 @@ from typing import Literal
 
 from airbound.core.cell.aggregation import GOODPUT_PER_BITRATE, RATE_LOST_TO_COLLISIONS
 from airbound.core.cell.contention import CW_MIN_SLOTS, DIFS_US, SLOT_US, contention
+from airbound.core.cell.neighbours import OTHERS_MOST
 from airbound.core.parameters import CapacityParameters
 
 Source = Literal["default", "bitrate", "busy_time", "throughput"]
@@ -213,7 +215,10 @@ class CapacityEstimator:
             full_bps = interval.bulk_bps
         if not full_bps:
             return
-        sample = self._limited(full_bps * (1 - (self._others or 0.0)))
+        others = self._others or 0.0
+        if interval.aggregated_frames:
+            others = min(others, OTHERS_MOST)
+        sample = self._limited(full_bps * (1 - others))
         self._average(sample, interval, weight, climbing=climbing, is_at_rest=is_at_rest)
 
     def _average(self, sample: float, interval: Interval, weight: float, *, climbing: float, is_at_rest: bool) -> None:

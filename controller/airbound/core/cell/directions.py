@@ -34,6 +34,7 @@ class Directions:
     """Of one cell."""
 
     factor: float = 1.0  # of all maxima
+    largest: float = LARGEST
     _stepped_us: int = 0
     _seen_us: int = 0  # when both directions last wanted the air
     _sum: float = 0.0  # of the harm since the last step
@@ -62,7 +63,7 @@ class Directions:
         if 1 / APART <= harm <= APART:
             return self._step(self.factor, now_us)
         step = min(max(math.sqrt(harm), 1 / STEP_MOST), STEP_MOST)
-        return self._step(min(max(self.factor * step, 1.0), LARGEST), now_us)
+        return self._step(min(max(self.factor * step, 1.0), self.largest), now_us)
 
     def _step(self, factor: float, now_us: int) -> bool:
         moved = factor != self.factor

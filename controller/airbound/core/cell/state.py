@@ -21,6 +21,7 @@ from airbound.core.cell.directions import Directions
 from airbound.core.cell.kept_txop import KeptTxop
 from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
+from airbound.core.cell.neighbours import Neighbours
 from airbound.core.cell.senders import StationSenders
 from airbound.core.cell.shares import demand_bps, fair_share_bps
 from airbound.core.cell.stations import Change, Queue, Stations, StationState
@@ -74,6 +75,7 @@ class CellState:
     air: AirShares = field(default_factory=AirShares)
     unlimited: Unlimited = field(default_factory=Unlimited)
     directions: Directions = field(default_factory=Directions)
+    neighbours: Neighbours = field(default_factory=Neighbours)
     kept_txop: KeptTxop = field(default_factory=KeptTxop)
     policy: Policy = field(init=False)  # with what it learned here
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
@@ -357,12 +359,13 @@ class CellState:
         """By how much maxima of senders are larger than computed: of those whose frames are aggregated, or are not."""
         if self.kept_txop.raises:
             return UNBOUNDED
-        return self.unlimited.factor * (self.directions.factor if aggregates else 1.0)
+        beside = self.unlimited.factor * self.neighbours.factor
+        return beside * (self.directions.factor if aggregates else 1.0)
 
     @property
     def bounds_have_ended(self) -> bool:
         """Whether there are neither bounds nor limits, whatever anybody sends."""
-        return self.kept_txop.ended or self.unlimited.ended
+        return self.kept_txop.ended or self.unlimited.ended or self.neighbours.ended
 
     def is_bounded(self) -> bool:
         """Whether bounds or limits of windows are in force, by the last reports."""

@@ -15,6 +15,7 @@ from airbound.core.cell.assumed_rates import AssumedRates
 from airbound.core.cell.capacity import LIGHT, Interval, expected_goodput_bps, has_short_packets
 from airbound.core.cell.contradicted_rates import SURE, Heard, contradict
 from airbound.core.cell.full_rates import SETTLED_PACKETS, FullRate, FullRates
+from airbound.core.cell.neighbours import ChannelAir, channel_air
 from airbound.core.parameters import CapacityParameters
 from airbound.core.policy import RateSource
 from airbound.core.reasons import Code, Reason
@@ -93,6 +94,7 @@ class Stations:
     active_receivers: int = 0
     measured: bool = False  # whether rates are known: two reports have been compared
     reassociations_total: int = 0
+    channel: ChannelAir | None = None  # between the last differences; none: not known
     assumed: AssumedRates = field(default_factory=AssumedRates)
     _last_us: int = 0  # the access point's clock at the last report; 0: there was none
     baseline_us: int = 0  # the access point's clock at the last differences, or at the first report
@@ -111,6 +113,7 @@ class Stations:
         self.by_mac.clear()
         self.active_senders, self.active_receivers, self.busy_ratio, self.measured = 0, 0, None, False
         self.uplink_bps = self.downlink_bps = 0.0
+        self.channel = None
         self._last_us, self.baseline_us, self._survey, self._incomplete = 0, 0, None, False
         self.assumed = AssumedRates()
         self._started.clear()
@@ -298,6 +301,7 @@ class Stations:
         active_us, busy_us = self._channel_time(report.survey)
         self.uplink_bps, self.downlink_bps = payload_bytes * 8e6 / duration_us, downlink_bytes * 8e6 / duration_us
         self.baseline_us = at_us
+        self.channel = None
         if heard:
             contradict(heard)
         if not assumed:
@@ -313,6 +317,7 @@ class Stations:
             aggregated_us = full_channel_us(up, down, active, capacity)
         if assumed and aggregated_us > duration_us:
             aggregated_us = float(duration_us)  # what passed had the time: a rate by air time may be too low
+        self.channel = channel_air(max(airtime_us, aggregated_us), busy_us, active_us)
         short = has_short_packets(payload_bytes, uplink_packets, received_bytes, downlink_packets)
         return Interval(
             duration_us=duration_us,
