@@ -234,7 +234,7 @@ class Client:
         return answer
 
     def move_cell(self, bssid: str, access_point: str) -> pki_pb2.MoveCellResponse:
-        """Have another access point speak for a cell."""
+        """Have another access point report a cell."""
         request = pki_pb2.MoveCellRequest(bssid=bssid, access_point=access_point)
         answer: pki_pb2.MoveCellResponse = self._call(lambda: self._admin.MoveCell(request, **self._options))
         return answer

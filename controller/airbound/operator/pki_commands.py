@@ -78,7 +78,7 @@ def add(command: CommandMaker, client: argparse.ArgumentParser, around: Surround
     options.add_argument("what", metavar="ROLE/NAME|SERIAL", help="as `airbound enrolled` shows them")
     options.add_argument("--reason", default="", help="free text, kept with the record")
     options = command(
-        "move-cell", commands.move_cell, "have another access point speak for a cell",
+        "move-cell", commands.move_cell, "have another access point report a cell",
         " 02:00:00:00:00:01 ap-roof", " 02:00:00:00:00:01 --next", parents=(client,),
     )  # fmt: skip
     options.add_argument("bssid", metavar="BSSID")

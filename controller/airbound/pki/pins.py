@@ -27,7 +27,7 @@ class Pins:
         return name
 
     async def move(self, bssid: Mac, access_point: str) -> str:
-        """Have another access point speak for a cell, or, if the name is empty, the next that reports it; the name
+        """Have another access point report a cell, or, if the name is empty, the next that reports it; the name
         before, empty if there was none.
 
         Raises:
