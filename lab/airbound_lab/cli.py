@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab import output
 from airbound_lab.capacity_study import cli as capacity_study
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
@@ -55,8 +56,9 @@ RUN_EXAMPLES = f"""modes:
   bdp          CUBIC, bounded by the bandwidth-delay product
   aggregate    the same, and where frames are aggregated by an aggregate beside it
   airbound     the controller as it starts without arguments, EDCA parameters included
-  bdp+vegas    another congestion control within the bounds (of paper-gb, paper-jb and airbound as well)
-  bdp+edca     the controller sets EDCA parameters as well (of paper-gb and paper-jb as well; bdp+vegas+edca)
+  bdp+vegas    another congestion control within the bounds (of every mode from paper-gb on)
+  bdp+edca     the controller sets EDCA parameters as well (of the same but airbound; bdp+vegas+edca)
+  bdp+stock    phones without Airbound's patches: maxima by BPF (of every mode from paper-gb on; bdp+edca+stock)
 {MODES_HELP};
                they take the place of the option's
 
@@ -199,10 +201,7 @@ def _report(options: argparse.Namespace) -> None:
     from airbound_lab.report import page as report
 
     sets = [(path.stem, results.load(path)) for path in options.results]
-    try:
-        options.out.write_text(report.html(sets), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {options.out}: {error.strerror}") from error
+    output.write(options.out, report.html(sets))
     print(options.out)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab import output
 from airbound_lab.capacity_study import design
 from airbound_lab.capacity_study.design import Found, Point
 from airbound_lab.errors import LabError, UsageError
@@ -102,10 +103,7 @@ def execute_command(options: argparse.Namespace) -> None:
     worst = design.worst(found)
     print(f"\nworst: {worst:.1%}")
     if options.json is not None:
-        try:
-            options.json.write_text(design.document(found) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"cannot write {options.json}: {error.strerror}") from error
+        output.write(options.json, design.document(found) + "\n")
     if options.within is not None and worst > options.within / 100:
         raise LabError(f"an estimate is {worst:.1%} off, which is more than {options.within:g} %")
 

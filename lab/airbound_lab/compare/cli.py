@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab import output
 from airbound_lab.compare import batch, matrix, page, ranking, record, table
 from airbound_lab.errors import UsageError
 from airbound_lab.report import tables
@@ -203,10 +204,7 @@ def _write(
         options.html or options.directory / "comparison.html": page.html(chosen, rows, subject, failed),
     }
     for path, text in texts.items():
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        output.write(path, text)
         print(path)
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab import output
 from airbound_lab.errors import UsageError
 from airbound_lab.handover_study import execute, statements, table
 from airbound_lab.handover_study.design import RIVALS, Design
@@ -138,8 +139,5 @@ def _progress(done: int, wanted: int) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    output.write(path, text)
     print(path)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
+from airbound_lab import output
 from airbound_lab.compare import batch
 from airbound_lab.compare.record import File, Form
-from airbound_lab.errors import UsageError
 from airbound_lab.figures.results import Run
 from airbound_lab.paper_study import design, statements, table
 from airbound_lab.paper_study.design import Design
@@ -82,11 +82,7 @@ def execute_command(options: argparse.Namespace) -> None:
         print(tables.text(statements.rows(statements.all_of(chosen, rate_control, made.found))))
         print()
     if options.json is not None:
-        text = json.dumps(table.document(chosen, made.found), indent=1, allow_nan=False)
-        try:
-            options.json.write_text(f"{text}\n", encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"cannot write {options.json}: {error.strerror}") from error
+        output.write(options.json, json.dumps(table.document(chosen, made.found), indent=1, allow_nan=False) + "\n")
         print(options.json)
     _draw(chosen, made.found, options)
     made.check()

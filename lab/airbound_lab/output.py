@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that a command was asked to write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airbound_lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
